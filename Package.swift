@@ -1,0 +1,91 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+]
+
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+
+let package = Package(
+  name: "notibot-rig",
+  products: [
+    .library(name: "NotibotHost", targets: ["NotibotHost"]),
+    .executable(name: "notibot", targets: ["notibot"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+  ],
+  targets: [
+    // The few system calls that Swift cannot spell. Knows nothing of Notibot.
+    .target(name: "CSerialShim"),
+    // The wire as values: imports nothing, not even Foundation.
+    .target(
+      name: "NotibotProtocol",
+      swiftSettings: settings
+    ),
+    // Ports and bytes. Knows nothing of Notibot.
+    .target(
+      name: "SerialLink",
+      dependencies: ["CSerialShim", nioCore, nioPosix],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "NotibotHost",
+      dependencies: [
+        "NotibotProtocol", "SerialLink", nioCore, nioPosix,
+        .product(name: "DequeModule", package: "swift-collections"),
+      ],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "DeviceEmulator",
+      dependencies: [
+        "NotibotProtocol", "SerialLink", nioCore, nioPosix,
+        .product(name: "DequeModule", package: "swift-collections"),
+      ],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "Conformance",
+      dependencies: [
+        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", nioCore, nioPosix,
+      ],
+      swiftSettings: settings
+    ),
+    .executableTarget(
+      name: "notibot",
+      dependencies: [
+        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance",
+        nioCore, nioPosix,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Histogram", package: "hdrhistogram-swift"),
+      ],
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "NotibotProtocolTests", dependencies: ["NotibotProtocol"], swiftSettings: settings),
+    .testTarget(
+      name: "SerialLinkTests", dependencies: ["SerialLink", nioCore, nioPosix, nioEmbedded],
+      swiftSettings: settings),
+    .testTarget(
+      name: "NotibotHostTests", dependencies: ["NotibotHost", "NotibotProtocol", nioEmbedded],
+      swiftSettings: settings),
+    .testTarget(
+      name: "DeviceEmulatorTests", dependencies: ["DeviceEmulator", "NotibotProtocol", "SerialLink"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ConformanceTests", dependencies: ["Conformance"], swiftSettings: settings),
+    .testTarget(name: "CLITests", dependencies: ["SerialLink"], swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

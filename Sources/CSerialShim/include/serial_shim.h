@@ -1,0 +1,3 @@
+#ifndef NOTIBOT_SERIAL_SHIM_H
+#define NOTIBOT_SERIAL_SHIM_H
+#endif
