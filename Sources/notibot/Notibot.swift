@@ -1,7 +1,50 @@
 import ArgumentParser
+import Foundation
 
 @main
 struct Notibot: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "notibot", abstract: "Speaks to Notibot boards over USB-serial, and stands in for one.")
+    commandName: "notibot",
+    abstract: "Speaks to Notibot boards over USB-serial, tests them, and stands in for one.",
+    discussion: ExitStatus.helpTable,
+    version: "0.1.0",
+    subcommands: []
+  )
+
+  /// Parses, runs, and turns whatever went wrong into one line and the right exit code.
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      end(with: error)
+    }
+  }
+
+  private static func end(with error: any Error) -> Never {
+    if let failure = error as? CommandFailure {
+      Output.note("notibot: \(failure)")
+      Foundation.exit(failure.status.rawValue)
+    }
+    if let code = error as? ArgumentParser.ExitCode {
+      Foundation.exit(code.rawValue)
+    }
+    // Help and version requests are errors to the parser and successes to the user.
+    let text = fullMessage(for: error)
+    switch exitCode(for: error) {
+    case .success:
+      Output.data(text)
+      Foundation.exit(ExitStatus.success.rawValue)
+    case .validationFailure:
+      Output.note(text)
+      Foundation.exit(ExitStatus.usage.rawValue)
+    case _:
+      Output.note("notibot: \(error)")
+      Foundation.exit(ExitStatus.unfitEnvironment.rawValue)
+    }
+  }
 }

@@ -1,0 +1,34 @@
+import Foundation
+
+/// Progress of long work on stderr: a bar that redraws itself on a terminal, a line each 10 % in a log.
+struct Progress {
+  private let title: String
+  private let total: Int
+  private let isBar: Bool
+  private var shownTenths = 0
+  private var shownPercent = -1
+
+  /// - Parameter total: the number of steps; nothing is shown when it is 0.
+  init(_ title: String, total: Int) {
+    self.title = title
+    self.total = total
+    isBar = Output.hasTerminal
+  }
+
+  /// Tells that `done` steps of the total are behind us.
+  mutating func update(_ done: Int) {
+    guard total > 0 else { return }
+    let percent = min(100, done * 100 / total)
+    if isBar {
+      guard percent != shownPercent else { return }
+      shownPercent = percent
+      let filled = percent * 30 / 100
+      let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled)
+      try? FileHandle.standardError.write(contentsOf: Data("\r\(title) [\(bar)] \(percent) %".utf8))
+      if done >= total { try? FileHandle.standardError.write(contentsOf: Data("\n".utf8)) }
+    } else if percent / 10 > shownTenths {
+      shownTenths = percent / 10
+      Output.note("\(title): \(shownTenths * 10) % (\(done) of \(total))")
+    }
+  }
+}
