@@ -73,7 +73,7 @@ package enum SerialChannel {
     }
   }
 
-  private static func adopt(
+  static func adopt(
     _ port: Released, on loop: any EventLoop, initializer: @escaping Initializer
   ) async throws(PortError) -> any Channel {
     let bootstrap = NIOPipeBootstrap(group: loop)
@@ -94,10 +94,16 @@ package enum SerialChannel {
   }
 
   /// An open port on its way between two owners, across threads.
-  private struct Released: Sendable {
+  struct Released: Sendable {
     let name: String
     let descriptor: Int32
     let claim: PortClaim
+
+    init(name: String, descriptor: Int32, claim: PortClaim) {
+      self.name = name
+      self.descriptor = descriptor
+      self.claim = claim
+    }
 
     init(_ port: consuming SerialPort) {
       name = port.name

@@ -85,3 +85,14 @@ func settings(of descriptor: Int32) -> termios {
   _ = tcgetattr(descriptor, &settings)
   return settings
 }
+
+/// Returns once `bytes` of input wait at the terminal `descriptor`; they cross a kernel worker on their way.
+func waitForInput(of descriptor: Int32, bytes: Int32) async throws {
+  var waiting: Int32 = 0
+  for _ in 0..<100_000 {
+    guard ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 else { throw POSIXError(.EIO) }
+    if waiting >= bytes { return }
+    await Task.yield()
+  }
+  throw POSIXError(.ETIMEDOUT)
+}
