@@ -18,8 +18,10 @@ package struct PortError: Error, Hashable, Sendable {
     case notATTY
     /// The driver does not offer this rate; `offered` is what it made of it. Exit 2.
     case unsupportedBaud(requested: UInt32, offered: UInt32?)
-    /// Not a port name, or an option out of range; the text says what is wrong. Exit 2.
+    /// Not a port name; the text says what is wrong with it. Exit 2.
     case badSpecifier(String)
+    /// Not a rate; the text says what is wrong with it. Exit 2.
+    case badRate(String)
     /// The path of a stable link is taken by something that is not ours to replace. Exit 2.
     case linkOccupied(String)
     /// End of file, EIO, or the far end hung up: the device went away. Exit 14.
@@ -75,7 +77,7 @@ extension PortError: CustomStringConvertible {
     case .unsupportedBaud(let requested, .some(let offered)):
       "the port does not offer \(requested) baud, only \(offered)"
     case .unsupportedBaud(let requested, nil): "the port does not offer \(requested) baud"
-    case .badSpecifier(let text): text.printable
+    case .badSpecifier(let text), .badRate(let text): text.printable
     case .linkOccupied(let text): text.printable
     case .deviceGone: "the device went away"
     case .unreachable(let text): text.printable
@@ -97,7 +99,7 @@ extension PortError: CustomStringConvertible {
       "sudo usermod -a -G \(group.printable) $USER, then log out and in again"
     case .permissionDenied(nil): "ask the administrator for access to it (see: ls -l \(port.printable))"
     case .notATTY: "name a serial port, such as /dev/ttyUSB0 or /dev/ttyACM0"
-    case .unsupportedBaud: "choose another rate with --baud, such as 115200"
+    case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
     case .badSpecifier: PortSpecifier.forms
     case .linkOccupied: "remove it, or choose another path for the link"
     case .deviceGone: "check the cable and the supply, then connect again"

@@ -5,6 +5,9 @@ import NIOCore
 /// of the many ways in which a device goes away.
 ///
 /// States: `open` → `closing` when this side closes; `open` → `lost` when an error or the end of input came.
+///
+/// Closing waits a moment for bytes that the kernel has not sent yet, and then throws them away: the close of
+/// a USB port whose device has stopped reading would otherwise block the event loop for the kernel's 30 s.
 final class PortLifetimeHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -16,7 +19,13 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
     /// Owned by the channel; valid while it is active.
     let descriptor: Int32
     let claim: PortClaim
+    /// How many bytes a descriptor has accepted and not sent yet.
+    var unsentBytes: @Sendable (Int32) -> Int32 = PortLifetimeHandler.kernelUnsentBytes
   }
+
+  /// How long a close waits for unsent bytes, and how often it looks.
+  static let closeDrainLimit = TimeAmount.milliseconds(250)
+  static let closeDrainInterval = TimeAmount.milliseconds(5)
 
   private enum State {
     case open
@@ -68,10 +77,35 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
 
   func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
     switch state {
-    case .open where mode == .all: state = .closing
-    case .open, .closing, .lost: break
+    case .open where mode == .all:
+      state = .closing
+      closeWhenSent(
+        context: context, promise: promise, deadline: context.eventLoop.now + Self.closeDrainLimit)
+    case .open, .closing, .lost:
+      context.close(mode: mode, promise: promise)
     }
-    context.close(mode: mode, promise: promise)
+  }
+
+  private func closeWhenSent(
+    context: ChannelHandlerContext, promise: EventLoopPromise<Void>?, deadline: NIODeadline
+  ) {
+    guard let tty, tty.unsentBytes(tty.descriptor) > 0 else {
+      context.close(mode: .all, promise: promise)
+      return
+    }
+    guard context.eventLoop.now < deadline else {
+      _ = tcflush(tty.descriptor, TCOFLUSH)
+      context.close(mode: .all, promise: promise)
+      return
+    }
+    context.eventLoop.assumeIsolated().scheduleTask(in: Self.closeDrainInterval) {
+      self.closeWhenSent(context: context, promise: promise, deadline: deadline)
+    }
+  }
+
+  private static func kernelUnsentBytes(_ descriptor: Int32) -> Int32 {
+    var count: Int32 = 0
+    return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? count : 0
   }
 
   private func lose(_ reason: PortError, context: ChannelHandlerContext) {

@@ -14,6 +14,26 @@ package enum SerialChannel {
   /// Bursts arrive in one read: a PTY holds 20 KiB, a USB adapter less.
   static let readSizeBytes = 32_768
 
+  /// Opens whatever `specifier` names, as far as it is bytes on this machine or over plain TCP: a path, `auto`,
+  /// `usb:` and `socket://`. Throws `.badSpecifier` for the forms that need more than a byte link.
+  package static func open(
+    _ specifier: PortSpecifier, ports: PortList = PortList(), options: SerialOptions = SerialOptions(),
+    on loop: any EventLoop, initializer: @escaping Initializer
+  ) async throws(PortError) -> any Channel {
+    switch specifier {
+    case .path(let path):
+      return try await open(path: path, options: options, on: loop, initializer: initializer)
+    case .automatic, .usb:
+      let path = try ports.port(for: specifier).path
+      return try await open(path: path, options: options, on: loop, initializer: initializer)
+    case .socket(let host, let port):
+      return try await connect(host: host, port: port, on: loop, initializer: initializer)
+    case .deviceID, .rfc2217, .emulator, .qemu:
+      let code = PortError.Code.badSpecifier("this form is not available here")
+      throw PortError(code, port: specifier.description, operation: "open")
+    }
+  }
+
   /// Opens a serial device by path. The blocking part runs on a thread of its own pool, not on `loop`.
   package static func open(
     path: String, options: SerialOptions = SerialOptions(), on loop: any EventLoop,
