@@ -75,8 +75,7 @@ package enum SerialChannel {
     do {
       return try await bootstrap.connect(host: host, port: port).get()
     } catch {
-      throw (error as? PortError)
-        ?? PortError(.unreachable("\(error)"), port: name, operation: "connect to")
+      throw (error as? PortError) ?? PortError(.unreachable("\(error)"), port: name, operation: "connect to")
     }
   }
 
@@ -96,20 +95,14 @@ package enum SerialChannel {
   static func adopt(
     _ port: Released, on loop: any EventLoop, initializer: @escaping Initializer
   ) async throws(PortError) -> any Channel {
-    let bootstrap = NIOPipeBootstrap(group: loop)
-      .channelOption(.allowRemoteHalfClosure, value: false)
-      .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readSizeBytes))
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          let tty = PortLifetimeHandler.TTY(descriptor: port.descriptor, claim: port.claim)
-          try channel.pipeline.syncOperations.addHandler(PortLifetimeHandler(port: port.name, tty: tty))
-          try initializer(channel)
-        }
-      }
     do {
-      return try await bootstrap.takingOwnershipOfDescriptor(inputOutput: port.descriptor).get()
+      return try await DescriptorChannel.open(port.descriptor, .inputAndOutput, on: loop) { channel in
+        let tty = PortLifetimeHandler.TTY(descriptor: port.descriptor, claim: port.claim)
+        try channel.pipeline.syncOperations.addHandler(PortLifetimeHandler(port: port.name, tty: tty))
+        try initializer(channel)
+      }
     } catch {
-      throw (error as? PortError) ?? PortError(.deviceGone, port: port.name, operation: "open")
+      throw PortError(opening: port.name, error)
     }
   }
 

@@ -82,6 +82,19 @@ import Testing
     #expect(errno == ENOENT)
   }
 
+  @Test func `an initializer that throws takes the pair away`() async throws {
+    struct Refusal: Error {}
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    do {
+      _ = try await PseudoTerminalChannel.open(terminal, on: testLoop) { _ in throw Refusal() }
+      Issue.record("the refusal was not thrown on")
+    } catch {
+      #expect(error.port == path)
+    }
+    #expect(FileSystem.status(of: path) == nil)
+  }
+
   @Test func `the device reads the rate that the host set`() async throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath

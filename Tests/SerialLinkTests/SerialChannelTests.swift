@@ -118,6 +118,19 @@ import Testing
     try await again.channel.close()
   }
 
+  @Test func `an initializer that throws closes the port and ends its locks`() async throws {
+    struct Refusal: Error {}
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    let options = directory.options
+    await #expect(throws: PortError.self) {
+      _ = try await SerialChannel.open(path: path, options: options, on: testLoop) { _ in throw Refusal() }
+    }
+    #expect(FileSystem.names(in: directory.path) == [])
+    let again = try await openHost(path)
+    try await again.channel.close()
+  }
+
   @Test func `the rate can be changed while open`() async throws {
     let terminal = try PseudoTerminal.open()
     let host = try await openHost(terminal.slavePath)
