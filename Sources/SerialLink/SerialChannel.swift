@@ -6,7 +6,8 @@ import NIOPosix
 ///
 /// A channel reports the loss of its device once: `errorCaught` with a `PortError` whose code is `.deviceGone`,
 /// then `channelInactive`. A close that this side asked for reports no error. A write that fails because of the
-/// loss fails its promise with NIO's own error; the reason is in `errorCaught`.
+/// loss fails its promise with NIO's own error; the reason is in `errorCaught`. A port's locks are gone when
+/// `closeFuture` completes.
 package enum SerialChannel {
   /// Adds a caller's handlers; runs on the channel's event loop before the first byte is read.
   package typealias Initializer = @Sendable (any Channel) throws -> Void
