@@ -89,16 +89,23 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
   private func closeWhenSent(
     context: ChannelHandlerContext, promise: EventLoopPromise<Void>?, deadline: NIODeadline
   ) {
-    guard let tty, tty.unsentBytes(tty.descriptor) > 0 else {
+    guard let tty else {
       context.close(mode: .all, promise: promise)
       return
     }
-    guard context.eventLoop.now < deadline else {
-      _ = tcflush(tty.descriptor, TCOFLUSH)
+    let isSent = tty.unsentBytes(tty.descriptor) == 0
+    guard !isSent, context.eventLoop.now < deadline else {
+      if !isSent { _ = tcflush(tty.descriptor, TCOFLUSH) }
+      PortDescriptor.unlock(tty.descriptor)
       context.close(mode: .all, promise: promise)
       return
     }
     context.eventLoop.assumeIsolated().scheduleTask(in: Self.closeDrainInterval) {
+      // The device may have gone meanwhile, which closed the channel.
+      guard context.channel.isActive else {
+        promise?.succeed()
+        return
+      }
       self.closeWhenSent(context: context, promise: promise, deadline: deadline)
     }
   }

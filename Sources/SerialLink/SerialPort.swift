@@ -9,7 +9,7 @@ package struct SerialPort: ~Copyable, Sendable {
   package let name: String
   /// With links followed, such as `/dev/pts/3`.
   package let devicePath: String
-  private let descriptor: OwnedDescriptor
+  private let descriptor: PortDescriptor
   private let claim: PortClaim
 
   /// Opens `name`: exclusive, raw 8N1, CLOCAL, HUPCL cleared, input of earlier times thrown away.
@@ -34,12 +34,12 @@ package struct SerialPort: ~Copyable, Sendable {
     try SerialPort.rate(of: descriptor.raw, port: name)
   }
 
-  /// Gives the descriptor away. Whoever takes it closes it, and keeps `claim` until then.
+  /// Gives the descriptor away, locked. Whoever takes it closes it, and keeps `claim` until then.
   package consuming func release() -> (descriptor: Int32, claim: PortClaim) {
     (descriptor.release(), claim)
   }
 
-  private init(name: String, devicePath: String, descriptor: consuming OwnedDescriptor, claim: PortClaim) {
+  private init(name: String, devicePath: String, descriptor: consuming PortDescriptor, claim: PortClaim) {
     self.name = name
     self.devicePath = devicePath
     self.descriptor = descriptor
@@ -71,10 +71,10 @@ extension SerialPort {
 
   private static func openDescriptor(
     _ devicePath: String, status: stat, port: String
-  ) throws(PortError) -> OwnedDescriptor {
+  ) throws(PortError) -> PortDescriptor {
     // O_NONBLOCK: without it open() waits for carrier, which three-wire boards never raise.
     let raw = Glibc.open(devicePath, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
-    if raw >= 0 { return OwnedDescriptor(owning: raw) }
+    if raw >= 0 { return PortDescriptor(owning: raw) }
     let number = errno
     if number == EBUSY {
       throw PortError(.busy(PortHolder.ofOpenDescriptor(on: devicePath)), port: port, operation: "open")
@@ -149,8 +149,8 @@ extension SerialPort {
     }
   }
 
-  /// What an earlier conversation left. tcflush alone is not enough: bytes may still be on their way through
-  /// the driver. The limit is for a board that never stops talking.
+  /// What an earlier conversation left: first what the line discipline holds, then what the driver still hands
+  /// over. The limit is for a board that never stops talking.
   private static func drain(_ descriptor: Int32) {
     let drainLimitBytes = 1 << 20
     _ = tcflush(descriptor, TCIFLUSH)

@@ -46,6 +46,17 @@ import Testing
     #expect(!channel.isActive)
   }
 
+  @Test func `a close that waits succeeds when the device goes meanwhile`() throws {
+    let channel = try makeChannel(unsent: Unsent(100))
+    let closed = channel.eventLoop.makePromise(of: Void.self)
+    channel.close(promise: closed)
+    // Below the handler, as a hang-up would.
+    try channel.pipeline.syncOperations.context(handlerType: PortLifetimeHandler.self).close(promise: nil)
+    channel.embeddedEventLoop.advanceTime(by: PortLifetimeHandler.closeDrainInterval)
+    try closed.futureResult.wait()
+    #expect(!channel.isActive)
+  }
+
   @Test(arguments: [[EIO], [EIO, EIO], [ENXIO], [ENODEV], []] as [[Int32]])
   func `errors and hang-up in any number are one loss`(errors: [Int32]) throws {
     let channel = try makeChannel(unsent: Unsent(0))

@@ -67,9 +67,9 @@ import Testing
       close(master)
       close(spare)
     }
-    let stale = [UInt8](repeating: 0x55, count: 6000)
+    let stale = [UInt8](repeating: 0x55, count: 11_000)
     #expect(write(master, stale, stale.count) == stale.count)
-    // The bytes cross a kernel worker: wait until they have arrived.
+    // More than the line discipline holds: the rest waits further back in the kernel.
     var ready = pollfd(fd: spare, events: Int16(POLLIN), revents: 0)
     #expect(poll(&ready, 1, 5000) == 1)
 
