@@ -1,0 +1,85 @@
+import NotibotProtocol
+
+// What goes out, and when: pipeline and barriers. Source: PROTOCOL.md ATT-6.
+extension ATTClient {
+  /// Opcode and handle of a Write Request.
+  static let writeOverheadBytes = 3
+
+  /// The next PDU that may be sent now, or `nil`.
+  mutating func nextPDU(now: Instant) -> [UInt8]? {
+    while let next = waiting.first {
+      switch state {
+      case .down: return nil
+      case .preparing where next.id != nil: return nil
+      case .preparing, .ready: break
+      }
+      guard outstanding.count < bearer.requestsLimit, outstanding.last?.isBarrier != true else { return nil }
+      guard let (operation, pdu) = prepare(next.operation) else {
+        waiting.removeFirst()
+        complete(next.id, .failed(.unsupported))
+        continue
+      }
+      let opcode = pdu[0]
+      let isBarrier = Self.isBarrier(opcode)
+      if isBarrier, !outstanding.isEmpty { return nil }
+      waiting.removeFirst()
+      guard pdu.count <= mtu || isRaw(operation) else {
+        complete(next.id, .failed(.badLength(bytes: pdu.count)))
+        continue
+      }
+      statistics.requests += 1
+      if Self.isAnswered(opcode) {
+        outstanding.append(
+          Outstanding(id: next.id, operation: operation, opcode: opcode, isBarrier: isBarrier, sentAt: now))
+      } else {
+        complete(next.id, .sent)
+      }
+      return pdu
+    }
+    return nil
+  }
+
+  /// The operation as it goes on, and its next PDU; `nil` when the device lacks what it needs.
+  private func prepare(_ operation: Operation) -> (Operation, [UInt8])? {
+    switch (operation, state) {
+    case (.exchangeMTU, _): return (operation, ATTPDU.exchangeMTURequest(mtu: bearer.mtu).encoded())
+    case (.discover(let discovery), _): return (operation, discovery.request.encoded())
+    case (.raw(let pdu), _): return (operation, pdu)
+    case (.writeLong(let write), _): return (operation, write.request.encoded())
+    case (.readCount, .ready(let handles)):
+      return (operation, ATTPDU.readRequest(handle: handles.count).encoded())
+    case (.write(let pdu), .ready(let handles)):
+      guard pdu.count <= mtu else {
+        let value = Array(pdu[Self.writeOverheadBytes...])
+        let write = LongWrite(handle: handles.data, value: value, mtu: mtu)
+        return (.writeLong(write), write.request.encoded())
+      }
+      // The bytes are needed once only; the link keeps them until they are acknowledged.
+      guard handles.data != NotibotProfile.Handle.data else { return (.write(pdu: []), pdu) }
+      let value = Array(pdu[Self.writeOverheadBytes...])
+      return (.write(pdu: []), ATTPDU.writeRequest(handle: handles.data, value: value).encoded())
+    case (.subscribe(let subscriptions), .ready(let handles)):
+      let cccd = subscriptions.contains(.count) ? handles.countCCCD : handles.dataCCCD
+      return cccd.map { (operation, ATTPDU.writeRequest(handle: $0, value: [1, 0]).encoded()) }
+    case (.readCount, _), (.write, _), (.subscribe, _): return nil
+    }
+  }
+
+  private func isRaw(_ operation: Operation) -> Bool {
+    switch operation {
+    case .raw: true
+    case .exchangeMTU, .discover, .readCount, .write, .writeLong, .subscribe: false
+    }
+  }
+
+  /// Exchange MTU, Prepare Write and Execute Write.
+  private static func isBarrier(_ opcode: UInt8) -> Bool {
+    opcode == 0x02 || opcode == 0x16 || opcode == 0x18
+  }
+
+  /// Whether a server answers this opcode: requests are even, and bit 6 marks commands. 0x1E, the confirmation, is
+  /// even and no request.
+  private static func isAnswered(_ opcode: UInt8) -> Bool {
+    opcode & 0x41 == 0 && opcode != 0x1E
+  }
+}

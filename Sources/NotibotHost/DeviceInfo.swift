@@ -1,0 +1,39 @@
+import NotibotProtocol
+
+/// What a device says of itself when a session opens. Texts are as the device sent them: sanitise before printing.
+public struct DeviceInfo: Hashable, Sendable {
+  /// The base MAC address as printed on the board: `24:6F:28:AA:BB:CC`.
+  public var deviceID: String?
+  public var firmwareName: String?
+  public var firmwareVersion: String?
+  /// Hash of the firmware's build, at most 32 bytes.
+  public var buildHash: [UInt8]?
+  /// Random at each boot: another one means that the device restarted.
+  public var bootID: UInt32
+  /// Boots since the device was made.
+  public var bootCount: UInt32?
+  /// Why it last restarted, as a number of `esp_reset_reason_t`, 0...10.
+  public var resetReason: UInt8?
+  /// Milliseconds since boot, when the session opened.
+  public var uptimeMs: UInt64?
+  /// Notifications that its store holds.
+  public var capacity: Int?
+  /// The largest attribute PDU of this session, in bytes, 23...528.
+  public var mtu: Int
+  /// Requests that it lets be out at once, 1...32.
+  public var requestsLimit: Int
+
+  init(_ answer: SynAck, mtu: Int) {
+    deviceID = answer.deviceID?.description
+    firmwareName = answer.firmwareName
+    firmwareVersion = answer.firmwareVersion
+    buildHash = answer.buildHash
+    bootID = answer.bootID
+    bootCount = answer.bootCount
+    resetReason = answer.resetReason?.rawValue
+    uptimeMs = answer.uptimeMs
+    capacity = answer.capacity.map(Int.init)
+    self.mtu = mtu
+    requestsLimit = answer.features.contains(.pipelinedRequests) ? Int(answer.limits.requests) : 1
+  }
+}

@@ -1,0 +1,252 @@
+import DequeModule
+package import NotibotProtocol
+
+/// What a host machine asks of its driver.
+package enum HostAction: Equatable, Sendable {
+  /// Write these bytes: one or more whole frames.
+  case write([UInt8])
+  /// A request has its one result.
+  case completed(HostRequestID, HostResult)
+  case event(HostEvent)
+  /// Console text, as it came.
+  case text([UInt8])
+  /// A session is open, MTU and handles are known, requests flow.
+  case opened(DeviceInfo)
+  /// The session is over, or could not be opened; `connect` may be called again.
+  case ended(SessionEnd)
+}
+
+/// The host of one device: frames and text, link session and attribute client, as one machine.
+///
+/// States: *closed* → `connect` → *opening* → `.opened` → *open* → `.ended` → *closed*. Requests submitted while
+/// opening wait; while closed they fail. A device that restarts ends the session (`.ended(.deviceRestarted)`); the
+/// driver calls `connect` again, which PROTOCOL.md LNK-22 asks for.
+/// A driver drains `nextAction()` after every call and then arms one timer for `nextDeadline`.
+package struct HostMachine: Equatable, Sendable {
+  static let stalledAfterNs: Int64 = 10_000_000_000
+
+  private let configuration: HostConfiguration
+  private var random: SplitMix64
+  private var decoder = FrameDecoder(receiving: .fromDevice)
+  private var silence = TextSilence()
+  private var link: LinkSession
+  private var client: ATTClient
+  private var actions = Deque<HostAction>()
+  private var requestCount: UInt64 = 0
+  private var bytesReceived = 0
+  private var bytesSent = 0
+  /// What the device said of itself in the session that is opening or open.
+  private var answer: SynAck?
+  private var stallCheckedAt = Instant.zero
+
+  /// - Parameter seed: for nonces. A driver in life takes it from the system, so that no two runs share nonces.
+  package init(configuration: HostConfiguration, seed: UInt64) {
+    self.configuration = configuration
+    random = SplitMix64(seed: seed)
+    link = LinkSession(configuration: configuration)
+    client = ATTClient(waitingLimit: configuration.pendingRequestsLimit)
+  }
+
+  // MARK: Commands
+
+  /// Opens a session. Ignored while there is one, or one is opening or closing.
+  /// - Parameter clock: the time of day for the device; `nil`: none.
+  package mutating func connect(clock: HostClock? = nil, now: Instant) {
+    guard link.isClosed else { return }
+    let isFirst = statistics.link.sessions == 0
+    client.expectBearer()
+    link.open(
+      nonce: random.next(), clock: clock,
+      limit: isFirst ? configuration.connectTimeout : configuration.reconnectTimeout, now: now)
+    settle(now: now)
+  }
+
+  /// Asks for something. Its result comes as `.completed` with the identity returned here.
+  package mutating func submit(_ request: HostRequest, now: Instant) -> HostRequestID {
+    let id = HostRequestID(rawValue: requestCount)
+    requestCount += 1
+    client.submit(request, id: id)
+    settle(now: now)
+    return id
+  }
+
+  /// Ends the session properly (LNK-24): FIN, at most 200 ms, `.ended(.closed)`. Requests without an answer fail.
+  package mutating func close(now: Instant) {
+    client.end(.closed)
+    link.close(now: now)
+    settle(now: now)
+  }
+
+  // MARK: Inputs
+
+  /// Takes what was read. No bytes at all means that a read found nothing (FRM-9).
+  package mutating func receive(_ bytes: [UInt8], now: Instant) {
+    receive(bytes.span, now: now)
+  }
+
+  /// Takes what was read.
+  package mutating func receive(_ bytes: Span<UInt8>, now: Instant) {
+    if bytes.isEmpty {
+      if silence.noteEmptyRead(now: now) { decoder.flushCandidateAsText() }
+    } else {
+      bytesReceived += bytes.count
+      decoder.receive(bytes)
+      silence.noteBytes(hasCandidate: decoder.hasCandidate, now: now)
+    }
+    drainDecoder(now: now)
+    settle(now: now)
+  }
+
+  /// The port has ended: on a tty that means the device went away, never success.
+  package mutating func receiveEndOfStream(now: Instant) {
+    decoder.flushCandidateAsText()
+    silence = TextSilence()
+    drainDecoder(now: now)
+    link.abandon(.portGone)
+    settle(now: now)
+  }
+
+  /// Does all that is due.
+  package mutating func handleTimeout(now: Instant) {
+    if silence.handleTimeout(now: now) {
+      decoder.flushCandidateAsText()
+      drainDecoder(now: now)
+    }
+    link.handleTimeout(now: now)
+    client.handleTimeout(now: now)
+    handleStall(now: now)
+    settle(now: now)
+  }
+
+  /// The line takes no more bytes, or takes bytes again. Until it does, `nextAction` gives no `.write`.
+  package mutating func handleWritability(_ isWritable: Bool, now: Instant) {
+    link.handleWritability(isWritable)
+    settle(now: now)
+  }
+
+  // MARK: Outputs
+
+  /// The next thing to do, or `nil`. Bytes come first, so that nothing waits for the caller's work.
+  package mutating func nextAction() -> HostAction? {
+    if link.hasOutput, link.isWritable {
+      let bytes = link.takeOutput()
+      bytesSent += bytes.count
+      return .write(bytes)
+    }
+    return actions.popFirst()
+  }
+
+  /// When `handleTimeout` wants to be called; `nil`: not before something else happens.
+  package var nextDeadline: Instant? {
+    var earliest = link.nextDeadline
+    for deadline in [silence.nextDeadline, client.nextDeadline, stallDeadline] {
+      guard let deadline else { continue }
+      earliest = earliest.map { min($0, deadline) } ?? deadline
+    }
+    return earliest
+  }
+
+  // MARK: Queries
+
+  /// What has been counted so far.
+  package var statistics: HostStatistics {
+    HostStatistics(
+      link: link.statistics, att: client.statistics, decoder: decoder.counters, bytesReceived: bytesReceived,
+      bytesSent: bytesSent)
+  }
+
+  /// Requests that were submitted and have no result yet.
+  package var openRequestsCount: Int {
+    client.openRequestsCount
+  }
+
+  // MARK: Between the layers
+
+  private mutating func drainDecoder(now: Instant) {
+    while let event = decoder.nextEvent() {
+      switch event {
+      case .text(let bytes): actions.append(.text(bytes))
+      case .frame(let frame):
+        link.receive(frame, now: now)
+        drainLink(now: now)
+      }
+    }
+  }
+
+  /// Carries requests down and results up until nothing moves, then lets the link make its bytes.
+  private mutating func settle(now: Instant) {
+    repeat {
+      drainLink(now: now)
+      drainClient(now: now)
+      while link.hasRoom, let pdu = client.nextPDU(now: now) {
+        _ = link.send(pdu)
+      }
+    } while client.hasActions || link.hasActions
+    link.flush(now: now)
+  }
+
+  private mutating func drainLink(now: Instant) {
+    while let action = link.nextAction() {
+      switch action {
+      case .opened(let answer):
+        self.answer = answer
+        stallCheckedAt = now
+        client.open(bearer(for: answer))
+      case .received(let pdu):
+        client.receive(pdu, now: now)
+        drainClient(now: now)
+      case .logged(let bytes): actions.append(.event(.log(bytes)))
+      case .suspected: actions.append(.event(.suspected))
+      case .recovered: actions.append(.event(.recovered))
+      case .ended(let reason):
+        client.end(reason)
+        drainClient(now: now)
+        answer = nil
+        actions.append(.ended(reason))
+      }
+    }
+  }
+
+  private mutating func drainClient(now: Instant) {
+    while let action = client.nextAction() {
+      switch action {
+      case .completed(let id, let result): actions.append(.completed(id, result))
+      case .event(let event): actions.append(.event(event))
+      case .ready:
+        if let answer { actions.append(.opened(DeviceInfo(answer, mtu: client.mtu))) }
+      case .failed(let reason): link.abandon(reason)
+      }
+    }
+  }
+
+  private func bearer(for answer: SynAck) -> ATTClient.Bearer {
+    // The host offers pipelining always; it is in use when the device does as well (ATT-6).
+    let isPipelined = answer.features.contains(.pipelinedRequests)
+    let limit = isPipelined ? min(configuration.limits.requests, answer.limits.requests) : 1
+    return ATTClient.Bearer(
+      requestsLimit: Int(limit), mtu: configuration.limits.mtu,
+      isProfileKnown: answer.profileHash.map(configuration.knownProfileHashes.contains) ?? false)
+  }
+
+  // MARK: The stalled application (LNK-54)
+
+  private var stallDeadline: Instant? {
+    stallStart.map { $0.after(ns: Self.stalledAfterNs) }
+  }
+
+  /// Since when a request has waited without any sign of progress; `nil` when none waits.
+  private var stallStart: Instant? {
+    guard let since = client.waitingSince, let progress = link.progress else { return nil }
+    return max(since, progress.advancedAt, stallCheckedAt)
+  }
+
+  private mutating func handleStall(now: Instant) {
+    guard let start = stallStart, now >= start.after(ns: Self.stalledAfterNs) else { return }
+    if let pongAt = link.progress?.pongAt, pongAt > start {
+      link.abandon(.applicationStalled)
+    } else {
+      // Without a PONG the link itself is in doubt, and its own timers decide.
+      stallCheckedAt = now
+    }
+  }
+}

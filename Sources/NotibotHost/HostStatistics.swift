@@ -1,0 +1,13 @@
+package import NotibotProtocol
+
+/// What a host machine has counted since it was made.
+package struct HostStatistics: Equatable, Sendable {
+  package var link: LinkStatistics
+  package var att: ATTStatistics
+  /// Frames, text, echoes and damage, as PROTOCOL.md FRM-12 counts them.
+  package var decoder: DecoderCounters
+  /// Bytes read, zeros and text included.
+  package var bytesReceived: Int
+  /// Bytes handed to the driver to be written.
+  package var bytesSent: Int
+}

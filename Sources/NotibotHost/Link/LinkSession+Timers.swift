@@ -1,0 +1,86 @@
+package import NotibotProtocol
+
+// What time does to a session, and when its frames become bytes. Source: PROTOCOL.md LNK-50...LNK-53.
+extension LinkSession {
+  /// Does all that is due.
+  package mutating func handleTimeout(now: Instant) {
+    switch state {
+    case .closed: break
+    case .opening(let opening):
+      if let deadline = opening.deadline, now >= deadline {
+        end(.noAnswer)
+      } else if now >= opening.repeatAt {
+        repeatSyn(opening, now: now)
+      }
+    case .open(var link):
+      // Out of the state while it changes, so that its arrays are changed in place.
+      state = .closed
+      switch handleTimeout(link: &link, now: now) {
+      case .stays: state = .open(link)
+      case .ends(let reason): end(reason)
+      }
+    case .closing(let closing):
+      if now >= closing.deadline { end(.closed) }
+    }
+  }
+
+  /// The line takes no more bytes, or takes bytes again. While it takes none nothing is resent: what was sent has
+  /// not left yet.
+  package mutating func handleWritability(_ isWritable: Bool) {
+    self.isWritable = isWritable
+  }
+
+  /// Turns what may go out into bytes: new DATA as credit allows, then an acknowledgement if one is still owed.
+  package mutating func flush(now: Instant) {
+    switch state {
+    case .closed, .opening, .closing: break
+    case .open(var link):
+      state = .closed
+      sendWaiting(link: &link, now: now)
+      if link.receiving.owesAck(now: now) { emit(.ack, link: &link) }
+      state = .open(link)
+    }
+  }
+
+  private mutating func handleTimeout(link: inout OpenLink, now: Instant) -> Outcome {
+    let silentNs = now.nanoseconds(since: link.receivedAt)
+    if silentNs >= OpenLink.downAfterNs { return .ends(.silent) }
+    if silentNs >= OpenLink.suspectAfterNs, link.health == .live {
+      link.health = .suspect
+      actions.append(.suspected)
+    }
+    switch link.resendTimer {
+    case .running(let since, let deadline) where now >= deadline:
+      if isWritable {
+        statistics.resendTimeouts += 1
+        link.noteResendTimeout(startedAt: since, now: now)
+        resend(held: 0, link: &link)
+      } else {
+        link.postponeResend(now: now)
+      }
+    case .idle, .running: break
+    }
+    if now >= link.pingAt {
+      link.pingAt = now.after(ns: OpenLink.pingIntervalNs)
+      emit(.ping, link: &link)
+    }
+    return .stays
+  }
+
+  /// Sends again what is unacknowledged and not among `held` (LNK-34, LNK-51).
+  mutating func resend(held: UInt64, link: inout OpenLink) {
+    for (number, item) in link.sending.resend(held: held) {
+      statistics.resent += 1
+      emit(.data, channel: item.channel, number: number, payload: item.payload, link: &link)
+    }
+  }
+
+  private mutating func sendWaiting(link: inout OpenLink, now: Instant) {
+    guard link.sending.hasWaiting else { return }
+    while output.count < Self.outputLimitBytes, let (number, item) = link.sending.sendNext(now: now) {
+      statistics.dataSent += 1
+      emit(.data, channel: item.channel, number: number, payload: item.payload, link: &link)
+    }
+    link.startResendTimer(now: now)
+  }
+}

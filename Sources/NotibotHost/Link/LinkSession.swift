@@ -1,0 +1,220 @@
+import DequeModule
+package import NotibotProtocol
+
+/// What a link session asks of its owner.
+package enum LinkAction: Equatable, Sendable {
+  /// The session is open; the device said this of itself.
+  case opened(SynAck)
+  /// A DATA payload of the attribute channel, in order.
+  case received([UInt8])
+  /// Console text that the device framed itself (UDATA on channel 1).
+  case logged([UInt8])
+  /// Nothing has come for 3 s; the session lives on.
+  case suspected
+  /// A frame came after all.
+  case recovered
+  /// The session, or the attempt to open one, is over.
+  case ended(SessionEnd)
+}
+
+/// The host's side of a session: opening, order, credit, resending, keeping alive, closing.
+///
+/// States: *closed* → *opening* (`open`) → *open* (SYNACK with the nonce) → *closing* (`close`, FIN sent) → *closed*.
+/// From each, an end of whatever kind leads back to *closed*, with one `.ended`. A `.closed` machine opens again.
+///
+/// Inputs `receive`, `handleTimeout`, `handleWritability`; after each batch of them the owner calls `flush`, which is
+/// when new DATA and owed acknowledgements become bytes, so that one acknowledgement serves a whole batch.
+/// Source: PROTOCOL.md section 2.
+package struct LinkSession: Equatable, Sendable {
+  enum State: Equatable, Sendable {
+    case closed
+    case opening(Opening)
+    case open(OpenLink)
+    case closing(Closing)
+  }
+
+  /// A SYN is out.
+  struct Opening: Equatable, Sendable {
+    var nonce: UInt64
+    /// The SYN's payload: every repetition is the same SYN (LNK-11).
+    var payload: [UInt8]
+    var since: Instant
+    var repeatAt: Instant
+    /// When to give up; `nil`: never.
+    var deadline: Instant?
+  }
+
+  /// A FIN is out.
+  struct Closing: Equatable, Sendable {
+    var session: UInt16
+    var deadline: Instant
+  }
+
+  static let firstRepeatNs: Int64 = 250_000_000
+  static let repeatNs: Int64 = 500_000_000
+  static let slowRepeatNs: Int64 = 2_000_000_000
+  static let slowAfterNs: Int64 = 10_000_000_000
+  static let finWaitNs: Int64 = 200_000_000
+  /// The protocol versions that this host speaks.
+  static let versions = VersionRange(lowest: 1, highest: 1)
+  /// Bytes that may wait for a line that takes none; frames beyond are dropped as if the line had lost them, and the
+  /// timers mend it.
+  static let outputLimitBytes = 131_072
+
+  let configuration: HostConfiguration
+  var state = State.closed
+  var isWritable = true
+  var output: [UInt8] = []
+  var actions = Deque<LinkAction>()
+  package internal(set) var statistics = LinkStatistics()
+
+  package init(configuration: HostConfiguration) {
+    self.configuration = configuration
+  }
+
+  // MARK: Commands
+
+  /// Sends a SYN with `nonce`. Ignored unless the machine is closed.
+  /// - Parameters:
+  ///   - clock: the time of day that the SYN tells; `nil`: it does not.
+  ///   - limit: how long to wait for the answer; `nil`: for ever.
+  package mutating func open(nonce: UInt64, clock: HostClock?, limit: Duration?, now: Instant) {
+    switch state {
+    case .opening, .open, .closing: return
+    case .closed: break
+    }
+    let syn = Syn(
+      nonce: nonce, versions: Self.versions, features: [.pipelinedRequests, .framedLog],
+      limits: configuration.limits, source: configuration.source, run: configuration.run,
+      clock: clock)
+    let opening = Opening(
+      nonce: nonce, payload: syn.encoded(), since: now, repeatAt: now.after(ns: Self.firstRepeatNs),
+      deadline: limit.map { now + $0 })
+    state = .opening(opening)
+    emitUnnumbered(.syn, payload: opening.payload)
+  }
+
+  /// Takes a PDU for the attribute channel, to go out as credit allows. Returns false, and takes nothing, when no
+  /// session is open or too much waits already.
+  package mutating func send(_ pdu: [UInt8]) -> Bool {
+    switch state {
+    case .closed, .opening, .closing: return false
+    case .open(var link):
+      // Out of the state while it changes, so that its arrays are changed in place.
+      state = .closed
+      let isTaken = link.sending.enqueue(channel: .att, payload: pdu)
+      state = .open(link)
+      return isTaken
+    }
+  }
+
+  /// Says FIN and waits for its acknowledgement, at most 200 ms (LNK-24). What is unacknowledged is given up.
+  package mutating func close(now: Instant) {
+    switch state {
+    case .closed, .closing: break
+    case .opening: end(.closed)
+    case .open(var link):
+      emit(.fin, link: &link)
+      state = .closing(Closing(session: link.session, deadline: now.after(ns: Self.finWaitNs)))
+    }
+  }
+
+  /// Ends the session for `reason` at once. An open one says FIN, so that the device need not find out by itself.
+  package mutating func abandon(_ reason: SessionEnd) {
+    switch state {
+    case .closed: break
+    case .opening: end(reason)
+    case .closing: end(.closed)
+    case .open(var link):
+      if reason != .portGone { emit(.fin, link: &link) }
+      end(reason)
+    }
+  }
+
+  // MARK: Outputs
+
+  /// The next thing to do, in order, or `nil`.
+  package mutating func nextAction() -> LinkAction? {
+    actions.popFirst()
+  }
+
+  /// Gives the bytes for the line away.
+  package mutating func takeOutput() -> [UInt8] {
+    defer { output = [] }
+    return output
+  }
+
+  /// When `handleTimeout` wants to be called; `nil`: never.
+  package var nextDeadline: Instant? {
+    switch state {
+    case .closed: nil
+    case .opening(let opening): opening.deadline.map { min($0, opening.repeatAt) } ?? opening.repeatAt
+    case .open(let link): link.nextDeadline
+    case .closing(let closing): closing.deadline
+    }
+  }
+
+  // MARK: Queries
+
+  package var hasOutput: Bool { !output.isEmpty }
+
+  package var hasActions: Bool { !actions.isEmpty }
+
+  package var isClosed: Bool {
+    switch state {
+    case .closed: true
+    case .opening, .open, .closing: false
+    }
+  }
+
+  /// Whether `send` would take a PDU.
+  package var hasRoom: Bool {
+    switch state {
+    case .closed, .opening, .closing: false
+    case .open(let link): link.sending.hasRoom
+    }
+  }
+
+  /// When the device last took or handled a frame, and when its last PONG came; `nil` unless a session is open.
+  var progress: (advancedAt: Instant, pongAt: Instant?)? {
+    switch state {
+    case .closed, .opening, .closing: nil
+    case .open(let link): (link.advancedAt, link.lastPong?.at)
+    }
+  }
+
+  // MARK: Sending frames
+
+  /// Ends whatever there is, for `reason`.
+  mutating func end(_ reason: SessionEnd) {
+    state = .closed
+    actions.append(.ended(reason))
+  }
+
+  /// Sends a frame that carries no session, number or credit (LNK-2).
+  mutating func emitUnnumbered(_ type: FrameType, payload: [UInt8]) {
+    write(FrameHeader(type: type, direction: .fromHost), payload: payload)
+  }
+
+  /// Sends a frame of an open session, with the present ack and credit.
+  mutating func emit(
+    _ type: FrameType, channel: Channel = .link, number: Int = 0, payload: [UInt8] = [], link: inout OpenLink
+  ) {
+    let header = FrameHeader(
+      type: type, direction: .fromHost, channel: channel, session: link.session,
+      // Wraps: numbers on the wire are modulo 256.
+      sequence: UInt8(truncatingIfNeeded: number), ack: link.receiving.ack, credit: link.receiving.credit)
+    if write(header, payload: payload) { link.receiving.noteAcknowledged() }
+  }
+
+  @discardableResult
+  private mutating func write(_ header: FrameHeader, payload: [UInt8]) -> Bool {
+    guard output.count < Self.outputLimitBytes else {
+      statistics.outputDropped += 1
+      return false
+    }
+    Frame.encode(header, payload: payload, into: &output)
+    statistics.framesSent += 1
+    return true
+  }
+}

@@ -1,0 +1,140 @@
+import DequeModule
+import NotibotProtocol
+
+/// The host's DATA frames on their way to the device: which are out, which may go out, which go out again.
+///
+/// Numbers count from 0 in each session and are kept whole here; the wire has them modulo 256.
+/// Always: `oldest` ≤ `next` ≤ `limit`, at most 64 apart, so a number on the wire means one frame.
+/// Source: PROTOCOL.md LNK-30...LNK-43.
+struct SendWindow: Equatable, Sendable {
+  /// One DATA frame's content, from `enqueue` until it is acknowledged.
+  struct Item: Equatable, Sendable {
+    var channel: Channel
+    var payload: [UInt8]
+    var sentAt: Instant
+    var wasResent: Bool
+
+    /// Header, payload and CRC.
+    var decodedSizeBytes: Int { payload.count + WireLimits.overheadLengthBytes }
+  }
+
+  /// What an acknowledgement did.
+  struct Advance: Equatable, Sendable {
+    /// Frames newly acknowledged.
+    var frames: Int
+    /// A round trip that may be measured (LNK-51); `nil` when resending makes it ambiguous.
+    var sampleNs: Int64?
+    /// Whether the device took more frames or granted more.
+    var hasMoved: Bool
+  }
+
+  /// Frames that wait for credit. The attribute client has at most 32 requests out, so no more come.
+  static let waitingLimitFrames = 64
+  /// More credit than this counts as this.
+  static let creditLimitFrames = 64
+
+  /// Number of the oldest frame not acknowledged.
+  private(set) var oldest = 0
+  /// Frames with numbers from here on may not be sent yet.
+  private(set) var limit: Int
+  /// Frames the device has handled (LNK-42).
+  private(set) var handled = 0
+  /// Decoded sizes of the frames sent and not acknowledged, together.
+  private(set) var unacknowledgedBytes = 0
+  /// Decoded sizes of the frames sent and not handled, together.
+  private(set) var unhandledBytes = 0
+
+  private let peerFrames: Int
+  private let peerBytes: Int
+  private(set) var unacknowledged = Deque<Item>()
+  private var waiting = Deque<Item>()
+  private var unhandledSizes = Deque<Int>()
+  private var resentUnacknowledged = 0
+
+  /// - Parameter credit: of the SYNACK; above 64 it counts as 64.
+  init(peerFrames: Int, peerBytes: Int, credit: Int) {
+    self.peerFrames = peerFrames
+    self.peerBytes = peerBytes
+    limit = min(credit, Self.creditLimitFrames)
+  }
+
+  /// The number that the next new frame gets.
+  var next: Int { oldest + unacknowledged.count }
+
+  /// Whether a frame waits for credit.
+  var hasWaiting: Bool { !waiting.isEmpty }
+
+  /// Whether `enqueue` would take a payload.
+  var hasRoom: Bool { waiting.count < Self.waitingLimitFrames }
+
+  /// Takes a payload to be sent in its turn. Returns false, and takes nothing, when too many wait.
+  mutating func enqueue(channel: Channel, payload: [UInt8]) -> Bool {
+    guard hasRoom else { return false }
+    waiting.append(Item(channel: channel, payload: payload, sentAt: .zero, wasResent: false))
+    return true
+  }
+
+  /// Moves the next waiting frame out, if credit and bytes allow it.
+  mutating func sendNext(now: Instant) -> (number: Int, item: Item)? {
+    guard var item = waiting.first, next < limit else { return nil }
+    let sizeBytes = item.decodedSizeBytes
+    guard unhandledBytes + sizeBytes <= peerBytes else { return nil }
+    waiting.removeFirst()
+    let number = next
+    item.sentAt = now
+    unacknowledged.append(item)
+    unhandledSizes.append(sizeBytes)
+    unhandledBytes += sizeBytes
+    unacknowledgedBytes += sizeBytes
+    return (number, item)
+  }
+
+  /// Takes in `ack` and `credit` of a received frame. Returns `nil`, and changes nothing, when the ack is outside of
+  /// what is unacknowledged (LNK-31).
+  mutating func acknowledge(ack: UInt8, credit: UInt8, now: Instant) -> Advance? {
+    // Wraps: both are numbers modulo 256.
+    let frames = Int(ack &- UInt8(truncatingIfNeeded: oldest))
+    guard frames <= unacknowledged.count else { return nil }
+    var sampleNs: Int64?
+    if frames > 0 {
+      let wasAmbiguous = resentUnacknowledged > 0
+      for _ in 0..<frames {
+        let item = unacknowledged.removeFirst()
+        unacknowledgedBytes -= item.decodedSizeBytes
+        sampleNs = now.nanoseconds - item.sentAt.nanoseconds
+        if item.wasResent { resentUnacknowledged -= 1 }
+      }
+      if wasAmbiguous { sampleNs = nil }
+      oldest += frames
+    }
+    let hasGrown = raiseLimit(to: oldest + min(Int(credit), Self.creditLimitFrames))
+    return Advance(frames: frames, sampleNs: sampleNs, hasMoved: frames > 0 || hasGrown)
+  }
+
+  /// The frames to send again for a NAK whose ack is `oldest`: those from `oldest` on that `held` does not name.
+  mutating func resend(held: UInt64) -> [(number: Int, item: Item)] {
+    var frames: [(number: Int, item: Item)] = []
+    for index in unacknowledged.indices {
+      let isHeld = index > 0 && index <= 64 && held >> UInt64(index - 1) & 1 == 1
+      guard !isHeld else { continue }
+      if !unacknowledged[index].wasResent {
+        unacknowledged[index].wasResent = true
+        resentUnacknowledged += 1
+      }
+      frames.append((oldest + index, unacknowledged[index]))
+    }
+    return frames
+  }
+
+  private mutating func raiseLimit(to proposed: Int) -> Bool {
+    let hasGrown = proposed > limit
+    limit = max(limit, proposed)
+    // A peer may grant more than it announced; what was not sent cannot have been handled.
+    let newlyHandled = min(limit - peerFrames, next)
+    while handled < newlyHandled {
+      unhandledBytes -= unhandledSizes.removeFirst()
+      handled += 1
+    }
+    return hasGrown
+  }
+}

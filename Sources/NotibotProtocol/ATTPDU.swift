@@ -1,0 +1,114 @@
+/// A range of attribute handles, both ends included; it may be upside down, as it came.
+package struct HandleRange: Hashable, Sendable {
+  package var start: UInt16
+  package var end: UInt16
+
+  package init(start: UInt16, end: UInt16) {
+    self.start = start
+    self.end = end
+  }
+}
+
+/// A PDU of the attribute protocol. Source: Bluetooth Core specification Vol 3 Part F 3.4; PROTOCOL.md section 3.
+///
+/// Values are bounded by the frame they came in; whether a PDU fits the MTU is for client and server to check.
+package enum ATTPDU: Hashable, Sendable {
+  case errorResponse(request: UInt8, handle: UInt16, error: ATTError)
+  case exchangeMTURequest(mtu: UInt16)
+  case exchangeMTUResponse(mtu: UInt16)
+  case findInformationRequest(HandleRange)
+  case findInformationResponse([AttributeType])
+  case findByTypeValueRequest(HandleRange, type: UInt16, value: [UInt8])
+  case findByTypeValueResponse([HandleRange])
+  case readByTypeRequest(HandleRange, type: BluetoothUUID)
+  case readByTypeResponse([AttributeValue])
+  case readRequest(handle: UInt16)
+  case readResponse([UInt8])
+  case readBlobRequest(handle: UInt16, offset: UInt16)
+  case readBlobResponse([UInt8])
+  case readByGroupTypeRequest(HandleRange, type: BluetoothUUID)
+  case readByGroupTypeResponse([AttributeGroup])
+  case writeRequest(handle: UInt16, value: [UInt8])
+  case writeResponse
+  case prepareWriteRequest(handle: UInt16, offset: UInt16, value: [UInt8])
+  case prepareWriteResponse(handle: UInt16, offset: UInt16, value: [UInt8])
+  case executeWriteRequest(ExecuteFlag)
+  case executeWriteResponse
+  case handleValueNotification(handle: UInt16, value: [UInt8])
+  case handleValueIndication(handle: UInt16, value: [UInt8])
+  case handleValueConfirmation
+  case writeCommand(handle: UInt16, value: [UInt8])
+  /// An opcode that is not in the list above, with what followed it.
+  case unknown(opcode: UInt8, parameters: [UInt8])
+
+  /// An entry of Find Information: which attribute has which type.
+  package struct AttributeType: Hashable, Sendable {
+    package var handle: UInt16
+    package var type: BluetoothUUID
+
+    package init(handle: UInt16, type: BluetoothUUID) {
+      self.handle = handle
+      self.type = type
+    }
+  }
+
+  /// An entry of Read By Type.
+  package struct AttributeValue: Hashable, Sendable {
+    package var handle: UInt16
+    package var value: [UInt8]
+
+    package init(handle: UInt16, value: [UInt8]) {
+      self.handle = handle
+      self.value = value
+    }
+  }
+
+  /// An entry of Read By Group Type.
+  package struct AttributeGroup: Hashable, Sendable {
+    package var handles: HandleRange
+    package var value: [UInt8]
+
+    package init(handles: HandleRange, value: [UInt8]) {
+      self.handles = handles
+      self.value = value
+    }
+  }
+
+  /// What becomes of the prepared parts.
+  package enum ExecuteFlag: UInt8, Hashable, Sendable {
+    case cancel = 0
+    case write = 1
+  }
+
+  /// The first byte on the wire.
+  package var opcode: UInt8 {
+    switch self {
+    case .errorResponse: 0x01
+    case .exchangeMTURequest: 0x02
+    case .exchangeMTUResponse: 0x03
+    case .findInformationRequest: 0x04
+    case .findInformationResponse: 0x05
+    case .findByTypeValueRequest: 0x06
+    case .findByTypeValueResponse: 0x07
+    case .readByTypeRequest: 0x08
+    case .readByTypeResponse: 0x09
+    case .readRequest: 0x0A
+    case .readResponse: 0x0B
+    case .readBlobRequest: 0x0C
+    case .readBlobResponse: 0x0D
+    case .readByGroupTypeRequest: 0x10
+    case .readByGroupTypeResponse: 0x11
+    case .writeRequest: 0x12
+    case .writeResponse: 0x13
+    case .prepareWriteRequest: 0x16
+    case .prepareWriteResponse: 0x17
+    case .executeWriteRequest: 0x18
+    case .executeWriteResponse: 0x19
+    case .handleValueNotification: 0x1B
+    case .handleValueIndication: 0x1D
+    case .handleValueConfirmation: 0x1E
+    case .writeCommand: 0x52
+    case .unknown(let opcode, _): opcode
+    }
+  }
+}

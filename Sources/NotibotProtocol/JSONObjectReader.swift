@@ -1,0 +1,90 @@
+/// Reads the members of one JSON object in order, in one pass, without recursion and within limits.
+///
+/// After `nextKey()` gave a key, take its value by exactly one of `string(key:)`, `wholeNumber(key:)` and `skipValue()`.
+/// Refuses what NTF-4 refuses. Source: RFC 8259; PROTOCOL.md NTF-4.
+struct JSONObjectReader {
+  /// A string between its quotes, checked.
+  struct Text {
+    var range: Range<Int>
+    var hasEscapes: Bool
+  }
+
+  private var scanner: JSONScanner
+  private var keys: [Text] = []
+
+  /// Checks size and UTF-8, and enters the object.
+  init(_ bytes: [UInt8]) throws(NotificationError) {
+    guard bytes.count <= NotificationLimits.jsonBytes else {
+      throw NotificationError(.tooLong(lengthBytes: bytes.count), at: NotificationLimits.jsonBytes)
+    }
+    do {
+      _ = try UTF8Span(validating: bytes.span)
+    } catch {
+      throw NotificationError(.invalidUTF8, at: error.byteOffsets.lowerBound)
+    }
+    guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { throw NotificationError(.byteOrderMark, at: 0) }
+    scanner = JSONScanner(bytes)
+    scanner.skipWhitespace()
+    guard scanner.take(UInt8(ascii: "{")) else { throw NotificationError(.notAnObject, at: scanner.offset) }
+    keys.reserveCapacity(8)
+  }
+
+  /// Where the reader stands, in bytes.
+  var offset: Int { scanner.offset }
+
+  /// The next key, or nil after the last one, when nothing but white space follows the object.
+  mutating func nextKey() throws(NotificationError) -> Text? {
+    scanner.skipWhitespace()
+    if scanner.take(UInt8(ascii: "}")) {
+      scanner.skipWhitespace()
+      guard scanner.isAtEnd else { throw NotificationError(.trailingBytes, at: scanner.offset) }
+      return nil
+    }
+    if !keys.isEmpty {
+      try scanner.expect(UInt8(ascii: ","))
+      scanner.skipWhitespace()
+    }
+    let start = scanner.offset
+    let key = try scanner.text()
+    guard !keys.contains(where: { scanner.areEqual($0, key) }) else {
+      throw NotificationError(.repeatedKey, at: start)
+    }
+    keys.append(key)
+    scanner.skipWhitespace()
+    try scanner.expect(UInt8(ascii: ":"))
+    scanner.skipWhitespace()
+    return key
+  }
+
+  /// Whether a key that `nextKey()` gave is `name`, also when it is written with escapes.
+  func key(_ key: Text, is name: StaticString) -> Bool {
+    scanner.isText(key, equalTo: name)
+  }
+
+  /// The string that stands here.
+  mutating func string(key: String) throws(NotificationError) -> String {
+    guard scanner.peek() == UInt8(ascii: "\"") else {
+      throw NotificationError(.wrongType(key: key), at: offset)
+    }
+    return scanner.string(of: try scanner.text())
+  }
+
+  /// The number that stands here: digits only, at most 4294967295.
+  mutating func wholeNumber(key: String) throws(NotificationError) -> UInt32 {
+    let start = offset
+    guard let first = scanner.peek(), first == UInt8(ascii: "-") || JSONScanner.isDigit(first) else {
+      throw NotificationError(.wrongType(key: key), at: start)
+    }
+    let digits = try scanner.number()
+    guard let digits else { throw NotificationError(.notAWholeNumber(key: key), at: start) }
+    guard let value = scanner.value(of: digits) else {
+      throw NotificationError(.numberOutOfRange(key: key), at: start)
+    }
+    return value
+  }
+
+  /// Passes over the value that stands here, checking it.
+  mutating func skipValue() throws(NotificationError) {
+    try scanner.skipValue(depth: 1)
+  }
+}

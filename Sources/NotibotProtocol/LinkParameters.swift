@@ -1,0 +1,151 @@
+/// A range of protocol versions. Source: PROTOCOL.md LNK-5, LNK-12.
+package struct VersionRange: Hashable, Sendable {
+  package var lowest: UInt8
+  package var highest: UInt8
+
+  package init(lowest: UInt8, highest: UInt8) {
+    self.lowest = lowest
+    self.highest = highest
+  }
+
+  /// The versions that this code speaks.
+  package static let supported = VersionRange(lowest: 1, highest: 1)
+
+  /// Whether `version` is in the range.
+  package func contains(_ version: UInt8) -> Bool {
+    lowest <= version && version <= highest
+  }
+
+  /// The highest version in both ranges, or nil when there is none or a range is upside down.
+  package func highestCommon(with other: VersionRange) -> UInt8? {
+    let low = max(lowest, other.lowest)
+    let high = min(highest, other.highest)
+    return low <= high ? high : nil
+  }
+}
+
+/// What a side can do beyond the basics; in use when both set the bit. Source: PROTOCOL.md LNK-5.
+package struct Features: OptionSet, Hashable, Sendable {
+  package let rawValue: UInt32
+
+  package init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  package static let pipelinedRequests = Features(rawValue: 1 << 0)
+  package static let optionalKeys = Features(rawValue: 1 << 1)
+  package static let sync = Features(rawValue: 1 << 2)
+  package static let framedLog = Features(rawValue: 1 << 3)
+}
+
+/// How much the announcer of LIMITS receives. Source: PROTOCOL.md LNK-8.
+package struct LinkLimits: Hashable, Sendable {
+  /// DATA frames beyond the last handled one, 2–64.
+  package var frames: UInt8
+  /// ATT requests not yet answered, 1–32 and at most half of `frames`.
+  package var requests: UInt8
+  /// The largest ATT PDU in bytes, 23–528.
+  package var mtu: UInt16
+  /// Decoded sizes of the frames not yet handled, together, in bytes; 1080 or more.
+  package var bytes: UInt32
+
+  package init(frames: UInt8, requests: UInt8, mtu: UInt16, bytes: UInt32) {
+    self.frames = frames
+    self.requests = requests
+    self.mtu = mtu
+    self.bytes = bytes
+  }
+
+  /// What holds when the peer sends no LIMITS. Source: PROTOCOL.md LNK-6.
+  package static let unannounced = LinkLimits(frames: 4, requests: 1, mtu: 23, bytes: 2160)
+
+  /// These limits with each value brought to the nearest one in its range. Source: PROTOCOL.md LNK-8.
+  package var clamped: LinkLimits {
+    let frames = min(max(self.frames, 2), 64)
+    return LinkLimits(
+      frames: frames, requests: min(max(requests, 1), min(32, frames / 2)), mtu: min(max(mtu, 23), 528),
+      bytes: max(bytes, 1080))
+  }
+}
+
+/// The host's time of day. Source: PROTOCOL.md LNK-5, CLOCK.
+package struct HostClock: Hashable, Sendable {
+  /// Seconds since 1970-01-01 UTC.
+  package var seconds: Int64
+  /// Minutes to add for local time.
+  package var zoneOffsetMinutes: Int16
+
+  package init(seconds: Int64, zoneOffsetMinutes: Int16) {
+    self.seconds = seconds
+    self.zoneOffsetMinutes = zoneOffsetMinutes
+  }
+}
+
+/// The base MAC address of the chip. Source: PROTOCOL.md LNK-5, DEVICE_ID.
+package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
+  /// Six octets, the first one first.
+  package let octets: [UInt8]
+
+  /// Nil unless there are six octets.
+  package init?(octets: [UInt8]) {
+    guard octets.count == 6 else { return nil }
+    self.octets = octets
+  }
+
+  /// As printed on a board: `24:6F:28:AA:BB:CC`.
+  package var description: String {
+    hex(octets, separator: ":")
+  }
+}
+
+/// Why the device last restarted; the numbers are those of `esp_reset_reason_t`. Source: PROTOCOL.md LNK-5.
+package enum ResetReason: UInt8, CaseIterable, Hashable, Sendable {
+  case unknown = 0
+  case powerOn = 1
+  case externalPin = 2
+  case software = 3
+  case panic = 4
+  case interruptWatchdog = 5
+  case taskWatchdog = 6
+  case otherWatchdog = 7
+  case deepSleep = 8
+  case brownout = 9
+  case sdio = 10
+
+  /// The reason of this number; numbers without a meaning are `unknown`.
+  package init(wire: UInt8) {
+    self = ResetReason(rawValue: wire) ?? .unknown
+  }
+}
+
+/// Why a device refused. Source: PROTOCOL.md LNK-18.
+package enum RSTReason: Hashable, Sendable {
+  case noSession
+  case noCommonVersion
+  case unknownCriticalTLV
+  case malformed
+  /// A number that this version gives no meaning.
+  case other(UInt8)
+
+  /// The reason of this number.
+  package init(wire: UInt8) {
+    switch wire {
+    case 1: self = .noSession
+    case 2: self = .noCommonVersion
+    case 3: self = .unknownCriticalTLV
+    case 4: self = .malformed
+    default: self = .other(wire)
+    }
+  }
+
+  /// The number on the wire.
+  package var wire: UInt8 {
+    switch self {
+    case .noSession: 1
+    case .noCommonVersion: 2
+    case .unknownCriticalTLV: 3
+    case .malformed: 4
+    case .other(let number): number
+    }
+  }
+}

@@ -1,0 +1,121 @@
+extension Notification {
+  /// What takes the place of what was cut: U+2026. Source: PROTOCOL.md NTF-7.
+  private static let ellipsis = "…"
+
+  /// The JSON of this notification, at most 512 bytes; see ``encode(into:)``.
+  package func encoded() -> [UInt8] {
+    var json: [UInt8] = []
+    _ = encode(into: &json)
+    return json
+  }
+
+  /// Appends the JSON of this notification, at most 512 bytes, and says whether something was cut to fit.
+  /// Source: PROTOCOL.md NTF-6, NTF-7.
+  package func encode(into bytes: inout [UInt8]) -> Cut {
+    let start = bytes.count
+    if app.utf8.count <= NotificationLimits.appBytes, title.utf8.count <= NotificationLimits.titleBytes,
+      text.utf8.count <= NotificationLimits.jsonBytes
+    {
+      appendJSON(to: &bytes)
+      if bytes.count - start <= NotificationLimits.jsonBytes { return .nothing }
+      bytes.removeLast(bytes.count - start)
+    }
+    let cut = cutToFit()
+    cut.appendJSON(to: &bytes)
+    return cut == withoutNull ? .nothing : .fields
+  }
+
+  /// Whether an encoding left something out.
+  package enum Cut: Hashable, Sendable {
+    case nothing
+    /// `app`, `title` or `text` lost their ends.
+    case fields
+  }
+
+  /// This notification within the limits: `app` and `title` first to their own, then `text`, then `title` by the
+  /// bytes of the JSON. `app` never has to give way to the JSON: 64 bytes are at most 384 escaped, and the rest can
+  /// shrink to 65 bytes.
+  private func cutToFit() -> Notification {
+    var cut = withoutNull
+    cut.app = Notification.cut(cut.app, toBytes: NotificationLimits.appBytes) { _ in 1 }
+    cut.title = Notification.cut(cut.title, toBytes: NotificationLimits.titleBytes) { _ in 1 }
+    var frame: [UInt8] = []
+    Notification(app: cut.app, title: "", text: "", timestamp: timestamp).appendJSON(to: &frame)
+    let room = NotificationLimits.jsonBytes - frame.count
+    let titleBytes = cut.title.utf8.reduce(0) { $0 + Notification.escapedLengthBytes($1) }
+    cut.text = Notification.cut(cut.text, toBytes: room - titleBytes, cost: Notification.escapedLengthBytes)
+    let textBytes = cut.text.utf8.reduce(0) { $0 + Notification.escapedLengthBytes($1) }
+    cut.title = Notification.cut(cut.title, toBytes: room - textBytes, cost: Notification.escapedLengthBytes)
+    return cut
+  }
+
+  /// This notification with U+FFFD for U+0000. Source: PROTOCOL.md NTF-6.
+  private var withoutNull: Notification {
+    func replaced(_ string: String) -> String {
+      guard string.utf8.contains(0) else { return string }
+      var scalars = String.UnicodeScalarView()
+      scalars.append(contentsOf: string.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 })
+      return String(scalars)
+    }
+    return Notification(
+      app: replaced(app), title: replaced(title), text: replaced(text), timestamp: timestamp)
+  }
+
+  /// `string` when its bytes cost at most `limit` together; else its longest beginning of whole characters that does so
+  /// with "…", and at least that. Reads no more of a long string than it keeps.
+  private static func cut(_ string: String, toBytes limit: Int, cost: (UInt8) -> Int) -> String {
+    var total = 0
+    var keptEnd = string.startIndex
+    for index in string.indices {
+      if total + ellipsis.utf8.count <= limit { keptEnd = index }
+      total += string[index].utf8.reduce(0) { $0 + cost($1) }
+      if total > limit { return string[..<keptEnd] + ellipsis }
+    }
+    return string
+  }
+
+  private func appendJSON(to bytes: inout [UInt8]) {
+    bytes.append(contentsOf: #"{"app":""#.utf8)
+    Notification.appendEscaped(app, to: &bytes)
+    bytes.append(contentsOf: #"","title":""#.utf8)
+    Notification.appendEscaped(title, to: &bytes)
+    bytes.append(contentsOf: #"","text":""#.utf8)
+    Notification.appendEscaped(text, to: &bytes)
+    bytes.append(contentsOf: #"","timestamp":"#.utf8)
+    bytes.append(contentsOf: String(timestamp).utf8)
+    bytes.append(UInt8(ascii: "}"))
+  }
+
+  /// Appends a string's bytes, escaping `"`, `\` and controls, with U+FFFD for U+0000. Source: PROTOCOL.md NTF-6.
+  private static func appendEscaped(_ string: String, to bytes: inout [UInt8]) {
+    for byte in string.utf8 {
+      if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+        bytes.append(byte)
+      } else {
+        appendEscape(of: byte, to: &bytes)
+      }
+    }
+  }
+
+  private static func appendEscape(of byte: UInt8, to bytes: inout [UInt8]) {
+    switch byte {
+    case 0: bytes.append(contentsOf: "\u{FFFD}".utf8)
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
+    case 0x08: bytes.append(contentsOf: #"\b"#.utf8)
+    case 0x09: bytes.append(contentsOf: #"\t"#.utf8)
+    case 0x0A: bytes.append(contentsOf: #"\n"#.utf8)
+    case 0x0C: bytes.append(contentsOf: #"\f"#.utf8)
+    case 0x0D: bytes.append(contentsOf: #"\r"#.utf8)
+    default: bytes.append(contentsOf: (#"\u00"# + hex(byte)).utf8)
+    }
+  }
+
+  /// The bytes that one byte of a string without U+0000 takes in the JSON.
+  private static func escapedLengthBytes(_ byte: UInt8) -> Int {
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x08, 0x09, 0x0A, 0x0C, 0x0D: 2
+    case 0..<0x20: 6
+    default: 1
+    }
+  }
+}

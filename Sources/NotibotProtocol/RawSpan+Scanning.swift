@@ -1,0 +1,42 @@
+extension RawSpan {
+  /// The byte at `offset`, which must be inside.
+  func byte(at offset: Int) -> UInt8 {
+    // Sound for any byte: UInt8 has no invalid bit pattern, and the load checks its bounds.
+    unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+  }
+
+  /// The eight bytes from `offset` on as a number, the first one least significant.
+  func littleEndianWord(at offset: Int) -> UInt64 {
+    // Sound for any bytes: UInt64 has no invalid bit pattern, and the load checks its bounds.
+    UInt64(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  /// The offset of the first zero in `range`, or the range's end when there is none. Looks at eight bytes at a time.
+  func firstZero(in range: Range<Int>) -> Int {
+    var offset = range.lowerBound
+    while offset &+ 8 <= range.upperBound {
+      let zeros = zeroBytes(of: littleEndianWord(at: offset))
+      if zeros != 0 { return offset &+ zeros.trailingZeroBitCount >> 3 }
+      offset &+= 8
+    }
+    while offset < range.upperBound, byte(at: offset) != 0 { offset &+= 1 }
+    return offset
+  }
+}
+
+/// A word whose lowest set bit is bit 7 of the first zero byte of `word`; zero when `word` has no zero byte.
+func zeroBytes(of word: UInt64) -> UInt64 {
+  (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
+}
+
+extension [UInt8] {
+  /// A copy of `bytes`, made in one go.
+  package init(copying bytes: RawSpan) {
+    self = unsafe bytes.withUnsafeBytes { [UInt8]($0) }
+  }
+
+  /// Appends a copy of `bytes`, made in one go.
+  package mutating func append(copying bytes: RawSpan) {
+    unsafe bytes.withUnsafeBytes { append(contentsOf: $0) }
+  }
+}

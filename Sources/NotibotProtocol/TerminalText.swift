@@ -1,0 +1,82 @@
+/// Makes bytes from a device fit for a terminal, however they are cut.
+///
+/// Controls but newline and tab, a carriage return that no newline follows, DEL, C1 controls and invalid UTF-8 become
+/// `\xNN`; scalars that turn the direction of text become U+FFFD. Without it, a device could write
+/// over what the user sees, or into the clipboard.
+package struct TerminalText: Hashable, Sendable {
+  /// The beginning of a character, or a carriage return, that the next bytes decide on; at most 3 bytes.
+  private var pending: [UInt8] = []
+
+  package init() {}
+
+  /// The text of `bytes`, less an unfinished character at their end, which is kept for the next call.
+  package mutating func sanitise(_ bytes: [UInt8]) -> String {
+    let all = pending + bytes
+    let split = all.count - TerminalText.unfinishedLengthBytes(all)
+    pending = Array(all[split...])
+    return TerminalText.sanitised(all[..<split])
+  }
+
+  /// The text of what was kept, when nothing follows it.
+  package mutating func finish() -> String {
+    defer { pending = [] }
+    return TerminalText.sanitised(pending)
+  }
+
+  /// The text of bytes that are complete.
+  package static func sanitised(_ bytes: some Sequence<UInt8>) -> String {
+    let bytes = Array(bytes)
+    var result = String.UnicodeScalarView()
+    var index = 0
+    while index < bytes.count {
+      let end = index + (characterLengthBytes(bytes[index]) ?? 1)
+      let isNewline =
+        bytes[index] == UInt8(ascii: "\r") && end < bytes.count && bytes[end] == UInt8(ascii: "\n")
+      if isNewline {
+        index = end  // The newline comes next, and is enough.
+      } else if end <= bytes.count,
+        let scalar = String(validating: bytes[index..<end], as: UTF8.self)?.unicodeScalars.first
+      {
+        append(scalar, to: &result)
+        index = end
+      } else {
+        appendEscape(of: bytes[index], to: &result)
+        index += 1
+      }
+    }
+    return String(result)
+  }
+
+  private static func append(_ scalar: Unicode.Scalar, to result: inout String.UnicodeScalarView) {
+    switch scalar {
+    case "\n", "\t": result.append(scalar)
+    case "\0"..."\u{1F}", "\u{7F}"..."\u{9F}": appendEscape(of: UInt8(scalar.value), to: &result)
+    case "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": result.append("\u{FFFD}")
+    default: result.append(scalar)
+    }
+  }
+
+  private static func appendEscape(of byte: UInt8, to result: inout String.UnicodeScalarView) {
+    result.append(contentsOf: (#"\x"# + hex(byte)).unicodeScalars)
+  }
+
+  /// The bytes of the UTF-8 character that begins with `byte`, or nil when none does.
+  private static func characterLengthBytes(_ byte: UInt8) -> Int? {
+    switch byte {
+    case 0..<0x80: 1
+    case 0xC2...0xDF: 2
+    case 0xE0...0xEF: 3
+    case 0xF0...0xF4: 4
+    default: nil
+    }
+  }
+
+  /// How many bytes at the end wait for what follows.
+  private static func unfinishedLengthBytes(_ bytes: [UInt8]) -> Int {
+    if bytes.last == UInt8(ascii: "\r") { return 1 }
+    for (index, byte) in bytes.suffix(3).reversed().enumerated() {
+      if let length = characterLengthBytes(byte) { return length > index + 1 ? index + 1 : 0 }
+    }
+    return 0
+  }
+}

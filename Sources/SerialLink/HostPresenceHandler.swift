@@ -1,0 +1,79 @@
+import Glibc
+import NIOCore
+
+/// Turns the inotify events of a pseudo-terminal's slave into `HostPresence` events of the master's channel.
+///
+/// Watching starts after the spare slave was opened, so every open and close seen is a host's. The kernel
+/// merges equal events in a row; the count is therefore kept at 0 or more and two hosts that come at the same
+/// instant may be told as gone when the first of them leaves. Exclusive locks make that rare.
+final class HostPresenceHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let master: any Channel
+  private var unread = ByteBuffer()
+  private var openCount = 0
+
+  private init(reportingTo master: any Channel) {
+    self.master = master
+  }
+
+  /// A new inotify descriptor that watches `path`.
+  static func watch(_ path: String) throws(PortError) -> OwnedDescriptor {
+    let raw = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+    guard raw >= 0 else { throw PortError(errno: errno, port: path, operation: "watch") }
+    let watch = OwnedDescriptor(owning: raw)
+    let events = UInt32(IN_OPEN | IN_CLOSE_WRITE | IN_CLOSE_NOWRITE)
+    guard inotify_add_watch(watch.raw, path, events) >= 0 else {
+      throw PortError(errno: errno, port: path, operation: "watch")
+    }
+    return watch
+  }
+
+  /// Reports what `watch` sees on the event loop of `master`, until that closes; closes it if this fails.
+  static func start(
+    _ watch: consuming OwnedDescriptor, reportingTo master: any Channel, path: String
+  ) async throws(PortError) {
+    do {
+      let channel = try await DescriptorChannel.open(watch.release(), .input, on: master.eventLoop) {
+        channel in
+        try channel.pipeline.syncOperations.addHandler(HostPresenceHandler(reportingTo: master))
+      }
+      master.closeFuture.whenComplete { _ in channel.close(promise: nil) }
+    } catch {
+      master.close(promise: nil)
+      throw PortError(opening: path, error)
+    }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var bytes = unwrapInboundIn(data)
+    unread.writeBuffer(&bytes)
+    while let mask = nextEventMask() { note(mask) }
+    unread.discardReadBytes()
+  }
+
+  /// One `struct inotify_event`: watch, mask, cookie and the length of a name that follows, host byte order.
+  private func nextEventMask() -> UInt32? {
+    let headerSizeBytes = 16
+    guard let mask: UInt32 = unread.getInteger(at: unread.readerIndex + 4, endianness: .host),
+      let nameSizeBytes: UInt32 = unread.getInteger(at: unread.readerIndex + 12, endianness: .host),
+      unread.readableBytes >= headerSizeBytes + Int(nameSizeBytes)
+    else { return nil }
+    unread.moveReaderIndex(forwardBy: headerSizeBytes + Int(nameSizeBytes))
+    return mask
+  }
+
+  private func note(_ mask: UInt32) {
+    if mask & UInt32(IN_OPEN) != 0 {
+      openCount += 1
+      if openCount == 1 { tell(.attached) }
+    } else if mask & UInt32(IN_CLOSE_WRITE | IN_CLOSE_NOWRITE) != 0, openCount > 0 {
+      openCount -= 1
+      if openCount == 0 { tell(.detached) }
+    }
+  }
+
+  private func tell(_ presence: HostPresence) {
+    master.pipeline.fireUserInboundEventTriggered(presence)
+  }
+}

@@ -1,0 +1,32 @@
+import Glibc
+
+/// The one owner of a serial port's descriptor; unlocks and closes it when it goes out of scope.
+struct PortDescriptor: ~Copyable, Sendable {
+  /// Valid for as long as this value lives.
+  let raw: Int32
+
+  /// Takes ownership of `raw`, which must be open and owned by nobody else.
+  init(owning raw: Int32) {
+    self.raw = raw
+  }
+
+  deinit {
+    PortDescriptor.unlock(raw)
+    _ = close(raw)
+  }
+
+  /// Gives the descriptor away, lock and all; the receiver unlocks and closes it.
+  consuming func release() -> Int32 {
+    let raw = raw
+    discard self
+    return raw
+  }
+
+  /// Ends the lock of `raw`, which is about to be closed.
+  ///
+  /// Closing alone is not enough: a child process that another thread is just starting holds a copy of every
+  /// descriptor until its exec, and with it the lock.
+  static func unlock(_ raw: Int32) {
+    _ = flock(raw, LOCK_UN)
+  }
+}

@@ -1,0 +1,128 @@
+import Glibc
+import NIOCore
+
+/// Why a port could not be opened, or was lost: what happened, where, during what, and what to do about it.
+package struct PortError: Error, Hashable, Sendable {
+  /// What went wrong, with what was seen. A later layer gives each its exit code.
+  package enum Code: Hashable, Sendable {
+    /// Nothing is there by that name. `present`: the paths of the ports that are. Exit 10.
+    case notFound(present: [String])
+    /// `auto` found no known board. `others`: ports it did not dare to choose. Exit 10.
+    case noBoard(others: [String])
+    /// More than one port answers the description. Exit 10.
+    case ambiguous([String])
+    /// Another process uses the port; `nil` when it could not be learnt which. Exit 11.
+    case busy(PortHolder?)
+    /// The user may not open it. `group`: the group that may. Exit 12.
+    case permissionDenied(group: String?)
+    /// A file, a directory or some other device. Exit 2.
+    case notATTY
+    /// The driver does not offer this rate; `offered` is what it made of it. Exit 2.
+    case unsupportedBaud(requested: UInt32, offered: UInt32?)
+    /// Not a port name; the text says what is wrong with it. Exit 2.
+    case badSpecifier(String)
+    /// Not a rate; the text says what is wrong with it. Exit 2.
+    case badRate(String)
+    /// The path of a stable link is taken by something that is not ours to replace. Exit 2.
+    case linkOccupied(String)
+    /// End of file, EIO, or the far end hung up: the device went away. Exit 14.
+    case deviceGone
+    /// A network port did not accept; the text says why. Exit 10.
+    case unreachable(String)
+    /// Any other system error, by its number. Exit 18.
+    case system(errno: Int32)
+  }
+
+  /// What went wrong.
+  package var code: Code
+  /// The port as the user named it.
+  package var port: String
+  /// What was being done, as a verb: "open", "set the rate of", "read".
+  package var operation: String
+
+  package init(_ code: Code, port: String, operation: String) {
+    self.code = code
+    self.port = port
+    self.operation = operation
+  }
+
+  /// What `error` means that came out of making a channel of an open port.
+  init(opening port: String, _ error: any Error) {
+    switch error {
+    case let error as PortError: self = error
+    case let error as IOError: self.init(errno: error.errnoCode, port: port, operation: "open")
+    default: self.init(.deviceGone, port: port, operation: "open")
+    }
+  }
+
+  /// The error that `errno` value `number` stands for on a port. `group` is looked up only when it is of use.
+  init(errno number: Int32, port: String, operation: String, group: @autoclosure () -> String? = nil) {
+    let code: Code =
+      switch number {
+      case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG: .notFound(present: PortList.paths())
+      case EACCES, EPERM: .permissionDenied(group: group())
+      case ENOTTY: .notATTY
+      case EIO, ENXIO, ENODEV, EPIPE, ECONNRESET: .deviceGone
+      default: .system(errno: number)
+      }
+    self.init(code, port: port, operation: operation)
+  }
+}
+
+extension PortError: CustomStringConvertible {
+  /// One line: what, which port, why. Safe to print.
+  package var description: String {
+    "cannot \(operation) \(port.printable): \(cause)"
+  }
+
+  private var cause: String {
+    switch code {
+    case .notFound: "no such port"
+    case .noBoard: "no known board is connected"
+    case .ambiguous(let ports): "\(ports.count) ports match: \(ports.printableList)"
+    case .busy(.some(let holder)): "in use by process \(holder.description)"
+    case .busy(nil): "in use by another process"
+    case .permissionDenied: "permission denied"
+    case .notATTY: "not a serial port"
+    case .unsupportedBaud(let requested, .some(let offered)):
+      "the port does not offer \(requested) baud, only \(offered)"
+    case .unsupportedBaud(let requested, nil): "the port does not offer \(requested) baud"
+    case .badSpecifier(let text), .badRate(let text): text.printable
+    case .linkOccupied(let text): text.printable
+    case .deviceGone: "the device went away"
+    case .unreachable(let text): text.printable
+    case .system(let number): "\(systemText(number)) (errno \(number))"
+    }
+  }
+
+  /// One line: what the user can do. Safe to print.
+  package var remedy: String {
+    switch code {
+    case .notFound(let present) where present.isEmpty: "no serial port is present: plug the board in"
+    case .notFound(let present): "ports present: \(present.printableList)"
+    case .noBoard(let others) where others.isEmpty: "plug the board in, or name its port with --port"
+    case .noBoard(let others): "name the port with --port; present: \(others.printableList)"
+    case .ambiguous: "name one of them with --port"
+    case .busy(.some(let holder)): "end process \(holder.pid), or wait until it closes the port"
+    case .busy(nil): "close the program that uses it (see: fuser -v \(port.printable))"
+    case .permissionDenied(.some(let group)):
+      "sudo usermod -a -G \(group.printable) $USER, then log out and in again"
+    case .permissionDenied(nil): "ask the administrator for access to it (see: ls -l \(port.printable))"
+    case .notATTY: "name a serial port, such as /dev/ttyUSB0 or /dev/ttyACM0"
+    case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
+    case .badSpecifier: PortSpecifier.forms
+    case .linkOccupied: "remove it, or choose another path for the link"
+    case .deviceGone: "check the cable and the supply, then connect again"
+    case .unreachable: "check host and port, and that the server runs"
+    case .system: "check the port with: stty -a -F \(port.printable)"
+    }
+  }
+}
+
+extension [String] {
+  /// For a message: at most eight of them, then how many more.
+  fileprivate var printableList: String {
+    let shown = prefix(8).map(\.printable).joined(separator: ", ")
+    return count > 8 ? "\(shown) and \(count - 8) more" : shown
+  }
+}

@@ -1,0 +1,128 @@
+import Glibc
+import NIOCore
+
+/// Stands next to the descriptor: keeps a port's lock file until the descriptor is closed, and makes one event
+/// of the many ways in which a device goes away.
+///
+/// States: `open` → `closing` when this side closes; `open` → `lost` when an error or the end of input came.
+///
+/// Closing waits a moment for bytes that the kernel has not sent yet, and then throws them away: the close of
+/// a USB port whose device has stopped reading would otherwise block the event loop for the kernel's 30 s.
+final class PortLifetimeHandler: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  /// What a serial port has and a socket has not.
+  struct TTY {
+    /// Owned by the channel; valid while it is active.
+    let descriptor: Int32
+    let claim: PortClaim
+    /// How many bytes a descriptor has accepted and not sent yet.
+    var unsentBytes: @Sendable (Int32) -> Int32 = PortLifetimeHandler.kernelUnsentBytes
+  }
+
+  /// How long a close waits for unsent bytes, and how often it looks.
+  static let closeDrainLimit = TimeAmount.milliseconds(250)
+  static let closeDrainInterval = TimeAmount.milliseconds(5)
+
+  private enum State {
+    case open
+    case closing
+    case lost
+  }
+
+  private let port: String
+  private var tty: TTY?
+  private var state = State.open
+
+  init(port: String, tty: TTY?) {
+    self.port = port
+    self.tty = tty
+  }
+
+  func setRate(_ bitsPerSecond: UInt32) throws(PortError) {
+    switch state {
+    case .open:
+      guard let tty else { throw PortError(.notATTY, port: port, operation: "set the rate of") }
+      try SerialPort.setRate(tty.descriptor, bitsPerSecond: bitsPerSecond, port: port)
+    case .closing, .lost:
+      throw PortError(.deviceGone, port: port, operation: "set the rate of")
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    switch error {
+    case let error as IOError:
+      lose(PortError(errno: error.errnoCode, port: port, operation: "read"), context: context)
+    case ChannelError.eof:
+      lose(PortError(.deviceGone, port: port, operation: "read"), context: context)
+    default:
+      context.fireErrorCaught(error)
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    // End of input on a tty, and hang-up, come without an error.
+    lose(PortError(.deviceGone, port: port, operation: "read"), context: context)
+    // The descriptor is closed by now, and with it the flock; so the lock file may go.
+    tty = nil
+    context.fireChannelInactive()
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    tty = nil
+  }
+
+  func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    switch state {
+    case .open where mode == .all:
+      state = .closing
+      closeWhenSent(
+        context: context, promise: promise, deadline: context.eventLoop.now + Self.closeDrainLimit)
+    case .open, .closing, .lost:
+      context.close(mode: mode, promise: promise)
+    }
+  }
+
+  private func closeWhenSent(
+    context: ChannelHandlerContext, promise: EventLoopPromise<Void>?, deadline: NIODeadline
+  ) {
+    guard let tty else {
+      context.close(mode: .all, promise: promise)
+      return
+    }
+    let isSent = tty.unsentBytes(tty.descriptor) == 0
+    guard !isSent, context.eventLoop.now < deadline else {
+      if !isSent { _ = tcflush(tty.descriptor, TCOFLUSH) }
+      PortDescriptor.unlock(tty.descriptor)
+      context.close(mode: .all, promise: promise)
+      return
+    }
+    context.eventLoop.assumeIsolated().scheduleTask(in: Self.closeDrainInterval) {
+      // The device may have gone meanwhile, which closed the channel.
+      guard context.channel.isActive else {
+        promise?.succeed()
+        return
+      }
+      self.closeWhenSent(context: context, promise: promise, deadline: deadline)
+    }
+  }
+
+  private static func kernelUnsentBytes(_ descriptor: Int32) -> Int32 {
+    var count: Int32 = 0
+    return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? count : 0
+  }
+
+  private func lose(_ reason: PortError, context: ChannelHandlerContext) {
+    switch state {
+    case .open:
+      state = .lost
+      context.fireErrorCaught(reason)
+      context.close(mode: .all, promise: nil)
+    case .closing, .lost:
+      break
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/// A setting together with where it came from, so that a message can say why this port and not another.
+package struct Sourced<Value: Hashable & Sendable>: Hashable, Sendable {
+  package let value: Value
+  package let source: SettingSource
+}
+
+/// Where a setting came from. The first that is set wins, in this order.
+package enum SettingSource: Hashable, Sendable, CustomStringConvertible {
+  /// The command line, such as `--port`.
+  case option(String)
+  /// An environment variable, by its name.
+  case environment(String)
+  /// Nothing was set.
+  case standard
+
+  package var description: String {
+    switch self {
+    case .option(let name): name
+    case .environment(let name): name
+    case .standard: "default"
+    }
+  }
+}
+
+/// Decides which port and which rate are meant.
+package enum PortSelection {
+  /// In force when neither option nor environment says otherwise: what USB bridges and ESP32 chips all manage.
+  package static let standardBitsPerSecond: UInt32 = 921_600
+  /// Faster than any UART or bridge in use, and far from overflowing what is computed from a rate.
+  package static let limitBitsPerSecond: UInt32 = 20_000_000
+
+  /// `--port`, else NOTIBOT_PORT, else ESPPORT, else `auto`. An empty variable counts as not set.
+  /// Throws `.badSpecifier`, naming the source, if the one that wins cannot be read.
+  package static func port(
+    option: String?, environment: [String: String]
+  ) throws(PortError) -> Sourced<PortSpecifier> {
+    let variables = ["NOTIBOT_PORT", "ESPPORT"]
+    guard let text = first(option, "--port", variables, environment) else {
+      return Sourced(value: .automatic, source: .standard)
+    }
+    do throws(PortError) {
+      return Sourced(value: try PortSpecifier(parsing: text.value), source: text.source)
+    } catch {
+      guard case .badSpecifier(let problem) = error.code else { throw error }
+      let code = PortError.Code.badSpecifier("\(problem) (from \(text.source))")
+      throw PortError(code, port: error.port, operation: error.operation)
+    }
+  }
+
+  /// `--baud`, else NOTIBOT_BAUD, else ESPBAUD, else 921600. From 1 to `limitBitsPerSecond`.
+  /// Throws `.badRate`, naming the source, if the one that wins is no such number.
+  package static func bitsPerSecond(
+    option: String?, environment: [String: String]
+  ) throws(PortError) -> Sourced<UInt32> {
+    let variables = ["NOTIBOT_BAUD", "ESPBAUD"]
+    guard let text = first(option, "--baud", variables, environment) else {
+      return Sourced(value: standardBitsPerSecond, source: .standard)
+    }
+    let isDecimal = text.value.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    guard isDecimal, let rate = UInt32(text.value), (1...limitBitsPerSecond).contains(rate) else {
+      let problem = "the rate must be a number from 1 to \(limitBitsPerSecond) (from \(text.source))"
+      throw PortError(.badRate(problem), port: String(text.value.prefix(80)), operation: "use rate")
+    }
+    return Sourced(value: rate, source: text.source)
+  }
+
+  private static func first(
+    _ option: String?, _ optionName: String, _ variables: [String], _ environment: [String: String]
+  ) -> Sourced<String>? {
+    if let option { return Sourced(value: option, source: .option(optionName)) }
+    for variable in variables {
+      if let value = environment[variable], !value.isEmpty {
+        return Sourced(value: value, source: .environment(variable))
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,135 @@
+import Glibc
+package import NIOCore
+import NIOPosix
+
+/// Opens byte links as NIO channels.
+///
+/// A channel reports the loss of its device once: `errorCaught` with a `PortError` whose code is `.deviceGone`,
+/// then `channelInactive`. A close that this side asked for reports no error. A write that fails because of the
+/// loss fails its promise with NIO's own error; the reason is in `errorCaught`. A port's locks are gone when
+/// `closeFuture` completes.
+package enum SerialChannel {
+  /// Adds a caller's handlers; runs on the channel's event loop before the first byte is read.
+  package typealias Initializer = @Sendable (any Channel) throws -> Void
+
+  /// Bursts arrive in one read: a PTY holds 20 KiB, a USB adapter less.
+  static let readSizeBytes = 32_768
+
+  /// Opens whatever `specifier` names, as far as it is bytes on this machine or over plain TCP: a path, `auto`,
+  /// `usb:` and `socket://`. Throws `.badSpecifier` for the forms that need more than a byte link.
+  package static func open(
+    _ specifier: PortSpecifier, ports: PortList = PortList(), options: SerialOptions = SerialOptions(),
+    on loop: any EventLoop, initializer: @escaping Initializer
+  ) async throws(PortError) -> any Channel {
+    switch specifier {
+    case .path(let path):
+      return try await open(path: path, options: options, on: loop, initializer: initializer)
+    case .automatic, .usb:
+      let path = try ports.port(for: specifier).path
+      return try await open(path: path, options: options, on: loop, initializer: initializer)
+    case .socket(let host, let port):
+      return try await connect(host: host, port: port, on: loop, initializer: initializer)
+    case .deviceID, .rfc2217, .emulator, .qemu:
+      let code = PortError.Code.badSpecifier("this form is not available here")
+      throw PortError(code, port: specifier.description, operation: "open")
+    }
+  }
+
+  /// Opens a serial device by path. The blocking part runs on a thread of its own pool, not on `loop`.
+  package static func open(
+    path: String, options: SerialOptions = SerialOptions(), on loop: any EventLoop,
+    initializer: @escaping Initializer
+  ) async throws(PortError) -> any Channel {
+    let pool = NIOSingletons.posixBlockingThreadPool
+    let opened: Result<Released, PortError>
+    do {
+      opened = try await pool.runIfActive { Released.opening(path, options: options) }
+    } catch {
+      throw PortError(.system(errno: ECANCELED), port: path, operation: "open")
+    }
+    return try await adopt(opened.get(), on: loop, initializer: initializer)
+  }
+
+  /// Makes a channel of an open port.
+  package static func open(
+    _ port: consuming SerialPort, on loop: any EventLoop, initializer: @escaping Initializer
+  ) async throws(PortError) -> any Channel {
+    try await adopt(Released(port), on: loop, initializer: initializer)
+  }
+
+  /// Connects to a server of plain bytes, as `socket://host:port` asks for. Waits at most `timeout`.
+  package static func connect(
+    host: String, port: Int, timeout: Duration = .seconds(5), on loop: any EventLoop,
+    initializer: @escaping Initializer
+  ) async throws(PortError) -> any Channel {
+    let name = PortSpecifier.socket(host: host, port: port).description
+    let bootstrap = ClientBootstrap(group: loop)
+      .connectTimeout(TimeAmount(timeout))
+      .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readSizeBytes))
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(PortLifetimeHandler(port: name, tty: nil))
+          try initializer(channel)
+        }
+      }
+    do {
+      return try await bootstrap.connect(host: host, port: port).get()
+    } catch {
+      throw (error as? PortError) ?? PortError(.unreachable("\(error)"), port: name, operation: "connect to")
+    }
+  }
+
+  /// Changes the rate of an open serial channel at once: whatever was written must have left the port before.
+  /// Throws `.notATTY` for a channel that is no serial port.
+  package static func setRate(_ bitsPerSecond: UInt32, of channel: any Channel) async throws(PortError) {
+    do {
+      try await channel.eventLoop.submit {
+        let handler = try channel.pipeline.syncOperations.handler(type: PortLifetimeHandler.self)
+        try handler.setRate(bitsPerSecond)
+      }.get()
+    } catch {
+      throw (error as? PortError) ?? PortError(.deviceGone, port: "port", operation: "set the rate of")
+    }
+  }
+
+  static func adopt(
+    _ port: Released, on loop: any EventLoop, initializer: @escaping Initializer
+  ) async throws(PortError) -> any Channel {
+    do {
+      return try await DescriptorChannel.open(port.descriptor, .inputAndOutput, on: loop) { channel in
+        let tty = PortLifetimeHandler.TTY(descriptor: port.descriptor, claim: port.claim)
+        try channel.pipeline.syncOperations.addHandler(PortLifetimeHandler(port: port.name, tty: tty))
+        try initializer(channel)
+      }
+    } catch {
+      throw PortError(opening: port.name, error)
+    }
+  }
+
+  /// An open port on its way between two owners, across threads.
+  struct Released: Sendable {
+    let name: String
+    let descriptor: Int32
+    let claim: PortClaim
+
+    init(name: String, descriptor: Int32, claim: PortClaim) {
+      self.name = name
+      self.descriptor = descriptor
+      self.claim = claim
+    }
+
+    init(_ port: consuming SerialPort) {
+      name = port.name
+      (descriptor, claim) = port.release()
+    }
+
+    static func opening(_ path: String, options: SerialOptions) -> Result<Released, PortError> {
+      do throws(PortError) {
+        return .success(Released(try SerialPort.open(path, options: options)))
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+}

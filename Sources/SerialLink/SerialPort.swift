@@ -1,0 +1,175 @@
+import CSerialShim
+import Glibc
+
+/// An open, locked, raw serial port; closes and unlocks when it goes out of scope.
+///
+/// The locks come before anything is changed: a port that another program uses is left as it was.
+package struct SerialPort: ~Copyable, Sendable {
+  /// As the user named it.
+  package let name: String
+  /// With links followed, such as `/dev/pts/3`.
+  package let devicePath: String
+  private let descriptor: PortDescriptor
+  private let claim: PortClaim
+
+  /// Opens `name`: exclusive, raw 8N1, CLOCAL, HUPCL cleared, input of earlier times thrown away.
+  ///
+  /// Takes milliseconds on a USB adapter, less on a PTY. Exclusive means flock, a UUCP lock file, and on real
+  /// ports TIOCEXCL.
+  package static func open(_ name: String, options: SerialOptions = SerialOptions()) throws(PortError)
+    -> SerialPort
+  {
+    let (devicePath, status) = try locate(name)
+    try UUCPLock.check(devicePath: devicePath, directory: options.lockDirectory, port: name)
+    let descriptor = try openDescriptor(devicePath, status: status, port: name)
+    guard isatty(descriptor.raw) == 1 else { throw PortError(.notATTY, port: name, operation: "open") }
+    let lock = try takeLocks(descriptor.raw, devicePath: devicePath, options: options, port: name)
+    try configure(descriptor.raw, bitsPerSecond: options.bitsPerSecond, port: name)
+    drain(descriptor.raw)
+    return SerialPort(name: name, devicePath: devicePath, descriptor: descriptor, claim: PortClaim(lock))
+  }
+
+  /// The rate in force in bits per second, which may be a driver's rounding of what was asked for.
+  package func bitsPerSecond() throws(PortError) -> UInt32 {
+    try SerialPort.rate(of: descriptor.raw, port: name)
+  }
+
+  /// Gives the descriptor away, locked. Whoever takes it closes it, and keeps `claim` until then.
+  package consuming func release() -> (descriptor: Int32, claim: PortClaim) {
+    (descriptor.release(), claim)
+  }
+
+  private init(name: String, devicePath: String, descriptor: consuming PortDescriptor, claim: PortClaim) {
+    self.name = name
+    self.devicePath = devicePath
+    self.descriptor = descriptor
+    self.claim = claim
+  }
+}
+
+/// Keeps the lock file of a port for as long as its descriptor is open somewhere; the flock goes with the
+/// descriptor. A class, because it is handed across threads to the handler that learns of the end.
+package final class PortClaim: Sendable {
+  private let lock: UUCPLock
+
+  init(_ lock: consuming UUCPLock) {
+    self.lock = lock
+  }
+}
+
+// MARK: - Steps of opening
+
+extension SerialPort {
+  private static func locate(_ name: String) throws(PortError) -> (String, stat) {
+    guard let devicePath = FileSystem.resolved(name), let status = FileSystem.status(of: devicePath) else {
+      throw PortError(errno: errno, port: name, operation: "open")
+    }
+    // Opening a FIFO or a tape would already do something; a name must be a character device.
+    guard status.isCharacterDevice else { throw PortError(.notATTY, port: name, operation: "open") }
+    return (devicePath, status)
+  }
+
+  private static func openDescriptor(
+    _ devicePath: String, status: stat, port: String
+  ) throws(PortError) -> PortDescriptor {
+    // O_NONBLOCK: without it open() waits for carrier, which three-wire boards never raise.
+    let raw = Glibc.open(devicePath, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    if raw >= 0 { return PortDescriptor(owning: raw) }
+    let number = errno
+    if number == EBUSY {
+      throw PortError(.busy(PortHolder.ofOpenDescriptor(on: devicePath)), port: port, operation: "open")
+    }
+    throw PortError(errno: number, port: port, operation: "open", group: groupName(status.st_gid))
+  }
+
+  private static func takeLocks(
+    _ descriptor: Int32, devicePath: String, options: SerialOptions, port: String
+  ) throws(PortError) -> UUCPLock {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw PortError(errno: errno, port: port, operation: "open")
+    }
+    if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      let number = errno
+      guard number == EWOULDBLOCK else { throw PortError(errno: number, port: port, operation: "lock") }
+      let holder = PortHolder.ofFlock(on: status) ?? PortHolder.ofOpenDescriptor(on: devicePath)
+      throw PortError(.busy(holder), port: port, operation: "open")
+    }
+    let lock = try UUCPLock.take(devicePath: devicePath, directory: options.lockDirectory, port: port)
+    // On a PTY the flag would outlive us, because the other end keeps the slave open: were we killed, nobody
+    // but root could open it again. On real ports it ends with the last close.
+    if !status.isPseudoTerminalSlave { _ = ioctl(descriptor, UInt(TIOCEXCL)) }
+    return lock
+  }
+
+  static func configure(_ descriptor: Int32, bitsPerSecond: UInt32, port: String) throws(PortError) {
+    try apply(bitsPerSecond, port: port) { serial_shim_set_raw(descriptor, $0) }
+    try verify(bitsPerSecond, on: descriptor, port: port)
+  }
+
+  /// Changes the rate at once; bytes still in the output queue leave at the new one.
+  static func setRate(_ descriptor: Int32, bitsPerSecond: UInt32, port: String) throws(PortError) {
+    try apply(bitsPerSecond, port: port) { serial_shim_set_rate(descriptor, $0) }
+    try verify(bitsPerSecond, on: descriptor, port: port)
+  }
+
+  static func rate(of descriptor: Int32, port: String) throws(PortError) -> UInt32 {
+    var input: UInt32 = 0
+    var output: UInt32 = 0
+    let result = serial_shim_get_rate(descriptor, &input, &output)
+    guard result == 0 else { throw PortError(errno: -result, port: port, operation: "read the rate of") }
+    return output
+  }
+
+  private static func apply(
+    _ bitsPerSecond: UInt32, port: String, change: (UInt32) -> Int32
+  ) throws(PortError) {
+    let operation = "set the rate of"
+    // Rate 0 means "hang up" to the kernel.
+    guard bitsPerSecond > 0 else {
+      throw PortError(.unsupportedBaud(requested: 0, offered: nil), port: port, operation: operation)
+    }
+    switch change(bitsPerSecond) {
+    case 0: return
+    case -EINVAL, -ERANGE:
+      let code = PortError.Code.unsupportedBaud(requested: bitsPerSecond, offered: nil)
+      throw PortError(code, port: port, operation: operation)
+    case let result: throw PortError(errno: -result, port: port, operation: operation)
+    }
+  }
+
+  /// A driver that cannot do a rate keeps an old one or takes the nearest, and reports success. Beyond 3 % of
+  /// difference a UART no longer samples the last bit of a byte safely.
+  private static func verify(_ wanted: UInt32, on descriptor: Int32, port: String) throws(PortError) {
+    let offered = try rate(of: descriptor, port: port)
+    let difference = UInt64(max(wanted, offered) - min(wanted, offered))
+    guard difference * 100 <= UInt64(wanted) * 3 else {
+      let code = PortError.Code.unsupportedBaud(requested: wanted, offered: offered)
+      throw PortError(code, port: port, operation: "set the rate of")
+    }
+  }
+
+  /// What an earlier conversation left: first what the line discipline holds, then what the driver still hands
+  /// over. The limit is for a board that never stops talking.
+  private static func drain(_ descriptor: Int32) {
+    let drainLimitBytes = 1 << 20
+    _ = tcflush(descriptor, TCIFLUSH)
+    var scratch = [UInt8](repeating: 0, count: 4096)
+    var drained = 0
+    while drained < drainLimitBytes {
+      let count = read(descriptor, &scratch, scratch.count)
+      if count <= 0 { return }
+      drained += count
+    }
+  }
+
+  /// The group that owns the device, unless it is root's, which nobody should be added to.
+  private static func groupName(_ group: gid_t) -> String? {
+    guard group != 0 else { return nil }
+    var entry = Glibc.group()
+    var found: UnsafeMutablePointer<Glibc.group>?
+    var buffer = [CChar](repeating: 0, count: 16_384)
+    guard getgrgid_r(group, &entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
+    return entry.gr_name.map { String(cString: $0) }
+  }
+}

@@ -1,0 +1,74 @@
+import Glibc
+
+/// A symbolic link with a name that stays, to a port whose own name changes; removed when it goes out of scope,
+/// if it is still ours.
+package struct StableLink: ~Copyable, Sendable {
+  /// The path of the link itself.
+  package let path: String
+  /// What it points to.
+  package private(set) var target: String
+
+  /// Makes the link at `path`, appearing whole or not at all.
+  ///
+  /// Replaces a link that leads nowhere, as a killed process leaves it. Throws `.linkOccupied` if something
+  /// else is there: a file, or a link to something that exists.
+  package init(at path: String, target: String) throws(PortError) {
+    try StableLink.refuseIfOccupied(path, ours: target)
+    try StableLink.place(path, target: target)
+    self.path = path
+    self.target = target
+  }
+
+  /// Points the link somewhere else, in one step: whoever opens it meanwhile gets the old target or the new.
+  /// Throws `.linkOccupied` if somebody else has put something in its place.
+  package mutating func retarget(to target: String) throws(PortError) {
+    try StableLink.refuseIfOccupied(path, ours: self.target)
+    try StableLink.place(path, target: target)
+    self.target = target
+  }
+
+  deinit {
+    if FileSystem.target(ofLink: path) == target { unlink(path) }
+  }
+
+  /// A directory for links that only this user can write to: `$XDG_RUNTIME_DIR/NAME`, or `/tmp/NAME-UID` where
+  /// that is not set. Made if missing, mode 0700. Throws `.linkOccupied` if it is somebody else's or open to others.
+  package static func defaultDirectory(
+    named name: String, environment: [String: String], temporaryDirectory: String = "/tmp"
+  ) throws(PortError) -> String {
+    let runtime = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    let path = runtime.map { "\($0)/\(name)" } ?? "\(temporaryDirectory)/\(name)-\(geteuid())"
+    if mkdir(path, 0o700) != 0, errno != EEXIST {
+      throw PortError(errno: errno, port: path, operation: "make")
+    }
+    // Not followed: in a directory that all may write to, a link here would be somebody's trap.
+    guard let status = FileSystem.linkStatus(of: path), status.isDirectory, status.st_uid == geteuid(),
+      status.st_mode & 0o022 == 0
+    else {
+      let text = "it is not a directory that belongs to this user alone"
+      throw PortError(.linkOccupied(text), port: path, operation: "keep links in")
+    }
+    return path
+  }
+
+  private static func refuseIfOccupied(_ path: String, ours: String) throws(PortError) {
+    guard let status = FileSystem.linkStatus(of: path) else { return }
+    guard status.isSymbolicLink else {
+      throw PortError(.linkOccupied("something that is no link is there"), port: path, operation: "link")
+    }
+    let present = FileSystem.target(ofLink: path) ?? ""
+    if present == ours || FileSystem.status(of: path) == nil { return }
+    throw PortError(
+      .linkOccupied("it is a link to \(present), which is in use"), port: path, operation: "link")
+  }
+
+  private static func place(_ path: String, target: String) throws(PortError) {
+    let draft = "\(path).\(getpid()).\(UInt32.random(in: 0 ... .max))"
+    guard symlink(target, draft) == 0 else { throw PortError(errno: errno, port: path, operation: "link") }
+    guard rename(draft, path) == 0 else {
+      let number = errno
+      unlink(draft)
+      throw PortError(errno: number, port: path, operation: "link")
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import Glibc
+
+/// A lock file in the old UUCP manner, `LCK..ttyUSB0`, for the programs that look at nothing else (ser2net,
+/// microcom). Holds the owner's pid as ten characters and a newline. Removed on `deinit` if it is still ours.
+///
+/// Taken only while this process holds the flock of the same port, so no two of our own race for it.
+struct UUCPLock: ~Copyable, Sendable {
+  /// Where the lock file is; `nil` when the directory is missing or not writable, which is tolerated.
+  let path: String?
+  private let inode: UInt64
+
+  /// `nil` when there was no lock; else who has it, or what stands in the file.
+  enum Owner: Equatable {
+    case process(Int32)
+    /// Not a pid: another program is writing it, or left half of it.
+    case unreadable
+  }
+
+  /// Takes the lock of `devicePath`, replacing the file of a process that is gone.
+  static func take(devicePath: String, directory: String, port: String) throws(PortError) -> UUCPLock {
+    let path = lockPath(devicePath: devicePath, directory: directory)
+    let draft = "\(directory)/LTMP.\(getpid()).\(UInt32.random(in: 0 ... .max))"
+    guard let inode = writeDraft(draft) else { return UUCPLock(path: nil, inode: 0) }
+    defer { unlink(draft) }
+    // A stale file may be followed by one that another program wrote meanwhile, but not for ever.
+    for _ in 0..<4 {
+      // link() makes the file appear whole or not at all.
+      if link(draft, path) == 0 { return UUCPLock(path: path, inode: inode) }
+      guard errno == EEXIST else { return UUCPLock(path: nil, inode: 0) }
+      try refuseIfLive(path: path, port: port)
+      unlink(path)
+    }
+    throw PortError(.busy(nil), port: port, operation: "lock")
+  }
+
+  /// Throws `.busy` if a live process other than this one has locked `devicePath`. Changes nothing.
+  static func check(devicePath: String, directory: String, port: String) throws(PortError) {
+    try refuseIfLive(path: lockPath(devicePath: devicePath, directory: directory), port: port)
+  }
+
+  deinit {
+    guard let path, let status = FileSystem.linkStatus(of: path), status.st_ino == inode else { return }
+    unlink(path)
+  }
+
+  private init(path: String?, inode: UInt64) {
+    self.path = path
+    self.inode = inode
+  }
+
+  /// `/dev/` dropped, further slashes become `_`, as ser2net does.
+  static func lockPath(devicePath: String, directory: String) -> String {
+    let name = devicePath.hasPrefix("/dev/") ? String(devicePath.dropFirst(5)) : devicePath
+    return "\(directory)/LCK..\(String(name.map { $0 == "/" ? "_" : $0 }))"
+  }
+
+  private static func refuseIfLive(path: String, port: String) throws(PortError) {
+    switch owner(of: path) {
+    case nil:
+      return
+    case .process(let pid):
+      // Our own pid is a former process's that had the same number: whoever holds the flock is alone here.
+      if pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH) { return }
+      throw PortError(.busy(PortHolder(pid: pid)), port: port, operation: "lock")
+    case .unreadable:
+      let code = PortError.Code.linkOccupied("the lock file \(path) does not say whose it is")
+      throw PortError(code, port: port, operation: "lock")
+    }
+  }
+
+  /// Text in any width, or the four raw bytes that very old programs write.
+  static func owner(of path: String) -> Owner? {
+    guard let bytes = FileSystem.contents(of: path, limitBytes: 64) else { return nil }
+    let first = String(decoding: bytes, as: UTF8.self).trimmingSpaces().split(separator: " ").first
+    if let first, let pid = Int32(first.prefix { !$0.isNewline }), pid > 0 { return .process(pid) }
+    guard bytes.count == 4 else { return .unreadable }
+    let pid = bytes.withUnsafeBytes { $0.loadUnaligned(as: Int32.self) }
+    return pid > 0 ? .process(pid) : .unreadable
+  }
+
+  /// The inode of a new file with our pid in it, or `nil` when the directory does not take one.
+  private static func writeDraft(_ path: String) -> UInt64? {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
+    guard descriptor >= 0 else { return nil }
+    let owned = OwnedDescriptor(owning: descriptor)
+    let digits = String(getpid())
+    let text = String(repeating: " ", count: max(0, 10 - digits.count)) + digits + "\n"
+    var status = stat()
+    guard write(owned.raw, text, text.utf8.count) == text.utf8.count, fstat(owned.raw, &status) == 0 else {
+      unlink(path)
+      return nil
+    }
+    return UInt64(status.st_ino)
+  }
+}

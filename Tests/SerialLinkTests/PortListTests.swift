@@ -1,0 +1,146 @@
+import Testing
+
+@testable import SerialLink
+
+/// Builds the parts of sysfs and /dev that a port list reads.
+struct FakeTree {
+  let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    try directory.write("", to: "sys/class/tty/.keep")
+    try directory.link("sys/class/tty/ptmx", to: "../../devices/virtual/tty/ptmx")
+    try directory.write("5:2\n", to: "sys/devices/virtual/tty/ptmx/dev")
+  }
+
+  var list: PortList { PortList(sysfsRoot: directory.file("sys"), deviceRoot: directory.file("dev")) }
+
+  /// A USB port at `location`, such as `1-1.4`. A native CDC port hangs on the interface itself, a bridge's on
+  /// a directory of its own below it.
+  func addUSB(
+    _ name: String, at location: String, id: String, serial: String? = nil, interface: Int = 0,
+    driver: String = "cp210x"
+  ) throws {
+    let device = "sys/devices/pci0000:00/usb1/\(location)"
+    let bus = "\(device)/\(location):1.\(interface)"
+    let tty = name.hasPrefix("ttyACM") ? bus : "\(bus)/\(name)"
+    try directory.write("1d6b\n", to: "sys/devices/pci0000:00/usb1/idVendor")
+    try directory.write("0002\n", to: "sys/devices/pci0000:00/usb1/idProduct")
+    try directory.write(String(id.prefix(4)) + "\n", to: "\(device)/idVendor")
+    try directory.write(String(id.suffix(4)) + "\n", to: "\(device)/idProduct")
+    if let serial { try directory.write(serial + "\n", to: "\(device)/serial") }
+    try directory.write("0\(interface)\n", to: "\(bus)/bInterfaceNumber")
+    try directory.write("", to: "\(tty)/tty/\(name)/dev")
+    try directory.link("\(tty)/driver", to: "/sys/bus/usb-serial/drivers/\(driver)")
+    try directory.link("\(tty)/tty/\(name)/device", to: "../..")
+    try directory.link("sys/class/tty/\(name)", to: directory.file("\(tty)/tty/\(name)"))
+  }
+
+  /// A built-in UART; type 0 is an empty slot.
+  func addUART(_ name: String, type: Int) throws {
+    let device = "sys/devices/platform/\(name)-port"
+    try directory.write("\(type)\n", to: "\(device)/tty/\(name)/type")
+    try directory.link("\(device)/tty/\(name)/device", to: "../..")
+    try directory.link("sys/class/tty/\(name)", to: directory.file("\(device)/tty/\(name)"))
+  }
+}
+
+@Suite struct PortListTests {
+  let tree: FakeTree
+
+  init() throws {
+    tree = try FakeTree()
+  }
+
+  private func error(for specifier: PortSpecifier) -> PortError.Code? {
+    portError { () throws(PortError) in _ = try tree.list.port(for: specifier) }?.code
+  }
+
+  @Test func `a bridge is listed with everything that tells it from others`() throws {
+    try tree.addUSB("ttyUSB0", at: "1-1.4", id: "10c4:ea60", serial: "0001", interface: 1)
+    try tree.directory.link("dev/serial/by-id/usb-Silicon_Labs_0001-if00-port0", to: "../../ttyUSB0")
+    try tree.directory.link("dev/serial/by-path/pci-usb-0:1.4:1.0-port0", to: "../../ttyUSB0")
+
+    let port = try #require(tree.list.ports().first)
+
+    #expect(port.path == tree.directory.file("dev/ttyUSB0"))
+    #expect(port.driver == "cp210x")
+    #expect(port.byID == tree.directory.file("dev/serial/by-id/usb-Silicon_Labs_0001-if00-port0"))
+    #expect(port.byPath == tree.directory.file("dev/serial/by-path/pci-usb-0:1.4:1.0-port0"))
+    #expect(port.usb?.id == USBID(vendor: 0x10C4, product: 0xEA60))
+    #expect(port.usb?.serial == "0001")
+    #expect(port.usb?.interface == 1)
+    #expect(port.usb?.location == "1-1.4")
+    #expect(port.usb?.adapter?.name == "Silicon Labs CP210x")
+    #expect(port.usb?.product == nil)
+  }
+
+  @Test func `native USB hangs on the interface itself`() throws {
+    try tree.addUSB("ttyACM0", at: "1-2", id: "303a:1001", serial: "7C:DF:A1:00:00:01", driver: "cdc_acm")
+    let port = try #require(tree.list.ports().first)
+    #expect(port.usb?.serial == "7C:DF:A1:00:00:01")
+    #expect(port.usb?.adapter?.name == "ESP32 USB-Serial/JTAG")
+    #expect(port.driver == "cdc_acm")
+  }
+
+  @Test func `ports are sorted by number, and slots without a UART are left out`() throws {
+    try tree.addUSB("ttyUSB10", at: "1-3", id: "1a86:7523")
+    try tree.addUSB("ttyUSB2", at: "1-2", id: "1a86:7523")
+    try tree.addUART("ttyS0", type: 4)
+    try tree.addUART("ttyS1", type: 0)
+    let names = tree.list.ports().map { $0.path.split(separator: "/").last }
+    #expect(names == ["ttyS0", "ttyUSB2", "ttyUSB10"])
+  }
+
+  @Test func `no sysfs is an empty list`() {
+    #expect(PortList(sysfsRoot: "/nonexistent", deviceRoot: "/nonexistent").ports() == [])
+  }
+
+  @Test func `auto takes the only known board and passes over strangers and built-in UARTs`() throws {
+    try tree.addUSB("ttyUSB0", at: "1-1", id: "dead:beef")
+    try tree.addUSB("ttyUSB1", at: "1-2", id: "1a86:55d4")
+    try tree.addUART("ttyS0", type: 4)
+    let port = try tree.list.port(for: .automatic)
+    #expect(port.path == tree.directory.file("dev/ttyUSB1"))
+  }
+
+  @Test func `auto never chooses between two boards`() throws {
+    try tree.addUSB("ttyUSB0", at: "1-1", id: "10c4:ea60", serial: "0001")
+    try tree.addUSB("ttyUSB1", at: "1-2", id: "1a86:7523")
+    let dev = tree.directory.file("dev")
+    #expect(
+      error(for: .automatic)
+        == .ambiguous(["\(dev)/ttyUSB0 (10c4:ea60 0001)", "\(dev)/ttyUSB1 (1a86:7523)"]))
+  }
+
+  @Test func `auto with nothing but strangers says which they are`() throws {
+    try tree.addUSB("ttyUSB0", at: "1-1", id: "dead:beef")
+    #expect(error(for: .automatic) == .noBoard(others: ["\(tree.directory.file("dev"))/ttyUSB0 (dead:beef)"]))
+  }
+
+  @Test func `a USB number finds its port, a stranger's too, and the serial number decides between two`()
+    throws
+  {
+    try tree.addUSB("ttyUSB0", at: "1-1", id: "dead:beef", serial: "A")
+    try tree.addUSB("ttyUSB1", at: "1-2", id: "dead:beef", serial: "B")
+    let id = USBID(vendor: 0xDEAD, product: 0xBEEF)
+    let port = try tree.list.port(for: .usb(id, serial: "B"))
+    #expect(port.path == tree.directory.file("dev/ttyUSB1"))
+    guard case .ambiguous(let both) = error(for: .usb(id, serial: nil)) else {
+      Issue.record("expected two matches")
+      return
+    }
+    #expect(both.count == 2)
+    guard case .notFound(let present) = error(for: .usb(id, serial: "C")) else {
+      Issue.record("expected no match")
+      return
+    }
+    #expect(present.count == 2)
+  }
+
+  @Test(arguments: [("303a:0009", true), ("303a:7013", true), ("303a:7014", false), ("303a:8123", false)])
+  func `of Espressif's numbers only those of their own boards are known`(text: String, isKnown: Bool) throws {
+    try tree.addUSB("ttyACM0", at: "1-1", id: text)
+    #expect(try #require(tree.list.ports().first).isKnownBoard == isKnown)
+  }
+}

@@ -1,0 +1,116 @@
+import Testing
+
+@testable import SerialLink
+
+@Suite struct PortSpecifierTests {
+  static let readable: [(String, PortSpecifier)] = [
+    ("/dev/ttyACM0", .path("/dev/ttyACM0")),
+    ("./board", .path("./board")),
+    ("run/board", .path("run/board")),
+    ("/dev/serial/by-id/usb-1a86:x", .path("/dev/serial/by-id/usb-1a86:x")),
+    ("auto", .automatic),
+    ("usb:303a:1001", .usb(USBID(vendor: 0x303A, product: 0x1001), serial: nil)),
+    (
+      "usb:303a:1001:7C:DF:A1:00:00:01",
+      .usb(USBID(vendor: 0x303A, product: 0x1001), serial: "7C:DF:A1:00:00:01")
+    ),
+    ("id:7CDFA1000001", .deviceID("7CDFA1000001")),
+    ("rfc2217://bench:4001", .rfc2217(host: "bench", port: 4001)),
+    ("socket://127.0.0.1:65535", .socket(host: "127.0.0.1", port: 65_535)),
+    ("socket://[::1]:1", .socket(host: "::1", port: 1)),
+    ("emu:", .emulator(profile: nil)),
+    ("emu:esp32-s3", .emulator(profile: "esp32-s3")),
+    ("qemu:", .qemu(image: nil)),
+    ("qemu:images/a.bin", .qemu(image: "images/a.bin")),
+  ]
+
+  @Test(arguments: readable)
+  func `every form is read, and written back alike`(text: String, specifier: PortSpecifier) throws {
+    #expect(try PortSpecifier(parsing: text) == specifier)
+    #expect(specifier.description == text)
+  }
+
+  static let unreadable: [(String, String)] = [
+    ("", "the port name is empty"),
+    ("a\0b", "the port name contains a NUL"),
+    (String(repeating: "/", count: 4097), "the port name is longer than 4096 bytes"),
+    ("ttyUSB0", "a path needs its directory: /dev/ttyUSB0"),
+    ("COM3", "this is neither a path nor a known form"),
+    ("AUTO", "this is neither a path nor a known form"),
+    ("http://x:1", "the scheme http:// is not known"),
+    ("usb:303a", "usb: needs two numbers of four hexadecimal digits, as in usb:303a:1001"),
+    ("usb:303:1001", "usb: needs two numbers of four hexadecimal digits, as in usb:303a:1001"),
+    ("usb:303g:1001", "usb: needs two numbers of four hexadecimal digits, as in usb:303a:1001"),
+    ("usb:+03a:1001", "usb: needs two numbers of four hexadecimal digits, as in usb:303a:1001"),
+    ("usb:303a:1001:", "the serial number after the last colon is missing"),
+    ("id:", "id: needs a device id"),
+    ("socket://host", "the TCP port is missing, as in HOST:4000"),
+    ("socket://:4000", "the host name is missing or malformed"),
+    ("socket://host:0", "the TCP port must be a number from 1 to 65535"),
+    ("socket://host:65536", "the TCP port must be a number from 1 to 65535"),
+    ("socket://host:+1", "the TCP port must be a number from 1 to 65535"),
+    ("socket://host:99999999999999999999", "the TCP port must be a number from 1 to 65535"),
+    ("rfc2217://::1:4000", "an IPv6 address needs brackets, as in [::1]:4000"),
+    ("rfc2217://a/b:4000", "the host name is missing or malformed"),
+  ]
+
+  @Test(arguments: unreadable)
+  func `junk is refused with what is wrong about it`(text: String, problem: String) {
+    let error = portError { () throws(PortError) in _ = try PortSpecifier(parsing: text) }
+    #expect(error?.code == .badSpecifier(problem))
+    #expect(error?.remedy == PortSpecifier.forms)
+  }
+
+  @Test func `what a user typed reaches a terminal without its control characters`() {
+    let error = portError { () throws(PortError) in _ = try PortSpecifier(parsing: "\u{1B}[2J\n") }
+    #expect(error?.description == "cannot use port \\u{1b}[2J\\u{a}: this is neither a path nor a known form")
+  }
+}
+
+@Suite struct PortSelectionTests {
+  @Test func `the option wins over both variables`() throws {
+    let environment = ["NOTIBOT_PORT": "/dev/b", "ESPPORT": "/dev/c"]
+    let chosen = try PortSelection.port(option: "/dev/a", environment: environment)
+    #expect(chosen == Sourced(value: .path("/dev/a"), source: .option("--port")))
+  }
+
+  @Test func `our variable wins over the one of other tools, and an empty one does not count`() throws {
+    let both = ["NOTIBOT_PORT": "/dev/b", "ESPPORT": "/dev/c"]
+    let ours = try PortSelection.port(option: nil, environment: both)
+    #expect(ours == Sourced(value: .path("/dev/b"), source: .environment("NOTIBOT_PORT")))
+    let theirs = try PortSelection.port(option: nil, environment: ["NOTIBOT_PORT": "", "ESPPORT": "/dev/c"])
+    #expect(theirs == Sourced(value: .path("/dev/c"), source: .environment("ESPPORT")))
+  }
+
+  @Test func `nothing set means auto at the standard rate`() throws {
+    let port = try PortSelection.port(option: nil, environment: [:])
+    #expect(port == Sourced(value: .automatic, source: .standard))
+    let rate = try PortSelection.bitsPerSecond(option: nil, environment: [:])
+    #expect(rate == Sourced(value: 921_600, source: .standard))
+  }
+
+  @Test func `a bad port names the variable that it came from`() {
+    let error = portError { () throws(PortError) in
+      _ = try PortSelection.port(option: nil, environment: ["ESPPORT": "COM3"])
+    }
+    #expect(error?.code == .badSpecifier("this is neither a path nor a known form (from ESPPORT)"))
+  }
+
+  @Test func `the rate is looked for in the same order`() throws {
+    let environment = ["NOTIBOT_BAUD": "230400", "ESPBAUD": "74880"]
+    let option = try PortSelection.bitsPerSecond(option: "9600", environment: environment)
+    #expect(option == Sourced(value: 9600, source: .option("--baud")))
+    let ours = try PortSelection.bitsPerSecond(option: nil, environment: environment)
+    #expect(ours == Sourced(value: 230_400, source: .environment("NOTIBOT_BAUD")))
+    let theirs = try PortSelection.bitsPerSecond(option: nil, environment: ["ESPBAUD": "74880"])
+    #expect(theirs == Sourced(value: 74_880, source: .environment("ESPBAUD")))
+  }
+
+  @Test(arguments: ["0", "-1", "+9600", "fast", "20000001", "99999999999999999999", " 9600"])
+  func `a rate that is no number in range is refused`(text: String) {
+    let error = portError { () throws(PortError) in
+      _ = try PortSelection.bitsPerSecond(option: text, environment: [:])
+    }
+    #expect(error?.code == .badRate("the rate must be a number from 1 to 20000000 (from --baud)"))
+  }
+}

@@ -1,0 +1,97 @@
+import Glibc
+import Testing
+
+@testable import SerialLink
+
+@Suite struct StableLinkTests {
+  let directory: TemporaryDirectory
+  let path: String
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    path = directory.file("board")
+  }
+
+  @Test func `a port can be opened through the link, before and after it moves`() throws {
+    let first = try PseudoTerminal.open()
+    var link = try StableLink(at: path, target: first.slavePath)
+    let one = try SerialPort.open(path, options: directory.options)
+    #expect(one.devicePath == first.slavePath)
+
+    let second = try PseudoTerminal.open()
+    try link.retarget(to: second.slavePath)
+
+    let other = try SerialPort.open(path, options: directory.options)
+    #expect(other.devicePath == second.slavePath)
+    #expect(link.target == second.slavePath)
+  }
+
+  @Test func `the link goes with its owner and leaves nothing behind`() throws {
+    let link = try StableLink(at: path, target: "/dev/null")
+    #expect(FileSystem.target(ofLink: path) == "/dev/null")
+    _ = consume link
+    #expect(FileSystem.names(in: directory.path) == [])
+  }
+
+  @Test func `a link that leads nowhere is replaced`() throws {
+    try directory.link("board", to: directory.file("gone"))
+    let link = try StableLink(at: path, target: "/dev/null")
+    #expect(FileSystem.target(ofLink: link.path) == "/dev/null")
+  }
+
+  @Test func `a link that is in use is refused and stays`() throws {
+    try directory.link("board", to: "/dev/zero")
+    let error = portError { () throws(PortError) in _ = try StableLink(at: path, target: "/dev/null") }
+    #expect(error?.code == .linkOccupied("it is a link to /dev/zero, which is in use"))
+    #expect(FileSystem.target(ofLink: path) == "/dev/zero")
+  }
+
+  @Test func `a file is never replaced`() throws {
+    try directory.write("precious", to: "board")
+    let error = portError { () throws(PortError) in _ = try StableLink(at: path, target: "/dev/null") }
+    #expect(error?.code == .linkOccupied("something that is no link is there"))
+    #expect(FileSystem.line(at: path) == "precious")
+  }
+
+  @Test func `what somebody else put in its place is neither replaced nor removed`() throws {
+    var link = try StableLink(at: path, target: "/dev/null")
+    #expect(unlink(path) == 0)
+    try directory.link("board", to: "/dev/zero")
+    var failure: PortError.Code?
+    do throws(PortError) {
+      try link.retarget(to: "/dev/full")
+    } catch {
+      failure = error.code
+    }
+    #expect(failure == .linkOccupied("it is a link to /dev/zero, which is in use"))
+    _ = consume link
+    #expect(FileSystem.target(ofLink: path) == "/dev/zero")
+  }
+
+  @Test func `links are kept in the runtime directory, or in one of this user's own`() throws {
+    let runtime = try StableLink.defaultDirectory(
+      named: "rig", environment: ["XDG_RUNTIME_DIR": directory.path])
+    #expect(runtime == directory.file("rig"))
+    let own = try StableLink.defaultDirectory(
+      named: "rig", environment: [:], temporaryDirectory: directory.path)
+    #expect(own == directory.file("rig-\(geteuid())"))
+    #expect(FileSystem.status(of: own).map { $0.st_mode & 0o777 } == 0o700)
+  }
+
+  @Test func `a directory that others may write to is refused`() throws {
+    #expect(mkdir(directory.file("rig"), 0o777) == 0)
+    #expect(chmod(directory.file("rig"), 0o777) == 0)
+    let error = portError { () throws(PortError) in
+      _ = try StableLink.defaultDirectory(named: "rig", environment: ["XDG_RUNTIME_DIR": directory.path])
+    }
+    #expect(error?.code == .linkOccupied("it is not a directory that belongs to this user alone"))
+  }
+
+  @Test func `a link in place of the directory is refused`() throws {
+    try directory.link("rig", to: "/tmp")
+    let error = portError { () throws(PortError) in
+      _ = try StableLink.defaultDirectory(named: "rig", environment: ["XDG_RUNTIME_DIR": directory.path])
+    }
+    #expect(error?.code == .linkOccupied("it is not a directory that belongs to this user alone"))
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Glibc
+
+@testable import SerialLink
+
+/// A directory of its own, removed with this value.
+final class TemporaryDirectory: Sendable {
+  let path: String
+
+  init() throws {
+    var template = Array("\(NSTemporaryDirectory())/serial-link.XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw POSIXError(.EIO) }
+    path = String(decoding: template.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  func file(_ name: String) -> String { "\(path)/\(name)" }
+
+  func write(_ text: String, to name: String) throws {
+    let url = URL(fileURLWithPath: file(name))
+    try FileManager.default.createDirectory(
+      at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: url)
+  }
+
+  func link(_ name: String, to target: String) throws {
+    let url = URL(fileURLWithPath: file(name))
+    try FileManager.default.createDirectory(
+      at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    guard symlink(target, url.path) == 0 else { throw POSIXError(.EIO) }
+  }
+
+  var options: SerialOptions { SerialOptions(bitsPerSecond: 115_200, lockDirectory: path) }
+}
+
+/// Another program that holds the flock of `path` until this value goes.
+final class FlockHolder {
+  private let process = Process()
+  private let input = Pipe()
+
+  /// Returns when the lock is held.
+  init(path: String) throws {
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/flock")
+    process.arguments = ["-n", path, "sh", "-c", "echo held; read line"]
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    guard output.fileHandleForReading.availableData == Data("held\n".utf8) else { throw POSIXError(.EBUSY) }
+  }
+
+  var pid: Int32 { process.processIdentifier }
+
+  deinit {
+    try? input.fileHandleForWriting.close()
+    process.waitUntilExit()
+  }
+}
+
+/// The pid of a process that ended and was waited for.
+func deadPID() throws -> Int32 {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/bin/true")
+  try process.run()
+  process.waitUntilExit()
+  return process.processIdentifier
+}
+
+/// Runs `body` and returns the port error that it throws, or `nil`.
+func portError(_ body: () throws(PortError) -> Void) -> PortError? {
+  do throws(PortError) {
+    try body()
+    return nil
+  } catch {
+    return error
+  }
+}
+
+/// The settings of the terminal at `descriptor`.
+func settings(of descriptor: Int32) -> termios {
+  var settings = termios()
+  _ = tcgetattr(descriptor, &settings)
+  return settings
+}
+
+/// Returns once `bytes` of input wait at the terminal `descriptor`; they cross a kernel worker on their way.
+func waitForInput(of descriptor: Int32, bytes: Int32) async throws {
+  try await waitUntil {
+    var waiting: Int32 = 0
+    return ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting >= bytes
+  }
+}
+
+/// Returns once `condition` holds; throws after 10 s. For what the kernel or another thread does unasked.
+func waitUntil(_ condition: () -> Bool) async throws {
+  let deadline = ContinuousClock.now + .seconds(10)
+  while !condition() {
+    guard ContinuousClock.now < deadline else { throw POSIXError(.ETIMEDOUT) }
+    await Task.yield()
+  }
+}

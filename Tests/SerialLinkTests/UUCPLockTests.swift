@@ -1,0 +1,104 @@
+import Glibc
+import Testing
+
+@testable import SerialLink
+
+@Suite struct UUCPLockTests {
+  let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  /// The error of opening a fresh port with `text` in its lock file, and what the file holds afterwards.
+  private func opening(withLockFile text: String) throws -> (error: PortError?, owner: UUCPLock.Owner?) {
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    let lockPath = UUCPLock.lockPath(devicePath: path, directory: directory.path)
+    try directory.write(text, to: String(lockPath.dropFirst(directory.path.count + 1)))
+    var owner: UUCPLock.Owner?
+    let error = portError { () throws(PortError) in
+      let port = try SerialPort.open(path, options: directory.options)
+      owner = UUCPLock.owner(of: lockPath)
+      _ = consume port
+    }
+    return (error, owner ?? UUCPLock.owner(of: lockPath))
+  }
+
+  @Test(arguments: [
+    ("/dev/ttyUSB0", "LCK..ttyUSB0"), ("/dev/pts/3", "LCK..pts_3"), ("/srv/tty", "LCK.._srv_tty"),
+  ])
+  func `the lock file is named as ser2net names it`(devicePath: String, name: String) {
+    #expect(UUCPLock.lockPath(devicePath: devicePath, directory: "/locks") == "/locks/\(name)")
+  }
+
+  @Test func `the lock file holds the pid in ten characters and goes with the port`() throws {
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    let lockPath = UUCPLock.lockPath(devicePath: path, directory: directory.path)
+    let port = try SerialPort.open(path, options: directory.options)
+    let text = FileSystem.contents(of: lockPath).map { String(decoding: $0, as: UTF8.self) }
+    let pid = String(getpid())
+    #expect(text == String(repeating: " ", count: 10 - pid.count) + pid + "\n")
+    _ = consume port
+    #expect(FileSystem.names(in: directory.path) == [])
+  }
+
+  @Test func `the file of a process that is gone is replaced`() throws {
+    let (error, owner) = try opening(withLockFile: "\(deadPID())\n")
+    #expect(error == nil)
+    #expect(owner == .process(getpid()))
+  }
+
+  @Test func `a file with our own pid is a former process's and is replaced`() throws {
+    let (error, owner) = try opening(withLockFile: "\(getpid())\n")
+    #expect(error == nil)
+    #expect(owner == .process(getpid()))
+  }
+
+  @Test func `the file of a living process keeps the port busy and names it`() throws {
+    let other = try FlockHolder(path: directory.file("something else"))
+    let (error, owner) = try opening(withLockFile: "\(other.pid) other\n")
+    guard case .busy(let holder) = error?.code else {
+      Issue.record("expected a busy port, got \(String(describing: error))")
+      return
+    }
+    #expect(holder?.pid == other.pid)
+    #expect(holder?.command.contains("flock -n") == true)
+    #expect(owner == .process(other.pid), "the file is left as it was")
+  }
+
+  @Test func `a file that names nobody is left alone and pointed out`() throws {
+    let (error, owner) = try opening(withLockFile: "garbage\n")
+    guard case .linkOccupied(let text) = error?.code else {
+      Issue.record("expected an occupied lock, got \(String(describing: error))")
+      return
+    }
+    #expect(text.contains("LCK..pts_"))
+    #expect(owner == .unreadable)
+  }
+
+  @Test func `four raw bytes are a pid, as very old programs write it`() throws {
+    let bytes = withUnsafeBytes(of: Int32(1)) { String(decoding: $0, as: UTF8.self) }
+    try directory.write(bytes, to: "LCK..old")
+    #expect(UUCPLock.owner(of: directory.file("LCK..old")) == .process(1))
+  }
+
+  @Test func `a missing lock directory does not hinder opening`() throws {
+    let terminal = try PseudoTerminal.open()
+    let options = SerialOptions(bitsPerSecond: 9600, lockDirectory: directory.file("none"))
+    let port = try SerialPort.open(terminal.slavePath, options: options)
+    #expect(port.devicePath == terminal.slavePath)
+  }
+
+  @Test func `a lock file that somebody else put in our place stays`() throws {
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    let lockPath = UUCPLock.lockPath(devicePath: path, directory: directory.path)
+    let port = try SerialPort.open(path, options: directory.options)
+    try directory.write("1\n", to: "other")
+    #expect(rename(directory.file("other"), lockPath) == 0)
+    _ = consume port
+    #expect(UUCPLock.owner(of: lockPath) == .process(1))
+  }
+}

@@ -1,0 +1,46 @@
+# Sourced by the scripts: finds a Swift toolchain that is new enough and installs what Debian or Ubuntu packages are missing.
+# shellcheck shell=bash
+
+# Ends the script with one line and exit code 18 (the environment is unfit).
+unfit() {
+  printf '%s\n' "$1" >&2
+  exit 18
+}
+
+# Swift 6.2 is the oldest that has Span and the settings of Package.swift.
+require_swift() {
+  local version
+  command -v swift >/dev/null 2>&1 \
+    || unfit "Swift is missing: install Swift 6.2 or newer from https://www.swift.org/install/linux/ and put its usr/bin on PATH."
+  version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' | head -1)
+  if [ -z "$version" ] || [ "$(printf '%s\n6.2\n' "$version" | sort -V | head -1)" != 6.2 ]; then
+    unfit "Swift ${version:-of unknown version} is too old: install Swift 6.2 or newer from https://www.swift.org/install/linux/ and put its usr/bin on PATH."
+  fi
+}
+
+# Installs those of the named packages that are not installed.
+require_packages() {
+  local missing=() name prefix=()
+  command -v dpkg-query >/dev/null 2>&1 || unfit "This is neither Debian nor Ubuntu: install the equivalents of '$*' and run swift build by hand (CONTRIBUTING.md)."
+  for name in "$@"; do
+    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
+  done
+  [ "${#missing[@]}" -eq 0 ] && return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null 2>&1 || unfit "Packages are missing: run 'apt-get install ${missing[*]}' as root, then this again."
+    prefix=(sudo)
+  fi
+  printf 'Installing %s\n' "${missing[*]}" >&2
+  "${prefix[@]}" apt-get update -qq >&2 || true
+  "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null \
+    || unfit "apt-get could not install '${missing[*]}': run it by hand to see why."
+}
+
+# A Python environment of the project's own with the packages named; prints the interpreter's path.
+python_with() {
+  local environment=.build/python
+  [ -x "$environment/bin/python3" ] || python3 -m venv "$environment" >&2 || unfit "python3 -m venv failed: install python3-venv."
+  "$environment/bin/python3" -m pip install --quiet --disable-pip-version-check "$@" >&2 \
+    || unfit "pip could not install '$*': check the network."
+  printf '%s\n' "$environment/bin/python3"
+}
