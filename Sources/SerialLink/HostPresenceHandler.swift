@@ -1,6 +1,5 @@
 import Glibc
 import NIOCore
-import NIOPosix
 
 /// Turns the inotify events of a pseudo-terminal's slave into `HostPresence` events of the master's channel.
 ///
@@ -18,36 +17,31 @@ final class HostPresenceHandler: ChannelInboundHandler {
     self.master = master
   }
 
-  /// A new inotify descriptor that watches `path`; the caller owns it.
-  static func watch(_ path: String) throws(PortError) -> Int32 {
-    let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-    guard descriptor >= 0 else { throw PortError(errno: errno, port: path, operation: "watch") }
+  /// A new inotify descriptor that watches `path`.
+  static func watch(_ path: String) throws(PortError) -> OwnedDescriptor {
+    let raw = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+    guard raw >= 0 else { throw PortError(errno: errno, port: path, operation: "watch") }
+    let watch = OwnedDescriptor(owning: raw)
     let events = UInt32(IN_OPEN | IN_CLOSE_WRITE | IN_CLOSE_NOWRITE)
-    guard inotify_add_watch(descriptor, path, events) >= 0 else {
-      let number = errno
-      close(descriptor)
-      throw PortError(errno: number, port: path, operation: "watch")
+    guard inotify_add_watch(watch.raw, path, events) >= 0 else {
+      throw PortError(errno: errno, port: path, operation: "watch")
     }
-    return descriptor
+    return watch
   }
 
-  /// Takes ownership of `watch` and reports on the event loop of `master`, until that closes.
+  /// Reports what `watch` sees on the event loop of `master`, until that closes; closes it if this fails.
   static func start(
-    _ watch: Int32, reportingTo master: any Channel, path: String
+    _ watch: consuming OwnedDescriptor, reportingTo master: any Channel, path: String
   ) async throws(PortError) {
-    let bootstrap = NIOPipeBootstrap(group: master.eventLoop)
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(HostPresenceHandler(reportingTo: master))
-        }
-      }
     do {
-      let channel = try await bootstrap.takingOwnershipOfDescriptor(input: watch).get()
+      let channel = try await DescriptorChannel.open(watch.release(), .input, on: master.eventLoop) {
+        channel in
+        try channel.pipeline.syncOperations.addHandler(HostPresenceHandler(reportingTo: master))
+      }
       master.closeFuture.whenComplete { _ in channel.close(promise: nil) }
     } catch {
-      close(watch)
       master.close(promise: nil)
-      throw PortError(.deviceGone, port: path, operation: "watch")
+      throw PortError(opening: path, error)
     }
   }
 

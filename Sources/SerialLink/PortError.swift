@@ -1,4 +1,5 @@
 import Glibc
+import NIOCore
 
 /// Why a port could not be opened, or was lost: what happened, where, during what, and what to do about it.
 package struct PortError: Error, Hashable, Sendable {
@@ -43,6 +44,15 @@ package struct PortError: Error, Hashable, Sendable {
     self.code = code
     self.port = port
     self.operation = operation
+  }
+
+  /// What `error` means that came out of making a channel of an open port.
+  init(opening port: String, _ error: any Error) {
+    switch error {
+    case let error as PortError: self = error
+    case let error as IOError: self.init(errno: error.errnoCode, port: port, operation: "open")
+    default: self.init(.deviceGone, port: port, operation: "open")
+    }
   }
 
   /// The error that `errno` value `number` stands for on a port. `group` is looked up only when it is of use.

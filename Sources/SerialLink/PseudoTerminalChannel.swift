@@ -1,6 +1,5 @@
 import Glibc
 package import NIOCore
-import NIOPosix
 
 /// Whether a host has the slave of a pseudo-terminal open; an inbound user event of the master's channel.
 package enum HostPresence: Hashable, Sendable {
@@ -23,25 +22,17 @@ package enum PseudoTerminalChannel {
   ) async throws(PortError) -> any Channel {
     let path = terminal.slavePath
     let watch = try HostPresenceHandler.watch(path)
-    let (master, spareSlave) = terminal.release()
-    let bootstrap = NIOPipeBootstrap(group: loop)
-      .channelOption(.allowRemoteHalfClosure, value: false)
-      .channelOption(
-        .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: SerialChannel.readSizeBytes)
-      )
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          let handler = PseudoTerminalHandler(path: path, master: master, spareSlave: spareSlave)
-          try channel.pipeline.syncOperations.addHandler(handler)
-          try initializer(channel)
-        }
-      }
+    let (master, slave) = terminal.release()
+    let spareSlave = SpareSlave(owning: slave)
     let channel: any Channel
     do {
-      channel = try await bootstrap.takingOwnershipOfDescriptor(inputOutput: master).get()
+      channel = try await DescriptorChannel.open(master, .inputAndOutput, on: loop) { channel in
+        let handler = PseudoTerminalHandler(path: path, master: master, spareSlave: spareSlave)
+        try channel.pipeline.syncOperations.addHandler(handler)
+        try initializer(channel)
+      }
     } catch {
-      close(watch)
-      throw (error as? PortError) ?? PortError(.deviceGone, port: path, operation: "serve")
+      throw PortError(opening: path, error)
     }
     try await HostPresenceHandler.start(watch, reportingTo: channel, path: path)
     return channel
@@ -65,14 +56,14 @@ final class PseudoTerminalHandler: ChannelInboundHandler {
 
   private enum State {
     /// Both descriptors are open; the channel owns the master, this handler the spare slave.
-    case open(master: Int32, spareSlave: Int32)
+    case open(master: Int32, spareSlave: SpareSlave)
     case closed
   }
 
   private let path: String
   private var state: State
 
-  init(path: String, master: Int32, spareSlave: Int32) {
+  init(path: String, master: Int32, spareSlave: SpareSlave) {
     self.path = path
     self.state = .open(master: master, spareSlave: spareSlave)
   }
@@ -86,25 +77,27 @@ final class PseudoTerminalHandler: ChannelInboundHandler {
 
   func discardUnreadOutput() {
     switch state {
-    case .open(_, let spareSlave): _ = tcflush(spareSlave, TCIFLUSH)
+    case .open(_, let spareSlave): _ = tcflush(spareSlave.descriptor.raw, TCIFLUSH)
     case .closed: break
     }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    closeSpareSlave()
+    state = .closed
     context.fireChannelInactive()
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
-    closeSpareSlave()
-  }
-
-  private func closeSpareSlave() {
-    switch state {
-    case .open(_, let spareSlave): close(spareSlave)
-    case .closed: break
-    }
     state = .closed
+  }
+}
+
+/// The slave that a served terminal keeps open; closed with its last reference. A class, because it crosses
+/// threads on its way to the handler.
+final class SpareSlave: Sendable {
+  let descriptor: OwnedDescriptor
+
+  init(owning raw: Int32) {
+    descriptor = OwnedDescriptor(owning: raw)
   }
 }

@@ -6,7 +6,8 @@ import NIOPosix
 ///
 /// A channel reports the loss of its device once: `errorCaught` with a `PortError` whose code is `.deviceGone`,
 /// then `channelInactive`. A close that this side asked for reports no error. A write that fails because of the
-/// loss fails its promise with NIO's own error; the reason is in `errorCaught`.
+/// loss fails its promise with NIO's own error; the reason is in `errorCaught`. A port's locks are gone when
+/// `closeFuture` completes.
 package enum SerialChannel {
   /// Adds a caller's handlers; runs on the channel's event loop before the first byte is read.
   package typealias Initializer = @Sendable (any Channel) throws -> Void
@@ -75,8 +76,7 @@ package enum SerialChannel {
     do {
       return try await bootstrap.connect(host: host, port: port).get()
     } catch {
-      throw (error as? PortError)
-        ?? PortError(.unreachable("\(error)"), port: name, operation: "connect to")
+      throw (error as? PortError) ?? PortError(.unreachable("\(error)"), port: name, operation: "connect to")
     }
   }
 
@@ -96,20 +96,14 @@ package enum SerialChannel {
   static func adopt(
     _ port: Released, on loop: any EventLoop, initializer: @escaping Initializer
   ) async throws(PortError) -> any Channel {
-    let bootstrap = NIOPipeBootstrap(group: loop)
-      .channelOption(.allowRemoteHalfClosure, value: false)
-      .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readSizeBytes))
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          let tty = PortLifetimeHandler.TTY(descriptor: port.descriptor, claim: port.claim)
-          try channel.pipeline.syncOperations.addHandler(PortLifetimeHandler(port: port.name, tty: tty))
-          try initializer(channel)
-        }
-      }
     do {
-      return try await bootstrap.takingOwnershipOfDescriptor(inputOutput: port.descriptor).get()
+      return try await DescriptorChannel.open(port.descriptor, .inputAndOutput, on: loop) { channel in
+        let tty = PortLifetimeHandler.TTY(descriptor: port.descriptor, claim: port.claim)
+        try channel.pipeline.syncOperations.addHandler(PortLifetimeHandler(port: port.name, tty: tty))
+        try initializer(channel)
+      }
     } catch {
-      throw (error as? PortError) ?? PortError(.deviceGone, port: port.name, operation: "open")
+      throw PortError(opening: port.name, error)
     }
   }
 

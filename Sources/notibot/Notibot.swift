@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SerialLink
 
 @main
 struct Notibot: AsyncParsableCommand {
@@ -8,7 +9,7 @@ struct Notibot: AsyncParsableCommand {
     abstract: "Speaks to Notibot boards over USB-serial, tests them, and stands in for one.",
     discussion: ExitStatus.helpTable,
     version: "0.1.0",
-    subcommands: []
+    subcommands: [DevicesCommand.self]
   )
 
   /// Parses, runs, and turns whatever went wrong into one line and the right exit code.
@@ -29,6 +30,9 @@ struct Notibot: AsyncParsableCommand {
     if let failure = error as? CommandFailure {
       Output.note("notibot: \(failure)")
       Foundation.exit(failure.status.rawValue)
+    }
+    if let error = error as? PortError {
+      end(with: CommandFailure(error))
     }
     if let code = error as? ArgumentParser.ExitCode {
       Foundation.exit(code.rawValue)

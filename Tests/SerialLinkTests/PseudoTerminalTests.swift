@@ -63,7 +63,7 @@ import Testing
     #expect(rest == [.ended])
   }
 
-  @Test func `closing the device's channel is unplugging: the host loses it and the path vanishes`()
+  @Test func `closing the device's channel is unplugging: the host loses it`()
     async throws
   {
     let terminal = try PseudoTerminal.open()
@@ -78,8 +78,23 @@ import Testing
 
     let rest = await host.rest()
     #expect(rest == [.failed(.deviceGone), .ended])
-    #expect(FileSystem.status(of: path) == nil)
-    #expect(errno == ENOENT)
+  }
+
+  @Test func `an initializer that throws takes the pair away`() async throws {
+    struct Refusal: Error {}
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    let descriptor = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK)
+    defer { close(descriptor) }
+    do {
+      _ = try await PseudoTerminalChannel.open(terminal, on: testLoop) { _ in throw Refusal() }
+      Issue.record("the refusal was not thrown on")
+    } catch {
+      #expect(error.port == path)
+    }
+    var hangUp = pollfd(fd: descriptor, events: 0, revents: 0)
+    #expect(poll(&hangUp, 1, 5000) == 1)
+    #expect(hangUp.revents & Int16(POLLHUP) != 0)
   }
 
   @Test func `the device reads the rate that the host set`() async throws {

@@ -112,8 +112,23 @@ import Testing
     await #expect(throws: PortError.self) { _ = try await openHost(path) }
 
     try await host.channel.close()
+    try await host.channel.closeFuture.get()
 
     #expect(UUCPLock.owner(of: lockPath) == nil)
+    let again = try await openHost(path)
+    try await again.channel.close()
+  }
+
+  @Test func `an initializer that throws closes the port and ends its locks`() async throws {
+    struct Refusal: Error {}
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    let options = directory.options
+    await #expect(throws: PortError.self) {
+      _ = try await SerialChannel.open(path: path, options: options, on: testLoop) { _ in throw Refusal() }
+    }
+    // The event loop drops the refused channel a moment after it has told of the refusal.
+    try await waitUntil { FileSystem.names(in: directory.path).isEmpty }
     let again = try await openHost(path)
     try await again.channel.close()
   }

@@ -88,11 +88,17 @@ func settings(of descriptor: Int32) -> termios {
 
 /// Returns once `bytes` of input wait at the terminal `descriptor`; they cross a kernel worker on their way.
 func waitForInput(of descriptor: Int32, bytes: Int32) async throws {
-  var waiting: Int32 = 0
-  for _ in 0..<100_000 {
-    guard ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 else { throw POSIXError(.EIO) }
-    if waiting >= bytes { return }
+  try await waitUntil {
+    var waiting: Int32 = 0
+    return ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting >= bytes
+  }
+}
+
+/// Returns once `condition` holds; throws after 10 s. For what the kernel or another thread does unasked.
+func waitUntil(_ condition: () -> Bool) async throws {
+  let deadline = ContinuousClock.now + .seconds(10)
+  while !condition() {
+    guard ContinuousClock.now < deadline else { throw POSIXError(.ETIMEDOUT) }
     await Task.yield()
   }
-  throw POSIXError(.ETIMEDOUT)
 }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Foundation
+import SerialLink
 
 /// The options that name a port, the same in every command that opens one.
 struct PortOptions: ParsableArguments {
@@ -15,4 +17,16 @@ struct PortOptions: ParsableArguments {
       "Bits per second.", discussion: "Without it: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
       valueName: "rate"))
   var baud: String?
+}
+
+extension PortOptions {
+  /// The port that is meant, and what named it. Throws `PortError` when its name cannot be read.
+  func resolvedPort() throws -> Sourced<PortSpecifier> {
+    try PortSelection.port(option: port, environment: ProcessInfo.processInfo.environment)
+  }
+
+  /// The rate that is meant, in bits per second. Throws `PortError` when it is no rate.
+  func resolvedBitsPerSecond() throws -> Sourced<UInt32> {
+    try PortSelection.bitsPerSecond(option: baud, environment: ProcessInfo.processInfo.environment)
+  }
 }

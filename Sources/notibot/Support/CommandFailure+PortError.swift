@@ -1,0 +1,23 @@
+import SerialLink
+
+extension CommandFailure {
+  /// The failure that a port error stands for.
+  init(_ error: PortError) {
+    self.init(ExitStatus(error.code), error.description, remedy: error.remedy)
+  }
+}
+
+extension ExitStatus {
+  /// The exit code of a port error, as docs/CLI.md lists them.
+  init(_ code: PortError.Code) {
+    self =
+      switch code {
+      case .notFound, .noBoard, .ambiguous, .unreachable: .noBoard
+      case .busy: .portBusy
+      case .permissionDenied: .noPermission
+      case .notATTY, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied: .usage
+      case .deviceGone: .linkLost
+      case .system: .unfitEnvironment
+      }
+  }
+}
