@@ -1,0 +1,108 @@
+package import NotibotProtocol
+
+/// What one case works on: a probe on the line, the way round the line if there is one, and the record of what
+/// happened. A bench belongs to one case and one task.
+package final class Bench {
+  /// The case's end of the line, speaking as a host.
+  package let probe: Probe
+  /// The way to the device that is not the line; nil on a rig without one.
+  package let control: (any DeviceControl)?
+  /// Whether the clock is virtual: waiting costs nothing and times are exact.
+  package let hasVirtualTime: Bool
+  /// Same seed, same nonces and same noise.
+  package let seed: UInt64
+  package let record: Record
+
+  package init(
+    line: any Line, control: (any DeviceControl)?, hasVirtualTime: Bool, seed: UInt64
+  ) {
+    record = Record()
+    probe = Probe(line: line, role: .host, record: record, seed: seed)
+    self.control = control
+    self.hasVirtualTime = hasVirtualTime
+    self.seed = seed
+  }
+
+  /// The control channel; the runner has seen to it that a case which needs one gets one.
+  package func requireControl() throws -> any DeviceControl {
+    guard let control else { throw CaseSkipped("the rig has no control channel") }
+    return control
+  }
+}
+
+/// A way to the device that is not the line under test.
+package protocol DeviceControl: Sendable {
+  /// Makes the device do something; returns when it has been done.
+  ///
+  /// - Throws: `RigTrouble` when the device cannot be reached or does not know the command.
+  func perform(_ command: ControlCommand) async throws
+}
+
+/// What a case can make happen to a device.
+package enum ControlCommand: Equatable, Sendable {
+  /// Starts anew, with another boot id and an empty store.
+  case reboot
+  /// The user dismisses a notification, named by its item number (NTF-11).
+  case dismiss(UInt32)
+  /// The user chooses an action of a notification.
+  case action(UInt32, UInt8)
+  /// Console text, with a line end behind it.
+  case log(String)
+  /// Other writers store so many notifications.
+  case fill(Int)
+  /// The application stops taking what the link hands it, and takes it up again.
+  case stall
+  case resume
+  case strictMode
+  case firmwareMode
+}
+
+/// What happened on a bench: what the case found wrong and the last bytes of the line.
+package final class Record {
+  /// Steps kept; older ones are dropped and counted.
+  package static let stepsLimit = 40
+  /// Findings kept; a loop over a thousand inputs need not tell the same a thousand times.
+  package static let findingsLimit = 8
+
+  private(set) package var findings: [Finding] = []
+  private var steps: [String] = []
+  private var droppedSteps = 0
+
+  /// Notes something wrong; the case goes on.
+  package func add(_ finding: Finding) {
+    if findings.count < Self.findingsLimit { findings.append(finding) }
+  }
+
+  /// Notes bytes that passed.
+  package func note(_ bytes: [UInt8], isSent: Bool, at time: Instant) {
+    add("\(isSent ? ">" : "<") \(Self.describe(bytes))", at: time)
+  }
+
+  /// Notes anything else worth reading beside the bytes.
+  package func add(_ step: String, at time: Instant) {
+    steps.append("\(Self.format(time)) \(step)")
+    if steps.count > Self.stepsLimit {
+      steps.removeFirst()
+      droppedSteps += 1
+    }
+  }
+
+  /// The last steps, one a line, with times in seconds since the clock's origin.
+  package var transcript: [String] {
+    droppedSteps == 0 ? steps : ["(\(droppedSteps) earlier steps not shown)"] + steps
+  }
+
+  private static func describe(_ bytes: [UInt8]) -> String {
+    let parts = bytes.split(separator: 0)
+    guard bytes.first == 0, bytes.last == 0, parts.count == 1,
+      let frame = WireFrame(candidate: Array(parts[0]))
+    else { return Wire.hex(bytes, limit: 96) }
+    return frame.description
+  }
+
+  private static func format(_ time: Instant) -> String {
+    let microseconds = time.nanoseconds / 1000
+    let fraction = String(1_000_000 + microseconds % 1_000_000).dropFirst()
+    return "\(microseconds / 1_000_000).\(fraction)"
+  }
+}

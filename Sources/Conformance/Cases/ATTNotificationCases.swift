@@ -1,0 +1,193 @@
+import NotibotProtocol
+
+/// PDUs that are not requests, wrong PDUs, and notifications.
+extension Suite {
+  static let writeCommand = Case(
+    "ATT-15/write-command", "A Write Command to Data and unknown commands are ignored without an answer", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    let before = try await probe.readCount()
+    for pdu in [Wire.literal("52 0600") + Sample.json("command"), [0x52], [0x7F, 1, 2], [0xD2, 6, 0, 1]] {
+      try await probe.sendData(pdu)
+      let answers = try await probe.requestFence()
+      probe.expect("answers to [\(Wire.hex(pdu, limit: 8))]", answers, is: [])
+    }
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+  }
+
+  static let unknownOpcodes = Case(
+    "ATT-15/unknown-opcodes", "Unknown and unsupported requests are error 0x06 with handle 0", .att,
+    also: ["ATT-5"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for opcode in [0x0E, 0x20, 0x14, 0x1A, 0x30, 0x3F, 0x80, 0xBF] as [UInt8] {
+      let reply = try await probe.request([opcode, 3, 0, 3, 0])
+      probe.expect("the answer to opcode \(Wire.hex([opcode]))", reply, is: [0x01, opcode, 0, 0, 0x06])
+    }
+  }
+
+  static let strayResponses = Case(
+    "ATT-15/stray-responses",
+    "Responses, notifications and confirmations that come to the device are ignored", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let pdus = [
+      "01 0a 0300 01", "03 1700", "05 01", "07 0100 0700", "09 04", "0b 0100", "0d", "11 06", "13",
+      "17 0600 0000",
+      "19", "1b 0300 0500", "1e",
+    ]
+    for pdu in pdus {
+      try await probe.sendData(Wire.literal(pdu))
+      let answers = try await probe.requestFence()
+      probe.expect("answers to \(pdu)", answers, is: [])
+    }
+  }
+
+  static let wrongLengths = Case(
+    "ATT-16/wrong-lengths",
+    "A request that is too short, or too long where its format is fixed, is error 0x04", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let pdus = [
+      "02", "02 17", "02 1700 00", "04", "04 0100 ff", "04 0100 ffff 00", "06 0100 ffff 00",
+      "08 0100 ffff 03",
+      "08 0100 ffff 0328 00", "0a", "0a 03", "0a 0300 00", "0c 0300 00", "0c 0300 0000 00", "10 0100 ffff",
+      "10 0100 ffff 0028 00", "12", "12 06", "16 0600 00", "18", "18 01 00",
+    ]
+    for pdu in pdus {
+      let bytes = Wire.literal(pdu)
+      let reply = try await probe.request(bytes)
+      // Which handle a broken PDU is about is the server's guess; opcode and code are not.
+      let seen = reply.count == 5 ? [reply[0], reply[1], reply[4]] : reply
+      probe.expect("the answer to \(pdu) without its handle", seen, is: [0x01, bytes[0], 0x04])
+    }
+  }
+
+  static let longerThanMTU = Case(
+    "ATT-16/longer-than-mtu", "A PDU longer than the MTU is error 0x04 and does nothing", .att,
+    also: ["ATT-3", "ATT-8"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let before = try await probe.readCount()
+    let json = Sample.json("longer than the MTU")
+    let early = try await probe.writeData(json)
+    let seen = early.count == 5 ? [early[0], early[1], early[4]] : early
+    probe.expect("the answer at MTU 23 without its handle", seen, is: Wire.literal("01 12 04"))
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+    // 20 bytes fit: refused for what they say or stored by nobody, but not for their length.
+    let fitting = try await probe.request([0x16, 6, 0, 0, 0] + json.prefix(18))
+    probe.expect("the echo of a part of 23 bytes", fitting, is: [0x17, 6, 0, 0, 0] + json.prefix(18))
+    try await probe.request(Wire.literal("18 00"))
+  }
+
+  static let notBeforeSubscription = Case(
+    "ATT-17/not-before-subscription",
+    "No notification before the subscription, none after its end, none made up for",
+    .att, also: ["NTF-10"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.requireStoreRoom(3)
+    var seen: [[UInt8]] = []
+    try await probe.request([0x12, 6, 0] + Sample.json("before"), notifications: &seen)
+    try await probe.request(Wire.literal("12 0400 0100"), notifications: &seen)
+    _ = try await probe.request(Wire.literal("0a 0300"), notifications: &seen)
+    probe.expect("notifications of what was before", seen, is: [])
+    try await probe.request([0x12, 6, 0] + Sample.json("meanwhile"), notifications: &seen)
+    let count = try await probe.request(Wire.literal("0a 0300"), notifications: &seen)
+    probe.expect("notifications while subscribed", seen, is: [Wire.literal("1b 0300") + count.dropFirst()])
+    seen = []
+    try await probe.request(Wire.literal("12 0400 0000"), notifications: &seen)
+    try await probe.request([0x12, 6, 0] + Sample.json("after"), notifications: &seen)
+    _ = try await probe.request(Wire.literal("0a 0300"), notifications: &seen)
+    probe.expect("notifications after it", seen, is: [])
+  }
+
+  static let notificationAfterResponse = Case(
+    "ATT-18/after-the-response", "The notification that a write causes comes behind the write's response",
+    .att,
+    also: ["NTF-10"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.requireStoreRoom(1)
+    try await probe.request(Wire.literal("12 0400 0100"))
+    let before = try await probe.readCount()
+    try await probe.sendData([0x12, 6, 0] + Sample.json("order"))
+    let deadline = probe.now + Probe.patience
+    let first = try await probe.nextPDU(until: deadline)
+    let second = try await probe.nextPDU(until: deadline)
+    probe.expect("the first PDU", first, is: [0x13])
+    probe.expect("the second PDU", second, is: [0x1B, 3, 0] + Wire.u16(UInt16(before + 1)))
+  }
+
+  static let countsBecomeOne = Case(
+    "ATT-19/counts-become-one", "Waiting notifications of Count become one with the latest value", .att,
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.openWide()
+    try await probe.request(Wire.literal("12 0400 0100"))
+    let before = try await probe.readCount()
+    // Nothing is acknowledged, and the device keeps 8 frames, or as many as its requests, at most: the rest waits.
+    let limit = max(8, probe.session.peerRequests)
+    var frames: [WireFrame] = []
+    for _ in 0..<(limit + 20) {
+      try await control.perform(.fill(1))
+      frames += try await probe.fence().filter { $0.kind == .data }
+    }
+    let unacknowledged = Set(frames.map(\.seq)).count
+    probe.expect(unacknowledged <= limit, "\(unacknowledged) unacknowledged notifications, at most \(limit)")
+    let nak = probe.frame(.nak)
+    try await probe.write(nak)
+    let deadline = probe.now + .milliseconds(bench.hasVirtualTime ? 900 : 300)
+    var values: [Int] = []
+    while let pdu = try await probe.nextPDU(until: deadline) {
+      if pdu.first == 0x1B { values.append(Int(Wire.word(pdu, at: 3))) }
+    }
+    probe.expect("the last value told", values.last, is: before + limit + 20)
+    probe.expect(values.count <= limit + 1, "\(values.count) notifications for \(limit + 20) changes")
+    probe.expect(values == values.sorted(), "values told are \(values)")
+  }
+
+  static let dataEventsInOrder = Case(
+    "ATT-19/data-in-order", "Notifications of Data are told in order, 8 of them waiting at least", .att,
+    also: ["NTF-11"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await control.perform(.reboot)
+    _ = try await probe.awaitFrame(.hello)
+    try await probe.openWide()
+    try await probe.requireStoreRoom(8)
+    for index in 1...8 { try await probe.writeData(Sample.json("event \(index)")) }
+    try await probe.request(Wire.literal("12 0700 0100"))
+    let order = [3, 1, 8, 2, 7, 4, 6, 5] as [UInt32]
+    for item in order { try await control.perform(.dismiss(item)) }
+    let deadline = probe.now + Probe.patience
+    for item in order {
+      let pdu = try await probe.nextPDU(until: deadline) ?? []
+      let text = String(decoding: pdu.dropFirst(3), as: UTF8.self)
+      probe.expect("opcode and handle", Array(pdu.prefix(3)), is: Wire.literal("1b 0600"))
+      probe.expect(Sample.isEvent(text, "dismissed", item: item), "the event of item \(item) is \(text)")
+    }
+  }
+}
+
+extension Probe {
+  /// Opens a session in which both sides take requests in parallel.
+  package func openPipelined() async throws {
+    try await open()
+    guard session.features & 1 == 1, session.peerRequests > 1 else {
+      throw CaseSkipped("the device takes one request at a time")
+    }
+  }
+}

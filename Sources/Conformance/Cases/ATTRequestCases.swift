@@ -1,0 +1,210 @@
+import NotibotProtocol
+
+/// Requests, their answers and their order; writes in one piece and in several.
+extension Suite {
+  static let attRequests: [Case] = [
+    onePDUAFrame, pipelined, failureInPipeline, longWrite, writeTooLong, gapInParts, partsCancelled,
+    partsTooLong,
+    queueFull, partsForTwoHandles, queueEmptyAfterError, writeCommand, unknownOpcodes, strayResponses,
+    wrongLengths,
+    longerThanMTU, notBeforeSubscription, notificationAfterResponse, countsBecomeOne, dataEventsInOrder,
+  ]
+
+  static let onePDUAFrame = Case(
+    "ATT-1/one-pdu-a-frame", "Two requests in one frame are one wrong PDU, not two requests", .att,
+    also: ["ATT-16"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let reply = try await probe.request(Wire.literal("0a 0300 0a 0300"))
+    probe.expect("the answer", reply, is: Wire.literal("01 0a 0300 04"))
+    _ = try await probe.readCount()
+  }
+
+  static let pipelined = Case(
+    "ATT-6/pipelined", "As many requests at once as the device announced are all answered, in order", .att,
+    also: ["ATT-5", "LNK-8"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openPipelined()
+    let handles = [1, 2, 3, 4, 5, 7] as [UInt8]
+    let requests = (0..<probe.session.peerRequests).map { handles[$0 % handles.count] }
+    var bytes: [UInt8] = []
+    for handle in requests {
+      bytes += probe.data([0x0C, handle, 0, 0, 0], seq: probe.session.nextSeq).bytes
+      probe.session.nextSeq &+= 1
+    }
+    try await probe.write(bytes)
+    let deadline = probe.now + Probe.patience
+    for (index, handle) in requests.enumerated() {
+      let reply = try await probe.nextPDU(until: deadline)
+      let start: [UInt8]? =
+        switch handle {
+        case 1: Wire.literal("0d 4b91")
+        case 2: Wire.literal("0d 1203")
+        case 5: Wire.literal("0d 1806")
+        case 4, 7: Wire.literal("0d 0000")
+        case _: reply.map { [0x0D] + $0.dropFirst().prefix(2) }
+        }
+      probe.expect("answer \(index), of handle \(handle)", reply.map { Array($0.prefix(3)) }, is: start)
+    }
+  }
+
+  static let failureInPipeline = Case(
+    "ATT-6/failure-in-between", "A request that fails does not stop those behind it", .att, also: ["ATT-5"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openPipelined()
+    let pdus = [Wire.literal("0a 0600"), Wire.literal("0a 0100"), Wire.literal("0a 7777")]
+      .prefix(probe.session.peerRequests)
+    var bytes: [UInt8] = []
+    for pdu in pdus {
+      bytes += probe.data(pdu, seq: probe.session.nextSeq).bytes
+      probe.session.nextSeq &+= 1
+    }
+    try await probe.write(bytes)
+    let expected = [Wire.literal("01 0a 0600 02"), [0x0B] + service, Wire.literal("01 0a 7777 01")]
+    let deadline = probe.now + Probe.patience
+    for (index, answer) in expected.prefix(pdus.count).enumerated() {
+      let reply = try await probe.nextPDU(until: deadline)
+      probe.expect("answer \(index)", reply, is: answer)
+    }
+  }
+
+  static let longWrite = Case(
+    "ATT-14/long-write", "A notification written in parts is stored once, when it is executed", .att,
+    also: ["ATT-18", "NTF-1"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    try await probe.requireStoreRoom(1)
+    let before = try await probe.readCount()
+    // At MTU 23 a part has 18 bytes; the queue takes 8 entries at least.
+    let json = Array("{\"app\":\"R\",\"title\":\"S\",\"text\":\"in parts\",\"timestamp\":1}".utf8)
+    for offset in stride(from: 0, to: json.count, by: 18) {
+      let part = [0x06, 0] + Wire.u16(UInt16(offset)) + json[offset..<min(offset + 18, json.count)]
+      let echo = try await probe.request([0x16] + part)
+      probe.expect("the echo of the part at \(offset)", echo, is: [0x17] + part)
+    }
+    let between = try await probe.readCount()
+    probe.expect("Count before Execute", between, is: before)
+    let reply = try await probe.request(Wire.literal("18 01"))
+    probe.expect("the answer to Execute", reply, is: [0x19])
+    let after = try await probe.readCount()
+    probe.expect("Count after Execute", after, is: before + 1)
+  }
+
+  static let writeTooLong = Case(
+    "ATT-13/513-bytes", "A write of 513 bytes to Data is error 0x0D, one of 512 is taken", .att,
+    also: ["NTF-1"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.requireStoreRoom(1)
+    guard probe.session.peerMTU >= 516 else { throw CaseSkipped("the device's MTU takes no 513 bytes") }
+    let before = try await probe.readCount()
+    let tooLong = try await probe.writeData(Sample.json(length: 513))
+    probe.expect("the answer to 513 bytes", tooLong, is: Wire.literal("01 12 0600 0d"))
+    let longest = try await probe.writeData(Sample.json(length: 512))
+    probe.expect("the answer to 512 bytes", longest, is: [0x13])
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before + 1)
+  }
+
+  static let gapInParts = Case(
+    "ATT-14/gap-in-parts", "Parts with a gap are error 0x07 at Execute, and nothing is stored", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let before = try await probe.readCount()
+    try await probe.request(Wire.literal("16 0600 0000 7b22"))
+    try await probe.request(Wire.literal("16 0600 3200 227d"))
+    let reply = try await probe.request(Wire.literal("18 01"))
+    probe.expect("the answer to Execute", reply, is: Wire.literal("01 18 0600 07"))
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+  }
+
+  static let partsCancelled = Case(
+    "ATT-14/cancelled", "Execute 0 empties the queue and writes nothing; other flags are wrong PDUs", .att,
+    also: ["ATT-16"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    let before = try await probe.readCount()
+    try await probe.request(Wire.literal("16 0600 0000") + Sample.json("cancelled"))
+    let cancel = try await probe.request(Wire.literal("18 00"))
+    probe.expect("the answer to Execute 0", cancel, is: [0x19])
+    let execute = try await probe.request(Wire.literal("18 01"))
+    probe.expect("the answer to Execute 1 of an empty queue", execute, is: [0x19])
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+  }
+
+  static let partsTooLong = Case(
+    "ATT-14/parts-too-long", "Parts of more than 512 bytes together are error 0x0D at Execute", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    let before = try await probe.readCount()
+    let json = Sample.json(length: 513)
+    for offset in [0, 200, 400] {
+      let part = [0x06, 0] + Wire.u16(UInt16(offset)) + json[offset..<min(offset + 200, json.count)]
+      let echo = try await probe.request([0x16] + part)
+      probe.expect("the echo of the part at \(offset)", echo, is: [0x17] + part)
+    }
+    let reply = try await probe.request(Wire.literal("18 01"))
+    probe.expect("the answer to Execute", reply, is: Wire.literal("01 18 0600 0d"))
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+  }
+
+  static let queueFull = Case(
+    "ATT-14/queue-full", "The queue takes 8 parts; one that does not fit is error 0x09", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    var firstRefused: Int?
+    // No queue is endless: 600 parts of 2 bytes are more than any device here keeps.
+    for index in 0..<600 where firstRefused == nil {
+      let reply = try await probe.request([0x16, 6, 0] + Wire.u16(UInt16(index * 2)) + [0x20, 0x20])
+      guard reply.first != 0x17 else { continue }
+      firstRefused = index
+      probe.expect("the answer when it is full", reply, is: Wire.literal("01 16 0600 09"))
+    }
+    probe.expect(
+      (firstRefused ?? 0) >= 8, "part \(firstRefused ?? -1) was the first to be refused, expected 8 or later")
+    try await probe.request(Wire.literal("18 00"))
+    let again = try await probe.request(Wire.literal("16 0600 0000 20"))
+    probe.expect("a part after the queue was emptied", again, is: Wire.literal("17 0600 0000 20"))
+  }
+
+  static let partsForTwoHandles = Case(
+    "ATT-14/two-handles", "Parts for different handles make one write for each", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.requireStoreRoom(1)
+    let before = try await probe.readCount()
+    try await probe.request(Wire.literal("16 0400 0000 0100"))
+    try await probe.request(Wire.literal("16 0600 0000") + Sample.json("two handles"))
+    let reply = try await probe.request(Wire.literal("18 01"))
+    probe.expect("the answer to Execute", reply, is: [0x19])
+    let cccd = try await probe.request(Wire.literal("0a 0400"))
+    probe.expect("the CCCD", cccd, is: Wire.literal("0b 0100"))
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before + 1)
+  }
+
+  static let queueEmptyAfterError = Case(
+    "ATT-14/empty-after-error", "After an Execute that failed the queue is empty", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    try await probe.request(Wire.literal("16 0600 0500 7b22"))
+    let failed = try await probe.request(Wire.literal("18 01"))
+    probe.expect("the answer to parts that begin at 5", failed, is: Wire.literal("01 18 0600 07"))
+    let empty = try await probe.request(Wire.literal("18 01"))
+    probe.expect("the answer to Execute of the empty queue", empty, is: [0x19])
+  }
+}

@@ -1,0 +1,241 @@
+import NotibotProtocol
+
+/// The attribute table and how it is found and read.
+extension Suite {
+  static let attTable: [Case] = [
+    discoversService, discoversCharacteristics, discoversDescriptors, profileHash, findByTypeValue,
+    discoveryErrors,
+    readByTypeOfValues, exchangeMTU, smallMTU, readAndBlob, permissions, cccds, bearerState,
+  ]
+
+  /// The service and the two characteristics, least significant byte first (ATT-1).
+  static let service = Wire.literal("4b9131c3c9c5cc8f9e45b51f01c2af4f")
+  static let count = Wire.literal("a8261b3607eaf5b78846e1363e48b5be")
+  static let data = Wire.literal("7ee87b5d2e7a3dbf3a41f7d8e3d5951c")
+
+  static let discoversService = Case(
+    "ATT-2/primary-service", "Read By Group Type finds the one service, handles 1 to 7", .att,
+    also: ["ATT-1", "ATT-9"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let found = try await probe.request(Wire.literal("10 0100 ffff 0028"))
+    probe.expect("the services", found, is: Wire.literal("11 14 0100 0700") + service)
+    let rest = try await probe.request(Wire.literal("10 0800 ffff 0028"))
+    probe.expect("behind the last one", rest, is: Wire.literal("01 10 0800 0a"))
+  }
+
+  static let discoversCharacteristics = Case(
+    "ATT-2/characteristics", "Read By Type finds Count and Data, in two rounds at MTU 23 and in one at 517",
+    .att,
+    also: ["ATT-9", "ATT-1"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let countDeclaration = Wire.literal("0200 12 0300") + count
+    let dataDeclaration = Wire.literal("0500 18 0600") + data
+    let first = try await probe.request(Wire.literal("08 0100 0700 0328"))
+    probe.expect("the first round", first, is: [0x09, 21] + countDeclaration)
+    let second = try await probe.request(Wire.literal("08 0300 0700 0328"))
+    probe.expect("the second round", second, is: [0x09, 21] + dataDeclaration)
+    let end = try await probe.request(Wire.literal("08 0600 0700 0328"))
+    probe.expect("behind the last one", end, is: Wire.literal("01 08 0600 0a"))
+    try await probe.request(Wire.literal("02 0502"))
+    let both = try await probe.request(Wire.literal("08 0100 0700 0328"))
+    probe.expect("both at MTU 517", both, is: [0x09, 21] + countDeclaration + dataDeclaration)
+  }
+
+  static let discoversDescriptors = Case(
+    "ATT-2/descriptors", "Find Information finds the CCCDs and keeps entries of one size", .att,
+    also: ["ATT-9"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for handle in [4, 7] as [UInt8] {
+      let found = try await probe.request([0x04, handle, 0, handle, 0])
+      probe.expect("descriptor \(handle)", found, is: [0x05, 1, handle, 0, 0x02, 0x29])
+    }
+    // 1 and 2 have short types, 3 a long one: the answer stops before it.
+    let short = try await probe.request(Wire.literal("04 0100 ffff"))
+    probe.expect("from 1 on", short, is: Wire.literal("05 01 0100 0028 0200 0328"))
+    let long = try await probe.request(Wire.literal("04 0300 ffff"))
+    probe.expect("from 3 on", long, is: Wire.literal("05 02 0300") + count)
+  }
+
+  static let profileHash = Case(
+    "ATT-4/profile-hash", "PROFILE_HASH is that of the table", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    guard let hash = probe.session.announced.number(of: 0x12) else {
+      throw CaseSkipped("the device announces no PROFILE_HASH")
+    }
+    // Python: zlib.crc32 over the attributes as ATT-4 lists them.
+    probe.expect("PROFILE_HASH", hash, is: 0x7D92_E27D)
+  }
+
+  static let findByTypeValue = Case(
+    "ATT-9/find-by-type-value", "Find By Type Value finds the service by its UUID", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let found = try await probe.request(Wire.literal("06 0100 ffff 0028") + service)
+    probe.expect("the service", found, is: Wire.literal("07 0100 0700"))
+    let other = try await probe.request(Wire.literal("06 0100 ffff 0028") + count)
+    probe.expect("another UUID", other, is: Wire.literal("01 06 0100 0a"))
+  }
+
+  static let discoveryErrors = Case(
+    "ATT-9/discovery-errors", "Start 0, start above end, nothing found and another group type are errors",
+    .att,
+    also: ["ATT-5"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let vectors: [(String, String)] = [
+      ("04 0000 ffff", "01 04 0000 01"), ("04 0500 0400", "01 04 0500 01"), ("04 0800 ffff", "01 04 0800 0a"),
+      ("06 0000 ffff 0028 00", "01 06 0000 01"), ("06 0300 0200 0028 00", "01 06 0300 01"),
+      ("08 0000 ffff 0328", "01 08 0000 01"), ("08 0700 0100 0328", "01 08 0700 01"),
+      ("08 0100 ffff 0128", "01 08 0100 0a"), ("10 0000 ffff 0028", "01 10 0000 01"),
+      ("10 0200 0100 0028", "01 10 0200 01"), ("10 0100 ffff 0328", "01 10 0100 10"),
+      ("10 0100 ffff 0128", "01 10 0100 10"),
+    ]
+    for (pdu, expected) in vectors {
+      let reply = try await probe.request(Wire.literal(pdu))
+      probe.expect("the answer to \(pdu)", reply, is: Wire.literal(expected))
+    }
+  }
+
+  static let readByTypeOfValues = Case(
+    "ATT-9/read-by-type-of-values", "Read By Type reads Count by its UUID; of Data it is error 0x02", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let stored = try await probe.readCount()
+    let found = try await probe.request(Wire.literal("08 0100 ffff") + count)
+    probe.expect("Count by UUID", found, is: Wire.literal("09 04 0300") + Wire.u16(UInt16(stored)))
+    let refused = try await probe.request(Wire.literal("08 0100 ffff") + data)
+    probe.expect("Data by UUID", refused, is: Wire.literal("01 08 0600 02"))
+    let cccds = try await probe.request(Wire.literal("08 0100 ffff 0229"))
+    probe.expect("both CCCDs", cccds, is: Wire.literal("09 04 0400 0000 0700 0000"))
+  }
+
+  static let exchangeMTU = Case(
+    "ATT-8/exchange-mtu", "Exchange MTU answers the server's MTU; a second one is answered alike", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let expected = [0x03] + Wire.u16(UInt16(probe.session.peerMTU))
+    for pdu in ["02 b900", "02 b900", "02 0502", "02 0000"] {
+      let reply = try await probe.request(Wire.literal(pdu))
+      probe.expect("the answer to \(pdu)", reply, is: expected)
+    }
+  }
+
+  static let smallMTU = Case(
+    "ATT-8/smaller-of-both", "The smaller MTU of the two holds, and not less than 23", .att, also: ["ATT-9"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    guard probe.session.peerMTU >= 44 else {
+      throw CaseSkipped("the device's MTU is \(probe.session.peerMTU)")
+    }
+    // Each declaration takes 21 bytes: one fits below 44, two from 44 on.
+    for (mtu, length) in [(5, 23), (43, 23), (44, 44)] as [(UInt16, Int)] {
+      try await probe.open()
+      try await probe.request([0x02] + Wire.u16(mtu))
+      let reply = try await probe.request(Wire.literal("08 0100 0700 0328"))
+      probe.expect("length of the characteristics at MTU \(mtu)", reply.count, is: length)
+    }
+  }
+
+  static let readAndBlob = Case(
+    "ATT-10/read-and-blob", "Read gives what fits, Read Blob goes on from an offset up to the end", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let stored = Wire.u16(UInt16(try await probe.readCount()))
+    let vectors: [(String, [UInt8])] = [
+      ("0a 0100", [0x0B] + service), ("0a 0200", Wire.literal("0b 12 0300") + count),
+      ("0c 0200 0300", [0x0D] + count), ("0c 0200 1300", [0x0D]),
+      ("0c 0200 1400", Wire.literal("01 0c 0200 07")),
+      ("0a 0300", [0x0B] + stored), ("0c 0300 0100", [0x0D, stored[1]]), ("0c 0300 0200", [0x0D]),
+      ("0c 0300 0300", Wire.literal("01 0c 0300 07")), ("0a 0400", Wire.literal("0b 0000")),
+      ("0c 0400 0200", [0x0D]),
+    ]
+    for (pdu, expected) in vectors {
+      let reply = try await probe.request(Wire.literal(pdu))
+      probe.expect("the answer to \(pdu)", reply, is: expected)
+    }
+  }
+
+  static let permissions = Case(
+    "ATT-11/permissions",
+    "Unknown handles, reading Data, writing what is not to be written: the right errors", .att,
+    also: ["ATT-5"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let vectors: [(String, String)] = [
+      ("0a 0000", "01 0a 0000 01"), ("0a 0800", "01 0a 0800 01"), ("0a ffff", "01 0a ffff 01"),
+      ("0c 7777 0000", "01 0c 7777 01"), ("12 7777 00", "01 12 7777 01"),
+      ("16 7777 0000 00", "01 16 7777 01"),
+      ("0a 0600", "01 0a 0600 02"), ("0c 0600 0000", "01 0c 0600 02"), ("12 0300 0000", "01 12 0300 03"),
+      ("12 0100 00", "01 12 0100 03"), ("12 0200 00", "01 12 0200 03"), ("12 0500 00", "01 12 0500 03"),
+      ("16 0300 0000 00", "01 16 0300 03"), ("16 0100 0000 00", "01 16 0100 03"),
+    ]
+    for (pdu, expected) in vectors {
+      let reply = try await probe.request(Wire.literal(pdu))
+      probe.expect("the answer to \(pdu)", reply, is: Wire.literal(expected))
+    }
+  }
+
+  static let cccds = Case(
+    "ATT-12/cccd", "A CCCD takes 2 bytes and bit 0, and reads back as written", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for handle in [4, 7] as [UInt8] {
+      let vectors: [([UInt8], [UInt8])] = [
+        ([0x0A, handle, 0], [0x0B, 0, 0]), ([0x12, handle, 0, 1, 0], [0x13]),
+        ([0x0A, handle, 0], [0x0B, 1, 0]),
+        ([0x12, handle, 0, 2, 0], [0x01, 0x12, handle, 0, 0xFD]),
+        ([0x12, handle, 0, 0, 1], [0x01, 0x12, handle, 0, 0xFD]),
+        ([0x12, handle, 0, 1], [0x01, 0x12, handle, 0, 0x0D]),
+        ([0x12, handle, 0], [0x01, 0x12, handle, 0, 0x0D]),
+        ([0x12, handle, 0, 0, 0, 0], [0x01, 0x12, handle, 0, 0x0D]), ([0x0A, handle, 0], [0x0B, 1, 0]),
+        ([0x12, handle, 0, 0, 0], [0x13]), ([0x0A, handle, 0], [0x0B, 0, 0]),
+      ]
+      for (pdu, expected) in vectors {
+        let reply = try await probe.request(pdu)
+        probe.expect("the answer to \(Wire.hex(pdu))", reply, is: expected)
+      }
+    }
+  }
+
+  static let bearerState = Case(
+    "ATT-3/new-session", "MTU, CCCDs and the prepare queue end with the session, the store does not", .att,
+    also: ["NTF-12", "LNK-23"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    try await probe.requireStoreRoom(1)
+    let before = try await probe.readCount()
+    try await probe.request(Wire.literal("02 0502"))
+    try await probe.request(Wire.literal("12 0400 0100"))
+    try await probe.request(Wire.literal("12 0700 0100"))
+    try await probe.writeData(Sample.json("stays"))
+    try await probe.request(Wire.literal("16 0600 0000") + Sample.json("goes"))
+    try await probe.open()
+    for handle in [4, 7] as [UInt8] {
+      let value = try await probe.request([0x0A, handle, 0])
+      probe.expect("CCCD \(handle) in the new session", value, is: [0x0B, 0, 0])
+    }
+    let execute = try await probe.request(Wire.literal("18 01"))
+    probe.expect("Execute in the new session", execute, is: [0x19])
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before + 1)
+    let first = try await probe.request(Wire.literal("08 0100 0700 0328"))
+    probe.expect("length of an answer at MTU 23", first.count, is: 23)
+  }
+}

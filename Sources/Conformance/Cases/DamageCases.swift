@@ -1,0 +1,131 @@
+import NotibotProtocol
+
+/// Damage on the way to the device: bits flipped, bytes lost, lines spliced in, noise.
+extension Suite {
+  static let damage: [Case] = [everyBitFlip, everyByteLoss, lossRuns, splicedLines, noise, wrongSpeedNoise]
+
+  static let everyBitFlip = Case(
+    "FRM-3/every-bit-flip",
+    "Any one bit flipped in three frames: the damaged one is lost, no other, nothing is made up",
+    .framing, also: ["FRM-1", "FRM-6"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping).bytes
+    let stream = ping + ping + ping
+    // In real time a sample: every bit takes its turn once in three runs of another seed.
+    let stride = bench.hasVirtualTime ? 1 : 3
+    for bit in Swift.stride(from: Int(bench.seed % UInt64(stride)), to: stream.count * 8, by: stride) {
+      var damaged = stream
+      damaged[bit / 8] ^= 1 << UInt8(bit % 8)
+      try await probe.write(damaged)
+      let answers = try await probe.requestFence()
+      probe.expect(
+        (2...3).contains(answers.count) && answers.allSatisfy { $0.kind == .pong },
+        "bit \(bit) flipped in three PINGs: answers are \(answers.map(\.kind))")
+    }
+  }
+
+  static let everyByteLoss = Case(
+    "FRM-1/every-byte-loss", "Any one byte lost from three frames costs at most the frame it was in",
+    .framing,
+    also: ["FRM-6"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping).bytes
+    for index in 0..<(ping.count * 3) {
+      var damaged = ping + ping + ping
+      damaged.remove(at: index)
+      try await probe.write(damaged)
+      let answers = try await probe.requestFence()
+      let isZero = index % ping.count == 0 || index % ping.count == ping.count - 1
+      // A lost zero has a neighbour to stand in for it: nothing is lost.
+      let expected = isZero ? 3...3 : 2...2
+      probe.expect(
+        expected.contains(answers.count) && answers.allSatisfy { $0.kind == .pong },
+        "byte \(index) lost from three PINGs: answers are \(answers.map(\.kind))")
+    }
+  }
+
+  static let lossRuns = Case(
+    "FRM-6/loss-of-1-to-128-bytes", "A run of 1 to 128 bytes lost costs at most the frames that it touched",
+    .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping).bytes
+    let frames = 14
+    let stride = bench.hasVirtualTime ? 1 : 7
+    for length in Swift.stride(from: 1, through: 128, by: stride) {
+      let start = Int(probe.random.next() % UInt64(ping.count * frames - length))
+      var damaged = (0..<frames).flatMap { _ in ping }
+      damaged.removeSubrange(start..<(start + length))
+      let touched = (start + length - 1) / ping.count - start / ping.count + 1
+      try await probe.write(damaged)
+      let answers = try await probe.requestFence()
+      probe.expect(
+        answers.count >= frames - touched && answers.count <= frames
+          && answers.allSatisfy { $0.kind == .pong },
+        "\(length) bytes lost at \(start), \(touched) frames touched: \(answers.count) of \(frames) answered")
+    }
+  }
+
+  static let splicedLines = Case(
+    "FRM-6/log-line-inside-a-frame",
+    "A line spliced into a frame costs that frame and no other, wherever it is put",
+    .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping).bytes
+    let line = Array("E (4711) wifi: out of memory\r\n".utf8)
+    for index in 1..<ping.count {
+      try await probe.write(ping + ping[..<index] + line + ping[index...] + ping)
+      let answers = try await probe.requestFence()
+      probe.expect("answers with a line at byte \(index)", answers.map(\.kind), is: [.pong, .pong])
+    }
+  }
+
+  static let noise = Case(
+    "FRM-13/megabytes-of-noise", "Megabytes of noise change nothing: the session goes on", .framing,
+    also: ["FRM-6"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    var random = SeededRandom(seed: bench.seed)
+    // A line of real speed takes its time for each byte.
+    let blocks = bench.control == nil ? 4 : 256
+    for block in 0..<blocks {
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(8192)
+      for _ in 0..<1024 { bytes += Wire.u64(random.next()) }
+      try await probe.line.write(bytes)
+      if block % 16 == 15 {
+        try await probe.write([0])
+        let answers = try await probe.requestFence()
+        probe.expect("answers to noise", answers.filter { $0.kind != .ping }, is: [])
+      }
+    }
+    try await probe.line.write([UInt8](repeating: 0x55, count: 100_000) + [0])
+    try await probe.line.write([UInt8](repeating: 0, count: 100_000))
+    let answers = try await probe.requestFence()
+    probe.expect("answers to 0x55s and zeros", answers.filter { $0.kind != .ping }, is: [])
+  }
+
+  static let wrongSpeedNoise = Case(
+    "FRM-6/boot-garbage-before-syn", "A SYN right behind boot garbage opens a session", .framing
+  ) { bench in
+    let probe = bench.probe
+    // What a boot loader's text looks like at another speed: high bits, zeros and 0xFF.
+    var garbage: [UInt8] = []
+    for _ in 0..<400 {
+      let byte = UInt8(truncatingIfNeeded: probe.random.next())
+      garbage.append([0, 0xFF, 0xE0 | byte, 0x80 | byte][Int(byte >> 2 & 3)])
+    }
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.write(garbage + probe.syn(tlvs).bytes)
+    let reply = try await probe.awaitFrame(.synAck)
+    probe.expect("NONCE", TLV.parse(reply.payload)?.number(of: 0x82), is: tlvs.number(of: 0x82))
+  }
+}

@@ -1,0 +1,287 @@
+import NotibotProtocol
+
+/// Frames among text, as the device sees them.
+extension Suite {
+  static let framing: [Case] = [
+    zerosAround, literalSyn, longBlocks, wrongChecksum, longestFrame, tooLongFrame, lengthDisagrees,
+    tooShortFrame,
+    textAround, impossibleHeaders, overrun, slowFrame, silence, textUntilZero, echo, logLinesBetweenFrames,
+    abandonedFrame,
+  ]
+
+  static let zerosAround = Case(
+    "FRM-1/zeros-around", "Every frame from the device stands between two zeros of its own", .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.fence()
+    probe.startCapture()
+    for _ in 0..<3 { _ = try await probe.request([0x0A, 3, 0]) }
+    _ = try await probe.fence()
+    let bytes = probe.captured ?? []
+    // A frame is at least 13 bytes; a single zero between two long candidates would be shared.
+    let runs = bytes.split(separator: 0, omittingEmptySubsequences: false)
+    for index in runs.indices where WireFrame(candidate: Array(runs[index])) != nil {
+      let isFirst = index == 1 && runs[0].isEmpty
+      probe.expect(
+        isFirst || (index >= 2 && WireFrame(candidate: Array(runs[index - 1])) == nil),
+        "two frames share the zero between them")
+    }
+  }
+
+  static let literalSyn = Case(
+    "FRM-1/literal-syn", "A SYN written as literal bytes is answered by SYNACK", .framing,
+    also: ["FRM-2", "FRM-3"]
+  ) { bench in
+    let probe = bench.probe
+    // SYN: MAGIC, NONCE 0x1122334455667788, VERSIONS 1 to 1. Made with Python's cobs and zlib.
+    let literal = Wire.literal(
+      "000320140101010101 1981044e424f5482088877665544332211830201016396933c00")
+    // The device remembers eight nonces; as many others let it forget this one's last use.
+    for _ in 0..<9 { try await probe.open() }
+    try await probe.write(literal)
+    let reply = try await probe.awaitFrame(.synAck)
+    let tlvs = try probe.require(TLV.parse(reply.payload), "the SYNACK's TLVs run past its end")
+    probe.expect("NONCE", tlvs.number(of: 0x82), is: 0x1122_3344_5566_7788)
+  }
+
+  static let longBlocks = Case(
+    "FRM-2/block-of-254", "A final block of 254 bytes is read in both of its forms", .framing,
+    needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.requireStoreRoom(2)
+    for isLongForm in [false, true] {
+      let frame = try probe.require(
+        endingInFullBlock(probe), "no notification of 250 bytes gives a frame that ends in a full block")
+      probe.session.nextSeq &+= 1
+      probe.session.room -= 1
+      let encoded = Array(frame.bytes.dropLast())
+      try await probe.write(encoded + (isLongForm ? [1, 0] : [0]))
+      let deadline = probe.now + Probe.patience
+      let reply = try await probe.nextPDU(until: deadline)
+      probe.expect("the answer (\(isLongForm ? "long" : "short") form)", reply, is: [0x13])
+    }
+  }
+
+  static let wrongChecksum = Case(
+    "FRM-3/wrong-crc", "A frame with a wrong CRC is not taken, whichever bit of it is wrong", .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let good = probe.frame(.ping).decoded
+    for bit in 0..<32 {
+      let crc = Wire.crc(good) ^ 1 << UInt32(bit)
+      try await probe.write([0] + Wire.stuffed(good + Wire.u32(crc)) + [0])
+    }
+    let answers = try await probe.requestFence()
+    probe.expect("answers to 32 damaged PINGs", answers, is: [])
+  }
+
+  static let longestFrame = Case(
+    "FRM-4/540-bytes", "The longest frame, 540 bytes decoded, is taken", .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    // On a channel that the device does not serve, so that only the frame's length is at stake (LNK-4).
+    try await probe.sendData([UInt8](repeating: 0x5A, count: 528), channel: 2)
+    try await probe.expectTaken("540 bytes without a zero")
+    try await probe.sendData([UInt8](repeating: 0, count: 528), channel: 2)
+    try await probe.expectTaken("540 bytes, most of them zeros")
+  }
+
+  static let tooLongFrame = Case(
+    "FRM-4/541-bytes", "A frame of 541 bytes is not taken, and the next one is", .framing,
+    also: ["FRM-5", "FRM-7"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let payload = [UInt8](repeating: 0x5A, count: 529)
+    try await probe.write(probe.data(payload, channel: 2, seq: 0))
+    var lying = probe.data(payload, channel: 2, seq: 0).decoded
+    lying.replaceSubrange(1...2, with: Wire.u16(528))
+    try await probe.write(Wire.sealed(lying))
+    let answers = try await probe.requestFence()
+    probe.expect("answers to frames of 541 bytes", answers, is: [])
+    _ = try await probe.readCount()
+  }
+
+  static let lengthDisagrees = Case(
+    "FRM-5/length-disagrees", "A frame whose length field is not its length is not taken", .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for length in [1, 2, 255, 528] as [UInt16] {
+      var lying = probe.frame(.ping).decoded
+      lying.replaceSubrange(1...2, with: Wire.u16(length))
+      try await probe.write(Wire.sealed(lying))
+    }
+    var lying = probe.frame(.ping, payload: [1, 2, 3]).decoded
+    lying.replaceSubrange(1...2, with: Wire.u16(2))
+    try await probe.write(Wire.sealed(lying))
+    let answers = try await probe.requestFence()
+    probe.expect("answers to PINGs with wrong lengths", answers, is: [])
+  }
+
+  static let tooShortFrame = Case(
+    "FRM-4/below-12-bytes", "Candidates shorter than a frame are not taken", .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping).decoded
+    for length in 0..<8 { try await probe.write(Wire.sealed(Array(ping.prefix(length)))) }
+    try await probe.write([0, 0, 0, 1, 0, 1, 0, 2, 0])
+    let answers = try await probe.requestFence()
+    probe.expect("answers to stumps", answers, is: [])
+  }
+
+  static let textAround = Case(
+    "FRM-6/text-around", "Text before, between and behind frames does not disturb them", .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let text = Array("AT\r\n+++\u{7F}~~~ \u{1B}[0m\r\n".utf8)
+    for _ in 0..<3 { try await probe.write(text + probe.frame(.ping).bytes + text) }
+    try await probe.write([UInt8](repeating: 0, count: 300))
+    let answers = try await probe.requestFence()
+    probe.expect("PONGs to 3 PINGs among text", answers.map(\.kind), is: [.pong, .pong, .pong])
+  }
+
+  static let impossibleHeaders = Case(
+    "FRM-7/impossible-headers", "Frames with a type that cannot be are not taken, right CRC or not", .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    // 1 HELLO and 3 SYNACK never come from a host.
+    for type in [0, 1, 3, 12, 13, 14, 15] as [UInt8] {
+      var bytes = probe.frame(.ping).decoded
+      bytes[0] = type << 4
+      try await probe.write(Wire.sealed(bytes))
+    }
+    let answers = try await probe.requestFence()
+    probe.expect("answers to impossible types", answers, is: [])
+  }
+
+  static let overrun = Case(
+    "FRM-8/overrun-544", "544 bytes without a zero become text, and the frame behind them is taken", .framing,
+    also: ["FRM-13"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    // A DATA header with length 528 and then no zero: possible until the 544th byte.
+    let start = Wire.stuffed(probe.data([UInt8](repeating: 0x55, count: 528), channel: 2, seq: 0).decoded)
+    for length in [543, 544, 545, 2000] {
+      let run = start + [UInt8](repeating: 0x55, count: max(0, length - start.count))
+      try await probe.write([0] + run.prefix(length) + [0])
+      let answers = try await probe.requestFence()
+      probe.expect("answers to \(length) bytes without a zero", answers, is: [])
+    }
+  }
+
+  static let slowFrame = Case(
+    "FRM-8/slow-frame", "A frame that comes in pieces, with pauses below the silence, is taken", .framing,
+    also: ["FRM-9"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping).bytes
+    let pause = bench.hasVirtualTime ? Duration.milliseconds(450) : .milliseconds(60)
+    for piece in [ping[..<1], ping[1..<4], ping[4..<9], ping[9...]] {
+      _ = try await probe.frames(for: pause)
+      try await probe.write(Array(piece))
+    }
+    _ = try await probe.awaitFrame(.pong)
+  }
+
+  static let silence = Case(
+    "FRM-9/silence", "Half a frame and 2 s of silence: the other half does not complete it", .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping).bytes
+    try await probe.write(Array(ping[..<8]))
+    let deadline = probe.now + .milliseconds(2300)
+    // The session's own PINGs go on meanwhile; answering them would end the half frame.
+    while try await probe.nextFrame(until: deadline) != nil {}
+    // The session survives: 2.3 s are less than 5.
+    try await probe.write(Array(ping[8...]))
+    let answers = try await probe.requestFence()
+    probe.expect("answers to the halves", answers.filter { $0.kind != .ping }, is: [])
+  }
+
+  static let textUntilZero = Case(
+    "FRM-10/text-until-zero", "What follows text without a zero is text as well", .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping).bytes
+    try await probe.write([0] + Array("I (1) wifi: no zero behind this".utf8) + Array(ping.dropFirst()))
+    let answers = try await probe.requestFence()
+    probe.expect("answers to a frame glued to text", answers, is: [])
+  }
+
+  static let echo = Case(
+    "FRM-11/echo", "The device neither answers nor takes its own frames when they come back", .framing
+  ) { bench in
+    let probe = bench.probe
+    let synAck = try await probe.open()
+    for kind in [.data, .ack, .nak, .ping, .pong, .fin, .rst, .udata] as [WireFrame.Kind] {
+      var echoed = probe.frame(kind, payload: kind == .data ? [0x0A, 3, 0] : [])
+      echoed.sender = .device
+      try await probe.write(echoed)
+    }
+    try await probe.write(synAck)
+    let answers = try await probe.requestFence()
+    probe.expect("answers to echoes", answers, is: [])
+    _ = try await probe.readCount()
+  }
+
+  static let logLinesBetweenFrames = Case(
+    "FRM-14/log-beside-frames", "Console text never stands inside a frame", .framing, also: ["FRM-6"],
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.open()
+    _ = try await probe.fence()
+    probe.startCapture()
+    for index in 0..<10 {
+      try await control.perform(.log("I (\(index)) rig: line \(index)"))
+      let count = try await probe.request([0x0A, 3, 0])
+      probe.expect("length of the answer beside a log line", count.count, is: 3)
+    }
+    _ = try await probe.fence()
+    let text = String(decoding: probe.textReceived, as: UTF8.self)
+    for index in 0..<10 {
+      probe.expect(
+        text.contains("I (\(index)) rig: line \(index)"), "log line \(index) is not whole in the text")
+    }
+  }
+
+  static let abandonedFrame = Case(
+    "FRM-14/abandoned-frame", "A frame that was given up half-way, ended by a zero, does no harm", .framing
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping).bytes
+    for length in 1..<ping.count { try await probe.write(Array(ping.prefix(length)) + [0]) }
+    let answers = try await probe.requestFence()
+    // The last one lacked just its closing zero: with it, it is a frame.
+    probe.expect("answers", answers.map(\.kind), is: [.pong])
+  }
+
+  /// A DATA frame that writes a notification and whose encoding ends in a block of 254 bytes: the last zero is
+  /// the handle's high byte, and neither the credit nor the CRC has one.
+  private static func endingInFullBlock(_ probe: Probe) -> WireFrame? {
+    for salt in 0..<100 {
+      let head = "{\"app\":\"a\",\"title\":\"\(100 + salt)\",\"text\":\""
+      let tail = "\",\"timestamp\":1}"
+      let fill = String(repeating: "x", count: 250 - head.utf8.count - tail.utf8.count)
+      let frame = probe.data([0x12, 6, 0] + Array((head + fill + tail).utf8), seq: probe.session.nextSeq)
+      let encoded = frame.bytes
+      if encoded.count > 257, encoded[encoded.count - 256] == 255 { return frame }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,316 @@
+import NotibotProtocol
+
+/// How a session opens, and what does not open one.
+extension Suite {
+  static let linkOpening: [Case] = [
+    headerLayout, ignoredNumbers, longerPayload, shorterPayload, unservedChannels, unknownTLVs, onlyRequired,
+    malformedSyns, limitsAnnounced, limitsOutOfRange, hellosAtBoot, versionAndID, sameSynAgain, newNonce,
+    oldNonces, silentUntilFirstFrame, refusals, refusedSynKeepsSession,
+  ]
+
+  static let headerLayout = Case(
+    "LNK-1/synack-layout", "SYNACK has its fields where version-independent fields are", .link,
+    also: ["LNK-2", "LNK-6", "LNK-12"]
+  ) { bench in
+    let probe = bench.probe
+    let reply = try await probe.open()
+    let tlvs = try probe.require(TLV.parse(reply.payload), "the SYNACK's TLVs run past its end")
+    probe.expect("channel", reply.channel, is: 0)
+    probe.expect("seq", reply.seq, is: 0)
+    probe.expect("ack", reply.ack, is: 0)
+    probe.expect(reply.session != 0, "the session id is 0")
+    probe.expect("the first TLV", tlvs.first, is: .magic)
+    probe.expect("VERSION", tlvs.value(of: 0x84), is: [1])
+    probe.expect("length of BOOT_ID", tlvs.value(of: 0x0A)?.count, is: 4)
+    probe.expect(
+      "credit of the SYNACK, the frames announced", Int(reply.credit), is: probe.session.peerFrames)
+  }
+
+  static let ignoredNumbers = Case(
+    "LNK-2/numbers-in-syn-ignored", "seq, ack and credit of a SYN mean nothing, nor does its session", .link
+  ) { bench in
+    let probe = bench.probe
+    let nonce = probe.makeNonce()
+    var syn = probe.syn(Probe.synTLVs(nonce: nonce))
+    (syn.seq, syn.ack, syn.credit) = (77, 99, 255)
+    try await probe.write(syn)
+    let reply = try await probe.awaitFrame(.synAck)
+    probe.expect("NONCE", TLV.parse(reply.payload)?.number(of: 0x82), is: nonce)
+  }
+
+  static let longerPayload = Case(
+    "LNK-3/longer-payload", "What follows the end of a payload's format is not looked at", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    try await probe.write(probe.frame(.ping, payload: [1, 2, 3]))
+    _ = try await probe.awaitFrame(.pong)
+    try await probe.write(probe.frame(.ack, payload: [9, 9, 9, 9]))
+    _ = try await probe.readCount()
+  }
+
+  static let shorterPayload = Case(
+    "LNK-3/shorter-payload", "A NAK with half a bitmap and DATA without payload are dropped", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.readCount()
+    var nak = probe.frame(.nak, payload: [0, 0, 0])
+    nak.ack = 0
+    try await probe.expectUnanswered("a NAK with 3 bytes", nak.bytes)
+    try await probe.write(probe.data([], seq: probe.session.nextSeq))
+    let answers = try await probe.fence()
+    probe.expect("answers to DATA without payload", answers, is: [])
+    _ = try await probe.readCount()
+  }
+
+  static let unservedChannels = Case(
+    "LNK-4/unserved-channels", "DATA on a channel that the device does not serve is acknowledged and dropped",
+    .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for channel in [2, 3, 5, 6, 7] as [UInt8] {
+      try await probe.sendData([0x0A, 3, 0], channel: channel)
+      try await probe.expectTaken("DATA on channel \(channel)")
+    }
+    var udata = probe.frame(.udata, channel: 5, payload: [1, 2, 3])
+    (udata.ack, udata.credit) = (0, 0)
+    try await probe.expectUnanswered("UDATA on channel 5", udata.bytes)
+  }
+
+  static let unknownTLVs = Case(
+    "LNK-5/unknown-tlv", "A SYN with TLVs that the device cannot know is answered as if they were not there",
+    .link,
+    also: ["LNK-7"]
+  ) { bench in
+    let probe = bench.probe
+    var tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    tlvs += [TLV(0x7F, []), TLV(0x40, [UInt8](repeating: 1, count: 200)), TLV(0x7F, [1])]
+    // Longer than its value: the rest is ignored.
+    tlvs += [TLV(0x08, [1, 0, 0, 0, 9, 9])]
+    try await probe.open(tlvs)
+    _ = try await probe.readCount()
+  }
+
+  static let onlyRequired = Case(
+    "LNK-6/only-required-tlvs", "A SYN with nothing but MAGIC, VERSIONS and NONCE opens a session", .link,
+    also: ["LNK-41"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open([.magic, .versions(1, 1), .nonce(probe.makeNonce())])
+    // No LIMITS: 4 frames, so a fifth answer waits until the first four are handled. No FEATURES: one request
+    // at a time, here sent late enough to be allowed.
+    for _ in 0..<6 { _ = try await probe.readCount() }
+  }
+
+  static let malformedSyns = Case(
+    "LNK-7/malformed-syn", "A SYN with broken TLVs is refused with reason 4 and opens nothing", .link,
+    also: ["LNK-19"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let nonce = probe.makeNonce()
+    let good: [TLV] = [.magic, .nonce(nonce), .versions(1, 1)]
+    let inputs: [(String, [UInt8])] = [
+      ("an empty SYN", []),
+      ("a TLV that runs past the end", good.payload + [0x08, 4, 1]),
+      ("half a TLV header", good.payload + [0x08]),
+      ("NONCE of 7 bytes", [TLV.magic, TLV(0x82, [1, 2, 3, 4, 5, 6, 7]), .versions(1, 1)].payload),
+      ("NONCE twice", [TLV.magic, .nonce(nonce), .nonce(nonce), .versions(1, 1)].payload),
+      ("FEATURES twice", good.payload + TLV.features(1).bytes + TLV.features(1).bytes),
+      ("no VERSIONS", [TLV.magic, .nonce(nonce)].payload),
+      ("no NONCE", [TLV.magic, .versions(1, 1)].payload),
+      ("MAGIC second", [TLV.nonce(nonce), .magic, .versions(1, 1)].payload),
+      ("another magic", [TLV(0x81, [0x4E, 0x42, 0x4F, 0x55]), .nonce(nonce), .versions(1, 1)].payload),
+    ]
+    for (what, payload) in inputs {
+      let syn = WireFrame(kind: .syn, sender: .host, payload: payload)
+      let reply = try await probe.ask(syn, "RST or SYNACK to \(what)") {
+        $0.kind == .rst || $0.kind == .synAck
+      }
+      probe.expect("the answer to \(what)", reply.kind, is: .rst)
+      probe.expect("REASON for \(what)", TLV.parse(reply.payload)?.number(of: 0x14), is: 4)
+    }
+    let isLive = try await probe.isSessionLive()
+    probe.expect(isLive, "a malformed SYN ended the live session")
+  }
+
+  static let limitsAnnounced = Case(
+    "LNK-8/limits-announced", "The limits that the device announces are within their ranges", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let session = probe.session
+    probe.expect((2...64).contains(session.peerFrames), "frames is \(session.peerFrames)")
+    probe.expect(session.peerBytes >= 1080, "bytes is \(session.peerBytes)")
+    probe.expect((23...528).contains(session.peerMTU), "mtu is \(session.peerMTU)")
+    probe.expect(
+      (1...32).contains(session.peerRequests) && session.peerRequests * 2 <= session.peerFrames,
+      "requests is \(session.peerRequests) with \(session.peerFrames) frames")
+  }
+
+  static let limitsOutOfRange = Case(
+    "LNK-8/limits-out-of-range", "Limits out of range are brought to the nearest one in it", .link,
+    also: ["LNK-41"]
+  ) { bench in
+    let probe = bench.probe
+    let low = Probe.synTLVs(nonce: probe.makeNonce(), frames: 0, requests: 0, mtu: 0, bytes: 0)
+    try await probe.open(low)
+    for _ in 0..<5 { _ = try await probe.readCount() }
+    let high = Probe.synTLVs(nonce: probe.makeNonce(), frames: 255, requests: 255, mtu: 65535, bytes: .max)
+    try await probe.open(high)
+    _ = try await probe.readCount()
+    let reply = try await probe.request([0x02, 0xFF, 0xFF])
+    probe.expect("the answer to Exchange MTU", reply, is: [0x03] + Wire.u16(UInt16(probe.session.peerMTU)))
+  }
+
+  static let hellosAtBoot = Case(
+    "LNK-10/three-hellos", "After a boot the device says HELLO three times, 200 ms apart, and no more", .link,
+    also: ["LNK-2", "LNK-6"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    try await bench.requireControl().perform(.reboot)
+    var times: [Double] = []
+    let first = try await probe.awaitFrame(.hello)
+    let start = probe.now
+    var later: [WireFrame] = []
+    let end = start + .milliseconds(bench.hasVirtualTime ? 2000 : 700)
+    while let frame = try await probe.nextFrame(until: end) {
+      guard frame.kind == .hello else { continue }
+      later.append(frame)
+      times.append((probe.now - start).inMilliseconds)
+    }
+    probe.expect("HELLOs after the first", later.count, is: 2)
+    for (index, time) in times.prefix(2).enumerated() {
+      let due = 200.0 * Double(index + 1)
+      probe.expect(
+        bench.hasVirtualTime ? abs(time - due) < 1 : abs(time - due) < 150,
+        "HELLO \(index + 2) came \(time) ms after the first, due \(due)")
+    }
+    for hello in [first] + later {
+      let tlvs = TLV.parse(hello.payload) ?? []
+      probe.expect("first TLV", tlvs.first, is: .magic)
+      probe.expect("VERSIONS", tlvs.value(of: 0x83)?.count, is: 2)
+      probe.expect("BOOT_ID", tlvs.value(of: 0x0A)?.count, is: 4)
+      probe.expect("session", hello.session, is: 0)
+      probe.expect("seq, ack, credit", [hello.seq, hello.ack, hello.credit], is: [0, 0, 0])
+    }
+  }
+
+  static let versionAndID = Case(
+    "LNK-12/session-id", "Each new nonce gets the next session id, and the highest common version", .link
+  ) { bench in
+    let probe = bench.probe
+    var last: UInt16?
+    for _ in 0..<3 {
+      var tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+      tlvs[2] = .versions(1, 200)
+      let reply = try await probe.open(tlvs)
+      probe.expect("VERSION", probe.session.announced.value(of: 0x84), is: [1])
+      // Wrap-around is the rule, past 0.
+      if let last { probe.expect("the next session id", reply.session, is: last &+ 1 == 0 ? 1 : last &+ 1) }
+      last = reply.session
+    }
+  }
+
+  static let sameSynAgain = Case(
+    "LNK-13/same-syn-again", "The same SYN again gets the same SYNACK and changes nothing", .link
+  ) { bench in
+    let probe = bench.probe
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    let first = try await probe.open(tlvs)
+    for _ in 0..<3 { _ = try await probe.readCount() }
+    try await probe.write(probe.syn(tlvs))
+    let again = try await probe.awaitFrame(.synAck)
+    probe.expect("the session id", again.session, is: first.session)
+    // UPTIME may tell the present moment.
+    let steady = { (frame: WireFrame) in (TLV.parse(frame.payload) ?? []).filter { $0.type != 0x0D } }
+    probe.expect(steady(again) == steady(first), "the second SYNACK says something else than the first")
+    // Numbers go on where they were.
+    _ = try await probe.readCount()
+  }
+
+  static let newNonce = Case(
+    "LNK-14/new-nonce", "A SYN with a new nonce ends the live session", .link, also: ["LNK-20"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let old = probe.session
+    try await probe.open()
+    let new = probe.session
+    probe.session = old
+    let isOldLive = try await probe.isSessionLive()
+    probe.expect(!isOldLive, "the old session is still served")
+    probe.session = new
+    let isNewLive = try await probe.isSessionLive()
+    probe.expect(isNewLive, "a frame of the old session ended the new one")
+  }
+
+  static let oldNonces = Case(
+    "LNK-14/old-nonces", "The last 8 nonces open nothing when they come again", .link
+  ) { bench in
+    let probe = bench.probe
+    var syns: [WireFrame] = []
+    for _ in 0..<8 {
+      let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+      try await probe.open(tlvs)
+      syns.append(probe.syn(tlvs))
+    }
+    for syn in syns.dropLast() { try await probe.write(syn) }
+    let answers = try await probe.fence()
+    probe.expect("answers to SYNs with old nonces", answers, is: [])
+  }
+
+  static let silentUntilFirstFrame = Case(
+    "LNK-16/silent-after-synack",
+    "After SYNACK the device waits for the session's first frame, and does not time out",
+    .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open(isAcknowledged: false)
+    let wait = bench.hasVirtualTime ? Duration.seconds(20) : .milliseconds(1400)
+    let frames = try await probe.frames(for: wait)
+    probe.expect("frames before the first ACK", frames, is: [])
+    let isLive = try await probe.isSessionLive()
+    probe.expect(isLive, "the session timed out before its first frame")
+  }
+
+  static let refusals = Case(
+    "LNK-19/refusals", "An unknown critical TLV is refused with reason 3, no common version with reason 2",
+    .link,
+    also: ["LNK-18", "LNK-5", "LNK-1"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let bootID = probe.session.bootID
+    let nonce = probe.makeNonce()
+    var critical = Probe.synTLVs(nonce: nonce)
+    critical.append(TLV(0xC0, [1]))
+    var tooNew = Probe.synTLVs(nonce: nonce)
+    tooNew[2] = .versions(2, 9)
+    for (tlvs, reason, refused) in [(critical, 3, 0xC0), (tooNew, 2, nil)] as [([TLV], UInt64, UInt64?)] {
+      let reply = try await probe.ask(probe.syn(tlvs), "RST") { $0.kind == .rst }
+      let said = try probe.require(TLV.parse(reply.payload), "the RST's TLVs run past its end")
+      probe.expect("REASON", said.number(of: 0x14), is: reason)
+      probe.expect("REFUSED", said.number(of: 0x15), is: refused)
+      probe.expect("NONCE", said.number(of: 0x82), is: nonce)
+      probe.expect("BOOT_ID", said.number(of: 0x0A), is: bootID)
+      probe.expect("VERSIONS", said.value(of: 0x83), is: [1, 1])
+      probe.expect("first TLV", said.first, is: .magic)
+      probe.expect("seq, ack, credit", [reply.seq, reply.ack, reply.credit], is: [0, 0, 0])
+    }
+  }
+
+  static let refusedSynKeepsSession = Case(
+    "LNK-19/live-session-stays", "A refused SYN leaves the live session and its numbers alone", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.readCount()
+    var critical = Probe.synTLVs(nonce: probe.makeNonce())
+    critical.append(TLV(0xC0, [1]))
+    _ = try await probe.ask(probe.syn(critical), "RST") { $0.kind == .rst }
+    _ = try await probe.readCount()
+  }
+}

@@ -1,0 +1,197 @@
+import NotibotProtocol
+
+/// Order, resending and credit, as the device sees and does them.
+extension Suite {
+  static let linkOrder: [Case] = [
+    unknownSession, noRSTForThese, rstRate, finIsAnswered, numbersWrap, ackOutside, outOfOrder, duplicateData,
+    outOfWindow, oneNAKPerRound, nakResends, nakBitmap, repeatedACK, resentFrame, creditWhenHandled,
+    shutWindow,
+    creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut,
+  ]
+
+  static let unknownSession = Case(
+    "LNK-20/unknown-session",
+    "DATA, ACK, NAK and PING of another session are answered by RST with that session",
+    .link, also: ["LNK-18"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for kind in [.data, .ack, .nak, .ping] as [WireFrame.Kind] {
+      var stray = probe.frame(kind, payload: kind == .data ? [0x0A, 3, 0] : [])
+      stray.channel = kind == .data ? 4 : 0
+      stray.session = probe.session.id &+ 1000
+      let reply = try await probe.ask(stray, "RST for \(kind)") { $0.kind == .rst }
+      let tlvs = TLV.parse(reply.payload) ?? []
+      probe.expect("session of the RST", reply.session, is: stray.session)
+      probe.expect("REASON", tlvs.number(of: 0x14), is: 1)
+      probe.expect("BOOT_ID", tlvs.number(of: 0x0A), is: probe.session.bootID)
+      probe.expect("VERSIONS", tlvs.value(of: 0x83), is: [1, 1])
+    }
+    let isLive = try await probe.isSessionLive()
+    probe.expect(isLive, "a stray frame ended the live session")
+  }
+
+  static let noRSTForThese = Case(
+    "LNK-20/never-answered", "PONG, FIN, UDATA and RST of another session are not answered", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for kind in [.pong, .fin, .udata, .rst] as [WireFrame.Kind] {
+      var stray = probe.frame(kind, payload: kind == .pong || kind == .udata ? [1] : [])
+      if kind == .rst { stray.payload = [TLV.magic, .versions(1, 1), .reason(1)].payload }
+      stray.session = probe.session.id &+ 1000
+      try await probe.expectUnanswered("\(kind) of another session", stray.bytes)
+    }
+    // A host never sends RST: one for the live session ends nothing.
+    let rst = WireFrame(
+      kind: .rst, sender: .host, session: probe.session.id,
+      payload: [TLV.magic, .versions(1, 1), .reason(1)].payload)
+    try await probe.expectUnanswered("RST of the live session", rst.bytes)
+  }
+
+  static let rstRate = Case(
+    "LNK-20/ten-a-second", "A flood of stray frames is answered by at most 10 RSTs in a second", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let start = probe.now
+    for _ in 0..<200 {
+      var stray = probe.frame(.ping)
+      stray.session = probe.session.id &+ 1000
+      try await probe.write(stray)
+    }
+    let answers = try await probe.requestFence()
+    let seconds = (probe.now - start).inMilliseconds / 1000
+    let rsts = answers.filter { $0.kind == .rst }.count
+    probe.expect(
+      rsts <= 10 * (Int(seconds) + 1), "\(rsts) RSTs within \(seconds) s for 200 frames")
+  }
+
+  static let finIsAnswered = Case(
+    "LNK-24/fin", "FIN is answered by ACK and ends the session", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.readCount()
+    try await probe.write(probe.frame(.fin))
+    let reply = try await probe.awaitFrame("ACK") { $0.kind == .ack && $0.session == probe.session.id }
+    probe.expect("ack in the answer to FIN", reply.ack, is: probe.session.nextSeq)
+    let isLive = try await probe.isSessionLive()
+    probe.expect(!isLive, "the session is served after its FIN")
+  }
+
+  static let numbersWrap = Case(
+    "LNK-30/numbers-wrap", "600 requests in one session: numbers go round modulo 256 in both directions",
+    .link,
+    also: ["LNK-40"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for index in 0..<600 {
+      let reply = try await probe.request([0x0A, 3, 0])
+      guard reply.first == 0x0B else {
+        return probe.expect(false, "request \(index) is answered by [\(Wire.hex(reply))]")
+      }
+    }
+    probe.expect("the next number", probe.session.nextSeq, is: UInt8(600 % 256))
+    probe.expect("the next expected number", probe.session.expectedSeq, is: UInt8(600 % 256))
+  }
+
+  static let ackOutside = Case(
+    "LNK-31/ack-outside", "An ack that cannot be is ignored with its credit; the payload is not", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.readCount()
+    for ack in [2, 100, 200, 255] as [UInt8] {
+      var wrong = probe.frame(.ack)
+      (wrong.ack, wrong.credit) = (ack, 0)
+      try await probe.write(wrong)
+      var data = probe.data([0x0A, 3, 0], seq: probe.session.nextSeq)
+      (data.ack, data.credit) = (ack, 0)
+      probe.session.nextSeq &+= 1
+      try await probe.write(data)
+      let deadline = probe.now + Probe.patience
+      let reply = try await probe.nextPDU(until: deadline)
+      probe.expect("the answer to DATA with ack \(ack)", reply?.first, is: 0x0B)
+    }
+  }
+
+  static let outOfOrder = Case(
+    "LNK-32/out-of-order", "A device drops a frame that comes too early and asks for the missing one", .link,
+    also: ["LNK-33"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    // 1 is a request, 0 is not one: an answer before 0 came would show that 1 was kept or taken.
+    try await probe.write(probe.data([0x0A, 3, 0], seq: 1))
+    let nak = try await probe.awaitFrame(.nak)
+    probe.expect("ack of the NAK", nak.ack, is: 0)
+    try await probe.write(probe.data([0x55], channel: 2, seq: 0))
+    probe.session.nextSeq = 1
+    try await probe.expectTaken("the missing frame")
+    let answers = try await probe.fence()
+    probe.expect("answers to a frame that was too early", answers.filter { $0.kind == .data }, is: [])
+    probe.session.nextSeq = 1
+    _ = try await probe.readCount()
+  }
+
+  static let duplicateData = Case(
+    "LNK-32/duplicate", "A request that arrives twice is done once", .link, also: ["FRM-15"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.requireStoreRoom(1)
+    let before = try await probe.readCount()
+    let write = probe.data([0x12, 6, 0] + Sample.json("twice"), seq: probe.session.nextSeq)
+    try await probe.write(write)
+    try await probe.write(write)
+    probe.session.nextSeq &+= 1
+    let deadline = probe.now + Probe.patience
+    let reply = try await probe.nextPDU(until: deadline)
+    probe.expect("the answer", reply, is: [0x13])
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before + 1)
+  }
+
+  static let outOfWindow = Case(
+    "LNK-32/out-of-window",
+    "Frames outside of the window are dropped and answered by an ACK, at most one in 20 ms",
+    .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for _ in 0..<3 { _ = try await probe.readCount() }
+    // The ACK may come at once or at the end of the 20 ms.
+    _ = try await probe.frames(for: .milliseconds(bench.hasVirtualTime ? 100 : 30))
+    let start = probe.now
+    for seq in [0, 1, 2, 200, 130, 0] as [UInt8] {
+      try await probe.write(probe.data([0x0A, 3, 0], seq: seq))
+    }
+    let answers = try await probe.fence()
+    let passed = (probe.now - start).inMilliseconds
+    let late = try await probe.frames(for: .milliseconds(25))
+    let acks = (answers + late).filter { $0.kind == .ack }
+    probe.expect(!acks.isEmpty, "no ACK for frames outside of the window")
+    probe.expect(
+      Double(acks.count) <= (passed + 25) / 20 + 1,
+      "\(acks.count) ACKs within \(passed + 25) ms, at most one in 20 ms")
+    probe.expect("ack", acks.last?.ack, is: 3)
+    probe.expect("other answers", (answers + late).filter { $0.kind != .ack }, is: [])
+  }
+
+  static let oneNAKPerRound = Case(
+    "LNK-33/one-nak-per-round", "One NAK for each hole and round", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for seq in [1, 2, 3] as [UInt8] { try await probe.write(probe.data([0x0A, 3, 0], seq: seq)) }
+    let first = try await probe.fence()
+    probe.expect("NAKs for 1, 2, 3", first.map(\.kind), is: [.nak])
+    // 1 is not above 3, the last one out of order: a new round.
+    for seq in [1, 2, 3] as [UInt8] { try await probe.write(probe.data([0x0A, 3, 0], seq: seq)) }
+    let second = try await probe.fence()
+    probe.expect("NAKs for 1, 2, 3 again", second.map(\.kind), is: [.nak])
+    probe.expect("ack of the NAK", second.first?.ack, is: 0)
+  }
+}

@@ -1,0 +1,176 @@
+import NotibotProtocol
+
+/// Timers of the device. On a virtual clock they are exact; in real time only a generous end is asked for.
+extension Suite {
+  static let linkTimers: [Case] = [
+    delayedACK, secondFrameACK, firstResend, resendDoubles, resendStops, pingAfterSilence, pongAtOnce,
+    downAfterFiveSeconds, aliveByAnyFrame, sendingKeepsNothingAlive,
+  ]
+
+  static let delayedACK = Case(
+    "LNK-50/delayed-ack", "One DATA frame is acknowledged within 5 ms, at most 10", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.fence()
+    let start = probe.now
+    try await probe.sendData([0x55], channel: 2)
+    let reply = try await probe.awaitFrame("acknowledgement") { $0.ack == 1 }
+    let passed = (probe.now - start).inMilliseconds
+    probe.expect(
+      passed <= (bench.hasVirtualTime ? 10 : 500), "acknowledged after \(passed) ms by \(reply.kind)")
+  }
+
+  static let secondFrameACK = Case(
+    "LNK-50/second-frame", "The second unacknowledged DATA frame is acknowledged at once", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.fence()
+    let start = probe.now
+    let first = probe.data([0x55], channel: 2, seq: 0)
+    let second = probe.data([0x55], channel: 2, seq: 1)
+    try await probe.write(first.bytes + second.bytes)
+    _ = try await probe.awaitFrame("acknowledgement of both") { $0.ack == 2 }
+    let passed = (probe.now - start).inMilliseconds
+    probe.expect(passed <= (bench.hasVirtualTime ? 0 : 500), "acknowledged after \(passed) ms")
+  }
+
+  static let firstResend = Case(
+    "LNK-51/first-resend", "An answer that is not acknowledged comes again after 250 ms, 200 to 500", .link,
+    also: ["LNK-35"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    try await probe.sendData([0x0A, 3, 0])
+    let first = try await probe.awaitFrame(.data)
+    let start = probe.now
+    let again = try await probe.awaitFrame(.data)
+    let passed = (probe.now - start).inMilliseconds
+    // Both arrive through the same buffers: early by a hair is possible, late by much on a busy machine.
+    probe.expect(
+      passed >= 195 && passed <= (bench.hasVirtualTime ? 500 : 2000), "sent again after \(passed) ms")
+    probe.expect("seq", again.seq, is: first.seq)
+    probe.expect("payload", again.payload, is: first.payload)
+  }
+
+  static let resendDoubles = Case(
+    "LNK-51/resend-doubles", "While nothing comes the resend timer doubles, up to 2 s", .link,
+    needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    try await probe.sendData([0x0A, 3, 0])
+    _ = try await probe.awaitFrame(.data)
+    var last = probe.now
+    let end = last + .milliseconds(4500)
+    var gaps: [Double] = []
+    while let frame = try await probe.nextFrame(until: end) {
+      guard frame.kind == .data else { continue }
+      gaps.append((probe.now - last).inMilliseconds)
+      last = probe.now
+    }
+    probe.expect(gaps.count >= 3, "resends after \(gaps) ms in 4.5 s")
+    for (gap, next) in zip(gaps, gaps.dropFirst()) {
+      probe.expect(abs(next - min(gap * 2, 2000)) < 1, "resends after \(gaps) ms: not doubling")
+    }
+  }
+
+  static let resendStops = Case(
+    "LNK-51/resend-stops", "What was acknowledged is not sent again", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.readCount()
+    let later = try await probe.frames(for: .milliseconds(bench.hasVirtualTime ? 900 : 600))
+    probe.expect("frames after the acknowledgement", later.filter { $0.kind == .data }, is: [])
+  }
+
+  static let pingAfterSilence = Case(
+    "LNK-52/ping-after-silence", "After 1 s without a frame the device sends PING, and again each second",
+    .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.fence()
+    let start = probe.now
+    let ping = try await probe.awaitFrame(.ping)
+    let passed = (probe.now - start).inMilliseconds
+    probe.expect(
+      passed >= 480 && passed <= (bench.hasVirtualTime ? 2000 : 2900),
+      "the first PING came after \(passed) ms")
+    probe.expect("session of the PING", ping.session, is: probe.session.id)
+    guard bench.hasVirtualTime else { return }
+    _ = try await probe.awaitFrame(.ping)
+    let second = (probe.now - start).inMilliseconds - passed
+    probe.expect(abs(second - 1000) < 1, "the second PING came \(second) ms after the first")
+  }
+
+  static let pongAtOnce = Case(
+    "LNK-52/pong",
+    "PING is answered by PONG at once, with the number of frames handled; PONG is never answered",
+    .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for _ in 0..<3 { _ = try await probe.readCount() }
+    let start = probe.now
+    try await probe.write(probe.frame(.ping))
+    let pong = try await probe.awaitFrame(.pong)
+    probe.expect("handled", pong.payload.first, is: 3)
+    probe.expect("session", pong.session, is: probe.session.id)
+    probe.expect("ack", pong.ack, is: 3)
+    if bench.hasVirtualTime { probe.expect("time to the PONG", (probe.now - start).inMilliseconds, is: 0) }
+    try await probe.expectUnanswered("PONG", probe.frame(.pong, payload: [0]).bytes)
+  }
+
+  static let downAfterFiveSeconds = Case(
+    "LNK-53/down", "With nothing received for 5 s the session is over", .link, also: ["LNK-20"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.fence()
+    if bench.hasVirtualTime {
+      // Alive at 4.4 s, by a frame that starts the clock anew.
+      _ = try await probe.frames(for: .milliseconds(4400))
+      let isEarlyLive = try await probe.isSessionLive()
+      probe.expect(isEarlyLive, "the session was over after 4.4 s")
+    }
+    _ = try await probe.frames(for: .milliseconds(5600))
+    let isLive = try await probe.isSessionLive()
+    probe.expect(!isLive, "the session is served after 5.6 s of silence")
+  }
+
+  static let aliveByAnyFrame = Case(
+    "LNK-53/alive-by-frames", "A frame every 2 s keeps a session open for a minute", .link,
+    needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for _ in 0..<30 {
+      _ = try await probe.frames(for: .seconds(2))
+      try await probe.write(probe.frame(.pong, payload: [0]))
+    }
+    let isLive = try await probe.isSessionLive()
+    probe.expect(isLive, "the session is over though frames came")
+  }
+
+  static let sendingKeepsNothingAlive = Case(
+    "LNK-53/foreign-frames", "Frames of other sessions, broken frames and text keep no session open", .link,
+    needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.fence()
+    for _ in 0..<14 {
+      _ = try await probe.frames(for: .milliseconds(400))
+      var stray = probe.frame(.pong, payload: [0])
+      stray.session = probe.session.id &+ 1000
+      var broken = probe.frame(.pong, payload: [0]).bytes
+      broken[8] ^= 1
+      try await probe.write(stray.bytes + broken + Array("hello\r\n".utf8))
+    }
+    let isLive = try await probe.isSessionLive()
+    probe.expect(!isLive, "the session is served after 5.6 s without a frame of its own")
+  }
+}

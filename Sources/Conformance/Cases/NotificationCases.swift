@@ -1,0 +1,247 @@
+import NotibotProtocol
+
+/// The four keys, the store and the count.
+extension Suite {
+  static let notifications: [Case] = [
+    storedAndCounted, orderAndWhiteSpace, escapesAndUnicode, lengthLimits, otherKeys, timestamps, notJSON,
+    hostileText,
+    depth, duplicateKeys, missingAndMistyped, refusedLongWrite, firmwareSaysYes, storeFull, countSaturates,
+    dismissal, actionChosen, storeOutlivesSession,
+  ]
+
+  static let storedAndCounted = Case(
+    "NTF-1/stored-and-counted", "A notification that is answered by success is stored: Count is one more",
+    .notifications,
+    also: ["NTF-10"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.requireStoreRoom(3)
+    let before = try await probe.readCount()
+    for index in 1...3 {
+      let reply = try await probe.writeData(Sample.json("number \(index)"))
+      probe.expect("the answer to write \(index)", reply, is: [0x13])
+      let count = try await probe.readCount()
+      probe.expect("Count after write \(index)", count, is: before + index)
+    }
+  }
+
+  static let orderAndWhiteSpace = Case(
+    "NTF-1/json-freedoms", "Keys in any order, white space wherever JSON has it", .notifications,
+    also: ["NTF-4"]
+  ) { bench in
+    try await expectStored(
+      bench,
+      [
+        "{\"timestamp\":0,\"text\":\"\",\"title\":\"\",\"app\":\"\"}",
+        " \t\r\n{ \"app\" : \"a\" ,\r\n\"title\":\t\"b\",\"text\":\"c\",\"timestamp\": 1 } \n",
+        "{\"\\u0061pp\":\"escaped key\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1}",
+      ])
+  }
+
+  static let escapesAndUnicode = Case(
+    "NTF-1/escapes-and-unicode",
+    "Every escape of JSON, whole surrogate pairs and UTF-8 of every length are taken",
+    .notifications, also: ["NTF-4"]
+  ) { bench in
+    try await expectStored(
+      bench,
+      [
+        Sample.text("\\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u00e9 \\u001F"),
+        Sample.text("\\ud83d\\ude00 \\uD83D\\uDE00"),
+        Sample.text("é € 😀 👨‍👩‍👧‍👦 🇩🇪 سلام \u{7F}"), Sample.text("\\uFFFF \u{FFFD}"),
+      ])
+  }
+
+  static let lengthLimits = Case(
+    "NTF-3/length-limits",
+    "app of 64 and title of 128 bytes are taken, one more is refused, counted after unescaping",
+    .notifications, also: ["NTF-4"], needs: [.strict]
+  ) { bench in
+    let member = { (app: String, title: String) in
+      "{\"app\":\"\(app)\",\"title\":\"\(title)\",\"text\":\"\",\"timestamp\":1}"
+    }
+    let x = { (length: Int) in String(repeating: "x", count: length) }
+    let e = { (length: Int) in String(repeating: "\\u00e9", count: length) }
+    try await expectStored(
+      bench, [member(x(64), x(128)), member(e(32), e(32)), member("", "\u{1F600}" + x(124))])
+    try await expectRefused(
+      bench, [member(x(65), "t"), member("a", x(129)), member(e(32) + "x", "t"), member("a", "é" + x(127))])
+  }
+
+  static let otherKeys = Case(
+    "NTF-5/other-keys", "Keys beside the four are ignored, whatever their values", .notifications
+  ) { bench in
+    let base = "\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1"
+    try await expectStored(
+      bench,
+      [
+        "{\"x\":null,\(base),\"y\":[true,false,-1.5e+3,{\"app\":7}],\"z\":{}}",
+        "{\"id\":5,\"rev\":1,\"ev\":\"a\",\(base)}",
+        "{\"fl\":\"?\",\(base),\"exp\":-1}", "{\"\":0,\(base)}",
+      ])
+  }
+
+  static let timestamps = Case(
+    "NTF-2/timestamps", "0 to 4294967295 in plain digits, nothing else", .notifications, also: ["NTF-4"],
+    needs: [.strict]
+  ) { bench in
+    let stamped = { (value: String) in "{\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":\(value)}"
+    }
+    try await expectStored(bench, ["0", "1", "4294967295"].map(stamped))
+    try await expectRefused(
+      bench,
+      [
+        "4294967296", "-1", "-0", "1.0", "1.5", "1e3", "1E3", "01", "+1", "\"1\"", "true", "null", "[1]", "",
+        "99999999999999999999999999", "0x10", "NaN", "1 2",
+      ].map(stamped))
+  }
+
+  static let notJSON = Case(
+    "NTF-4/not-json", "What is not one JSON object is refused with 0x80, and Count does not change",
+    .notifications,
+    also: ["NTF-1"], needs: [.strict]
+  ) { bench in
+    let good = String(decoding: Sample.json("x"), as: UTF8.self)
+    try await expectRefused(
+      bench,
+      [
+        "", " ", "{", "}", "{}", "[]", "null", "1", "\"app\"", "[\(good)]", "\(good) x", "\(good)\(good)",
+        "\(good),",
+        "\(good)\u{0}", "\u{FEFF}\(good)", String(good.dropLast()), "{,\(good.dropFirst())",
+        good.replacing(":", with: "="), good.replacing("\"", with: "'"), "\(good.dropLast()),}",
+        "//\n\(good)", good.replacing("1234567890", with: "tru"),
+      ])
+  }
+
+  static let hostileText = Case(
+    "NTF-4/hostile-text", "Invalid UTF-8, half surrogate pairs, U+0000 and bare controls are refused",
+    .notifications,
+    needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    let before = try await probe.readCount()
+    let bytes: [[UInt8]] = [
+      [0xFF], [0xC0, 0x80], [0xC3], [0xE2, 0x82], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x80],
+      [0xF0, 0x80, 0x80, 0x80],
+      [0x00], [0x01], [0x0A], [0x1F], [0x09],
+    ]
+    let escapes = [
+      "\\ud800", "\\udc00", "\\ud83d\\u0041", "\\ude00\\ud83d", "\\ud83d\\ud83d", "\\u0000", "\\x41", "\\u12",
+      "\\u12g4", "\\", "\\ud83dx",
+    ]
+    for value in bytes + escapes.map({ Array($0.utf8) }) {
+      let json =
+        Array("{\"app\":\"a\",\"title\":\"b\",\"text\":\"".utf8) + value + Array("\",\"timestamp\":1}".utf8)
+      let reply = try await probe.writeData(json)
+      probe.expect("the answer to text [\(Wire.hex(value))]", reply, is: Wire.literal("01 12 0600 80"))
+    }
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+  }
+
+  static let depth = Case(
+    "NTF-4/depth", "8 levels of nesting are taken, 9 are refused, hundreds as well", .notifications,
+    needs: [.strict]
+  ) { bench in
+    let nested = { (open: String, close: String, levels: Int) in
+      let value = String(repeating: open, count: levels) + "1" + String(repeating: close, count: levels)
+      return "{\"x\":\(value),\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1}"
+    }
+    // The object around them is a level, too.
+    try await expectStored(bench, [nested("[", "]", 7), nested("{\"k\":", "}", 7)])
+    try await expectRefused(
+      bench,
+      [
+        nested("[", "]", 8), nested("{\"k\":", "}", 8), nested("[", "]", 200),
+        String(repeating: "[", count: 512),
+        String(repeating: "{\"a\":", count: 102),
+      ])
+  }
+
+  static let duplicateKeys = Case(
+    "NTF-4/duplicate-keys",
+    "A key twice in the top object is refused, one of the four or not, escaped or not", .notifications,
+    needs: [.strict]
+  ) { bench in
+    let base = "\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1"
+    try await expectRefused(
+      bench,
+      [
+        "{\(base),\"app\":\"a\"}", "{\(base),\"timestamp\":2}", "{\(base),\"x\":1,\"x\":1}",
+        "{\(base),\"\\u0061pp\":\"a\"}",
+      ])
+    // Deeper down it is nobody's business.
+    try await expectStored(bench, ["{\(base),\"x\":{\"y\":1,\"y\":2}}"])
+  }
+
+  static let missingAndMistyped = Case(
+    "NTF-4/missing-or-mistyped", "Each of the four keys must be there and of its type", .notifications,
+    needs: [.strict]
+  ) { bench in
+    let members = [("app", "\"a\""), ("title", "\"b\""), ("text", "\"c\""), ("timestamp", "1")]
+    let object = { (members: [(String, String)]) in
+      "{" + members.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+    }
+    var inputs: [String] = []
+    for index in members.indices {
+      var others = members
+      others.remove(at: index)
+      inputs.append(object(others))
+      for value in ["null", "[]", "{}", "true", index == 3 ? "\"1\"" : "1"] {
+        var changed = members
+        changed[index].1 = value
+        inputs.append(object(changed))
+      }
+      var renamed = members
+      renamed[index].0 = renamed[index].0.uppercased()
+      inputs.append(object(renamed))
+    }
+    try await expectRefused(bench, inputs)
+  }
+
+  static let refusedLongWrite = Case(
+    "NTF-4/in-parts", "A bad notification written in parts is refused at Execute", .notifications,
+    also: ["ATT-14"],
+    needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    let before = try await probe.readCount()
+    let json = Array("{\"app\":\"no more than this\"}".utf8)
+    try await probe.request(Wire.literal("16 0600 0000") + json.prefix(10))
+    try await probe.request(Wire.literal("16 0600 0a00") + json.dropFirst(10))
+    let reply = try await probe.request(Wire.literal("18 01"))
+    probe.expect("the answer to Execute", reply, is: Wire.literal("01 18 0600 80"))
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+  }
+
+  /// Writes each text and notes a finding unless it was stored.
+  private static func expectStored(_ bench: Bench, _ inputs: [String]) async throws {
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.requireStoreRoom(inputs.count)
+    let before = try await probe.readCount()
+    for input in inputs {
+      let reply = try await probe.writeData(Array(input.utf8))
+      probe.expect("the answer to \(input)", reply, is: [0x13])
+    }
+    let after = try await probe.readCount()
+    probe.expect("Count after \(inputs.count) writes", after, is: before + inputs.count)
+  }
+
+  /// Writes each text and notes a finding unless it was refused with 0x80 and not stored.
+  private static func expectRefused(_ bench: Bench, _ inputs: [String]) async throws {
+    let probe = bench.probe
+    try await probe.openWide()
+    let before = try await probe.readCount()
+    for input in inputs {
+      let reply = try await probe.writeData(Array(input.utf8))
+      probe.expect("the answer to \(input.prefix(80))", reply, is: Wire.literal("01 12 0600 80"))
+    }
+    let after = try await probe.readCount()
+    probe.expect("Count after what was refused", after, is: before)
+  }
+}

@@ -1,0 +1,181 @@
+import NotibotProtocol
+
+/// What goes on and what ends when a host or a device comes back.
+extension Suite {
+  static let reconnection: [Case] = [
+    synStopsHellos, otherBootID, staleSession, noncesSinceBoot, halfFrameFromBefore, nothingIntoNewSession,
+    twoHosts, manySessions, halfOpen, sessionAfterDown, storeAfterReboot,
+  ]
+
+  static let synStopsHellos = Case(
+    "LNK-10/syn-stops-hellos", "A SYN after the first HELLO ends the HELLOs", .reconnection, needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    try await bench.requireControl().perform(.reboot)
+    _ = try await probe.awaitFrame(.hello)
+    try await probe.open()
+    let later = try await probe.frames(for: .milliseconds(600))
+    probe.expect("HELLOs behind the SYN", later.filter { $0.kind == .hello }, is: [])
+  }
+
+  static let otherBootID = Case(
+    "LNK-12/boot-id-after-reboot", "After a restart BOOT_ID is another, in HELLO and SYNACK alike",
+    .reconnection,
+    also: ["LNK-10", "LNK-6"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let before = probe.session.bootID
+    try await bench.requireControl().perform(.reboot)
+    let hello = try await probe.awaitFrame(.hello)
+    let told = TLV.parse(hello.payload)?.number(of: 0x0A)
+    probe.expect(told != before, "the boot id is the same after a restart")
+    try await probe.open()
+    probe.expect("BOOT_ID of SYNACK, that of HELLO", probe.session.bootID, is: told)
+  }
+
+  static let staleSession = Case(
+    "LNK-20/session-before-reboot",
+    "Frames of the session before a restart are answered by RST with the new boot id",
+    .reconnection, also: ["LNK-18", "LNK-23"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let old = probe.session
+    try await bench.requireControl().perform(.reboot)
+    _ = try await probe.awaitFrame(.hello)
+    try await probe.write(probe.data([0x0A, 3, 0], seq: 0))
+    let rst = try await probe.awaitFrame(.rst)
+    probe.expect("session", rst.session, is: old.id)
+    let told = TLV.parse(rst.payload) ?? []
+    probe.expect("REASON", told.number(of: 0x14), is: 1)
+    probe.expect(told.number(of: 0x0A) != old.bootID, "RST carries the boot id from before the restart")
+  }
+
+  static let noncesSinceBoot = Case(
+    "LNK-14/nonces-since-boot", "A restart forgets the nonces: an old one opens a session again",
+    .reconnection,
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.open(tlvs)
+    try await probe.open()
+    try await bench.requireControl().perform(.reboot)
+    _ = try await probe.awaitFrame(.hello)
+    try await probe.open(tlvs)
+    _ = try await probe.readCount()
+  }
+
+  static let halfFrameFromBefore = Case(
+    "FRM-1/half-frame-from-before",
+    "Half a frame of a host that went away does not swallow the next one's SYN",
+    .reconnection, also: ["FRM-14"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let rest = probe.data([UInt8](repeating: 7, count: 400), channel: 2, seq: 0).bytes
+    try await probe.write(Array(rest.prefix(200)))
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.write(probe.syn(tlvs))
+    let reply = try await probe.awaitFrame(.synAck)
+    probe.expect("NONCE", TLV.parse(reply.payload)?.number(of: 0x82), is: tlvs.number(of: 0x82))
+  }
+
+  static let nothingIntoNewSession = Case(
+    "LNK-23/nothing-into-new-session", "What was not acknowledged in a session is not sent into the next",
+    .reconnection
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    try await probe.sendData([0x0A, 3, 0])
+    _ = try await probe.awaitFrame(.data)
+    try await probe.open()
+    let frames = try await probe.frames(for: .milliseconds(600))
+    probe.expect("DATA in the new session", frames.filter { $0.kind == .data }, is: [])
+    _ = try await probe.readCount()
+  }
+
+  static let twoHosts = Case(
+    "LNK-14/two-hosts", "Of two hosts that take turns, the last one to say SYN has the session",
+    .reconnection,
+    also: ["LNK-20"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let first = probe.session
+    try await probe.open()
+    let second = probe.session
+    for _ in 0..<3 {
+      probe.session = first
+      let isFirstLive = try await probe.isSessionLive()
+      probe.expect(!isFirstLive, "the first host's session is served")
+      probe.session = second
+      let isSecondLive = try await probe.isSessionLive()
+      probe.expect(isSecondLive, "the second host's session is not served")
+    }
+  }
+
+  static let manySessions = Case(
+    "LNK-12/many-sessions",
+    "A hundred sessions one after the other: each serves, none leaves anything behind",
+    .reconnection, also: ["LNK-14"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let count = try await probe.readCount()
+    var ids: Set<UInt16> = []
+    for _ in 0..<100 {
+      try await probe.open()
+      ids.insert(probe.session.id)
+      let now = try await probe.readCount()
+      guard now == count else { return probe.expect("Count", now, is: count) }
+    }
+    probe.expect("different session ids", ids.count, is: 100)
+  }
+
+  static let halfOpen = Case(
+    "LNK-16/half-open", "A SYN whose host goes away leaves the device ready for the next", .reconnection,
+    also: ["LNK-14"]
+  ) { bench in
+    let probe = bench.probe
+    for _ in 0..<20 { try await probe.write(probe.syn(Probe.synTLVs(nonce: probe.makeNonce()))) }
+    try await probe.open()
+    _ = try await probe.readCount()
+  }
+
+  static let sessionAfterDown = Case(
+    "LNK-53/after-down", "After a session went down a new one opens, and the store is there", .reconnection,
+    also: ["NTF-12"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.writeData(Sample.json("before the silence"))
+    let before = try await probe.readCount()
+    _ = try await probe.frames(for: .seconds(60))
+    let isLive = try await probe.isSessionLive()
+    probe.expect(!isLive, "the session outlived a minute of silence")
+    try await probe.open()
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+  }
+
+  static let storeAfterReboot = Case(
+    "NTF-12/after-reboot", "After a restart the count says what the store still has, and takes new ones",
+    .reconnection,
+    also: ["NTF-10"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.writeData(Sample.json("before the restart"))
+    let before = try await probe.readCount()
+    try await bench.requireControl().perform(.reboot)
+    _ = try await probe.awaitFrame(.hello)
+    try await probe.openWide()
+    let after = try await probe.readCount()
+    probe.expect(after <= before, "Count grew from \(before) to \(after) over a restart")
+    try await probe.writeData(Sample.json("after the restart"))
+    let now = try await probe.readCount()
+    probe.expect("Count", now, is: after + 1)
+  }
+}

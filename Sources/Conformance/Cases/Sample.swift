@@ -1,0 +1,23 @@
+/// Notifications as literal JSON, apart from the text that tells them from each other.
+enum Sample {
+  /// A notification with a text; the text must need no escaping.
+  static func json(_ text: String) -> [UInt8] {
+    Array("{\"app\":\"Rig\",\"title\":\"Suite\",\"text\":\"\(text)\",\"timestamp\":1234567890}".utf8)
+  }
+
+  /// A notification with a text that is escaped already.
+  static func text(_ escaped: String) -> String { String(decoding: json(escaped), as: UTF8.self) }
+
+  /// A notification of exactly `length` bytes, at least 64.
+  static func json(length: Int) -> [UInt8] {
+    json(String(repeating: "x", count: max(0, length - json("").count)))
+  }
+
+  /// Whether a notification of Data says that something happened to an item (NTF-11). Keys may come in any order.
+  static func isEvent(_ json: String, _ event: String, item: UInt32, action: UInt8? = nil) -> Bool {
+    let dense = json.filter { $0 != " " }
+    let members = dense.dropFirst().dropLast().split(separator: ",").map(String.init)
+    return dense.hasPrefix("{") && dense.hasSuffix("}") && members.contains("\"ev\":\"\(event)\"")
+      && members.contains("\"item\":\(item)") && (action.map { members.contains("\"act\":\($0)") } ?? true)
+  }
+}

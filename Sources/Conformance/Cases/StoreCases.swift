@@ -1,0 +1,153 @@
+import NotibotProtocol
+
+/// What happens to notifications once they are stored, and to the count.
+extension Suite {
+  static let firmwareSaysYes = Case(
+    "NTF-9/firmware-mode", "In firmware mode every write succeeds, and only the count tells what was stored",
+    .notifications, needs: [.firmwareMode]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.requireStoreRoom(1)
+    let before = try await probe.readCount()
+    for input in [
+      "{", "[]", "{\"app\":\"a\"}", "{\"app\":1,\"title\":\"b\",\"text\":\"c\",\"timestamp\":1}", "",
+    ] {
+      let reply = try await probe.writeData(Array(input.utf8))
+      probe.expect("the answer to \(input)", reply, is: [0x13])
+    }
+    let between = try await probe.readCount()
+    probe.expect("Count after what cannot be stored", between, is: before)
+    let tooLong = try await probe.writeData(Sample.json(length: 513))
+    probe.expect("the answer to 513 bytes", tooLong, is: Wire.literal("01 12 0600 0d"))
+    try await probe.writeData(Sample.json("good"))
+    let after = try await probe.readCount()
+    probe.expect("Count after a good one", after, is: before + 1)
+  }
+
+  static let storeFull = Case(
+    "NTF-8/store-full", "A full store answers 0x11, and takes again what fits after a dismissal",
+    .notifications,
+    needs: [.control, .strict]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await control.perform(.reboot)
+    _ = try await probe.awaitFrame(.hello)
+    try await probe.openWide()
+    let capacity = Int(probe.session.announced.number(of: 0x13) ?? 0)
+    guard (1...500).contains(capacity) else {
+      throw CaseSkipped("the store holds \(capacity), too many to fill")
+    }
+    let stored = try await probe.readCount()
+    for index in stored..<capacity {
+      let reply = try await probe.writeData(Sample.json("item \(index)"))
+      guard reply == [0x13] else { return probe.expect("the answer to write \(index)", reply, is: [0x13]) }
+    }
+    let full = try await probe.writeData(Sample.json("one too many"))
+    probe.expect("the answer of a full store", full, is: Wire.literal("01 12 0600 11"))
+    let bad = try await probe.writeData([0x7B])
+    probe.expect("the answer of a full store to bad JSON", bad.first, is: 0x01)
+    let count = try await probe.readCount()
+    probe.expect("Count", count, is: capacity)
+    try await control.perform(.dismiss(1))
+    let again = try await probe.writeData(Sample.json("fits again"))
+    probe.expect("the answer after a dismissal", again, is: [0x13])
+    try await control.perform(.reboot)
+  }
+
+  static let countSaturates = Case(
+    "NTF-10/saturates", "Count stops at 65535, and 65536 is not notified", .notifications, also: ["ATT-19"],
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await control.perform(.reboot)
+    _ = try await probe.awaitFrame(.hello)
+    try await probe.openWide()
+    let start = try await probe.readCount()
+    try await control.perform(.fill(65534 - start))
+    let before = try await probe.readCount()
+    probe.expect("Count", before, is: 65534)
+    var seen: [[UInt8]] = []
+    try await probe.request(Wire.literal("12 0400 0100"), notifications: &seen)
+    try await control.perform(.fill(1))
+    _ = try await probe.request(Wire.literal("0a 0100"), notifications: &seen)
+    probe.expect("notifications of 65535", seen, is: [Wire.literal("1b 0300 ffff")])
+    seen = []
+    try await control.perform(.fill(1))
+    try await control.perform(.fill(10))
+    let count = try await probe.request(Wire.literal("0a 0300"), notifications: &seen)
+    probe.expect("Count of 65546", count, is: Wire.literal("0b ffff"))
+    _ = try await probe.request(Wire.literal("0a 0100"), notifications: &seen)
+    probe.expect("notifications above 65535", seen, is: [])
+    try await control.perform(.reboot)
+  }
+
+  static let dismissal = Case(
+    "NTF-11/dismissed", "A dismissal is told on Data by item number, and Count goes down", .notifications,
+    also: ["NTF-10", "ATT-17"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await control.perform(.reboot)
+    _ = try await probe.awaitFrame(.hello)
+    try await probe.openWide()
+    for index in 1...3 { try await probe.writeData(Sample.json("item \(index)")) }
+    let before = try await probe.readCount()
+    try await control.perform(.dismiss(1))
+    let unsubscribed = try await probe.requestFence()
+    probe.expect("what is told before the subscription", unsubscribed, is: [])
+    try await probe.request(Wire.literal("12 0700 0100"))
+    try await probe.request(Wire.literal("12 0400 0100"))
+    try await control.perform(.dismiss(2))
+    let deadline = probe.now + Probe.patience
+    var told: [[UInt8]] = []
+    while told.count < 2, let pdu = try await probe.nextPDU(until: deadline) { told.append(pdu) }
+    let counts = told.filter { Array($0.prefix(3)) == Wire.literal("1b 0300") }
+    probe.expect(
+      "notifications of Count", counts, is: [Wire.literal("1b 0300") + Wire.u16(UInt16(before - 2))])
+    let event = told.first { Array($0.prefix(3)) == Wire.literal("1b 0600") } ?? []
+    let text = String(decoding: event.dropFirst(3), as: UTF8.self)
+    probe.expect(Sample.isEvent(text, "dismissed", item: 2), "the event of item 2 is \(text)")
+  }
+
+  static let actionChosen = Case(
+    "NTF-11/action", "An action that the user chose is told on Data; Count stays", .notifications,
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await control.perform(.reboot)
+    _ = try await probe.awaitFrame(.hello)
+    try await probe.openWide()
+    try await probe.writeData(Sample.json("with an action"))
+    let before = try await probe.readCount()
+    try await probe.request(Wire.literal("12 0700 0100"))
+    try await control.perform(.action(1, 2))
+    let deadline = probe.now + Probe.patience
+    let pdu = try await probe.nextPDU(until: deadline) ?? []
+    let text = String(decoding: pdu.dropFirst(3), as: UTF8.self)
+    probe.expect(Sample.isEvent(text, "action", item: 1, action: 2), "the event is \(text)")
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+  }
+
+  static let storeOutlivesSession = Case(
+    "NTF-12/outlives-session", "What is stored outlives the session, closed or broken off", .notifications
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.requireStoreRoom(1)
+    try await probe.writeData(Sample.json("outlives"))
+    let before = try await probe.readCount()
+    try await probe.write(probe.frame(.fin))
+    _ = try await probe.awaitFrame(.ack)
+    try await probe.open()
+    let afterFIN = try await probe.readCount()
+    probe.expect("Count after FIN", afterFIN, is: before)
+    try await probe.open()
+    let afterSYN = try await probe.readCount()
+    probe.expect("Count after another SYN", afterSYN, is: before)
+  }
+}

@@ -1,0 +1,39 @@
+import NotibotProtocol
+
+/// Checks that many cases share.
+extension Probe {
+  /// Notes a finding unless the peer acknowledges everything sent so far. DATA that it answers needs no such check.
+  package func expectTaken(_ what: String, file: String = #fileID, line: Int = #line) async throws {
+    let expected = session.nextSeq
+    let deadline = now + Self.patience
+    while let frame = try await nextFrame(until: deadline) {
+      session.observe(frame)
+      if frame.session == session.id, frame.ack == expected, frame.kind != .rst { return }
+    }
+    expect(false, "\(what): not acknowledged", file: file, line: line)
+  }
+
+  /// Notes a finding when a frame that `matches` comes within a short while.
+  package func expectNone(
+    _ what: String, within interval: Duration = .milliseconds(30), file: String = #fileID, line: Int = #line,
+    where matches: (WireFrame) -> Bool
+  ) async throws {
+    for frame in try await frames(for: interval) where matches(frame) {
+      expect(false, "unexpected \(what): \(frame)", file: file, line: line)
+    }
+  }
+
+  /// Writes something that must not be answered, and proves it by a fence.
+  package func expectUnanswered(
+    _ what: String, _ bytes: [UInt8], file: String = #fileID, line: Int = #line
+  ) async throws {
+    try await write(bytes)
+    let answers = try await requestFence(file: file, line: line)
+    expect("answers to \(what)", answers, is: [], file: file, line: line)
+  }
+}
+
+extension Duration {
+  /// This duration in milliseconds, for messages and comparisons with a tolerance.
+  package var inMilliseconds: Double { Double(wholeNanoseconds) / 1_000_000 }
+}

@@ -1,0 +1,225 @@
+package import NotibotProtocol
+
+/// Sessions by hand: every frame that goes out here is spelled from the rules, none is sent unasked.
+extension Probe {
+  /// A nonce that no other case uses.
+  package func makeNonce() -> UInt64 { random.next() }
+
+  /// The TLVs of a usual SYN: pipelining offered, 64 frames, 8 requests, MTU 517, 64 KiB.
+  package static func synTLVs(
+    nonce: UInt64, features: UInt32 = 1, frames: UInt8 = 64, requests: UInt8 = 8, mtu: UInt16 = 517,
+    bytes: UInt32 = 65536
+  ) -> [TLV] {
+    [
+      .magic, .nonce(nonce), .versions(1, 1), .features(features),
+      .limits(frames: frames, requests: requests, mtu: mtu, bytes: bytes),
+    ]
+  }
+
+  /// A SYN with any payload.
+  package func syn(_ tlvs: [TLV]) -> WireFrame {
+    WireFrame(kind: .syn, sender: .host, payload: tlvs.payload)
+  }
+
+  /// Opens a session as LNK-11 and LNK-15 say: SYN, again each 500 ms, the SYNACK with its nonce, an ACK.
+  ///
+  /// - Parameters:
+  ///   - tlvs: what the SYN says; a usual one when nil. Its NONCE is the session's.
+  ///   - isAcknowledged: whether the ACK that completes it is sent.
+  /// - Throws: `Finding` when no SYNACK comes.
+  @discardableResult
+  package func open(
+    _ tlvs: [TLV]? = nil, isAcknowledged: Bool = true, file: String = #fileID, line: Int = #line
+  ) async throws -> WireFrame {
+    let tlvs = tlvs ?? Self.synTLVs(nonce: makeNonce())
+    let nonce = tlvs.number(of: 0x82) ?? 0
+    let synFrame = syn(tlvs)
+    for _ in 0..<8 {
+      try await write(synFrame)
+      let deadline = now + .milliseconds(500)
+      while let reply = try await nextFrame(until: deadline) {
+        guard reply.kind == .synAck, let announced = TLV.parse(reply.payload),
+          announced.number(of: 0x82) == nonce
+        else { continue }
+        session = ProbeSession(id: reply.session, nonce: nonce, announced: announced)
+        session.credit = tlvs.value(of: 0x06)?.first.map { min(max($0, 2), 64) } ?? 4
+        session.observe(reply)
+        if isAcknowledged { try await write(frame(.ack)) }
+        return reply
+      }
+    }
+    throw Finding("no SYNACK with the SYN's nonce after 8 SYNs in 4 s", file: file, line: line)
+  }
+
+  /// Opens a session and exchanges MTU 517, so that a whole notification fits in a Write Request.
+  package func openWide(file: String = #fileID, line: Int = #line) async throws {
+    try await open(file: file, line: line)
+    let reply = try await request([0x02, 0x05, 0x02], file: file, line: line)
+    guard reply.first == 0x03, Wire.word(reply, at: 1) >= 256 else {
+      throw CaseSkipped("the device's MTU takes no whole notification: [\(Wire.hex(reply))]")
+    }
+  }
+
+  /// A frame of the open session with its present ack and credit.
+  package func frame(_ kind: WireFrame.Kind, channel: UInt8 = 0, payload: [UInt8] = []) -> WireFrame {
+    WireFrame(
+      kind: kind, sender: role, channel: channel, session: session.id, ack: session.expectedSeq,
+      credit: session.credit, payload: payload)
+  }
+
+  /// A DATA frame with the given number; the next one's number does not change.
+  package func data(_ payload: [UInt8], channel: UInt8 = 4, seq: UInt8) -> WireFrame {
+    var data = frame(.data, channel: channel, payload: payload)
+    data.seq = seq
+    return data
+  }
+
+  /// Sends DATA with the next number.
+  @discardableResult
+  package func sendData(_ payload: [UInt8], channel: UInt8 = 4) async throws -> WireFrame {
+    let frame = data(payload, channel: channel, seq: session.nextSeq)
+    // Wrap-around is the rule: numbers are modulo 256.
+    session.nextSeq &+= 1
+    session.room -= 1
+    try await write(frame)
+    return frame
+  }
+
+  /// Sends a PING and returns every frame that came before its PONG. What the device answers at once to frames
+  /// sent before is among them, so "nothing was answered" needs no waiting.
+  package func fence(file: String = #fileID, line: Int = #line) async throws -> [WireFrame] {
+    try await write(frame(.ping))
+    let deadline = now + Self.patience
+    var before: [WireFrame] = []
+    while let frame = try await nextFrame(until: deadline) {
+      if frame.kind == .pong, frame.session == session.id { return before }
+      session.observe(frame)
+      before.append(frame)
+    }
+    throw Finding("a PING of the live session is not answered", file: file, line: line)
+  }
+
+  /// Reads the count and returns every frame but ACKs that came before the answer: a fence for what might be
+  /// answered by PONG.
+  package func requestFence(file: String = #fileID, line: Int = #line) async throws -> [WireFrame] {
+    try await awaitRoom(file: file, line: line)
+    try await sendData([0x0A, 3, 0])
+    let deadline = now + Self.patience
+    var before: [WireFrame] = []
+    while let reply = try await nextFrame(until: deadline) {
+      session.observe(reply)
+      guard reply.kind != .ack else { continue }
+      guard reply.kind == .data, reply.seq == session.expectedSeq else {
+        before.append(reply)
+        continue
+      }
+      session.expectedSeq &+= 1
+      try await write(frame(.ack))
+      return before
+    }
+    throw Finding("a Read Request of Count is not answered", file: file, line: line)
+  }
+
+  /// Whether the session is live: its PING is answered by PONG. A PING of a dead one is answered by RST (LNK-20).
+  package func isSessionLive() async throws -> Bool {
+    let reply = try await ask(frame(.ping), "PONG or RST") {
+      ($0.kind == .pong || $0.kind == .rst) && $0.session == session.id
+    }
+    return reply.kind == .pong
+  }
+
+  /// Sends a frame until an answer that `matches` comes, at most 6 times 300 ms apart: the device may have used up
+  /// its ten RSTs of a second (LNK-20) in an earlier case.
+  package func ask(
+    _ question: WireFrame, _ what: String, file: String = #fileID, line: Int = #line,
+    where matches: (WireFrame) -> Bool
+  ) async throws -> WireFrame {
+    for _ in 0..<6 {
+      try await write(question)
+      let deadline = now + .milliseconds(300)
+      while let reply = try await nextFrame(until: deadline) {
+        if matches(reply) { return reply }
+      }
+    }
+    throw Finding("no \(what) after 6 times", file: file, line: line)
+  }
+
+  // MARK: Attribute PDUs
+
+  /// The next PDU from the peer in order; acknowledges it, answers PINGs, passes over everything else.
+  ///
+  /// - Returns: nil when none came in time.
+  package func nextPDU(until deadline: Instant) async throws -> [UInt8]? {
+    while let frame = try await nextFrame(until: deadline) {
+      session.observe(frame)
+      guard frame.session == session.id else { continue }
+      if frame.kind == .ping { try await write(self.frame(.pong, payload: [session.expectedSeq])) }
+      guard frame.kind == .data, frame.seq == session.expectedSeq else { continue }
+      session.expectedSeq &+= 1
+      try await write(self.frame(.ack))
+      if frame.channel == 4 { return frame.payload }
+    }
+    return nil
+  }
+
+  /// Sends one request and returns its answer. Notifications on the way are kept in order in `notifications`.
+  ///
+  /// - Throws: `Finding` when no answer comes.
+  @discardableResult
+  package func request(
+    _ pdu: [UInt8], notifications: inout [[UInt8]], file: String = #fileID, line: Int = #line
+  ) async throws -> [UInt8] {
+    try await awaitRoom(file: file, line: line)
+    try await sendData(pdu)
+    let deadline = now + Self.patience
+    while let reply = try await nextPDU(until: deadline) {
+      if reply.first != 0x1B { return reply }
+      notifications.append(reply)
+    }
+    throw Finding("request \(Wire.hex(pdu, limit: 16)) is not answered", file: file, line: line)
+  }
+
+  /// Sends one request and returns its answer; notifications on the way are passed over.
+  @discardableResult
+  package func request(_ pdu: [UInt8], file: String = #fileID, line: Int = #line) async throws -> [UInt8] {
+    var passedOver: [[UInt8]] = []
+    return try await request(pdu, notifications: &passedOver, file: file, line: line)
+  }
+
+  /// Waits until the peer's credit lets one more DATA frame go.
+  package func awaitRoom(file: String = #fileID, line: Int = #line) async throws {
+    let deadline = now + Self.patience
+    while session.room <= 0 {
+      guard let frame = try await nextFrame(until: deadline) else {
+        throw Finding("the peer grants no credit", file: file, line: line)
+      }
+      session.observe(frame)
+    }
+  }
+
+  /// The count as the device tells it (NTF-10).
+  package func readCount(file: String = #fileID, line: Int = #line) async throws -> Int {
+    let reply = try await request([0x0A, 3, 0], file: file, line: line)
+    guard reply.count == 3, reply[0] == 0x0B else {
+      throw Finding("reading Count gives [\(Wire.hex(reply))]", file: file, line: line)
+    }
+    return Int(Wire.word(reply, at: 1))
+  }
+
+  /// Writes Data and returns the answer.
+  @discardableResult
+  package func writeData(_ value: [UInt8], file: String = #fileID, line: Int = #line) async throws -> [UInt8]
+  {
+    try await request([0x12, 6, 0] + value, file: file, line: line)
+  }
+
+  /// Skips the case when the device's store cannot take `count` more notifications for sure.
+  package func requireStoreRoom(_ count: Int) async throws {
+    guard let capacity = session.announced.number(of: 0x13) else { return }
+    let stored = try await readCount()
+    guard stored + count <= Int(capacity) else {
+      throw CaseSkipped(
+        "the store has room for \(max(0, Int(capacity) - stored)) more, the case needs \(count)")
+    }
+  }
+}

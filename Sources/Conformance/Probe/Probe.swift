@@ -1,0 +1,178 @@
+package import NotibotProtocol
+
+/// A case's end of a line. It writes bytes and frames as told, right or wrong, and waits for frames and text; it
+/// knows no rule and does nothing on its own. Sessions are in `Probe+Session.swift`.
+package final class Probe {
+  /// How long a device may take before a missing answer is a failure. Long, because only a failure waits for it.
+  package static let patience = Duration.seconds(3)
+
+  package let line: any Line
+  /// Whose part the case plays.
+  package let role: WireFrame.Sender
+  package let record: Record
+  package var random: SeededRandom
+  /// The session that the case has open.
+  package var session = ProbeSession()
+
+  private var splitter: FrameSplitter
+  private var pending: [WireItem] = []
+  private var pendingStart = 0
+  /// Every byte received since `startCapture`; nil when nobody asked.
+  private(set) package var captured: [UInt8]?
+  /// The text received so far, unfinished candidates excluded.
+  private(set) package var textReceived: [UInt8] = []
+
+  package init(line: any Line, role: WireFrame.Sender, record: Record, seed: UInt64) {
+    self.line = line
+    self.role = role
+    self.record = record
+    random = SeededRandom(seed: seed)
+    splitter = FrameSplitter(from: role.other)
+  }
+
+  /// The present moment on the line's clock.
+  package var now: Instant { line.now }
+
+  // MARK: Bytes
+
+  /// Writes bytes as they are.
+  package func write(_ bytes: [UInt8]) async throws {
+    record.note(bytes, isSent: true, at: now)
+    try await line.write(bytes)
+  }
+
+  /// Writes a frame.
+  package func write(_ frame: WireFrame) async throws {
+    try await write(frame.bytes)
+  }
+
+  /// Keeps every byte received from now on in `captured`.
+  package func startCapture() {
+    captured = []
+  }
+
+  // MARK: Frames and text
+
+  /// The next frame or piece of text; nil at the deadline.
+  package func nextItem(until deadline: Instant) async throws -> WireItem? {
+    while pendingStart == pending.count {
+      let bytes = try await line.read(until: deadline)
+      if bytes.isEmpty, line.now >= deadline { return nil }
+      take(bytes)
+    }
+    defer { pendingStart += 1 }
+    return pending[pendingStart]
+  }
+
+  /// The next frame; text before it is kept in `textReceived`. Nil at the deadline.
+  package func nextFrame(until deadline: Instant) async throws -> WireFrame? {
+    while let item = try await nextItem(until: deadline) {
+      if case .frame(let frame) = item { return frame }
+    }
+    return nil
+  }
+
+  /// The first frame that `matches`; others before it are passed over.
+  ///
+  /// - Throws: `Finding` when none came in time, with what came instead.
+  package func awaitFrame(
+    _ what: String, within limit: Duration = patience, file: String = #fileID, line: Int = #line,
+    where matches: (WireFrame) -> Bool
+  ) async throws -> WireFrame {
+    let deadline = now + limit
+    var others: [WireFrame] = []
+    while let frame = try await nextFrame(until: deadline) {
+      if matches(frame) { return frame }
+      others.append(frame)
+    }
+    let seen = others.isEmpty ? "nothing" : others.suffix(4).map(\.description).joined(separator: "; ")
+    throw Finding("no \(what) within \(limit); seen: \(seen)", file: file, line: line)
+  }
+
+  /// The first frame of a kind.
+  package func awaitFrame(
+    _ kind: WireFrame.Kind, within limit: Duration = patience, file: String = #fileID, line: Int = #line
+  ) async throws -> WireFrame {
+    try await awaitFrame("\(kind)".uppercased(), within: limit, file: file, line: line) { $0.kind == kind }
+  }
+
+  /// Every frame that comes in the next `interval`.
+  package func frames(for interval: Duration) async throws -> [WireFrame] {
+    let deadline = now + interval
+    var found: [WireFrame] = []
+    while let frame = try await nextFrame(until: deadline) { found.append(frame) }
+    return found
+  }
+
+  /// Forgets what was received and not looked at.
+  package func discardReceived() {
+    pending = []
+    pendingStart = 0
+    splitter.flush()
+    _ = splitter.takeItems()
+  }
+
+  private func take(_ bytes: [UInt8]) {
+    guard !bytes.isEmpty else { return }
+    record.note(bytes, isSent: false, at: now)
+    captured?.append(contentsOf: bytes)
+    splitter.receive(bytes)
+    let items = splitter.takeItems()
+    for case .text(let text) in items { textReceived += text }
+    pending = Array(pending[pendingStart...]) + items
+    pendingStart = 0
+  }
+
+  // MARK: Expectations
+
+  /// Notes a finding when `condition` does not hold; the case goes on.
+  package func expect(
+    _ condition: Bool, _ message: @autoclosure () -> String, file: String = #fileID, line: Int = #line
+  ) {
+    guard !condition else { return }
+    record.add(Finding(message(), file: file, line: line))
+    record.add("! \(message())", at: now)
+  }
+
+  /// Notes a finding when two values differ.
+  package func expect<Value: Equatable>(
+    _ what: String, _ actual: Value, is expected: Value, file: String = #fileID, line: Int = #line
+  ) {
+    expect(
+      actual == expected, "\(what) is \(show(actual)), expected \(show(expected))", file: file, line: line)
+  }
+
+  /// The value, or the end of the case.
+  package func require<Value>(
+    _ value: Value?, _ message: @autoclosure () -> String, file: String = #fileID, line: Int = #line
+  ) throws -> Value {
+    guard let value else { throw Finding(message(), file: file, line: line) }
+    return value
+  }
+
+  private func show<Value>(_ value: Value) -> String {
+    switch value {
+    case let bytes as [UInt8]: "[\(Wire.hex(bytes, limit: 64))]"
+    case let optional as UInt64?: optional.map { "\($0) (0x\(String($0, radix: 16)))" } ?? "missing"
+    case _: "\(value)"
+    }
+  }
+}
+
+/// SplitMix64: the same seed gives the same nonces, noise and damage on every machine.
+package struct SeededRandom: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  package init(seed: UInt64) {
+    state = seed
+  }
+
+  package mutating func next() -> UInt64 {
+    // Wrap-around is the algorithm.
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}

@@ -1,0 +1,39 @@
+/// The little that a case remembers of a session that it opened by hand: numbers to put into headers, and what the
+/// peer announced. It resends nothing and judges nothing.
+package struct ProbeSession: Equatable, Sendable {
+  package var id: UInt16 = 0
+  package var nonce: UInt64 = 0
+  /// The TLVs of the peer's SYNACK (or SYN, when the case plays the device).
+  package var announced: [TLV] = []
+  /// The next DATA seq to send.
+  package var nextSeq: UInt8 = 0
+  /// The next DATA seq expected from the peer.
+  package var expectedSeq: UInt8 = 0
+  /// The credit put into headers.
+  package var credit: UInt8 = 64
+  /// Frames that the peer has granted beyond `nextSeq`.
+  package var room: Int = 0
+
+  /// The device's boot id.
+  package var bootID: UInt64? { announced.number(of: 0x0A) }
+  package var features: UInt64 { announced.number(of: 0x05) ?? 0 }
+  /// DATA frames that the peer takes beyond the last handled one; 4 when it does not say (LNK-6).
+  package var peerFrames: Int { Int(announced.value(of: 0x06)?.first ?? 4) }
+  /// ATT requests that the peer takes at once; 1 when it does not say.
+  package var peerRequests: Int { Int(announced.value(of: 0x06)?.dropFirst().first ?? 1) }
+  /// The largest ATT PDU that the peer takes; 23 when it does not say.
+  package var peerMTU: Int { announced.value(of: 0x06).map { Int(Wire.word($0, at: 2)) } ?? 23 }
+  /// Decoded bytes of DATA frames that the peer takes beyond the last handled one.
+  package var peerBytes: Int {
+    announced.value(of: 0x06).map { Int(Wire.number(Array($0.dropFirst(4)))) } ?? 2160
+  }
+
+  /// Takes what a frame of the peer says about the window.
+  package mutating func observe(_ frame: WireFrame) {
+    guard frame.session == id, frame.kind != .udata, frame.kind != .rst else { return }
+    // Serial arithmetic: numbers are modulo 256.
+    let outstanding = Int(nextSeq &- frame.ack)
+    guard outstanding <= 128 else { return }
+    room = max(room, Int(min(frame.credit, 64)) - outstanding)
+  }
+}

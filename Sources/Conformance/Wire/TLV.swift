@@ -1,0 +1,49 @@
+/// TLVs as the cases write and read them. Source: PROTOCOL.md LNK-5.
+package struct TLV: Equatable, Sendable {
+  package var type: UInt8
+  package var value: [UInt8]
+
+  package init(_ type: UInt8, _ value: [UInt8]) {
+    self.type = type
+    self.value = value
+  }
+
+  package var bytes: [UInt8] { [type, UInt8(truncatingIfNeeded: value.count)] + value }
+
+  package static let magic = TLV(0x81, [0x4E, 0x42, 0x4F, 0x54])
+  package static func nonce(_ nonce: UInt64) -> TLV { TLV(0x82, Wire.u64(nonce)) }
+  package static func versions(_ lowest: UInt8, _ highest: UInt8) -> TLV { TLV(0x83, [lowest, highest]) }
+  package static func version(_ chosen: UInt8) -> TLV { TLV(0x84, [chosen]) }
+  package static func features(_ bits: UInt32) -> TLV { TLV(0x05, Wire.u32(bits)) }
+  package static func limits(frames: UInt8, requests: UInt8, mtu: UInt16, bytes: UInt32) -> TLV {
+    TLV(0x06, [frames, requests] + Wire.u16(mtu) + Wire.u32(bytes))
+  }
+  package static func bootID(_ id: UInt32) -> TLV { TLV(0x0A, Wire.u32(id)) }
+  package static func profileHash(_ hash: UInt32) -> TLV { TLV(0x12, Wire.u32(hash)) }
+  package static func reason(_ reason: UInt8) -> TLV { TLV(0x14, [reason]) }
+
+  /// The TLVs of a payload; nil when one runs past the end.
+  package static func parse(_ payload: [UInt8]) -> [TLV]? {
+    var found: [TLV] = []
+    var index = 0
+    while index < payload.count {
+      guard index + 1 < payload.count else { return nil }
+      let end = index + 2 + Int(payload[index + 1])
+      guard end <= payload.count else { return nil }
+      found.append(TLV(payload[index], Array(payload[(index + 2)..<end])))
+      index = end
+    }
+    return found
+  }
+}
+
+extension [TLV] {
+  /// The TLVs one behind the other.
+  package var payload: [UInt8] { flatMap(\.bytes) }
+
+  /// The value of the first TLV of a type.
+  package func value(of type: UInt8) -> [UInt8]? { first { $0.type == type }?.value }
+
+  /// The little-endian number in the first TLV of a type.
+  package func number(of type: UInt8) -> UInt64? { value(of: type).map { Wire.number($0) } }
+}

@@ -1,0 +1,57 @@
+import NotibotProtocol
+
+/// Writes, short and long. Source: PROTOCOL.md ATT-11 to ATT-14.
+extension ATTServer {
+  mutating func write(_ value: [UInt8], to handle: UInt16, on bearer: inout ATTBearer) throws(Refusal) {
+    let attribute = try writableAttribute(handle)
+    switch attribute.content {
+    case .data: try storeNotification(value)
+    case .cccd(let subscription): try setCCCD(of: subscription, to: value, handle: handle, on: &bearer)
+    case .fixed, .count: throw Refusal(.writeNotPermitted, handle: handle)
+    }
+  }
+
+  func prepare(_ part: ATTBearer.Part, on bearer: inout ATTBearer) throws(Refusal) {
+    _ = try writableAttribute(part.handle)
+    guard bearer.prepare(part) else { throw Refusal(.prepareQueueFull, handle: part.handle) }
+  }
+
+  /// Writes or forgets what was prepared; the queue is empty afterwards, whatever the answer.
+  mutating func execute(_ flag: ATTPDU.ExecuteFlag, on bearer: inout ATTBearer) throws(Refusal) {
+    let parts = bearer.takeParts()
+    switch flag {
+    case .cancel: return
+    case .write: break
+    }
+    // Everything is checked before anything is written.
+    var writes: [(handle: UInt16, value: [UInt8])] = []
+    for part in parts {
+      let index = writes.firstIndex { $0.handle == part.handle }
+      let written = index.map { writes[$0].value.count } ?? 0
+      guard part.offset == written else { throw Refusal(.invalidOffset, handle: part.handle) }
+      if let index { writes[index].value += part.value } else { writes.append((part.handle, part.value)) }
+    }
+    for write in writes where write.value.count > NotibotProfile.dataLimitBytes {
+      throw Refusal(.invalidValueLength, handle: write.handle)
+    }
+    for write in writes { try self.write(write.value, to: write.handle, on: &bearer) }
+  }
+
+  private func writableAttribute(_ handle: UInt16) throws(Refusal) -> AttributeTable.Attribute {
+    guard let attribute = AttributeTable.attribute(handle) else {
+      throw Refusal(.invalidHandle, handle: handle)
+    }
+    guard attribute.isWritable else { throw Refusal(.writeNotPermitted, handle: handle) }
+    return attribute
+  }
+
+  /// Source: PROTOCOL.md ATT-12.
+  private func setCCCD(
+    of subscription: AttributeTable.Subscription, to value: [UInt8], handle: UInt16,
+    on bearer: inout ATTBearer
+  ) throws(Refusal) {
+    guard value.count == 2 else { throw Refusal(.invalidValueLength, handle: handle) }
+    guard value[0] <= 1, value[1] == 0 else { throw Refusal(.cccdImproperlyConfigured, handle: handle) }
+    bearer.setCCCD(of: subscription, to: UInt16(value[0]))
+  }
+}

@@ -1,0 +1,218 @@
+import NotibotProtocol
+
+/// Names a connection of the attribute protocol.
+struct BearerID: Hashable, Sendable {
+  var rawValue: Int
+
+  init(rawValue: Int) {
+    self.rawValue = rawValue
+  }
+
+  /// The serial link's session.
+  static let serial = BearerID(rawValue: 0)
+}
+
+/// What the attribute server has counted since the emulator started.
+package struct ATTCounters: Equatable, Sendable, Codable {
+  package var requests = 0
+  package var errors = 0
+  /// PDUs that get no answer: commands, responses, confirmations. Source: PROTOCOL.md ATT-15.
+  package var ignored = 0
+  /// Writes of Data that were stored.
+  package var stored = 0
+  /// Writes of Data that were not, whatever the answer was.
+  package var refused = 0
+  /// Notifications of Data that found the queue full. Source: PROTOCOL.md ATT-19.
+  package var eventsDropped = 0
+
+  package init() {}
+}
+
+/// The attribute server of the device: one store, any number of bearers. Source: PROTOCOL.md section 3.
+///
+/// A bearer is *open* from `open` to `close`; requests of a bearer that is not open are ignored. Inputs:
+/// `receive`, which gives the one response; commands: `open`, `close`, the store's changes; output:
+/// `nextNotification`.
+struct ATTServer: Equatable, Sendable {
+  /// The largest PDU that the server takes, in bytes. Source: PROTOCOL.md ATT-8.
+  let mtu: UInt16
+  var mode: DeviceMode
+  private(set) var store: NotificationStore
+  private(set) var counters: ATTCounters
+  private(set) var bearers: [BearerID: ATTBearer] = [:]
+
+  init(mtu: UInt16, mode: DeviceMode, store: NotificationStore, counters: ATTCounters = ATTCounters()) {
+    self.mtu = mtu
+    self.mode = mode
+    self.store = store
+    self.counters = counters
+  }
+
+  /// Begins a bearer: MTU 23, nothing subscribed.
+  mutating func open(_ id: BearerID) {
+    bearers[id] = ATTBearer()
+  }
+
+  /// Ends a bearer and all that belongs to it.
+  mutating func close(_ id: BearerID) {
+    bearers[id] = nil
+  }
+
+  /// Takes one PDU. Returns its response, or nil when it gets none. Source: PROTOCOL.md ATT-5.
+  mutating func receive(_ pdu: [UInt8], on id: BearerID) -> [UInt8]? {
+    guard var bearer = bearers.removeValue(forKey: id) else { return nil }
+    let countBefore = store.count
+    let response = receive(pdu, on: &bearer)
+    bearers[id] = bearer
+    if store.count != countBefore { noteCountChange() }
+    return response?.encoded()
+  }
+
+  /// The next notification for a bearer; nil when there is none. Source: PROTOCOL.md ATT-17.
+  mutating func nextNotification(for id: BearerID) -> [UInt8]? {
+    guard let index = bearers.index(forKey: id) else { return nil }
+    return bearers.values[index].nextNotification(count: store.count)?.encoded()
+  }
+
+  /// Changes the store in place and tells each subscriber if the count's value changed. Source: PROTOCOL.md NTF-10.
+  mutating func changeStore<Result>(_ change: (inout NotificationStore) -> Result) -> Result {
+    let countBefore = store.count
+    let result = change(&store)
+    if store.count != countBefore { noteCountChange() }
+    return result
+  }
+
+  /// Tells each subscriber of Data what happened to a notification. Source: PROTOCOL.md NTF-11.
+  mutating func tell(_ event: [UInt8]) {
+    for id in bearers.keys where bearers[id]?.queue(event: event) == false { counters.eventsDropped += 1 }
+  }
+
+  private mutating func noteCountChange() {
+    for index in bearers.values.indices { bearers.values[index].noteCountChange() }
+  }
+
+  // MARK: Requests
+
+  /// Who may be answered, and what cannot be read. Source: PROTOCOL.md ATT-15, ATT-16.
+  private mutating func receive(_ bytes: [UInt8], on bearer: inout ATTBearer) -> ATTPDU? {
+    guard let opcode = bytes.first, Opcode.isAnswered(opcode) else {
+      counters.ignored += 1
+      return nil
+    }
+    counters.requests += 1
+    do throws(Refusal) {
+      guard Opcode.isSupported(opcode) else { throw Refusal(.requestNotSupported, handle: 0) }
+      guard bytes.count <= Int(bearer.mtu) else { throw Refusal(.invalidPDU, handle: 0) }
+      guard let request = try? ATTPDU(parsing: bytes) else {
+        // An Execute Write empties the queue whatever its answer is (ATT-14).
+        if opcode == 0x18 { _ = bearer.takeParts() }
+        throw Refusal(.invalidPDU, handle: 0)
+      }
+      return try respond(to: request, on: &bearer)
+    } catch {
+      counters.errors += 1
+      return .errorResponse(request: opcode, handle: error.handle, error: error.code)
+    }
+  }
+
+  private mutating func respond(to request: ATTPDU, on bearer: inout ATTBearer) throws(Refusal) -> ATTPDU {
+    switch request {
+    case .exchangeMTURequest(let client):
+      bearer.exchangeMTU(client: client, server: mtu)
+      return .exchangeMTUResponse(mtu: mtu)
+    case .findInformationRequest(let range):
+      return try findInformation(range, mtu: bearer.mtu)
+    case .findByTypeValueRequest(let range, let type, let value):
+      return try findByTypeValue(range, type: .short(type), value: value, on: bearer)
+    case .readByTypeRequest(let range, let type):
+      return try readByType(range, type: type.shortest, on: bearer)
+    case .readByGroupTypeRequest(let range, let type):
+      return try readByGroupType(range, type: type.shortest, on: bearer)
+    case .readRequest(let handle):
+      return .readResponse(try read(handle, offset: 0, on: bearer))
+    case .readBlobRequest(let handle, let offset):
+      return .readBlobResponse(try read(handle, offset: Int(offset), on: bearer))
+    case .writeRequest(let handle, let value):
+      try write(value, to: handle, on: &bearer)
+      return .writeResponse
+    case .prepareWriteRequest(let handle, let offset, let value):
+      try prepare(ATTBearer.Part(handle: handle, offset: Int(offset), value: value), on: &bearer)
+      return .prepareWriteResponse(handle: handle, offset: offset, value: value)
+    case .executeWriteRequest(let flag):
+      try execute(flag, on: &bearer)
+      return .executeWriteResponse
+    case .errorResponse, .exchangeMTUResponse, .findInformationResponse, .findByTypeValueResponse,
+      .readByTypeResponse, .readResponse, .readBlobResponse, .readByGroupTypeResponse, .writeResponse,
+      .prepareWriteResponse, .executeWriteResponse, .handleValueNotification, .handleValueIndication,
+      .handleValueConfirmation, .writeCommand, .unknown:
+      // `Opcode` has sorted these out.
+      throw Refusal(.requestNotSupported, handle: 0)
+    }
+  }
+
+  // MARK: Shared by the extensions
+
+  /// Why a request is answered by Error Response, and for which handle; 0 when it is about none.
+  struct Refusal: Error, Equatable {
+    var code: ATTError
+    var handle: UInt16
+
+    init(_ code: ATTError, handle: UInt16) {
+      self.code = code
+      self.handle = handle
+    }
+  }
+
+  /// The value of an attribute that may be read.
+  func value(of attribute: AttributeTable.Attribute, on bearer: ATTBearer) -> [UInt8] {
+    switch attribute.content {
+    case .fixed(let bytes): bytes
+    case .count: store.count.littleEndianBytes
+    case .cccd(let subscription): bearer.cccd(of: subscription).littleEndianBytes
+    case .data: []
+    }
+  }
+
+  /// Stores one notification, or says why not. Source: PROTOCOL.md NTF-1, NTF-9.
+  mutating func storeNotification(_ json: [UInt8]) throws(Refusal) {
+    let handle = NotibotProfile.Handle.data
+    guard json.count <= NotibotProfile.dataLimitBytes else {
+      counters.refused += 1
+      throw Refusal(.invalidValueLength, handle: handle)
+    }
+    let refusal: Refusal
+    switch store.write(json) {
+    case .stored:
+      counters.stored += 1
+      return
+    case .invalid: refusal = Refusal(.notANotification, handle: handle)
+    case .full: refusal = Refusal(.insufficientResources, handle: handle)
+    }
+    counters.refused += 1
+    switch mode {
+    case .strict: throw refusal
+    case .firmware: break
+    }
+  }
+}
+
+/// Sorts opcodes. Source: PROTOCOL.md ATT-15; Bluetooth Core specification Vol 3 Part F 3.4.8.
+private enum Opcode {
+  /// Whether it is a request: neither a command (bit 6) nor something that a server sends, nor a confirmation.
+  static func isAnswered(_ opcode: UInt8) -> Bool {
+    if opcode & 0x40 != 0 { return false }
+    switch opcode {
+    case 0x01, 0x03, 0x05, 0x07, 0x09, 0x0B, 0x0D, 0x0F, 0x11, 0x13, 0x17, 0x19, 0x21: return false
+    case 0x1B, 0x1D, 0x1E, 0x23: return false
+    default: return true
+    }
+  }
+
+  /// Whether the server knows the request.
+  static func isSupported(_ opcode: UInt8) -> Bool {
+    switch opcode {
+    case 0x02, 0x04, 0x06, 0x08, 0x0A, 0x0C, 0x10, 0x12, 0x16, 0x18: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import NotibotProtocol
+
+/// What the device's attributes are and what may be done with them. Source: PROTOCOL.md section 3, table of handles.
+enum AttributeTable {
+  /// What a read of an attribute gives.
+  enum Content: Equatable, Sendable {
+    /// The same bytes always.
+    case fixed([UInt8])
+    case count
+    case data
+    case cccd(Subscription)
+  }
+
+  /// Which characteristic a CCCD or a notification belongs to.
+  enum Subscription: Equatable, Sendable {
+    case count
+    case data
+  }
+
+  struct Attribute: Equatable, Sendable {
+    let handle: UInt16
+    let type: BluetoothUUID
+    let content: Content
+
+    /// Source: PROTOCOL.md ATT-11.
+    var isReadable: Bool { content != .data }
+    /// Source: PROTOCOL.md ATT-11.
+    var isWritable: Bool {
+      switch content {
+      case .data, .cccd: true
+      case .fixed, .count: false
+      }
+    }
+  }
+
+  /// In handle order, from 1 on without gaps.
+  static let attributes: [Attribute] = [
+    declared(0),
+    declared(1),
+    Attribute(handle: NotibotProfile.Handle.count, type: NotibotProfile.count, content: .count),
+    Attribute(
+      handle: NotibotProfile.Handle.countCCCD, type: .clientCharacteristicConfiguration,
+      content: .cccd(.count)),
+    declared(3),
+    Attribute(handle: NotibotProfile.Handle.data, type: NotibotProfile.data, content: .data),
+    Attribute(
+      handle: NotibotProfile.Handle.dataCCCD, type: .clientCharacteristicConfiguration, content: .cccd(.data)),
+  ]
+
+  /// The attribute of a handle; nil when there is none.
+  static func attribute(_ handle: UInt16) -> Attribute? {
+    handle >= 1 && Int(handle) <= attributes.count ? attributes[Int(handle) - 1] : nil
+  }
+
+  /// The attributes whose handles are in a range, both ends included.
+  static func attributes(in range: HandleRange) -> ArraySlice<Attribute> {
+    let first = min(max(Int(range.start), 1) - 1, attributes.count)
+    let end = min(Int(range.end), attributes.count)
+    return first < end ? attributes[first..<end] : []
+  }
+
+  /// The last handle of the group that an attribute opens: of the service all, of any other its own.
+  static func groupEnd(of attribute: Attribute) -> UInt16 {
+    attribute.type == .primaryService ? UInt16(attributes.count) : attribute.handle
+  }
+
+  private static func declared(_ index: Int) -> Attribute {
+    let declaration = NotibotProfile.declarations[index]
+    return Attribute(
+      handle: declaration.handle, type: .short(declaration.type), content: .fixed(declaration.value))
+  }
+}
+
+extension BluetoothUUID {
+  /// The same UUID in its shortest form: a long one of the Bluetooth base is the short one in it.
+  /// Source: Bluetooth Core specification Vol 3 Part B 2.5.1.
+  var shortest: BluetoothUUID {
+    switch self {
+    case .short: return self
+    case .long(let high, let low):
+      let isOfBase = low == 0x8000_0080_5F9B_34FB && high & 0xFFFF_0000_FFFF_FFFF == 0x0000_0000_0000_1000
+      return isOfBase ? .short(UInt16(truncatingIfNeeded: high >> 32)) : self
+    }
+  }
+}

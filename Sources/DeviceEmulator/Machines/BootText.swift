@@ -1,0 +1,82 @@
+import NotibotProtocol
+
+/// What ROM, boot loader and application print, in the form that ESP32 boards print it. Lines end in CR LF.
+enum BootText {
+  /// What the chip prints between a reset and the start of the application.
+  static func rom(after reason: ResetReason) -> String {
+    crashReport(for: reason) + """
+      ESP-ROM:esp32c3-api1-20210207\r
+      Build:Feb  7 2021\r
+      rst:\(resetCause(reason)),boot:0xc (SPI_FAST_FLASH_BOOT)\r
+      SPIWP:0xee\r
+      mode:DIO, clock div:1\r
+      load:0x3fcd5820,len:0x1714\r
+      load:0x403cc710,len:0x968\r
+      load:0x403ce710,len:0x2f9c\r
+      entry 0x403cc710\r\n
+      """
+  }
+
+  /// What the application logs until the link runs. `bootCount` counts from 1.
+  static func application(name: String, version: String, bootCount: UInt32) -> String {
+    """
+    I (24) boot: ESP-IDF v5.4 2nd stage bootloader\r
+    I (24) boot: chip revision: v0.4\r
+    I (31) boot.esp32c3: SPI Flash Size : 4MB\r
+    I (60) boot: Loaded app from partition at offset 0x10000\r
+    I (262) cpu_start: Pro cpu start user code\r
+    I (271) app_init: Project name:     \(name)\r
+    I (276) app_init: App version:      \(version)\r
+    I (287) heap_init: Initializing. RAM available for dynamic allocation:\r
+    I (305) main_task: Calling app_main()\r
+    I (312) \(name): boot \(bootCount), link on UART0\r\n
+    """
+  }
+
+  /// A line that the running application logs every now and then.
+  static func chatter(name: String, uptimeMs: Int64, storedCount: Int, hasSession: Bool) -> String {
+    "I (\(uptimeMs)) \(name): \(storedCount) shown, \(hasSession ? "host connected" : "no host"), heap 183412 free\r\n"
+  }
+
+  /// A line that somebody asked the device to log.
+  static func line(_ text: String, name: String, uptimeMs: Int64) -> String {
+    "I (\(uptimeMs)) \(name): \(text)\r\n"
+  }
+
+  private static func crashReport(for reason: ResetReason) -> String {
+    switch reason {
+    case .panic:
+      """
+      Guru Meditation Error: Core  0 panic'ed (Load access fault). Exception was unhandled.\r
+      \r
+      Core  0 register dump:\r
+      MEPC    : 0x42007a1e  RA      : 0x42007a0a  SP      : 0x3fc92f10  GP      : 0x3fc8b600\r
+      MSTATUS : 0x00001881  MTVEC   : 0x40380001  MCAUSE  : 0x00000005  MTVAL   : 0x00000000\r
+      \r
+      Rebooting...\r\n
+      """
+    case .taskWatchdog:
+      """
+      E (9812) task_wdt: Task watchdog got triggered. The following tasks did not reset the watchdog in time:\r
+      E (9812) task_wdt:  - IDLE (CPU 0)\r\n
+      """
+    case .brownout:
+      "\r\nBrownout detector was triggered\r\n\r\n"
+    case .unknown, .powerOn, .externalPin, .software, .interruptWatchdog, .otherWatchdog, .deepSleep, .sdio:
+      ""
+    }
+  }
+
+  /// The ROM's own numbers. Source: ESP32-C3 technical reference manual, table "Reset sources".
+  private static func resetCause(_ reason: ResetReason) -> String {
+    switch reason {
+    case .powerOn, .externalPin, .unknown, .sdio: "0x1 (POWERON)"
+    case .software, .panic: "0x3 (RTC_SW_SYS_RST)"
+    case .deepSleep: "0x5 (DSLEEP)"
+    case .interruptWatchdog: "0x8 (TG1WDT_SYS_RST)"
+    case .taskWatchdog: "0x7 (TG0WDT_SYS_RST)"
+    case .otherWatchdog: "0x10 (RTCWDT_RTC_RST)"
+    case .brownout: "0xf (BROWNOUT_RST)"
+    }
+  }
+}

@@ -1,0 +1,277 @@
+import DequeModule
+import NotibotProtocol
+
+/// What a device says about itself when it greets a host. Fixed from one boot to the next.
+struct LinkIdentity: Equatable, Sendable {
+  var limits: LinkLimits
+  var features: Features
+  var deviceID: DeviceID?
+  var firmwareName: String
+  var firmwareVersion: String
+  var buildHash: [UInt8]
+  var profileHash: UInt32
+  var capacity: UInt16
+}
+
+/// What is new at each boot.
+struct BootRecord: Equatable, Sendable {
+  /// Random.
+  var id: UInt32
+  /// 1 at the first boot.
+  var count: UInt32
+  var reason: ResetReason
+  var time: Instant
+}
+
+/// What the link has counted since the emulator started; restarts of the device do not clear it.
+package struct LinkCounters: Equatable, Sendable, Codable {
+  /// Sessions opened by a SYN.
+  package var sessions = 0
+  /// SYNs ignored for their nonce. Source: PROTOCOL.md LNK-14.
+  package var staleSyns = 0
+  /// DATA frames taken in order.
+  package var dataReceived = 0
+  /// DATA frames dropped because one before them is missing.
+  package var outOfOrder = 0
+  /// DATA frames dropped because they came before, or lie beyond the window.
+  package var outOfWindow = 0
+  /// DATA and UDATA on channels that nobody serves. Source: PROTOCOL.md LNK-4.
+  package var unserved = 0
+  /// Frames whose payload is shorter than their format, and SYNs that were refused. Source: PROTOCOL.md LNK-3.
+  package var malformed = 0
+  /// Frames of a session that is not the live one.
+  package var foreign = 0
+  /// Acks outside of what was sent. Source: PROTOCOL.md LNK-31.
+  package var badAcks = 0
+  /// Frames that only a device sends, or that answer nothing.
+  package var ignored = 0
+  package var naksSent = 0
+  package var rstsSent = 0
+  /// RSTs that the rate limit held back. Source: PROTOCOL.md LNK-20.
+  package var rstsSuppressed = 0
+  package var dataSent = 0
+  /// DATA frames sent again, of `dataSent`.
+  package var dataResent = 0
+  /// Sessions that ended in silence. Source: PROTOCOL.md LNK-53.
+  package var silences = 0
+
+  package init() {}
+}
+
+/// The device's side of the link: greetings, one session at a time, order, credit, resends, timers.
+///
+/// States: *idle* ⇄ *live* (see `DeviceSession` for its phases). A SYN with a new nonce moves to *live* from either;
+/// FIN, 5 s of silence and `close` followed by its answer move back. Inputs: `receive`, `handleTimeout`; commands:
+/// `send`, `takeInbound`, `close`; outputs: `nextFrame`, `nextEvent`, `nextDeadline`. Frames are made when they are
+/// taken out, so that a line that does not drain makes nothing grow. Source: PROTOCOL.md LNK-1 to LNK-54.
+struct DeviceLink: Equatable, Sendable {
+  enum State: Equatable, Sendable {
+    case idle
+    case live(DeviceSession)
+  }
+
+  /// What the layer above must know.
+  enum Event: Equatable, Sendable {
+    case opened(peerMTU: UInt16, features: Features)
+    case ended(SessionEnd)
+  }
+
+  /// Why a session ended.
+  enum SessionEnd: Equatable, Sendable {
+    /// The host sent FIN.
+    case closedByHost
+    /// `close` was called and answered, or not answered in time.
+    case closed
+    /// Another SYN came.
+    case superseded
+    /// Nothing was received for `downTime`.
+    case silence
+  }
+
+  static let helloInterval = Duration.milliseconds(200)
+  static let helloCount = 3
+  static let noncesRemembered = 8
+  static let delayedAckTime = Duration.milliseconds(5)
+  static let pingInterval = Duration.seconds(1)
+  static let suspectTime = Duration.seconds(3)
+  static let downTime = Duration.seconds(5)
+  static let finWait = Duration.milliseconds(200)
+  static let rstLimit = 10
+  /// Answers outside of a session that wait for the line: RST and the ACK of a FIN.
+  static let repliesLimit = 16
+  static let pongsLimit = 16
+
+  let identity: LinkIdentity
+  let boot: BootRecord
+  var state = State.idle
+  var counters: LinkCounters
+  /// The rate at which bytes leave, in bits per second; nil when the line is not the limit.
+  var lineBitsPerSecond: UInt32?
+
+  var clock: Instant
+  var nextSessionID: UInt16
+  var nonces: Deque<UInt64> = []
+  var hellosLeft = Self.helloCount
+  var isHelloDue = false
+  var helloDeadline: Instant
+  var rstLimiter = RateLimiter(limit: Self.rstLimit, window: .seconds(1))
+  var replies: Deque<Frame> = []
+  var events: Deque<Event> = []
+  /// When the last frame that was taken out has left.
+  var lineFreeAt: Instant
+
+  /// Boots.
+  /// - Parameters:
+  ///   - firstSessionID: random; 0 counts as 1.
+  ///   - counters: those of the boot before.
+  init(
+    identity: LinkIdentity, boot: BootRecord, firstSessionID: UInt16, counters: LinkCounters = LinkCounters()
+  ) {
+    self.identity = identity
+    self.boot = boot
+    self.counters = counters
+    nextSessionID = firstSessionID == 0 ? 1 : firstSessionID
+    clock = boot.time
+    helloDeadline = boot.time
+    lineFreeAt = boot.time
+    sayHello()
+  }
+
+  // MARK: Queries
+
+  /// Whether the layer above may hand over a payload. Source: PROTOCOL.md LNK-43, LNK-44.
+  var hasRoom: Bool {
+    switch state {
+    case .idle: false
+    case .live(let session): session.phase == .open && session.outbound.count < session.outboundLimit
+    }
+  }
+
+  /// How many payloads the layer above may hand over.
+  var room: Int {
+    switch state {
+    case .idle: 0
+    case .live(let session): session.phase == .open ? session.outboundLimit - session.outbound.count : 0
+    }
+  }
+
+  /// The id of the live session; nil when there is none.
+  var sessionID: UInt16? {
+    switch state {
+    case .idle: nil
+    case .live(let session): session.id
+    }
+  }
+
+  /// Whether the open session has heard nothing for 3 s. Source: PROTOCOL.md LNK-53.
+  var isSuspect: Bool {
+    switch state {
+    case .idle: false
+    case .live(let session): session.phase != .offered && clock - session.lastReceived >= Self.suspectTime
+    }
+  }
+
+  /// Whether console text goes out as UDATA now. Source: PROTOCOL.md LNK-5, feature bit 3.
+  var framesLog: Bool {
+    switch state {
+    case .idle: false
+    case .live(let session): session.phase == .open && session.features.contains(.framedLog)
+    }
+  }
+
+  var nextDeadline: Instant? {
+    var earliest: Instant? = hellosLeft > 0 ? helloDeadline : nil
+    switch state {
+    case .idle: break
+    case .live(let session): session.deadlines { earliest = min(earliest ?? $0, $0) }
+    }
+    return earliest
+  }
+
+  // MARK: Commands
+
+  /// Numbers a payload and sends it as DATA when the peer allows. The caller has looked at `hasRoom`; without room
+  /// the payload is dropped.
+  mutating func send(_ payload: [UInt8], on channel: Channel) {
+    withSession { session in
+      guard session.phase == .open, session.outbound.count < session.outboundLimit else { return }
+      session.outbound.append(DeviceSession.Outbound(channel: channel, payload: payload))
+      session.dueCount += 1
+    }
+  }
+
+  /// The next payload in order, which then counts as handled; nil when there is none. Source: PROTOCOL.md LNK-40.
+  mutating func takeInbound() -> DeviceSession.Inbound? {
+    let now = clock
+    return withSession { session in session.takeInbound(now: now) } ?? nil
+  }
+
+  /// Ends the session from this side. Source: PROTOCOL.md LNK-24.
+  mutating func close(now: Instant) {
+    clock = now
+    switch state {
+    case .idle: break
+    case .live(let session):
+      switch session.phase {
+      case .offered:
+        end(.closed)
+      case .open:
+        enqueueReply(Frame(session.header(.fin)))
+        withSession { $0.phase = .closing(deadline: now + Self.finWait) }
+      case .closing:
+        break
+      }
+    }
+  }
+
+  /// The power goes: nothing more is sent or due.
+  mutating func fallSilent() {
+    state = .idle
+    replies.removeAll()
+    events.removeAll()
+    hellosLeft = 0
+    isHelloDue = false
+  }
+
+  // MARK: Outputs
+
+  mutating func nextEvent() -> Event? {
+    events.popFirst()
+  }
+
+  // MARK: Shared by the extensions
+
+  /// Lets `body` change the live session in place; nil when there is none.
+  mutating func withSession<Result>(_ body: (inout DeviceSession) -> Result) -> Result? {
+    switch state {
+    case .idle:
+      return nil
+    case .live(var session):
+      // The only copy must be the one that changes, or each of its queues would be copied first.
+      state = .idle
+      let result = body(&session)
+      state = .live(session)
+      return result
+    }
+  }
+
+  /// Forgets the session and all it had not sent. Source: PROTOCOL.md LNK-23.
+  mutating func end(_ reason: SessionEnd) {
+    guard sessionID != nil else { return }
+    state = .idle
+    events.append(.ended(reason))
+  }
+
+  /// Makes HELLO due and sets the time of the next one. Source: PROTOCOL.md LNK-10.
+  mutating func sayHello() {
+    isHelloDue = true
+    hellosLeft -= 1
+    helloDeadline = helloDeadline + Self.helloInterval
+  }
+
+  /// Queues an answer that belongs to no session; a line that does not drain loses the newest.
+  mutating func enqueueReply(_ frame: Frame) {
+    guard replies.count < Self.repliesLimit else { return }
+    replies.append(frame)
+  }
+}

@@ -1,0 +1,130 @@
+package import NotibotProtocol
+
+/// Whether the device can refuse a write. Source: PROTOCOL.md NTF-9.
+package enum DeviceMode: String, Equatable, Sendable, CaseIterable {
+  /// Answers what PROTOCOL.md says.
+  case strict
+  /// Answers success where a common BLE library would, and stores nothing.
+  case firmware
+}
+
+/// What the store does with notifications beyond its capacity.
+package enum StorePolicy: Equatable, Sendable {
+  /// Keeps all of `capacity`, refuses the next one. Source: PROTOCOL.md NTF-8.
+  case refuseWhenFull
+  /// Takes every one, counts it for ever and remembers the last `kept` of them: for runs of a million.
+  case remember(kept: Int)
+}
+
+/// What the device prints besides frames.
+package struct ConsoleModel: Equatable, Sendable {
+  /// Whether ROM and boot loader print at each boot.
+  package var hasBootText: Bool
+  /// How often a running device logs a line; nil for never. 1 ms or more.
+  package var logInterval: Duration?
+
+  package init(hasBootText: Bool, logInterval: Duration?) {
+    self.hasBootText = hasBootText
+    self.logInterval = logInterval
+  }
+
+  /// Prints nothing of its own accord.
+  package static let silent = ConsoleModel(hasBootText: false, logInterval: nil)
+}
+
+/// A device that the emulator can be: limits, store, console and line.
+package struct DeviceProfile: Equatable, Sendable {
+  /// How a user names it.
+  package var name: String
+  /// What it is for, in one line.
+  package var summary: String
+  package var mode: DeviceMode = .strict
+  /// What it announces to a host. Source: PROTOCOL.md LNK-8.
+  package var limits: LinkLimits = DeviceProfile.usualLimits
+  /// How many notifications the store holds. 1...65535.
+  package var capacity: UInt16 = 1024
+  package var policy: StorePolicy = .refuseWhenFull
+  package var console = ConsoleModel(hasBootText: true, logInterval: .seconds(10))
+  package var wire: WireModel = .direct
+  /// How long a restart takes, from the reset to the first HELLO. 0...60 s.
+  package var rebootTime: Duration = .milliseconds(300)
+
+  package init(name: String, summary: String) {
+    self.name = name
+    self.summary = summary
+  }
+
+  /// 16 frames, 8 requests, 4096 bytes. Source: PROTOCOL.md LNK-8.
+  package static let usualLimits = LinkLimits(frames: 16, requests: 8, mtu: 517, bytes: 4096)
+}
+
+extension DeviceProfile {
+  /// Every profile with a name, the default one first.
+  package static let all: [DeviceProfile] = [
+    standard, firmware, wide, devkit, quiet, mtu23, tiny, bench,
+  ]
+
+  /// The profile that `name` names; nil when there is none.
+  package static func named(_ name: String) -> DeviceProfile? {
+    all.first { $0.name == name }
+  }
+
+  package static let standard = DeviceProfile(
+    name: "default",
+    summary: "a strict device on a line without limits, with boot text and a log line each 10 s")
+
+  package static let firmware = {
+    var profile = DeviceProfile(
+      name: "firmware", summary: "as default, but it answers success to every write, as BLE libraries do")
+    profile.mode = .firmware
+    return profile
+  }()
+
+  package static let wide = {
+    var profile = DeviceProfile(
+      name: "wide", summary: "64 frames, 32 requests, 16 KiB: a chip with memory to spare")
+    profile.limits = LinkLimits(frames: 64, requests: 32, mtu: 517, bytes: 16_384)
+    return profile
+  }()
+
+  package static let devkit = {
+    var profile = DeviceProfile(
+      name: "devkit",
+      summary: "a UART behind a USB adapter: the host's baud rate, 16 ms each way, a log line a second")
+    profile.wire = WireModel(pace: .paced(bitsPerSecond: 115_200), latency: .milliseconds(16))
+    profile.console.logInterval = .seconds(1)
+    return profile
+  }()
+
+  package static let quiet = {
+    var profile = DeviceProfile(name: "quiet", summary: "as default, but the console is silent")
+    profile.console = .silent
+    return profile
+  }()
+
+  package static let mtu23 = {
+    var profile = DeviceProfile(
+      name: "mtu23", summary: "as default, but ATT stays at 23 bytes: long writes everywhere")
+    profile.limits.mtu = 23
+    return profile
+  }()
+
+  package static let tiny = {
+    var profile = DeviceProfile(
+      name: "tiny",
+      summary: "2 frames, 1 request, 1080 bytes, room for 4 notifications: the least a device may have")
+    profile.limits = LinkLimits(frames: 2, requests: 1, mtu: 517, bytes: 1080)
+    profile.capacity = 4
+    return profile
+  }()
+
+  package static let bench = {
+    var profile = DeviceProfile(
+      name: "bench", summary: "as wide, silent, and the store is never full: for runs of a million")
+    profile.limits = DeviceProfile.wide.limits
+    profile.console = .silent
+    profile.capacity = .max
+    profile.policy = .remember(kept: 256)
+    return profile
+  }()
+}

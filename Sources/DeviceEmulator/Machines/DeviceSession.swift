@@ -1,0 +1,118 @@
+import DequeModule
+import NotibotProtocol
+
+/// One session at the device: what came, what went, and when to do something about it.
+///
+/// Phases: *offered* (SYNACK sent, no frame of the session seen yet) → *open* → *closing* (FIN sent). `DeviceLink`
+/// owns it, moves it between phases and decides when it ends. Numbers of frames count up from 0 without wrapping; the
+/// wire carries them modulo 256. Source: PROTOCOL.md LNK-12 to LNK-54.
+struct DeviceSession: Equatable, Sendable {
+  enum Phase: Equatable, Sendable {
+    case offered
+    case open
+    case closing(deadline: Instant)
+  }
+
+  /// When an ACK goes out if no other frame carries it before. Source: PROTOCOL.md LNK-50.
+  enum AckDue: Equatable, Sendable {
+    case no
+    case at(Instant)
+    case now
+  }
+
+  /// A frame in the session's memory that nobody has handled yet.
+  struct Inbound: Equatable, Sendable {
+    var channel: Channel
+    var payload: [UInt8]
+    var lengthBytes: Int { payload.count + WireLimits.overheadLengthBytes }
+  }
+
+  /// A frame that is not acknowledged yet, sent or not.
+  struct Outbound: Equatable, Sendable {
+    var channel: Channel
+    var payload: [UInt8]
+    var isDue = true
+    var timesSent = 0
+    /// When its last byte left, as far as this side knows.
+    var sentAt = Instant.zero
+    var lengthBytes: Int { payload.count + WireLimits.overheadLengthBytes }
+  }
+
+  /// A missing frame that was asked for, and the last frame that arrived in spite of it.
+  struct Hole: Equatable, Sendable {
+    var missing: UInt64
+    var lastOutOfOrder: UInt64
+  }
+
+  let id: UInt16
+  let nonce: UInt64
+  let synack: Frame
+  let ownLimits: LinkLimits
+  let peerLimits: LinkLimits
+  let features: Features
+  var phase = Phase.offered
+  var isSynackDue = true
+
+  // What came.
+  var received: UInt64 = 0
+  var handled: UInt64 = 0
+  var inbound: Deque<Inbound> = []
+  var inboundBytes = 0
+  var hole: Hole?
+  var isNakDue = false
+  var ackDue = AckDue.no
+  var unacknowledgedReceived = 0
+  /// `ack` + `credit` of the last frame sent.
+  var grantedLimit: UInt64
+  var outOfWindowAcks = RateLimiter(limit: 1, window: .milliseconds(20))
+
+  // What goes.
+  /// From the oldest unacknowledged frame on.
+  var outbound: Deque<Outbound> = []
+  var acknowledged: UInt64 = 0
+  var sent: UInt64 = 0
+  /// The first frame that the peer does not yet allow.
+  var sendLimit: UInt64 = 0
+  /// Decoded sizes of the frames that were sent and not yet handled by the peer, from `peerHandled` on.
+  var unhandledSizes: Deque<Int> = []
+  var unhandledBytes = 0
+  var peerHandled: UInt64 = 0
+  var dueCount = 0
+
+  // Time.
+  var resendTimer = ResendTimer()
+  var resendDeadline: Instant?
+  var lastExpiry: Instant?
+  var lastReceived: Instant
+  var pingDeadline: Instant
+  var isPingDue = false
+  var pongsDue = 0
+
+  init(
+    id: UInt16, nonce: UInt64, synack: Frame, ownLimits: LinkLimits, peerLimits: LinkLimits,
+    features: Features, now: Instant
+  ) {
+    self.id = id
+    self.nonce = nonce
+    self.synack = synack
+    self.ownLimits = ownLimits
+    self.peerLimits = peerLimits
+    self.features = features
+    grantedLimit = UInt64(ownLimits.frames)
+    lastReceived = now
+    pingDeadline = now
+  }
+
+  /// The number of frames a device keeps unacknowledged. Source: PROTOCOL.md LNK-43.
+  var outboundLimit: Int { max(8, Int(ownLimits.requests)) }
+
+  /// How many frames from `received` on the peer may have sent. Source: PROTOCOL.md LNK-40.
+  var credit: UInt8 { UInt8(clamping: UInt64(ownLimits.frames) - (received - handled)) }
+
+  /// The header of the next frame of this session.
+  func header(_ type: FrameType, channel: Channel = .link, sequence: UInt64 = 0) -> FrameHeader {
+    FrameHeader(
+      type: type, direction: .fromDevice, channel: channel, session: id,
+      sequence: UInt8(truncatingIfNeeded: sequence), ack: UInt8(truncatingIfNeeded: received), credit: credit)
+  }
+}

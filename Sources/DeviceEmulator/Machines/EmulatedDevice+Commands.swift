@@ -1,0 +1,157 @@
+package import NotibotProtocol
+
+/// What people and other writers do to the device, and what can be asked of it.
+extension EmulatedDevice {
+  static let firmwareName = "notibot"
+  static let firmwareVersion = "1.0.0"
+  /// The most notifications that `list` returns.
+  package static let listLimit = 100
+
+  /// Does something to the device. Everything but questions is refused while it restarts.
+  package mutating func perform(_ command: DeviceCommand, now: Instant) -> DeviceReply {
+    clock = now
+    switch command {
+    case .statistics: return .statistics(statistics)
+    case .list: return .list(Array(attributes.store.items.suffix(Self.listLimit)))
+    case .reboot, .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode: break
+    }
+    switch state {
+    case .restarting: return .refused("the device is restarting")
+    case .running: break
+    }
+    let reply = change(by: command)
+    switch state {
+    case .restarting: break
+    case .running: handleRequests()
+    }
+    return reply
+  }
+
+  private mutating func change(by command: DeviceCommand) -> DeviceReply {
+    switch command {
+    case .reboot(let reason): restart(reason)
+    case .dismiss(let item): return dismiss(item)
+    case .action(let item, let act): return choose(act, of: item)
+    case .log(let text): log(BootText.line(text, name: Self.firmwareName, uptimeMs: uptimeMs))
+    case .fill(let count): attributes.changeStore { $0.setOtherWritersCount(count) }
+    case .clear: attributes.changeStore { $0.removeAll() }
+    case .stall: application = .stalled
+    case .resume: application = .handling
+    case .close: link.close(now: clock)
+    case .mode(let mode): attributes.mode = mode
+    case .statistics, .list: break
+    }
+    return .done
+  }
+
+  private mutating func dismiss(_ item: Int) -> DeviceReply {
+    guard attributes.changeStore({ $0.dismiss(item: item) }) else {
+      return .refused("there is no notification \(item)")
+    }
+    attributes.tell(DeviceEvent.dismissed(item: UInt32(clamping: item)).encoded())
+    return .done
+  }
+
+  private mutating func choose(_ act: Int, of item: Int) -> DeviceReply {
+    guard attributes.store.holds(item: item) else { return .refused("there is no notification \(item)") }
+    guard (0...255).contains(act) else { return .refused("an action has a number from 0 to 255") }
+    attributes.tell(DeviceEvent.action(item: UInt32(clamping: item), act: UInt32(clamping: act)).encoded())
+    return .done
+  }
+
+  // MARK: Queries
+
+  /// What is stored.
+  package var store: NotificationStore { attributes.store }
+
+  /// Milliseconds since boot.
+  var uptimeMs: Int64 { max(0, (clock - link.boot.time).wholeNanoseconds / 1_000_000) }
+
+  /// What the device has done and how it is.
+  package var statistics: DeviceStatistics {
+    var statistics = DeviceStatistics()
+    statistics.profile = profile.name
+    statistics.mode = attributes.mode.rawValue
+    statistics.bootID = link.boot.id
+    statistics.bootCount = link.boot.count
+    statistics.uptimeMs = uptimeMs
+    statistics.session = link.sessionID
+    statistics.isSuspect = link.isSuspect
+    statistics.isStalled = application == .stalled
+    statistics.count = attributes.store.count
+    statistics.storedCount = attributes.store.storedCount
+    statistics.acceptedCount = attributes.store.acceptedCount
+    statistics.link = link.counters
+    statistics.attributes = attributes.counters
+    statistics.framesReceived = decoder.counters.frames
+    statistics.crcErrors = decoder.counters.crcErrors
+    statistics.malformedCandidates = decoder.counters.malformed
+    statistics.textBytesReceived = decoder.counters.textBytes
+    statistics.echoes = decoder.counters.echoes
+    statistics.overruns = decoder.counters.overruns
+    statistics.deafBytes = deafBytes
+    statistics.bytesReceived = bytesReceived
+    statistics.bytesSent = bytesSent
+    statistics.consoleDroppedBytes = consoleDroppedBytes
+    return statistics
+  }
+}
+
+/// The console.
+extension EmulatedDevice {
+  mutating func printBootText(of boot: BootRecord) {
+    if profile.console.hasBootText { log(BootText.rom(after: boot.reason)) }
+    printApplicationText(of: boot)
+  }
+
+  mutating func printApplicationText(of boot: BootRecord) {
+    chatterDeadline = profile.console.logInterval.map { boot.time + $0 }
+    guard profile.console.hasBootText else { return }
+    log(
+      BootText.application(name: Self.firmwareName, version: Self.firmwareVersion, bootCount: boot.count))
+  }
+
+  /// Queues text for the line. Zeros are left out: on the wire they belong to frames (FRM-6).
+  mutating func log(_ text: String) {
+    let bytes = text.utf8.lazy.filter { $0 != 0 }
+    let room = Self.consoleLimitBytes - console.count
+    var taken = 0
+    for byte in bytes {
+      if taken < room {
+        console.append(byte)
+      } else {
+        consoleDroppedBytes += 1
+      }
+      taken += 1
+    }
+  }
+
+  /// Puts what waits on the line: framed if the session wants that, else as it is, between frames.
+  mutating func appendConsole(to wire: inout [UInt8]) {
+    guard link.framesLog, let session = link.sessionID else {
+      wire += console
+      console = []
+      return
+    }
+    let header = FrameHeader(type: .udata, direction: .fromDevice, channel: .log, session: session)
+    var rest = console[...]
+    while !rest.isEmpty {
+      Frame.encode(header, payload: Array(rest.prefix(WireLimits.payloadLimitBytes)), into: &wire)
+      rest = rest.dropFirst(WireLimits.payloadLimitBytes)
+    }
+    console = []
+  }
+}
+
+extension DeviceProfile {
+  /// What a device of this profile says about itself.
+  var identity: LinkIdentity {
+    LinkIdentity(
+      limits: limits, features: [.pipelinedRequests, .framedLog],
+      deviceID: DeviceID(octets: [0x24, 0x6F, 0x28, 0xAA, 0xBB, 0xCC]),
+      firmwareName: EmulatedDevice.firmwareName, firmwareVersion: EmulatedDevice.firmwareVersion,
+      buildHash: [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash, capacity: capacity)
+  }
+
+  var emptyStore: NotificationStore { NotificationStore(capacity: Int(capacity), policy: policy) }
+}

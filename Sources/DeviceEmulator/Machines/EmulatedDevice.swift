@@ -1,0 +1,237 @@
+package import NotibotProtocol
+
+/// The whole display as a rig sees it: what comes in from the line, what goes out, and what people do to it.
+///
+/// States: *running* → *restarting* (deaf and mute for the profile's `rebootTime`) → *running*. Inputs: `receive`,
+/// `handleTimeout`; commands: `perform`; outputs: `nextAction`, `nextDeadline`; queries: `statistics`, `store`.
+/// After each input or command the driver drains `nextAction`; while it does not, nothing grows: frames are made when
+/// they are taken, console text is dropped beyond `consoleLimitBytes` and counted.
+package struct EmulatedDevice: Equatable, Sendable {
+  enum State: Equatable, Sendable {
+    case running
+    case restarting(until: Instant, ResetReason)
+  }
+
+  /// Whether the application handles what comes. Source: PROTOCOL.md LNK-54.
+  enum Application: Equatable, Sendable {
+    case handling
+    case stalled
+  }
+
+  /// When the bytes of an unfinished frame become text. Source: PROTOCOL.md FRM-9.
+  enum Silence: Equatable, Sendable {
+    case none
+    /// The second has not passed.
+    case until(Instant)
+    /// It has; one more chance for bytes that were already there to be read.
+    case confirming(until: Instant)
+  }
+
+  /// Console text that waits for the line, in bytes.
+  package static let consoleLimitBytes = 8192
+  static let silenceTime = Duration.seconds(1)
+  static let silenceConfirmTime = Duration.milliseconds(10)
+  /// The longest line that `log` takes, in bytes; the rest is cut.
+  package static let logLineLimitBytes = 1024
+
+  package let profile: DeviceProfile
+  /// The most bytes in one `.transmit` that may still grow by a frame. 1 or more.
+  package var transmitLimitBytes = 16_384
+  var state = State.running
+  var application = Application.handling
+  var silence = Silence.none
+  var generator: SeededGenerator
+  var clock: Instant
+  var decoder = FrameDecoder(receiving: .fromHost)
+  var link: DeviceLink
+  var attributes: ATTServer
+  var console: [UInt8] = []
+  var chatterDeadline: Instant?
+  var deafBytes: UInt64 = 0
+  var bytesReceived: UInt64 = 0
+  var bytesSent: UInt64 = 0
+  var consoleDroppedBytes: UInt64 = 0
+
+  /// Powers on: the boot text and the first HELLO are ready at once.
+  /// - Parameter seed: decides boot ids and session ids.
+  package init(profile: DeviceProfile, seed: UInt64, now: Instant) {
+    self.profile = profile
+    generator = SeededGenerator(seed: seed)
+    clock = now
+    let boot = BootRecord(
+      id: UInt32.random(in: 1 ... .max, using: &generator), count: 1, reason: .powerOn, time: now)
+    link = DeviceLink(
+      identity: profile.identity, boot: boot, firstSessionID: UInt16.random(in: 1 ... .max, using: &generator)
+    )
+    attributes = ATTServer(mtu: profile.limits.mtu, mode: profile.mode, store: profile.emptyStore)
+    printBootText(of: boot)
+  }
+
+  // MARK: Inputs
+
+  /// Takes bytes from the line.
+  package mutating func receive(_ bytes: [UInt8], now: Instant) {
+    clock = now
+    bytesReceived += UInt64(bytes.count)
+    switch state {
+    case .restarting:
+      deafBytes += UInt64(bytes.count)
+      return
+    case .running:
+      break
+    }
+    decoder.receive(bytes)
+    while let event = decoder.nextEvent() {
+      switch event {
+      case .text: break  // Counted by the decoder; a device has nobody to show it to.
+      case .frame(let frame): receive(frame)
+      }
+    }
+    silence = decoder.hasCandidate ? .until(now + Self.silenceTime) : .none
+    handleRequests()
+  }
+
+  /// Tells the time, and does what is due.
+  package mutating func handleTimeout(now: Instant) {
+    clock = now
+    switch state {
+    case .restarting(let until, let reason):
+      if now >= until { boot(after: reason) }
+      return
+    case .running:
+      break
+    }
+    handleSilence()
+    if let chatterDeadline, now >= chatterDeadline {
+      self.chatterDeadline = profile.console.logInterval.map { now + $0 }
+      log(
+        BootText.chatter(
+          name: Self.firmwareName, uptimeMs: uptimeMs, storedCount: attributes.store.storedCount,
+          hasSession: link.sessionID != nil))
+    }
+    link.handleTimeout(now: now)
+    handleLinkEvents()
+    handleRequests()
+  }
+
+  // MARK: Outputs
+
+  /// What to put on the line next; nil when nothing is due.
+  package mutating func nextAction() -> DeviceAction? {
+    var wire: [UInt8] = []
+    if !console.isEmpty { appendConsole(to: &wire) }
+    while wire.count < transmitLimitBytes, let frame = link.nextFrame() { frame.encode(into: &wire) }
+    guard !wire.isEmpty else { return nil }
+    bytesSent += UInt64(wire.count)
+    return .transmit(wire)
+  }
+
+  /// When `handleTimeout` has something to do next.
+  package var nextDeadline: Instant? {
+    switch state {
+    case .restarting(let until, _): return until
+    case .running: break
+    }
+    var earliest = link.nextDeadline
+    switch silence {
+    case .none: break
+    case .until(let moment), .confirming(let moment): earliest = min(earliest ?? moment, moment)
+    }
+    if let chatterDeadline { earliest = min(earliest ?? chatterDeadline, chatterDeadline) }
+    return earliest
+  }
+
+  /// Tells the device how fast its line is, in bits per second, for its timers; nil when the line is no limit.
+  /// Source: PROTOCOL.md LNK-51.
+  package mutating func setLineRate(bitsPerSecond: UInt32?) {
+    link.lineBitsPerSecond = bitsPerSecond
+  }
+
+  // MARK: Running
+
+  private mutating func receive(_ frame: Frame) {
+    // What came before a control frame is handled before it: a FIN must not overtake a write.
+    if frame.header.type != .data { handleRequests() }
+    link.receive(frame, now: clock)
+    handleLinkEvents()
+  }
+
+  private mutating func handleLinkEvents() {
+    while let event = link.nextEvent() {
+      switch event {
+      case .opened: attributes.open(.serial)
+      case .ended: attributes.close(.serial)
+      }
+    }
+  }
+
+  /// Handles what waits, as long as there is room for answers. Source: PROTOCOL.md LNK-44, ATT-18.
+  mutating func handleRequests() {
+    switch application {
+    case .stalled: return
+    case .handling: break
+    }
+    sendNotifications()
+    while link.hasRoom, let inbound = link.takeInbound() {
+      guard inbound.channel == .att else {
+        link.counters.unserved += 1
+        continue
+      }
+      if let response = attributes.receive(inbound.payload, on: .serial) { link.send(response, on: .att) }
+    }
+    sendNotifications()
+  }
+
+  private mutating func sendNotifications() {
+    while link.hasRoom, let notification = attributes.nextNotification(for: .serial) {
+      link.send(notification, on: .att)
+    }
+  }
+
+  private mutating func handleSilence() {
+    switch silence {
+    case .none:
+      break
+    case .until(let moment):
+      if clock >= moment { silence = .confirming(until: clock + Self.silenceConfirmTime) }
+    case .confirming(let moment):
+      guard clock >= moment else { break }
+      decoder.flushCandidateAsText()
+      while decoder.nextEvent() != nil {}
+      silence = .none
+    }
+  }
+
+  // MARK: Restarting
+
+  /// Goes down: everything but the counters is lost. Source: PROTOCOL.md NTF-12.
+  mutating func restart(_ reason: ResetReason) {
+    state = .restarting(until: clock + profile.rebootTime, reason)
+    decoder.flushCandidateAsText()
+    while decoder.nextEvent() != nil {}
+    silence = .none
+    console = []
+    chatterDeadline = nil
+    link.fallSilent()
+    attributes.close(.serial)
+    if profile.console.hasBootText { log(BootText.rom(after: reason)) }
+  }
+
+  private mutating func boot(after reason: ResetReason) {
+    state = .running
+    application = .handling
+    var id = link.boot.id
+    while id == link.boot.id { id = UInt32.random(in: 1 ... .max, using: &generator) }
+    let boot = BootRecord(id: id, count: link.boot.count + 1, reason: reason, time: clock)
+    let rate = link.lineBitsPerSecond
+    link = DeviceLink(
+      identity: profile.identity, boot: boot,
+      firstSessionID: UInt16.random(in: 1 ... .max, using: &generator),
+      counters: link.counters)
+    link.lineBitsPerSecond = rate
+    attributes = ATTServer(
+      mtu: profile.limits.mtu, mode: attributes.mode, store: profile.emptyStore, counters: attributes.counters
+    )
+    printApplicationText(of: boot)
+  }
+}
