@@ -1,7 +1,7 @@
 package import NotibotProtocol
 
 /// What can be asked of a running emulator, out of band.
-package enum ControlCommand: Equatable, Sendable {
+package enum EmulatorCommand: Equatable, Sendable {
   /// Cuts the line: the port vanishes, the device runs on.
   case unplug
   /// Mends it: the port is back under the same link.
@@ -79,7 +79,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     _ = try parsed()
   }
 
-  package init(_ command: ControlCommand) {
+  package init(_ command: EmulatorCommand) {
     switch command {
     case .unplug: self.init(command: "unplug")
     case .plug: self.init(command: "plug")
@@ -126,7 +126,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
 
   /// The command that this request asks for.
   /// - Throws: `ControlRequestError` when the command is unknown or lacks something.
-  package func parsed() throws(ControlRequestError) -> ControlCommand {
+  package func parsed() throws(ControlRequestError) -> EmulatorCommand {
     switch command {
     case "unplug": return .unplug
     case "plug": return .plug

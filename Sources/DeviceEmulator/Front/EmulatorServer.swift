@@ -92,7 +92,7 @@ package actor EmulatorServer {
   // MARK: Commands
 
   /// Does something to the line or the device.
-  package func perform(_ command: ControlCommand) async -> ControlReply {
+  package func perform(_ command: EmulatorCommand) async -> ControlReply {
     switch command {
     case .unplug:
       guard case .plugged = line else { return .refused("the device is unplugged already") }
