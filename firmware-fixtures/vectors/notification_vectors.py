@@ -142,7 +142,7 @@ def refused_numbers():
 
 def cut(clusters, limit, cost):
     """The longest beginning of whole characters that costs at most `limit` with an ellipsis, or all if that does."""
-    if cost("".join(clusters)) <= limit:
+    if not clusters or cost("".join(clusters)) <= limit:
         return clusters
     kept = []
     while len(kept) < len(clusters) and cost("".join(kept) + clusters[len(kept)] + "…") <= limit:
