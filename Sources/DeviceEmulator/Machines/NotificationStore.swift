@@ -26,6 +26,9 @@ package struct NotificationStore: Equatable, Sendable {
   /// The count at which the two bytes stop. Source: PROTOCOL.md NTF-10.
   package static let countLimit = 65_535
 
+  /// The most notifications of other writers that are counted.
+  package static let otherWritersLimit = 10_000_000
+
   package let capacity: Int
   package let policy: StorePolicy
   /// What is held, oldest first; the numbers rise.
@@ -83,7 +86,7 @@ package struct NotificationStore: Equatable, Sendable {
 
   /// Sets how many notifications other writers have in the store. Only the count shows them; they take no capacity.
   package mutating func setOtherWritersCount(_ count: Int) {
-    otherWritersCount = min(max(0, count), 10_000_000)
+    otherWritersCount = min(max(0, count), Self.otherWritersLimit)
   }
 
   /// Empties the store. Numbers go on rising.

@@ -1,0 +1,104 @@
+import Foundation
+import NIOCore
+import NIOPosix
+
+/// Speaks to the control socket of an emulator in another process. One connection for each request.
+package struct ControlClient: Sendable {
+  /// Why a request got no answer.
+  package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
+    /// Nobody listens at the path.
+    case unreachable(path: String, reason: String)
+    /// The connection ended, or time ran out, before the answer came.
+    case noAnswer(path: String)
+
+    package var description: String {
+      switch self {
+      case .unreachable(let path, let reason): "cannot reach an emulator at \(path): \(reason)"
+      case .noAnswer(let path): "the emulator at \(path) did not answer"
+      }
+    }
+  }
+
+  /// The longest answer, in bytes; `list` is the longest there is.
+  static let replyLimitBytes = 1_048_576
+
+  /// The socket.
+  package let path: String
+
+  package init(path: String) {
+    self.path = path
+  }
+
+  /// Sends one request and waits for its answer, at most `timeout`.
+  /// - Throws: `Failure`.
+  package func perform(
+    _ command: EmulatorCommand, timeout: Duration = .seconds(5)
+  ) async throws(Failure) -> ControlReply {
+    try await send(ControlRequest(command), timeout: timeout)
+  }
+
+  /// Sends one request and waits for its answer, at most `timeout`.
+  /// - Throws: `Failure`.
+  package func send(
+    _ request: ControlRequest, timeout: Duration = .seconds(5)
+  ) async throws(Failure) -> ControlReply {
+    guard path.utf8.count <= 107 else { throw .unreachable(path: path, reason: "the path is too long") }
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let answer = loop.makePromise(of: [UInt8].self)
+    let channel: any NIOCore.Channel
+    do {
+      channel = try await ClientBootstrap(group: loop).channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(ReplyHandler(answer: answer))
+        }
+      }.connect(unixDomainSocketPath: path).get()
+    } catch {
+      answer.fail(error)
+      let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "no connection"
+      throw .unreachable(path: path, reason: reason)
+    }
+    let limit = loop.scheduleTask(in: TimeAmount(timeout)) { channel.close(promise: nil) }
+    defer { limit.cancel() }
+    do {
+      let line = try JSONEncoder().encode(request) + Data([UInt8(ascii: "\n")])
+      try await channel.writeAndFlush(ByteBuffer(bytes: line))
+      let reply = try JSONDecoder().decode(ControlReply.self, from: Data(try await answer.futureResult.get()))
+      channel.close(promise: nil)
+      return reply
+    } catch {
+      channel.close(promise: nil)
+      throw .noAnswer(path: path)
+    }
+  }
+}
+
+/// Collects one line; fails when the connection ends before it.
+private final class ReplyHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private struct ConnectionEnded: Error {}
+
+  private let answer: EventLoopPromise<[UInt8]>
+  private var unread: [UInt8] = []
+
+  init(answer: EventLoopPromise<[UInt8]>) {
+    self.answer = answer
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    unread += unwrapInboundIn(data).readableBytesView
+    if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
+      answer.succeed(Array(unread[..<end]))
+    } else if unread.count > ControlClient.replyLimitBytes {
+      context.close(promise: nil)
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    answer.fail(ConnectionEnded())
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.close(promise: nil)
+  }
+}

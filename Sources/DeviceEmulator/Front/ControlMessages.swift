@@ -1,0 +1,209 @@
+package import NotibotProtocol
+
+/// What can be asked of a running emulator, out of band.
+package enum EmulatorCommand: Equatable, Sendable {
+  /// Cuts the line: the port vanishes, the device runs on.
+  case unplug
+  /// Mends it: the port is back under the same link.
+  case plug
+  case device(DeviceCommand)
+}
+
+/// The names of `ResetReason` as people type them.
+extension ResetReason {
+  static let names: [(name: String, reason: ResetReason)] = [
+    ("unknown", .unknown), ("power-on", .powerOn), ("pin", .externalPin), ("software", .software),
+    ("panic", .panic), ("interrupt-watchdog", .interruptWatchdog), ("task-watchdog", .taskWatchdog),
+    ("watchdog", .otherWatchdog), ("deep-sleep", .deepSleep), ("brownout", .brownout), ("sdio", .sdio),
+  ]
+
+  /// The reason of a name, such as `panic`; nil when there is none.
+  package init?(name: String) {
+    guard let entry = ResetReason.names.first(where: { $0.name == name }) else { return nil }
+    self = entry.reason
+  }
+
+  /// The name that `init(name:)` takes.
+  package var name: String { ResetReason.names.first { $0.reason == self }?.name ?? "unknown" }
+}
+
+/// Why a control request cannot be carried out.
+package struct ControlRequestError: Error, Equatable, Sendable, CustomStringConvertible {
+  package var description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}
+
+/// One line to the control socket: the command's name and what belongs to it.
+package struct ControlRequest: Codable, Equatable, Sendable {
+  package var command: String
+  package var item: Int?
+  package var act: Int?
+  package var count: Int?
+  package var text: String?
+  package var reason: String?
+  package var mode: String?
+
+  /// Each command with what it needs, for help and for errors.
+  package static let forms = [
+    "unplug", "plug", "reboot [REASON]", "dismiss ITEM", "action ITEM ACT", "fill COUNT", "clear", "log TEXT",
+    "stall", "resume", "close", "mode strict|firmware", "stats", "list",
+  ]
+
+  /// The request that a command line's words stand for.
+  /// - Throws: `ControlRequestError` that says what is wrong with them.
+  package init(words: [String]) throws(ControlRequestError) {
+    guard let name = words.first, let form = Self.forms.first(where: { $0.split(separator: " ")[0] == name })
+    else {
+      throw ControlRequestError("unknown command; known are: \(Self.forms.joined(separator: ", "))")
+    }
+    self.init(command: name)
+    let rest = Array(words.dropFirst())
+    switch (name, rest.count) {
+    case ("reboot", 0): break
+    case ("reboot", 1): reason = rest[0]
+    case ("dismiss", 1): item = try Self.number(rest[0], form: form)
+    case ("action", 2):
+      item = try Self.number(rest[0], form: form)
+      act = try Self.number(rest[1], form: form)
+    case ("fill", 1): count = try Self.number(rest[0], form: form)
+    case ("log", 1...): text = rest.joined(separator: " ")
+    case ("mode", 1): mode = rest[0]
+    case ("unplug", 0), ("plug", 0), ("clear", 0), ("stall", 0), ("resume", 0), ("close", 0), ("stats", 0),
+      ("list", 0):
+      break
+    case _: throw ControlRequestError("usage: \(form)")
+    }
+    _ = try parsed()
+  }
+
+  package init(_ command: EmulatorCommand) {
+    switch command {
+    case .unplug: self.init(command: "unplug")
+    case .plug: self.init(command: "plug")
+    case .device(let command): self.init(command)
+    }
+  }
+
+  private init(_ command: DeviceCommand) {
+    switch command {
+    case .reboot(let reason): self.init(command: "reboot", reason: reason.name)
+    case .dismiss(let item): self.init(command: "dismiss", item: item)
+    case .action(let item, let act): self.init(command: "action", item: item, act: act)
+    case .log(let text): self.init(command: "log", text: text)
+    case .fill(let count): self.init(command: "fill", count: count)
+    case .clear: self.init(command: "clear")
+    case .stall: self.init(command: "stall")
+    case .resume: self.init(command: "resume")
+    case .close: self.init(command: "close")
+    case .mode(let mode): self.init(command: "mode", mode: mode.rawValue)
+    case .statistics: self.init(command: "stats")
+    case .list: self.init(command: "list")
+    }
+  }
+
+  private init(
+    command: String, item: Int? = nil, act: Int? = nil, count: Int? = nil, text: String? = nil,
+    reason: String? = nil, mode: String? = nil
+  ) {
+    self.command = command
+    self.item = item
+    self.act = act
+    self.count = count
+    self.text = text
+    self.reason = reason
+    self.mode = mode
+  }
+
+  private static func number(_ word: String, form: String) throws(ControlRequestError) -> Int {
+    guard let number = Int(word), number >= 0 else {
+      throw ControlRequestError("'\(word.prefix(40))' is not a number; usage: \(form)")
+    }
+    return number
+  }
+
+  /// The command that this request asks for.
+  /// - Throws: `ControlRequestError` when the command is unknown or lacks something.
+  package func parsed() throws(ControlRequestError) -> EmulatorCommand {
+    switch command {
+    case "unplug": return .unplug
+    case "plug": return .plug
+    case "reboot":
+      guard let reason = ResetReason(name: reason ?? "software") else {
+        let names = ResetReason.names.map(\.name).joined(separator: ", ")
+        throw ControlRequestError("unknown reset reason; known are: \(names)")
+      }
+      return .device(.reboot(reason))
+    case "dismiss": return .device(.dismiss(item: try need(item, "item")))
+    case "action": return .device(.action(item: try need(item, "item"), act: try need(act, "act")))
+    case "fill":
+      let count = try need(count, "count")
+      guard (0...NotificationStore.otherWritersLimit).contains(count) else {
+        throw ControlRequestError("count is 0 to \(NotificationStore.otherWritersLimit)")
+      }
+      return .device(.fill(count))
+    case "clear": return .device(.clear)
+    case "log": return .device(.log(try need(text, "text")))
+    case "stall": return .device(.stall)
+    case "resume": return .device(.resume)
+    case "close": return .device(.close)
+    case "mode":
+      guard let mode = DeviceMode(rawValue: try need(mode, "mode")) else {
+        throw ControlRequestError("a mode is strict or firmware")
+      }
+      return .device(.mode(mode))
+    case "stats": return .device(.statistics)
+    case "list": return .device(.list)
+    default:
+      throw ControlRequestError("unknown command; known are: \(Self.forms.joined(separator: ", "))")
+    }
+  }
+
+  private func need<Value>(_ value: Value?, _ name: String) throws(ControlRequestError) -> Value {
+    guard let value else { throw ControlRequestError("'\(command)' needs '\(name)'") }
+    return value
+  }
+}
+
+/// One line from the control socket.
+package struct ControlReply: Codable, Equatable, Sendable {
+  /// Whether it was done.
+  package var ok = true
+  /// Why not, in one line.
+  package var error: String?
+  /// Where the port is, after `plug`.
+  package var port: String?
+  package var statistics: DeviceStatistics?
+  package var items: [Item]?
+
+  /// A stored notification.
+  package struct Item: Codable, Equatable, Sendable {
+    package var item: Int
+    /// As the host wrote it; not sanitised for a terminal.
+    package var json: String
+  }
+
+  package init(port: String? = nil) {
+    self.port = port
+  }
+
+  package static func refused(_ reason: String) -> ControlReply {
+    var reply = ControlReply()
+    reply.ok = false
+    reply.error = reason
+    return reply
+  }
+
+  init(_ reply: DeviceReply) {
+    self.init()
+    switch reply {
+    case .done: break
+    case .refused(let reason): self = .refused(reason)
+    case .statistics(let statistics): self.statistics = statistics
+    case .list(let stored):
+      items = stored.map { Item(item: $0.item, json: String(decoding: $0.json, as: UTF8.self)) }
+    }
+  }
+}

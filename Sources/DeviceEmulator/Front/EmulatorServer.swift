@@ -1,0 +1,275 @@
+package import NIOCore
+import NIOPosix
+import NotibotProtocol
+package import SerialLink
+
+/// An emulated display behind a pseudo-terminal, and maybe a control socket, in this process.
+///
+/// States of the line: *plugged* (a PTY stands there, its name behind the link) ⇄ *unplugged* (neither is there;
+/// the device runs on, as one with a battery does). `stop` ends both. Everything happens on one event loop.
+package actor EmulatorServer {
+  private enum Line {
+    case unplugged
+    case plugged(any NIOCore.Channel, path: String)
+  }
+
+  /// Whether a host has the port open.
+  private enum Host: Equatable {
+    case absent
+    case present
+  }
+
+  /// The most bytes that wait in this process for a host that stopped reading; the kernel holds some 20 KiB more.
+  static let writeBufferLimitBytes = 32_768
+
+  private let loop: any EventLoop
+  package nonisolated let unownedExecutor: UnownedSerialExecutor
+  /// What the device's random numbers come from.
+  package nonisolated let seed: UInt64
+  private let linkPath: String?
+  private var wired: WiredDevice
+  private var line = Line.unplugged
+  private var link: StableLink?
+  private var control: ControlServer?
+  private var host = Host.absent
+  /// Bytes that came before the kernel told that a host is there.
+  private var early: [UInt8] = []
+  private var unwrittenBytes = 0
+  private var timer: (deadline: Instant, task: Scheduled<Void>)?
+
+  private init(profile: DeviceProfile, seed: UInt64, linkPath: String?, loop: any EventLoop) {
+    self.loop = loop
+    unownedExecutor = loop.executor.asUnownedSerialExecutor()
+    self.seed = seed
+    self.linkPath = linkPath
+    wired = WiredDevice(profile: profile, seed: seed, now: Self.now)
+  }
+
+  // MARK: Life
+
+  /// Powers a device on and plugs it in.
+  /// - Parameters:
+  ///   - link: the path of a symbolic link to the port, which stays the same through unplugging; nil for none.
+  ///   - controlSocket: the path of a unix socket that takes commands; nil for none.
+  ///   - seed: decides boot ids and session ids.
+  /// - Throws: `PortError` when the PTY, the link or the socket cannot be made; nothing is left behind then.
+  package static func start(
+    profile: DeviceProfile, link: String? = nil, controlSocket: String? = nil, seed: UInt64,
+    on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+  ) async throws(PortError) -> EmulatorServer {
+    let loop = group.next()
+    let server = EmulatorServer(profile: profile, seed: seed, linkPath: link, loop: loop)
+    do {
+      try await server.plug()
+      if let controlSocket { try await server.openControl(at: controlSocket) }
+    } catch {
+      await server.stop()
+      throw error
+    }
+    return server
+  }
+
+  /// Removes link, socket and PTY. A host sees the device go away.
+  package func stop() async {
+    timer?.task.cancel()
+    timer = nil
+    await control?.close()
+    control = nil
+    await unplug()
+  }
+
+  /// The path that a host opens: the link, or the PTY where there is no link; nil while unplugged.
+  package var portPath: String? {
+    switch line {
+    case .unplugged: nil
+    case .plugged(_, let path): linkPath ?? path
+    }
+  }
+
+  /// What the device has done and how it is.
+  package var statistics: DeviceStatistics { wired.device.statistics }
+
+  // MARK: Commands
+
+  /// Does something to the line or the device.
+  package func perform(_ command: EmulatorCommand) async -> ControlReply {
+    switch command {
+    case .unplug:
+      guard case .plugged = line else { return .refused("the device is unplugged already") }
+      await unplug()
+      return ControlReply()
+    case .plug:
+      guard case .unplugged = line else { return .refused("the device is plugged in already") }
+      do {
+        try await plug()
+      } catch {
+        return .refused("\(error)")
+      }
+      return ControlReply(port: portPath)
+    case .device(let command):
+      let reply = wired.perform(command, now: Self.now)
+      drain()
+      return ControlReply(reply)
+    }
+  }
+
+  private func plug() async throws(PortError) {
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    let channel = try await PseudoTerminalChannel.open(terminal, on: loop) { channel in
+      try channel.pipeline.syncOperations.addHandler(PTYHandler(server: self))
+      try channel.syncOptions?.setOption(
+        .writeBufferWaterMark, value: .init(low: 4096, high: Self.writeBufferLimitBytes))
+    }
+    do {
+      if let linkPath { link = try StableLink(at: linkPath, target: path) }
+    } catch {
+      try? await channel.close()
+      throw error
+    }
+    host = .absent
+    unwrittenBytes = 0
+    line = .plugged(channel, path: path)
+    drain()
+  }
+
+  private func unplug() async {
+    switch line {
+    case .unplugged:
+      break
+    case .plugged(let channel, _):
+      line = .unplugged
+      // The link goes first: the number of the PTY may be another terminal's a moment later.
+      link = nil
+      host = .absent
+      early = []
+      try? await channel.close()
+    }
+  }
+
+  private func openControl(at path: String) async throws(PortError) {
+    control = try await ControlServer.open(at: path, for: self, on: loop)
+  }
+
+  // MARK: The line, on the event loop
+
+  /// Bytes came from the host.
+  func received(_ bytes: [UInt8]) {
+    switch host {
+    case .present:
+      take(bytes)
+    case .absent:
+      // The kernel tells of an open and of bytes through two descriptors, in either order. The rest of this turn
+      // of the loop brings the other one; bytes with no host then are the last words of one that left.
+      if early.isEmpty { loop.assumeIsolated().execute { self.assumeIsolated { $0.takeEarly() } } }
+      early += bytes
+    }
+  }
+
+  private func takeEarly() {
+    guard !early.isEmpty else { return }
+    let bytes = early
+    early = []
+    take(bytes)
+    drain()
+  }
+
+  private func take(_ bytes: [UInt8]) {
+    followHostRate()
+    wired.receive(bytes, now: Self.now)
+    if wired.isFull { setReading(false) }
+  }
+
+  /// A paced line runs at the rate that the host set last.
+  private func followHostRate() {
+    guard let rate = wired.wire.bitsPerSecond, case .plugged(let channel, _) = line,
+      let wanted = try? PseudoTerminalChannel.hostBitsPerSecond(of: channel), wanted != rate
+    else { return }
+    wired.setBitsPerSecond(wanted)
+  }
+
+  /// A host opened or closed the port.
+  func noticed(_ presence: HostPresence) {
+    switch presence {
+    case .attached:
+      host = .present
+      followHostRate()
+    case .detached:
+      if !early.isEmpty { takeEarly() }
+      host = .absent
+      discardUnread()
+    }
+    drain()
+  }
+
+  /// The channel closed by itself: the terminal is lost, as if the plug were pulled.
+  func lost(_ channel: any NIOCore.Channel) {
+    guard case .plugged(let current, _) = line, current === channel else { return }
+    line = .unplugged
+    link = nil
+    host = .absent
+  }
+
+  /// Puts on the line what is due, in one write for each turn, and sets the timer.
+  func drain() {
+    switch (line, host) {
+    case (.unplugged, _), (.plugged, .absent):
+      wired.discardOutput(now: Self.now)
+    case (.plugged(let channel, _), .present):
+      var hasWritten = false
+      while channel.isWritable, case .transmit(let bytes)? = wired.nextAction() {
+        unwrittenBytes += bytes.count
+        let count = bytes.count
+        channel.write(channel.allocator.buffer(bytes: bytes)).assumeIsolated().whenComplete { _ in
+          self.assumeIsolated { $0.wrote(count, on: channel) }
+        }
+        hasWritten = true
+      }
+      if hasWritten { channel.flush() }
+      if !wired.isFull { setReading(true) }
+    }
+    arm()
+  }
+
+  private func wrote(_ count: Int, on channel: any NIOCore.Channel) {
+    guard case .plugged(let current, _) = line, current === channel else { return }
+    unwrittenBytes -= count
+    if unwrittenBytes == 0, host == .absent { discardUnread() }
+  }
+
+  /// The next host must not read what was meant for the last one.
+  private func discardUnread() {
+    guard case .plugged(let channel, _) = line else { return }
+    try? PseudoTerminalChannel.discardUnreadOutput(of: channel)
+  }
+
+  private func setReading(_ isReading: Bool) {
+    guard case .plugged(let channel, _) = line, let options = channel.syncOptions,
+      (try? options.getOption(.autoRead)) != isReading
+    else { return }
+    try? options.setOption(.autoRead, value: isReading)
+  }
+
+  // MARK: Time
+
+  private static var now: Instant {
+    Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds))
+  }
+
+  /// Sets the timer to the machine's next deadline. One that is set for earlier stays: it finds nothing to do, which
+  /// is cheaper than setting it anew for every read.
+  private func arm() {
+    guard let deadline = wired.nextDeadline else { return }
+    if let timer, timer.deadline <= deadline { return }
+    timer?.task.cancel()
+    let at = NIODeadline.uptimeNanoseconds(UInt64(clamping: deadline.nanoseconds))
+    let task = loop.assumeIsolated().scheduleTask(deadline: at) { self.assumeIsolated { $0.expired() } }
+    timer = (deadline, task)
+  }
+
+  private func expired() {
+    timer = nil
+    wired.handleTimeout(now: Self.now)
+    drain()
+  }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import DeviceEmulator
+import Foundation
+import NotibotProtocol
+import SerialLink
+
+/// `notibot control`: does something to an emulator in another process.
+struct ControlCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "control",
+    abstract: "Pulls an emulator's plug, restarts it, presses its buttons.",
+    discussion: """
+      COMMANDS
+      \(ControlRequest.forms.map { "  " + $0 }.joined(separator: "\n"))
+
+      \(ExitStatus.helpTable)
+      """)
+
+  @Option(help: ArgumentHelp("The socket that `notibot emulate --control` made.", valueName: "path"))
+  var socket: String
+
+  @Flag(help: "Print the answer as one line of JSON.")
+  var json = false
+
+  @Argument(help: "The command and what belongs to it.")
+  var words: [String]
+
+  func run() async throws {
+    let request: ControlRequest
+    do {
+      request = try ControlRequest(words: words)
+    } catch {
+      throw CommandFailure(.usage, "\(error)".printable)
+    }
+    let reply: ControlReply
+    do {
+      reply = try await ControlClient(path: socket).send(request)
+    } catch .unreachable(let path, let reason) {
+      throw CommandFailure(
+        .noBoard, "no emulator listens at \(path.printable): \(reason)",
+        remedy: "start one with: notibot emulate --control \(path.printable)")
+    } catch {
+      throw CommandFailure(.noAnswer, "\(error)".printable, remedy: "see whether its process still runs")
+    }
+    if json { try Output.json(reply) }
+    guard reply.ok else {
+      throw CommandFailure(.refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
+    }
+    if !json { try show(reply) }
+  }
+
+  private func show(_ reply: ControlReply) throws {
+    if let port = reply.port { Output.data(port.printable) }
+    if let statistics = reply.statistics { try Output.json(statistics, pretty: true) }
+    for item in reply.items ?? [] { Output.data("\(item.item)\t\(item.json.printable)") }
+  }
+}

@@ -1,0 +1,142 @@
+import ArgumentParser
+import DeviceEmulator
+import Foundation
+import NotibotProtocol
+import SerialLink
+
+/// `notibot emulate`: stands in for a display, until interrupted.
+struct EmulateCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "emulate",
+    abstract: "Stands in for a Notibot on a pseudo-terminal.",
+    discussion: """
+      Prints the port that a host opens, one line, and runs until SIGINT or SIGTERM; then removes port, link and \
+      socket. `notibot control` pulls its plug, restarts it and presses its buttons.
+
+      \(ExitStatus.helpTable)
+      """)
+
+  @Option(help: ArgumentHelp("Keep the port under this symbolic link.", valueName: "path"))
+  var link: String?
+
+  @Option(help: ArgumentHelp("Take commands from `notibot control` on this unix socket.", valueName: "path"))
+  var control: String?
+
+  @Option(help: ArgumentHelp("Which device to be; see --list-profiles.", valueName: "name"))
+  var profile = "default"
+
+  @Option(help: ArgumentHelp("strict, or firmware: answers success to every write.", valueName: "mode"))
+  var mode: String?
+
+  @Option(help: ArgumentHelp("Decides boot ids and session ids; random without it.", valueName: "number"))
+  var seed: UInt64?
+
+  @Flag(help: "Let bytes pass no faster than the baud rate that the host sets.")
+  var baudPacing = false
+
+  @Option(help: ArgumentHelp("How long bytes are under way, each way, 0-10000.", valueName: "ms"))
+  var latency: Int?
+
+  @Flag(help: "Print one line of JSON: port, control, pid, profile, seed.")
+  var json = false
+
+  @Flag(help: "List the profiles and exit.")
+  var listProfiles = false
+
+  func run() async throws {
+    if listProfiles { return try printProfiles() }
+    let profile = try chosenProfile()
+    let seed = seed ?? UInt64.random(in: 0 ... .max)
+    let link = try link ?? defaultLink()
+    try await Interruption.cancelling {
+      let server = try await EmulatorServer.start(
+        profile: profile, link: link, controlSocket: control, seed: seed)
+      do {
+        try announce(
+          Announcement(
+            port: await server.portPath ?? link, control: control, pid: getpid(), profile: profile.name,
+            seed: seed))
+      } catch {
+        await server.stop()
+        throw error
+      }
+      // Nothing comes on this stream; it ends when the task is cancelled.
+      let (never, continuation) = AsyncStream<Never>.makeStream()
+      for await _ in never {}
+      continuation.finish()
+      await server.stop()
+    }
+  }
+
+  private struct Announcement: Encodable {
+    var port: String
+    var control: String?
+    var pid: Int32
+    var profile: String
+    var seed: UInt64
+  }
+
+  private func announce(_ announcement: Announcement) throws {
+    if json {
+      try Output.json(announcement)
+    } else {
+      Output.data(announcement.port)
+      Output.note("emulating '\(announcement.profile)', seed \(announcement.seed); Ctrl-C ends it")
+    }
+  }
+
+  private func chosenProfile() throws -> DeviceProfile {
+    guard var profile = DeviceProfile.named(profile) else {
+      let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
+      throw CommandFailure(
+        .usage, "there is no profile '\(self.profile.printable)'", remedy: "choose one of: \(names)")
+    }
+    if let mode {
+      guard let chosen = DeviceMode(rawValue: mode) else {
+        throw CommandFailure(
+          .usage, "there is no mode '\(mode.printable)'", remedy: "choose strict or firmware")
+      }
+      profile.mode = chosen
+    }
+    if baudPacing, profile.wire.pace == .unpaced { profile.wire.pace = .paced(bitsPerSecond: 115_200) }
+    if let latency {
+      guard (0...10_000).contains(latency) else {
+        throw CommandFailure(
+          .usage, "a latency of \(latency) ms is out of range", remedy: "choose 0 to 10000")
+      }
+      profile.wire.latency = .milliseconds(latency)
+    }
+    return profile
+  }
+
+  /// A name of its own for each emulator that runs, so that unplugging does not change it.
+  private func defaultLink() throws -> String {
+    let directory = try StableLink.defaultDirectory(
+      named: "notibot", environment: ProcessInfo.processInfo.environment)
+    return "\(directory)/emulator-\(getpid())"
+  }
+
+  private struct ProfileRow: Encodable {
+    var name: String
+    var summary: String
+    var mode: String
+    var frames: UInt8
+    var requests: UInt8
+    var mtu: UInt16
+    var bytes: UInt32
+    var capacity: UInt16
+  }
+
+  private func printProfiles() throws {
+    let rows = DeviceProfile.all.map {
+      ProfileRow(
+        name: $0.name, summary: $0.summary, mode: $0.mode.rawValue, frames: $0.limits.frames,
+        requests: $0.limits.requests, mtu: $0.limits.mtu, bytes: $0.limits.bytes, capacity: $0.capacity)
+    }
+    if json { return try Output.json(rows) }
+    let width = rows.map(\.name.count).max() ?? 0
+    for row in rows {
+      Output.data(row.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + row.summary)
+    }
+  }
+}
