@@ -78,7 +78,8 @@ let package = Package(
       name: "SerialLinkTests", dependencies: ["SerialLink", nioCore, nioPosix, nioEmbedded],
       swiftSettings: settings),
     .testTarget(
-      name: "NotibotHostTests", dependencies: ["NotibotHost", "NotibotProtocol", nioEmbedded],
+      name: "NotibotHostTests",
+      dependencies: ["NotibotHost", "NotibotProtocol", "SerialLink", nioCore, nioPosix, nioEmbedded],
       swiftSettings: settings),
     .testTarget(
       name: "DeviceEmulatorTests", dependencies: ["DeviceEmulator", "NotibotProtocol", "SerialLink"],

@@ -23,6 +23,9 @@ public struct DeviceInfo: Hashable, Sendable {
   /// Requests that it lets be out at once, 1...32.
   public var requestsLimit: Int
 
+  /// Before the first session opens.
+  static let unknown = DeviceInfo(SynAck(nonce: 0, bootID: 0), mtu: Int(NotibotProfile.firstMTU))
+
   init(_ answer: SynAck, mtu: Int) {
     deviceID = answer.deviceID?.description
     firmwareName = answer.firmwareName

@@ -75,7 +75,8 @@ extension PortError: CustomStringConvertible {
     "cannot \(operation) \(port.printable): \(cause)"
   }
 
-  private var cause: String {
+  /// Why, in a few words. Safe to print.
+  package var cause: String {
     switch code {
     case .notFound: "no such port"
     case .noBoard: "no known board is connected"

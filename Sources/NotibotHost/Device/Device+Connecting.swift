@@ -1,0 +1,146 @@
+package import NIOCore
+import NIOPosix
+import NotibotProtocol
+import SerialLink
+
+extension Device {
+  /// Opens the port and waits until a session is open. Throws `NotibotError`, or `CancellationError`.
+  static func connect(to port: String, options: DeviceOptions) async throws -> Device {
+    do {
+      let specifier = try PortSpecifier(parsing: port)
+      let loop = MultiThreadedEventLoopGroup.singleton.next()
+      let device = Device(
+        port: port, options: options, lineBitsPerSecond: specifier.isLine ? Int(options.bitsPerSecond) : nil,
+        eventLoop: loop, seed: .random(in: .min ... .max))
+      let initializer: SerialChannel.Initializer = { channel in
+        try channel.pipeline.syncOperations.addHandler(DeviceHandler(device: device))
+      }
+      try await open(specifier, options: options, on: loop, initializer: initializer)
+      do {
+        try await device.waitUntilOpen()
+      } catch {
+        // So that whoever tries again finds the port free.
+        await device.close()
+        throw error
+      }
+      return device
+    } catch let error as PortError {
+      throw NotibotError(error)
+    }
+  }
+
+  /// Serves a channel that is open already; its other end is the device.
+  package static func make(
+    on channel: any NIOCore.Channel, port: String, options: DeviceOptions = DeviceOptions(), seed: UInt64
+  ) async throws -> Device {
+    let device = Device(
+      port: port, options: options, lineBitsPerSecond: nil, eventLoop: channel.eventLoop, seed: seed)
+    try await channel.eventLoop.submit {
+      try channel.pipeline.syncOperations.addHandler(DeviceHandler(device: device))
+    }.get()
+    return device
+  }
+
+  private static func open(
+    _ specifier: PortSpecifier, options: DeviceOptions, on loop: any EventLoop,
+    initializer: @escaping SerialChannel.Initializer
+  ) async throws {
+    let serialOptions = SerialOptions(bitsPerSecond: options.bitsPerSecond)
+    switch specifier {
+    case .path(let path):
+      _ = try await SerialChannel.open(path: path, options: serialOptions, on: loop, initializer: initializer)
+    case .automatic, .usb:
+      let path = try PortList().port(for: specifier).path
+      _ = try await SerialChannel.open(path: path, options: serialOptions, on: loop, initializer: initializer)
+    case .socket(let host, let port):
+      _ = try await SerialChannel.connect(host: host, port: port, on: loop, initializer: initializer)
+    case .deviceID, .rfc2217, .emulator, .qemu:
+      let code = PortError.Code.badSpecifier("this form of port is not supported here")
+      throw PortError(code, port: specifier.description, operation: "open")
+    }
+  }
+
+  /// Returns when a session is open. A cancelled wait closes the device.
+  package func waitUntilOpen() async throws {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        switch state {
+        case .connecting(let callers): state = .connecting(callers + [continuation])
+        case .open, .reconnecting: continuation.resume()
+        case .closing: continuation.resume(throwing: CancellationError())
+        case .ended(let error): continuation.resume(throwing: error ?? CancellationError())
+        }
+      }
+    } onCancel: {
+      eventLoop.execute { self.assumeIsolated { $0.cancelConnecting() } }
+    }
+  }
+
+  /// Ends the session properly, within 200 ms, and closes the port. Returns when it is closed. May be called again.
+  package func close() async {
+    guard let channel else { return }
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      switch state {
+      case .connecting, .open, .reconnecting:
+        beginClosing(continuation)
+      case .closing(let callers): state = .closing(callers + [continuation])
+      case .ended: continuation.resume()
+      }
+    }
+    // The descriptor and its locks go with the channel.
+    try? await channel.closeFuture.get()
+  }
+
+  private func beginClosing(_ continuation: CheckedContinuation<Void, Never>) {
+    let connecting: [CheckedContinuation<Void, any Error>] =
+      switch state {
+      case .connecting(let callers): callers
+      case .open, .reconnecting, .closing, .ended: []
+      }
+    state = .closing([continuation])
+    connecting.forEach { $0.resume(throwing: CancellationError()) }
+    machine.close(now: now)
+    obey()
+  }
+
+  private func cancelConnecting() {
+    guard case .connecting(let callers) = state else { return }
+    state = .closing([])
+    callers.forEach { $0.resume(throwing: CancellationError()) }
+    machine.close(now: now)
+    obey()
+  }
+}
+
+/// Connects to the Notibot at `port`, runs `body` with it, and closes the session and the port on every way out:
+/// return, error and cancellation.
+///
+/// - Parameters:
+///   - port: such as `/dev/ttyACM0`, `auto`, `usb:303a:1001` or `socket://host:port`.
+///   - body: works with the device; it must not be used after `body` is over.
+/// - Returns: what `body` returned.
+/// - Throws: `NotibotError` when there is no such device or no session; what `body` threw.
+public func withDevice<Result>(
+  at port: String, options: DeviceOptions = DeviceOptions(), isolation: isolated (any Actor)? = #isolation,
+  _ body: (Device) async throws -> Result
+) async throws -> Result {
+  let device = try await Device.connect(to: port, options: options)
+  do {
+    let result = try await body(device)
+    await device.close()
+    return result
+  } catch {
+    await device.close()
+    throw error
+  }
+}
+
+extension PortSpecifier {
+  /// Whether the bytes pass a serial line whose rate this host sets.
+  fileprivate var isLine: Bool {
+    switch self {
+    case .path, .automatic, .usb, .deviceID, .rfc2217: true
+    case .socket, .emulator, .qemu: false
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import NIOCore
+import NotibotProtocol
+import SerialLink
+
+// Obeys the machine: bytes and time in, actions out. Nothing here decides anything about the protocol.
+extension Device {
+  var now: Instant {
+    Instant(nanoseconds: Int64(eventLoop.now.uptimeNanoseconds))
+  }
+
+  // MARK: From the channel
+
+  func attach(_ channel: any NIOCore.Channel) {
+    self.channel = channel
+  }
+
+  func begin() {
+    machine.connect(clock: .now(), now: now)
+    obey()
+  }
+
+  func receive(_ buffer: ByteBuffer) {
+    machine.receive(buffer.readableBytesUInt8Span, now: now)
+  }
+
+  func handleWritability(_ isWritable: Bool) {
+    machine.handleWritability(isWritable, now: now)
+    obey()
+  }
+
+  func noteFailure(_ error: any Error) {
+    guard portFailure == nil else { return }
+    if let error = error as? PortError {
+      portFailure = NotibotError(error)
+    } else {
+      portFailure = NotibotError(.portGone, port: port, operation: "read", textBytes: 0)
+      portFailure?.underlying = error
+    }
+  }
+
+  func receiveEndOfStream() {
+    channel = nil
+    machine.receiveEndOfStream(now: now)
+    obey()
+    finish(portFailure ?? NotibotError(.portGone, port: port, operation: "read", textBytes: 0))
+  }
+
+  // MARK: Actions
+
+  /// Does all that the machine asks for, refills the batches, and arms the timer.
+  func obey() {
+    var hasWritten = false
+    repeat {
+      while let action = machine.nextAction() {
+        switch action {
+        case .write(let bytes):
+          channel?.write(ByteBuffer(bytes: bytes), promise: nil)
+          hasWritten = true
+        case .completed(let id, let result): deliver(result, to: id)
+        case .event(let event): publish(event)
+        case .text(let bytes): if options.includesText { eventSink.yield(.text(bytes)) }
+        case .opened(let info): becomeOpen(info)
+        case .ended(let reason): endSession(reason)
+        }
+      }
+    } while refillBatches()
+    if hasWritten { channel?.flush() }
+    armTimer()
+  }
+
+  /// Submits what the batches have room for. Returns whether that gave the machine something to do.
+  private func refillBatches() -> Bool {
+    guard !batches.isEmpty else { return false }
+    var hasSubmitted = false
+    for batch in batches {
+      while let (index, notification) = batch.takeNext() {
+        waiters[machine.submit(.send(notification), now: now)] = .batch(batch, index: index)
+        hasSubmitted = true
+      }
+    }
+    batches.removeAll { $0.finishIfDone() }
+    return hasSubmitted
+  }
+
+  private func deliver(_ result: HostResult, to id: HostRequestID) {
+    guard let waiter = waiters.removeValue(forKey: id) else { return }
+    switch waiter {
+    case .caller(let continuation, let operation):
+      switch result {
+      case .accepted, .count, .response, .sent: continuation.resume(returning: result)
+      case .refused(let error):
+        continuation.resume(throwing: NotibotError(error, port: port, operation: operation))
+      case .failed(let failure):
+        continuation.resume(throwing: NotibotError(failure, port: port, operation: operation))
+      }
+    case .batch(let batch, let index):
+      switch result {
+      case .accepted, .count, .response, .sent: batch.receive(.success(()), at: index)
+      case .refused(let error):
+        batch.receive(.failure(NotibotError(error, port: port, operation: "send to")), at: index)
+      case .failed(let failure):
+        batch.receive(.failure(NotibotError(failure, port: port, operation: "send to")), at: index)
+      }
+    case .renewal:
+      switch result {
+      case .count(let count): eventSink.yield(.count(count))
+      // Refused or failed: the session's own end tells what matters.
+      case .accepted, .response, .sent, .refused, .failed: break
+      }
+    }
+  }
+
+  private func publish(_ event: HostEvent) {
+    switch event {
+    case .countChanged(let count): eventSink.yield(.count(count))
+    case .device(.dismissed(let item)): eventSink.yield(.dismissed(item: item))
+    case .device(.action(let item, let act)): eventSink.yield(.action(item: item, action: act))
+    case .device(.unknown(let bytes)): eventSink.yield(.unknown(bytes))
+    case .log(let bytes): if options.includesText { eventSink.yield(.text(bytes)) }
+    case .suspected, .recovered: break
+    }
+  }
+
+  // MARK: Sessions
+
+  private func becomeOpen(_ info: DeviceInfo) {
+    self.info = info
+    switch state {
+    case .connecting(let callers):
+      state = .open
+      callers.forEach { $0.resume() }
+    case .reconnecting:
+      state = .open
+      eventSink.yield(.reconnected(info))
+      guard !subscriptions.isEmpty else { return }
+      waiters[machine.submit(.subscribe(subscriptions), now: now)] = .renewal
+      waiters[machine.submit(.readCount, now: now)] = .renewal
+    case .open, .closing, .ended: break
+    }
+  }
+
+  private func endSession(_ reason: SessionEnd) {
+    let textBytes = machine.statistics.decoder.textBytes
+    let operation =
+      switch state {
+      case .connecting: "connect to"
+      case .reconnecting: "reconnect to"
+      case .open, .closing, .ended: "keep the session with"
+      }
+    let error = NotibotError(reason, port: port, operation: operation, textBytes: textBytes)
+    switch state {
+    case .open where options.reconnection != .never && reason != .portGone:
+      state = .reconnecting
+      eventSink.yield(.disconnected(error))
+      machine.connect(clock: .now(), now: now)
+    case .reconnecting where reason.isWorthAnotherTry:
+      machine.connect(clock: .now(), now: now)
+    case .connecting, .open, .reconnecting, .closing: finish(portFailure ?? error)
+    case .ended: break
+    }
+  }
+
+  /// Ends for good: whoever waits is told, and the channel closes.
+  private func finish(_ error: NotibotError) {
+    switch state {
+    case .connecting(let callers):
+      state = .ended(error)
+      callers.forEach { $0.resume(throwing: error) }
+      eventSink.finish(throwing: error)
+    case .open, .reconnecting:
+      state = .ended(error)
+      eventSink.finish(throwing: error)
+    case .closing(let callers):
+      state = .ended(nil)
+      callers.forEach { $0.resume() }
+      eventSink.finish()
+    case .ended: break
+    }
+    if case .armed(let scheduled, _) = timer { scheduled.cancel() }
+    timer = .idle
+    channel?.close(promise: nil)
+  }
+
+  // MARK: Time
+
+  private func armTimer() {
+    guard let deadline = machine.nextDeadline else { return }
+    switch timer {
+    // One that fires early finds nothing due and arms itself anew, which costs less than a change at each frame.
+    case .armed(_, let armed) where armed <= deadline: return
+    case .armed(let scheduled, _): scheduled.cancel()
+    case .idle: break
+    }
+    let at = NIODeadline.uptimeNanoseconds(UInt64(max(0, deadline.nanoseconds)))
+    let scheduled = eventLoop.scheduleTask(deadline: at) { self.assumeIsolated { $0.fire() } }
+    timer = .armed(scheduled, deadline: deadline)
+  }
+
+  private func fire() {
+    timer = .idle
+    machine.handleTimeout(now: now)
+    obey()
+  }
+}
+
+extension SessionEnd {
+  /// Whether a device that did not let a session be opened again may do so in the next moment.
+  fileprivate var isWorthAnotherTry: Bool {
+    switch self {
+    case .deviceRestarted, .unknownToDevice, .closedByDevice, .silent: true
+    case .closed, .noAnswer, .refused, .applicationStalled, .transactionTimedOut, .bearerBroken,
+      .profileMissing,
+      .portGone:
+      false
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import NIOCore
+public import NotibotProtocol
+import SerialLink
+
+/// A Notibot at the other end of a port. Get one from `withDevice`.
+///
+/// Runs on the event loop of its channel: handler, machine, timer and these methods share one thread.
+/// States: *connecting* → *open* ⇄ *reconnecting* → *closing* → *ended*; any of them → *ended* when the port is lost.
+public actor Device {
+  enum State {
+    case connecting([CheckedContinuation<Void, any Error>])
+    case open
+    case reconnecting
+    case closing([CheckedContinuation<Void, Never>])
+    /// `nil`: this side closed it.
+    case ended(NotibotError?)
+  }
+
+  enum Timer {
+    case idle
+    case armed(Scheduled<Void>, deadline: Instant)
+  }
+
+  /// Who waits for a request's result.
+  enum Waiter {
+    case caller(CheckedContinuation<HostResult, any Error>, operation: String)
+    case batch(SendBatch, index: Int)
+    /// The device's own: the subscription and the count after a reconnection.
+    case renewal
+  }
+
+  nonisolated let eventLoop: any EventLoop
+  /// The port as the user named it.
+  public nonisolated let port: String
+  /// What the device and the connection do by themselves; for one consumer.
+  public nonisolated let events: Events
+
+  let options: DeviceOptions
+  let eventSink: AsyncThrowingStream<Event, any Error>.Continuation
+  var machine: HostMachine
+  var channel: (any NIOCore.Channel)?
+  var state = State.connecting([])
+  var timer = Timer.idle
+  var waiters: [HostRequestID: Waiter] = [:]
+  var batches: [SendBatch] = []
+  var subscriptions: Subscriptions = []
+  /// The error of the port, kept for whoever asks what happened.
+  var portFailure: NotibotError?
+
+  /// What the device said of itself when the present session opened, or the last one.
+  public internal(set) var info = DeviceInfo.unknown
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    eventLoop.executor.asUnownedSerialExecutor()
+  }
+
+  /// - Parameter seed: for nonces; must differ from run to run.
+  init(port: String, options: DeviceOptions, lineBitsPerSecond: Int?, eventLoop: any EventLoop, seed: UInt64)
+  {
+    self.eventLoop = eventLoop
+    self.port = port
+    self.options = options
+    var configuration = HostConfiguration()
+    configuration.connectTimeout = options.connectTimeout
+    configuration.lineBitsPerSecond = lineBitsPerSecond
+    configuration.limits.requests = UInt8(min(max(options.requestsLimit, 1), 32))
+    switch options.reconnection {
+    case .never, .always: configuration.reconnectTimeout = nil
+    case .within(let limit): configuration.reconnectTimeout = limit
+    }
+    machine = HostMachine(configuration: configuration, seed: seed)
+    let (stream, sink) = AsyncThrowingStream<Event, any Error>.makeStream(
+      bufferingPolicy: .bufferingNewest(max(1, options.eventsLimit)))
+    events = Events(stream: stream)
+    eventSink = sink
+  }
+
+  // MARK: Requests
+
+  /// Reads how many notifications the device holds.
+  public func count() async throws -> Int {
+    switch try await request(.readCount, "read the count of") {
+    case .count(let count): Int(count)
+    case .accepted, .response, .sent, .refused, .failed: throw unexpectedResult("read the count of")
+    }
+  }
+
+  /// Sends a notification, cut to the device's limits if need be, and returns when the device has accepted it.
+  /// Throws `NotibotError`: `refused` when the device would not, with `isOutcomeUnknown` when nobody can say.
+  public func send(_ notification: Notification) async throws {
+    _ = try await request(.send(notification), "send to")
+  }
+
+  /// Sends notifications one after the other, many at a time on their way, and returns when all are answered.
+  ///
+  /// - Parameters:
+  ///   - notifications: taken one by one, on the device's thread, as the line has room.
+  ///   - window: how many may be on their way, 1...512.
+  ///   - report: called on the device's thread for each, with its place from 0 and what became of it.
+  /// - Throws: `NotibotError` when the session ended before all were answered. A refusal throws nothing: it is reported
+  ///   and counted.
+  public func send(
+    contentsOf notifications: some Sequence<Notification> & Sendable, window: Int = 64,
+    report: @escaping @Sendable (Int, Result<Void, NotibotError>) -> Void = { _, _ in }
+  ) async throws -> SendSummary {
+    try checkUsable("send to")
+    var iterator = notifications.makeIterator()
+    let key = BatchKey()
+    return try await withTaskCancellationHandler {
+      try Task.checkCancellation()
+      return try await withCheckedThrowingContinuation { continuation in
+        let batch = SendBatch(
+          key: key, window: min(max(window, 1), 512), report: report, continuation: continuation
+        ) { iterator.next() }
+        batches.append(batch)
+        obey()
+      }
+    } onCancel: {
+      eventLoop.execute { self.assumeIsolated { $0.cancelBatch(key) } }
+    }
+  }
+
+  /// Asks the device to tell of changes: from now on, and after each reconnection, they are among `events`.
+  public func subscribe() async throws {
+    _ = try await request(.subscribe(.all), "subscribe to")
+    subscriptions = .all
+  }
+
+  /// Sends an attribute PDU as it is and returns the answer; `nil` when none is due.
+  package func exchange(_ pdu: [UInt8]) async throws -> [UInt8]? {
+    switch try await request(.rawATT(pdu), "send a PDU to") {
+    case .response(let answer): answer
+    case .sent: nil
+    case .accepted, .count, .refused, .failed: throw unexpectedResult("send a PDU to")
+    }
+  }
+
+  /// What the machine has counted so far.
+  package var statistics: HostStatistics { machine.statistics }
+
+  // MARK: Waiting for results
+
+  private func request(_ request: HostRequest, _ operation: String) async throws -> HostResult {
+    try checkUsable(operation)
+    try Task.checkCancellation()
+    let id = machine.submit(request, now: now)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        waiters[id] = .caller(continuation, operation: operation)
+        obey()
+      }
+    } onCancel: {
+      // The request may be under way already; only the wait for it ends here.
+      eventLoop.execute { self.assumeIsolated { $0.cancelWait(for: id) } }
+    }
+  }
+
+  private func cancelWait(for id: HostRequestID) {
+    guard case .caller(let continuation, _)? = waiters.removeValue(forKey: id) else { return }
+    continuation.resume(throwing: CancellationError())
+  }
+
+  private func cancelBatch(_ key: BatchKey) {
+    guard let batch = batches.first(where: { $0.key === key }) else { return }
+    batch.finish(.failure(CancellationError()))
+    batches.removeAll { $0 === batch }
+  }
+
+  private func checkUsable(_ operation: String) throws {
+    switch state {
+    case .connecting, .open, .reconnecting: break
+    case .closing: throw NotibotError(.notSent(.closed), port: port, operation: operation)
+    case .ended(let error):
+      var error = error ?? NotibotError(.notSent(.closed), port: port, operation: operation)
+      error.operation = operation
+      throw error
+    }
+  }
+
+  private func unexpectedResult(_ operation: String) -> NotibotError {
+    NotibotError(.unsupported, port: port, operation: operation)
+  }
+}

@@ -1,0 +1,12 @@
+import Glibc
+import NotibotProtocol
+
+extension HostClock {
+  /// The time of day and the zone of this machine.
+  static func now() -> HostClock {
+    var seconds = time(nil)
+    var local = tm()
+    localtime_r(&seconds, &local)
+    return HostClock(seconds: Int64(seconds), zoneOffsetMinutes: Int16(clamping: local.tm_gmtoff / 60))
+  }
+}

@@ -1,0 +1,174 @@
+import NotibotProtocol
+import SerialLink
+
+/// What went wrong with a device: what, at which port, during what, why, and what to do about it.
+public struct NotibotError: Error, Sendable {
+  /// What went wrong. Each has the exit code that a program ends with because of it.
+  public enum Code: Hashable, Sendable {
+    /// The port's name or an option is wrong. Exit 2.
+    case usage
+    /// No such port, or no board at it. Exit 10.
+    case noBoard
+    /// Another program uses the port. Exit 11.
+    case portBusy
+    /// The user may not open the port. Exit 12.
+    case noPermission
+    /// Nothing answered in time. Exit 13.
+    case noAnswer
+    /// The port or the session was lost. Exit 14.
+    case linkLost
+    /// The device answered with this error of the attribute protocol, such as 0x80: not a valid notification, or
+    /// 0x11: its store is full. Exit 15.
+    case refused(UInt8)
+    /// The device speaks the protocol, but not a version or a profile that this host can use. Exit 15.
+    case incompatible
+    /// The device restarted. Exit 17.
+    case deviceRestarted
+    /// The machine's fault: too many open files, no memory. Exit 18.
+    case environment
+    /// Too many requests wait already. Exit 18.
+    case queueFull
+  }
+
+  public var code: Code
+  /// The port as the user named it.
+  public var port: String
+  /// What was being done, as a verb: "open", "send to".
+  public var operation: String
+  /// Why, in a few words.
+  public var reason: String
+  /// What the user can do about it; empty when there is nothing to add.
+  public var hint: String
+  /// Whether the request may have been carried out all the same: sending it again may show it twice, not sending it
+  /// may lose it.
+  public var isOutcomeUnknown = false
+  /// The error below this one, if there is one.
+  public var underlying: (any Error)?
+
+  /// The number for a program to exit with.
+  public var exitCode: Int32 {
+    switch code {
+    case .usage: 2
+    case .noBoard: 10
+    case .portBusy: 11
+    case .noPermission: 12
+    case .noAnswer: 13
+    case .linkLost: 14
+    case .refused, .incompatible: 15
+    case .deviceRestarted: 17
+    case .environment, .queueFull: 18
+    }
+  }
+}
+
+extension NotibotError: CustomStringConvertible {
+  /// One line without the hint: what, which port, why. Safe to print.
+  public var description: String {
+    let name = TerminalText.sanitised(port.utf8)
+    return "cannot \(operation) \(name): \(reason)" + (isOutcomeUnknown ? ", its outcome is unknown" : "")
+  }
+}
+
+// MARK: Where errors come from
+
+extension NotibotError {
+  init(_ error: PortError) {
+    let code: Code =
+      switch error.code {
+      case .notFound, .noBoard, .ambiguous, .unreachable: .noBoard
+      case .busy: .portBusy
+      case .permissionDenied: .noPermission
+      case .notATTY, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied: .usage
+      case .deviceGone: .linkLost
+      case .system: .environment
+      }
+    self.init(
+      code: code, port: error.port, operation: error.operation, reason: error.cause, hint: error.remedy,
+      underlying: error)
+  }
+
+  /// The end of a session, or of the attempt to open one, while `operation` was going on.
+  init(_ end: SessionEnd, port: String, operation: String, textBytes: UInt64) {
+    let (code, reason, hint): (Code, String, String) =
+      switch end {
+      case .closed: (.linkLost, "this side closed the session", "")
+      case .noAnswer where textBytes > 0:
+        (
+          .noAnswer, "only console text came (\(textBytes) bytes), no answer of a Notibot",
+          "check that this is the right port, and that the firmware speaks the Notibot serial protocol"
+        )
+      case .noAnswer:
+        (
+          .noAnswer, "no Notibot answers",
+          "check that this is the right port, that the board has power, and the rate (--baud)"
+        )
+      case .refused(.noCommonVersion, let versions):
+        (
+          .incompatible, "it speaks protocol versions \(versions.lowest) to \(versions.highest), this host 1",
+          "update the older of the two"
+        )
+      case .refused(let reason, _):
+        (.incompatible, "it refused the session (RST reason \(reason.wire))", "update the older of the two")
+      case .deviceRestarted:
+        (.deviceRestarted, "the device restarted", "read its log for the cause (notibot monitor)")
+      case .unknownToDevice: (.linkLost, "the device does not know the session any more", "connect again")
+      case .closedByDevice: (.linkLost, "the device closed the session", "connect again")
+      case .silent: (.linkLost, "nothing came from the device for 5 s", "check the cable and the supply")
+      case .applicationStalled:
+        (.noAnswer, "the link answers, the application does not (10 s)", "reset the board")
+      case .transactionTimedOut: (.noAnswer, "a request had no answer for 30 s", "reset the board")
+      case .bearerBroken(let fault): (.linkLost, "\(fault)", "report this to the maker of the firmware")
+      case .profileMissing:
+        (.incompatible, "the device has no Notibot service", "check that its firmware is a Notibot's")
+      case .portGone:
+        (.linkLost, "the device went away", "check the cable and the supply, then connect again")
+      }
+    self.init(code: code, port: port, operation: operation, reason: reason, hint: hint, underlying: end)
+  }
+
+  /// A request that failed.
+  init(_ failure: RequestFailure, port: String, operation: String) {
+    switch failure {
+    case .outcomeUnknown(let end):
+      self.init(end, port: port, operation: operation, textBytes: 0)
+      isOutcomeUnknown = true
+    case .notSent(let end): self.init(end, port: port, operation: operation, textBytes: 0)
+    case .queueFull:
+      self.init(
+        code: .queueFull, port: port, operation: operation, reason: "too many requests wait",
+        hint: "await some of their results first", underlying: failure)
+    case .badLength(let bytes):
+      self.init(
+        code: .usage, port: port, operation: operation, reason: "\(bytes) bytes do not fit",
+        hint: "a notification has at most 512 bytes of JSON", underlying: failure)
+    case .unsupported:
+      self.init(
+        code: .incompatible, port: port, operation: operation,
+        reason: "the device does not offer this", hint: "update its firmware", underlying: failure)
+    }
+  }
+
+  /// A request that the device answered with an error.
+  init(_ error: ATTError, port: String, operation: String) {
+    let hint =
+      switch error {
+      case .insufficientResources: "dismiss notifications on the device, then send again"
+      case .notANotification: "check the fields and their limits"
+      case _: ""
+      }
+    self.init(
+      code: .refused(error.rawValue), port: port, operation: operation,
+      reason: "the device refused: \(error)",
+      hint: hint, underlying: error)
+  }
+}
+
+extension BearerFault: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .answersAnotherRequest(let expected, let seen):
+      "the device answered request 0x\(hex(seen)) where 0x\(hex(expected)) was the oldest"
+    case .malformedAnswer(let opcode): "the device's answer to request 0x\(hex(opcode)) does not parse"
+    }
+  }
+}

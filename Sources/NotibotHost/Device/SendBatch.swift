@@ -1,0 +1,101 @@
+import NotibotProtocol
+
+/// What became of the notifications of `Device.send(contentsOf:)`.
+public struct SendSummary: Hashable, Sendable {
+  /// Those that the device accepted.
+  public var accepted = 0
+  /// Those that the device refused.
+  public var refused = 0
+}
+
+/// Names a batch across threads, by being the one that it is.
+final class BatchKey: Sendable {}
+
+/// A sequence of notifications on its way: keeps so many of them submitted that the line never waits for the caller.
+///
+/// Belongs to its device's actor; not to be used elsewhere.
+final class SendBatch {
+  /// Called with the place of a notification in the sequence, from 0, and what became of it.
+  typealias Report = @Sendable (Int, Result<Void, NotibotError>) -> Void
+
+  private enum State {
+    case running(CheckedContinuation<SendSummary, any Error>)
+    case finished
+  }
+
+  /// Where the next notification comes from.
+  private enum Supply {
+    case more(() -> Notification?)
+    case exhausted
+    /// Nothing more can be sent; the caller learns why when all that was taken is answered.
+    case cut(NotibotError)
+  }
+
+  let key: BatchKey
+  private let window: Int
+  private let report: Report
+  private var state: State
+  private var supply: Supply
+  private var summary = SendSummary()
+  private var taken = 0
+  private var answered = 0
+
+  init(
+    key: BatchKey, window: Int, report: @escaping Report,
+    continuation: CheckedContinuation<SendSummary, any Error>,
+    next: @escaping () -> Notification?
+  ) {
+    self.key = key
+    self.window = window
+    self.report = report
+    state = .running(continuation)
+    supply = .more(next)
+  }
+
+  /// The next notification and its place, while the window has room.
+  func takeNext() -> (index: Int, notification: Notification)? {
+    guard case .running = state, case .more(let next) = supply, taken - answered < window else { return nil }
+    guard let notification = next() else {
+      supply = .exhausted
+      return nil
+    }
+    taken += 1
+    return (taken - 1, notification)
+  }
+
+  /// The notification at `index` has its result. A refusal concerns it alone; any other failure ends the batch.
+  func receive(_ result: Result<Void, NotibotError>, at index: Int) {
+    guard case .running = state else { return }
+    answered += 1
+    report(index, result)
+    switch result {
+    case .success: summary.accepted += 1
+    case .failure(let error):
+      if case .refused = error.code {
+        summary.refused += 1
+      } else if case .more = supply {
+        supply = .cut(error)
+      } else if case .exhausted = supply {
+        supply = .cut(error)
+      }
+    }
+  }
+
+  /// Resumes the caller when all are answered. Returns whether the batch is over.
+  func finishIfDone() -> Bool {
+    guard case .running = state else { return true }
+    switch supply {
+    case .exhausted where answered == taken: finish(.success(summary))
+    case .cut(let error) where answered == taken: finish(.failure(error))
+    case .more, .exhausted, .cut: return false
+    }
+    return true
+  }
+
+  /// Resumes the caller, once; results that come later are not reported.
+  func finish(_ result: Result<SendSummary, any Error>) {
+    guard case .running(let continuation) = state else { return }
+    state = .finished
+    continuation.resume(with: result)
+  }
+}
