@@ -28,10 +28,22 @@ package final class Bench {
     guard let control else { throw CaseSkipped("the rig has no control channel") }
     return control
   }
+
+  /// Restarts the device and returns its first HELLO. A session that is opened before ends the HELLOs of an
+  /// earlier start, so that they are not taken for this one's.
+  package func restart(file: String = #fileID, line: Int = #line) async throws -> WireFrame {
+    let control = try requireControl()
+    try await probe.open(file: file, line: line)
+    let before = probe.session.bootID
+    try await control.perform(.reboot)
+    return try await probe.awaitFrame("HELLO with another boot id", file: file, line: line) {
+      $0.kind == .hello && TLV.parse($0.payload)?.number(of: 0x0A) != before
+    }
+  }
 }
 
 /// A way to the device that is not the line under test.
-package protocol DeviceControl: Sendable {
+package protocol DeviceControl: AnyObject {
   /// Makes the device do something; returns when it has been done.
   ///
   /// - Throws: `RigTrouble` when the device cannot be reached or does not know the command.
@@ -48,8 +60,10 @@ package enum ControlCommand: Equatable, Sendable {
   case action(UInt32, UInt8)
   /// Console text, with a line end behind it.
   case log(String)
-  /// Other writers store so many notifications.
+  /// Other writers have so many notifications in the store, instead of as many as before.
   case fill(Int)
+  /// Every notification is dismissed at once, and only the count tells.
+  case clear
   /// The application stops taking what the link hands it, and takes it up again.
   case stall
   case resume

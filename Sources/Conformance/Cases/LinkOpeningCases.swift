@@ -170,9 +170,8 @@ extension Suite {
     also: ["LNK-2", "LNK-6"], needs: [.control]
   ) { bench in
     let probe = bench.probe
-    try await bench.requireControl().perform(.reboot)
+    let first = try await bench.restart()
     var times: [Double] = []
-    let first = try await probe.awaitFrame(.hello)
     let start = probe.now
     var later: [WireFrame] = []
     let end = start + .milliseconds(bench.hasVirtualTime ? 2000 : 700)

@@ -71,7 +71,9 @@ extension Suite {
       last = probe.now
     }
     probe.expect(gaps.count >= 3, "resends after \(gaps) ms in 4.5 s")
-    for (gap, next) in zip(gaps, gaps.dropFirst()) {
+    // The request itself came after "the last expiry", for there had been none: the first time it may stay.
+    let doubling = gaps.count > 1 && abs(gaps[0] - gaps[1]) < 1 ? gaps.dropFirst() : gaps[...]
+    for (gap, next) in zip(doubling, doubling.dropFirst()) {
       probe.expect(abs(next - min(gap * 2, 2000)) < 1, "resends after \(gaps) ms: not doubling")
     }
   }
