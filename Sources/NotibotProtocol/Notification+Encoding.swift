@@ -106,7 +106,7 @@ extension Notification {
     case 0x0A: bytes.append(contentsOf: #"\n"#.utf8)
     case 0x0C: bytes.append(contentsOf: #"\f"#.utf8)
     case 0x0D: bytes.append(contentsOf: #"\r"#.utf8)
-    default: bytes.append(contentsOf: (#"\u00"# + hex(byte)).utf8)
+    default: bytes.append(contentsOf: (#"\u00"# + hex(byte).lowercased()).utf8)
     }
   }
 
