@@ -18,6 +18,7 @@ package final class Bench {
   ) {
     record = Record()
     probe = Probe(line: line, role: .host, record: record, seed: seed)
+    if !hasVirtualTime { probe.settleTime = .milliseconds(10) }
     self.control = control
     self.hasVirtualTime = hasVirtualTime
     self.seed = seed

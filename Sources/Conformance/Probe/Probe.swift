@@ -11,6 +11,8 @@ package final class Probe {
   package let role: WireFrame.Sender
   package let record: Record
   package var random: SeededRandom
+  /// What a device may need between two frames that it sends one behind the other.
+  package var settleTime = Duration.milliseconds(1)
   /// The session that the case has open.
   package var session = ProbeSession()
 
