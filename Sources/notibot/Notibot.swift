@@ -9,7 +9,10 @@ struct Notibot: AsyncParsableCommand {
     abstract: "Speaks to Notibot boards over USB-serial, tests them, and stands in for one.",
     discussion: ExitStatus.helpTable,
     version: "0.1.0",
-    subcommands: [DevicesCommand.self, EmulateCommand.self, ControlCommand.self]
+    subcommands: [
+      DevicesCommand.self, SendCommand.self, CountCommand.self, WatchCommand.self, BenchCommand.self,
+      EmulateCommand.self, ControlCommand.self,
+    ]
   )
 
   /// Parses, runs, and turns whatever went wrong into one line and the right exit code.

@@ -1,0 +1,55 @@
+import DeviceEmulator
+import NotibotHost
+import SerialLink
+
+/// Connects a command to the board that its options mean.
+enum Board {
+  /// Opens the port, runs `body` with the device, and closes. `emu:` starts an emulator for as long as that takes.
+  ///
+  /// - Throws: `CommandFailure` for whatever is wrong with port, device or session; what else `body` threw.
+  static func with<Result: Sendable>(
+    _ port: PortOptions, options: DeviceOptions = DeviceOptions(),
+    _ body: (Device) async throws -> Result
+  ) async throws -> Result {
+    var options = options
+    options.bitsPerSecond = try port.resolvedBitsPerSecond().value
+    do {
+      switch try port.resolvedPort().value {
+      case .emulator(let profile): return try await withEmulator(profile, options: options, body)
+      case let specifier:
+        return try await withDevice(at: specifier.description, options: options, body)
+      }
+    } catch let error as NotibotError {
+      throw CommandFailure(error)
+    }
+  }
+
+  private static func withEmulator<Result: Sendable>(
+    _ name: String?, options: DeviceOptions, _ body: (Device) async throws -> Result
+  ) async throws -> Result {
+    let name = name ?? "default"
+    guard let profile = DeviceProfile.named(name) else {
+      let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
+      throw CommandFailure(
+        .usage, "there is no profile '\(name.printable)'", remedy: "choose one of: \(names)")
+    }
+    let server = try await EmulatorServer.start(profile: profile, seed: .random(in: .min ... .max))
+    do {
+      let path = await server.portPath ?? ""
+      let result = try await withDevice(at: path, options: options, body)
+      await server.stop()
+      return result
+    } catch {
+      await server.stop()
+      throw error
+    }
+  }
+}
+
+extension CommandFailure {
+  /// The failure that an error of the host library stands for.
+  init(_ error: NotibotError) {
+    self.init(
+      ExitStatus(rawValue: error.exitCode) ?? .unfitEnvironment, error.description, remedy: error.hint)
+  }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import SerialLink
+
+/// The lines of a file or of standard input, as many at a time as are there, so that a line typed into a pipe is
+/// worked on at once and a long file is read in large pieces.
+final class InputLines {
+  /// A line, and its number from 1.
+  struct Line {
+    var number: Int
+    var bytes: [UInt8]
+  }
+
+  /// No notification comes near this.
+  static let lineLimitBytes = 65_536
+  private static let readSizeBytes = 65_536
+
+  /// The size of a regular file in bytes; `nil` for anything else.
+  let sizeBytes: Int?
+  /// Bytes of whole lines handed out so far.
+  private(set) var doneBytes = 0
+
+  private let name: String
+  private let source: Descriptor
+  private var pending: [UInt8] = []
+  private var number = 0
+  private var hasEnded = false
+
+  /// - Parameter path: a file, or `-` for standard input.
+  /// - Throws: `CommandFailure` when it cannot be opened.
+  init(path: String) throws {
+    name = path == "-" ? "standard input" : path.printable
+    if path == "-" {
+      source = Descriptor(number: STDIN_FILENO, isOwned: false)
+    } else {
+      let opened = open(path, O_RDONLY | O_CLOEXEC)
+      guard opened >= 0 else {
+        throw CommandFailure(
+          .usage, "cannot read \(name): \(String(cString: strerror(errno)))",
+          remedy: "name a file with one JSON document a line, or - for standard input")
+      }
+      source = Descriptor(number: opened, isOwned: true)
+    }
+    var status = stat()
+    let isFile = fstat(source.number, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    sizeBytes = isFile ? Int(status.st_size) : nil
+  }
+
+  /// The next lines, at least one; `nil` at the end. Empty lines are left out.
+  /// - Throws: `CommandFailure` for a line that is too long, or when reading fails; `CancellationError`.
+  func next() async throws -> [Line]? {
+    while true {
+      var lines: [Line] = []
+      var start = 0
+      while let end = pending[start...].firstIndex(of: UInt8(ascii: "\n")) {
+        append(Array(pending[start..<end]), to: &lines)
+        start = end + 1
+      }
+      doneBytes += start
+      pending.removeFirst(start)
+      if pending.count > Self.lineLimitBytes {
+        throw CommandFailure(
+          .usage, "line \(number + 1) of \(name) is longer than \(Self.lineLimitBytes) bytes",
+          remedy: "write one JSON document a line")
+      }
+      if !lines.isEmpty { return lines }
+      if hasEnded {
+        guard !pending.isEmpty else { return nil }
+        append(pending, to: &lines)
+        doneBytes += pending.count
+        pending = []
+        if !lines.isEmpty { return lines }
+        return nil
+      }
+      let bytes = try await read()
+      hasEnded = bytes.isEmpty
+      pending += bytes
+    }
+  }
+
+  private func append(_ bytes: [UInt8], to lines: inout [Line]) {
+    number += 1
+    if bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) {
+      lines.append(Line(number: number, bytes: bytes))
+    }
+  }
+
+  /// Waits for bytes on a thread of its own, and for cancellation; none at the end of the input.
+  private func read() async throws -> [UInt8] {
+    try Task.checkCancellation()
+    let (source, wake) = (source, try WakeUp())
+    let result = try await withTaskCancellationHandler {
+      try await NIOSingletons.posixBlockingThreadPool.runIfActive { source.read(unless: wake) }
+    } onCancel: {
+      wake.signal()
+    }
+    try Task.checkCancellation()
+    switch result {
+    case .success(let bytes): return bytes
+    case .failure(let error):
+      throw CommandFailure(
+        .unfitEnvironment, "cannot read \(name): \(String(cString: strerror(error.number)))")
+    }
+  }
+
+  private struct ReadError: Error {
+    var number: Int32
+  }
+
+  private final class Descriptor: Sendable {
+    let number: Int32
+    private let isOwned: Bool
+
+    init(number: Int32, isOwned: Bool) {
+      self.number = number
+      self.isOwned = isOwned
+    }
+
+    deinit {
+      if isOwned { close(number) }
+    }
+
+    /// Blocks until there is something to read or `wake` is signalled.
+    func read(unless wake: WakeUp) -> Result<[UInt8], ReadError> {
+      var waits = [
+        pollfd(fd: number, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: wake.readEnd, events: Int16(POLLIN), revents: 0),
+      ]
+      while poll(&waits, nfds_t(waits.count), -1) < 0 {
+        guard errno == EINTR else { return .failure(ReadError(number: errno)) }
+      }
+      if waits[1].revents != 0 { return .success([]) }
+      var failure: Int32 = 0
+      let bytes = [UInt8](unsafeUninitializedCapacity: InputLines.readSizeBytes) { buffer, count in
+        let read = Foundation.read(number, buffer.baseAddress, buffer.count)
+        if read < 0 { failure = errno }
+        count = max(0, read)
+      }
+      return failure == 0 ? .success(bytes) : .failure(ReadError(number: failure))
+    }
+  }
+
+  /// Ends a wait from another thread.
+  private final class WakeUp: Sendable {
+    let readEnd: Int32
+    private let writeEnd: Int32
+
+    init() throws {
+      var ends: [Int32] = [0, 0]
+      guard pipe(&ends) == 0 else {
+        throw CommandFailure(.unfitEnvironment, "cannot make a pipe: \(String(cString: strerror(errno)))")
+      }
+      (readEnd, writeEnd) = (ends[0], ends[1])
+    }
+
+    deinit {
+      close(readEnd)
+      close(writeEnd)
+    }
+
+    func signal() {
+      var byte: UInt8 = 1
+      _ = write(writeEnd, &byte, 1)
+    }
+  }
+}

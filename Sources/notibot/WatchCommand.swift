@@ -1,0 +1,96 @@
+import ArgumentParser
+import Foundation
+import NotibotHost
+import NotibotProtocol
+
+/// `notibot watch`: count changes and device events, as they come, until interrupted.
+struct WatchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch", abstract: "Print changes of the count and what happens to notifications.",
+    discussion: """
+      Runs until interrupted. A device that restarts is connected to again; a port that goes away ends the command \
+      with exit code 14.
+
+      \(ExitStatus.helpTable)
+      """)
+
+  @OptionGroup var port: PortOptions
+
+  @Flag(help: "Print NDJSON: one document for each event.")
+  var json = false
+
+  func run() async throws {
+    let (port, json) = (port, json)
+    var options = DeviceOptions()
+    options.reconnection = .always
+    try await Interruption.cancelling { [options] in
+      try await Board.with(port, options: options) { device in
+        try await device.subscribe()
+        // A client reads the count after it has subscribed (PROTOCOL.md ATT-17).
+        try Self.show(Line(event: "count", count: try await device.count()), json: json)
+        for try await event in device.events {
+          guard let line = Line(event) else { continue }
+          try Self.show(line, json: json)
+        }
+      }
+    }
+  }
+
+  private static func show(_ line: Line, json: Bool) throws {
+    if json {
+      try Output.json(line)
+    } else {
+      Output.data(line.text)
+    }
+  }
+
+  /// One event, as it is printed.
+  private struct Line: Encodable {
+    var event: String
+    var count: Int?
+    var item: UInt32?
+    var action: UInt32?
+    /// Why the session ended.
+    var reason: String?
+    var bootID: String?
+    /// An event that this host does not know, sanitised.
+    var data: String?
+
+    init(event: String, count: Int? = nil) {
+      self.event = event
+      self.count = count
+    }
+
+    init?(_ event: Device.Event) {
+      switch event {
+      case .count(let count):
+        self.init(event: "count", count: Int(count))
+      case .dismissed(let item):
+        self.init(event: "dismissed")
+        self.item = item
+      case .action(let item, let action):
+        self.init(event: "action")
+        (self.item, self.action) = (item, action)
+      case .unknown(let bytes):
+        self.init(event: "unknown")
+        data = TerminalText.sanitised(bytes)
+      case .disconnected(let error):
+        self.init(event: error.code == .deviceRestarted ? "restarted" : "disconnected")
+        reason = error.reason
+      case .reconnected(let info):
+        self.init(event: "reconnected")
+        bootID = String(format: "%08x", info.bootID)
+      case .text: return nil
+      }
+    }
+
+    /// For a person: the event, then what is known of it.
+    var text: String {
+      let details: [String?] = [
+        count.map { "\($0)" }, item.map { "item \($0)" }, action.map { "action \($0)" }, reason,
+        bootID.map { "boot \($0)" }, data,
+      ]
+      return ([event] + details.compactMap(\.self)).joined(separator: " ")
+    }
+  }
+}
