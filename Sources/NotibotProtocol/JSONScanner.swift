@@ -218,7 +218,7 @@ extension JSONScanner {
     return unescaped(text).elementsEqual(name.description.utf8)
   }
 
-  /// The bytes that a checked string stands for.
+  /// The bytes that a string stands for whose escapes `text()` has checked, so that none of them throws here.
   private func unescaped(_ text: Text) -> [UInt8] {
     var scanner = self
     scanner.offset = text.range.lowerBound

@@ -84,7 +84,7 @@ struct SendCommand: AsyncParsableCommand {
     _ lines: [NotificationLine], _ device: Device, _ report: SendReport
   ) async throws {
     guard !lines.isEmpty else { return }
-    _ = try await device.send(contentsOf: lines.lazy.map(\.notification)) { index, result in
+    _ = try await device.send(contentsOf: lines.map(\.notification)) { index, result in
       report.add(lines[index].number, result)
     }
   }

@@ -43,6 +43,7 @@ def frame_vectors():
     long = bytes(range(256)) * 2 + b"0123456789abcdef"
     for name, payload in (("longest payload", long), ("longest payload, no zero", b"\x55" * 528), ("longest payload, all zeros", bytes(528))):
         frames.append((name, wire.in_session(wire.DATA, wire.HOST, payload, channel=wire.ATT, seq=255, ack=255, credit=64)))
+    frames.append(("a payload of 512 bytes, so that the length's low byte is stuffed", wire.in_session(wire.DATA, wire.DEVICE, b"\x55" * 512, channel=wire.ATT, seq=1, ack=1, credit=1)))
     for channel in range(8):
         frames.append((f"channel {channel}", wire.in_session(wire.DATA, wire.DEVICE, b"x", channel=channel, seq=1, ack=2, credit=3)))
     frames.append(("all fields full", wire.Frame(wire.DATA, wire.HOST, b"\xff", channel=7, session=0xFFFF, seq=255, ack=255, credit=255)))

@@ -1,0 +1,169 @@
+import ArgumentParser
+import Foundation
+import Histogram
+import NotibotHost
+import NotibotProtocol
+
+/// `notibot bench`: how fast this host, this port and this device are together.
+struct BenchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "bench", abstract: "Measure throughput, round trips and CPU with real notifications.",
+    discussion: """
+      Three phases: warm-up; --count notifications, as many at a time as --window and the device allow; --trips \
+      notifications one at a time. Each is made from its fields, encoded, sent, and answered by the device before it \
+      counts. The device stores what it is sent: use the profile 'bench' or 'wide' of the emulator for long runs.
+
+      \(ExitStatus.helpTable)
+      """)
+
+  @OptionGroup var port: PortOptions
+
+  @Option(help: "Notifications to send at full speed, 1 or more.")
+  var count = 50_000
+
+  @Option(help: "Notifications to send one at a time; 0: none.")
+  var trips = 5_000
+
+  @Option(help: "Notifications on their way at once, 1-32; the device may allow fewer.")
+  var window = 32
+
+  @Option(help: ArgumentHelp("Length of each text, 0-400.", valueName: "bytes"))
+  var textBytes = 48
+
+  @Option(
+    help: ArgumentHelp(
+      "The line's rate, to tell the share of its limit that was reached.",
+      discussion: "Without it: --baud, when that is given.", valueName: "bits per second"))
+  var lineRate: Int?
+
+  @Option(help: ArgumentHelp("Count this process's CPU time too: an emulator's, say.", valueName: "pid"))
+  var peerPid: Int32?
+
+  @Flag(help: "Print one JSON document.")
+  var json = false
+
+  func validate() throws {
+    guard count >= 1, trips >= 0 else {
+      throw ValidationError("--count must be 1 or more, --trips 0 or more")
+    }
+    guard (1...32).contains(window) else { throw ValidationError("--window must be 1 to 32") }
+    guard (0...400).contains(textBytes) else { throw ValidationError("--text-bytes must be 0 to 400") }
+    if let lineRate, lineRate < 1 { throw ValidationError("--line-rate must be 1 or more") }
+  }
+
+  func run() async throws {
+    let command = self
+    var options = DeviceOptions()
+    options.requestsLimit = window
+    options.reconnection = .never
+    let report = try await Interruption.cancelling { [options] in
+      try await Board.with(command.port, options: options) { device in try await command.measure(device) }
+    }
+    if json {
+      try Output.json(report, pretty: true)
+    } else {
+      Output.data(report.text)
+    }
+    if report.refused > 0 {
+      throw CommandFailure(
+        .refused, "the device refused \(report.refused) of \(count) notifications",
+        remedy: "let it have room: restart it, or emulate the profile 'bench'")
+    }
+  }
+
+  /// Notifications that are sent before anything is measured: code paged in, buffers grown, rates learnt.
+  private static let warmUpCount = 1000
+
+  private func measure(_ device: Device) async throws -> BenchReport {
+    let load = BenchLoad(textBytes: textBytes)
+    _ = try await device.send(contentsOf: load.notifications(Self.warmUpCount), window: 2 * window)
+    let cpu = try CPUMeter(peer: peerPid)
+    let memoryStart = ProcessUsage.residentBytes()
+    let before = await device.statistics
+    let start = ContinuousClock.now
+    let summary = try await device.send(contentsOf: load.notifications(count), window: 2 * window)
+    let seconds = (ContinuousClock.now - start).inSeconds
+    let cpuSeconds = try cpu.seconds()
+    let memoryEnd = ProcessUsage.residentBytes()
+    let after = await device.statistics
+    let rate = Double(count) / seconds
+    var report = BenchReport(
+      count: count, window: window, textBytes: textBytes, seconds: seconds, accepted: summary.accepted,
+      refused: summary.refused, notificationsPerSecond: rate,
+      bytesPerSecond: Double(after.bytesSent - before.bytesSent) / seconds,
+      cpuMicrosecondsPerNotification: cpuSeconds.total * 1e6 / Double(count),
+      hostCPUMicrosecondsPerNotification: cpuSeconds.own * 1e6 / Double(count),
+      peerCPUMicrosecondsPerNotification: cpuSeconds.peer.map { $0 * 1e6 / Double(count) },
+      resends: after.link.resent - before.link.resent, residentBytesStart: memoryStart,
+      residentBytesEnd: memoryEnd)
+    let baud = port.baud.flatMap { Int($0) }
+    if let bitsPerSecond = lineRate ?? baud {
+      report.lineBitsPerSecond = bitsPerSecond
+      report.lineShare = rate * load.wireBytes(sampleOf: count) / (Double(bitsPerSecond) / 10)
+    }
+    report.roundTripMicroseconds = try await measureTrips(device, load)
+    return report
+  }
+
+  private func measureTrips(_ device: Device, _ load: BenchLoad) async throws -> BenchReport.RoundTrips? {
+    guard trips > 0 else { return nil }
+    let stopwatch = TripStopwatch()
+    let notifications = load.notifications(trips) { stopwatch.start() }
+    _ = try await device.send(contentsOf: notifications, window: 1) { _, _ in stopwatch.stop() }
+    return stopwatch.result()
+  }
+}
+
+/// The notifications that are sent, made from their fields one by one.
+struct BenchLoad: Sendable {
+  let text: String
+
+  init(textBytes: Int) {
+    text = String(repeating: "x", count: textBytes)
+  }
+
+  func notification(_ index: Int) -> NotibotProtocol.Notification {
+    NotibotProtocol.Notification(
+      app: "Messages", title: "Jane Doe \(index)", text: text,
+      timestamp: UInt32(1_234_567_890 + index % 1_000_000))
+  }
+
+  /// The first `count` of them; `onTake` is called as each is taken.
+  func notifications(_ count: Int, onTake: @escaping @Sendable () -> Void = {}) -> Notifications {
+    Notifications(load: self, count: count, onTake: onTake)
+  }
+
+  struct Notifications: Sequence, IteratorProtocol, Sendable {
+    let load: BenchLoad
+    let count: Int
+    let onTake: @Sendable () -> Void
+    private var taken = 0
+
+    init(load: BenchLoad, count: Int, onTake: @escaping @Sendable () -> Void) {
+      self.load = load
+      self.count = count
+      self.onTake = onTake
+    }
+
+    mutating func next() -> NotibotProtocol.Notification? {
+      guard taken < count else { return nil }
+      taken += 1
+      onTake()
+      return load.notification(taken - 1)
+    }
+  }
+
+  /// Bytes on the wire of an average notification's frame, zeros included.
+  func wireBytes(sampleOf count: Int) -> Double {
+    let indices = stride(from: 0, to: count, by: max(1, count / 1000))
+    var total = 0
+    var frames = 0
+    for index in indices {
+      let pdu = ATTPDU.writeRequest(handle: NotibotProfile.Handle.data, value: notification(index).encoded())
+      let header = FrameHeader(type: .data, direction: .fromHost, channel: .att, session: 1, credit: 64)
+      total += Frame(header, payload: pdu.encoded()).encoded().count
+      frames += 1
+    }
+    return Double(total) / Double(max(1, frames))
+  }
+}
