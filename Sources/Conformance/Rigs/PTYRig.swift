@@ -74,13 +74,19 @@ package final class EmulatorProcess: Sendable {
     let output = Pipe()
     process.standardOutput = output
     process.standardInput = FileHandle.nullDevice
+    let log = directory + "/log"
+    FileManager.default.createFile(atPath: log, contents: nil)
+    process.standardError = FileHandle(forWritingAtPath: log)
     do {
       try process.run()
       let handle = output.fileHandleForReading
       // The line comes when the port is there; a program that fails closes the pipe.
       let line = try await NIOSingletons.posixBlockingThreadPool.runIfActive { handle.availableData }
       guard !line.isEmpty else {
-        throw RigTrouble("\(program) emulate ended at once", remedy: "run it by hand and see what it says")
+        let said = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        throw RigTrouble(
+          "\(program) emulate ended at once: \(said.prefix(200))",
+          remedy: "run it by hand and see what it says")
       }
       return EmulatorProcess(process: process, port: port, control: control, directory: directory)
     } catch {
