@@ -75,8 +75,8 @@ package final class EmulatorProcess: Sendable {
     process.standardOutput = output
     process.standardInput = FileHandle.nullDevice
     let log = directory + "/log"
-    FileManager.default.createFile(atPath: log, contents: nil)
-    process.standardError = FileHandle(forWritingAtPath: log)
+    try Data().write(to: URL(fileURLWithPath: log))
+    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
     do {
       try process.run()
       let handle = output.fileHandleForReading

@@ -70,7 +70,7 @@ package final class PortRig: Rig {
       try await control.perform(.fill(0))
       try await control.perform(.clear)
     }
-    let bench = Bench(line: wrapLine(line), control: control, hasVirtualTime: false, seed: seed)
+    let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
     try await settle()
     return bench
   }
