@@ -11,6 +11,8 @@ package final class Bench {
   /// Same seed, same nonces and same noise.
   package let seed: UInt64
   package let record: Record
+  /// What to put between a case and the host machine under test.
+  package var wrapHostLine: (any Line) -> any Line = { $0 }
 
   package init(
     line: any Line, control: (any DeviceControl)?, clock: BenchClock, seed: UInt64

@@ -7,14 +7,20 @@ package final class EmulatorRig: Rig {
   package let offers: Set<Need>
   private let profile: DeviceProfile
   private let wrapLine: (any Line) -> any Line
+  private let wrapHostLine: (any Line) -> any Line
 
   /// - Parameters:
   ///   - profile: what the device is. One in firmware mode is asked for nothing that only a strict one does; a
   ///     strict one changes its mode for the cases that need that.
   ///   - wrapLine: something to put between the case and the device, such as damage.
-  package init(profile: DeviceProfile = .standard, wrapLine: @escaping (any Line) -> any Line = { $0 }) {
+  ///   - wrapHostLine: the same between the case and the host machine, where that is what is tested.
+  package init(
+    profile: DeviceProfile = .standard, wrapLine: @escaping (any Line) -> any Line = { $0 },
+    wrapHostLine: @escaping (any Line) -> any Line = { $0 }
+  ) {
     self.profile = profile
     self.wrapLine = wrapLine
+    self.wrapHostLine = wrapHostLine
     let offers: Set<Need> = [.control, .virtualTime, .firmwareMode, .host]
     self.offers = profile.mode == .strict ? offers.union([.strict]) : offers
   }
@@ -24,10 +30,11 @@ package final class EmulatorRig: Rig {
     if testCase.needs.contains(.firmwareMode) { profile.mode = .firmware }
     let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: seed, now: .zero))
     let line = VirtualLine(peer: device, now: .zero)
-    return Bench(
+    let bench = Bench(
       line: wrapLine(line), control: VirtualControl(line: line),
-      clock: profile.wire == .direct ? .exact : .virtual,
-      seed: seed)
+      clock: profile.wire == .direct ? .exact : .virtual, seed: seed)
+    bench.wrapHostLine = wrapHostLine
+    return bench
   }
 
   package func finish(_ bench: Bench) {}
