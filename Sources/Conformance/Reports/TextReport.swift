@@ -42,7 +42,7 @@ package struct TextReport {
       lines += skips.map { "  \($0.testCase.id): \($0.outcome.details.joined().printable)" }
       lines.append("")
     }
-    if let trouble = report.rigTrouble { lines.append("No rig: \(trouble.printable)") }
+    if let trouble = report.rigTrouble { lines.append("The run is not whole: \(trouble.printable)") }
     let bad = report.results.filter { $0.outcome.word == "failed" || $0.outcome.word == "errored" }
     if !bad.isEmpty {
       lines.append("Not passed:")

@@ -67,7 +67,10 @@ final class VirtualControl: DeviceControl {
   }
 
   func perform(_ command: ControlCommand) throws {
-    let reply = line.withPeer { $0.wired.perform(command.deviceCommand, now: line.now) }
+    guard case .device(let deviceCommand) = command.emulatorCommand else {
+      throw CaseSkipped("a line in the same process has no plug")
+    }
+    let reply = line.withPeer { $0.wired.perform(deviceCommand, now: line.now) }
     if case .refused(let reason) = reply {
       throw RigTrouble("the emulator refuses \(command): \(reason)", remedy: "this is a bug of the case")
     }
@@ -76,18 +79,20 @@ final class VirtualControl: DeviceControl {
 
 extension ControlCommand {
   /// The same in the emulator's words.
-  var deviceCommand: DeviceCommand {
+  var emulatorCommand: EmulatorCommand {
     switch self {
-    case .reboot: .reboot(.software)
-    case .dismiss(let item): .dismiss(item: Int(item))
-    case .action(let item, let act): .action(item: Int(item), act: Int(act))
-    case .log(let text): .log(text)
-    case .fill(let count): .fill(count)
-    case .clear: .clear
-    case .stall: .stall
-    case .resume: .resume
-    case .strictMode: .mode(.strict)
-    case .firmwareMode: .mode(.firmware)
+    case .reboot: .device(.reboot(.software))
+    case .dismiss(let item): .device(.dismiss(item: Int(item)))
+    case .action(let item, let act): .device(.action(item: Int(item), act: Int(act)))
+    case .log(let text): .device(.log(text))
+    case .fill(let count): .device(.fill(count))
+    case .clear: .device(.clear)
+    case .stall: .device(.stall)
+    case .resume: .device(.resume)
+    case .strictMode: .device(.mode(.strict))
+    case .firmwareMode: .device(.mode(.firmware))
+    case .unplug: .unplug
+    case .plug: .plug
     }
   }
 }
