@@ -89,6 +89,15 @@ package actor EmulatorServer {
   /// What the device has done and how it is.
   package var statistics: DeviceStatistics { wired.device.statistics }
 
+  /// Whether a host has the port open, as far as the kernel has told.
+  var isHostPresent: Bool { host == .present }
+
+  /// Bytes that wait in this process for a host that does not read.
+  var waitingBytes: Int { unwrittenBytes }
+
+  /// The rate that bytes pass at, in bits per second; nil on an unpaced line.
+  var bitsPerSecond: UInt32? { wired.wire.bitsPerSecond }
+
   // MARK: Commands
 
   /// Does something to the line or the device.
