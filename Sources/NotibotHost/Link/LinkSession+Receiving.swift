@@ -14,11 +14,10 @@ extension LinkSession {
     switch state {
     case .closed: receiveClosed(frame)
     case .opening(let opening): receive(frame, opening: opening, now: now)
-    case .open(var link):
-      // Out of the state while it changes, so that its arrays are changed in place.
-      state = .closed
+    case .open:
+      guard var link = takeOpenLink() else { return }
       switch receive(frame, link: &link, now: now) {
-      case .stays: state = .open(link)
+      case .stays: state = .open(consume link)
       case .ends(let reason): end(reason)
       }
     case .closing(let closing): receive(frame, closing: closing)

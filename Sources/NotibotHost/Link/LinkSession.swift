@@ -97,15 +97,10 @@ package struct LinkSession: Equatable, Sendable {
   /// Takes a PDU for the attribute channel, to go out as credit allows. Returns false, and takes nothing, when no
   /// session is open or too much waits already.
   package mutating func send(_ pdu: [UInt8]) -> Bool {
-    switch state {
-    case .closed, .opening, .closing: return false
-    case .open(var link):
-      // Out of the state while it changes, so that its arrays are changed in place.
-      state = .closed
-      let isTaken = link.sending.enqueue(channel: .att, payload: pdu)
-      state = .open(link)
-      return isTaken
-    }
+    guard var link = takeOpenLink() else { return false }
+    let isTaken = link.sending.enqueue(channel: .att, payload: pdu)
+    state = .open(consume link)
+    return isTaken
   }
 
   /// Says FIN and waits for its acknowledgement, at most 200 ms (LNK-24). What is unacknowledged is given up.
@@ -180,6 +175,25 @@ package struct LinkSession: Equatable, Sendable {
     switch state {
     case .closed, .opening, .closing: nil
     case .open(let link): (link.advancedAt, link.lastPong?.at)
+    }
+  }
+
+  // MARK: Changing the open link
+
+  /// Moves the link of an open session out; the caller puts it back, or ends the session. A copy would cost a
+  /// reference count for each of its queues, and the first change of each queue a copy of it.
+  mutating func takeOpenLink() -> OpenLink? {
+    guard isOpen else { return nil }
+    switch exchange(&state, with: .closed) {
+    case .open(let link): return link
+    case .closed, .opening, .closing: return nil
+    }
+  }
+
+  private var isOpen: Bool {
+    switch state {
+    case .open: true
+    case .closed, .opening, .closing: false
     }
   }
 
