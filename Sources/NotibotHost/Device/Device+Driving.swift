@@ -73,9 +73,11 @@ extension Device {
     guard !batches.isEmpty else { return false }
     var hasSubmitted = false
     for batch in batches {
-      while let (index, notification) = batch.takeNext() {
-        waiters[machine.submit(.send(notification), now: now)] = .batch(batch, index: index)
+      machine.submit(now: now) { id in
+        guard let (index, notification) = batch.takeNext() else { return nil }
+        waiters[id] = .batch(batch, index: index)
         hasSubmitted = true
+        return .send(notification)
       }
     }
     batches.removeAll { $0.finishIfDone() }

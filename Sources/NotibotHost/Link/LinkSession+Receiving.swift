@@ -17,7 +17,7 @@ extension LinkSession {
     case .open:
       guard var link = takeOpenLink() else { return }
       switch receive(frame, link: &link, now: now) {
-      case .stays: state = .open(consume link)
+      case .stays: state = .open(link)
       case .ends(let reason): end(reason)
       }
     case .closing(let closing): receive(frame, closing: closing)

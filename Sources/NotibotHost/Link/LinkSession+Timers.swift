@@ -15,7 +15,7 @@ extension LinkSession {
     case .open:
       guard var link = takeOpenLink() else { return }
       switch handleTimeout(link: &link, now: now) {
-      case .stays: state = .open(consume link)
+      case .stays: state = .open(link)
       case .ends(let reason): end(reason)
       }
     case .closing(let closing):
@@ -34,7 +34,7 @@ extension LinkSession {
     guard var link = takeOpenLink() else { return }
     sendWaiting(link: &link, now: now)
     if link.receiving.owesAck(now: now) { emit(.ack, link: &link) }
-    state = .open(consume link)
+    state = .open(link)
   }
 
   private mutating func handleTimeout(link: inout OpenLink, now: Instant) -> Outcome {

@@ -98,9 +98,8 @@ package struct LinkSession: Equatable, Sendable {
   /// session is open or too much waits already.
   package mutating func send(_ pdu: [UInt8]) -> Bool {
     guard var link = takeOpenLink() else { return false }
-    let isTaken = link.sending.enqueue(channel: .att, payload: pdu)
-    state = .open(consume link)
-    return isTaken
+    defer { state = .open(link) }
+    return link.sending.enqueue(channel: .att, payload: pdu)
   }
 
   /// Says FIN and waits for its acknowledgement, at most 200 ms (LNK-24). What is unacknowledged is given up.
@@ -178,22 +177,15 @@ package struct LinkSession: Equatable, Sendable {
     }
   }
 
-  // MARK: Changing the open link
-
-  /// Moves the link of an open session out; the caller puts it back, or ends the session. A copy would cost a
-  /// reference count for each of its queues, and the first change of each queue a copy of it.
+  /// Moves the open session out of the state, so that its arrays are changed in place and not copied; who takes it
+  /// puts it back, or ends the session. `nil`, and nothing changes, in any other state.
   mutating func takeOpenLink() -> OpenLink? {
-    guard isOpen else { return nil }
-    switch exchange(&state, with: .closed) {
+    guard case .open = state else { return nil }
+    var taken = State.closed
+    swap(&taken, &state)
+    switch consume taken {
     case .open(let link): return link
     case .closed, .opening, .closing: return nil
-    }
-  }
-
-  private var isOpen: Bool {
-    switch state {
-    case .open: true
-    case .closed, .opening, .closing: false
     }
   }
 
