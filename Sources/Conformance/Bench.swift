@@ -7,21 +7,27 @@ package final class Bench {
   package let probe: Probe
   /// The way to the device that is not the line; nil on a rig without one.
   package let control: (any DeviceControl)?
-  /// Whether the clock is virtual: waiting costs nothing and times are exact.
-  package let hasVirtualTime: Bool
+  package let clock: BenchClock
   /// Same seed, same nonces and same noise.
   package let seed: UInt64
   package let record: Record
 
   package init(
-    line: any Line, control: (any DeviceControl)?, hasVirtualTime: Bool, seed: UInt64
+    line: any Line, control: (any DeviceControl)?, clock: BenchClock, seed: UInt64
   ) {
     record = Record()
     probe = Probe(line: line, role: .host, record: record, seed: seed)
+    if clock == .real { probe.settleTime = .milliseconds(10) }
     self.control = control
-    self.hasVirtualTime = hasVirtualTime
+    self.clock = clock
     self.seed = seed
   }
+
+  /// Whether waiting costs nothing.
+  package var hasVirtualTime: Bool { clock != .real }
+
+  /// Whether bytes take no time, so that what a timer does can be read off to the microsecond.
+  package var hasExactTime: Bool { clock == .exact }
 
   /// The control channel; the runner has seen to it that a case which needs one gets one.
   package func requireControl() throws -> any DeviceControl {
@@ -40,6 +46,16 @@ package final class Bench {
       $0.kind == .hello && TLV.parse($0.payload)?.number(of: 0x0A) != before
     }
   }
+}
+
+/// What a bench's clock is worth.
+package enum BenchClock: Sendable {
+  /// Real time, on a machine that may be busy.
+  case real
+  /// Virtual time, on a line that takes some.
+  case virtual
+  /// Virtual time, on a line that takes none.
+  case exact
 }
 
 /// A way to the device that is not the line under test.

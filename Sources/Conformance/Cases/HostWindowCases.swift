@@ -127,7 +127,8 @@ extension Suite {
     probe.expect(gaps.count >= 3 && (100...500).contains(gaps.first ?? 0), "resends after \(gaps) ms")
     let doubling = gaps.count > 1 && abs(gaps[0] - gaps[1]) < 1 ? gaps.dropFirst() : gaps[...]
     for (gap, next) in zip(doubling, doubling.dropFirst()) {
-      probe.expect(abs(next - min(gap * 2, 2000)) < 1, "resends after \(gaps) ms: not doubling")
+      let due = min(gap * 2, 2000)
+      probe.expect(abs(next - due) <= due * 0.05, "resends after \(gaps) ms: not doubling")
     }
   }
 

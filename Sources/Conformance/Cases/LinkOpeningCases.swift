@@ -184,7 +184,7 @@ extension Suite {
     for (index, time) in times.prefix(2).enumerated() {
       let due = 200.0 * Double(index + 1)
       probe.expect(
-        bench.hasVirtualTime ? abs(time - due) < 1 : abs(time - due) < 150,
+        bench.hasExactTime ? abs(time - due) < 1 : abs(time - due) < 150,
         "HELLO \(index + 2) came \(time) ms after the first, due \(due)")
     }
     for hello in [first] + later {

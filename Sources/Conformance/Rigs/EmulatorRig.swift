@@ -4,16 +4,19 @@ package import NotibotProtocol
 /// A device in this process on a virtual clock, a new one for each case.
 package final class EmulatorRig: Rig {
   package let name = "emulator"
-  package let offers: Set<Need> = [.control, .virtualTime, .strict, .firmwareMode, .host]
+  package let offers: Set<Need>
   private let profile: DeviceProfile
   private let wrapLine: (any Line) -> any Line
 
   /// - Parameters:
-  ///   - profile: what the device is. Its mode follows the case's needs.
+  ///   - profile: what the device is. One in firmware mode is asked for nothing that only a strict one does; a
+  ///     strict one changes its mode for the cases that need that.
   ///   - wrapLine: something to put between the case and the device, such as damage.
   package init(profile: DeviceProfile = .standard, wrapLine: @escaping (any Line) -> any Line = { $0 }) {
     self.profile = profile
     self.wrapLine = wrapLine
+    let offers: Set<Need> = [.control, .virtualTime, .firmwareMode, .host]
+    self.offers = profile.mode == .strict ? offers.union([.strict]) : offers
   }
 
   package func makeBench(for testCase: Case, seed: UInt64) -> Bench {
@@ -22,7 +25,9 @@ package final class EmulatorRig: Rig {
     let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: seed, now: .zero))
     let line = VirtualLine(peer: device, now: .zero)
     return Bench(
-      line: wrapLine(line), control: VirtualControl(line: line), hasVirtualTime: true, seed: seed)
+      line: wrapLine(line), control: VirtualControl(line: line),
+      clock: profile.wire == .direct ? .exact : .virtual,
+      seed: seed)
   }
 
   package func finish(_ bench: Bench) {}
