@@ -7,31 +7,59 @@ package final class Bench {
   package let probe: Probe
   /// The way to the device that is not the line; nil on a rig without one.
   package let control: (any DeviceControl)?
-  /// Whether the clock is virtual: waiting costs nothing and times are exact.
-  package let hasVirtualTime: Bool
+  package let clock: BenchClock
   /// Same seed, same nonces and same noise.
   package let seed: UInt64
   package let record: Record
 
   package init(
-    line: any Line, control: (any DeviceControl)?, hasVirtualTime: Bool, seed: UInt64
+    line: any Line, control: (any DeviceControl)?, clock: BenchClock, seed: UInt64
   ) {
     record = Record()
     probe = Probe(line: line, role: .host, record: record, seed: seed)
+    if clock == .real { probe.settleTime = .milliseconds(10) }
     self.control = control
-    self.hasVirtualTime = hasVirtualTime
+    self.clock = clock
     self.seed = seed
   }
+
+  /// Whether waiting costs nothing.
+  package var hasVirtualTime: Bool { clock != .real }
+
+  /// Whether bytes take no time, so that what a timer does can be read off to the microsecond.
+  package var hasExactTime: Bool { clock == .exact }
 
   /// The control channel; the runner has seen to it that a case which needs one gets one.
   package func requireControl() throws -> any DeviceControl {
     guard let control else { throw CaseSkipped("the rig has no control channel") }
     return control
   }
+
+  /// Restarts the device and returns its first HELLO. A session that is opened before ends the HELLOs of an
+  /// earlier start, so that they are not taken for this one's.
+  package func restart(file: String = #fileID, line: Int = #line) async throws -> WireFrame {
+    let control = try requireControl()
+    try await probe.open(file: file, line: line)
+    let before = probe.session.bootID
+    try await control.perform(.reboot)
+    return try await probe.awaitFrame("HELLO with another boot id", file: file, line: line) {
+      $0.kind == .hello && TLV.parse($0.payload)?.number(of: 0x0A) != before
+    }
+  }
+}
+
+/// What a bench's clock is worth.
+package enum BenchClock: Sendable {
+  /// Real time, on a machine that may be busy.
+  case real
+  /// Virtual time, on a line that takes some.
+  case virtual
+  /// Virtual time, on a line that takes none.
+  case exact
 }
 
 /// A way to the device that is not the line under test.
-package protocol DeviceControl: Sendable {
+package protocol DeviceControl: AnyObject {
   /// Makes the device do something; returns when it has been done.
   ///
   /// - Throws: `RigTrouble` when the device cannot be reached or does not know the command.
@@ -48,8 +76,10 @@ package enum ControlCommand: Equatable, Sendable {
   case action(UInt32, UInt8)
   /// Console text, with a line end behind it.
   case log(String)
-  /// Other writers store so many notifications.
+  /// Other writers have so many notifications in the store, instead of as many as before.
   case fill(Int)
+  /// Every notification is dismissed at once, and only the count tells.
+  case clear
   /// The application stops taking what the link hands it, and takes it up again.
   case stall
   case resume

@@ -2,7 +2,8 @@
 package enum Suite {
   /// Every case.
   package static let cases: [Case] = [
-    framing, damage, linkOpening, linkOrder, linkTimers, attTable, attRequests, notifications, throughput,
+    framing, damage, hostFraming, linkOpening, linkOrder, linkTimers, hostSession, hostFlow, attTable,
+    attRequests, hostATT, notifications, throughput,
     reconnection,
   ].flatMap { $0 }
 }

@@ -88,13 +88,16 @@ extension Notification {
 
   /// Appends a string's bytes, escaping `"`, `\` and controls, with U+FFFD for U+0000. Source: PROTOCOL.md NTF-6.
   private static func appendEscaped(_ string: String, to bytes: inout [UInt8]) {
-    for byte in string.utf8 {
-      if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
-        bytes.append(byte)
-      } else {
-        appendEscape(of: byte, to: &bytes)
-      }
+    let source = string.utf8Span.span.bytes
+    var copied = 0
+    for offset in 0..<source.byteCount {
+      let byte = source.byte(at: offset)
+      if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { continue }
+      bytes.append(copying: source.extracting(copied..<offset))
+      appendEscape(of: byte, to: &bytes)
+      copied = offset + 1
     }
+    bytes.append(copying: source.extracting(copied...))
   }
 
   private static func appendEscape(of byte: UInt8, to bytes: inout [UInt8]) {
@@ -106,7 +109,7 @@ extension Notification {
     case 0x0A: bytes.append(contentsOf: #"\n"#.utf8)
     case 0x0C: bytes.append(contentsOf: #"\f"#.utf8)
     case 0x0D: bytes.append(contentsOf: #"\r"#.utf8)
-    default: bytes.append(contentsOf: (#"\u00"# + hex(byte)).utf8)
+    default: bytes.append(contentsOf: (#"\u00"# + hex(byte).lowercased()).utf8)
     }
   }
 

@@ -170,9 +170,8 @@ extension Suite {
     also: ["LNK-2", "LNK-6"], needs: [.control]
   ) { bench in
     let probe = bench.probe
-    try await bench.requireControl().perform(.reboot)
+    let first = try await bench.restart()
     var times: [Double] = []
-    let first = try await probe.awaitFrame(.hello)
     let start = probe.now
     var later: [WireFrame] = []
     let end = start + .milliseconds(bench.hasVirtualTime ? 2000 : 700)
@@ -185,7 +184,7 @@ extension Suite {
     for (index, time) in times.prefix(2).enumerated() {
       let due = 200.0 * Double(index + 1)
       probe.expect(
-        bench.hasVirtualTime ? abs(time - due) < 1 : abs(time - due) < 150,
+        bench.hasExactTime ? abs(time - due) < 1 : abs(time - due) < 150,
         "HELLO \(index + 2) came \(time) ms after the first, due \(due)")
     }
     for hello in [first] + later {

@@ -11,8 +11,7 @@ extension Suite {
     "LNK-10/syn-stops-hellos", "A SYN after the first HELLO ends the HELLOs", .reconnection, needs: [.control]
   ) { bench in
     let probe = bench.probe
-    try await bench.requireControl().perform(.reboot)
-    _ = try await probe.awaitFrame(.hello)
+    _ = try await bench.restart()
     try await probe.open()
     let later = try await probe.frames(for: .milliseconds(600))
     probe.expect("HELLOs behind the SYN", later.filter { $0.kind == .hello }, is: [])
@@ -26,8 +25,7 @@ extension Suite {
     let probe = bench.probe
     try await probe.open()
     let before = probe.session.bootID
-    try await bench.requireControl().perform(.reboot)
-    let hello = try await probe.awaitFrame(.hello)
+    let hello = try await bench.restart()
     let told = TLV.parse(hello.payload)?.number(of: 0x0A)
     probe.expect(told != before, "the boot id is the same after a restart")
     try await probe.open()
@@ -42,10 +40,9 @@ extension Suite {
     let probe = bench.probe
     try await probe.open()
     let old = probe.session
-    try await bench.requireControl().perform(.reboot)
-    _ = try await probe.awaitFrame(.hello)
-    try await probe.write(probe.data([0x0A, 3, 0], seq: 0))
-    let rst = try await probe.awaitFrame(.rst)
+    _ = try await bench.restart()
+    probe.session = old
+    let rst = try await probe.ask(probe.data([0x0A, 3, 0], seq: 0), "RST") { $0.kind == .rst }
     probe.expect("session", rst.session, is: old.id)
     let told = TLV.parse(rst.payload) ?? []
     probe.expect("REASON", told.number(of: 0x14), is: 1)
@@ -61,8 +58,7 @@ extension Suite {
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
     try await probe.open(tlvs)
     try await probe.open()
-    try await bench.requireControl().perform(.reboot)
-    _ = try await probe.awaitFrame(.hello)
+    _ = try await bench.restart()
     try await probe.open(tlvs)
     _ = try await probe.readCount()
   }
@@ -169,8 +165,7 @@ extension Suite {
     try await probe.openWide()
     try await probe.writeData(Sample.json("before the restart"))
     let before = try await probe.readCount()
-    try await bench.requireControl().perform(.reboot)
-    _ = try await probe.awaitFrame(.hello)
+    _ = try await bench.restart()
     try await probe.openWide()
     let after = try await probe.readCount()
     probe.expect(after <= before, "Count grew from \(before) to \(after) over a restart")

@@ -32,11 +32,10 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    try await control.perform(.reboot)
-    _ = try await probe.awaitFrame(.hello)
+    _ = try await bench.restart()
     try await probe.openWide()
     let capacity = Int(probe.session.announced.number(of: 0x13) ?? 0)
-    guard (1...500).contains(capacity) else {
+    guard (1...2000).contains(capacity) else {
       throw CaseSkipped("the store holds \(capacity), too many to fill")
     }
     let stored = try await probe.readCount()
@@ -53,7 +52,7 @@ extension Suite {
     try await control.perform(.dismiss(1))
     let again = try await probe.writeData(Sample.json("fits again"))
     probe.expect("the answer after a dismissal", again, is: [0x13])
-    try await control.perform(.reboot)
+    try await control.perform(.clear)
   }
 
   static let countSaturates = Case(
@@ -62,8 +61,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    try await control.perform(.reboot)
-    _ = try await probe.awaitFrame(.hello)
+    _ = try await bench.restart()
     try await probe.openWide()
     let start = try await probe.readCount()
     try await control.perform(.fill(65534 - start))
@@ -71,17 +69,17 @@ extension Suite {
     probe.expect("Count", before, is: 65534)
     var seen: [[UInt8]] = []
     try await probe.request(Wire.literal("12 0400 0100"), notifications: &seen)
-    try await control.perform(.fill(1))
+    try await control.perform(.fill(65535 - start))
     _ = try await probe.request(Wire.literal("0a 0100"), notifications: &seen)
     probe.expect("notifications of 65535", seen, is: [Wire.literal("1b 0300 ffff")])
     seen = []
-    try await control.perform(.fill(1))
-    try await control.perform(.fill(10))
+    try await control.perform(.fill(65536 - start))
+    try await control.perform(.fill(65546 - start))
     let count = try await probe.request(Wire.literal("0a 0300"), notifications: &seen)
     probe.expect("Count of 65546", count, is: Wire.literal("0b ffff"))
     _ = try await probe.request(Wire.literal("0a 0100"), notifications: &seen)
     probe.expect("notifications above 65535", seen, is: [])
-    try await control.perform(.reboot)
+    try await control.perform(.clear)
   }
 
   static let dismissal = Case(
@@ -90,8 +88,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    try await control.perform(.reboot)
-    _ = try await probe.awaitFrame(.hello)
+    _ = try await bench.restart()
     try await probe.openWide()
     for index in 1...3 { try await probe.writeData(Sample.json("item \(index)")) }
     let before = try await probe.readCount()
@@ -118,8 +115,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    try await control.perform(.reboot)
-    _ = try await probe.awaitFrame(.hello)
+    _ = try await bench.restart()
     try await probe.openWide()
     try await probe.writeData(Sample.json("with an action"))
     let before = try await probe.readCount()

@@ -26,15 +26,17 @@ extension Probe {
   /// - Parameters:
   ///   - tlvs: what the SYN says; a usual one when nil. Its NONCE is the session's.
   ///   - isAcknowledged: whether the ACK that completes it is sent.
+  ///   - attempts: SYNs that may stay unanswered.
   /// - Throws: `Finding` when no SYNACK comes.
   @discardableResult
   package func open(
-    _ tlvs: [TLV]? = nil, isAcknowledged: Bool = true, file: String = #fileID, line: Int = #line
+    _ tlvs: [TLV]? = nil, isAcknowledged: Bool = true, attempts: Int = 8, file: String = #fileID,
+    line: Int = #line
   ) async throws -> WireFrame {
     let tlvs = tlvs ?? Self.synTLVs(nonce: makeNonce())
     let nonce = tlvs.number(of: 0x82) ?? 0
     let synFrame = syn(tlvs)
-    for _ in 0..<8 {
+    for _ in 0..<attempts {
       try await write(synFrame)
       let deadline = now + .milliseconds(500)
       while let reply = try await nextFrame(until: deadline) {
@@ -48,7 +50,8 @@ extension Probe {
         return reply
       }
     }
-    throw Finding("no SYNACK with the SYN's nonce after 8 SYNs in 4 s", file: file, line: line)
+    throw Finding(
+      "no SYNACK with the SYN's nonce after \(attempts) SYNs, 500 ms apart", file: file, line: line)
   }
 
   /// Opens a session and exchanges MTU 517, so that a whole notification fits in a Write Request.
@@ -85,14 +88,18 @@ extension Probe {
     return frame
   }
 
-  /// Sends a PING and returns every frame that came before its PONG. What the device answers at once to frames
-  /// sent before is among them, so "nothing was answered" needs no waiting.
+  /// Sends a PING and returns every frame that came before its PONG and a moment behind it: a device may let PONG
+  /// overtake DATA. What it answers at once to frames sent before is among them.
   package func fence(file: String = #fileID, line: Int = #line) async throws -> [WireFrame] {
     try await write(frame(.ping))
     let deadline = now + Self.patience
     var before: [WireFrame] = []
     while let frame = try await nextFrame(until: deadline) {
-      if frame.kind == .pong, frame.session == session.id { return before }
+      if frame.kind == .pong, frame.session == session.id {
+        let behind = try await frames(for: settleTime)
+        behind.forEach { session.observe($0) }
+        return before + behind
+      }
       session.observe(frame)
       before.append(frame)
     }

@@ -11,6 +11,8 @@ package final class Probe {
   package let role: WireFrame.Sender
   package let record: Record
   package var random: SeededRandom
+  /// What a device may need between two frames that it sends one behind the other.
+  package var settleTime = Duration.milliseconds(1)
   /// The session that the case has open.
   package var session = ProbeSession()
 
@@ -93,7 +95,7 @@ package final class Probe {
   package func awaitFrame(
     _ kind: WireFrame.Kind, within limit: Duration = patience, file: String = #fileID, line: Int = #line
   ) async throws -> WireFrame {
-    try await awaitFrame("\(kind)".uppercased(), within: limit, file: file, line: line) { $0.kind == kind }
+    try await awaitFrame(kind.name, within: limit, file: file, line: line) { $0.kind == kind }
   }
 
   /// Every frame that comes in the next `interval`.
@@ -151,9 +153,17 @@ package final class Probe {
   }
 
   private func show<Value>(_ value: Value) -> String {
+    let mirror = Mirror(reflecting: value)
+    if mirror.displayStyle == .optional {
+      return mirror.children.first.map { show(any: $0.value) } ?? "missing"
+    }
+    return show(any: value)
+  }
+
+  private func show(any value: Any) -> String {
     switch value {
     case let bytes as [UInt8]: "[\(Wire.hex(bytes, limit: 64))]"
-    case let optional as UInt64?: optional.map { "\($0) (0x\(String($0, radix: 16)))" } ?? "missing"
+    case let number as UInt64 where number > 0xFFFF: "\(number) (0x\(String(number, radix: 16)))"
     case _: "\(value)"
     }
   }

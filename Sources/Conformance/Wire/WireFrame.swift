@@ -5,6 +5,23 @@ package struct WireFrame: Equatable, Sendable {
   package enum Kind: UInt8, Sendable {
     case hello = 1
     case syn, synAck, data, ack, nak, udata, ping, pong, rst, fin
+
+    /// As the protocol's page spells it.
+    package var name: String {
+      switch self {
+      case .hello: "HELLO"
+      case .syn: "SYN"
+      case .synAck: "SYNACK"
+      case .data: "DATA"
+      case .ack: "ACK"
+      case .nak: "NAK"
+      case .udata: "UDATA"
+      case .ping: "PING"
+      case .pong: "PONG"
+      case .rst: "RST"
+      case .fin: "FIN"
+      }
+    }
   }
 
   /// Who sends the frame: the direction bit of the header.
@@ -65,10 +82,14 @@ package struct WireFrame: Equatable, Sendable {
   }
 }
 
+extension WireFrame.Kind: CustomStringConvertible, CustomDebugStringConvertible {
+  package var description: String { name }
+  package var debugDescription: String { name }
+}
+
 extension WireFrame: CustomStringConvertible {
   package var description: String {
-    let name = "\(kind)".uppercased()
-    var text = "\(name) session \(session)"
+    var text = "\(kind) session \(session)"
     if kind == .data || kind == .udata { text += " channel \(channel)" }
     if kind == .data { text += " seq \(seq)" }
     text += " ack \(ack) credit \(credit)"

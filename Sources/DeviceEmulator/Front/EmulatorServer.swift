@@ -32,8 +32,8 @@ package actor EmulatorServer {
   private var link: StableLink?
   private var control: ControlServer?
   private var host = Host.absent
-  /// Bytes that came before the kernel told that a host is there.
-  private var early: [UInt8] = []
+  /// Bytes that came in this turn of the loop.
+  private var unhandled: [UInt8] = []
   private var unwrittenBytes = 0
   private var timer: (deadline: Instant, task: Scheduled<Void>)?
 
@@ -89,6 +89,15 @@ package actor EmulatorServer {
   /// What the device has done and how it is.
   package var statistics: DeviceStatistics { wired.device.statistics }
 
+  /// Whether a host has the port open, as far as the kernel has told.
+  var isHostPresent: Bool { host == .present }
+
+  /// Bytes that wait in this process for a host that does not read.
+  var waitingBytes: Int { unwrittenBytes }
+
+  /// The rate that bytes pass at, in bits per second; nil on an unpaced line.
+  var bitsPerSecond: UInt32? { wired.wire.bitsPerSecond }
+
   // MARK: Commands
 
   /// Does something to the line or the device.
@@ -142,7 +151,7 @@ package actor EmulatorServer {
       // The link goes first: the number of the PTY may be another terminal's a moment later.
       link = nil
       host = .absent
-      early = []
+      unhandled = []
       try? await channel.close()
     }
   }
@@ -153,31 +162,20 @@ package actor EmulatorServer {
 
   // MARK: The line, on the event loop
 
-  /// Bytes came from the host.
+  /// Bytes came from a host. They are taken at the end of this turn of the loop: the kernel tells of closing, opening
+  /// and bytes through two descriptors, in either order, and an answer must not go to the host that has just left.
   func received(_ bytes: [UInt8]) {
-    switch host {
-    case .present:
-      take(bytes)
-    case .absent:
-      // The kernel tells of an open and of bytes through two descriptors, in either order. The rest of this turn
-      // of the loop brings the other one; bytes with no host then are the last words of one that left.
-      if early.isEmpty { loop.assumeIsolated().execute { self.assumeIsolated { $0.takeEarly() } } }
-      early += bytes
-    }
+    if unhandled.isEmpty { loop.assumeIsolated().execute { self.assumeIsolated { $0.takeUnhandled() } } }
+    unhandled += bytes
   }
 
-  private func takeEarly() {
-    guard !early.isEmpty else { return }
-    let bytes = early
-    early = []
-    take(bytes)
-    drain()
-  }
-
-  private func take(_ bytes: [UInt8]) {
+  private func takeUnhandled() {
+    guard !unhandled.isEmpty else { return }
     followHostRate()
-    wired.receive(bytes, now: Self.now)
+    wired.receive(unhandled, now: Self.now)
+    unhandled.removeAll(keepingCapacity: true)
     if wired.isFull { setReading(false) }
+    drain()
   }
 
   /// A paced line runs at the rate that the host set last.
@@ -195,7 +193,6 @@ package actor EmulatorServer {
       host = .present
       followHostRate()
     case .detached:
-      if !early.isEmpty { takeEarly() }
       host = .absent
       discardUnread()
     }

@@ -1,0 +1,66 @@
+import Foundation
+
+/// The report for a program, one JSON document.
+package struct JSONReport: Encodable, Sendable {
+  /// Names the format; grows when a field goes or changes its meaning, not when one is added.
+  package static let schema = "notibot-conformance"
+  package static let version = 1
+
+  struct Entry: Encodable, Sendable {
+    var id: String
+    var title: String
+    var rules: [String]
+    var chapter: String
+    var needs: [String]
+    var outcome: String
+    var seconds: Double
+    var details: [String]
+    var transcript: [String]
+  }
+
+  struct Totals: Encodable, Sendable {
+    var cases: Int
+    var passed: Int
+    var failed: Int
+    var errored: Int
+    var skipped: Int
+  }
+
+  let schema = Self.schema
+  let version = Self.version
+  let rig: String
+  let port: String
+  let seed: UInt64
+  let startedAt: String
+  let seconds: Double
+  let rigTrouble: String?
+  let totals: Totals
+  let cases: [Entry]
+
+  package init(_ report: Report) {
+    rig = report.rig
+    port = report.port
+    seed = report.seed
+    startedAt = report.startedAt.formatted(.iso8601)
+    seconds = report.duration.inSeconds
+    rigTrouble = report.rigTrouble
+    let counted = report.totals
+    totals = Totals(
+      cases: counted.count, passed: counted.passed, failed: counted.failed, errored: counted.errored,
+      skipped: counted.skipped)
+    cases = report.results.map { result in
+      Entry(
+        id: result.testCase.id, title: result.testCase.title, rules: result.testCase.rules,
+        chapter: result.testCase.chapter.rawValue, needs: result.testCase.needs.sorted().map(\.rawValue),
+        outcome: result.outcome.word, seconds: result.duration.inSeconds, details: result.outcome.details,
+        transcript: result.transcript)
+    }
+  }
+
+  /// The document, keys sorted.
+  package func document() throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+  }
+}

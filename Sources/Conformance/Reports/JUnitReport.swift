@@ -1,0 +1,104 @@
+import Foundation
+
+/// The report for a CI server: `failure` means that the device is wrong, `error` that the rig is.
+package enum JUnitReport {
+  /// The XML document. Without a rig it holds one case that errored, never none.
+  package static func document(of report: Report) -> String {
+    let totals = report.totals
+    let troubles = report.rigTrouble == nil ? 0 : 1
+    var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>"]
+    lines.append(
+      "<testsuites name=\"notibot conformance\" tests=\"\(totals.count + troubles)\" "
+        + "failures=\"\(totals.failed)\" errors=\"\(totals.errored + troubles)\" skipped=\"\(totals.skipped)\" "
+        + "time=\"\(seconds(report.duration))\" timestamp=\"\(timestamp(report))\">")
+    for (chapter, results) in report.chapters { lines += suite(chapter.rawValue, results, report) }
+    if let trouble = report.rigTrouble { lines += rigSuite(trouble, report) }
+    lines.append("</testsuites>")
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func suite(_ name: String, _ results: [CaseResult], _ report: Report) -> [String] {
+    let totals = Report.Totals(results)
+    let time = results.reduce(Duration.zero) { $0 + $1.duration }
+    var lines = [
+      opening(
+        name, tests: totals.count, failures: totals.failed, errors: totals.errored, totals.skipped, time,
+        report)
+    ]
+    lines += properties(of: report)
+    for result in results { lines += testCase(result, report) }
+    lines.append("  </testsuite>")
+    return lines
+  }
+
+  private static func rigSuite(_ trouble: String, _ report: Report) -> [String] {
+    [opening("Rig", tests: 1, failures: 0, errors: 1, 0, report.duration, report)] + properties(of: report)
+      + [
+        "    <testcase classname=\"\(escaped(report.rig)).Rig\" name=\"the rig is there\" "
+          + "time=\"\(seconds(report.duration))\">",
+        "      <error message=\"\(escaped(trouble))\" type=\"rig\">\(escaped(trouble))</error>",
+        "    </testcase>", "  </testsuite>",
+      ]
+  }
+
+  private static func opening(
+    _ name: String, tests: Int, failures: Int, errors: Int, _ skipped: Int, _ time: Duration, _ report: Report
+  ) -> String {
+    "  <testsuite name=\"\(escaped(name))\" tests=\"\(tests)\" failures=\"\(failures)\" errors=\"\(errors)\" "
+      + "skipped=\"\(skipped)\" time=\"\(seconds(time))\" timestamp=\"\(timestamp(report))\">"
+  }
+
+  private static func properties(of report: Report) -> [String] {
+    let values = [("rig", report.rig), ("port", report.port), ("seed", "\(report.seed)")]
+    return ["    <properties>"]
+      + values.map { "      <property name=\"\($0.0)\" value=\"\(escaped($0.1))\"/>" } + ["    </properties>"]
+  }
+
+  private static func testCase(_ result: CaseResult, _ report: Report) -> [String] {
+    let testCase = result.testCase
+    let name = "\(testCase.id): \(testCase.title)"
+    let opening =
+      "    <testcase classname=\"\(escaped(report.rig)).\(escaped(testCase.chapter.rawValue))\" "
+      + "name=\"\(escaped(name))\" time=\"\(seconds(result.duration))\">"
+    var lines = [opening]
+    lines.append("      <properties>")
+    lines += testCase.rules.map { "        <property name=\"rule\" value=\"\(escaped($0))\"/>" }
+    lines.append("      </properties>")
+    let details = escaped(result.outcome.details.joined(separator: "\n"))
+    let message = escaped(result.outcome.details.first ?? "")
+    switch result.outcome {
+    case .passed: break
+    case .failed: lines.append("      <failure message=\"\(message)\" type=\"device\">\(details)</failure>")
+    case .errored: lines.append("      <error message=\"\(message)\" type=\"rig\">\(details)</error>")
+    case .skipped: lines.append("      <skipped message=\"\(message)\"/>")
+    }
+    if !result.transcript.isEmpty {
+      lines.append("      <system-out>\(escaped(result.transcript.joined(separator: "\n")))</system-out>")
+    }
+    return lines + ["    </testcase>"]
+  }
+
+  private static func seconds(_ duration: Duration) -> String { String(format: "%.6f", duration.inSeconds) }
+
+  private static func timestamp(_ report: Report) -> String {
+    report.startedAt.formatted(.iso8601)
+  }
+
+  /// The text without what XML 1.0 cannot hold, not even escaped, and with its markup escaped.
+  static func escaped(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
+      case "\"": result += "&quot;"
+      case "\n": result += "&#10;"
+      case "\t": result += "&#9;"
+      case "\u{0}"..<"\u{20}", "\u{7F}"..."\u{9F}", "\u{FFFE}"..."\u{FFFF}": result += "\u{FFFD}"
+      case _: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}

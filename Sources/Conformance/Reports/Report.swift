@@ -1,0 +1,85 @@
+package import Foundation
+
+/// A run of the suite, as the three reports need it.
+package struct Report: Sendable {
+  /// The rig's name.
+  package var rig: String
+  /// The port or program behind it, as the user named it.
+  package var port: String
+  package var seed: UInt64
+  package var startedAt: Date
+  package var duration: Duration
+  package var results: [CaseResult]
+  /// Why there was no rig to run on; nil when there was one.
+  package var rigTrouble: String?
+
+  package init(
+    rig: String, port: String, seed: UInt64, startedAt: Date, duration: Duration, results: [CaseResult],
+    rigTrouble: String? = nil
+  ) {
+    self.rig = rig
+    self.port = port
+    self.seed = seed
+    self.startedAt = startedAt
+    self.duration = duration
+    self.results = results
+    self.rigTrouble = rigTrouble
+  }
+
+  /// How many cases came to which end.
+  package struct Totals: Equatable, Sendable {
+    package var passed = 0
+    package var failed = 0
+    package var errored = 0
+    package var skipped = 0
+    package var count: Int { passed + failed + errored + skipped }
+
+    package init(_ results: some Sequence<CaseResult>) {
+      for result in results {
+        switch result.outcome {
+        case .passed: passed += 1
+        case .failed: failed += 1
+        case .errored: errored += 1
+        case .skipped: skipped += 1
+        }
+      }
+    }
+  }
+
+  package var totals: Totals { Totals(results) }
+
+  /// The results of each chapter that has any, in the suite's order.
+  package var chapters: [(chapter: Chapter, results: [CaseResult])] {
+    Chapter.allCases.compactMap { chapter in
+      let results = results.filter { $0.testCase.chapter == chapter }
+      return results.isEmpty ? nil : (chapter, results)
+    }
+  }
+}
+
+extension Duration {
+  /// In seconds, for reports.
+  package var inSeconds: Double { inMilliseconds / 1000 }
+}
+
+extension Outcome {
+  /// One word, the same in every report.
+  package var word: String {
+    switch self {
+    case .passed: "passed"
+    case .failed: "failed"
+    case .skipped: "skipped"
+    case .errored: "errored"
+    }
+  }
+
+  /// What there is to say beside the word, a line each.
+  package var details: [String] {
+    switch self {
+    case .passed: []
+    case .failed(let findings): findings.map(\.description)
+    case .skipped(let reason): [reason]
+    case .errored(let trouble): [trouble]
+    }
+  }
+}

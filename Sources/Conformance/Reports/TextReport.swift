@@ -1,0 +1,90 @@
+import Foundation
+import SerialLink
+
+/// The report for a person: a line a case as it ends, a heading a chapter, totals. Whatever came from outside is
+/// printable in it.
+package struct TextReport {
+  private let usesColor: Bool
+  private let identifierWidth: Int
+  private var chapter: Chapter?
+
+  /// - Parameter cases: those that will be run; decides the columns.
+  package init(cases: [Case], usesColor: Bool) {
+    self.usesColor = usesColor
+    identifierWidth = cases.map(\.id.count).max() ?? 0
+  }
+
+  /// The lines for one result, a chapter's heading before its first.
+  package mutating func lines(for result: CaseResult) -> [String] {
+    var lines: [String] = []
+    if result.testCase.chapter != chapter {
+      if chapter != nil { lines.append("") }
+      chapter = result.testCase.chapter
+      lines.append(emphasised(result.testCase.chapter.rawValue))
+    }
+    lines.append(line(for: result))
+    switch result.outcome {
+    case .passed, .skipped: break
+    case .failed, .errored:
+      lines += result.outcome.details.map { "      \($0.printable)" }
+      lines += result.transcript.map { "      | \($0.printable)" }
+    }
+    return lines
+  }
+
+  /// What stands below the last case.
+  package func summary(of report: Report) -> [String] {
+    let totals = report.totals
+    var lines = [""]
+    let skips = report.results.filter { $0.outcome.word == "skipped" }
+    if !skips.isEmpty {
+      lines.append("Skipped on this rig:")
+      lines += skips.map { "  \($0.testCase.id): \($0.outcome.details.joined().printable)" }
+      lines.append("")
+    }
+    if let trouble = report.rigTrouble { lines.append("No rig: \(trouble.printable)") }
+    let bad = report.results.filter { $0.outcome.word == "failed" || $0.outcome.word == "errored" }
+    if !bad.isEmpty {
+      lines.append("Not passed:")
+      lines += bad.map { "  \($0.testCase.id) (\($0.outcome.word)): \($0.testCase.title)" }
+      lines.append("")
+    }
+    for (chapter, results) in report.chapters {
+      let part = Report.Totals(results)
+      lines.append("  \(padded(chapter.rawValue, 14)) \(part.passed) of \(part.count) passed")
+    }
+    let seconds = String(format: "%.1f", report.duration.inSeconds)
+    lines.append(
+      "\(totals.count) cases on \(report.rig) (\(report.port.printable)), seed \(report.seed): \(totals.passed) passed, "
+        + "\(totals.failed) failed, \(totals.errored) errored, \(totals.skipped) skipped, in \(seconds) s")
+    return lines
+  }
+
+  private func line(for result: CaseResult) -> String {
+    let milliseconds = String(format: "%7.1f ms", result.duration.inMilliseconds)
+    let rules = result.testCase.rules.dropFirst()
+    let also = rules.isEmpty ? "" : " [also \(rules.joined(separator: ", "))]"
+    let time = result.outcome.word == "skipped" ? "          " : milliseconds
+    return "  \(mark(result.outcome)) \(time)  \(padded(result.testCase.id, identifierWidth))  "
+      + "\(result.testCase.title)\(also)"
+  }
+
+  private func mark(_ outcome: Outcome) -> String {
+    switch outcome {
+    case .passed: colored("ok  ", "32")
+    case .failed: colored("FAIL", "31")
+    case .errored: colored("RIG ", "35")
+    case .skipped: colored("skip", "33")
+    }
+  }
+
+  private func emphasised(_ text: String) -> String { colored(text, "1") }
+
+  private func colored(_ text: String, _ code: String) -> String {
+    usesColor ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+  }
+
+  private func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+}

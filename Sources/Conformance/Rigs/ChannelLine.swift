@@ -1,0 +1,142 @@
+import NIOCore
+package import NotibotProtocol
+
+/// A line to a device on a real port, in real time.
+package final class ChannelLine: Line {
+  /// How long the port may refuse to take bytes before the rig is at fault.
+  static let writeLimit = TimeAmount.seconds(10)
+
+  private let channel: any NIOCore.Channel
+  private let inbox: NIOLoopBound<ChannelInbox>
+  private let origin = ContinuousClock.now
+
+  init(channel: any NIOCore.Channel, inbox: NIOLoopBound<ChannelInbox>) {
+    self.channel = channel
+    self.inbox = inbox
+  }
+
+  package var now: Instant { Instant(nanoseconds: (ContinuousClock.now - origin).wholeNanoseconds) }
+
+  package func write(_ bytes: [UInt8]) async throws {
+    let written = channel.eventLoop.makePromise(of: Void.self)
+    let limit = channel.eventLoop.scheduleTask(in: Self.writeLimit) {
+      written.fail(
+        RigTrouble("the port takes no bytes for 10 s", remedy: "check the board, or its flow control"))
+    }
+    channel.writeAndFlush(channel.allocator.buffer(bytes: bytes)).cascade(to: written)
+    defer { limit.cancel() }
+    do {
+      try await written.futureResult.get()
+    } catch let error as RigTrouble {
+      throw error
+    } catch {
+      throw RigTrouble("the port is gone: \(error)", remedy: "check the cable, then run the suite again")
+    }
+  }
+
+  package func read(until deadline: Instant) async throws -> [UInt8] {
+    let wait = TimeAmount.nanoseconds(max(0, (deadline - now).wholeNanoseconds))
+    return try await channel.eventLoop.flatSubmit { [inbox] in inbox.value.read(for: wait) }.get()
+  }
+
+  /// Closes the port and waits until its locks are gone.
+  package func close() async {
+    channel.close(promise: nil)
+    // The error of a channel that was closed already says nothing new.
+    _ = try? await channel.closeFuture.get()
+  }
+}
+
+/// Keeps what was received until the case reads it. Lives on its channel's event loop.
+///
+/// States: *collecting* → `read` with nothing there → *waiting* → bytes or the deadline → *collecting*; → *ended* when
+/// the channel closes, for good. Nothing more is read from the port while `limitBytes` wait.
+final class ChannelInbox: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+
+  static let limitBytes = 1 << 20
+
+  private enum State {
+    case collecting
+    case waiting(EventLoopPromise<[UInt8]>, Scheduled<Void>)
+    case ended
+  }
+
+  private let loop: any EventLoop
+  private var state = State.collecting
+  private var received: [UInt8] = []
+  private var context: ChannelHandlerContext?
+  private var isReadHeldBack = false
+  private var cause = "end of stream"
+
+  init(loop: any EventLoop) {
+    self.loop = loop
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    received += unwrapInboundIn(data).readableBytesView
+    guard case .waiting(let promise, let timer) = state else { return }
+    timer.cancel()
+    state = .collecting
+    promise.succeed(takeReceived())
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if received.count < Self.limitBytes { context.read() } else { isReadHeldBack = true }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    cause = "\(error)"
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    if case .waiting(let promise, let timer) = state {
+      timer.cancel()
+      promise.fail(trouble)
+    }
+    state = .ended
+    context.fireChannelInactive()
+  }
+
+  /// What was received, or what comes within the wait; empty when nothing does.
+  func read(for wait: TimeAmount) -> EventLoopFuture<[UInt8]> {
+    if !received.isEmpty { return loop.makeSucceededFuture(takeReceived()) }
+    switch state {
+    case .ended: return loop.makeFailedFuture(trouble)
+    case .waiting:
+      return loop.makeFailedFuture(
+        RigTrouble("two cases read one line", remedy: "run the cases one after the other"))
+    case .collecting: break
+    }
+    let promise = loop.makePromise(of: [UInt8].self)
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    let timer = loop.scheduleTask(in: wait) { bound.value.endWait() }
+    state = .waiting(promise, timer)
+    return promise.futureResult
+  }
+
+  private func endWait() {
+    guard case .waiting(let promise, _) = state else { return }
+    state = .collecting
+    promise.succeed([])
+  }
+
+  private var trouble: RigTrouble {
+    RigTrouble("the port is gone: \(cause)", remedy: "check the cable, then run the suite again")
+  }
+
+  private func takeReceived() -> [UInt8] {
+    defer { received = [] }
+    if isReadHeldBack {
+      isReadHeldBack = false
+      context?.read()
+    }
+    return received
+  }
+}

@@ -1,0 +1,86 @@
+package import DeviceEmulator
+package import NotibotProtocol
+
+/// A device in this process on a virtual clock, a new one for each case.
+package final class EmulatorRig: Rig {
+  package let name = "emulator"
+  package let offers: Set<Need>
+  private let profile: DeviceProfile
+  private let wrapLine: (any Line) -> any Line
+
+  /// - Parameters:
+  ///   - profile: what the device is. One in firmware mode is asked for nothing that only a strict one does; a
+  ///     strict one changes its mode for the cases that need that.
+  ///   - wrapLine: something to put between the case and the device, such as damage.
+  package init(profile: DeviceProfile = .standard, wrapLine: @escaping (any Line) -> any Line = { $0 }) {
+    self.profile = profile
+    self.wrapLine = wrapLine
+    let offers: Set<Need> = [.control, .virtualTime, .firmwareMode, .host]
+    self.offers = profile.mode == .strict ? offers.union([.strict]) : offers
+  }
+
+  package func makeBench(for testCase: Case, seed: UInt64) -> Bench {
+    var profile = profile
+    if testCase.needs.contains(.firmwareMode) { profile.mode = .firmware }
+    let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: seed, now: .zero))
+    let line = VirtualLine(peer: device, now: .zero)
+    return Bench(
+      line: wrapLine(line), control: VirtualControl(line: line),
+      clock: profile.wire == .direct ? .exact : .virtual,
+      seed: seed)
+  }
+
+  package func finish(_ bench: Bench) {}
+
+  package func close() {}
+}
+
+/// The emulator's device at the far end of a virtual line.
+package struct VirtualDevice: VirtualPeer {
+  package var wired: WiredDevice
+
+  package mutating func receive(_ bytes: [UInt8], now: Instant) { wired.receive(bytes, now: now) }
+
+  package mutating func handleTimeout(now: Instant) { wired.handleTimeout(now: now) }
+
+  package mutating func nextBytes(now: Instant) -> [UInt8]? {
+    guard case .transmit(let bytes)? = wired.nextAction() else { return nil }
+    return bytes
+  }
+
+  package var nextDeadline: Instant? { wired.nextDeadline }
+}
+
+/// The way round a virtual line: straight into the device.
+final class VirtualControl: DeviceControl {
+  private let line: VirtualLine<VirtualDevice>
+
+  init(line: VirtualLine<VirtualDevice>) {
+    self.line = line
+  }
+
+  func perform(_ command: ControlCommand) throws {
+    let reply = line.withPeer { $0.wired.perform(command.deviceCommand, now: line.now) }
+    if case .refused(let reason) = reply {
+      throw RigTrouble("the emulator refuses \(command): \(reason)", remedy: "this is a bug of the case")
+    }
+  }
+}
+
+extension ControlCommand {
+  /// The same in the emulator's words.
+  var deviceCommand: DeviceCommand {
+    switch self {
+    case .reboot: .reboot(.software)
+    case .dismiss(let item): .dismiss(item: Int(item))
+    case .action(let item, let act): .action(item: Int(item), act: Int(act))
+    case .log(let text): .log(text)
+    case .fill(let count): .fill(count)
+    case .clear: .clear
+    case .stall: .stall
+    case .resume: .resume
+    case .strictMode: .mode(.strict)
+    case .firmwareMode: .mode(.firmware)
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import DeviceEmulator
+import NIOCore
+import NIOPosix
+import NotibotProtocol
+package import SerialLink
+
+/// A device on any port, in real time: a board, or an emulator in another process.
+package final class PortRig: Rig {
+  /// SYNs that a device may leave unanswered, 500 ms apart, before it is not one.
+  private static let openingAttempts = 3
+
+  package let name: String
+  package private(set) var offers: Set<Need>
+  private let line: ChannelLine
+  private let control: SocketControl?
+  private let wrapLine: (any Line) -> any Line
+
+  /// Opens the port and learns what the device offers: whether it can refuse a write is found out by writing
+  /// it what is no notification.
+  ///
+  /// - Parameters:
+  ///   - control: the socket of the emulator behind the port; nil for a board.
+  ///   - offersHost: whether the cases that test the host machine, not the device, are run as well.
+  /// - Throws: `PortError` when the port cannot be opened, `NoAnswer` when nothing on it speaks the protocol.
+  package static func open(
+    _ specifier: PortSpecifier, name: String, options: SerialOptions = SerialOptions(),
+    control: String? = nil,
+    offersHost: Bool = false, wrapLine: @escaping (any Line) -> any Line = { $0 }
+  ) async throws -> PortRig {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let inbox = loop.makePromise(of: NIOLoopBound<ChannelInbox>.self)
+    let channel: any NIOCore.Channel
+    do throws(PortError) {
+      channel = try await SerialChannel.open(specifier, options: options, on: loop) { channel in
+        let handler = ChannelInbox(loop: channel.eventLoop)
+        try channel.pipeline.syncOperations.addHandler(handler)
+        inbox.succeed(NIOLoopBound(handler, eventLoop: channel.eventLoop))
+      }
+    } catch {
+      inbox.fail(error)
+      throw error
+    }
+    let line = ChannelLine(channel: channel, inbox: try await inbox.futureResult.get())
+    do {
+      let socket = control.map { SocketControl(client: ControlClient(path: $0), line: line) }
+      var offers = try await learnOffers(line, hasControl: socket != nil, name: name)
+      if offersHost { offers.insert(.host) }
+      return PortRig(name: name, offers: offers, line: line, control: socket, wrapLine: wrapLine)
+    } catch {
+      await line.close()
+      throw error
+    }
+  }
+
+  private init(
+    name: String, offers: Set<Need>, line: ChannelLine, control: SocketControl?,
+    wrapLine: @escaping (any Line) -> any Line
+  ) {
+    self.name = name
+    self.offers = offers
+    self.line = line
+    self.control = control
+    self.wrapLine = wrapLine
+  }
+
+  package func makeBench(for testCase: Case, seed: UInt64) async throws -> Bench {
+    if let control {
+      try await control.perform(.resume)
+      try await control.perform(testCase.needs.contains(.firmwareMode) ? .firmwareMode : .strictMode)
+      try await control.perform(.fill(0))
+      try await control.perform(.clear)
+    }
+    let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
+    try await settle()
+    return bench
+  }
+
+  package func finish(_ bench: Bench) async {
+    guard bench.probe.session.id != 0 else { return }
+    // Only tidies up: a line that is gone is told by the next case.
+    try? await bench.probe.line.write([0] + bench.probe.frame(.fin).bytes)
+  }
+
+  package func close() async {
+    await line.close()
+  }
+
+  /// Reads until the line has been quiet for a moment, so that no case sees what was meant for the one before.
+  private func settle() async throws {
+    let end = line.now + .milliseconds(500)
+    while line.now < end, try await !line.read(until: line.now + .milliseconds(2)).isEmpty {}
+  }
+
+  private static func learnOffers(_ line: ChannelLine, hasControl: Bool, name: String) async throws -> Set<
+    Need
+  > {
+    if hasControl { return [.control, .strict, .firmwareMode] }
+    let seed = UInt64.random(in: 0 ... .max)
+    let probe = Probe(line: line, role: .host, record: Record(), seed: seed)
+    do {
+      try await probe.open(attempts: openingAttempts)
+      let answer = try await probe.request([0x12, 6, 0, 0x7B])
+      try await line.write(probe.frame(.fin).bytes)
+      return answer == [0x13] ? [.firmwareMode] : [.strict]
+    } catch let finding as Finding {
+      throw NoAnswer(port: name, cause: finding.message)
+    }
+  }
+
+  /// The port opens, and nothing on it speaks the protocol.
+  package struct NoAnswer: Error, CustomStringConvertible {
+    package let port: String
+    package let cause: String
+    package var description: String { "nothing on this port answers as a Notibot: \(cause)" }
+    package var remedy: String { "check that the board runs firmware that speaks it, and the baud rate" }
+  }
+}
+
+/// The way round the line through an emulator's control socket.
+final class SocketControl: DeviceControl {
+  private let client: ControlClient
+  private let line: ChannelLine
+
+  init(client: ControlClient, line: ChannelLine) {
+    self.client = client
+    self.line = line
+  }
+
+  func perform(_ command: ControlCommand) async throws {
+    let end = line.now + .seconds(3)
+    while true {
+      let reply: ControlReply
+      do {
+        reply = try await client.perform(.device(command.deviceCommand))
+      } catch {
+        throw RigTrouble("\(error)", remedy: "see whether the emulator still runs")
+      }
+      if reply.ok { return }
+      let reason = reply.error ?? "no reason given"
+      // A case that failed may have left the device restarting; what it says meanwhile is nobody's.
+      guard reason.contains("restarting"), line.now < end else {
+        throw RigTrouble("the emulator refuses \(command): \(reason)", remedy: "see the emulator's log")
+      }
+      _ = try await line.read(until: line.now + .milliseconds(20))
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import ArgumentParser
+import Conformance
+import DeviceEmulator
+import Foundation
+import SerialLink
+
+/// `notibot test`: runs the conformance suite against a device and says rule by rule what held.
+struct TestCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "test",
+    abstract: "Checks a device, rule by rule, against docs/PROTOCOL.md.",
+    discussion: """
+      Prints a line for each case: the rule it checks, what must hold, its time. With -p emu:[PROFILE] or --rig \
+      emulator the device is an emulator in this process in virtual time, with --rig pty one in a process of its own \
+      behind a pseudo-terminal. On a board, cases that must restart it or press its buttons are skipped and named.
+
+      \(ExitStatus.helpTable)
+      """)
+
+  /// What stands in for a board.
+  enum RigName: String, ExpressibleByArgument, CaseIterable {
+    case emulator
+    case pty
+  }
+
+  @OptionGroup var portOptions: PortOptions
+
+  @Option(help: ArgumentHelp("The control socket of the emulator behind the port.", valueName: "path"))
+  var control: String?
+
+  @Option(help: "Bring a device along: emulator (in this process) or pty (in another).")
+  var rig: RigName?
+
+  @Option(
+    help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
+  var filter: String?
+
+  @Flag(help: "List the cases and exit.")
+  var list = false
+
+  @Option(help: ArgumentHelp("Write a JUnit report here.", valueName: "file"))
+  var junit: String?
+
+  @Option(help: ArgumentHelp("Write a JSON report here; - is stdout.", valueName: "file"))
+  var json: String?
+
+  @Option(help: ArgumentHelp("Decides nonces, noise and damage; random without it.", valueName: "number"))
+  var seed: UInt64?
+
+  func run() async throws {
+    let cases = try selectedCases()
+    if list { return cases.forEach { Output.data(TestListing.line(for: $0)) } }
+    let run = TestRun(
+      cases: cases, seed: seed ?? UInt64.random(in: 0 ... .max), junit: junit, json: json,
+      rig: try chosenRig())
+    try await Interruption.cancelling { try await run.perform() }
+  }
+
+  private func selectedCases() throws -> [Case] {
+    let cases: [Case]
+    do {
+      cases = try Selection.cases(matching: filter)
+    } catch {
+      throw CommandFailure(.usage, error.message.printable, remedy: error.remedy)
+    }
+    guard !cases.isEmpty else {
+      throw CommandFailure(
+        .usage, "no case matches '\((filter ?? "").printable)'",
+        remedy: "see them all with: notibot test --list")
+    }
+    return cases
+  }
+
+  private func chosenRig() throws -> TestRun.ChosenRig {
+    let named = portOptions.port == nil && rig != nil ? .emulator(profile: nil) : try port()
+    switch (rig, named) {
+    case (nil, .emulator(let name)), (.emulator?, .emulator(let name)):
+      return .emulator(try profile(name))
+    case (.pty?, .emulator(let name)):
+      return .pty(profile: try profile(name).name)
+    case (.some(let rig), _):
+      throw CommandFailure(
+        .usage, "--rig \(rig.rawValue) brings its own device",
+        remedy: "leave --port out, or name emu:[PROFILE]")
+    case (nil, let specifier):
+      do {
+        let rate = try portOptions.resolvedBitsPerSecond().value
+        return .port(specifier, SerialOptions(bitsPerSecond: rate), control: control)
+      } catch let error as PortError {
+        throw CommandFailure(error)
+      }
+    }
+  }
+
+  private func port() throws -> PortSpecifier {
+    do {
+      return try portOptions.resolvedPort().value
+    } catch let error as PortError {
+      throw CommandFailure(error)
+    }
+  }
+
+  private func profile(_ name: String?) throws -> DeviceProfile {
+    guard let name else { return .standard }
+    guard let profile = DeviceProfile.named(name) else {
+      let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
+      throw CommandFailure(
+        .usage, "there is no profile '\(name.printable)'", remedy: "choose one of: \(names)")
+    }
+    return profile
+  }
+}
+
+/// `--list`.
+enum TestListing {
+  /// One case in one line: chapter, id, title, needs.
+  static func line(for testCase: Case) -> String {
+    let needs = testCase.needs.sorted().map(\.rawValue).joined(separator: ", ")
+    let also = testCase.rules.dropFirst().joined(separator: ", ")
+    return "\(testCase.chapter.rawValue)\t\(testCase.id)\t\(testCase.title)\t\(also)\t\(needs)"
+  }
+}

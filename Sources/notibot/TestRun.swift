@@ -1,0 +1,119 @@
+import Conformance
+import DeviceEmulator
+import Foundation
+import SerialLink
+
+/// One run of the suite by the command line: rig, report while it goes, files at its end, exit code.
+struct TestRun: Sendable {
+  /// What the suite runs on.
+  enum ChosenRig: Sendable {
+    case emulator(DeviceProfile)
+    case pty(profile: String)
+    case port(PortSpecifier, SerialOptions, control: String?)
+  }
+
+  let cases: [Case]
+  let seed: UInt64
+  let junit: String?
+  let json: String?
+  let rig: ChosenRig
+
+  /// Runs the cases. The files are written on every way out, also when there is no rig.
+  ///
+  /// - Throws: `CommandFailure` unless every case passed or was skipped.
+  func perform() async throws {
+    let startedAt = Date()
+    let start = ContinuousClock.now
+    let device: any Rig
+    do {
+      device = try await makeRig()
+    } catch {
+      let failure = Self.failure(of: error)
+      var report = makeReport([], startedAt, start)
+      report.rigTrouble = failure.description
+      try writeFiles(report)
+      throw failure
+    }
+    var text = TextReport(cases: cases, usesColor: Output.usesColor())
+    let results = await Runner(rig: device, seed: seed).run(cases) { result in
+      text.lines(for: result).forEach(printLine)
+    }
+    await device.close()
+    let report = makeReport(results, startedAt, start)
+    text.summary(of: report).forEach(printLine)
+    try writeFiles(report)
+    try judge(report)
+  }
+
+  /// The report goes to stdout, unless the JSON does.
+  private func printLine(_ line: String) {
+    json == "-" ? Output.note(line) : Output.data(line)
+  }
+
+  private func makeRig() async throws -> any Rig {
+    switch rig {
+    case .emulator(let profile): return EmulatorRig(profile: profile)
+    case .pty(let profile):
+      let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      return try await PTYRig.start(program: program, profile: profile, seed: seed)
+    case .port(let specifier, let options, let control):
+      return try await PortRig.open(
+        specifier, name: specifier.description, options: options, control: control)
+    }
+  }
+
+  private func makeReport(
+    _ results: [CaseResult], _ startedAt: Date, _ start: ContinuousClock.Instant
+  ) -> Report {
+    let (name, port) =
+      switch rig {
+      case .emulator(let profile): ("emulator", "emu:\(profile.name)")
+      case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
+      case .port(let specifier, _, _): ("port", specifier.description)
+      }
+    return Report(
+      rig: name, port: port, seed: seed, startedAt: startedAt, duration: ContinuousClock.now - start,
+      results: results)
+  }
+
+  private func writeFiles(_ report: Report) throws {
+    if let junit { try write(JUnitReport.document(of: report), to: junit) }
+    guard let json else { return }
+    let document = try JSONReport(report).document()
+    json == "-" ? Output.data(String(document.dropLast())) : try write(document, to: json)
+  }
+
+  private func write(_ document: String, to path: String) throws {
+    do {
+      try Data(document.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+    } catch {
+      throw CommandFailure(
+        .unfitEnvironment, "cannot write \(path.printable): \(error.localizedDescription)",
+        remedy: "choose a place that can be written")
+    }
+  }
+
+  private func judge(_ report: Report) throws {
+    let totals = report.totals
+    if totals.failed > 0 {
+      throw CommandFailure(.testFailed, "\(totals.failed) of \(totals.count) cases failed")
+    }
+    if totals.errored > 0 {
+      throw CommandFailure(
+        .unfitEnvironment, "\(totals.errored) of \(totals.count) cases could not be run",
+        remedy: "see what the report says about the rig")
+    }
+  }
+
+  private static func failure(of error: any Error) -> CommandFailure {
+    switch error {
+    case let error as PortError: CommandFailure(error)
+    case let error as PortRig.NoAnswer:
+      CommandFailure(
+        .noAnswer, "\(error.port.printable): \(error.description.printable)", remedy: error.remedy)
+    case let error as RigTrouble:
+      CommandFailure(.unfitEnvironment, error.message.printable, remedy: error.remedy)
+    case let error: CommandFailure(.unfitEnvironment, "\(error)".printable)
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import Conformance
+import Testing
+
+/// The list on the emulator in this process, one test a case.
+@Suite struct EmulatorSuiteTests {
+  static let seed: UInt64 = 2026
+
+  @Test(arguments: Suite.cases.map(\.id))
+  func `holds on the emulator`(id: String) async throws {
+    let testCase = try #require(Suite.cases.first { $0.id == id })
+    let result = await Runner(rig: EmulatorRig(), seed: Self.seed).run(testCase)
+    switch result.outcome {
+    case .passed: break
+    case .skipped(let reason): Issue.record("skipped: \(reason)")
+    case .errored(let trouble): Issue.record("rig: \(trouble)")
+    case .failed(let findings):
+      let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")
+      Issue.record("\(id), seed \(Self.seed)\n\(text)")
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import NotibotProtocol
+import Testing
+
+@testable import DeviceEmulator
+
+struct ATTNotificationTests {
+  @Test func `nothing is told before the subscription, nor later about that time`() {
+    var rig = ATTRig()
+    _ = rig.write(sampleJSON.utf8)
+    #expect(rig.notifications().isEmpty)
+    _ = rig.ask("12 0400 0100")
+    #expect(rig.notifications().isEmpty)
+    _ = rig.write(sampleJSON.utf8)
+    #expect(rig.notifications() == ["1b03000200"])
+  }
+
+  @Test func `nothing is told after unsubscribing, not even what waits`() {
+    var rig = ATTRig()
+    _ = rig.ask("12 0400 0100")
+    _ = rig.write(sampleJSON.utf8)
+    _ = rig.ask("12 0400 0000")
+    #expect(rig.notifications().isEmpty)
+  }
+
+  @Test func `waiting counts become one with the latest value`() {
+    var rig = ATTRig()
+    _ = rig.ask("12 0400 0100")
+    for _ in 0..<5 { _ = rig.write(sampleJSON.utf8) }
+    #expect(rig.notifications() == ["1b03000500"])
+  }
+
+  @Test func `a refused write tells nothing`() {
+    var rig = ATTRig()
+    _ = rig.ask("12 0400 0100")
+    #expect(rig.write("[]".utf8) == "0112060080")
+    #expect(rig.notifications().isEmpty)
+  }
+
+  @Test func `a change beyond 65535 tells nothing`() {
+    var rig = ATTRig()
+    rig.server.changeStore { $0.setOtherWritersCount(65_534) }
+    _ = rig.ask("12 0400 0100")
+    _ = rig.write(sampleJSON.utf8)
+    #expect(rig.notifications() == ["1b0300ffff"])
+    _ = rig.write(sampleJSON.utf8)
+    #expect(rig.notifications().isEmpty)
+    #expect(rig.ask("0a 0300") == "0bffff")
+  }
+
+  @Test func `eight events wait in order, the ninth is dropped and counted`() {
+    var rig = ATTRig()
+    _ = rig.ask("12 0700 0100")
+    for number in UInt8(0)..<9 { rig.server.tell([number]) }
+    #expect(rig.notifications() == (0..<8).map { "1b06000\($0)" })
+    #expect(rig.server.counters.eventsDropped == 1)
+  }
+
+  @Test func `an event of MTU minus 3 bytes is told, a longer one is dropped and counted`() {
+    var rig = ATTRig(mtu: nil)
+    _ = rig.ask("12 0700 0100")
+    rig.server.tell([UInt8](repeating: 0x41, count: 20))
+    rig.server.tell([UInt8](repeating: 0x42, count: 21))
+    #expect(rig.notifications() == ["1b0600" + String(repeating: "41", count: 20)])
+    #expect(rig.server.counters.eventsDropped == 1)
+  }
+
+  @Test func `each bearer has its own MTU, CCCDs and queue, and all have one store`() {
+    var rig = ATTRig(mtu: 100)
+    let radio = BearerID(rawValue: 1)
+    rig.server.open(radio)
+    _ = rig.ask("12 0400 0100")
+    _ = rig.ask("16 0600 0000 7b")
+    #expect(rig.ask("0a 0400", on: radio) == "0b0000")
+    #expect(rig.server.bearer(radio)?.mtu == 23)
+    #expect(rig.ask("18 01", on: radio) == "19")
+    _ = rig.ask("02 0502", on: radio)
+    #expect(rig.ask([0x12, 0x06, 0x00] + Array(sampleJSON.utf8), on: radio) == "13")
+    #expect(rig.notifications() == ["1b03000100"])
+    #expect(rig.notifications(for: radio).isEmpty)
+  }
+
+  @Test func `what belongs to a bearer ends with it, the store does not`() {
+    var rig = ATTRig()
+    _ = rig.ask("12 0400 0100")
+    _ = rig.ask("16 0600 0000 7b")
+    _ = rig.write(sampleJSON.utf8)
+    rig.server.close(.serial)
+    #expect(rig.ask("0a 0300") == nil)
+    rig.server.open(.serial)
+    #expect(rig.server.bearer(.serial)?.mtu == 23)
+    #expect(rig.ask("0a 0400") == "0b0000")
+    #expect(rig.ask("18 01") == "19")
+    #expect(rig.ask("0a 0300") == "0b0100")
+    #expect(rig.notifications().isEmpty)
+  }
+}

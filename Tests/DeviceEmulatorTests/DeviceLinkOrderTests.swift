@@ -1,0 +1,217 @@
+import NotibotProtocol
+import Testing
+
+@testable import DeviceEmulator
+
+struct DeviceLinkOrderTests {
+  // MARK: Receiving
+
+  @Test func `payloads come out in order and as they were`() {
+    var link = DeviceLink.make(.open)
+    link.receive(.data(0, payload: [1, 2]), now: .zero)
+    link.receive(.data(1, payload: [3]), now: .zero)
+    #expect(link.takeInbound()?.payload == [1, 2])
+    #expect(link.takeInbound()?.payload == [3])
+    #expect(link.takeInbound() == nil)
+  }
+
+  @Test func `ack moves when a frame is received, credit when it is handled`() {
+    var link = DeviceLink.make(.open)
+    link.receive(.data(0), now: .zero)
+    #expect(link.reply(to: .data(1)).map(\.sketch) == [.init(type: .ack, sequence: 0, ack: 2, credit: 14)])
+    _ = link.takeInbound()
+    #expect(
+      link.reply(to: .host(.ping)).map(\.sketch) == [.init(type: .pong, sequence: 0, ack: 2, credit: 15)])
+  }
+
+  @Test func `a frame out of order is dropped and asked for once in a round`() {
+    var link = DeviceLink.make(.open)
+    let nak = Frame.Sketch(type: .nak, sequence: 0, ack: 0, credit: 16)
+    #expect(link.reply(to: .data(1)).map(\.sketch) == [nak])
+    #expect(link.reply(to: .data(2)).isEmpty)
+    #expect(link.reply(to: .data(4)).isEmpty)
+    // 3 is not above 4: the host has begun again.
+    #expect(link.reply(to: .data(3)).map(\.sketch) == [nak])
+    #expect(link.takeInbound() == nil)
+    #expect(link.counters.outOfOrder == 4)
+  }
+
+  @Test func `another hole is asked for anew`() {
+    var link = DeviceLink.make(.open)
+    _ = link.reply(to: .data(2))
+    _ = link.reply(to: .data(0))
+    _ = link.takeInbound()
+    let frames = link.reply(to: .data(3))
+    #expect(frames.map(\.sketch) == [.init(type: .nak, sequence: 0, ack: 1, credit: 16)])
+  }
+
+  @Test func `a NAK of a device that keeps nothing has no bitmap`() {
+    var link = DeviceLink.make(.open)
+    #expect(link.reply(to: .data(1)).map(\.payload) == [[]])
+  }
+
+  @Test(arguments: [UInt8(255), 200, 16, 17, 128])
+  func `a number outside of the window is dropped and answered by one ACK in 20 ms`(sequence: UInt8) {
+    var link = DeviceLink.make(.open)
+    let ack = Frame.Sketch(type: .ack, sequence: 0, ack: 0, credit: 16)
+    #expect(link.reply(to: .data(sequence), at: .ms(100)).map(\.sketch) == [ack])
+    #expect(link.reply(to: .data(sequence), at: .ms(119)).isEmpty)
+    #expect(link.reply(to: .data(sequence), at: .ms(120)).map(\.sketch) == [ack])
+    #expect(link.takeInbound() == nil)
+    #expect(link.counters.outOfWindow == 3)
+  }
+
+  @Test func `frames beyond the credit are dropped while nothing is handled`() {
+    var link = DeviceLink.make(.open)
+    for sequence in UInt8(0)..<40 { link.receive(.data(sequence), now: .zero) }
+    #expect(link.counters.dataReceived == 16)
+    #expect(link.takeFrames().last?.sketch == .init(type: .ack, sequence: 0, ack: 16, credit: 0))
+  }
+
+  @Test func `frames beyond the byte limit are dropped while nothing is handled`() {
+    var link = DeviceLink.make(.open)
+    let payload = [UInt8](repeating: 1, count: 528)
+    for sequence in UInt8(0)..<10 { link.receive(.data(sequence, payload: payload), now: .zero) }
+    // 4096 / 540 = 7.
+    #expect(link.counters.dataReceived == 7)
+  }
+
+  @Test func `numbers go on from 255 to 0`() {
+    var link = DeviceLink.make(.open)
+    for number in 0..<600 {
+      link.receive(.data(UInt8(truncatingIfNeeded: number), payload: [UInt8(number % 251)]), now: .zero)
+      #expect(link.takeInbound()?.payload == [UInt8(number % 251)])
+    }
+    #expect(link.counters.dataReceived == 600)
+  }
+
+  // MARK: Acknowledging
+
+  @Test func `one frame is acknowledged after 5 ms, the second at once`() {
+    var link = DeviceLink.make(.open)
+    #expect(link.reply(to: .data(0), at: .ms(10)).isEmpty)
+    #expect(link.nextDeadline == .ms(15))
+    #expect(link.frames(at: .ms(15)).types == [.ack])
+    link.receive(.data(1), now: .ms(20))
+    #expect(link.reply(to: .data(2), at: .ms(21)).types == [.ack])
+  }
+
+  @Test func `DATA acknowledges, so that no ACK is sent`() {
+    var link = DeviceLink.make(.open)
+    link.receive(.data(0), now: .zero)
+    _ = link.takeInbound()
+    #expect(link.sendData(1).map(\.sketch) == [.init(type: .data, sequence: 0, ack: 1, credit: 16)])
+    #expect(link.frames(at: .ms(5)).isEmpty)
+  }
+
+  @Test func `credit that grows from nothing is told at once`() {
+    var link = DeviceLink.make(.open)
+    for sequence in UInt8(0)..<16 { link.receive(.data(sequence), now: .zero) }
+    _ = link.takeFrames()
+    _ = link.takeInbound()
+    #expect(link.takeFrames().map(\.sketch) == [.init(type: .ack, sequence: 0, ack: 16, credit: 1)])
+  }
+
+  @Test func `credit that grows from more is told within 5 ms`() {
+    var link = DeviceLink.make(.open)
+    for sequence in UInt8(0)..<4 { link.receive(.data(sequence), now: .zero) }
+    _ = link.takeFrames()
+    while link.takeInbound() != nil {}
+    #expect(link.takeFrames().isEmpty)
+    #expect(link.frames(at: .ms(5)).map(\.sketch) == [.init(type: .ack, sequence: 0, ack: 4, credit: 16)])
+  }
+
+  // MARK: Sending
+
+  @Test func `nothing is sent beyond the peer's credit`() {
+    var link = DeviceLink.make(.open, credit: 3)
+    #expect(link.sendData(5).sequences == [0, 1, 2])
+    #expect(link.reply(to: .host(.ack, ack: 1, credit: 3)).sequences == [3])
+  }
+
+  @Test func `the limit never goes back`() {
+    var link = DeviceLink.make(.open, credit: 4)
+    link.receive(.host(.ack, ack: 0, credit: 1), now: .zero)
+    #expect(link.sendData(5).sequences == [0, 1, 2, 3])
+  }
+
+  @Test func `credit above 64 counts as 64`() {
+    var link = DeviceLink.make(.open, credit: 255)
+    guard case .live(let session) = link.state else { return #expect(Bool(false), "no session") }
+    #expect(session.sendLimit == 64)
+    #expect(link.sendData(8).count == 8)
+  }
+
+  @Test func `the bytes not yet handled stay within the peer's limit`() {
+    let peer = LinkLimits(frames: 16, requests: 8, mtu: 517, bytes: 1080)
+    var link = DeviceLink.make(.open, peer: peer, credit: 16)
+    for _ in 0..<4 { link.send([UInt8](repeating: 7, count: 528), on: .att) }
+    #expect(link.takeFrames().sequences == [0, 1])
+    // Received is not handled.
+    #expect(link.reply(to: .host(.ack, ack: 2, credit: 14)).isEmpty)
+    #expect(link.reply(to: .host(.ack, ack: 2, credit: 15)).sequences == [2])
+  }
+
+  @Test func `at most 8 frames are kept unacknowledged`() {
+    var link = DeviceLink.make(.open)
+    #expect(link.sendData(12).count == 8)
+    #expect(!link.hasRoom)
+    link.receive(.host(.ack, ack: 3), now: .zero)
+    #expect(link.room == 3)
+  }
+
+  @Test func `a device with more requests keeps as many frames`() {
+    var link = DeviceLink.make(.open, limits: LinkLimits(frames: 64, requests: 32, mtu: 517, bytes: 16_384))
+    #expect(link.sendData(40).count == 32)
+  }
+
+  @Test func `nothing is sent before a frame of the session has come`() {
+    var link = DeviceLink.make(.offered)
+    #expect(!link.hasRoom)
+    #expect(link.sendData(1).isEmpty)
+    #expect(link.frames(at: .ms(60_000)).isEmpty)
+    #expect(link.sessionID == firstSession)
+  }
+
+  // MARK: Resending
+
+  @Test func `a NAK has the frames from ack on sent again`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(5)
+    #expect(link.reply(to: .host(.nak, ack: 2)).sequences == [2, 3, 4])
+  }
+
+  @Test func `a NAK with a bitmap spares what is held`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(6)
+    // Bits 0 and 2: frames 2 and 4 beyond the missing 1.
+    let frames = link.reply(to: .host(.nak, ack: 1, payload: [0b101, 0, 0, 0, 0, 0, 0, 0]))
+    #expect(frames.sequences == [1, 3, 5])
+  }
+
+  @Test func `a resent frame has its payload and the present ack`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(1)
+    link.receive(.data(0), now: .zero)
+    _ = link.takeInbound()
+    let frames = link.reply(to: .host(.nak, ack: 0))
+    #expect(frames.map(\.sketch) == [.init(type: .data, sequence: 0, ack: 1, credit: 16)])
+    #expect(frames.map(\.payload) == [[0]])
+  }
+
+  @Test func `a repeated ACK resends nothing`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(4)
+    for _ in 0..<20 { #expect(link.reply(to: .host(.ack, ack: 1)).isEmpty) }
+  }
+
+  @Test(arguments: [UInt8(5), 100, 255])
+  func `an ack outside of what was sent counts for nothing, its payload does`(ack: UInt8) {
+    var link = DeviceLink.make(.open, credit: 4)
+    _ = link.sendData(6)
+    #expect(link.reply(to: .data(0, ack: ack, credit: 64)).isEmpty)
+    #expect(link.counters.badAcks == 1)
+    #expect(link.takeInbound() != nil)
+    #expect(link.reply(to: .host(.nak, ack: ack)).types == [])
+  }
+}

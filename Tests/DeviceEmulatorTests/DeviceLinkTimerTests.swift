@@ -1,0 +1,143 @@
+import NotibotProtocol
+import Testing
+
+@testable import DeviceEmulator
+
+struct DeviceLinkTimerTests {
+  @Test func `an unacknowledged frame is sent again after 250 ms`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(2)
+    #expect(link.nextDeadline == .ms(250))
+    #expect(link.frames(at: .ms(249)).isEmpty)
+    #expect(link.frames(at: .ms(250)).sequences == [0, 1])
+  }
+
+  @Test func `the wait doubles up to 2 s while nothing is heard`() {
+    var timer = ResendTimer()
+    let waits = (0..<5).map { _ in
+      timer.backOff()
+      return timer.wait
+    }
+    #expect(waits == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(2), .seconds(2)])
+  }
+
+  @Test func `silent expiries come after 250, 250, 500 and 1000 ms`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(1)
+    var moments: [Instant] = []
+    for time in stride(from: Int64(10), through: 2500, by: 10)
+    where link.frames(at: .ms(time)).types.contains(.data) { moments.append(.ms(time)) }
+    #expect(moments == [.ms(250), .ms(500), .ms(1000), .ms(2000)])
+  }
+
+  @Test func `the wait stays while something is heard`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(1)
+    var moments: [Instant] = []
+    for time in stride(from: Int64(10), through: 1000, by: 10) {
+      link.receive(.host(.pong, payload: [0]), now: .ms(time))
+      if link.frames(at: .ms(time)).types.contains(.data) { moments.append(.ms(time)) }
+    }
+    #expect(moments == [.ms(250), .ms(500), .ms(750), .ms(1000)])
+  }
+
+  @Test func `a sample sets the wait to srtt and four times its variation`() {
+    var timer = ResendTimer()
+    timer.sample(.milliseconds(60))
+    timer.settle()
+    // 60 + 4 × 30.
+    #expect(timer.wait == .milliseconds(180))
+    timer.sample(.milliseconds(60))
+    timer.settle()
+    // 60 + 4 × 22.5.
+    #expect(timer.wait == .milliseconds(150))
+  }
+
+  @Test func `the measured wait is held within 100 and 500 ms`() {
+    var fast = ResendTimer()
+    fast.sample(.milliseconds(1))
+    fast.settle()
+    #expect(fast.wait == .milliseconds(100))
+    var slow = ResendTimer()
+    slow.sample(.seconds(3))
+    slow.settle()
+    #expect(slow.wait == .milliseconds(500))
+  }
+
+  @Test func `no sample is taken from a frame that was sent twice`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(1)
+    _ = link.frames(at: .ms(250))
+    link.receive(.host(.ack, ack: 1), now: .ms(251))
+    _ = link.sendData(1)
+    // A sample of 1 ms would give 100 ms.
+    #expect(link.nextDeadline == .ms(501))
+  }
+
+  @Test func `the timer starts anew when ack advances`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(2)
+    link.receive(.host(.ack, ack: 1), now: .ms(200))
+    // The sample of 200 ms gives 200 + 4 × 100, held to 500.
+    #expect(link.frames(at: .ms(699)).isEmpty)
+    #expect(link.frames(at: .ms(700)).sequences == [1])
+  }
+
+  @Test func `the line time of what is queued ahead is added`() {
+    var link = DeviceLink.make(.open)
+    link.lineBitsPerSecond = 9600
+    for _ in 0..<2 { link.send([UInt8](repeating: 1, count: 488), on: .att) }
+    _ = link.takeFrames()
+    // Each is 500 bytes and 4 of framing: 525 ms at 9600 baud.
+    #expect(link.nextDeadline == .ms(525 + 250))
+  }
+
+  @Test func `PING comes after each second of silence`() {
+    var link = DeviceLink.make(.open)
+    #expect(link.frames(at: .ms(999)).isEmpty)
+    #expect(link.frames(at: .ms(1000)).types == [.ping])
+    #expect(link.frames(at: .ms(1999)).isEmpty)
+    #expect(link.frames(at: .ms(2000)).types == [.ping])
+  }
+
+  @Test func `any frame of the session puts off the PING`() {
+    var link = DeviceLink.make(.open)
+    link.receive(.host(.ack), now: .ms(900))
+    #expect(link.frames(at: .ms(1899)).isEmpty)
+    #expect(link.frames(at: .ms(1900)).types == [.ping])
+  }
+
+  @Test func `a frame of another session does not`() {
+    var link = DeviceLink.make(.open)
+    link.receive(.host(.pong, session: 0x4321, payload: [0]), now: .ms(900))
+    #expect(link.frames(at: .ms(1000)).types == [.ping])
+  }
+
+  @Test func `silence is suspect after 3 s and the end after 5 s`() {
+    var link = DeviceLink.make(.open)
+    link.handleTimeout(now: .ms(2999))
+    #expect(!link.isSuspect)
+    link.handleTimeout(now: .ms(3000))
+    #expect(link.isSuspect)
+    link.handleTimeout(now: .ms(4999))
+    #expect(link.takeEvents().isEmpty)
+    link.handleTimeout(now: .ms(5000))
+    #expect(link.takeEvents() == [.ended(.silence)])
+    #expect(link.counters.silences == 1)
+  }
+
+  @Test func `PONG tells how many frames were handled`() {
+    var link = DeviceLink.make(.open)
+    for sequence in UInt8(0)..<3 { link.receive(.data(sequence), now: .zero) }
+    _ = link.takeInbound()
+    let frames = link.reply(to: .host(.ping))
+    #expect(frames.types == [.pong])
+    #expect(frames.map(\.payload) == [[1]])
+  }
+
+  @Test func `PINGs without a line to answer on are bounded`() {
+    var link = DeviceLink.make(.open)
+    for _ in 0..<1000 { link.receive(.host(.ping), now: .zero) }
+    #expect(link.takeFrames().count == DeviceLink.pongsLimit)
+  }
+}
