@@ -121,6 +121,35 @@ struct EmulatorServerTests {
     }
   }
 
+  @Test func `of two who plug it in at once, one does`() async throws {
+    let directory = try TemporaryDirectory()
+    let link = directory.file("port")
+    try await withEmulator(link: link) { server, _ in
+      _ = await server.perform(.unplug)
+      async let first = server.perform(.plug)
+      async let second = server.perform(.plug)
+      let replies = await [first, second]
+      #expect(replies.count { $0.ok } == 1)
+      _ = try HostPort(link).openSession()
+    }
+    #expect(directory.names.isEmpty)
+  }
+
+  @Test func `an emulator that has stopped stays so`() async throws {
+    let directory = try TemporaryDirectory()
+    let link = directory.file("port")
+    let server = try await EmulatorServer.start(profile: .standard, link: link, seed: 1)
+    let host = try HostPort(link)
+    _ = try host.openSession()
+    await server.stop()
+    #expect(throws: HostPort.Failure.gone) { while true { _ = try host.read() } }
+    for command in [EmulatorCommand.plug, .unplug, .device(.statistics)] {
+      #expect(await server.perform(command).error == "the emulator has stopped")
+    }
+    await server.stop()
+    #expect(directory.names.isEmpty)
+  }
+
   @Test func `a restart is seen on the open port`() async throws {
     try await withEmulator { server, path in
       let host = try HostPort(path)
