@@ -76,7 +76,8 @@ struct BenchCommand: AsyncParsableCommand {
 
   private func measure(_ device: Device) async throws -> BenchReport {
     let load = BenchLoad(textBytes: textBytes)
-    _ = try await device.send(contentsOf: load.notifications(min(Self.warmUpLimit, count)), window: 2 * window)
+    _ = try await device.send(
+      contentsOf: load.notifications(min(Self.warmUpLimit, count)), window: 2 * window)
     let cpu = try CPUMeter(peer: peerPid)
     let memoryStart = ProcessUsage.residentBytes()
     let before = await device.statistics
