@@ -2,8 +2,11 @@
 package enum Suite {
   /// Every case.
   package static let cases: [Case] = [
-    framing, damage, hostFraming, linkOpening, linkOrder, linkTimers, hostSession, hostFlow, attTable,
-    attRequests, hostATT, notifications, throughput,
-    reconnection,
+    framing, damage, hostFraming,
+    linkOpening, linkOrder, linkTimers, hostSession, hostFlow,
+    attTable, attRequests, hostATT,
+    notifications,
+    throughput, system,
+    reconnection, systemReconnection,
   ].flatMap { $0 }
 }

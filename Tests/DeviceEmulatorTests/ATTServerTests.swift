@@ -189,11 +189,10 @@ struct ATTServerTests {
     #expect(rig.ask("0a 0300") == "0b0000")
   }
 
-  @Test(arguments: ["0100", "3200"])
-  func `a part that does not begin where the last ended is an invalid offset`(offset: String) {
+  @Test(arguments: [["0100"], ["0000", "3200"], ["0000", "0000"], ["0000", "0100", "0100"]])
+  func `a part that does not begin where the last ended is an invalid offset`(offsets: [String]) {
     var rig = ATTRig()
-    if offset != "0100" { _ = rig.ask("16 0600 0000 7b") }
-    _ = rig.ask("16 0600 \(offset) 22")
+    for offset in offsets { _ = rig.ask("16 0600 \(offset) 7b") }
     #expect(rig.ask("18 01") == "0118060007")
     #expect(rig.ask("18 01") == "19")
   }

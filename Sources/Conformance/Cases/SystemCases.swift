@@ -1,0 +1,201 @@
+import DeviceEmulator
+import NotibotHost
+import NotibotProtocol
+
+/// Host machine and emulated device together, in virtual time: the facts that only both ends can show.
+extension Suite {
+  static let system: [Case] = [
+    pacedLine, slowLine, windowKept, refusalsInBetween, everyNthByteDamaged, bytesLostInRuns,
+  ]
+  static let systemReconnection: [Case] = [idleForAMinute, restartUnderLoad, portGone]
+
+  static let pacedLine = Case(
+    "LNK-40/paced-921600", "At 921600 baud and 16 ms each way notifications use 95 % of the line, or more",
+    .throughput,
+    also: ["LNK-50", "ATT-6"], needs: [.host]
+  ) { bench in
+    var profile = DeviceProfile.bench
+    profile.wire = WireModel(pace: .paced(bitsPerSecond: 921_600), latency: .milliseconds(16))
+    try measureLine(bench, profile, bitsPerSecond: 921_600, count: 2000)
+  }
+
+  static let slowLine = Case(
+    "LNK-51/paced-115200", "At 115200 baud, too; and nothing is sent twice for being slow", .throughput,
+    also: ["LNK-40"], needs: [.host]
+  ) { bench in
+    var profile = DeviceProfile.bench
+    profile.wire = WireModel(pace: .paced(bitsPerSecond: 115_200), latency: .milliseconds(16))
+    try measureLine(bench, profile, bitsPerSecond: 115_200, count: 500)
+  }
+
+  static let windowKept = Case(
+    "LNK-41/window-kept",
+    "Under load the host never goes beyond credit or bytes, whatever the device's limits", .throughput,
+    also: ["LNK-42", "LNK-8", "NTF-10"], needs: [.host]
+  ) { bench in
+    for var profile in [DeviceProfile.tiny, .standard, .wide, .mtu23] {
+      profile.capacity = 1000
+      let both = try bench.makeHostAndDevice(profile)
+      let ids = (0..<400).map { index in
+        both.withHost { $0.submit(.sendEncoded(Sample.json(length: 80 + index)), now: $1) }
+      }
+      let isDone = both.run(within: .seconds(120)) { $0.host.results.count == ids.count }
+      bench.probe.expect(isDone, "\(both.host.results.count) of 400 results on \(profile.name)")
+      bench.probe.expect(
+        "accepted on \(profile.name)", ids.filter { both.host.results[$0] == .accepted }.count, is: 400)
+      bench.probe.expect("frames beyond the credit on \(profile.name)", both.window.framesBeyondCredit, is: 0)
+      bench.probe.expect("times beyond the bytes on \(profile.name)", both.window.timesBeyondBytes, is: 0)
+      bench.probe.expect("stored on \(profile.name)", both.device.device.store.storedCount, is: 400)
+    }
+  }
+
+  static let refusalsInBetween = Case(
+    "ATT-5/refusals-in-between", "Each of 600 writes gets its own answer, refused ones among them",
+    .throughput,
+    also: ["NTF-1", "ATT-6"], needs: [.host]
+  ) { bench in
+    let both = try bench.makeHostAndDevice(.standard)
+    let ids = (0..<600).map { index in
+      let json = index % 3 == 1 ? [0x7B] : Sample.json("number \(index)")
+      return both.withHost { $0.submit(.sendEncoded(json), now: $1) }
+    }
+    let isDone = both.run(within: .seconds(60)) { $0.host.results.count == ids.count }
+    bench.probe.expect(isDone, "\(both.host.results.count) of 600 results")
+    for (index, id) in ids.enumerated() {
+      let expected = index % 3 == 1 ? HostResult.refused(ATTError(rawValue: 0x80)) : .accepted
+      bench.probe.expect("result \(index)", both.host.results[id], is: expected)
+    }
+    bench.probe.expect("stored", both.device.device.store.storedCount, is: 400)
+  }
+
+  static let everyNthByteDamaged = Case(
+    "FRM-3/damaged-line",
+    "With every 700th byte wrong in both directions each notification is stored once, in order",
+    .throughput, also: ["LNK-34", "LNK-32", "LNK-51", "FRM-15"], needs: [.host]
+  ) { bench in
+    var passed = 0
+    try checkLossy(bench) { bytes, _ in
+      var damaged = bytes
+      for index in damaged.indices {
+        passed += 1
+        if passed % 700 == 0 { damaged[index] ^= 0x10 }
+      }
+      return damaged
+    }
+  }
+
+  static let bytesLostInRuns = Case(
+    "LNK-34/lost-runs",
+    "With runs of 1 to 128 bytes lost in both directions each notification is stored once, in order",
+    .throughput, also: ["FRM-6", "LNK-33", "LNK-51"], needs: [.host]
+  ) { bench in
+    var random = SeededRandom(seed: bench.seed)
+    var untilLoss = 2000
+    try checkLossy(bench) { bytes, _ in
+      var kept: [UInt8] = []
+      var lost = 0
+      for byte in bytes {
+        untilLoss -= 1
+        if untilLoss == 0 {
+          lost = Int(random.next() % 128) + 1
+          untilLoss = 1500 + Int(random.next() % 3000)
+        }
+        if lost > 0 { lost -= 1 } else { kept.append(byte) }
+      }
+      return kept
+    }
+  }
+
+  static let idleForAMinute = Case(
+    "LNK-52/idle-minute", "A session without work stays open for ten minutes, by PINGs alone", .reconnection,
+    also: ["LNK-53"], needs: [.host]
+  ) { bench in
+    let both = try bench.makeHostAndDevice(.quiet)
+    _ = both.run(within: .seconds(600)) { !$0.host.ends.isEmpty }
+    bench.probe.expect("ends", both.host.ends, is: [])
+    bench.probe.expect("events", both.host.events, is: [])
+    let id = both.withHost { $0.submit(.readCount, now: $1) }
+    let isDone = both.run(within: .seconds(1)) { $0.host.results[id] != nil }
+    bench.probe.expect(isDone, "the count is not read after ten minutes")
+  }
+
+  static let restartUnderLoad = Case(
+    "LNK-22/restart-under-load", "A restart under load: every request ends once, and the next session serves",
+    .reconnection,
+    also: ["LNK-23", "LNK-10", "NTF-12"], needs: [.host]
+  ) { bench in
+    let both = try bench.makeHostAndDevice(.standard)
+    let ids = (0..<200).map { index in
+      both.withHost { $0.submit(.sendEncoded(Sample.json("number \(index)")), now: $1) }
+    }
+    both.perform(.stall)
+    let more = (0..<20).map { _ in both.withHost { $0.submit(.readCount, now: $1) } }
+    both.perform(.reboot(.panic))
+    let hasEnded = both.run(within: .seconds(2)) { !$0.host.ends.isEmpty }
+    bench.probe.expect(hasEnded, "the restart was not seen")
+    guard case .deviceRestarted? = both.host.ends.first else {
+      return bench.probe.expect(false, "the session ended by \(both.host.ends)")
+    }
+    bench.probe.expect("results", both.host.results.count, is: ids.count + more.count)
+    both.withHost { $0.connect(now: $1) }
+    let isOpen = both.run(within: .seconds(2)) { $0.host.openedCount == 2 }
+    bench.probe.expect(isOpen, "no session after the restart")
+    let id = both.withHost { $0.submit(.readCount, now: $1) }
+    _ = both.run(within: .seconds(1)) { $0.host.results[id] != nil }
+    bench.probe.expect("Count after the restart", both.host.results[id], is: .count(0))
+  }
+
+  static let portGone = Case(
+    "LNK-23/port-gone", "When the port goes away each request not yet answered is told as outcome unknown",
+    .reconnection,
+    needs: [.host]
+  ) { bench in
+    let both = try bench.makeHostAndDevice(.standard)
+    both.perform(.stall)
+    let ids = (0..<3).map { _ in both.withHost { $0.submit(.readCount, now: $1) } }
+    both.withHost { $0.receiveEndOfStream(now: $1) }
+    bench.probe.expect("ends", both.host.ends, is: [.portGone])
+    for id in ids {
+      bench.probe.expect("a result", both.host.results[id], is: .failed(.outcomeUnknown(.portGone)))
+    }
+  }
+
+  /// Sends notifications as fast as the window lets, and holds their bytes against what the line carries in the time.
+  private static func measureLine(
+    _ bench: Bench, _ profile: DeviceProfile, bitsPerSecond: Int, count: Int
+  ) throws {
+    let both = try bench.makeHostAndDevice(profile) { $0.lineBitsPerSecond = bitsPerSecond }
+    let start = both.now
+    let before = both.window.dataBytes
+    for index in 0..<count {
+      let json = Sample.json("notification number \(index), as long as they usually are")
+      _ = both.withHost { $0.submit(.sendEncoded(json), now: $1) }
+    }
+    let isDone = both.run(within: .seconds(120)) { $0.host.results.count == count }
+    bench.probe.expect(isDone, "\(both.host.results.count) of \(count) results")
+    let bytes = both.window.dataBytes - before
+    let share = Double(bytes) * 10 / Double(bitsPerSecond) / (both.now - start).inSeconds
+    bench.probe.expect(
+      share >= 0.95, "\(bytes) bytes took \((both.now - start).inSeconds) s: \(share) of the line")
+    bench.probe.expect("frames sent twice", both.host.machine.statistics.link.resent, is: 0)
+  }
+
+  /// Sends notifications over a line that damages, and holds the store against what was accepted.
+  private static func checkLossy(
+    _ bench: Bench, _ damage: @escaping ([UInt8], WireFrame.Sender) -> [UInt8]
+  ) throws {
+    let both = try bench.makeHostAndDevice(.standard)
+    both.damage = damage
+    let ids = (0..<300).map { index in
+      both.withHost { $0.submit(.sendEncoded(Sample.json("number \(index)")), now: $1) }
+    }
+    let isDone = both.run(within: .seconds(300)) { $0.host.results.count == ids.count }
+    bench.probe.expect(isDone, "\(both.host.results.count) of 300 results; \(both.host.ends)")
+    bench.probe.expect("accepted", ids.filter { both.host.results[$0] == .accepted }.count, is: 300)
+    let stored = both.device.device.store.items.map { String(decoding: $0.json, as: UTF8.self) }
+    let expected = (0..<300).map { String(decoding: Sample.json("number \($0)"), as: UTF8.self) }
+    bench.probe.expect(stored == expected, "the store holds \(stored.count) items, not those 300 in order")
+    bench.probe.expect("wrong text accepted", stored.filter { !expected.contains($0) }, is: [])
+    bench.probe.expect("frames beyond the credit", both.window.framesBeyondCredit, is: 0)
+  }
+}
