@@ -169,6 +169,9 @@ package struct HostMachine: Equatable, Sendable {
       bytesSent: bytesSent)
   }
 
+  /// Whether there is no session, and none is opening or closing.
+  package var isClosed: Bool { link.isClosed }
+
   /// Requests that were submitted and have no result yet.
   package var openRequestsCount: Int {
     client.openRequestsCount

@@ -241,6 +241,23 @@ struct DeviceTests {
     await device.close()
   }
 
+  @Test func `closing before the channel is active ends at once`() async throws {
+    let channel = NIOAsyncTestingChannel()
+    let device = try await Device.make(on: channel, port: "/dev/test", seed: 1)
+    await device.close()
+    await #expect(throws: NotibotError.self) { try await device.count() }
+  }
+
+  @Test func `cancelling while the session opens closes the port`() async throws {
+    let line = try await MemoryLine()
+    _ = try await line.next(.syn)
+    let device = line.device
+    let opening = Task { try await device.waitUntilOpen() }
+    opening.cancel()
+    await #expect(throws: CancellationError.self) { try await opening.value }
+    try await line.channel.closeFuture.get()
+  }
+
   @Test func `a port that goes away ends requests and events with its reason`() async throws {
     let line = try await MemoryLine()
     try await line.open()

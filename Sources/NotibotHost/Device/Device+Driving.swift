@@ -162,6 +162,15 @@ extension Device {
     }
   }
 
+  /// Says goodbye; ends at once when there is nobody to say it to, as before the channel is active.
+  func closeSession() {
+    machine.close(now: now)
+    obey()
+    if case .closing = state, machine.isClosed {
+      finish(NotibotError(.closed, port: port, operation: "close", textBytes: 0))
+    }
+  }
+
   /// Ends for good: whoever waits is told, and the channel closes.
   private func finish(_ error: NotibotError) {
     switch state {
