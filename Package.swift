@@ -14,7 +14,7 @@ let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift
 let package = Package(
   name: "notibot-rig",
   products: [
-    .library(name: "NotibotHost", targets: ["NotibotHost"]),
+    .library(name: "NotibotHost", targets: ["NotibotHost", "NotibotProtocol"]),
     .executable(name: "notibot", targets: ["notibot"]),
   ],
   dependencies: [

@@ -63,10 +63,24 @@ package struct HostMachine: Equatable, Sendable {
 
   /// Asks for something. Its result comes as `.completed` with the identity returned here.
   package mutating func submit(_ request: HostRequest, now: Instant) -> HostRequestID {
+    let id = enqueue(request)
+    settle(now: now)
+    return id
+  }
+
+  /// Asks for many things at once, which costs less than one by one: `next` gives each for the identity that it will
+  /// have, and `nil` when there are no more.
+  package mutating func submit(now: Instant, each next: (HostRequestID) -> HostRequest?) {
+    while let request = next(HostRequestID(rawValue: requestCount)) {
+      _ = enqueue(request)
+    }
+    settle(now: now)
+  }
+
+  private mutating func enqueue(_ request: HostRequest) -> HostRequestID {
     let id = HostRequestID(rawValue: requestCount)
     requestCount += 1
     client.submit(request, id: id)
-    settle(now: now)
     return id
   }
 
@@ -155,6 +169,9 @@ package struct HostMachine: Equatable, Sendable {
       bytesSent: bytesSent)
   }
 
+  /// Whether there is no session, and none is opening or closing.
+  package var isClosed: Bool { link.isClosed }
+
   /// Requests that were submitted and have no result yet.
   package var openRequestsCount: Int {
     client.openRequestsCount
@@ -178,7 +195,7 @@ package struct HostMachine: Equatable, Sendable {
     repeat {
       drainLink(now: now)
       drainClient(now: now)
-      while link.hasRoom, let pdu = client.nextPDU(now: now) {
+      while client.hasWaiting, link.hasRoom, let pdu = client.nextPDU(now: now) {
         _ = link.send(pdu)
       }
     } while client.hasActions || link.hasActions

@@ -22,7 +22,9 @@ struct JSONObjectReader {
     } catch {
       throw NotificationError(.invalidUTF8, at: error.byteOffsets.lowerBound)
     }
-    guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { throw NotificationError(.byteOrderMark, at: 0) }
+    guard bytes.count < 3 || bytes[0] != 0xEF || bytes[1] != 0xBB || bytes[2] != 0xBF else {
+      throw NotificationError(.byteOrderMark, at: 0)
+    }
     scanner = JSONScanner(bytes)
     scanner.skipWhitespace()
     guard scanner.take(UInt8(ascii: "{")) else { throw NotificationError(.notAnObject, at: scanner.offset) }

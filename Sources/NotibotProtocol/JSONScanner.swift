@@ -41,7 +41,9 @@ struct JSONScanner {
     try expect(UInt8(ascii: "\""))
     let start = offset
     var hasEscapes = false
-    while offset < bytes.count {
+    while true {
+      offset = bytes.span.bytes.firstSpecialInString(from: offset)
+      guard offset < bytes.count else { throw unexpected() }
       switch bytes[offset] {
       case UInt8(ascii: "\""):
         offset += 1
@@ -55,7 +57,6 @@ struct JSONScanner {
         offset += 1
       }
     }
-    throw unexpected()
   }
 
   /// Passes over an escape, and gives the scalar it stands for.
@@ -212,8 +213,10 @@ extension JSONScanner {
   /// Whether `text` stands for `name`.
   func isText(_ text: Text, equalTo name: StaticString) -> Bool {
     guard text.hasEscapes else {
-      return text.range.count == name.utf8CodeUnitCount
-        && bytes[text.range].elementsEqual(name.description.utf8)
+      guard text.range.count == name.utf8CodeUnitCount else { return false }
+      return name.withUTF8Buffer { letters in
+        letters.indices.allSatisfy { bytes[text.range.lowerBound + $0] == letters[$0] }
+      }
     }
     return unescaped(text).elementsEqual(name.description.utf8)
   }

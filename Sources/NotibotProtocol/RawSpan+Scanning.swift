@@ -22,6 +22,28 @@ extension RawSpan {
     while offset < range.upperBound, byte(at: offset) != 0 { offset &+= 1 }
     return offset
   }
+
+  /// The offset of the first byte from `start` on that ends a run of plain characters in a JSON string (`"`, `\`, or
+  /// below 0x20), or `byteCount` when there is none. Looks at eight bytes at a time.
+  func firstSpecialInString(from start: Int) -> Int {
+    let quotes = 0x0101_0101_0101_0101 &* UInt64(UInt8(ascii: "\""))
+    let backslashes = 0x0101_0101_0101_0101 &* UInt64(UInt8(ascii: "\\"))
+    var offset = start
+    while offset &+ 8 <= byteCount {
+      let word = littleEndianWord(at: offset)
+      // The lowest set bit is right in each term; a borrow can only set bits above it.
+      let controls = (word &- 0x2020_2020_2020_2020) & ~word & 0x8080_8080_8080_8080
+      let found = controls | zeroBytes(of: word ^ quotes) | zeroBytes(of: word ^ backslashes)
+      if found != 0 { return offset &+ found.trailingZeroBitCount >> 3 }
+      offset &+= 8
+    }
+    while offset < byteCount {
+      let byte = byte(at: offset)
+      if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return offset }
+      offset &+= 1
+    }
+    return offset
+  }
 }
 
 /// A word whose lowest set bit is bit 7 of the first zero byte of `word`; zero when `word` has no zero byte.

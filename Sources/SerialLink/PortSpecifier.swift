@@ -17,10 +17,9 @@ package enum PortSpecifier: Hashable, Sendable {
   /// Firmware on an emulated CPU; `nil` is the default image.
   case qemu(image: String?)
 
-  /// Every form in one line, for help and for the remedy of an error.
+  /// Every form that can be opened, in one line, for help and for the remedy of an error.
   package static let forms =
-    "a port is /dev/NAME, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, rfc2217://HOST:PORT, socket://HOST:PORT, "
-    + "emu:[PROFILE] or qemu:[IMAGE]"
+    "a port is /dev/NAME, auto, usb:VID:PID[:SERIAL], socket://HOST:PORT or emu:[PROFILE]"
 
   /// Longer than any path the kernel takes.
   static let lengthLimitBytes = 4096

@@ -72,11 +72,12 @@ struct BenchCommand: AsyncParsableCommand {
   }
 
   /// Notifications that are sent before anything is measured: code paged in, buffers grown, rates learnt.
-  private static let warmUpCount = 1000
+  private static let warmUpLimit = 1000
 
   private func measure(_ device: Device) async throws -> BenchReport {
     let load = BenchLoad(textBytes: textBytes)
-    _ = try await device.send(contentsOf: load.notifications(Self.warmUpCount), window: 2 * window)
+    _ = try await device.send(
+      contentsOf: load.notifications(min(Self.warmUpLimit, count)), window: 2 * window)
     let cpu = try CPUMeter(peer: peerPid)
     let memoryStart = ProcessUsage.residentBytes()
     let before = await device.statistics

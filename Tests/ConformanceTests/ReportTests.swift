@@ -45,7 +45,7 @@ import Testing
     let document = try JSONReport(Self.makeReport()).document()
     let object = try #require(
       try JSONSerialization.jsonObject(with: Data(document.utf8)) as? [String: Any])
-    #expect(object["schema"] as? String == "notibot-conformance")
+    #expect(object["schema"] as? String == "notibot.conformance")
     #expect(object["version"] as? Int == 1)
     let cases = try #require(object["cases"] as? [[String: Any]])
     #expect(cases.map { $0["outcome"] as? String } == ["passed", "failed", "skipped", "errored"])

@@ -55,11 +55,13 @@ struct ATTNotificationTests {
     #expect(rig.server.counters.eventsDropped == 1)
   }
 
-  @Test func `an event carries at most MTU minus 3 bytes`() {
+  @Test func `an event of MTU minus 3 bytes is told, a longer one is dropped and counted`() {
     var rig = ATTRig(mtu: nil)
     _ = rig.ask("12 0700 0100")
-    rig.server.tell([UInt8](repeating: 0x41, count: 40))
+    rig.server.tell([UInt8](repeating: 0x41, count: 20))
+    rig.server.tell([UInt8](repeating: 0x42, count: 21))
     #expect(rig.notifications() == ["1b0600" + String(repeating: "41", count: 20)])
+    #expect(rig.server.counters.eventsDropped == 1)
   }
 
   @Test func `each bearer has its own MTU, CCCDs and queue, and all have one store`() {
@@ -69,7 +71,7 @@ struct ATTNotificationTests {
     _ = rig.ask("12 0400 0100")
     _ = rig.ask("16 0600 0000 7b")
     #expect(rig.ask("0a 0400", on: radio) == "0b0000")
-    #expect(rig.server.bearers[radio]?.mtu == 23)
+    #expect(rig.server.bearer(radio)?.mtu == 23)
     #expect(rig.ask("18 01", on: radio) == "19")
     _ = rig.ask("02 0502", on: radio)
     #expect(rig.ask([0x12, 0x06, 0x00] + Array(sampleJSON.utf8), on: radio) == "13")
@@ -85,7 +87,7 @@ struct ATTNotificationTests {
     rig.server.close(.serial)
     #expect(rig.ask("0a 0300") == nil)
     rig.server.open(.serial)
-    #expect(rig.server.bearers[.serial]?.mtu == 23)
+    #expect(rig.server.bearer(.serial)?.mtu == 23)
     #expect(rig.ask("0a 0400") == "0b0000")
     #expect(rig.ask("18 01") == "19")
     #expect(rig.ask("0a 0300") == "0b0100")

@@ -50,7 +50,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--c-loop", required=True)
-    parser.add_argument("--profile", default="wide")
+    parser.add_argument("--profile", default="bench")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--count", type=int, default=50000)
     parser.add_argument("--trips", type=int, default=5000)

@@ -3,7 +3,7 @@ import Foundation
 /// The report for a program, one JSON document.
 package struct JSONReport: Encodable, Sendable {
   /// Names the format; grows when a field goes or changes its meaning, not when one is added.
-  package static let schema = "notibot-conformance"
+  package static let schema = "notibot.conformance"
   package static let version = 1
 
   struct Entry: Encodable, Sendable {

@@ -36,12 +36,7 @@ package struct TextReport {
   package func summary(of report: Report) -> [String] {
     let totals = report.totals
     var lines = [""]
-    let skips = report.results.filter { $0.outcome.word == "skipped" }
-    if !skips.isEmpty {
-      lines.append("Skipped on this rig:")
-      lines += skips.map { "  \($0.testCase.id): \($0.outcome.details.joined().printable)" }
-      lines.append("")
-    }
+    lines += skips(in: report)
     if let trouble = report.rigTrouble { lines.append("The run is not whole: \(trouble.printable)") }
     let bad = report.results.filter { $0.outcome.word == "failed" || $0.outcome.word == "errored" }
     if !bad.isEmpty {
@@ -58,6 +53,26 @@ package struct TextReport {
       "\(totals.count) cases on \(report.rig) (\(report.port.printable)), seed \(report.seed): \(totals.passed) passed, "
         + "\(totals.failed) failed, \(totals.errored) errored, \(totals.skipped) skipped, in \(seconds) s")
     return lines
+  }
+
+  /// The skipped cases by their reason, each one named.
+  private func skips(in report: Report) -> [String] {
+    let skipped = report.results.filter { $0.outcome.word == "skipped" }
+    let byReason = Dictionary(grouping: skipped) { $0.outcome.details.joined().printable }
+    return byReason.sorted { $0.key < $1.key }.flatMap { reason, results in
+      ["Skipped, \(reason): \(results.count)"] + wrapped(results.map(\.testCase.id)) + [""]
+    }
+  }
+
+  /// Words in lines of at most 110 columns.
+  private func wrapped(_ words: [String]) -> [String] {
+    words.reduce(into: [String]()) { lines, word in
+      if let last = lines.last, last.count + word.count < 110 {
+        lines[lines.count - 1] += " \(word)"
+      } else {
+        lines.append("  \(word)")
+      }
+    }
   }
 
   private func line(for result: CaseResult) -> String {

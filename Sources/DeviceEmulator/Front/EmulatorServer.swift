@@ -5,12 +5,16 @@ package import SerialLink
 
 /// An emulated display behind a pseudo-terminal, and maybe a control socket, in this process.
 ///
-/// States of the line: *plugged* (a PTY stands there, its name behind the link) ⇄ *unplugged* (neither is there;
-/// the device runs on, as one with a battery does). `stop` ends both. Everything happens on one event loop.
+/// States of the line: *unplugged* (the device runs on, as one with a battery does) → *plugging* → *plugged* (a PTY
+/// stands there, its name behind the link) → *unplugged*; from each to *stopped* by `stop`. Everything happens on one
+/// event loop.
 package actor EmulatorServer {
   private enum Line {
     case unplugged
+    /// The PTY is being made.
+    case plugging
     case plugged(any NIOCore.Channel, path: String)
+    case stopped
   }
 
   /// Whether a host has the port open.
@@ -32,8 +36,8 @@ package actor EmulatorServer {
   private var link: StableLink?
   private var control: ControlServer?
   private var host = Host.absent
-  /// Bytes that came before the kernel told that a host is there.
-  private var early: [UInt8] = []
+  /// Bytes that came in this turn of the loop.
+  private var unhandled: [UInt8] = []
   private var unwrittenBytes = 0
   private var timer: (deadline: Instant, task: Scheduled<Void>)?
 
@@ -69,19 +73,21 @@ package actor EmulatorServer {
     return server
   }
 
-  /// Removes link, socket and PTY. A host sees the device go away.
+  /// Removes link, socket and PTY. A host sees the device go away; commands are refused from then on.
   package func stop() async {
+    let channel = cutLine(.stopped)
     timer?.task.cancel()
     timer = nil
+    let control = control
+    self.control = nil
     await control?.close()
-    control = nil
-    await unplug()
+    try? await channel?.close()
   }
 
   /// The path that a host opens: the link, or the PTY where there is no link; nil while unplugged.
   package var portPath: String? {
     switch line {
-    case .unplugged: nil
+    case .unplugged, .plugging, .stopped: nil
     case .plugged(_, let path): linkPath ?? path
     }
   }
@@ -89,24 +95,38 @@ package actor EmulatorServer {
   /// What the device has done and how it is.
   package var statistics: DeviceStatistics { wired.device.statistics }
 
+  /// Whether a host has the port open, as far as the kernel has told.
+  var isHostPresent: Bool { host == .present }
+
+  /// Bytes that wait in this process for a host that does not read.
+  var waitingBytes: Int { unwrittenBytes }
+
+  /// The rate that bytes pass at, in bits per second; nil on an unpaced line.
+  var bitsPerSecond: UInt32? { wired.wire.bitsPerSecond }
+
   // MARK: Commands
 
   /// Does something to the line or the device.
   package func perform(_ command: EmulatorCommand) async -> ControlReply {
-    switch command {
-    case .unplug:
-      guard case .plugged = line else { return .refused("the device is unplugged already") }
-      await unplug()
+    switch (command, line) {
+    case (_, .stopped):
+      return .refused("the emulator has stopped")
+    case (.unplug, .plugged):
+      try? await cutLine(.unplugged)?.close()
       return ControlReply()
-    case .plug:
-      guard case .unplugged = line else { return .refused("the device is plugged in already") }
+    case (.unplug, .unplugged), (.unplug, .plugging):
+      return .refused("the device is unplugged already")
+    case (.plug, .unplugged):
       do {
         try await plug()
       } catch {
         return .refused("\(error)")
       }
       return ControlReply(port: portPath)
-    case .device(let command):
+    case (.plug, .plugged), (.plug, .plugging):
+      return .refused("the device is plugged in already")
+    case (.device(let command), .unplugged), (.device(let command), .plugging),
+      (.device(let command), .plugged):
       let reply = wired.perform(command, now: Self.now)
       drain()
       return ControlReply(reply)
@@ -114,36 +134,44 @@ package actor EmulatorServer {
   }
 
   private func plug() async throws(PortError) {
-    let terminal = try PseudoTerminal.open()
-    let path = terminal.slavePath
-    let channel = try await PseudoTerminalChannel.open(terminal, on: loop) { channel in
-      try channel.pipeline.syncOperations.addHandler(PTYHandler(server: self))
-      try channel.syncOptions?.setOption(
-        .writeBufferWaterMark, value: .init(low: 4096, high: Self.writeBufferLimitBytes))
-    }
-    do {
-      if let linkPath { link = try StableLink(at: linkPath, target: path) }
-    } catch {
-      try? await channel.close()
-      throw error
-    }
+    line = .plugging
     host = .absent
     unwrittenBytes = 0
-    line = .plugged(channel, path: path)
+    do throws(PortError) {
+      let terminal = try PseudoTerminal.open()
+      let path = terminal.slavePath
+      let channel = try await PseudoTerminalChannel.open(terminal, on: loop) { channel in
+        try channel.pipeline.syncOperations.addHandler(PTYHandler(server: self))
+        try channel.syncOptions?.setOption(
+          .writeBufferWaterMark, value: .init(low: 4096, high: Self.writeBufferLimitBytes))
+      }
+      do throws(PortError) {
+        guard case .plugging = line else {
+          throw PortError(.deviceGone, port: linkPath ?? path, operation: "plug in")
+        }
+        if let linkPath { link = try StableLink(at: linkPath, target: path) }
+      } catch {
+        try? await channel.close()
+        throw error
+      }
+      line = .plugged(channel, path: path)
+    } catch {
+      if case .plugging = line { line = .unplugged }
+      throw error
+    }
     drain()
   }
 
-  private func unplug() async {
+  /// Takes the line away and returns the channel that is to be closed. The link goes first: the number of the PTY may
+  /// be another terminal's a moment later.
+  private func cutLine(_ next: Line) -> (any NIOCore.Channel)? {
+    link = nil
+    host = .absent
+    unhandled = []
+    defer { line = next }
     switch line {
-    case .unplugged:
-      break
-    case .plugged(let channel, _):
-      line = .unplugged
-      // The link goes first: the number of the PTY may be another terminal's a moment later.
-      link = nil
-      host = .absent
-      early = []
-      try? await channel.close()
+    case .unplugged, .plugging, .stopped: return nil
+    case .plugged(let channel, _): return channel
     }
   }
 
@@ -153,31 +181,20 @@ package actor EmulatorServer {
 
   // MARK: The line, on the event loop
 
-  /// Bytes came from the host.
+  /// Bytes came from a host. They are taken at the end of this turn of the loop: the kernel tells of closing, opening
+  /// and bytes through two descriptors, in either order, and an answer must not go to the host that has just left.
   func received(_ bytes: [UInt8]) {
-    switch host {
-    case .present:
-      take(bytes)
-    case .absent:
-      // The kernel tells of an open and of bytes through two descriptors, in either order. The rest of this turn
-      // of the loop brings the other one; bytes with no host then are the last words of one that left.
-      if early.isEmpty { loop.assumeIsolated().execute { self.assumeIsolated { $0.takeEarly() } } }
-      early += bytes
-    }
+    if unhandled.isEmpty { loop.assumeIsolated().execute { self.assumeIsolated { $0.takeUnhandled() } } }
+    unhandled += bytes
   }
 
-  private func takeEarly() {
-    guard !early.isEmpty else { return }
-    let bytes = early
-    early = []
-    take(bytes)
-    drain()
-  }
-
-  private func take(_ bytes: [UInt8]) {
+  private func takeUnhandled() {
+    guard !unhandled.isEmpty else { return }
     followHostRate()
-    wired.receive(bytes, now: Self.now)
+    wired.receive(unhandled, now: Self.now)
+    unhandled.removeAll(keepingCapacity: true)
     if wired.isFull { setReading(false) }
+    drain()
   }
 
   /// A paced line runs at the rate that the host set last.
@@ -195,7 +212,6 @@ package actor EmulatorServer {
       host = .present
       followHostRate()
     case .detached:
-      if !early.isEmpty { takeEarly() }
       host = .absent
       discardUnread()
     }
@@ -205,15 +221,15 @@ package actor EmulatorServer {
   /// The channel closed by itself: the terminal is lost, as if the plug were pulled.
   func lost(_ channel: any NIOCore.Channel) {
     guard case .plugged(let current, _) = line, current === channel else { return }
-    line = .unplugged
-    link = nil
-    host = .absent
+    _ = cutLine(.unplugged)
   }
 
   /// Puts on the line what is due, in one write for each turn, and sets the timer.
   func drain() {
     switch (line, host) {
-    case (.unplugged, _), (.plugged, .absent):
+    case (.stopped, _):
+      return
+    case (.unplugged, _), (.plugging, _), (.plugged, .absent):
       wired.discardOutput(now: Self.now)
     case (.plugged(let channel, _), .present):
       var hasWritten = false

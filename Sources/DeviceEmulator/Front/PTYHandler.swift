@@ -18,10 +18,6 @@ final class PTYHandler: ChannelInboundHandler {
     server.assumeIsolated { $0.received(bytes) }
   }
 
-  func channelReadComplete(context: ChannelHandlerContext) {
-    server.assumeIsolated { $0.drain() }
-  }
-
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     guard context.channel.isWritable else { return }
     server.assumeIsolated { $0.drain() }

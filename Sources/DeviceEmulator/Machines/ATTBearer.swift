@@ -24,6 +24,7 @@ struct ATTBearer: Equatable, Sendable {
   /// Notifications of Data that wait. Source: PROTOCOL.md ATT-19.
   static let eventsLimit = 8
 
+  let id: BearerID
   /// The largest PDU of either direction, in bytes.
   private(set) var mtu = NotibotProfile.firstMTU
   private var hasExchangedMTU = false
@@ -33,6 +34,10 @@ struct ATTBearer: Equatable, Sendable {
   private(set) var parts: [Part] = []
   private(set) var countNews = CountNews.none
   private(set) var events: Deque<[UInt8]> = []
+
+  init(id: BearerID) {
+    self.id = id
+  }
 
   /// Takes what the client receives; only the first exchange counts. Source: PROTOCOL.md ATT-8.
   mutating func exchangeMTU(client: UInt16, server: UInt16) {
@@ -65,23 +70,23 @@ struct ATTBearer: Equatable, Sendable {
     if countCCCD == 1 { countNews = .changed }
   }
 
-  /// Queues an event of Data. Returns false when it had to be dropped. Source: PROTOCOL.md ATT-19.
+  /// Queues an event of Data. Returns false when it had to be dropped: too many wait, or it is longer than a
+  /// notification. Source: PROTOCOL.md ATT-19, NTF-11.
   mutating func queue(event: [UInt8]) -> Bool {
     guard dataCCCD == 1 else { return true }
-    guard events.count < Self.eventsLimit else { return false }
+    guard events.count < Self.eventsLimit, event.count <= Int(mtu) - 3 else { return false }
     events.append(event)
     return true
   }
 
-  /// The next notification, cut to MTU − 3 bytes of value. Source: PROTOCOL.md ATT-17.
+  /// The next notification. Source: PROTOCOL.md ATT-17.
   mutating func nextNotification(count: UInt16) -> ATTPDU? {
     if countNews == .changed {
       countNews = .none
       return .handleValueNotification(handle: NotibotProfile.Handle.count, value: count.littleEndianBytes)
     }
     guard let event = events.popFirst() else { return nil }
-    return .handleValueNotification(
-      handle: NotibotProfile.Handle.data, value: Array(event.prefix(Int(mtu) - 3)))
+    return .handleValueNotification(handle: NotibotProfile.Handle.data, value: event)
   }
 
   /// Queues a part of a long write. Returns false when the queue is full.

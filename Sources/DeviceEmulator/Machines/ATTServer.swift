@@ -39,7 +39,8 @@ struct ATTServer: Equatable, Sendable {
   var mode: DeviceMode
   private(set) var store: NotificationStore
   private(set) var counters: ATTCounters
-  private(set) var bearers: [BearerID: ATTBearer] = [:]
+  /// One or two; an array, because changing a dictionary's values while walking over them copies it.
+  private var bearers: [ATTBearer] = []
 
   init(mtu: UInt16, mode: DeviceMode, store: NotificationStore, counters: ATTCounters = ATTCounters()) {
     self.mtu = mtu
@@ -50,28 +51,31 @@ struct ATTServer: Equatable, Sendable {
 
   /// Begins a bearer: MTU 23, nothing subscribed.
   mutating func open(_ id: BearerID) {
-    bearers[id] = ATTBearer()
+    close(id)
+    bearers.append(ATTBearer(id: id))
   }
 
   /// Ends a bearer and all that belongs to it.
   mutating func close(_ id: BearerID) {
-    bearers[id] = nil
+    bearers.removeAll { $0.id == id }
   }
 
   /// Takes one PDU. Returns its response, or nil when it gets none. Source: PROTOCOL.md ATT-5.
   mutating func receive(_ pdu: [UInt8], on id: BearerID) -> [UInt8]? {
-    guard var bearer = bearers.removeValue(forKey: id) else { return nil }
+    guard let index = index(of: id) else { return nil }
+    // Out of the array while it changes, so that its queues are changed in place.
+    var bearer = bearers.remove(at: index)
     let countBefore = store.count
     let response = receive(pdu, on: &bearer)
-    bearers[id] = bearer
+    bearers.insert(bearer, at: index)
     if store.count != countBefore { noteCountChange() }
     return response?.encoded()
   }
 
   /// The next notification for a bearer; nil when there is none. Source: PROTOCOL.md ATT-17.
   mutating func nextNotification(for id: BearerID) -> [UInt8]? {
-    guard let index = bearers.index(forKey: id) else { return nil }
-    return bearers.values[index].nextNotification(count: store.count)?.encoded()
+    guard let index = index(of: id) else { return nil }
+    return bearers[index].nextNotification(count: store.count)?.encoded()
   }
 
   /// Changes the store in place and tells each subscriber if the count's value changed. Source: PROTOCOL.md NTF-10.
@@ -84,11 +88,20 @@ struct ATTServer: Equatable, Sendable {
 
   /// Tells each subscriber of Data what happened to a notification. Source: PROTOCOL.md NTF-11.
   mutating func tell(_ event: [UInt8]) {
-    for id in bearers.keys where bearers[id]?.queue(event: event) == false { counters.eventsDropped += 1 }
+    for index in bearers.indices where !bearers[index].queue(event: event) { counters.eventsDropped += 1 }
   }
 
   private mutating func noteCountChange() {
-    for index in bearers.values.indices { bearers.values[index].noteCountChange() }
+    for index in bearers.indices { bearers[index].noteCountChange() }
+  }
+
+  /// The state of a bearer; nil when it is not open.
+  func bearer(_ id: BearerID) -> ATTBearer? {
+    index(of: id).map { bearers[$0] }
+  }
+
+  private func index(of id: BearerID) -> Int? {
+    bearers.firstIndex { $0.id == id }
   }
 
   // MARK: Requests

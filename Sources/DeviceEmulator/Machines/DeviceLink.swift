@@ -243,14 +243,14 @@ struct DeviceLink: Equatable, Sendable {
 
   /// Lets `body` change the live session in place; nil when there is none.
   mutating func withSession<Result>(_ body: (inout DeviceSession) -> Result) -> Result? {
-    switch state {
+    // Moved out while it changes and moved back: a copy would cost a reference count for each of its queues, and
+    // the first change of each queue a copy of it.
+    switch exchange(&state, with: .idle) {
     case .idle:
       return nil
     case .live(var session):
-      // The only copy must be the one that changes, or each of its queues would be copied first.
-      state = .idle
       let result = body(&session)
-      state = .live(session)
+      state = .live(consume session)
       return result
     }
   }

@@ -157,6 +157,8 @@ struct ATTClient: Equatable, Sendable {
 
   var hasActions: Bool { !actions.isEmpty }
 
+  var hasWaiting: Bool { !waiting.isEmpty }
+
   /// When the oldest request is out of time (ATT-7).
   var nextDeadline: Instant? {
     outstanding.first?.sentAt.after(ns: Self.transactionLimitNs)

@@ -99,16 +99,14 @@ extension Device {
       }
     state = .closing([continuation])
     connecting.forEach { $0.resume(throwing: CancellationError()) }
-    machine.close(now: now)
-    obey()
+    closeSession()
   }
 
   private func cancelConnecting() {
     guard case .connecting(let callers) = state else { return }
     state = .closing([])
     callers.forEach { $0.resume(throwing: CancellationError()) }
-    machine.close(now: now)
-    obey()
+    closeSession()
   }
 }
 

@@ -73,9 +73,11 @@ extension Device {
     guard !batches.isEmpty else { return false }
     var hasSubmitted = false
     for batch in batches {
-      while let (index, notification) = batch.takeNext() {
-        waiters[machine.submit(.send(notification), now: now)] = .batch(batch, index: index)
+      machine.submit(now: now) { id in
+        guard let (index, notification) = batch.takeNext() else { return nil }
+        waiters[id] = .batch(batch, index: index)
         hasSubmitted = true
+        return .send(notification)
       }
     }
     batches.removeAll { $0.finishIfDone() }
@@ -157,6 +159,15 @@ extension Device {
       machine.connect(clock: .now(), now: now)
     case .connecting, .open, .reconnecting, .closing: finish(portFailure ?? error)
     case .ended: break
+    }
+  }
+
+  /// Says goodbye; ends at once when there is nobody to say it to, as before the channel is active.
+  func closeSession() {
+    machine.close(now: now)
+    obey()
+    if case .closing = state, machine.isClosed {
+      finish(NotibotError(.closed, port: port, operation: "close", textBytes: 0))
     }
   }
 

@@ -7,6 +7,9 @@ import SerialLink
 /// Runs on the event loop of its channel: handler, machine, timer and these methods share one thread.
 /// States: *connecting* → *open* ⇄ *reconnecting* → *closing* → *ended*; any of them → *ended* when the port is lost.
 public actor Device {
+  /// What the display shows. Spelt out where Foundation's type of that name is imported too.
+  public typealias Notification = NotibotProtocol.Notification
+
   enum State {
     case connecting([CheckedContinuation<Void, any Error>])
     case open
@@ -89,6 +92,13 @@ public actor Device {
   /// Throws `NotibotError`: `refused` when the device would not, with `isOutcomeUnknown` when nobody can say.
   public func send(_ notification: Notification) async throws {
     _ = try await request(.send(notification), "send to")
+  }
+
+  /// Sends a notification of these fields; `timestamp` in whole seconds since 1970-01-01 UTC, now without it.
+  /// Otherwise as `send(_:)`.
+  public func send(app: String, title: String, text: String, timestamp: UInt32? = nil) async throws {
+    let timestamp = timestamp ?? UInt32(clamping: HostClock.now().seconds)
+    try await send(Notification(app: app, title: title, text: text, timestamp: timestamp))
   }
 
   /// Sends notifications one after the other, many at a time on their way, and returns when all are answered.

@@ -14,9 +14,8 @@ extension LinkSession {
     switch state {
     case .closed: receiveClosed(frame)
     case .opening(let opening): receive(frame, opening: opening, now: now)
-    case .open(var link):
-      // Out of the state while it changes, so that its arrays are changed in place.
-      state = .closed
+    case .open:
+      guard var link = takeOpenLink() else { return }
       switch receive(frame, link: &link, now: now) {
       case .stays: state = .open(link)
       case .ends(let reason): end(reason)

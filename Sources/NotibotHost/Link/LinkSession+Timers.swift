@@ -12,9 +12,8 @@ extension LinkSession {
       } else if now >= opening.repeatAt {
         repeatSyn(opening, now: now)
       }
-    case .open(var link):
-      // Out of the state while it changes, so that its arrays are changed in place.
-      state = .closed
+    case .open:
+      guard var link = takeOpenLink() else { return }
       switch handleTimeout(link: &link, now: now) {
       case .stays: state = .open(link)
       case .ends(let reason): end(reason)
@@ -32,14 +31,10 @@ extension LinkSession {
 
   /// Turns what may go out into bytes: new DATA as credit allows, then an acknowledgement if one is still owed.
   package mutating func flush(now: Instant) {
-    switch state {
-    case .closed, .opening, .closing: break
-    case .open(var link):
-      state = .closed
-      sendWaiting(link: &link, now: now)
-      if link.receiving.owesAck(now: now) { emit(.ack, link: &link) }
-      state = .open(link)
-    }
+    guard var link = takeOpenLink() else { return }
+    sendWaiting(link: &link, now: now)
+    if link.receiving.owesAck(now: now) { emit(.ack, link: &link) }
+    state = .open(link)
   }
 
   private mutating func handleTimeout(link: inout OpenLink, now: Instant) -> Outcome {

@@ -97,15 +97,9 @@ package struct LinkSession: Equatable, Sendable {
   /// Takes a PDU for the attribute channel, to go out as credit allows. Returns false, and takes nothing, when no
   /// session is open or too much waits already.
   package mutating func send(_ pdu: [UInt8]) -> Bool {
-    switch state {
-    case .closed, .opening, .closing: return false
-    case .open(var link):
-      // Out of the state while it changes, so that its arrays are changed in place.
-      state = .closed
-      let isTaken = link.sending.enqueue(channel: .att, payload: pdu)
-      state = .open(link)
-      return isTaken
-    }
+    guard var link = takeOpenLink() else { return false }
+    defer { state = .open(link) }
+    return link.sending.enqueue(channel: .att, payload: pdu)
   }
 
   /// Says FIN and waits for its acknowledgement, at most 200 ms (LNK-24). What is unacknowledged is given up.
@@ -180,6 +174,18 @@ package struct LinkSession: Equatable, Sendable {
     switch state {
     case .closed, .opening, .closing: nil
     case .open(let link): (link.advancedAt, link.lastPong?.at)
+    }
+  }
+
+  /// Moves the open session out of the state, so that its arrays are changed in place and not copied; who takes it
+  /// puts it back, or ends the session. `nil`, and nothing changes, in any other state.
+  mutating func takeOpenLink() -> OpenLink? {
+    guard case .open = state else { return nil }
+    var taken = State.closed
+    swap(&taken, &state)
+    switch consume taken {
+    case .open(let link): return link
+    case .closed, .opening, .closing: return nil
     }
   }
 

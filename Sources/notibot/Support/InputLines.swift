@@ -100,7 +100,8 @@ final class InputLines {
     case .success(let bytes): return bytes
     case .failure(let error):
       throw CommandFailure(
-        .unfitEnvironment, "cannot read \(name): \(String(cString: strerror(error.number)))")
+        error.number == EISDIR ? .usage : .unfitEnvironment,
+        "cannot read \(name): \(String(cString: strerror(error.number)))")
     }
   }
 

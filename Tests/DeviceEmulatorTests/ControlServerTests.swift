@@ -1,0 +1,210 @@
+import Foundation
+import Glibc
+import NotibotProtocol
+import SerialLink
+import Testing
+
+@testable import DeviceEmulator
+
+@Suite(.serialized)
+struct ControlServerTests {
+  /// A connection to a socket, for bytes that `ControlClient` would not send.
+  private final class RawClient {
+    let descriptor: Int32
+
+    init(_ path: String) throws {
+      descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+      let result = withUnsafePointer(to: address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+      }
+      guard result == 0 else { throw HostPort.Failure.cannotOpen(errno: errno) }
+      var limit = timeval(tv_sec: 5, tv_usec: 0)
+      setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) {
+      let bytes = Array(text.utf8)
+      _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// So many lines, or fewer when the connection ends.
+    func lines(_ count: Int) -> [String] {
+      var bytes: [UInt8] = []
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while bytes.count(where: { $0 == 0x0A }) < count {
+        let got = recv(descriptor, &buffer, buffer.count, 0)
+        if got <= 0 { break }
+        bytes += buffer[..<got]
+      }
+      return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+  }
+
+  private func withControl(
+    _ body: (ControlClient, EmulatorServer, String) async throws -> Void
+  ) async throws {
+    let directory = try TemporaryDirectory()
+    let socket = directory.file("control")
+    try await withEmulator(control: socket) { server, path in
+      try await body(ControlClient(path: socket), server, path)
+    }
+    #expect(directory.names.isEmpty)
+  }
+
+  @Test func `the socket is its owner's alone`() async throws {
+    try await withControl { client, _, _ in
+      #expect(mode(of: client.path) == S_IFSOCK | 0o600)
+    }
+  }
+
+  @Test func `each command does what it says`() async throws {
+    try await withControl { client, server, path in
+      let host = try HostPort(path)
+      let session = try host.openSession()
+      try host.write(.data, channel: .att, session: session, payload: [0x02, 0x05, 0x02])
+      try host.write(
+        .data, channel: .att, session: session, sequence: 1,
+        payload: [0x12, 0x06, 0x00] + Array(sampleJSON.utf8))
+      _ = try (0..<2).map { _ in try host.nextFrame(.data) }
+      #expect(try await client.perform(.device(.list)).items == [.init(item: 1, json: sampleJSON)])
+      #expect(try await client.perform(.device(.fill(7))).ok)
+      #expect(try await client.perform(.device(.statistics)).statistics?.count == 8)
+      #expect(try await client.perform(.device(.dismiss(item: 1))).ok)
+      #expect(try await client.perform(.device(.dismiss(item: 1))).error == "there is no notification 1")
+      #expect(try await client.perform(.device(.mode(.firmware))).ok)
+      #expect(try await client.perform(.device(.stall)).ok)
+      let statistics = try #require(try await client.perform(.device(.statistics)).statistics)
+      #expect(statistics.isStalled)
+      #expect(statistics.mode == "firmware")
+      #expect(statistics.count == 7)
+      #expect(try await client.perform(.device(.resume)).ok)
+      #expect(try await client.perform(.unplug).ok)
+      #expect(await server.portPath == nil)
+      #expect(try await client.perform(.plug).port == (await server.portPath))
+      #expect(try await client.perform(.device(.reboot(.brownout))).ok)
+    }
+  }
+
+  @Test func `requests of one connection are answered in order`() async throws {
+    try await withControl { client, _, _ in
+      let raw = try RawClient(client.path)
+      raw.send(
+        "{\"command\":\"fill\",\"count\":3}\n{\"command\":\"dismiss\",\"item\":9}\n{\"command\":\"clear\"}\n")
+      #expect(
+        raw.lines(3) == [
+          #"{"ok":true}"#, #"{"error":"there is no notification 9","ok":false}"#, #"{"ok":true}"#,
+        ])
+    }
+  }
+
+  @Test(arguments: [
+    ("{\"command\":\"fly\"}", "unknown command"), ("{\"command\":\"dismiss\"}", "'dismiss' needs 'item'"),
+    ("{\"command\":\"fill\",\"count\":-1}", "count is 0 to"),
+    ("{\"command\":\"reboot\",\"reason\":\"x\"}", "unknown reset"),
+    ("{\"command\":\"mode\",\"mode\":\"x\"}", "a mode is"), ("[]", "this is not a request"),
+    ("{\"command\":7}", "this is not a request"), ("", "this is not a request"),
+    ("\u{0}\u{1}", "this is not a request"),
+    (String(repeating: "[", count: 10_000), "this is not a request"),
+  ])
+  func `what is no request is refused with a reason`(line: String, reason: String) async throws {
+    try await withControl { client, _, _ in
+      let raw = try RawClient(client.path)
+      raw.send(line + "\n")
+      let answer = try #require(raw.lines(1).first)
+      #expect(answer.hasPrefix(#"{"error":"\#(reason)"#), "\(answer)")
+    }
+  }
+
+  @Test func `a line without an end closes the connection and nothing else`() async throws {
+    try await withControl { client, _, _ in
+      let raw = try RawClient(client.path)
+      for _ in 0..<20 { raw.send(String(repeating: "x", count: 4096)) }
+      #expect(raw.lines(1).isEmpty)
+      #expect(try await client.perform(.device(.statistics)).ok)
+    }
+  }
+
+  // MARK: Paths
+
+  @Test func `a socket that a killed emulator left is replaced`() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("control")
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    _ = withUnsafePointer(to: address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    close(descriptor)
+    #expect(directory.names == ["control"])
+    try await withEmulator(control: path) { _, _ in
+      let reply = try await ControlClient(path: path).perform(.device(.statistics))
+      #expect(reply.ok)
+    }
+  }
+
+  @Test func `the socket of an emulator that lives, and a file, are left alone`() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("control")
+    try await withEmulator(control: path) { _, _ in
+      await #expect(throws: PortError.self) { try await withEmulator(control: path) { _, _ in } }
+      let reply = try await ControlClient(path: path).perform(.device(.statistics))
+      #expect(reply.ok)
+    }
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+    await #expect(throws: PortError.self) { try await withEmulator(control: path) { _, _ in } }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
+  }
+
+  @Test func `a path that no socket can have is refused`() async throws {
+    let path = "/tmp/" + String(repeating: "x", count: 100)
+    await #expect(throws: PortError.self) { try await withEmulator(control: path) { _, _ in } }
+    await #expect(throws: ControlClient.Failure.self) {
+      try await ControlClient(path: path + path).perform(.unplug)
+    }
+  }
+
+  @Test func `nobody at the socket is said so`() async throws {
+    let client = ControlClient(path: "/tmp/notibot-nobody-\(getpid())")
+    await #expect(
+      throws: ControlClient.Failure.unreachable(path: client.path, reason: "No such file or directory")
+    ) {
+      try await client.perform(.unplug)
+    }
+  }
+
+  // MARK: Words
+
+  @Test(arguments: [
+    (["unplug"], EmulatorCommand.unplug), (["plug"], .plug), (["reboot"], .device(.reboot(.software))),
+    (["reboot", "panic"], .device(.reboot(.panic))), (["dismiss", "3"], .device(.dismiss(item: 3))),
+    (["action", "3", "1"], .device(.action(item: 3, act: 1))), (["fill", "65535"], .device(.fill(65_535))),
+    (["log", "half", "past"], .device(.log("half past"))), (["mode", "firmware"], .device(.mode(.firmware))),
+    (["stats"], .device(.statistics)), (["list"], .device(.list)), (["close"], .device(.close)),
+  ])
+  func `words become the command they name, and its request says the same`(
+    words: [String], command: EmulatorCommand
+  ) throws {
+    let request = try ControlRequest(words: words)
+    #expect(try request.parsed() == command)
+    #expect(try ControlRequest(command).parsed() == command)
+  }
+
+  @Test(arguments: [
+    [], ["fly"], ["dismiss"], ["dismiss", "x"], ["dismiss", "-1"], ["dismiss", "1", "2"], ["reboot", "x"],
+    ["unplug", "now"], ["fill", "99999999999"], ["mode", "lenient"], ["log"],
+  ])
+  func `words that make no command are refused`(words: [String]) {
+    #expect(throws: ControlRequestError.self) { try ControlRequest(words: words) }
+  }
+}

@@ -1,0 +1,287 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// The request pipeline of the attribute client. Source: PROTOCOL.md ATT-5...ATT-8, ATT-17, and its section 5.
+struct ATTClientTests {
+  private let json = Array(#"{"app":"A","title":"B","text":"C","timestamp":1}"#.utf8)
+
+  /// PDUs that the host sent since the last look.
+  private func pdus(_ device: inout ScriptedDevice) -> [[UInt8]] {
+    device.takeSent().filter { $0.header.type == .data }.map(\.payload)
+  }
+
+  // MARK: Pipeline
+
+  @Test func `as many requests are out as both sides allow, and answers come in order`() {
+    var device = ScriptedDevice.makeReady()
+    let ids = (0..<10).map { _ in device.submit(.readCount) }
+    #expect(pdus(&device).count == 8)
+    device.receive(ScriptedDevice.pdu([0x0B, 1, 0], sequence: 1, ack: 9))
+    #expect(device.takeActions() == [.completed(ids[0], .count(1))])
+    #expect(pdus(&device).count == 1)
+  }
+
+  @Test func `without the feature one request is out at a time`() {
+    var device = ScriptedDevice.makeReady(features: [.framedLog])
+    device.submit(.readCount)
+    device.submit(.readCount)
+    #expect(pdus(&device).count == 1)
+    device.receive(ScriptedDevice.pdu([0x0B, 1, 0], sequence: 1, ack: 2))
+    #expect(pdus(&device).count == 1)
+  }
+
+  @Test func `a request that fails does not stop those behind it`() {
+    var device = ScriptedDevice.makeReady()
+    let refused = device.submit(.sendEncoded(json))
+    let accepted = device.submit(.sendEncoded(json))
+    device.receive(
+      ScriptedDevice.pdu([0x01, 0x12, 6, 0, 0x11], sequence: 1, ack: 3),
+      ScriptedDevice.pdu([0x13], sequence: 2, ack: 3))
+    #expect(
+      device.takeActions() == [
+        .completed(refused, .refused(.insufficientResources)), .completed(accepted, .accepted),
+      ])
+  }
+
+  @Test(arguments: [[UInt8(0x02), 0x17, 0], [0x16, 6, 0, 0, 0, 0x41], [0x18, 1]])
+  func `a barrier waits for what is out, and what follows waits for it`(barrier: [UInt8]) {
+    var device = ScriptedDevice.makeReady()
+    device.submit(.readCount)
+    device.submit(.rawATT(barrier))
+    device.submit(.readCount)
+    #expect(pdus(&device) == [[0x0A, 3, 0]])
+    device.receive(ScriptedDevice.pdu([0x0B, 1, 0], sequence: 1, ack: 2))
+    #expect(pdus(&device) == [barrier])
+    device.receive(ScriptedDevice.pdu([0x01, barrier[0], 0, 0, 0x06], sequence: 2, ack: 3))
+    #expect(pdus(&device) == [[0x0A, 3, 0]])
+  }
+
+  @Test func `a raw request returns its answer as it came`() {
+    var device = ScriptedDevice.makeReady()
+    let read = device.submit(.rawATT([0x0A, 9, 0]))
+    let command = device.submit(.rawATT([0x52, 6, 0, 0x41]))
+    #expect(device.takeActions() == [.completed(command, .sent)])
+    device.receive(ScriptedDevice.pdu([0x01, 0x0A, 9, 0, 0x01], sequence: 1, ack: 3))
+    #expect(device.takeActions() == [.completed(read, .response([0x01, 0x0A, 9, 0, 0x01]))])
+  }
+
+  @Test func `a thousand unanswered commands stay within the queues`() {
+    var device = ScriptedDevice.makeReady(credit: 1)
+    for _ in 0..<3000 { device.submit(.rawATT([0x52, 6, 0, 0x41])) }
+    let results = device.takeActions()
+    let full = results.filter { if case .completed(_, .failed(.queueFull)) = $0 { true } else { false } }
+    #expect(results.count - full.count == 1 + SendWindow.waitingLimitFrames)
+    #expect(full.count == 3000 - 1 - SendWindow.waitingLimitFrames - 1024)
+  }
+
+  @Test(arguments: [0, 529])
+  func `a raw PDU of an impossible length is refused here`(length: Int) {
+    var device = ScriptedDevice.makeReady()
+    let id = device.submit(.rawATT([UInt8](repeating: 0x0A, count: length)))
+    #expect(device.takeActions() == [.completed(id, .failed(.badLength(bytes: length)))])
+  }
+
+  @Test func `513 bytes of JSON are refused here`() {
+    var device = ScriptedDevice.makeReady()
+    let id = device.submit(.sendEncoded([UInt8](repeating: 0x20, count: 513)))
+    #expect(device.takeActions() == [.completed(id, .failed(.badLength(bytes: 513)))])
+  }
+
+  // MARK: Wrong answers
+
+  @Test func `an answer that nobody asked for is ignored and counted`() {
+    var device = ScriptedDevice.makeReady()
+    device.receive(ScriptedDevice.pdu([0x13], sequence: 1, ack: 1))
+    #expect(device.takeActions().isEmpty)
+    #expect(device.machine.statistics.att.ignored == 1)
+  }
+
+  @Test func `an answer given twice ends its request once`() {
+    var device = ScriptedDevice.makeReady()
+    let id = device.submit(.sendEncoded(json))
+    device.receive(
+      ScriptedDevice.pdu([0x13], sequence: 1, ack: 2), ScriptedDevice.pdu([0x13], sequence: 2, ack: 2))
+    #expect(device.takeActions() == [.completed(id, .accepted)])
+    #expect(device.machine.statistics.att.ignored == 1)
+  }
+
+  @Test(arguments: [[UInt8(0x13)], [0x01, 0x12, 6, 0, 0x80]])
+  func `an answer to another request than the oldest breaks the bearer`(answer: [UInt8]) {
+    var device = ScriptedDevice.makeReady()
+    let id = device.submit(.readCount)
+    _ = device.takeSent()
+    device.receive(ScriptedDevice.pdu(answer, sequence: 1, ack: 2))
+    let end = SessionEnd.bearerBroken(.answersAnotherRequest(expected: 0x0A, seen: 0x12))
+    #expect(device.takeActions() == [.completed(id, .failed(.outcomeUnknown(end))), .ended(end)])
+    #expect(device.takeSent().map(\.header.type) == [.fin])
+  }
+
+  @Test(arguments: [[UInt8(0x0B), 1], [0x0B, 1, 0, 0], [0x01, 0x0A, 3]])
+  func `an answer that does not parse breaks the bearer`(answer: [UInt8]) {
+    var device = ScriptedDevice.makeReady()
+    device.submit(.readCount)
+    device.receive(ScriptedDevice.pdu(answer, sequence: 1, ack: 2))
+    #expect(device.takeActions().last == .ended(.bearerBroken(.malformedAnswer(opcode: 0x0A))))
+  }
+
+  @Test(arguments: [
+    [UInt8(0x02), 23, 0], [0x1D, 3, 0, 1, 0], [0x1E], [0x52, 6, 0], [0xFF], [0x1B, 3], [0x1B, 3, 0, 1],
+  ])
+  func `a PDU that a client has no use for is ignored, also while a request is out`(pdu: [UInt8]) {
+    var device = ScriptedDevice.makeReady()
+    device.submit(.readCount)
+    device.receive(ScriptedDevice.pdu(pdu, sequence: 1, ack: 2))
+    #expect(device.takeActions().isEmpty)
+    #expect(device.machine.statistics.att.ignored == 1)
+  }
+
+  // MARK: Time
+
+  @Test func `a request without an answer for 30 s ends the session`() {
+    var device = ScriptedDevice.makeReady()
+    let id = device.submit(.readCount)
+    for second in 1...29 {
+      device.pass(.seconds(1))
+      // The device takes something new each second, so it is not stalled.
+      device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [UInt8(second)]))
+    }
+    #expect(device.takeActions().isEmpty)
+    device.pass(.seconds(1))
+    #expect(
+      device.takeActions() == [
+        .completed(id, .failed(.outcomeUnknown(.transactionTimedOut))), .ended(.transactionTimedOut),
+      ])
+  }
+
+  @Test func `a link that answers PINGs for an application that does not is no answer`() {
+    var device = ScriptedDevice.makeReady()
+    let id = device.submit(.readCount)
+    device.receive(ScriptedDevice.frame(.ack, ack: 2))
+    var seconds = 0
+    var lastWords: [FrameType] = []
+    while device.actions.isEmpty, seconds < 40 {
+      device.pass(.seconds(1))
+      seconds += 1
+      lastWords = device.takeSent().map(\.header.type)
+      if lastWords.contains(.ping) {
+        device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [1]))
+      }
+    }
+    #expect(seconds == 10)
+    #expect(
+      device.takeActions() == [
+        .completed(id, .failed(.outcomeUnknown(.applicationStalled))), .ended(.applicationStalled),
+      ])
+    #expect(lastWords.last == .fin)
+  }
+
+  @Test func `an idle session is never stalled`() {
+    var device = ScriptedDevice.makeReady()
+    for _ in 0..<60 {
+      device.pass(.seconds(1))
+      device.receive(ScriptedDevice.frame(.pong, ack: 1, payload: [1]))
+    }
+    #expect(device.takeActions().isEmpty)
+  }
+
+  // MARK: Notifications
+
+  @Test func `what happens on the device becomes events`() {
+    var device = ScriptedDevice.makeReady()
+    let dismissed = Array(#"{"ev":"dismissed","item":17}"#.utf8)
+    let garbage = Array("not JSON".utf8)
+    device.receive(
+      ScriptedDevice.pdu([0x1B, 3, 0, 0xFF, 0xFF], sequence: 1, ack: 1),
+      ScriptedDevice.pdu([0x1B, 6, 0] + dismissed, sequence: 2, ack: 1),
+      ScriptedDevice.pdu([0x1B, 6, 0] + garbage, sequence: 3, ack: 1))
+    #expect(
+      device.takeActions() == [
+        .event(.countChanged(65535)), .event(.device(.dismissed(item: 17))),
+        .event(.device(.unknown(garbage))),
+      ])
+  }
+
+  @Test func `subscribing writes both CCCDs, and succeeds with the second`() {
+    var device = ScriptedDevice.makeReady()
+    let id = device.submit(.subscribe(.all))
+    #expect(pdus(&device) == [[0x12, 4, 0, 1, 0]])
+    device.receive(ScriptedDevice.pdu([0x13], sequence: 1, ack: 2))
+    #expect(device.takeActions().isEmpty)
+    #expect(pdus(&device) == [[0x12, 7, 0, 1, 0]])
+    device.receive(ScriptedDevice.pdu([0x13], sequence: 2, ack: 3))
+    #expect(device.takeActions() == [.completed(id, .accepted)])
+  }
+
+  // MARK: MTU
+
+  @Test func `the smaller MTU of both sides is in force, and it is at least 23`() {
+    for (server, expected) in [(UInt16(100), 100), (528, 517), (5, 23)] {
+      var device = ScriptedDevice.makeLinked()
+      _ = device.takeActions()
+      var answer: [UInt8] = [0x03]
+      answer.appendLittleEndian(server)
+      device.receive(ScriptedDevice.pdu(answer, sequence: 0, ack: 1))
+      guard case .opened(let info)? = device.takeActions().first else {
+        Issue.record("not opened with \(server)")
+        return
+      }
+      #expect(info.mtu == expected)
+    }
+  }
+
+  @Test func `a server without Exchange MTU keeps 23`() {
+    var device = ScriptedDevice.makeLinked()
+    device.receive(ScriptedDevice.pdu([0x01, 0x02, 0, 0, 0x06], sequence: 0, ack: 1))
+    guard case .opened(let info)? = device.takeActions().first else {
+      Issue.record("not opened")
+      return
+    }
+    #expect(info.mtu == 23)
+  }
+
+  @Test func `a value that does not fit the MTU is prepared in parts and executed`() {
+    var device = ScriptedDevice.makeReady(mtu: 23)
+    let value = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkl".utf8)
+    let id = device.submit(.sendEncoded(value))
+    device.submit(.readCount)
+    var sequence: UInt8 = 1
+    for offset in [0, 18, 36] {
+      let part = Array(value[offset..<min(offset + 18, value.count)])
+      #expect(pdus(&device) == [[0x16, 6, 0, UInt8(offset), 0] + part])
+      device.receive(
+        ScriptedDevice.pdu([0x17, 6, 0, UInt8(offset), 0] + part, sequence: sequence, ack: sequence + 1))
+      sequence += 1
+    }
+    #expect(pdus(&device) == [[0x18, 1]])
+    device.receive(ScriptedDevice.pdu([0x19], sequence: sequence, ack: sequence + 1))
+    #expect(device.takeActions() == [.completed(id, .accepted)])
+    #expect(pdus(&device) == [[0x0A, 3, 0]])
+  }
+
+  @Test func `a part that is refused empties the queue and refuses the whole`() {
+    var device = ScriptedDevice.makeReady(mtu: 23)
+    let id = device.submit(.sendEncoded([UInt8](repeating: 0x41, count: 30)))
+    _ = device.takeSent()
+    device.receive(ScriptedDevice.pdu([0x01, 0x16, 6, 0, 0x09], sequence: 1, ack: 2))
+    #expect(pdus(&device) == [[0x18, 0]])
+    device.receive(ScriptedDevice.pdu([0x19], sequence: 2, ack: 3))
+    #expect(device.takeActions() == [.completed(id, .refused(.prepareQueueFull))])
+  }
+
+  @Test func `a part that is echoed with other bytes breaks the bearer`() {
+    var device = ScriptedDevice.makeReady(mtu: 23)
+    device.submit(.sendEncoded([UInt8](repeating: 0x41, count: 30)))
+    device.receive(ScriptedDevice.pdu([0x17, 6, 0, 0, 0, 0x42], sequence: 1, ack: 2))
+    #expect(device.takeActions().last == .ended(.bearerBroken(.malformedAnswer(opcode: 0x16))))
+  }
+
+  @Test func `a write that was begun in parts has an unknown outcome`() {
+    var device = ScriptedDevice.makeReady(mtu: 23)
+    let id = device.submit(.sendEncoded([UInt8](repeating: 0x41, count: 30)))
+    device.machine.receiveEndOfStream(now: device.now)
+    device.drain()
+    #expect(device.takeActions().first == .completed(id, .failed(.outcomeUnknown(.portGone))))
+  }
+}
