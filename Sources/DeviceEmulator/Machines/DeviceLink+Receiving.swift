@@ -169,6 +169,7 @@ extension DeviceSession {
     acknowledged += UInt64(count)
     if isSample { resendTimer.sample(now - newest.sentAt) }
     resendTimer.settle()
+    resendStartedAt = now
     resendDeadline = sent > acknowledged ? now + resendTimer.wait : nil
   }
 

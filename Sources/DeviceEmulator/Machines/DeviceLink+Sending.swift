@@ -88,8 +88,8 @@ extension DeviceSession {
 
   /// Source: PROTOCOL.md LNK-51.
   private mutating func expire(now: Instant) {
-    if let lastExpiry, lastReceived <= lastExpiry { resendTimer.backOff() }
-    lastExpiry = now
+    if lastReceived <= resendStartedAt { resendTimer.backOff() }
+    resendStartedAt = now
     sendAgain(except: 0)
     resendDeadline = now + resendTimer.wait
   }
@@ -152,7 +152,10 @@ extension DeviceSession {
     } else {
       counters.dataResent += 1
     }
-    if resendDeadline == nil || index == 0 { resendDeadline = leaves + resendTimer.wait }
+    if resendDeadline == nil || index == 0 {
+      resendStartedAt = leaves
+      resendDeadline = leaves + resendTimer.wait
+    }
     return frame
   }
 

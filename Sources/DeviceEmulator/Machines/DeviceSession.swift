@@ -82,7 +82,8 @@ struct DeviceSession: Equatable, Sendable {
   // Time.
   var resendTimer = ResendTimer()
   var resendDeadline: Instant?
-  var lastExpiry: Instant?
+  /// When the resend timer was last started.
+  var resendStartedAt: Instant
   var lastReceived: Instant
   var pingDeadline: Instant
   var isPingDue = false
@@ -100,6 +101,7 @@ struct DeviceSession: Equatable, Sendable {
     self.features = features
     grantedLimit = UInt64(ownLimits.frames)
     lastReceived = now
+    resendStartedAt = now
     pingDeadline = now
   }
 
