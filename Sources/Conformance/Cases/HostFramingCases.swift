@@ -4,7 +4,8 @@ import NotibotProtocol
 /// Frames among text, as the host sees and writes them.
 extension Suite {
   static let hostFraming: [Case] = [
-    hostZeros, hostTextWhole, hostEarlyText, hostOverrun, hostSilence, hostTextAtOnce, hostEcho,
+    hostZeros, startOfStream, hostTextWhole, hostEarlyText, hostOverrun, hostSilence, hostTextAtOnce,
+    hostEcho,
     hostAccounting,
     hostBitFlips, hostNoise,
   ]
@@ -28,6 +29,17 @@ extension Suite {
         index % 2 == 1 ? run.isEmpty : WireFrame(candidate: Array(run))?.sender == .host,
         "run \(index) between zeros is [\(Wire.hex(run, limit: 32))]")
     }
+  }
+
+  static let startOfStream = Case(
+    "FRM-6/start-of-stream",
+    "The start of a stream counts as a zero: a frame whose first zero was missed is one",
+    .framing, needs: [.host]
+  ) { bench in
+    let device = bench.makeHost()
+    try await device.probe.write(Array(device.hello(bootID: 9).bytes.dropFirst()))
+    bench.probe.expect("frames", device.host.machine.statistics.decoder.frames, is: 1)
+    bench.probe.expect("text", device.host.text, is: [])
   }
 
   static let hostTextWhole = Case(

@@ -30,10 +30,11 @@ extension Suite {
       probe.expect("the request", pdu, is: [0x12, 6, 0] + Array(json.utf8))
     }
     let pdu = try await Self.written(
-      Notification(app: "a", title: "b", text: "\n\t\u{1}", timestamp: 1), device)
+      Notification(app: "a", title: "b", text: "\u{8}\t\n\u{C}\r\u{1}\u{1F}", timestamp: 1), device)
     let text = String(decoding: pdu.dropFirst(3), as: UTF8.self)
-    let controls = ["\\n\\t\\u0001", "\\u000a\\u0009\\u0001", "\\u000A\\u0009\\u0001"]
-    probe.expect(controls.contains { text.contains($0) }, "controls are written as \(text)")
+    let controls = "\\b\\t\\n\\f\\r\\u0001\\u001f"
+    probe.expect(
+      "controls", text, is: "{\"app\":\"a\",\"title\":\"b\",\"text\":\"\(controls)\",\"timestamp\":1}")
   }
 
   static let hostCutsText = Case(

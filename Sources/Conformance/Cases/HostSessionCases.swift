@@ -6,7 +6,8 @@ extension Suite {
   static let hostSession: [Case] = [
     hostSyn, synTimes, otherNonceIgnored, helloDuringSyn, helloOfOpenSession, malformedAnswers,
     unknownTLVInAnswer,
-    hostNeverSendsRST, rstDuringSyn, rstEndsSession, restartSeen, othersIgnored, outcomeUnknown, hostCloses,
+    hostNeverSendsRST, rstDuringSyn, rstEndsSession, restartSeen, othersIgnored, outcomeUnknown, notSent,
+    hostCloses,
     hostClosesAlone, deviceCloses,
   ]
 
@@ -134,6 +135,7 @@ extension Suite {
       ("an empty SYNACK", .synAck, []), ("SYNACK without BOOT_ID", .synAck, good.dropLast().payload),
       ("SYNACK without VERSION", .synAck, [TLV.magic, .nonce(nonce), boot].payload),
       ("SYNACK with version 2", .synAck, [TLV.magic, .nonce(nonce), .version(2), boot].payload),
+      ("SYNACK for session 0", .synAck, good.payload),
       ("SYNACK with NONCE twice", .synAck, good.payload + TLV.nonce(nonce).bytes),
       ("SYNACK with a TLV past its end", .synAck, good.payload + [0x0B, 4, 0]),
       ("SYNACK with MAGIC last", .synAck, (good.dropFirst() + [.magic]).payload),
@@ -146,7 +148,7 @@ extension Suite {
       ("RST without VERSIONS", .rst, [TLV.magic, .nonce(nonce), .reason(2)].payload),
     ]
     for (what, kind, payload) in payloads {
-      let session = kind == .synAck ? device.sessionID : 0
+      let session = kind == .synAck && !what.hasSuffix("session 0") ? device.sessionID : 0
       try await probe.write(WireFrame(kind: kind, sender: .device, session: session, payload: payload))
       let answers = try await probe.frames(for: .milliseconds(1))
       probe.expect("answers to \(what)", answers.filter { $0.kind != .syn }, is: [])
@@ -289,8 +291,25 @@ extension Suite {
     probe.expect("DATA in the new session", frames.filter { $0.kind == .data }, is: [])
   }
 
+  static let notSent = Case(
+    "LNK-23/not-sent", "What never left when a session ends is told as not sent", .link, needs: [.host]
+  ) { bench in
+    let device = bench.makeHost()
+    let probe = device.probe
+    try await device.open { device.synAckTLVs(nonce: $0, requests: 1) }
+    let ids = (0..<3).map { _ in device.submit(.readCount) }
+    _ = try await probe.awaitFrame(.data)
+    device.bootID += 1
+    try await probe.write(device.hello(bootID: device.bootID))
+    let end = SessionEnd.deviceRestarted(bootID: device.bootID)
+    probe.expect("the result of the first", device.host.results[ids[0]], is: .failed(.outcomeUnknown(end)))
+    for id in ids.dropFirst() {
+      probe.expect("the result of another", device.host.results[id], is: .failed(.notSent(end)))
+    }
+  }
+
   static let hostCloses = Case(
-    "LNK-24/host-closes", "Closing sends FIN; the device's ACK ends it", .link, needs: [.host]
+    "LNK-24/host-closes", "Closing sends FIN; the device's ACK, FIN or RST ends it", .link, needs: [.host]
   ) { bench in
     let device = bench.makeHost()
     let probe = device.probe
@@ -301,6 +320,16 @@ extension Suite {
     probe.expect("ends before the ACK", device.host.ends, is: [])
     try await probe.write(probe.frame(.ack))
     probe.expect("ends after the ACK", device.host.ends, is: [.closed])
+    for kind in [.fin, .rst] as [WireFrame.Kind] {
+      device.sessionID += 1
+      try await device.open()
+      device.close()
+      _ = try await probe.awaitFrame(.fin)
+      let rst = device.rst(session: device.sessionID, reason: 1, also: [.bootID(device.bootID)])
+      try await probe.write(kind == .fin ? probe.frame(.fin) : rst)
+      probe.expect("the end after \(kind)", device.host.ends.last, is: .closed)
+    }
+    probe.expect("ends", device.host.ends.count, is: 3)
   }
 
   static let hostClosesAlone = Case(

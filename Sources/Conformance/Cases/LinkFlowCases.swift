@@ -89,6 +89,51 @@ extension Suite {
     probe.expect("handled after it", after.payload, is: [2])
   }
 
+  static let beyondTheLimit = Case(
+    "LNK-32/beyond-the-credit", "DATA beyond the credit that was given is dropped, and answered by an ACK",
+    .link,
+    also: ["LNK-40"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.open()
+    let frames = probe.session.peerFrames
+    try await control.perform(.stall)
+    for _ in 0..<(frames + 1) { try await probe.sendData([0x55], channel: 2) }
+    _ = try await probe.awaitFrame("ACK without credit") { $0.ack == UInt8(frames) && $0.credit == 0 }
+    _ = try await probe.frames(for: .milliseconds(100))
+    try await probe.write(probe.data([0x55], channel: 2, seq: UInt8(frames)))
+    let answer = try await probe.awaitFrame("answer beyond the credit") { _ in true }
+    probe.expect("the answer beyond the credit", answer.kind, is: .ack)
+    probe.expect("ack", answer.ack, is: UInt8(frames))
+    try await control.perform(.resume)
+    _ = try await probe.awaitFrame("credit again") { $0.ack == UInt8(frames) && Int($0.credit) == frames }
+    probe.session.nextSeq = UInt8(frames)
+    _ = try await probe.readCount()
+  }
+
+  static let handledIsTold = Case(
+    "LNK-50/handled-is-told", "That a frame was handled is told within 10 ms, also when nothing else is sent",
+    .link,
+    also: ["LNK-40", "LNK-42"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.open()
+    try await control.perform(.stall)
+    try await probe.sendData([0x55], channel: 2)
+    let early = try await probe.awaitFrame("acknowledgement") { $0.ack == 1 }
+    probe.expect("credit before it was handled", Int(early.credit), is: probe.session.peerFrames - 1)
+    _ = try await probe.frames(for: .milliseconds(50))
+    try await control.perform(.resume)
+    let start = probe.now
+    _ = try await probe.awaitFrame("credit for the handled frame") {
+      Int($0.credit) == probe.session.peerFrames
+    }
+    let passed = (probe.now - start).inMilliseconds
+    probe.expect(passed <= (bench.hasExactTime ? 10 : 500), "told after \(passed) ms")
+  }
+
   static let shutWindow = Case(
     "LNK-41/no-data-beyond-limit", "The device sends no DATA beyond the credit it was given", .link
   ) { bench in

@@ -5,7 +5,8 @@ extension Suite {
   static let linkOpening: [Case] = [
     headerLayout, ignoredNumbers, longerPayload, shorterPayload, unservedChannels, unknownTLVs, onlyRequired,
     malformedSyns, limitsAnnounced, limitsOutOfRange, hellosAtBoot, versionAndID, sameSynAgain, newNonce,
-    oldNonces, silentUntilFirstFrame, refusals, refusedSynKeepsSession,
+    oldNonces, silentUntilFirstFrame, refusals, refusalsInOrder,
+    knownElsewhere, refusedSynKeepsSession,
   ]
 
   static let headerLayout = Case(
@@ -299,6 +300,43 @@ extension Suite {
       probe.expect("first TLV", said.first, is: .magic)
       probe.expect("seq, ack, credit", [reply.seq, reply.ack, reply.credit], is: [0, 0, 0])
     }
+  }
+
+  static let refusalsInOrder = Case(
+    "LNK-19/which-reason", "Of several reasons to refuse a SYN, 4 comes before 3 and 3 before 2", .link,
+    also: ["LNK-5"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let nonce = TLV.nonce(probe.makeNonce())
+    // 0x85 is not FEATURES with bit 7, but a type of its own.
+    let inputs: [(String, [UInt8], UInt64, UInt64?)] = [
+      (
+        "critical and no common version", [TLV.magic, nonce, .versions(7, 9), TLV(0xC1, [])].payload, 3, 0xC1
+      ),
+      (
+        "critical and malformed", [TLV.magic, nonce, .versions(1, 1), TLV(0xC1, [])].payload + [8, 4], 4, nil
+      ),
+      ("0x85", [TLV.magic, nonce, .versions(1, 1), TLV(0x85, [1, 0, 0, 0])].payload, 3, 0x85),
+    ]
+    for (what, payload, reason, refused) in inputs {
+      let syn = WireFrame(kind: .syn, sender: .host, payload: payload)
+      let reply = try await probe.ask(syn, "RST to \(what)") { $0.kind == .rst }
+      let said = TLV.parse(reply.payload) ?? []
+      probe.expect("REASON for \(what)", said.number(of: 0x14), is: reason)
+      probe.expect("REFUSED for \(what)", said.number(of: 0x15), is: refused)
+    }
+  }
+
+  static let knownElsewhere = Case(
+    "LNK-5/known-elsewhere", "A known TLV in a frame that it is not listed for is checked and ignored", .link,
+    also: ["LNK-7"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce()) + [.bootID(1), .reason(1)])
+    let short = Probe.synTLVs(nonce: probe.makeNonce()) + [TLV(0x0A, [1, 2, 3])]
+    let reply = try await probe.ask(probe.syn(short), "RST") { $0.kind == .rst || $0.kind == .synAck }
+    probe.expect("the answer to a short BOOT_ID", TLV.parse(reply.payload)?.number(of: 0x14), is: 4)
   }
 
   static let refusedSynKeepsSession = Case(

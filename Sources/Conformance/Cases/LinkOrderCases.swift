@@ -5,7 +5,8 @@ extension Suite {
   static let linkOrder: [Case] = [
     unknownSession, noRSTForThese, finIsAnswered, numbersWrap, ackOutside, outOfOrder, duplicateData,
     outOfWindow, oneNAKPerRound, nakResends, nakBitmap, repeatedACK, resentFrame, creditWhenHandled,
-    shutWindow, creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut, rstRate,
+    beyondTheLimit,
+    handledIsTold, shutWindow, creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut, rstRate,
   ]
 
   static let unknownSession = Case(

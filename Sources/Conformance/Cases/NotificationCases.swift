@@ -6,7 +6,7 @@ extension Suite {
     storedAndCounted, orderAndWhiteSpace, escapesAndUnicode, lengthLimits, otherKeys, timestamps, notJSON,
     hostileText,
     depth, duplicateKeys, missingAndMistyped, refusedLongWrite, firmwareSaysYes, storeFull, countSaturates,
-    dismissal, actionChosen, storeOutlivesSession,
+    dismissal, eventTooLong, actionChosen, storeOutlivesSession,
   ]
 
   static let storedAndCounted = Case(

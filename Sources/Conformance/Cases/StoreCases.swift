@@ -109,6 +109,27 @@ extension Suite {
     probe.expect(Sample.isEvent(text, "dismissed", item: 2), "the event of item 2 is \(text)")
   }
 
+  static let eventTooLong = Case(
+    "NTF-11/event-too-long", "An event that does not fit in MTU - 3 bytes is not sent at all, Count is",
+    .notifications,
+    also: ["ATT-17"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    _ = try await bench.restart()
+    try await probe.openWide()
+    try await probe.writeData(Sample.json("dismissed at MTU 23"))
+    try await probe.open()
+    try await probe.request(Wire.literal("12 0700 0100"))
+    try await probe.request(Wire.literal("12 0400 0100"))
+    try await control.perform(.dismiss(1))
+    let told = try await probe.awaitFrame(.data)
+    probe.expect("the notification", Array(told.payload.prefix(3)), is: Wire.literal("1b 0300"))
+    probe.session.expectedSeq &+= 1
+    let others = try await probe.requestFence()
+    probe.expect("other notifications", others, is: [])
+  }
+
   static let actionChosen = Case(
     "NTF-11/action", "An action that the user chose is told on Data; Count stays", .notifications,
     needs: [.control]

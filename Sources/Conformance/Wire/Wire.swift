@@ -86,8 +86,7 @@ package enum Wire {
     return stride(from: 0, to: nibbles.count - 1, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) }
   }
 
-  /// An Error Response less its handle, any other PDU as it is: which handle a broken PDU is about is the
-  /// server's guess.
+  /// An Error Response less its handle, any other PDU as it is: for errors whose handle no rule names.
   package static func withoutHandle(_ pdu: [UInt8]) -> [UInt8] {
     pdu.count == 5 && pdu[0] == 0x01 ? [pdu[0], pdu[1], pdu[4]] : pdu
   }
