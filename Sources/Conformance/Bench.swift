@@ -11,6 +11,10 @@ package final class Bench {
   /// Same seed, same nonces and same noise.
   package let seed: UInt64
   package let record: Record
+  /// Closes the port and opens it again, or opens it after it was lost; nil where there is no port.
+  package var reopenPort: (() async throws -> Void)?
+  /// What to put between a case and the host machine under test.
+  package var wrapHostLine: (any Line) -> any Line = { $0 }
 
   package init(
     line: any Line, control: (any DeviceControl)?, clock: BenchClock, seed: UInt64
@@ -33,6 +37,13 @@ package final class Bench {
   package func requireControl() throws -> any DeviceControl {
     guard let control else { throw CaseSkipped("the rig has no control channel") }
     return control
+  }
+
+  /// Closes the port and opens it again; the device runs on.
+  package func reopen() async throws {
+    guard let reopenPort else { throw CaseSkipped("there is no port to open again") }
+    try await reopenPort()
+    probe.discardReceived()
   }
 
   /// Restarts the device and returns its first HELLO. A session that is opened before ends the HELLOs of an
@@ -85,6 +96,9 @@ package enum ControlCommand: Equatable, Sendable {
   case resume
   case strictMode
   case firmwareMode
+  /// The plug is pulled: the port goes, the device runs on. And put in again.
+  case unplug
+  case plug
 }
 
 /// What happened on a bench: what the case found wrong and the last bytes of the line.

@@ -19,6 +19,8 @@ package enum Need: String, CaseIterable, Comparable, Sendable {
   case strict
   /// The device answers success whatever is written (NTF-9).
   case firmwareMode
+  /// A port that can be closed and opened again while the device runs on.
+  case reopen
   /// The host side is what is tested; the case plays the device.
   case host
 

@@ -17,6 +17,13 @@ package struct CaseResult: Sendable {
   package let duration: Duration
   /// What passed on the line; empty unless the case failed or errored.
   package let transcript: [String]
+
+  package init(testCase: Case, outcome: Outcome, duration: Duration, transcript: [String]) {
+    self.testCase = testCase
+    self.outcome = outcome
+    self.duration = duration
+    self.transcript = transcript
+  }
 }
 
 /// Runs cases on a rig, one after the other.

@@ -39,7 +39,10 @@ struct TestRun: Sendable {
       text.lines(for: result).forEach(printLine)
     }
     await device.close()
-    let report = makeReport(results, startedAt, start)
+    var report = makeReport(results, startedAt, start)
+    if results.count < cases.count {
+      report.rigTrouble = "interrupted after \(results.count) of \(cases.count) cases"
+    }
     text.summary(of: report).forEach(printLine)
     try writeFiles(report)
     try judge(report)

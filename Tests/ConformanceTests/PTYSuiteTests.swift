@@ -25,7 +25,11 @@ import Testing
     return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("notibot").path
   }
 
-  @Test(arguments: Suite.cases.map(\.id))
+  @Test(
+    .enabled(
+      if: RequiredRigs.names.contains("pty") || FileManager.default.isExecutableFile(atPath: Self.program),
+      "the rig 'pty' needs the program notibot beside the tests"),
+    arguments: Suite.cases.map(\.id))
   func `holds over a terminal pair`(id: String) async throws {
     let results = try await Self.run.value.get()
     let result = try #require(results.first { $0.testCase.id == id })

@@ -3,10 +3,9 @@ import NotibotProtocol
 /// Order, resending and credit, as the device sees and does them.
 extension Suite {
   static let linkOrder: [Case] = [
-    unknownSession, noRSTForThese, rstRate, finIsAnswered, numbersWrap, ackOutside, outOfOrder, duplicateData,
+    unknownSession, noRSTForThese, finIsAnswered, numbersWrap, ackOutside, outOfOrder, duplicateData,
     outOfWindow, oneNAKPerRound, nakResends, nakBitmap, repeatedACK, resentFrame, creditWhenHandled,
-    shutWindow,
-    creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut,
+    shutWindow, creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut, rstRate,
   ]
 
   static let unknownSession = Case(
@@ -168,16 +167,15 @@ extension Suite {
     for seq in [0, 1, 2, 200, 130, 0] as [UInt8] {
       try await probe.write(probe.data([0x0A, 3, 0], seq: seq))
     }
-    let answers = try await probe.fence()
+    // No PING behind them: a PONG carries an ack, too, and may stand for the ACK.
+    let answers = try await probe.frames(for: .milliseconds(60))
     let passed = (probe.now - start).inMilliseconds
-    let late = try await probe.frames(for: .milliseconds(25))
-    let acks = (answers + late).filter { $0.kind == .ack }
+    let acks = answers.filter { $0.kind == .ack }
     probe.expect(!acks.isEmpty, "no ACK for frames outside of the window")
     probe.expect(
-      Double(acks.count) <= (passed + 25) / 20 + 1,
-      "\(acks.count) ACKs within \(passed + 25) ms, at most one in 20 ms")
+      Double(acks.count) <= passed / 20 + 1, "\(acks.count) ACKs within \(passed) ms, at most one in 20 ms")
     probe.expect("ack", acks.last?.ack, is: 3)
-    probe.expect("other answers", (answers + late).filter { $0.kind != .ack }, is: [])
+    probe.expect("other answers", answers.filter { $0.kind != .ack }, is: [])
   }
 
   static let oneNAKPerRound = Case(

@@ -85,7 +85,7 @@ extension Suite {
     let probe = bench.probe
     try await probe.open()
     _ = try await probe.readCount()
-    let later = try await probe.frames(for: .milliseconds(bench.hasVirtualTime ? 900 : 600))
+    let later = try await probe.frames(for: .milliseconds(bench.hasVirtualTime ? 1400 : 600))
     probe.expect("frames after the acknowledgement", later.filter { $0.kind == .data }, is: [])
   }
 

@@ -5,6 +5,7 @@ extension Suite {
   static let reconnection: [Case] = [
     synStopsHellos, otherBootID, staleSession, noncesSinceBoot, halfFrameFromBefore, nothingIntoNewSession,
     twoHosts, manySessions, halfOpen, sessionAfterDown, storeAfterReboot,
+    portReopened, unplugged,
   ]
 
   static let synStopsHellos = Case(
@@ -154,6 +155,50 @@ extension Suite {
     try await probe.open()
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
+  }
+
+  static let portReopened = Case(
+    "LNK-14/port-reopened", "A port closed in the middle of a frame and opened again serves the next session",
+    .reconnection, also: ["NTF-12", "FRM-1"], needs: [.reopen]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let count = try await probe.readCount()
+    let rest = probe.data([UInt8](repeating: 7, count: 400), channel: 2, seq: probe.session.nextSeq).bytes
+    for length in [1, 200, rest.count - 1] {
+      try await probe.write(Array(rest.prefix(length)))
+      try await bench.reopen()
+      try await probe.open()
+      let now = try await probe.readCount()
+      probe.expect("Count after reopening behind \(length) bytes", now, is: count)
+    }
+  }
+
+  static let unplugged = Case(
+    "NTF-12/unplugged",
+    "A pulled plug is seen as the port's end; put in again, the same boot and store are there",
+    .reconnection, also: ["LNK-12", "LNK-23"], needs: [.reopen, .control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.openWide()
+    try await probe.writeData(Sample.json("outlives the plug"))
+    let count = try await probe.readCount()
+    let bootID = probe.session.bootID
+    try await control.perform(.unplug)
+    var hasEnded = false
+    do {
+      while try await probe.nextItem(until: probe.now + .seconds(1)) != nil {}
+    } catch is RigTrouble {
+      hasEnded = true
+    }
+    probe.expect(hasEnded, "the port did not end")
+    try await control.perform(.plug)
+    try await bench.reopen()
+    try await probe.open()
+    probe.expect("BOOT_ID", probe.session.bootID, is: bootID)
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: count)
   }
 
   static let storeAfterReboot = Case(

@@ -48,9 +48,13 @@ package final class HostBench {
   package var sessionID: UInt16 = 0x3A7C
   package var bootID: UInt32 = 0xB007_1D42
 
-  package init(configuration: HostConfiguration, seed: UInt64, record: Record) {
+  /// - Parameter wrapLine: something to put between the case and the host, such as damage.
+  package init(
+    configuration: HostConfiguration, seed: UInt64, record: Record,
+    wrapLine: (any Line) -> any Line = { $0 }
+  ) {
     line = VirtualLine(peer: VirtualHost(configuration: configuration, seed: seed), now: .zero)
-    probe = Probe(line: line, role: .device, record: record, seed: seed)
+    probe = Probe(line: wrapLine(line), role: .device, record: record, seed: seed)
   }
 
   /// What the host has said so far.
@@ -181,7 +185,8 @@ extension Bench {
     configuration.connectTimeout = nil
     configuration.reconnectTimeout = nil
     configure(&configuration)
-    return HostBench(configuration: configuration, seed: seed, record: record)
+    return HostBench(
+      configuration: configuration, seed: seed, record: record, wrapLine: wrapHostLine)
   }
 }
 

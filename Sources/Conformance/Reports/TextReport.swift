@@ -37,7 +37,7 @@ package struct TextReport {
     let totals = report.totals
     var lines = [""]
     lines += skips(in: report)
-    if let trouble = report.rigTrouble { lines.append("No rig: \(trouble.printable)") }
+    if let trouble = report.rigTrouble { lines.append("The run is not whole: \(trouble.printable)") }
     let bad = report.results.filter { $0.outcome.word == "failed" || $0.outcome.word == "errored" }
     if !bad.isEmpty {
       lines.append("Not passed:")

@@ -6,13 +6,28 @@ package final class ChannelLine: Line {
   /// How long the port may refuse to take bytes before the rig is at fault.
   static let writeLimit = TimeAmount.seconds(10)
 
-  private let channel: any NIOCore.Channel
-  private let inbox: NIOLoopBound<ChannelInbox>
+  /// An open port.
+  struct Port {
+    var channel: any NIOCore.Channel
+    var inbox: NIOLoopBound<ChannelInbox>
+  }
+
+  private var port: Port
+  private let openPort: () async throws -> Port
   private let origin = ContinuousClock.now
 
-  init(channel: any NIOCore.Channel, inbox: NIOLoopBound<ChannelInbox>) {
-    self.channel = channel
-    self.inbox = inbox
+  /// - Parameter openPort: opens the port, now and whenever it is opened again.
+  init(openPort: @escaping () async throws -> Port) async throws {
+    self.openPort = openPort
+    port = try await openPort()
+  }
+
+  private var channel: any NIOCore.Channel { port.channel }
+
+  /// Closes the port, if it is still open, and opens it again.
+  func reopen() async throws {
+    await close()
+    port = try await openPort()
   }
 
   package var now: Instant { Instant(nanoseconds: (ContinuousClock.now - origin).wholeNanoseconds) }
@@ -36,7 +51,8 @@ package final class ChannelLine: Line {
 
   package func read(until deadline: Instant) async throws -> [UInt8] {
     let wait = TimeAmount.nanoseconds(max(0, (deadline - now).wholeNanoseconds))
-    return try await channel.eventLoop.flatSubmit { [inbox] in inbox.value.read(for: wait) }.get()
+    let inbox = port.inbox
+    return try await channel.eventLoop.flatSubmit { inbox.value.read(for: wait) }.get()
   }
 
   /// Closes the port and waits until its locks are gone.

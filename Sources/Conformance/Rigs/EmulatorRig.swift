@@ -7,14 +7,20 @@ package final class EmulatorRig: Rig {
   package let offers: Set<Need>
   private let profile: DeviceProfile
   private let wrapLine: (any Line) -> any Line
+  private let wrapHostLine: (any Line) -> any Line
 
   /// - Parameters:
   ///   - profile: what the device is. One in firmware mode is asked for nothing that only a strict one does; a
   ///     strict one changes its mode for the cases that need that.
   ///   - wrapLine: something to put between the case and the device, such as damage.
-  package init(profile: DeviceProfile = .standard, wrapLine: @escaping (any Line) -> any Line = { $0 }) {
+  ///   - wrapHostLine: the same between the case and the host machine, where that is what is tested.
+  package init(
+    profile: DeviceProfile = .standard, wrapLine: @escaping (any Line) -> any Line = { $0 },
+    wrapHostLine: @escaping (any Line) -> any Line = { $0 }
+  ) {
     self.profile = profile
     self.wrapLine = wrapLine
+    self.wrapHostLine = wrapHostLine
     let offers: Set<Need> = [.control, .virtualTime, .firmwareMode, .host]
     self.offers = profile.mode == .strict ? offers.union([.strict]) : offers
   }
@@ -24,10 +30,11 @@ package final class EmulatorRig: Rig {
     if testCase.needs.contains(.firmwareMode) { profile.mode = .firmware }
     let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: seed, now: .zero))
     let line = VirtualLine(peer: device, now: .zero)
-    return Bench(
+    let bench = Bench(
       line: wrapLine(line), control: VirtualControl(line: line),
-      clock: profile.wire == .direct ? .exact : .virtual,
-      seed: seed)
+      clock: profile.wire == .direct ? .exact : .virtual, seed: seed)
+    bench.wrapHostLine = wrapHostLine
+    return bench
   }
 
   package func finish(_ bench: Bench) {}
@@ -60,7 +67,10 @@ final class VirtualControl: DeviceControl {
   }
 
   func perform(_ command: ControlCommand) throws {
-    let reply = line.withPeer { $0.wired.perform(command.deviceCommand, now: line.now) }
+    guard case .device(let deviceCommand) = command.emulatorCommand else {
+      throw CaseSkipped("a line in the same process has no plug")
+    }
+    let reply = line.withPeer { $0.wired.perform(deviceCommand, now: line.now) }
     if case .refused(let reason) = reply {
       throw RigTrouble("the emulator refuses \(command): \(reason)", remedy: "this is a bug of the case")
     }
@@ -69,18 +79,20 @@ final class VirtualControl: DeviceControl {
 
 extension ControlCommand {
   /// The same in the emulator's words.
-  var deviceCommand: DeviceCommand {
+  var emulatorCommand: EmulatorCommand {
     switch self {
-    case .reboot: .reboot(.software)
-    case .dismiss(let item): .dismiss(item: Int(item))
-    case .action(let item, let act): .action(item: Int(item), act: Int(act))
-    case .log(let text): .log(text)
-    case .fill(let count): .fill(count)
-    case .clear: .clear
-    case .stall: .stall
-    case .resume: .resume
-    case .strictMode: .mode(.strict)
-    case .firmwareMode: .mode(.firmware)
+    case .reboot: .device(.reboot(.software))
+    case .dismiss(let item): .device(.dismiss(item: Int(item)))
+    case .action(let item, let act): .device(.action(item: Int(item), act: Int(act)))
+    case .log(let text): .device(.log(text))
+    case .fill(let count): .device(.fill(count))
+    case .clear: .device(.clear)
+    case .stall: .device(.stall)
+    case .resume: .device(.resume)
+    case .strictMode: .device(.mode(.strict))
+    case .firmwareMode: .device(.mode(.firmware))
+    case .unplug: .unplug
+    case .plug: .plug
     }
   }
 }

@@ -27,28 +27,44 @@ package final class PortRig: Rig {
     control: String? = nil,
     offersHost: Bool = false, wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> PortRig {
-    let loop = MultiThreadedEventLoopGroup.singleton.next()
-    let inbox = loop.makePromise(of: NIOLoopBound<ChannelInbox>.self)
-    let channel: any NIOCore.Channel
-    do throws(PortError) {
-      channel = try await SerialChannel.open(specifier, options: options, on: loop) { channel in
-        let handler = ChannelInbox(loop: channel.eventLoop)
-        try channel.pipeline.syncOperations.addHandler(handler)
-        inbox.succeed(NIOLoopBound(handler, eventLoop: channel.eventLoop))
-      }
-    } catch {
-      inbox.fail(error)
-      throw error
-    }
-    let line = ChannelLine(channel: channel, inbox: try await inbox.futureResult.get())
+    let line = try await ChannelLine { try await openChannel(specifier, options) }
     do {
       let socket = control.map { SocketControl(client: ControlClient(path: $0), line: line) }
       var offers = try await learnOffers(line, hasControl: socket != nil, name: name)
+      offers.insert(.reopen)
       if offersHost { offers.insert(.host) }
       return PortRig(name: name, offers: offers, line: line, control: socket, wrapLine: wrapLine)
     } catch {
       await line.close()
       throw error
+    }
+  }
+
+  private static func openChannel(
+    _ specifier: PortSpecifier, _ options: SerialOptions
+  ) async throws -> ChannelLine.Port {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let inbox = loop.makePromise(of: NIOLoopBound<ChannelInbox>.self)
+    do throws(PortError) {
+      let channel = try await SerialChannel.open(specifier, options: options, on: loop) { channel in
+        let handler = ChannelInbox(loop: channel.eventLoop)
+        try channel.pipeline.syncOperations.addHandler(handler)
+        inbox.succeed(NIOLoopBound(handler, eventLoop: channel.eventLoop))
+      }
+      return ChannelLine.Port(channel: channel, inbox: try await futureValue(inbox, specifier))
+    } catch {
+      inbox.fail(error)
+      throw error
+    }
+  }
+
+  private static func futureValue(
+    _ inbox: EventLoopPromise<NIOLoopBound<ChannelInbox>>, _ specifier: PortSpecifier
+  ) async throws(PortError) -> NIOLoopBound<ChannelInbox> {
+    do {
+      return try await inbox.futureResult.get()
+    } catch {
+      throw PortError(.deviceGone, port: specifier.description, operation: "open")
     }
   }
 
@@ -71,7 +87,15 @@ package final class PortRig: Rig {
       try await control.perform(.clear)
     }
     let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
-    try await settle()
+    bench.reopenPort = { [line] in try await line.reopen() }
+    do {
+      try await settle()
+    } catch is RigTrouble {
+      // A case may have left the port pulled out, or a board come back on its own: one more try decides.
+      try? await control?.perform(.plug)
+      try await line.reopen()
+      try await settle()
+    }
     return bench
   }
 
@@ -131,7 +155,7 @@ final class SocketControl: DeviceControl {
     while true {
       let reply: ControlReply
       do {
-        reply = try await client.perform(.device(command.deviceCommand))
+        reply = try await client.perform(command.emulatorCommand)
       } catch {
         throw RigTrouble("\(error)", remedy: "see whether the emulator still runs")
       }

@@ -1,0 +1,93 @@
+import Conformance
+import Foundation
+import FoundationXML
+import Testing
+
+/// The three reports of one made-up run.
+@Suite struct ReportTests {
+  private static func makeReport(rigTrouble: String? = nil) -> Report {
+    let outcomes: [Outcome] = [
+      .passed, .failed([Finding("a <b> & \"c\" \u{1B}[2J\u{0} d", file: "F.swift", line: 7)]),
+      .skipped("needs control"), .errored("the port is gone"),
+    ]
+    let results = zip(Suite.cases, outcomes).map {
+      CaseResult(testCase: $0, outcome: $1, duration: .milliseconds(1500), transcript: ["0.1 > 00\u{7}"])
+    }
+    return Report(
+      rig: "port", port: "/dev/tty\u{1B}[1m", seed: 5, startedAt: Date(timeIntervalSince1970: 1_700_000_000),
+      duration: .seconds(6), results: rigTrouble == nil ? results : [], rigTrouble: rigTrouble)
+  }
+
+  @Test func `JUnit parses, and its counts agree at every level`() throws {
+    let reader = try JUnitReader(JUnitReport.document(of: Self.makeReport()))
+    #expect(reader.counts["testsuites"] == ["tests": 4, "failures": 1, "errors": 1, "skipped": 1])
+    #expect(reader.counts["testsuite"] == ["tests": 4, "failures": 1, "errors": 1, "skipped": 1])
+    #expect(reader.elements["testcase"] == 4)
+    #expect(reader.elements["failure"] == 1)
+    #expect(reader.elements["error"] == 1)
+    #expect(reader.elements["skipped"] == 1)
+    #expect(reader.timestamps.allSatisfy { $0 == "2023-11-14T22:13:20Z" })
+  }
+
+  @Test func `JUnit says why a case failed, without what XML cannot hold`() throws {
+    let document = JUnitReport.document(of: Self.makeReport())
+    #expect(document.contains("F.swift:7: a &lt;b&gt; &amp; &quot;c&quot; \u{FFFD}[2J\u{FFFD} d"))
+    #expect(document.unicodeScalars.allSatisfy { $0.value >= 0x20 || $0 == "\n" })
+  }
+
+  @Test func `without a rig JUnit holds one case that errored`() throws {
+    let reader = try JUnitReader(JUnitReport.document(of: Self.makeReport(rigTrouble: "no such port")))
+    #expect(reader.counts["testsuites"] == ["tests": 1, "failures": 0, "errors": 1, "skipped": 0])
+    #expect(reader.elements["error"] == 1)
+  }
+
+  @Test func `JSON names its schema and every case`() throws {
+    let document = try JSONReport(Self.makeReport()).document()
+    let object = try #require(
+      try JSONSerialization.jsonObject(with: Data(document.utf8)) as? [String: Any])
+    #expect(object["schema"] as? String == "notibot-conformance")
+    #expect(object["version"] as? Int == 1)
+    let cases = try #require(object["cases"] as? [[String: Any]])
+    #expect(cases.map { $0["outcome"] as? String } == ["passed", "failed", "skipped", "errored"])
+    #expect(cases.first?["rules"] as? [String] == Suite.cases[0].rules)
+  }
+
+  @Test func `the text has a line a case, names skips, and moves no cursor`() {
+    let report = Self.makeReport()
+    var text = TextReport(cases: report.results.map(\.testCase), usesColor: false)
+    let lines = report.results.flatMap { text.lines(for: $0) } + text.summary(of: report)
+    for result in report.results { #expect(lines.contains { $0.contains(result.testCase.title) }) }
+    #expect(lines.contains("  \(report.results[2].testCase.id): needs control"))
+    #expect(lines.last?.contains("1 passed, 1 failed, 1 errored, 1 skipped") == true)
+    #expect(
+      lines.joined().unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
+  }
+}
+
+/// Reads a JUnit document the way a CI server would.
+private final class JUnitReader: NSObject, XMLParserDelegate {
+  /// The sum of each count over all elements of a name.
+  private(set) var counts: [String: [String: Int]] = [:]
+  private(set) var elements: [String: Int] = [:]
+  private(set) var timestamps: [String] = []
+
+  init(_ document: String) throws {
+    super.init()
+    let parser = XMLParser(data: Data(document.utf8))
+    parser.delegate = self
+    guard parser.parse() else { throw parser.parserError ?? CocoaError(.fileReadCorruptFile) }
+  }
+
+  func parser(
+    _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+    attributes: [String: String]
+  ) {
+    elements[name, default: 0] += 1
+    timestamps += [attributes["timestamp"]].compactMap { $0 }
+    for key in ["tests", "failures", "errors", "skipped"] {
+      if let value = attributes[key].flatMap({ Int($0) }) {
+        counts[name, default: [:]][key, default: 0] += value
+      }
+    }
+  }
+}

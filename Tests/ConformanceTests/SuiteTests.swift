@@ -1,0 +1,55 @@
+import Conformance
+import DeviceEmulator
+import Foundation
+import Testing
+
+/// The list itself.
+@Suite struct SuiteTests {
+  /// Every rule that docs/PROTOCOL.md numbers.
+  private static func rules() throws -> Set<String> {
+    let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../docs/PROTOCOL.md").standardizedFileURL
+    let text = try String(contentsOf: page, encoding: .utf8)
+    return Set(text.matches(of: /\*\*((?:FRM|LNK|ATT|NTF)-[0-9]+)\*\*/).map { String($0.1) })
+  }
+
+  @Test func `every rule of the protocol is checked by a case`() throws {
+    let rules = try Self.rules()
+    #expect(rules.count > 60)
+    #expect(rules.subtracting(Suite.coverage.keys) == [])
+  }
+
+  @Test func `every case names rules that the protocol has`() throws {
+    let rules = try Self.rules()
+    #expect(Set(Suite.coverage.keys).subtracting(rules) == [])
+  }
+
+  @Test func `ids are unique and titles say something`() {
+    #expect(Set(Suite.cases.map(\.id)).count == Suite.cases.count)
+    for testCase in Suite.cases {
+      #expect(testCase.id.contains("/") && !testCase.id.contains(" "), "\(testCase.id)")
+      #expect(testCase.title.contains(" "), "\(testCase.id)")
+    }
+  }
+
+  @Test func `there are enough cases, in every chapter`() {
+    #expect(Suite.cases.count >= 80)
+    for chapter in Chapter.allCases { #expect(Suite.cases.contains { $0.chapter == chapter }, "\(chapter)") }
+  }
+
+  @Test func `a filter matches ids, titles, chapters and rules, whatever the case of letters`() throws {
+    #expect(try Selection.cases(matching: nil).count == Suite.cases.count)
+    #expect(try Selection.cases(matching: "^ntf-8/").map(\.id) == ["NTF-8/store-full"])
+    #expect(try Selection.cases(matching: "reconnection").allSatisfy { $0.chapter == .reconnection })
+    #expect(try Selection.cases(matching: "no such case").isEmpty)
+    #expect(throws: RigTrouble.self) { try Selection.cases(matching: "(") }
+  }
+
+  @Test(arguments: ["default", "firmware", "wide", "devkit", "quiet", "mtu23", "tiny", "bench"])
+  func `no profile of the emulator fails a case`(profile: String) async throws {
+    let rig = EmulatorRig(profile: try #require(.named(profile)))
+    let results = await Runner(rig: rig, seed: 99).run(Suite.cases) { _ in }
+    let bad = results.filter { ["failed", "errored"].contains($0.outcome.word) }
+    #expect(bad.map { "\($0.testCase.id): \($0.outcome.details)" } == [])
+  }
+}
