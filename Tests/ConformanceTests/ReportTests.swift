@@ -45,7 +45,7 @@ import Testing
     let document = try JSONReport(Self.makeReport()).document()
     let object = try #require(
       try JSONSerialization.jsonObject(with: Data(document.utf8)) as? [String: Any])
-    #expect(object["schema"] as? String == "notibot-conformance")
+    #expect(object["schema"] as? String == "notibot.conformance")
     #expect(object["version"] as? Int == 1)
     let cases = try #require(object["cases"] as? [[String: Any]])
     #expect(cases.map { $0["outcome"] as? String } == ["passed", "failed", "skipped", "errored"])
@@ -57,7 +57,8 @@ import Testing
     var text = TextReport(cases: report.results.map(\.testCase), usesColor: false)
     let lines = report.results.flatMap { text.lines(for: $0) } + text.summary(of: report)
     for result in report.results { #expect(lines.contains { $0.contains(result.testCase.title) }) }
-    #expect(lines.contains("  \(report.results[2].testCase.id): needs control"))
+    #expect(lines.contains("Skipped, needs control: 1"))
+    #expect(lines.contains("  \(report.results[2].testCase.id)"))
     #expect(lines.last?.contains("1 passed, 1 failed, 1 errored, 1 skipped") == true)
     #expect(
       lines.joined().unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
