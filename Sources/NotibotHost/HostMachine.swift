@@ -26,7 +26,7 @@ package struct HostMachine: Equatable, Sendable {
   static let stalledAfterNs: Int64 = 10_000_000_000
 
   private let configuration: HostConfiguration
-  private var random: SplitMix64
+  private var random: SeededGenerator
   private var decoder = FrameDecoder(receiving: .fromDevice)
   private var silence = TextSilence()
   private var link: LinkSession
@@ -42,7 +42,7 @@ package struct HostMachine: Equatable, Sendable {
   /// - Parameter seed: for nonces. A driver in life takes it from the system, so that no two runs share nonces.
   package init(configuration: HostConfiguration, seed: UInt64) {
     self.configuration = configuration
-    random = SplitMix64(seed: seed)
+    random = SeededGenerator(seed: seed)
     link = LinkSession(configuration: configuration)
     client = ATTClient(waitingLimit: configuration.pendingRequestsLimit)
   }

@@ -75,8 +75,9 @@ struct WatchCommand: AsyncParsableCommand {
         self.init(event: "unknown")
         data = TerminalText.sanitised(bytes)
       case .disconnected(let error):
-        self.init(event: error.code == .deviceRestarted ? "restarted" : "disconnected")
-        reason = error.reason
+        let isRestart = error.code == .deviceRestarted
+        self.init(event: isRestart ? "restarted" : "disconnected")
+        if !isRestart { reason = error.reason }
       case .reconnected(let info):
         self.init(event: "reconnected")
         bootID = String(format: "%08x", info.bootID)

@@ -57,8 +57,8 @@ import Testing
     var text = TextReport(cases: report.results.map(\.testCase), usesColor: false)
     let lines = report.results.flatMap { text.lines(for: $0) } + text.summary(of: report)
     for result in report.results { #expect(lines.contains { $0.contains(result.testCase.title) }) }
-    let heading = lines.firstIndex(of: "Skipped, needs control: 1") ?? 0
-    #expect(lines[heading + 1] == "  \(report.results[2].testCase.id)")
+    #expect(lines.contains("Skipped, needs control: 1"))
+    #expect(lines.contains("  \(report.results[2].testCase.id)"))
     #expect(lines.last?.contains("1 passed, 1 failed, 1 errored, 1 skipped") == true)
     #expect(
       lines.joined().unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })

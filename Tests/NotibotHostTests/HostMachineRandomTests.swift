@@ -7,12 +7,12 @@ import Testing
 struct HostMachineRandomTests {
   private struct Run {
     var device = ScriptedDevice()
-    var random: SplitMix64
+    var random: SeededGenerator
     var submitted: Set<HostRequestID> = []
     var completed: [HostRequestID: Int] = [:]
 
     init(seed: UInt64) {
-      random = SplitMix64(seed: seed)
+      random = SeededGenerator(seed: seed)
     }
 
     mutating func number(below limit: Int) -> Int {

@@ -93,7 +93,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    var random = SeededRandom(seed: bench.seed)
+    var random = SeededGenerator(seed: bench.seed)
     // A line of real speed takes its time for each byte; then less must do.
     var isSlow = false
     for block in 0..<256 where !isSlow || block < 8 {

@@ -228,7 +228,7 @@ extension Suite {
     let device = bench.makeHost()
     let probe = device.probe
     try await device.open()
-    var random = SeededRandom(seed: bench.seed)
+    var random = SeededGenerator(seed: bench.seed)
     var expectedBytes = 0
     var textBytes = 0
     for _ in 0..<256 {

@@ -89,7 +89,7 @@ extension Suite {
     "With runs of 1 to 128 bytes lost in both directions each notification is stored once, in order",
     .throughput, also: ["FRM-6", "LNK-33", "LNK-51"], needs: [.host]
   ) { bench in
-    var random = SeededRandom(seed: bench.seed)
+    var random = SeededGenerator(seed: bench.seed)
     var untilLoss = 2000
     try checkLossy(bench) { bytes, _ in
       var kept: [UInt8] = []

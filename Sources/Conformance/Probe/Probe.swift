@@ -10,7 +10,7 @@ package final class Probe {
   /// Whose part the case plays.
   package let role: WireFrame.Sender
   package let record: Record
-  package var random: SeededRandom
+  package var random: SeededGenerator
   /// What a device may need between two frames that it sends one behind the other.
   package var settleTime = Duration.milliseconds(1)
   /// The session that the case has open.
@@ -28,7 +28,7 @@ package final class Probe {
     self.line = line
     self.role = role
     self.record = record
-    random = SeededRandom(seed: seed)
+    random = SeededGenerator(seed: seed)
     splitter = FrameSplitter(from: role.other)
   }
 
@@ -166,23 +166,5 @@ package final class Probe {
     case let number as UInt64 where number > 0xFFFF: "\(number) (0x\(String(number, radix: 16)))"
     case _: "\(value)"
     }
-  }
-}
-
-/// SplitMix64: the same seed gives the same nonces, noise and damage on every machine.
-package struct SeededRandom: RandomNumberGenerator, Sendable {
-  private var state: UInt64
-
-  package init(seed: UInt64) {
-    state = seed
-  }
-
-  package mutating func next() -> UInt64 {
-    // Wrap-around is the algorithm.
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
   }
 }

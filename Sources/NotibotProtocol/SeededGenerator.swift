@@ -1,14 +1,15 @@
-/// Random numbers that a seed decides: nonces, boot ids and session ids of one run are those of the next.
+/// Random numbers that a seed decides: nonces, boot ids, noise and damage of one run are those of the next. Not for
+/// secrets.
 ///
 /// SplitMix64. Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
-struct SeededGenerator: RandomNumberGenerator, Equatable, Sendable {
+package struct SeededGenerator: RandomNumberGenerator, Equatable, Sendable {
   private var state: UInt64
 
-  init(seed: UInt64) {
+  package init(seed: UInt64) {
     state = seed
   }
 
-  mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     // Wrap-around is the algorithm.
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
