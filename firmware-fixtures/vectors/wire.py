@@ -151,7 +151,7 @@ EXAMPLES = [
     ("DATA: the device took it", in_session(DATA, DEVICE, b"\x13", channel=ATT, ack=1, credit=16)),
     ("DATA: Count is 1 now", in_session(DATA, DEVICE, b"\x1b" + u16(3) + u16(1), channel=ATT, seq=1, ack=1, credit=16)),
     ("ACK", in_session(ACK, HOST, ack=2, credit=64)),
-    ("NAK from a device: 3 is missing", in_session(NAK, DEVICE, ack=3, credit=13)),
+    ("NAK from a device: 3 is missing", in_session(NAK, DEVICE, ack=3, credit=14)),
     ("NAK from a host: 3 is missing, 5 and 6 are held", in_session(NAK, HOST, u64(0b110), ack=3, credit=64)),
     ("UDATA: a line of the log", in_session(UDATA, DEVICE, b"I (1500) notibot: link up\n", channel=LOG)),
     ("PING", in_session(PING, HOST, ack=2, credit=64)),
