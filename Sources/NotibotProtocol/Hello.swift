@@ -27,7 +27,7 @@ package struct Hello: Hashable, Sendable {
 
   /// Reads a payload.
   package init(parsing payload: [UInt8]) throws(WireError) {
-    let block = try TLVBlock(parsing: payload)
+    let block = try TLVBlock(parsing: payload, requiring: [.versions, .bootID])
     versions = try block.versions()
     bootID = try block.required(.bootID)
     bootCount = block.number(.bootCount)

@@ -22,7 +22,7 @@ package struct Rst: Hashable, Sendable {
 
   /// Reads a payload.
   package init(parsing payload: [UInt8]) throws(WireError) {
-    let block = try TLVBlock(parsing: payload)
+    let block = try TLVBlock(parsing: payload, requiring: [.versions, .reason])
     versions = try block.versions()
     reason = RSTReason(wire: try block.required(.reason))
     bootID = block.number(.bootID)

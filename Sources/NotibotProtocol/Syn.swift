@@ -28,7 +28,7 @@ package struct Syn: Hashable, Sendable {
 
   /// Reads a payload.
   package init(parsing payload: [UInt8]) throws(WireError) {
-    let block = try TLVBlock(parsing: payload)
+    let block = try TLVBlock(parsing: payload, requiring: [.nonce, .versions])
     nonce = try block.required(.nonce)
     versions = try block.versions()
     features = block.features()

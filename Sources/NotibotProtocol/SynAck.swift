@@ -48,7 +48,7 @@ package struct SynAck: Hashable, Sendable {
 
   /// Reads a payload.
   package init(parsing payload: [UInt8]) throws(WireError) {
-    let block = try TLVBlock(parsing: payload)
+    let block = try TLVBlock(parsing: payload, requiring: [.nonce, .version, .bootID])
     nonce = try block.required(.nonce)
     version = try block.required(.version)
     features = block.features()

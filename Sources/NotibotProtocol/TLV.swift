@@ -46,7 +46,8 @@ struct TLVBlock {
   private var values: [TLVType: [UInt8]] = [:]
 
   /// Reads a payload. Malformed comes before critical: a payload that is both throws why it is malformed.
-  init(parsing payload: [UInt8]) throws(WireError) {
+  /// - Parameter required: the types that must be there, besides MAGIC.
+  init(parsing payload: [UInt8], requiring required: [TLVType]) throws(WireError) {
     var unknownCritical: UInt8?
     var offset = 0
     guard payload.isEmpty || payload[0] == TLVType.magic.rawValue else { throw .badMagic }
@@ -67,6 +68,7 @@ struct TLVBlock {
     }
     guard let magic = values[.magic] else { throw .missingTLV(.magic) }
     guard magic.starts(with: TLVBlock.magic) else { throw .badMagic }
+    for type in required where values[type] == nil { throw .missingTLV(type) }
     if let unknownCritical { throw .unknownCriticalTLV(type: unknownCritical) }
   }
 

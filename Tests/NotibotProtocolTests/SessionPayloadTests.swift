@@ -64,7 +64,9 @@ struct SessionPayloadTests {
 
   @Test func `an unknown critical TLV is named`() {
     let critical: [UInt8] = [0x81, 4, 0x4E, 0x42, 0x4F, 0x54, 0x83, 2, 1, 1, 0x9F, 0]
-    #expect(throws: WireError.unknownCriticalTLV(type: 0x9F)) { try Hello(parsing: critical) }
+    #expect(throws: WireError.missingTLV(.bootID)) { try Hello(parsing: critical) }
+    let whole = critical + [0x0A, 4, 1, 2, 3, 4]
+    #expect(throws: WireError.unknownCriticalTLV(type: 0x9F)) { try Hello(parsing: whole) }
   }
 
   @Test func `every cut of a SYN is refused or is a SYN with less`() throws {

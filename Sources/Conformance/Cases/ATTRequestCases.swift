@@ -5,7 +5,8 @@ extension Suite {
   static let attRequests: [Case] = [
     onePDUAFrame, pipelined, failureInPipeline, longWrite, writeTooLong, gapInParts, partsCancelled,
     partsTooLong,
-    queueFull, partsForTwoHandles, queueEmptyAfterError, writeCommand, unknownOpcodes, strayResponses,
+    queueFull, partsForTwoHandles, partsForTwoHandlesRefused, queueEmptyAfterError, writeCommand,
+    unknownOpcodes, strayResponses,
     wrongLengths,
     longerThanMTU, notBeforeSubscription, notificationAfterResponse, countsBecomeOne, dataEventsInOrder,
   ]
@@ -194,6 +195,28 @@ extension Suite {
     probe.expect("the CCCD", cccd, is: Wire.literal("0b 0100"))
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before + 1)
+  }
+
+  static let partsForTwoHandlesRefused = Case(
+    "ATT-14/two-handles-refused", "When one of two values is refused at Execute, neither is written", .att,
+    also: ["ATT-12", "NTF-1"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    try await probe.requireStoreRoom(1)
+    let before = try await probe.readCount()
+    try await probe.request(Wire.literal("16 0600 0000") + Sample.json("with a bad CCCD"))
+    try await probe.request(Wire.literal("16 0400 0000 0200"))
+    let badCCCD = try await probe.request(Wire.literal("18 01"))
+    probe.expect("the answer with a bad CCCD", badCCCD, is: Wire.literal("01 18 0400 fd"))
+    try await probe.request(Wire.literal("16 0400 0000 0100"))
+    try await probe.request(Wire.literal("16 0600 0000 7b"))
+    let badJSON = try await probe.request(Wire.literal("18 01"))
+    probe.expect("the answer with bad JSON", badJSON, is: Wire.literal("01 18 0600 80"))
+    let cccd = try await probe.request(Wire.literal("0a 0400"))
+    probe.expect("the CCCD", cccd, is: Wire.literal("0b 0000"))
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
   }
 
   static let queueEmptyAfterError = Case(

@@ -317,6 +317,7 @@ extension Suite {
       (
         "critical and malformed", [TLV.magic, nonce, .versions(1, 1), TLV(0xC1, [])].payload + [8, 4], 4, nil
       ),
+      ("critical, and VERSIONS missing", [TLV.magic, nonce, TLV(0xC1, [])].payload, 4, nil),
       ("0x85", [TLV.magic, nonce, .versions(1, 1), TLV(0x85, [1, 0, 0, 0])].payload, 3, 0x85),
     ]
     for (what, payload, reason, refused) in inputs {

@@ -34,7 +34,25 @@ extension ATTServer {
     for write in writes where write.value.count > NotibotProfile.dataLimitBytes {
       throw Refusal(.invalidValueLength, handle: write.handle)
     }
-    for write in writes { try self.write(write.value, to: write.handle, on: &bearer) }
+    // With the CCCDs checked, only Data can still be refused: it is written first.
+    try checkCCCDs(in: writes)
+    let isData = { (handle: UInt16) in handle == NotibotProfile.Handle.data }
+    for write in writes where isData(write.handle) {
+      try self.write(write.value, to: write.handle, on: &bearer)
+    }
+    for write in writes where !isData(write.handle) {
+      try self.write(write.value, to: write.handle, on: &bearer)
+    }
+  }
+
+  /// Source: PROTOCOL.md ATT-14.
+  private func checkCCCDs(in writes: [(handle: UInt16, value: [UInt8])]) throws(Refusal) {
+    for write in writes {
+      switch AttributeTable.attribute(write.handle)?.content {
+      case .cccd: _ = try cccdValue(write.value, handle: write.handle)
+      case .data, .fixed, .count, nil: break
+      }
+    }
   }
 
   private func writableAttribute(_ handle: UInt16) throws(Refusal) -> AttributeTable.Attribute {
@@ -50,8 +68,12 @@ extension ATTServer {
     of subscription: AttributeTable.Subscription, to value: [UInt8], handle: UInt16,
     on bearer: inout ATTBearer
   ) throws(Refusal) {
+    bearer.setCCCD(of: subscription, to: try cccdValue(value, handle: handle))
+  }
+
+  private func cccdValue(_ value: [UInt8], handle: UInt16) throws(Refusal) -> UInt16 {
     guard value.count == 2 else { throw Refusal(.invalidValueLength, handle: handle) }
     guard value[0] <= 1, value[1] == 0 else { throw Refusal(.cccdImproperlyConfigured, handle: handle) }
-    bearer.setCCCD(of: subscription, to: UInt16(value[0]))
+    return UInt16(value[0])
   }
 }
