@@ -60,7 +60,11 @@ extension Device {
         case .event(let event): publish(event)
         case .text(let bytes): if options.includesText { eventSink.yield(.text(bytes)) }
         case .opened(let info): becomeOpen(info)
-        case .ended(let reason): endSession(reason)
+        case .ended(let reason):
+          // The FIN must leave before the channel closes.
+          if hasWritten { channel?.flush() }
+          hasWritten = false
+          endSession(reason)
         }
       }
     } while refillBatches()

@@ -107,10 +107,12 @@ extension NotibotError {
           .incompatible, "it speaks protocol versions \(versions.lowest) to \(versions.highest), this host 1",
           "update the older of the two"
         )
+      case .refused(.malformed, _):
+        (.incompatible, "it could not read this host's SYN", "report this to the maker of the firmware")
       case .refused(let reason, _):
         (.incompatible, "it refused the session (RST reason \(reason.wire))", "update the older of the two")
       case .deviceRestarted:
-        (.deviceRestarted, "the device restarted", "read its log for the cause (notibot monitor)")
+        (.deviceRestarted, "the device restarted", "its console says why: notibot watch --text")
       case .unknownToDevice: (.linkLost, "the device does not know the session any more", "connect again")
       case .closedByDevice: (.linkLost, "the device closed the session", "connect again")
       case .silent: (.linkLost, "nothing came from the device for 5 s", "check the cable and the supply")
