@@ -3,7 +3,6 @@ import Foundation
 import NotibotHost
 import NotibotProtocol
 import SerialLink
-import Synchronization
 
 /// `notibot send`: one notification from options, or many from a file.
 struct SendCommand: AsyncParsableCommand {
@@ -58,20 +57,26 @@ struct SendCommand: AsyncParsableCommand {
     let input = try file.map { try InputLines(path: $0) }
     let report = SendReport(json: json, isSingle: input == nil)
     defer { report.printSummary() }
-    try await Board.with(port) { device in
-      guard let input else {
-        let notification = Notification(
-          app: app ?? "", title: title ?? "", text: text ?? "",
-          timestamp: timestamp ?? UInt32(clamping: Int(Date().timeIntervalSince1970)))
-        return try await sendAll([NotificationLine(number: 1, notification: notification)], device, report)
+    do {
+      try await Board.with(port) { device in
+        guard let input else {
+          let notification = Notification(
+            app: app ?? "", title: title ?? "", text: text ?? "",
+            timestamp: timestamp ?? UInt32(clamping: Int(Date().timeIntervalSince1970)))
+          return try await sendAll([NotificationLine(number: 1, notification: notification)], device, report)
+        }
+        var progress = Progress("sending", total: Self.isLong(input) ? input.sizeBytes ?? 0 : 0)
+        while let lines = try await input.next() {
+          let (readable, failure) = NotificationLine.parsing(lines)
+          try await sendAll(readable, device, report)
+          if let failure { throw failure }
+          progress.update(input.doneBytes)
+        }
       }
-      var progress = Progress("sending", total: Self.isLong(input) ? input.sizeBytes ?? 0 : 0)
-      while let lines = try await input.next() {
-        let (readable, failure) = NotificationLine.parsing(lines)
-        try await sendAll(readable, device, report)
-        if let failure { throw failure }
-        progress.update(input.doneBytes)
-      }
+    } catch let failure as CommandFailure where failure.status != .usage && !Task.isCancelled {
+      // What a file still holds was not sent, and each line of it is told so.
+      while let lines = try? await input?.next() { lines.forEach { report.addUnsent($0.number) } }
+      throw failure
     }
     if report.refusedCount > 0 {
       throw CommandFailure(
@@ -84,8 +89,13 @@ struct SendCommand: AsyncParsableCommand {
     _ lines: [NotificationLine], _ device: Device, _ report: SendReport
   ) async throws {
     guard !lines.isEmpty else { return }
-    _ = try await device.send(contentsOf: lines.map(\.notification)) { index, result in
-      report.add(lines[index].number, result)
+    do {
+      _ = try await device.send(contentsOf: lines.map(\.notification)) { index, result in
+        report.add(lines[index].number, result)
+      }
+    } catch {
+      for line in lines { report.addUnsent(line.number) }
+      throw error
     }
   }
 
@@ -135,83 +145,5 @@ struct NotificationLine: Sendable {
     var title: String
     var text: String
     var timestamp: UInt32
-  }
-}
-
-/// What became of the notifications; told by the device's thread, read by the command's.
-final class SendReport: Sendable {
-  private struct State {
-    var accepted = 0
-    var refused = 0
-    var shown = 0
-  }
-
-  /// Reasons beyond these are counted only.
-  private static let shownLimit = 20
-
-  private let json: Bool
-  private let isSingle: Bool
-  private let state = Mutex(State())
-
-  init(json: Bool, isSingle: Bool) {
-    self.json = json
-    self.isSingle = isSingle
-  }
-
-  var refusedCount: Int { state.withLock(\.refused) }
-
-  var totalCount: Int { state.withLock { $0.accepted + $0.refused } }
-
-  func add(_ line: Int, _ result: Result<Void, NotibotError>) {
-    var document = Document(line: line, result: "accepted")
-    let isShown = state.withLock { state in
-      switch result {
-      case .success:
-        state.accepted += 1
-        return false
-      case .failure(let error):
-        document = Document(line: line, error: error)
-        if case .refused = error.code { state.refused += 1 }
-        state.shown += 1
-        return state.shown <= Self.shownLimit
-      }
-    }
-    if isShown { Output.note("line \(line): \(document.reason ?? "")") }
-    if json { try? Output.json(document) }
-  }
-
-  /// The last line for a person.
-  func printSummary() {
-    guard !json, totalCount > 0 else { return }
-    let (accepted, refused) = state.withLock { ($0.accepted, $0.refused) }
-    if isSingle {
-      if accepted == 1 { Output.data("accepted") }
-    } else {
-      Output.data("\(accepted) accepted, \(refused) refused")
-    }
-  }
-
-  private struct Document: Encodable {
-    var line: Int
-    /// `accepted`, `refused`, `unknown` (sent, no answer) or `failed` (not sent).
-    var result: String
-    var attError: UInt8?
-    var reason: String?
-
-    init(line: Int, result: String) {
-      self.line = line
-      self.result = result
-    }
-
-    init(line: Int, error: NotibotError) {
-      self.line = line
-      reason = error.reason
-      if case .refused(let code) = error.code {
-        result = "refused"
-        attError = code
-      } else {
-        result = error.isOutcomeUnknown ? "unknown" : "failed"
-      }
-    }
   }
 }

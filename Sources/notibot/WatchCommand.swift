@@ -8,8 +8,8 @@ struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch", abstract: "Print changes of the count and what happens to notifications.",
     discussion: """
-      Runs until interrupted. A device that restarts is connected to again; a port that goes away ends the command \
-      with exit code 14.
+      Runs until interrupted, and has the port to itself. A device that restarts is connected to again; a port that \
+      goes away ends the command with exit code 14.
 
       \(ExitStatus.helpTable)
       """)
@@ -19,18 +19,28 @@ struct WatchCommand: AsyncParsableCommand {
   @Flag(help: "Print NDJSON: one document for each event.")
   var json = false
 
+  @Flag(help: "Print the device's console text as well, a line at a time.")
+  var text = false
+
   func run() async throws {
     let (port, json) = (port, json)
     var options = DeviceOptions()
     options.reconnection = .always
+    options.includesText = text
     try await Interruption.cancelling { [options] in
       try await Board.with(port, options: options) { device in
         try await device.subscribe()
         // A client reads the count after it has subscribed (PROTOCOL.md ATT-17).
         try Self.show(Line(event: "count", count: try await device.count()), json: json)
+        var console = ConsoleLines()
         for try await event in device.events {
-          guard let line = Line(event) else { continue }
-          try Self.show(line, json: json)
+          if case .text(let bytes) = event {
+            for text in console.lines(in: bytes) {
+              try Self.show(Line(event: "text", data: text), json: json)
+            }
+          } else if let line = Line(event) {
+            try Self.show(line, json: json)
+          }
         }
       }
     }
@@ -53,12 +63,13 @@ struct WatchCommand: AsyncParsableCommand {
     /// Why the session ended.
     var reason: String?
     var bootID: String?
-    /// An event that this host does not know, sanitised.
+    /// Console text, or an event that this host does not know; sanitised.
     var data: String?
 
-    init(event: String, count: Int? = nil) {
+    init(event: String, count: Int? = nil, data: String? = nil) {
       self.event = event
       self.count = count
+      self.data = data
     }
 
     init?(_ event: Device.Event) {
