@@ -36,6 +36,9 @@ final class Collected: Sendable {
     }
   }
 
+  /// What has come until now.
+  func soFar() -> [UInt8] { state.withLock(\.bytes) }
+
   /// The whole of it, when it has ended.
   func all() async -> String {
     await wait { $0.hasEnded ? String(decoding: $0.bytes, as: UTF8.self) : nil }

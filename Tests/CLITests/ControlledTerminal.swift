@@ -6,8 +6,7 @@ import Glibc
 final class ControlledTerminal: Sendable {
   /// Where a host finds the port.
   let path: String
-  /// All that hosts have written.
-  let received: Collected
+  private let received: Collected
   private let master: Descriptor
   private let spareSlave: Descriptor
 
@@ -28,6 +27,9 @@ final class ControlledTerminal: Sendable {
     let bytes = Array(text.utf8)
     try self.init { _, answer in answer(bytes) }
   }
+
+  /// What hosts have written so far.
+  func receivedBytes() -> [UInt8] { received.soFar() }
 
   /// Writes to the host.
   func write(_ bytes: [UInt8]) { master.write(bytes) }
