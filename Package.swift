@@ -86,7 +86,8 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ConformanceTests", dependencies: ["Conformance"], swiftSettings: settings),
-    .testTarget(name: "CLITests", dependencies: ["SerialLink"], swiftSettings: settings),
+    .testTarget(
+      name: "CLITests", dependencies: ["CSerialShim", "NotibotProtocol"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

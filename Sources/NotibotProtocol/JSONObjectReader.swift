@@ -13,9 +13,11 @@ struct JSONObjectReader {
   private var keys: [Text] = []
 
   /// Checks size and UTF-8, and enters the object.
-  init(_ bytes: [UInt8]) throws(NotificationError) {
-    guard bytes.count <= NotificationLimits.jsonBytes else {
-      throw NotificationError(.tooLong(lengthBytes: bytes.count), at: NotificationLimits.jsonBytes)
+  init(
+    _ bytes: [UInt8], limitBytes: Int = NotificationLimits.jsonBytes
+  ) throws(NotificationError) {
+    guard bytes.count <= limitBytes else {
+      throw NotificationError(.tooLong(lengthBytes: bytes.count), at: limitBytes)
     }
     do {
       _ = try UTF8Span(validating: bytes.span)

@@ -1,16 +1,31 @@
 extension Notification {
   /// Reads a notification's JSON as a device does, all of NTF-1 to NTF-5 checked.
   package init(parsing json: [UInt8]) throws(NotificationError) {
-    var reader = try JSONObjectReader(json)
+    try self.init(
+      reading: JSONObjectReader(json), appLimitBytes: NotificationLimits.appBytes,
+      titleLimitBytes: NotificationLimits.titleBytes)
+  }
+
+  /// Reads JSON that is still to be cut to a device's limits (NTF-7): of any length that the caller allows, all else
+  /// of NTF-1 to NTF-5 checked.
+  package init(parsingUncut json: [UInt8]) throws(NotificationError) {
+    try self.init(
+      reading: JSONObjectReader(json, limitBytes: .max), appLimitBytes: .max, titleLimitBytes: .max)
+  }
+
+  private init(
+    reading reader: JSONObjectReader, appLimitBytes: Int, titleLimitBytes: Int
+  ) throws(NotificationError) {
+    var reader = reader
     var app: String?
     var title: String?
     var text: String?
     var timestamp: UInt32?
     while let key = try reader.nextKey() {
       if reader.key(key, is: "app") {
-        app = try reader.string(key: "app", limitBytes: NotificationLimits.appBytes)
+        app = try reader.string(key: "app", limitBytes: appLimitBytes)
       } else if reader.key(key, is: "title") {
-        title = try reader.string(key: "title", limitBytes: NotificationLimits.titleBytes)
+        title = try reader.string(key: "title", limitBytes: titleLimitBytes)
       } else if reader.key(key, is: "text") {
         text = try reader.string(key: "text")
       } else if reader.key(key, is: "timestamp") {

@@ -76,7 +76,19 @@ package enum SerialChannel {
     do {
       return try await bootstrap.connect(host: host, port: port).get()
     } catch {
-      throw (error as? PortError) ?? PortError(.unreachable("\(error)"), port: name, operation: "connect to")
+      throw (error as? PortError)
+        ?? PortError(.unreachable(reason(of: error)), port: name, operation: "connect to")
+    }
+  }
+
+  /// Why a connection failed, in a few words. A host with several addresses failed at each: the first is told.
+  private static func reason(of error: any Error) -> String {
+    switch error {
+    case let error as NIOConnectionError:
+      error.connectionErrors.first.map { reason(of: $0.error) } ?? "no such host"
+    case let error as IOError: systemText(error.errnoCode)
+    case ChannelError.connectTimeout(let limit): "no answer in \(limit.nanoseconds / 1_000_000_000) s"
+    case let error: "\(error)"
     }
   }
 

@@ -79,7 +79,10 @@ extension SerialPort {
     if number == EBUSY {
       throw PortError(.busy(PortHolder.ofOpenDescriptor(on: devicePath)), port: port, operation: "open")
     }
-    throw PortError(errno: number, port: port, operation: "open", group: groupName(status.st_gid))
+    // Joining a group helps only where the group may read and write.
+    let isOpenToGroup = status.st_mode & 0o060 == 0o060
+    throw PortError(
+      errno: number, port: port, operation: "open", group: isOpenToGroup ? groupName(status.st_gid) : nil)
   }
 
   private static func takeLocks(

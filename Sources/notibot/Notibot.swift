@@ -17,6 +17,7 @@ struct Notibot: AsyncParsableCommand {
 
   /// Parses, runs, and turns whatever went wrong into one line and the right exit code.
   static func main() async {
+    Output.holdStandardStreams()
     do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
@@ -24,6 +25,7 @@ struct Notibot: AsyncParsableCommand {
       } else {
         try command.run()
       }
+      try Output.checkTaken()
     } catch {
       end(with: error)
     }
@@ -33,6 +35,18 @@ struct Notibot: AsyncParsableCommand {
     if let failure = error as? CommandFailure {
       Output.note("notibot: \(failure)")
       Foundation.exit(failure.status.rawValue)
+    }
+    if let loss = error as? Output.Loss {
+      // As any filter ends whose reader has left; NIO made the signal an error.
+      if loss.number == EPIPE {
+        signal(SIGPIPE, SIG_DFL)
+        raise(SIGPIPE)
+      }
+      let reason = String(cString: strerror(loss.number))
+      end(
+        with: CommandFailure(
+          .unfitEnvironment, "cannot write to standard output: \(reason)",
+          remedy: "choose another place for it"))
     }
     if let error = error as? PortError {
       end(with: CommandFailure(error))

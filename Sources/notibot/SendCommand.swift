@@ -59,12 +59,7 @@ struct SendCommand: AsyncParsableCommand {
     defer { report.printSummary() }
     do {
       try await Board.with(port) { device in
-        guard let input else {
-          let notification = Notification(
-            app: app ?? "", title: title ?? "", text: text ?? "",
-            timestamp: timestamp ?? UInt32(clamping: Int(Date().timeIntervalSince1970)))
-          return try await sendAll([NotificationLine(number: 1, notification: notification)], device, report)
-        }
+        guard let input else { return try await sendOne(device, report) }
         var progress = Progress("sending", total: Self.isLong(input) ? input.sizeBytes ?? 0 : 0)
         while let lines = try await input.next() {
           let (readable, failure) = NotificationLine.parsing(lines)
@@ -80,8 +75,22 @@ struct SendCommand: AsyncParsableCommand {
     }
     if report.refusedCount > 0 {
       throw CommandFailure(
-        .refused, "the device refused \(report.refusedCount) of \(report.totalCount) notifications",
-        remedy: "see the reasons above")
+        .refused,
+        "cannot send all to \(try port.resolvedPort().value.description.printable): the device refused "
+          + "\(report.refusedCount) of \(report.totalCount) notifications", remedy: "see the reasons above")
+    }
+  }
+
+  private func sendOne(_ device: Device, _ report: SendReport) async throws {
+    let notification = Notification(
+      app: app ?? "", title: title ?? "", text: text ?? "",
+      timestamp: timestamp ?? UInt32(clamping: Int(Date().timeIntervalSince1970)))
+    do {
+      try await device.send(notification)
+      report.add(1, .success(()))
+    } catch let error as NotibotError {
+      report.add(1, .failure(error))
+      throw error
     }
   }
 
@@ -115,8 +124,9 @@ struct NotificationLine: Sendable {
     var readable: [NotificationLine] = []
     for line in lines {
       do {
-        readable.append(
-          NotificationLine(number: line.number, notification: try notification(parsing: line.bytes)))
+        // Too long for the device is not too long for a file: the host cuts (PROTOCOL.md NTF-7).
+        let notification = try NotibotProtocol.Notification(parsingUncut: line.bytes)
+        readable.append(NotificationLine(number: line.number, notification: notification))
       } catch {
         let failure = CommandFailure(
           .usage, "line \(line.number) is not a notification: \(error)",
@@ -125,25 +135,5 @@ struct NotificationLine: Sendable {
       }
     }
     return (readable, nil)
-  }
-
-  private static func notification(parsing bytes: [UInt8]) throws -> NotibotProtocol.Notification {
-    do {
-      return try NotibotProtocol.Notification(parsing: bytes)
-    } catch let strict {
-      // Too long for the device is not too long for a file: the host cuts (PROTOCOL.md NTF-7).
-      guard let long = try? JSONDecoder().decode(LongNotification.self, from: Data(bytes)) else {
-        throw strict
-      }
-      return NotibotProtocol.Notification(
-        app: long.app, title: long.title, text: long.text, timestamp: long.timestamp)
-    }
-  }
-
-  private struct LongNotification: Decodable {
-    var app: String
-    var title: String
-    var text: String
-    var timestamp: UInt32
   }
 }

@@ -83,7 +83,7 @@ struct TestRun: Sendable {
     if let junit { try write(JUnitReport.document(of: report), to: junit) }
     guard let json else { return }
     let document = try JSONReport(report).document()
-    json == "-" ? Output.data(String(document.dropLast())) : try write(document, to: json)
+    json == "-" ? Output.json(document: String(document.dropLast())) : try write(document, to: json)
   }
 
   private func write(_ document: String, to path: String) throws {

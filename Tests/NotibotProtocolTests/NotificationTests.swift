@@ -62,6 +62,23 @@ struct NotificationTests {
     #expect(try Notification(parsing: long.encoded()).text.utf8.count <= 512)
   }
 
+  @Test func `JSON that is still to be cut may be long, and is otherwise as strict`() throws {
+    let long = String(repeating: "x", count: 600)
+    let json = #"{"app":"\#(long)","title":"\#(long)","text":"\#(long)","timestamp":1}"#
+    let read = try Notification(parsingUncut: Array(json.utf8))
+    #expect(read == Notification(app: long, title: long, text: long, timestamp: 1))
+    for (old, new, reason) in [
+      ("\"title\"", "\"app\"", NotificationError.Reason.repeatedKey),
+      (":1}", ":1.0}", .notAWholeNumber(key: "timestamp")),
+      (":1}", ":1}x", .trailingBytes), (":1}", ":1,\"z\":[[[[[[[[[[[[1]]]]]]]]]]]]}", .tooDeep),
+    ] {
+      let error = #expect(throws: NotificationError.self) {
+        try Notification(parsingUncut: Array(json.replacing(old, with: new).utf8))
+      }
+      #expect(error?.reason == reason)
+    }
+  }
+
   @Test func `10 000 arrays deep is refused by its length, and without it by its depth`() {
     let deep = Array((#"{"a":"# + String(repeating: "[", count: 10_000)).utf8)
     #expect(throws: NotificationError(.tooLong(lengthBytes: 10_005), at: 512)) {

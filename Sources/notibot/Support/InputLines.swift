@@ -43,7 +43,12 @@ final class InputLines {
       source = Descriptor(number: opened, isOwned: true)
     }
     var status = stat()
-    let isFile = fstat(source.number, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    guard fstat(source.number, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
+      throw CommandFailure(
+        .usage, "cannot read \(name): it is a directory",
+        remedy: "name a file with one JSON document a line, or - for standard input")
+    }
+    let isFile = status.st_mode & S_IFMT == S_IFREG
     sizeBytes = isFile ? Int(status.st_size) : nil
   }
 

@@ -2,17 +2,20 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Turns SIGINT and SIGTERM into cancellation of a command, so that it closes its port on the way out.
-/// A second signal ends the process at once.
+/// Turns SIGINT and SIGTERM, and the loss of stdout, into cancellation of a command, so that it closes its port on the
+/// way out. A second signal ends the process at once.
 enum Interruption {
-  /// Runs `body` and cancels it when a signal comes.
+  private static let work = Mutex<(@Sendable () -> Void)?>(nil)
+
+  /// Runs `body` and cancels it when a signal comes, or when stdout takes no more.
   ///
   /// - Returns: what `body` returned.
-  /// - Throws: what `body` threw, or `CommandFailure` with `interrupted` or `terminated` after a signal.
+  /// - Throws: what `body` threw; after a signal `CommandFailure` with `interrupted` or `terminated`; `Output.Loss`.
   static func cancelling<Result: Sendable>(
     _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
-    let work = Task { try await body() }
+    let task = Task { try await body() }
+    work.withLock { $0 = { task.cancel() } }
     let received = Mutex<Int32?>(nil)
     let sources = [SIGINT, SIGTERM].map { number in
       signal(number, SIG_IGN)
@@ -23,17 +26,25 @@ enum Interruption {
           return seen == nil
         }
         if !isFirst { _exit(128 + number) }
-        work.cancel()
+        task.cancel()
       }
       source.resume()
       return source
     }
     defer { sources.forEach { $0.cancel() } }
-    let outcome = await work.result
+    let outcome = await task.result
+    work.withLock { $0 = nil }
     switch received.withLock({ $0 }) {
     case SIGINT?: throw CommandFailure(.interrupted, "interrupted")
     case SIGTERM?: throw CommandFailure(.terminated, "terminated")
-    case _: return try outcome.get()
+    case _:
+      try Output.checkTaken()
+      return try outcome.get()
     }
+  }
+
+  /// Cancels what runs, if anything does.
+  static func cancel() {
+    work.withLock { $0 }?()
   }
 }

@@ -1,12 +1,27 @@
 import Foundation
-import NotibotProtocol
+import Synchronization
 
 /// The two streams of a command: data on stdout, all else on stderr. A line is written whole and at once, so
 /// that a reader at the other end of a pipe sees each result when it happens.
 enum Output {
-  /// Writes one line of data to stdout.
+  /// Stdout took no more of the data: the command cannot do what it is for.
+  struct Loss: Error {
+    /// The error's number: EPIPE when the reader left, ENOSPC on a full disk.
+    var number: Int32
+  }
+
+  private static let loss = Mutex<Loss?>(nil)
+
+  /// Throws `Loss` when not all of the data could be written.
+  static func checkTaken() throws {
+    if let loss = loss.withLock({ $0 }) { throw loss }
+  }
+
+  /// Writes one line of data to stdout. When that fails, the command is cancelled: see `checkTaken`.
   static func data(_ line: String) {
-    write(line + "\n", to: .standardOutput)
+    guard let number = write(line + "\n", to: STDOUT_FILENO) else { return }
+    loss.withLock { $0 = $0 ?? Loss(number: number) }
+    Interruption.cancel()
   }
 
   /// Writes one JSON document, or one line of NDJSON, to stdout. Keys are sorted, so that outputs compare.
@@ -14,12 +29,26 @@ enum Output {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if pretty { encoder.outputFormatting.insert(.prettyPrinted) }
-    data(String(decoding: try encoder.encode(value), as: UTF8.self))
+    json(document: String(decoding: try encoder.encode(value), as: UTF8.self))
+  }
+
+  /// Writes JSON that is encoded already to stdout. What a terminal would obey and JSON allows in strings is escaped.
+  static func json(document: String) {
+    var result = String.UnicodeScalarView()
+    for scalar in document.unicodeScalars {
+      switch scalar.value {
+      case 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069:
+        result.append(contentsOf: String(format: "\\u%04x", scalar.value).unicodeScalars)
+      default: result.append(scalar)
+      }
+    }
+    data(String(result))
   }
 
   /// Writes one line for the person to stderr.
   static func note(_ line: String) {
-    write(line + "\n", to: .standardError)
+    // Nobody is left to be told when this fails.
+    _ = write(line + "\n", to: STDERR_FILENO)
   }
 
   /// Whether stderr is a terminal that can redraw a line.
@@ -34,9 +63,33 @@ enum Output {
     return isatty(descriptor) == 1
   }
 
-  private static func write(_ text: String, to handle: FileHandle) {
-    // A reader that closed the pipe ends the program by SIGPIPE as it ends any other filter; other errors
-    // of stdout have nobody left to be told.
-    try? handle.write(contentsOf: Data(text.utf8))
+  /// Opens what a closed stream stands for to nothing. Its number would be the next file's to be opened, so that what
+  /// is printed would reach the board.
+  static func holdStandardStreams() {
+    for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
+      // The wrong way round, so that whoever uses it is told.
+      _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+    }
+  }
+
+  /// Returns the error's number when not all was written.
+  private static func write(_ text: String, to descriptor: Int32) -> Int32? {
+    var text = text
+    return text.withUTF8 { bytes -> Int32? in
+      var written = 0
+      while written < bytes.count {
+        let count = Foundation.write(descriptor, bytes.baseAddress! + written, bytes.count - written)
+        if count >= 0 {
+          written += count
+        } else if errno == EAGAIN {
+          // Somebody else made the terminal or pipe non-blocking.
+          var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+          poll(&wait, 1, -1)
+        } else if errno != EINTR {
+          return errno
+        }
+      }
+      return nil
+    }
   }
 }

@@ -65,7 +65,8 @@ final class SendReport: Sendable {
       return (true, state.shown <= Self.shownLimit)
     }
     guard isNew else { return }
-    if isShown { Output.note("line \(document.line): \(document.text)") }
+    // The reason of a single one is the command's last line.
+    if isShown, !isSingle { Output.note("line \(document.line): \(document.text)") }
     if json { try? Output.json(document) }
   }
 

@@ -1,0 +1,57 @@
+import Foundation
+import Glibc
+
+/// Running without the right to open everything, which root has.
+enum Privilege {
+  private static let setpriv = "/usr/bin/setpriv"
+  private static let dropping = ["--bounding-set", "-dac_override,-dac_read_search"]
+
+  /// Whether what the mode of a file forbids can be forbidden to a program.
+  static let canBeGivenUp: Bool = {
+    if geteuid() != 0 { return true }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: setpriv)
+    process.arguments = dropping + ["/bin/true"]
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }()
+
+  /// Runs `notibot` as somebody whom modes of files bind.
+  static func run(_ arguments: [String]) async throws -> Program.Ending {
+    if geteuid() != 0 { return try await Program(arguments).ending() }
+    return try await Program(dropping + [Program.notibot] + arguments, program: setpriv).ending()
+  }
+}
+
+/// What is connected to this machine.
+enum Boards {
+  /// Whether 'auto' finds nothing to speak to.
+  static let areAbsent: Bool = {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Program.notibot)
+    process.arguments = ["devices", "--json"]
+    let output = Pipe()
+    process.standardOutput = output
+    guard (try? process.run()) != nil else { return false }
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard let ports = try? JSON(parsing: text)["ports"] else { return false }
+    return !ports.elements.contains { $0["isKnownBoard"] == true }
+  }()
+}
+
+extension String {
+  /// Whether there is something in this that a terminal would obey: C0 controls but newline and tab, DEL, C1 controls,
+  /// and what turns the direction of text.
+  var hasControls: Bool {
+    unicodeScalars.contains { scalar in
+      switch scalar.value {
+      case 0x09, 0x0A: false
+      case 0..<0x20, 0x7F...0x9F, 0x202A...0x202E, 0x2066...0x2069: true
+      default: false
+      }
+    }
+  }
+}

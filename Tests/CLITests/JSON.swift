@@ -1,0 +1,72 @@
+import Foundation
+
+/// A JSON value, for comparing.
+enum JSON: Equatable, Sendable, Codable {
+  case null
+  case bool(Bool)
+  case number(Double)
+  case string(String)
+  case array([JSON])
+  case object([String: JSON])
+
+  init(parsing text: String) throws {
+    self = try JSONDecoder().decode(JSON.self, from: Data(text.utf8))
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .number(value)
+    } else if let value = try? container.decode(String.self) {
+      self = .string(value)
+    } else if let value = try? container.decode([JSON].self) {
+      self = .array(value)
+    } else {
+      self = .object(try container.decode([String: JSON].self))
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .number(let value): try container.encode(value)
+    case .string(let value): try container.encode(value)
+    case .array(let value): try container.encode(value)
+    case .object(let value): try container.encode(value)
+    }
+  }
+
+  /// What stands under a key; `.null` where nothing does.
+  subscript(_ key: String) -> JSON {
+    if case .object(let members) = self { members[key] ?? .null } else { .null }
+  }
+
+  var string: String? { if case .string(let value) = self { value } else { nil } }
+  var number: Double? { if case .number(let value) = self { value } else { nil } }
+  var elements: [JSON] { if case .array(let value) = self { value } else { [] } }
+  var keys: [String] { if case .object(let value) = self { value.keys.sorted() } else { [] } }
+}
+
+extension JSON: CustomStringConvertible {
+  var description: String {
+    (try? JSONEncoder().encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "?"
+  }
+}
+
+extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral
+{
+  init(stringLiteral value: String) { self = .string(value) }
+  init(integerLiteral value: Int) { self = .number(Double(value)) }
+  init(booleanLiteral value: Bool) { self = .bool(value) }
+  init(dictionaryLiteral elements: (String, JSON)...) {
+    self = .object(Dictionary(uniqueKeysWithValues: elements))
+  }
+  init(arrayLiteral elements: JSON...) { self = .array(elements) }
+}

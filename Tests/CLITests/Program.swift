@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+
+/// A program that was started for a test: what it has said so far, and how it ended. Killed when it runs longer than
+/// `hangLimitSeconds`, so that every wait ends, and when this value goes.
+final class Program: Sendable {
+  /// Where a program's stdout and stderr go.
+  enum Streams {
+    /// A pipe each.
+    case pipes
+    /// Stdout to a terminal, stderr to a pipe.
+    case terminal
+    /// Stdout to this file, stderr to a pipe.
+    case file(String)
+    /// Stdout closed, stderr to a pipe.
+    case closed
+  }
+
+  /// All of a run.
+  struct Ending: Sendable {
+    var status: Exit.Status
+    var output: String
+    var errors: String
+    /// From start to end.
+    var duration: Duration
+
+    /// Lines of stdout.
+    var lines: [String] {
+      output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
+    /// Lines of stderr.
+    var errorLines: [String] {
+      errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
+  }
+
+  static let hangLimitSeconds = 45
+
+  /// The `notibot` that was built beside this test.
+  static let notibot = {
+    let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("notibot").path
+  }()
+
+  let output: Collected
+  let errors: Collected
+  private let input: Descriptor
+  private let exit: Exit
+
+  var pid: Int32 { exit.pid }
+
+  /// Starts `notibot`, or another program.
+  ///
+  /// - Parameters:
+  ///   - environment: added to the tester's own, from which everything that names ports or colours is left out.
+  ///   - input: what stdin holds; nil keeps it open for `write` and `closeInput`.
+  init(
+    _ arguments: [String], program path: String = notibot, environment: [String: String] = [:],
+    input text: String? = "", streams: Streams = .pipes
+  ) throws {
+    let stdin = try Descriptor.pipe()
+    let stderr = try Descriptor.pipe()
+    let stdout: (read: Descriptor?, write: Descriptor?) =
+      switch streams {
+      case .pipes: try Descriptor.pipe()
+      case .terminal: try Descriptor.terminal()
+      case .file(let path): (nil, try Descriptor.opening(path, O_WRONLY | O_CREAT))
+      case .closed: (nil, nil)
+      }
+    let spawn = Spawn(
+      arguments: [path] + arguments, environment: Self.environment(adding: environment),
+      streams: [stdin.read, stdout.write, stderr.write])
+    exit = Exit(pid: try spawn.run())
+    input = stdin.write
+    output = Collected(reading: stdout.read)
+    errors = Collected(reading: stderr.read)
+    if let text {
+      write(text)
+      closeInput()
+    }
+    let limit = DispatchTime.now() + .seconds(Self.hangLimitSeconds)
+    DispatchQueue.global().asyncAfter(deadline: limit) { [exit] in exit.send(SIGKILL) }
+  }
+
+  deinit {
+    exit.send(SIGKILL)
+  }
+
+  /// Sends a signal, if the program still runs.
+  func send(_ signal: Int32) { exit.send(signal) }
+
+  /// Writes to the program's stdin.
+  func write(_ text: String) { input.write(Array(text.utf8)) }
+
+  /// Ends the program's stdin.
+  func closeInput() { input.close() }
+
+  /// Closes this end of the program's stdout, as `head` does when it has seen enough.
+  func stopReading() async { await output.stop() }
+
+  /// Waits for the end.
+  func ending() async -> Ending {
+    let (status, duration) = await exit.wait()
+    return Ending(
+      status: status, output: await output.all(), errors: await errors.all(), duration: duration)
+  }
+
+  private static func environment(adding added: [String: String]) -> [String: String] {
+    let settings = ["NOTIBOT_", "ESP", "NO_COLOR", "TERM"]
+    let kept = ProcessInfo.processInfo.environment.filter { entry in
+      !settings.contains { entry.key.hasPrefix($0) }
+    }
+    return kept.merging(added) { $1 }
+  }
+}
+
+/// Runs `notibot` to its end.
+func run(
+  _ arguments: String..., environment: [String: String] = [:], input: String = "",
+  streams: Program.Streams = .pipes
+) async throws -> Program.Ending {
+  try await Program(arguments, environment: environment, input: input, streams: streams).ending()
+}
