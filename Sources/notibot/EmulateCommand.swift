@@ -46,7 +46,7 @@ struct EmulateCommand: AsyncParsableCommand {
   func run() async throws {
     if listProfiles { return try printProfiles() }
     let profile = try chosenProfile()
-    let seed = seed ?? UInt64.random(in: 0 ... .max)
+    let seed = seed ?? .randomSeed()
     let link = try link ?? defaultLink()
     try await Interruption.cancelling {
       let server = try await EmulatorServer.start(

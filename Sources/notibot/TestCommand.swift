@@ -51,7 +51,7 @@ struct TestCommand: AsyncParsableCommand {
     let cases = try selectedCases()
     if list { return cases.forEach { Output.data(TestListing.line(for: $0)) } }
     let run = TestRun(
-      cases: cases, seed: seed ?? UInt64.random(in: 0 ... .max), junit: junit, json: json,
+      cases: cases, seed: seed ?? .randomSeed(), junit: junit, json: json,
       rig: try chosenRig())
     try await Interruption.cancelling { try await run.perform() }
   }

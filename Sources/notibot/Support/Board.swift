@@ -13,6 +13,7 @@ enum Board {
   ) async throws -> Result {
     var options = options
     options.bitsPerSecond = try port.resolvedBitsPerSecond().value
+    options.connectTimeout = .seconds(port.timeout)
     do {
       switch try port.resolvedPort().value {
       case .emulator(let profile): return try await withEmulator(profile, options: options, body)
@@ -33,7 +34,7 @@ enum Board {
       throw CommandFailure(
         .usage, "there is no profile '\(name.printable)'", remedy: "choose one of: \(names)")
     }
-    let server = try await EmulatorServer.start(profile: profile, seed: .random(in: .min ... .max))
+    let server = try await EmulatorServer.start(profile: profile, seed: .randomSeed())
     do {
       let path = await server.portPath ?? ""
       let result = try await withDevice(at: path, options: options, body)

@@ -17,6 +17,16 @@ struct PortOptions: ParsableArguments {
       "Bits per second.", discussion: "Without it: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
       valueName: "rate"))
   var baud: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long the device has to answer the first time, 0.1-600.",
+      discussion: "Longer for a board that restarts when its port is opened.", valueName: "seconds"))
+  var timeout = 2.0
+
+  func validate() throws {
+    guard (0.1...600).contains(timeout) else { throw ValidationError("--timeout is 0.1 to 600 seconds") }
+  }
 }
 
 extension PortOptions {
