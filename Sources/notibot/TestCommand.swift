@@ -85,7 +85,9 @@ struct TestCommand: AsyncParsableCommand {
     case (nil, let specifier):
       do {
         let rate = try portOptions.resolvedBitsPerSecond().value
-        return .port(specifier, SerialOptions(bitsPerSecond: rate), control: control)
+        return .port(
+          specifier, SerialOptions(bitsPerSecond: rate), control: control,
+          timeout: .seconds(portOptions.timeout))
       } catch let error as PortError {
         throw CommandFailure(error)
       }

@@ -9,7 +9,7 @@ struct TestRun: Sendable {
   enum ChosenRig: Sendable {
     case emulator(DeviceProfile)
     case pty(profile: String)
-    case port(PortSpecifier, SerialOptions, control: String?)
+    case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration)
   }
 
   let cases: [Case]
@@ -59,9 +59,9 @@ struct TestRun: Sendable {
     case .pty(let profile):
       let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
       return try await PTYRig.start(program: program, profile: profile, seed: seed)
-    case .port(let specifier, let options, let control):
+    case .port(let specifier, let options, let control, let timeout):
       return try await PortRig.open(
-        specifier, name: specifier.description, options: options, control: control)
+        specifier, name: specifier.description, options: options, control: control, answerTimeout: timeout)
     }
   }
 
@@ -72,7 +72,7 @@ struct TestRun: Sendable {
       switch rig {
       case .emulator(let profile): ("emulator", "emu:\(profile.name)")
       case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
-      case .port(let specifier, _, _): ("port", specifier.description)
+      case .port(let specifier, _, _, _): ("port", specifier.description)
       }
     return Report(
       rig: name, port: port, seed: seed, startedAt: startedAt, duration: ContinuousClock.now - start,

@@ -7,7 +7,8 @@ package import SerialLink
 /// A device on any port, in real time: a board, or an emulator in another process.
 package final class PortRig: Rig {
   /// SYNs that a device may leave unanswered, 500 ms apart, before it is not one.
-  private static let openingAttempts = 3
+  /// How far apart the probe's SYNs are.
+  private static let openingInterval = Duration.milliseconds(500)
 
   package let name: String
   package private(set) var offers: Set<Need>
@@ -20,17 +21,19 @@ package final class PortRig: Rig {
   ///
   /// - Parameters:
   ///   - control: the socket of the emulator behind the port; nil for a board.
+  ///   - answerTimeout: how long the device has to answer the first time.
   ///   - offersHost: whether the cases that test the host machine, not the device, are run as well.
   /// - Throws: `PortError` when the port cannot be opened, `NoAnswer` when nothing on it speaks the protocol.
   package static func open(
     _ specifier: PortSpecifier, name: String, options: SerialOptions = SerialOptions(),
-    control: String? = nil,
+    control: String? = nil, answerTimeout: Duration = .seconds(1.5),
     offersHost: Bool = false, wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> PortRig {
     let line = try await ChannelLine { try await openChannel(specifier, options) }
     do {
       let socket = control.map { SocketControl(client: ControlClient(path: $0), line: line) }
-      var offers = try await learnOffers(line, hasControl: socket != nil, name: name)
+      let attempts = max(1, Int(answerTimeout / openingInterval))
+      var offers = try await learnOffers(line, hasControl: socket != nil, name: name, attempts: attempts)
       offers.insert(.reopen)
       if offersHost { offers.insert(.host) }
       return PortRig(name: name, offers: offers, line: line, control: socket, wrapLine: wrapLine)
@@ -115,14 +118,14 @@ package final class PortRig: Rig {
     while line.now < end, try await !line.read(until: line.now + .milliseconds(2)).isEmpty {}
   }
 
-  private static func learnOffers(_ line: ChannelLine, hasControl: Bool, name: String) async throws -> Set<
-    Need
-  > {
+  private static func learnOffers(
+    _ line: ChannelLine, hasControl: Bool, name: String, attempts: Int
+  ) async throws -> Set<Need> {
     if hasControl { return [.control, .strict, .firmwareMode] }
     let seed = UInt64.random(in: 0 ... .max)
     let probe = Probe(line: line, role: .host, record: Record(), seed: seed)
     do {
-      try await probe.open(attempts: openingAttempts)
+      try await probe.open(attempts: attempts)
       let answer = try await probe.request([0x12, 6, 0, 0x7B])
       try await line.write(probe.frame(.fin).bytes)
       return answer == [0x13] ? [.firmwareMode] : [.strict]
