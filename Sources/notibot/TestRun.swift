@@ -61,7 +61,9 @@ struct TestRun: Sendable {
       return try await PTYRig.start(program: program, profile: profile, seed: seed)
     case .port(let specifier, let options, let control, let timeout):
       return try await PortRig.open(
-        specifier, name: specifier.description, options: options, control: control, answerTimeout: timeout)
+        specifier, name: specifier.description, options: options, control: control, answerTimeout: timeout,
+        // Whoever has an emulator there checks both ends; whoever has a board checks the board.
+        offersHost: control != nil)
     }
   }
 
