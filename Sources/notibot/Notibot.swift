@@ -59,6 +59,11 @@ struct Notibot: AsyncParsableCommand {
     switch exitCode(for: error) {
     case .success:
       Output.data(text)
+      do {
+        try Output.checkTaken()
+      } catch {
+        end(with: error)
+      }
       Foundation.exit(ExitStatus.success.rawValue)
     case .validationFailure:
       Output.note(text)
