@@ -71,12 +71,16 @@ final class Program: Sendable {
       arguments: [path] + arguments, environment: Self.environment(adding: environment),
       streams: [stdin.read, stdout.write, stderr.write])
     exit = Exit(pid: try spawn.run())
+    // Only the program may hold its ends, or nobody would notice that it is gone.
+    for end in [stdin.read, stdout.write, stderr.write] { end?.close() }
     input = stdin.write
     output = Collected(reading: stdout.read)
     errors = Collected(reading: stderr.read)
     if let text {
-      write(text)
-      closeInput()
+      Thread.detachNewThread { [input] in
+        input.write(Array(text.utf8))
+        input.close()
+      }
     }
     let limit = DispatchTime.now() + .seconds(Self.hangLimitSeconds)
     DispatchQueue.global().asyncAfter(deadline: limit) { [exit] in exit.send(SIGKILL) }
