@@ -188,25 +188,25 @@ struct FaultyWireTests {
 
   private static let everything =
     "flip=0.01,loss=0.01,insert=0.01,dup=0.01,run=0.002,short=0.002,garbage=0.001,splice=0.005/to-host,"
-    + "stale=0.003,at=0.005,reboot=0.001,unplug=0.001,stall=0.002,deaf@40000"
+    + "stale=0.003,at=0.005,reboot=0.001,unplug=0.001,stall=0.002,deaf@7000"
 
   @Test(arguments: [UInt64(1), 2, 3], [1, 2, 3, 64, 997])
   func `pieces of any size have the same faults`(seed: UInt64, piece: Int) throws {
     var generator = SeededGenerator(seed: seed)
-    let sent = (0..<50_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    let sent = (0..<8_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
     for direction in PacedWire.Direction.allCases {
       var whole = try makeWire(Self.everything, seed: seed)
-      whole.send(Array(sent[..<20_000]), direction)
+      whole.send(Array(sent[..<3_000]), direction)
       whole.endSession()
-      whole.send(Array(sent[20_000...]), direction)
+      whole.send(Array(sent[3_000...]), direction)
       var cut = try makeWire(Self.everything, seed: seed)
       for start in stride(from: 0, to: sent.count, by: piece) {
         // The session ends at the same byte.
         let end = min(sent.count, start + piece)
-        if start < 20_000, end >= 20_000 {
-          cut.send(Array(sent[start..<20_000]), direction)
+        if start < 3_000, end >= 3_000 {
+          cut.send(Array(sent[start..<3_000]), direction)
           cut.endSession()
-          cut.send(Array(sent[20_000..<end]), direction)
+          cut.send(Array(sent[3_000..<end]), direction)
         } else {
           cut.send(Array(sent[start..<end]), direction)
         }
@@ -221,7 +221,7 @@ struct FaultyWireTests {
       } while whole.nextDeadline != nil || cut.nextDeadline != nil
       #expect(found == expected)
       #expect(cut.counts == whole.counts)
-      #expect(whole.counts.total > 1000)
+      #expect(whole.counts.total > 150)
     }
   }
 
@@ -230,9 +230,9 @@ struct FaultyWireTests {
     #expect(try passed("flip=0.2,seed=1", seed: 5) == passed("flip=0.2,seed=1", seed: 6))
   }
 
-  @Test(arguments: [0.5, 1e-2, 1e-4])
+  @Test(arguments: [0.1, 1e-2, 1e-3])
   func `faults come as often as their rate says`(rate: Double) throws {
-    let count = 400_000
+    let count = 200_000
     var wire = try makeWire("flip=\(rate)/to-host,loss=\(rate)/to-host")
     for _ in 0..<count / 1000 {
       wire.send([UInt8](repeating: 1, count: 1000), .toHost)

@@ -15,9 +15,12 @@ package final class HostAndDevice {
   package private(set) var window = WindowTap()
   private var isHeldBack = false
 
-  package init(profile: DeviceProfile, seed: UInt64, configuration: HostConfiguration) {
+  /// - Parameter faults: what happens to bytes and line, at the device's end.
+  package init(
+    profile: DeviceProfile, seed: UInt64, configuration: HostConfiguration, faults: FaultSpec = .off
+  ) {
     host = VirtualHost(configuration: configuration, seed: seed)
-    device = WiredDevice(profile: profile, seed: seed, now: .zero)
+    device = WiredDevice(profile: profile, seed: seed, faults: faults, now: .zero)
     window.bytesLimit = Int(profile.limits.bytes)
     window.framesLimit = Int(profile.limits.frames)
   }
