@@ -115,6 +115,9 @@ package actor EmulatorServer {
   /// Whether a host has the port open, as far as the kernel has told.
   var isHostPresent: Bool { host == .present }
 
+  /// Whether the device and its faults leave the port in its place.
+  var isLinePresent: Bool { wired.isPresent }
+
   /// Bytes that wait in this process for a host that does not read.
   var waitingBytes: Int { unwrittenBytes }
 
