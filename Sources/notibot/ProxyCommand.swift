@@ -40,7 +40,7 @@ struct ProxyCommand: AsyncParsableCommand {
     let link = try link ?? defaultLink()
     try await Interruption.cancelling {
       let proxy = try await PortProxy.start(
-        port: target, bitsPerSecond: bitsPerSecond, link: link, faults: faults, seed: .random(in: 0 ... .max),
+        port: target, bitsPerSecond: bitsPerSecond, link: link, faults: faults, seed: .randomSeed(),
         report: Self.tell)
       do {
         try announce(
