@@ -38,6 +38,13 @@ package final class HostAndDevice {
     exchange()
   }
 
+  /// The host closes its port and opens it again, as one in life does between two sessions.
+  package func reopenPort() {
+    device.noticeHost(isPresent: false, now: now)
+    device.noticeHost(isPresent: true, now: now)
+    exchange()
+  }
+
   /// Lets time pass until something has become true.
   ///
   /// - Returns: whether it did within the limit.
