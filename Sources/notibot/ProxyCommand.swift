@@ -62,6 +62,8 @@ struct ProxyCommand: AsyncParsableCommand {
   }
 
   private struct Announcement: Encodable {
+    var schema = "notibot.proxy"
+    var version = 1
     var port: String
     var target: String
     var pid: Int32
