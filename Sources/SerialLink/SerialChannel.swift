@@ -96,13 +96,16 @@ package enum SerialChannel {
   /// Throws `.notATTY` for a channel that is no serial port.
   package static func setRate(_ bitsPerSecond: UInt32, of channel: any Channel) async throws(PortError) {
     do {
-      try await channel.eventLoop.submit {
-        let handler = try channel.pipeline.syncOperations.handler(type: PortLifetimeHandler.self)
-        try handler.setRate(bitsPerSecond)
-      }.get()
+      try await channel.eventLoop.submit { try setRateOnLoop(bitsPerSecond, of: channel) }.get()
     } catch {
       throw (error as? PortError) ?? PortError(.deviceGone, port: "port", operation: "set the rate of")
     }
+  }
+
+  /// The same on the channel's event loop, where the caller must be.
+  package static func setRateOnLoop(_ bitsPerSecond: UInt32, of channel: any Channel) throws {
+    let handler = try channel.pipeline.syncOperations.handler(type: PortLifetimeHandler.self)
+    try handler.setRate(bitsPerSecond)
   }
 
   static func adopt(

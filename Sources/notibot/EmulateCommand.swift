@@ -37,7 +37,12 @@ struct EmulateCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("How long bytes are under way, each way, 0-10000.", valueName: "ms"))
   var latency: Int?
 
-  @Flag(help: "Print one line of JSON: port, control, pid, profile, seed.")
+  @Option(
+    help: ArgumentHelp("Damage the line so, as in flip=1e-4,reboot@5000; see docs/CLI.md.", valueName: "spec")
+  )
+  var faults: String?
+
+  @Flag(help: "Print one line of JSON: port, control, pid, profile, seed, faults.")
   var json = false
 
   @Flag(help: "List the profiles and exit.")
@@ -47,15 +52,16 @@ struct EmulateCommand: AsyncParsableCommand {
     if listProfiles { return try printProfiles() }
     let profile = try chosenProfile()
     let seed = seed ?? .randomSeed()
+    let faults = try FaultOption.parsed(faults)
     let link = try link ?? defaultLink()
     try await Interruption.cancelling {
       let server = try await EmulatorServer.start(
-        profile: profile, link: link, controlSocket: control, seed: seed)
+        profile: profile, faults: faults, link: link, controlSocket: control, seed: seed)
       do {
         try announce(
           Announcement(
             port: await server.portPath ?? link, control: control, pid: getpid(), profile: profile.name,
-            seed: seed))
+            seed: seed, faults: await server.faultSpec.description))
       } catch {
         await server.stop()
         throw error
@@ -74,6 +80,7 @@ struct EmulateCommand: AsyncParsableCommand {
     var pid: Int32
     var profile: String
     var seed: UInt64
+    var faults: String
   }
 
   private func announce(_ announcement: Announcement) throws {
@@ -81,7 +88,9 @@ struct EmulateCommand: AsyncParsableCommand {
       try Output.json(announcement)
     } else {
       Output.data(announcement.port)
-      Output.note("emulating '\(announcement.profile)', seed \(announcement.seed); Ctrl-C ends it")
+      Output.note(
+        "emulating '\(announcement.profile)', seed \(announcement.seed), faults \(announcement.faults); Ctrl-C ends it"
+      )
     }
   }
 

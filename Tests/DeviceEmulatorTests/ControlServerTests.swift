@@ -190,6 +190,8 @@ struct ControlServerTests {
     (["reboot", "panic"], .device(.reboot(.panic))), (["dismiss", "3"], .device(.dismiss(item: 3))),
     (["action", "3", "1"], .device(.action(item: 3, act: 1))), (["fill", "65535"], .device(.fill(65_535))),
     (["log", "half", "past"], .device(.log("half past"))), (["mode", "firmware"], .device(.mode(.firmware))),
+    (["faults", "off"], .faults(.off)),
+    (["faults", "flip@9"], .faults(FaultSpec(rules: [.init(.flip, .at(byte: 9))]))),
     (["stats"], .device(.statistics)), (["list"], .device(.list)), (["close"], .device(.close)),
   ])
   func `words become the command they name, and its request says the same`(
@@ -202,7 +204,8 @@ struct ControlServerTests {
 
   @Test(arguments: [
     [], ["fly"], ["dismiss"], ["dismiss", "x"], ["dismiss", "-1"], ["dismiss", "1", "2"], ["reboot", "x"],
-    ["unplug", "now"], ["fill", "99999999999"], ["mode", "lenient"], ["log"],
+    ["unplug", "now"], ["fill", "99999999999"], ["mode", "lenient"], ["log"], ["faults"],
+    ["faults", "flap=1"],
   ])
   func `words that make no command are refused`(words: [String]) {
     #expect(throws: ControlRequestError.self) { try ControlRequest(words: words) }

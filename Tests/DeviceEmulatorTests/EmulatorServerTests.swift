@@ -180,6 +180,58 @@ struct EmulatorServerTests {
     }
   }
 
+  // MARK: Boards and faults
+
+  @Test func `a port that goes with its device comes back under the same link`() async throws {
+    let directory = try TemporaryDirectory()
+    let link = directory.file("port")
+    try await withEmulator(.usbSerialJTAG, link: link) { server, _ in
+      let host = try HostPort(link)
+      _ = try host.openSession()
+      #expect(await server.perform(.device(.reboot(.panic))).ok)
+      #expect(throws: HostPort.Failure.gone) { while true { _ = try host.read() } }
+      #expect(await server.perform(.plug).error?.contains("brings it back by itself") == true)
+      #expect(await eventually { await server.portPath == link })
+      _ = try HostPort(link).openSession()
+      #expect(await server.statistics.bootCount == 2)
+    }
+    #expect(directory.names.isEmpty)
+  }
+
+  @Test func `a port that a fault took away stays away once it is unplugged`() async throws {
+    let directory = try TemporaryDirectory()
+    let link = directory.file("port")
+    try await withEmulator(link: link) { server, _ in
+      #expect(await server.perform(.faults(try FaultSpec(parsing: "unplug@1,unplug-ms=50"))).ok)
+      try HostPort(link).write([1])
+      #expect(await eventually { await server.portPath == nil })
+      #expect(await server.perform(.unplug).ok)
+      #expect(await eventually { await server.isLinePresent })
+      #expect(directory.names.isEmpty)
+      #expect(await server.perform(.plug).port == link)
+    }
+  }
+
+  @Test func `opening the port restarts a board that resets on open`() async throws {
+    try await withEmulator(.resetOnOpen) { server, path in
+      let host = try HostPort(path)
+      #expect(try Hello(parsing: try host.nextFrame(.hello).payload).bootCount == 2)
+    }
+  }
+
+  @Test func `faults of a run can be read back and repeated`() async throws {
+    let spec = try FaultSpec(parsing: "loss@3")
+    let server = try await EmulatorServer.start(profile: .quiet, faults: spec, seed: 9)
+    #expect(await server.faultSpec.description == "loss@3,seed=9")
+    let host = try HostPort(try #require(await server.portPath))
+    try host.write([0x41, 0x42, 0x43, 0x44])
+    #expect(await eventually { await server.statistics.bytesReceived == 3 })
+    #expect(await server.statistics.faults == ["loss": 1, "lost-bytes": 1])
+    #expect(await server.perform(.faults(.off)).ok)
+    #expect(await server.statistics.faults == nil)
+    await server.stop()
+  }
+
   // MARK: Links
 
   @Test func `a file in the link's place is left alone`() async throws {

@@ -15,9 +15,12 @@ package final class HostAndDevice {
   package private(set) var window = WindowTap()
   private var isHeldBack = false
 
-  package init(profile: DeviceProfile, seed: UInt64, configuration: HostConfiguration) {
+  /// - Parameter faults: what happens to bytes and line, at the device's end.
+  package init(
+    profile: DeviceProfile, seed: UInt64, configuration: HostConfiguration, faults: FaultSpec = .off
+  ) {
     host = VirtualHost(configuration: configuration, seed: seed)
-    device = WiredDevice(profile: profile, seed: seed, now: .zero)
+    device = WiredDevice(profile: profile, seed: seed, faults: faults, now: .zero)
     window.bytesLimit = Int(profile.limits.bytes)
     window.framesLimit = Int(profile.limits.frames)
   }
@@ -32,6 +35,13 @@ package final class HostAndDevice {
   /// Does something to the device.
   package func perform(_ command: DeviceCommand) {
     _ = device.perform(command, now: now)
+    exchange()
+  }
+
+  /// The host closes its port and opens it again, as one in life does between two sessions.
+  package func reopenPort() {
+    device.noticeHost(isPresent: false, now: now)
+    device.noticeHost(isPresent: true, now: now)
     exchange()
   }
 

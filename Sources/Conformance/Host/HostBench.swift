@@ -15,6 +15,12 @@ package struct VirtualHost: VirtualPeer {
     machine = HostMachine(configuration: configuration, seed: seed)
   }
 
+  /// The results so far, which are forgotten here.
+  package mutating func takeResults() -> [HostRequestID: HostResult] {
+    defer { results = [:] }
+    return results
+  }
+
   package mutating func receive(_ bytes: [UInt8], now: Instant) { machine.receive(bytes, now: now) }
 
   package mutating func handleTimeout(now: Instant) { machine.handleTimeout(now: now) }

@@ -6,6 +6,8 @@ package enum EmulatorCommand: Equatable, Sendable {
   case unplug
   /// Mends it: the port is back under the same link.
   case plug
+  /// Damages the line so from now on; `.off` mends it.
+  case faults(FaultSpec)
   case device(DeviceCommand)
 }
 
@@ -45,11 +47,12 @@ package struct ControlRequest: Codable, Equatable, Sendable {
   package var text: String?
   package var reason: String?
   package var mode: String?
+  package var faults: String?
 
   /// Each command with what it needs, for help and for errors.
   package static let forms = [
     "unplug", "plug", "reboot [REASON]", "dismiss ITEM", "action ITEM ACT", "fill COUNT", "clear", "log TEXT",
-    "stall", "resume", "close", "mode strict|firmware", "stats", "list",
+    "stall", "resume", "close", "mode strict|firmware", "faults SPEC|off", "stats", "list",
   ]
 
   /// The request that a command line's words stand for.
@@ -71,6 +74,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     case ("fill", 1): count = try Self.number(rest[0], form: form)
     case ("log", 1...): text = rest.joined(separator: " ")
     case ("mode", 1): mode = rest[0]
+    case ("faults", 1): faults = rest[0]
     case ("unplug", 0), ("plug", 0), ("clear", 0), ("stall", 0), ("resume", 0), ("close", 0), ("stats", 0),
       ("list", 0):
       break
@@ -83,6 +87,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     switch command {
     case .unplug: self.init(command: "unplug")
     case .plug: self.init(command: "plug")
+    case .faults(let spec): self.init(command: "faults", faults: spec.description)
     case .device(let command): self.init(command)
     }
   }
@@ -106,7 +111,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
 
   private init(
     command: String, item: Int? = nil, act: Int? = nil, count: Int? = nil, text: String? = nil,
-    reason: String? = nil, mode: String? = nil
+    reason: String? = nil, mode: String? = nil, faults: String? = nil
   ) {
     self.command = command
     self.item = item
@@ -115,6 +120,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     self.text = text
     self.reason = reason
     self.mode = mode
+    self.faults = faults
   }
 
   private static func number(_ word: String, form: String) throws(ControlRequestError) -> Int {
@@ -154,10 +160,20 @@ package struct ControlRequest: Codable, Equatable, Sendable {
         throw ControlRequestError("a mode is strict or firmware")
       }
       return .device(.mode(mode))
+    case "faults": return .faults(try parsedFaults())
     case "stats": return .device(.statistics)
     case "list": return .device(.list)
     default:
       throw ControlRequestError("unknown command; known are: \(Self.forms.joined(separator: ", "))")
+    }
+  }
+
+  private func parsedFaults() throws(ControlRequestError) -> FaultSpec {
+    let text = try need(faults, "faults")
+    do {
+      return try FaultSpec(parsing: text)
+    } catch {
+      throw ControlRequestError(error.description)
     }
   }
 

@@ -6,11 +6,14 @@ package import SerialLink
 /// An emulated display behind a pseudo-terminal, and maybe a control socket, in this process.
 ///
 /// States of the line: *unplugged* (the device runs on, as one with a battery does) → *plugging* → *plugged* (a PTY
-/// stands there, its name behind the link) → *unplugged*; from each to *stopped* by `stop`. Everything happens on one
-/// event loop.
+/// stands there, its name behind the link) → *unplugged*; *plugged* → *withdrawn* while a fault has pulled the plug or
+/// a chip that is its own USB device restarts → *plugging*; from each to *stopped* by `stop`. Everything happens on
+/// one event loop.
 package actor EmulatorServer {
   private enum Line {
     case unplugged
+    /// The device took the port away and will bring it back.
+    case withdrawn
     /// The PTY is being made.
     case plugging
     case plugged(any NIOCore.Channel, path: String)
@@ -26,6 +29,9 @@ package actor EmulatorServer {
   /// The most bytes that wait in this process for a host that stopped reading; the kernel holds some 20 KiB more.
   static let writeBufferLimitBytes = 32_768
 
+  /// How often the device is asked what it does while its host does not read.
+  static let unwritablePause = Duration.milliseconds(5)
+
   private let loop: any EventLoop
   package nonisolated let unownedExecutor: UnownedSerialExecutor
   /// What the device's random numbers come from.
@@ -39,30 +45,37 @@ package actor EmulatorServer {
   /// Bytes that came in this turn of the loop.
   private var unhandled: [UInt8] = []
   private var unwrittenBytes = 0
+  /// Puts the plug in again after the line was withdrawn.
+  private var replugging: Task<Void, Never>?
   private var timer: (deadline: Instant, task: Scheduled<Void>)?
 
-  private init(profile: DeviceProfile, seed: UInt64, linkPath: String?, loop: any EventLoop) {
+  private init(
+    profile: DeviceProfile, faults: FaultSpec, seed: UInt64, linkPath: String?, loop: any EventLoop
+  ) {
     self.loop = loop
     unownedExecutor = loop.executor.asUnownedSerialExecutor()
     self.seed = seed
     self.linkPath = linkPath
-    wired = WiredDevice(profile: profile, seed: seed, now: Self.now)
+    wired = WiredDevice(profile: profile, seed: seed, faults: faults, now: Self.now)
   }
 
   // MARK: Life
 
   /// Powers a device on and plugs it in.
   /// - Parameters:
+  ///   - faults: what the line does to bytes; `seed` decides where a spec without a seed of its own does it.
   ///   - link: the path of a symbolic link to the port, which stays the same through unplugging; nil for none.
   ///   - controlSocket: the path of a unix socket that takes commands; nil for none.
   ///   - seed: decides boot ids and session ids.
   /// - Throws: `PortError` when the PTY, the link or the socket cannot be made; nothing is left behind then.
   package static func start(
-    profile: DeviceProfile, link: String? = nil, controlSocket: String? = nil, seed: UInt64,
+    profile: DeviceProfile, faults: FaultSpec = .off, link: String? = nil, controlSocket: String? = nil,
+    seed: UInt64,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws(PortError) -> EmulatorServer {
     let loop = group.next()
-    let server = EmulatorServer(profile: profile, seed: seed, linkPath: link, loop: loop)
+    let server = EmulatorServer(
+      profile: profile, faults: faults, seed: seed, linkPath: link, loop: loop)
     do {
       try await server.plug()
       if let controlSocket { try await server.openControl(at: controlSocket) }
@@ -82,21 +95,28 @@ package actor EmulatorServer {
     self.control = nil
     await control?.close()
     try? await channel?.close()
+    await replugging?.value
   }
 
   /// The path that a host opens: the link, or the PTY where there is no link; nil while unplugged.
   package var portPath: String? {
     switch line {
-    case .unplugged, .plugging, .stopped: nil
+    case .unplugged, .withdrawn, .plugging, .stopped: nil
     case .plugged(_, let path): linkPath ?? path
     }
   }
 
   /// What the device has done and how it is.
-  package var statistics: DeviceStatistics { wired.device.statistics }
+  package var statistics: DeviceStatistics { wired.statistics }
+
+  /// What the line does to bytes, with the seed in force.
+  package var faultSpec: FaultSpec { wired.faultSpec }
 
   /// Whether a host has the port open, as far as the kernel has told.
   var isHostPresent: Bool { host == .present }
+
+  /// Whether the device and its faults leave the port in its place.
+  var isLinePresent: Bool { wired.isPresent }
 
   /// Bytes that wait in this process for a host that does not read.
   var waitingBytes: Int { unwrittenBytes }
@@ -114,6 +134,15 @@ package actor EmulatorServer {
     case (.unplug, .plugged):
       try? await cutLine(.unplugged)?.close()
       return ControlReply()
+    case (.unplug, .withdrawn):
+      line = .unplugged
+      return ControlReply()
+    case (.plug, .withdrawn):
+      return .refused("the device has taken its port away, and brings it back by itself")
+    case (.faults(let spec), _):
+      wired.setFaults(spec)
+      drain()
+      return ControlReply()
     case (.unplug, .unplugged), (.unplug, .plugging):
       return .refused("the device is unplugged already")
     case (.plug, .unplugged):
@@ -125,8 +154,8 @@ package actor EmulatorServer {
       return ControlReply(port: portPath)
     case (.plug, .plugged), (.plug, .plugging):
       return .refused("the device is plugged in already")
-    case (.device(let command), .unplugged), (.device(let command), .plugging),
-      (.device(let command), .plugged):
+    case (.device(let command), .unplugged), (.device(let command), .withdrawn),
+      (.device(let command), .plugging), (.device(let command), .plugged):
       let reply = wired.perform(command, now: Self.now)
       drain()
       return ControlReply(reply)
@@ -170,7 +199,7 @@ package actor EmulatorServer {
     unhandled = []
     defer { line = next }
     switch line {
-    case .unplugged, .plugging, .stopped: return nil
+    case .unplugged, .withdrawn, .plugging, .stopped: return nil
     case .plugged(let channel, _): return channel
     }
   }
@@ -211,8 +240,10 @@ package actor EmulatorServer {
     case .attached:
       host = .present
       followHostRate()
+      wired.noticeHost(isPresent: true, now: Self.now)
     case .detached:
       host = .absent
+      wired.noticeHost(isPresent: false, now: Self.now)
       discardUnread()
     }
     drain()
@@ -226,10 +257,11 @@ package actor EmulatorServer {
 
   /// Puts on the line what is due, in one write for each turn, and sets the timer.
   func drain() {
+    followPlug()
     switch (line, host) {
     case (.stopped, _):
       return
-    case (.unplugged, _), (.plugging, _), (.plugged, .absent):
+    case (.unplugged, _), (.withdrawn, _), (.plugging, _), (.plugged, .absent):
       wired.discardOutput(now: Self.now)
     case (.plugged(let channel, _), .present):
       var hasWritten = false
@@ -243,8 +275,26 @@ package actor EmulatorServer {
       }
       if hasWritten { channel.flush() }
       if !wired.isFull { setReading(true) }
+      // A byte that went out may have been the last before a fault of the line as a whole.
+      if !wired.isPresent { followPlug() }
     }
     arm()
+  }
+
+  /// Takes the port away when the device has, and brings it back with it.
+  private func followPlug() {
+    switch line {
+    case .plugged where !wired.isPresent:
+      cutLine(.withdrawn)?.close(promise: nil)
+    case .withdrawn where wired.isPresent:
+      line = .plugging
+      replugging = Task {
+        // A port that cannot be made is missing as one that is unplugged; `plug` then says why.
+        try? await self.plug()
+      }
+    case .plugged, .withdrawn, .unplugged, .plugging, .stopped:
+      break
+    }
   }
 
   private func wrote(_ count: Int, on channel: any NIOCore.Channel) {
@@ -275,7 +325,11 @@ package actor EmulatorServer {
   /// Sets the timer to the machine's next deadline. One that is set for earlier stays: it finds nothing to do, which
   /// is cheaper than setting it anew for every read.
   private func arm() {
-    guard let deadline = wired.nextDeadline else { return }
+    guard var deadline = wired.nextDeadline else { return }
+    // What is due and cannot be written waits for the host, not for the clock.
+    if case .plugged(let channel, _) = line, !channel.isWritable {
+      deadline = max(deadline, Self.now + Self.unwritablePause)
+    }
     if let timer, timer.deadline <= deadline { return }
     timer?.task.cancel()
     let at = NIODeadline.uptimeNanoseconds(UInt64(clamping: deadline.nanoseconds))

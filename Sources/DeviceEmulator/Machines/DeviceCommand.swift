@@ -74,6 +74,12 @@ package struct DeviceStatistics: Equatable, Sendable, Codable {
   package var bytesSent: UInt64 = 0
   /// Console text that found the buffer full because the line did not drain.
   package var consoleDroppedBytes: UInt64 = 0
+  /// Bytes of writes that were cut short because the host did not read.
+  package var cutBytes: UInt64 = 0
+  /// How often each fault of the line has happened, by its name; nil on a line without faults.
+  package var faults: [String: UInt64]?
+  /// The faults in force, with the seed that repeats them.
+  package var faultSpec: String?
 
   package init() {}
 }

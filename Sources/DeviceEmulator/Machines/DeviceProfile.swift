@@ -32,6 +32,19 @@ package struct ConsoleModel: Equatable, Sendable {
   package static let silent = ConsoleModel(hasBootText: false, logInterval: nil)
 }
 
+/// How a device's flash stands in the way of everything else: while a page is erased, nothing runs.
+package struct FlashModel: Equatable, Sendable {
+  /// After so many accepted notifications a page is erased. 1 or more.
+  package var writesPerErase: Int
+  /// How long that takes.
+  package var eraseTime: ClosedRange<Duration>
+
+  package init(writesPerErase: Int, eraseTime: ClosedRange<Duration>) {
+    self.writesPerErase = writesPerErase
+    self.eraseTime = eraseTime
+  }
+}
+
 /// A device that the emulator can be: limits, store, console and line.
 package struct DeviceProfile: Equatable, Sendable {
   /// How a user names it.
@@ -48,6 +61,14 @@ package struct DeviceProfile: Equatable, Sendable {
   package var wire: WireModel = .direct
   /// How long a restart takes, from the reset to the first HELLO. 0...60 s.
   package var rebootTime: Duration = .milliseconds(300)
+  /// Whether opening the port restarts the device, as the DTR and RTS of many boards do.
+  package var resetsOnOpen = false
+  /// Whether the port goes with the device when it restarts: the chip is its own USB device.
+  package var vanishesAtReset = false
+  /// How long after a boot the supply fails and the device restarts; nil for never.
+  package var brownoutAfter: ClosedRange<Duration>?
+  /// nil for a flash that nobody notices.
+  package var flash: FlashModel?
 
   package init(name: String, summary: String) {
     self.name = name
@@ -61,7 +82,8 @@ package struct DeviceProfile: Equatable, Sendable {
 extension DeviceProfile {
   /// Every profile with a name, the default one first.
   package static let all: [DeviceProfile] = [
-    standard, firmware, wide, devkit, quiet, mtu23, tiny, bench,
+    standard, firmware, wide, devkit, quiet, mtu23, tiny, bench, cp2102, ch340, ftdi, usbSerialJTAG,
+    resetOnOpen, brownout, slowFlash,
   ]
 
   /// The profile that `name` names; nil when there is none.

@@ -40,6 +40,10 @@ package struct EmulatedDevice: Equatable, Sendable {
   var state = State.running
   var application = Application.handling
   var silence = Silence.none
+  var flash = Flash.idle
+  /// Pages erased since boot.
+  var eraseCount = 0
+  var brownoutDeadline: Instant?
   var generator: SeededGenerator
   var clock: Instant
   var decoder = FrameDecoder(receiving: .fromHost)
@@ -65,6 +69,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     )
     attributes = ATTServer(mtu: profile.limits.mtu, mode: profile.mode, store: profile.emptyStore)
     printBootText(of: boot)
+    armBrownout()
   }
 
   // MARK: Inputs
@@ -80,6 +85,12 @@ package struct EmulatedDevice: Equatable, Sendable {
     case .running:
       break
     }
+    if case .erasing = flash { return hold(bytes) }
+    handle(bytes)
+  }
+
+  /// Handles bytes that a running device has read.
+  mutating func handle(_ bytes: [UInt8]) {
     decoder.receive(bytes)
     while let event = decoder.nextEvent() {
       switch event {
@@ -87,7 +98,7 @@ package struct EmulatedDevice: Equatable, Sendable {
       case .frame(let frame): receive(frame)
       }
     }
-    silence = decoder.hasCandidate ? .until(now + Self.silenceTime) : .none
+    silence = decoder.hasCandidate ? .until(clock + Self.silenceTime) : .none
     handleRequests()
   }
 
@@ -101,6 +112,8 @@ package struct EmulatedDevice: Equatable, Sendable {
     case .running:
       break
     }
+    if let brownoutDeadline, now >= brownoutDeadline { return restart(.brownout) }
+    guard finishErasing() else { return }
     handleSilence()
     if let chatterDeadline, now >= chatterDeadline {
       self.chatterDeadline = profile.console.logInterval.map { now + $0 }
@@ -118,6 +131,7 @@ package struct EmulatedDevice: Equatable, Sendable {
 
   /// What to put on the line next; nil when nothing is due.
   package mutating func nextAction() -> DeviceAction? {
+    if case .erasing = flash { return nil }
     var wire: [UInt8] = []
     if !console.isEmpty { appendConsole(to: &wire) }
     while wire.count < transmitLimitBytes, let frame = link.nextFrame() { frame.encode(into: &wire) }
@@ -132,7 +146,9 @@ package struct EmulatedDevice: Equatable, Sendable {
     case .restarting(let until, _): return until
     case .running: break
     }
+    if case .erasing(let until, _) = flash { return min(until, brownoutDeadline ?? until) }
     var earliest = link.nextDeadline
+    if let brownoutDeadline { earliest = min(earliest ?? brownoutDeadline, brownoutDeadline) }
     switch silence {
     case .none: break
     case .until(let moment), .confirming(let moment): earliest = min(earliest ?? moment, moment)
@@ -171,13 +187,15 @@ package struct EmulatedDevice: Equatable, Sendable {
     case .stalled: return
     case .handling: break
     }
+    if case .erasing = flash { return }
     sendNotifications()
-    while link.hasRoom, let inbound = link.takeInbound() {
+    while link.hasRoom, flash == .idle, let inbound = link.takeInbound() {
       guard inbound.channel == .att else {
         link.counters.unserved += 1
         continue
       }
       if let response = attributes.receive(inbound.payload, on: .serial) { link.send(response, on: .att) }
+      startErasing()
     }
     sendNotifications()
   }
@@ -212,6 +230,9 @@ package struct EmulatedDevice: Equatable, Sendable {
     silence = .none
     console = []
     chatterDeadline = nil
+    brownoutDeadline = nil
+    flash = .idle
+    eraseCount = 0
     link.fallSilent()
     attributes.close(.serial)
     if profile.console.hasBootText { log(BootText.rom(after: reason)) }
@@ -233,5 +254,6 @@ package struct EmulatedDevice: Equatable, Sendable {
       mtu: profile.limits.mtu, mode: attributes.mode, store: profile.emptyStore, counters: attributes.counters
     )
     printApplicationText(of: boot)
+    armBrownout()
   }
 }

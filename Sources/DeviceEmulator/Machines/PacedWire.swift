@@ -9,6 +9,21 @@ package struct WireModel: Equatable, Sendable {
     case unpaced
     /// Ten bits a byte (8N1) at the rate that the host sets; this one until it does.
     case paced(bitsPerSecond: UInt32)
+    /// At this rate whatever the host sets, as over USB without a UART.
+    case fixed(bitsPerSecond: UInt32)
+  }
+
+  /// An adapter that holds bytes towards the host back until a packet is full or a timer has run out.
+  package struct Gathering: Equatable, Sendable {
+    /// Bytes of a full packet. 1 or more.
+    package var packetBytes: Int
+    /// How long the first byte of a packet waits at most.
+    package var timer: Duration
+
+    package init(packetBytes: Int, timer: Duration) {
+      self.packetBytes = packetBytes
+      self.timer = timer
+    }
   }
 
   package var pace: Pace
@@ -16,11 +31,22 @@ package struct WireModel: Equatable, Sendable {
   package var latency: Duration
   /// The most bytes that arrive together on a paced line; a full-speed USB packet has 64.
   package var chunkLimitBytes: Int
+  /// Towards the host; nil for an adapter that sends what it has.
+  package var gathering: Gathering?
+  /// How long a device that cannot get rid of bytes waits before it drops the rest of a write; nil for ever.
+  package var writeTimeout: Duration?
 
   package init(pace: Pace, latency: Duration = .zero, chunkLimitBytes: Int = 64) {
     self.pace = pace
     self.latency = latency
     self.chunkLimitBytes = chunkLimitBytes
+  }
+
+  /// The same without what an adapter does towards the host only.
+  var towardsDevice: WireModel {
+    var model = self
+    model.gathering = nil
+    return model
   }
 
   /// Bytes arrive the moment they are sent, as over a bare PTY.
@@ -44,8 +70,15 @@ package struct PacedWire: Equatable, Sendable {
     var arrival: Instant
   }
 
+  /// A packet that an adapter is filling.
+  private struct OpenPacket: Equatable, Sendable {
+    var bytes: [UInt8] = []
+    var due: Instant
+  }
+
   private struct Lane: Equatable, Sendable {
     var chunks: Deque<Chunk> = []
+    var open: OpenPacket?
     var queuedBytes = 0
     /// When the last byte put in has left; later bytes leave after it.
     var freeAt = Instant.zero
@@ -58,6 +91,10 @@ package struct PacedWire: Equatable, Sendable {
         chunks.append(Chunk(bytes: bytes, arrival: start + model.latency))
         return
       }
+      if let gathering = model.gathering {
+        gather(bytes, from: start, rate: rate, gathering, latency: model.latency)
+        return
+      }
       var sentBytes = 0
       while sentBytes < bytes.count {
         let end = min(bytes.count, sentBytes + max(1, model.chunkLimitBytes))
@@ -68,7 +105,35 @@ package struct PacedWire: Equatable, Sendable {
       }
     }
 
-    mutating func nextArrival(now: Instant) -> [UInt8]? {
+    /// Fills packets with bytes that leave from `start` on; each goes when it is full, or at its time.
+    mutating func gather(
+      _ bytes: [UInt8], from start: Instant, rate: UInt32, _ gathering: WireModel.Gathering, latency: Duration
+    ) {
+      var count = 0
+      while count < bytes.count {
+        let next = start + PacedWire.lineTime(ofBytes: count + 1, at: rate)
+        if let packet = open, packet.due < next { dispatch(packet, at: packet.due, latency: latency) }
+        var packet = open ?? OpenPacket(due: next + gathering.timer)
+        packet.bytes.append(bytes[count])
+        open = packet
+        if packet.bytes.count >= gathering.packetBytes { dispatch(packet, at: next, latency: latency) }
+        count += 1
+      }
+      freeAt = start + PacedWire.lineTime(ofBytes: bytes.count, at: rate)
+    }
+
+    private mutating func dispatch(_ packet: OpenPacket, at moment: Instant, latency: Duration) {
+      chunks.append(Chunk(bytes: packet.bytes, arrival: moment + latency))
+      open = nil
+    }
+
+    /// When the first bytes arrive that have not been taken.
+    func firstArrival(latency: Duration) -> Instant? {
+      chunks.first?.arrival ?? open.map { $0.due + latency }
+    }
+
+    mutating func nextArrival(now: Instant, latency: Duration) -> [UInt8]? {
+      if let packet = open, packet.due + latency <= now { dispatch(packet, at: packet.due, latency: latency) }
       guard var arrived = chunks.first, arrived.arrival <= now else { return nil }
       chunks.removeFirst()
       while let next = chunks.first, next.arrival <= now {
@@ -77,6 +142,15 @@ package struct PacedWire: Equatable, Sendable {
       }
       queuedBytes -= arrived.bytes.count
       return arrived.bytes
+    }
+
+    mutating func keepFirstChunk() -> Int {
+      let kept = chunks.first?.bytes.count ?? 0
+      let dropped = queuedBytes - kept
+      chunks = Deque(chunks.prefix(1))
+      open = nil
+      queuedBytes = kept
+      return dropped
     }
   }
 
@@ -95,14 +169,14 @@ package struct PacedWire: Equatable, Sendable {
   package var bitsPerSecond: UInt32? {
     switch model.pace {
     case .unpaced: nil
-    case .paced(let rate): max(rate, Self.slowestBitsPerSecond)
+    case .paced(let rate), .fixed(let rate): max(rate, Self.slowestBitsPerSecond)
     }
   }
 
   /// Changes the rate of a paced line for bytes that are put in from now on; an unpaced one stays unpaced.
   package mutating func setBitsPerSecond(_ rate: UInt32) {
     switch model.pace {
-    case .unpaced: break
+    case .unpaced, .fixed: break
     case .paced: model.pace = .paced(bitsPerSecond: rate)
     }
   }
@@ -111,7 +185,7 @@ package struct PacedWire: Equatable, Sendable {
   package mutating func send(_ bytes: [UInt8], _ direction: Direction, now: Instant) {
     guard !bytes.isEmpty else { return }
     switch direction {
-    case .toDevice: toDevice.send(bytes, model: model, bitsPerSecond: bitsPerSecond, now: now)
+    case .toDevice: toDevice.send(bytes, model: model.towardsDevice, bitsPerSecond: bitsPerSecond, now: now)
     case .toHost: toHost.send(bytes, model: model, bitsPerSecond: bitsPerSecond, now: now)
     }
   }
@@ -119,8 +193,24 @@ package struct PacedWire: Equatable, Sendable {
   /// Everything that has arrived at the other end by now, or nil.
   package mutating func nextArrival(_ direction: Direction, now: Instant) -> [UInt8]? {
     switch direction {
-    case .toDevice: toDevice.nextArrival(now: now)
-    case .toHost: toHost.nextArrival(now: now)
+    case .toDevice: toDevice.nextArrival(now: now, latency: model.latency)
+    case .toHost: toHost.nextArrival(now: now, latency: model.latency)
+    }
+  }
+
+  /// When the oldest bytes arrived, or will arrive, that have not been taken out; nil when there are none.
+  package func oldestArrival(_ direction: Direction) -> Instant? {
+    switch direction {
+    case .toDevice: toDevice.firstArrival(latency: model.latency)
+    case .toHost: toHost.firstArrival(latency: model.latency)
+    }
+  }
+
+  /// Throws away all but the first chunk of what is under way. Returns how many bytes that was.
+  package mutating func keepFirstChunk(_ direction: Direction) -> Int {
+    switch direction {
+    case .toDevice: toDevice.keepFirstChunk()
+    case .toHost: toHost.keepFirstChunk()
     }
   }
 
@@ -151,11 +241,7 @@ package struct PacedWire: Equatable, Sendable {
 
   /// When the next bytes arrive somewhere; nil when none are under way.
   package var nextDeadline: Instant? {
-    switch (toDevice.chunks.first?.arrival, toHost.chunks.first?.arrival) {
-    case (let first?, let second?): min(first, second)
-    case (let first?, nil): first
-    case (nil, let second): second
-    }
+    [Direction.toDevice, .toHost].compactMap { oldestArrival($0) }.min()
   }
 
   /// How long bytes take to leave at a rate: ten bits each.

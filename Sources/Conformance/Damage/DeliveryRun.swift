@@ -1,0 +1,135 @@
+package import DeviceEmulator
+import NotibotHost
+import NotibotProtocol
+
+/// Notifications sent by the host machine through a faulty line to the emulator's device, in virtual time, with what
+/// became of each: the host's word against the device's store.
+///
+/// The driver here does what one in life does: when a session ends it opens the port anew and connects; when the port
+/// is gone it waits for it. It sends again what never left, and nothing whose outcome is unknown.
+package struct DeliveryRun {
+  /// What became of the notifications.
+  package struct Outcome: Equatable, Sendable {
+    /// Answered by success.
+    package var accepted = 0
+    /// Told to be of unknown outcome.
+    package var unknown = 0
+    /// Not told of within the limit, or told to have failed otherwise.
+    package var unresolved = 0
+    /// Stored with bytes that nobody sent.
+    package var wrong = 0
+    /// Stored more than once.
+    package var doubled = 0
+    /// Accepted, and neither in the store nor lost by a restart of the device.
+    package var lost = 0
+    package var sessions = 0
+    package var faults = FaultCounts()
+    /// How long it took, in virtual time.
+    package var duration = Duration.zero
+  }
+
+  /// How long one run may take, in virtual time.
+  package static let timeLimit = Duration.seconds(600)
+
+  private let both: HostAndDevice
+  private let payloads: [[UInt8]]
+  /// Requests out, with the payload that each carries.
+  private var requests: [HostRequestID: Int] = [:]
+  private var unsent: [Int]
+  private var outcome = Outcome()
+  private var acceptedIndices: Set<Int> = []
+  private var endsSeen = 0
+  private var bootCount: UInt32
+
+  /// - Parameters:
+  ///   - profile: a device whose store has room for `count`.
+  ///   - faults: what happens on the line, all the time.
+  package init(profile: DeviceProfile, faults: FaultSpec, seed: UInt64, count: Int) {
+    var configuration = HostConfiguration()
+    configuration.pendingRequestsLimit = count
+    both = HostAndDevice(profile: profile, seed: seed, configuration: configuration, faults: faults)
+    payloads = (0..<count).map { index in
+      Array(
+        #"{"app":"Mail","title":"\#(index)","text":"\#(String(repeating: "text ", count: index % 60))","timestamp":\#(index)}"#
+          .utf8)
+    }
+    unsent = Array(payloads.indices)
+    bootCount = both.device.device.statistics.bootCount
+  }
+
+  /// Sends all, and tells what became of them.
+  package mutating func run() -> Outcome {
+    both.withHost { $0.connect(now: $1) }
+    while both.now < .zero + Self.timeLimit {
+      submit()
+      if requests.isEmpty, unsent.isEmpty { break }
+      let endsBefore = endsSeen
+      _ = both.run(within: .seconds(10)) { both in
+        !both.device.isPresent || both.host.ends.count > endsBefore || both.host.results.count >= 1
+      }
+      collect()
+      followPort()
+      reconnect()
+    }
+    outcome.unresolved += requests.count + unsent.count
+    return checked()
+  }
+
+  private mutating func submit() {
+    for index in unsent {
+      let id = both.withHost { $0.submit(.sendEncoded(payloads[index]), now: $1) }
+      requests[id] = index
+    }
+    unsent = []
+  }
+
+  private mutating func collect() {
+    for (id, result) in both.host.takeResults() {
+      guard let index = requests.removeValue(forKey: id) else {
+        outcome.unresolved += 1
+        continue
+      }
+      switch result {
+      case .accepted:
+        outcome.accepted += 1
+        acceptedIndices.insert(index)
+      case .failed(.outcomeUnknown): outcome.unknown += 1
+      case .failed(.notSent): unsent.append(index)
+      case .failed(.queueFull), .failed(.badLength), .failed(.unsupported), .refused, .count, .response,
+        .sent:
+        outcome.unresolved += 1
+      }
+    }
+    if both.device.device.statistics.bootCount != bootCount {
+      // The store went with the restart; what was accepted before is not looked for.
+      bootCount = both.device.device.statistics.bootCount
+      acceptedIndices = []
+    }
+  }
+
+  private mutating func followPort() {
+    guard !both.device.isPresent else { return }
+    both.withHost { $0.receiveEndOfStream(now: $1) }
+    _ = both.run(within: .seconds(10)) { $0.device.isPresent }
+  }
+
+  private mutating func reconnect() {
+    guard both.host.ends.count > endsSeen else { return }
+    endsSeen = both.host.ends.count
+    both.reopenPort()
+    both.withHost { $0.connect(now: $1) }
+  }
+
+  private mutating func checked() -> Outcome {
+    let sent = Set(payloads)
+    let stored = both.device.device.store.items.map(\.json)
+    outcome.wrong = stored.count { !sent.contains($0) }
+    outcome.doubled = stored.count - Set(stored).count
+    let present = Set(stored)
+    outcome.lost = acceptedIndices.count { !present.contains(payloads[$0]) }
+    outcome.sessions = both.host.openedCount
+    outcome.faults = both.device.faultCounts
+    outcome.duration = both.now - .zero
+    return outcome
+  }
+}

@@ -1,0 +1,158 @@
+import NotibotProtocol
+
+/// Why a text is no `FaultSpec`: which part of it, what is wrong, and what would be right. Not sanitised for a terminal.
+package struct FaultSpecError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The part that is wrong, cut to 40 characters.
+  package var part: String
+  /// What is wrong with it.
+  package var problem: String
+
+  package var description: String { "in the faults, '\(part)': \(problem)" }
+
+  init(_ part: some StringProtocol, _ problem: String) {
+    self.part = String(part.prefix(40))
+    self.problem = problem
+  }
+}
+
+extension FaultSpec {
+  private static let reaches = Reach.allCases.map(\.rawValue).joined(separator: ", ")
+  private static let kinds = FaultKind.allCases.map(\.rawValue).joined(separator: ", ")
+
+  /// Reads a spec; `off` is one without faults.
+  /// - Throws: `FaultSpecError` for the first part that is wrong.
+  package init(parsing text: String) throws(FaultSpecError) {
+    self.init()
+    if text == "off" { return }
+    guard text.utf8.count <= Self.lengthLimitBytes else {
+      throw FaultSpecError(text, "longer than \(Self.lengthLimitBytes) bytes")
+    }
+    var settings: Set<Substring> = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      if let mark = part.firstIndex(of: "@") {
+        try add(part, kind: part[..<mark], value: part[part.index(after: mark)...]) {
+          number throws(FaultSpecError) in .at(byte: try number.byte)
+        }
+      } else if let mark = part.firstIndex(of: "=") {
+        let name = part[..<mark]
+        let value = part[part.index(after: mark)...]
+        if try set(name, to: value, part: part) {
+          guard settings.insert(name).inserted else { throw FaultSpecError(part, "\(name) is set twice") }
+        } else {
+          try add(part, kind: name, value: value) { number throws(FaultSpecError) in .rate(try number.rate) }
+        }
+      } else {
+        throw FaultSpecError(part, "an item is KIND=RATE, KIND@BYTE, dir=, seed=, stall-ms= or unplug-ms=")
+      }
+    }
+    for rule in rules { try check(rule) }
+  }
+
+  /// Reads a setting; false when the name is that of no setting.
+  private mutating func set(_ name: Substring, to value: Substring, part: Substring) throws(FaultSpecError)
+    -> Bool
+  {
+    switch name {
+    case "dir":
+      guard let wanted = Reach(rawValue: String(value)) else {
+        throw FaultSpecError(part, "a direction is one of \(Self.reaches)")
+      }
+      reach = wanted
+    case "seed":
+      guard let number = UInt64(value) else {
+        throw FaultSpecError(part, "a seed is a number from 0 to 2^64-1")
+      }
+      seed = number
+    case "stall-ms": stallTime = try Self.milliseconds(value, 1...60_000, part: part)
+    case "unplug-ms": unplugTime = try Self.milliseconds(value, 1...600_000, part: part)
+    default: return false
+    }
+    return true
+  }
+
+  private static func milliseconds(
+    _ value: Substring, _ range: ClosedRange<Int64>, part: Substring
+  ) throws(FaultSpecError) -> Duration {
+    guard let number = Int64(value), range.contains(number) else {
+      throw FaultSpecError(part, "a time is \(range.lowerBound) to \(range.upperBound) ms")
+    }
+    return .milliseconds(number)
+  }
+
+  private struct Number {
+    var part: Substring
+    var text: Substring
+
+    var rate: Double {
+      get throws(FaultSpecError) {
+        guard let rate = Double(text), (0...1).contains(rate) else {
+          throw FaultSpecError(part, "a rate is a probability for each byte from 0 to 1, such as 1e-4")
+        }
+        return rate
+      }
+    }
+
+    var byte: UInt64 {
+      get throws(FaultSpecError) {
+        guard let byte = UInt64(text), byte > 0 else {
+          throw FaultSpecError(part, "a byte is a number from 1 on")
+        }
+        return byte
+      }
+    }
+  }
+
+  private mutating func add(
+    _ part: Substring, kind name: Substring, value: Substring,
+    _ occurrence: (Number) throws(FaultSpecError) -> Occurrence
+  ) throws(FaultSpecError) {
+    guard let kind = FaultKind(rawValue: String(name)) else {
+      throw FaultSpecError(part, "unknown; a fault is one of \(Self.kinds)")
+    }
+    guard rules.count < Self.rulesLimit else {
+      throw FaultSpecError(part, "more than \(Self.rulesLimit) faults")
+    }
+    let pieces = value.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    var reach: Reach?
+    if pieces.count == 2 {
+      reach = Reach(rawValue: String(pieces[1]))
+      guard reach != nil else { throw FaultSpecError(part, "a direction is one of \(Self.reaches)") }
+    }
+    rules.append(Rule(kind, try occurrence(Number(part: part, text: pieces[0])), reach: reach))
+  }
+
+  private func check(_ rule: Rule) throws(FaultSpecError) {
+    guard let only = rule.kind.onlyDirection else { return }
+    let wanted = rule.reach ?? reach
+    let possible: Reach = only == .toHost ? .toHost : .toDevice
+    guard wanted == .both || wanted == possible else {
+      throw FaultSpecError(rule.description, "this happens \(possible.rawValue) only")
+    }
+  }
+}
+
+extension FaultSpec.Rule: CustomStringConvertible {
+  package var description: String {
+    let suffix = reach.map { "/\($0.rawValue)" } ?? ""
+    return switch occurrence {
+    case .rate(let rate): "\(kind.rawValue)=\(rate)\(suffix)"
+    case .at(let byte): "\(kind.rawValue)@\(byte)\(suffix)"
+    }
+  }
+}
+
+extension FaultSpec: CustomStringConvertible {
+  package var description: String {
+    let standard = FaultSpec.off
+    var parts = rules.map(\.description)
+    if reach != standard.reach { parts.append("dir=\(reach.rawValue)") }
+    if let seed { parts.append("seed=\(seed)") }
+    if stallTime != standard.stallTime { parts.append("stall-ms=\(stallTime.wholeMilliseconds)") }
+    if unplugTime != standard.unplugTime { parts.append("unplug-ms=\(unplugTime.wholeMilliseconds)") }
+    return parts.isEmpty ? "off" : parts.joined(separator: ",")
+  }
+}
+
+extension Duration {
+  fileprivate var wholeMilliseconds: Int64 { wholeNanoseconds / 1_000_000 }
+}

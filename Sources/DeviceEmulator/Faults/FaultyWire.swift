@@ -1,0 +1,122 @@
+import DequeModule
+package import NotibotProtocol
+
+/// A line with faults: bytes put in at one end come out at the other late, damaged, or not at all, and now and then
+/// something happens to the line itself.
+///
+/// Same spec, same seed and same bytes make the same faults, however the bytes are cut into pieces. Inputs: `send`;
+/// commands: `discard`, `endSession`; outputs: `next`, `nextDeadline`; queries: `counts`, `queuedBytes`. Only a stall
+/// makes bytes wait; who owns the line looks at `queuedBytes` and puts no more in than it wants to wait.
+package struct FaultyWire: Equatable, Sendable {
+  /// What comes out at the other end.
+  package enum Output: Equatable, Sendable {
+    case bytes([UInt8])
+    /// The device restarts now. Its line does nothing about that but say so.
+    case reboot
+    /// The plug is pulled now, for the spec's `unplugTime`.
+    case unplug
+  }
+
+  private struct Direction: Equatable, Sendable {
+    var lane: FaultLane
+    var queue: Deque<FaultLane.Item> = []
+    var queuedBytes = 0
+    var stalledUntil: Instant?
+
+    mutating func discard() {
+      queue = []
+      queuedBytes = 0
+      stalledUntil = nil
+    }
+  }
+
+  /// The spec, with the seed in force.
+  package let spec: FaultSpec
+  private var toDevice: Direction
+  private var toHost: Direction
+
+  /// - Parameter seed: what a spec without a seed uses.
+  package init(spec: FaultSpec, seed: UInt64) {
+    var spec = spec
+    let seed = spec.seed ?? seed
+    spec.seed = seed
+    self.spec = spec
+    toDevice = Direction(lane: FaultLane(spec: spec, direction: .toDevice, seed: seed))
+    toHost = Direction(lane: FaultLane(spec: spec, direction: .toHost, seed: seed))
+  }
+
+  /// Puts bytes in at one end.
+  package mutating func send(_ bytes: [UInt8], _ direction: PacedWire.Direction) {
+    change(direction) { way in
+      for item in way.lane.pass(bytes) {
+        if case .bytes(let bytes) = item { way.queuedBytes += bytes.count }
+        way.queue.append(item)
+      }
+    }
+  }
+
+  /// What comes out next at the other end; nil while there is nothing, or the line stalls.
+  package mutating func next(_ direction: PacedWire.Direction, now: Instant) -> Output? {
+    let stallTime = spec.stallTime
+    return change(direction) { way in
+      while true {
+        if let until = way.stalledUntil, now < until { return nil }
+        way.stalledUntil = nil
+        switch way.queue.popFirst() {
+        case nil: return nil
+        case .bytes(let bytes):
+          way.queuedBytes -= bytes.count
+          return .bytes(bytes)
+        case .stall: way.stalledUntil = now + stallTime
+        case .reboot: return .reboot
+        case .unplug: return .unplug
+        }
+      }
+    }
+  }
+
+  /// Throws away what waits in a direction, as a restart and a pulled plug do.
+  package mutating func discard(_ direction: PacedWire.Direction) {
+    change(direction) { $0.discard() }
+  }
+
+  /// The port was closed, the plug pulled or the device restarted: a deaf receiver hears again, and what passed so far
+  /// is what may come again as stale.
+  package mutating func endSession() {
+    toDevice.lane.endSession()
+    toHost.lane.endSession()
+  }
+
+  /// When a stall ends; nil when nothing waits for that.
+  package var nextDeadline: Instant? {
+    [toDevice, toHost].compactMap { $0.queue.isEmpty ? nil : $0.stalledUntil }.min()
+  }
+
+  /// Bytes that wait for the end of a stall.
+  package func queuedBytes(_ direction: PacedWire.Direction) -> Int {
+    switch direction {
+    case .toDevice: toDevice.queuedBytes
+    case .toHost: toHost.queuedBytes
+    }
+  }
+
+  /// The faults of both directions so far.
+  package var counts: FaultCounts { toDevice.lane.counts + toHost.lane.counts }
+
+  /// The faults of one direction so far.
+  package func counts(_ direction: PacedWire.Direction) -> FaultCounts {
+    switch direction {
+    case .toDevice: toDevice.lane.counts
+    case .toHost: toHost.lane.counts
+    }
+  }
+
+  private mutating func change<Result>(
+    _ direction: PacedWire.Direction, _ body: (inout Direction) -> Result
+  ) -> Result {
+    switch direction {
+    case .toDevice: body(&toDevice)
+    case .toHost: body(&toHost)
+    }
+  }
+}

@@ -1,0 +1,130 @@
+package import NotibotProtocol
+
+/// What goes wrong between the device and its line.
+extension WiredDevice {
+  /// A host opened or closed the port, as far as that is known. A board that restarts when it is opened does so.
+  package mutating func noticeHost(isPresent: Bool, now: Instant) {
+    clock = now
+    if isPresent {
+      if device.profile.resetsOnOpen { restart(.powerOn) }
+    } else {
+      faults?.endSession()
+    }
+  }
+
+  /// What the device and its line have done.
+  package var statistics: DeviceStatistics {
+    var statistics = device.statistics
+    statistics.cutBytes = cutBytes
+    if let faults {
+      statistics.faults = faults.counts.byName
+      statistics.faultSpec = faults.spec.description
+    }
+    return statistics
+  }
+
+  /// What the line does to bytes, with the seed in force.
+  package var faultSpec: FaultSpec { faults?.spec ?? .off }
+
+  /// Faults so far, since `setFaults`.
+  package var faultCounts: FaultCounts { faults?.counts ?? FaultCounts() }
+
+  // MARK: Towards the device
+
+  /// Takes bytes that reached the device's end of the line.
+  mutating func deliver(_ bytes: [UInt8]) {
+    guard faults != nil else {
+      device.receive(bytes, now: clock)
+      return
+    }
+    faults?.send(bytes, .toDevice)
+    drainFaults()
+  }
+
+  /// Hands on what faults have left of the bytes towards the device.
+  mutating func drainFaults() {
+    while let output = faults?.next(.toDevice, now: clock) {
+      switch output {
+      case .bytes(let bytes): device.receive(bytes, now: clock)
+      case .reboot: restart(.brownout)
+      case .unplug: pullPlug()
+      }
+    }
+  }
+
+  // MARK: From the device
+
+  /// What leaves the device next, with its faults.
+  mutating func nextDeparture() -> [UInt8]? {
+    guard faults != nil else {
+      guard case .transmit(let bytes)? = device.nextAction() else { return nil }
+      return bytes
+    }
+    while isPresent {
+      while let output = faults?.next(.toHost, now: clock) {
+        switch output {
+        case .bytes(let bytes): return bytes
+        case .reboot: restart(.brownout)
+        case .unplug: pullPlug()
+        }
+      }
+      guard isPresent, faults?.queuedBytes(.toHost) ?? 0 < Self.transmitBufferBytes,
+        case .transmit(let bytes)? = device.nextAction()
+      else { return nil }
+      faults?.send(bytes, .toHost)
+    }
+    return nil
+  }
+
+  /// Whether bytes have waited for the host for longer than the device's driver waits.
+  var hasHostStoppedReading: Bool {
+    guard let patience = wire.model.writeTimeout, let oldest = wire.oldestArrival(.toHost) else {
+      return false
+    }
+    return clock - oldest > patience
+  }
+
+  /// The driver gives up a write: what the first packet holds stays, all else is lost.
+  mutating func cutShort(_ bytes: [UInt8]) {
+    cutBytes += UInt64(bytes.count + wire.keepFirstChunk(.toHost))
+    owesZero = true
+  }
+
+  // MARK: The line as a whole
+
+  private mutating func restart(_ reason: ResetReason) {
+    _ = device.perform(.reboot(reason), now: clock)
+    followDevice()
+  }
+
+  private mutating func pullPlug() {
+    guard let time = faults?.spec.unplugTime else { return }
+    plug = .pulled(until: clock + time)
+    cutLine()
+  }
+
+  /// Does to the line what a restart of the device, or its end, brings with it.
+  mutating func followDevice() {
+    guard device.isRestarting != isRestarting else { return }
+    isRestarting = device.isRestarting
+    guard isRestarting else {
+      if plug == .absentUntilBoot { plug = .present }
+      return
+    }
+    faults?.discard(.toDevice)
+    faults?.discard(.toHost)
+    faults?.endSession()
+    guard device.profile.vanishesAtReset, plug == .present else { return }
+    plug = .absentUntilBoot
+    cutLine()
+  }
+
+  private mutating func cutLine() {
+    for direction in PacedWire.Direction.allCases {
+      faults?.discard(direction)
+      wire.discard(direction, now: clock)
+    }
+    faults?.endSession()
+    owesZero = false
+  }
+}

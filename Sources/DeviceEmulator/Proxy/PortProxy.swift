@@ -1,0 +1,316 @@
+package import NIOCore
+import NIOPosix
+import NotibotProtocol
+package import SerialLink
+
+/// Stands between a host and a port: opens the port, offers a pseudo-terminal behind a link, and passes bytes both ways
+/// through a `FaultyWire`. The host's baud rate is handed on to the port.
+///
+/// States: *passing* → *broken* when the board goes away or a fault pulls the plug; the host then sees its port go →
+/// *passing* when the board is back, or the fault is over; from each to *stopped* by `stop`. Everything happens on one
+/// event loop. While no host has the terminal open, what the board says is thrown away.
+package actor PortProxy {
+  /// What happened, for whoever tells a person.
+  package enum Event: Equatable, Sendable {
+    /// The board went away, or a fault pulled the plug; the terminal is gone.
+    case broken(Break)
+    /// The terminal is there again under its link.
+    case mended
+    /// The port does not take the rate that the host set, in bits per second.
+    case rateRefused(UInt32)
+  }
+
+  /// Why a line broke.
+  package enum Break: Equatable, Sendable {
+    case boardGone
+    case plugPulled
+    case terminalGone
+  }
+
+  private enum State {
+    case passing(board: any NIOCore.Channel, terminal: any NIOCore.Channel)
+    /// `board` is nil while it is away.
+    case broken(board: (any NIOCore.Channel)?)
+    case stopped
+  }
+
+  private enum Host: Equatable {
+    case absent
+    case present
+  }
+
+  /// The most bytes that wait in each direction before the side that sends them is no longer read.
+  static let queueLimitBytes = 16_384
+  /// How long after a failed attempt a board that went away is tried again.
+  static let retryInterval = Duration.milliseconds(50)
+
+  package nonisolated let unownedExecutor: UnownedSerialExecutor
+  private let loop: any EventLoop
+  private let specifier: PortSpecifier
+  private let linkPath: String
+  private let report: @Sendable (Event) -> Void
+  private let breaks: AsyncStream<Break>.Continuation
+  private var repairs: Task<Void, Never>?
+  private var state = State.broken(board: nil)
+  private var link: StableLink?
+  private var host = Host.absent
+  private var wire: FaultyWire
+  private var bitsPerSecond: UInt32
+  /// A rate that the port did not take, so that it is tried and reported once.
+  private var refusedRate: UInt32?
+  private var timer: (deadline: Instant, task: Scheduled<Void>)?
+
+  // MARK: Life
+
+  /// Opens the port and offers the terminal.
+  /// - Parameters:
+  ///   - bitsPerSecond: the rate of the port until a host sets one.
+  ///   - link: the path of a symbolic link to the terminal, which stays the same through unplugging.
+  ///   - faults: what happens to bytes; `reboot` does nothing, because a proxy cannot restart a board.
+  ///   - seed: decides the faults of a spec that has no seed.
+  ///   - report: told of each event, on the event loop.
+  /// - Throws: `PortError` when the port cannot be opened, or terminal or link cannot be made.
+  package static func start(
+    port: PortSpecifier, bitsPerSecond: UInt32, link: String, faults: FaultSpec, seed: UInt64,
+    on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+    report: @escaping @Sendable (Event) -> Void = { _ in }
+  ) async throws(PortError) -> PortProxy {
+    let (stream, breaks) = AsyncStream<Break>.makeStream(bufferingPolicy: .bufferingNewest(4))
+    let proxy = PortProxy(
+      specifier: port, bitsPerSecond: bitsPerSecond, linkPath: link,
+      wire: FaultyWire(spec: faults, seed: seed), breaks: breaks, loop: group.next(), report: report)
+    do {
+      try await proxy.connect()
+    } catch {
+      await proxy.stop()
+      throw error
+    }
+    await proxy.startRepairs(of: stream)
+    return proxy
+  }
+
+  private init(
+    specifier: PortSpecifier, bitsPerSecond: UInt32, linkPath: String, wire: FaultyWire,
+    breaks: AsyncStream<Break>.Continuation, loop: any EventLoop, report: @escaping @Sendable (Event) -> Void
+  ) {
+    self.specifier = specifier
+    self.bitsPerSecond = bitsPerSecond
+    self.linkPath = linkPath
+    self.wire = wire
+    self.breaks = breaks
+    self.loop = loop
+    self.report = report
+    unownedExecutor = loop.executor.asUnownedSerialExecutor()
+  }
+
+  /// Takes terminal and link away and closes the port.
+  package func stop() async {
+    let before = state
+    state = .stopped
+    link = nil
+    timer?.task.cancel()
+    timer = nil
+    breaks.finish()
+    repairs?.cancel()
+    switch before {
+    case .passing(let board, let terminal):
+      try? await terminal.close()
+      try? await board.close()
+    case .broken(let board):
+      try? await board?.close()
+    case .stopped:
+      break
+    }
+    await repairs?.value
+  }
+
+  /// The faults in force, with their seed.
+  package var faultSpec: FaultSpec { wire.spec }
+
+  /// The faults that have happened.
+  package var faultCounts: FaultCounts { wire.counts }
+
+  // MARK: Making the line
+
+  private func connect() async throws(PortError) {
+    guard case .broken(var board) = state else { return }
+    if board == nil {
+      let opened = try await SerialChannel.open(
+        specifier, options: SerialOptions(bitsPerSecond: bitsPerSecond), on: loop
+      ) { try $0.pipeline.syncOperations.addHandler(ProxyHandler(side: .board, proxy: self)) }
+      guard case .broken = state else {
+        try? await opened.close()
+        return
+      }
+      board = opened
+      state = .broken(board: opened)
+    }
+    guard let board, board.isActive else {
+      throw PortError(.deviceGone, port: specifier.description, operation: "open")
+    }
+    let pair = try PseudoTerminal.open()
+    let path = pair.slavePath
+    let terminal = try await PseudoTerminalChannel.open(pair, on: loop) {
+      try $0.pipeline.syncOperations.addHandler(ProxyHandler(side: .terminal, proxy: self))
+    }
+    do throws(PortError) {
+      guard case .broken(let kept?) = state, kept === board else {
+        throw PortError(.deviceGone, port: specifier.description, operation: "open")
+      }
+      host = .absent
+      link = try StableLink(at: linkPath, target: path)
+      state = .passing(board: board, terminal: terminal)
+    } catch {
+      try? await terminal.close()
+      throw error
+    }
+  }
+
+  private func startRepairs(of stream: AsyncStream<Break>) {
+    repairs = Task {
+      for await cause in stream { await self.repair(after: cause) }
+    }
+  }
+
+  private func repair(after cause: Break) async {
+    if cause == .plugPulled { await pause(wire.spec.unplugTime) }
+    while !Task.isCancelled, case .broken = state {
+      do {
+        try await connect()
+      } catch {
+        // Not there, not ready, not ours yet: a board that comes back is all three for a while.
+        await pause(Self.retryInterval)
+      }
+    }
+    if case .passing = state { report(.mended) }
+  }
+
+  private func pause(_ duration: Duration) async {
+    let pause = loop.scheduleTask(in: TimeAmount(duration)) {}
+    await withTaskCancellationHandler {
+      try? await pause.futureResult.get()
+    } onCancel: {
+      pause.cancel()
+    }
+  }
+
+  /// Takes the terminal away, and says why.
+  private func cut(_ cause: Break) {
+    guard case .passing(let board, let terminal) = state else { return }
+    link = nil
+    host = .absent
+    state = .broken(board: cause == .boardGone ? nil : board)
+    for direction in PacedWire.Direction.allCases { wire.discard(direction) }
+    wire.endSession()
+    terminal.close(promise: nil)
+    if cause != .boardGone { setReading(true, board) }
+    report(.broken(cause))
+    breaks.yield(cause)
+  }
+
+  // MARK: What happens on either side, on the event loop
+
+  /// Bytes came.
+  func received(_ bytes: [UInt8], from side: ProxyHandler.Side) {
+    guard case .passing = state else { return }
+    switch (side, host) {
+    case (.terminal, _):
+      followHostRate()
+      wire.send(bytes, .toDevice)
+    case (.board, .present):
+      followHostRate()
+      wire.send(bytes, .toHost)
+    case (.board, .absent):
+      break
+    }
+    drain()
+  }
+
+  /// A host opened or closed the terminal.
+  func noticed(_ presence: HostPresence) {
+    guard case .passing(_, let terminal) = state else { return }
+    switch presence {
+    case .attached:
+      host = .present
+    case .detached:
+      host = .absent
+      wire.discard(.toHost)
+      wire.endSession()
+      // The next host must not read what was meant for this one; a terminal that fails at it is closing.
+      try? PseudoTerminalChannel.discardUnreadOutput(of: terminal)
+    }
+    drain()
+  }
+
+  /// A channel ended.
+  func lost(_ channel: any NIOCore.Channel) {
+    switch state {
+    case .passing(let board, _) where board === channel: cut(.boardGone)
+    case .passing(_, let terminal) where terminal === channel: cut(.terminalGone)
+    case .broken(let board?) where board === channel: state = .broken(board: nil)
+    case .passing, .broken, .stopped: break
+    }
+  }
+
+  /// The port runs at the rate that the host set last.
+  private func followHostRate() {
+    guard case .passing(let board, let terminal) = state,
+      let wanted = try? PseudoTerminalChannel.hostBitsPerSecond(of: terminal),
+      wanted != bitsPerSecond, wanted != refusedRate
+    else { return }
+    do {
+      try SerialChannel.setRateOnLoop(wanted, of: board)
+      bitsPerSecond = wanted
+      refusedRate = nil
+    } catch {
+      refusedRate = wanted
+      report(.rateRefused(wanted))
+    }
+  }
+
+  /// Passes on what has come through, as far as the other side takes it, and sets the timer.
+  func drain() {
+    guard case .passing(let board, let terminal) = state else { return }
+    let now = Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds))
+    guard pass(.toDevice, to: board, now: now), pass(.toHost, to: terminal, now: now) else {
+      return cut(.plugPulled)
+    }
+    setReading(wire.queuedBytes(.toDevice) < Self.queueLimitBytes, terminal)
+    setReading(wire.queuedBytes(.toHost) < Self.queueLimitBytes, board)
+    arm(now: now)
+  }
+
+  /// Writes what is due in a direction; false when a fault has pulled the plug.
+  private func pass(
+    _ direction: PacedWire.Direction, to channel: any NIOCore.Channel, now: Instant
+  ) -> Bool {
+    defer { channel.flush() }
+    while channel.isWritable, let output = wire.next(direction, now: now) {
+      switch output {
+      case .bytes(let bytes): channel.write(channel.allocator.buffer(bytes: bytes), promise: nil)
+      case .reboot: break
+      case .unplug: return false
+      }
+    }
+    return true
+  }
+
+  private func setReading(_ isReading: Bool, _ channel: any NIOCore.Channel) {
+    guard let options = channel.syncOptions, (try? options.getOption(.autoRead)) != isReading else { return }
+    try? options.setOption(.autoRead, value: isReading)
+  }
+
+  private func arm(now: Instant) {
+    guard let deadline = wire.nextDeadline, deadline > now else { return }
+    if let timer, timer.deadline <= deadline { return }
+    timer?.task.cancel()
+    let at = NIODeadline.uptimeNanoseconds(UInt64(clamping: deadline.nanoseconds))
+    let task = loop.assumeIsolated().scheduleTask(deadline: at) { self.assumeIsolated { $0.expired() } }
+    timer = (deadline, task)
+  }
+
+  private func expired() {
+    timer = nil
+    drain()
+  }
+}

@@ -1,0 +1,178 @@
+import NotibotProtocol
+import Testing
+
+@testable import DeviceEmulator
+
+struct BoardProfileTests {
+  /// How many bytes come together, in order, when the device sends `count` bytes at once at 921600 baud.
+  private func packets(_ profile: DeviceProfile, _ count: Int) -> [(moment: Instant, count: Int)] {
+    var wire = PacedWire(model: profile.wire)
+    wire.setBitsPerSecond(921_600)
+    wire.send([UInt8](repeating: 7, count: count), .toHost, now: .zero)
+    var found: [(Instant, Int)] = []
+    while let deadline = wire.nextDeadline {
+      while let bytes = wire.nextArrival(.toHost, now: deadline) { found.append((deadline, bytes.count)) }
+    }
+    return found
+  }
+
+  @Test func `every profile has a name of its own`() {
+    #expect(Set(DeviceProfile.all.map(\.name)).count == DeviceProfile.all.count)
+    for profile in DeviceProfile.all { #expect(DeviceProfile.named(profile.name) == profile) }
+  }
+
+  @Test(arguments: [(DeviceProfile.cp2102, [64, 64, 22]), (.ch340, [32, 32, 32, 32, 22])])
+  func `a UART behind an adapter runs at the host's rate, in its packets, 1 ms later`(
+    profile: DeviceProfile, sizes: [Int]
+  ) {
+    let found = packets(profile, 150)
+    #expect(found.map(\.count) == sizes)
+    #expect(found.last?.moment == .ms(1) + PacedWire.lineTime(ofBytes: 150, at: 921_600))
+  }
+
+  @Test func `an FTDI chip sends full packets at once and keeps the rest for 16 ms`() {
+    let found = packets(.ftdi, 150)
+    #expect(found.map(\.count) == [62, 62, 26])
+    let at = { (bytes: Int) in PacedWire.lineTime(ofBytes: bytes, at: 921_600) + .milliseconds(1) }
+    #expect(found.map(\.moment) == [.zero + at(62), .zero + at(124), .ms(16) + at(125)])
+  }
+
+  @Test func `bytes that come in time fill an FTDI packet, later ones start another`() {
+    var wire = PacedWire(model: DeviceProfile.ftdi.wire)
+    wire.setBitsPerSecond(1_000_000)
+    wire.send([UInt8](repeating: 1, count: 30), .toHost, now: .zero)
+    wire.send([UInt8](repeating: 2, count: 32), .toHost, now: .ms(10))
+    #expect(wire.nextArrival(.toHost, now: Instant(nanoseconds: 11_319_999)) == nil)
+    #expect(wire.nextArrival(.toHost, now: Instant(nanoseconds: 11_320_000))?.count == 62)
+    wire.send([3], .toHost, now: .ms(20))
+    wire.send([4], .toHost, now: .ms(40))
+    #expect(wire.nextArrival(.toHost, now: .ms(40)) == [3])
+    #expect(wire.queuedBytes(.toHost) == 1)
+    #expect(wire.nextArrival(.toHost, now: .ms(58)) == [4])
+    #expect(wire.queuedBytes(.toHost) == 0)
+  }
+
+  @Test func `an FTDI chip holds nothing back towards the device`() {
+    var wire = PacedWire(model: DeviceProfile.ftdi.wire)
+    wire.setBitsPerSecond(1_000_000)
+    wire.send([1, 2], .toDevice, now: .zero)
+    #expect(wire.nextDeadline == Instant(nanoseconds: 1_020_000))
+  }
+
+  @Test func `a small answer over FTDI takes 16 ms longer`() throws {
+    func answerTime(_ profile: DeviceProfile) throws -> Duration {
+      var rig = try LineRig(profile)
+      let session = try rig.openSession()
+      let start = rig.now
+      rig.send(.ping, session: session)
+      rig.advance(by: .milliseconds(100))
+      return try #require(rig.arrivals.first).moment - start
+    }
+    let difference = try answerTime(.ftdi) - answerTime(.cp2102)
+    #expect(difference > .milliseconds(14) && difference <= .milliseconds(16))
+  }
+
+  @Test func `the rate of native USB is not the host's to set`() throws {
+    var rig = try LineRig(.usbSerialJTAG)
+    rig.wired.setBitsPerSecond(9600)
+    #expect(rig.wired.wire.bitsPerSecond == 8_000_000)
+    rig.advance(by: .seconds(1))
+    #expect(packets(.usbSerialJTAG, 150).map(\.count) == [64, 64, 22])
+  }
+
+  @Test func `native USB goes with the device and comes back with it`() throws {
+    var rig = try LineRig(.usbSerialJTAG)
+    _ = try rig.openSession()
+    #expect(rig.wired.perform(.reboot(.panic), now: rig.now) == .done)
+    #expect(!rig.wired.isPresent)
+    rig.send([1, 2, 3])
+    rig.advance(by: .milliseconds(299))
+    #expect(!rig.wired.isPresent)
+    rig.advance(by: .milliseconds(101))
+    #expect(rig.wired.isPresent)
+    // What ROM and boot loader print has nowhere to go.
+    #expect(rig.frames.first?.header.type == .hello)
+    #expect(rig.boots == 2)
+    #expect(!String(decoding: rig.arrivals.flatMap(\.bytes), as: UTF8.self).contains("rst:"))
+  }
+
+  @Test func `native USB cuts a write that the host does not take in 50 ms, and begins the next by a zero`()
+    throws
+  {
+    var rig = try LineRig(.usbSerialJTAG)
+    let session = try rig.openSession()
+    _ = rig.wired.perform(.log(String(repeating: "x", count: 200)), now: rig.now)
+    rig.advance(by: .milliseconds(60), isReading: false)
+    _ = rig.wired.perform(.log("lost"), now: rig.now)
+    #expect(rig.wired.cutBytes > 140)
+    #expect(rig.wired.statistics.cutBytes == rig.wired.cutBytes)
+    rig.read()
+    #expect(rig.arrivals.flatMap(\.bytes).count == 64)
+    _ = rig.wired.perform(.log("kept"), now: rig.now)
+    rig.advance(by: .milliseconds(5))
+    let later = rig.arrivals.flatMap(\.bytes).dropFirst(64)
+    #expect(later.first == 0)
+    #expect(String(decoding: later, as: UTF8.self).contains("kept"))
+    rig.send(.ping, session: session)
+    rig.advance(by: .milliseconds(5))
+    #expect(rig.frames.last?.header.type == .pong)
+  }
+
+  @Test func `a board that resets on open does so at each open`() throws {
+    var rig = try LineRig(.resetOnOpen)
+    rig.advance(by: .seconds(1))
+    for count in UInt32(2)...3 {
+      rig.wired.noticeHost(isPresent: true, now: rig.now)
+      rig.advance(by: .seconds(1))
+      #expect(rig.boots == count)
+      rig.wired.noticeHost(isPresent: false, now: rig.now)
+      rig.advance(by: .seconds(1))
+      #expect(rig.boots == count)
+    }
+  }
+
+  @Test func `a brown-out comes 0.2 to 2 s after each boot, for ever`() throws {
+    var rig = try LineRig(.brownout)
+    rig.advance(by: .seconds(120))
+    // Between a boot each 2.3 s and one each 0.5 s.
+    #expect((53...241).contains(Int(rig.boots)))
+    #expect(rig.wired.device.link.boot.reason == .brownout)
+    var quick = try LineRig(.brownout)
+    quick.advance(by: .milliseconds(199))
+    #expect(!quick.wired.device.isRestarting)
+    quick.advance(by: .milliseconds(1801))
+    #expect(quick.boots == 2 || quick.wired.device.isRestarting)
+  }
+
+  @Test func `a page erase holds everything up for 85 to 150 ms and loses nothing`() throws {
+    var rig = try LineRig(.slowFlash)
+    let session = try rig.openSession()
+    rig.send(.data, channel: .att, session: session, payload: [0x02, 0x05, 0x02])
+    for index in UInt8(1)...32 {
+      rig.send(
+        .data, channel: .att, session: session, sequence: index, ack: index,
+        payload: [0x12, 0x06, 0x00] + Array(sampleJSON.utf8))
+    }
+    #expect(rig.wired.device.store.count == 32)
+    rig.forget()
+    let start = rig.now
+    rig.send(.ping, session: session)
+    #expect(rig.frames.isEmpty)
+    rig.advance(by: .milliseconds(84))
+    #expect(rig.frames.isEmpty)
+    rig.advance(by: .milliseconds(70))
+    #expect(rig.frames.map(\.header.type).contains(.pong))
+    let answered = try #require(rig.arrivals.first).moment - start
+    #expect(answered >= .milliseconds(85) && answered <= .milliseconds(150))
+    #expect(rig.wired.statistics.deafBytes == 0)
+  }
+
+  @Test func `what comes during an erase is bounded`() throws {
+    var device = EmulatedDevice(profile: .slowFlash, seed: 1, now: .zero)
+    device.flash = .erasing(until: .ms(100), held: [])
+    for _ in 0..<100 { device.receive([UInt8](repeating: 0x41, count: 1000), now: .ms(1)) }
+    #expect(device.statistics.deafBytes == UInt64(100_000 - EmulatedDevice.heldInputLimitBytes))
+    device.handleTimeout(now: .ms(100))
+    #expect(device.statistics.textBytesReceived == UInt64(EmulatedDevice.heldInputLimitBytes))
+  }
+}
