@@ -17,7 +17,7 @@ import Testing
     let emulator = try await Emulator(["--profile", "tiny", "--seed", "7"])
     let expected: JSON = [
       "port": .string(emulator.port), "control": .string(emulator.control),
-      "pid": .number(Double(emulator.program.pid)), "profile": "tiny", "seed": 7,
+      "pid": .number(Double(emulator.program.pid)), "profile": "tiny", "seed": 7, "faults": "off",
     ]
     #expect(emulator.announcement == expected)
     let ending = await emulator.stop()
