@@ -69,8 +69,10 @@ struct SendCommand: AsyncParsableCommand {
         }
       }
     } catch let failure as CommandFailure where failure.status != .usage && !Task.isCancelled {
-      // What a file still holds was not sent, and each line of it is told so.
-      while let lines = try? await input?.next() { lines.forEach { report.addUnsent($0.number) } }
+      // What a file still holds was not sent, and each line of it is told so. Who writes into a pipe may take for ever.
+      if let input, input.sizeBytes != nil {
+        while let lines = try? await input.next() { report.addUnsent(lines.map(\.number)) }
+      }
       throw failure
     }
     if report.refusedCount > 0 {
@@ -97,13 +99,14 @@ struct SendCommand: AsyncParsableCommand {
   private func sendAll(
     _ lines: [NotificationLine], _ device: Device, _ report: SendReport
   ) async throws {
-    guard !lines.isEmpty else { return }
+    guard let first = lines.first else { return }
+    report.begin(at: first.number)
     do {
       _ = try await device.send(contentsOf: lines.map(\.notification)) { index, result in
         report.add(lines[index].number, result)
       }
     } catch {
-      for line in lines { report.addUnsent(line.number) }
+      report.addUnsent(lines.map(\.number))
       throw error
     }
   }

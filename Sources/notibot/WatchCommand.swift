@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NotibotHost
 import NotibotProtocol
+import SerialLink
 
 /// `notibot watch`: count changes and device events, as they come, until interrupted.
 struct WatchCommand: AsyncParsableCommand {
@@ -84,7 +85,8 @@ struct WatchCommand: AsyncParsableCommand {
         (self.item, self.action) = (item, action)
       case .unknown(let bytes):
         self.init(event: "unknown")
-        data = TerminalText.sanitised(bytes)
+        // A line break among them would let a device forge the next event.
+        data = TerminalText.sanitised(bytes).printable
       case .disconnected(let error):
         let isRestart = error.code == .deviceRestarted
         self.init(event: isRestart ? "restarted" : "disconnected")

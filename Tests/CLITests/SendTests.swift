@@ -210,4 +210,18 @@ import Testing
       #expect(ending.errors.contains(emulator.port) && ending.errors.contains("check the cable"))
     }
   }
+
+  @Test func `a lost link ends a send whose input is still open`() async throws {
+    try await withEmulator { emulator in
+      let send = try Program(["send", "-p", emulator.port, "--file", "-", "--json"], input: nil)
+      send.write(Self.line("1") + "\n")
+      #expect(try JSON(parsing: try await send.output.line(0))["result"] == "accepted")
+      try await emulator.ask(["command": "unplug"])
+      send.write(Self.line("2") + "\n")
+      let ending = await send.ending()
+      #expect(ending.status == .exited(14))
+      #expect(ending.lines.count == 2)
+      #expect(try JSON(parsing: try #require(ending.lines.last))["result"] != "accepted")
+    }
+  }
 }

@@ -37,6 +37,22 @@ import Testing
     }
   }
 
+  @Test(arguments: [[], ["--json"]])
+  func `console text is shown when asked for, without what a terminal would obey`(options: [String])
+    async throws
+  {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let watch = try Program(["watch", "--text", "-p", emulator.port] + options)
+      _ = try await watch.output.line(0)
+      try await emulator.ask([
+        "command": "log", "text": "\u{1B}[2J\u{1B}]52;c;b3duZWQ=\u{7} \u{9B}2J \u{202E}end",
+      ])
+      let line = try await watch.output.line(1)
+      #expect(line.contains("end"))
+      #expect(!line.hasControls)
+    }
+  }
+
   @Test func `a restart is told, and the watch goes on with the new count`() async throws {
     try await withEmulator { emulator in
       let watch = try await startWatch(emulator)

@@ -9,16 +9,8 @@ final class SendReport: Sendable {
     var unknown = 0
     var unsent = 0
     var shown = 0
-    /// Lines are told in order but for those that are out, so what was told is this and all before it.
-    var toldUpTo = 0
-    var toldBeyond: Set<Int> = []
-
-    /// Notes that a line is told; false when it was before.
-    mutating func tell(_ line: Int) -> Bool {
-      guard line > toldUpTo, toldBeyond.insert(line).inserted else { return false }
-      while toldBeyond.remove(toldUpTo + 1) != nil { toldUpTo += 1 }
-      return true
-    }
+    /// Numbers of the present batch that are told, so that what is told late is not told twice.
+    var told: Set<Int> = []
   }
 
   /// Reasons beyond these are counted only.
@@ -51,14 +43,21 @@ final class SendReport: Sendable {
     }
   }
 
-  /// Tells that a line was never sent, unless its result is told already.
-  func addUnsent(_ line: Int) {
-    tell(Document(line: line, result: "unsent"), counting: \.unsent)
+  /// Tells that lines were never sent, but for those whose result is told already.
+  func addUnsent(_ lines: [Int]) {
+    guard let first = lines.first else { return }
+    begin(at: first)
+    for line in lines { tell(Document(line: line, result: "unsent"), counting: \.unsent) }
+  }
+
+  /// Begins with lines of this number and above: all below it are told.
+  func begin(at line: Int) {
+    state.withLock { state in state.told = state.told.filter { $0 >= line } }
   }
 
   private func tell(_ document: Document, counting counter: WritableKeyPath<State, Int>) {
     let (isNew, isShown) = state.withLock { state in
-      guard state.tell(document.line) else { return (false, false) }
+      guard state.told.insert(document.line).inserted else { return (false, false) }
       state[keyPath: counter] += 1
       guard document.reason != nil else { return (true, false) }
       state.shown += 1
