@@ -130,7 +130,7 @@ import Testing
   @Test func `a signal ends the wait for an answer`() async throws {
     let (stream, sink) = AsyncStream<Void>.makeStream()
     let terminal = try ControlledTerminal { _, _ in sink.yield() }
-    let count = try Program(["count", "-p", terminal.path])
+    let count = try Program(["count", "-p", terminal.path, "--timeout", "60"])
     for await _ in stream { break }
     count.send(SIGINT)
     let ending = await count.ending()
