@@ -127,8 +127,14 @@ import Testing
     await #expect(throws: PortError.self) {
       _ = try await SerialChannel.open(path: path, options: options, on: testLoop) { _ in throw Refusal() }
     }
-    // The event loop drops the refused channel a moment after it has told of the refusal.
-    try await waitUntil { FileSystem.names(in: directory.path).isEmpty }
+    // The event loop drops the refused channel a moment after it has told of the refusal: the lock file first, the
+    // descriptor and its flock last.
+    try await waitUntil {
+      guard let port = try? SerialPort.open(path, options: options) else { return false }
+      _ = consume port
+      return true
+    }
+    #expect(FileSystem.names(in: directory.path).isEmpty)
     let again = try await openHost(path)
     try await again.channel.close()
   }
