@@ -116,14 +116,32 @@ import Testing
 
   @Test func `a signal ends a send that waits for its input`() async throws {
     try await withEmulator { emulator in
-      let send = try Program(["send", "-p", emulator.port, "--file", "-"], input: nil)
+      let send = try Program(["send", "-p", emulator.port, "--file", "-", "--json"], input: nil)
       send.write(#"{"app":"a","title":"t","text":"x","timestamp":1}"# + "\n")
-      try await emulator.wait { $0["count"] == 1 }
+      #expect(try JSON(parsing: try await send.output.line(0)) == ["line": 1, "result": "accepted"])
       send.send(SIGINT)
       let ending = await send.ending()
       #expect(ending.status == .exited(130))
-      #expect(ending.output == "1 accepted, 0 refused\n")
+      #expect(ending.lines.count == 1 && ending.errors == "notibot: interrupted\n")
       try await expectFree(emulator)
+    }
+  }
+
+  @Test func `what was sent and not answered when a signal came has an unknown outcome`() async throws {
+    try await withEmulator { emulator in
+      let send = try Program(["send", "-p", emulator.port, "--file", "-", "--json"], input: nil)
+      let line = #"{"app":"a","title":"t","text":"x","timestamp":1}"# + "\n"
+      send.write(line)
+      _ = try await send.output.line(0)
+      try await emulator.ask(["command": "stall"])
+      let before = try await emulator.statistics()["link"]["dataReceived"].number ?? 0
+      send.write(line)
+      try await emulator.wait { ($0["link"]["dataReceived"].number ?? 0) > before }
+      send.send(SIGTERM)
+      let ending = await send.ending()
+      #expect(ending.status == .exited(143))
+      let last = try JSON(parsing: try #require(ending.lines.last))
+      #expect(last["line"] == 2 && last["result"] == "unknown")
     }
   }
 

@@ -182,15 +182,25 @@ struct DeviceTests {
     #expect(try await count == 2)
   }
 
-  @Test func `a cancelled batch ends at once`() async throws {
+  @Test func `a cancelled batch ends at once and tells what may be under way`() async throws {
     let line = try await MemoryLine()
     try await line.open()
     let device = line.device
     let notification = Notification(app: "A", title: "B", text: "C", timestamp: 1)
-    let sending = Task { try await device.send(contentsOf: repeatElement(notification, count: 100)) }
+    let (results, sink) = AsyncStream<(Int, Bool)>.makeStream()
+    let sending = Task {
+      try await device.send(contentsOf: repeatElement(notification, count: 100), window: 10) {
+        index, result in
+        if case .failure(let error) = result { sink.yield((index, error.isOutcomeUnknown)) }
+      }
+    }
     _ = try await line.next(.data)
     sending.cancel()
     await #expect(throws: CancellationError.self) { try await sending.value }
+    sink.finish()
+    var unknown: [Int] = []
+    for await (index, isUnknown) in results where isUnknown { unknown.append(index) }
+    #expect(unknown == Array(0..<10))
   }
 
   @Test func `a batch that the device does not survive tells what became of each`() async throws {

@@ -108,7 +108,7 @@ public actor Device {
   ///   - window: how many may be on their way, 1...512.
   ///   - report: called on the device's thread for each, with its place from 0 and what became of it.
   /// - Throws: `NotibotError` when the session ended before all were answered. A refusal throws nothing: it is reported
-  ///   and counted.
+  ///   and counted. `CancellationError` after a cancellation; what is out then is reported with an unknown outcome.
   public func send(
     contentsOf notifications: some Sequence<Notification> & Sendable, window: Int = 64,
     report: @escaping @Sendable (Int, Result<Void, NotibotError>) -> Void = { _, _ in }
@@ -172,7 +172,9 @@ public actor Device {
 
   private func cancelBatch(_ key: BatchKey) {
     guard let batch = batches.first(where: { $0.key === key }) else { return }
-    batch.finish(.failure(CancellationError()))
+    var error = NotibotError(.outcomeUnknown(.closed), port: port, operation: "send to")
+    error.reason = "the wait for its answer was cancelled"
+    batch.cancel(error)
     batches.removeAll { $0 === batch }
   }
 

@@ -92,6 +92,14 @@ final class SendBatch {
     return true
   }
 
+  /// Ends the wait. What was taken and is not answered may be under way: it is reported with `error`.
+  func cancel(_ error: NotibotError) {
+    guard case .running = state else { return }
+    // Answers come in the order of the requests, so these are the last ones.
+    for index in answered..<taken { report(index, .failure(error)) }
+    finish(.failure(CancellationError()))
+  }
+
   /// Resumes the caller, once; results that come later are not reported.
   func finish(_ result: Result<SendSummary, any Error>) {
     guard case .running(let continuation) = state else { return }
