@@ -224,4 +224,22 @@ import Testing
       #expect(try JSON(parsing: try #require(ending.lines.last))["result"] != "accepted")
     }
   }
+
+  @Test func `a device that restarts in the middle leaves an unknown outcome`() async throws {
+    try await withEmulator { emulator in
+      let send = try Program(["send", "-p", emulator.port, "--file", "-", "--json"], input: nil)
+      send.write(Self.line("1") + "\n")
+      _ = try await send.output.line(0)
+      try await emulator.ask(["command": "stall"])
+      let before = try await emulator.statistics()["link"]["dataReceived"].number ?? 0
+      send.write(Self.line("2") + "\n")
+      try await emulator.wait { ($0["link"]["dataReceived"].number ?? 0) > before }
+      try await emulator.ask(["command": "reboot", "reason": "panic"])
+      let ending = await send.ending()
+      #expect(ending.status == .exited(17))
+      let last = try JSON(parsing: try #require(ending.lines.last))
+      #expect(last["line"] == 2 && last["result"] == "unknown")
+      #expect(ending.errorLines.last?.contains("\(emulator.port): the device restarted") == true)
+    }
+  }
 }

@@ -2,7 +2,9 @@ import Foundation
 import Testing
 
 @Suite(.inTurn) struct UsageTests {
-  static let commands = ["devices", "send", "count", "watch", "bench", "emulate", "control", "test"]
+  static let commands = [
+    "devices", "send", "count", "watch", "bench", "emulate", "control", "test", "proxy", "damage",
+  ]
   static let exitCodes = [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 130, 143]
 
   @Test func `help lists the commands and all exit codes`() async throws {
