@@ -28,7 +28,9 @@ struct UUCPLock: ~Copyable, Sendable {
       if link(draft, path) == 0 { return UUCPLock(path: path, inode: inode) }
       guard errno == EEXIST else { return UUCPLock(path: nil, inode: 0) }
       try refuseIfLive(path: path, port: port)
-      unlink(path)
+      // Lock directories are sticky: what a killed process of another user left there stays, and locks nobody out,
+      // because the flock is ours.
+      guard unlink(path) == 0 || errno == ENOENT else { return UUCPLock(path: nil, inode: 0) }
     }
     throw PortError(.busy(nil), port: port, operation: "lock")
   }
