@@ -1,9 +1,34 @@
 import Foundation
 import Glibc
 
+/// Running as a user without any rights of its own.
+enum Nobody {
+  private static let identity = ["--reuid=65534", "--regid=65534", "--clear-groups"]
+
+  /// Whether this process may become that user, whom the program lets run it, and lock files of others stay.
+  static let canLeaveLocks: Bool = {
+    var status = stat()
+    guard geteuid() == 0, stat("/var/lock", &status) == 0, status.st_mode & 0o1777 == 0o1777 else {
+      return false
+    }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Privilege.setpriv)
+    process.arguments = identity + [Program.notibot, "--version"]
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }()
+
+  static func run(_ arguments: [String]) async throws -> Program.Ending {
+    try await Program(identity + [Program.notibot] + arguments, program: Privilege.setpriv).ending()
+  }
+}
+
 /// Running without the right to open everything, which root has.
 enum Privilege {
-  private static let setpriv = "/usr/bin/setpriv"
+  static let setpriv = "/usr/bin/setpriv"
   private static let dropping = ["--bounding-set", "-dac_override,-dac_read_search"]
 
   /// Whether what the mode of a file forbids can be forbidden to a program.

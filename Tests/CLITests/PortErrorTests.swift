@@ -94,6 +94,18 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: Nobody.canLeaveLocks, "needs root, setpriv and a lock directory for all"))
+  func `the lock file of another user's dead process locks nobody out`() async throws {
+    let terminal = try ControlledTerminal()
+    #expect(chown(terminal.path, 65534, 65534) == 0)
+    let lock = "/var/lock/LCK..\(terminal.path.dropFirst("/dev/".count).replacing("/", with: "_"))"
+    let dead = try Program([], program: "/bin/true")
+    _ = await dead.ending()
+    try Data("\(dead.pid)\n".utf8).write(to: URL(fileURLWithPath: lock))
+    defer { unlink(lock) }
+    expect(try await Nobody.run(["count", "-p", terminal.path]), 13, says: [terminal.path])
+  }
+
   @Test(
     .enabled(if: Privilege.canBeGivenUp, "setpriv cannot take the right to open everything from root here"))
   func `a port that the user may not open says how to get permission`() async throws {
