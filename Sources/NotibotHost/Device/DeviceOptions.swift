@@ -3,7 +3,7 @@ public struct DeviceOptions: Sendable {
   /// The rate of a serial port, in bits per second.
   public var bitsPerSecond: UInt32 = 921_600
   /// How long the device may take to answer for the first time; `nil`: for ever.
-  public var connectTimeout: Duration? = .seconds(2)
+  public var connectTimeout: Duration? = .seconds(1.8)
   /// What to do when the device restarts, or the session ends otherwise, while the port stays.
   public var reconnection = Reconnection.within(.seconds(10))
   /// Requests that may be out at once, 1...32; the device may set a lower limit.

@@ -22,7 +22,7 @@ struct PortOptions: ParsableArguments {
     help: ArgumentHelp(
       "How long the device has to answer the first time, 0.1-600.",
       discussion: "Longer for a board that restarts when its port is opened.", valueName: "seconds"))
-  var timeout = 2.0
+  var timeout = 1.8
 
   func validate() throws {
     guard (0.1...600).contains(timeout) else { throw ValidationError("--timeout is 0.1 to 600 seconds") }
