@@ -66,10 +66,7 @@ struct EmulateCommand: AsyncParsableCommand {
         await server.stop()
         throw error
       }
-      // Nothing comes on this stream; it ends when the task is cancelled.
-      let (never, continuation) = AsyncStream<Never>.makeStream()
-      for await _ in never {}
-      continuation.finish()
+      await Interruption.untilCancelled()
       await server.stop()
     }
   }

@@ -50,10 +50,7 @@ struct ProxyCommand: AsyncParsableCommand {
         await proxy.stop()
         throw error
       }
-      // Nothing comes on this stream; it ends when the task is cancelled.
-      let (never, continuation) = AsyncStream<Never>.makeStream()
-      for await _ in never {}
-      continuation.finish()
+      await Interruption.untilCancelled()
       let counts = await proxy.faultCounts
       await proxy.stop()
       let named = counts.byName.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }

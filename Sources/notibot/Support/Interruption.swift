@@ -5,6 +5,14 @@ import Synchronization
 /// Turns SIGINT and SIGTERM, and the loss of stdout, into cancellation of a command, so that it closes its port on the
 /// way out. A second signal ends the process at once.
 enum Interruption {
+  /// Waits until this task is cancelled.
+  static func untilCancelled() async {
+    // Nothing comes on this stream; it ends with the task.
+    let (never, continuation) = AsyncStream<Never>.makeStream()
+    for await _ in never {}
+    continuation.finish()
+  }
+
   private static let work = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// Runs `body` and cancels it when a signal comes, or when stdout takes no more.
