@@ -4,17 +4,19 @@ import NIOCore
 /// Turns the inotify events of a pseudo-terminal's slave into `HostPresence` events of the master's channel.
 ///
 /// Watching starts after the spare slave was opened, so every open and close seen is a host's. The kernel
-/// merges equal events in a row; the count is therefore kept at 0 or more and two hosts that come at the same
-/// instant may be told as gone when the first of them leaves. Exclusive locks make that rare.
+/// merges equal events in a row, so that of two programs that open the port at the same instant one is not counted:
+/// before the last one is told as gone, /proc is asked whether another process still has the port open.
 final class HostPresenceHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
   private let master: any Channel
+  private let path: String
   private var unread = ByteBuffer()
   private var openCount = 0
 
-  private init(reportingTo master: any Channel) {
+  private init(reportingTo master: any Channel, path: String) {
     self.master = master
+    self.path = path
   }
 
   /// A new inotify descriptor that watches `path`.
@@ -36,7 +38,7 @@ final class HostPresenceHandler: ChannelInboundHandler {
     do {
       let channel = try await DescriptorChannel.open(watch.release(), .input, on: master.eventLoop) {
         channel in
-        try channel.pipeline.syncOperations.addHandler(HostPresenceHandler(reportingTo: master))
+        try channel.pipeline.syncOperations.addHandler(HostPresenceHandler(reportingTo: master, path: path))
       }
       master.closeFuture.whenComplete { _ in channel.close(promise: nil) }
     } catch {
@@ -69,6 +71,7 @@ final class HostPresenceHandler: ChannelInboundHandler {
       if openCount == 1 { tell(.attached) }
     } else if mask & UInt32(IN_CLOSE_WRITE | IN_CLOSE_NOWRITE) != 0, openCount > 0 {
       openCount -= 1
+      if openCount == 0, PortHolder.ofOpenDescriptor(on: path) != nil { openCount = 1 }
       if openCount == 0 { tell(.detached) }
     }
   }
