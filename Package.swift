@@ -22,11 +22,14 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
   ],
   targets: [
     // The few system calls that Swift cannot spell. Knows nothing of Notibot.
     .target(name: "CSerialShim"),
+    // A disk in memory, under SQLite, that loses what was not synced.
+    .target(name: "CSimulatedDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
     // The wire as values: imports nothing, not even Foundation.
     .target(
       name: "NotibotProtocol",
@@ -43,6 +46,7 @@ let package = Package(
       dependencies: [
         "NotibotProtocol", "SerialLink", nioCore, nioPosix,
         .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: settings
     ),
@@ -57,7 +61,7 @@ let package = Package(
     .target(
       name: "Conformance",
       dependencies: [
-        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", nioCore, nioPosix,
+        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "CSimulatedDisk", nioCore, nioPosix,
       ],
       swiftSettings: settings
     ),
@@ -79,7 +83,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "NotibotHostTests",
-      dependencies: ["NotibotHost", "NotibotProtocol", "SerialLink", nioCore, nioPosix, nioEmbedded],
+      dependencies: [
+        "NotibotHost", "NotibotProtocol", "SerialLink", "CSimulatedDisk", nioCore, nioPosix, nioEmbedded,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "DeviceEmulatorTests", dependencies: ["DeviceEmulator", "NotibotProtocol", "SerialLink"],

@@ -1,10 +1,14 @@
-/// What a device tells about a stored notification, in a notification of Data. Source: PROTOCOL.md NTF-11.
+/// What a device tells about a stored notification, in a notification of Data. Source: PROTOCOL.md NTF-11, NTF-26.
 ///
 /// `item` is the number of the notification in the order in which this boot of the device accepted them, from 1.
 package enum DeviceEvent: Hashable, Sendable {
   case dismissed(item: UInt32)
   /// The action of number `act` was chosen.
   case action(item: UInt32, act: UInt32)
+  /// A notification with an identity is gone. `item` is 0 when the device no longer knows it (NTF-26).
+  case gone(GoneReason, NotificationKey, item: UInt32)
+  /// The action of number `act` of a notification with an identity was chosen.
+  case actionOf(NotificationKey, item: UInt32, act: UInt32)
   /// Something else, as it came and unsanitised: another `ev`, or no valid JSON.
   case unknown([UInt8])
 
@@ -22,8 +26,18 @@ package enum DeviceEvent: Hashable, Sendable {
     switch self {
     case .dismissed(let item): Array(#"{"ev":"dismissed","item":\#(item)}"#.utf8)
     case .action(let item, let act): Array(#"{"ev":"action","item":\#(item),"act":\#(act)}"#.utf8)
+    case .gone(let reason, let key, let item):
+      Array(#"{"ev":"\#(reason.name)"\#(Self.member(item: item)),"id":\#(key.id),"src":\#(key.source)}"#.utf8)
+    case .actionOf(let key, let item, let act):
+      Array(
+        #"{"ev":"action"\#(Self.member(item: item)),"act":\#(act),"id":\#(key.id),"src":\#(key.source)}"#.utf8
+      )
     case .unknown(let json): json
     }
+  }
+
+  private static func member(item: UInt32) -> String {
+    item == 0 ? "" : #","item":\#(item)"#
   }
 
   private static func read(_ json: [UInt8]) throws(NotificationError) -> DeviceEvent? {
@@ -31,6 +45,8 @@ package enum DeviceEvent: Hashable, Sendable {
     var event: String?
     var item: UInt32?
     var act: UInt32?
+    var id: UInt32?
+    var source: UInt32?
     while let key = try reader.nextKey() {
       if reader.key(key, is: "ev") {
         event = try reader.string(key: "ev")
@@ -38,8 +54,19 @@ package enum DeviceEvent: Hashable, Sendable {
         item = try reader.wholeNumber(key: "item")
       } else if reader.key(key, is: "act") {
         act = try reader.wholeNumber(key: "act")
+      } else if reader.key(key, is: "id") {
+        id = try reader.wholeNumber(key: "id")
+      } else if reader.key(key, is: "src") {
+        source = try reader.wholeNumber(key: "src")
       } else {
         try reader.skipValue()
+      }
+    }
+    if let id, let source {
+      let key = NotificationKey(source: source, id: id)
+      if event == "action", let act { return .actionOf(key, item: item ?? 0, act: act) }
+      if let reason = GoneReason.allCases.first(where: { $0.name == event }) {
+        return .gone(reason, key, item: item ?? 0)
       }
     }
     switch (event, item, act) {

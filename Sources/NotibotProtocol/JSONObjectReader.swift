@@ -1,6 +1,7 @@
 /// Reads the members of one JSON object in order, in one pass, without recursion and within limits.
 ///
-/// After `nextKey()` gave a key, take its value by exactly one of `string(key:)`, `wholeNumber(key:)` and `skipValue()`.
+/// After `nextKey()` gave a key, take its value by exactly one of `string(key:)`, `strings(key:limit:)`,
+/// `wholeNumber(key:)` and `skipValue()`.
 /// Refuses what NTF-4 refuses. Source: RFC 8259; PROTOCOL.md NTF-4.
 struct JSONObjectReader {
   /// A string between its quotes, checked.
@@ -85,6 +86,23 @@ struct JSONObjectReader {
       throw NotificationError(.numberOutOfRange(key: key), at: start)
     }
     return value
+  }
+
+  /// The array of strings that stands here, of at most `limit`.
+  mutating func strings(key: String, limit: Int) throws(NotificationError) -> [String] {
+    let start = offset
+    guard scanner.take(UInt8(ascii: "[")) else { throw NotificationError(.wrongType(key: key), at: start) }
+    var strings: [String] = []
+    scanner.skipWhitespace()
+    if scanner.take(UInt8(ascii: "]")) { return strings }
+    while true {
+      guard strings.count < limit else { throw NotificationError(.tooManyValues(key: key), at: offset) }
+      strings.append(try string(key: key))
+      scanner.skipWhitespace()
+      if scanner.take(UInt8(ascii: "]")) { return strings }
+      try scanner.expect(UInt8(ascii: ","))
+      scanner.skipWhitespace()
+    }
   }
 
   /// Passes over the value that stands here, checking it.

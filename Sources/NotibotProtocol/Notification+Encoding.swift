@@ -12,16 +12,21 @@ extension Notification {
   /// Appends the JSON of this notification, at most 512 bytes, and says whether something was cut to fit.
   /// Source: PROTOCOL.md NTF-6, NTF-7.
   package func encode(into bytes: inout [UInt8]) -> Cut {
+    encode(with: [], into: &bytes)
+  }
+
+  /// Appends the four keys, then `tail`, which is further members with a comma before each: at most 512 bytes.
+  func encode(with tail: [UInt8], into bytes: inout [UInt8]) -> Cut {
     let start = bytes.count
     if app.utf8.count <= NotificationLimits.appBytes, title.utf8.count <= NotificationLimits.titleBytes,
       text.utf8.count <= NotificationLimits.jsonBytes
     {
-      appendJSON(to: &bytes)
+      appendJSON(tail: tail, to: &bytes)
       if bytes.count - start <= NotificationLimits.jsonBytes { return .nothing }
       bytes.removeLast(bytes.count - start)
     }
-    let cut = cutToFit()
-    cut.appendJSON(to: &bytes)
+    let cut = cutToFit(tailBytes: tail.count)
+    cut.appendJSON(tail: tail, to: &bytes)
     return cut == withoutNull ? .nothing : .fields
   }
 
@@ -33,19 +38,24 @@ extension Notification {
   }
 
   /// This notification within the limits: `app` and `title` first to their own, then `text`, then `title` by the
-  /// bytes of the JSON. `app` never has to give way to the JSON: 64 bytes are at most 384 escaped, and the rest can
-  /// shrink to 65 bytes.
-  private func cutToFit() -> Notification {
+  /// bytes of the JSON, at last `app`: without a tail it never has to, 64 bytes being at most 384 escaped.
+  private func cutToFit(tailBytes: Int) -> Notification {
     var cut = withoutNull
     cut.app = Notification.cut(cut.app, toBytes: NotificationLimits.appBytes) { _ in 1 }
     cut.title = Notification.cut(cut.title, toBytes: NotificationLimits.titleBytes) { _ in 1 }
     var frame: [UInt8] = []
-    Notification(app: cut.app, title: "", text: "", timestamp: timestamp).appendJSON(to: &frame)
-    let room = NotificationLimits.jsonBytes - frame.count
+    Notification(app: cut.app, title: "", text: "", timestamp: timestamp).appendJSON(tail: [], to: &frame)
+    let room = NotificationLimits.jsonBytes - tailBytes - frame.count
     let titleBytes = cut.title.utf8.reduce(0) { $0 + Notification.escapedLengthBytes($1) }
     cut.text = Notification.cut(cut.text, toBytes: room - titleBytes, cost: Notification.escapedLengthBytes)
     let textBytes = cut.text.utf8.reduce(0) { $0 + Notification.escapedLengthBytes($1) }
     cut.title = Notification.cut(cut.title, toBytes: room - textBytes, cost: Notification.escapedLengthBytes)
+    let leftBytes = room - textBytes - cut.title.utf8.reduce(0) { $0 + Notification.escapedLengthBytes($1) }
+    if leftBytes < 0 {
+      let appBytes = cut.app.utf8.reduce(0) { $0 + Notification.escapedLengthBytes($1) }
+      cut.app = Notification.cut(
+        cut.app, toBytes: appBytes + leftBytes, cost: Notification.escapedLengthBytes)
+    }
     return cut
   }
 
@@ -58,12 +68,13 @@ extension Notification {
       return String(scalars)
     }
     return Notification(
-      app: replaced(app), title: replaced(title), text: replaced(text), timestamp: timestamp)
+      app: replaced(app), title: replaced(title), text: replaced(text), timestamp: timestamp, details: details
+    )
   }
 
   /// `string` when its bytes cost at most `limit` together; else its longest beginning of whole characters that does so
   /// with "…", and at least that. Reads no more of a long string than it keeps.
-  private static func cut(_ string: String, toBytes limit: Int, cost: (UInt8) -> Int) -> String {
+  static func cut(_ string: String, toBytes limit: Int, cost: (UInt8) -> Int) -> String {
     var total = 0
     var keptEnd = string.startIndex
     for index in string.indices {
@@ -74,7 +85,7 @@ extension Notification {
     return string
   }
 
-  private func appendJSON(to bytes: inout [UInt8]) {
+  private func appendJSON(tail: [UInt8], to bytes: inout [UInt8]) {
     bytes.append(contentsOf: #"{"app":""#.utf8)
     Notification.appendEscaped(app, to: &bytes)
     bytes.append(contentsOf: #"","title":""#.utf8)
@@ -83,11 +94,12 @@ extension Notification {
     Notification.appendEscaped(text, to: &bytes)
     bytes.append(contentsOf: #"","timestamp":"#.utf8)
     bytes.append(contentsOf: String(timestamp).utf8)
+    bytes.append(contentsOf: tail)
     bytes.append(UInt8(ascii: "}"))
   }
 
   /// Appends a string's bytes, escaping `"`, `\` and controls, with U+FFFD for U+0000. Source: PROTOCOL.md NTF-6.
-  private static func appendEscaped(_ string: String, to bytes: inout [UInt8]) {
+  static func appendEscaped(_ string: String, to bytes: inout [UInt8]) {
     let source = string.utf8Span.span.bytes
     var copied = 0
     for offset in 0..<source.byteCount {

@@ -8,13 +8,46 @@ public struct Notification: Hashable, Sendable {
   public var text: String
   /// Whole seconds since 1970-01-01 UTC.
   public var timestamp: UInt32
+  /// What else it says to a device that understands it; others are sent the four fields alone.
+  public var details: NotificationDetails
 
   /// A notification of these fields, as long as they may be.
-  public init(app: String, title: String, text: String, timestamp: UInt32) {
+  public init(
+    app: String, title: String, text: String, timestamp: UInt32,
+    details: NotificationDetails = NotificationDetails()
+  ) {
     self.app = app
     self.title = title
     self.text = text
     self.timestamp = timestamp
+    self.details = details
+  }
+}
+
+/// A write of Data: a notification, and which one it is. Source: PROTOCOL.md NTF-1, NTF-20.
+package struct WrittenNotification: Hashable, Sendable {
+  /// Which keys have a meaning.
+  package enum Keys: Hashable, Sendable {
+    /// The four of NTF-1; all others are ignored.
+    case four
+    /// Those of NTF-20 too: feature bit 1 is in use.
+    case all
+  }
+
+  package var notification: Notification
+  /// `nil`: it has none, and only the four keys and the details matter.
+  package var identity: NotificationIdentity?
+
+  package init(notification: Notification, identity: NotificationIdentity? = nil) {
+    self.notification = notification
+    self.identity = identity
+  }
+
+  /// What a host writes to remove a notification. Source: PROTOCOL.md NTF-24.
+  package static func removal(of id: UInt32) -> WrittenNotification {
+    WrittenNotification(
+      notification: Notification(app: "", title: "", text: "", timestamp: 0),
+      identity: NotificationIdentity(id: id, change: .removed))
   }
 }
 
@@ -26,6 +59,12 @@ package enum NotificationLimits {
   package static let titleBytes = 128
   /// Bytes of the whole JSON.
   package static let jsonBytes = 512
+  /// UTF-8 bytes of `grp`, unescaped. Source: PROTOCOL.md NTF-20.
+  package static let groupBytes = 16
+  /// Labels in `act`. Source: PROTOCOL.md NTF-20.
+  package static let actions = 4
+  /// UTF-8 bytes of a label in `act`, unescaped. Source: PROTOCOL.md NTF-20.
+  package static let actionBytes = 24
   /// Objects and arrays around a value, the top one counted.
   package static let depth = 8
 }

@@ -29,6 +29,8 @@ package struct NotificationError: Error, Hashable, Sendable {
     case valueTooLong(key: String, lengthBytes: Int)
     case notAWholeNumber(key: String)
     case numberOutOfRange(key: String)
+    case valueNotAllowed(key: String)
+    case tooManyValues(key: String)
   }
 }
 
@@ -59,6 +61,8 @@ extension NotificationError.Reason: CustomStringConvertible {
     case .valueTooLong(let key, let length): "'\(key)' has \(length) bytes, more than allowed"
     case .notAWholeNumber(let key): "'\(key)' is not a whole number written with digits only"
     case .numberOutOfRange(let key): "'\(key)' is out of range"
+    case .valueNotAllowed(let key): "'\(key)' has a value that is not allowed"
+    case .tooManyValues(let key): "'\(key)' has too many values"
     }
   }
 }

@@ -1,0 +1,46 @@
+import NotibotProtocol
+
+/// What a journal holds besides the entries.
+package struct JournalHeader: Hashable, Sendable {
+  /// This writer's identity, never 0. Source: PROTOCOL.md NTF-21, NTF-35.
+  package var source: UInt32
+  /// The highest id given under `source`; 0: none yet. Source: PROTOCOL.md NTF-36.
+  package var lastID: UInt32
+  /// The highest id whose write was answered by success. Source: PROTOCOL.md NTF-30.
+  package var knownID: UInt32
+  /// The highest outbox number ever given.
+  package var lastNumber: OutboxNumber
+  /// How often the journal was opened for sending.
+  package var run: UInt32
+
+  package init(
+    source: UInt32, lastID: UInt32 = 0, knownID: UInt32 = 0,
+    lastNumber: OutboxNumber = OutboxNumber(rawValue: 0), run: UInt32 = 0
+  ) {
+    self.source = source
+    self.lastID = lastID
+    self.knownID = knownID
+    self.lastNumber = lastNumber
+    self.run = run
+  }
+}
+
+/// All that a journal holds: what an outbox begins with after a crash.
+package struct JournalContents: Hashable, Sendable {
+  package var header: JournalHeader
+  /// In the order of their numbers.
+  package var entries: [OutboxEntry]
+
+  package init(header: JournalHeader, entries: [OutboxEntry] = []) {
+    self.header = header
+    self.entries = entries
+  }
+}
+
+/// One step of a commit. The steps of a commit are durable together, or none is.
+package enum JournalChange: Hashable, Sendable {
+  case header(JournalHeader)
+  /// Adds an entry, or replaces the one of the same number.
+  case put(OutboxEntry)
+  case delete(OutboxNumber)
+}

@@ -1,0 +1,64 @@
+package import NotibotProtocol
+
+/// The outbox's own number for a notification, from 1; never used twice in one journal.
+package struct OutboxNumber: Hashable, Comparable, Sendable {
+  package let rawValue: Int64
+
+  package init(rawValue: Int64) {
+    self.rawValue = rawValue
+  }
+
+  package static func < (left: OutboxNumber, right: OutboxNumber) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// What was, or is to be, written to the device for a notification: the same bytes each time.
+/// Source: PROTOCOL.md NTF-36.
+package struct OutboxWrite: Hashable, Sendable {
+  /// The number on the wire; 0 for a device without identities.
+  package var id: UInt32
+  package var revision: UInt16
+  package var json: [UInt8]
+
+  package init(id: UInt32, revision: UInt16, json: [UInt8]) {
+    self.id = id
+    self.revision = revision
+    self.json = json
+  }
+}
+
+/// A notification in the outbox, as the journal keeps it.
+package struct OutboxEntry: Hashable, Sendable {
+  /// Legal moves: *queued* → *written* → *held* → *updating* → *held*; *written*, *held* or *updating* → *removing*;
+  /// *queued* or *written* → *refused* → *queued* (retry); *written* → *queued* (store full, or a new source). From
+  /// *held* (gone), *removing* (answered), and on a device without identities *written* (answered), the entry leaves.
+  package enum State: Hashable, Sendable {
+    /// Durable here; nothing was written to the device.
+    case queued
+    /// Durable, may have been written; no answer yet.
+    case written(OutboxWrite)
+    /// Answered by success: on the device.
+    case held(OutboxWrite)
+    /// `held` is on the device, or `next` is.
+    case updating(held: OutboxWrite, next: OutboxWrite)
+    /// To be taken off the device; it may be gone already.
+    case removing(id: UInt32)
+    /// The device will not have it; waits for a person.
+    case refused(ATTError)
+  }
+
+  package let number: OutboxNumber
+  /// The newest content.
+  package var content: Notification
+  package var state: State
+  /// Whether `content` is newer than what `state` has written.
+  package var hasNewerContent: Bool
+
+  package init(
+    number: OutboxNumber, content: Notification, state: State = .queued, hasNewerContent: Bool = false
+  ) {
+    self.number = number
+    self.content = content
+    self.state = state
+    self.hasNewerContent = hasNewerContent
+  }
+}

@@ -1,0 +1,37 @@
+/// A set of notifications of one writer in ten bytes: how many, and a digest of which. Source: PROTOCOL.md NTF-32.
+package struct Holdings: Hashable, Sendable {
+  /// n, modulo 65536; no store holds more.
+  package private(set) var count: UInt16
+  package private(set) var digest: UInt64
+
+  package init(count: UInt16 = 0, digest: UInt64 = 0) {
+    self.count = count
+    self.digest = digest
+  }
+
+  /// Adds a notification whose JSON, as it was written, has this CRC-32.
+  package mutating func insert(id: UInt32, crc: UInt32) {
+    // Sums modulo a power of two: what was added can be taken away again, in any order.
+    count &+= 1
+    digest &+= Self.mixed(id: id, crc: crc)
+  }
+
+  /// Takes away a notification that was inserted.
+  package mutating func remove(id: UInt32, crc: UInt32) {
+    count &-= 1
+    digest &-= Self.mixed(id: id, crc: crc)
+  }
+
+  private static func mixed(id: UInt32, crc: UInt32) -> UInt64 {
+    splitMix64(UInt64(id) << 32 | UInt64(crc))
+  }
+
+  /// Source: PROTOCOL.md NTF-32; Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
+  static func splitMix64(_ value: UInt64) -> UInt64 {
+    // All of it is arithmetic modulo 2⁶⁴.
+    var mixed = value &+ 0x9E37_79B9_7F4A_7C15
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}

@@ -1,0 +1,56 @@
+extension WrittenNotification {
+  /// The JSON, at most 512 bytes, for a device that understands the optional keys. Source: PROTOCOL.md NTF-20.
+  package func encoded() -> [UInt8] {
+    var json: [UInt8] = []
+    _ = encode(into: &json)
+    return json
+  }
+
+  /// Appends the JSON and says whether something was cut to fit: the optional keys are short and stay, as far as their
+  /// own limits let them, and the four give way. Source: PROTOCOL.md NTF-7, NTF-20.
+  package func encode(into bytes: inout [UInt8]) -> Notification.Cut {
+    notification.encode(with: tail, into: &bytes)
+  }
+
+  /// The optional members, each with a comma before it; those that have their usual value are left out.
+  private var tail: [UInt8] {
+    var tail: [UInt8] = []
+    if let identity {
+      append("id", UInt64(identity.id), to: &tail)
+      if identity.revision != 0 { append("rev", UInt64(identity.revision), to: &tail) }
+      if identity.change != .added { append("ev", identity.change.name, to: &tail) }
+    }
+    let details = notification.details
+    if details.level != .active { append("lvl", UInt64(details.level.rawValue), to: &tail) }
+    if details.category != 0 { append("cat", UInt64(details.category), to: &tail) }
+    let group = Notification.cut(details.group, toBytes: NotificationLimits.groupBytes) { _ in 1 }
+    if !group.isEmpty { append("grp", group, to: &tail) }
+    if !details.actions.isEmpty { appendActions(to: &tail) }
+    if let expires = details.expires { append("exp", UInt64(expires), to: &tail) }
+    if details.flags != 0 { append("fl", UInt64(details.flags), to: &tail) }
+    if let source = identity?.source { append("src", UInt64(source), to: &tail) }
+    return tail
+  }
+
+  private func appendActions(to tail: inout [UInt8]) {
+    tail.append(contentsOf: #","act":["#.utf8)
+    for (index, label) in notification.details.actions.prefix(NotificationLimits.actions).enumerated() {
+      if index > 0 { tail.append(UInt8(ascii: ",")) }
+      tail.append(UInt8(ascii: "\""))
+      let cut = Notification.cut(label, toBytes: NotificationLimits.actionBytes) { _ in 1 }
+      Notification.appendEscaped(cut, to: &tail)
+      tail.append(UInt8(ascii: "\""))
+    }
+    tail.append(UInt8(ascii: "]"))
+  }
+
+  private func append(_ key: StaticString, _ value: UInt64, to tail: inout [UInt8]) {
+    tail.append(contentsOf: #","\#(key)":\#(value)"#.utf8)
+  }
+
+  private func append(_ key: StaticString, _ value: String, to tail: inout [UInt8]) {
+    tail.append(contentsOf: #","\#(key)":""#.utf8)
+    Notification.appendEscaped(value, to: &tail)
+    tail.append(UInt8(ascii: "\""))
+  }
+}
