@@ -121,6 +121,11 @@ extension Device {
     case .countChanged(let count): eventSink.yield(.count(count))
     case .device(.dismissed(let item)): eventSink.yield(.dismissed(item: item))
     case .device(.action(let item, let act)): eventSink.yield(.action(item: item, action: act))
+    // Of another writer's notifications, or this one's of an earlier run: here only their number on the display counts.
+    case .device(.gone(.dismissed, _, let item)) where item != 0: eventSink.yield(.dismissed(item: item))
+    case .device(.gone(let reason, let key, let item)):
+      eventSink.yield(.unknown(DeviceEvent.gone(reason, key, item: item).encoded()))
+    case .device(.actionOf(_, let item, let act)): eventSink.yield(.action(item: item, action: act))
     case .device(.unknown(let bytes)): eventSink.yield(.unknown(bytes))
     case .log(let bytes): if options.includesText { eventSink.yield(.text(bytes)) }
     case .suspected, .recovered: break
