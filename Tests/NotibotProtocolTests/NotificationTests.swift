@@ -152,8 +152,6 @@ extension NotificationError.Reason {
     case .numberOutOfRange: "numberOutOfRange"
     case .valueNotAllowed: "valueNotAllowed"
     case .tooManyValues: "tooManyValues"
-    case .valueNotAllowed: "valueNotAllowed"
-    case .tooManyValues: "tooManyValues"
     }
   }
 }
