@@ -6,7 +6,9 @@ package enum Suite {
     linkOpening, linkOrder, linkTimers, hostSession, hostFlow,
     attTable, attRequests, hostATT,
     notifications,
-    delivery, deliveryApplied, deliveryGone, deliverySynced,
+    delivery, deliverySources, deliveryApplied, deliveryRemovals, deliveryGone, deliveryLeaving,
+    deliverySynced,
+    deliverySessions,
     throughput, system,
     reconnection, systemReconnection,
   ].flatMap { $0 }

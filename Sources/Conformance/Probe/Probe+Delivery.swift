@@ -55,18 +55,25 @@ extension Probe {
   package func writeData(
     _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
   ) async throws -> [UInt8] {
+    let reply = try await request([0x12, 6, 0] + value, told: &told, file: file, line: line)
+    try await listen(into: &told)
+    return reply
+  }
+
+  private func request(
+    _ pdu: [UInt8], told: inout Told, file: String, line: Int
+  ) async throws -> [UInt8] {
     try await awaitRoom(file: file, line: line)
-    try await sendData([0x12, 6, 0] + value)
+    try await sendData(pdu)
     let deadline = now + Self.patience
     while let frame = try await nextData(until: deadline) {
       guard frame.channel == 4, frame.payload.first != 0x1B else {
         told.add(frame)
         continue
       }
-      try await listen(into: &told)
       return frame.payload
     }
-    throw Finding("a write of \(value.count) bytes is not answered", file: file, line: line)
+    throw Finding("request \(Wire.hex(pdu, limit: 16)) is not answered", file: file, line: line)
   }
 
   /// Sends SYNC and returns its SYNCED; `told` gets what came before it.
@@ -106,14 +113,28 @@ extension Probe {
     throw Finding("SYNC is not answered", file: file, line: line)
   }
 
-  /// Everything that the device tells in the next `interval`; a moment, when nil.
-  package func listen(for interval: Duration? = nil, into told: inout Told) async throws {
-    let deadline = now + (interval ?? settleTime + .milliseconds(5))
+  /// Everything that the device has to tell by now: what comes before the answer to a Read Request, however slow the
+  /// line, and a moment behind it. An answer to an earlier message on channel 0 would be among it.
+  package func listen(into told: inout Told, file: String = #fileID, line: Int = #line) async throws {
+    _ = try await request([0x0A, 3, 0], told: &told, file: file, line: line)
+    try await listen(for: settleTime, into: &told)
+  }
+
+  /// Everything that the device has to tell by now.
+  package func listen(file: String = #fileID, line: Int = #line) async throws -> Told {
+    var told = Told()
+    try await listen(into: &told, file: file, line: line)
+    return told
+  }
+
+  /// Everything that the device tells in the next `interval`.
+  package func listen(for interval: Duration, into told: inout Told) async throws {
+    let deadline = now + interval
     while let frame = try await nextData(until: deadline) { told.add(frame) }
   }
 
-  /// Everything that the device tells in the next `interval`; a moment, when nil.
-  package func listen(for interval: Duration? = nil) async throws -> Told {
+  /// Everything that the device tells in the next `interval`.
+  package func listen(for interval: Duration) async throws -> Told {
     var told = Told()
     try await listen(for: interval, into: &told)
     return told
