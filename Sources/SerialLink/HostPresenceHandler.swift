@@ -13,10 +13,16 @@ final class HostPresenceHandler: ChannelInboundHandler {
   private let path: String
   private var events = InotifyEvents()
   private var openCount = 0
+  private let isOpenElsewhere: (_ path: String) -> Bool
 
-  private init(reportingTo master: any Channel, path: String) {
+  /// - Parameter isOpenElsewhere: whether another process has `path` open.
+  init(
+    reportingTo master: any Channel, path: String,
+    isOpenElsewhere: @escaping (_ path: String) -> Bool = { PortHolder.ofOpenDescriptor(on: $0) != nil }
+  ) {
     self.master = master
     self.path = path
+    self.isOpenElsewhere = isOpenElsewhere
   }
 
   /// A new inotify descriptor that watches `path`.
@@ -58,7 +64,7 @@ final class HostPresenceHandler: ChannelInboundHandler {
       if openCount == 1 { tell(.attached) }
     } else if mask & UInt32(IN_CLOSE_WRITE | IN_CLOSE_NOWRITE) != 0, openCount > 0 {
       openCount -= 1
-      if openCount == 0, PortHolder.ofOpenDescriptor(on: path) != nil { openCount = 1 }
+      if openCount == 0, isOpenElsewhere(path) { openCount = 1 }
       if openCount == 0 { tell(.detached) }
     }
   }
