@@ -144,6 +144,8 @@ extension NotificationError.Reason {
     case .valueTooLong: "valueTooLong"
     case .notAWholeNumber: "notAWholeNumber"
     case .numberOutOfRange: "numberOutOfRange"
+    case .valueNotAllowed: "valueNotAllowed"
+    case .tooManyValues: "tooManyValues"
     }
   }
 }
