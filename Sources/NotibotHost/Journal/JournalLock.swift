@@ -74,10 +74,13 @@ struct JournalPath: Hashable, Sendable {
   /// What is there.
   let kind: Kind
 
+  /// Of any SQLite database. Source: sqlite.org/fileformat2.html, section 1.3.
+  private static let headerBytes = 100
+
   enum Kind: Hashable, Sendable {
     case absent
     case file
-    /// A folder, a terminal, a link that leads nowhere.
+    /// A folder, a terminal, a link that leads nowhere; a file too short for a database, which SQLite would take for empty.
     case other
   }
 
@@ -91,7 +94,8 @@ struct JournalPath: Hashable, Sendable {
       guard stat(resolved, &status) == 0 else {
         throw JournalError(errno: errno, path: named, operation: operation)
       }
-      kind = status.st_mode & S_IFMT == S_IFREG ? .file : .other
+      let isRegular = status.st_mode & S_IFMT == S_IFREG
+      kind = isRegular && !(1..<Self.headerBytes).contains(Int(status.st_size)) ? .file : .other
       return
     }
     guard errno == ENOENT else { throw JournalError(errno: errno, path: named, operation: operation) }

@@ -84,7 +84,7 @@ struct JournalOpening {
     configuration.readonly = access == .reading
     configuration.foreignKeysEnabled = false
     configuration.label = "journal"
-    configuration.busyMode = .timeout(Self.busyLimitSeconds)
+    configuration.busyMode = sharing == .exclusive ? .immediateError : .timeout(Self.busyLimitSeconds)
     let sharing = sharing
     configuration.prepareDatabase { database in
       if sharing == .exclusive { try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
