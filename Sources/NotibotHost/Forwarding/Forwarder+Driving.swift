@@ -15,6 +15,7 @@ extension Forwarder {
     reports.backlog.whenRelieved { [weak self] in
       loop.execute { self?.assumeIsolated { $0.obey() } }
     }
+    journalThread.start()
     machine.start(now: now)
     obey()
   }
