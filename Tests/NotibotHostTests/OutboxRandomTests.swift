@@ -179,9 +179,9 @@ struct OutboxRandomTests {
     }
   }
 
-  @Test(arguments: 0..<40 as Range<UInt64>)
+  @Test(arguments: 0..<20 as Range<UInt64>)
   func `whatever is lost, each notification is shown once`(block: UInt64) {
-    for seed in block * 100..<(block + 1) * 100 {
+    for seed in block * 50..<(block + 1) * 50 {
       var run = Run(seed: seed)
       for _ in 0..<600 { run.step() }
       run.finish()
