@@ -85,6 +85,7 @@ let package = Package(
       name: "NotibotHostTests",
       dependencies: [
         "NotibotHost", "NotibotProtocol", "SerialLink", "CSimulatedDisk", nioCore, nioPosix, nioEmbedded,
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: settings),
     .testTarget(

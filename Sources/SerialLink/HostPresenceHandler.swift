@@ -11,12 +11,18 @@ final class HostPresenceHandler: ChannelInboundHandler {
 
   private let master: any Channel
   private let path: String
-  private var unread = ByteBuffer()
+  private var events = InotifyEvents()
   private var openCount = 0
+  private let isOpenElsewhere: (_ path: String) -> Bool
 
-  private init(reportingTo master: any Channel, path: String) {
+  /// - Parameter isOpenElsewhere: whether another process has `path` open.
+  init(
+    reportingTo master: any Channel, path: String,
+    isOpenElsewhere: @escaping (_ path: String) -> Bool = { PortHolder.ofOpenDescriptor(on: $0) != nil }
+  ) {
     self.master = master
     self.path = path
+    self.isOpenElsewhere = isOpenElsewhere
   }
 
   /// A new inotify descriptor that watches `path`.
@@ -48,21 +54,8 @@ final class HostPresenceHandler: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    var bytes = unwrapInboundIn(data)
-    unread.writeBuffer(&bytes)
-    while let mask = nextEventMask() { note(mask) }
-    unread.discardReadBytes()
-  }
-
-  /// One `struct inotify_event`: watch, mask, cookie and the length of a name that follows, host byte order.
-  private func nextEventMask() -> UInt32? {
-    let headerSizeBytes = 16
-    guard let mask: UInt32 = unread.getInteger(at: unread.readerIndex + 4, endianness: .host),
-      let nameSizeBytes: UInt32 = unread.getInteger(at: unread.readerIndex + 12, endianness: .host),
-      unread.readableBytes >= headerSizeBytes + Int(nameSizeBytes)
-    else { return nil }
-    unread.moveReaderIndex(forwardBy: headerSizeBytes + Int(nameSizeBytes))
-    return mask
+    events.receive(unwrapInboundIn(data))
+    while let mask = events.nextMask() { note(mask) }
   }
 
   private func note(_ mask: UInt32) {
@@ -71,7 +64,7 @@ final class HostPresenceHandler: ChannelInboundHandler {
       if openCount == 1 { tell(.attached) }
     } else if mask & UInt32(IN_CLOSE_WRITE | IN_CLOSE_NOWRITE) != 0, openCount > 0 {
       openCount -= 1
-      if openCount == 0, PortHolder.ofOpenDescriptor(on: path) != nil { openCount = 1 }
+      if openCount == 0, isOpenElsewhere(path) { openCount = 1 }
       if openCount == 0 { tell(.detached) }
     }
   }

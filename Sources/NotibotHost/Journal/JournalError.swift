@@ -1,0 +1,168 @@
+import GRDB
+import Glibc
+import NotibotProtocol
+
+/// Why a journal could not be opened, read or written: what happened, which file, during what, and what to do about it.
+package struct JournalError: Error, Hashable, Sendable {
+  /// What went wrong. Each has the exit code that a program ends with because of it.
+  package enum Code: Hashable, Sendable {
+    /// No such file. Exit 2.
+    case missing
+    /// The folder that it is to be in is not there. Exit 2.
+    case directoryMissing
+    /// Another process sends from it or changes it; `nil` when it could not be learnt which. Exit 11.
+    case locked(pid: Int32?)
+    /// The user may not open, write or create it. Exit 12.
+    case permissionDenied
+    /// The file or its file system takes no writes. Exit 12.
+    case readOnly
+    /// No room. The commit failed as a whole, and may be tried again. Exit 18.
+    case diskFull
+    /// Another program's database, or no database. Exit 2.
+    case notAnOutbox
+    /// Written by a later version of this program. Exit 2.
+    case tooNew(version: Int)
+    /// Damaged; the text says what was seen. Exit 18.
+    case corrupt(String)
+    /// Reading or writing failed. A commit that ends so may be there or not when the journal is opened again, whole or not
+    /// at all. Exit 18.
+    case inputOutput
+    /// Used after `close`. Exit 18.
+    case closed
+  }
+
+  /// SQLite's or the system's own words.
+  package struct Cause: Hashable, Sendable {
+    /// SQLite's extended result code, or the system's error number.
+    package var number: Int32
+    package var message: String
+
+    package init(number: Int32, message: String) {
+      self.number = number
+      self.message = message
+    }
+  }
+
+  package var code: Code
+  /// The journal as the user named it.
+  package var path: String
+  /// What was being done, as a verb: "open", "read", "write".
+  package var operation: String
+  /// What was reported from below; `nil` when this program saw for itself.
+  package var underlying: Cause?
+
+  package init(_ code: Code, path: String, operation: String, underlying: Cause? = nil) {
+    self.code = code
+    self.path = path
+    self.operation = operation
+    self.underlying = underlying
+  }
+
+  /// The number for a program to exit with. Source: docs/CLI.md, exit codes.
+  package var exitCode: Int32 {
+    switch code {
+    case .missing, .directoryMissing, .notAnOutbox, .tooNew: 2
+    case .locked: 11
+    case .permissionDenied, .readOnly: 12
+    case .diskFull, .corrupt, .inputOutput, .closed: 18
+    }
+  }
+}
+
+extension JournalError: CustomStringConvertible {
+  /// One line without the hint: what, which file, why. Safe to print.
+  package var description: String {
+    "cannot \(operation) the outbox \(shown(path)): \(reason)"
+  }
+
+  /// Why, in a few words. Safe to print.
+  package var reason: String {
+    switch code {
+    case .missing: "no such file"
+    case .directoryMissing: "its folder does not exist"
+    case .locked(.some(let pid)) where pid == getpid(): "in use by this very program"
+    case .locked(.some(let pid)): "in use by process \(pid)"
+    case .locked(nil): "in use by another process"
+    case .permissionDenied: "permission denied"
+    case .readOnly: "it cannot be written to"
+    case .diskFull: "no space is left for it"
+    case .notAnOutbox: "it is not an outbox"
+    case .tooNew(let version):
+      "it is of version \(version), this program knows up to \(JournalSchema.version)"
+    case .corrupt(let text): "it is damaged: \(shown(text))"
+    case .inputOutput:
+      underlying.map { "\(shown($0.message)) (error \($0.number))" } ?? "input/output error"
+    case .closed: "it is closed"
+    }
+  }
+
+  /// One line: what the user can do. Safe to print.
+  package var hint: String {
+    switch code {
+    case .missing: "check the name; 'notibot forward' makes it when there is none"
+    case .directoryMissing: "make the folder first, or choose another place"
+    case .locked(.some(let pid)) where pid != getpid(): "end process \(pid), or wait until it is done"
+    case .locked: "close the program that uses it (see: fuser -v \(shown(path)))"
+    case .permissionDenied: "it belongs to the user who made it, and needs a folder that he can write to"
+    case .readOnly: "copy it to where it can be written, and use the copy only"
+    case .diskFull: "make room on the disk; nothing that was reported as queued is lost"
+    case .notAnOutbox: "check the name; the file was not changed"
+    case .tooNew: "update this program"
+    case .corrupt: "restore it from a backup, or save what can be saved with: sqlite3 FILE .recover"
+    case .inputOutput: "check the disk and its file system"
+    case .closed: ""
+    }
+  }
+
+  private func shown(_ text: String) -> String {
+    TerminalText.sanitised(text.utf8.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 })
+  }
+}
+
+// MARK: Where errors come from
+
+extension JournalError {
+  /// What an error of the database means.
+  init(_ error: any Error, path: String, operation: String) {
+    switch error {
+    case let error as JournalError: self = error
+    case let error as DatabaseError:
+      let cause = Cause(
+        number: error.extendedResultCode.rawValue, message: error.message ?? "\(error.resultCode)")
+      self.init(Code(error), path: path, operation: operation, underlying: cause)
+    default: self.init(.corrupt("\(error)"), path: path, operation: operation)
+    }
+  }
+
+  /// The system's error `number`, on the way to `path`.
+  init(errno number: Int32, path: String, operation: String) {
+    let code: Code =
+      switch number {
+      case ENOENT, ENOTDIR, ELOOP: .directoryMissing
+      case EACCES, EPERM: .permissionDenied
+      case EROFS: .readOnly
+      case ENOSPC, EDQUOT: .diskFull
+      case _: .inputOutput
+      }
+    let cause = Cause(number: number, message: String(cString: strerror(number)))
+    self.init(code, path: path, operation: operation, underlying: cause)
+  }
+}
+
+extension JournalError.Code {
+  /// Source: sqlite.org/rescode.html.
+  fileprivate init(_ error: DatabaseError) {
+    self =
+      switch error.resultCode {
+      case .SQLITE_FULL: .diskFull
+      case .SQLITE_BUSY, .SQLITE_LOCKED: .locked(pid: nil)
+      case .SQLITE_READONLY: .readOnly
+      case .SQLITE_PERM, .SQLITE_AUTH: .permissionDenied
+      case .SQLITE_NOTADB: .notAnOutbox
+      case .SQLITE_CORRUPT: .corrupt(error.message ?? "malformed")
+      // Of this program's own tables: somebody else has changed them.
+      case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_ERROR: .corrupt(error.message ?? "malformed")
+      case _: .inputOutput
+      }
+  }
+}

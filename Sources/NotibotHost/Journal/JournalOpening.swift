@@ -1,0 +1,155 @@
+import GRDB
+import Glibc
+
+/// The steps from a name to an open journal.
+struct JournalOpening {
+  /// How hard damage is looked for.
+  enum Search {
+    /// The structure of the file.
+    case quick
+    /// All that SQLite can check.
+    case thorough
+  }
+
+  /// How long another process's reading or recovering is waited for.
+  static let busyLimitSeconds = 2.0
+
+  /// As the user named it.
+  let path: String
+  let file: String
+  let access: Journal.Access
+  let sharing: Journal.Sharing
+
+  init(path: String, file: String, _ access: Journal.Access, _ sharing: Journal.Sharing) {
+    self.path = path
+    self.file = file
+    self.access = access
+    self.sharing = sharing
+  }
+
+  // MARK: Before SQLite
+
+  /// Throws what the file's kind and mode say already; SQLite would only call it "unable to open".
+  static func check(_ place: JournalPath, for access: Journal.Access) throws(JournalError) {
+    switch place.kind {
+    case .other: throw JournalError(.notAnOutbox, path: place.named, operation: "open")
+    case .absent:
+      if access != .forwarding { throw JournalError(.missing, path: place.named, operation: "open") }
+    case .file:
+      let mode = access == .reading ? R_OK : R_OK | W_OK
+      guard Glibc.access(place.resolved, mode) == 0 else {
+        throw JournalError(errno: errno, path: place.named, operation: "open")
+      }
+    }
+  }
+
+  static func lock(_ place: JournalPath, for access: Journal.Access) throws(JournalError) -> JournalLock? {
+    switch access {
+    case .forwarding, .maintaining: try JournalLock.take(for: place, operation: "open")
+    case .reading: nil
+    }
+  }
+
+  /// Makes an empty file that only its owner may read: SQLite would take the mode from the umask. Called with the lock held.
+  static func make(_ place: JournalPath, for access: Journal.Access) throws(JournalError) {
+    guard place.kind == .absent, access == .forwarding else { return }
+    let descriptor = Glibc.open(place.resolved, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    if descriptor >= 0 {
+      Glibc.close(descriptor)
+    } else if errno != EEXIST {
+      throw JournalError(errno: errno, path: place.named, operation: "make")
+    }
+  }
+
+  // MARK: With SQLite
+
+  /// The open database, known to be an outbox of a version that this program reads. For `forwarding` the run is counted.
+  func open(source: UInt32) throws(JournalError) -> DatabaseQueue {
+    do {
+      let database = try DatabaseQueue(path: file, configuration: configuration)
+      do {
+        try database.writeWithoutTransaction { database in try prepare(database, source: source) }
+        return database
+      } catch {
+        try? database.close()
+        throw error
+      }
+    } catch {
+      throw explained(error)
+    }
+  }
+
+  private var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.readonly = access == .reading
+    configuration.foreignKeysEnabled = false
+    configuration.label = "journal"
+    configuration.busyMode = sharing == .exclusive ? .immediateError : .timeout(Self.busyLimitSeconds)
+    let sharing = sharing
+    configuration.prepareDatabase { database in
+      if sharing == .exclusive { try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+      // FULL: each commit is synced before it returns. NORMAL would lose the latest at a power failure.
+      try database.execute(
+        sql: "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;")
+    }
+    return configuration
+  }
+
+  private func prepare(_ database: Database, source: UInt32) throws {
+    let identity = try JournalSchema.identity(of: database)
+    switch (identity, access) {
+    case (.foreign, _), (.empty, .maintaining), (.empty, .reading): throw failure(.notAnOutbox)
+    case (.outbox(let version), _) where version > JournalSchema.version:
+      throw failure(.tooNew(version: version))
+    case (.outbox(let version), _) where version < 1: throw failure(.notAnOutbox)
+    case (.outbox, .reading): break
+    case (.outbox, .maintaining):
+      try Self.checkForDamage(database, .quick)
+    case (.outbox, .forwarding):
+      try Self.checkForDamage(database, .quick)
+      try setUpLog(database)
+      try database.inTransaction(.immediate) { try countRun(database) }
+    case (.empty, .forwarding):
+      try setUpLog(database)
+      try database.inTransaction(.immediate) {
+        try JournalSchema.create(in: database, source: source)
+        return try countRun(database)
+      }
+    }
+  }
+
+  /// A write-ahead log: one sync a commit, and readers that stop nobody.
+  private func setUpLog(_ database: Database) throws {
+    let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
+    guard mode == "wal" else { throw DatabaseError(resultCode: .SQLITE_IOERR, message: "no write-ahead log") }
+  }
+
+  private func countRun(_ database: Database) throws -> Database.TransactionCompletion {
+    try database.execute(sql: "UPDATE writer SET run = (run + 1) & 4294967295 WHERE row = 1")
+    return .commit
+  }
+
+  static func checkForDamage(_ database: Database, _ search: Search) throws {
+    let sql =
+      switch search {
+      case .quick: "PRAGMA quick_check(1)"
+      case .thorough: "PRAGMA integrity_check(1)"
+      }
+    let result = try String.fetchOne(database, sql: sql) ?? "no result"
+    guard result == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: result) }
+  }
+
+  private func failure(_ code: JournalError.Code) -> JournalError {
+    JournalError(code, path: path, operation: "open")
+  }
+
+  /// What an error of SQLite's means at opening. It says "unable to open" also when it cannot write beside the file.
+  private func explained(_ error: any Error) -> JournalError {
+    let result = JournalError(error, path: path, operation: "open")
+    guard let error = error as? DatabaseError, error.resultCode == .SQLITE_CANTOPEN, sharing == .lockFile
+    else { return result }
+    let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? "."
+    guard Glibc.access(folder, W_OK) != 0 else { return result }
+    return JournalError(errno: errno, path: path, operation: "open")
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import GRDB
+import NotibotHost
+import NotibotProtocol
+import Testing
+
+@Suite struct JournalErrorTests {
+  let folder: TemporaryFolder
+  var path: String { folder.file("outbox") }
+
+  init() throws { folder = try TemporaryFolder() }
+
+  static let accesses: [Journal.Access] = [.forwarding, .maintaining, .reading]
+
+  private func code(_ access: Journal.Access = .forwarding) -> JournalError.Code? {
+    journalErrorCode { _ = try Journal(path: path, access: access).contents() }
+  }
+
+  @Test func `only forwarding makes a journal`() throws {
+    #expect(code(.maintaining) == .missing)
+    #expect(code(.reading) == .missing)
+    #expect(try folder.names() == [])
+  }
+
+  @Test(arguments: accesses) func `a missing folder is named`(access: Journal.Access) throws {
+    let code = journalErrorCode { _ = try Journal(path: folder.file("no/outbox"), access: access) }
+    #expect(code == .directoryMissing)
+  }
+
+  @Test(arguments: accesses) func `a folder and a device are no outbox`(access: Journal.Access) throws {
+    for path in [folder.path, "/dev/null"] {
+      #expect(journalErrorCode { _ = try Journal(path: path, access: access) } == .notAnOutbox)
+    }
+  }
+
+  @Test(arguments: accesses) func `another program's database is refused, unchanged`(access: Journal.Access)
+    throws
+  {
+    let other = try DatabaseQueue(path: path)
+    try other.writeWithoutTransaction {
+      try $0.execute(sql: "CREATE TABLE writer (src); PRAGMA user_version = 1")
+    }
+    try other.close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: path))
+    #expect(code(access) == .notAnOutbox)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+  }
+
+  @Test(arguments: accesses) func `a text is refused, unchanged`(access: Journal.Access) throws {
+    let text = Data(String(repeating: "Dear Jane, ", count: 1000).utf8)
+    try text.write(to: URL(fileURLWithPath: path))
+    #expect(code(access) == .notAnOutbox)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == text)
+  }
+
+  @Test func `an empty file becomes a journal, but only for forwarding`() throws {
+    try Data().write(to: URL(fileURLWithPath: path))
+    #expect(code(.maintaining) == .notAnOutbox)
+    #expect(code(.reading) == .notAnOutbox)
+    #expect(code(.forwarding) == nil)
+  }
+
+  @Test(arguments: accesses) func `a later version is refused`(access: Journal.Access) throws {
+    try JournalFixture.make(at: path, changing: "PRAGMA user_version = 2")
+    #expect(code(access) == .tooNew(version: 2))
+  }
+
+  @Test(arguments: [
+    "UPDATE notification SET state = 'lost'", "UPDATE notification SET json = 7",
+    "UPDATE notification SET id = 4294967296", "UPDATE notification SET id = NULL",
+    "UPDATE notification SET level = 'loud'",
+    "UPDATE notification SET timestamp = -1", "UPDATE notification SET actions = '{}'",
+    "UPDATE notification SET number = 0", "UPDATE notification SET title = NULL",
+    "UPDATE notification SET category = 256", "UPDATE notification SET has_newer = 2",
+    "UPDATE writer SET src = 0", "UPDATE writer SET run = NULL", "DELETE FROM writer",
+    "DROP TABLE writer", "DROP TABLE notification", "ALTER TABLE notification DROP COLUMN grp",
+  ])
+  func `a row that is none of ours is called damage, and named`(sql: String) throws {
+    try JournalFixture.make(at: path, changing: sql)
+    guard case .corrupt(let text) = code(.reading) else {
+      Issue.record("\(sql) was accepted")
+      return
+    }
+    #expect(!text.isEmpty)
+  }
+
+  @Test func `a damaged page is found at opening, or when it is read`() throws {
+    try makeLarge()
+    let intact = try Data(contentsOf: URL(fileURLWithPath: path))
+    // The first page's header, and pages of the table.
+    for offset in [16, 100, 4096, 4096 * 3 + 3, 4096 * 10] {
+      var damaged = intact
+      damaged.replaceSubrange(offset..<offset + 8, with: [0xFF, 0xFE, 0xFF, 0xFE, 0xFF, 0xFE, 0xFF, 0xFE])
+      try damaged.write(to: URL(fileURLWithPath: path))
+      #expect(isDamage(code(.forwarding)), "offset \(offset)")
+      #expect(isDamage(code(.maintaining)), "offset \(offset)")
+    }
+  }
+
+  @Test func `a file that was cut is found at opening`() throws {
+    try makeLarge()
+    let intact = try Data(contentsOf: URL(fileURLWithPath: path))
+    for count in [1, 99, 100, 4096, 8192, intact.count / 2, intact.count - 4096] {
+      try intact.prefix(count).write(to: URL(fileURLWithPath: path))
+      #expect(isDamage(code(.forwarding)), "\(count) bytes")
+    }
+  }
+
+  @Test func `a message is one line, with the file and a remedy`() throws {
+    let codes: [JournalError.Code] = [
+      .missing, .directoryMissing, .locked(pid: 4711), .locked(pid: nil), .permissionDenied, .readOnly,
+      .diskFull,
+      .notAnOutbox, .tooNew(version: 3), .corrupt("row 7\u{1B}[2J\n"), .inputOutput,
+    ]
+    for code in codes {
+      let error = JournalError(code, path: "/tmp/a\u{1B}\nb", operation: "open")
+      #expect(error.description.hasPrefix(#"cannot open the outbox /tmp/a\x1B b: "#))
+      #expect(!error.hint.isEmpty)
+      for text in [error.description, error.hint] {
+        #expect(!text.utf8.contains { $0 < 0x20 })
+      }
+    }
+    let locked = JournalError(.locked(pid: 4711), path: "o", operation: "open")
+    #expect(locked.description == "cannot open the outbox o: in use by process 4711")
+    #expect(locked.exitCode == 11)
+  }
+
+  private func makeLarge() throws {
+    let journal = try Journal(path: path, access: .forwarding)
+    try journal.apply((1...100).map { .put(Entries.queued($0, title: String(repeating: "t", count: 400))) })
+    journal.close()
+  }
+
+  private func isDamage(_ code: JournalError.Code?) -> Bool {
+    switch code {
+    case .corrupt, .notAnOutbox: true
+    case _: false
+    }
+  }
+}
