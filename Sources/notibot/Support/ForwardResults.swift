@@ -119,7 +119,8 @@ final class ForwardResults: Sendable {
     guard let event else { return }
     if showsEventsAsJSON {
       try? Output.json(event)
-    } else {
+    } else if event.event != "ended" {
+      // Why it ended is the command's last line.
       Output.note(event.text)
     }
   }

@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `notibot forward --listen`: notifications from clients of a unix socket.
+@Suite(.inTurn) struct ForwardSocketTests {
+  /// A connection to the socket, read and written line by line.
+  private struct Client {
+    private let socket: Descriptor
+    private let answers: Collected
+
+    init(_ path: String) throws {
+      socket = Descriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+      let number = socket.number
+      let connected = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+      }
+      guard connected == 0 else { throw SystemError("connect to \(path)") }
+      answers = Collected(reading: socket)
+    }
+
+    func write(_ text: String) { socket.write(Array(text.utf8)) }
+
+    func endInput() { shutdown(socket.number, Int32(SHUT_WR)) }
+
+    func answer(_ index: Int) async throws -> JSON { try JSON(parsing: try await answers.line(index)) }
+
+    /// Everything until the connection ends.
+    func rest() async throws -> [JSON] {
+      try await answers.all().split(separator: "\n").map { try JSON(parsing: String($0)) }
+    }
+
+    func close() { socket.close() }
+  }
+
+  private func withSocket(_ body: (Forwarding, Program, String) async throws -> Void) async throws {
+    try await withForwarding { forwarding in
+      let path = forwarding.emulator.directory.file("socket")
+      let forward = try forwarding.start("--listen", "unix:\(path)")
+      _ = try await forward.errors.line(0)
+      try await body(forwarding, forward, path)
+      forward.send(SIGTERM)
+      #expect(await forward.ending().status == .exited(143))
+      #expect(!forwarding.emulator.directory.has("socket"))
+    }
+  }
+
+  @Test func `each client gets the results of what it sent, and of nothing else`() async throws {
+    try await withSocket { forwarding, forward, path in
+      let (first, second) = (try Client(path), try Client(path))
+      first.write(Forwarding.lines(1...2))
+      #expect(try await first.answer(0)["result"] == "queued")
+      #expect(try await first.answer(1)["line"] == 2)
+      try await forward.result("delivered", of: 2)
+      second.write("bad\n" + Forwarding.line("3") + "\n")
+      second.endInput()
+      let answers = try await second.rest()
+      #expect(answers.compactMap { $0["result"].string } == ["rejected", "queued", "delivered"])
+      #expect(answers.last == ["number": 3, "result": "delivered"])
+      let both = try await [first.answer(2), first.answer(3)]
+      #expect(both.compactMap { $0["number"].number }.sorted() == [1, 2])
+      #expect(both.allSatisfy { $0["result"] == "delivered" })
+      try await forwarding.emulator.ask(["command": "dismiss", "item": 1])
+      #expect(try await first.answer(4) == ["number": 1, "reason": "dismissed", "result": "gone"])
+      let own = try await forward.document { $0["result"] == "queued" && $0["client"] == 2 }
+      #expect(own == ["client": 2, "line": 2, "number": 3, "result": "queued"])
+    }
+  }
+
+  @Test func `only its owner may speak to the socket, and it stands in a folder of his`() async throws {
+    try await withSocket { _, _, path in
+      var status = stat()
+      #expect(stat(path, &status) == 0)
+      #expect(status.st_mode & 0o777 == 0o600)
+    }
+    let ending = try await run(
+      "forward", "-p", "emu:", "--outbox", "/dev/null", "--listen", "unix:/tmp/notibot-test.sock")
+    #expect(ending.status == .exited(2))
+  }
+
+  @Test func `a client that goes away, or says too much in one line, disturbs nobody`() async throws {
+    try await withSocket { forwarding, forward, path in
+      let leaving = try Client(path)
+      leaving.write(Forwarding.line("1"))
+      leaving.close()
+      let endless = try Client(path)
+      endless.write(String(repeating: "x", count: 200_000))
+      #expect(try await endless.rest() == [])
+      let client = try Client(path)
+      client.write(Forwarding.line("2") + "\n")
+      #expect(try await client.answer(0)["result"] == "queued")
+      #expect(try await client.answer(1)["result"] == "delivered")
+    }
+  }
+
+  @Test func `a second one does not take the socket away, and a dead one's is replaced`() async throws {
+    try await withSocket { forwarding, _, path in
+      let ending = try await run(
+        "forward", "-p", "/dev/none", "--outbox", forwarding.emulator.directory.file("other"), "--listen",
+        "unix:\(path)")
+      #expect(ending.status == .exited(11))
+      #expect(ending.errors.contains("another process listens there"))
+      let client = try Client(path)
+      client.write(Forwarding.line("1") + "\n")
+      #expect(try await client.answer(0)["result"] == "queued")
+    }
+    try await withForwarding { forwarding in
+      let path = forwarding.emulator.directory.file("socket")
+      let killed = try forwarding.start("--listen", "unix:\(path)")
+      _ = try await killed.errors.line(0)
+      killed.send(SIGKILL)
+      _ = await killed.ending()
+      let next = try forwarding.start("--listen", "unix:\(path)")
+      _ = try await next.errors.line(0)
+      let client = try Client(path)
+      client.write(Forwarding.line("1") + "\n")
+      #expect(try await client.answer(1)["result"] == "delivered")
+    }
+  }
+}
