@@ -11,6 +11,7 @@ struct Notibot: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       DevicesCommand.self, SendCommand.self, CountCommand.self, WatchCommand.self, BenchCommand.self,
+      OutboxCommand.self,
       EmulateCommand.self, ControlCommand.self, ProxyCommand.self, DamageCommand.self, TestCommand.self,
     ]
   )
