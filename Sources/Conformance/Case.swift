@@ -4,6 +4,7 @@ package enum Chapter: String, CaseIterable, Sendable {
   case link = "Link"
   case att = "ATT"
   case notifications = "Notifications"
+  case delivery = "Delivery"
   case throughput = "Throughput"
   case reconnection = "Reconnection"
 }

@@ -22,11 +22,17 @@ public struct DeviceInfo: Hashable, Sendable {
   public var mtu: Int
   /// Requests that it lets be out at once, 1...32.
   public var requestsLimit: Int
+  /// Whether notifications have an identity in this session: both sides know the optional keys.
+  public var hasIdentity: Bool
+  /// Whether both sides compare what is on the display (SYNC).
+  public var hasSync: Bool
 
   /// Before the first session opens.
-  static let unknown = DeviceInfo(SynAck(nonce: 0, bootID: 0), mtu: Int(NotibotProfile.firstMTU))
+  static let unknown = DeviceInfo(
+    SynAck(nonce: 0, bootID: 0), mtu: Int(NotibotProfile.firstMTU), features: [])
 
-  init(_ answer: SynAck, mtu: Int) {
+  /// - Parameter features: those in use.
+  init(_ answer: SynAck, mtu: Int, features: Features) {
     deviceID = answer.deviceID?.description
     firmwareName = answer.firmwareName
     firmwareVersion = answer.firmwareVersion
@@ -38,5 +44,7 @@ public struct DeviceInfo: Hashable, Sendable {
     capacity = answer.capacity.map(Int.init)
     self.mtu = mtu
     requestsLimit = answer.features.contains(.pipelinedRequests) ? Int(answer.limits.requests) : 1
+    hasIdentity = features.contains(.optionalKeys)
+    hasSync = features.contains(.sync)
   }
 }

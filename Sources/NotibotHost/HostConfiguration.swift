@@ -15,10 +15,25 @@ package struct HostConfiguration: Equatable, Sendable {
   package var knownProfileHashes: Set<UInt32> = [NotibotProfile.hash]
   /// Requests that wait to be sent; more are refused by `RequestFailure.queueFull`.
   package var pendingRequestsLimit = 1024
+  /// Whether the host offers identities and SYNC (feature bits 1 and 2). Source: PROTOCOL.md NTF-20, NTF-30.
+  package var offersIdentity = true
   /// Who this host says it is (SRC); `nil`: it does not say.
   package var source: UInt32?
   /// The number of this run of the host program (RUN).
   package var run: UInt32?
 
   package init() {}
+
+  /// What the host announces that it can do. Source: PROTOCOL.md LNK-5.
+  var features: Features {
+    offersIdentity
+      ? [.pipelinedRequests, .optionalKeys, .sync, .framedLog] : [.pipelinedRequests, .framedLog]
+  }
+
+  /// What is in use with a device that announced `peer`: what both can do; SYNC needs the optional keys.
+  /// Source: PROTOCOL.md LNK-5.
+  func featuresInUse(with peer: Features) -> Features {
+    let common = features.intersection(peer)
+    return common.contains(.optionalKeys) ? common : common.subtracting(.sync)
+  }
 }

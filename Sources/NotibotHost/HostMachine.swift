@@ -25,12 +25,13 @@ package enum HostAction: Equatable, Sendable {
 package struct HostMachine: Equatable, Sendable {
   static let stalledAfterNs: Int64 = 10_000_000_000
 
-  private let configuration: HostConfiguration
+  private var configuration: HostConfiguration
   private var random: SeededGenerator
   private var decoder = FrameDecoder(receiving: .fromDevice)
   private var silence = TextSilence()
   private var link: LinkSession
   private var client: ATTClient
+  private var exchange = SyncExchange()
   private var actions = Deque<HostAction>()
   private var requestCount: UInt64 = 0
   private var bytesReceived = 0
@@ -75,6 +76,26 @@ package struct HostMachine: Equatable, Sendable {
       _ = enqueue(request)
     }
     settle(now: now)
+  }
+
+  /// Says what the host believes the device holds, in its turn among the requests; the answer comes as
+  /// `.event(.sync(.synced))`, and the session ends if there is none for 30 s.
+  /// - Returns: whether it will be said: not without a session that has SYNC, nor when too much waits.
+  @discardableResult
+  package mutating func sendSync(_ request: SyncRequest, now: Instant) -> Bool {
+    guard features.contains(.sync), exchange.hasRoom,
+      client.submitMessage(SyncMessage.sync(request).encoded())
+    else { return false }
+    exchange.submit(request)
+    settle(now: now)
+    return true
+  }
+
+  /// Says who the host is in the sessions that `connect` opens from now on (SRC and RUN); an open one stays as it is.
+  package mutating func setIdentity(source: UInt32?, run: UInt32?) {
+    configuration.source = source
+    configuration.run = run
+    link.configuration = configuration
   }
 
   private mutating func enqueue(_ request: HostRequest) -> HostRequestID {
@@ -128,6 +149,7 @@ package struct HostMachine: Equatable, Sendable {
     }
     link.handleTimeout(now: now)
     client.handleTimeout(now: now)
+    if exchange.isOverdue(now: now) { link.abandon(.transactionTimedOut) }
     handleStall(now: now)
     settle(now: now)
   }
@@ -153,7 +175,7 @@ package struct HostMachine: Equatable, Sendable {
   /// When `handleTimeout` wants to be called; `nil`: not before something else happens.
   package var nextDeadline: Instant? {
     var earliest = link.nextDeadline
-    for deadline in [silence.nextDeadline, client.nextDeadline, stallDeadline] {
+    for deadline in [silence.nextDeadline, client.nextDeadline, exchange.nextDeadline, stallDeadline] {
       guard let deadline else { continue }
       earliest = earliest.map { min($0, deadline) } ?? deadline
     }
@@ -165,8 +187,8 @@ package struct HostMachine: Equatable, Sendable {
   /// What has been counted so far.
   package var statistics: HostStatistics {
     HostStatistics(
-      link: link.statistics, att: client.statistics, decoder: decoder.counters, bytesReceived: bytesReceived,
-      bytesSent: bytesSent)
+      link: link.statistics, att: client.statistics, decoder: decoder.counters,
+      sync: exchange.statistics, bytesReceived: bytesReceived, bytesSent: bytesSent)
   }
 
   /// Whether there is no session, and none is opening or closing.
@@ -195,8 +217,13 @@ package struct HostMachine: Equatable, Sendable {
     repeat {
       drainLink(now: now)
       drainClient(now: now)
-      while client.hasWaiting, link.hasRoom, let pdu = client.nextPDU(now: now) {
-        _ = link.send(pdu)
+      while client.hasWaiting, link.hasRoom, let outgoing = client.nextOutgoing(now: now) {
+        switch outgoing {
+        case .pdu(let pdu): _ = link.send(pdu)
+        case .message(let payload):
+          _ = link.send(payload, on: .link)
+          exchange.noteSent(now: now)
+        }
       }
     } while client.hasActions || link.hasActions
     link.flush(now: now)
@@ -212,12 +239,15 @@ package struct HostMachine: Equatable, Sendable {
       case .received(let pdu):
         client.receive(pdu, now: now)
         drainClient(now: now)
+      case .told(let payload):
+        if let message = exchange.receive(payload) { actions.append(.event(.sync(message))) }
       case .logged(let bytes): actions.append(.event(.log(bytes)))
       case .suspected: actions.append(.event(.suspected))
       case .recovered: actions.append(.event(.recovered))
       case .ended(let reason):
         client.end(reason)
         drainClient(now: now)
+        exchange.end()
         answer = nil
         actions.append(.ended(reason))
       }
@@ -230,10 +260,15 @@ package struct HostMachine: Equatable, Sendable {
       case .completed(let id, let result): actions.append(.completed(id, result))
       case .event(let event): actions.append(.event(event))
       case .ready:
-        if let answer { actions.append(.opened(DeviceInfo(answer, mtu: client.mtu))) }
+        if let answer { actions.append(.opened(DeviceInfo(answer, mtu: client.mtu, features: features))) }
       case .failed(let reason): link.abandon(reason)
       }
     }
+  }
+
+  /// What is in use in the session that is open or opening; none without one.
+  private var features: Features {
+    answer.map { configuration.featuresInUse(with: $0.features) } ?? []
   }
 
   private func bearer(for answer: SynAck) -> ATTClient.Bearer {

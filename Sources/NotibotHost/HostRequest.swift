@@ -70,6 +70,8 @@ package enum HostEvent: Equatable, Sendable {
   case countChanged(UInt16)
   /// The device told what happened to a notification, or something that this host does not know.
   case device(DeviceEvent)
+  /// The device said something of what is on the display.
+  case sync(SyncMessage)
   /// Console text that the device framed itself.
   case log([UInt8])
   /// Nothing has come for 3 s.

@@ -55,14 +55,15 @@ package enum DeviceEvent: Hashable, Sendable {
       } else if reader.key(key, is: "act") {
         act = try reader.wholeNumber(key: "act")
       } else if reader.key(key, is: "id") {
-        id = try reader.wholeNumber(key: "id")
+        // A plain device may mean something else by it (NTF-11).
+        id = try reader.wholeNumberIfAny()
       } else if reader.key(key, is: "src") {
-        source = try reader.wholeNumber(key: "src")
+        source = try reader.wholeNumberIfAny()
       } else {
         try reader.skipValue()
       }
     }
-    if let id, let source {
+    if let id, let source, id != 0, source != 0 {
       let key = NotificationKey(source: source, id: id)
       if event == "action", let act { return .actionOf(key, item: item ?? 0, act: act) }
       if let reason = GoneReason.allCases.first(where: { $0.name == event }) {

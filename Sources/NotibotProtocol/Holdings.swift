@@ -26,8 +26,9 @@ package struct Holdings: Hashable, Sendable {
     splitMix64(UInt64(id) << 32 | UInt64(crc))
   }
 
+  /// A mixture of all bits of `value`.
   /// Source: PROTOCOL.md NTF-32; Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
-  static func splitMix64(_ value: UInt64) -> UInt64 {
+  package static func splitMix64(_ value: UInt64) -> UInt64 {
     // All of it is arithmetic modulo 2⁶⁴.
     var mixed = value &+ 0x9E37_79B9_7F4A_7C15
     mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9

@@ -1,7 +1,7 @@
 /// Reads the members of one JSON object in order, in one pass, without recursion and within limits.
 ///
 /// After `nextKey()` gave a key, take its value by exactly one of `string(key:)`, `strings(key:limit:)`,
-/// `wholeNumber(key:)` and `skipValue()`.
+/// `wholeNumber(key:)`, `wholeNumberIfAny()` and `skipValue()`.
 /// Refuses what NTF-4 refuses. Source: RFC 8259; PROTOCOL.md NTF-4.
 struct JSONObjectReader {
   /// A string between its quotes, checked.
@@ -86,6 +86,15 @@ struct JSONObjectReader {
       throw NotificationError(.numberOutOfRange(key: key), at: start)
     }
     return value
+  }
+
+  /// The number that stands here if it is one that `wholeNumber(key:)` takes; any other value is passed over and checked.
+  mutating func wholeNumberIfAny() throws(NotificationError) -> UInt32? {
+    guard let first = scanner.peek(), first == UInt8(ascii: "-") || JSONScanner.isDigit(first) else {
+      try skipValue()
+      return nil
+    }
+    return try scanner.number().flatMap { scanner.value(of: $0) }
   }
 
   /// The array of strings that stands here, of at most `limit`.

@@ -18,8 +18,9 @@ extension Notification {
   /// Appends the four keys, then `tail`, which is further members with a comma before each: at most 512 bytes.
   func encode(with tail: [UInt8], into bytes: inout [UInt8]) -> Cut {
     let start = bytes.count
+    // U+0000 grows when it is written, and the limits are those of what is written.
     if app.utf8.count <= NotificationLimits.appBytes, title.utf8.count <= NotificationLimits.titleBytes,
-      text.utf8.count <= NotificationLimits.jsonBytes
+      text.utf8.count <= NotificationLimits.jsonBytes, !app.utf8.contains(0), !title.utf8.contains(0)
     {
       appendJSON(tail: tail, to: &bytes)
       if bytes.count - start <= NotificationLimits.jsonBytes { return .nothing }
@@ -33,12 +34,13 @@ extension Notification {
   /// Whether an encoding left something out.
   package enum Cut: Hashable, Sendable {
     case nothing
-    /// `app`, `title` or `text` lost their ends.
+    /// `app`, `title`, `text`, `grp` or a label in `act` lost its end, or labels were left out.
     case fields
   }
 
   /// This notification within the limits: `app` and `title` first to their own, then `text`, then `title` by the
-  /// bytes of the JSON, at last `app`: without a tail it never has to, 64 bytes being at most 384 escaped.
+  /// bytes of the JSON, at last `app`: without a tail it never has to, 64 bytes being at most 384 escaped, and with one
+  /// of 239 it is left 215.
   private func cutToFit(tailBytes: Int) -> Notification {
     var cut = withoutNull
     cut.app = Notification.cut(cut.app, toBytes: NotificationLimits.appBytes) { _ in 1 }
@@ -125,8 +127,8 @@ extension Notification {
     }
   }
 
-  /// The bytes that one byte of a string without U+0000 takes in the JSON.
-  private static func escapedLengthBytes(_ byte: UInt8) -> Int {
+  /// The bytes that one byte of a string takes in the JSON, or more: U+0000 takes 3.
+  static func escapedLengthBytes(_ byte: UInt8) -> Int {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x08, 0x09, 0x0A, 0x0C, 0x0D: 2
     case 0..<0x20: 6

@@ -9,6 +9,11 @@ extension Notification {
   package init(parsingUncut json: [UInt8]) throws(NotificationError) {
     self = try WrittenNotification(parsingUncut: json, keys: .four).notification
   }
+
+  /// The same with the details of NTF-20. An identity is checked and passed over.
+  package init(parsingDetailed json: [UInt8]) throws(NotificationError) {
+    self = try WrittenNotification(parsingUncut: json, keys: .all).notification
+  }
 }
 
 extension WrittenNotification {

@@ -22,6 +22,8 @@ package enum SyncMessage: Hashable, Sendable {
       guard let reason = GoneReason(rawValue: payload[1]) else {
         throw WireError.badField(name: "reason", value: Int(payload[1]))
       }
+      guard source != 0 else { throw WireError.badField(name: "src", value: 0) }
+      guard id != 0 else { throw WireError.badField(name: "id", value: 0) }
       self = .gone(reason, NotificationKey(source: source, id: id))
     case let kind?: throw WireError.badField(name: "kind", value: Int(kind))
     case nil: throw WireError.tooShort(expectedBytes: 1, actualBytes: 0)

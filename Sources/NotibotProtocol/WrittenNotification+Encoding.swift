@@ -6,14 +6,25 @@ extension WrittenNotification {
     return json
   }
 
-  /// Appends the JSON and says whether something was cut to fit: the optional keys are short and stay, as far as their
-  /// own limits let them, and the four give way. Source: PROTOCOL.md NTF-7, NTF-20.
+  /// Appends the JSON and says whether something was cut to fit: `grp` and `act` are cut to their own limits, so that
+  /// the optional keys together are at most 239 bytes; then the four give way. Source: PROTOCOL.md NTF-7, NTF-20.
   package func encode(into bytes: inout [UInt8]) -> Notification.Cut {
-    notification.encode(with: tail, into: &bytes)
+    let details = notification.details
+    let group = Self.cut(details.group, toBytes: NotificationLimits.groupBytes)
+    let labels = details.actions.prefix(NotificationLimits.actions).map {
+      Self.cut($0, toBytes: NotificationLimits.actionBytes)
+    }
+    let cut = notification.encode(with: tail(group: group, labels: labels), into: &bytes)
+    return group == details.group && labels == details.actions ? cut : .fields
+  }
+
+  /// `text` within `limit` bytes as they stand in the JSON, escapes included. Source: PROTOCOL.md NTF-20.
+  private static func cut(_ text: String, toBytes limit: Int) -> String {
+    Notification.cut(text, toBytes: limit, cost: Notification.escapedLengthBytes)
   }
 
   /// The optional members, each with a comma before it; those that have their usual value are left out.
-  private var tail: [UInt8] {
+  private func tail(group: String, labels: [String]) -> [UInt8] {
     var tail: [UInt8] = []
     if let identity {
       append("id", UInt64(identity.id), to: &tail)
@@ -23,22 +34,20 @@ extension WrittenNotification {
     let details = notification.details
     if details.level != .active { append("lvl", UInt64(details.level.rawValue), to: &tail) }
     if details.category != 0 { append("cat", UInt64(details.category), to: &tail) }
-    let group = Notification.cut(details.group, toBytes: NotificationLimits.groupBytes) { _ in 1 }
     if !group.isEmpty { append("grp", group, to: &tail) }
-    if !details.actions.isEmpty { appendActions(to: &tail) }
+    if !labels.isEmpty { append(labels, to: &tail) }
     if let expires = details.expires { append("exp", UInt64(expires), to: &tail) }
     if details.flags != 0 { append("fl", UInt64(details.flags), to: &tail) }
     if let source = identity?.source { append("src", UInt64(source), to: &tail) }
     return tail
   }
 
-  private func appendActions(to tail: inout [UInt8]) {
+  private func append(_ labels: [String], to tail: inout [UInt8]) {
     tail.append(contentsOf: #","act":["#.utf8)
-    for (index, label) in notification.details.actions.prefix(NotificationLimits.actions).enumerated() {
+    for (index, label) in labels.enumerated() {
       if index > 0 { tail.append(UInt8(ascii: ",")) }
       tail.append(UInt8(ascii: "\""))
-      let cut = Notification.cut(label, toBytes: NotificationLimits.actionBytes) { _ in 1 }
-      Notification.appendEscaped(cut, to: &tail)
+      Notification.appendEscaped(label, to: &tail)
       tail.append(UInt8(ascii: "\""))
     }
     tail.append(UInt8(ascii: "]"))

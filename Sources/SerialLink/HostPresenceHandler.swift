@@ -11,7 +11,7 @@ final class HostPresenceHandler: ChannelInboundHandler {
 
   private let master: any Channel
   private let path: String
-  private var unread = ByteBuffer()
+  private var events = InotifyEvents()
   private var openCount = 0
   private let isOpenElsewhere: (_ path: String) -> Bool
 
@@ -54,21 +54,8 @@ final class HostPresenceHandler: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    var bytes = unwrapInboundIn(data)
-    unread.writeBuffer(&bytes)
-    while let mask = nextEventMask() { note(mask) }
-    unread.discardReadBytes()
-  }
-
-  /// One `struct inotify_event`: watch, mask, cookie and the length of a name that follows, host byte order.
-  private func nextEventMask() -> UInt32? {
-    let headerSizeBytes = 16
-    guard let mask: UInt32 = unread.getInteger(at: unread.readerIndex + 4, endianness: .host),
-      let nameSizeBytes: UInt32 = unread.getInteger(at: unread.readerIndex + 12, endianness: .host),
-      unread.readableBytes >= headerSizeBytes + Int(nameSizeBytes)
-    else { return nil }
-    unread.moveReaderIndex(forwardBy: headerSizeBytes + Int(nameSizeBytes))
-    return mask
+    events.receive(unwrapInboundIn(data))
+    while let mask = events.nextMask() { note(mask) }
   }
 
   private func note(_ mask: UInt32) {

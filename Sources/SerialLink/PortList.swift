@@ -69,12 +69,50 @@ package struct PortList: Sendable {
       let known = ports.filter(\.isKnownBoard)
       return try only(known, for: specifier, otherwise: .noBoard(others: ports.map(\.summary)))
     case .usb(let id, let serial):
-      let matching = ports.filter { $0.usb?.id == id && (serial == nil || $0.usb?.serial == serial) }
+      let matching = ports.filter { $0.matches(id, serial: serial) }
       return try only(matching, for: specifier, otherwise: .notFound(present: ports.map(\.summary)))
     case .path, .deviceID, .rfc2217, .socket, .emulator, .qemu:
       let code = PortError.Code.badSpecifier("this form names no port of this machine's list")
       throw PortError(code, port: specifier.description, operation: "find")
     }
+  }
+
+  /// The ports that a board may be at which `specifier` means, the likeliest first; links are not followed.
+  ///
+  /// - Parameter isPinned: whether the board is known by its identity, so that any known board may be asked for it.
+  /// - Throws: `.noBoard`, `.notFound` or `.ambiguous` when there is none to ask; `.badSpecifier` for the forms that name
+  ///   no port of a machine.
+  package func candidates(for specifier: PortSpecifier, isPinned: Bool) throws(PortError) -> [String] {
+    switch specifier {
+    case .path(let path):
+      guard isPinned else { return [path] }
+      guard let target = FileSystem.resolved(path) else { return [path] + knownBoards() }
+      return [path] + knownBoards().filter { FileSystem.resolved($0) != target }
+    case .automatic:
+      let known = knownBoards()
+      return isPinned && !known.isEmpty ? known : [try port(for: specifier).path]
+    case .usb(let id, let serial):
+      guard isPinned else { return [try port(for: specifier).path] }
+      let matching = ports().filter { $0.matches(id, serial: serial) }.map(\.path)
+      let candidates = matching + knownBoards().filter { !matching.contains($0) }
+      return candidates.isEmpty ? [try port(for: specifier).path] : candidates
+    case .deviceID:
+      let ports = ports()
+      let known = ports.filter(\.isKnownBoard).map(\.path)
+      guard !known.isEmpty else {
+        throw PortError(
+          .noBoard(others: ports.map(\.summary)), port: specifier.description, operation: "find")
+      }
+      return known
+    case .socket: return [specifier.description]
+    case .rfc2217, .emulator, .qemu:
+      let code = PortError.Code.badSpecifier("this form names no port of this machine")
+      throw PortError(code, port: specifier.description, operation: "find")
+    }
+  }
+
+  private func knownBoards() -> [String] {
+    ports().filter(\.isKnownBoard).map(\.path)
   }
 
   private func only(
@@ -92,6 +130,10 @@ package struct PortList: Sendable {
 }
 
 extension PortInfo {
+  fileprivate func matches(_ id: USBID, serial: String?) -> Bool {
+    usb?.id == id && (serial == nil || usb?.serial == serial)
+  }
+
   /// Path and USB number, enough to tell boards apart in a message.
   fileprivate var summary: String {
     usb.map { "\(path) (\($0.id)\($0.serial.map { " \($0)" } ?? ""))" } ?? path

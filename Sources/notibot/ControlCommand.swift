@@ -52,6 +52,17 @@ struct ControlCommand: AsyncParsableCommand {
   private func show(_ reply: ControlReply) throws {
     if let port = reply.port { Output.data(port.printable) }
     if let statistics = reply.statistics { try Output.json(statistics, pretty: true) }
-    for item in reply.items ?? [] { Output.data("\(item.item)\t\(item.json.printable)") }
+    for item in reply.items ?? [] { Output.data("\(item.item)\t\(item.json.printable)\(identity(of: item))") }
+  }
+
+  /// A third column for what has an identity.
+  private func identity(of item: ControlReply.Item) -> String {
+    guard let id = item.id, let source = item.src, let revision = item.rev, let level = item.lvl else {
+      return ""
+    }
+    let marks = [
+      item.preexisting == true ? ", pre-existing" : "", item.expired == true ? ", expired" : "",
+    ]
+    return "\tid \(id), src \(source), rev \(revision), lvl \(level)\(marks.joined())"
   }
 }

@@ -72,7 +72,7 @@ struct TestCommand: AsyncParsableCommand {
   }
 
   private func chosenRig() throws -> TestRun.ChosenRig {
-    let named = portOptions.port == nil && rig != nil ? .emulator(profile: nil) : try port()
+    let named = portOptions.line.port == nil && rig != nil ? .emulator(profile: nil) : try port()
     switch (rig, named) {
     case (nil, .emulator(let name)), (.emulator?, .emulator(let name)):
       return .emulator(try profile(name))

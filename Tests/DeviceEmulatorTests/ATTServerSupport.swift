@@ -37,7 +37,7 @@ struct ATTRig {
   /// Every notification that waits, in hexadecimal.
   mutating func notifications(for bearer: BearerID = .serial) -> [String] {
     var found: [String] = []
-    while let pdu = server.nextNotification(for: bearer) { found.append(hex(pdu).lowercased()) }
+    while let news = server.nextNews(for: bearer) { found.append(hex(news.payload).lowercased()) }
     return found
   }
 }

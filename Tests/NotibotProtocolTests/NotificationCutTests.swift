@@ -51,33 +51,6 @@ struct NotificationCutTests {
   }
 }
 
-struct DeviceEventTests {
-  @Test(
-    arguments: [
-      (#"{"ev":"dismissed","item":17}"#, .dismissed(item: 17)),
-      (#"{"ev":"action","item":17,"act":2}"#, .action(item: 17, act: 2)),
-      (#"{"item":4294967295,"more":[1],"ev":"dismissed"}"#, .dismissed(item: .max)),
-    ] as [(String, DeviceEvent)])
-  func `is read`(json: String, event: DeviceEvent) {
-    #expect(DeviceEvent(parsing: Array(json.utf8)) == event)
-  }
-
-  @Test func `is written byte for byte`() {
-    #expect(DeviceEvent.dismissed(item: 17).encoded() == Array(#"{"ev":"dismissed","item":17}"#.utf8))
-    #expect(
-      DeviceEvent.action(item: 17, act: 2).encoded() == Array(#"{"ev":"action","item":17,"act":2}"#.utf8))
-  }
-
-  @Test(arguments: [
-    #"{"ev":"expired","item":17}"#, #"{"ev":"dismissed"}"#, #"{"ev":"action","item":17}"#, "{", "",
-    #"{"ev":"dismissed","item":1.5}"#, #"{"ev":1,"item":1}"#, #"{"ev":"dismissed","item":1,"item":2}"#,
-  ])
-  func `what it cannot read is handed on as it came`(json: String) {
-    #expect(DeviceEvent(parsing: Array(json.utf8)) == .unknown(Array(json.utf8)))
-    #expect(DeviceEvent(parsing: Array(json.utf8)).encoded() == Array(json.utf8))
-  }
-}
-
 struct TerminalTextTests {
   @Test(arguments: [
     ("plain", "plain"), ("a\tb\nc", "a\tb\nc"), ("a\r\nb", "a\nb"), ("100 %\rgone", #"100 %\x0Dgone"#),

@@ -143,4 +143,39 @@ struct FakeTree {
     try tree.addUSB("ttyACM0", at: "1-1", id: text)
     #expect(try #require(tree.list.ports().first).isKnownBoard == isKnown)
   }
+
+  @Test
+  func `a path stands alone until its board is known by identity, then the known boards stand behind it`()
+    throws
+  {
+    try tree.addUSB("ttyUSB0", at: "1-1", id: "10c4:ea60")
+    try tree.addUSB("ttyUSB1", at: "1-2", id: "dead:beef")
+    let known = tree.directory.file("dev/ttyUSB0")
+    #expect(try tree.list.candidates(for: .path("/p"), isPinned: false) == ["/p"])
+    #expect(try tree.list.candidates(for: .path("/p"), isPinned: true) == ["/p", known])
+    try tree.directory.write("", to: "dev/ttyUSB0")
+    try tree.directory.link("mine", to: known)
+    let mine = tree.directory.file("mine")
+    #expect(try tree.list.candidates(for: .path(mine), isPinned: true) == [mine])
+  }
+
+  @Test func `a board that is named by identity is looked for at all known boards and at no others`() throws {
+    try tree.addUSB("ttyUSB0", at: "1-1", id: "dead:beef")
+    let stranger = "\(tree.directory.file("dev"))/ttyUSB0 (dead:beef)"
+    let missing = portError { () throws(PortError) in
+      _ = try tree.list.candidates(for: .deviceID("AA"), isPinned: true)
+    }
+    #expect(missing?.code == .noBoard(others: [stranger]))
+    try tree.addUSB("ttyUSB1", at: "1-2", id: "10c4:ea60")
+    try tree.addUSB("ttyUSB2", at: "1-3", id: "303a:1001")
+    let dev = tree.directory.file("dev")
+    let both = ["\(dev)/ttyUSB1", "\(dev)/ttyUSB2"]
+    #expect(try tree.list.candidates(for: .deviceID("AA"), isPinned: true) == both)
+    #expect(try tree.list.candidates(for: .automatic, isPinned: true) == both)
+    let stranged = USBID(vendor: 0xDEAD, product: 0xBEEF)
+    #expect(
+      try tree.list.candidates(for: .usb(stranged, serial: nil), isPinned: true) == ["\(dev)/ttyUSB0"] + both)
+    #expect(
+      try tree.list.candidates(for: .usb(stranged, serial: nil), isPinned: false) == ["\(dev)/ttyUSB0"])
+  }
 }

@@ -1,5 +1,6 @@
 """The appendix of docs/PROTOCOL.md: every example of wire.py, byte by byte, as Markdown."""
 import struct
+import zlib
 
 import wire
 
@@ -28,7 +29,7 @@ def value_meaning(kind, value):
     if name in ("NONCE", "SRC", "BOOT_ID", "PROFILE_HASH"):
         return f"0x{number(value):0{2 * len(value)}X}"
     if name == "FEATURES":
-        return "bits " + " and ".join(str(bit) for bit in range(32) if number(value) >> bit & 1)
+        return "bits " + ", ".join(str(bit) for bit in range(32) if number(value) >> bit & 1)
     if name == "VERSIONS":
         return f"{value[0]} to {value[1]}"
     if name == "LIMITS":
@@ -73,10 +74,36 @@ def att_rows(pdu, offset):
         yield offset + start, piece, f"`{piece.decode()}`"
 
 
+SYNC_FIELDS = {
+    1: ("SYNC", [("src", 4), ("known", 4), ("n", 2), ("digest", 8)]),
+    2: ("SYNCED", [("src", 4), ("n", 2), ("digest", 8), ("hwm", 4), ("capacity", 2), ("boot id", 4)]),
+    3: ("RESYNC", []),
+    4: ("GONE", [("reason", 1), ("src", 4), ("id", 4)]),
+}
+GONE_REASONS = {1: "dismissed", 2: "evicted", 3: "expired"}
+
+
+def sync_rows(payload, offset):
+    name, fields = SYNC_FIELDS[payload[0]]
+    yield offset, payload[:1], f"kind {payload[0]} {name}"
+    start = 1
+    for field, size in fields:
+        value = payload[start:start + size]
+        shown = str(number(value))
+        if field in ("src", "boot id", "digest"):
+            shown = f"0x{number(value):0{2 * size}X}"
+        elif field == "reason":
+            shown += f", {GONE_REASONS[number(value)]}"
+        yield offset + start, value, f"{field} {shown}"
+        start += size
+
+
 def payload_rows(frame, offset):
     payload = frame.payload
     if frame.kind in (wire.HELLO, wire.SYN, wire.SYNACK, wire.RST):
         yield from tlv_rows(payload, offset)
+    elif frame.kind == wire.DATA and frame.channel == wire.LINK:
+        yield from sync_rows(payload, offset)
     elif frame.kind == wire.DATA:
         yield from att_rows(payload, offset)
     elif frame.kind == wire.NAK and payload:
@@ -109,7 +136,7 @@ def wrapped(data, width=32):
 
 
 def print_page():
-    print("Every frame type and TLV. The tables show decoded bytes, that is before stuffing; the block under each is the wire.")
+    print("Every frame type and TLV. The tables show decoded bytes, that is before stuffing; the block under each is the wire.\nThey are examples, not the log of one session.")
     print(f"These examples are printed by `firmware-fixtures/vectors/generate.py --protocol`. PROFILE_HASH of the table in section 3 is "
           f"0x{wire.PROFILE_HASH:08X}.")
     for title, frame in wire.EXAMPLES:
@@ -117,3 +144,16 @@ def print_page():
         for offset, data, meaning in rows(frame):
             print(f"| {offset} | `{spaced(data)}` | {meaning} |")
         print(f"\n```\n{wrapped(frame.wire)}\n```")
+    print_digest()
+
+
+def print_digest():
+    """A digest step by step (NTF-32)."""
+    print("\n### A digest\n\nOf the two notifications that SYNC and SYNCED count above, as they were written:\n")
+    print("\n".join(["```"] + [written.decode() for _, written in wire.BOTH] + ["```"]))
+    print("\n| id | CRC-32 of the JSON | id·2³² + CRC-32 | splitmix64 of that |\n|---|---|---|---|")
+    for identifier, written in wire.BOTH:
+        crc = zlib.crc32(written)
+        print(f"| {identifier} | 0x{crc:08X} | 0x{identifier << 32 | crc:016X} | 0x{wire.mixed(identifier, written):016X} |")
+    total = sum(wire.mixed(identifier, written) for identifier, written in wire.BOTH)
+    print(f"\nTheir sum is 0x{total:X}, modulo 2⁶⁴ 0x{wire.digest(wire.BOTH):016X}. The digest of none is 0.")

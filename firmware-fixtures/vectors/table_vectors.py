@@ -58,8 +58,8 @@ def tlv_vectors():
     unannounced = {"features": 0, "limits": [4, 1, 23, 2160]}
     whole = [
         ("hello", wire.HELLO_PAYLOAD, {"versions": versions, **boot, **device}),
-        ("syn", wire.SYN_PAYLOAD, {"nonce": hex(wire.NONCE), "versions": versions, "features": 9, "limits": list(wire.HOST_LIMITS), "source": wire.SRC, "run": 1, "clock": list(wire.CLOCK)}),
-        ("synack", wire.SYNACK_PAYLOAD, {"nonce": hex(wire.NONCE), "version": 1, "features": 9, "limits": list(wire.DEVICE_LIMITS), **boot, "uptimeMs": 1500, **device, "buildHash": "deadbeef", "profileHash": wire.PROFILE_HASH, "capacity": 64}),
+        ("syn", wire.SYN_PAYLOAD, {"nonce": hex(wire.NONCE), "versions": versions, "features": wire.FEATURES, "limits": list(wire.HOST_LIMITS), "source": wire.SRC, "run": 1, "clock": list(wire.CLOCK)}),
+        ("synack", wire.SYNACK_PAYLOAD, {"nonce": hex(wire.NONCE), "version": 1, "features": wire.FEATURES, "limits": list(wire.DEVICE_LIMITS), **boot, "uptimeMs": 1500, **device, "buildHash": "deadbeef", "profileHash": wire.PROFILE_HASH, "capacity": 64}),
         ("rst", wire.rst(1), {"versions": versions, "bootID": wire.BOOT_ID, "reason": 1}),
         ("rst", wire.rst(2, nonce=wire.NONCE), {"versions": versions, "bootID": wire.BOOT_ID, "nonce": hex(wire.NONCE), "reason": 2}),
         ("rst", wire.rst(3, nonce=wire.NONCE, refused=0x9F), {"versions": versions, "bootID": wire.BOOT_ID, "nonce": hex(wire.NONCE), "reason": 3, "refused": 0x9F}),

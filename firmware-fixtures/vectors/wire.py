@@ -15,8 +15,15 @@ DEVICE_ID = bytes.fromhex("246F28AABBCC")
 NAME, VERSION, BUILD_HASH = b"notibot", b"1.0.0", bytes.fromhex("DEADBEEF")
 NONCE, SESSION, SRC, RUN, CLOCK = 0x1122334455667788, 0x3A7C, 0xC0FFEE01, 1, (1234567890, 60)
 HOST_LIMITS, DEVICE_LIMITS, CAPACITY = (64, 8, 517, 65536), (16, 8, 517, 4096), 64
-FEATURES = 0b1001
+FEATURES = 0b1111
 SAMPLE = b'{"app":"Messages","title":"Jane Doe","text":"See you tomorrow!","timestamp":1234567890}'
+# Notifications with an identity: two that are written, what becomes of the first, and how it goes.
+FIRST_ID, SECOND_ID = 7, 8
+FIRST = SAMPLE[:-1] + b',"id":7}'
+SECOND = b'{"app":"Messages","title":"Jane Doe","text":"At noon.","timestamp":1234567890,"id":8}'
+UPDATE = b'{"app":"Messages","title":"Jane Doe","text":"See you on Monday!","timestamp":1234567890,"id":7,"rev":1,"ev":"m"}'
+REMOVAL = b'{"app":"","title":"","text":"","timestamp":0,"id":7,"ev":"r"}'
+DISMISSED = b'{"ev":"dismissed","item":1,"id":7,"src":3237998081}'
 
 
 class Frame:
@@ -137,11 +144,47 @@ def write_request(value, handle=6):
     return b"\x12" + u16(handle) + value
 
 
+def splitmix64(x):
+    """NTF-32."""
+    z = (x + 0x9E3779B97F4A7C15) % 2**64
+    z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) % 2**64
+    z = ((z ^ z >> 27) * 0x94D049BB133111EB) % 2**64
+    return z ^ z >> 31
+
+
+def mixed(number, written):
+    """What one notification adds to a digest (NTF-32)."""
+    return splitmix64(number * 2**32 + zlib.crc32(written))
+
+
+def digest(held):
+    """The digest of (id, JSON)."""
+    return sum(mixed(number, written) for number, written in held) % 2**64
+
+
+BOTH = [(FIRST_ID, FIRST), (SECOND_ID, SECOND)]
+
+
+def sync(known, held):
+    return u8(1) + u32(SRC) + u32(known) + u16(len(held)) + u64(digest(held))
+
+
+def synced(held, highest):
+    return u8(2) + u32(SRC) + u16(len(held)) + u64(digest(held)) + u32(highest) + u16(CAPACITY) + u32(BOOT_ID)
+
+
+def gone(reason, number):
+    return u8(4) + u8(reason) + u32(SRC) + u32(number)
+
+
+RESYNC = u8(3)
+
+
 def in_session(kind, direction, payload=b"", **fields):
     return Frame(kind, direction, payload, session=SESSION, **fields)
 
 
-# One of every kind: the examples of docs/PROTOCOL.md, in the order of a session's life.
+# One of every kind: the examples of docs/PROTOCOL.md, about in the order of a session's life.
 EXAMPLES = [
     ("HELLO at boot", Frame(HELLO, DEVICE, HELLO_PAYLOAD)),
     ("SYN", Frame(SYN, HOST, SYN_PAYLOAD)),
@@ -151,6 +194,16 @@ EXAMPLES = [
     ("DATA: the device took it", in_session(DATA, DEVICE, b"\x13", channel=ATT, ack=1, credit=16)),
     ("DATA: Count is 1 now", in_session(DATA, DEVICE, b"\x1b" + u16(3) + u16(1), channel=ATT, seq=1, ack=1, credit=16)),
     ("ACK", in_session(ACK, HOST, ack=2, credit=64)),
+    ("DATA: SYNC of a host that has written nothing", in_session(DATA, HOST, sync(0, []), seq=1, ack=2, credit=64)),
+    ("DATA: SYNCED of a device that holds nothing", in_session(DATA, DEVICE, synced([], 0), seq=2, ack=2, credit=16)),
+    ("DATA: a notification with an identity is written", in_session(DATA, HOST, write_request(FIRST), channel=ATT, seq=2, ack=3, credit=64)),
+    ("DATA: SYNC of two, both answered", in_session(DATA, HOST, sync(SECOND_ID, BOTH), seq=4, ack=7, credit=64)),
+    ("DATA: SYNCED of the same two", in_session(DATA, DEVICE, synced(BOTH, SECOND_ID), seq=7, ack=5, credit=16)),
+    ("DATA: the first is changed", in_session(DATA, HOST, write_request(UPDATE), channel=ATT, seq=5, ack=8, credit=64)),
+    ("DATA: the first was dismissed", in_session(DATA, DEVICE, b"\x1b" + u16(6) + DISMISSED, channel=ATT, seq=9, ack=6, credit=16)),
+    ("DATA: the same where it does not fit, GONE", in_session(DATA, DEVICE, gone(1, FIRST_ID), seq=9, ack=6, credit=16)),
+    ("DATA: the host removes it, and it is told no more", in_session(DATA, HOST, write_request(REMOVAL), channel=ATT, seq=6, ack=10, credit=64)),
+    ("DATA: the device had to drop an event, RESYNC", in_session(DATA, DEVICE, RESYNC, seq=10, ack=7, credit=16)),
     ("NAK from a device: 3 is missing", in_session(NAK, DEVICE, ack=3, credit=14)),
     ("NAK from a host: 3 is missing, 5 and 6 are held", in_session(NAK, HOST, u64(0b110), ack=3, credit=64)),
     ("UDATA: a line of the log", in_session(UDATA, DEVICE, b"I (1500) notibot: link up\n", channel=LOG)),

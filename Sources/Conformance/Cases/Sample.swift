@@ -13,6 +13,18 @@ enum Sample {
     json(String(repeating: "x", count: max(0, length - json("").count)))
   }
 
+  /// A notification with an identity; `more` is further members, each with a comma before it.
+  static func json(id: UInt32, _ text: String = "identified", more: String = "") -> [UInt8] {
+    let four = "\"app\":\"Rig\",\"title\":\"Suite\",\"text\":\"\(text)\",\"timestamp\":1234567890"
+    return Array("{\(four),\"id\":\(id)\(more)}".utf8)
+  }
+
+  /// The removal of a notification, as a host writes it (NTF-24).
+  static func removal(id: UInt32, more: String = "") -> [UInt8] {
+    let four = "\"app\":\"\",\"title\":\"\",\"text\":\"\",\"timestamp\":0"
+    return Array("{\(four),\"id\":\(id),\"ev\":\"r\"\(more)}".utf8)
+  }
+
   /// Whether a notification of Data says that something happened to an item (NTF-11). Keys may come in any order.
   static func isEvent(_ json: String, _ event: String, item: UInt32, action: UInt8? = nil) -> Bool {
     let dense = json.filter { $0 != " " }

@@ -55,8 +55,8 @@ extension Probe {
   }
 
   /// Opens a session and exchanges MTU 517, so that a whole notification fits in a Write Request.
-  package func openWide(file: String = #fileID, line: Int = #line) async throws {
-    try await open(file: file, line: line)
+  package func openWide(_ tlvs: [TLV]? = nil, file: String = #fileID, line: Int = #line) async throws {
+    try await open(tlvs, file: file, line: line)
     let reply = try await request([0x02, 0x05, 0x02], file: file, line: line)
     guard reply.first == 0x03, Wire.word(reply, at: 1) >= 256 else {
       throw CaseSkipped("the device's MTU takes no whole notification: [\(Wire.hex(reply))]")
@@ -157,6 +157,17 @@ extension Probe {
   ///
   /// - Returns: nil when none came in time.
   package func nextPDU(until deadline: Instant) async throws -> [UInt8]? {
+    while let frame = try await nextData(until: deadline) {
+      if frame.channel == 4 { return frame.payload }
+    }
+    return nil
+  }
+
+  /// The next DATA frame from the peer in order, of any channel; acknowledges it, answers PINGs, passes over everything
+  /// else.
+  ///
+  /// - Returns: nil when none came in time.
+  package func nextData(until deadline: Instant) async throws -> WireFrame? {
     while let frame = try await nextFrame(until: deadline) {
       session.observe(frame)
       guard frame.session == session.id else { continue }
@@ -164,7 +175,7 @@ extension Probe {
       guard frame.kind == .data, frame.seq == session.expectedSeq else { continue }
       session.expectedSeq &+= 1
       try await write(self.frame(.ack))
-      if frame.channel == 4 { return frame.payload }
+      return frame
     }
     return nil
   }

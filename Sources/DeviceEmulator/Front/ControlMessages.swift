@@ -199,6 +199,30 @@ package struct ControlReply: Codable, Equatable, Sendable {
     package var item: Int
     /// As the host wrote it; not sanitised for a terminal.
     package var json: String
+    /// Its identity; nil for all four when it has none. Source: PROTOCOL.md NTF-20.
+    package var id: UInt32?
+    package var src: UInt32?
+    package var rev: UInt16?
+    package var lvl: UInt8?
+    /// True when it was shown without being announced, nil when not. Source: PROTOCOL.md NTF-28.
+    package var preexisting: Bool?
+    /// True when it has expired and is hidden, nil when not. Source: PROTOCOL.md NTF-27.
+    package var expired: Bool?
+
+    package init(item: Int, json: String) {
+      self.item = item
+      self.json = json
+    }
+
+    init(_ stored: StoredNotification) {
+      self.init(item: stored.item, json: String(decoding: stored.json, as: UTF8.self))
+      id = stored.identity?.key.id
+      src = stored.identity?.key.source
+      rev = stored.identity?.revision
+      lvl = stored.identity.map { _ in stored.level.rawValue }
+      preexisting = stored.isPreExisting ? true : nil
+      expired = stored.hasExpired ? true : nil
+    }
   }
 
   package init(port: String? = nil) {
@@ -219,7 +243,7 @@ package struct ControlReply: Codable, Equatable, Sendable {
     case .refused(let reason): self = .refused(reason)
     case .statistics(let statistics): self.statistics = statistics
     case .list(let stored):
-      items = stored.map { Item(item: $0.item, json: String(decoding: $0.json, as: UTF8.self)) }
+      items = stored.map { Item($0) }
     }
   }
 }

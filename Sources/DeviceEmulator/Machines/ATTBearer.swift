@@ -17,14 +17,33 @@ struct ATTBearer: Equatable, Sendable {
     case changed
   }
 
+  /// What a SYNC is still to be answered with. Source: PROTOCOL.md NTF-31.
+  enum SyncDebt: Equatable, Sendable {
+    case none
+    /// SYNCED for this source follows what waits.
+    case synced(source: UInt32)
+  }
+
+  /// Whether the host should sync. Source: PROTOCOL.md NTF-33.
+  enum ResyncDebt: Equatable, Sendable {
+    case none
+    case due
+    /// It was told, and has not synced since.
+    case told
+  }
+
   /// Entries of the prepare queue: enough for 512 bytes at MTU 23. Source: PROTOCOL.md ATT-14.
   static let partsLimit = 32
   /// Bytes of the prepare queue. Source: PROTOCOL.md ATT-14.
   static let partsLimitBytes = 1024
   /// Notifications of Data that wait. Source: PROTOCOL.md ATT-19.
   static let eventsLimit = 8
+  /// Notices of what is gone that wait: all that is remembered, and as many that are not.
+  static let noticesLimit = 2 * GoneList.limit
 
   let id: BearerID
+  /// What both sides can do. Source: PROTOCOL.md LNK-5.
+  let features: Features
   /// The largest PDU of either direction, in bytes.
   private(set) var mtu = NotibotProfile.firstMTU
   private var hasExchangedMTU = false
@@ -34,9 +53,21 @@ struct ATTBearer: Equatable, Sendable {
   private(set) var parts: [Part] = []
   private(set) var countNews = CountNews.none
   private(set) var events: Deque<[UInt8]> = []
+  /// What is gone and waits to be told, each notification once. Source: PROTOCOL.md NTF-26.
+  private(set) var notices: Deque<GoneNotice> = []
+  /// Who writes here, and what its host is known to know. Source: PROTOCOL.md NTF-21, NTF-28.
+  private(set) var writer = NotificationStore.Writer()
+  private(set) var syncDebt = SyncDebt.none
+  private(set) var resyncDebt = ResyncDebt.none
 
-  init(id: BearerID) {
+  /// - Parameters:
+  ///   - features: those in use.
+  ///   - source: the SRC of the SYN.
+  init(id: BearerID, features: Features = [], source: UInt32? = nil) {
     self.id = id
+    self.features = features
+    writer.keys = features.contains(.optionalKeys) ? .all : .four
+    writer.source = source
   }
 
   /// Takes what the client receives; only the first exchange counts. Source: PROTOCOL.md ATT-8.
@@ -61,7 +92,9 @@ struct ATTBearer: Equatable, Sendable {
       if value == 0 { countNews = .none }
     case .data:
       dataCCCD = value
-      if value == 0 { events.removeAll() }
+      guard value == 0 else { return }
+      events.removeAll()
+      notices.removeAll()
     }
   }
 
@@ -74,20 +107,90 @@ struct ATTBearer: Equatable, Sendable {
   /// notification. Source: PROTOCOL.md ATT-19, NTF-11.
   mutating func queue(event: [UInt8]) -> Bool {
     guard dataCCCD == 1 else { return true }
-    guard events.count < Self.eventsLimit, event.count <= Int(mtu) - 3 else { return false }
+    guard event.count <= eventLimitBytes else { return false }
+    guard events.count < Self.eventsLimit else {
+      demandResync()
+      return false
+    }
     events.append(event)
     return true
   }
 
-  /// The next notification. Source: PROTOCOL.md ATT-17.
-  mutating func nextNotification(count: UInt16) -> ATTPDU? {
-    if countNews == .changed {
-      countNews = .none
-      return .handleValueNotification(handle: NotibotProfile.Handle.count, value: count.littleEndianBytes)
-    }
-    guard let event = events.popFirst() else { return nil }
-    return .handleValueNotification(handle: NotibotProfile.Handle.data, value: event)
+  /// The longest notification of Data. Source: PROTOCOL.md ATT-17.
+  var eventLimitBytes: Int { Int(mtu) - 3 }
+
+  /// Takes the count's news, if there are any.
+  mutating func takeCountNews() -> Bool {
+    defer { countNews = .none }
+    return countNews == .changed
   }
+
+  mutating func takeEvent() -> [UInt8]? {
+    events.popFirst()
+  }
+
+  // MARK: What is gone
+
+  /// Queues the telling of what is gone; a newer notice of the same notification takes the place of the older one.
+  /// Returns false when it had to be dropped. Source: PROTOCOL.md NTF-26, NTF-33.
+  mutating func queue(_ notice: GoneNotice) -> Bool {
+    guard dataCCCD == 1 else { return true }
+    if let index = notices.firstIndex(where: { $0.key == notice.key }) {
+      notices[index] = notice
+      return true
+    }
+    guard notices.count < Self.noticesLimit else {
+      demandResync()
+      return false
+    }
+    notices.append(notice)
+    return true
+  }
+
+  mutating func takeNotice() -> GoneNotice? {
+    notices.popFirst()
+  }
+
+  /// Tells no more that a notification is gone. Source: PROTOCOL.md NTF-24.
+  mutating func settle(_ key: NotificationKey) {
+    notices.removeAll { $0.key == key }
+  }
+
+  // MARK: SYNC
+
+  /// Takes what the host believes; all that is gone of its source is told again before the answer.
+  /// Source: PROTOCOL.md NTF-26, NTF-31.
+  mutating func sync(_ request: SyncRequest) {
+    writer.source = request.source
+    writer.knownID = request.knownID
+    notices.removeAll { $0.key.source == request.source }
+    syncDebt = .synced(source: request.source)
+    resyncDebt = .none
+  }
+
+  /// Notes that the host should sync; told once until it does. Source: PROTOCOL.md NTF-33.
+  mutating func demandResync() {
+    guard features.contains(.sync), resyncDebt == .none else { return }
+    resyncDebt = .due
+  }
+
+  /// The source that SYNCED is owed to, which is then no longer owed.
+  mutating func takeSyncDebt() -> UInt32? {
+    defer { syncDebt = .none }
+    switch syncDebt {
+    case .none: return nil
+    case .synced(let source): return source
+    }
+  }
+
+  /// Whether RESYNC is due; it is told then.
+  mutating func takeResyncDebt() -> Bool {
+    guard resyncDebt == .due else { return false }
+    resyncDebt = .told
+    return true
+  }
+
+  // MARK: Long writes
 
   /// Queues a part of a long write. Returns false when the queue is full.
   mutating func prepare(_ part: Part) -> Bool {

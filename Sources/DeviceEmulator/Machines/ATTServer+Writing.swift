@@ -5,7 +5,7 @@ extension ATTServer {
   mutating func write(_ value: [UInt8], to handle: UInt16, on bearer: inout ATTBearer) throws(Refusal) {
     let attribute = try writableAttribute(handle)
     switch attribute.content {
-    case .data: try storeNotification(value)
+    case .data: try storeNotification(value, from: bearer.writer)
     case .cccd(let subscription): try setCCCD(of: subscription, to: value, handle: handle, on: &bearer)
     case .fixed, .count: throw Refusal(.writeNotPermitted, handle: handle)
     }
@@ -75,5 +75,39 @@ extension ATTServer {
     guard value.count == 2 else { throw Refusal(.invalidValueLength, handle: handle) }
     guard value[0] <= 1, value[1] == 0 else { throw Refusal(.cccdImproperlyConfigured, handle: handle) }
     return UInt16(value[0])
+  }
+
+  /// Takes one notification, or says why not. Source: PROTOCOL.md NTF-1, NTF-9, NTF-23.
+  private mutating func storeNotification(
+    _ json: [UInt8], from writer: NotificationStore.Writer
+  ) throws(Refusal) {
+    let handle = NotibotProfile.Handle.data
+    guard json.count <= NotibotProfile.dataLimitBytes else {
+      counters.refused += 1
+      throw Refusal(.invalidValueLength, handle: handle)
+    }
+    let refusal: Refusal
+    switch store.write(json, by: writer) {
+    case .stored:
+      counters.stored += 1
+      return
+    case .replaced:
+      counters.modified += 1
+      return
+    case .removed:
+      counters.removed += 1
+      return
+    case .unchanged:
+      counters.duplicates += 1
+      return
+    case .invalid: refusal = Refusal(.notANotification, handle: handle)
+    case .conflict: refusal = Refusal(.conflict, handle: handle)
+    case .full: refusal = Refusal(.insufficientResources, handle: handle)
+    }
+    counters.refused += 1
+    switch mode {
+    case .strict: throw refusal
+    case .firmware: break
+    }
   }
 }

@@ -22,8 +22,22 @@ package struct ATTCounters: Equatable, Sendable, Codable {
   package var stored = 0
   /// Writes of Data that were not, whatever the answer was.
   package var refused = 0
-  /// Notifications of Data that found the queue full. Source: PROTOCOL.md ATT-19.
+  /// Notifications of Data that found the queue full, or did not fit. Source: PROTOCOL.md ATT-19, NTF-11.
   package var eventsDropped = 0
+  /// Writes that replaced a stored notification. Source: PROTOCOL.md NTF-23.
+  package var modified = 0
+  /// Writes that took a stored notification away, or ended the telling that it is gone. Source: PROTOCOL.md NTF-24.
+  package var removed = 0
+  /// Writes answered by success that changed nothing. Source: PROTOCOL.md NTF-23, NTF-24.
+  package var duplicates = 0
+  /// Source: PROTOCOL.md NTF-25.
+  package var evictions = 0
+  /// Notifications with an identity that expired. Source: PROTOCOL.md NTF-27.
+  package var expiries = 0
+  /// SYNC messages taken. Source: PROTOCOL.md NTF-31.
+  package var syncs = 0
+  /// RESYNC messages sent. Source: PROTOCOL.md NTF-33.
+  package var resyncs = 0
 
   package init() {}
 }
@@ -31,28 +45,37 @@ package struct ATTCounters: Equatable, Sendable, Codable {
 /// The attribute server of the device: one store, any number of bearers. Source: PROTOCOL.md section 3.
 ///
 /// A bearer is *open* from `open` to `close`; requests of a bearer that is not open are ignored. Inputs:
-/// `receive`, which gives the one response; commands: `open`, `close`, the store's changes; output:
-/// `nextNotification`.
+/// `receive`, which gives the one response, and `sync`; commands: `open`, `close`, `expire`, the store's changes;
+/// output: `nextNews`.
 struct ATTServer: Equatable, Sendable {
   /// The largest PDU that the server takes, in bytes. Source: PROTOCOL.md ATT-8.
   let mtu: UInt16
+  /// For SYNCED. Source: PROTOCOL.md NTF-30.
+  let bootID: UInt32
   var mode: DeviceMode
-  private(set) var store: NotificationStore
-  private(set) var counters: ATTCounters
+  var store: NotificationStore
+  var counters: ATTCounters
   /// One or two; an array, because changing a dictionary's values while walking over them copies it.
-  private var bearers: [ATTBearer] = []
+  var bearers: [ATTBearer] = []
 
-  init(mtu: UInt16, mode: DeviceMode, store: NotificationStore, counters: ATTCounters = ATTCounters()) {
+  init(
+    mtu: UInt16, mode: DeviceMode, store: NotificationStore, bootID: UInt32 = 0,
+    counters: ATTCounters = ATTCounters()
+  ) {
     self.mtu = mtu
+    self.bootID = bootID
     self.mode = mode
     self.store = store
     self.counters = counters
   }
 
   /// Begins a bearer: MTU 23, nothing subscribed.
-  mutating func open(_ id: BearerID) {
+  /// - Parameters:
+  ///   - features: those that both sides have.
+  ///   - source: the SRC of the SYN.
+  mutating func open(_ id: BearerID, features: Features = [], source: UInt32? = nil) {
     close(id)
-    bearers.append(ATTBearer(id: id))
+    bearers.append(ATTBearer(id: id, features: features, source: source))
   }
 
   /// Ends a bearer and all that belongs to it.
@@ -68,31 +91,8 @@ struct ATTServer: Equatable, Sendable {
     let countBefore = store.count
     let response = receive(pdu, on: &bearer)
     bearers.insert(bearer, at: index)
-    if store.count != countBefore { noteCountChange() }
+    noteChanges(countBefore: countBefore)
     return response?.encoded()
-  }
-
-  /// The next notification for a bearer; nil when there is none. Source: PROTOCOL.md ATT-17.
-  mutating func nextNotification(for id: BearerID) -> [UInt8]? {
-    guard let index = index(of: id) else { return nil }
-    return bearers[index].nextNotification(count: store.count)?.encoded()
-  }
-
-  /// Changes the store in place and tells each subscriber if the count's value changed. Source: PROTOCOL.md NTF-10.
-  mutating func changeStore<Result>(_ change: (inout NotificationStore) -> Result) -> Result {
-    let countBefore = store.count
-    let result = change(&store)
-    if store.count != countBefore { noteCountChange() }
-    return result
-  }
-
-  /// Tells each subscriber of Data what happened to a notification. Source: PROTOCOL.md NTF-11.
-  mutating func tell(_ event: [UInt8]) {
-    for index in bearers.indices where !bearers[index].queue(event: event) { counters.eventsDropped += 1 }
-  }
-
-  private mutating func noteCountChange() {
-    for index in bearers.indices { bearers[index].noteCountChange() }
   }
 
   /// The state of a bearer; nil when it is not open.
@@ -100,7 +100,7 @@ struct ATTServer: Equatable, Sendable {
     index(of: id).map { bearers[$0] }
   }
 
-  private func index(of id: BearerID) -> Int? {
+  func index(of id: BearerID) -> Int? {
     bearers.firstIndex { $0.id == id }
   }
 
@@ -183,28 +183,6 @@ struct ATTServer: Equatable, Sendable {
     case .count: store.count.littleEndianBytes
     case .cccd(let subscription): bearer.cccd(of: subscription).littleEndianBytes
     case .data: []
-    }
-  }
-
-  /// Stores one notification, or says why not. Source: PROTOCOL.md NTF-1, NTF-9.
-  mutating func storeNotification(_ json: [UInt8]) throws(Refusal) {
-    let handle = NotibotProfile.Handle.data
-    guard json.count <= NotibotProfile.dataLimitBytes else {
-      counters.refused += 1
-      throw Refusal(.invalidValueLength, handle: handle)
-    }
-    let refusal: Refusal
-    switch store.write(json) {
-    case .stored:
-      counters.stored += 1
-      return
-    case .invalid: refusal = Refusal(.notANotification, handle: handle)
-    case .full: refusal = Refusal(.insufficientResources, handle: handle)
-    }
-    counters.refused += 1
-    switch mode {
-    case .strict: throw refusal
-    case .firmware: break
     }
   }
 }

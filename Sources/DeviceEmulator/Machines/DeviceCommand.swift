@@ -12,7 +12,7 @@ package enum DeviceCommand: Equatable, Sendable {
   case log(String)
   /// Other writers have this many notifications in the store; only the count shows them. 0...10 000 000.
   case fill(Int)
-  /// Somebody dismisses everything at once; only the count tells.
+  /// Somebody dismisses everything at once; of those without an identity only the count tells.
   case clear
   /// The application hangs: requests wait, the link still answers.
   case stall
@@ -20,7 +20,7 @@ package enum DeviceCommand: Equatable, Sendable {
   case resume
   /// The device closes its session.
   case close
-  /// Whether the device can refuse a write from now on.
+  /// Whether the device can refuse a write from now on; its features follow with the next session.
   case mode(DeviceMode)
   case statistics
   /// The notifications that are stored, the newest 100 of them.
@@ -60,6 +60,10 @@ package struct DeviceStatistics: Equatable, Sendable, Codable {
   package var storedCount = 0
   /// Notifications accepted since boot.
   package var acceptedCount = 0
+  /// Writers of notifications with an identity that are known. Source: PROTOCOL.md NTF-22.
+  package var sourceCount = 0
+  /// Notifications that are gone and not settled by their writers. Source: PROTOCOL.md NTF-26.
+  package var goneCount = 0
   package var link = LinkCounters()
   package var attributes = ATTCounters()
   package var framesReceived: UInt64 = 0

@@ -46,14 +46,16 @@ extension DeviceLink {
       resetReason: boot.reason, uptimeMs: UInt64(max(0, (clock - boot.time).wholeNanoseconds / 1_000_000)))
     let header = FrameHeader(
       type: .synack, direction: .fromDevice, session: id, credit: identity.limits.frames)
-    let features = identity.features.intersection(syn.features)
+    let features = identity.features.intersection(syn.features.meant)
     let limits = syn.limits.clamped
     state = .live(
       DeviceSession(
         id: id, nonce: syn.nonce, synack: Frame(header, payload: answer.encoded()),
         ownLimits: identity.limits,
         peerLimits: limits, features: features, now: clock))
-    events.append(.opened(peerMTU: limits.mtu, features: features))
+    // A SRC of 0 names nobody.
+    let source = syn.source == 0 ? nil : syn.source
+    events.append(.opened(Peer(features: features, source: source, clock: syn.clock)))
   }
 
   /// Answers a SYN that cannot be taken; the live session stays. Source: PROTOCOL.md LNK-19.
@@ -80,5 +82,12 @@ extension DeviceLink {
     counters.rstsSent += 1
     enqueueReply(
       Frame(FrameHeader(type: .rst, direction: .fromDevice, session: session), payload: rst.encoded()))
+  }
+}
+
+extension Features {
+  /// SYNC alone counts as neither of the two bits. Source: PROTOCOL.md LNK-5.
+  fileprivate var meant: Features {
+    contains(.optionalKeys) ? self : subtracting(.sync)
   }
 }

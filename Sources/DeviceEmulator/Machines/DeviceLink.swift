@@ -1,7 +1,7 @@
 import DequeModule
 import NotibotProtocol
 
-/// What a device says about itself when it greets a host. Fixed from one boot to the next.
+/// What a device says about itself when it greets a host.
 struct LinkIdentity: Equatable, Sendable {
   var limits: LinkLimits
   var features: Features
@@ -35,7 +35,7 @@ package struct LinkCounters: Equatable, Sendable, Codable {
   package var outOfOrder = 0
   /// DATA frames dropped because they came before, or lie beyond the window.
   package var outOfWindow = 0
-  /// DATA and UDATA on channels that nobody serves. Source: PROTOCOL.md LNK-4.
+  /// DATA and UDATA on channels that nobody serves, and what is no SYNC on channel 0. Source: PROTOCOL.md LNK-4, NTF-30.
   package var unserved = 0
   /// Frames whose payload is shorter than their format, and SYNs that were refused. Source: PROTOCOL.md LNK-3.
   package var malformed = 0
@@ -72,8 +72,17 @@ struct DeviceLink: Equatable, Sendable {
 
   /// What the layer above must know.
   enum Event: Equatable, Sendable {
-    case opened(peerMTU: UInt16, features: Features)
+    case opened(Peer)
     case ended(SessionEnd)
+  }
+
+  /// What the SYN said of the host.
+  struct Peer: Equatable, Sendable {
+    /// Those that are in use. Source: PROTOCOL.md LNK-5.
+    var features: Features
+    /// The writer's identity. Source: PROTOCOL.md NTF-21.
+    var source: UInt32?
+    var clock: HostClock?
   }
 
   /// Why a session ended.
@@ -101,7 +110,8 @@ struct DeviceLink: Equatable, Sendable {
   static let repliesLimit = 16
   static let pongsLimit = 16
 
-  let identity: LinkIdentity
+  /// A change is told from the next session on.
+  var identity: LinkIdentity
   let boot: BootRecord
   var state = State.idle
   var counters: LinkCounters

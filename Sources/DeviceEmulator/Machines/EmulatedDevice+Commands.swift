@@ -38,24 +38,37 @@ extension EmulatedDevice {
     case .stall: application = .stalled
     case .resume: application = .handling
     case .close: link.close(now: clock)
-    case .mode(let mode): attributes.mode = mode
+    case .mode(let mode):
+      attributes.mode = mode
+      link.identity = profile.identity(in: mode)
     case .statistics, .list: break
     }
     return .done
   }
 
   private mutating func dismiss(_ item: Int) -> DeviceReply {
-    guard attributes.changeStore({ $0.dismiss(item: item) }) else {
-      return .refused("there is no notification \(item)")
+    guard let dismissed = attributes.store.notification(item),
+      attributes.changeStore({ $0.dismiss(item: item) })
+    else { return .refused("there is no notification \(item)") }
+    // That one with an identity is gone is the store's news (NTF-26).
+    if dismissed.identity == nil {
+      attributes.tell(DeviceEvent.dismissed(item: UInt32(clamping: item)).encoded())
     }
-    attributes.tell(DeviceEvent.dismissed(item: UInt32(clamping: item)).encoded())
     return .done
   }
 
   private mutating func choose(_ act: Int, of item: Int) -> DeviceReply {
-    guard attributes.store.holds(item: item) else { return .refused("there is no notification \(item)") }
+    guard let chosen = attributes.store.notification(item) else {
+      return .refused("there is no notification \(item)")
+    }
     guard (0...255).contains(act) else { return .refused("an action has a number from 0 to 255") }
-    attributes.tell(DeviceEvent.action(item: UInt32(clamping: item), act: UInt32(clamping: act)).encoded())
+    let number = UInt32(clamping: item)
+    let event: DeviceEvent =
+      switch chosen.identity {
+      case .some(let identity): .actionOf(identity.key, item: number, act: UInt32(act))
+      case nil: .action(item: number, act: UInt32(act))
+      }
+    attributes.tell(event.encoded())
     return .done
   }
 
@@ -63,6 +76,21 @@ extension EmulatedDevice {
 
   /// What is stored.
   package var store: NotificationStore { attributes.store }
+
+  /// Whether changes of the display are kept for `takeDisplayChanges`.
+  package var recordsDisplay: Bool {
+    get { attributes.store.display != nil }
+    set {
+      guard newValue != recordsDisplay else { return }
+      attributes.store.display = newValue ? DisplayLog() : nil
+    }
+  }
+
+  /// What happened on the display since the last time, in order; nothing unless `recordsDisplay`. A restart is one of
+  /// the changes. At most `DisplayLog.limit` are kept.
+  package mutating func takeDisplayChanges() -> [DisplayChange] {
+    attributes.store.takeDisplayChanges()
+  }
 
   /// Milliseconds since boot.
   var uptimeMs: Int64 { max(0, (clock - link.boot.time).wholeNanoseconds / 1_000_000) }
@@ -81,6 +109,8 @@ extension EmulatedDevice {
     statistics.count = attributes.store.count
     statistics.storedCount = attributes.store.storedCount
     statistics.acceptedCount = attributes.store.acceptedCount
+    statistics.sourceCount = attributes.store.writers.records.count
+    statistics.goneCount = attributes.store.gone.notices.count
     statistics.link = link.counters
     statistics.attributes = attributes.counters
     statistics.framesReceived = decoder.counters.frames
@@ -145,9 +175,17 @@ extension EmulatedDevice {
 
 extension DeviceProfile {
   /// What a device of this profile says about itself.
-  var identity: LinkIdentity {
-    LinkIdentity(
-      limits: limits, features: [.pipelinedRequests, .framedLog],
+  var identity: LinkIdentity { identity(in: mode) }
+
+  /// What it says in another mode. One that cannot refuse has no identities. Source: PROTOCOL.md NTF-9.
+  func identity(in mode: DeviceMode) -> LinkIdentity {
+    let features: Features =
+      switch mode {
+      case .strict: [.pipelinedRequests, .optionalKeys, .sync, .framedLog]
+      case .firmware: [.pipelinedRequests, .framedLog]
+      }
+    return LinkIdentity(
+      limits: limits, features: features,
       deviceID: DeviceID(octets: [0x24, 0x6F, 0x28, 0xAA, 0xBB, 0xCC]),
       firmwareName: EmulatedDevice.firmwareName, firmwareVersion: EmulatedDevice.firmwareVersion,
       buildHash: [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash, capacity: capacity)

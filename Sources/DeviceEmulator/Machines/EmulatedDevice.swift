@@ -44,6 +44,8 @@ package struct EmulatedDevice: Equatable, Sendable {
   /// Pages erased since boot.
   var eraseCount = 0
   var brownoutDeadline: Instant?
+  /// The time of day that the latest host told; nil before that. Source: PROTOCOL.md NTF-27.
+  var timeOfDay: TimeOfDay?
   var generator: SeededGenerator
   var clock: Instant
   var decoder = FrameDecoder(receiving: .fromHost)
@@ -65,9 +67,10 @@ package struct EmulatedDevice: Equatable, Sendable {
     let boot = BootRecord(
       id: UInt32.random(in: 1 ... .max, using: &generator), count: 1, reason: .powerOn, time: now)
     link = DeviceLink(
-      identity: profile.identity, boot: boot, firstSessionID: UInt16.random(in: 1 ... .max, using: &generator)
-    )
-    attributes = ATTServer(mtu: profile.limits.mtu, mode: profile.mode, store: profile.emptyStore)
+      identity: profile.identity, boot: boot,
+      firstSessionID: UInt16.random(in: 1 ... .max, using: &generator))
+    attributes = ATTServer(
+      mtu: profile.limits.mtu, mode: profile.mode, store: profile.emptyStore, bootID: boot.id)
     printBootText(of: boot)
     armBrownout()
   }
@@ -154,6 +157,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     case .until(let moment), .confirming(let moment): earliest = min(earliest ?? moment, moment)
     }
     if let chatterDeadline { earliest = min(earliest ?? chatterDeadline, chatterDeadline) }
+    if let expiryDeadline { earliest = min(earliest ?? expiryDeadline, expiryDeadline) }
     return earliest
   }
 
@@ -175,34 +179,47 @@ package struct EmulatedDevice: Equatable, Sendable {
   private mutating func handleLinkEvents() {
     while let event = link.nextEvent() {
       switch event {
-      case .opened: attributes.open(.serial)
+      case .opened(let peer):
+        attributes.open(.serial, features: peer.features, source: peer.source)
+        if let told = peer.clock { timeOfDay = TimeOfDay(seconds: told.seconds, at: clock) }
       case .ended: attributes.close(.serial)
       }
     }
   }
 
-  /// Handles what waits, as long as there is room for answers. Source: PROTOCOL.md LNK-44, ATT-18.
+  /// Handles what waits, as long as there is room for answers. Source: PROTOCOL.md LNK-44, ATT-18, NTF-31.
   mutating func handleRequests() {
     switch application {
     case .stalled: return
     case .handling: break
     }
     if case .erasing = flash { return }
-    sendNotifications()
-    while link.hasRoom, flash == .idle, let inbound = link.takeInbound() {
-      guard inbound.channel == .att else {
-        link.counters.unserved += 1
-        continue
-      }
-      if let response = attributes.receive(inbound.payload, on: .serial) { link.send(response, on: .att) }
+    expireDue()
+    sendNews()
+    while link.hasRoom, flash == .idle, !attributes.owesAnswer(to: .serial), let inbound = link.takeInbound()
+    {
+      handle(inbound)
       startErasing()
     }
-    sendNotifications()
+    sendNews()
   }
 
-  private mutating func sendNotifications() {
-    while link.hasRoom, let notification = attributes.nextNotification(for: .serial) {
-      link.send(notification, on: .att)
+  private mutating func handle(_ inbound: DeviceSession.Inbound) {
+    switch inbound.channel {
+    case .att:
+      if let response = attributes.receive(inbound.payload, on: .serial) { link.send(response, on: .att) }
+      expireDue()
+    case .link where attributes.receiveMessage(inbound.payload, on: .serial):
+      // SYNCED comes behind all that waits; when there is room for it all, what came after SYNC is taken at once.
+      sendNews()
+    default:
+      link.counters.unserved += 1
+    }
+  }
+
+  private mutating func sendNews() {
+    while link.hasRoom, let news = attributes.nextNews(for: .serial) {
+      link.send(news.payload, on: news.channel)
     }
   }
 
@@ -233,8 +250,10 @@ package struct EmulatedDevice: Equatable, Sendable {
     brownoutDeadline = nil
     flash = .idle
     eraseCount = 0
+    timeOfDay = nil
     link.fallSilent()
     attributes.close(.serial)
+    attributes.store.display?.append(.restarted)
     if profile.console.hasBootText { log(BootText.rom(after: reason)) }
   }
 
@@ -246,13 +265,15 @@ package struct EmulatedDevice: Equatable, Sendable {
     let boot = BootRecord(id: id, count: link.boot.count + 1, reason: reason, time: clock)
     let rate = link.lineBitsPerSecond
     link = DeviceLink(
-      identity: profile.identity, boot: boot,
+      identity: profile.identity(in: attributes.mode), boot: boot,
       firstSessionID: UInt16.random(in: 1 ... .max, using: &generator),
       counters: link.counters)
     link.lineBitsPerSecond = rate
+    var store = profile.emptyStore
+    store.display = attributes.store.display
     attributes = ATTServer(
-      mtu: profile.limits.mtu, mode: attributes.mode, store: profile.emptyStore, counters: attributes.counters
-    )
+      mtu: profile.limits.mtu, mode: attributes.mode, store: store, bootID: boot.id,
+      counters: attributes.counters)
     printApplicationText(of: boot)
     armBrownout()
   }

@@ -12,6 +12,17 @@ extension WiredDevice {
     }
   }
 
+  /// Whether changes of the display are kept for `takeDisplayChanges`.
+  package var recordsDisplay: Bool {
+    get { device.recordsDisplay }
+    set { device.recordsDisplay = newValue }
+  }
+
+  /// What happened on the display since the last time.
+  package mutating func takeDisplayChanges() -> [DisplayChange] {
+    device.takeDisplayChanges()
+  }
+
   /// What the device and its line have done.
   package var statistics: DeviceStatistics {
     var statistics = device.statistics

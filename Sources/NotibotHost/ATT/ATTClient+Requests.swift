@@ -5,13 +5,16 @@ extension ATTClient {
   /// Opcode and handle of a Write Request.
   static let writeOverheadBytes = 3
 
-  /// The next PDU that may be sent now, or `nil`.
-  mutating func nextPDU(now: Instant) -> [UInt8]? {
+  /// What may be sent next and now, or `nil`.
+  mutating func nextOutgoing(now: Instant) -> Outgoing? {
     while let next = waiting.first {
-      switch state {
-      case .down: return nil
-      case .preparing where next.id != nil: return nil
-      case .preparing, .ready: break
+      switch (state, next.operation) {
+      case (.down, _), (.preparing, .message): return nil
+      case (.preparing, _) where next.id != nil: return nil
+      case (.ready, .message(let payload)):
+        waiting.removeFirst()
+        return .message(payload)
+      case (.preparing, _), (.ready, _): break
       }
       guard outstanding.count < bearer.requestsLimit, outstanding.last?.isBarrier != true else { return nil }
       guard let (operation, pdu) = prepare(next.operation) else {
@@ -34,7 +37,7 @@ extension ATTClient {
       } else {
         complete(next.id, .sent)
       }
-      return pdu
+      return .pdu(pdu)
     }
     return nil
   }
@@ -61,14 +64,14 @@ extension ATTClient {
     case (.subscribe(let subscriptions), .ready(let handles)):
       let cccd = subscriptions.contains(.count) ? handles.countCCCD : handles.dataCCCD
       return cccd.map { (operation, ATTPDU.writeRequest(handle: $0, value: [1, 0]).encoded()) }
-    case (.readCount, _), (.write, _), (.subscribe, _): return nil
+    case (.readCount, _), (.write, _), (.subscribe, _), (.message, _): return nil
     }
   }
 
   private func isRaw(_ operation: Operation) -> Bool {
     switch operation {
     case .raw: true
-    case .exchangeMTU, .discover, .readCount, .write, .writeLong, .subscribe: false
+    case .exchangeMTU, .discover, .readCount, .write, .writeLong, .subscribe, .message: false
     }
   }
 

@@ -51,7 +51,7 @@ extension ATTClient {
         outstanding.prepend(request)
         breakBearer(request)
       }
-    case .write, .readCount, .subscribe: finish(request, answer)
+    case .write, .readCount, .subscribe, .message: finish(request, answer)
     }
   }
 

@@ -53,6 +53,14 @@ struct ATTClient: Equatable, Sendable {
     case writeLong(LongWrite)
     case subscribe(Subscriptions)
     case raw([UInt8])
+    /// No PDU: a message for the session's own channel, which keeps its place among the requests (NTF-31).
+    case message([UInt8])
+  }
+
+  /// What is to be sent, and on which channel.
+  enum Outgoing: Equatable {
+    case pdu([UInt8])
+    case message([UInt8])
   }
 
   /// A request that waits; without an id it is the client's own.
@@ -120,6 +128,18 @@ struct ATTClient: Equatable, Sendable {
     }
   }
 
+  /// Queues a message for the session's own channel. Returns false, and queues nothing, without a bearer or when too
+  /// many requests wait.
+  mutating func submitMessage(_ payload: [UInt8]) -> Bool {
+    switch state {
+    case .down: return false
+    case .preparing, .ready: break
+    }
+    guard waiting.count < waitingLimit else { return false }
+    waiting.append(Waiting(id: nil, operation: .message(payload)))
+    return true
+  }
+
   private mutating func submitWrite(id: HostRequestID, _ appendValue: (inout [UInt8]) -> Void) {
     var pdu: [UInt8] = []
     pdu.reserveCapacity(Self.writeOverheadBytes + NotibotProfile.dataLimitBytes)
@@ -142,7 +162,7 @@ struct ATTClient: Equatable, Sendable {
       let isBegun =
         switch request.operation {
         case .writeLong: true
-        case .exchangeMTU, .discover, .readCount, .write, .subscribe, .raw: false
+        case .exchangeMTU, .discover, .readCount, .write, .subscribe, .raw, .message: false
         }
       complete(request.id, .failed(isBegun ? .outcomeUnknown(reason) : .notSent(reason)))
     }

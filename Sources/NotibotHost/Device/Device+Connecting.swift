@@ -5,28 +5,60 @@ import SerialLink
 
 extension Device {
   /// Opens the port and waits until a session is open. Throws `NotibotError`, or `CancellationError`.
-  static func connect(to port: String, options: DeviceOptions) async throws -> Device {
+  static func connect(
+    to port: String, options: DeviceOptions, ports: PortList = PortList()
+  ) async throws -> Device {
     do {
-      let specifier = try PortSpecifier(parsing: port)
-      let loop = MultiThreadedEventLoopGroup.singleton.next()
-      let device = Device(
-        port: port, options: options, lineBitsPerSecond: specifier.isLine ? Int(options.bitsPerSecond) : nil,
-        eventLoop: loop, seed: .random(in: .min ... .max))
-      let initializer: SerialChannel.Initializer = { channel in
-        try channel.pipeline.syncOperations.addHandler(DeviceHandler(device: device))
+      switch try PortSpecifier(parsing: port) {
+      case .deviceID(let id): return try await find(id, options: options, ports: ports)
+      case let specifier: return try await connect(to: specifier, options: options, ports: ports)
       }
-      try await open(specifier, options: options, on: loop, initializer: initializer)
-      do {
-        try await device.waitUntilOpen()
-      } catch {
-        // So that whoever tries again finds the port free.
-        await device.close()
-        throw error
-      }
-      return device
     } catch let error as PortError {
       throw NotibotError(error)
     }
+  }
+
+  private static func connect(
+    to specifier: PortSpecifier, options: DeviceOptions, ports: PortList
+  ) async throws -> Device {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let device = Device(
+      port: specifier.description, options: options,
+      lineBitsPerSecond: specifier.isLine ? Int(options.bitsPerSecond) : nil, eventLoop: loop,
+      seed: .random(in: .min ... .max))
+    let serialOptions = SerialOptions(bitsPerSecond: options.bitsPerSecond)
+    _ = try await SerialChannel.open(specifier, ports: ports, options: serialOptions, on: loop) { channel in
+      try channel.pipeline.syncOperations.addHandler(DeviceHandler(device: device))
+    }
+    do {
+      try await device.waitUntilOpen()
+    } catch {
+      // So that whoever tries again finds the port free.
+      await device.close()
+      throw error
+    }
+    return device
+  }
+
+  /// Asks the known boards one after the other who they are. A board that is no known one is never written to.
+  private static func find(_ id: String, options: DeviceOptions, ports: PortList) async throws -> Device {
+    let name = PortSpecifier.deviceID(id).description
+    var seen: [String] = []
+    for path in try ports.candidates(for: .deviceID(id), isPinned: true) {
+      do {
+        let device = try await connect(to: .path(path), options: options, ports: ports)
+        if let found = await device.info.deviceID, found.uppercased() == id.uppercased() { return device }
+        seen.append("\(path) is \(await device.info.deviceID ?? "one without an id")")
+        await device.close()
+      } catch let error as PortError {
+        seen.append("\(path): \(error.cause)")
+      } catch let error as NotibotError {
+        seen.append("\(path): \(error.reason)")
+      }
+    }
+    throw NotibotError(
+      code: .noBoard, port: name, operation: "find", reason: "none of \(seen.count) boards has this id",
+      hint: seen.joined(separator: ", "))
   }
 
   /// Serves a channel that is open already; its other end is the device.
@@ -39,25 +71,6 @@ extension Device {
       try channel.pipeline.syncOperations.addHandler(DeviceHandler(device: device))
     }.get()
     return device
-  }
-
-  private static func open(
-    _ specifier: PortSpecifier, options: DeviceOptions, on loop: any EventLoop,
-    initializer: @escaping SerialChannel.Initializer
-  ) async throws {
-    let serialOptions = SerialOptions(bitsPerSecond: options.bitsPerSecond)
-    switch specifier {
-    case .path(let path):
-      _ = try await SerialChannel.open(path: path, options: serialOptions, on: loop, initializer: initializer)
-    case .automatic, .usb:
-      let path = try PortList().port(for: specifier).path
-      _ = try await SerialChannel.open(path: path, options: serialOptions, on: loop, initializer: initializer)
-    case .socket(let host, let port):
-      _ = try await SerialChannel.connect(host: host, port: port, on: loop, initializer: initializer)
-    case .deviceID, .rfc2217, .emulator, .qemu:
-      let code = PortError.Code.badSpecifier("this form of port is not supported here")
-      throw PortError(code, port: specifier.description, operation: "open")
-    }
   }
 
   /// Returns when a session is open. A cancelled wait closes the device.

@@ -128,7 +128,8 @@ extension Device {
     case .device(.actionOf(_, let item, let act)): eventSink.yield(.action(item: item, action: act))
     case .device(.unknown(let bytes)): eventSink.yield(.unknown(bytes))
     case .log(let bytes): if options.includesText { eventSink.yield(.text(bytes)) }
-    case .suspected, .recovered: break
+    // This device's host does not sync; who wants exactly once asks an outbox.
+    case .sync, .suspected, .recovered: break
     }
   }
 

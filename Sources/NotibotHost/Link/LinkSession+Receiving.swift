@@ -75,6 +75,7 @@ extension LinkSession {
     let limits = answer.limits
     var link = OpenLink(
       session: header.session, bootID: answer.bootID,
+      hasSync: configuration.featuresInUse(with: answer.features).contains(.sync),
       sending: SendWindow(
         peerFrames: Int(limits.frames), peerBytes: Int(limits.bytes), credit: Int(header.credit)),
       receiving: ReceiveWindow(frames: Int(configuration.limits.frames)),
@@ -157,10 +158,10 @@ extension LinkSession {
     let item = ReceiveWindow.Item(channel: frame.header.channel, payload: frame.payload)
     let verdict = link.receiving.receive(sequence: frame.header.sequence, item: item, now: now) { item in
       statistics.dataReceived += 1
-      if item.channel == .att {
-        actions.append(.received(item.payload))
-      } else {
-        statistics.unknownChannel += 1
+      switch item.channel {
+      case .att: actions.append(.received(item.payload))
+      case .link where link.hasSync: actions.append(.told(item.payload))
+      case _: statistics.unknownChannel += 1
       }
     }
     switch verdict {

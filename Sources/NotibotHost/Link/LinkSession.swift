@@ -7,6 +7,8 @@ package enum LinkAction: Equatable, Sendable {
   case opened(SynAck)
   /// A DATA payload of the attribute channel, in order.
   case received([UInt8])
+  /// A DATA payload of the session's own channel, in order. Source: PROTOCOL.md NTF-30.
+  case told([UInt8])
   /// Console text that the device framed itself (UDATA on channel 1).
   case logged([UInt8])
   /// Nothing has come for 3 s; the session lives on.
@@ -61,7 +63,7 @@ package struct LinkSession: Equatable, Sendable {
   /// timers mend it.
   static let outputLimitBytes = 131_072
 
-  let configuration: HostConfiguration
+  var configuration: HostConfiguration
   var state = State.closed
   var isWritable = true
   var output: [UInt8] = []
@@ -84,8 +86,8 @@ package struct LinkSession: Equatable, Sendable {
     case .closed: break
     }
     let syn = Syn(
-      nonce: nonce, versions: Self.versions, features: [.pipelinedRequests, .framedLog],
-      limits: configuration.limits, source: configuration.source, run: configuration.run,
+      nonce: nonce, versions: Self.versions, features: configuration.features, limits: configuration.limits,
+      source: configuration.source, run: configuration.run,
       clock: clock)
     let opening = Opening(
       nonce: nonce, payload: syn.encoded(), since: now, repeatAt: now.after(ns: Self.firstRepeatNs),
@@ -94,12 +96,12 @@ package struct LinkSession: Equatable, Sendable {
     emitUnnumbered(.syn, payload: opening.payload)
   }
 
-  /// Takes a PDU for the attribute channel, to go out as credit allows. Returns false, and takes nothing, when no
+  /// Takes a payload for a channel, to go out as credit allows. Returns false, and takes nothing, when no
   /// session is open or too much waits already.
-  package mutating func send(_ pdu: [UInt8]) -> Bool {
+  package mutating func send(_ payload: [UInt8], on channel: Channel = .att) -> Bool {
     guard var link = takeOpenLink() else { return false }
     defer { state = .open(link) }
-    return link.sending.enqueue(channel: .att, payload: pdu)
+    return link.sending.enqueue(channel: channel, payload: payload)
   }
 
   /// Says FIN and waits for its acknowledgement, at most 200 ms (LNK-24). What is unacknowledged is given up.

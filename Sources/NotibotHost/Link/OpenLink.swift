@@ -27,6 +27,8 @@ struct OpenLink: Equatable, Sendable {
 
   let session: UInt16
   let bootID: UInt32
+  /// Whether channel 0 is served (NTF-30).
+  let hasSync: Bool
   var sending: SendWindow
   var receiving: ReceiveWindow
   var roundTrip = RoundTripEstimator()
@@ -45,11 +47,13 @@ struct OpenLink: Equatable, Sendable {
   private let lineBitsPerSecond: Int?
 
   init(
-    session: UInt16, bootID: UInt32, sending: SendWindow, receiving: ReceiveWindow, lineBitsPerSecond: Int?,
+    session: UInt16, bootID: UInt32, hasSync: Bool, sending: SendWindow, receiving: ReceiveWindow,
+    lineBitsPerSecond: Int?,
     now: Instant
   ) {
     self.session = session
     self.bootID = bootID
+    self.hasSync = hasSync
     self.sending = sending
     self.receiving = receiving
     self.lineBitsPerSecond = lineBitsPerSecond

@@ -28,7 +28,7 @@ struct SendWindow: Equatable, Sendable {
     var hasMoved: Bool
   }
 
-  /// Frames that wait for credit. The attribute client has at most 32 requests out, so no more come.
+  /// Frames that wait for credit. The attribute client has at most 32 requests out, and few SYNCs, so no more come.
   static let waitingLimitFrames = 64
   /// More credit than this counts as this.
   static let creditLimitFrames = 64

@@ -15,20 +15,21 @@ enum Board {
     options.bitsPerSecond = try port.resolvedBitsPerSecond().value
     options.connectTimeout = .seconds(port.timeout)
     do {
-      switch try port.resolvedPort().value {
-      case .emulator(let profile): return try await withEmulator(profile, options: options, body)
-      case let specifier:
-        return try await withDevice(at: specifier.description, options: options, body)
-      }
+      return try await withPort(port.line) { try await withDevice(at: $0, options: options, body) }
     } catch let error as NotibotError {
       throw CommandFailure(error)
     }
   }
 
-  private static func withEmulator<Result: Sendable>(
-    _ name: String?, options: DeviceOptions, _ body: (Device) async throws -> Result
+  /// Runs `body` with the name of the port that the options mean. `emu:` starts an emulator for as long as that takes.
+  static func withPort<Result: Sendable>(
+    _ line: LineOptions, _ body: (String) async throws -> Result
   ) async throws -> Result {
-    let name = name ?? "default"
+    let name: String
+    switch try line.resolvedPort().value {
+    case .emulator(let profile): name = profile ?? "default"
+    case let specifier: return try await body(specifier.description)
+    }
     guard let profile = DeviceProfile.named(name) else {
       let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
       throw CommandFailure(
@@ -36,8 +37,7 @@ enum Board {
     }
     let server = try await EmulatorServer.start(profile: profile, seed: .randomSeed())
     do {
-      let path = await server.portPath ?? ""
-      let result = try await withDevice(at: path, options: options, body)
+      let result = try await body(await server.portPath ?? "")
       await server.stop()
       return result
     } catch {

@@ -1,22 +1,9 @@
 import ArgumentParser
-import Foundation
 import SerialLink
 
 /// The options that name a port, the same in every command that opens one.
 struct PortOptions: ParsableArguments {
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp(
-      "The port: /dev/ttyACM0, auto, usb:VID:PID[:SERIAL], socket://host:port or emu:[profile].",
-      discussion: "Without it: NOTIBOT_PORT, else ESPPORT, else auto.", valueName: "port"))
-  var port: String?
-
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp(
-      "Bits per second.", discussion: "Without it: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
-      valueName: "rate"))
-  var baud: String?
+  @OptionGroup var line: LineOptions
 
   @Option(
     help: ArgumentHelp(
@@ -31,12 +18,8 @@ struct PortOptions: ParsableArguments {
 
 extension PortOptions {
   /// The port that is meant, and what named it. Throws `PortError` when its name cannot be read.
-  func resolvedPort() throws -> Sourced<PortSpecifier> {
-    try PortSelection.port(option: port, environment: ProcessInfo.processInfo.environment)
-  }
+  func resolvedPort() throws -> Sourced<PortSpecifier> { try line.resolvedPort() }
 
   /// The rate that is meant, in bits per second. Throws `PortError` when it is no rate.
-  func resolvedBitsPerSecond() throws -> Sourced<UInt32> {
-    try PortSelection.bitsPerSecond(option: baud, environment: ProcessInfo.processInfo.environment)
-  }
+  func resolvedBitsPerSecond() throws -> Sourced<UInt32> { try line.resolvedBitsPerSecond() }
 }

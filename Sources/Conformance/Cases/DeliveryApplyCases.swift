@@ -1,0 +1,271 @@
+import NotibotProtocol
+
+/// How a write of a notification with an identity is applied.
+extension Suite {
+  static let deliveryApplied: [Case] = [
+    newIDs, higherRevision, replacedInPlace, sameAgain, sameRevisionOtherBytes, lowerRevision, oldIDNotStored,
+    refusedMovesNothing, lastRevision, modifiedIsNew, pipelinedIdentities,
+  ]
+
+  static let newIDs = Case(
+    "NTF-23/new-id", "An id above hwm is stored and becomes hwm, gaps or not", .delivery,
+    also: ["NTF-10", "NTF-22"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(4)
+    let before = try await probe.readCount()
+    var held: [Holding] = []
+    for id in [1, 2, 100, 4_294_967_295] as [UInt32] {
+      held.append(Holding(id, Sample.json(id: id)))
+      try await probe.expectWritten(Sample.json(id: id), "id \(id)")
+      try await probe.expectHeld(held, of: source, highest: id, "after id \(id)")
+      let count = try await probe.readCount()
+      probe.expect("Count after id \(id)", count, is: before + held.count)
+    }
+  }
+
+  static let higherRevision = Case(
+    "NTF-23/higher-rev", "A higher rev of a stored id replaces it; Count and hwm stay", .delivery,
+    also: ["NTF-10", "NTF-32"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(2)
+    let (first, second) = (Sample.json(id: 1, "first"), Sample.json(id: 2, "second"))
+    try await probe.expectWritten(first)
+    try await probe.expectWritten(second)
+    try await probe.request(Wire.literal("12 0400 0100"))
+    let before = try await probe.readCount()
+    for (revision, event) in [(1, "m"), (2, "a"), (300, "m")] {
+      let changed = Sample.json(id: 1, "changed", more: ",\"rev\":\(revision),\"ev\":\"\(event)\"")
+      var told = Told()
+      let reply = try await probe.writeData(changed, told: &told)
+      probe.expect("the answer to rev \(revision)", reply, is: [0x13])
+      probe.expect("what is told of it", told.items, is: [])
+      try await probe.expectHeld(
+        [Holding(1, changed), Holding(2, second)], of: source, highest: 2, "after rev \(revision)")
+    }
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+  }
+
+  static let replacedInPlace = Case(
+    "NTF-23/in-its-place", "A replaced notification keeps its place: its item number is the first one's",
+    .delivery,
+    also: ["NTF-11", "NTF-26"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    _ = try await bench.restart()
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(3)
+    try await probe.expectWritten(Sample.json(id: 1))
+    try await probe.expectWritten(Sample.json(id: 2))
+    try await probe.expectWritten(Sample.json(id: 1, more: ",\"rev\":1,\"ev\":\"m\""))
+    try await probe.expectWritten(Sample.json(id: 3))
+    try await control.perform(.dismiss(1))
+    try await control.perform(.dismiss(3))
+    let told = try await probe.listen()
+    probe.expect("what is told of item 1", told.count("dismissed", source, 1, item: 1), is: 1)
+    probe.expect("what is told of item 3", told.count("dismissed", source, 3, item: 3), is: 1)
+  }
+
+  static let sameAgain = Case(
+    "NTF-23/same-again", "The same bytes of the same rev again are answered by success and change nothing",
+    .delivery,
+    also: ["NTF-10"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(2)
+    let (first, second) = (Sample.json(id: 1, more: ",\"rev\":4"), Sample.json(id: 2))
+    try await probe.expectWritten(first)
+    try await probe.expectWritten(second)
+    try await probe.request(Wire.literal("12 0400 0100"))
+    let before = try await probe.readCount()
+    for json in [first, second, first, first] {
+      var told = Told()
+      let reply = try await probe.writeData(json, told: &told)
+      probe.expect("the answer to the same again", reply, is: [0x13])
+      probe.expect("what is told of it", told.items, is: [])
+    }
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+    try await probe.expectHeld([Holding(1, first), Holding(2, second)], of: source, highest: 2)
+  }
+
+  static let sameRevisionOtherBytes = Case(
+    "NTF-23/same-rev-other-bytes", "Other bytes of the same rev are answered by 0x81 and change nothing",
+    .delivery,
+    needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(2)
+    let (first, second) = (Sample.json(id: 1, "one"), Sample.json(id: 2, more: ",\"rev\":7"))
+    try await probe.expectWritten(first)
+    try await probe.expectWritten(second)
+    let before = try await probe.readCount()
+    // The last two say the same, in other bytes.
+    let others = [
+      Sample.json(id: 1, "two"), Sample.json(id: 2, "other", more: ",\"rev\":7"),
+      Sample.json(id: 1, "one", more: ",\"rev\":0"), Sample.json(id: 1, "one") + [0x20],
+    ]
+    for json in others {
+      var told = Told()
+      let reply = try await probe.writeData(json, told: &told)
+      probe.expect("the answer to other bytes", reply, is: Wire.literal("01 12 0600 81"))
+      probe.expect("what is told of it", told.items, is: [])
+    }
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+    try await probe.expectHeld([Holding(1, first), Holding(2, second)], of: source, highest: 2)
+  }
+
+  static let lowerRevision = Case(
+    "NTF-23/lower-rev", "A lower rev is answered by success and changes nothing", .delivery, also: ["NTF-32"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(1)
+    let stored = Sample.json(id: 1, "newest", more: ",\"rev\":300")
+    try await probe.expectWritten(stored)
+    // 44 is 300 modulo 256.
+    for more in ["", ",\"rev\":299", ",\"rev\":44,\"ev\":\"m\"", ",\"rev\":1,\"lvl\":3"] {
+      var told = Told()
+      let reply = try await probe.writeData(Sample.json(id: 1, "older", more: more), told: &told)
+      probe.expect("the answer to id 1\(more)", reply, is: [0x13])
+      probe.expect("what is told of it", told.events, is: [])
+    }
+    try await probe.expectHeld([Holding(1, stored)], of: source, highest: 1)
+  }
+
+  static let oldIDNotStored = Case(
+    "NTF-23/old-id-not-stored",
+    "An id up to hwm that is not stored is answered by success, not stored, and told to be gone", .delivery,
+    also: ["NTF-26", "NTF-10"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(3)
+    let stored = Sample.json(id: 10)
+    try await probe.expectWritten(stored)
+    let before = try await probe.readCount()
+    for (id, more) in [(3, ""), (9, ",\"rev\":5,\"ev\":\"m\""), (3, "")] as [(UInt32, String)] {
+      var told = Told()
+      let reply = try await probe.writeData(Sample.json(id: id, more: more), told: &told)
+      probe.expect("the answer to id \(id)", reply, is: [0x13])
+      probe.expect("events that id \(id) is gone", told.count("dismissed", source, id), is: 1)
+      probe.expect("all that is told", told.items.count, is: 1)
+    }
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+    try await probe.expectHeld([Holding(10, stored)], of: source, highest: 10)
+  }
+
+  static let refusedMovesNothing = Case(
+    "NTF-23/refused-moves-nothing", "What is refused moves neither hwm nor rev", .delivery, also: ["NTF-4"],
+    needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(2)
+    let first = Sample.json(id: 1, more: ",\"rev\":1")
+    try await probe.expectWritten(first)
+    let refused = [
+      (Sample.json(id: 50, more: ",\"lvl\":4"), "80"), (Array(Sample.json(id: 60).dropLast()), "80"),
+      (Array("{\"id\":70}".utf8), "80"), (Sample.json(id: 1, more: ",\"rev\":9,\"fl\":-1"), "80"),
+      (Sample.json(id: 1, "other", more: ",\"rev\":1"), "81"),
+    ]
+    for (json, code) in refused {
+      let reply = try await probe.writeData(json)
+      probe.expect("the answer", reply, is: Wire.literal("01 12 0600 \(code)"))
+    }
+    try await probe.expectHeld([Holding(1, first)], of: source, highest: 1, "after refusals")
+    let second = Sample.json(id: 2)
+    try await probe.expectWritten(second, "id 2 after higher ids were refused")
+    let changed = Sample.json(id: 1, "changed", more: ",\"rev\":2")
+    try await probe.expectWritten(changed, "rev 2 after rev 9 was refused")
+    try await probe.expectHeld([Holding(1, changed), Holding(2, second)], of: source, highest: 2)
+  }
+
+  static let lastRevision = Case(
+    "NTF-23/last-rev", "rev does not wrap: nothing comes after 65535", .delivery
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(1)
+    let last = Sample.json(id: 1, "last", more: ",\"rev\":65535")
+    for more in [",\"rev\":32767", ",\"rev\":32768", ",\"rev\":65534"] {
+      let json = Sample.json(id: 1, more: more)
+      try await probe.expectWritten(json)
+      try await probe.expectHeld([Holding(1, json)], of: source, highest: 1, "after \(more)")
+    }
+    try await probe.expectWritten(last)
+    for more in ["", ",\"rev\":1", ",\"rev\":32768"] {
+      try await probe.expectWritten(Sample.json(id: 1, "after the last", more: more))
+    }
+    try await probe.expectHeld([Holding(1, last)], of: source, highest: 1, "after the last")
+  }
+
+  static let modifiedIsNew = Case(
+    "NTF-23/modified-is-new", "A modified notification that the device has never seen is stored as a new one",
+    .delivery,
+    also: ["NTF-20"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(1)
+    let before = try await probe.readCount()
+    let json = Sample.json(id: 5, more: ",\"rev\":12,\"ev\":\"m\"")
+    var told = Told()
+    let reply = try await probe.writeData(json, told: &told)
+    probe.expect("the answer", reply, is: [0x13])
+    probe.expect("what is told", told.events, is: [])
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before + 1)
+    try await probe.expectHeld([Holding(5, json)], of: source, highest: 5)
+  }
+
+  static let pipelinedIdentities = Case(
+    "NTF-23/pipelined", "Writes on their way at once are applied in order, whatever becomes of each",
+    .delivery,
+    also: ["ATT-6"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source, isSubscribed: false)
+    try await probe.requireStoreRoom(2)
+    guard probe.session.features & 1 == 1, probe.session.peerRequests >= 5, probe.session.peerFrames >= 5
+    else {
+      throw CaseSkipped("the device takes fewer than 5 requests at once")
+    }
+    let (changed, second) = (Sample.json(id: 1, "b", more: ",\"rev\":1"), Sample.json(id: 2))
+    let writes = [
+      Sample.json(id: 1, "a"), changed, Sample.json(id: 1, "c", more: ",\"rev\":1"), second,
+      Sample.json(id: 1, "a"),
+    ]
+    for json in writes {
+      try await probe.awaitRoom()
+      try await probe.sendData([0x12, 6, 0] + json)
+    }
+    var answers: [[UInt8]] = []
+    let deadline = probe.now + Probe.patience
+    while answers.count < writes.count, let pdu = try await probe.nextPDU(until: deadline) {
+      answers.append(pdu)
+    }
+    probe.expect("the answers", answers, is: [[0x13], [0x13], Wire.literal("01 12 0600 81"), [0x13], [0x13]])
+    try await probe.expectHeld([Holding(1, changed), Holding(2, second)], of: source, highest: 2)
+  }
+}

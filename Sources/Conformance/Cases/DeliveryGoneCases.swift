@@ -1,0 +1,272 @@
+import NotibotProtocol
+
+/// What is gone without its writer, and how the writer learns of it.
+extension Suite {
+  static let deliveryGone: [Case] = [
+    goneAtOnce, goneAtEachSync, goneAtAWrite, goneUntilRemoved, goneMeanwhile, goneOfOwnSource,
+    goneUnsubscribed,
+    goneRemembered, goneBeyondMTU, goneWithoutSync, actionOfIdentity,
+  ]
+
+  static let goneAtOnce = Case(
+    "NTF-26/at-once", "A dismissal is told at once by id, src and item, and leaves n and digest", .delivery,
+    also: ["NTF-11", "NTF-10", "NTF-32"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    let (first, second) = (Sample.json(id: 5), Sample.json(id: 6))
+    try await probe.expectWritten(first)
+    try await probe.expectWritten(second)
+    let before = try await probe.readCount()
+    try await control.perform(.dismiss(1))
+    let told = try await probe.listen()
+    probe.expect("events of item 1", told.count("dismissed", source, 5, item: 1), is: 1)
+    probe.expect("all that is told", told.items.count, is: 1)
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before - 1)
+    try await probe.expectHeld([Holding(6, second)], of: source, highest: 6)
+  }
+
+  static let goneAtEachSync = Case(
+    "NTF-26/at-each-sync", "What is gone is told again before each SYNCED, and before it only", .delivery,
+    also: ["NTF-31"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.json(id: id)) }
+    try await control.perform(.dismiss(3))
+    try await control.perform(.dismiss(1))
+    _ = try await probe.listen()
+    for round in 1...3 {
+      // A new session changes nothing.
+      if round == 3 { try await probe.openDelivery() }
+      var told = Told()
+      try await probe.sync(Sync(source, known: 3), told: &told)
+      probe.expect("events of id 1 before SYNCED \(round)", told.count("dismissed", source, 1), is: 1)
+      probe.expect("events of id 3 before SYNCED \(round)", told.count("dismissed", source, 3), is: 1)
+      probe.expect("all that is told before SYNCED \(round)", told.items.count, is: 2)
+      let behind = try await probe.listen()
+      probe.expect("what is told behind SYNCED \(round)", behind.items, is: [])
+    }
+  }
+
+  static let goneAtAWrite = Case(
+    "NTF-26/at-a-write", "A write to what is gone is answered by success, and told once more", .delivery,
+    also: ["NTF-23"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    let json = Sample.json(id: 1)
+    try await probe.expectWritten(json)
+    try await control.perform(.dismiss(1))
+    _ = try await probe.listen()
+    let before = try await probe.readCount()
+    for more in ["", ",\"rev\":1,\"ev\":\"m\"", ""] {
+      var told = Told()
+      let reply = try await probe.writeData(Sample.json(id: 1, more: more), told: &told)
+      probe.expect("the answer to id 1\(more)", reply, is: [0x13])
+      probe.expect("events of id 1\(more)", told.count("dismissed", source, 1), is: 1)
+    }
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+    try await probe.expectHeld([], of: source, highest: 1)
+  }
+
+  static let goneUntilRemoved = Case(
+    "NTF-24/ends-the-telling", "ev \"r\" ends the telling of what is gone", .delivery, also: ["NTF-26"],
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    try await probe.expectWritten(Sample.json(id: 1))
+    try await probe.expectWritten(Sample.json(id: 2))
+    try await control.perform(.dismiss(1))
+    try await control.perform(.dismiss(2))
+    _ = try await probe.listen()
+    try await probe.expectWritten(Sample.removal(id: 1), "the removal of what is gone")
+    for round in 1...2 {
+      var told = Told()
+      try await probe.sync(Sync(source, known: 2), told: &told)
+      probe.expect("ids that are told to be gone at SYNC \(round)", told.goneIDs(source), is: [2])
+    }
+    try await probe.expectWritten(Sample.removal(id: 2))
+    var told = Told()
+    try await probe.sync(Sync(source, known: 2), told: &told)
+    probe.expect("what is told when all is removed", told.items, is: [])
+  }
+
+  static let goneMeanwhile = Case(
+    "NTF-26/between-sessions", "What was dismissed while no session was open is told at the next SYNC",
+    .delivery,
+    also: ["NTF-12", "NTF-31"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    try await probe.expectWritten(Sample.json(id: 1))
+    let kept = Sample.json(id: 2)
+    try await probe.expectWritten(kept)
+    try await probe.write(probe.frame(.fin))
+    _ = try await probe.awaitFrame(.ack)
+    try await control.perform(.dismiss(1))
+    try await probe.openDelivery()
+    let unasked = try await probe.listen()
+    probe.expect("what is told before SYNC", unasked.events, is: [])
+    var told = Told()
+    let synced = try await probe.sync(Sync(source, known: 2), told: &told)
+    probe.expect("ids that are told to be gone", told.goneIDs(source), is: [1])
+    probe.expect("n", synced.count, is: 1)
+    probe.expect("digest", synced.digest, is: Holding.digest(of: [Holding(2, kept)]))
+  }
+
+  static let goneOfOwnSource = Case(
+    "NTF-26/of-its-src", "A SYNC tells what is gone of its own src, not of another's", .delivery,
+    also: ["NTF-31"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    let other = probe.makeSource()
+    try await probe.expectWritten(Sample.json(id: 1))
+    try await probe.expectWritten(Sample.json(id: 1, more: ",\"src\":\(other)"))
+    try await control.perform(.dismiss(1))
+    try await control.perform(.dismiss(2))
+    let atOnce = try await probe.listen()
+    probe.expect("events of the other src at once", atOnce.count("dismissed", other, 1, item: 2), is: 1)
+    for (asked, silent) in [(source, other), (other, source)] {
+      var told = Told()
+      try await probe.sync(Sync(asked, known: 1), told: &told)
+      probe.expect("ids of the src of SYNC", told.goneIDs(asked), is: [1])
+      probe.expect("ids of the other src", told.goneIDs(silent), is: [])
+    }
+  }
+
+  static let goneUnsubscribed = Case(
+    "NTF-26/unsubscribed", "A host that is not subscribed is told nothing; what is gone waits for its SYNC",
+    .delivery,
+    also: ["ATT-17"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart(isSubscribed: false)
+    try await probe.expectWritten(Sample.json(id: 1))
+    try await control.perform(.dismiss(1))
+    var told = try await probe.listen()
+    probe.expect("what is told before the subscription", told.items, is: [])
+    try await probe.sync(Sync(source), told: &told)
+    probe.expect("events before the subscription", told.events, is: [])
+    try await probe.request(Wire.literal("12 0700 0100"))
+    try await probe.sync(Sync(source), told: &told)
+    probe.expect("events after it", told.count("dismissed", source, 1), is: 1)
+  }
+
+  static let goneRemembered = Case(
+    "NTF-26/remembers-64",
+    "64 notifications that are gone are told at SYNC; a device that forgets more says RESYNC",
+    .delivery, also: ["NTF-33"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    let limit = 64 as UInt32
+    try await probe.requireStoreRoom(Int(limit) + 1)
+    for id in 1...(limit + 1) { try await probe.expectWritten(Sample.json(id: id)) }
+    var told = Told()
+    for item in 1...limit {
+      try await control.perform(.dismiss(item))
+      try await probe.listen(into: &told)
+    }
+    probe.expect("ids told at once", told.goneIDs(source), is: Array(1...limit))
+    try await probe.openDelivery()
+    told = Told()
+    try await probe.sync(Sync(source, known: limit + 1), told: &told)
+    probe.expect("ids told at SYNC", told.goneIDs(source).sorted(), is: Array(1...limit))
+    told = Told()
+    try await control.perform(.dismiss(limit + 1))
+    try await probe.listen(into: &told)
+    let resyncs = told.messages.filter { $0.first == 3 }.count
+    told = Told()
+    try await probe.sync(Sync(source, known: limit + 1), told: &told)
+    let remembered = told.goneIDs(source).count
+    let all = Int(limit) + 1
+    probe.expect(
+      remembered == all || remembered >= Int(limit) && resyncs == 1,
+      "\(remembered) of \(all) are told, and RESYNC \(resyncs) times")
+  }
+
+  static let goneBeyondMTU = Case(
+    "NTF-26/beyond-mtu", "Where the event does not fit, GONE tells it, at once and at each SYNC",
+    .delivery,
+    also: ["NTF-11", "NTF-30"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    try await probe.expectWritten(Sample.json(id: 0x0102_0304))
+    try await probe.openNarrow()
+    try await control.perform(.dismiss(1))
+    let gone = [4, 1] + Wire.u32(source) + Wire.literal("04030201")
+    var told = try await probe.listen()
+    probe.expect("the messages at once", told.messages, is: [gone])
+    probe.expect("the events at once", told.events, is: [])
+    for round in 1...2 {
+      told = Told()
+      try await probe.sync(Sync(source), told: &told)
+      probe.expect("the messages before SYNCED \(round)", told.messages, is: [gone])
+      probe.expect("the events before SYNCED \(round)", told.events, is: [])
+    }
+  }
+
+  static let goneWithoutSync = Case(
+    "NTF-26/without-sync", "Where SYNC is not in use, an event that does not fit is not told, others are",
+    .delivery,
+    also: ["NTF-11", "NTF-30"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart(features: 0b0011)
+    try await probe.expectWritten(Sample.json(id: 1))
+    try await probe.expectWritten(Sample.json(id: 2))
+    try await control.perform(.dismiss(1))
+    let wide = try await probe.listen()
+    probe.expect("events that fit", wide.count("dismissed", source, 1, item: 1), is: 1)
+    try await probe.openNarrow(source: source, features: 0b0011)
+    try await control.perform(.dismiss(2))
+    let narrow = try await probe.listen()
+    probe.expect("what is told when it does not fit", narrow.items, is: [])
+  }
+
+  static let actionOfIdentity = Case(
+    "NTF-26/action", "The event of an action carries id and src as well", .delivery, also: ["NTF-11"],
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    let json = Sample.json(id: 9, more: ",\"act\":[\"Yes\",\"No\"]")
+    try await probe.expectWritten(json)
+    try await control.perform(.action(1, 1))
+    let told = try await probe.listen()
+    probe.expect("events of the action", told.actions(source, 9, act: 1), is: 1)
+    let text = told.events.first ?? ""
+    probe.expect(Sample.isEvent(text, "action", item: 1, action: 1), "the event is \(text)")
+    try await probe.expectHeld([Holding(9, json)], of: source, highest: 9)
+  }
+}
+
+extension Bench {
+  /// Restarts the device, so that items are numbered from 1, and opens a session with a new src.
+  func openAfterRestart(
+    features: UInt32 = Probe.deliveryFeatures, isSubscribed: Bool = true
+  ) async throws -> UInt32 {
+    _ = try await restart()
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source, features: features, isSubscribed: isSubscribed)
+    try await probe.requireStoreRoom(3)
+    return source
+  }
+}

@@ -1,0 +1,130 @@
+import NotibotProtocol
+
+/// What leaves the display by itself, and what could not be told.
+extension Suite {
+  static let deliveryLeaving: [Case] = [
+    eviction, expiry, expiredAtOnce, resyncOnce,
+  ]
+
+  static let eviction = Case(
+    "NTF-25/full",
+    "A full store answers 0x11, or evicts the oldest of the lowest level if that is lower, and tells it",
+    .delivery, also: ["NTF-8", "NTF-23", "NTF-26"], needs: [.control, .strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = try await bench.openAfterRestart()
+    let capacity = Int(probe.session.announced.number(of: 0x13) ?? 0)
+    let before = try await probe.readCount()
+    guard (before + 4...2000).contains(capacity) else {
+      throw CaseSkipped("the store holds \(capacity), too many or too few to fill")
+    }
+    // A plain one, one of level 1 that does not say so, two of level 0, and the rest of level 2.
+    try await probe.expectWritten(Sample.json("plain"))
+    var held = [Holding(1, Sample.json(id: 1)), Holding(2, Sample.json(id: 2, more: ",\"lvl\":0"))]
+    held.append(Holding(3, Sample.json(id: 3, more: ",\"lvl\":0")))
+    for index in 4..<(capacity - before) {
+      held.append(Holding(UInt32(index), Sample.json(id: UInt32(index), more: ",\"lvl\":2")))
+    }
+    for holding in held { try await probe.expectWritten(holding.json, "notification \(holding.id)") }
+    var id = UInt32(capacity) + 1
+    // What each level may push out, by id; none for what is not lower.
+    for (level, victim) in [(0, nil), (1, 2), (1, 3), (1, nil), (2, 1), (3, nil)] as [(Int, UInt32?)] {
+      // The last of these would push out one of those of level 1 that were written here.
+      guard level < 3 else { break }
+      id += 1
+      let json = Sample.json(id: id, more: ",\"lvl\":\(level)")
+      var told = Told()
+      let reply = try await probe.writeData(json, told: &told)
+      guard let victim, reply == [0x13] else {
+        probe.expect("the answer of a full store to level \(level)", reply, is: Wire.literal("01 12 0600 11"))
+        probe.expect("what is told of it", told.items, is: [])
+        continue
+      }
+      probe.expect("ids told to be evicted for level \(level)", told.count("evicted", source, victim), is: 1)
+      probe.expect("ids told to be gone for level \(level)", told.goneIDs(source), is: [victim])
+      held.removeAll { $0.id == victim }
+      held.append(Holding(id, json))
+    }
+    let highest = held.map(\.id).max() ?? 0
+    try await probe.expectHeld(held, of: source, highest: highest)
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: capacity)
+  }
+
+  static let expiry = Case(
+    "NTF-27/expires",
+    "What has expired is told and no longer counted, and stays in n and digest until it is removed",
+    .delivery, also: ["NTF-26", "NTF-10", "NTF-32"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    let noon = 1_800_000_000 as UInt64
+    try await probe.openDelivery(source: source, clock: noon)
+    try await probe.requireStoreRoom(2)
+    try await probe.request(Wire.literal("12 0400 0100"))
+    let soon = Sample.json(id: 1, more: ",\"exp\":\(noon + 60)")
+    let later = Sample.json(id: 2, more: ",\"exp\":\(noon + 4000)")
+    try await probe.expectWritten(soon)
+    try await probe.expectWritten(later)
+    let before = try await probe.readCount()
+    let early = try await probe.listen(for: .seconds(55))
+    probe.expect("what is told before the time", early.events, is: [])
+    let told = try await probe.listen(for: .seconds(10))
+    probe.expect("events of the expired one", told.count("expired", source, 1), is: 1)
+    probe.expect("counts told", told.counts, is: [UInt16(before - 1)])
+    try await probe.expectHeld(
+      [Holding(1, soon), Holding(2, later)], of: source, highest: 2, "with the expired one")
+    var again = Told()
+    try await probe.sync(Sync(source, known: 2), told: &again)
+    probe.expect("events of it before SYNCED", again.count("expired", source, 1), is: 1)
+    try await probe.expectWritten(Sample.removal(id: 1), "the removal of the expired one")
+    try await probe.expectHeld([Holding(2, later)], of: source, highest: 2, "without it")
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before - 1)
+  }
+
+  static let expiredAtOnce = Case(
+    "NTF-27/expired-when-written", "What has expired when it comes is stored, not shown, and told", .delivery,
+    also: ["NTF-26", "NTF-23"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    let noon = 1_800_000_000 as UInt64
+    try await probe.openDelivery(source: source, clock: noon)
+    try await probe.requireStoreRoom(1)
+    let before = try await probe.readCount()
+    let json = Sample.json(id: 1, more: ",\"exp\":\(noon - 10)")
+    var told = Told()
+    let reply = try await probe.writeData(json, told: &told)
+    probe.expect("the answer", reply, is: [0x13])
+    probe.expect("events of the expired one", told.count("expired", source, 1), is: 1)
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+    try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)
+  }
+
+  static let resyncOnce = Case(
+    "NTF-33/once", "A device that dropped an event says RESYNC, once until the next SYNC", .delivery,
+    also: ["ATT-19", "NTF-30", "NTF-31"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    try await probe.expectWritten(Sample.json(id: 1))
+    for round in 1...2 {
+      // Events of actions are remembered nowhere else; and nothing is acknowledged, so that most of them must wait.
+      for _ in 0..<80 { try await control.perform(.action(1, 0)) }
+      var told = try await probe.listen(for: .milliseconds(600))
+      let events = told.actions(source, 1, act: 0)
+      probe.expect((8..<80).contains(events), "\(events) of 80 events are told")
+      probe.expect("messages of round \(round)", told.messages, is: [[3]])
+      for _ in 0..<2 { try await control.perform(.action(1, 1)) }
+      told = try await probe.listen()
+      probe.expect("events when there is room again", told.actions(source, 1, act: 1), is: 2)
+      probe.expect("messages before SYNC", told.messages, is: [])
+      told = Told()
+      try await probe.sync(Sync(source, known: 1), told: &told)
+      probe.expect("what is told at SYNC", told.items, is: [])
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import NotibotProtocol
+
+/// How a writer removes what it wrote.
+extension Suite {
+  static let deliveryRemovals: [Case] = [
+    removal, removalOfUnknown, removalIgnoresRevision, removalIsChecked,
+  ]
+
+  static let removal = Case(
+    "NTF-24/removed",
+    "ev \"r\" removes a notification, hwm stays, and no event tells the writer what it did itself",
+    .delivery, also: ["NTF-10", "NTF-26", "NTF-32"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(2)
+    let first = Sample.json(id: 1)
+    try await probe.expectWritten(first)
+    try await probe.expectWritten(Sample.json(id: 2))
+    let before = try await probe.readCount()
+    for round in 1...2 {
+      var told = Told()
+      let reply = try await probe.writeData(Sample.removal(id: 2), told: &told)
+      probe.expect("the answer to removal \(round)", reply, is: [0x13])
+      probe.expect("what is told of it", told.events, is: [])
+      let after = try await probe.readCount()
+      probe.expect("Count after removal \(round)", after, is: before - 1)
+      try await probe.expectHeld([Holding(1, first)], of: source, highest: 2, "after removal \(round)")
+    }
+    var told = Told()
+    let reply = try await probe.writeData(Sample.json(id: 2), told: &told)
+    probe.expect("the answer to the removed one", reply, is: [0x13])
+    probe.expect("events that it is gone", told.count("dismissed", source, 2), is: 1)
+    try await probe.expectHeld([Holding(1, first)], of: source, highest: 2, "at the end")
+  }
+
+  static let removalOfUnknown = Case(
+    "NTF-24/unknown", "The removal of an id that was never written succeeds and moves nothing", .delivery,
+    also: ["NTF-22"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(2)
+    try await probe.expectWritten(Sample.removal(id: 9), "a removal before anything was written")
+    try await probe.expectHeld([], of: source, highest: 0, "after a removal")
+    let first = Sample.json(id: 1)
+    try await probe.expectWritten(first)
+    var told = Told()
+    let reply = try await probe.writeData(Sample.removal(id: 50), told: &told)
+    probe.expect("the answer to a removal", reply, is: [0x13])
+    probe.expect("what is told of it", told.items, is: [])
+    let second = Sample.json(id: 2)
+    try await probe.expectWritten(second, "id 2 after the removal of 50")
+    try await probe.expectHeld([Holding(1, first), Holding(2, second)], of: source, highest: 2)
+  }
+
+  static let removalIgnoresRevision = Case(
+    "NTF-24/rev-is-not-looked-at", "A removal has any rev and any text", .delivery
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(3)
+    for id in 1...3 as ClosedRange<UInt32> {
+      try await probe.expectWritten(Sample.json(id: id, more: ",\"rev\":500"))
+    }
+    try await probe.expectWritten(Sample.removal(id: 1), "a removal without rev")
+    try await probe.expectWritten(Sample.removal(id: 2, more: ",\"rev\":500"), "a removal of the same rev")
+    try await probe.expectWritten(
+      Sample.json(id: 3, "with all its text", more: ",\"rev\":499,\"ev\":\"r\",\"lvl\":2"),
+      "a removal with text")
+    try await probe.expectHeld([], of: source, highest: 3)
+  }
+
+  static let removalIsChecked = Case(
+    "NTF-24/is-checked",
+    "A removal without the four keys, or with a bad value, is refused and removes nothing",
+    .delivery, also: ["NTF-4"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(1)
+    let json = Sample.json(id: 1)
+    try await probe.expectWritten(json)
+    for bad in [Array("{\"id\":1,\"ev\":\"r\"}".utf8), Sample.removal(id: 1, more: ",\"rev\":65536")] {
+      let reply = try await probe.writeData(bad)
+      probe.expect("the answer to a bad removal", reply, is: Wire.literal("01 12 0600 80"))
+    }
+    try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)
+  }
+}

@@ -1,0 +1,134 @@
+import NotibotProtocol
+
+/// Identity over lost sessions, lost answers and restarts.
+extension Suite {
+  static let deliverySessions: [Case] = [
+    preExisting, heldOverSessions, forgottenAtRestart, brokenOffInMidWrite, answerLost,
+  ]
+
+  static let preExisting = Case(
+    "NTF-28/known-ids",
+    "An id up to known is stored and counted like any other, when the device has never seen it",
+    .delivery, also: ["NTF-31", "NTF-23"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(3)
+    let before = try await probe.readCount()
+    let synced = try await probe.sync(Sync(source, known: 8))
+    probe.expect("hwm of a device that has seen nothing", synced.highest, is: 0)
+    var held: [Holding] = []
+    for id in [3, 8, 9] as [UInt32] {
+      let json = Sample.json(id: id)
+      var told = Told()
+      let reply = try await probe.writeData(json, told: &told)
+      probe.expect("the answer to id \(id)", reply, is: [0x13])
+      probe.expect("what is told of id \(id)", told.events, is: [])
+      held.append(Holding(id, json))
+    }
+    try await probe.expectHeld(held, of: source, highest: 9)
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before + 3)
+  }
+
+  static let heldOverSessions = Case(
+    "NTF-12/identity-outlives-session", "Identity, rev and hwm outlive the session, closed or broken off",
+    .delivery,
+    also: ["NTF-22", "NTF-32"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(2)
+    let (first, second) = (Sample.json(id: 1, more: ",\"rev\":3"), Sample.json(id: 2))
+    try await probe.expectWritten(first)
+    try await probe.expectWritten(second)
+    try await probe.write(probe.frame(.fin))
+    _ = try await probe.awaitFrame(.ack)
+    try await probe.openDelivery()
+    try await probe.expectHeld([Holding(1, first), Holding(2, second)], of: source, highest: 2, "after FIN")
+    try await probe.openDelivery(source: source)
+    try await probe.expectWritten(Sample.json(id: 1, more: ",\"rev\":2"), "a lower rev in the next session")
+    try await probe.expectWritten(second, "the same again in the next session")
+    try await probe.expectHeld(
+      [Holding(1, first), Holding(2, second)], of: source, highest: 2, "after another SYN")
+  }
+
+  static let forgottenAtRestart = Case(
+    "NTF-22/since-boot", "After a restart nothing is held, hwm is 0, and the same ids are new again",
+    .delivery,
+    also: ["NTF-23", "NTF-26", "NTF-30"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    _ = try await bench.restart()
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(2)
+    let (first, second) = (Sample.json(id: 1), Sample.json(id: 2))
+    try await probe.expectWritten(first)
+    try await probe.expectWritten(second)
+    try await control.perform(.dismiss(1))
+    let before = try await probe.sync(Sync(source, known: 2))
+    _ = try await bench.restart()
+    try await probe.openDelivery()
+    var told = Told()
+    let after = try await probe.sync(Sync(source, known: 2, held: [Holding(2, second)]), told: &told)
+    guard after.count == 0 else { throw CaseSkipped("the device keeps its store over a restart (NTF-12)") }
+    probe.expect("digest", after.digest, is: 0)
+    probe.expect("hwm", after.highest, is: 0)
+    probe.expect("what is told to be gone", told.items, is: [])
+    probe.expect(after.bootID != before.bootID, "the boot id is the same")
+    try await probe.expectWritten(first, "an old id after the restart")
+    try await probe.expectWritten(second, "the next one")
+    try await probe.expectHeld([Holding(1, first), Holding(2, second)], of: source, highest: 2)
+  }
+
+  static let brokenOffInMidWrite = Case(
+    "NTF-23/broken-off", "A write that was cut off with its session is stored once when it is written again",
+    .delivery,
+    also: ["NTF-12", "LNK-14"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(1)
+    let before = try await probe.readCount()
+    let json = Sample.json(id: 1)
+    let length = probe.data([0x12, 6, 0] + json, seq: 0).bytes.count
+    for sent in [length / 2, length - 2, length] {
+      let frame = probe.data([0x12, 6, 0] + json, seq: probe.session.nextSeq).bytes
+      // The frame, or its beginning, and another session before any answer is looked at.
+      try await probe.write(Array(frame.prefix(sent)))
+      try await probe.openDelivery(source: source)
+      try await probe.expectWritten(json, "the write after \(sent) of \(length) bytes")
+    }
+    try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before + 1)
+  }
+
+  static let answerLost = Case(
+    "NTF-23/answer-lost",
+    "Writes whose answers were lost with the session are stored once when they are written again",
+    .delivery, also: ["NTF-12", "NTF-31"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(6)
+    let before = try await probe.readCount()
+    let held = (1...6).map { Holding($0, Sample.json(id: $0, "number \($0)")) }
+    for holding in held {
+      try await probe.sendData([0x12, 6, 0] + holding.json)
+      // The answer is not waited for.
+      try await probe.openDelivery()
+      try await probe.sync(Sync(source, known: holding.id - 1))
+      try await probe.expectWritten(holding.json, "id \(holding.id) once more")
+    }
+    try await probe.expectHeld(held, of: source, highest: 6)
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before + 6)
+  }
+}

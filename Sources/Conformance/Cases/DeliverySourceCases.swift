@@ -1,0 +1,168 @@
+import NotibotProtocol
+
+/// Whose a notification is, and how many writers there may be.
+extension Suite {
+  static let deliverySources: [Case] = [
+    sourceOfSYN, sourceOfSYNC, sourceOfKey, sourceMissing, sourceEndsWithSession, fourSources, fifthSource,
+    highestPerSource,
+  ]
+
+  static let sourceOfSYN = Case(
+    "NTF-21/src-of-syn", "Without the key and without SYNC, a notification is of the SRC of the SYN",
+    .delivery,
+    also: ["LNK-5"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(1)
+    let json = Sample.json(id: 1)
+    try await probe.expectWritten(json)
+    try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)
+  }
+
+  static let sourceOfSYNC = Case(
+    "NTF-21/src-of-sync", "After a SYNC, a notification is of its src; the latest SYNC counts", .delivery,
+    also: ["NTF-31"]
+  ) { bench in
+    let probe = bench.probe
+    let (ofSYN, first, second) = (probe.makeSource(), probe.makeSource(), probe.makeSource())
+    try await probe.openDelivery(source: ofSYN)
+    try await probe.requireStoreRoom(2)
+    try await probe.sync(Sync(first))
+    let one = Sample.json(id: 1, "of the first")
+    try await probe.expectWritten(one)
+    try await probe.sync(Sync(second))
+    let two = Sample.json(id: 1, "of the second")
+    try await probe.expectWritten(two)
+    try await probe.expectHeld([], of: ofSYN, highest: 0, "of the SYN's SRC")
+    try await probe.expectHeld([Holding(1, one)], of: first, highest: 1, "of the first SYNC's src")
+    try await probe.expectHeld([Holding(1, two)], of: second, highest: 1, "of the second SYNC's src")
+  }
+
+  static let sourceOfKey = Case(
+    "NTF-21/src-key", "The key src says whose a notification is, whatever the session's is", .delivery,
+    also: ["NTF-20", "NTF-24"]
+  ) { bench in
+    let probe = bench.probe
+    let (session, other) = (probe.makeSource(), probe.makeSource())
+    try await probe.openDelivery(source: session)
+    try await probe.requireStoreRoom(2)
+    try await probe.sync(Sync(session))
+    let mine = Sample.json(id: 1, "of the session")
+    let theirs = Sample.json(id: 1, "of another", more: ",\"src\":\(other)")
+    try await probe.expectWritten(mine)
+    try await probe.expectWritten(theirs)
+    try await probe.expectHeld([Holding(1, mine)], of: session, highest: 1, "of the session")
+    try await probe.expectHeld([Holding(1, theirs)], of: other, highest: 1, "of the key")
+    try await probe.expectWritten(Sample.removal(id: 1, more: ",\"src\":\(session)"), "a removal with src")
+    try await probe.expectHeld([Holding(1, theirs)], of: other, highest: 1, "of the key after the removal")
+    try await probe.expectHeld([], of: session, highest: 1, "of the session after the removal")
+  }
+
+  static let sourceMissing = Case(
+    "NTF-21/no-src", "id without key, SYNC and SRC is refused with 0x80; a SYNC mends it", .delivery,
+    needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(2)
+    let before = try await probe.readCount()
+    for json in [Sample.json(id: 1), Sample.removal(id: 1)] {
+      let reply = try await probe.writeData(json)
+      probe.expect("the answer without a src", reply, is: Wire.literal("01 12 0600 80"))
+    }
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+    let keyed = Sample.json(id: 1, more: ",\"src\":\(source)")
+    try await probe.expectWritten(keyed, "a notification with the key")
+    try await probe.sync(Sync(source))
+    let plain = Sample.json(id: 2)
+    try await probe.expectWritten(plain, "a notification after SYNC")
+    try await probe.expectHeld([Holding(1, keyed), Holding(2, plain)], of: source, highest: 2)
+  }
+
+  static let sourceEndsWithSession = Case(
+    "NTF-21/src-ends-with-session", "The src of a SYNC or SYN ends with its session", .delivery,
+    also: ["NTF-31"],
+    needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.sync(Sync(source))
+    try await probe.openDelivery()
+    let reply = try await probe.writeData(Sample.json(id: 1))
+    probe.expect("the answer in a session without a src", reply, is: Wire.literal("01 12 0600 80"))
+    let other = probe.makeSource()
+    try await probe.openDelivery(source: other)
+    try await probe.requireStoreRoom(1)
+    let json = Sample.json(id: 1)
+    try await probe.expectWritten(json)
+    try await probe.expectHeld([], of: source, highest: 0, "of the session before")
+    try await probe.expectHeld([Holding(1, json)], of: other, highest: 1, "of the new SYN")
+  }
+
+  static let fourSources = Case(
+    "NTF-22/four-sources", "Four writers keep their notifications and ids apart", .delivery, also: ["NTF-32"]
+  ) { bench in
+    let probe = bench.probe
+    let sources = (1...4).map { _ in probe.makeSource() }
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(4)
+    var held: [Holding] = []
+    for (index, source) in sources.enumerated() {
+      let id = UInt32(10 - index)
+      let json = Sample.json(id: id, "of \(index)", more: ",\"src\":\(source)")
+      try await probe.expectWritten(json)
+      held.append(Holding(id, json))
+    }
+    for (source, holding) in zip(sources, held) {
+      try await probe.expectHeld([holding], of: source, highest: holding.id)
+    }
+  }
+
+  static let fifthSource = Case(
+    "NTF-22/fifth-source",
+    "What a further writer pushes out is the one written or synced longest ago, with all it has",
+    .delivery, also: ["NTF-10"]
+  ) { bench in
+    let probe = bench.probe
+    let sources = (1...5).map { _ in probe.makeSource() }
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(5)
+    let json = sources.map { Sample.json(id: 7, more: ",\"src\":\($0)") }
+    for index in 0..<4 { try await probe.expectWritten(json[index]) }
+    let before = try await probe.readCount()
+    // Written first, but synced last: the second is the oldest now.
+    try await probe.sync(Sync(sources[0]))
+    try await probe.expectWritten(json[4])
+    let after = try await probe.readCount()
+    for index in [0, 4, 3, 2] {
+      try await probe.expectHeld(
+        [Holding(7, json[index])], of: sources[index], highest: 7, "of writer \(index)")
+    }
+    let oldest = try await probe.sync(Sync(sources[1]))
+    let isForgotten = oldest.count == 0 && oldest.highest == 0
+    probe.expect(
+      isForgotten || oldest.count == 1 && oldest.highest == 7, "half forgotten: \(oldest)")
+    probe.expect("Count with the fifth", after, is: isForgotten ? before : before + 1)
+  }
+
+  static let highestPerSource = Case(
+    "NTF-22/hwm-per-source", "An id that is old for one writer is new for another", .delivery,
+    also: ["NTF-23"]
+  ) { bench in
+    let probe = bench.probe
+    let (first, second) = (probe.makeSource(), probe.makeSource())
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(2)
+    try await probe.expectWritten(Sample.json(id: 1_000_000, more: ",\"src\":\(first)"))
+    let json = Sample.json(id: 1, more: ",\"src\":\(second)")
+    var told = Told()
+    try await probe.writeData(json, told: &told)
+    probe.expect("what is told", told.events, is: [])
+    try await probe.expectHeld([Holding(1, json)], of: second, highest: 1)
+  }
+}

@@ -1,0 +1,210 @@
+import NotibotProtocol
+
+/// SYNC and its answer.
+extension Suite {
+  static let deliverySynced: [Case] = [
+    syncedLayout, badMessages, longSync, twoSyncs, syncAmongRequests, digestOfThePage, digestOverALife,
+    digestOfBytes,
+    plainIsNotCounted,
+  ]
+
+  static let syncedLayout = Case(
+    "NTF-30/synced-layout",
+    "SYNCED is 25 bytes: src, n, digest, hwm, and what SYNACK said of capacity and boot", .delivery,
+    also: ["NTF-32", "LNK-12"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery()
+    let synced = try await probe.sync(Sync(source))
+    probe.expect("src", synced.source, is: source)
+    probe.expect("n", synced.count, is: 0)
+    probe.expect("digest", synced.digest, is: 0)
+    probe.expect("hwm", synced.highest, is: 0)
+    probe.expect("the boot id", UInt64(synced.bootID), is: probe.session.bootID ?? 0)
+    if let capacity = probe.session.announced.number(of: 0x13) {
+      probe.expect("the capacity", UInt64(synced.capacity), is: capacity)
+    }
+  }
+
+  static let badMessages = Case(
+    "NTF-30/bad-messages", "Unknown kinds, short messages and a src of 0 are acknowledged and dropped",
+    .delivery,
+    also: ["LNK-3"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(1)
+    let good = Sync(source).bytes
+    let bad: [[UInt8]] =
+      [[0], [5], [0x7F] + good.dropFirst(), [0xFF], [1], [2], [3], [4], [4, 1] + good[1..<9], Sync(0).bytes]
+      + (2..<19).map { Array(good.prefix($0)) } + [[2] + [UInt8](repeating: 0, count: 24)]
+    for message in bad {
+      try await probe.awaitRoom()
+      try await probe.sendData(message, channel: 0)
+      let told = try await probe.listen()
+      probe.expect("what is told after [\(Wire.hex(message))]", told.items, is: [])
+    }
+    // None of them was taken for a SYNC: the src is still that of the SYN.
+    let json = Sample.json(id: 1)
+    try await probe.expectWritten(json)
+    try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)
+  }
+
+  static let longSync = Case(
+    "NTF-30/long", "A SYNC that is longer than its format is read up to the format's end", .delivery,
+    also: ["LNK-3"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery()
+    for extra in [1, 13, 500] {
+      try await probe.awaitRoom()
+      try await probe.sendData(Sync(source).bytes + [UInt8](repeating: 0xFF, count: extra), channel: 0)
+      var told = Told()
+      let synced = try await probe.awaitSynced(told: &told)
+      probe.expect("src of the answer to \(extra) bytes more", synced.source, is: source)
+    }
+  }
+
+  static let twoSyncs = Case(
+    "NTF-31/one-answer-each", "Two SYNCs at once get two SYNCED, in order, and no third", .delivery,
+    also: ["NTF-21"]
+  ) { bench in
+    let probe = bench.probe
+    let (first, second) = (probe.makeSource(), probe.makeSource())
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(1)
+    try await probe.awaitRoom()
+    try await probe.sendData(Sync(first).bytes, channel: 0)
+    try await probe.awaitRoom()
+    try await probe.sendData(Sync(second).bytes, channel: 0)
+    var told = Told()
+    let one = try await probe.awaitSynced(told: &told)
+    let two = try await probe.awaitSynced(told: &told)
+    probe.expect("the src of the answers", [one.source, two.source], is: [first, second])
+    let behind = try await probe.listen()
+    probe.expect("what is told with them", told.items + behind.items, is: [])
+    let json = Sample.json(id: 1)
+    try await probe.expectWritten(json)
+    try await probe.expectHeld([Holding(1, json)], of: second, highest: 1)
+  }
+
+  static let syncAmongRequests = Case(
+    "NTF-31/beside-requests", "SYNC has its place beside requests: each gets its answer", .delivery,
+    also: ["ATT-5"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery()
+    for _ in 0..<20 {
+      try await probe.awaitRoom()
+      try await probe.sendData([0x0A, 3, 0])
+      try await probe.awaitRoom()
+      try await probe.sendData(Sync(source).bytes, channel: 0)
+      var answers: [UInt8] = []
+      let deadline = probe.now + Probe.patience
+      while answers.count < 2, let frame = try await probe.nextData(until: deadline) {
+        answers.append(frame.payload.first ?? 0)
+      }
+      probe.expect("the answers", answers.sorted(), is: [0x02, 0x0B])
+    }
+  }
+
+  static let digestOfThePage = Case(
+    "NTF-32/digest-of-the-page", "The two notifications of the appendix have the appendix's digest", .delivery
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(2)
+    let four = { (text: String, id: Int) in
+      "{\"app\":\"Messages\",\"title\":\"Jane Doe\",\"text\":\"\(text)\",\"timestamp\":1234567890,\"id\":\(id)}"
+    }
+    try await probe.expectWritten(Array(four("See you tomorrow!", 7).utf8))
+    let one = try await probe.sync(Sync(source, known: 7))
+    probe.expect("the digest of one", one.digest, is: 0xC148_7D31_EC01_DCE9)
+    try await probe.expectWritten(Array(four("At noon.", 8).utf8))
+    let both = try await probe.sync(Sync(source, known: 8))
+    probe.expect("the digest of both", both.digest, is: 0x2D63_BA3C_A03F_45DF)
+    probe.expect("n", both.count, is: 2)
+  }
+
+  static let digestOverALife = Case(
+    "NTF-32/over-a-life", "n and digest follow every write, change, removal and dismissal", .delivery,
+    also: ["NTF-23", "NTF-24", "NTF-26"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    _ = try await bench.restart()
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(4)
+    var held = (1...4).map { Holding($0, Sample.json(id: $0, "number \($0)")) }
+    for holding in held { try await probe.expectWritten(holding.json) }
+    try await probe.expectHeld(held, of: source, highest: 4, "after four writes")
+    // Two that say the same in the other's place.
+    for (index, other) in [(0, 2), (1, 1)] {
+      let json = Sample.json(id: UInt32(index + 1), "number \(other)", more: ",\"rev\":1")
+      try await probe.expectWritten(json)
+      held[index].json = json
+    }
+    try await probe.expectHeld(held, of: source, highest: 4, "after two changed places")
+    try await control.perform(.dismiss(3))
+    held.remove(at: 2)
+    try await probe.expectHeld(held, of: source, highest: 4, "after a dismissal")
+    try await probe.expectWritten(Sample.removal(id: 1))
+    held.remove(at: 0)
+    try await probe.expectHeld(held, of: source, highest: 4, "after a removal")
+    try await probe.expectWritten(Sample.removal(id: 3), "the removal of what was dismissed")
+    try await probe.expectWritten(Sample.json(id: 1), "a write of what was removed")
+    try await probe.expectHeld(held, of: source, highest: 4, "after writes that change nothing")
+    try await control.perform(.clear)
+    let cleared = try await probe.sync(Sync(source, known: 4))
+    probe.expect("n when everything was dismissed", cleared.count, is: 0)
+    probe.expect("digest when everything was dismissed", cleared.digest, is: 0)
+    probe.expect("hwm when everything was dismissed", cleared.highest, is: 4)
+  }
+
+  static let digestOfBytes = Case(
+    "NTF-32/of-the-bytes",
+    "The digest is of the bytes as they were written: white space, order and escapes count",
+    .delivery, also: ["NTF-20"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    let inputs = [
+      "{\"id\":1,\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1}",
+      " {\"app\" : \"a\",\r\n\t\"title\":\"b\",\"text\":\"\\u0063\",\"timestamp\":1,\"id\":2 }\n",
+      "{\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1,\"\\u0069d\":3,\"unknown\":[1,2]}",
+    ]
+    try await probe.requireStoreRoom(inputs.count)
+    var held: [Holding] = []
+    for (index, input) in inputs.enumerated() {
+      try await probe.expectWritten(Array(input.utf8), input)
+      held.append(Holding(UInt32(index + 1), Array(input.utf8)))
+      try await probe.expectHeld(held, of: source, highest: UInt32(index + 1), "after \(input)")
+    }
+  }
+
+  static let plainIsNotCounted = Case(
+    "NTF-32/identified-only",
+    "n and digest are of one src: plain notifications and other writers' are not in them",
+    .delivery, also: ["NTF-10"]
+  ) { bench in
+    let probe = bench.probe
+    let (source, other) = (probe.makeSource(), probe.makeSource())
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(3)
+    let before = try await probe.readCount()
+    let mine = Sample.json(id: 2)
+    try await probe.expectWritten(Sample.json("plain"))
+    try await probe.expectWritten(mine)
+    try await probe.expectWritten(Sample.json(id: 5, more: ",\"src\":\(other)"))
+    try await probe.expectHeld([Holding(2, mine)], of: source, highest: 2)
+    let after = try await probe.readCount()
+    probe.expect("Count of all", after, is: before + 3)
+  }
+}

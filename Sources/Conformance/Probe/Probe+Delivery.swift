@@ -1,0 +1,162 @@
+package import NotibotProtocol
+
+/// Notifications with an identity, and SYNC.
+extension Probe {
+  /// Feature bits: pipelining, optional keys, SYNC.
+  package static let deliveryFeatures: UInt32 = 0b0111
+
+  /// A `src` that no other case uses.
+  package func makeSource() -> UInt32 { UInt32(truncatingIfNeeded: random.next() >> 32) | 1 }
+
+  /// Opens a session in which the optional keys, and SYNC, are in use, with an MTU for whole notifications.
+  ///
+  /// - Parameters:
+  ///   - source: the SRC of the SYN; none when nil.
+  ///   - features: bit 1 must be among them.
+  ///   - clock: the seconds of CLOCK; none when nil.
+  ///   - isSubscribed: whether notifications of Data are asked for.
+  /// - Throws: `CaseSkipped` when the device has not these features, else as `openWide`.
+  package func openDelivery(
+    source: UInt32? = nil, features: UInt32 = deliveryFeatures, clock: UInt64? = nil,
+    isSubscribed: Bool = true,
+    file: String = #fileID, line: Int = #line
+  ) async throws {
+    try await openWide(
+      deliveryTLVs(source: source, features: features, clock: clock), file: file, line: line)
+    try requireFeatures(features)
+    if isSubscribed { try await request(Wire.literal("12 0700 0100"), file: file, line: line) }
+  }
+
+  /// As `openDelivery`, but at MTU 23, so that the events of NTF-26 do not fit.
+  package func openNarrow(
+    source: UInt32? = nil, features: UInt32 = deliveryFeatures, file: String = #fileID, line: Int = #line
+  ) async throws {
+    try await open(deliveryTLVs(source: source, features: features, clock: nil), file: file, line: line)
+    try requireFeatures(features)
+    try await request(Wire.literal("12 0700 0100"), file: file, line: line)
+  }
+
+  private func deliveryTLVs(source: UInt32?, features: UInt32, clock: UInt64?) -> [TLV] {
+    Self.synTLVs(nonce: makeNonce(), features: features) + (source.map { [.source($0)] } ?? [])
+      + (clock.map { [.clock($0)] } ?? [])
+  }
+
+  private func requireFeatures(_ wanted: UInt32) throws {
+    let wanted = UInt64(wanted & 0b0110)
+    guard session.features & wanted == wanted else {
+      throw CaseSkipped("the device announces features \(session.features): no optional keys, or no SYNC")
+    }
+  }
+
+  /// Writes Data, and keeps what the device tells until it answers and for a moment behind it.
+  ///
+  /// - Throws: `Finding` when no answer comes.
+  @discardableResult
+  package func writeData(
+    _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
+  ) async throws -> [UInt8] {
+    let reply = try await request([0x12, 6, 0] + value, told: &told, file: file, line: line)
+    try await listen(into: &told)
+    return reply
+  }
+
+  private func request(
+    _ pdu: [UInt8], told: inout Told, file: String, line: Int
+  ) async throws -> [UInt8] {
+    try await awaitRoom(file: file, line: line)
+    try await sendData(pdu)
+    let deadline = now + Self.patience
+    while let frame = try await nextData(until: deadline) {
+      guard frame.channel == 4, frame.payload.first != 0x1B else {
+        told.add(frame)
+        continue
+      }
+      return frame.payload
+    }
+    throw Finding("request \(Wire.hex(pdu, limit: 16)) is not answered", file: file, line: line)
+  }
+
+  /// Sends SYNC and returns its SYNCED; `told` gets what came before it.
+  ///
+  /// - Throws: `Finding` when no SYNCED comes, or another frame than one of 25 bytes.
+  @discardableResult
+  package func sync(
+    _ message: Sync, told: inout Told, file: String = #fileID, line: Int = #line
+  ) async throws -> Synced {
+    try await awaitRoom(file: file, line: line)
+    try await sendData(message.bytes, channel: 0)
+    return try await awaitSynced(told: &told, file: file, line: line)
+  }
+
+  /// Sends SYNC and returns its SYNCED; what came before it is passed over.
+  @discardableResult
+  package func sync(_ message: Sync, file: String = #fileID, line: Int = #line) async throws -> Synced {
+    var told = Told()
+    return try await sync(message, told: &told, file: file, line: line)
+  }
+
+  /// The next SYNCED; `told` gets what came before it.
+  package func awaitSynced(
+    told: inout Told, file: String = #fileID, line: Int = #line
+  ) async throws -> Synced {
+    let deadline = now + Self.patience
+    while let frame = try await nextData(until: deadline) {
+      guard frame.channel == 0, frame.payload.first == 2 else {
+        told.add(frame)
+        continue
+      }
+      guard frame.payload.count == 25, let synced = Synced(frame.payload) else {
+        throw Finding("SYNCED is [\(Wire.hex(frame.payload))]", file: file, line: line)
+      }
+      return synced
+    }
+    throw Finding("SYNC is not answered", file: file, line: line)
+  }
+
+  /// Everything that the device has to tell by now: what comes before the answer to a Read Request, however slow the
+  /// line, and a moment behind it. An answer to an earlier message on channel 0 would be among it.
+  package func listen(into told: inout Told, file: String = #fileID, line: Int = #line) async throws {
+    _ = try await request([0x0A, 3, 0], told: &told, file: file, line: line)
+    try await listen(for: settleTime, into: &told)
+  }
+
+  /// Everything that the device has to tell by now.
+  package func listen(file: String = #fileID, line: Int = #line) async throws -> Told {
+    var told = Told()
+    try await listen(into: &told, file: file, line: line)
+    return told
+  }
+
+  /// Everything that the device tells in the next `interval`.
+  package func listen(for interval: Duration, into told: inout Told) async throws {
+    let deadline = now + interval
+    while let frame = try await nextData(until: deadline) { told.add(frame) }
+  }
+
+  /// Everything that the device tells in the next `interval`.
+  package func listen(for interval: Duration) async throws -> Told {
+    var told = Told()
+    try await listen(for: interval, into: &told)
+    return told
+  }
+
+  /// Notes a finding unless the answer to a write is success.
+  package func expectWritten(
+    _ json: [UInt8], _ what: String = "a notification", file: String = #fileID, line: Int = #line
+  ) async throws {
+    let reply = try await writeData(json, file: file, line: line)
+    expect("the answer to \(what)", reply, is: [0x13], file: file, line: line)
+  }
+
+  /// Notes a finding unless the device holds exactly these of a source.
+  package func expectHeld(
+    _ held: [Holding], of source: UInt32, highest: UInt32, _ what: String = "", file: String = #fileID,
+    line: Int = #line
+  ) async throws {
+    let synced = try await sync(Sync(source, known: highest, held: held), file: file, line: line)
+    expect("src in SYNCED \(what)", synced.source, is: source, file: file, line: line)
+    expect("n \(what)", Int(synced.count), is: held.count, file: file, line: line)
+    expect("digest \(what)", synced.digest, is: Holding.digest(of: held), file: file, line: line)
+    expect("hwm \(what)", synced.highest, is: highest, file: file, line: line)
+  }
+}

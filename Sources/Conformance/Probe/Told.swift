@@ -1,0 +1,78 @@
+/// What a device told without being asked, in the order of the wire.
+package struct Told: Equatable, Sendable {
+  /// One piece of it.
+  package enum Item: Equatable, Sendable {
+    /// The JSON of a notification of Data.
+    case event(String)
+    /// A message on channel 0 that is no SYNCED.
+    case message([UInt8])
+    /// A notification of Count.
+    case count(UInt16)
+    case other([UInt8])
+  }
+
+  package var items: [Item] = []
+
+  package init() {}
+
+  mutating func add(_ frame: WireFrame) {
+    if frame.channel == 0 {
+      items.append(.message(frame.payload))
+    } else if frame.payload.starts(with: [0x1B, 6, 0]) {
+      items.append(.event(String(decoding: frame.payload.dropFirst(3), as: UTF8.self)))
+    } else if frame.payload.starts(with: [0x1B, 3, 0]) {
+      items.append(.count(Wire.word(frame.payload, at: 3)))
+    } else {
+      items.append(.other(frame.payload))
+    }
+  }
+
+  /// The JSON of each notification of Data.
+  package var events: [String] {
+    items.compactMap { if case .event(let json) = $0 { json } else { nil } }
+  }
+
+  /// The messages on channel 0.
+  package var messages: [[UInt8]] {
+    items.compactMap { if case .message(let bytes) = $0 { bytes } else { nil } }
+  }
+
+  /// The values of Count.
+  package var counts: [UInt16] {
+    items.compactMap { if case .count(let value) = $0 { value } else { nil } }
+  }
+
+  /// The members of each event, as far as they need no understanding of JSON: none of them has a comma inside.
+  private var members: [[String: String]] {
+    events.map { json in
+      var members: [String: String] = [:]
+      for member in json.filter({ $0 != " " }).dropFirst().dropLast().split(separator: ",") {
+        let parts = member.split(separator: ":", maxSplits: 1).map(String.init)
+        if parts.count == 2 { members[parts[0]] = parts[1] }
+      }
+      return members
+    }
+  }
+
+  /// How many events say that a notification is gone, for this reason; `item`, when given, must be named, too.
+  package func count(_ reason: String, _ source: UInt32, _ id: UInt32, item: UInt32? = nil) -> Int {
+    members.filter {
+      $0["\"ev\""] == "\"\(reason)\"" && $0["\"id\""] == "\(id)" && $0["\"src\""] == "\(source)"
+        && (item == nil || $0["\"item\""] == item.map { "\($0)" })
+    }.count
+  }
+
+  /// How many events say that an action of a notification was chosen.
+  package func actions(_ source: UInt32, _ id: UInt32, act: UInt32) -> Int {
+    members.filter {
+      $0["\"ev\""] == "\"action\"" && $0["\"id\""] == "\(id)" && $0["\"src\""] == "\(source)"
+        && $0["\"act\""] == "\(act)"
+    }.count
+  }
+
+  /// The ids of `source` that events call gone, whatever the reason, in order.
+  package func goneIDs(_ source: UInt32) -> [UInt32] {
+    members.filter { $0["\"src\""] == "\(source)" && $0["\"ev\""] != "\"action\"" }
+      .compactMap { $0["\"id\""].flatMap { UInt32($0) } }
+  }
+}

@@ -1,0 +1,131 @@
+import DequeModule
+import NotibotProtocol
+
+/// What the device says of its own accord, and SYNC. Source: PROTOCOL.md NTF-10, NTF-11, NTF-26, NTF-30 to NTF-33.
+extension ATTServer {
+  /// A DATA payload for a bearer.
+  struct Outgoing: Equatable, Sendable {
+    var channel: Channel
+    var payload: [UInt8]
+
+    static func att(_ pdu: ATTPDU) -> Outgoing { Outgoing(channel: .att, payload: pdu.encoded()) }
+    static func link(_ message: SyncMessage) -> Outgoing {
+      Outgoing(channel: .link, payload: message.encoded())
+    }
+  }
+
+  // MARK: Inputs
+
+  /// Takes a message of channel 0. Returns false when it is none that a device takes. Its answer comes out of
+  /// `nextNews`, after all that waits; until then the caller takes nothing else from this bearer.
+  /// Source: PROTOCOL.md NTF-30, NTF-31.
+  mutating func receiveMessage(_ payload: [UInt8], on id: BearerID) -> Bool {
+    guard let index = index(of: id), bearers[index].features.contains(.sync),
+      case .sync(let request)? = try? SyncMessage(parsing: payload)
+    else { return false }
+    counters.syncs += 1
+    changeStore { $0.sync(request.source) }
+    bearers[index].sync(request)
+    for notice in store.gone.notices where notice.key.source == request.source {
+      queue(notice, at: index)
+    }
+    return true
+  }
+
+  /// Hides what has expired. Source: PROTOCOL.md NTF-27.
+  /// - Parameter seconds: now, in seconds since 1970-01-01 UTC.
+  mutating func expire(at seconds: UInt32) {
+    // One at a time, so that what waits to be told stays short.
+    while changeStore({ $0.expireNext(at: seconds) }) {}
+  }
+
+  // MARK: Commands
+
+  /// Changes the store in place and tells each subscriber what came of it. Source: PROTOCOL.md NTF-10, NTF-26.
+  @discardableResult
+  mutating func changeStore<Result>(_ change: (inout NotificationStore) -> Result) -> Result {
+    let countBefore = store.count
+    let result = change(&store)
+    noteChanges(countBefore: countBefore)
+    return result
+  }
+
+  /// Tells each subscriber of Data what happened to a notification. Source: PROTOCOL.md NTF-11.
+  mutating func tell(_ event: [UInt8]) {
+    for index in bearers.indices where !bearers[index].queue(event: event) { counters.eventsDropped += 1 }
+  }
+
+  /// Hands the store's news to the bearers, and the count if its value is another one.
+  mutating func noteChanges(countBefore: UInt16) {
+    if store.count != countBefore {
+      for index in bearers.indices { bearers[index].noteCountChange() }
+    }
+    for news in store.takeNews() {
+      switch news {
+      case .gone(let notice):
+        switch notice.reason {
+        case .dismissed: break
+        case .evicted: counters.evictions += 1
+        case .expired: counters.expiries += 1
+        }
+        for index in bearers.indices { queue(notice, at: index) }
+      case .stillGone(let notice):
+        for index in bearers.indices { queue(notice, at: index) }
+      case .settled(let key):
+        for index in bearers.indices { bearers[index].settle(key) }
+      case .forgot(let source):
+        for index in bearers.indices where bearers[index].writer.source == source {
+          bearers[index].demandResync()
+        }
+      }
+    }
+  }
+
+  private mutating func queue(_ notice: GoneNotice, at index: Int) {
+    if !bearers[index].queue(notice) { counters.eventsDropped += 1 }
+  }
+
+  // MARK: Outputs
+
+  /// The next payload for a bearer that answers no ATT request; nil when there is none. Source: PROTOCOL.md ATT-17.
+  mutating func nextNews(for id: BearerID) -> Outgoing? {
+    guard let index = index(of: id) else { return nil }
+    if bearers[index].takeCountNews() {
+      return .att(
+        .handleValueNotification(handle: NotibotProfile.Handle.count, value: store.count.littleEndianBytes))
+    }
+    if let event = bearers[index].takeEvent() {
+      return .att(.handleValueNotification(handle: NotibotProfile.Handle.data, value: event))
+    }
+    if let notice = nextNotice(at: index) { return notice }
+    if let source = bearers[index].takeSyncDebt() { return .link(.synced(answer(to: source))) }
+    guard bearers[index].takeResyncDebt() else { return nil }
+    counters.resyncs += 1
+    return .link(.resync)
+  }
+
+  /// Whether a bearer waits for SYNCED. Source: PROTOCOL.md NTF-31.
+  func owesAnswer(to id: BearerID) -> Bool {
+    index(of: id).map { bearers[$0].syncDebt != .none } ?? false
+  }
+
+  /// An event, or GONE where that does not fit. Source: PROTOCOL.md NTF-26.
+  private mutating func nextNotice(at index: Int) -> Outgoing? {
+    while let notice = bearers[index].takeNotice() {
+      let event = DeviceEvent.gone(notice.reason, notice.key, item: notice.item).encoded()
+      if event.count <= bearers[index].eventLimitBytes {
+        return .att(.handleValueNotification(handle: NotibotProfile.Handle.data, value: event))
+      }
+      if bearers[index].features.contains(.sync) { return .link(.gone(notice.reason, notice.key)) }
+      counters.eventsDropped += 1
+    }
+    return nil
+  }
+
+  private func answer(to source: UInt32) -> SyncAnswer {
+    SyncAnswer(
+      source: source, holdings: store.writers.holdings(of: source),
+      highestID: store.writers.highestID(of: source) ?? 0, capacity: UInt16(clamping: store.capacity),
+      bootID: bootID)
+  }
+}

@@ -1,0 +1,57 @@
+package import DequeModule
+package import NotibotProtocol
+
+/// A change of what the display shows, for those who check it.
+package enum DisplayChange: Equatable, Sendable {
+  /// Why something is no longer shown.
+  package enum Removal: Equatable, Sendable {
+    case dismissed
+    case evicted
+    case expired
+    /// The writer removed it. Source: PROTOCOL.md NTF-24.
+    case removed
+    /// Its writer had to make room for another. Source: PROTOCOL.md NTF-22.
+    case writerForgotten
+  }
+
+  /// Which notification, and how it looks.
+  package struct Subject: Equatable, Sendable {
+    package var item: Int
+    package var key: NotificationKey?
+    package var revision: UInt16
+    /// The JSON as it was written.
+    package var json: [UInt8]
+  }
+
+  /// A further notification is shown. `isAnnounced`: people's attention was called to it.
+  case shown(Subject, isAnnounced: Bool)
+  /// One that is shown changed in its place.
+  case replaced(Subject, isAnnounced: Bool)
+  case removed(Subject, Removal)
+  /// The device went down: nothing is shown any more.
+  case restarted
+}
+
+/// The changes of the display in order, until they are taken.
+package struct DisplayLog: Equatable, Sendable {
+  /// The most changes that wait to be taken; later ones are lost and counted.
+  package static let limit = 65_536
+
+  private(set) package var changes: Deque<DisplayChange> = []
+  private(set) package var lostCount = 0
+
+  package init() {}
+
+  mutating func append(_ change: DisplayChange) {
+    guard changes.count < Self.limit else {
+      lostCount += 1
+      return
+    }
+    changes.append(change)
+  }
+
+  mutating func takeChanges() -> [DisplayChange] {
+    defer { changes.removeAll() }
+    return Array(changes)
+  }
+}

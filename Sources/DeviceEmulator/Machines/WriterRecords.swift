@@ -1,0 +1,88 @@
+package import NotibotProtocol
+
+/// What the device keeps of a writer since boot. Source: PROTOCOL.md NTF-22.
+package struct WriterRecord: Equatable, Sendable {
+  package let source: UInt32
+  /// hwm: the highest id applied; 0 if there is none.
+  package var highestID: UInt32 = 0
+  /// n and digest. Source: PROTOCOL.md NTF-32.
+  package var holdings = Holdings()
+  /// The number of each of its notifications that is stored, by id.
+  var items: [UInt32: Int] = [:]
+
+  init(source: UInt32) {
+    self.source = source
+  }
+}
+
+/// The writers that the device knows, the one written or synced longest ago first. Source: PROTOCOL.md NTF-22.
+///
+/// An array, because it is short and its order matters; lookups by id within a writer take constant time.
+package struct WriterRecords: Equatable, Sendable {
+  /// The most writers that are known; beyond it the first is forgotten. Source: PROTOCOL.md NTF-22.
+  package static let limit = 4
+
+  private(set) package var records: [WriterRecord] = []
+
+  /// hwm of a writer; `nil` when it is not known.
+  package func highestID(of source: UInt32) -> UInt32? {
+    index(of: source).map { records[$0].highestID }
+  }
+
+  /// n and digest of a writer; empty when it is not known.
+  package func holdings(of source: UInt32) -> Holdings {
+    index(of: source).map { records[$0].holdings } ?? Holdings()
+  }
+
+  /// The number of a stored notification.
+  func item(of key: NotificationKey) -> Int? {
+    index(of: key.source).flatMap { records[$0].items[key.id] }
+  }
+
+  /// The writer that must be forgotten before `source` is known; `nil` when there is room or it is known already.
+  func victim(for source: UInt32) -> UInt32? {
+    records.count < Self.limit || index(of: source) != nil ? nil : records[0].source
+  }
+
+  /// Whether a writer has notifications that are stored one by one.
+  func hasItems(_ source: UInt32) -> Bool {
+    index(of: source).map { !records[$0].items.isEmpty } ?? false
+  }
+
+  /// Notes that a writer wrote or synced. The caller has made room for a new one; without it nothing changes.
+  mutating func use(_ source: UInt32) {
+    guard let index = index(of: source) else {
+      if records.count < Self.limit { records.append(WriterRecord(source: source)) }
+      return
+    }
+    if index < records.count - 1 { records.append(records.remove(at: index)) }
+  }
+
+  mutating func forget(_ source: UInt32) {
+    records.removeAll { $0.source == source }
+  }
+
+  mutating func insert(_ identity: StoredIdentity, item: Int) {
+    guard let index = index(of: identity.key.source) else { return }
+    records[index].items[identity.key.id] = item
+    records[index].holdings.insert(id: identity.key.id, crc: identity.crc)
+    records[index].highestID = max(records[index].highestID, identity.key.id)
+  }
+
+  mutating func remove(_ identity: StoredIdentity) {
+    guard let index = index(of: identity.key.source) else { return }
+    records[index].items[identity.key.id] = nil
+    records[index].holdings.remove(id: identity.key.id, crc: identity.crc)
+  }
+
+  /// Stops knowing a notification one by one; it stays in n and digest.
+  mutating func forgetItem(of key: NotificationKey) {
+    guard let index = index(of: key.source) else { return }
+    records[index].items[key.id] = nil
+  }
+
+  private func index(of source: UInt32) -> Int? {
+    // The latest writer is most often the next one too.
+    records.lastIndex { $0.source == source }
+  }
+}

@@ -1,0 +1,308 @@
+import NIOCore
+import NIOPosix
+import NotibotProtocol
+import SerialLink
+import Synchronization
+
+// Obeys the machine: ports, bytes, commits and time in, actions out. Nothing here decides anything about the protocol.
+extension Forwarder {
+  var now: Instant {
+    Instant(nanoseconds: Int64(eventLoop.now.uptimeNanoseconds))
+  }
+
+  func start() {
+    let loop = eventLoop
+    reports.backlog.whenRelieved { [weak self] in
+      loop.execute { self?.assumeIsolated { $0.obey() } }
+    }
+    journalThread.start()
+    machine.start(now: now)
+    obey()
+  }
+
+  /// Hands on what waits, does all that the machine asks for, and arms the timer.
+  func obey() {
+    var hasWritten = false
+    repeat {
+      while let action = machine.nextAction() {
+        switch action {
+        case .findPorts: findPorts()
+        case .open(let path): open(path)
+        case .close:
+          if hasWritten { line.channel?.flush() }
+          hasWritten = false
+          closeLine()
+        case .write(let bytes):
+          line.channel?.write(ByteBuffer(bytes: bytes), promise: nil)
+          hasWritten = true
+        case .commit(let changes): commit(changes)
+        case .report(let report): tell(ForwardingReport(report))
+        case .connection(let change): tell(change)
+        case .text: break
+        case .finished:
+          if hasWritten { line.channel?.flush() }
+          hasWritten = false
+          finish()
+        }
+      }
+    } while refill()
+    if hasWritten { line.channel?.flush() }
+    armTimer()
+  }
+
+  /// Submits what waits, as long as its results find room. Returns whether that gave the machine something to do.
+  private func refill() -> Bool {
+    guard case .running = state, !reports.backlog.isFull() else { return false }
+    var hasSubmitted = false
+    while let item = submissions.next() {
+      machine.submit(item.submission, token: item.token, now: now)
+      hasSubmitted = true
+    }
+    return hasSubmitted
+  }
+
+  // MARK: Telling
+
+  private func tell(_ report: ForwardingReport) {
+    switch report {
+    case .queued(let number, let token): _ = submissions.finish(token, .success(number))
+    case .rejected(let rejection, let token):
+      guard submissions.finish(token, .failure(rejection)) else { return }
+    case .delivered, .refused, .gone, .removed, .action, .outcomeUnknown, .storeFull, .synced, .diverged,
+      .newSource:
+      break
+    }
+    if report.makesRoom { submissions.noteRoom() }
+    options.journalStep()
+    yield(report)
+  }
+
+  func yield(_ report: ForwardingReport) {
+    reports.backlog.add()
+    reportSink.yield(report)
+  }
+
+  private func tell(_ change: ConnectionChange) {
+    changeSink.yield(change)
+    guard case .ended = change.state, case .openFailed(let failure) = change.reason else { return }
+    noteFailure(NotibotError(failure))
+  }
+
+  // MARK: The journal
+
+  private func commit(_ changes: [JournalChange]) {
+    let (journal, step) = (journal, options.journalStep)
+    let done = journalThread.runIfActive(eventLoop: eventLoop) { () -> Result<Void, JournalError> in
+      step()
+      let result = Result { () throws(JournalError) in try journal.apply(changes) }
+      step()
+      return result
+    }
+    done.whenComplete { result in
+      self.assumeIsolated { $0.noteCommit(result.flatMap { $0.mapError { $0 as any Error } }) }
+    }
+  }
+
+  private func noteCommit(_ result: Result<Void, any Error>) {
+    switch result {
+    case .success: machine.committed(now: now)
+    case .failure(let error):
+      noteFailure(
+        (error as? JournalError).map(NotibotError.init)
+          ?? NotibotError(.notSent(.closed), port: port, operation: "forward to"))
+      machine.commitFailed(now: now)
+    }
+    obey()
+  }
+
+  // MARK: Ports
+
+  private func findPorts() {
+    let (specifier, ports) = (specifier, ports)
+    let isPinned = machine.supervisor.deviceID != nil
+    NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: eventLoop) {
+      Result { () throws(PortError) in try ports.candidates(for: specifier, isPinned: isPinned) }
+    }.whenComplete { result in
+      self.assumeIsolated { $0.noteFound(result.flatMap { $0.mapError { $0 as any Error } }) }
+    }
+  }
+
+  private func noteFound(_ result: Result<[String], any Error>) {
+    switch result {
+    case .success(let paths): machine.portsFound(paths, now: now)
+    case .failure(let error): machine.openFailed(failure(error), now: now)
+    }
+    obey()
+  }
+
+  private func open(_ path: String) {
+    line.number += 1
+    let number = line.number
+    let (closed, ports, loop) = (line.closed, ports, eventLoop)
+    let serialOptions = SerialOptions(bitsPerSecond: options.bitsPerSecond)
+    let opening = eventLoop.makeFutureWithTask {
+      // Two of our own must not meet at one port.
+      try? await closed?.get()
+      let specifier = try PortSpecifier(parsing: path)
+      _ = try await SerialChannel.open(specifier, ports: ports, options: serialOptions, on: loop) { channel in
+        try channel.pipeline.syncOperations.addHandler(ForwarderHandler(forwarder: self, number: number))
+      }
+    }
+    line.opening = opening
+    opening.whenFailure { error in
+      self.assumeIsolated { $0.noteOpenFailure(error, number: number) }
+    }
+  }
+
+  private func noteOpenFailure(_ error: any Error, number: Int) {
+    guard line.number == number else { return }
+    machine.openFailed(failure(error), now: now)
+    obey()
+  }
+
+  private func failure(_ error: any Error) -> PortFailure {
+    PortFailure((error as? PortError) ?? PortError(.deviceGone, port: port, operation: "open"))
+  }
+
+  func closeLine() {
+    line.number += 1
+    guard let channel = line.channel else { return }
+    line.channel = nil
+    line.closed = channel.closeFuture
+    channel.close(promise: nil)
+  }
+
+  /// Tries again the moment that something appears where a port would. Without it the back-off finds the port, later.
+  func watchArrivals() async {
+    let path: String?
+    switch specifier {
+    case .path(let name): path = name
+    case .automatic, .usb, .deviceID: path = nil
+    case .socket, .rfc2217, .emulator, .qemu: return
+    }
+    let arrivals = try? await PortArrivals.watch(path: path, on: eventLoop) { [weak self] in
+      self?.assumeIsolated { $0.notePortsChanged() }
+    }
+    self.arrivals = arrivals
+  }
+
+  private func notePortsChanged() {
+    guard case .running = state else { return }
+    machine.portsChanged(now: now)
+    obey()
+  }
+
+  // MARK: From the channel
+
+  func attach(_ channel: any NIOCore.Channel, number: Int) {
+    guard line.number == number, line.channel == nil else {
+      channel.close(promise: nil)
+      return
+    }
+    line.channel = channel
+    machine.setClock(.now(), now: now)
+    machine.portOpened(now: now)
+    obey()
+  }
+
+  func receive(_ buffer: ByteBuffer, number: Int) {
+    guard line.number == number else { return }
+    machine.receive(buffer.readableBytesUInt8Span, now: now)
+  }
+
+  func handleReadComplete(number: Int) {
+    guard line.number == number else { return }
+    obey()
+  }
+
+  func handleWritability(_ isWritable: Bool, number: Int) {
+    guard line.number == number else { return }
+    machine.handleWritability(isWritable, now: now)
+    obey()
+  }
+
+  func receiveEndOfStream(number: Int) {
+    guard line.number == number else { return }
+    closeLine()
+    machine.receiveEndOfStream(now: now)
+    obey()
+  }
+
+  // MARK: Time
+
+  private func armTimer() {
+    guard let deadline = machine.nextDeadline else { return }
+    if case .ended = state { return }
+    switch timer {
+    // One that fires early finds nothing due and arms itself anew, which costs less than a change at each frame.
+    case .armed(_, let armed) where armed <= deadline: return
+    case .armed(let scheduled, _): scheduled.cancel()
+    case .idle: break
+    }
+    let at = NIODeadline.uptimeNanoseconds(UInt64(max(0, deadline.nanoseconds)))
+    let scheduled = eventLoop.scheduleTask(deadline: at) { self.assumeIsolated { $0.fire() } }
+    timer = .armed(scheduled, deadline: deadline)
+  }
+
+  private func fire() {
+    timer = .idle
+    if case .ended = state { return }
+    machine.handleTimeout(now: now)
+    obey()
+  }
+}
+
+/// The end of a port's pipeline: hands everything to the forwarder, decides nothing.
+private final class ForwarderHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let forwarder: Forwarder
+  private let number: Int
+
+  init(forwarder: Forwarder, number: Int) {
+    self.forwarder = forwarder
+    self.number = number
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    if context.channel.isActive { channelActive(context: context) }
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    let channel = context.channel
+    forwarder.assumeIsolated { [number] in
+      $0.attach(channel, number: number)
+    }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let buffer = unwrapInboundIn(data)
+    forwarder.assumeIsolated { [number] in
+      $0.receive(buffer, number: number)
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    forwarder.assumeIsolated { [number] in
+      $0.handleReadComplete(number: number)
+    }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    let isWritable = context.channel.isWritable
+    forwarder.assumeIsolated { [number] in
+      $0.handleWritability(isWritable, number: number)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // What follows, the end of the channel, says all that matters.
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    forwarder.assumeIsolated { [number] in
+      $0.receiveEndOfStream(number: number)
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import NIOCore
+import NIOPosix
+import NotibotProtocol
+import SerialLink
+
+/// Brings notifications to the Notibot at `port`, each exactly once, for as long as `body` runs; what is not delivered by
+/// then stays in the outbox, and goes out at the next run.
+///
+/// A board need not be there: it is waited for, and found again after it was lost.
+///
+/// - Parameters:
+///   - port: such as `/dev/ttyACM0`, `auto`, `usb:303a:1001`, `id:24:6F:28:AA:BB:CC` or `socket://host:port`.
+///   - path: the outbox's file; made if it is not there. One forwarder at a time may use it.
+///   - body: submits notifications and takes reports; the forwarder must not be used after `body` is over.
+/// - Returns: what `body` returned. The session is closed and the journal is written by then.
+/// - Throws: `NotibotError` when the outbox cannot be used or, at the first attempt, the port; what `body` threw.
+public func withForwarder<Result>(
+  port: String, outbox path: String, options: ForwardingOptions = ForwardingOptions(),
+  isolation: isolated (any Actor)? = #isolation, _ body: (Forwarder) async throws -> Result
+) async throws -> Result {
+  let forwarder = try await Forwarder.open(port: port, outbox: path, options: options)
+  do {
+    let result = try await body(forwarder)
+    await forwarder.stop()
+    return result
+  } catch {
+    await forwarder.stop()
+    throw error
+  }
+}
+
+extension Forwarder {
+  /// Opens the outbox and begins. Throws `NotibotError`. The caller calls `stop`.
+  static func open(
+    port: String, outbox path: String, options: ForwardingOptions, ports: PortList = PortList()
+  ) async throws -> Forwarder {
+    let specifier: PortSpecifier
+    do {
+      specifier = try PortSpecifier(parsing: port)
+    } catch {
+      throw NotibotError(error)
+    }
+    let opened = try await NIOSingletons.posixBlockingThreadPool.runIfActive {
+      () -> Swift.Result<(Journal, JournalContents), JournalError> in
+      Swift.Result { () throws(JournalError) in
+        let journal = try Journal(path: path, access: .forwarding)
+        return (journal, try journal.contents())
+      }
+    }
+    let journal: Journal
+    let contents: JournalContents
+    do throws(JournalError) {
+      (journal, contents) = try opened.get()
+    } catch {
+      throw NotibotError(error)
+    }
+    let forwarder = Forwarder(
+      specifier: specifier, ports: ports, options: options, journal: journal, contents: contents,
+      eventLoop: MultiThreadedEventLoopGroup.singleton.next(), seed: .random(in: .min ... .max))
+    await forwarder.watchArrivals()
+    await forwarder.start()
+    return forwarder
+  }
+}
+
+extension ForwardingConfiguration {
+  /// What the options and the kind of port come to.
+  init(_ options: ForwardingOptions, _ specifier: PortSpecifier) {
+    self.init()
+    outbox.entriesLimit = min(max(options.entriesLimit, 1), 1_000_000)
+    outbox.resendsPlain = options.resendsPlain
+    outbox.replaysPlain = options.replaysPlain
+    switch specifier {
+    case .path, .automatic, .usb: host.lineBitsPerSecond = Int(options.bitsPerSecond)
+    case .deviceID(let id):
+      host.lineBitsPerSecond = Int(options.bitsPerSecond)
+      supervisor.expectedDeviceID = id
+    case .rfc2217, .socket, .emulator, .qemu: break
+    }
+  }
+}
+
+extension NotibotError {
+  init(_ error: JournalError) {
+    let code: Code =
+      switch error.code {
+      case .missing, .directoryMissing, .notAnOutbox, .tooNew: .usage
+      case .locked: .portBusy
+      case .permissionDenied, .readOnly: .noPermission
+      case .diskFull, .corrupt, .inputOutput, .closed: .environment
+      }
+    self.init(
+      code: code, port: error.path, operation: "\(error.operation) the outbox", reason: error.reason,
+      hint: error.hint, underlying: error)
+  }
+}

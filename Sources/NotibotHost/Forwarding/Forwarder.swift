@@ -1,0 +1,253 @@
+import NIOCore
+import NIOPosix
+public import NotibotProtocol
+import SerialLink
+
+/// Brings notifications to a display, each exactly once, through lost cables, restarts and crashes. Get one from
+/// `withForwarder`.
+///
+/// Runs on one event loop: machine, timer, channel and these methods share a thread. The journal has a thread of its own.
+/// States: *running* → *stopping* → *ended*; running → ended when what cannot heal goes wrong.
+public actor Forwarder {
+  enum State {
+    case running
+    /// Why, when it is not because somebody asked for it.
+    case stopping(NotibotError?)
+    case ended(NotibotError?)
+  }
+
+  enum Timer {
+    case idle
+    case armed(Scheduled<Void>, deadline: Instant)
+  }
+
+  /// The port that is open, or about to be. Its number tells late events of earlier ones.
+  struct Line {
+    var number = 0
+    var channel: (any NIOCore.Channel)?
+    /// Completes when the former port is closed and its locks are gone.
+    var closed: EventLoopFuture<Void>?
+    var opening: EventLoopFuture<Void>?
+  }
+
+  nonisolated let eventLoop: any EventLoop
+  /// The port as the user named it.
+  public nonisolated let port: String
+  public nonisolated let changes: Changes
+  public nonisolated let reports: Reports
+
+  let specifier: PortSpecifier
+  let ports: PortList
+  let options: ForwardingOptions
+  let journal: Journal
+  let journalThread = NIOThreadPool(numberOfThreads: 1)
+  let changeSink: AsyncStream<ConnectionChange>.Continuation
+  let reportSink: AsyncStream<ForwardingReport>.Continuation
+  var machine: ForwardingMachine
+  var state = State.running
+  var timer = Timer.idle
+  var line = Line()
+  var arrivals: PortArrivals?
+  var submissions = Submissions()
+  private var tokens: UInt64 = 1 << 63
+  private var endWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+  /// Ends the wait of `finish`.
+  private var finishing: Scheduled<Void>?
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    eventLoop.executor.asUnownedSerialExecutor()
+  }
+
+  init(
+    specifier: PortSpecifier, ports: PortList, options: ForwardingOptions, journal: Journal,
+    contents: JournalContents, eventLoop: any EventLoop, seed: UInt64
+  ) {
+    self.eventLoop = eventLoop
+    self.specifier = specifier
+    self.ports = ports
+    self.options = options
+    self.journal = journal
+    port = specifier.description
+    machine = ForwardingMachine(
+      configuration: ForwardingConfiguration(options, specifier), journal: contents, seed: seed)
+    let (changeStream, changeSink) = AsyncStream<ConnectionChange>.makeStream(
+      bufferingPolicy: .bufferingNewest(max(1, options.changesLimit)))
+    changes = Changes(stream: changeStream)
+    self.changeSink = changeSink
+    // Bounded by what waits in the outbox and by the backlog's limit, beyond which nothing is taken.
+    let (reportStream, reportSink) = AsyncStream<ForwardingReport>.makeStream()
+    reports = Reports(stream: reportStream, backlog: ReportBacklog(limit: max(1, options.reportsLimit)))
+    self.reportSink = reportSink
+  }
+
+  // MARK: Submitting
+
+  /// Puts a notification into the outbox. Returns its number when it is in the journal: from then on it will be delivered
+  /// whatever happens. Waits while the outbox is full.
+  /// Throws `NotibotError` when the forwarder has ended or ends meanwhile.
+  @discardableResult
+  public func submit(_ notification: Notification) async throws -> ForwardingReport.Number {
+    try await submitOne(.add(notification))
+  }
+
+  /// Gives a notification other content, on the display too. Throws `NotibotError` when it is no longer there.
+  public func update(_ number: ForwardingReport.Number, to notification: Notification) async throws {
+    _ = try await submitOne(.update(OutboxNumber(rawValue: number), notification))
+  }
+
+  /// Takes a notification back, off the display too. Throws `NotibotError` when it is no longer there.
+  public func remove(_ number: ForwardingReport.Number) async throws {
+    _ = try await submitOne(.remove(OutboxNumber(rawValue: number)))
+  }
+
+  private func submitOne(_ submission: OutboxSubmission) async throws -> ForwardingReport.Number {
+    tokens += 1
+    let token = tokens
+    let results = await submit([(submission, token: token)])
+    switch results[token] ?? .failure(.stopped) {
+    case .success(let number): return number
+    case .failure(let rejection): throw error(of: rejection)
+    }
+  }
+
+  /// Submits many at once and returns when each is in the journal or rejected; each result is among `reports` too, with its
+  /// token, which is below 2⁶³ and used once. After a cancellation those that still wait for room are rejected.
+  package func submit(
+    _ batch: [(OutboxSubmission, token: UInt64)]
+  ) async -> [UInt64: Result<ForwardingReport.Number, ForwardingRejection>] {
+    guard !batch.isEmpty else { return [:] }
+    switch state {
+    case .running: break
+    case .stopping, .ended:
+      return Dictionary(batch.map { ($0.token, .failure(.stopped)) }) { first, _ in first }
+    }
+    tokens += 1
+    let key = tokens
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let group = SubmissionGroup(key: key, count: batch.count, continuation: continuation)
+        for (submission, token) in batch {
+          submissions.append(Submissions.Item(submission: submission, token: token, group: group))
+        }
+        obey()
+      }
+    } onCancel: {
+      eventLoop.execute { self.assumeIsolated { $0.cancelSubmissions(of: key) } }
+    }
+  }
+
+  private func cancelSubmissions(of key: UInt64) {
+    for token in submissions.cancel(key) { yield(.rejected(.stopped, token: token)) }
+  }
+
+  private func error(of rejection: ForwardingRejection) -> NotibotError {
+    if case .ended(.some(let error)) = state { return error }
+    let code: NotibotError.Code =
+      switch rejection {
+      case .unknownNumber: .usage
+      case .full: .queueFull
+      case .journalFailed, .stopped: .environment
+      }
+    return NotibotError(
+      code: code, port: port, operation: "forward to", reason: rejection.description, hint: "")
+  }
+
+  // MARK: Ending
+
+  /// Waits until all that was submitted is on the display, or will never be, and ends. Nothing is to be submitted any more.
+  /// Throws `NotibotError` when it ended for another reason, `CancellationError` after a cancellation.
+  /// - Parameter limit: how long to wait; then it ends with the error `noAnswer`, and the rest stays in the outbox.
+  public func finish(within limit: Duration? = nil) async throws {
+    if case .running = state {
+      machine.finish(now: now)
+      if let limit {
+        finishing = eventLoop.scheduleTask(in: .nanoseconds(limit.wholeNanoseconds)) {
+          self.assumeIsolated { $0.giveUpFinishing() }
+        }
+      }
+      obey()
+    }
+    try await ended()
+  }
+
+  private func giveUpFinishing() {
+    let count = machine.statistics.unfinished
+    beginStopping(
+      NotibotError(
+        code: .noAnswer, port: port, operation: "deliver all to", reason: "\(count) wait in the outbox",
+        hint: "they go out at the next run"))
+  }
+
+  /// Waits for the end. Throws `NotibotError` when it is not because somebody asked for it, `CancellationError` after a
+  /// cancellation.
+  public func ended() async throws {
+    tokens += 1
+    let key = tokens
+    await withTaskCancellationHandler {
+      await waitForEnd(key)
+    } onCancel: {
+      eventLoop.execute { self.assumeIsolated { $0.endWaiters.removeValue(forKey: key)?.resume() } }
+    }
+    switch state {
+    case .ended(.some(let error)): throw error
+    case .ended(nil): break
+    case .running, .stopping: throw CancellationError()
+    }
+  }
+
+  private func waitForEnd(_ key: UInt64) async {
+    await withCheckedContinuation { continuation in
+      switch state {
+      case .ended: continuation.resume()
+      case .running, .stopping: endWaiters[key] = continuation
+      }
+    }
+  }
+
+  /// Ends in an orderly way, in 2 s and a bit: answers that are due are waited for, what is known is committed, the session
+  /// and the port are closed. What is not delivered stays in the journal. May be called again.
+  package func stop() async {
+    if case .running = state { beginStopping(nil) }
+    tokens += 1
+    await waitForEnd(tokens)
+    try? await line.opening?.get()
+    try? await line.closed?.get()
+    await arrivals?.close()
+    try? await journalThread.shutdownGracefully()
+    journal.close()
+  }
+
+  func beginStopping(_ error: NotibotError?) {
+    guard case .running = state else { return }
+    state = .stopping(error)
+    machine.stop(now: now)
+    obey()
+  }
+
+  /// The machine ends by itself, for this reason.
+  func noteFailure(_ error: NotibotError) {
+    switch state {
+    case .running, .stopping(nil): state = .stopping(error)
+    case .stopping, .ended: break
+    }
+  }
+
+  /// The machine has nothing more to do.
+  func finish() {
+    switch state {
+    case .running: state = .ended(nil)
+    case .stopping(let error): state = .ended(error)
+    case .ended: return
+    }
+    if case .armed(let scheduled, _) = timer { scheduled.cancel() }
+    timer = .idle
+    closeLine()
+    for token in submissions.failAll(.stopped) { yield(.rejected(.stopped, token: token)) }
+    changeSink.finish()
+    reportSink.finish()
+    finishing?.cancel()
+    let waiters = endWaiters
+    endWaiters = [:]
+    waiters.values.forEach { $0.resume() }
+  }
+}

@@ -1,0 +1,98 @@
+import DequeModule
+
+/// What was submitted and is not in the journal yet: those that wait for room, those that the machine has, and who waits
+/// for them.
+struct Submissions {
+  /// One submission of a group.
+  struct Item {
+    var submission: OutboxSubmission
+    var token: UInt64
+    var group: SubmissionGroup
+  }
+
+  /// Submissions that the machine has and the journal has not, at most.
+  private static let submittedLimit = 1024
+
+  private var waiting = Deque<Item>()
+  private var submitted: [UInt64: Item] = [:]
+  /// How many at the front of `waiting` were turned away for want of room, in their order.
+  private var overflowCount = 0
+
+  mutating func append(_ item: Item) { waiting.append(item) }
+
+  /// The next for the machine; what needs no room passes those that do.
+  mutating func next() -> Item? {
+    guard submitted.count < Self.submittedLimit else { return nil }
+    let index = overflowCount == 0 ? waiting.indices.first : waiting.firstIndex { !$0.submission.needsRoom }
+    guard let index else { return nil }
+    if index < overflowCount { overflowCount -= 1 }
+    let item = waiting.remove(at: index)
+    submitted[item.token] = item
+    return item
+  }
+
+  /// Something may have left the outbox: those that were turned away may try again.
+  mutating func noteRoom() { overflowCount = 0 }
+
+  /// Takes a result to whom it belongs. Returns whether it is one to tell: an overflow is not, it is tried again.
+  mutating func finish(_ token: UInt64, _ result: SubmissionGroup.Result) -> Bool {
+    guard let item = submitted.removeValue(forKey: token) else { return true }
+    if case .failure(.full) = result {
+      waiting.insert(item, at: overflowCount)
+      overflowCount += 1
+      return false
+    }
+    item.group.finish(token, result)
+    return true
+  }
+
+  /// Ends those of a group that still wait; returns their tokens.
+  mutating func cancel(_ key: UInt64) -> [UInt64] {
+    let items = waiting.filter { $0.group.key == key }
+    overflowCount -= waiting.prefix(overflowCount).count { $0.group.key == key }
+    waiting.removeAll { $0.group.key == key }
+    for item in items { item.group.finish(item.token, .failure(.stopped)) }
+    return items.map(\.token)
+  }
+
+  /// Ends all; returns their tokens.
+  mutating func failAll(_ rejection: ForwardingRejection) -> [UInt64] {
+    let items = Array(submitted.values) + Array(waiting)
+    submitted = [:]
+    waiting = []
+    overflowCount = 0
+    for item in items { item.group.finish(item.token, .failure(rejection)) }
+    return items.map(\.token).sorted()
+  }
+}
+
+/// Submissions that one caller waits for together. Used on the forwarder's event loop only.
+final class SubmissionGroup {
+  typealias Result = Swift.Result<ForwardingReport.Number, ForwardingRejection>
+
+  let key: UInt64
+  private var remaining: Int
+  private var results: [UInt64: Result] = [:]
+  private let continuation: CheckedContinuation<[UInt64: Result], Never>
+
+  init(key: UInt64, count: Int, continuation: CheckedContinuation<[UInt64: Result], Never>) {
+    self.key = key
+    remaining = count
+    self.continuation = continuation
+  }
+
+  func finish(_ token: UInt64, _ result: Result) {
+    results[token] = result
+    remaining -= 1
+    if remaining == 0 { continuation.resume(returning: results) }
+  }
+}
+
+extension OutboxSubmission {
+  fileprivate var needsRoom: Bool {
+    switch self {
+    case .add: true
+    case .update, .remove: false
+    }
+  }
+}

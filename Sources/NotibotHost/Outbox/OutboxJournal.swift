@@ -1,0 +1,126 @@
+import DequeModule
+import NotibotProtocol
+
+/// What is on its way into the journal, and what waits for that.
+///
+/// States: *idle* → a commit is taken → *committing* → confirmed → *idle*; a failed one leads to *failed*, for good.
+/// What changes meanwhile collects. An entry is journaled as it is when its commit is taken, so many changes of one
+/// become one; marks are counted, so that it can be said which of them are durable.
+struct OutboxJournal: Equatable, Sendable {
+  /// What a change leads to once it is durable.
+  enum Effect: Equatable {
+    case report(OutboxReport)
+    /// The source of the header is a new one.
+    case renewed(UInt32)
+  }
+
+  /// A commit that is out.
+  struct Commit: Equatable {
+    /// Its entries, each with the first mark that it makes durable.
+    var marks: [OutboxNumber: UInt64]
+    var effects: [Effect]
+  }
+
+  enum State: Equatable {
+    case idle
+    case committing(Commit)
+    case failed
+  }
+
+  /// Changes that one commit holds. A change of source is one commit of whatever size, for half of it would be wrong.
+  static let changesLimit = 1024
+
+  private(set) var state = State.idle
+  /// Marks so far.
+  private(set) var marksCount: UInt64 = 0
+  private var order = Deque<OutboxNumber>()
+  /// Entries not taken into a commit, each with the first mark since it was.
+  private var marked: [OutboxNumber: UInt64] = [:]
+  private var effects: [OutboxNumber: [Effect]] = [:]
+  private var isHeaderMarked = false
+  private var headerEffects: [Effect] = []
+  private var takesAll = false
+
+  var isIdle: Bool { state == .idle && order.isEmpty && !isHeaderMarked }
+
+  var hasFailed: Bool { state == .failed }
+
+  // MARK: Marking
+
+  /// The entry of this number has changed, or has left.
+  mutating func mark(_ number: OutboxNumber, then report: OutboxReport? = nil) {
+    marksCount += 1
+    if marked[number] == nil {
+      marked[number] = marksCount
+      order.append(number)
+    }
+    if let report { effects[number, default: []].append(.report(report)) }
+  }
+
+  mutating func markHeader() {
+    isHeaderMarked = true
+  }
+
+  /// The header has a new source, which makes sense only together with all that was marked before.
+  mutating func markRenewal(source: UInt32) {
+    isHeaderMarked = true
+    takesAll = true
+    headerEffects.append(.renewed(source))
+  }
+
+  /// Whether all marks of an entry up to the `mark`-th of all are durable.
+  func isDurable(_ number: OutboxNumber, upTo mark: UInt64) -> Bool {
+    if let first = marked[number], first <= mark { return false }
+    if case .committing(let commit) = state, let first = commit.marks[number], first <= mark { return false }
+    return true
+  }
+
+  // MARK: Committing
+
+  /// The next commit, unless one is out or nothing is marked.
+  mutating func nextCommit(of shelf: OutboxShelf, header: JournalHeader) -> [JournalChange]? {
+    guard state == .idle, isHeaderMarked || !order.isEmpty else { return nil }
+    var changes: [JournalChange] = []
+    var commit = Commit(marks: [:], effects: [])
+    if isHeaderMarked {
+      changes.append(.header(header))
+      commit.effects = headerEffects
+      headerEffects = []
+      isHeaderMarked = false
+    }
+    let count = takesAll ? order.count : min(order.count, Self.changesLimit - changes.count)
+    takesAll = false
+    for _ in 0..<count {
+      let number = order.removeFirst()
+      commit.marks[number] = marked.removeValue(forKey: number)
+      commit.effects += effects.removeValue(forKey: number) ?? []
+      changes.append(shelf[number].map { .put($0) } ?? .delete(number))
+    }
+    state = .committing(commit)
+    return changes
+  }
+
+  /// The commit that is out is durable. Returns what may happen now; nothing when none is out.
+  mutating func confirm() -> [Effect] {
+    switch state {
+    case .idle, .failed: return []
+    case .committing(let commit):
+      state = .idle
+      return commit.effects
+    }
+  }
+
+  /// The commit that is out has failed. Returns all that will never happen now.
+  mutating func fail() -> [Effect] {
+    var lost = headerEffects
+    switch state {
+    case .idle: break
+    case .committing(let commit): lost += commit.effects
+    case .failed: return []
+    }
+    for number in order { lost += effects[number] ?? [] }
+    self = OutboxJournal()
+    state = .failed
+    return lost
+  }
+}

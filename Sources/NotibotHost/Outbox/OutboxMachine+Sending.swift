@@ -1,0 +1,259 @@
+import DequeModule
+import NotibotProtocol
+
+// What is written when, and what its answer means. Source: PROTOCOL.md NTF-23 to NTF-26, NTF-36, NTF-37.
+extension OutboxMachine {
+  // MARK: Writing
+
+  /// Moves what may be written next to the writes that wait for the journal.
+  mutating func fill(now: Instant) {
+    guard !isStopping else { return }
+    while session?.hasRoomForOutgoing == true, let purpose = nextPurpose(now: now) {
+      session?.outgoing.append(OutboxSession.Outgoing(purpose: purpose, mark: journal.marksCount))
+    }
+  }
+
+  private mutating func nextPurpose(now: Instant) -> OutboxSession.Purpose? {
+    switch session?.stage {
+    case .subscribing, .draining, .renewing, .syncing, .distrusted, nil: return nil
+    case .resending(var ids, let rounds):
+      if let purpose = nextConfirmation() { return purpose }
+      defer { session?.stage = .resending(ids, rounds: rounds) }
+      while let id = ids.popFirst() {
+        if let purpose = purposeOfEntry(id: id) { return purpose }
+      }
+      return nil
+    case .live: return nextConfirmation() ?? nextRemoval() ?? nextUpdate() ?? nextNew()
+    case .plain(var again):
+      guard let number = again.popFirst() else { return nextNew() }
+      session?.stage = .plain(again)
+      guard case .written(let write) = shelf[number]?.state, write.id == 0 else {
+        return nextPurpose(now: now)
+      }
+      return .content(number, id: 0, revision: 0)
+    }
+  }
+
+  private mutating func nextConfirmation() -> OutboxSession.Purpose? {
+    guard let next = session?.confirmations.popFirst() else { return nil }
+    return .confirmation(id: next.id, number: next.number)
+  }
+
+  private mutating func nextRemoval() -> OutboxSession.Purpose? {
+    while let number = session?.removals.popFirst() {
+      if case .removing(let id) = shelf[number]?.state { return .removal(number, id: id) }
+    }
+    return nil
+  }
+
+  private mutating func nextUpdate() -> OutboxSession.Purpose? {
+    while let next = session?.updates.first {
+      session?.updates.remove(next.number, level: next.level)
+      guard var entry = shelf[next.number], entry.hasNewerContent, case .held(let held) = entry.state,
+        held.id != 0
+      else { continue }
+      guard held.revision < UInt16.max else {
+        // No further change of this id: it goes, and the content comes back under another (NTF-23).
+        entry.state = .removing(id: held.id)
+        put(entry)
+        return .removal(entry.number, id: held.id)
+      }
+      let revision = held.revision + 1
+      let identity = NotificationIdentity(id: held.id, revision: revision, change: .modified)
+      let json = WrittenNotification(notification: entry.content, identity: identity).encoded()
+      entry.state = .updating(held: held, next: OutboxWrite(id: held.id, revision: revision, json: json))
+      entry.hasNewerContent = false
+      put(entry)
+      return .content(entry.number, id: held.id, revision: revision)
+    }
+    return nil
+  }
+
+  /// The next queued one, with an id if the device has identities: ids rise in the order of sending.
+  private mutating func nextNew() -> OutboxSession.Purpose? {
+    guard let next = shelf.queue.first, var entry = shelf[next.number], hasRoom(for: next.level) else {
+      return nil
+    }
+    var write = OutboxWrite(id: 0, revision: 0, json: [])
+    if session?.hasIdentity == true {
+      guard header.lastID < UInt32.max else {
+        // All ids of this source are used up.
+        session?.stage = .draining(then: .renewing)
+        return nil
+      }
+      header.lastID += 1
+      journal.markHeader()
+      write.id = header.lastID
+      let identity = NotificationIdentity(id: write.id)
+      write.json = WrittenNotification(notification: entry.content, identity: identity).encoded()
+    } else {
+      write.json = entry.content.encoded()
+    }
+    entry.state = .written(write)
+    put(entry)
+    return .content(entry.number, id: write.id, revision: 0)
+  }
+
+  /// Whether the device's store may have room for one more of this level.
+  private func hasRoom(for level: NotificationDetails.Level) -> Bool {
+    guard pace.state != .open else { return true }
+    return (session?.contentsCount ?? 0) < pace.window(for: level)
+  }
+
+  /// Writes what is durable, in order, as far as the window lets it.
+  mutating func flush() {
+    guard !isStopping else { return }
+    while session?.hasRoomForOutstanding == true, let next = session?.outgoing.first {
+      if let number = next.purpose.number, !journal.isDurable(number, upTo: next.mark) { return }
+      session?.outgoing.removeFirst()
+      guard let json = json(for: next.purpose) else { continue }
+      if case .removal(_, let id) = next.purpose { shelf.noteRemovalSent(of: id) }
+      let tag = nextTag()
+      session?.outstanding[tag] = next.purpose
+      act(.write(tag: tag, json: json))
+    }
+  }
+
+  /// The bytes of a write; `nil`: it has lost its sense meanwhile.
+  private func json(for purpose: OutboxSession.Purpose) -> [UInt8]? {
+    switch purpose {
+    case .confirmation(let id, _): return WrittenNotification.removal(of: id).encoded()
+    case .removal(let number, let id):
+      guard shelf[number]?.state == .removing(id: id) else { return nil }
+      return WrittenNotification.removal(of: id).encoded()
+    case .content(let number, let id, let revision):
+      switch shelf[number]?.state {
+      case .written(let write), .held(let write), .updating(_, let write):
+        return write.id == id && write.revision == revision ? write.json : nil
+      case .queued, .removing, .refused, nil: return nil
+      }
+    }
+  }
+
+  // MARK: Answers
+
+  mutating func receive(_ result: HostResult, of purpose: OutboxSession.Purpose, now: Instant) {
+    switch (result, purpose) {
+    case (.accepted, .content(let number, let id, let revision)):
+      receiveSuccess(of: number, id: id, revision: revision)
+    case (.refused(let error), .content(let number, let id, let revision)):
+      receive(error, of: number, id: id, revision: revision, now: now)
+    case (.accepted, .removal(let number, let id)): finishRemoval(number, id: id, error: nil)
+    case (.refused(let error), .removal(let number, let id)): finishRemoval(number, id: id, error: error)
+    case (.accepted, .confirmation(let id, _)), (.refused, .confirmation(let id, _)):
+      session?.confirming.remove(id)
+      tryAgain()
+    case (.failed(.outcomeUnknown), _): break  // The session's end follows; the next one sees to it.
+    case (.failed(.notSent), .content(let number, id: 0, _)):
+      if let entry = shelf[number], case .written = entry.state { requeue(entry) }
+    case (.failed(.notSent), _): break
+    case (.failed(.queueFull), _), (.failed(.badLength), _), (.failed(.unsupported), _), (.count, _),
+      (.response, _), (.sent, _):
+      refuse(purpose, now: now)
+    }
+  }
+
+  /// The write cannot have been made, and would not be another time.
+  private mutating func refuse(_ purpose: OutboxSession.Purpose, now: Instant) {
+    receive(.refused(.requestNotSupported), of: purpose, now: now)
+  }
+
+  private mutating func receiveSuccess(of number: OutboxNumber, id: UInt32, revision: UInt16) {
+    if id > header.knownID {
+      header.knownID = id
+      journal.markHeader()
+    }
+    guard var entry = shelf[number] else { return }
+    switch entry.state {
+    case .written(let write) where write.id == id && write.revision == revision:
+      pace.noteAccepted()
+      if id == 0 { return finishPlain(entry) }
+      entry.state = .held(write)
+    case .updating(_, let next) where next.id == id && next.revision == revision: entry.state = .held(next)
+    case .queued, .written, .held, .updating, .removing, .refused: return
+    }
+    let isNews = delivered.remove(number) == nil
+    put(entry, then: isNews ? .delivered(number) : nil)
+    if entry.hasNewerContent { session?.updates.insert(number, level: entry.content.details.level) }
+  }
+
+  private mutating func receive(
+    _ error: ATTError, of number: OutboxNumber, id: UInt32, revision: UInt16, now: Instant
+  ) {
+    guard let entry = shelf[number] else { return }
+    if error == .conflict, id != 0, let session, session.renewals < OutboxSession.renewalsLimit {
+      self.session?.outgoing.removeAll()
+      self.session?.stage = .draining(then: .renewing)
+      return
+    }
+    switch entry.state {
+    case .written(let write) where write.id == id && write.revision == revision,
+      .held(let write) where write.id == id && write.revision == revision:
+      noteMissing(entry, error, now: now)
+    case .updating(let held, let next) where next.id == id && next.revision == revision:
+      returnToHeld(entry, held, error, now: now)
+    case .queued, .written, .held, .updating, .removing, .refused: return
+    }
+  }
+
+  /// The device refused a whole notification, so it does not have it.
+  private mutating func noteMissing(_ entry: OutboxEntry, _ error: ATTError, now: Instant) {
+    if case .held = entry.state, !entry.hasNewerContent { delivered.insert(entry.number) }
+    if error == .insufficientResources {
+      if pace.noteRefused(level: entry.content.details.level, now: now) { report(.storeFull) }
+      requeue(entry)
+    } else if entry.hasNewerContent {
+      requeue(entry)
+    } else {
+      var entry = entry
+      delivered.remove(entry.number)
+      entry.state = .refused(error)
+      put(entry, then: .refused(entry.number, error))
+    }
+  }
+
+  /// The device refused a change, so it has what it had.
+  private mutating func returnToHeld(
+    _ entry: OutboxEntry, _ held: OutboxWrite, _ error: ATTError, now: Instant
+  ) {
+    var entry = entry
+    entry.state = .held(held)
+    if error == .insufficientResources {
+      if pace.noteRefused(level: entry.content.details.level, now: now) { report(.storeFull) }
+      // It goes out again when there may be room: `tryAgain` finds it.
+      entry.hasNewerContent = true
+      put(entry)
+    } else if entry.hasNewerContent {
+      put(entry)
+      session?.updates.insert(entry.number, level: entry.content.details.level)
+    } else {
+      put(entry, then: .refused(entry.number, error))
+    }
+  }
+
+  private mutating func finishRemoval(_ number: OutboxNumber, id: UInt32, error: ATTError?) {
+    guard let entry = shelf[number], entry.state == .removing(id: id) else { return }
+    tryAgain()
+    if entry.hasNewerContent {
+      requeue(entry)
+    } else if let error {
+      drop(number, then: .refused(number, error))
+    } else {
+      drop(number, then: .removed(number))
+    }
+  }
+
+  /// There may be room on the device now.
+  mutating func tryAgain() {
+    guard pace.tryAgain() else { return }
+    collectUpdates()
+  }
+
+  /// Finds the held ones that have newer content.
+  mutating func collectUpdates() {
+    for number in shelf.numbers.values {
+      guard let entry = shelf[number], entry.hasNewerContent, case .held = entry.state else { continue }
+      session?.updates.insert(number, level: entry.content.details.level)
+    }
+  }
+}

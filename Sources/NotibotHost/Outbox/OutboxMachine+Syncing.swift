@@ -1,0 +1,217 @@
+import DequeModule
+import NotibotProtocol
+
+// How host and device come to agree on what is on the display. Source: PROTOCOL.md NTF-26, NTF-30 to NTF-36.
+extension OutboxMachine {
+  /// Rounds of writing again before the outbox says that the two differ (NTF-34).
+  static let roundsLimit = 2
+
+  // MARK: A session begins and ends
+
+  /// The subscription is made, or cannot be.
+  mutating func begin() {
+    guard let session else { return }
+    if session.hasIdentity { beginWithIdentity() } else { beginPlain(session.info) }
+    bootID = session.info.bootID
+  }
+
+  private mutating func beginWithIdentity() {
+    // What went to a device without identities may or may not be on this display.
+    for entry in shelf.entries.values.sorted(by: { $0.number < $1.number }) {
+      switch entry.state {
+      case .written(let write) where write.id == 0: resolvePlain(entry)
+      case .held(let write) where write.id == 0:
+        if options.replaysPlain { replay(entry) } else { drop(entry.number) }
+      case .queued, .written, .held, .updating, .removing, .refused: break
+      }
+    }
+    session?.stage = .draining(then: .syncing)
+  }
+
+  mutating func endSession() {
+    guard let session else { return }
+    // Without an identity only what was never written may be written anew without a doubt.
+    for waiting in session.outgoing {
+      guard case .content(let number, id: 0, _) = waiting.purpose, let entry = shelf[number],
+        case .written = entry.state
+      else { continue }
+      requeue(entry)
+    }
+    self.session = nil
+    count = nil
+  }
+
+  // MARK: From stage to stage
+
+  /// Goes to the next stage if the present one is done. Returns whether it is.
+  mutating func advance(now: Instant) -> Bool {
+    guard let session, !isStopping else { return false }
+    switch session.stage {
+    case .subscribing, .renewing, .syncing, .plain, .distrusted: return false
+    case .draining(then: .syncing):
+      guard session.isDrained else { return false }
+      sync(rounds: 0, now: now)
+    case .draining(then: .renewing):
+      guard session.isDrained else { return false }
+      renew()
+    case .resending(let ids, let rounds):
+      guard ids.isEmpty, session.confirmations.isEmpty, session.isDrained else { return false }
+      sync(rounds: rounds, now: now)
+    case .live:
+      guard let resyncAt = session.resyncAt, now >= resyncAt else { return false }
+      self.session?.stage = .draining(then: .syncing)
+    }
+    return true
+  }
+
+  private mutating func sync(rounds: Int, now: Instant) {
+    session?.stage = .syncing(rounds: rounds)
+    session?.wantsResync = false
+    session?.syncedAt = now
+    act(
+      .sync(SyncRequest(source: header.source, knownID: header.knownID, holdings: shelf.holdings)))
+  }
+
+  /// Compares what the device holds with what it is believed to hold now: all that it told before has been heard.
+  mutating func receiveSynced(_ answer: SyncAnswer, now: Instant) {
+    guard let session, case .syncing(let rounds) = session.stage, answer.source == header.source else {
+      return
+    }
+    if answer.highestID > header.lastID {
+      guard session.renewals < OutboxSession.renewalsLimit else {
+        // New ids would count as gone at once.
+        self.session?.stage = .distrusted
+        return report(.diverged)
+      }
+      return renew()
+    }
+    let uncertain = uncertainIDs()
+    let isCertain = uncertain.isEmpty && !session.confirmations.contains(where: \.isExpired)
+    if isCertain, shelf.holdings == answer.holdings { return becomeLive(.synced(rounds: rounds)) }
+    guard rounds < Self.roundsLimit else { return becomeLive(.diverged) }
+    // Where the device has lost some of what it held, an uncertain id that is written first would bury them: a lower
+    // one that comes later counts as gone (NTF-23).
+    let isComplete = answer.highestID > 0 && answer.highestID >= shelf.highestHeldID
+    let ids =
+      rounds == 0 && !isCertain && isComplete
+      ? uncertain : liveIDs(capacity: Int(answer.capacity), above: answer.highestID)
+    self.session?.stage = .resending(Deque(ids), rounds: rounds + 1)
+  }
+
+  private mutating func becomeLive(_ report: OutboxReport) {
+    session?.stage = .live
+    collectUpdates()
+    session?.removals.removeAll()
+    for (_, number) in shelf.numbers.sorted(by: { $0.key < $1.key }) {
+      if case .removing = shelf[number]?.state { session?.removals.append(number) }
+    }
+    self.report(report)
+  }
+
+  private func uncertainIDs() -> [UInt32] {
+    shelf.numbers.filter { _, number in shelf[number].map(shelf.isUncertain) ?? false }.keys.sorted()
+  }
+
+  /// All ids that the device holds or may hold, in rising order, at most `capacity` that need room: the uncertain ones,
+  /// then those of the highest level, then the oldest. Of those that it has no room for, the ones that it does not know (`above` its highest) wait for it under new ids.
+  private mutating func liveIDs(capacity: Int, above highestID: UInt32) -> [UInt32] {
+    var contents: [OutboxEntry] = []
+    var ids: [UInt32] = []
+    for number in shelf.numbers.values {
+      guard let entry = shelf[number], let id = entry.wireID else { continue }
+      if case .removing = entry.state { ids.append(id) } else { contents.append(entry) }
+    }
+    if capacity > 0, contents.count > capacity {
+      contents.sort { left, right in
+        let isUncertain = shelf.isUncertain(left)
+        if isUncertain != shelf.isUncertain(right) { return isUncertain }
+        let levels = (left.content.details.level, right.content.details.level)
+        return levels.0 == levels.1 ? left.number < right.number : levels.0 > levels.1
+      }
+      for entry in contents[capacity...] where (entry.wireID ?? 0) > highestID {
+        if case .held = entry.state, !entry.hasNewerContent { delivered.insert(entry.number) }
+        requeue(entry)
+      }
+      contents.removeSubrange(capacity...)
+    }
+    return (ids + contents.compactMap(\.wireID)).sorted()
+  }
+
+  /// What to write for an entry of the live set; `nil`: it has left meanwhile.
+  func purposeOfEntry(id: UInt32) -> OutboxSession.Purpose? {
+    guard let number = shelf.numbers[id] else { return nil }
+    switch shelf[number]?.state {
+    case .written(let write), .held(let write), .updating(_, let write):
+      return .content(number, id: id, revision: write.revision)
+    case .removing: return .removal(number, id: id)
+    case .queued, .refused, nil: return nil
+    }
+  }
+
+  // MARK: A new source
+
+  /// This journal is not the one that wrote last: all begins anew under another source. One commit has all of it.
+  private mutating func renew() {
+    for (_, number) in shelf.numbers.sorted(by: { $0.key < $1.key }) {
+      guard let entry = shelf[number] else { continue }
+      switch entry.state {
+      case .held where !entry.hasNewerContent: drop(number)
+      // Whether it was taken off the display is for nobody to know any more.
+      case .removing where !entry.hasNewerContent: drop(number, then: .outcomeUnknown(number))
+      case .written, .held, .updating, .removing: requeue(entry)
+      case .queued, .refused: break
+      }
+    }
+    repeat {
+      header.source = UInt32(truncatingIfNeeded: random.next())
+    } while header.source == 0
+    header.lastID = 0
+    header.knownID = 0
+    journal.markRenewal(source: header.source)
+    session?.renewals += 1
+    session?.confirmations.removeAll()
+    session?.confirming.removeAll()
+    session?.stage = .renewing
+  }
+
+  /// The new source is durable.
+  mutating func finishRenewal(_ source: UInt32) {
+    report(.newSource(source))
+    guard session?.stage == .renewing else { return }
+    session?.stage = .draining(then: .syncing)
+  }
+
+  // MARK: Gone
+
+  /// The device says that a notification is gone: its entry leaves, then the host says that it knows.
+  mutating func receiveGone(_ reason: GoneReason, _ key: NotificationKey) {
+    // An id that was never given is another journal's, and so is the news.
+    guard let session, key.source == header.source, key.id > 0, key.id <= header.lastID else { return }
+    var number: OutboxNumber?
+    if let found = shelf.numbers[key.id], let entry = shelf[found] {
+      if case .removing = entry.state, !entry.hasNewerContent {
+        // Its removal is the confirmation.
+        return shelf.noteRemovalSent(of: key.id)
+      }
+      drop(found, then: .gone(found, reason))
+      number = found
+    }
+    tryAgain()
+    guard !session.confirming.contains(key.id),
+      session.confirmations.count < OutboxSession.confirmationsLimit
+    else { return }
+    self.session?.confirming.insert(key.id)
+    self.session?.confirmations.append(
+      OutboxSession.Confirmation(id: key.id, number: number, isExpired: reason == .expired))
+  }
+}
+
+extension OutboxSession {
+  /// Whether new notifications go out.
+  var isSending: Bool {
+    switch stage {
+    case .live, .plain: true
+    case .subscribing, .draining, .renewing, .syncing, .resending, .distrusted: false
+    }
+  }
+}

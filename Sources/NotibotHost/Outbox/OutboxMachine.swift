@@ -1,0 +1,270 @@
+import DequeModule
+package import NotibotProtocol
+
+/// What an outbox asks of its driver.
+package enum OutboxAction: Equatable, Sendable {
+  /// Subscribe to Count and Data; the result goes to `subscribed`.
+  case subscribe
+  case sync(SyncRequest)
+  /// Write these bytes to Data; the result goes to `writeCompleted` with this tag.
+  case write(tag: UInt64, json: [UInt8])
+  /// Make these changes durable, together; then call `committed` or `commitFailed`. One is out at a time.
+  case commit([JournalChange])
+  case report(OutboxReport)
+}
+
+/// The memory of a host that promises exactly once: what is to be on the display, what was written, what was answered.
+///
+/// It lives as long as its journal; sessions come and go (`sessionOpened`, `sessionEnded`). States of a session are
+/// those of `OutboxSession`, of an entry those of `OutboxEntry.State`. A commit that fails ends the outbox: it takes
+/// and sends nothing any more.
+///
+/// Nothing is written to the device before the commit is durable that has its bytes, and nothing is reported before
+/// the commit that has the change. A driver drains `nextAction()` after every call and arms one timer for
+/// `nextDeadline`. Source: PROTOCOL.md NTF-20 to NTF-37.
+package struct OutboxMachine: Equatable, Sendable {
+  let options: OutboxOptions
+  var random: SeededGenerator
+  /// What the journal's header is, or becomes with the next commit.
+  package internal(set) var header: JournalHeader
+  var shelf: OutboxShelf
+  var journal = OutboxJournal()
+  var session: OutboxSession?
+  var pace = OutboxPace()
+  /// Whether no new write begins: the program is about to end.
+  var isStopping = false
+  /// Entries whose present content was delivered, and that go out again for all that: the device lost them.
+  var delivered: Set<OutboxNumber> = []
+  /// The boot of the last session.
+  var bootID: UInt32?
+  /// The last count that the device told.
+  var count: UInt16?
+  private var tagsCount: UInt64 = 0
+  private var actions = Deque<OutboxAction>()
+
+  /// - Parameters:
+  ///   - journal: what the journal holds.
+  ///   - seed: for new sources. A driver in life takes it from the system.
+  package init(options: OutboxOptions, journal contents: JournalContents, seed: UInt64) {
+    self.options = options
+    random = SeededGenerator(seed: seed)
+    header = contents.header
+    shelf = OutboxShelf(contents.entries)
+  }
+
+  // MARK: Commands
+
+  /// Takes a submission. Its report, `.queued` or `.rejected`, comes with `token`.
+  package mutating func submit(_ submission: OutboxSubmission, token: UInt64, now: Instant) {
+    guard !journal.hasFailed else { return report(.rejected(.journalFailed, token: token)) }
+    switch submission {
+    case .add(let notification): add(notification, token: token)
+    case .update(let number, let content): update(number, to: content, token: token)
+    case .remove(let number): takeBack(number, token: token)
+    }
+    settle(now: now)
+  }
+
+  /// Sends a refused notification once more; nothing happens to another.
+  package mutating func retry(_ number: OutboxNumber, now: Instant) {
+    guard !journal.hasFailed, let entry = shelf[number], case .refused = entry.state else { return }
+    requeue(entry)
+    settle(now: now)
+  }
+
+  /// No write begins any more. What is out may be answered, and what changed is committed.
+  package mutating func stop(now: Instant) {
+    isStopping = true
+    settle(now: now)
+  }
+
+  // MARK: Inputs
+
+  /// A session is open; one before it is over.
+  package mutating func sessionOpened(_ info: DeviceInfo, now: Instant) {
+    endSession()
+    session = OutboxSession(info)
+    _ = pace.tryAgain()
+    if !isStopping, !journal.hasFailed { actions.append(.subscribe) }
+    settle(now: now)
+  }
+
+  /// The session is over. Results of its writes that come later are ignored.
+  package mutating func sessionEnded(now: Instant) {
+    endSession()
+    settle(now: now)
+  }
+
+  /// The subscription has its result. A device that does not let itself be subscribed to tells by SYNC what it can.
+  package mutating func subscribed(_ result: HostResult, now: Instant) {
+    guard session?.stage == .subscribing else { return }
+    switch result {
+    case .failed(.outcomeUnknown), .failed(.notSent): return  // The session's end follows.
+    case .accepted, .count, .response, .sent, .refused, .failed: break
+    }
+    begin()
+    settle(now: now)
+  }
+
+  /// A write has its result.
+  package mutating func writeCompleted(tag: UInt64, _ result: HostResult, now: Instant) {
+    guard let purpose = session?.outstanding.removeValue(forKey: tag) else { return }
+    receive(result, of: purpose, now: now)
+    settle(now: now)
+  }
+
+  /// The device said something on channel 0.
+  package mutating func receive(_ message: SyncMessage, now: Instant) {
+    guard session?.hasIdentity == true else { return }
+    switch message {
+    case .sync: return
+    case .synced(let answer): receiveSynced(answer, now: now)
+    case .resync: session?.wantsResync = true
+    case .gone(let reason, let key): receiveGone(reason, key)
+    }
+    settle(now: now)
+  }
+
+  /// The device told what happened to a notification.
+  package mutating func receive(_ event: DeviceEvent, now: Instant) {
+    switch event {
+    case .gone(let reason, let key, item: _):
+      guard session?.hasIdentity == true else { return }
+      receiveGone(reason, key)
+    case .actionOf(let key, item: _, let act):
+      guard session?.hasIdentity == true, key.source == header.source, let number = shelf.numbers[key.id]
+      else { return }
+      report(.action(number, act: act))
+    // Numbers of this boot's notifications, of all writers: whose they are is not known.
+    case .dismissed, .action, .unknown: return
+    }
+    settle(now: now)
+  }
+
+  /// The device told its count.
+  package mutating func countChanged(_ count: UInt16, now: Instant) {
+    let before = self.count
+    self.count = count
+    guard let before, count < before else { return }
+    tryAgain()
+    settle(now: now)
+  }
+
+  /// The commit that was out is durable.
+  package mutating func committed(now: Instant) {
+    for effect in journal.confirm() {
+      switch effect {
+      case .report(let report): self.report(report)
+      case .renewed(let source): finishRenewal(source)
+      }
+    }
+    settle(now: now)
+  }
+
+  /// The commit that was out was not made: what it and the ones after it would have had is rejected.
+  package mutating func commitFailed(now: Instant) {
+    for effect in journal.fail() {
+      guard case .report(.queued(_, let token)) = effect else { continue }
+      report(.rejected(.journalFailed, token: token))
+    }
+    session = nil
+  }
+
+  /// Does all that is due.
+  package mutating func handleTimeout(now: Instant) {
+    if let retryAt = pace.retryAt, now >= retryAt { tryAgain() }
+    settle(now: now)
+  }
+
+  // MARK: Outputs
+
+  /// The next thing to do, in order, or `nil`.
+  package mutating func nextAction() -> OutboxAction? {
+    actions.popFirst()
+  }
+
+  /// When `handleTimeout` wants to be called; `nil`: not before something else happens.
+  package var nextDeadline: Instant? {
+    guard let session, !isStopping, !journal.hasFailed else { return nil }
+    let retryAt = session.isSending ? pace.retryAt : nil
+    switch (retryAt, session.resyncAt) {
+    case (let retryAt?, let resyncAt?): return min(retryAt, resyncAt)
+    case (let deadline?, nil), (nil, let deadline?): return deadline
+    case (nil, nil): return nil
+    }
+  }
+
+  // MARK: Queries
+
+  /// Whether the journal has failed: nothing more happens.
+  package var hasFailed: Bool { journal.hasFailed }
+
+  /// Whether nothing is left to be said to the device or to the journal. What was refused waits for a person.
+  package var isFinished: Bool { shelf.unfinishedCount == 0 && isSettled }
+
+  /// Whether no write is out and no change waits for the journal.
+  package var isSettled: Bool {
+    (session?.outstanding.isEmpty ?? true) && (journal.isIdle || journal.hasFailed)
+  }
+
+  /// Whether a session is open, and host and device agree, or never will.
+  package var isLive: Bool { session?.isSending ?? false }
+
+  /// Entries of all states.
+  package var entriesCount: Int { shelf.count }
+
+  /// Entries about which something is still to be said to the device.
+  package var unfinishedCount: Int { shelf.unfinishedCount }
+
+  /// Entries that the device will not have.
+  package var refusedCount: Int { shelf.refusedCount }
+
+  /// The entry of this number, as it is or becomes with the next commit.
+  package func entry(_ number: OutboxNumber) -> OutboxEntry? { shelf[number] }
+
+  // MARK: For all topics
+
+  mutating func report(_ report: OutboxReport) {
+    actions.append(.report(report))
+  }
+
+  mutating func act(_ action: OutboxAction) {
+    actions.append(action)
+  }
+
+  mutating func nextTag() -> UInt64 {
+    tagsCount += 1
+    return tagsCount
+  }
+
+  /// Changes an entry, in the journal too; `report` comes when that is durable.
+  mutating func put(_ entry: OutboxEntry, then report: OutboxReport? = nil) {
+    shelf.put(entry)
+    journal.mark(entry.number, then: report)
+  }
+
+  /// Takes an entry away, out of the journal too; `report` comes when that is durable.
+  mutating func drop(_ number: OutboxNumber, then report: OutboxReport? = nil) {
+    shelf.remove(number)
+    delivered.remove(number)
+    journal.mark(number, then: report)
+  }
+
+  /// Sends an entry anew, under a new id: the device does not have its content.
+  mutating func requeue(_ entry: OutboxEntry) {
+    var entry = entry
+    entry.state = .queued
+    entry.hasNewerContent = false
+    put(entry)
+  }
+
+  /// Goes on with all that can go on.
+  mutating func settle(now: Instant) {
+    guard !journal.hasFailed else { return }
+    repeat {
+      fill(now: now)
+      flush()
+    } while advance(now: now)
+    if let changes = journal.nextCommit(of: shelf, header: header) { act(.commit(changes)) }
+  }
+}

@@ -1,0 +1,73 @@
+import NotibotProtocol
+
+/// How fast new notifications go to a store that may be full.
+///
+/// States: *open* → refused for want of room → *full* → something may have changed → *probing* → refused → *full*, or
+/// taken, with twice the window each time, → *open*.
+struct OutboxPace: Equatable, Sendable {
+  typealias Level = NotificationDetails.Level
+
+  enum State: Equatable {
+    case open
+    /// Only what is above `level` is tried before `retryAt`: it may evict others (NTF-25).
+    case full(level: Level, retryAt: Instant, delayNs: Int64)
+    case probing(window: Int, delayNs: Int64)
+  }
+
+  static let firstDelayNs: Int64 = 5_000_000_000
+  static let lastDelayNs: Int64 = 60_000_000_000
+
+  private(set) var state = State.open
+
+  /// How many new contents may be on their way when the next one has this level.
+  func window(for level: Level) -> Int {
+    switch state {
+    case .open: OutboxSession.windowLimit
+    case .full(let refused, _, _): level > refused ? 1 : 0
+    case .probing(let window, _): window
+    }
+  }
+
+  /// When it is time to try again.
+  var retryAt: Instant? {
+    switch state {
+    case .full(_, let retryAt, _): retryAt
+    case .open, .probing: nil
+    }
+  }
+
+  /// A content of this level had no room. Returns whether that is news.
+  mutating func noteRefused(level: Level, now: Instant) -> Bool {
+    switch state {
+    case .open:
+      state = .full(
+        level: level, retryAt: now.after(ns: Self.firstDelayNs), delayNs: Self.firstDelayNs)
+      return true
+    case .full(let refused, let retryAt, let delayNs):
+      state = .full(level: max(level, refused), retryAt: retryAt, delayNs: delayNs)
+    case .probing(let window, let delayNs):
+      // Where some went in, room comes and goes; else wait longer.
+      let delayNs = window > 1 ? Self.firstDelayNs : min(delayNs * 2, Self.lastDelayNs)
+      state = .full(level: level, retryAt: now.after(ns: delayNs), delayNs: delayNs)
+    }
+    return false
+  }
+
+  mutating func noteAccepted() {
+    switch state {
+    case .open, .full: break
+    case .probing(let window, let delayNs):
+      state = window * 2 > OutboxSession.windowLimit ? .open : .probing(window: window * 2, delayNs: delayNs)
+    }
+  }
+
+  /// There may be room now. Returns whether that changes anything.
+  mutating func tryAgain() -> Bool {
+    switch state {
+    case .open, .probing: return false
+    case .full(_, _, let delayNs):
+      state = .probing(window: 1, delayNs: delayNs)
+      return true
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import DequeModule
+import NotibotProtocol
+
+/// What waits to be sent: the highest level first, then the lowest number.
+struct OutboxQueue: Equatable, Sendable {
+  typealias Level = NotificationDetails.Level
+
+  /// One queue a level, each in the order of the numbers.
+  private var numbers = [Deque<OutboxNumber>](repeating: [], count: Level.allCases.count)
+
+  var isEmpty: Bool { numbers.allSatisfy(\.isEmpty) }
+
+  /// The next one to be sent.
+  var first: (number: OutboxNumber, level: Level)? {
+    for level in Level.allCases.reversed() {
+      if let number = numbers[Int(level.rawValue)].first { return (number, level) }
+    }
+    return nil
+  }
+
+  /// Puts a number in its place; once is enough.
+  mutating func insert(_ number: OutboxNumber, level: Level) {
+    let index = Int(level.rawValue)
+    let place = place(of: number, in: numbers[index])
+    guard place == numbers[index].count || numbers[index][place] != number else { return }
+    numbers[index].insert(number, at: place)
+  }
+
+  /// Takes a number out, if it is there.
+  mutating func remove(_ number: OutboxNumber, level: Level) {
+    let index = Int(level.rawValue)
+    let place = place(of: number, in: numbers[index])
+    guard place < numbers[index].count, numbers[index][place] == number else { return }
+    numbers[index].remove(at: place)
+  }
+
+  mutating func removeAll() {
+    self = OutboxQueue()
+  }
+
+  /// How many there are of all levels.
+  var count: Int { numbers.reduce(0) { $0 + $1.count } }
+
+  /// Where the first number is that is not below `number`.
+  private func place(of number: OutboxNumber, in sorted: Deque<OutboxNumber>) -> Int {
+    // Most come at the end: numbers rise.
+    guard let last = sorted.last, number <= last else { return sorted.count }
+    var low = 0
+    var high = sorted.count
+    while low < high {
+      let middle = (low + high) / 2
+      if sorted[middle] < number { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

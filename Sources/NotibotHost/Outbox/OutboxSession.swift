@@ -1,0 +1,125 @@
+import DequeModule
+import NotibotProtocol
+
+/// What an outbox does in one session.
+///
+/// States: with identities *subscribing* → *draining* → *syncing* → (*resending* → *syncing*, at most twice) → *live*;
+/// RESYNC leads from *live* to *draining*, a conflict from *live* or *resending* to *draining* and *renewing*, which
+/// leads to *syncing*. Without identities *subscribing* → *plain*. The session's end ends all of them.
+struct OutboxSession: Equatable, Sendable {
+  enum Stage: Equatable {
+    /// The subscription has no answer yet.
+    case subscribing
+    /// What was begun is finished before something else happens.
+    case draining(then: Next)
+    /// A commit with a new source is out.
+    case renewing
+    /// SYNC is out, after this many rounds of writing again.
+    case syncing(rounds: Int)
+    /// These ids, and what was gone, are written again.
+    case resending(Deque<UInt32>, rounds: Int)
+    case live
+    /// The device says what cannot be: nothing is written in this session.
+    case distrusted
+    /// A device without identities; these, of unknown outcome, come first.
+    case plain(Deque<OutboxNumber>)
+  }
+
+  enum Next: Equatable {
+    case syncing
+    case renewing
+  }
+
+  /// What a write is for.
+  enum Purpose: Equatable {
+    case content(OutboxNumber, id: UInt32, revision: UInt16)
+    case removal(OutboxNumber, id: UInt32)
+    /// Says that the host knows that `id` is gone; `number` was its entry. Source: PROTOCOL.md NTF-26.
+    case confirmation(id: UInt32, number: OutboxNumber?)
+  }
+
+  /// A write that waits for the journal, and for its turn.
+  struct Outgoing: Equatable {
+    var purpose: Purpose
+    /// Marks of the journal that must be durable before; see `OutboxJournal.isDurable`.
+    var mark: UInt64
+  }
+
+  struct Confirmation: Equatable {
+    var id: UInt32
+    var number: OutboxNumber?
+    /// Until it is confirmed, the device counts it still (NTF-27).
+    var isExpired: Bool
+  }
+
+  /// Writes that may be out, whatever the device allows.
+  static let windowLimit = 64
+  /// Gone notifications that wait to be confirmed; others are told again at the next SYNC.
+  static let confirmationsLimit = 4096
+  /// New sources in one session; a device that asks for more is wrong, and its word counts as an ordinary refusal.
+  static let renewalsLimit = 3
+  /// From one SYNC to the next one that the device asked for.
+  static let resyncIntervalNs: Int64 = 1_000_000_000
+
+  let info: DeviceInfo
+  var stage = Stage.subscribing
+  var outgoing = Deque<Outgoing>()
+  /// Writes without an answer, by tag.
+  var outstanding: [UInt64: Purpose] = [:]
+  var confirmations = Deque<Confirmation>()
+  /// Ids whose confirmation waits or is out.
+  var confirming: Set<UInt32> = []
+  /// *Removing* entries whose removal is not on its way yet.
+  var removals = Deque<OutboxNumber>()
+  /// *Held* entries with newer content that is not on its way yet.
+  var updates = OutboxQueue()
+  var renewals = 0
+  /// Whether the device asked for a SYNC that was not sent yet.
+  var wantsResync = false
+  var syncedAt: Instant?
+
+  init(_ info: DeviceInfo) {
+    self.info = info
+  }
+
+  /// Whether its notifications have identities, and both sides can compare them: one is of no use without the other.
+  var hasIdentity: Bool { info.hasIdentity && info.hasSync }
+
+  /// Writes that may be out: the device's pipeline, twice, so that it never waits.
+  var window: Int { min(info.requestsLimit * 2, Self.windowLimit) }
+
+  var hasRoomForOutgoing: Bool { outgoing.count < window }
+
+  var hasRoomForOutstanding: Bool { outstanding.count < window }
+
+  /// Whether nothing is on its way.
+  var isDrained: Bool { outgoing.isEmpty && outstanding.isEmpty }
+
+  /// New contents on their way.
+  var contentsCount: Int {
+    outgoing.count { $0.purpose.isContent } + outstanding.values.count { $0.isContent }
+  }
+
+  /// When a SYNC that the device asked for is due.
+  var resyncAt: Instant? {
+    guard wantsResync, stage == .live else { return nil }
+    return (syncedAt ?? .zero).after(ns: Self.resyncIntervalNs)
+  }
+}
+
+extension OutboxSession.Purpose {
+  var isContent: Bool {
+    switch self {
+    case .content: true
+    case .removal, .confirmation: false
+    }
+  }
+
+  /// The entry whose change must be durable before the write.
+  var number: OutboxNumber? {
+    switch self {
+    case .content(let number, _, _), .removal(let number, _): number
+    case .confirmation(_, let number): number
+    }
+  }
+}

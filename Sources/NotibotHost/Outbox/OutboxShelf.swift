@@ -1,0 +1,135 @@
+import NotibotProtocol
+
+/// The entries of an outbox, found by number and by id, and what follows from them: what waits, and what the device
+/// is believed to hold.
+struct OutboxShelf: Equatable, Sendable {
+  private(set) var entries: [OutboxNumber: OutboxEntry] = [:]
+  /// The entries that have an id on the wire.
+  private(set) var numbers: [UInt32: OutboxNumber] = [:]
+  /// The *queued* ones.
+  private(set) var queue = OutboxQueue()
+  /// The *held* ones that have no id, for a device without identities.
+  private(set) var replayable = OutboxQueue()
+  /// What the device holds for certain: *held*, and *removing* whose removal was not written yet.
+  private(set) var holdings = Holdings()
+  /// Entries about which something is still to be said to the device.
+  private(set) var unfinishedCount = 0
+  /// The *refused* ones.
+  private(set) var refusedCount = 0
+  /// CRC-32 of the JSON of those *removing* that the device holds for certain, by id.
+  private var unsentRemovals: [UInt32: UInt32] = [:]
+
+  init(_ entries: [OutboxEntry]) {
+    for entry in entries { put(entry) }
+  }
+
+  var count: Int { entries.count }
+
+  subscript(number: OutboxNumber) -> OutboxEntry? { entries[number] }
+
+  // MARK: Changes
+
+  /// Adds an entry, or replaces the one of its number.
+  mutating func put(_ entry: OutboxEntry) {
+    if let old = entries[entry.number] {
+      if case .held(let write) = old.state, case .removing(id: write.id) = entry.state, write.id != 0 {
+        // It is there until the removal is written.
+        unsentRemovals[write.id] = CRC32.checksum(write.json)
+        holdings.insert(id: write.id, crc: CRC32.checksum(write.json))
+        takeOut(old)
+      } else if case .removing(let id) = old.state, old.state == entry.state, let crc = unsentRemovals[id] {
+        takeOut(old)
+        unsentRemovals[id] = crc
+        holdings.insert(id: id, crc: crc)
+      } else {
+        takeOut(old)
+      }
+    }
+    entries[entry.number] = entry
+    putIn(entry)
+  }
+
+  /// Takes an entry away, if it is there.
+  mutating func remove(_ number: OutboxNumber) {
+    guard let old = entries.removeValue(forKey: number) else { return }
+    takeOut(old)
+  }
+
+  /// The removal of `id` is written, or the device said that it is gone: the device need not hold it any more.
+  mutating func noteRemovalSent(of id: UInt32) {
+    guard let crc = unsentRemovals.removeValue(forKey: id) else { return }
+    holdings.remove(id: id, crc: crc)
+  }
+
+  // MARK: Queries
+
+  /// Whether it is not known what the device holds of this entry.
+  func isUncertain(_ entry: OutboxEntry) -> Bool {
+    switch entry.state {
+    case .queued, .held, .refused: false
+    case .written, .updating: true
+    case .removing(let id): unsentRemovals[id] == nil
+    }
+  }
+
+  /// The highest id that the device holds for certain, unless it has restarted; 0: none.
+  var highestHeldID: UInt32 {
+    var highest: UInt32 = 0
+    for (id, number) in numbers {
+      switch entries[number]?.state {
+      case .held, .updating: highest = max(highest, id)
+      case .removing where unsentRemovals[id] != nil: highest = max(highest, id)
+      case .removing, .queued, .written, .refused, nil: break
+      }
+    }
+    return highest
+  }
+
+  // MARK: What follows from an entry
+
+  private mutating func putIn(_ entry: OutboxEntry) {
+    if Self.isUnfinished(entry) { unfinishedCount += 1 }
+    if let id = entry.wireID { numbers[id] = entry.number }
+    switch entry.state {
+    case .queued: queue.insert(entry.number, level: entry.content.details.level)
+    case .held(let write) where write.id == 0: replayable.insert(entry.number, level: .active)
+    case .held(let write): holdings.insert(id: write.id, crc: CRC32.checksum(write.json))
+    case .refused: refusedCount += 1
+    case .written, .updating, .removing: break
+    }
+  }
+
+  private mutating func takeOut(_ entry: OutboxEntry) {
+    if Self.isUnfinished(entry) { unfinishedCount -= 1 }
+    if let id = entry.wireID, numbers[id] == entry.number { numbers[id] = nil }
+    switch entry.state {
+    case .queued: queue.remove(entry.number, level: entry.content.details.level)
+    case .held(let write) where write.id == 0: replayable.remove(entry.number, level: .active)
+    case .held(let write): holdings.remove(id: write.id, crc: CRC32.checksum(write.json))
+    case .removing(let id): noteRemovalSent(of: id)
+    case .refused: refusedCount -= 1
+    case .written, .updating: break
+    }
+  }
+
+  private static func isUnfinished(_ entry: OutboxEntry) -> Bool {
+    switch entry.state {
+    case .queued, .written, .updating, .removing: true
+    case .held: entry.hasNewerContent
+    case .refused: false
+    }
+  }
+}
+
+extension OutboxEntry {
+  /// Its number on the wire; `nil`: it has none.
+  var wireID: UInt32? {
+    let id: UInt32 =
+      switch state {
+      case .queued, .refused: 0
+      case .written(let write), .held(let write), .updating(let write, _): write.id
+      case .removing(let id): id
+      }
+    return id == 0 ? nil : id
+  }
+}

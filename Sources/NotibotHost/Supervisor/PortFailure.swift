@@ -1,0 +1,63 @@
+import NotibotProtocol
+import SerialLink
+
+/// Why a port could not be opened, as a value: what, at which port, during what, why, and what to do about it.
+public struct PortFailure: Error, Hashable, Sendable {
+  public var code: NotibotError.Code
+  /// The port as the user named it.
+  public var port: String
+  /// What was being done, as a verb: "open".
+  public var operation: String
+  /// Why, in a few words.
+  public var reason: String
+  /// What the user can do about it; empty when there is nothing to add.
+  public var hint: String
+  /// Whether waiting may mend it: a board may be plugged in, a path that is no serial port stays so.
+  public var healsByWaiting: Bool
+
+  public init(
+    code: NotibotError.Code, port: String, operation: String = "open", reason: String, hint: String = "",
+    healsByWaiting: Bool
+  ) {
+    self.code = code
+    self.port = port
+    self.operation = operation
+    self.reason = reason
+    self.hint = hint
+    self.healsByWaiting = healsByWaiting
+  }
+}
+
+extension PortFailure: CustomStringConvertible {
+  /// One line without the hint: what, which port, why. Safe to print.
+  public var description: String {
+    "cannot \(operation) \(TerminalText.sanitised(port.utf8)): \(reason)"
+  }
+}
+
+extension PortFailure {
+  init(_ error: PortError) {
+    let healsByWaiting =
+      switch error.code {
+      case .notFound, .noBoard, .deviceGone, .unreachable: true
+      // A choice between boards is the user's.
+      case .ambiguous: false
+      case .busy, .permissionDenied, .notATTY, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied,
+        .system:
+        false
+      }
+    let summary = NotibotError(error)
+    self.init(
+      code: summary.code, port: error.port, operation: error.operation, reason: error.cause,
+      hint: error.remedy, healsByWaiting: healsByWaiting)
+  }
+}
+
+extension NotibotError {
+  /// The failure as an error to throw.
+  init(_ failure: PortFailure) {
+    self.init(
+      code: failure.code, port: failure.port, operation: failure.operation, reason: failure.reason,
+      hint: failure.hint, underlying: failure)
+  }
+}

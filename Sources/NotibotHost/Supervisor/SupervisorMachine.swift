@@ -1,0 +1,269 @@
+import DequeModule
+package import NotibotProtocol
+
+/// What a supervisor asks of its driver.
+package enum SupervisorAction: Hashable, Sendable {
+  /// Say by `portsFound` which ports may be the device's, the best first, or by `openFailed` why there is none.
+  case findPorts
+  /// Open this port; the answer is `portOpened` or `openFailed`. A port that is still closing is waited for.
+  case open(path: String)
+  /// Close the port at once; nothing of it is told any more.
+  case close
+  /// Ask for a session, without a limit: this machine has the patience.
+  case connect
+  case changed(ConnectionChange)
+}
+
+/// Keeps one device connected: finds its port, opens it, asks for sessions, begins again, for ever.
+///
+/// States: *idle* → `start` → *finding* → `portsFound` → *opening* → `portOpened` → *connecting* → `sessionOpened` → *up*.
+/// - *finding*, *opening* → `openFailed` → the next candidate, or *waiting* → time, or `portsChanged` → *finding*.
+/// - *connecting* → patience over → the port is closed; the next candidate, or *waiting*. A refused session likewise.
+/// - *connecting* → a board with another id → closed; the next candidate, or *waiting*.
+/// - *up* → the session ends → *connecting* on the same port; after short sessions *resting* first.
+/// - *connecting*, *resting*, *up* → `portGone` → *finding* at once, or *waiting* after failures.
+/// - *finding*, *opening* in the first round → all candidates failed for good → *ended*. Any → `stop` → *ended*.
+/// Whatever else comes in a state is late, and is ignored; a port that opens too late is closed.
+package struct SupervisorMachine: Equatable, Sendable {
+  package enum State: Equatable, Sendable {
+    case idle
+    case finding(Round)
+    /// Asked to open the round's first candidate.
+    case opening(Round)
+    /// The port is open and a session is asked for. `candidates` of the round begins with this port.
+    case connecting(Round, Attempt)
+    /// The port is open; a session is asked for at `until`.
+    case resting(port: String, until: Instant, reason: ConnectionReason)
+    case up(Session)
+    case waiting(until: Instant)
+    case ended
+  }
+
+  /// One walk through the candidates.
+  package struct Round: Equatable, Sendable {
+    var reason: ConnectionReason
+    /// Those not tried yet; the first is the one under way.
+    var candidates: [String] = []
+    /// Whether the ports changed since it began, so that what failed may work by now.
+    var isOutdated = false
+    /// Failures that waiting does not mend, the first one; only of use in the first round.
+    var failure: PortFailure?
+    /// Whether something else happened that waiting may mend.
+    var mayHeal = false
+  }
+
+  package struct Attempt: Equatable, Sendable {
+    var port: String
+    var startedAt: Instant
+    /// When the port is closed for want of a session.
+    var deadline: Instant
+  }
+
+  package struct Session: Equatable, Sendable {
+    var port: String
+    var info: DeviceInfo
+    var openedAt: Instant
+  }
+
+  /// Ports that are remembered as another board's.
+  static let avoidedLimit = 64
+  /// Different changes that are remembered as told since the last session.
+  static let toldLimit = 64
+
+  let options: SupervisorOptions
+  package internal(set) var state = State.idle
+  /// The board that will do; pinned by the first session.
+  package internal(set) var deviceID: String?
+  var actions = Deque<SupervisorAction>()
+  /// Where the last session was.
+  var lastPort: String?
+  /// Attempts and short sessions in a row.
+  var failures = 0
+  /// Times in a row that the patience was exhausted.
+  var unanswered = 0
+  var isFirstRound = true
+  var attemptedAt: Instant?
+  /// Ports to leave in peace, until when.
+  var avoided: [String: Instant] = [:]
+  var lastTold: ConnectionChange?
+  var told: Set<ConnectionChange> = []
+
+  package init(options: SupervisorOptions) {
+    self.options = options
+    deviceID = options.expectedDeviceID?.uppercased()
+  }
+
+  // MARK: Commands
+
+  /// Begins. Ignored when begun already.
+  package mutating func start(now: Instant) {
+    guard state == .idle else { return }
+    find(.first, now: now)
+  }
+
+  /// Ends; an open port is closed. A driver says goodbye to the device before.
+  package mutating func stop(now: Instant) {
+    switch state {
+    case .idle, .finding, .opening, .waiting: end(.stopped)
+    case .connecting, .resting, .up:
+      actions.append(.close)
+      end(.stopped)
+    case .ended: break
+    }
+  }
+
+  // MARK: Inputs about ports
+
+  /// The ports that may be the device's, the best first; the one used last is tried before them.
+  package mutating func portsFound(_ ports: [String], now: Instant) {
+    guard case .finding(var round) = state else { return }
+    round.candidates = ordered(ports.filter { !isAvoided($0, now: now) })
+    guard let first = round.candidates.first else {
+      if ports.isEmpty { note(.noPort, in: &round) } else { round.mayHeal = true }
+      return finish(round, now: now)
+    }
+    state = .opening(round)
+    actions.append(.open(path: first))
+  }
+
+  /// The port that was asked for is open.
+  package mutating func portOpened(now: Instant) {
+    switch state {
+    case .opening(let round):
+      guard let port = round.candidates.first else { return }
+      connect(port, round, patience: patience, now: now)
+    case .ended, .waiting: actions.append(.close)
+    case .idle, .finding, .connecting, .resting, .up: break
+    }
+  }
+
+  /// The port that was asked for cannot be opened, or no list of ports can be made.
+  package mutating func openFailed(_ failure: PortFailure, now: Instant) {
+    switch state {
+    case .finding(var round):
+      note(failure, in: &round)
+      finish(round, now: now)
+    case .opening(var round):
+      note(failure, in: &round)
+      tryNext(round, now: now)
+    case .idle, .connecting, .resting, .up, .waiting, .ended: break
+    }
+  }
+
+  /// The open port has ended.
+  package mutating func portGone(now: Instant) {
+    switch state {
+    case .connecting(let round, _):
+      actions.append(.close)
+      tell(.down, .portGone)
+      var round = round
+      round.mayHeal = true
+      tryNext(round, now: now)
+    case .resting: lose(now: now)
+    case .up(let session):
+      noteEnd(of: session, now: now)
+      lose(now: now)
+    case .idle, .finding, .opening, .waiting, .ended: break
+    }
+  }
+
+  /// Something was plugged in or out: what failed may work by now.
+  package mutating func portsChanged(now: Instant) {
+    for port in avoided.keys { avoided[port] = now }
+    switch state {
+    case .finding(var round):
+      round.isOutdated = true
+      state = .finding(round)
+    case .opening(var round):
+      round.isOutdated = true
+      state = .opening(round)
+    case .connecting(_, let attempt):
+      // The right board may have come back while a stand-in is asked.
+      guard let lastPort, attempt.port != lastPort else { return }
+      actions.append(.close)
+      find(.portAppeared, now: now)
+    case .waiting:
+      let earliest = attemptedAt.map { $0 + options.attemptSpacing } ?? now
+      if now >= earliest { find(.portAppeared, now: now) } else { state = .waiting(until: earliest) }
+    case .idle, .resting, .up, .ended: break
+    }
+  }
+
+  // MARK: Inputs about sessions
+
+  /// A session is open.
+  package mutating func sessionOpened(_ info: DeviceInfo, now: Instant) {
+    guard case .connecting(let round, let attempt) = state else { return }
+    let seen = info.deviceID?.uppercased()
+    if let deviceID, seen != deviceID {
+      avoid(attempt.port, now: now)
+      actions.append(.close)
+      tell(.down, .otherBoard(port: attempt.port, expected: deviceID, seen: seen))
+      var round = round
+      round.mayHeal = true
+      return tryNext(round, now: now)
+    }
+    deviceID = seen
+    lastPort = attempt.port
+    isFirstRound = false
+    unanswered = 0
+    state = .up(Session(port: attempt.port, info: info, openedAt: now))
+    tell(.up(port: attempt.port, info), .answered)
+  }
+
+  /// The session is over, or was not granted.
+  package mutating func sessionEnded(_ end: SessionEnd, now: Instant) {
+    switch state {
+    case .connecting(let round, let attempt): fail(end, round, attempt, now: now)
+    case .up(let session): reconnect(after: end, session, now: now)
+    case .idle, .finding, .opening, .resting, .waiting, .ended: break
+    }
+  }
+
+  /// Text or a HELLO came: the device is alive, and may be starting.
+  package mutating func noteLife(now: Instant) {
+    guard case .connecting(let round, var attempt) = state else { return }
+    attempt.deadline = max(attempt.deadline, attempt.startedAt + options.restartPatience)
+    state = .connecting(round, attempt)
+  }
+
+  /// Nothing has come for 3 s.
+  package mutating func suspected(now: Instant) {
+    guard case .up = state else { return }
+    tell(.suspect, .silent)
+  }
+
+  /// A frame came after all.
+  package mutating func recovered(now: Instant) {
+    guard case .up(let session) = state else { return }
+    tell(.up(port: session.port, session.info), .recovered)
+  }
+
+  /// Does what is due.
+  package mutating func handleTimeout(now: Instant) {
+    switch state {
+    case .waiting(let until) where now >= until: find(.retried, now: now)
+    case .resting(let port, let until, let reason) where now >= until:
+      connect(port, Round(reason: reason, candidates: [port]), patience: patience, now: now)
+    case .connecting(let round, let attempt) where now >= attempt.deadline:
+      giveUp(round, attempt, now: now)
+    case .idle, .finding, .opening, .connecting, .resting, .up, .waiting, .ended: break
+    }
+  }
+
+  // MARK: Outputs
+
+  /// The next thing to do, or `nil`.
+  package mutating func nextAction() -> SupervisorAction? {
+    actions.popFirst()
+  }
+
+  /// When `handleTimeout` wants to be called; `nil`: not before something else happens.
+  package var nextDeadline: Instant? {
+    switch state {
+    case .idle, .finding, .opening, .up, .ended: nil
+    case .connecting(_, let attempt): attempt.deadline
+    case .resting(_, let until, _), .waiting(let until): until
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import NotibotHost
+import NotibotProtocol
+import SerialLink
+
+/// What became of one notification, as `forward` prints it.
+struct ForwardDocument: Encodable, Sendable {
+  /// `queued`, `rejected`, `delivered`, `refused`, `gone`, `removed`, `action` or `unknown`.
+  var result: String
+  /// Of the input, from 1; of what was not typed in just now there is none.
+  var line: Int?
+  /// The outbox's number.
+  var number: Int64?
+  /// Which client of the socket it came from, from 1.
+  var client: Int?
+  var action: UInt32?
+  var attError: UInt8?
+  var reason: String?
+
+  init(
+    result: String, line: Int? = nil, number: Int64? = nil, action: UInt32? = nil, attError: UInt8? = nil,
+    reason: String? = nil
+  ) {
+    self.result = result
+    self.line = line
+    self.number = number
+    self.action = action
+    self.attError = attError
+    self.reason = reason
+  }
+
+  /// `nil` for what is not about a single one.
+  init?(_ report: ForwardingReport) {
+    switch report {
+    case .queued(let number, _): self.init(result: "queued", number: number)
+    case .rejected(let rejection, _): self.init(result: "rejected", reason: "\(rejection)")
+    case .delivered(let number): self.init(result: "delivered", number: number)
+    case .refused(let number, let error):
+      self.init(
+        result: "refused", number: number, attError: error, reason: "\(ATTError(rawValue: error))")
+    case .gone(let number, let departure):
+      self.init(result: "gone", number: number, reason: departure.rawValue)
+    case .removed(let number): self.init(result: "removed", number: number)
+    case .action(let number, let action): self.init(result: "action", number: number, action: action)
+    case .outcomeUnknown(let number): self.init(result: "unknown", number: number)
+    case .storeFull, .synced, .diverged, .newSource: return nil
+    }
+  }
+
+  /// The document as a line of NDJSON.
+  var lineBytes: [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return ((try? encoder.encode(self)).map(Array.init) ?? Array("{}".utf8)) + [UInt8(ascii: "\n")]
+  }
+
+  func at(_ line: Int?) -> ForwardDocument {
+    var document = self
+    document.line = line
+    return document
+  }
+}
+
+/// What happened to the connection or the outbox as a whole.
+struct ForwardEvent: Encodable, Sendable {
+  /// `connecting`, `up`, `suspect`, `down`, `ended`, `storeFull`, `synced`, `diverged` or `newSource`.
+  var event: String
+  var port: String?
+  var deviceID: String?
+  var bootID: String?
+  var reason: String?
+  var rounds: Int?
+  var source: UInt32?
+
+  init(event: String) {
+    self.event = event
+  }
+
+  init(_ change: ConnectionChange) {
+    switch change.state {
+    case .connecting(let port):
+      self.init(event: "connecting")
+      self.port = port
+    case .up(let port, let info):
+      self.init(event: "up")
+      self.port = port
+      deviceID = info.deviceID
+      let digits = String(info.bootID, radix: 16)
+      bootID = String(repeating: "0", count: 8 - digits.count) + digits
+    case .suspect: self.init(event: "suspect")
+    case .down: self.init(event: "down")
+    case .ended: self.init(event: "ended")
+    }
+    reason = change.reason.description
+  }
+
+  init?(_ report: ForwardingReport) {
+    switch report {
+    case .storeFull: self.init(event: "storeFull")
+    case .synced(let rounds):
+      self.init(event: "synced")
+      self.rounds = rounds
+    case .diverged: self.init(event: "diverged")
+    case .newSource(let source):
+      self.init(event: "newSource")
+      self.source = source
+    case .queued, .rejected, .delivered, .refused, .gone, .removed, .action, .outcomeUnknown: return nil
+    }
+  }
+
+  /// For a person, safe to print.
+  var text: String {
+    let place = port.map { " \($0.printable)" } ?? ""
+    switch event {
+    case "storeFull": return "the device's store is full; what waits goes out when there is room"
+    case "synced": return (rounds ?? 0) == 0 ? "in step with the device" : "in step with the device again"
+    case "diverged": return "what the device holds is not what was sent; going on"
+    case "newSource": return "this outbox is not the one that wrote last; going on under a new identity"
+    case _: return "\(event)\(place): \((reason ?? "").printable)"
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import NotibotHost
+import NotibotProtocol
+import Synchronization
+
+/// What became of each notification, on stdout and for the client that it came from. Each document is one line.
+final class ForwardResults: Sendable {
+  /// Where a submission came from.
+  struct Origin: Hashable {
+    var line: Int
+    /// From 1; `nil`: standard input.
+    var client: Int?
+  }
+
+  private struct State {
+    var tokens: UInt64 = 0
+    var origins: [UInt64: Origin] = [:]
+    var routes = ForwardRoutes()
+    var refused = 0
+    var rejected = 0
+    var firstRejection: CommandFailure?
+  }
+
+  private let showsEventsAsJSON: Bool
+  private let state = Mutex(State())
+
+  init(showsEventsAsJSON: Bool) {
+    self.showsEventsAsJSON = showsEventsAsJSON
+  }
+
+  // MARK: Before
+
+  /// Reads a line; `nil` when it is none, which is told.
+  func submission(
+    for bytes: [UInt8], line: Int, client: Int?
+  ) -> (OutboxSubmission, token: UInt64)? {
+    do {
+      let submission = try ForwardLine.submission(parsing: bytes)
+      let token = state.withLock { state in
+        state.tokens += 1
+        state.origins[state.tokens] = Origin(line: line, client: client)
+        return state.tokens
+      }
+      return (submission, token)
+    } catch {
+      reject(Origin(line: line, client: client), reason: "\(error)")
+      return nil
+    }
+  }
+
+  /// Nothing more can be read, for this reason.
+  func rejectRest(_ failure: CommandFailure) {
+    state.withLock { state in
+      state.rejected += 1
+      state.firstRejection = state.firstRejection ?? failure
+    }
+  }
+
+  private func reject(_ origin: Origin, reason: String) {
+    state.withLock { state in
+      state.rejected += 1
+      state.firstRejection =
+        state.firstRejection
+        ?? CommandFailure(
+          .usage, "line \(origin.line) is not a notification: \(reason)",
+          remedy: #"write {"app":"…","title":"…","text":"…","timestamp":1234567890}, one a line"#)
+    }
+    show(ForwardDocument(result: "rejected", line: origin.line, reason: reason), client: origin.client)
+  }
+
+  // MARK: Clients
+
+  /// From now on `sink` gets the results of what this client sends.
+  func attach(_ client: Int, _ sink: ForwardRoutes.Sink) {
+    state.withLock { $0.routes.attach(client, sink) }
+  }
+
+  func detach(_ client: Int) {
+    state.withLock { $0.routes.detach(client) }
+  }
+
+  /// The client will send no more: its sink ends when all that it sent is delivered.
+  func noteEnd(of client: Int) {
+    state.withLock { $0.routes.noteEnd(of: client) }
+  }
+
+  // MARK: After
+
+  func show(_ report: ForwardingReport) {
+    guard let document = ForwardDocument(report) else { return showEvent(ForwardEvent(report)) }
+    switch report {
+    case .queued(let number, let token):
+      let origin = takeOrigin(of: token)
+      if let client = origin?.client { state.withLock { $0.routes.add(number, for: client) } }
+      show(document.at(origin?.line), client: origin?.client)
+    case .rejected(let rejection, let token):
+      let origin = takeOrigin(of: token)
+      state.withLock { state in
+        state.rejected += 1
+        state.firstRejection =
+          state.firstRejection
+          ?? CommandFailure(.usage, "line \(origin?.line ?? 0) was not taken: \(rejection)")
+      }
+      show(document.at(origin?.line), client: origin?.client)
+    case .delivered, .refused, .gone, .removed, .action, .outcomeUnknown:
+      if case .refused = report { state.withLock { $0.refused += 1 } }
+      show(
+        document,
+        client: document.number.flatMap { number in state.withLock { $0.routes.client(of: number) } })
+      if let number = document.number { state.withLock { $0.routes.note(report, of: number) } }
+    case .storeFull, .synced, .diverged, .newSource: break
+    }
+  }
+
+  func show(_ change: ConnectionChange) {
+    showEvent(ForwardEvent(change))
+  }
+
+  private func showEvent(_ event: ForwardEvent?) {
+    guard let event else { return }
+    if showsEventsAsJSON {
+      try? Output.json(event)
+    } else {
+      Output.note(event.text)
+    }
+  }
+
+  private func takeOrigin(of token: UInt64) -> Origin? {
+    state.withLock { $0.origins.removeValue(forKey: token) }
+  }
+
+  private func show(_ document: ForwardDocument, client: Int?) {
+    var document = document
+    if let client { state.withLock { $0.routes.send(document, to: client) } }
+    document.client = client
+    try? Output.json(document)
+  }
+
+  /// Throws `CommandFailure` when a line was rejected or a notification refused.
+  func checkAllTaken() throws {
+    let state = state.withLock { $0 }
+    if state.refused > 0 {
+      throw CommandFailure(
+        .refused, "the device refused \(state.refused) notification\(state.refused == 1 ? "" : "s")",
+        remedy: "they wait in the outbox: notibot outbox --file FILE list")
+    }
+    guard var failure = state.firstRejection else { return }
+    if state.rejected > 1 { failure.message += " (and \(state.rejected - 1) more)" }
+    throw failure
+  }
+}

@@ -1,0 +1,73 @@
+import NotibotHost
+
+/// Which client of `forward` gets the results of which notification.
+struct ForwardRoutes {
+  typealias Sink = AsyncStream<[UInt8]>.Continuation
+
+  private struct Client {
+    var sink: Sink
+    /// Sent by it and not delivered yet, nor refused.
+    var open: Set<Int64> = []
+    var hasEnded = false
+  }
+
+  /// Notifications whose results are sent to somebody; beyond them the oldest are forgotten.
+  private static let routesLimit = 65_536
+
+  private var clients: [Int: Client] = [:]
+  private var routes: [Int64: Int] = [:]
+
+  mutating func attach(_ client: Int, _ sink: Sink) {
+    clients[client] = Client(sink: sink)
+  }
+
+  mutating func detach(_ client: Int) {
+    clients[client] = nil
+    routes = routes.filter { $0.value != client }
+  }
+
+  mutating func noteEnd(of client: Int) {
+    clients[client]?.hasEnded = true
+    endIfDone(client)
+  }
+
+  mutating func add(_ number: Int64, for client: Int) {
+    guard clients[client] != nil else { return }
+    clients[client]?.open.insert(number)
+    routes[number] = client
+    guard routes.count > Self.routesLimit else { return }
+    for old in routes.keys.sorted().prefix(Self.routesLimit / 2) { routes[old] = nil }
+  }
+
+  func client(of number: Int64) -> Int? { routes[number] }
+
+  /// After a result was sent: what is delivered is waited for no more.
+  mutating func note(_ report: ForwardingReport, of number: Int64) {
+    guard let client = routes[number] else { return }
+    switch report {
+    case .gone, .removed, .outcomeUnknown:
+      routes[number] = nil
+      clients[client]?.open.remove(number)
+    case .delivered, .refused: clients[client]?.open.remove(number)
+    case .queued, .rejected, .action, .storeFull, .synced, .diverged, .newSource: return
+    }
+    endIfDone(client)
+  }
+
+  /// A client that does not take its results is let go.
+  mutating func send(_ document: ForwardDocument, to client: Int) {
+    guard let sink = clients[client]?.sink else { return }
+    switch sink.yield(document.lineBytes) {
+    case .enqueued: break
+    case .dropped, .terminated:
+      sink.finish()
+      detach(client)
+    @unknown default: break
+    }
+  }
+
+  private func endIfDone(_ client: Int) {
+    guard let known = clients[client], known.hasEnded, known.open.isEmpty else { return }
+    known.sink.finish()
+  }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import NotibotHost
+import SerialLink
+import Synchronization
+
+/// The unix socket of `forward --listen`: any number of clients, one JSON document a line each way.
+///
+/// A client may close its sending half and stay for its results; the connection ends when all that it sent is delivered.
+enum ForwardSocket {
+  typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
+
+  static let clientsLimit = 64
+  /// Results that wait for a client to take them; one that lets more pile up is let go.
+  static let resultsLimit = 4096
+  /// `sun_path` holds 107 bytes, and the socket is made under a longer name first.
+  static let pathLimitBytes = 90
+
+  /// Serves clients until this task is cancelled. Throws `CommandFailure` when the socket cannot be made.
+  static func serve(at path: String, _ forwarder: Forwarder, _ results: ForwardResults) async throws {
+    try checkPlace(path)
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    try await refuseIfOccupied(path, on: loop)
+    // The socket gets its name when its mode is right.
+    let draft = "\(path).\(UInt32.random(in: 0 ... .max))"
+    let server: NIOAsyncChannel<Connection, Never>
+    do {
+      server = try await ServerBootstrap(group: loop)
+        .serverChannelOption(.backlog, value: 16)
+        .childChannelOption(.allowRemoteHalfClosure, value: true)
+        .bind(unixDomainSocketPath: draft) { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try Connection(
+              wrappingChannelSynchronously: channel,
+              configuration: .init(isOutboundHalfClosureEnabled: true))
+          }
+        }
+    } catch {
+      unlink(draft)
+      throw failure(path, (error as? IOError)?.errnoCode ?? EIO)
+    }
+    var status = stat()
+    guard chmod(draft, 0o600) == 0, rename(draft, path) == 0, lstat(path, &status) == 0 else {
+      let number = errno
+      unlink(draft)
+      try? await server.channel.close()
+      throw failure(path, number)
+    }
+    let inode = status.st_ino
+    defer {
+      if lstat(path, &status) == 0, status.st_ino == inode { unlink(path) }
+    }
+    Output.note("listening at \(path.printable)")
+    try await accept(server, forwarder, results)
+  }
+
+  private static func accept(
+    _ server: NIOAsyncChannel<Connection, Never>, _ forwarder: Forwarder, _ results: ForwardResults
+  ) async throws {
+    let present = Attendance()
+    try await server.executeThenClose { connections in
+      try await withThrowingDiscardingTaskGroup { group in
+        var last = 0
+        for try await connection in connections {
+          last += 1
+          let number = last
+          let isAdmitted = present.count.add(1, ordering: .relaxed).newValue <= clientsLimit
+          group.addTask {
+            defer { present.count.subtract(1, ordering: .relaxed) }
+            // Whatever is wrong with one client is no matter of the others'.
+            if isAdmitted {
+              try? await ForwardClient(number: number, forwarder: forwarder, results: results).serve(
+                connection)
+            } else {
+              try? await turnAway(connection)
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private static func turnAway(_ connection: Connection) async throws {
+    try await connection.executeThenClose { _, outbound in
+      let reason = "\(clientsLimit) clients are connected already"
+      try await outbound.write(
+        ByteBuffer(bytes: ForwardDocument(result: "rejected", reason: reason).lineBytes))
+    }
+  }
+
+  // MARK: Its place
+
+  /// In a folder that others may write to, anybody could put a socket of his own in its place.
+  private static func checkPlace(_ path: String) throws {
+    guard path.utf8.count <= pathLimitBytes else {
+      throw CommandFailure(
+        .usage, "cannot listen at \(path.printable): a socket's path has at most \(pathLimitBytes) bytes")
+    }
+    let folder = (path as NSString).deletingLastPathComponent
+    var status = stat()
+    guard stat(folder.isEmpty ? "." : folder, &status) == 0 else { throw failure(path, errno) }
+    guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
+      throw CommandFailure(
+        .usage, "cannot listen at \(path.printable): others may write to its folder",
+        remedy: "choose a folder that is yours alone, such as $XDG_RUNTIME_DIR")
+    }
+  }
+
+  /// The socket of a dead process is replaced, nothing else is.
+  private static func refuseIfOccupied(_ path: String, on loop: any EventLoop) async throws {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFSOCK else {
+      throw CommandFailure(
+        .usage, "cannot listen at \(path.printable): something that is no socket is there",
+        remedy: "remove it, or choose another path")
+    }
+    if let alive = try? await ClientBootstrap(group: loop).connect(unixDomainSocketPath: path).get() {
+      try? await alive.close()
+      throw CommandFailure(
+        .portBusy, "cannot listen at \(path.printable): another process listens there",
+        remedy: "end it, or choose another path (see: fuser -v \(path.printable))")
+    }
+  }
+
+  private static func failure(_ path: String, _ number: Int32) -> CommandFailure {
+    let status: ExitStatus =
+      switch number {
+      case EACCES, EPERM, EROFS: .noPermission
+      case ENOENT, ENOTDIR: .usage
+      case _: .unfitEnvironment
+      }
+    return CommandFailure(
+      status, "cannot listen at \(path.printable): \(String(cString: strerror(number)))",
+      remedy: "choose another path")
+  }
+}
+
+/// How many clients are connected.
+private final class Attendance: Sendable {
+  let count = Atomic(0)
+}
+
+/// One client of the socket.
+private struct ForwardClient {
+  let number: Int
+  let forwarder: Forwarder
+  let results: ForwardResults
+
+  func serve(_ connection: ForwardSocket.Connection) async throws {
+    let (lines, sink) = AsyncStream<[UInt8]>.makeStream(
+      bufferingPolicy: .bufferingOldest(ForwardSocket.resultsLimit))
+    results.attach(number, sink)
+    defer { results.detach(number) }
+    try await connection.executeThenClose { inbound, outbound in
+      try await withThrowingTaskGroup { group in
+        group.addTask {
+          for await line in lines { try await outbound.write(ByteBuffer(bytes: line)) }
+          outbound.finish()
+        }
+        group.addTask {
+          try await receive(inbound)
+          results.noteEnd(of: number)
+        }
+        // A client that takes no more results, or whose line is too long, is done with.
+        do {
+          for try await _ in group {}
+        } catch {
+          sink.finish()
+          group.cancelAll()
+          throw error
+        }
+      }
+    }
+  }
+
+  private struct LineTooLong: Error {}
+
+  private func receive(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async throws {
+    var unread = ByteBuffer()
+    var line = 0
+    for try await var bytes in inbound {
+      unread.discardReadBytes()
+      unread.writeBuffer(&bytes)
+      var batch: [(OutboxSubmission, token: UInt64)] = []
+      while let end = unread.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
+        let content = unread.readBytes(length: end - unread.readerIndex) ?? []
+        unread.moveReaderIndex(forwardBy: 1)
+        line += 1
+        guard content.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { continue }
+        if let submission = results.submission(for: content, line: line, client: number) {
+          batch.append(submission)
+        }
+      }
+      _ = await forwarder.submit(batch)
+      if unread.readableBytes > InputLines.lineLimitBytes { throw LineTooLong() }
+    }
+    // The last line without its newline is a line too.
+    guard unread.readableBytes > 0,
+      let submission = results.submission(
+        for: Array(unread.readableBytesView), line: line + 1, client: number)
+    else { return }
+    _ = await forwarder.submit([submission])
+  }
+}

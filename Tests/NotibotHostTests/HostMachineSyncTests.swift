@@ -1,0 +1,147 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// Channel 0 of a session: SYNC, its answer, and what a device tells there.
+struct HostMachineSyncTests {
+  static let all: Features = [.pipelinedRequests, .optionalKeys, .sync]
+  static let request = SyncRequest(source: 0x0102_0304, knownID: 5, holdings: Holdings(count: 2, digest: 6))
+  /// SYNC as NTF-30 lays it out.
+  static let requestBytes: [UInt8] = [1, 4, 3, 2, 1, 5, 0, 0, 0, 2, 0, 6, 0, 0, 0, 0, 0, 0, 0]
+
+  private static func synced(source: UInt8, sequence: UInt8, ack: UInt8) -> Frame {
+    let payload: [UInt8] =
+      [2, source, 3, 2, 1, 2, 0, 6, 0, 0, 0, 0, 0, 0, 0] + [9, 0, 0, 0, 64, 0, 0x42, 0x1D, 0x07, 0xB0]
+    return ScriptedDevice.frame(.data, channel: .link, sequence: sequence, ack: ack, payload: payload)
+  }
+
+  private static let answer = SyncAnswer(
+    source: 0x0102_0304, holdings: Holdings(count: 2, digest: 6), highestID: 9, capacity: 64,
+    bootID: ScriptedDevice.bootID)
+
+  @Test(arguments: [
+    (0b1111, true, true), (0b0111, true, true), (0b0011, true, false), (0b0101, false, false),
+    (0b0000, false, false),
+  ])
+  func `identity and SYNC are in use when the device announces them, SYNC alone counts as neither`(
+    features: UInt32, hasIdentity: Bool, hasSync: Bool
+  ) {
+    var device = ScriptedDevice.makeLinked(features: Features(rawValue: features))
+    device.receive(ScriptedDevice.pdu([0x03, 0x05, 0x02], sequence: 0, ack: 1))
+    guard case .opened(let info)? = device.takeActions().first else {
+      Issue.record("not opened")
+      return
+    }
+    #expect(info.hasIdentity == hasIdentity)
+    #expect(info.hasSync == hasSync)
+  }
+
+  @Test func `a host that offers no identity has none, whatever the device says`() throws {
+    var configuration = HostConfiguration()
+    configuration.offersIdentity = false
+    var device = ScriptedDevice.makeOpening(configuration)
+    let syn = try Syn(parsing: device.sent[0].payload)
+    #expect(syn.features == [.pipelinedRequests, .framedLog])
+    device = ScriptedDevice.makeReady(configuration, features: Self.all)
+    let isSent = device.machine.sendSync(Self.request, now: device.now)
+    #expect(!isSent)
+  }
+
+  @Test func `source and run are those that were set before the session`() throws {
+    var device = ScriptedDevice()
+    device.machine.setIdentity(source: 7, run: 3)
+    device.connect()
+    let syn = try Syn(parsing: device.sent[0].payload)
+    #expect(syn.source == 7)
+    #expect(syn.run == 3)
+  }
+
+  @Test func `SYNC goes out on channel 0 in its turn among the requests, and its answer is told`() {
+    var device = ScriptedDevice.makeReady(features: Self.all)
+    device.submit(.readCount)
+    let isSent = device.machine.sendSync(Self.request, now: device.now)
+    #expect(isSent)
+    device.submit(.readCount)
+    let sent = device.takeSent()
+    #expect(sent.map(\.header.channel) == [.att, .link, .att])
+    #expect(sent[1].payload == Self.requestBytes)
+    device.receive(Self.synced(source: 4, sequence: 1, ack: 4))
+    #expect(device.takeActions() == [.event(.sync(.synced(Self.answer)))])
+    #expect(device.machine.statistics.sync.answers == 1)
+  }
+
+  @Test func `a SYNC behind more requests than the device takes waits for them`() {
+    var device = ScriptedDevice.makeReady(
+      features: Self.all, limits: LinkLimits(frames: 16, requests: 1, mtu: 517, bytes: 4096))
+    device.submit(.readCount)
+    device.submit(.readCount)
+    device.machine.sendSync(Self.request, now: device.now)
+    device.drain()
+    #expect(device.takeSent().map(\.header.channel) == [.att])
+    device.receive(ScriptedDevice.pdu([0x0B, 0, 0], sequence: 1, ack: 2))
+    #expect(device.takeSent().filter { $0.header.type == .data }.map(\.header.channel) == [.att, .link])
+  }
+
+  @Test func `a SYNCED that nobody asked for, or of another source, is counted and dropped`() {
+    var device = ScriptedDevice.makeReady(features: Self.all)
+    device.receive(Self.synced(source: 4, sequence: 1, ack: 1))
+    device.machine.sendSync(Self.request, now: device.now)
+    device.drain()
+    device.receive(Self.synced(source: 5, sequence: 2, ack: 2))
+    #expect(device.takeActions().isEmpty)
+    #expect(device.machine.statistics.sync.ignored == 2)
+    device.receive(Self.synced(source: 4, sequence: 3, ack: 2))
+    #expect(device.takeActions() == [.event(.sync(.synced(Self.answer)))])
+  }
+
+  @Test(arguments: [[9], [2, 0], [4, 1, 0], [4, 9, 1, 0, 0, 0, 2, 0, 0, 0], requestBytes] as [[UInt8]])
+  func `a message of channel 0 that a host cannot use is acknowledged, counted and dropped`(payload: [UInt8])
+  {
+    var device = ScriptedDevice.makeReady(features: Self.all)
+    device.receive(ScriptedDevice.frame(.data, channel: .link, sequence: 1, ack: 1, payload: payload))
+    device.pass(.milliseconds(10))
+    #expect(device.takeActions().isEmpty)
+    #expect(device.takeSent().last?.header.ack == 2)
+    #expect(device.machine.statistics.sync.malformed == 1)
+  }
+
+  @Test func `RESYNC and GONE are told`() {
+    var device = ScriptedDevice.makeReady(features: Self.all)
+    device.receive(ScriptedDevice.frame(.data, channel: .link, sequence: 1, ack: 1, payload: [3]))
+    device.receive(
+      ScriptedDevice.frame(
+        .data, channel: .link, sequence: 2, ack: 1, payload: [4, 2, 4, 3, 2, 1, 8, 0, 0, 0]))
+    let key = NotificationKey(source: 0x0102_0304, id: 8)
+    #expect(
+      device.takeActions() == [.event(.sync(.resync)), .event(.sync(.gone(.evicted, key)))])
+  }
+
+  @Test func `without SYNC in use channel 0 is not served`() {
+    var device = ScriptedDevice.makeReady(features: [.pipelinedRequests, .optionalKeys])
+    device.receive(ScriptedDevice.frame(.data, channel: .link, sequence: 1, ack: 1, payload: [3]))
+    #expect(device.takeActions().isEmpty)
+    #expect(device.machine.statistics.link.unknownChannel == 1)
+  }
+
+  @Test func `a SYNC without an answer for 30 s ends the session, and the next one begins afresh`() {
+    var device = ScriptedDevice.makeReady(features: Self.all)
+    device.machine.sendSync(Self.request, now: device.now)
+    device.drain()
+    for second in 1..<30 as Range<UInt8> {
+      device.pass(.seconds(1))
+      device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [second]))
+    }
+    #expect(device.takeActions().isEmpty)
+    device.pass(.seconds(1))
+    #expect(device.takeActions() == [.ended(.transactionTimedOut)])
+    let isSent = device.machine.sendSync(Self.request, now: device.now)
+    #expect(!isSent)
+  }
+
+  @Test func `more SYNCs than may wait are not taken`() {
+    var device = ScriptedDevice.makeReady(features: Self.all)
+    let taken = (0..<6).map { _ in device.machine.sendSync(Self.request, now: device.now) }
+    #expect(taken == [true, true, true, true, false, false])
+  }
+}

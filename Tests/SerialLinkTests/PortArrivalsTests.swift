@@ -1,0 +1,84 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import SerialLink
+
+struct PortArrivalsTests {
+  /// Counts reports, and lets a test await the next ones.
+  private final class Reports: Sendable {
+    private let count = Atomic(0)
+
+    func add() { count.add(1, ordering: .relaxed) }
+
+    /// Returns when one came that was not waited for yet.
+    func next() async throws {
+      try await waitUntil { count.load(ordering: .relaxed) > 0 }
+      count.store(0, ordering: .relaxed)
+    }
+
+    var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
+  }
+
+  private let directory: TemporaryDirectory
+  private let reports = Reports()
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  private func watching(_ path: String, _ body: () async throws -> Void) async throws {
+    let reports = reports
+    let arrivals = try await PortArrivals.watch(path: path, folders: [], on: testLoop) { reports.add() }
+    do {
+      try await body()
+    } catch {
+      await arrivals.close()
+      throw error
+    }
+    await arrivals.close()
+  }
+
+  @Test func `a link that is made, replaced, or whose target gets other rights is told`() async throws {
+    try await watching(directory.file("port")) {
+      try directory.link("port", to: "/dev/null")
+      try await reports.next()
+      try directory.link("draft", to: "/dev/zero")
+      try await reports.next()
+      #expect(rename(directory.file("draft"), directory.file("port")) == 0)
+      try await reports.next()
+      try directory.write("", to: "file")
+      try await reports.next()
+      #expect(chmod(directory.file("file"), 0o600) == 0)
+      try await reports.next()
+    }
+  }
+
+  @Test func `what goes away is not told`() async throws {
+    try directory.link("port", to: "/dev/null")
+    try await watching(directory.file("port")) {
+      #expect(unlink(directory.file("port")) == 0)
+      try directory.link("other", to: "/dev/null")
+      try await reports.next()
+      #expect(reports.isEmpty)
+    }
+  }
+
+  @Test func `a folder that does not exist yet is waited for`() async throws {
+    try await watching(directory.file("serial/by-id/board")) {
+      try directory.write("", to: "serial/.keep")
+      try await reports.next()
+      try directory.link("serial/by-id/board", to: "/dev/null")
+      try await reports.next()
+      try directory.link("serial/by-id/another", to: "/dev/null")
+      try await reports.next()
+    }
+  }
+
+  @Test func `folders come from paths as the shell means them`() {
+    #expect(PortArrivals.folder(of: "/dev/ttyUSB0") == "/dev")
+    #expect(PortArrivals.folder(of: "/port") == "/")
+    #expect(PortArrivals.folder(of: "port") == ".")
+    #expect(PortArrivals.folder(of: "./run/port") == "./run")
+  }
+}
