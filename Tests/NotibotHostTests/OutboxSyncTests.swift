@@ -323,10 +323,10 @@ struct OutboxSyncTests {
     world.writeJournal()
     world.carryToDevice()
     world.disconnect()
+    world.submit(.update(Self.number(1), Self.note("c")))
     world.display.nextError = .insufficientResources
     world.connect()
     world.run()
-    world.submit(.update(Self.number(1), Self.note("c")))
     world.pass(.seconds(5))
     world.run()
     #expect(world.display.shown.map(\.text) == ["c"])
