@@ -16,10 +16,8 @@ struct WrittenNotificationTests {
     do {
       _ = try WrittenNotification(parsing: json(members), keys: .all)
       return nil
-    } catch let error as NotificationError {
-      return error.reason
     } catch {
-      return nil
+      return error.reason
     }
   }
 

@@ -13,7 +13,8 @@ extension Forwarder {
   func start() {
     let loop = eventLoop
     reports.backlog.whenRelieved { [weak self] in
-      loop.execute { self?.assumeIsolated { $0.obey() } }
+      guard let forwarder = self else { return }
+      loop.execute { forwarder.assumeIsolated { $0.obey() } }
     }
     journalThread.start()
     machine.start(now: now)
