@@ -57,14 +57,20 @@ struct PortArrivalsTests {
 
   @Test func `what goes away, and what has another name, is not told`() async throws {
     try directory.link("port", to: "/dev/null")
+    let ofOther = Reports()
+    let arrivals = try await PortArrivals.watch(path: directory.file("other"), folders: [], on: testLoop) {
+      ofOther.add()
+    }
     try await watching(directory.file("port")) {
       #expect(unlink(directory.file("port")) == 0)
       try directory.link("other", to: "/dev/null")
-      try directory.write("", to: "port2")
+      try await ofOther.next()
       try directory.link("port", to: "/dev/null")
       try await reports.next()
       #expect(reports.total == 1)
     }
+    #expect(ofOther.total == 1)
+    await arrivals.close()
   }
 
   @Test func `in a folder of devices everything is told`() async throws {
