@@ -191,25 +191,27 @@ extension Suite {
 
   static let hostTinyDevice = Case(
     "ATT-6/host-tiny-delivery",
-    "A device that takes one request at a time, in parts, gets all the same: SYNC, what it lost, what is new",
+    "A device that takes one request at a time, whole or in parts, gets all the same: SYNC, what it lost, what is new",
     .delivery, also: ["NTF-34", "NTF-36", "ATT-14"], needs: [.host]
   ) { bench in
-    let device = bench.makeForwarder(holding: ["one"])
-    device.features = 0b0110
-    device.requests = 1
-    device.mtu = 23
-    device.bootID += 1
-    device.add("two", "three")
-    try await device.open()
-    try await device.expectSync(known: 1, held: Self.held("one"))
-    try await device.answerSync(held: [], highest: 0)
-    try await device.expectWrite(Sample.json(id: 1, "one"))
-    try await device.answer()
-    try await device.expectSync(known: 1, held: Self.held("one"))
-    try await device.answerSync(held: Self.held("one"), highest: 1)
-    try await device.expectWrite(Sample.json(id: 2, "two"))
-    try await device.expectNothing("while a request is out")
-    try await device.answer()
-    try await device.expectWrite(Sample.json(id: 3, "three"))
+    for mtu: UInt16 in [517, 23] {
+      let device = bench.makeForwarder(holding: ["one"])
+      device.features = 0b0110
+      device.requests = 1
+      device.mtu = mtu
+      device.bootID += 1
+      device.add("two", "three")
+      try await device.open()
+      try await device.expectSync(known: 1, held: Self.held("one"))
+      try await device.answerSync(held: [], highest: 0)
+      try await device.expectWrite(Sample.json(id: 1, "one"))
+      try await device.answer()
+      try await device.expectSync(known: 1, held: Self.held("one"))
+      try await device.answerSync(held: Self.held("one"), highest: 1)
+      try await device.expectWrite(Sample.json(id: 2, "two"))
+      try await device.expectNothing("while a request is out")
+      try await device.answer()
+      try await device.expectWrite(Sample.json(id: 3, "three"))
+    }
   }
 }
