@@ -15,6 +15,8 @@ package final class Bench {
   package var reopenPort: (() async throws -> Void)?
   /// What to put between a case and the host machine under test.
   package var wrapHostLine: (any Line) -> any Line = { $0 }
+  /// What is wrong with a host under test that has an outbox.
+  package var hostFlaw: HostFlaw?
 
   package init(
     line: any Line, control: (any DeviceControl)?, clock: BenchClock, seed: UInt64

@@ -81,10 +81,11 @@ extension Mutant {
       }),
   ]
 
-  private static func host(
-    _ name: String, _ caught: String, received: @escaping @Sendable () -> MutantLine.Change = { { $0 } },
+  static func host(
+    _ name: String, _ caught: String, flaw: HostFlaw? = nil,
+    received: @escaping @Sendable () -> MutantLine.Change = { { $0 } },
     sent: @escaping @Sendable () -> MutantLine.Change = { { $0 } }
   ) -> Mutant {
-    Mutant(name: "host: \(name)", caught: caught, isHost: true, sent: sent, received: received)
+    Mutant(name: "host: \(name)", caught: caught, isHost: true, flaw: flaw, sent: sent, received: received)
   }
 }

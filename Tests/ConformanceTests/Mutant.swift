@@ -8,6 +8,8 @@ struct Mutant: Sendable, CustomTestStringConvertible {
   let caught: String
   /// Whether the host machine is what is broken, not the device.
   var isHost = false
+  /// What is wrong with the host besides what passes on the line.
+  var flaw: HostFlaw?
   var sent: @Sendable () -> MutantLine.Change = { { $0 } }
   var received: @Sendable () -> MutantLine.Change = { { $0 } }
 
@@ -16,7 +18,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
   /// A rig whose peer is this mutant.
   func makeRig() -> EmulatorRig {
     let wrap = { (line: any Line) -> any Line in MutantLine(line, sent: sent(), received: received()) }
-    return isHost ? EmulatorRig(wrapHostLine: wrap) : EmulatorRig(wrapLine: wrap)
+    return isHost ? EmulatorRig(wrapHostLine: wrap, hostFlaw: flaw) : EmulatorRig(wrapLine: wrap)
   }
 }
 

@@ -3,7 +3,7 @@ import Testing
 
 /// Cases can fail: a peer that breaks a rule is caught by the case that names the rule.
 @Suite struct MutantTests {
-  @Test(arguments: Mutant.devices + Mutant.delivery + Mutant.hosts)
+  @Test(arguments: Mutant.devices + Mutant.delivery + Mutant.hosts + Mutant.hostDelivery)
   func `a broken peer is caught`(mutant: Mutant) async throws {
     let testCase = try #require(Suite.cases.first { $0.id == mutant.caught }, "no case \(mutant.caught)")
     let sound = await Runner(rig: EmulatorRig(), seed: 7).run(testCase)

@@ -72,7 +72,8 @@ import Testing
     "UPDATE notification SET timestamp = -1", "UPDATE notification SET actions = '{}'",
     "UPDATE notification SET number = 0", "UPDATE notification SET title = NULL",
     "UPDATE notification SET category = 256", "UPDATE notification SET has_newer = 2",
-    "UPDATE writer SET src = 0", "UPDATE writer SET run = NULL", "DELETE FROM writer",
+    "UPDATE writer SET src = 0", "UPDATE writer SET boot_id = -1",
+    "UPDATE writer SET run = NULL", "DELETE FROM writer",
     "DROP TABLE writer", "DROP TABLE notification", "ALTER TABLE notification DROP COLUMN grp",
   ])
   func `a row that is none of ours is called damage, and named`(sql: String) throws {

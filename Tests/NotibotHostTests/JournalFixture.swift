@@ -27,7 +27,8 @@ enum JournalFixture {
     entry.content.details.flags = 2
     return JournalContents(
       header: JournalHeader(
-        source: 9, lastID: 4, knownID: 3, lastNumber: OutboxNumber(rawValue: 6), run: 12),
+        source: 9, lastID: 4, knownID: 3, lastNumber: OutboxNumber(rawValue: 6), run: 12,
+        bootID: 4_026_531_841),
       entries: [entry])
   }
 
@@ -36,8 +37,8 @@ enum JournalFixture {
     PRAGMA application_id = 1316250228;
     PRAGMA user_version = 1;
     CREATE TABLE writer (row INTEGER PRIMARY KEY, src INTEGER, last_id INTEGER, known_id INTEGER,
-      last_number INTEGER, run INTEGER);
-    INSERT INTO writer VALUES (1, 9, 4, 3, 6, 12);
+      last_number INTEGER, run INTEGER, boot_id INTEGER);
+    INSERT INTO writer VALUES (1, 9, 4, 3, 6, 12, 4026531841);
     CREATE TABLE notification (number INTEGER PRIMARY KEY, state TEXT, has_newer INTEGER, id INTEGER, rev INTEGER,
       json BLOB, next_id INTEGER, next_rev INTEGER, next_json BLOB, att_error INTEGER, level TEXT, app TEXT, title TEXT,
       text TEXT, timestamp INTEGER, category INTEGER, grp TEXT, actions TEXT, expires INTEGER, flags INTEGER);

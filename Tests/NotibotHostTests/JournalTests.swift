@@ -34,7 +34,7 @@ import Testing
 
   @Test func `what is put comes back whole after closing`() throws {
     let header = JournalHeader(
-      source: .max, lastID: .max, knownID: 17, lastNumber: OutboxNumber(rawValue: .max), run: 9)
+      source: .max, lastID: .max, knownID: 17, lastNumber: OutboxNumber(rawValue: .max), run: 9, bootID: .max)
     let journal = try Journal(path: path, access: .forwarding)
     try journal.apply([.header(header)] + Entries.varied.map { .put($0) })
     #expect(try journal.contents() == JournalContents(header: header, entries: Entries.varied))

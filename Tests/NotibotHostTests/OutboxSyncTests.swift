@@ -164,6 +164,23 @@ struct OutboxSyncTests {
     #expect(world.display.sources[source]?.items[1]?.notification.text == "z")
   }
 
+  @Test func `what a restart took that only a copy of the journal saw is written again under the new source`()
+  {
+    var world = OutboxWorld.makeLive("a", "b")
+    #expect(world.journal.header.bootID == world.display.bootID)
+    world.disconnect()
+    world.display.restart()
+    // The copy's turn.
+    world.display.sources[OutboxWorld.source] = ModelDisplay.Source(highestID: 22)
+    world.connect()
+    world.run()
+    let source = world.machine.header.source
+    #expect(world.takeReports() == [.newSource(source), .synced(rounds: 0)])
+    #expect(world.display.sources[source]?.items.mapValues(\.notification.text) == [1: "a", 2: "b"])
+    #expect(world.journal.header.bootID == world.display.bootID)
+    #expect(world.machine.isFinished)
+  }
+
   @Test func `a conflict leads to a new source in one commit, whatever its size`() {
     var world = OutboxWorld()
     for index in 0..<1500 { world.submit(.add(Self.note("\(index)"))) }

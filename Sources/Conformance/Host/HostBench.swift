@@ -46,7 +46,7 @@ package struct VirtualHost: VirtualPeer {
 ///
 /// The device answers nothing on its own; `open` plays the part of a session's beginning and `serve` that of a
 /// small attribute server, for the cases in which neither is what is tested.
-package final class HostBench {
+package final class HostBench: PlayedDevice {
   /// The case's end of the line, speaking as a device.
   package let probe: Probe
   private let line: VirtualLine<VirtualHost>
@@ -80,41 +80,7 @@ package final class HostBench {
   /// Drops the text that the host handed on so far.
   package func forgetText() { line.withPeer { $0.text = [] } }
 
-  // MARK: Playing the device
-
-  /// The TLVs of a usual SYNACK.
-  package func synAckTLVs(
-    nonce: UInt64, features: UInt32 = 1, frames: UInt8 = 16, requests: UInt8 = 8, mtu: UInt16 = 517,
-    bytes: UInt32 = 4096, profileHash: UInt32 = 0x7D92_E27D
-  ) -> [TLV] {
-    [
-      .magic, .nonce(nonce), .version(1), .features(features),
-      .limits(frames: frames, requests: requests, mtu: mtu, bytes: bytes), .profileHash(profileHash),
-      .bootID(bootID),
-    ]
-  }
-
-  /// A SYNACK with any payload and the session's id.
-  package func synAck(_ tlvs: [TLV], credit: UInt8 = 16) -> WireFrame {
-    WireFrame(kind: .synAck, sender: .device, session: sessionID, credit: credit, payload: tlvs.payload)
-  }
-
-  /// A HELLO or RST with the given boot id.
-  package func hello(bootID: UInt32) -> WireFrame {
-    WireFrame(kind: .hello, sender: .device, payload: [TLV.magic, .versions(1, 1), .bootID(bootID)].payload)
-  }
-
-  package func rst(session: UInt16, reason: UInt8, also: [TLV] = []) -> WireFrame {
-    let tlvs = [TLV.magic] + also + [.versions(1, 1), .reason(reason)]
-    return WireFrame(kind: .rst, sender: .device, session: session, payload: tlvs.payload)
-  }
-
-  /// The nonce of the next SYN.
-  package func awaitSyn(file: String = #fileID, line: Int = #line) async throws -> UInt64 {
-    let syn = try await probe.awaitFrame(.syn, file: file, line: line)
-    return try probe.require(
-      TLV.parse(syn.payload)?.number(of: 0x82), "the SYN has no NONCE", file: file, line: line)
-  }
+  // MARK: Sessions
 
   /// Connects the host and answers its SYN; ends when the host's first ACK is there.
   ///
@@ -126,21 +92,6 @@ package final class HostBench {
     try await answerSyn(credit: credit, file: file, line: line, tlvs)
   }
 
-  /// Answers the next SYN; ends when the host's first ACK is there.
-  package func answerSyn(
-    credit: UInt8 = 16, file: String = #fileID, line: Int = #line, _ tlvs: ((UInt64) -> [TLV])? = nil
-  ) async throws {
-    let nonce = try await awaitSyn(file: file, line: line)
-    let said = tlvs?(nonce) ?? synAckTLVs(nonce: nonce)
-    try await probe.write(synAck(said, credit: credit))
-    probe.session = ProbeSession(id: sessionID, nonce: nonce, announced: said)
-    probe.session.credit = credit
-    let ack = try await probe.awaitFrame("ACK of the session", file: file, line: line) {
-      $0.kind == .ack && $0.session == sessionID
-    }
-    probe.session.observe(ack)
-  }
-
   /// Opens a session and serves the host's first requests until it says that it is ready.
   package func open(
     credit: UInt8 = 16, file: String = #fileID, line: Int = #line, _ tlvs: ((UInt64) -> [TLV])? = nil
@@ -149,39 +100,6 @@ package final class HostBench {
     try await openLink(credit: credit, file: file, line: line, tlvs)
     try await serve(file: file, line: line) { self.host.openedCount > before }
   }
-
-  /// Answers the host's requests as a device with ATT-2's table would, until something has become true.
-  package func serve(
-    file: String = #fileID, line: Int = #line, until isDone: () -> Bool
-  ) async throws {
-    let deadline = probe.now + Probe.patience
-    while !isDone() {
-      guard let pdu = try await probe.nextPDU(until: deadline) else {
-        throw Finding("the host sends no request that leads on", file: file, line: line)
-      }
-      guard let answer = ScriptedServer.answer(to: pdu, mtu: probe.session.announced.mtu) else { continue }
-      try await probe.sendData(answer)
-    }
-  }
-
-  /// Passes virtual time and answers PINGs, nothing else. Returns every other frame that came.
-  package func idle(for interval: Duration) async throws -> [WireFrame] {
-    let deadline = probe.now + interval
-    var others: [WireFrame] = []
-    while let frame = try await probe.nextFrame(until: deadline) {
-      if frame.kind == .ping {
-        try await probe.write(probe.frame(.pong, payload: [probe.session.expectedSeq]))
-      } else {
-        others.append(frame)
-      }
-    }
-    return others
-  }
-}
-
-extension [TLV] {
-  /// The MTU in LIMITS; 23 without (LNK-6).
-  fileprivate var mtu: UInt16 { value(of: 0x06).map { Wire.word($0, at: 2) } ?? 23 }
 }
 
 extension Bench {
@@ -193,42 +111,5 @@ extension Bench {
     configure(&configuration)
     return HostBench(
       configuration: configuration, seed: seed, record: record, wrapLine: wrapHostLine)
-  }
-}
-
-/// Answers of ATT-2's table, as literal as they come.
-package enum ScriptedServer {
-  /// The answer to a request; nil for what is not one.
-  package static func answer(to pdu: [UInt8], mtu: UInt16) -> [UInt8]? {
-    switch pdu.first {
-    case 0x02: [0x03] + Wire.u16(mtu)
-    case 0x04: informationAnswer(pdu)
-    case 0x06: Wire.literal("07 0100 0700")
-    case 0x08: characteristicsAnswer(pdu)
-    case 0x0A: Wire.literal("0b 0700")
-    case 0x10:
-      Wire.word(pdu, at: 1) <= 1
-        ? Wire.literal("11 14 0100 0700") + Suite.service : [0x01, 0x10] + pdu[1...2] + [0x0A]
-    case 0x12: [0x13]
-    case 0x16: [0x17] + pdu.dropFirst()
-    case 0x18: [0x19]
-    case _: nil
-    }
-  }
-
-  private static func characteristicsAnswer(_ pdu: [UInt8]) -> [UInt8] {
-    switch Wire.word(pdu, at: 1) {
-    case ...2: Wire.literal("09 15 0200 12 0300") + Suite.count
-    case 3...5: Wire.literal("09 15 0500 18 0600") + Suite.data
-    case _: [0x01, 0x08] + pdu[1...2] + [0x0A]
-    }
-  }
-
-  private static func informationAnswer(_ pdu: [UInt8]) -> [UInt8] {
-    switch Wire.word(pdu, at: 1) {
-    case 4: Wire.literal("05 01 0400 0229")
-    case 7: Wire.literal("05 01 0700 0229")
-    case _: [0x01, 0x04] + pdu[1...2] + [0x0A]
-    }
   }
 }

@@ -8,19 +8,22 @@ package final class EmulatorRig: Rig {
   private let profile: DeviceProfile
   private let wrapLine: (any Line) -> any Line
   private let wrapHostLine: (any Line) -> any Line
+  private let hostFlaw: HostFlaw?
 
   /// - Parameters:
   ///   - profile: what the device is. One in firmware mode is asked for nothing that only a strict one does; a
   ///     strict one changes its mode for the cases that need that.
   ///   - wrapLine: something to put between the case and the device, such as damage.
   ///   - wrapHostLine: the same between the case and the host machine, where that is what is tested.
+  ///   - hostFlaw: what is wrong with a host under test that has an outbox.
   package init(
     profile: DeviceProfile = .standard, wrapLine: @escaping (any Line) -> any Line = { $0 },
-    wrapHostLine: @escaping (any Line) -> any Line = { $0 }
+    wrapHostLine: @escaping (any Line) -> any Line = { $0 }, hostFlaw: HostFlaw? = nil
   ) {
     self.profile = profile
     self.wrapLine = wrapLine
     self.wrapHostLine = wrapHostLine
+    self.hostFlaw = hostFlaw
     let offers: Set<Need> = [.control, .virtualTime, .firmwareMode, .host]
     self.offers = profile.mode == .strict ? offers.union([.strict]) : offers
   }
@@ -34,6 +37,7 @@ package final class EmulatorRig: Rig {
       line: wrapLine(line), control: VirtualControl(line: line),
       clock: profile.wire == .direct ? .exact : .virtual, seed: seed)
     bench.wrapHostLine = wrapHostLine
+    bench.hostFlaw = hostFlaw
     return bench
   }
 

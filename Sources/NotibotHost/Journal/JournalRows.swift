@@ -38,16 +38,18 @@ enum JournalRows {
 
   private static func write(_ header: JournalHeader, to database: Database) throws {
     let statement = try database.cachedStatement(
-      sql: "UPDATE writer SET src = ?, last_id = ?, known_id = ?, last_number = ?, run = ? WHERE row = 1")
+      sql: """
+        UPDATE writer SET src = ?, last_id = ?, known_id = ?, last_number = ?, run = ?, boot_id = ? WHERE row = 1
+        """)
     statement.setUncheckedArguments([
       Int64(header.source), Int64(header.lastID), Int64(header.knownID), header.lastNumber.rawValue,
-      Int64(header.run),
+      Int64(header.run), header.bootID.map { Int64($0) },
     ])
     try statement.execute()
   }
 
   private static func header(of database: Database) throws -> JournalHeader {
-    let sql = "SELECT src, last_id, known_id, last_number, run FROM writer WHERE row = 1"
+    let sql = "SELECT src, last_id, known_id, last_number, run, boot_id FROM writer WHERE row = 1"
     guard let row = try Row.fetchOne(database.cachedStatement(sql: sql)) else {
       throw BadRow(row: "writer", column: "row")
     }
@@ -56,7 +58,8 @@ enum JournalRows {
       source: try values.number(0, "src", in: 1...UInt32.max), lastID: try values.number(1, "last_id"),
       knownID: try values.number(2, "known_id"),
       lastNumber: OutboxNumber(rawValue: try values.number(3, "last_number", in: 0...Int64.max)),
-      run: try values.number(4, "run"))
+      run: try values.number(4, "run"),
+      bootID: try values.isNull(5) ? nil : values.number(5, "boot_id"))
   }
 
   // MARK: Notifications

@@ -40,7 +40,8 @@ enum JournalSchema {
       last_id INTEGER NOT NULL,
       known_id INTEGER NOT NULL,
       last_number INTEGER NOT NULL,
-      run INTEGER NOT NULL
+      run INTEGER NOT NULL,
+      boot_id INTEGER
     ) STRICT;
     CREATE TABLE notification (
       number INTEGER PRIMARY KEY CHECK (number > 0),

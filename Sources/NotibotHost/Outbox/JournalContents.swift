@@ -12,16 +12,20 @@ package struct JournalHeader: Hashable, Sendable {
   package var lastNumber: OutboxNumber
   /// How often the journal was opened for sending.
   package var run: UInt32
+  /// The device's boot when it last agreed on what it holds; `nil`: it never has. Source: PROTOCOL.md NTF-35.
+  package var bootID: UInt32?
 
   package init(
     source: UInt32, lastID: UInt32 = 0, knownID: UInt32 = 0,
-    lastNumber: OutboxNumber = OutboxNumber(rawValue: 0), run: UInt32 = 0
+    lastNumber: OutboxNumber = OutboxNumber(rawValue: 0), run: UInt32 = 0,
+    bootID: UInt32? = nil
   ) {
     self.source = source
     self.lastID = lastID
     self.knownID = knownID
     self.lastNumber = lastNumber
     self.run = run
+    self.bootID = bootID
   }
 }
 

@@ -53,7 +53,7 @@ extension OutboxMachine {
       sync(rounds: 0, now: now)
     case .draining(then: .renewing):
       guard session.isDrained else { return false }
-      renew()
+      renew(bootID: session.info.bootID)
     case .resending(let ids, let rounds):
       guard ids.isEmpty, session.confirmations.isEmpty, session.isDrained else { return false }
       sync(rounds: rounds, now: now)
@@ -83,11 +83,12 @@ extension OutboxMachine {
         self.session?.stage = .distrusted
         return report(.diverged)
       }
-      return renew()
+      return renew(bootID: answer.bootID)
     }
     let uncertain = uncertainIDs()
     let isCertain = uncertain.isEmpty && !session.confirmations.contains { $0.remains == .unknown }
     if isCertain, holdings(with: session.confirmations) == answer.holdings {
+      noteAgreement(bootID: answer.bootID)
       return becomeLive(.synced(rounds: rounds))
     }
     guard rounds < Self.roundsLimit else { return becomeLive(.diverged) }
@@ -98,6 +99,13 @@ extension OutboxMachine {
       rounds == 0 && !isCertain && isComplete
       ? uncertain : liveIDs(capacity: Int(answer.capacity), above: answer.highestID)
     self.session?.stage = .resending(Deque(ids), rounds: rounds + 1)
+  }
+
+  /// All that is *held* is there in this boot. Source: PROTOCOL.md NTF-35.
+  private mutating func noteAgreement(bootID: UInt32) {
+    guard header.bootID != bootID else { return }
+    header.bootID = bootID
+    journal.markHeader()
   }
 
   private mutating func becomeLive(_ report: OutboxReport) {
@@ -163,11 +171,15 @@ extension OutboxMachine {
   // MARK: A new source
 
   /// This journal is not the one that wrote last: all begins anew under another source. One commit has all of it.
-  private mutating func renew() {
+  ///
+  /// What is *held* stays where it is, unless the device has restarted since the two agreed: then nobody else would
+  /// bring it back.
+  private mutating func renew(bootID: UInt32) {
+    let hasRestarted = header.bootID != bootID
     for (_, number) in shelf.numbers.sorted(by: { $0.key < $1.key }) {
       guard let entry = shelf[number] else { continue }
       switch entry.state {
-      case .held where !entry.hasNewerContent: drop(number)
+      case .held where !entry.hasNewerContent: if hasRestarted { replay(entry) } else { drop(number) }
       // Whether it was taken off the display is for nobody to know any more.
       case .removing where !entry.hasNewerContent: drop(number, then: .outcomeUnknown(number))
       case .written, .held, .updating, .removing: requeue(entry)

@@ -1,0 +1,155 @@
+import NotibotHost
+import NotibotProtocol
+
+/// Hosts whose memory is not the one that wrote last, and devices without identities.
+extension Suite {
+  static let hostDeliverySources: [Case] = [
+    hostHighest, hostRestartBetween, hostConflict, hostPlain, hostPlainInDoubt, hostHalfAFeature,
+  ]
+
+  private static func number(_ number: Int64) -> OutboxNumber { OutboxNumber(rawValue: number) }
+
+  /// The SYNC of a new source, of which nothing is known. Returns the source.
+  private static func awaitNewSource(
+    _ device: ForwardingBench, file: String = #fileID, line: Int = #line
+  ) async throws -> UInt32 {
+    let sync = try await device.awaitSync(file: file, line: line)
+    let isNew = sync.source != 0 && sync.source != ForwardingBench.source
+    device.probe.expect(isNew, "the source is \(sync.source), no new one", file: file, line: line)
+    device.probe.expect(
+      "SYNC", sync, is: HeardSync(source: sync.source, known: 0, held: []), file: file, line: line)
+    return sync.source
+  }
+
+  static let hostHighest = Case(
+    "NTF-35/host-highest",
+    "A device that knows higher ids leads to a new source; what was answered stays under the old one",
+    .delivery,
+    also: ["NTF-21", "NTF-36"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder()
+    let one = Self.held("one")
+    device.add("one")
+    try await device.open()
+    try await device.expectSync(known: 0, held: [])
+    try await device.answerSync(held: [], highest: 0)
+    try await device.expectWrite(one[0].json)
+    try await device.answer()
+    device.crash()
+    device.add("two")
+    try await device.open()
+    try await device.expectSync(known: 1, held: one)
+    device.isJournalHeld = true
+    try await device.answerSync(held: one, highest: 9)
+    try await device.expectNothing("before the new source is in the journal")
+    device.confirmCommit()
+    device.isJournalHeld = false
+    let source = try await Self.awaitNewSource(device)
+    _ = device.takeReports()
+    try await device.answerSync(source: source, held: [], highest: 0)
+    try await device.expectWrite(Sample.json(id: 1, "two"))
+    try await device.answer()
+    try await device.expectNothing("what was answered")
+    device.probe.expect(
+      "reports", device.takeReports(), is: [.synced(rounds: 0), .delivered(Self.number(2))])
+    try await device.endSession()
+    let syn = try await device.open()
+    device.probe.expect("SRC", syn.number(of: 0x07), is: UInt64(source))
+  }
+
+  static let hostRestartBetween = Case(
+    "NTF-35/host-restart-between",
+    "When the device has restarted since they agreed, what was answered is written under the new source as well",
+    .delivery, also: ["NTF-36"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one", "two"])
+    device.bootID += 1
+    device.add("three")
+    try await device.open()
+    try await device.expectSync(known: 2, held: Self.held("one", "two"))
+    try await device.answerSync(held: [], highest: 22)
+    let source = try await Self.awaitNewSource(device)
+    try await device.answerSync(source: source, held: [], highest: 0)
+    _ = device.takeReports()
+    for holding in Self.held("one", "two", "three") {
+      try await device.expectWrite(holding.json)
+      try await device.answer()
+    }
+    device.probe.expect("reports", device.takeReports(), is: [.delivered(Self.number(3))])
+  }
+
+  static let hostConflict = Case(
+    "NTF-35/host-conflict", "Error 0x81 leads to a new source, and what it answered is written under it",
+    .delivery, also: ["NTF-23", "NTF-36"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one"])
+    device.add("two")
+    try await device.open()
+    try await device.expectSync(known: 1, held: Self.held("one"))
+    try await device.answerSync(held: Self.held("one"), highest: 1)
+    try await device.expectWrite(Sample.json(id: 2, "two"))
+    try await device.answer(0x81)
+    let source = try await Self.awaitNewSource(device)
+    try await device.answerSync(source: source, held: [], highest: 0)
+    try await device.expectWrite(Sample.json(id: 1, "two"))
+    try await device.answer()
+    try await device.expectNothing("what was answered")
+  }
+
+  static let hostPlain = Case(
+    "NTF-37/host-plain",
+    "A device without identities gets the four keys: what has no answer once more, what has one never again",
+    .delivery, also: ["NTF-5", "NTF-36"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder()
+    device.features = 0b0001
+    device.add("one")
+    device.submit(.add(ForwardingBench.note("two", level: .critical)))
+    try await device.open()
+    try await device.expectWrite(Sample.json("two"))
+    try await device.expectWrite(Sample.json("one"))
+    try await device.answer()
+    try await device.endSession()
+    try await device.open()
+    try await device.expectWrite(Sample.json("one"))
+    try await device.answer()
+    let delivered = device.takeReports().filter { if case .delivered = $0 { true } else { false } }
+    device.probe.expect("reports", delivered, is: [.delivered(Self.number(2)), .delivered(Self.number(1))])
+    try await device.restart()
+    try await device.open()
+    try await device.expectNothing("after a restart", for: .seconds(5))
+  }
+
+  static let hostPlainInDoubt = Case(
+    "NTF-37/host-plain-in-doubt", "A host that is told so writes what is in doubt not again, and says so",
+    .delivery,
+    needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder { $0.outbox.resendsPlain = false }
+    device.features = 0b0001
+    device.add("one")
+    try await device.open()
+    try await device.expectWrite(Sample.json("one"))
+    try await device.endSession()
+    _ = device.takeReports()
+    try await device.open()
+    try await device.expectNothing("what is in doubt")
+    device.probe.expect("reports", device.takeReports(), is: [.outcomeUnknown(Self.number(1))])
+  }
+
+  static let hostHalfAFeature = Case(
+    "NTF-37/host-half-a-feature",
+    "Identities without SYNC, or SYNC without identities, are as good as neither",
+    .delivery, also: ["NTF-30"], needs: [.host]
+  ) { bench in
+    for features: UInt32 in [0b0011, 0b0101] {
+      let device = bench.makeForwarder()
+      device.features = features
+      device.add("one")
+      try await device.open()
+      try await device.expectWrite(Sample.json("one"))
+      try await device.answer()
+      try await device.expectNothing("with features \(features)")
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import NotibotHost
+import NotibotProtocol
+
+/// How a host comes to agree with a device: SYNC, what it writes again, what the device says to be gone.
+extension Suite {
+  static let hostDeliverySynced: [Case] = [
+    hostSyncFirst, hostOtherSynced, hostResends, hostCapacity, hostTwoRounds, hostResync, hostConfirmsGone,
+    hostGoneBeforeSynced, hostGoneOfOthers,
+  ]
+
+  private static func number(_ number: Int64) -> OutboxNumber { OutboxNumber(rawValue: number) }
+
+  private static func gone(_ event: String, id: UInt32, source: UInt32 = ForwardingBench.source) -> String {
+    "{\"ev\":\"\(event)\",\"item\":3,\"id\":\(id),\"src\":\(source)}"
+  }
+
+  static let hostSyncFirst = Case(
+    "NTF-31/host-sync-first",
+    "SYNC comes first, once the host has subscribed; after a SYNCED that agrees only what is new is written",
+    .delivery, also: ["NTF-21", "NTF-30", "NTF-32", "NTF-34"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one", "two"])
+    let both = Self.held("one", "two")
+    device.add("three")
+    let syn = try await device.open()
+    device.probe.expect("SRC", syn.number(of: 0x07), is: UInt64(ForwardingBench.source))
+    try await device.expectSync(known: 2, held: both)
+    try await device.expectNothing("before SYNCED", for: .seconds(5))
+    try await device.answerSync(held: both, highest: 2)
+    try await device.expectWrite(Sample.json(id: 3, "three"))
+    try await device.answer()
+    try await device.expectNothing("when all is written", for: .seconds(5))
+  }
+
+  static let hostOtherSynced = Case(
+    "NTF-31/host-other-synced", "A SYNCED of another source, or that nobody asked for, is ignored", .delivery,
+    also: ["NTF-30"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one"])
+    let one = Self.held("one")
+    device.add("two")
+    try await device.open()
+    try await device.expectSync(known: 1, held: one)
+    try await device.answerSync(source: 7, held: one, highest: 1)
+    try await device.answerSync(source: 7, held: [], highest: 99)
+    try await device.expectNothing("after a SYNCED of another source")
+    try await device.answerSync(held: one, highest: 1)
+    try await device.expectWrite(Sample.json(id: 2, "two"))
+    try await device.answer()
+    try await device.answerSync(held: [], highest: 99)
+    try await device.expectNothing("after a SYNCED that nobody asked for", for: .seconds(5))
+    device.probe.expect("the source", device.journal.header.source, is: ForwardingBench.source)
+  }
+
+  static let hostResends = Case(
+    "NTF-34/host-resends",
+    "After a restart of the device the host writes again what was there: the same bytes, in rising order, before any new one",
+    .delivery, also: ["NTF-28", "NTF-30", "NTF-36", "LNK-22"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one", "two", "three"])
+    let all = Self.held("one", "two", "three")
+    try await device.open()
+    try await device.expectSync(known: 3, held: all)
+    try await device.answerSync(held: all, highest: 3)
+    try await device.restart()
+    device.add("four")
+    try await device.open()
+    _ = device.takeReports()
+    try await device.expectSync(known: 3, held: all)
+    try await device.answerSync(held: [], highest: 0)
+    for holding in all { try await device.expectWrite(holding.json) }
+    for _ in all { try await device.answer() }
+    try await device.expectSync(known: 3, held: all)
+    try await device.answerSync(held: all, highest: 3)
+    device.probe.expect("reports", device.takeReports(), is: [.synced(rounds: 1)])
+    try await device.expectWrite(Sample.json(id: 4, "four"))
+  }
+
+  static let hostCapacity = Case(
+    "NTF-34/host-capacity", "The host writes no more of it again than the device has room for", .delivery,
+    needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one", "two", "three", "four"])
+    let all = Self.held("one", "two", "three", "four")
+    device.bootID += 1
+    try await device.open()
+    try await device.expectSync(known: 4, held: all)
+    try await device.answerSync(held: [], highest: 0, capacity: 2)
+    var written: [[UInt8]] = []
+    while case .write(let json)? = try await device.hear() {
+      written.append(json)
+      try await device.answer()
+    }
+    device.probe.expect("what was written before SYNC", written, is: [all[0].json, all[1].json])
+  }
+
+  static let hostTwoRounds = Case(
+    "NTF-34/host-two-rounds", "After two rounds the host says that the two differ, and goes on", .delivery,
+    needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one"])
+    let one = Self.held("one")
+    device.add("two")
+    try await device.open()
+    for _ in 0..<2 {
+      try await device.expectSync(known: 1, held: one)
+      try await device.answerSync(held: [], highest: 0)
+      try await device.expectWrite(one[0].json)
+      try await device.answer()
+    }
+    try await device.expectSync(known: 1, held: one)
+    _ = device.takeReports()
+    try await device.answerSync(held: [], highest: 0)
+    try await device.expectWrite(Sample.json(id: 2, "two"))
+    device.probe.expect("reports", device.takeReports(), is: [.diverged])
+  }
+
+  static let hostResync = Case(
+    "NTF-33/host-resync", "After RESYNC the host sends SYNC, once no write is outstanding", .delivery,
+    also: ["NTF-30", "NTF-31"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one"])
+    device.add("two")
+    try await device.open()
+    try await device.expectSync(known: 1, held: Self.held("one"))
+    try await device.answerSync(held: Self.held("one"), highest: 1)
+    try await device.expectWrite(Sample.json(id: 2, "two"))
+    try await device.probe.sendData([3], channel: 0)
+    try await device.expectNothing("while a write is out", for: .seconds(5))
+    try await device.answer()
+    try await device.expectSync(known: 2, held: Self.held("one", "two"))
+    try await device.answerSync(held: Self.held("one", "two"), highest: 2)
+    try await device.expectNothing("after one RESYNC", for: .seconds(5))
+  }
+
+  static let hostConfirmsGone = Case(
+    "NTF-26/host-confirms-gone",
+    "The host forgets what is gone, then writes its removal, so that it is told no more", .delivery,
+    also: ["NTF-24", "NTF-36"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one", "two"])
+    let both = Self.held("one", "two")
+    try await device.open()
+    try await device.expectSync(known: 2, held: both)
+    try await device.answerSync(held: both, highest: 2)
+    _ = device.takeReports()
+    device.isJournalHeld = true
+    try await device.tell(Self.gone("dismissed", id: 1))
+    try await device.expectNothing("before the journal has forgotten it")
+    device.probe.expect("reports", device.takeReports(), is: [])
+    device.confirmCommit()
+    try await device.expectWrite(Sample.removal(id: 1))
+    device.probe.expect("reports", device.takeReports(), is: [.gone(Self.number(1), .dismissed)])
+    try await device.answer()
+    device.isJournalHeld = false
+    try await device.probe.sendData([4, 2] + Wire.u32(ForwardingBench.source) + Wire.u32(2), channel: 0)
+    try await device.expectWrite(Sample.removal(id: 2))
+    device.probe.expect("reports", device.takeReports(), is: [.gone(Self.number(2), .evicted)])
+    try await device.answer()
+    try await device.probe.sendData([3], channel: 0)
+    try await device.expectSync(known: 2, held: [])
+  }
+
+  static let hostGoneBeforeSynced = Case(
+    "NTF-31/host-gone-before-synced",
+    "SYNCED counts what was told before: dismissed and evicted are out of it, expired are in until removed",
+    .delivery, also: ["NTF-26", "NTF-27", "NTF-32"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one", "two", "three", "four", "five"])
+    let all = Self.held("one", "two", "three", "four", "five")
+    let source = Wire.u32(ForwardingBench.source)
+    device.add("six")
+    try await device.open()
+    try await device.expectSync(known: 5, held: all)
+    try await device.tell(Self.gone("dismissed", id: 1))
+    try await device.tell(Self.gone("expired", id: 2))
+    try await device.probe.sendData([4, 2] + source + Wire.u32(3), channel: 0)
+    try await device.probe.sendData([4, 3] + source + Wire.u32(4), channel: 0)
+    try await device.answerSync(held: [all[1], all[3], all[4]], highest: 5)
+    var removals: Set<[UInt8]> = []
+    for _ in 0..<4 {
+      guard case .write(let json)? = try await device.hear() else { break }
+      removals.insert(json)
+    }
+    device.probe.expect("removals", removals, is: Set((1...4).map { Sample.removal(id: $0) }))
+    try await device.expectWrite(Sample.json(id: 6, "six"))
+    device.probe.expect(
+      device.takeReports().contains(.synced(rounds: 0)), "host and device did not agree at once")
+  }
+
+  static let hostGoneOfOthers = Case(
+    "NTF-26/host-other-source",
+    "What is gone of another source, or was never given, is no business of the host's",
+    .delivery, needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one"])
+    try await device.open()
+    try await device.expectSync(known: 1, held: Self.held("one"))
+    try await device.answerSync(held: Self.held("one"), highest: 1)
+    _ = device.takeReports()
+    try await device.tell(Self.gone("dismissed", id: 1, source: ForwardingBench.source - 1))
+    try await device.tell(Self.gone("evicted", id: 9))
+    try await device.probe.sendData([4, 1] + Wire.u32(7) + Wire.u32(1), channel: 0)
+    try await device.expectNothing("for what is another's")
+    device.probe.expect("reports", device.takeReports(), is: [])
+    device.probe.expect("notifications in the journal", device.journal.entries.count, is: 1)
+  }
+}

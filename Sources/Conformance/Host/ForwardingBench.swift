@@ -1,0 +1,322 @@
+package import NotibotHost
+package import NotibotProtocol
+
+/// A SYNC as a case reads it. Source: PROTOCOL.md NTF-30.
+package struct HeardSync: Equatable, Sendable, CustomStringConvertible {
+  package var source: UInt32
+  package var known: UInt32
+  package var count: UInt16
+  package var digest: UInt64
+
+  /// Nil unless the message is a SYNC of 19 bytes.
+  package init?(_ bytes: [UInt8]) {
+    guard bytes.count == 19, bytes[0] == 1 else { return nil }
+    source = UInt32(Wire.number(Array(bytes[1..<5])))
+    known = UInt32(Wire.number(Array(bytes[5..<9])))
+    count = Wire.word(bytes, at: 9)
+    digest = Wire.number(Array(bytes[11..<19]))
+  }
+
+  package init(source: UInt32, known: UInt32, held: [Holding]) {
+    self.source = source
+    self.known = known
+    count = UInt16(held.count)
+    digest = Holding.digest(of: held)
+  }
+
+  package var description: String {
+    "src \(source), known \(known), n \(count), digest 0x\(String(digest, radix: 16))"
+  }
+}
+
+/// What a host says about notifications.
+package enum Heard: Equatable, Sendable {
+  case sync(HeardSync)
+  /// The JSON of a write of Data.
+  case write([UInt8])
+}
+
+/// A case that plays the device, and the journal, against the forwarding machine in virtual time.
+///
+/// Requests that have nothing to do with notifications are answered as a device would; SYNC and writes wait for the
+/// case. On whatever the host says it is checked that it may say it then (NTF-31) and that the journal has it (NTF-36).
+package final class ForwardingBench: PlayedDevice {
+  /// The source of the journal that the host begins with.
+  package static let source: UInt32 = 0xC0FF_EE01
+
+  package let probe: Probe
+  private let line: VirtualLine<VirtualForwarder>
+  package private(set) var sessionID: UInt16 = 0x3A7C
+  package var bootID: UInt32
+  /// What the next SYNACK announces.
+  package var features: UInt32 = 0b0111
+  package var requests: UInt8 = 8
+  package var mtu: UInt16 = 517
+  private var isSubscribed = false
+  private var hasSynced = false
+  private var awaitsSynced = false
+  /// Parts of a write that is not executed yet.
+  private var parts: [UInt8] = []
+  /// Opcodes of the writes without an answer.
+  private var unanswered: [UInt8] = []
+
+  package init(
+    _ peer: VirtualForwarder, bootID: UInt32, seed: UInt64, record: Record, wrapLine: (any Line) -> any Line
+  ) {
+    line = VirtualLine(peer: peer, now: .zero)
+    self.bootID = bootID
+    probe = Probe(line: wrapLine(line), role: .device, record: record, seed: seed)
+  }
+
+  // MARK: The host
+
+  package var journal: JournalContents { line.peer.journal }
+  package var hasPendingCommit: Bool { !line.peer.pending.isEmpty }
+
+  /// Whether commits wait for `confirmCommit`.
+  package var isJournalHeld: Bool {
+    get { line.peer.isJournalHeld }
+    set { line.withPeer { $0.isJournalHeld = newValue } }
+  }
+
+  package func submit(_ submissions: OutboxSubmission...) {
+    for submission in submissions { line.withPeer { $0.submit(submission, now: line.now) } }
+  }
+
+  /// Submits notifications with these texts.
+  package func add(_ texts: String...) {
+    for text in texts { submit(.add(Self.note(text))) }
+  }
+
+  /// Makes the commit that is out durable; a finding when there is none.
+  package func confirmCommit(file: String = #fileID, line: Int = #line) {
+    probe.expect(hasPendingCommit, "nothing waits for the journal", file: file, line: line)
+    self.line.withPeer { $0.confirmCommit(now: self.line.now) }
+  }
+
+  /// The host dies and begins anew with its journal.
+  package func crash() {
+    probe.discardReceived()
+    line.withPeer { $0.crash(seed: probe.random.next(), now: line.now) }
+  }
+
+  package func unplug() { line.withPeer { $0.unplug(now: line.now) } }
+
+  package func plug() {
+    probe.discardReceived()
+    line.withPeer { $0.plug(now: line.now) }
+  }
+
+  /// The reports since the last time.
+  package func takeReports() -> [OutboxReport] {
+    line.withPeer { peer in
+      defer { peer.reports = [] }
+      return peer.reports
+    }
+  }
+
+  // MARK: The device
+
+  /// Opens the next session that the host asks for, as soon as it has subscribed.
+  ///
+  /// - Returns: what the SYN said.
+  @discardableResult
+  package func open(file: String = #fileID, line: Int = #line) async throws -> [TLV] {
+    sessionID += 1
+    (isSubscribed, hasSynced, awaitsSynced, parts, unanswered) = (false, false, false, [], [])
+    return try await answerSyn(file: file, line: line) {
+      self.synAckTLVs(nonce: $0, features: self.features, requests: self.requests, mtu: self.mtu)
+    }
+  }
+
+  /// The device does not know the session any more (LNK-22).
+  package func endSession() async throws { try await probe.write(rst(session: sessionID, reason: 1)) }
+
+  /// The device has restarted, and says so.
+  package func restart() async throws {
+    bootID += 1
+    try await probe.write(hello(bootID: bootID))
+  }
+
+  /// Sends SYNCED; one of the host's source answers the SYNC that was heard.
+  package func answerSync(
+    source: UInt32 = ForwardingBench.source, held: [Holding], highest: UInt32, capacity: UInt16 = 32
+  ) async throws {
+    if source == journal.header.source { (hasSynced, awaitsSynced) = (true, false) }
+    let digest = Wire.u64(Holding.digest(of: held))
+    try await probe.sendData(
+      [2] + Wire.u32(source) + Wire.u16(UInt16(held.count)) + digest + Wire.u32(highest) + Wire.u16(capacity)
+        + Wire.u32(bootID), channel: 0)
+  }
+
+  /// Answers the oldest write by success, or by an error.
+  package func answer(_ error: UInt8? = nil, file: String = #fileID, line: Int = #line) async throws {
+    guard !unanswered.isEmpty else { throw Finding("no write to answer", file: file, line: line) }
+    let opcode = unanswered.removeFirst()
+    try await probe.sendData(error.map { [0x01, opcode, 6, 0, $0] } ?? [opcode + 1])
+  }
+
+  /// A notification of Data.
+  package func tell(_ json: String) async throws {
+    try await probe.sendData([0x1B, 6, 0] + Array(json.utf8))
+  }
+
+  // MARK: What the host says
+
+  /// The next SYNC or write; nil when none comes in time.
+  package func hear(
+    within limit: Duration = Probe.patience, file: String = #fileID, line: Int = #line
+  ) async throws -> Heard? {
+    let deadline = probe.now + limit
+    while let frame = try await probe.nextData(until: deadline) {
+      if frame.channel == 0 {
+        let sync = try probe.require(
+          HeardSync(frame.payload), "SYNC is [\(Wire.hex(frame.payload))]", file: file, line: line)
+        check(sync, file: file, line: line)
+        return .sync(sync)
+      }
+      if frame.channel == 4, let json = try await serve(frame.payload) {
+        check(json, file: file, line: line)
+        return .write(json)
+      }
+    }
+    return nil
+  }
+
+  /// Notes a finding when the host says anything in a while.
+  package func expectNothing(
+    _ what: String, for interval: Duration = .milliseconds(400), file: String = #fileID, line: Int = #line
+  ) async throws {
+    while let heard = try await hear(within: interval, file: file, line: line) {
+      probe.expect(false, "\(what): \(Self.show(heard))", file: file, line: line)
+    }
+  }
+
+  /// The next thing that the host says is a SYNC like this, or else the case ends.
+  package func expectSync(
+    source: UInt32 = ForwardingBench.source, known: UInt32, held: [Holding], file: String = #fileID,
+    line: Int = #line
+  ) async throws {
+    let sync = try await awaitSync(file: file, line: line)
+    probe.expect(
+      "SYNC", sync, is: HeardSync(source: source, known: known, held: held), file: file, line: line)
+  }
+
+  /// The next thing that the host says, which is a SYNC, or else the case ends.
+  package func awaitSync(file: String = #fileID, line: Int = #line) async throws -> HeardSync {
+    let heard = try await hear(file: file, line: line)
+    guard case .sync(let sync)? = heard else {
+      throw Finding("\(Self.show(heard)) where SYNC was expected", file: file, line: line)
+    }
+    return sync
+  }
+
+  /// The next thing that the host says is this write, or else the case ends.
+  package func expectWrite(_ json: [UInt8], file: String = #fileID, line: Int = #line) async throws {
+    let heard = try await hear(file: file, line: line)
+    guard heard == .write(json) else {
+      throw Finding(
+        "\(Self.show(heard)) where \(Self.show(.write(json))) was expected", file: file, line: line)
+    }
+  }
+
+  // MARK: Checks and answers
+
+  private func check(_ sync: HeardSync, file: String, line: Int) {
+    probe.expect(isSubscribed, "SYNC before the subscription", file: file, line: line)
+    probe.expect(unanswered.isEmpty, "SYNC with a write outstanding", file: file, line: line)
+    probe.expect(!awaitsSynced, "SYNC while one is out", file: file, line: line)
+    probe.expect("SYNC's src in the journal", journal.header.source, is: sync.source, file: file, line: line)
+    awaitsSynced = true
+  }
+
+  private func check(_ json: [UInt8], file: String, line: Int) {
+    let what = Self.show(.write(json))
+    let hasSync = features & 0b0110 == 0b0110
+    probe.expect(!hasSync || hasSynced && !awaitsSynced, "\(what) before SYNCED", file: file, line: line)
+    probe.expect(unanswered.count <= Int(requests), "too many requests", file: file, line: line)
+    if String(decoding: json, as: UTF8.self).contains("\"ev\":\"r\"") {
+      let isThere = journal.entries.contains { entry in
+        entry.writes.contains { json == Sample.removal(id: $0.id) }
+      }
+      probe.expect(!isThere, "\(what), and the journal still holds it", file: file, line: line)
+    } else {
+      let isDurable = journal.entries.contains { entry in entry.writes.contains { $0.json == json } }
+      probe.expect(isDurable, "\(what), which the journal has not", file: file, line: line)
+    }
+  }
+
+  /// Answers a request that is none of the case's; returns the JSON of one that is.
+  private func serve(_ pdu: [UInt8]) async throws -> [UInt8]? {
+    switch (pdu.first, Wire.word(pdu, at: 1)) {
+    case (0x12, 6):
+      unanswered.append(0x12)
+      return Array(pdu.dropFirst(3))
+    case (0x18, _) where !parts.isEmpty:
+      unanswered.append(0x18)
+      defer { parts = [] }
+      return parts
+    case (0x16, 6): parts += pdu.dropFirst(5)
+    case (0x12, 7): isSubscribed = pdu.dropFirst(3).first == 1
+    case _: break
+    }
+    guard let answer = ScriptedServer.answer(to: pdu, mtu: mtu) else { return nil }
+    try await probe.sendData(answer)
+    return nil
+  }
+
+  private static func show(_ heard: Heard?) -> String {
+    switch heard {
+    case .sync(let sync): "SYNC (\(sync))"
+    case .write(let json): "a write of \(String(decoding: json, as: UTF8.self))"
+    case nil: "nothing"
+    }
+  }
+
+  /// A notification whose JSON is that of `Sample`.
+  package static func note(_ text: String, level: NotificationDetails.Level = .active) -> Notification {
+    var note = Notification(app: "Rig", title: "Suite", text: text, timestamp: 1_234_567_890)
+    note.details.level = level
+    return note
+  }
+}
+
+extension OutboxEntry {
+  /// What was, or is to be, written for it.
+  fileprivate var writes: [OutboxWrite] {
+    switch state {
+    case .queued, .removing, .refused: []
+    case .written(let write), .held(let write): [write]
+    case .updating(let held, let next): [held, next]
+    }
+  }
+}
+
+extension Bench {
+  /// A forwarding machine on a virtual line of its own, whatever the rig.
+  ///
+  /// - Parameter held: texts of what its journal says to be on the device since the present boot, as ids and numbers
+  ///   from 1.
+  package func makeForwarder(
+    holding held: [String] = [], _ configure: (inout ForwardingConfiguration) -> Void = { _ in }
+  ) -> ForwardingBench {
+    var configuration = ForwardingConfiguration()
+    configure(&configuration)
+    let bootID: UInt32 = 0xB007_1D42
+    let count = UInt32(held.count)
+    var header = JournalHeader(
+      source: ForwardingBench.source, lastID: count, knownID: count,
+      lastNumber: OutboxNumber(rawValue: Int64(count)), run: 1)
+    header.bootID = held.isEmpty ? nil : bootID
+    let entries = held.enumerated().map { index, text in
+      let id = UInt32(index + 1)
+      let write = OutboxWrite(id: id, revision: 0, json: Sample.json(id: id, text))
+      return OutboxEntry(
+        number: OutboxNumber(rawValue: Int64(id)), content: ForwardingBench.note(text), state: .held(write))
+    }
+    let peer = VirtualForwarder(
+      configuration: configuration, journal: JournalContents(header: header, entries: entries), seed: seed,
+      flaw: hostFlaw)
+    return ForwardingBench(peer, bootID: bootID, seed: seed, record: record, wrapLine: wrapHostLine)
+  }
+}

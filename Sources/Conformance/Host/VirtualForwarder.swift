@@ -1,0 +1,112 @@
+package import NotibotHost
+package import NotibotProtocol
+
+/// What is wrong, on purpose, with a host under test, where it cannot be brought about by changing what passes on the
+/// line.
+package enum HostFlaw: Sendable {
+  /// It takes each commit for durable at once.
+  case doesNotWaitForJournal
+  /// Its journal does not say that something was written.
+  case forgetsWrites
+  /// Its journal does not say in which boot it agreed with the device.
+  case forgetsBoot
+}
+
+/// The forwarding machine under test, as a peer on a virtual line, with a journal and one port. What it writes are bytes
+/// for the case, all else that it says is kept here.
+package struct VirtualForwarder: VirtualPeer {
+  package private(set) var machine: ForwardingMachine
+  /// What is durable.
+  package private(set) var journal: JournalContents
+  /// Whether a commit waits for `confirmCommit`.
+  package var isJournalHeld = false
+  /// Whether the port is there.
+  package private(set) var isPlugged = true
+  /// Changes that are not durable yet.
+  package private(set) var pending: [JournalChange] = []
+  package var reports: [OutboxReport] = []
+  private let configuration: ForwardingConfiguration
+  private let flaw: HostFlaw?
+  private var token: UInt64 = 0
+
+  package init(
+    configuration: ForwardingConfiguration, journal: JournalContents, seed: UInt64, flaw: HostFlaw?
+  ) {
+    self.configuration = configuration
+    self.journal = journal
+    self.flaw = flaw
+    machine = ForwardingMachine(configuration: configuration, journal: journal, seed: seed)
+    machine.start(now: .zero)
+  }
+
+  // MARK: The case's doings
+
+  package mutating func submit(_ submission: OutboxSubmission, now: Instant) {
+    token += 1
+    machine.submit(submission, token: token, now: now)
+  }
+
+  /// Makes the commit that is out durable, if there is one.
+  package mutating func confirmCommit(now: Instant) {
+    guard !pending.isEmpty else { return }
+    for change in pending { apply(change) }
+    pending = []
+    if flaw != .doesNotWaitForJournal { machine.committed(now: now) }
+  }
+
+  /// The program dies and begins anew with what is durable.
+  package mutating func crash(seed: UInt64, now: Instant) {
+    pending = []
+    machine = ForwardingMachine(configuration: configuration, journal: journal, seed: seed)
+    machine.start(now: now)
+  }
+
+  package mutating func unplug(now: Instant) {
+    isPlugged = false
+    machine.receiveEndOfStream(now: now)
+  }
+
+  package mutating func plug(now: Instant) {
+    isPlugged = true
+    machine.portsChanged(now: now)
+  }
+
+  // MARK: A peer
+
+  package mutating func receive(_ bytes: [UInt8], now: Instant) { machine.receive(bytes.span, now: now) }
+
+  package mutating func handleTimeout(now: Instant) { machine.handleTimeout(now: now) }
+
+  package mutating func nextBytes(now: Instant) -> [UInt8]? {
+    while let action = machine.nextAction() {
+      switch action {
+      case .findPorts: machine.portsFound(isPlugged ? ["rig"] : [], now: now)
+      case .open: machine.portOpened(now: now)
+      case .write(let bytes): return bytes
+      case .commit(let changes):
+        pending += changes
+        if flaw == .doesNotWaitForJournal { machine.committed(now: now) }
+        if !isJournalHeld { confirmCommit(now: now) }
+      case .report(let report): reports.append(report)
+      case .close, .connection, .text, .finished: break
+      }
+    }
+    return nil
+  }
+
+  package var nextDeadline: Instant? { machine.nextDeadline }
+
+  private mutating func apply(_ change: JournalChange) {
+    switch change {
+    case .header(var header):
+      if flaw == .forgetsBoot { header.bootID = journal.header.bootID }
+      journal.header = header
+    case .put(var entry):
+      if flaw == .forgetsWrites, case .written = entry.state { entry.state = .queued }
+      journal.entries.removeAll { $0.number == entry.number }
+      journal.entries.append(entry)
+      journal.entries.sort { $0.number < $1.number }
+    case .delete(let number): journal.entries.removeAll { $0.number == number }
+    }
+  }
+}
