@@ -94,6 +94,9 @@ let package = Package(
     .testTarget(
       name: "ConformanceTests", dependencies: ["Conformance"], swiftSettings: settings),
     .testTarget(
+      name: "SimulationTests", dependencies: ["Conformance", "DeviceEmulator", "NotibotProtocol"],
+      swiftSettings: settings),
+    .testTarget(
       name: "CLITests", dependencies: ["CSerialShim", "NotibotHost", "NotibotProtocol"],
       swiftSettings: settings),
   ],

@@ -319,12 +319,22 @@ static void crash_file(disk_t *disk, disk_node_t *node) {
   node->writer = NULL;
 }
 
-void disk_crash(disk_t *disk) {
+void disk_kill(disk_t *disk) {
   disk->generation++;
-  disk->counters.crashes++;
   disk->has_lost_power = false;
   disk->operations_to_fault = 0;
   disk->syncs_to_crash = 0;
+  for (disk_name_t *name = disk->names; name != NULL; name = name->next) {
+    if (name->current != NULL) {
+      name->current->readers = 0;
+      name->current->writer = NULL;
+    }
+  }
+}
+
+void disk_crash(disk_t *disk) {
+  disk_kill(disk);
+  disk->counters.crashes++;
   for (disk_name_t *name = disk->names; name != NULL; name = name->next) {
     settle(name, disk_random(disk) % (name->pending_count + 1));
     disk_node_t *lost = name->current;

@@ -89,6 +89,8 @@ disk_node_t *disk_create(disk_t *disk, const char *name);
 int disk_remove(disk_t *disk, const char *name);
 /* Makes all names durable. */
 void disk_sync_names(disk_t *disk);
+/* Forgets handles, locks and faults. */
+void disk_kill(disk_t *disk);
 /* What the power's failure leaves. */
 void disk_crash(disk_t *disk);
 

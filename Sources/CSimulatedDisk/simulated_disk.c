@@ -47,6 +47,16 @@ int sd_crash(uint64_t id) {
   return sd_unlocked(0);
 }
 
+int sd_kill(uint64_t id) {
+  pthread_mutex_lock(&sd_mutex);
+  disk_t *disk = sd_find_disk(id);
+  if (disk == NULL) {
+    return sd_unlocked(-ENOENT);
+  }
+  disk_kill(disk);
+  return sd_unlocked(0);
+}
+
 int sd_fail_after(uint64_t id, uint64_t n, int error, sd_repeat_t repeat) {
   pthread_mutex_lock(&sd_mutex);
   disk_t *disk = sd_find_disk(id);

@@ -51,6 +51,10 @@ int sd_destroy(uint64_t id);
  * their locks are gone. Takes all faults away. */
 int sd_crash(uint64_t id);
 
+/* The process is killed: files that are open fail from now on, and their locks are gone. What was written stays, synced or not. Takes
+ * all faults away. */
+int sd_kill(uint64_t id);
+
 /* Makes the n-th operation from now fail, counted from 1, or all from there: a write, truncation, sync, creation or removal of a file.
  * `error` is EIO, or ENOSPC, which only writes and creations meet. A write that fails may have been done in part. 0: none. */
 int sd_fail_after(uint64_t id, uint64_t n, int error, sd_repeat_t repeat);

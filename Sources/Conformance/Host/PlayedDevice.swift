@@ -1,4 +1,4 @@
-package import NotibotProtocol
+import NotibotProtocol
 
 /// A bench whose case plays the device, by hand, against something of the host's. The device answers nothing on its
 /// own.

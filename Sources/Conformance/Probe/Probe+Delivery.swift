@@ -1,4 +1,4 @@
-package import NotibotProtocol
+import NotibotProtocol
 
 /// Notifications with an identity, and SYNC.
 extension Probe {

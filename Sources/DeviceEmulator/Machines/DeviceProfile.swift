@@ -51,6 +51,8 @@ package struct DeviceProfile: Equatable, Sendable {
   package var name: String
   /// What it is for, in one line.
   package var summary: String
+  /// Its base MAC address.
+  package var deviceID = DeviceID(octets: [0x24, 0x6F, 0x28, 0xAA, 0xBB, 0xCC])
   package var mode: DeviceMode = .strict
   /// What it announces to a host. Source: PROTOCOL.md LNK-8.
   package var limits: LinkLimits = DeviceProfile.usualLimits

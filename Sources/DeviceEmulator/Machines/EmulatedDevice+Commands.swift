@@ -186,7 +186,7 @@ extension DeviceProfile {
       }
     return LinkIdentity(
       limits: limits, features: features,
-      deviceID: DeviceID(octets: [0x24, 0x6F, 0x28, 0xAA, 0xBB, 0xCC]),
+      deviceID: deviceID,
       firmwareName: EmulatedDevice.firmwareName, firmwareVersion: EmulatedDevice.firmwareVersion,
       buildHash: [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash, capacity: capacity)
   }

@@ -1,0 +1,142 @@
+package import DeviceEmulator
+package import NotibotProtocol
+
+/// A notification on a display.
+package struct DisplayedNotification: Equatable, Sendable {
+  /// The writer, and its number for it; nil without an identity.
+  package var key: NotificationKey?
+  /// The JSON as it was written.
+  package var json: [UInt8]
+
+  package init(key: NotificationKey?, json: [UInt8]) {
+    self.key = key
+    self.json = json
+  }
+}
+
+/// Watches the display: is what it shows what was submitted, once, and nothing that had gone?
+package struct DisplayChecker: Equatable, Sendable {
+  private let scenario: Scenario
+  private var known: [[UInt8]: Int] = [:]
+  /// Submissions announced since the device's last restart.
+  private var announced: Set<Int> = []
+  /// The submission that each identity showed last.
+  private var submissionOfKey: [NotificationKey: Int] = [:]
+
+  package init(scenario: Scenario) {
+    self.scenario = scenario
+  }
+
+  /// Takes one change of the display of our board.
+  package mutating func see(
+    _ change: DisplayChange, ledger: inout Ledger, at now: Instant
+  ) throws(Violation) {
+    switch change {
+    case .restarted:
+      announced = []
+      if scenario.variant == .copiedJournal { ledger.noteRestart() }
+    case .removed(let subject, let reason):
+      let index = try submission(of: subject, ledger: ledger, at: now)
+      switch reason {
+      case .dismissed, .evicted, .expired: ledger.note(index) { $0.hasLeft = true }
+      case .removed, .writerForgotten: break
+      }
+    case .replaced(let subject, _):
+      let before = subject.key.flatMap { submissionOfKey[$0] }
+      let index = try appear(subject, ledger: &ledger, at: now)
+      if let before, before != index, scenario.variant == .copiedJournal {
+        // Two copies gave one number to two notifications, and the higher `rev` wins (NTF-23).
+        ledger.note(before) { $0.mayBeForgotten = true }
+      }
+    case .shown(let subject, let isAnnounced):
+      let index = try appear(subject, ledger: &ledger, at: now)
+      guard isAnnounced else { return }
+      let isFirst = announced.insert(index).inserted
+      guard promisesOnce(index, ledger) else { return }
+      guard isFirst else {
+        throw Violation(.announcedOnce, "\(name(index)) is announced twice in one boot", at: now)
+      }
+      // What a full store has no room for after a restart comes again later, as something new.
+      guard ledger.submissions[index].deliveredCount == 0 || !scenario.hasRoom else {
+        throw Violation(.announcedOnce, "\(name(index)) is announced and was delivered before", at: now)
+      }
+    }
+  }
+
+  /// Looks at all that our board has on its display.
+  package mutating func look(
+    at items: [DisplayedNotification], ledger: Ledger, now: Instant
+  ) throws(Violation) {
+    var seen: Set<Int> = []
+    for item in items {
+      let content = try content(of: item, at: now)
+      guard let index = ledger.submissionOfContent[content] else { continue }
+      guard seen.insert(index).inserted || !promisesOnce(index, ledger) else {
+        throw Violation(.storedOnce, "\(name(index)) is stored twice", at: now)
+      }
+    }
+  }
+
+  /// The number of the content that a notification shows.
+  package mutating func content(of item: DisplayedNotification, at now: Instant) throws(Violation) -> Int {
+    if let content = known[item.json] { return content }
+    let text = String(decoding: item.json, as: UTF8.self)
+    let keys: WrittenNotification.Keys = scenario.hasIdentity ? .all : .four
+    guard let written = try? WrittenNotification(parsing: item.json, keys: keys),
+      let content = scenario.content(ofTimestamp: written.notification.timestamp)
+    else { throw Violation(.shownBytes, "nobody submitted \(text)", at: now) }
+    // What was submitted, cut as NTF-7 says, with the identity that the device goes by.
+    let submitted = scenario.contents[content]
+    let expected =
+      scenario.hasIdentity
+      ? WrittenNotification(notification: submitted, identity: written.identity).encoded()
+      : submitted.encoded()
+    guard expected == item.json else {
+      throw Violation(
+        .shownBytes, "shown \(text), submitted \(String(decoding: expected, as: UTF8.self))", at: now)
+    }
+    known[item.json] = content
+    return content
+  }
+
+  private mutating func appear(
+    _ subject: DisplayChange.Subject, ledger: inout Ledger, at now: Instant
+  ) throws(Violation) -> Int {
+    let content = try content(of: DisplayedNotification(key: subject.key, json: subject.json), at: now)
+    let index = try self.submission(of: subject, ledger: ledger, at: now)
+    if let key = subject.key { submissionOfKey[key] = index }
+    ledger.note(index) {
+      $0.shown.insert(content)
+      $0.hasLeft = false
+    }
+    let submission = ledger.submissions[index]
+    guard submission.versions.first(where: { $0.content == content })?.fate != .rejected else {
+      throw Violation(.rejectedStaysAway, "\(name(index)) was rejected", at: now)
+    }
+    switch submission.ending {
+    case nil, .outcomeUnknown: break
+    case .gone, .removed, .refused:
+      guard !promisesOnce(index, ledger) else {
+        throw Violation(.staysAway, "\(name(index)) was reported \(submission.ending!)", at: now)
+      }
+    }
+    return index
+  }
+
+  private mutating func submission(
+    of subject: DisplayChange.Subject, ledger: Ledger, at now: Instant
+  ) throws(Violation) -> Int {
+    let content = try content(of: DisplayedNotification(key: subject.key, json: subject.json), at: now)
+    guard let index = ledger.submissionOfContent[content] else {
+      throw Violation(.shownBytes, "content \(content) is shown before it was submitted", at: now)
+    }
+    return index
+  }
+
+  /// Whether exactly once is promised for a submission.
+  private func promisesOnce(_ index: Int, _ ledger: Ledger) -> Bool {
+    scenario.hasIdentity && scenario.variant != .copiedJournal && !ledger.submissions[index].isOfOldJournal
+  }
+
+  private func name(_ index: Int) -> String { "submission \(index)" }
+}

@@ -1,0 +1,246 @@
+package import NotibotHost
+package import NotibotProtocol
+
+/// What was submitted to the outboxes and what they reported: all that somebody outside can know. No machine is asked.
+package struct Ledger: Equatable, Sendable {
+  /// What became of one request to an outbox.
+  package enum Fate: Equatable, Sendable {
+    case pending
+    /// Reported queued: durable.
+    case confirmed
+    case rejected
+    /// The host's life ended before it said: it may be durable or not.
+    case unknown
+  }
+
+  /// How a notification ended.
+  package enum Ending: Equatable, Sendable {
+    case gone
+    case removed
+    case refused
+    /// To a device without identities: reported to be of unknown outcome.
+    case outcomeUnknown
+  }
+
+  /// A content that a notification was given.
+  package struct Version: Equatable, Sendable {
+    package let content: Int
+    package var fate = Fate.pending
+  }
+
+  /// A notification as its submitter knows it.
+  package struct Submission: Equatable, Sendable {
+    package let host: Int
+    /// The first is that of the submission, the others are updates.
+    package var versions: [Version]
+    package var removals: [Fate] = []
+    package var number: OutboxNumber?
+    package var ending: Ending?
+    package var deliveredCount = 0
+    /// Contents that the display has shown.
+    package var shown: Set<Int> = []
+    /// Whether it left the display without its writer. If the host hears of that and dies before it says so, nobody will:
+    /// a report comes once or not at all.
+    package var hasLeft = false
+    /// Whether it was delivered before a restart of the device, by a copy of a journal: another copy's numbers may keep it
+    /// from being sent again.
+    package var mayBeForgotten = false
+    /// Whether its journal was lost, restored or copied after it was submitted: less is promised for it.
+    package var isOfOldJournal = false
+
+    package var fate: Fate { versions[0].fate }
+  }
+
+  /// What somebody asked an outbox for.
+  package enum Request: Equatable, Sendable {
+    case add(submission: Int)
+    case update(submission: Int, version: Int)
+    case remove(submission: Int, removal: Int)
+  }
+
+  /// What must be on the display for a submission.
+  package enum Expectation: Equatable, Sendable {
+    case absent
+    /// One of these contents.
+    case present([Int])
+    /// One of these contents, or nothing.
+    case either([Int])
+  }
+
+  package private(set) var submissions: [Submission] = []
+  /// The submission that a content belongs to.
+  package private(set) var submissionOfContent: [Int: Int] = [:]
+  /// Requests that were handed to a host and not answered.
+  package private(set) var open: [UInt64: (request: Request, host: Int)] = [:]
+  private var requestsCount: UInt64 = 0
+  /// For each host, the submission of a number in its journal.
+  private var numbers: [[OutboxNumber: Int]]
+  /// For each host, numbers that it reported about and never gave: submissions whose confirmation died with it.
+  private var strangers: [Set<OutboxNumber>]
+  private var strangersLimit: [Int]
+
+  package init(hostsCount: Int) {
+    numbers = Array(repeating: [:], count: hostsCount)
+    strangers = Array(repeating: [], count: hostsCount)
+    strangersLimit = Array(repeating: 0, count: hostsCount)
+  }
+
+  package static func == (left: Ledger, right: Ledger) -> Bool {
+    left.submissions == right.submissions && left.numbers == right.numbers
+      && left.strangers == right.strangers
+  }
+}
+
+// MARK: What is submitted
+
+extension Ledger {
+  /// Notes a new submission to a host, and gives the token that goes with it.
+  package mutating func add(content: Int, host: Int) -> UInt64 {
+    submissions.append(Submission(host: host, versions: [Version(content: content)]))
+    submissionOfContent[content] = submissions.count - 1
+    return open(.add(submission: submissions.count - 1), host: host)
+  }
+
+  /// Notes an update of a submission that has a number.
+  package mutating func update(_ submission: Int, content: Int) -> UInt64 {
+    submissions[submission].versions.append(Version(content: content))
+    submissionOfContent[content] = submission
+    let version = submissions[submission].versions.count - 1
+    return open(.update(submission: submission, version: version), host: submissions[submission].host)
+  }
+
+  /// Notes the taking back of a submission that has a number.
+  package mutating func remove(_ submission: Int) -> UInt64 {
+    submissions[submission].removals.append(.pending)
+    let removal = submissions[submission].removals.count - 1
+    return open(.remove(submission: submission, removal: removal), host: submissions[submission].host)
+  }
+
+  private mutating func open(_ request: Request, host: Int) -> UInt64 {
+    requestsCount += 1
+    open[requestsCount] = (request, host)
+    return requestsCount
+  }
+
+  /// The submission that an unanswered request is about; -1 when there is no such request. For traces.
+  package func subject(of token: UInt64) -> Int {
+    switch open[token]?.request {
+    case .add(let index), .update(let index, _), .remove(let index, _): index
+    case nil: -1
+    }
+  }
+
+  /// The submissions of a host that have a number and have not ended as far as is known.
+  package func living(host: Int) -> [Int] {
+    submissions.indices.filter {
+      submissions[$0].host == host && submissions[$0].number != nil && submissions[$0].ending == nil
+        && !submissions[$0].isOfOldJournal
+    }
+  }
+
+  /// A host's life ended: what it had not answered it never will.
+  package mutating func hostEnded(_ host: Int) {
+    for (token, entry) in open where entry.host == host {
+      open[token] = nil
+      set(.unknown, for: entry.request)
+      if case .add = entry.request { strangersLimit[host] += 1 }
+    }
+  }
+
+  private mutating func set(_ fate: Fate, for request: Request) {
+    switch request {
+    case .add(let index): submissions[index].versions[0].fate = fate
+    case .update(let index, let version): submissions[index].versions[version].fate = fate
+    case .remove(let index, let removal): submissions[index].removals[removal] = fate
+    }
+  }
+
+  /// The journal of a host is not what it was: it holds numbers up to `lastNumber` of what was submitted so far to
+  /// `origin`, and nothing that came after.
+  package mutating func journalChanged(host: Int, origin: Int, lastNumber: OutboxNumber) {
+    for index in submissions.indices
+    where submissions[index].host == host || submissions[index].host == origin {
+      let isShared = submissions[index].number.map { $0 <= lastNumber } ?? true
+      if submissions[index].host == host || isShared { submissions[index].isOfOldJournal = true }
+    }
+    numbers[host] = numbers[origin].filter { $0.key <= lastNumber }
+    strangersLimit[host] = max(strangersLimit[host], strangersLimit[origin])
+    strangers[host] = []
+  }
+}
+
+// MARK: What is reported
+
+extension Ledger {
+  /// What a number stands for at a host.
+  package enum Subject: Equatable, Sendable {
+    case submission(Int)
+    /// A submission whose confirmation died with the host.
+    case unconfirmed
+  }
+
+  /// Notes the answer to a request.
+  package mutating func answered(
+    token: UInt64, number: OutboxNumber?, host: Int, at now: Instant
+  ) throws(Violation) {
+    guard let (request, asked) = open.removeValue(forKey: token), asked == host else {
+      throw Violation(.requestEndsOnce, "host \(host) answers \(token), which it was not asked", at: now)
+    }
+    set(number == nil ? .rejected : .confirmed, for: request)
+    guard let number else { return }
+    switch request {
+    case .add(let index):
+      guard numbers[host][number] == nil else {
+        throw Violation(.numberKnown, "number \(number.rawValue) is given a second time", at: now)
+      }
+      numbers[host][number] = index
+      submissions[index].number = number
+    case .update(let index, _), .remove(let index, _):
+      guard submissions[index].number == number else {
+        throw Violation(.numberKnown, "number \(number.rawValue) answers a request about another", at: now)
+      }
+    }
+  }
+
+  /// The submission that a report of a host is about.
+  package mutating func subject(of number: OutboxNumber, host: Int, at now: Instant) throws(Violation)
+    -> Subject
+  {
+    if let index = numbers[host][number] { return .submission(index) }
+    strangers[host].insert(number)
+    guard strangers[host].count <= strangersLimit[host] else {
+      throw Violation(
+        .numberKnown, "host \(host) reports about \(number.rawValue), which nobody was given", at: now)
+    }
+    return .unconfirmed
+  }
+
+  /// Changes what is known of a submission.
+  package mutating func note(_ submission: Int, _ body: (inout Submission) -> Void) {
+    body(&submissions[submission])
+  }
+
+  /// The device has restarted, and journals have copies.
+  package mutating func noteRestart() {
+    for index in submissions.indices where submissions[index].deliveredCount > 0 {
+      submissions[index].mayBeForgotten = true
+    }
+  }
+
+  // MARK: What must be
+
+  /// What must be on the display in the end.
+  package func expectation(of index: Int) -> Expectation {
+    let submission = submissions[index]
+    guard submission.ending == nil, submission.fate != .rejected, !submission.removals.contains(.confirmed)
+    else {
+      return .absent
+    }
+    let lastConfirmed = submission.versions.lastIndex { $0.fate == .confirmed } ?? 0
+    let contents = submission.versions[lastConfirmed...].filter { $0.fate != .rejected }.map(\.content)
+    let isSure =
+      submission.fate == .confirmed && !submission.removals.contains(.unknown)
+      && !submission.hasLeft && !submission.mayBeForgotten
+    return isSure ? .present(contents) : .either(contents)
+  }
+}

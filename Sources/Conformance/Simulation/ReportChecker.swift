@@ -1,0 +1,78 @@
+package import NotibotHost
+package import NotibotProtocol
+
+/// Hears what hosts report, holds it against what was submitted and shown, and writes it down.
+package struct ReportChecker: Equatable, Sendable {
+  private let scenario: Scenario
+
+  package init(scenario: Scenario) {
+    self.scenario = scenario
+  }
+
+  /// Takes one report of a host.
+  package func hear(
+    _ report: OutboxReport, host: Int, ledger: inout Ledger, at now: Instant
+  ) throws(Violation) {
+    switch report {
+    case .queued(let number, let token):
+      try ledger.answered(token: token, number: number, host: host, at: now)
+    case .rejected(_, let token):
+      try ledger.answered(token: token, number: nil, host: host, at: now)
+    case .delivered(let number): try delivered(number, host: host, ledger: &ledger, at: now)
+    case .refused(let number, let error):
+      guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now) else { return }
+      throw Violation(.nothingRefused, "submission \(index): \(error)", at: now)
+    case .gone(let number, _): try ended(number, .gone, host: host, ledger: &ledger, at: now)
+    case .removed(let number): try ended(number, .removed, host: host, ledger: &ledger, at: now)
+    case .outcomeUnknown(let number):
+      try ended(number, .outcomeUnknown, host: host, ledger: &ledger, at: now)
+    case .action(let number, _): _ = try ledger.subject(of: number, host: host, at: now)
+    case .storeFull, .synced, .diverged: break
+    case .newSource:
+      guard !scenario.variant.keepsJournals else {
+        throw Violation(.sourceKept, "host \(host) takes a new source", at: now)
+      }
+    }
+  }
+
+  private func delivered(
+    _ number: OutboxNumber, host: Int, ledger: inout Ledger, at now: Instant
+  ) throws(Violation) {
+    guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now) else { return }
+    ledger.note(index) { $0.deliveredCount += 1 }
+    let submission = ledger.submissions[index]
+    // What a full store has no room for after a restart is delivered anew, and after a crash reported anew.
+    guard !submission.isOfOldJournal, scenario.variant != .copiedJournal, scenario.hasRoom else { return }
+    guard submission.deliveredCount <= submission.versions.count else {
+      throw Violation(
+        .reportedOnce,
+        "submission \(index) of \(submission.versions.count) contents is reported delivered \(submission.deliveredCount) times",
+        at: now)
+    }
+    guard submission.deliveredCount <= submission.shown.count else {
+      throw Violation(
+        .deliveredWasShown,
+        "submission \(index): delivered \(submission.deliveredCount), shown \(submission.shown.count)",
+        at: now)
+    }
+    guard submission.ending == nil else {
+      throw Violation(
+        .reportedOnce, "submission \(index) is reported delivered after \(submission.ending!)", at: now)
+    }
+  }
+
+  private func ended(
+    _ number: OutboxNumber, _ ending: Ledger.Ending, host: Int, ledger: inout Ledger, at now: Instant
+  ) throws(Violation) {
+    guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now) else { return }
+    let submission = ledger.submissions[index]
+    if let before = submission.ending, !submission.isOfOldJournal {
+      throw Violation(.reportedOnce, "submission \(index) is reported \(before), then \(ending)", at: now)
+    }
+    if ending == .removed, submission.removals.isEmpty, !submission.isOfOldJournal {
+      throw Violation(
+        .reportedOnce, "submission \(index) is reported removed; nobody asked for that", at: now)
+    }
+    ledger.note(index) { $0.ending = ending }
+  }
+}

@@ -1,0 +1,187 @@
+import DeviceEmulator
+import NotibotHost
+import NotibotProtocol
+
+/// What people, plugs and powers do.
+extension SimulatedWorld {
+  /// Does what the scenario says.
+  func perform(_ event: Scenario.Event) throws(Violation) {
+    switch event {
+    case .add(let content, let host):
+      try submit(event, to: host) { world in
+        let token = world.ledger.add(content: content, host: host)
+        return (token, .add(world.scenario.contents[content]))
+      }
+    case .update(let content, let pick):
+      guard let index = pickLiving(pick) else { return }
+      try submit(event, to: turn) { world in
+        let token = world.ledger.update(index, content: content)
+        return (token, .update(world.number(of: index), world.scenario.contents[content]))
+      }
+    case .remove(let pick):
+      guard let index = pickLiving(pick) else { return }
+      try submit(event, to: turn) { world in
+        (world.ledger.remove(index), .remove(world.number(of: index)))
+      }
+    case .dismiss(let pick): press(pick) { .dismiss(item: $0) }
+    case .action(let pick): press(pick) { .action(item: $0, act: 1) }
+    case .reboot(let reason):
+      trace.add(now, "device", "restarts: \(reason)")
+      counts.reboots += 1
+      _ = boards[0].wired.perform(.reboot(reason), now: now)
+    case .unplug(let time, let place, let losesPower): unplug(for: time, place, losesPower: losesPower)
+    case .hang(let time):
+      trace.add(now, "device", "hangs for \(time)")
+      _ = boards[0].wired.perform(.stall, now: now)
+      after(time, .resume)
+    case .endHost(let end, let pause): endTurn(end, pause: pause)
+    case .fillDisk(let time):
+      trace.add(now, "disk", "is full for \(time)")
+      isDiskFull = true
+      for host in hosts { host.journal.fill() }
+      after(time, .makeRoom)
+    case .interruptCommit, .interruptWrite: interruption = event
+    }
+  }
+
+  // MARK: Submitters
+
+  private func submit(
+    _ event: Scenario.Event, to index: Int,
+    _ make: (SimulatedWorld) -> (token: UInt64, submission: OutboxSubmission)
+  ) throws(Violation) {
+    guard let life = hosts[index].life, !life.isStopping, !life.isFinished else {
+      hosts[index].waiting.append(event)
+      return
+    }
+    let (token, submission) = make(self)
+    counts.note(submission)
+    trace.add(
+      now, "user",
+      "token \(token) to host \(index): \(describe(submission)), submission \(ledger.subject(of: token))")
+    hosts[index].life?.machine.submit(submission, token: token, now: now)
+  }
+
+  private func pickLiving(_ pick: UInt64) -> Int? {
+    let living = ledger.living(host: turn)
+    return living.isEmpty ? nil : living[Int(pick % UInt64(living.count))]
+  }
+
+  /// The number of a submission that `living` gave.
+  private func number(of index: Int) -> OutboxNumber {
+    ledger.submissions[index].number ?? OutboxNumber(rawValue: 0)
+  }
+
+  // MARK: The person at the display
+
+  private func press(_ pick: UInt64, _ command: (Int) -> DeviceCommand) {
+    let items = Array(boards[0].wired.device.store.items)
+    guard boards[0].hasPower, !items.isEmpty else { return }
+    let item = items[Int(pick % UInt64(items.count))]
+    if boards[0].wired.perform(command(item.item), now: now) == .done {
+      counts.presses += 1
+      trace.add(now, "person", "\(command(item.item))")
+    }
+  }
+
+  /// In the calm phase somebody dismisses the oldest notification now and then when the display is full, or what waits
+  /// would wait for ever.
+  func tidyUp() {
+    let store = boards[0].wired.device.store
+    if store.items.count >= store.capacity, hasWaiting || !scenario.variant.keepsJournals {
+      press(0) { .dismiss(item: $0) }
+    }
+    after(.milliseconds(400), .calmPerson)
+  }
+
+  /// Whether something that should be on the display is not.
+  private var hasWaiting: Bool {
+    let shown = Set(boards[0].items.compactMap { try? display.content(of: $0, at: now) })
+    return ledger.submissions.indices.contains { index in
+      guard case .present(let contents) = ledger.expectation(of: index) else { return false }
+      return !contents.contains(where: shown.contains)
+    }
+  }
+
+  // MARK: The plug
+
+  private func unplug(for time: Duration, _ place: Scenario.Return, losesPower: Bool) {
+    guard boards[0].path != nil else { return }
+    trace.add(
+      now, "plug", "is out for \(time), comes back at \(place.rawValue)\(losesPower ? ", no power" : "")")
+    counts.unplugs += 1
+    let path = boards[0].path
+    boards[0].path = nil
+    boards[0].hasPower = !losesPower
+    if place == .strangerTookPath, boards[1].path == nil, isBoardKnown {
+      hasStranger = true
+      boards[1].path = path
+    }
+    after(time, .replug(place, hadPower: !losesPower))
+  }
+
+  /// Whether the host that runs has had a session with our board in this life, so that another one does not fool it.
+  private var isBoardKnown: Bool { hosts.allSatisfy { $0.life?.hasMetBoard ?? false || $0.life == nil } }
+
+  func replug(_ place: Scenario.Return, hadPower: Bool) {
+    guard boards[0].path == nil else { return }
+    let taken = boards[1].path
+    let wanted =
+      switch place {
+      case .samePath: Self.usualPath
+      case .otherPath, .strangerTookPath: Self.otherPaths[Int.random(in: 0...1, using: &random)]
+      }
+    let path = wanted != taken ? wanted : Self.otherPaths[2]
+    boards[0].hasPower = true
+    if !hadPower { _ = boards[0].wired.perform(.reboot(.powerOn), now: now) }
+    boards[0].path = path
+  }
+
+  // MARK: Hosts
+
+  private func endTurn(_ end: Scenario.HostEnd, pause: Duration) {
+    let index = turn
+    guard let life = hosts[index].life, !life.isStopping else { return }
+    turn = (turn + 1) % hosts.count
+    pauseAfterStop = pause
+    switch end {
+    case .stop: stopHost(index)
+    case .kill, .powerLoss: endHost(index, end, pause: pause)
+    }
+  }
+
+  func makeRoom() {
+    isDiskFull = false
+    for host in hosts { host.journal.makeRoom() }
+  }
+
+  /// Loses, restores or copies the journal of a host that is about to begin, if it is time for that.
+  func exchangeJournal(of index: Int) throws(Violation) {
+    let plan = scenario.journalEvent
+    guard !hasExchanged else { return }
+    do {
+      switch scenario.variant {
+      case .single, .twoHosts: return
+      case .lostJournal:
+        guard hosts[0].livesCount >= plan.usedBeforeLife else { return }
+        hosts[0].journal.delete()
+        ledger.journalChanged(host: 0, origin: 0, lastNumber: OutboxNumber(rawValue: 0))
+      case .restoredJournal:
+        guard hosts[0].livesCount >= plan.usedBeforeLife,
+          let copy = hosts[0].snapshots[plan.copiedBeforeLife]
+        else { return }
+        try hosts[0].journal.replace(by: copy)
+        ledger.journalChanged(host: 0, origin: 0, lastNumber: copy.header.lastNumber)
+      case .copiedJournal:
+        let newest = hosts[0].snapshots.keys.filter { $0 <= plan.copiedBeforeLife }.max()
+        guard index == 1, let newest, let copy = hosts[0].snapshots[newest] else { return }
+        try hosts[1].journal.replace(by: copy)
+        ledger.journalChanged(host: 1, origin: 0, lastNumber: copy.header.lastNumber)
+      }
+    } catch {
+      throw Violation(.journalOpens, "a copy: \(error)", at: now)
+    }
+    hasExchanged = true
+    trace.add(now, "disk", "\(scenario.variant.rawValue): host \(index)")
+  }
+}

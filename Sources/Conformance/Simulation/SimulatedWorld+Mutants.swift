@@ -1,0 +1,59 @@
+import DeviceEmulator
+import NotibotHost
+import NotibotProtocol
+
+/// What a mutant makes of what passes through the world. Without one, all passes as it is.
+extension SimulatedWorld {
+  /// What a host finds in its journal.
+  func mutated(_ contents: JournalContents) -> JournalContents {
+    guard mutant == .forgottenResend else { return contents }
+    var contents = contents
+    for index in contents.entries.indices {
+      guard case .written(let write) = contents.entries[index].state else { continue }
+      contents.entries[index].state = .held(write)
+    }
+    return contents
+  }
+
+  func mutated(_ change: DisplayChange) -> DisplayChange {
+    guard mutant == .changedLetter, case .shown(var subject, let isAnnounced) = change,
+      let place = subject.json.firstIndex(of: UInt8(ascii: "x"))
+    else { return change }
+    subject.json[place] = UInt8(ascii: "y")
+    return .shown(subject, isAnnounced: isAnnounced)
+  }
+
+  func remember(_ change: DisplayChange) {
+    guard case .shown(let subject, _) = change,
+      let content = try? display.content(
+        of: DisplayedNotification(key: subject.key, json: subject.json), at: now),
+      let index = ledger.submissionOfContent[content]
+    else { return }
+    shownAt[index] = shownAt[index] ?? now
+    lastShown[index] = subject
+  }
+
+  func mutated(_ items: [DisplayedNotification]) -> [DisplayedNotification] {
+    switch mutant {
+    case .doublingDevice: items + items.suffix(1)
+    case .silentlyEmptiedDisplay: isCalm ? [] : items
+    case _: items
+    }
+  }
+
+  /// What happens after a report.
+  func mutate(after report: OutboxReport, host: Int) throws(Violation) {
+    switch (mutant, report) {
+    case (.repeatedReports, .gone), (.repeatedReports, .delivered), (.repeatedReports, .removed):
+      try reports.hear(report, host: host, ledger: &ledger, at: now)
+    case (.prematureDelivery, .queued(let number, _)):
+      try reports.hear(.delivered(number), host: host, ledger: &ledger, at: now)
+    case (.deviceWithoutMemory, .gone(let number, .dismissed)):
+      guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now),
+        let subject = lastShown[index]
+      else { return }
+      try see(.shown(subject, isAnnounced: false))
+    case _: break
+    }
+  }
+}

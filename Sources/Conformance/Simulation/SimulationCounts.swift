@@ -1,0 +1,79 @@
+import DeviceEmulator
+import NotibotHost
+
+/// What happened in one run, or in many.
+package struct SimulationCounts: Equatable, Sendable {
+  package var runs = 0
+  package var virtualTime = Duration.zero
+  package var notifications = 0
+  package var updates = 0
+  package var removals = 0
+  /// Reports that a notification was delivered.
+  package var delivered = 0
+  /// Notifications that a display showed, those it showed again after a restart counted again.
+  package var shown = 0
+  package var announced = 0
+  package var gone = 0
+  package var presses = 0
+  package var sessions = 0
+  package var reboots = 0
+  package var unplugs = 0
+  /// Lives of hosts.
+  package var lives = 0
+  package var kills = 0
+  /// Hosts that lost their power, and with it what was not synced.
+  package var powerLosses = 0
+  package var commits = 0
+  package var failedCommits = 0
+  package var newSources = 0
+  package var diverged = 0
+  package var bytesToDevice = 0
+  /// The longest time from the moment that a display showed something until its delivery was reported, in one life.
+  package var slowestReport = Duration.zero
+
+  package init() {}
+
+  mutating func note(_ report: OutboxReport) {
+    switch report {
+    case .delivered: delivered += 1
+    case .gone: gone += 1
+    case .newSource: newSources += 1
+    case .diverged: diverged += 1
+    case .queued, .rejected, .refused, .removed, .action, .outcomeUnknown, .storeFull, .synced: break
+    }
+  }
+
+  mutating func note(_ submission: OutboxSubmission) {
+    switch submission {
+    case .add: notifications += 1
+    case .update: updates += 1
+    case .remove: removals += 1
+    }
+  }
+
+  mutating func note(_ change: DisplayChange) {
+    switch change {
+    case .shown(_, let isAnnounced):
+      shown += 1
+      if isAnnounced { announced += 1 }
+    case .replaced, .removed, .restarted: break
+    }
+  }
+
+  /// Adds the figures of other runs.
+  package mutating func add(_ other: SimulationCounts) {
+    runs += other.runs
+    virtualTime += other.virtualTime
+    slowestReport = max(slowestReport, other.slowestReport)
+    for path in Self.sums { self[keyPath: path] += other[keyPath: path] }
+  }
+
+  private static var sums: [WritableKeyPath<SimulationCounts, Int>] {
+    [
+      \.notifications, \.updates, \.removals, \.delivered, \.shown, \.announced, \.gone, \.presses,
+      \.sessions,
+      \.reboots, \.unplugs, \.lives, \.kills, \.powerLosses, \.commits, \.failedCommits, \.newSources,
+      \.diverged, \.bytesToDevice,
+    ]
+  }
+}
