@@ -42,7 +42,7 @@ package struct Ledger: Equatable, Sendable {
     /// Whether it left the display without its writer. If the host hears of that and dies before it says so, nobody will:
     /// a report comes once or not at all.
     package var hasLeft = false
-    /// Whether it was delivered before a restart of the device, by a copy of a journal: another copy's numbers may keep it
+    /// Whether it was shown before a restart of the device, by a copy of a journal: another copy's numbers may keep it
     /// from being sent again.
     package var mayBeForgotten = false
     /// Whether its journal was lost, restored or copied after it was submitted: less is promised for it.
@@ -222,7 +222,7 @@ extension Ledger {
 
   /// The device has restarted, and journals have copies.
   package mutating func noteRestart() {
-    for index in submissions.indices where submissions[index].deliveredCount > 0 {
+    for index in submissions.indices where !submissions[index].shown.isEmpty {
       submissions[index].mayBeForgotten = true
     }
   }

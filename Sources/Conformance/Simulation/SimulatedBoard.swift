@@ -14,9 +14,6 @@ struct SimulatedBoard {
   /// Whether there is a port to be opened.
   var isThere: Bool { path != nil && wired.isPresent }
 
-  /// When something happens to it next.
-  var nextDeadline: Instant? { wired.nextDeadline }
-
   /// All that is on the display, or would be if it had power.
   var items: [DisplayedNotification] {
     wired.device.store.items.map { DisplayedNotification(key: $0.identity?.key, json: $0.json) }

@@ -37,13 +37,9 @@ struct SimulatedHost {
     var isFinished = false
   }
 
-  enum State {
-    case down
-    case running(Life)
-  }
-
   let journal: SimulatedJournal
-  var state = State.down
+  /// nil while it does not run. Stored as such, so that the machine in it is changed in its place.
+  var life: Life?
   /// Lives so far.
   var livesCount = 0
   /// What was submitted while it was down, in order.
@@ -52,14 +48,4 @@ struct SimulatedHost {
   var snapshots: [Int: JournalContents] = [:]
   /// How many copies are kept.
   static let snapshotsLimit = 8
-
-  var life: Life? {
-    get {
-      switch state {
-      case .down: nil
-      case .running(let life): life
-      }
-    }
-    set { state = newValue.map(State.running) ?? .down }
-  }
 }

@@ -88,19 +88,10 @@ extension SimulatedWorld {
   /// would wait for ever.
   func tidyUp() {
     let store = boards[0].wired.device.store
-    if store.items.count >= store.capacity, hasWaiting || !scenario.variant.keepsJournals {
+    if store.items.count >= store.capacity, isUnsettled {
       press(0) { .dismiss(item: $0) }
     }
     after(.milliseconds(400), .calmPerson)
-  }
-
-  /// Whether something that should be on the display is not.
-  private var hasWaiting: Bool {
-    let shown = Set(boards[0].items.compactMap { try? display.content(of: $0, at: now) })
-    return ledger.submissions.indices.contains { index in
-      guard case .present(let contents) = ledger.expectation(of: index) else { return false }
-      return !contents.contains(where: shown.contains)
-    }
   }
 
   // MARK: The plug

@@ -109,7 +109,7 @@ extension SimulatedWorld {
       case .finished: finish(index)
       }
     }
-    if let life = hosts[index].life { try checkLimits(of: life, host: index) }
+    try checkLimits(of: index)
     return hasMoved
   }
 
@@ -135,7 +135,7 @@ extension SimulatedWorld {
   }
 
   func openPort(ofLife number: Int) {
-    guard let index = hosts.firstIndex(where: { $0.life?.number == number }),
+    guard let index = hosts.indices.first(where: { hosts[$0].life?.number == number }),
       case .opening(let path)? = hosts[index].life?.port
     else { return }
     guard let board = boards.firstIndex(where: { $0.isThere && $0.path == path }) else {
@@ -203,7 +203,7 @@ extension SimulatedWorld {
   }
 
   func endCommit(ofLife number: Int) throws(Violation) {
-    guard let index = hosts.firstIndex(where: { $0.life?.number == number }),
+    guard let index = hosts.indices.first(where: { hosts[$0].life?.number == number }),
       var commit = hosts[index].life?.commit
     else { return }
     let wasConfirmed = mutant == .earlyConfirmation && !commit.isWritten
@@ -241,8 +241,8 @@ extension SimulatedWorld {
     counts.slowestReport = max(counts.slowestReport, now - shown)
   }
 
-  private func checkLimits(of life: SimulatedHost.Life, host index: Int) throws(Violation) {
-    let held = life.machine.entriesCount
+  private func checkLimits(of index: Int) throws(Violation) {
+    let held = hosts[index].life?.machine.entriesCount ?? 0
     guard held <= scenario.entriesLimit else {
       throw Violation(.queuesBounded, "host \(index) has \(held) entries", at: now)
     }

@@ -63,6 +63,7 @@ extension SimulatedWorld {
     repeat {
       try run(until: now + Self.lookInterval)
       fault = try findFault(at: index)
+      isUnsettled = fault != nil
       if fault != nil {
         restsSince = nil
       } else {

@@ -44,6 +44,8 @@ package final class SimulatedWorld {
   var timers: [(time: Instant, timer: Timer)] = []
   var nextStep = 0
   var isCalm = false
+  /// Whether something was not yet as it should be when it was looked at last in the calm phase.
+  var isUnsettled = true
   /// Whether a stranger's board was ever plugged in: from then on hosts are told the id of ours.
   var hasStranger = false
   /// A power loss that waits for the next commit.
@@ -88,6 +90,9 @@ package final class SimulatedWorld {
     self.random = random
   }
 
+  /// The boards that are plugged in or were.
+  private var activeBoards: Range<Int> { 0..<(hasStranger ? 2 : 1) }
+
   // MARK: Time
 
   /// Lets time pass until `end`, or until `isDone`.
@@ -111,8 +116,8 @@ package final class SimulatedWorld {
       earliest = earliest.map { min($0, moment) } ?? moment
     }
     for (time, _) in timers { consider(time) }
-    for board in boards { consider(board.nextDeadline) }
-    if !isHostAsleep { for host in hosts { consider(host.life?.machine.nextDeadline) } }
+    for board in activeBoards { consider(boards[board].wired.nextDeadline) }
+    if !isHostAsleep { for host in hosts.indices { consider(hosts[host].life?.machine.nextDeadline) } }
     if nextStep < scenario.steps.count, !isCalm { consider(scenario.steps[nextStep].time) }
     return earliest
   }
@@ -126,8 +131,8 @@ package final class SimulatedWorld {
     while let index = timers.firstIndex(where: { $0.time <= now }) {
       try fire(timers.remove(at: index).timer)
     }
-    for index in boards.indices {
-      if let deadline = boards[index].nextDeadline, deadline <= now {
+    for index in activeBoards {
+      if let deadline = boards[index].wired.nextDeadline, deadline <= now {
         boards[index].wired.handleTimeout(now: now)
       }
     }
@@ -166,7 +171,7 @@ package final class SimulatedWorld {
     var isMoving = true
     while isMoving {
       isMoving = false
-      for board in boards.indices { isMoving = try listen(to: board) || isMoving }
+      for board in activeBoards { isMoving = try listen(to: board) || isMoving }
       for host in hosts.indices { isMoving = try obey(host) || isMoving }
       rounds += 1
       guard rounds <= Self.roundsLimit else {
