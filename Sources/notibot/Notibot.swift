@@ -12,7 +12,7 @@ struct Notibot: AsyncParsableCommand {
     subcommands: [
       DevicesCommand.self, SendCommand.self, ForwardCommand.self, CountCommand.self, WatchCommand.self,
       BenchCommand.self,
-      EmulateCommand.self, ControlCommand.self, ProxyCommand.self, DamageCommand.self, TestCommand.self,
+      SoakCommand.self, EmulateCommand.self, ControlCommand.self, ProxyCommand.self, DamageCommand.self, TestCommand.self,
     ]
   )
 
