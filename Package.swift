@@ -68,7 +68,7 @@ let package = Package(
     .executableTarget(
       name: "notibot",
       dependencies: [
-        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance",
+        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance", "CSimulatedDisk",
         nioCore, nioPosix,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -94,7 +94,8 @@ let package = Package(
     .testTarget(
       name: "ConformanceTests", dependencies: ["Conformance"], swiftSettings: settings),
     .testTarget(
-      name: "CLITests", dependencies: ["CSerialShim", "NotibotProtocol"], swiftSettings: settings),
+      name: "CLITests", dependencies: ["CSerialShim", "NotibotHost", "NotibotProtocol"],
+      swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

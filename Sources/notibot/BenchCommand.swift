@@ -13,13 +13,20 @@ struct BenchCommand: AsyncParsableCommand {
       notifications one at a time. Each is made from its fields, encoded, sent, and answered by the device before it \
       counts. The device stores what it is sent: use the profile 'bench' or 'wide' of the emulator for long runs.
 
+      With --journal no port is opened. An outbox's file is made there, and --count notifications are queued, written, \
+      held and gone in it, for batches of 1, 16 and 256 that share a commit. The file is removed at the end. Syncs are \
+      counted in memory, with the same load: a disk does not tell.
+
       \(ExitStatus.helpTable)
       """)
 
   @OptionGroup var port: PortOptions
 
-  @Option(help: "Notifications to send at full speed, 1 or more.")
-  var count = 50_000
+  @Option(
+    help: ArgumentHelp(
+      "Notifications to send at full speed, 1 or more.",
+      discussion: "Without it: 50000, with --journal 2560 for each size of batch."))
+  var count: Int?
 
   @Option(help: "Notifications to send one at a time; 0: none.")
   var trips = 5_000
@@ -39,11 +46,17 @@ struct BenchCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Count this process's CPU time too: an emulator's, say.", valueName: "pid"))
   var peerPid: Int32?
 
+  @Option(
+    help: ArgumentHelp(
+      "Measure the outbox's file instead; a file that does not exist, on the disk in question.",
+      valueName: "path"))
+  var journal: String?
+
   @Flag(help: "Print one JSON document.")
   var json = false
 
   func validate() throws {
-    guard count >= 1, trips >= 0 else {
+    guard count ?? 1 >= 1, trips >= 0 else {
       throw ValidationError("--count must be 1 or more, --trips 0 or more")
     }
     guard (1...32).contains(window) else { throw ValidationError("--window must be 1 to 32") }
@@ -52,12 +65,16 @@ struct BenchCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    if let journal { return try measureJournal(at: journal) }
     let command = self
+    let count = count ?? 50_000
     var options = DeviceOptions()
     options.requestsLimit = window
     options.reconnection = .never
     let report = try await Interruption.cancelling { [options] in
-      try await Board.with(command.port, options: options) { device in try await command.measure(device) }
+      try await Board.with(command.port, options: options) { device in
+        try await command.measure(device, count: count)
+      }
     }
     if json {
       try Output.json(report, pretty: true)
@@ -74,7 +91,20 @@ struct BenchCommand: AsyncParsableCommand {
   /// Notifications that are sent before anything is measured: code paged in, buffers grown, rates learnt.
   private static let warmUpLimit = 1000
 
-  private func measure(_ device: Device) async throws -> BenchReport {
+  private func measureJournal(at path: String) throws {
+    do {
+      let report = try JournalBench(path: path, count: count ?? 2560, textBytes: textBytes).run()
+      if json {
+        try Output.json(report, pretty: true)
+      } else {
+        Output.data(report.text)
+      }
+    } catch let error as JournalError {
+      throw CommandFailure(error)
+    }
+  }
+
+  private func measure(_ device: Device, count: Int) async throws -> BenchReport {
     let load = BenchLoad(textBytes: textBytes)
     _ = try await device.send(
       contentsOf: load.notifications(min(Self.warmUpLimit, count)), window: 2 * window)

@@ -10,9 +10,9 @@ struct Notibot: AsyncParsableCommand {
     discussion: ExitStatus.helpTable,
     version: "0.1.0",
     subcommands: [
-      DevicesCommand.self, SendCommand.self, ForwardCommand.self, CountCommand.self, WatchCommand.self,
-      BenchCommand.self,
-      SoakCommand.self, EmulateCommand.self, ControlCommand.self, ProxyCommand.self, DamageCommand.self, TestCommand.self,
+      DevicesCommand.self, SendCommand.self, ForwardCommand.self, OutboxCommand.self, CountCommand.self,
+      WatchCommand.self, BenchCommand.self, SoakCommand.self, EmulateCommand.self, ControlCommand.self,
+      ProxyCommand.self, DamageCommand.self, TestCommand.self,
     ]
   )
 

@@ -33,14 +33,17 @@ struct SoakCommand: AsyncParsableCommand {
   var faults: String?
 
   @Option(
-    help: ArgumentHelp("The control socket of the emulator behind the port: restart and unplug it.", valueName: "path"))
+    help: ArgumentHelp(
+      "The control socket of the emulator behind the port: restart and unplug it.", valueName: "path"))
   var control: String?
 
   @Option(
-    help: ArgumentHelp("Keep the outbox in this file; without it, in one that is removed.", valueName: "path"))
+    help: ArgumentHelp("Keep the outbox in this file; without it, in one that is removed.", valueName: "path")
+  )
   var outbox: String?
 
-  @Option(help: "Notifications to leave on the display, 1-10000; at most half of what the device has room for.")
+  @Option(
+    help: "Notifications to leave on the display, 1-10000; at most half of what the device has room for.")
   var keep = 64
 
   @Option(help: ArgumentHelp("Decides restarts and unplugging; random without it.", valueName: "number"))
@@ -63,14 +66,16 @@ struct SoakCommand: AsyncParsableCommand {
     let port = try line.resolvedPort().value
     let bitsPerSecond = try line.resolvedBitsPerSecond().value
     let faults = try FaultOption.parsed(faults)
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("notibot-soak-\(getpid())").path
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("notibot-soak-\(getpid())")
+      .path
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let target = try await SoakTarget.open(
       port, bitsPerSecond: bitsPerSecond, faults: faults, control: control, folder: folder)
     let run = SoakRun(
-      target: target, outbox: outbox ?? "\(folder)/outbox", bitsPerSecond: bitsPerSecond, duration: duration.value,
+      target: target, outbox: outbox ?? "\(folder)/outbox", bitsPerSecond: bitsPerSecond,
+      duration: duration.value,
       rate: rate, keep: keep, seed: seed ?? .randomSeed())
     let report: SoakReport
     do {
@@ -92,12 +97,14 @@ struct SoakCommand: AsyncParsableCommand {
     if Task.isCancelled { return }
     guard report.sessions > 0 else {
       throw CommandFailure(
-        .noBoard, "no device answered at \(report.port.printable)", remedy: "see 'notibot devices' for what is there")
+        .noBoard, "no device answered at \(report.port.printable)",
+        remedy: "see 'notibot devices' for what is there")
     }
     guard report.isFlawless else {
       throw CommandFailure(
         .testFailed,
-        "lost \(report.lost), doubled \(report.doubled), not delivered \(report.undelivered), differences \(report.differences)")
+        "lost \(report.lost), doubled \(report.doubled), not delivered \(report.undelivered), differences \(report.differences)"
+      )
     }
     guard report.refused == 0 else {
       throw CommandFailure(.refused, "the device refused \(report.refused) of \(report.queued) notifications")

@@ -29,7 +29,9 @@ import Testing
   @Test func `a signal ends it without a board, and while the outbox is full`() async throws {
     let directory = try TemporaryDirectory()
     let forward = try Program(
-      ["forward", "-p", directory.file("none"), "--outbox", directory.file("outbox"), "--entries-limit", "1"],
+      [
+        "forward", "-p", directory.file("none"), "--outbox", directory.file("outbox"), "--entries-limit", "1",
+      ],
       input: Forwarding.lines(1...9))
     try await forward.result("queued", of: 1)
     forward.send(SIGTERM)

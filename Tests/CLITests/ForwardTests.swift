@@ -14,7 +14,8 @@ import Testing
     }
   }
 
-  @Test func `without --json results are still documents, and the connection is told on stderr`() async throws {
+  @Test func `without --json results are still documents, and the connection is told on stderr`() async throws
+  {
     try await withForwarding { forwarding in
       let ending = try await run(
         "forward", "-p", forwarding.emulator.port, "--outbox", forwarding.outbox,

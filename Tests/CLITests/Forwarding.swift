@@ -61,7 +61,9 @@ extension Program.Ending {
 
   /// The numbers that have this result, in its order.
   func numbers(_ result: String) throws -> [Int] {
-    try documents().filter { $0["result"] == .string(result) }.compactMap { $0["number"].number.map { Int($0) } }
+    try documents().filter { $0["result"] == .string(result) }.compactMap {
+      $0["number"].number.map { Int($0) }
+    }
   }
 }
 

@@ -33,7 +33,8 @@ import Testing
   @Test func `before a port of somebody else's a proxy makes the line bad`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let ending = try await run(
-        "soak", "-p", emulator.port, "--duration", "1s", "--rate", "40", "--faults", "flip=3e-4,seed=3", "--json")
+        "soak", "-p", emulator.port, "--duration", "1s", "--rate", "40", "--faults", "flip=3e-4,seed=3",
+        "--json")
       #expect(ending.status == .exited(0), "\(ending.errors)\(ending.output)")
       let report = try JSON(parsing: ending.output)
       #expect(report["check"] == "digest")

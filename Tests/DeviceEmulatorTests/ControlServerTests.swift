@@ -192,7 +192,8 @@ struct ControlServerTests {
     (["log", "half", "past"], .device(.log("half past"))), (["mode", "firmware"], .device(.mode(.firmware))),
     (["faults", "off"], .faults(.off)),
     (["faults", "flip@9"], .faults(FaultSpec(rules: [.init(.flip, .at(byte: 9))]))),
-    (["stats"], .device(.statistics)), (["list"], .device(.list(from: nil))), (["list", "7"], .device(.list(from: 7))), (["close"], .device(.close)),
+    (["stats"], .device(.statistics)), (["list"], .device(.list(from: nil))),
+    (["list", "7"], .device(.list(from: 7))), (["close"], .device(.close)),
   ])
   func `words become the command they name, and its request says the same`(
     words: [String], command: EmulatorCommand

@@ -90,7 +90,11 @@ final class SoakRecord: Sendable {
         state.latencies.record(UInt64(max(0, (now - queuedAt).inSeconds * 1e6)))
         state.held.append(number)
       case .removed(let number):
-        if state.leaving.remove(number) == nil { state.counts.doubled += 1 } else { state.counts.removed += 1 }
+        if state.leaving.remove(number) == nil {
+          state.counts.doubled += 1
+        } else {
+          state.counts.removed += 1
+        }
       case .gone(let number, _), .outcomeUnknown(let number):
         state.counts.gone += 1
         state.waiting[number] = nil

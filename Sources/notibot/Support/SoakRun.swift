@@ -129,7 +129,8 @@ struct SoakRun: Sendable {
     }
   }
 
-  private func send(_ forwarder: Forwarder, _ record: SoakRecord, until end: ContinuousClock.Instant) async throws
+  private func send(_ forwarder: Forwarder, _ record: SoakRecord, until end: ContinuousClock.Instant)
+    async throws
     -> Int
   {
     var progress = Progress("soak", total: max(1, Int(duration.inSeconds * 10)))

@@ -84,7 +84,8 @@ enum SoakTarget {
     do {
       let reply = try await client.perform(command)
       guard reply.ok else {
-        throw CommandFailure(.refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
+        throw CommandFailure(
+          .refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
       }
     } catch let failure as ControlClient.Failure {
       throw CommandFailure(

@@ -1,0 +1,124 @@
+import CSimulatedDisk
+import Foundation
+import NotibotHost
+import SerialLink
+
+/// What the outbox's file costs: `notibot bench --journal`.
+struct JournalBench {
+  /// What has been measured.
+  struct Report: Encodable, Sendable {
+    struct Row: Encodable, Sendable {
+      var batchSize: Int
+      var commits: Int
+      /// Of the file and its log, as SQLite asks for them.
+      var syncs: Int
+      var microsecondsPerNotification: Double
+      var cpuMicrosecondsPerNotification: Double
+    }
+
+    let schema = "notibot.bench.journal"
+    let version = 1
+    var count: Int
+    var textBytes: Int
+    var batches: [Row]
+    /// To open an empty journal, make one commit and close it, on a disk that takes no time.
+    var emptyLifeMicroseconds: Double
+
+    /// For a person.
+    var text: String {
+      let rows = batches.map { row in
+        String(
+          format: "%6d %9d %9d %17.1f %13.1f", row.batchSize, row.commits, row.syncs,
+          row.microsecondsPerNotification, row.cpuMicrosecondsPerNotification)
+      }
+      return
+        (["batch   commits     syncs  us/notification  CPU us/notif."] + rows + [
+          String(format: "open, commit and close without a disk: %.0f us", emptyLifeMicroseconds)
+        ]).joined(separator: "\n")
+    }
+  }
+
+  private static let batchSizes = [1, 16, 256]
+  private static let emptyLives = 200
+
+  /// A file that does not exist yet; it is removed at the end.
+  let path: String
+  /// Notifications for each size of batch.
+  let count: Int
+  let textBytes: Int
+
+  func run() throws -> Report {
+    guard access(path, F_OK) != 0 else {
+      throw CommandFailure(
+        .usage, "\(path.printable) exists: a bench would fill it with notifications that nobody wrote",
+        remedy: "name a file that does not exist yet, on the disk to be measured")
+    }
+    let rows = try Self.batchSizes.map { try measure(batchSize: $0) }
+    return Report(
+      count: count, textBytes: textBytes, batches: rows, emptyLifeMicroseconds: try measureEmptyLife())
+  }
+
+  private func measure(batchSize: Int) throws -> Report.Row {
+    let load = JournalLoad(count: count, batchSize: batchSize, textBytes: textBytes)
+    let journal = try Journal(path: path, access: .forwarding)
+    defer {
+      journal.close()
+      unlink(path)
+    }
+    let cpu = try CPUMeter(peer: nil)
+    let start = ContinuousClock.now
+    try load.run(through: journal)
+    let seconds = (ContinuousClock.now - start).inSeconds
+    let cpuSeconds = try cpu.seconds().own
+    let batches = (count + batchSize - 1) / batchSize
+    return Report.Row(
+      batchSize: batchSize, commits: batches * JournalLoad.commitsPerBatch, syncs: try syncs(of: load),
+      microsecondsPerNotification: seconds * 1e6 / Double(count),
+      cpuMicrosecondsPerNotification: cpuSeconds * 1e6 / Double(count))
+  }
+
+  /// A real disk does not tell how often it was synced: the same load on a simulated one does.
+  private func syncs(of load: JournalLoad) throws -> Int {
+    let disk = try MeasuredDisk()
+    let journal = try disk.open()
+    let before = disk.syncs
+    try load.run(through: journal)
+    return disk.syncs - before
+  }
+
+  private func measureEmptyLife() throws -> Double {
+    let load = JournalLoad(count: 1, batchSize: 1)
+    let disk = try MeasuredDisk()
+    try load.run(through: try disk.open())
+    let start = ContinuousClock.now
+    for _ in 0..<Self.emptyLives {
+      let journal = try disk.open()
+      try journal.apply([.header(JournalHeader(source: 1))])
+      journal.close()
+    }
+    return (ContinuousClock.now - start).inSeconds * 1e6 / Double(Self.emptyLives)
+  }
+}
+
+/// A simulated disk of its own, gone with this value.
+private final class MeasuredDisk {
+  private let id = UInt64.random(in: 1 << 32...UInt64.max >> 1)
+
+  init() throws {
+    let result = sd_create(id, 0)
+    guard result == 0 else {
+      throw CommandFailure(.unfitEnvironment, "cannot simulate a disk (error \(-result))")
+    }
+  }
+
+  deinit { sd_destroy(id) }
+
+  var syncs: Int {
+    var counters = sd_counters_t()
+    return sd_counters(id, &counters) == 0 ? Int(counters.syncs) : 0
+  }
+
+  func open() throws -> Journal {
+    try Journal(path: "/simulated/\(id)/outbox", access: .forwarding, sharing: .exclusive)
+  }
+}
