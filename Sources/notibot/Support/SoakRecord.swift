@@ -37,6 +37,9 @@ final class SoakRecord: Sendable {
     var capacity: Int?
     var lacksIdentity = false
     var check: AsyncStream<Void>.Continuation?
+    var steps: AsyncStream<Void>.Continuation?
+    /// How many are in the outbox for sure, heard of or not.
+    var taken = 0
     /// Whether the next comparison must find both sides alike at once.
     var isCheckDue = false
   }
@@ -59,6 +62,24 @@ final class SoakRecord: Sendable {
       state.leaving.formUnion(excess)
       return excess
     }
+  }
+
+  /// So many more are in the outbox.
+  func noteTaken(_ count: Int) { state.withLock { $0.taken += count } }
+
+  /// Whether something has become of all that was taken.
+  var isSettled: Bool {
+    state.withLock { state in
+      state.waiting.isEmpty && state.counts.queued >= state.taken
+    }
+  }
+
+  /// Tells of each thing that is heard from now on, the first time at once; for one consumer.
+  func steps() -> AsyncStream<Void> {
+    let (stream, sink) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    state.withLock { $0.steps = sink }
+    sink.yield()
+    return stream
   }
 
   /// From now on nothing is under way, so that the next comparison must find both sides alike. The stream tells of it.
@@ -113,6 +134,7 @@ final class SoakRecord: Sendable {
         state.check?.yield()
       case .rejected, .action: break
       }
+      state.steps?.yield()
     }
   }
 

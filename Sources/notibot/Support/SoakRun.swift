@@ -12,6 +12,8 @@ struct SoakRun: Sendable {
   private static let checkLimit = Duration.seconds(30)
   /// The most that are submitted at once.
   private static let batchLimit = 256
+  /// Where the tokens of removals begin.
+  private static let removalTokens: UInt64 = 1 << 62
 
   let target: SoakTarget
   let outbox: String
@@ -44,7 +46,7 @@ struct SoakRun: Sendable {
     try await forward(record) { forwarder in
       let memory = try await load(forwarder, record, &report)
       report.residentBytesStart = memory
-      if !Task.isCancelled, record.counts.sessions > 0 { await settle(forwarder) }
+      if !Task.isCancelled, record.counts.sessions > 0 { await settle(forwarder, record) }
       let now = clock.now
       report.seconds = (now - start).inSeconds
       report.upShare = record.upTime(at: now).inSeconds / report.seconds
@@ -135,24 +137,21 @@ struct SoakRun: Sendable {
   {
     var progress = Progress("soak", total: max(1, Int(duration.inSeconds * 10)))
     let start = clock.now
-    var (sent, token, memory) = (0, UInt64(0), 0)
+    var (sent, memory) = (0, 0)
     while clock.now < end {
       let elapsed = (clock.now - start).inSeconds
-      progress.update(Int(elapsed * 10))
+      progress.update(Int(min(elapsed, duration.inSeconds) * 10))
       if memory == 0, elapsed > duration.inSeconds / 10 { memory = ProcessUsage.residentBytes() }
       let due = min(Self.batchLimit, Int(elapsed * rate) + 1 - sent)
       guard due > 0 else {
         try await clock.sleep(until: min(end, start + .seconds(Double(sent) / rate)))
         continue
       }
-      var batch = (0..<due).map { OutboxSubmission.add(notification(sent + $0)) }
-      batch += record.takeExcess(over: keep).map { .remove(OutboxNumber(rawValue: $0)) }
+      let batch = (sent..<sent + due).map { (OutboxSubmission.add(notification($0)), token: UInt64($0)) }
       sent += due
-      _ = await forwarder.submit(
-        batch.map { submission in
-          token += 1
-          return (submission, token: token)
-        })
+      let results = await forwarder.submit(batch)
+      record.noteTaken(results.values.count { if case .success = $0 { true } else { false } })
+      await takeBack(record.takeExcess(over: keep), forwarder)
       try Task.checkCancellation()
       if record.lacksIdentity {
         throw CommandFailure(
@@ -160,7 +159,7 @@ struct SoakRun: Sendable {
           remedy: "use firmware that announces feature bits 1 and 2")
       }
     }
-    progress.update(Int(duration.inSeconds * 10) + 1)
+    progress.update(max(1, Int(duration.inSeconds * 10)))
     return memory
   }
 
@@ -172,9 +171,30 @@ struct SoakRun: Sendable {
 
   // MARK: Settling and comparing
 
-  /// Waits until all is delivered; what is not by the end of the limit is in the record.
-  private func settle(_ forwarder: Forwarder) async {
-    try? await forwarder.finish(within: Self.settleLimit)
+  /// Waits until all is delivered, and makes room for that; what is not by the end of the limit is in the record.
+  private func settle(_ forwarder: Forwarder, _ record: SoakRecord) async {
+    let settling = Task {
+      for await _ in record.steps() {
+        if record.isSettled { break }
+        await takeBack(record.takeExcess(over: keep), forwarder)
+      }
+      try? await forwarder.finish()
+    }
+    let limiting = Task {
+      try await clock.sleep(for: Self.settleLimit)
+      settling.cancel()
+    }
+    await withTaskCancellationHandler {
+      await settling.value
+    } onCancel: {
+      settling.cancel()
+    }
+    limiting.cancel()
+  }
+
+  private func takeBack(_ numbers: [Int64], _ forwarder: Forwarder) async {
+    _ = await forwarder.submit(
+      numbers.map { (.remove(OutboxNumber(rawValue: $0)), token: Self.removalTokens + UInt64($0)) })
   }
 
   /// Opens another session, in which both sides compare, looks at the display if it can, and takes back all that is left.
@@ -191,11 +211,8 @@ struct SoakRun: Sendable {
       } else {
         report.lost += held.count
       }
-      let removals = record.takeExcess(over: 0).enumerated().map { index, number in
-        (OutboxSubmission.remove(OutboxNumber(rawValue: number)), token: UInt64(index))
-      }
-      _ = await forwarder.submit(removals)
-      await settle(forwarder)
+      await takeBack(record.takeExcess(over: 0), forwarder)
+      await settle(forwarder, record)
     }
   }
 
