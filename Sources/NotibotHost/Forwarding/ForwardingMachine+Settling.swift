@@ -117,6 +117,8 @@ extension ForwardingMachine {
         return true
       }
       guard outbox.isSettled else { return false }
+      // The port closes first.
+      drainSupervisor(now: now)
       phase = .finished
       actions.append(.finished)
       return false

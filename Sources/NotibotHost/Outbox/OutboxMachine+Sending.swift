@@ -201,7 +201,7 @@ extension OutboxMachine {
     if case .held = entry.state, !entry.hasNewerContent { delivered.insert(entry.number) }
     if error == .insufficientResources {
       if pace.noteRefused(level: entry.content.details.level, now: now) { report(.storeFull) }
-      requeue(entry)
+      if !retract(entry) { requeue(entry) }
     } else if entry.hasNewerContent {
       requeue(entry)
     } else {
@@ -212,6 +212,19 @@ extension OutboxMachine {
     }
   }
 
+  /// What is written again may have been applied before for all that. A device that then answers 0x11 is wrong, but not
+  /// worth a notification that is shown twice: the id goes first, then the content comes back under another. Returns
+  /// false, and does nothing, for what is written for the first time.
+  private mutating func retract(_ entry: OutboxEntry) -> Bool {
+    guard case .resending(let ids, let rounds)? = session?.stage, let id = entry.wireID else { return false }
+    var entry = entry
+    entry.state = .removing(id: id)
+    entry.hasNewerContent = true
+    put(entry)
+    session?.stage = .resending(ids + [id], rounds: rounds)
+    return true
+  }
+
   /// The device refused a change, so it has what it had.
   private mutating func returnToHeld(
     _ entry: OutboxEntry, _ held: OutboxWrite, _ error: ATTError, now: Instant
@@ -220,6 +233,7 @@ extension OutboxMachine {
     entry.state = .held(held)
     if error == .insufficientResources {
       if pace.noteRefused(level: entry.content.details.level, now: now) { report(.storeFull) }
+      if retract(entry) { return }
       // It goes out again when there may be room: `tryAgain` finds it.
       entry.hasNewerContent = true
       put(entry)

@@ -86,8 +86,10 @@ extension OutboxMachine {
       return renew()
     }
     let uncertain = uncertainIDs()
-    let isCertain = uncertain.isEmpty && !session.confirmations.contains(where: \.isExpired)
-    if isCertain, shelf.holdings == answer.holdings { return becomeLive(.synced(rounds: rounds)) }
+    let isCertain = uncertain.isEmpty && !session.confirmations.contains { $0.remains == .unknown }
+    if isCertain, holdings(with: session.confirmations) == answer.holdings {
+      return becomeLive(.synced(rounds: rounds))
+    }
     guard rounds < Self.roundsLimit else { return becomeLive(.diverged) }
     // Where the device has lost some of what it held, an uncertain id that is written first would bury them: a lower
     // one that comes later counts as gone (NTF-23).
@@ -106,6 +108,16 @@ extension OutboxMachine {
       if case .removing = shelf[number]?.state { session?.removals.append(number) }
     }
     self.report(report)
+  }
+
+  /// What the device counts: what it holds, and what it has told to have expired and was not confirmed.
+  private func holdings(with confirmations: Deque<OutboxSession.Confirmation>) -> Holdings {
+    var holdings = shelf.holdings
+    for confirmation in confirmations {
+      guard case .known(let crc) = confirmation.remains else { continue }
+      holdings.insert(id: confirmation.id, crc: crc)
+    }
+    return holdings
   }
 
   private func uncertainIDs() -> [UInt32] {
@@ -188,10 +200,15 @@ extension OutboxMachine {
     // An id that was never given is another journal's, and so is the news.
     guard let session, key.source == header.source, key.id > 0, key.id <= header.lastID else { return }
     var number: OutboxNumber?
+    var remains = reason == .expired ? OutboxSession.Confirmation.Remains.unknown : .nothing
     if let found = shelf.numbers[key.id], let entry = shelf[found] {
       if case .removing = entry.state, !entry.hasNewerContent {
-        // Its removal is the confirmation.
-        return shelf.noteRemovalSent(of: key.id)
+        // Its removal is the confirmation; until then an expired one counts.
+        if reason != .expired { shelf.noteRemovalSent(of: key.id) }
+        return
+      }
+      if case .held(let write) = entry.state, remains == .unknown {
+        remains = .known(crc: CRC32.checksum(write.json))
       }
       drop(found, then: .gone(found, reason))
       number = found
@@ -202,7 +219,7 @@ extension OutboxMachine {
     else { return }
     self.session?.confirming.insert(key.id)
     self.session?.confirmations.append(
-      OutboxSession.Confirmation(id: key.id, number: number, isExpired: reason == .expired))
+      OutboxSession.Confirmation(id: key.id, number: number, remains: remains))
   }
 }
 

@@ -46,10 +46,18 @@ struct OutboxSession: Equatable, Sendable {
   }
 
   struct Confirmation: Equatable {
+    /// What the device counts until it is confirmed. Source: PROTOCOL.md NTF-27.
+    enum Remains: Equatable {
+      case nothing
+      /// An expired one whose JSON has this CRC-32.
+      case known(crc: UInt32)
+      /// An expired one; which version of it is not known.
+      case unknown
+    }
+
     var id: UInt32
     var number: OutboxNumber?
-    /// Until it is confirmed, the device counts it still (NTF-27).
-    var isExpired: Bool
+    var remains: Remains
   }
 
   /// Writes that may be out, whatever the device allows.

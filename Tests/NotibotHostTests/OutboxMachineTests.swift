@@ -1,0 +1,331 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// What an outbox does with each submission and each answer, in each state of an entry.
+struct OutboxMachineTests {
+  private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
+  private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
+  private static func json(_ text: String, _ rest: String) -> String {
+    #"{"app":"A","title":"T","text":"\#(text)","timestamp":7,\#(rest)}"#
+  }
+  private static func removal(_ id: Int) -> String {
+    #"{"app":"","title":"","text":"","timestamp":0,"id":\#(id),"ev":"r"}"#
+  }
+
+  // MARK: Durable before anything else
+
+  @Test func `nothing is reported or written before its commit is durable`() {
+    var world = OutboxWorld.makeLive()
+    let token = world.submit(.add(Self.note("x")))
+    #expect(world.reports.isEmpty)
+    #expect(world.written.isEmpty)
+    world.writeJournal()
+    #expect(world.takeReports() == [.queued(Self.number(1), token: token)])
+    #expect(world.takeWritten() == [Self.json("x", #""id":1"#)])
+    guard case .written(let write) = world.journal.entries[0].state else {
+      Issue.record("not journaled as written")
+      return
+    }
+    #expect(write.id == 1)
+    #expect(world.journal.header.lastID == 1)
+    world.carryToDevice()
+    world.carryToHost()
+    #expect(world.reports.isEmpty)
+    world.writeJournal()
+    #expect(world.takeReports() == [.delivered(Self.number(1))])
+    #expect(world.journal.header.knownID == 1)
+  }
+
+  @Test func `what comes while a commit is out goes into the next one together`() {
+    var world = OutboxWorld()
+    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.note("b")))
+    world.submit(.add(Self.note("c")))
+    #expect(world.commit?.count == 2)
+    world.writeJournal()
+    #expect(world.commit?.count == 3)
+    world.writeJournal()
+    #expect(world.commit == nil)
+    #expect(world.reports.count == 3)
+  }
+
+  @Test func `a commit has at most 1024 changes`() {
+    var world = OutboxWorld()
+    for index in 0..<3000 { world.submit(.add(Self.note("\(index)"))) }
+    world.run()
+    #expect(world.changesCount == 1024)
+    #expect(world.journal.entries.count == 3000)
+    #expect(world.reports.count == 3000)
+  }
+
+  @Test func `after a failed commit nothing is taken or sent, and what was not durable is rejected`() {
+    var world = OutboxWorld.makeLive("x")
+    let first = world.submit(.add(Self.note("a")))
+    let second = world.submit(.add(Self.note("b")))
+    world.machine.commitFailed(now: world.now)
+    world.drain()
+    let third = world.submit(.add(Self.note("c")))
+    #expect(
+      world.takeReports() == [first, second, third].map { .rejected(.journalFailed, token: $0) })
+    world.connect()
+    world.machine.committed(now: world.now)
+    world.drain()
+    #expect(world.toDevice.isEmpty)
+    #expect(world.machine.hasFailed)
+    #expect(world.machine.nextDeadline == nil)
+  }
+
+  @Test func `a full outbox rejects additions, and takes changes and removals`() {
+    var options = OutboxOptions()
+    options.entriesLimit = 2
+    var world = OutboxWorld(options)
+    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.note("b")))
+    let token = world.submit(.add(Self.note("c")))
+    #expect(world.takeReports() == [.rejected(.full(limit: 2), token: token)])
+    world.submit(.update(Self.number(1), Self.note("d")))
+    world.submit(.remove(Self.number(2)))
+    world.run()
+    #expect(world.journal.entries.map(\.content.text) == ["d"])
+  }
+
+  // MARK: Order
+
+  @Test func `a higher level overtakes, and ids rise in the order of sending`() {
+    var world = OutboxWorld()
+    world.submit(.add(OutboxWorld.note("low", level: .passive)))
+    world.submit(.add(OutboxWorld.note("first")))
+    world.submit(.add(OutboxWorld.note("second")))
+    world.submit(.add(OutboxWorld.note("high", level: .critical)))
+    world.connect()
+    world.run()
+    #expect(
+      world.takeWritten() == [
+        Self.json("high", #""id":1,"lvl":3"#), Self.json("first", #""id":2"#),
+        Self.json("second", #""id":3"#),
+        Self.json("low", #""id":4,"lvl":0"#),
+      ])
+  }
+
+  @Test func `no more writes are out than twice the device's requests`() {
+    var world = OutboxWorld.makeLive()
+    for index in 0..<100 { world.submit(.add(Self.note("\(index)"))) }
+    world.writeJournal()
+    world.writeJournal()
+    world.writeJournal()
+    #expect(world.toDevice.count == 16)
+  }
+
+  // MARK: Answers
+
+  @Test
+  func
+    `a full store puts it back without an id, says so once, and tries again after 5 s, 10 s and when the count falls`()
+  {
+    var world = OutboxWorld.makeLive("x")
+    world.display.capacity = 1
+    world.submit(.add(Self.note("a")))
+    world.run()
+    #expect(world.machine.entry(Self.number(2))?.state == .queued)
+    #expect(world.journal.entries[1].state == .queued)
+    #expect(world.reports.filter { $0 == .storeFull }.count == 1)
+    _ = world.takeWritten()
+    world.pass(.milliseconds(4999))
+    #expect(world.run() && world.takeWritten().isEmpty)
+    world.pass(.milliseconds(1))
+    #expect(world.run() && world.takeWritten() == [Self.json("a", #""id":3"#)])
+    world.pass(.milliseconds(9999))
+    #expect(world.run() && world.takeWritten().isEmpty)
+    world.pass(.milliseconds(1))
+    #expect(world.run() && world.takeWritten() == [Self.json("a", #""id":4"#)])
+    _ = world.takeReports()
+    world.dismiss(1)
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["a"])
+    #expect(world.takeReports() == [.gone(Self.number(1), .dismissed), .delivered(Self.number(2))])
+  }
+
+  @Test func `a full store is tried at once for a higher level, which may evict`() {
+    var world = OutboxWorld.makeLive("x")
+    world.display.capacity = 1
+    world.display.evicts = true
+    world.submit(.add(Self.note("a")))
+    world.run()
+    world.submit(.add(OutboxWorld.note("b", level: .critical)))
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["b"])
+    #expect(world.reports.contains(.gone(Self.number(1), .evicted)))
+  }
+
+  @Test func `a refused one waits for a person, and goes out anew by retry or by new content`() {
+    var world = OutboxWorld.makeLive()
+    world.display.nextError = .notANotification
+    world.submit(.add(Self.note("a")))
+    world.run()
+    #expect(world.takeReports().last == .refused(Self.number(1), .notANotification))
+    #expect(world.journal.entries[0].state == .refused(.notANotification))
+    #expect(world.machine.isFinished)
+    world.machine.retry(Self.number(1), now: world.now)
+    world.display.nextError = .notANotification
+    world.drain()
+    world.run()
+    world.submit(.update(Self.number(1), Self.note("b")))
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["b"])
+    world.machine.retry(Self.number(1), now: world.now)
+    world.drain()
+    #expect(world.commit == nil)
+  }
+
+  @Test func `an answer to nothing, and answers after the session, change nothing`() {
+    var world = OutboxWorld.makeLive("x")
+    let before = world.machine
+    world.machine.writeCompleted(tag: 99, .accepted, now: world.now)
+    world.machine.subscribed(.accepted, now: world.now)
+    world.machine.committed(now: world.now)
+    #expect(world.machine == before)
+    world.submit(.add(Self.note("a")))
+    world.writeJournal()
+    guard case .write(let tag, _)? = world.toDevice.first else {
+      Issue.record("nothing written")
+      return
+    }
+    world.disconnect()
+    world.machine.writeCompleted(tag: tag, .accepted, now: world.now)
+    guard case .written = world.machine.entry(Self.number(2))?.state else {
+      Issue.record("took an answer of a dead session")
+      return
+    }
+  }
+
+  // MARK: Changes and removals
+
+  @Test func `new content of what waits takes its place, and of what is held is sent as a change`() {
+    var world = OutboxWorld()
+    world.submit(.add(Self.note("a")))
+    world.submit(.update(Self.number(1), Self.note("b")))
+    world.connect()
+    world.run()
+    #expect(world.takeWritten() == [Self.json("b", #""id":1"#)])
+    world.submit(.update(Self.number(1), Self.note("c")))
+    world.run()
+    #expect(world.takeWritten() == [Self.json("c", #""id":1,"rev":1,"ev":"m""#)])
+    #expect(world.reports.filter { $0 == .delivered(Self.number(1)) }.count == 2)
+    #expect(world.display.shown.map(\.text) == ["c"])
+  }
+
+  @Test func `new content of what is out is sent when that is answered`() {
+    var world = OutboxWorld.makeLive()
+    world.submit(.add(Self.note("a")))
+    world.writeJournal()
+    world.submit(.update(Self.number(1), Self.note("b")))
+    world.writeJournal()
+    #expect(world.toDevice.count == 1)
+    world.run()
+    #expect(world.takeWritten().last == Self.json("b", #""id":1,"rev":1,"ev":"m""#))
+    #expect(world.display.shown.map(\.text) == ["b"])
+  }
+
+  @Test func `after revision 65535 the id is removed and the content gets another`() {
+    var world = OutboxWorld.makeLive("x")
+    var entry = world.journal.entries[0]
+    let json = WrittenNotification(
+      notification: entry.content, identity: NotificationIdentity(id: 1, revision: 65535, change: .modified)
+    ).encoded()
+    entry.state = .held(OutboxWrite(id: 1, revision: 65535, json: json))
+    world.journal.apply([.put(entry)])
+    world.crash(seed: 3)
+    world.display.restart()
+    world.connect()
+    world.run()
+    _ = world.takeWritten()
+    world.submit(.update(Self.number(1), Self.note("y")))
+    world.run()
+    #expect(world.takeWritten() == [Self.removal(1), Self.json("y", #""id":2"#)])
+    #expect(world.display.shown.map(\.text) == ["y"])
+    #expect(!world.reports.contains(.removed(Self.number(1))))
+  }
+
+  @Test func `what is taken back leaves at once while it waits, and by a removal when it was written`() {
+    var world = OutboxWorld.makeLive("x")
+    world.submit(.remove(Self.number(1)))
+    #expect(world.takeWritten().isEmpty)
+    world.run()
+    #expect(world.takeWritten() == [Self.removal(1)])
+    #expect(world.takeReports().last == .removed(Self.number(1)))
+    #expect(world.journal.entries.isEmpty)
+    world.disconnect()
+    world.submit(.add(Self.note("a")))
+    world.submit(.remove(Self.number(2)))
+    world.run()
+    #expect(world.takeReports().last == .removed(Self.number(2)))
+    #expect(world.journal.entries.isEmpty)
+  }
+
+  @Test func `what is taken back while its write is out is removed after it`() {
+    var world = OutboxWorld.makeLive()
+    world.submit(.add(Self.note("a")))
+    world.writeJournal()
+    world.submit(.remove(Self.number(1)))
+    world.run()
+    #expect(world.takeWritten().last == Self.removal(1))
+    #expect(world.display.shown.isEmpty)
+    #expect(world.takeReports().contains(.removed(Self.number(1))))
+  }
+
+  @Test func `a refused change leaves what is held`() {
+    var world = OutboxWorld.makeLive("x")
+    world.display.nextError = .notANotification
+    world.submit(.update(Self.number(1), Self.note("b")))
+    world.run()
+    #expect(world.takeReports().last == .refused(Self.number(1), .notANotification))
+    #expect(world.display.shown.map(\.text) == ["x"])
+    world.submit(.update(Self.number(1), Self.note("c")))
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["c"])
+  }
+
+  @Test func `a number that is not there, or on its way out, cannot be changed`() {
+    var world = OutboxWorld.makeLive("x")
+    let first = world.submit(.update(Self.number(9), Self.note("b")))
+    let second = world.submit(.remove(Self.number(9)))
+    world.submit(.remove(Self.number(1)))
+    let third = world.submit(.update(Self.number(1), Self.note("b")))
+    #expect(
+      world.takeReports() == [
+        .rejected(.unknownNumber(Self.number(9)), token: first),
+        .rejected(.unknownNumber(Self.number(9)), token: second),
+        .rejected(.unknownNumber(Self.number(1)), token: third),
+      ])
+  }
+
+  // MARK: Stopping
+
+  @Test func `after stop nothing new is written, what is out is answered and committed`() {
+    var world = OutboxWorld.makeLive()
+    world.submit(.add(Self.note("a")))
+    world.writeJournal()
+    world.machine.stop(now: world.now)
+    world.submit(.add(Self.note("b")))
+    world.run()
+    #expect(world.takeWritten().count == 1)
+    #expect(world.machine.isSettled)
+    #expect(!world.machine.isFinished)
+    #expect(world.takeReports().contains(.delivered(Self.number(1))))
+    #expect(world.journal.entries.count == 2)
+  }
+
+  @Test func `an action that somebody chose is told by number`() {
+    var world = OutboxWorld.makeLive("x")
+    let key = NotificationKey(source: OutboxWorld.source, id: 1)
+    world.machine.receive(.actionOf(key, item: 1, act: 2), now: world.now)
+    let other = NotificationKey(source: 5, id: 1)
+    world.machine.receive(.actionOf(other, item: 1, act: 2), now: world.now)
+    world.machine.receive(.action(item: 1, act: 2), now: world.now)
+    world.machine.receive(.dismissed(item: 1), now: world.now)
+    world.drain()
+    #expect(world.takeReports() == [.action(Self.number(1), act: 2)])
+  }
+}

@@ -1,0 +1,163 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// A device without identities. Source: PROTOCOL.md NTF-37.
+struct OutboxPlainTests {
+  private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
+  private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
+
+  private static func makePlain(_ options: OutboxOptions = OutboxOptions()) -> OutboxWorld {
+    var world = OutboxWorld(options)
+    world.display.hasIdentity = false
+    world.connect()
+    world.run()
+    return world
+  }
+
+  /// A world that has lost its session with one write unanswered; the device has it.
+  private static func makeUnknown(_ options: OutboxOptions = OutboxOptions()) -> OutboxWorld {
+    var world = makePlain(options)
+    world.submit(.add(note("a")))
+    world.writeJournal()
+    world.carryToDevice()
+    world.disconnect()
+    _ = world.takeReports()
+    _ = world.takeWritten()
+    return world
+  }
+
+  @Test func `it gets the four keys without SYNC, and what is answered is done with`() {
+    var world = Self.makePlain()
+    world.submit(.add(OutboxWorld.note("a", level: .critical)))
+    world.run()
+    #expect(world.synced.isEmpty)
+    #expect(world.takeWritten() == [#"{"app":"A","title":"T","text":"a","timestamp":7}"#])
+    #expect(world.takeReports().last == .delivered(Self.number(1)))
+    #expect(world.journal.entries.isEmpty)
+    #expect(world.journal.header.lastID == 0)
+  }
+
+  @Test func `an unknown outcome is written once more, or not at all if so asked for`() {
+    var world = Self.makeUnknown()
+    world.connect()
+    world.run()
+    #expect(world.takeWritten().count == 1)
+    #expect(world.display.plain.count == 2)
+    var options = OutboxOptions()
+    options.resendsPlain = false
+    world = Self.makeUnknown(options)
+    world.connect()
+    world.run()
+    #expect(world.takeWritten().isEmpty)
+    #expect(world.takeReports() == [.outcomeUnknown(Self.number(1))])
+    #expect(world.journal.entries.isEmpty)
+  }
+
+  @Test func `what had not been written when the session ended is no unknown outcome`() {
+    var options = OutboxOptions()
+    options.resendsPlain = false
+    var world = Self.makePlain(options)
+    world.submit(.add(Self.note("a")))
+    world.disconnect()
+    world.run()
+    world.connect()
+    world.run()
+    #expect(world.display.plain.count == 1)
+    #expect(!world.reports.contains(.outcomeUnknown(Self.number(1))))
+  }
+
+  @Test
+  func `after a restart it gets what was delivered again only if so asked for, in order, reported once`() {
+    for replays in [false, true] {
+      var options = OutboxOptions()
+      options.replaysPlain = replays
+      var world = Self.makePlain(options)
+      world.submit(.add(Self.note("a")))
+      world.submit(.add(Self.note("b")))
+      world.run()
+      world.disconnect()
+      world.connect()
+      world.run()
+      #expect(world.display.plain.count == 2)
+      world.disconnect()
+      world.display.restart()
+      world.connect()
+      world.run()
+      #expect(world.display.plain.map(\.text) == (replays ? ["a", "b"] : []))
+      #expect(world.reports.filter { $0 == .delivered(Self.number(1)) }.count == 1)
+    }
+  }
+
+  @Test func `no more are kept for a replay than the device holds`() {
+    var options = OutboxOptions()
+    options.replaysPlain = true
+    var world = Self.makePlain(options)
+    for index in 0..<12 {
+      world.submit(.add(Self.note("\(index)")))
+      world.run()
+      world.display.plain = []
+    }
+    #expect(world.journal.entries.map(\.content.text) == (4..<12).map(String.init))
+  }
+
+  @Test func `a full store keeps it waiting`() {
+    var world = Self.makePlain()
+    world.display.capacity = 0
+    world.submit(.add(Self.note("a")))
+    world.run()
+    #expect(world.takeReports().last == .storeFull)
+    world.display.capacity = 1
+    world.pass(.seconds(5))
+    world.run()
+    #expect(world.display.plain.map(\.text) == ["a"])
+  }
+
+  @Test func `taken back while its write is out it is only forgotten`() {
+    var world = Self.makePlain()
+    world.submit(.add(Self.note("a")))
+    world.writeJournal()
+    world.submit(.remove(Self.number(1)))
+    world.run()
+    #expect(world.takeReports().last == .outcomeUnknown(Self.number(1)))
+    #expect(world.journal.entries.isEmpty)
+  }
+
+  @Test func `new content while its write is out is one more notification`() {
+    var world = Self.makePlain()
+    world.submit(.add(Self.note("a")))
+    world.writeJournal()
+    world.submit(.update(Self.number(1), Self.note("b")))
+    world.run()
+    #expect(world.display.plain.map(\.text) == ["a", "b"])
+    #expect(world.machine.entriesCount == 0)
+  }
+
+  @Test func `what has an id waits for a device with identities`() {
+    var world = OutboxWorld.makeLive("a")
+    world.disconnect()
+    world.display = ModelDisplay()
+    world.display.hasIdentity = false
+    world.submit(.remove(Self.number(1)))
+    world.connect()
+    world.run()
+    #expect(world.takeWritten().isEmpty)
+    #expect(world.machine.unfinishedCount == 1)
+    world.disconnect()
+    world.display = ModelDisplay()
+    world.connect()
+    world.run()
+    #expect(world.machine.isFinished)
+    #expect(world.takeReports().contains(.removed(Self.number(1))))
+  }
+
+  @Test func `what has no id and no answer gets one at a device with identities`() {
+    var world = Self.makeUnknown()
+    world.display = ModelDisplay()
+    world.connect()
+    world.run()
+    #expect(world.display.sources[OutboxWorld.source]?.items[1]?.notification.text == "a")
+    #expect(world.takeReports().last == .delivered(Self.number(1)))
+  }
+}

@@ -1,0 +1,316 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// How an outbox and a display come to agree. Source: PROTOCOL.md NTF-26, NTF-30 to NTF-36.
+struct OutboxSyncTests {
+  private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
+  private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
+  private static func removal(_ id: Int) -> String {
+    #"{"app":"","title":"","text":"","timestamp":0,"id":\#(id),"ev":"r"}"#
+  }
+  private static func ids(_ written: [String]) -> [String] {
+    written.map { json in
+      json.split(separator: #""id":"#).last.map { String($0.prefix { $0.isNumber }) } ?? ""
+    }
+  }
+
+  @Test func `a session subscribes, says SYNC, and writes nothing before SYNCED`() {
+    var world = OutboxWorld()
+    world.submit(.add(Self.note("a")))
+    world.writeJournal()
+    world.connect()
+    #expect(world.toDevice == [.subscribe])
+    world.carryToDevice()
+    world.carryToHost()
+    let request = SyncRequest(source: OutboxWorld.source, knownID: 0, holdings: Holdings())
+    #expect(world.toDevice == [.sync(request)])
+    world.submit(.add(Self.note("b")))
+    world.writeJournal()
+    #expect(world.written.isEmpty)
+    world.run()
+    #expect(world.takeReports().contains(.synced(rounds: 0)))
+    #expect(Self.ids(world.takeWritten()) == ["1", "2"])
+  }
+
+  @Test func `when both agree nothing is written again`() {
+    var world = OutboxWorld.makeLive("a", "b")
+    world.disconnect()
+    world.connect()
+    world.run()
+    #expect(world.synced.last?.knownID == 2)
+    #expect(world.synced.last?.holdings.count == 2)
+    #expect(world.takeWritten().isEmpty)
+    #expect(world.takeReports() == [.synced(rounds: 0)])
+  }
+
+  @Test func `what has no answer is written again byte for byte before anything new`() {
+    var world = OutboxWorld.makeLive("a", "b")
+    world.submit(.add(Self.note("c")))
+    world.writeJournal()
+    world.carryToDevice()
+    world.disconnect()
+    world.submit(.add(Self.note("d")))
+    let first = world.takeWritten()
+    world.connect()
+    world.run()
+    #expect(world.takeWritten().first == first.first)
+    #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "c", "d"])
+    #expect(world.takeReports().filter { $0 == .delivered(Self.number(3)) }.count == 1)
+  }
+
+  @Test
+  func `after a restart of the device all is written again in rising order, and none is reported twice`() {
+    var world = OutboxWorld.makeLive("a", "b", "c")
+    world.disconnect()
+    world.display.restart()
+    world.connect()
+    world.run()
+    #expect(Self.ids(world.takeWritten()) == ["1", "2", "3"])
+    #expect(world.takeReports() == [.synced(rounds: 1)])
+    #expect(world.display.shown.count == 3)
+  }
+
+  @Test func `a device that lost only some gets all in rising order, or the lower ones would count as gone`()
+  {
+    var world = OutboxWorld.makeLive("a", "b", "c")
+    world.submit(.add(Self.note("d")))
+    world.writeJournal()
+    world.disconnect()
+    world.display.restart()
+    world.connect()
+    // SYNC and the first two writes reach it, then the session is lost.
+    while world.display.sources[OutboxWorld.source]?.highestID != 2 {
+      if world.toHost.isEmpty { world.carryToDevice() } else { world.carryToHost() }
+    }
+    world.disconnect()
+    _ = world.takeWritten()
+    world.connect()
+    world.run()
+    #expect(Self.ids(world.takeWritten()) == ["1", "2", "3", "4"])
+    #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "c", "d"])
+    #expect(!world.reports.contains { if case .gone = $0 { true } else { false } })
+  }
+
+  @Test func `no more are written again than the device has room for, and the others wait`() {
+    var world = OutboxWorld.makeLive("a", "b", "c")
+    world.disconnect()
+    world.display.restart()
+    world.display.capacity = 2
+    world.connect()
+    world.run()
+    #expect(world.display.shown.map(\.text).sorted() == ["a", "b"])
+    #expect(world.machine.entry(Self.number(3))?.state == .queued)
+    world.dismiss(1)
+    world.run()
+    #expect(world.display.shown.map(\.text).sorted() == ["b", "c"])
+    #expect(!world.reports.contains(.delivered(Self.number(3))))
+  }
+
+  @Test func `a device that never agrees is told of after two rounds, and gets what is new`() {
+    var world = OutboxWorld.makeLive("a")
+    world.display.sources[OutboxWorld.source]?.items[1]?.crc ^= 1
+    // The display refuses to notice: same revision, and it forgets the bytes.
+    world.disconnect()
+    world.connect()
+    for _ in 0..<200 where world.machine.isLive == false {
+      world.display.sources[OutboxWorld.source]?.items[1]?.revision = 1
+      if world.commit != nil { world.writeJournal() }
+      if world.toHost.isEmpty { world.carryToDevice() } else { world.carryToHost() }
+    }
+    #expect(world.takeReports().last == .diverged)
+    #expect(world.synced.count == 3)
+    world.submit(.add(Self.note("b")))
+    world.run()
+    #expect(world.display.shown.map(\.text).sorted() == ["a", "b"])
+  }
+
+  @Test func `RESYNC leads to a SYNC when no write is out, at most one a second`() {
+    var world = OutboxWorld.makeLive("a")
+    world.machine.receive(.resync, now: world.now)
+    world.drain()
+    #expect(world.toDevice.isEmpty)
+    #expect(world.machine.nextDeadline == world.now + .seconds(1))
+    world.submit(.add(Self.note("b")))
+    world.writeJournal()
+    world.pass(.seconds(1))
+    #expect(world.synced.isEmpty)
+    world.run()
+    #expect(world.synced.count == 1)
+    #expect(world.takeReports().last == .synced(rounds: 0))
+  }
+
+  // MARK: Another memory
+
+  @Test func `a device that knows higher ids leads to a new source, and what waits goes out under it`() {
+    var world = OutboxWorld.makeLive("a", "b")
+    let old = world.journal
+    world.submit(.add(Self.note("c")))
+    world.run()
+    // The journal of yesterday, with something new in it.
+    world.journal = old
+    world.journal.header.lastNumber = Self.number(9)
+    world.journal.entries.append(OutboxEntry(number: Self.number(9), content: Self.note("z")))
+    world.crash(seed: 5)
+    _ = world.takeReports()
+    world.connect()
+    world.run()
+    let source = world.machine.header.source
+    #expect(source != OutboxWorld.source)
+    #expect(world.takeReports() == [.newSource(source), .synced(rounds: 0), .delivered(Self.number(9))])
+    #expect(world.journal.header.source == source)
+    #expect(world.journal.entries.map(\.number) == [Self.number(9)])
+    #expect(world.display.sources[source]?.items[1]?.notification.text == "z")
+  }
+
+  @Test func `a conflict leads to a new source in one commit, whatever its size`() {
+    var world = OutboxWorld()
+    for index in 0..<1500 { world.submit(.add(Self.note("\(index)"))) }
+    world.display.capacity = 5000
+    world.connect()
+    world.run()
+    world.display.nextError = .conflict
+    world.submit(.add(Self.note("x")))
+    world.changesCount = 0
+    world.run()
+    #expect(world.changesCount == 1502)
+    #expect(world.journal.entries.map(\.content.text) == ["x"])
+    #expect(world.machine.isFinished)
+    #expect(world.display.sources[world.machine.header.source]?.items.count == 1)
+  }
+
+  @Test func `a device that finds conflicts for ever is refused at last`() {
+    var world = OutboxWorld.makeLive()
+    world.submit(.add(Self.note("x")))
+    for _ in 0..<2000 {
+      world.display.nextError = .conflict
+      world.run(steps: 1)
+    }
+    #expect(world.reports.last == .refused(Self.number(1), .conflict))
+    #expect(world.machine.session?.renewals == OutboxSession.renewalsLimit)
+  }
+
+  @Test func `a device whose highest id is above those of each new source gets nothing`() {
+    var world = OutboxWorld.makeLive()
+    world.disconnect()
+    world.connect()
+    world.submit(.add(Self.note("x")))
+    for _ in 0..<200 {
+      world.display.sources[world.machine.header.source, default: .init()].highestID = 100
+      world.run(steps: 1)
+    }
+    #expect(world.reports.contains(.diverged))
+    #expect(world.takeWritten().isEmpty)
+    #expect(world.machine.session?.stage == .distrusted)
+  }
+
+  // MARK: Gone
+
+  @Test func `what is gone leaves the journal, is reported, and then confirmed`() {
+    var world = OutboxWorld.makeLive("a")
+    world.dismiss(1)
+    world.carryToHost()
+    #expect(world.written.isEmpty)
+    #expect(world.reports.isEmpty)
+    world.writeJournal()
+    #expect(world.takeReports() == [.gone(Self.number(1), .dismissed)])
+    #expect(world.takeWritten() == [Self.removal(1)])
+    world.run()
+    #expect(world.display.sources[OutboxWorld.source]?.gone == [:])
+    #expect(world.journal.entries.isEmpty)
+  }
+
+  @Test func `what is told to be gone twice is confirmed once`() {
+    var world = OutboxWorld.makeLive("a")
+    world.dismiss(1)
+    world.toHost += world.toHost
+    world.carryToHost()
+    world.carryToHost()
+    world.carryToHost()
+    world.run()
+    #expect(world.takeWritten() == [Self.removal(1)])
+    #expect(world.takeReports().count == 1)
+  }
+
+  @Test func `what the journal does not know is confirmed at once, unless its id was never given`() {
+    var world = OutboxWorld.makeLive("a")
+    for (id, source) in [(9, OutboxWorld.source), (1, 77), (0, OutboxWorld.source)] as [(UInt32, UInt32)] {
+      world.machine.receive(.gone(.dismissed, NotificationKey(source: source, id: id)), now: world.now)
+    }
+    world.drain()
+    #expect(world.written.isEmpty)
+    world.journal.entries = []
+    world.crash(seed: 2)
+    world.dismiss(1)
+    world.connect()
+    world.run()
+    #expect(world.takeWritten() == [Self.removal(1)])
+    #expect(world.takeReports() == [.synced(rounds: 0)])
+  }
+
+  @Test func `an expired one counts at the device until it is confirmed`() {
+    var world = OutboxWorld.makeLive("a", "b")
+    world.disconnect()
+    world.dismiss(1, .expired)
+    world.connect()
+    world.run()
+    #expect(
+      world.takeReports() == [.gone(Self.number(1), .expired), .synced(rounds: 0)])
+    #expect(world.takeWritten() == [Self.removal(1)])
+    #expect(world.display.sources[OutboxWorld.source]?.items.count == 1)
+  }
+
+  @Test func `a crash between the commit and the confirmation costs nothing but one more round`() {
+    var world = OutboxWorld.makeLive("a", "b")
+    world.dismiss(1, .expired)
+    world.carryToHost()
+    world.writeJournal()
+    world.crash(seed: 4)
+    _ = world.takeReports()
+    _ = world.takeWritten()
+    world.connect()
+    world.run()
+    #expect(world.takeWritten() == [Self.removal(1)])
+    #expect(world.takeReports() == [.synced(rounds: 1)])
+  }
+
+  @Test func `gone with newer content is gone`() {
+    var world = OutboxWorld.makeLive("a")
+    world.disconnect()
+    world.submit(.update(Self.number(1), Self.note("b")))
+    world.run()
+    world.dismiss(1)
+    world.connect()
+    world.run()
+    #expect(world.reports.contains(.gone(Self.number(1), .dismissed)))
+    #expect(world.display.shown.isEmpty)
+    #expect(world.machine.entriesCount == 0)
+  }
+
+  @Test func `gone while it is being taken back is removed, as was asked for`() {
+    var world = OutboxWorld.makeLive("a")
+    world.submit(.remove(Self.number(1)))
+    world.dismiss(1)
+    world.run()
+    #expect(world.takeReports().last == .removed(Self.number(1)))
+    #expect(world.takeWritten() == [Self.removal(1)])
+  }
+
+  @Test func `messages that make no sense now change nothing`() {
+    var world = OutboxWorld.makeLive("a")
+    let before = world.machine
+    let answer = SyncAnswer(
+      source: OutboxWorld.source, holdings: Holdings(), highestID: 99, capacity: 1, bootID: 1)
+    world.machine.receive(.synced(answer), now: world.now)
+    world.machine.receive(.sync(SyncRequest(source: 1, knownID: 0, holdings: Holdings())), now: world.now)
+    #expect(world.machine == before)
+    world.disconnect()
+    let offline = world.machine
+    world.machine.receive(.resync, now: world.now)
+    world.machine.receive(
+      .gone(.dismissed, NotificationKey(source: OutboxWorld.source, id: 1)), now: world.now)
+    world.machine.receive(.synced(answer), now: world.now)
+    #expect(world.machine == offline)
+  }
+}
