@@ -21,8 +21,9 @@ struct ExpiryTests {
   @Test func `one that has expired already is stored, hidden and told`() {
     var rig = SyncRig()
     rig.open(source: homeSource, clock: 1000)
-    #expect(rig.write(identified(id: 1, tail: #","exp":1000"#)) == ["13", expired])
+    rig.send([0x12, 0x06, 0x00] + identified(id: 1, tail: #","exp":1000"#))
     #expect(rig.device.store.count == 0)
+    #expect(rig.takeWords() == ["13", expired])
     #expect(rig.device.store.items.count == 1)
   }
 
