@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Measures what the README says of one notibot: suites, start-up, paced lines, memory. See scripts/measure."""
+"""Measures what the README says of one notibot: suites, start-up, paced lines, memory, forwarding,
+reconnection. See scripts/measure."""
 import argparse
 import json
 import os
