@@ -31,14 +31,30 @@ extension OutboxMachine {
   mutating func endSession() {
     guard let session else { return }
     // Without an identity only what was never written may be written anew without a doubt.
-    for waiting in session.outgoing {
-      guard case .content(let number, id: 0, _) = waiting.purpose, let entry = shelf[number],
+    for purpose in session.outgoing.map(\.purpose) + recallActions() {
+      guard case .content(let number, id: 0, _) = purpose, let entry = shelf[number],
         case .written = entry.state
       else { continue }
       requeue(entry)
     }
     self.session = nil
     count = nil
+  }
+
+  /// Takes back what the driver has not taken yet and has no sense in another session: it would go before the next SYNC.
+  /// Returns what the writes among it were for.
+  private mutating func recallActions() -> [OutboxSession.Purpose] {
+    var recalled: [OutboxSession.Purpose] = []
+    actions.removeAll { action in
+      switch action {
+      case .subscribe, .sync: return true
+      case .write(let tag, _):
+        if let purpose = session?.outstanding[tag] { recalled.append(purpose) }
+        return true
+      case .commit, .report: return false
+      }
+    }
+    return recalled
   }
 
   // MARK: From stage to stage

@@ -40,7 +40,7 @@ package struct OutboxMachine: Equatable, Sendable {
   /// The last count that the device told.
   var count: UInt16?
   private var tagsCount: UInt64 = 0
-  private var actions = Deque<OutboxAction>()
+  var actions = Deque<OutboxAction>()
 
   /// - Parameters:
   ///   - journal: what the journal holds.

@@ -1,0 +1,50 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// What becomes of actions that nobody has taken when the session ends.
+struct OutboxSessionEndTests {
+  private static let notification = Notification(app: "Mail", title: "a", text: "b", timestamp: 1)
+
+  /// An outbox in a session that is in sync, with one write ready to be taken.
+  private static func makeWithWriteReady(features: Features) -> OutboxMachine {
+    let journal = JournalContents(header: JournalHeader(source: 7))
+    var machine = OutboxMachine(options: OutboxOptions(), journal: journal, seed: 1)
+    let info = DeviceInfo(SynAck(nonce: 1, bootID: 9), mtu: 517, features: features)
+    machine.sessionOpened(info, now: .zero)
+    machine.subscribed(.accepted, now: .zero)
+    machine.receive(
+      .synced(SyncAnswer(source: 7, holdings: Holdings(), highestID: 0, capacity: 64, bootID: 9)), now: .zero)
+    machine.submit(.add(notification), token: 1, now: .zero)
+    while let action = machine.nextAction() {
+      if case .commit = action { break }
+    }
+    machine.committed(now: .zero)
+    return machine
+  }
+
+  private static func writes(of machine: OutboxMachine) -> Int {
+    var machine = machine
+    var count = 0
+    while let action = machine.nextAction() {
+      if case .write = action { count += 1 }
+    }
+    return count
+  }
+
+  @Test(arguments: [[.optionalKeys, .sync], []] as [Features])
+  func `a write that nobody has taken is not made in the next session before its SYNC`(features: Features) {
+    var machine = Self.makeWithWriteReady(features: features)
+    #expect(Self.writes(of: machine) == 1)
+    machine.sessionEnded(now: .zero)
+    #expect(Self.writes(of: machine) == 0)
+  }
+
+  @Test func `a plain write that nobody has taken was never made, and is queued again`() throws {
+    var machine = Self.makeWithWriteReady(features: [])
+    machine.sessionEnded(now: .zero)
+    let entry = try #require(machine.entry(OutboxNumber(rawValue: 1)))
+    #expect(entry.state == .queued)
+  }
+}
