@@ -60,6 +60,7 @@ class Forward:
             if whole:
                 self.unread = rest
                 self.log.write(b"".join(line + b"\n" for line in whole))
+                self.log.flush()
                 return [json.loads(line) for line in whole]
             if not select.select([self.descriptor], [], [], max(0, deadline - time.monotonic()))[0]:
                 break
@@ -117,6 +118,11 @@ class KillLoop:
 
     # What happens to the device.
 
+    def note(self, text):
+        """A line among what forward has told."""
+        with open(os.path.join(self.folder, "forward.log"), "a") as log:
+            log.write(f"# {text}\n")
+
     def reboot(self):
         # What the display forgets now was perhaps not told: then it may come again.
         rows = self.outbox("list")["notifications"] if os.path.exists(self.journal) else []
@@ -124,15 +130,18 @@ class KillLoop:
         reason = self.random.choice(["power-on", "software", "panic", "brownout"])
         if self.control.ask(command="reboot", reason=reason)["ok"]:
             self.counts["reboots"] += 1
+            self.note(f"reboot {reason}")
 
     def unplug(self):
         if self.is_plugged:
             self.is_plugged = not self.control.ask(command="unplug")["ok"]
             self.counts["unplugs"] += 1
+            self.note("unplug")
 
     def plug(self):
         if not self.is_plugged:
             self.is_plugged = self.control.ask(command="plug")["ok"]
+            self.note("plug")
 
     def damage(self, spec):
         if spec == "off":
@@ -141,6 +150,7 @@ class KillLoop:
             self.control.ask(command="faults", faults=f"{spec},seed={self.random.getrandbits(32)}")
             self.counts["faultyLines"] += 1
         self.faults = spec
+        self.note(f"faults {spec}")
 
     def dismiss(self):
         items = self.control.ask(command="list")["items"]
@@ -150,6 +160,7 @@ class KillLoop:
             if notification:
                 if self.control.ask(command="dismiss", item=item["item"])["ok"]:
                     self.ledger.note_dismissal(notification)
+                    self.note(f"dismiss {notification.number}")
                 return
 
     def disturb(self, is_running):
@@ -242,6 +253,7 @@ class KillLoop:
             for kill in range(kills):
                 if self.random.random() < 0.5:
                     self.disturb(is_running=False)
+                self.note(f"life {kill + 1}")
                 if kill % 2 == 0:
                     self.live_and_die_at_random()
                 else:

@@ -22,6 +22,8 @@ struct SoakRun: Sendable {
   let rate: Double
   let keep: Int
   let seed: UInt64
+  /// Of the titles, so that what another soak has left is not taken for this one's.
+  private let prefix = "soak \(UInt32.random(in: .min ... .max)) "
   private let clock = ContinuousClock()
 
   init(
@@ -165,7 +167,7 @@ struct SoakRun: Sendable {
 
   private func notification(_ index: Int) -> NotibotProtocol.Notification {
     NotibotProtocol.Notification(
-      app: "Soak", title: "soak \(index)", text: String(repeating: "x", count: index * 31 % 240),
+      app: "Soak", title: "\(prefix)\(index)", text: String(repeating: "x", count: index * 31 % 240),
       timestamp: UInt32(clamping: Int(Date().timeIntervalSince1970)))
   }
 
@@ -236,7 +238,7 @@ struct SoakRun: Sendable {
   private func compare(_ shown: [String], with held: [Int64], _ report: inout SoakReport) {
     let titles = shown.compactMap { json -> String? in
       let title = (try? NotibotProtocol.Notification(parsingDetailed: Array(json.utf8)))?.title
-      return title?.hasPrefix("soak ") == true ? title : nil
+      return title?.hasPrefix(prefix) == true ? title : nil
     }
     let distinct = Set(titles).count
     report.doubled += titles.count - distinct
