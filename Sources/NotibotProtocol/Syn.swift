@@ -33,7 +33,8 @@ package struct Syn: Hashable, Sendable {
     versions = try block.versions()
     features = block.features()
     limits = block.limits()
-    source = block.number(.src)
+    // 0 is none (LNK-5).
+    source = block.number(.src).flatMap { $0 == 0 ? nil : $0 }
     run = block.number(.run)
     if let seconds = block.number(.clock, as: Int64.self),
       let zone = block.number(.clock, offset: 8, as: Int16.self)

@@ -55,7 +55,7 @@ final class HostPresenceHandler: ChannelInboundHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     events.receive(unwrapInboundIn(data))
-    while let mask = events.nextMask() { note(mask) }
+    while let event = events.next() { note(event.mask) }
   }
 
   private func note(_ mask: UInt32) {

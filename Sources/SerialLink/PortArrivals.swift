@@ -11,18 +11,18 @@ package struct PortArrivals: Sendable {
   /// Where udev puts devices and the names that stay.
   package static let deviceFolders = ["/dev", "/dev/serial/by-id"]
 
-  /// Watches the folder of `path`, if there is one, and those of devices.
+  /// Watches for `path`, if there is one, and for anything in the folders of devices.
   /// - Parameter report: called on `loop` after something was made, moved in, or got other rights; once for many.
   package static func watch(
     path: String?, folders: [String] = deviceFolders, on loop: any EventLoop,
     report: @escaping @Sendable () -> Void
   ) async throws(PortError) -> PortArrivals {
-    var folders = folders
-    if let path { folders.append(folder(of: path)) }
+    var wishes = folders.map { WatchedFolders.Wish(folder: $0, name: nil) }
+    if let path { wishes.append(WatchedFolders.Wish(folder: folder(of: path), name: name(of: path))) }
     let raw = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-    let name = path ?? "ports"
-    guard raw >= 0 else { throw PortError(errno: errno, port: name, operation: "watch") }
-    let watched = WatchedFolders(descriptor: raw, folders: folders)
+    let port = path ?? "ports"
+    guard raw >= 0 else { throw PortError(errno: errno, port: port, operation: "watch") }
+    let watched = WatchedFolders(descriptor: raw, wishes: wishes)
     do {
       let channel = try await DescriptorChannel.open(raw, .input, on: loop) { channel in
         try channel.pipeline.syncOperations.addHandler(
@@ -30,7 +30,7 @@ package struct PortArrivals: Sendable {
       }
       return PortArrivals(channel: channel)
     } catch {
-      throw PortError(opening: name, error)
+      throw PortError(opening: port, error)
     }
   }
 
@@ -44,37 +44,59 @@ package struct PortArrivals: Sendable {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
+
+  static func name(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+  }
 }
 
-/// The folders that are wanted, and what stands in for those that do not exist.
+/// The folders that are watched, or what stands in for those that do not exist, and for which names in them.
 struct WatchedFolders: Sendable {
+  /// What is waited for: something of this name in a folder; `nil`: anything.
+  struct Wish: Hashable, Sendable {
+    var folder: String
+    var name: String?
+  }
+
   private static let renewalsLimit = 16
 
   private let descriptor: Int32
-  private let folders: [String]
-  private var present: Set<String> = []
+  private let wishes: [Wish]
+  /// By the number of the watch.
+  private var names: [Int32: Set<String?>] = [:]
 
-  init(descriptor: Int32, folders: [String]) {
+  init(descriptor: Int32, wishes: [Wish]) {
     self.descriptor = descriptor
-    self.folders = folders
+    self.wishes = wishes
+  }
+
+  func isWished(_ event: InotifyEvents.Event) -> Bool {
+    guard let names = names[event.watch] else { return false }
+    return names.contains(nil) || names.contains(event.name)
   }
 
   /// Watches each folder, or the nearest one above it. A folder that comes while the one above it is being watched is
   /// seen by doing so until nothing changes; the limit is for folders that come and go all the time.
   mutating func renew() {
     for _ in 0..<Self.renewalsLimit {
-      let previous = present
-      present = Set(folders.compactMap(watchNearest))
-      if present == previous { return }
+      let previous = names
+      names = [:]
+      for wish in wishes { watchNearest(wish) }
+      if names == previous { return }
     }
   }
 
-  private func watchNearest(_ folder: String) -> String? {
-    var folder = folder
-    let events = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB)
+  private mutating func watchNearest(_ wish: Wish) {
+    var (folder, name) = (wish.folder, wish.name)
+    let events = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR)
     while true {
-      if inotify_add_watch(descriptor, folder, events | UInt32(IN_ONLYDIR)) >= 0 { return folder }
-      guard folder != "/", folder != "." else { return nil }
+      let watch = inotify_add_watch(descriptor, folder, events)
+      if watch >= 0 {
+        names[watch, default: []].insert(name)
+        return
+      }
+      guard folder != "/", folder != "." else { return }
+      name = PortArrivals.name(of: folder)
       folder = PortArrivals.folder(of: folder)
     }
   }
@@ -99,7 +121,12 @@ private final class PortArrivalsHandler: ChannelInboundHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     events.receive(unwrapInboundIn(data))
-    while events.nextMask() != nil { hasNews = true }
+    while let event = events.next() {
+      // A folder that went away takes its watch with it.
+      let isLost = event.mask & UInt32(IN_IGNORED) != 0
+      if isLost { watched.renew() }
+      hasNews = hasNews || isLost || watched.isWished(event)
+    }
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {

@@ -78,9 +78,12 @@ import Testing
       #expect(stat(path, &status) == 0)
       #expect(status.st_mode & 0o777 == 0o600)
     }
+    let directory = try TemporaryDirectory()
     let ending = try await run(
-      "forward", "-p", "emu:", "--outbox", "/dev/null", "--listen", "unix:/tmp/notibot-test.sock")
+      "forward", "-p", directory.file("none"), "--outbox", directory.file("outbox"), "--listen",
+      "unix:/tmp/notibot-test.sock")
     #expect(ending.status == .exited(2))
+    #expect(ending.errors.contains("others may write to its folder"), "\(ending.errors)")
   }
 
   @Test func `a client that goes away, or says too much in one line, disturbs nobody`() async throws {

@@ -10,7 +10,7 @@ import Testing
 ///
 /// It knows one host and a clean line: no credit, a number for each answer. What comes twice, because a busy machine
 /// let the host's timer expire, is answered once.
-private final class TablePeer: ChannelInboundHandler, @unchecked Sendable {
+final class TablePeer: ChannelInboundHandler, @unchecked Sendable {
   // Used on its channel's event loop only; `Sendable` because the channel's initializer must be.
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -18,9 +18,11 @@ private final class TablePeer: ChannelInboundHandler, @unchecked Sendable {
   private var decoder = FrameDecoder(receiving: .fromHost)
   private var received: UInt8 = 0
   private var sent: UInt8 = 0
+  private let deviceID: DeviceID?
   private let answer: ([UInt8]) -> [[UInt8]]
 
-  init(answer: @escaping @Sendable ([UInt8]) -> [[UInt8]]) {
+  init(deviceID: DeviceID? = nil, answer: @escaping @Sendable ([UInt8]) -> [[UInt8]]) {
+    self.deviceID = deviceID
     self.answer = answer
   }
 
@@ -40,7 +42,7 @@ private final class TablePeer: ChannelInboundHandler, @unchecked Sendable {
       received = 0
       sent = 0
       guard let syn = try? Syn(parsing: frame.payload) else { return [] }
-      return [ScriptedDevice.synack(nonce: syn.nonce)]
+      return [ScriptedDevice.synack(nonce: syn.nonce, deviceID: deviceID)]
     case .data:
       guard frame.header.sequence == received else { return [] }
       received &+= 1
@@ -63,16 +65,15 @@ private final class TablePeer: ChannelInboundHandler, @unchecked Sendable {
     case _: []
     }
   }
-}
 
-struct DevicePTYTests {
-  private func withPeer<Result>(
-    answer: @escaping @Sendable ([UInt8]) -> [[UInt8]] = TablePeer.notibot,
+  /// Runs `body` with the path of a terminal at which such a device is.
+  static func withPeer<Result>(
+    deviceID: DeviceID? = nil, answer: @escaping @Sendable ([UInt8]) -> [[UInt8]] = TablePeer.notibot,
     _ body: (String) async throws -> Result
   ) async throws -> Result {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
-    let peer = TablePeer(answer: answer)
+    let peer = TablePeer(deviceID: deviceID, answer: answer)
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let channel = try await PseudoTerminalChannel.open(terminal, on: loop) { channel in
       try channel.pipeline.syncOperations.addHandler(peer)
@@ -81,9 +82,11 @@ struct DevicePTYTests {
     try await channel.close()
     return result
   }
+}
 
+struct DevicePTYTests {
   @Test func `a program connects, counts, sends and closes over a real terminal`() async throws {
-    try await withPeer { path in
+    try await TablePeer.withPeer { path in
       for _ in 0..<2 {
         let count = try await withDevice(at: path) { device in
           #expect(await device.info.bootID == ScriptedDevice.bootID)
@@ -96,7 +99,7 @@ struct DevicePTYTests {
   }
 
   @Test func `each of a thousand notifications has its own result`() async throws {
-    try await withPeer { path in
+    try await TablePeer.withPeer { path in
       try await withDevice(at: path) { device in
         let notifications = (0..<1000).map { index in
           Notification(app: "A", title: index % 10 == 3 ? "!" : "B", text: "\(index)", timestamp: 1)

@@ -93,11 +93,11 @@ struct ScriptedDevice {
   static func synack(
     nonce: UInt64, session: UInt16 = session, bootID: UInt32 = bootID, version: UInt8 = 1,
     features: Features = [.pipelinedRequests], limits: LinkLimits = .usual, credit: UInt8 = 16,
-    profileHash: UInt32? = NotibotProfile.hash
+    profileHash: UInt32? = NotibotProfile.hash, deviceID: DeviceID? = nil
   ) -> Frame {
     let answer = SynAck(
-      nonce: nonce, version: version, features: features, limits: limits, profileHash: profileHash,
-      capacity: 64, bootID: bootID)
+      nonce: nonce, version: version, features: features, limits: limits, deviceID: deviceID,
+      profileHash: profileHash, capacity: 64, bootID: bootID)
     return Frame(
       FrameHeader(type: .synack, direction: .fromDevice, session: session, credit: credit),
       payload: answer.encoded())

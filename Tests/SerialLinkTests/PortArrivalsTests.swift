@@ -8,16 +8,20 @@ struct PortArrivalsTests {
   /// Counts reports, and lets a test await the next ones.
   private final class Reports: Sendable {
     private let count = Atomic(0)
+    private let all = Atomic(0)
 
-    func add() { count.add(1, ordering: .relaxed) }
+    func add() {
+      count.add(1, ordering: .relaxed)
+      all.add(1, ordering: .relaxed)
+    }
+
+    var total: Int { all.load(ordering: .relaxed) }
 
     /// Returns when one came that was not waited for yet.
     func next() async throws {
       try await waitUntil { count.load(ordering: .relaxed) > 0 }
       count.store(0, ordering: .relaxed)
     }
-
-    var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
   }
 
   private let directory: TemporaryDirectory
@@ -39,29 +43,44 @@ struct PortArrivalsTests {
     await arrivals.close()
   }
 
-  @Test func `a link that is made, replaced, or whose target gets other rights is told`() async throws {
+  @Test func `a port that is made, replaced, or gets other rights is told`() async throws {
     try await watching(directory.file("port")) {
-      try directory.link("port", to: "/dev/null")
+      try directory.write("", to: "port")
+      try await reports.next()
+      #expect(chmod(directory.file("port"), 0o600) == 0)
       try await reports.next()
       try directory.link("draft", to: "/dev/zero")
-      try await reports.next()
       #expect(rename(directory.file("draft"), directory.file("port")) == 0)
-      try await reports.next()
-      try directory.write("", to: "file")
-      try await reports.next()
-      #expect(chmod(directory.file("file"), 0o600) == 0)
       try await reports.next()
     }
   }
 
-  @Test func `what goes away is not told`() async throws {
+  @Test func `what goes away, and what has another name, is not told`() async throws {
     try directory.link("port", to: "/dev/null")
+    let ofOther = Reports()
+    let arrivals = try await PortArrivals.watch(path: directory.file("other"), folders: [], on: testLoop) {
+      ofOther.add()
+    }
     try await watching(directory.file("port")) {
       #expect(unlink(directory.file("port")) == 0)
       try directory.link("other", to: "/dev/null")
+      try await ofOther.next()
+      try directory.link("port", to: "/dev/null")
       try await reports.next()
-      #expect(reports.isEmpty)
+      #expect(reports.total == 1)
     }
+    #expect(ofOther.total == 1)
+    await arrivals.close()
+  }
+
+  @Test func `in a folder of devices everything is told`() async throws {
+    let reports = reports
+    let arrivals = try await PortArrivals.watch(path: nil, folders: [directory.path], on: testLoop) {
+      reports.add()
+    }
+    try directory.link("ttyUSB7", to: "/dev/null")
+    try await reports.next()
+    await arrivals.close()
   }
 
   @Test func `a folder that does not exist yet is waited for`() async throws {
@@ -69,8 +88,6 @@ struct PortArrivalsTests {
       try directory.write("", to: "serial/.keep")
       try await reports.next()
       try directory.link("serial/by-id/board", to: "/dev/null")
-      try await reports.next()
-      try directory.link("serial/by-id/another", to: "/dev/null")
       try await reports.next()
     }
   }

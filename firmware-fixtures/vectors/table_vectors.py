@@ -79,6 +79,8 @@ def tlv_vectors():
         ("limits too low", syn + wire.limits(0, 0, 0, 0), {**base, "limits": [2, 1, 23, 1080]}),
         ("limits too high", syn + wire.limits(255, 255, 65535, 2**32 - 1), {**base, "limits": [64, 32, 528, 2**32 - 1]}),
         ("requests above half the frames", syn + wire.limits(8, 8, 100, 5000), {**base, "limits": [8, 4, 100, 5000]}),
+        ("a SRC of 0 is none", syn + tlv(0x07, u32(0)), base),
+        ("the highest SRC", syn + tlv(0x07, u32(2**32 - 1)), {**base, "source": 2**32 - 1}),
         ("a TLV of another frame type", syn + tlv(0x13, u16(5)), base),
     ]
     result += [{"name": name, "source": "PROTOCOL.md LNK-5 to LNK-8", "kind": "syn", "payload": payload.hex(), "fields": fields, "isCanonical": False} for name, payload, fields in lenient]

@@ -3,7 +3,7 @@ import NotibotProtocol
 /// What leaves the display by itself, and what could not be told.
 extension Suite {
   static let deliveryLeaving: [Case] = [
-    eviction, expiry, expiredAtOnce, resyncOnce,
+    eviction, expiry, expiredAtOnce, expiredPlain, resyncOnce, resyncForWriter,
   ]
 
   static let eviction = Case(
@@ -27,6 +27,7 @@ extension Suite {
     }
     for holding in held { try await probe.expectWritten(holding.json, "notification \(holding.id)") }
     var id = UInt32(capacity) + 1
+    var victims: [UInt32] = []
     // What each level may push out, by id; none for what is not lower.
     for (level, victim) in [(0, nil), (1, 2), (1, 3), (1, nil), (2, 1), (3, nil)] as [(Int, UInt32?)] {
       // The last of these would push out one of those of level 1 that were written here.
@@ -42,6 +43,7 @@ extension Suite {
       }
       probe.expect("ids told to be evicted for level \(level)", told.count("evicted", source, victim), is: 1)
       probe.expect("ids told to be gone for level \(level)", told.goneIDs(source), is: [victim])
+      victims.append(victim)
       held.removeAll { $0.id == victim }
       held.append(Holding(id, json))
     }
@@ -49,6 +51,11 @@ extension Suite {
     try await probe.expectHeld(held, of: source, highest: highest)
     let after = try await probe.readCount()
     probe.expect("Count", after, is: capacity)
+    var again = Told()
+    try await probe.sync(Sync(source), told: &again)
+    probe.expect("ids told at SYNC", again.goneIDs(source).sorted(), is: victims.sorted())
+    probe.expect(
+      victims.allSatisfy { again.count("evicted", source, $0) == 1 }, "another reason is told at SYNC")
   }
 
   static let expiry = Case(
@@ -77,6 +84,12 @@ extension Suite {
     var again = Told()
     try await probe.sync(Sync(source, known: 2), told: &again)
     probe.expect("events of it before SYNCED", again.count("expired", source, 1), is: 1)
+    let changed = Sample.json(id: 1, more: ",\"rev\":1,\"exp\":\(noon + 9000)")
+    try await probe.expectWritten(changed, "a change of the expired one")
+    let hidden = try await probe.readCount()
+    probe.expect("Count after a change of the expired one", hidden, is: before - 1)
+    try await probe.expectHeld(
+      [Holding(1, changed), Holding(2, later)], of: source, highest: 2, "with the changed one")
     try await probe.expectWritten(Sample.removal(id: 1), "the removal of the expired one")
     try await probe.expectHeld([Holding(2, later)], of: source, highest: 2, "without it")
     let after = try await probe.readCount()
@@ -103,6 +116,24 @@ extension Suite {
     try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)
   }
 
+  static let expiredPlain = Case(
+    "NTF-27/without-identity", "An expired notification without identity is no longer counted, and not told",
+    .delivery, also: ["NTF-10", "NTF-20"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    let noon = 1_800_000_000 as UInt64
+    try await probe.openDelivery(source: probe.makeSource(), clock: noon)
+    try await probe.requireStoreRoom(1)
+    let before = try await probe.readCount()
+    try await probe.expectWritten(Array("\(Sample.text("soon").dropLast()),\"exp\":\(noon + 5)}".utf8))
+    let between = try await probe.readCount()
+    probe.expect("Count before the time", between, is: before + 1)
+    let told = try await probe.listen(for: .seconds(8))
+    probe.expect("what is told", told.items, is: [])
+    let after = try await probe.readCount()
+    probe.expect("Count after it", after, is: before)
+  }
+
   static let resyncOnce = Case(
     "NTF-33/once", "A device that dropped an event says RESYNC, once until the next SYNC", .delivery,
     also: ["ATT-19", "NTF-30", "NTF-31"], needs: [.control]
@@ -126,5 +157,26 @@ extension Suite {
       try await probe.sync(Sync(source, known: 1), told: &told)
       probe.expect("what is told at SYNC", told.items, is: [])
     }
+  }
+
+  static let resyncForWriter = Case(
+    "NTF-33/forgotten-src", "A device that forgets the src of the session says RESYNC", .delivery,
+    also: ["NTF-22", "NTF-31"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(5)
+    try await probe.sync(Sync(source))
+    let json = Sample.json(id: 1)
+    try await probe.expectWritten(json)
+    var told = Told()
+    for _ in 1...4 {
+      try await probe.writeData(Sample.json(id: 1, more: ",\"src\":\(probe.makeSource())"), told: &told)
+    }
+    let synced = try await probe.sync(Sync(source, known: 1, held: [Holding(1, json)]))
+    let isForgotten = synced.highest == 0
+    probe.expect("messages, with hwm \(synced.highest)", told.messages, is: isForgotten ? [[3]] : [])
+    probe.expect("n", Int(synced.count), is: isForgotten ? 0 : 1)
   }
 }

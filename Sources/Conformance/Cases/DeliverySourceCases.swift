@@ -61,26 +61,28 @@ extension Suite {
   }
 
   static let sourceMissing = Case(
-    "NTF-21/no-src", "id without key, SYNC and SRC is refused with 0x80; a SYNC mends it", .delivery,
-    needs: [.strict]
+    "NTF-21/no-src", "id without key, SYNC and SRC is refused with 0x80, a SRC of 0 is none; a SYNC mends it",
+    .delivery, also: ["LNK-5"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery()
-    try await probe.requireStoreRoom(2)
-    let before = try await probe.readCount()
-    for json in [Sample.json(id: 1), Sample.removal(id: 1)] {
-      let reply = try await probe.writeData(json)
-      probe.expect("the answer without a src", reply, is: Wire.literal("01 12 0600 80"))
+    for zero in [nil, 0] as [UInt32?] {
+      let source = probe.makeSource()
+      try await probe.openDelivery(source: zero)
+      try await probe.requireStoreRoom(2)
+      let before = try await probe.readCount()
+      for json in [Sample.json(id: 1), Sample.removal(id: 1)] {
+        let reply = try await probe.writeData(json)
+        probe.expect("the answer without a src", reply, is: Wire.literal("01 12 0600 80"))
+      }
+      let after = try await probe.readCount()
+      probe.expect("Count", after, is: before)
+      let keyed = Sample.json(id: 1, more: ",\"src\":\(source)")
+      try await probe.expectWritten(keyed, "a notification with the key")
+      try await probe.sync(Sync(source))
+      let plain = Sample.json(id: 2)
+      try await probe.expectWritten(plain, "a notification after SYNC")
+      try await probe.expectHeld([Holding(1, keyed), Holding(2, plain)], of: source, highest: 2)
     }
-    let after = try await probe.readCount()
-    probe.expect("Count", after, is: before)
-    let keyed = Sample.json(id: 1, more: ",\"src\":\(source)")
-    try await probe.expectWritten(keyed, "a notification with the key")
-    try await probe.sync(Sync(source))
-    let plain = Sample.json(id: 2)
-    try await probe.expectWritten(plain, "a notification after SYNC")
-    try await probe.expectHeld([Holding(1, keyed), Holding(2, plain)], of: source, highest: 2)
   }
 
   static let sourceEndsWithSession = Case(

@@ -5,7 +5,7 @@ extension Suite {
   static let deliverySynced: [Case] = [
     syncedLayout, badMessages, longSync, twoSyncs, syncAmongRequests, digestOfThePage, digestOverALife,
     digestOfBytes,
-    plainIsNotCounted,
+    plainIsNotCounted, syncBehindEvents,
   ]
 
   static let syncedLayout = Case(
@@ -206,5 +206,27 @@ extension Suite {
     try await probe.expectHeld([Holding(2, mine)], of: source, highest: 2)
     let after = try await probe.readCount()
     probe.expect("Count of all", after, is: before + 3)
+  }
+
+  static let syncBehindEvents = Case(
+    "NTF-31/behind-events", "SYNCED comes behind every event that waited before it", .delivery,
+    also: ["ATT-19", "NTF-26"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.json(id: id)) }
+    // Nothing is acknowledged meanwhile, so that some of them wait.
+    for act in 0..<10 as Range<UInt8> { try await control.perform(.action(1, act)) }
+    try await control.perform(.dismiss(2))
+    var told = Told()
+    let synced = try await probe.sync(Sync(source, known: 3), told: &told)
+    for act in 0..<10 as Range<UInt32> {
+      probe.expect("events of action \(act) before SYNCED", told.actions(source, 1, act: act), is: 1)
+    }
+    probe.expect(told.goneIDs(source).contains(2), "the dismissal comes behind SYNCED, or not at all")
+    probe.expect("n", synced.count, is: 2)
+    let behind = try await probe.listen()
+    probe.expect("what is told behind SYNCED", behind.items, is: [])
   }
 }

@@ -210,11 +210,19 @@ public actor Forwarder {
     if case .running = state { beginStopping(nil) }
     tokens += 1
     await waitForEnd(tokens)
-    try? await line.opening?.get()
+    if !isRemote { try? await line.opening?.get() }
     try? await line.closed?.get()
     await arrivals?.close()
     try? await journalThread.shutdownGracefully()
     journal.close()
+  }
+
+  /// Whether a port is at the other end of a network, which takes its time to say no; one that opens too late is closed.
+  private var isRemote: Bool {
+    switch specifier {
+    case .socket, .rfc2217: true
+    case .path, .automatic, .usb, .deviceID, .emulator, .qemu: false
+    }
   }
 
   func beginStopping(_ error: NotibotError?) {

@@ -1,0 +1,94 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// Who waits for room, who passes them, and that each result comes once.
+struct SubmissionsTests {
+  private static let notification = Notification(app: "a", title: "t", text: "", timestamp: 1)
+
+  /// Submits all at once, lets `body` play the outbox, and returns the results by token.
+  private func results(
+    of submissions: [OutboxSubmission], _ body: (inout Submissions) -> Void
+  ) async -> [UInt64: SubmissionGroup.Result] {
+    await withCheckedContinuation { continuation in
+      let group = SubmissionGroup(key: 1, count: submissions.count, continuation: continuation)
+      var waiting = Submissions()
+      for (index, submission) in submissions.enumerated() {
+        waiting.append(Submissions.Item(submission: submission, token: UInt64(index), group: group))
+      }
+      body(&waiting)
+    }
+  }
+
+  private static func taken(_ submissions: inout Submissions) -> [UInt64] {
+    var tokens: [UInt64] = []
+    while let item = submissions.next() { tokens.append(item.token) }
+    return tokens
+  }
+
+  @Test func `they are handed on in their order, and each caller learns each result`() async {
+    let add = OutboxSubmission.add(Self.notification)
+    let results = await results(of: [add, add, add]) { submissions in
+      let seen1 = Self.taken(&submissions)
+      #expect(seen1 == [0, 1, 2])
+      let seen2 = submissions.finish(0, .success(10))
+      #expect(seen2)
+      let seen3 = submissions.finish(1, .failure(.journalFailed))
+      #expect(seen3)
+      let seen4 = submissions.finish(2, .success(12))
+      #expect(seen4)
+    }
+    #expect(results == [0: .success(10), 1: .failure(.journalFailed), 2: .success(12)])
+  }
+
+  @Test func `what finds no room is tried again in its order, and a removal passes it`() async {
+    let add = OutboxSubmission.add(Self.notification)
+    let remove = OutboxSubmission.remove(OutboxNumber(rawValue: 1))
+    _ = await results(of: [add, add, remove, add]) { submissions in
+      let seen5 = submissions.next()?.token
+      #expect(seen5 == 0)
+      let seen6 = submissions.next()?.token
+      #expect(seen6 == 1)
+      let seen7 = submissions.finish(0, .failure(.full(limit: 1)))
+      #expect(!seen7)
+      let seen8 = submissions.finish(1, .failure(.full(limit: 1)))
+      #expect(!seen8)
+      let seen9 = Self.taken(&submissions)
+      #expect(seen9 == [2])
+      submissions.noteRoom()
+      let seen10 = Self.taken(&submissions)
+      #expect(seen10 == [0, 1, 3])
+      for token in 0..<4 {
+        let isTold = submissions.finish(UInt64(token), .success(1))
+        #expect(isTold)
+      }
+    }
+  }
+
+  @Test func `a cancelled group ends at once but for what the outbox has`() async {
+    let add = OutboxSubmission.add(Self.notification)
+    let results = await results(of: [add, add]) { submissions in
+      let seen11 = submissions.next()?.token
+      #expect(seen11 == 0)
+      let seen12 = submissions.cancel(2)
+      #expect(seen12 == [])
+      let seen13 = submissions.cancel(1)
+      #expect(seen13 == [1])
+      let seen14 = submissions.finish(0, .success(7))
+      #expect(seen14)
+    }
+    #expect(results == [0: .success(7), 1: .failure(.stopped)])
+  }
+
+  @Test func `at the end all are told, those that the outbox has too`() async {
+    let add = OutboxSubmission.add(Self.notification)
+    let results = await results(of: [add, add]) { submissions in
+      let seen15 = submissions.next()?.token
+      #expect(seen15 == 0)
+      let seen16 = submissions.failAll(.stopped)
+      #expect(seen16 == [0, 1])
+    }
+    #expect(results == [0: .failure(.stopped), 1: .failure(.stopped)])
+  }
+}
