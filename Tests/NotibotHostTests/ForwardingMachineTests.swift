@@ -17,6 +17,8 @@ struct ForwardingMachineTests {
     /// Whether the device answers at all, and whether it answers writes.
     var answers = true
     var answersWrites = true
+    var answersFIN = true
+    var ports = ["/dev/ttyUSB0"]
     private var decoder = FrameDecoder(receiving: .fromHost)
     private var sequence: UInt8 = 0
     private var ack: UInt8 = 0
@@ -35,7 +37,7 @@ struct ForwardingMachineTests {
         case .write(let bytes): receive(bytes)
         case .findPorts:
           actions.append(action)
-          machine.portsFound(["/dev/ttyUSB0"], now: now)
+          machine.portsFound(ports, now: now)
         case .open:
           actions.append(action)
           machine.portOpened(now: now)
@@ -101,7 +103,7 @@ struct ForwardingMachineTests {
         say(ScriptedDevice.synack(nonce: syn.nonce, bootID: display.bootID, features: features))
       case .fin:
         finsCount += 1
-        say(ScriptedDevice.frame(.ack, ack: ack))
+        if answersFIN { say(ScriptedDevice.frame(.ack, ack: ack)) }
       case .data:
         ack = frame.header.sequence &+ 1
         answer(frame)
@@ -169,6 +171,21 @@ struct ForwardingMachineTests {
     #expect(rig.reports.suffix(2) == [.synced(rounds: 0), .delivered(Self.first)])
     #expect(rig.machine.isIdle)
     #expect(rig.machine.statistics.entries == 1)
+  }
+
+  @Test func `a restart is told, and the next session is up, by the HELLO alone and not at a later input`() {
+    var rig = Self.makeUp()
+    rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
+    rig.pass(.milliseconds(50))
+    _ = rig.takeActions()
+    rig.display.restart()
+    rig.say(ScriptedDevice.hello(bootID: rig.display.bootID))
+    rig.drain()
+    let reasons = rig.actions.compactMap { action -> ConnectionReason? in
+      if case .connection(let change) = action { change.reason } else { nil }
+    }
+    #expect(reasons == [.deviceRestarted, .deviceRestarted, .answered])
+    #expect(rig.display.shown.map(\.text) == ["a"])
   }
 
   @Test func `a lost port leads to another session, in which all is compared`() {
@@ -293,6 +310,18 @@ struct ForwardingMachineTests {
     #expect(rig.finsCount > 0)
     #expect(rig.actions.contains(.close))
     #expect(!rig.states.contains { if case .up = $0 { true } else { false } })
+  }
+
+  @Test func `the next port is asked at once, whether or not the other board answered the FIN`() {
+    var configuration = ForwardingConfiguration()
+    configuration.supervisor.expectedDeviceID = "24:6F:28:AA:BB:CC"
+    var rig = Rig(configuration)
+    rig.answersFIN = false
+    rig.ports = ["/dev/ttyUSB0", "/dev/ttyUSB1"]
+    rig.perform { $0.start(now: $1) }
+    rig.pass(.milliseconds(20))
+    #expect(rig.syns.count == 2)
+    #expect(rig.finsCount == 2)
   }
 
   @Test func `text of the console is handed on`() {

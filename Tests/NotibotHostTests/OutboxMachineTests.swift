@@ -147,6 +147,22 @@ struct OutboxMachineTests {
     #expect(world.takeReports() == [.gone(Self.number(1), .dismissed), .delivered(Self.number(2))])
   }
 
+  @Test func `a full store is tried again when the count falls, whoever made room`() {
+    var world = OutboxWorld.makeLive()
+    world.display.plain = [Self.note("of another writer")]
+    world.display.capacity = 1
+    world.submit(.add(Self.note("a")))
+    world.run()
+    world.display.plain = []
+    world.machine.countChanged(3, now: world.now)
+    world.machine.countChanged(4, now: world.now)
+    world.drain()
+    #expect(world.run() && world.display.shown.isEmpty)
+    world.machine.countChanged(3, now: world.now)
+    world.drain()
+    #expect(world.run() && world.display.shown.map(\.text) == ["a"])
+  }
+
   @Test func `a full store is tried at once for a higher level, which may evict`() {
     var world = OutboxWorld.makeLive("x")
     world.display.capacity = 1

@@ -55,6 +55,14 @@ struct OutboxPlainTests {
     #expect(world.journal.entries.isEmpty)
   }
 
+  @Test func `an unknown outcome comes before anything new, whatever its level`() {
+    var world = Self.makeUnknown()
+    world.submit(.add(OutboxWorld.note("high", level: .critical)))
+    world.connect()
+    world.run()
+    #expect(world.display.plain.map(\.text) == ["a", "a", "high"])
+  }
+
   @Test func `what had not been written when the session ended is no unknown outcome`() {
     var options = OutboxOptions()
     options.resendsPlain = false

@@ -297,6 +297,42 @@ struct OutboxSyncTests {
     #expect(world.takeWritten() == [Self.removal(1)])
   }
 
+  @Test func `expired while it is being taken back it counts until its removal`() {
+    var world = OutboxWorld.makeLive("a")
+    world.disconnect()
+    world.connect()
+    world.carryToDevice()
+    world.carryToHost()
+    world.submit(.remove(Self.number(1)))
+    world.dismiss(1, .expired)
+    world.run()
+    #expect(world.takeReports().contains(.synced(rounds: 0)))
+    #expect(world.display.sources[OutboxWorld.source]?.items.isEmpty == true)
+  }
+
+  @Test(arguments: [false, true])
+  func `a device that has what it refuses for want of room shows it once for all that`(isChange: Bool) {
+    var world = OutboxWorld.makeLive()
+    if isChange {
+      world.submit(.add(Self.note("a")))
+      world.run()
+      world.submit(.update(Self.number(1), Self.note("b")))
+    } else {
+      world.submit(.add(Self.note("b")))
+    }
+    world.writeJournal()
+    world.carryToDevice()
+    world.disconnect()
+    world.submit(.update(Self.number(1), Self.note("c")))
+    world.display.nextError = .insufficientResources
+    world.connect()
+    world.run()
+    world.pass(.seconds(5))
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["c"])
+    #expect(world.machine.header.source == OutboxWorld.source)
+  }
+
   @Test func `messages that make no sense now change nothing`() {
     var world = OutboxWorld.makeLive("a")
     let before = world.machine

@@ -2,32 +2,44 @@ import NotibotProtocol
 
 // Carries what one of the three machines asks for to the one that can do it.
 extension ForwardingMachine {
+  /// What one of them makes of an action may be an action for another, so it goes on until none has any.
   mutating func settle(now: Instant) {
-    repeat {
-      drainSupervisor(now: now)
-      drainOutbox(now: now)
-      drainHost(now: now)
-    } while advance(now: now)
+    var isMoving = true
+    while isMoving {
+      isMoving = drainSupervisor(now: now)
+      isMoving = drainOutbox(now: now) || isMoving
+      isMoving = drainHost(now: now) || isMoving
+      isMoving = advance(now: now) || isMoving
+    }
   }
 
-  private mutating func drainSupervisor(now: Instant) {
+  /// Returns whether something has happened.
+  @discardableResult
+  private mutating func drainSupervisor(now: Instant) -> Bool {
+    var hasMoved = false
     while let action = supervisor.nextAction() {
+      hasMoved = true
       switch action {
       case .findPorts: actions.append(.findPorts)
       case .open(let path): actions.append(.open(path: path))
       case .close:
         leavePort(now: now)
         actions.append(.close)
+      // A session that has ended while this side is closing is the last one.
+      case .connect where phase == .closing: break
       case .connect:
         host.setIdentity(source: outbox.header.source, run: outbox.header.run)
         host.connect(clock: clock(now: now), now: now)
       case .changed(let change): actions.append(.connection(change))
       }
     }
+    return hasMoved
   }
 
-  private mutating func drainOutbox(now: Instant) {
+  private mutating func drainOutbox(now: Instant) -> Bool {
+    var hasMoved = false
     while let action = outbox.nextAction() {
+      hasMoved = true
       switch action {
       case .subscribe: requests[host.submit(.subscribe(.all), now: now)] = .subscription
       case .sync(let request): host.sendSync(request, now: now)
@@ -36,10 +48,14 @@ extension ForwardingMachine {
       case .report(let report): actions.append(.report(report))
       }
     }
+    return hasMoved
   }
 
-  private mutating func drainHost(now: Instant) {
+  @discardableResult
+  private mutating func drainHost(now: Instant) -> Bool {
+    var hasMoved = false
     while let action = host.nextAction() {
+      hasMoved = true
       switch action {
       case .write(let bytes): actions.append(.write(bytes))
       case .text(let bytes):
@@ -56,6 +72,7 @@ extension ForwardingMachine {
         supervisor.sessionEnded(reason, now: now)
       }
     }
+    return hasMoved
   }
 
   private mutating func complete(_ id: HostRequestID, _ result: HostResult, now: Instant) {
