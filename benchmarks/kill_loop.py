@@ -288,6 +288,8 @@ def main():
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(32)
+    # Whoever ends this ends the emulator too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     # A socket's path is short.
     folder = tempfile.mkdtemp(prefix="notibot-kill.", dir="/tmp")
     start = time.monotonic()
