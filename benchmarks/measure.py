@@ -1,39 +1,16 @@
 #!/usr/bin/env python3
-"""Measures what the README says of one notibot: suites, start-up, paced lines, memory. See scripts/measure."""
+"""Measures what the README says of one notibot: suites, start-up, paced lines, memory, forwarding,
+reconnection. See scripts/measure."""
 import argparse
 import json
 import os
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-
-class Emulator:
-    """An emulator process for the time of a `with`."""
-
-    def __init__(self, notibot, *options):
-        self.command = [notibot, "emulate", *options]
-
-    def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.process = subprocess.Popen(
-            self.command + ["--link", os.path.join(self.folder.name, "notibot"), "--json"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.port = json.loads(self.process.stdout.readline())["port"]
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
-        self.process.stdout.close()
-        self.folder.cleanup()
-
-    def resident_bytes(self):
-        with open(f"/proc/{self.process.pid}/statm") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+from emulator import Control, Emulator
 
 
 def document(command, allowed=(0,)):
@@ -84,6 +61,89 @@ def memory(notibot, notifications):
             "emulatorStartBytes": before, "emulatorEndBytes": after}
 
 
+def forward(notibot, notifications):
+    """Durable notifications per second: all that a file has, from start to end of `notibot forward`."""
+    with Emulator(notibot, "--profile", "bench") as emulator, tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "lines")
+        with open(path, "w") as lines:
+            for index in range(notifications):
+                lines.write(json.dumps({"app": "Messages", "title": f"Jane Doe {index}", "text": "x" * 48, "timestamp": 1234567890}) + "\n")
+        command = [notibot, "forward", "-p", emulator.port, "--outbox", os.path.join(folder, "outbox"),
+                   "--entries-limit", str(max(10_000, notifications)), "--json"]
+        start = time.perf_counter()
+        with open(path) as lines:
+            done = subprocess.run(command, stdin=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        seconds = time.perf_counter() - start
+        delivered = done.stdout.count(b'"delivered"')
+        if done.returncode != 0 or delivered != notifications:
+            sys.exit(f"measure: forward ended with {done.returncode}, {delivered} delivered: {done.stderr.decode().strip()}")
+    return {"notifications": notifications, "seconds": seconds, "notificationsPerSecond": notifications / seconds}
+
+
+def journal(notibot, notifications):
+    """Microseconds that a notification costs in the journal, over its whole life."""
+    with tempfile.TemporaryDirectory() as folder:
+        return json.loads(document(
+            [notibot, "bench", "--journal", os.path.join(folder, "outbox"), "--count", str(notifications), "--json"]))
+
+
+class Events:
+    """The events of a `notibot forward` that has nothing to do, one after the other."""
+
+    def __init__(self, notibot, port, folder):
+        self.process = subprocess.Popen(
+            [notibot, "forward", "-p", port, "--outbox", os.path.join(folder, "outbox"), "--json"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def next(self, name, reason=None):
+        """Waits for an event; returns when it was read, in ms."""
+        for line in self.process.stdout:
+            event = json.loads(line)
+            if event.get("event") == name and reason in (None, event.get("reason")):
+                return time.perf_counter() * 1000
+        sys.exit(f"measure: forward ended before '{name}'")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def spread(times):
+    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": len(times)}
+
+
+# How long an emulated restart takes, from the command to the first HELLO.
+RESTART_MS = 300
+
+
+def reconnect(notibot, runs):
+    """Milliseconds from the order to plug in to `up`, and from the HELLO of a restarted device to the event that tells of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        control = Control(os.path.join(folder, "control"))
+        with Emulator(notibot, "--profile", "quiet", "--control", control.path) as emulator:
+            events = Events(notibot, emulator.port, folder)
+            events.next("synced")
+            plugs, restarts, ups = [], [], []
+            for _ in range(runs):
+                control.ask(command="unplug")
+                events.next("down")
+                start = time.perf_counter() * 1000
+                control.ask(command="plug")
+                plugs.append(events.next("up") - start)
+                events.next("synced")
+            for _ in range(runs):
+                # After a session of less than a second the next one is not asked for at once.
+                time.sleep(1.1)
+                start = time.perf_counter() * 1000 + RESTART_MS
+                control.ask(command="reboot")
+                restarts.append(events.next("down", "the device restarted") - start)
+                ups.append(events.next("up") - start)
+                events.next("synced")
+            events.close()
+    return {"plug": spread(plugs), "restart": spread(restarts), "restartUp": spread(ups)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--notibot", required=True)
@@ -113,6 +173,14 @@ def main():
     say("memory, {notifications} notifications: host {0:.1f} to {1:.1f} MB, emulator {2:.1f} to {3:.1f} MB".format(
         *(figures["memory"][key] / 1e6 for key in ("hostStartBytes", "hostEndBytes", "emulatorStartBytes", "emulatorEndBytes")),
         notifications=figures["memory"]["notifications"]))
+    figures["forward"] = forward(notibot, 20_000)
+    say("forward              {notificationsPerSecond:6.0f} /s  durable notifications, {notifications} of a file".format(**figures["forward"]))
+    figures["journal"] = journal(notibot, 20_000)
+    say("journal              {0}".format(", ".join(
+        "{microsecondsPerNotification:.1f} us a notification in batches of {batchSize}".format(**row) for row in figures["journal"]["batches"])))
+    figures["reconnect"] = reconnect(notibot, 21)
+    for key, title in (("plug", "port back to up"), ("restart", "HELLO to restart told"), ("restartUp", "HELLO to up again")):
+        say("{title:<21}{medianMs:6.1f} ms  median of {runs}, at most {maxMs:.1f} ms".format(title=title, **figures["reconnect"][key]))
     print(json.dumps(figures, indent=2))
 
 

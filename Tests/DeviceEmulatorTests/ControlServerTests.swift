@@ -73,7 +73,7 @@ struct ControlServerTests {
         .data, channel: .att, session: session, sequence: 1,
         payload: [0x12, 0x06, 0x00] + Array(sampleJSON.utf8))
       _ = try (0..<2).map { _ in try host.nextFrame(.data) }
-      #expect(try await client.perform(.device(.list)).items == [.init(item: 1, json: sampleJSON)])
+      #expect(try await client.perform(.device(.list(from: nil))).items == [.init(item: 1, json: sampleJSON)])
       #expect(try await client.perform(.device(.fill(7))).ok)
       #expect(try await client.perform(.device(.statistics)).statistics?.count == 8)
       #expect(try await client.perform(.device(.dismiss(item: 1))).ok)
@@ -192,7 +192,8 @@ struct ControlServerTests {
     (["log", "half", "past"], .device(.log("half past"))), (["mode", "firmware"], .device(.mode(.firmware))),
     (["faults", "off"], .faults(.off)),
     (["faults", "flip@9"], .faults(FaultSpec(rules: [.init(.flip, .at(byte: 9))]))),
-    (["stats"], .device(.statistics)), (["list"], .device(.list)), (["close"], .device(.close)),
+    (["stats"], .device(.statistics)), (["list"], .device(.list(from: nil))),
+    (["list", "7"], .device(.list(from: 7))), (["close"], .device(.close)),
   ])
   func `words become the command they name, and its request says the same`(
     words: [String], command: EmulatorCommand

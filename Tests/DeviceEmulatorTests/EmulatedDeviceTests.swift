@@ -144,7 +144,7 @@ struct EmulatedDeviceTests {
     let session = try rig.openSession()
     rig.send(data: bytes("0a 0300"), sequence: 0, session: session)
     #expect(rig.dataPayloads() == [bytes("0b ffff")])
-    #expect(rig.perform(.list) == .list([]))
+    #expect(rig.perform(.list(from: nil)) == .list([]))
     rig.perform(.clear)
     #expect(rig.device.store.count == 0)
   }

@@ -115,7 +115,7 @@ struct ExpiryTests {
     _ = rig.sync(known: 1)
     _ = rig.write(identified(id: 1, tail: #","rev":3,"lvl":2"#))
     _ = rig.write(Array(sampleJSON.utf8))
-    let items = try #require(ControlReply(rig.rig.perform(.list)).items)
+    let items = try #require(ControlReply(rig.rig.perform(.list(from: nil))).items)
     #expect(items.map(\.id) == [1, nil])
     #expect(items.map(\.src) == [homeSource, nil])
     #expect(items.map(\.rev) == [3, nil])

@@ -28,6 +28,17 @@ struct NotificationStoreTests {
     #expect(store.write(sample) == .stored(item: 3))
   }
 
+  @Test func `a store is read page by page, also where items are gone`() {
+    var store = makeStore()
+    for _ in 0..<5 { _ = store.write(sample) }
+    _ = store.dismiss(item: 3)
+    #expect(store.items(from: 0, limit: 2).map(\.item) == [1, 2])
+    #expect(store.items(from: 3, limit: 2).map(\.item) == [4, 5])
+    #expect(store.items(from: 5, limit: 2).map(\.item) == [5])
+    #expect(store.items(from: 6, limit: 2) == [])
+    #expect(store.items(from: .max, limit: 2) == [])
+  }
+
   @Test func `dismissing finds each one and only once`() {
     var store = makeStore()
     for _ in 0..<20 { _ = store.write(sample) }

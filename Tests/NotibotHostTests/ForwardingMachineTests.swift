@@ -173,6 +173,21 @@ struct ForwardingMachineTests {
     #expect(rig.machine.statistics.entries == 1)
   }
 
+  @Test func `a restart is told, and the next session is up, by the HELLO alone and not at a later input`() {
+    var rig = Self.makeUp()
+    rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
+    rig.pass(.milliseconds(50))
+    _ = rig.takeActions()
+    rig.display.restart()
+    rig.say(ScriptedDevice.hello(bootID: rig.display.bootID))
+    rig.drain()
+    let reasons = rig.actions.compactMap { action -> ConnectionReason? in
+      if case .connection(let change) = action { change.reason } else { nil }
+    }
+    #expect(reasons == [.deviceRestarted, .deviceRestarted, .answered])
+    #expect(rig.display.shown.map(\.text) == ["a"])
+  }
+
   @Test func `a lost port leads to another session, in which all is compared`() {
     var rig = Self.makeUp()
     rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }

@@ -52,7 +52,8 @@ package struct ControlRequest: Codable, Equatable, Sendable {
   /// Each command with what it needs, for help and for errors.
   package static let forms = [
     "unplug", "plug", "reboot [REASON]", "dismiss ITEM", "action ITEM ACT", "fill COUNT", "clear", "log TEXT",
-    "stall", "resume", "close", "mode strict|firmware", "faults SPEC|off", "stats", "list",
+    "stall", "resume", "close", "mode strict|firmware", "faults SPEC|off", "stats",
+    "list [ITEM]",
   ]
 
   /// The request that a command line's words stand for.
@@ -78,6 +79,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     case ("unplug", 0), ("plug", 0), ("clear", 0), ("stall", 0), ("resume", 0), ("close", 0), ("stats", 0),
       ("list", 0):
       break
+    case ("list", 1): item = try Self.number(rest[0], form: form)
     case _: throw ControlRequestError("usage: \(form)")
     }
     _ = try parsed()
@@ -105,7 +107,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     case .close: self.init(command: "close")
     case .mode(let mode): self.init(command: "mode", mode: mode.rawValue)
     case .statistics: self.init(command: "stats")
-    case .list: self.init(command: "list")
+    case .list(let from): self.init(command: "list", item: from)
     }
   }
 
@@ -162,7 +164,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
       return .device(.mode(mode))
     case "faults": return .faults(try parsedFaults())
     case "stats": return .device(.statistics)
-    case "list": return .device(.list)
+    case "list": return .device(.list(from: item))
     default:
       throw ControlRequestError("unknown command; known are: \(Self.forms.joined(separator: ", "))")
     }

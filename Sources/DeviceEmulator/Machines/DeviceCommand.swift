@@ -23,8 +23,8 @@ package enum DeviceCommand: Equatable, Sendable {
   /// Whether the device can refuse a write from now on; its features follow with the next session.
   case mode(DeviceMode)
   case statistics
-  /// The notifications that are stored, the newest 100 of them.
-  case list
+  /// The notifications that are stored, at most 100 of them, oldest first: those from item number `from` on, or the newest.
+  case list(from: Int?)
 }
 
 /// What came of a command.

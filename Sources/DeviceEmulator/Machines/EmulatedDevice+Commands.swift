@@ -12,7 +12,8 @@ extension EmulatedDevice {
     clock = now
     switch command {
     case .statistics: return .statistics(statistics)
-    case .list: return .list(Array(attributes.store.items.suffix(Self.listLimit)))
+    case .list(from: nil): return .list(Array(attributes.store.items.suffix(Self.listLimit)))
+    case .list(let from?): return .list(attributes.store.items(from: from, limit: Self.listLimit))
     case .reboot, .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode: break
     }
     switch state {

@@ -137,15 +137,25 @@ package struct NotificationStore: Equatable, Sendable {
     return true
   }
 
-  /// The numbers rise, so half of what is left can be skipped at each step.
   func index(of item: Int) -> Int? {
+    let position = position(notBelow: item)
+    return position < items.count && items[position].item == item ? position : nil
+  }
+
+  /// At most `limit` of them, oldest first, from item number `from` on, which need not be there.
+  func items(from: Int, limit: Int) -> [StoredNotification] {
+    Array(items[position(notBelow: from)...].prefix(limit))
+  }
+
+  /// The numbers rise, so half of what is left can be skipped at each step.
+  private func position(notBelow item: Int) -> Int {
     var low = 0
     var high = items.count
     while low < high {
       let middle = (low + high) / 2
       if items[middle].item < item { low = middle + 1 } else { high = middle }
     }
-    return low < items.count && items[low].item == item ? low : nil
+    return low
   }
 
   // MARK: Private

@@ -1,0 +1,126 @@
+import ArgumentParser
+import DeviceEmulator
+import Foundation
+import NotibotHost
+import SerialLink
+
+/// `notibot soak`: notifications for hours, and an account of each.
+struct SoakCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "soak",
+    abstract: "Forward notifications for a time, and see that none is lost or doubled.",
+    discussion: """
+      Sends notifications through an outbox, takes the oldest back so that the device does not fill up, and at the end \
+      compares what is on the display with what was sent; then takes back the rest. A device without identities is \
+      refused, because nothing could be taken back from it.
+
+      An emulator, 'emu:' or one in another process whose control socket is given, is restarted and unplugged now and \
+      then. With --faults its line is bad; before any other port a proxy makes it so. For the last comparison an \
+      emulator's line is mended, a proxy's is not.
+
+      \(ExitStatus.helpTable)
+      """)
+
+  @OptionGroup var line: LineOptions
+
+  @Option(help: ArgumentHelp("How long to send: 30s, 10m or 2h; at most 1000h.", valueName: "time"))
+  var duration: SoakTime
+
+  @Option(help: ArgumentHelp("Notifications to send each second, 0.1-10000.", valueName: "number"))
+  var rate = 50.0
+
+  @Option(help: ArgumentHelp("Damage the line so; see docs/CLI.md.", valueName: "spec"))
+  var faults: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The control socket of the emulator behind the port: restart and unplug it.", valueName: "path"))
+  var control: String?
+
+  @Option(
+    help: ArgumentHelp("Keep the outbox in this file; without it, in one that is removed.", valueName: "path")
+  )
+  var outbox: String?
+
+  @Option(
+    help: "Notifications to leave on the display, 1-10000; at most half of what the device has room for.")
+  var keep = 64
+
+  @Option(help: ArgumentHelp("Decides restarts and unplugging; random without it.", valueName: "number"))
+  var seed: UInt64?
+
+  @Flag(help: "Print one JSON document.")
+  var json = false
+
+  func validate() throws {
+    guard (0.1...10_000).contains(rate) else { throw ValidationError("--rate is 0.1 to 10000") }
+    guard (1...10_000).contains(keep) else { throw ValidationError("--keep is 1 to 10000") }
+  }
+
+  func run() async throws {
+    let command = self
+    try await Interruption.cancelling { try await command.soak() }
+  }
+
+  private func soak() async throws {
+    let port = try line.resolvedPort().value
+    let bitsPerSecond = try line.resolvedBitsPerSecond().value
+    let faults = try FaultOption.parsed(faults)
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("notibot-soak-\(getpid())")
+      .path
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let target = try await SoakTarget.open(
+      port, bitsPerSecond: bitsPerSecond, faults: faults, control: control, folder: folder)
+    let run = SoakRun(
+      target: target, outbox: outbox ?? "\(folder)/outbox", bitsPerSecond: bitsPerSecond,
+      duration: duration.value,
+      rate: rate, keep: keep, seed: seed ?? .randomSeed())
+    let report: SoakReport
+    do {
+      report = try await run.report(of: port.description)
+    } catch {
+      await target.close()
+      throw (error as? NotibotError).map { CommandFailure($0) } ?? error
+    }
+    await target.close()
+    if json {
+      try Output.json(report, pretty: true)
+    } else {
+      Output.data(report.text)
+    }
+    try judge(report)
+  }
+
+  private func judge(_ report: SoakReport) throws {
+    if Task.isCancelled { return }
+    guard report.sessions > 0 else {
+      throw CommandFailure(
+        .noBoard, "no device answered at \(report.port.printable)",
+        remedy: "see 'notibot devices' for what is there")
+    }
+    guard report.isFlawless else {
+      throw CommandFailure(
+        .testFailed,
+        "lost \(report.lost), doubled \(report.doubled), not delivered \(report.undelivered), differences \(report.differences)"
+      )
+    }
+    guard report.refused == 0 else {
+      throw CommandFailure(.refused, "the device refused \(report.refused) of \(report.queued) notifications")
+    }
+  }
+}
+
+/// A time as people type it: `30s`, `10m`, `2h`.
+struct SoakTime: ExpressibleByArgument {
+  var value: Duration
+
+  init?(argument: String) {
+    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600]
+    guard let unit = argument.last.flatMap({ units[$0] }), let number = Double(argument.dropLast()),
+      number * unit >= 0.1, number * unit <= 3_600_000
+    else { return nil }
+    value = .milliseconds(Int64(number * unit * 1000))
+  }
+}

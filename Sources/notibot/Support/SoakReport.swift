@@ -1,0 +1,79 @@
+import Foundation
+
+/// What `soak` prints at its end.
+struct SoakReport: Encodable, Sendable {
+  /// From queued to delivered, in milliseconds.
+  struct Latencies: Encodable, Sendable {
+    var p50: Double
+    var p99: Double
+    var max: Double
+  }
+
+  /// How it was found out what is lost or doubled.
+  enum Check: String, Encodable, Sendable {
+    /// The emulator's list was compared, one by one.
+    case list
+    /// Host and device compared count and digest. Source: PROTOCOL.md NTF-34.
+    case digest
+    /// It was interrupted before.
+    case none
+  }
+
+  let schema = "notibot.soak"
+  let version = 1
+  var port: String
+  var seconds = 0.0
+  var queued = 0
+  var delivered = 0
+  var refused = 0
+  /// Left the display though nobody here asked for it.
+  var gone = 0
+  /// Still waiting at the end.
+  var undelivered = 0
+  var lost = 0
+  var doubled = 0
+  /// Times that host and device did not agree on what is on the display.
+  var differences = 0
+  var check = Check.none
+  var sessions = 0
+  var restarts = 0
+  var reboots = 0
+  var unplugs = 0
+  /// Frames that the host sent again.
+  var resends = 0
+  /// Damaged frames that came to the host.
+  var crcErrors = 0
+  var latencyMs: Latencies?
+  /// Share of the time that a session was open, 0 to 1.
+  var upShare = 0.0
+  /// After a tenth of the time, and at the end.
+  var residentBytesStart = 0
+  var residentBytesEnd = 0
+
+  var isFlawless: Bool { lost == 0 && doubled == 0 && differences == 0 && undelivered == 0 }
+
+  /// For a person: a line for each figure.
+  var text: String {
+    func row(_ name: String, _ value: String) -> String {
+      name.padding(toLength: 24, withPad: " ", startingAt: 0) + value
+    }
+    var rows = [
+      row("seconds", String(format: "%.1f", seconds)), row("queued", "\(queued)"),
+      row("delivered", "\(delivered)"), row("refused", "\(refused)"), row("gone", "\(gone)"),
+      row("not delivered", "\(undelivered)"), row("lost", "\(lost)"), row("doubled", "\(doubled)"),
+      row("differences", "\(differences)"), row("checked by", check.rawValue),
+      row("sessions", "\(sessions)"), row("restarts", "\(restarts)"),
+      row("sent again", "\(resends)"), row("CRC errors", "\(crcErrors)"),
+    ]
+    if reboots + unplugs > 0 { rows.append(row("rebooted, unplugged", "\(reboots), \(unplugs)")) }
+    if let latencyMs {
+      rows.append(row("delivery ms p50", String(format: "%.2f", latencyMs.p50)))
+      rows.append(row("delivery ms p99", String(format: "%.2f", latencyMs.p99)))
+      rows.append(row("delivery ms max", String(format: "%.2f", latencyMs.max)))
+    }
+    rows.append(row("up, % of the time", String(format: "%.1f", upShare * 100)))
+    rows.append(row("memory MB, start", String(format: "%.1f", Double(residentBytesStart) / 1e6)))
+    rows.append(row("memory MB, end", String(format: "%.1f", Double(residentBytesEnd) / 1e6)))
+    return rows.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,283 @@
+import DeviceEmulator
+import Foundation
+import NotibotHost
+import NotibotProtocol
+import Synchronization
+
+/// One soak: sending, settling, comparing, taking back.
+struct SoakRun: Sendable {
+  /// How long all may take to be delivered when nothing more is sent.
+  private static let settleLimit = Duration.seconds(60)
+  /// How long the two sides may take to compare.
+  private static let checkLimit = Duration.seconds(30)
+  /// The most that are submitted at once.
+  private static let batchLimit = 256
+  /// Where the tokens of removals begin.
+  private static let removalTokens: UInt64 = 1 << 62
+
+  let target: SoakTarget
+  let outbox: String
+  let bitsPerSecond: UInt32
+  let duration: Duration
+  let rate: Double
+  let keep: Int
+  let seed: UInt64
+  /// Of the titles, so that what another soak has left is not taken for this one's.
+  private let prefix = "soak \(UInt32.random(in: .min ... .max)) "
+  private let clock = ContinuousClock()
+
+  init(
+    target: SoakTarget, outbox: String, bitsPerSecond: UInt32, duration: Duration, rate: Double, keep: Int,
+    seed: UInt64
+  ) {
+    self.target = target
+    self.outbox = outbox
+    self.bitsPerSecond = bitsPerSecond
+    self.duration = duration
+    self.rate = rate
+    self.keep = keep
+    self.seed = seed
+  }
+
+  /// Runs until the time is over or this task is cancelled; then tells what there is to tell.
+  /// Throws `NotibotError` for what cannot heal, such as a port that is no port.
+  func report(of port: String) async throws -> SoakReport {
+    let record = SoakRecord()
+    var report = SoakReport(port: port)
+    let start = clock.now
+    try await forward(record) { forwarder in
+      let memory = try await load(forwarder, record, &report)
+      report.residentBytesStart = memory
+      if !Task.isCancelled, record.counts.sessions > 0 { await settle(forwarder, record) }
+      let now = clock.now
+      report.seconds = (now - start).inSeconds
+      report.upShare = record.upTime(at: now).inSeconds / report.seconds
+      let statistics = await forwarder.statistics
+      report.resends = statistics.host.link.resent
+      report.crcErrors = Int(clamping: statistics.host.decoder.crcErrors)
+    }
+    report.undelivered = record.undelivered
+    if !Task.isCancelled, record.counts.sessions > 0 { try await check(record, &report) }
+    report.residentBytesEnd = ProcessUsage.residentBytes()
+    fill(&report, from: record)
+    return report
+  }
+
+  private func fill(_ report: inout SoakReport, from record: SoakRecord) {
+    let counts = record.counts
+    report.queued = counts.queued
+    report.delivered = counts.delivered
+    report.refused = counts.refused
+    report.gone = counts.gone
+    report.doubled += counts.doubled
+    report.differences = counts.differences
+    report.sessions = counts.sessions
+    report.restarts = counts.restarts
+    report.latencyMs = record.latencies()
+  }
+
+  /// Runs `body` with a forwarder on the outbox, and everything that it tells in the record.
+  private func forward(_ record: SoakRecord, _ body: (Forwarder) async throws -> Void) async throws {
+    var options = ForwardingOptions()
+    options.bitsPerSecond = bitsPerSecond
+    try await withForwarder(port: target.port, outbox: outbox, options: options) { forwarder in
+      // Not children: what is told on the way out counts too.
+      let hearing = Task { for await report in forwarder.reports { record.note(report) } }
+      let watching = Task { for await change in forwarder.changes { record.note(change) } }
+      var failure: (any Error)?
+      do {
+        try await body(forwarder)
+      } catch {
+        failure = error
+      }
+      await forwarder.stop()
+      await hearing.value
+      await watching.value
+      if let failure { throw failure }
+    }
+  }
+
+  // MARK: Sending
+
+  /// Sends for the whole time; returns the resident memory after a tenth of it.
+  private func load(
+    _ forwarder: Forwarder, _ record: SoakRecord, _ report: inout SoakReport
+  ) async throws -> Int {
+    let end = clock.now + duration
+    let disturbance = SoakDisturbance(target: target, end: end, length: duration, seed: seed)
+    let disturbing = Task { await disturbance.run() }
+    // What cannot heal ends the waiting for the next moment to send.
+    let sending = Task { try await send(forwarder, record, until: end) }
+    let guarding = Task {
+      _ = try? await forwarder.ended()
+      sending.cancel()
+    }
+    let outcome = await withTaskCancellationHandler {
+      await sending.result
+    } onCancel: {
+      sending.cancel()
+    }
+    disturbing.cancel()
+    let done = await disturbing.value
+    (report.reboots, report.unplugs) = (done.reboots, done.unplugs)
+    await target.calm()
+    guarding.cancel()
+    await guarding.value
+    switch outcome {
+    case .success(let memory): return memory
+    case .failure(let error) where error is CancellationError:
+      // Either this task was cancelled, or the forwarder has ended and says why.
+      if !Task.isCancelled { try await forwarder.ended() }
+      return ProcessUsage.residentBytes()
+    case .failure(let error): throw error
+    }
+  }
+
+  private func send(_ forwarder: Forwarder, _ record: SoakRecord, until end: ContinuousClock.Instant)
+    async throws
+    -> Int
+  {
+    var progress = Progress("soak", total: max(1, Int(duration.inSeconds * 10)))
+    let start = clock.now
+    var (sent, memory) = (0, 0)
+    while clock.now < end {
+      let elapsed = (clock.now - start).inSeconds
+      progress.update(Int(min(elapsed, duration.inSeconds) * 10))
+      if memory == 0, elapsed > duration.inSeconds / 10 { memory = ProcessUsage.residentBytes() }
+      let due = min(Self.batchLimit, Int(elapsed * rate) + 1 - sent)
+      guard due > 0 else {
+        try await clock.sleep(until: min(end, start + .seconds(Double(sent) / rate)))
+        continue
+      }
+      let batch = (sent..<sent + due).map { (OutboxSubmission.add(notification($0)), token: UInt64($0)) }
+      sent += due
+      let results = await forwarder.submit(batch)
+      record.noteTaken(results.values.count { if case .success = $0 { true } else { false } })
+      await takeBack(record.takeExcess(over: keep), forwarder)
+      try Task.checkCancellation()
+      if record.lacksIdentity {
+        throw CommandFailure(
+          .refused, "the device knows no identities: what was sent could not be taken back",
+          remedy: "use firmware that announces feature bits 1 and 2")
+      }
+    }
+    progress.update(max(1, Int(duration.inSeconds * 10)))
+    return memory
+  }
+
+  private func notification(_ index: Int) -> NotibotProtocol.Notification {
+    NotibotProtocol.Notification(
+      app: "Soak", title: "\(prefix)\(index)", text: String(repeating: "x", count: index * 31 % 240),
+      timestamp: UInt32(clamping: Int(Date().timeIntervalSince1970)))
+  }
+
+  // MARK: Settling and comparing
+
+  /// Waits until all is delivered, and makes room for that; what is not by the end of the limit is in the record.
+  private func settle(_ forwarder: Forwarder, _ record: SoakRecord) async {
+    let settling = Task {
+      for await _ in record.steps() {
+        if record.isSettled { break }
+        await takeBack(record.takeExcess(over: keep), forwarder)
+      }
+      try? await forwarder.finish()
+    }
+    let limiting = Task {
+      try await clock.sleep(for: Self.settleLimit)
+      settling.cancel()
+    }
+    await withTaskCancellationHandler {
+      await settling.value
+    } onCancel: {
+      settling.cancel()
+    }
+    limiting.cancel()
+  }
+
+  private func takeBack(_ numbers: [Int64], _ forwarder: Forwarder) async {
+    _ = await forwarder.submit(
+      numbers.map { (.remove(OutboxNumber(rawValue: $0)), token: Self.removalTokens + UInt64($0)) })
+  }
+
+  /// Opens another session, in which both sides compare, looks at the display if it can, and takes back all that is left.
+  private func check(_ record: SoakRecord, _ report: inout SoakReport) async throws {
+    let compared = record.beginCheck()
+    let held = record.held
+    try await forward(record) { forwarder in
+      if await Self.comes(compared, within: Self.checkLimit) {
+        report.check = .digest
+        if let shown = await target.shown() {
+          compare(shown, with: held, &report)
+          report.check = .list
+        }
+      } else {
+        report.lost += held.count
+      }
+      await takeBack(record.takeExcess(over: 0), forwarder)
+      await settle(forwarder, record)
+    }
+  }
+
+  /// Waits for the next of a stream, for so long.
+  private static func comes(_ stream: AsyncStream<Void>, within limit: Duration) async -> Bool {
+    await withTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        for await _ in stream { return true }
+        return false
+      }
+      group.addTask {
+        try? await ContinuousClock().sleep(for: limit)
+        return false
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? false
+    }
+  }
+
+  /// Each of what is held must be there once, and no other of ours.
+  private func compare(_ shown: [String], with held: [Int64], _ report: inout SoakReport) {
+    let titles = shown.compactMap { json -> String? in
+      let title = (try? NotibotProtocol.Notification(parsingDetailed: Array(json.utf8)))?.title
+      return title?.hasPrefix(prefix) == true ? title : nil
+    }
+    let distinct = Set(titles).count
+    report.doubled += titles.count - distinct
+    report.lost += max(0, held.count - distinct)
+    if distinct > held.count { report.doubled += distinct - held.count }
+  }
+}
+
+/// Restarts and unplugs an emulator now and then.
+struct SoakDisturbance: Sendable {
+  let target: SoakTarget
+  let end: ContinuousClock.Instant
+  let length: Duration
+  let seed: UInt64
+
+  /// Runs until the end, or until this task is cancelled; returns how often it did what.
+  func run() async -> (reboots: Int, unplugs: Int) {
+    guard target.isEmulated else { return (0, 0) }
+    let clock = ContinuousClock()
+    var random = SeededGenerator(seed: seed)
+    var (reboots, unplugs) = (0, 0)
+    // Often enough for a short soak, seldom enough for a long one to send in peace as well.
+    let pause = min(10, max(0.2, length.inSeconds / 8))
+    do {
+      while true {
+        try await clock.sleep(for: .seconds(Double.random(in: 0.5...1.5, using: &random) * pause))
+        guard clock.now < end else { break }
+        if Bool.random(using: &random) {
+          let reason: ResetReason = Bool.random(using: &random) ? .panic : .brownout
+          if await target.perform(.device(.reboot(reason)))?.ok == true { reboots += 1 }
+        } else if await target.perform(.unplug)?.ok == true {
+          unplugs += 1
+          try await clock.sleep(for: .seconds(Double.random(in: 0.02...0.5, using: &random)))
+          _ = await target.perform(.plug)
+        }
+      }
+    } catch {
+      // Cancelled: whoever did so mends the line.
+    }
+    return (reboots, unplugs)
+  }
+}

@@ -1,0 +1,118 @@
+import DeviceEmulator
+import Foundation
+import SerialLink
+
+/// What a soak sends to: a board, a proxy of its own before it, an emulator of its own, or one in another process.
+enum SoakTarget {
+  case board(port: String)
+  case proxied(PortProxy, link: String)
+  case emulator(EmulatorServer, port: String)
+  case controlled(ControlClient, port: String)
+
+  /// The port that the forwarder opens.
+  var port: String {
+    switch self {
+    case .board(let port), .emulator(_, let port), .controlled(_, let port): port
+    case .proxied(_, let link): link
+    }
+  }
+
+  /// Starts what stands between, or instead.
+  /// - Parameters:
+  ///   - control: the control socket of the emulator behind the port.
+  ///   - folder: where a proxy's or emulator's link may be made.
+  /// - Throws: `CommandFailure` for options that do not go together, `PortError`.
+  static func open(
+    _ specifier: PortSpecifier, bitsPerSecond: UInt32, faults: FaultSpec, control: String?, folder: String
+  ) async throws -> SoakTarget {
+    if case .emulator(let name) = specifier {
+      guard let profile = DeviceProfile.named(name ?? "default") else {
+        let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
+        throw CommandFailure(
+          .usage, "there is no profile '\((name ?? "").printable)'", remedy: "choose one of: \(names)")
+      }
+      let link = "\(folder)/port"
+      let server = try await EmulatorServer.start(
+        profile: profile, faults: faults, link: link, seed: .randomSeed())
+      return .emulator(server, port: link)
+    }
+    if let control {
+      let client = ControlClient(path: control)
+      let target = SoakTarget.controlled(client, port: specifier.description)
+      try await target.mustPerform(.faults(faults))
+      return target
+    }
+    guard !faults.rules.isEmpty else { return .board(port: specifier.description) }
+    guard !faults.rules.contains(where: { $0.kind == .reboot }) else {
+      throw CommandFailure(
+        .usage, "a proxy cannot restart a board",
+        remedy: "leave reboot out of --faults, or soak an emulator with --control")
+    }
+    let link = "\(folder)/proxy"
+    let proxy = try await PortProxy.start(
+      port: specifier, bitsPerSecond: bitsPerSecond, link: link, faults: faults, seed: .randomSeed())
+    return .proxied(proxy, link: link)
+  }
+
+  func close() async {
+    switch self {
+    case .board, .controlled: break
+    case .proxied(let proxy, _): await proxy.stop()
+    case .emulator(let server, _): await server.stop()
+    }
+  }
+
+  /// Whether it can be restarted, unplugged and listed.
+  var isEmulated: Bool {
+    switch self {
+    case .emulator, .controlled: true
+    case .board, .proxied: false
+    }
+  }
+
+  /// Does something to the emulator, if there is one; `nil` when there is none or it cannot be reached.
+  func perform(_ command: EmulatorCommand) async -> ControlReply? {
+    switch self {
+    case .board, .proxied: nil
+    case .emulator(let server, _): await server.perform(command)
+    case .controlled(let client, _): try? await client.perform(command)
+    }
+  }
+
+  private func mustPerform(_ command: EmulatorCommand) async throws {
+    guard case .controlled(let client, _) = self else { return }
+    do {
+      let reply = try await client.perform(command)
+      guard reply.ok else {
+        throw CommandFailure(
+          .refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
+      }
+    } catch let failure as ControlClient.Failure {
+      throw CommandFailure(
+        .noBoard, "\(failure)".printable, remedy: "start one with: notibot emulate --control PATH")
+    }
+  }
+
+  /// Mends an emulator's line for good. A proxy's stays as it is.
+  func calm() async {
+    switch self {
+    case .board, .proxied: break
+    case .emulator, .controlled:
+      // Refused where it is plugged in, which is as well.
+      _ = await perform(.plug)
+      _ = await perform(.faults(.off))
+    }
+  }
+
+  /// The JSON of all that is on the display; `nil` when nobody can tell.
+  func shown() async -> [String]? {
+    guard isEmulated else { return nil }
+    var items: [ControlReply.Item] = []
+    while true {
+      let from = items.last.map { $0.item + 1 } ?? 0
+      guard let page = await perform(.device(.list(from: from)))?.items else { return nil }
+      if page.isEmpty { return items.map(\.json) }
+      items += page
+    }
+  }
+}

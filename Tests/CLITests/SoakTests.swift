@@ -1,0 +1,89 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `notibot soak`: an account of every notification, through restarts and bad lines.
+@Suite(.inTurn) struct SoakTests {
+  @Test func `through restarts and a bad line nothing is lost or doubled, and the display is left empty`()
+    async throws
+  {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let ending = try await run(
+        "soak", "-p", emulator.port, "--duration", "3s", "--rate", "40", "--keep", "16", "--seed", "1",
+        "--control", emulator.control, "--faults", "flip=1e-4,loss=1e-4", "--json")
+      #expect(ending.status == .exited(0), "\(ending.errors)\(ending.output)")
+      let report = try JSON(parsing: ending.output)
+      #expect(report["schema"] == "notibot.soak" && report["check"] == "list")
+      #expect(try #require(report["queued"].number) > 50)
+      #expect(report["queued"] == report["delivered"])
+      for key in ["lost", "doubled", "undelivered", "differences", "refused"] { #expect(report[key] == 0) }
+      let disturbances = try #require(report["reboots"].number) + (report["unplugs"].number ?? 0)
+      #expect(disturbances > 0)
+      #expect(try #require(report["latencyMs"]["max"].number) > 0)
+      #expect(try await emulator.stored() == [])
+    }
+  }
+
+  @Test func `an emulator of its own needs no control socket`() async throws {
+    let ending = try await run("soak", "-p", "emu:tiny", "--duration", "1s", "--rate", "20", "--json")
+    #expect(ending.status == .exited(0), "\(ending.errors)\(ending.output)")
+    #expect(try JSON(parsing: ending.output)["check"] == "list")
+  }
+
+  @Test func `before a port of somebody else's a proxy makes the line bad`() async throws {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let ending = try await run(
+        "soak", "-p", emulator.port, "--duration", "1s", "--rate", "40", "--faults", "flip=3e-4,seed=3",
+        "--json")
+      #expect(ending.status == .exited(0), "\(ending.errors)\(ending.output)")
+      let report = try JSON(parsing: ending.output)
+      #expect(report["check"] == "digest")
+      #expect(try #require(report["resends"].number) > 0)
+    }
+  }
+
+  @Test func `interrupted it still reports`() async throws {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let soak = try Program(["soak", "-p", emulator.port, "--duration", "1h", "--json"])
+      try await emulator.wait { $0["acceptedCount"].number ?? 0 > 5 }
+      soak.send(SIGINT)
+      let ending = await soak.ending()
+      #expect(ending.status == .exited(130))
+      let report = try JSON(parsing: ending.output)
+      #expect(try #require(report["delivered"].number) > 0)
+      #expect(report["lost"] == 0 && report["doubled"] == 0)
+      #expect(report["check"] == "none")
+    }
+  }
+
+  @Test func `what somebody dismisses is counted, and is no loss`() async throws {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let soak = try Program(["soak", "-p", emulator.port, "--duration", "2s", "--rate", "20", "--json"])
+      try await emulator.wait { $0["acceptedCount"].number ?? 0 > 5 }
+      // Somebody's thumb: told to the host, and so no loss, but an account is kept of it.
+      try await emulator.ask(["command": "dismiss", "item": 2])
+      let ending = await soak.ending()
+      #expect(ending.status == .exited(0), "\(ending.errors)\(ending.output)")
+      #expect(try JSON(parsing: ending.output)["gone"] == 1)
+    }
+  }
+
+  @Test(arguments: [
+    ["--duration", "0s"], ["--duration", "5"], ["--duration", "x"], ["--duration", "1s", "--rate", "0"],
+    ["--duration", "1s", "--keep", "0"], ["--duration", "1s", "--faults", "reboot@9"],
+    ["--duration", "1s", "--faults", "flap=1"],
+  ])
+  func `what makes no sense is a usage error`(options: [String]) async throws {
+    let ending = try await Program(["soak", "-p", "/no/such/port"] + options).ending()
+    #expect(ending.status == .exited(2))
+    #expect(ending.output == "")
+  }
+
+  @Test func `a device without identities is refused`() async throws {
+    try await withEmulator("--profile", "firmware") { emulator in
+      let ending = try await run("soak", "-p", emulator.port, "--duration", "20s", "--json")
+      #expect(ending.status == .exited(15))
+      #expect(ending.errors.contains("no identities"))
+    }
+  }
+}
