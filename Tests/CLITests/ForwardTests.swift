@@ -41,7 +41,8 @@ import Testing
     #expect(ending.status == .exited(0))
     #expect(try await emulator.stored().count == 3)
     let connecting = try ending.documents().first { $0["event"] == "connecting" }
-    #expect(connecting?["reason"] == "the port appeared")
+    // The news of the port and the next attempt may come in either order.
+    #expect(["the port appeared", "another attempt"].contains(connecting?["reason"]))
     await emulator.stop()
   }
 
@@ -59,7 +60,10 @@ import Testing
       forward.closeInput()
       let ending = await forward.ending()
       #expect(ending.status == .exited(0))
-      #expect(try ending.documents().contains { $0["reason"] == "the port appeared" })
+      #expect(
+        try ending.documents().contains {
+          ["the port appeared", "another attempt"].contains($0["reason"])
+        })
       #expect(try await forwarding.titles() == ["1", "2"])
     }
   }
