@@ -20,8 +20,6 @@ package struct DisplayChecker: Equatable, Sendable {
   private var known: [[UInt8]: Int] = [:]
   /// Submissions announced since the device's last restart.
   private var announced: Set<Int> = []
-  /// The submission that each identity showed last.
-  private var submissionOfKey: [NotificationKey: Int] = [:]
 
   package init(scenario: Scenario) {
     self.scenario = scenario
@@ -34,19 +32,13 @@ package struct DisplayChecker: Equatable, Sendable {
     switch change {
     case .restarted:
       announced = []
-      if scenario.variant == .copiedJournal { ledger.noteRestart() }
+      if scenario.variant == .copiedJournal { ledger.noteClash() }
+    case .replaced(let subject, _): _ = try appear(subject, ledger: &ledger, at: now)
     case .removed(let subject, let reason):
       let index = try submission(of: subject, ledger: ledger, at: now)
       switch reason {
       case .dismissed, .evicted, .expired: ledger.note(index) { $0.hasLeft = true }
       case .removed, .writerForgotten: break
-      }
-    case .replaced(let subject, _):
-      let before = subject.key.flatMap { submissionOfKey[$0] }
-      let index = try appear(subject, ledger: &ledger, at: now)
-      if let before, before != index, scenario.variant == .copiedJournal {
-        // Two copies gave one number to two notifications, and the higher `rev` wins (NTF-23).
-        ledger.note(before) { $0.mayBeForgotten = true }
       }
     case .shown(let subject, let isAnnounced):
       let index = try appear(subject, ledger: &ledger, at: now)
@@ -104,7 +96,6 @@ package struct DisplayChecker: Equatable, Sendable {
   ) throws(Violation) -> Int {
     let content = try content(of: DisplayedNotification(key: subject.key, json: subject.json), at: now)
     let index = try self.submission(of: subject, ledger: ledger, at: now)
-    if let key = subject.key { submissionOfKey[key] = index }
     ledger.note(index) {
       $0.shown.insert(content)
       $0.hasLeft = false

@@ -42,9 +42,6 @@ package struct Ledger: Equatable, Sendable {
     /// Whether it left the display without its writer. If the host hears of that and dies before it says so, nobody will:
     /// a report comes once or not at all.
     package var hasLeft = false
-    /// Whether it was shown before a restart of the device, by a copy of a journal: another copy's numbers may keep it
-    /// from being sent again.
-    package var mayBeForgotten = false
     /// Whether its journal was lost, restored or copied after it was submitted: less is promised for it.
     package var isOfOldJournal = false
 
@@ -72,6 +69,8 @@ package struct Ledger: Equatable, Sendable {
   package private(set) var submissionOfContent: [Int: Int] = [:]
   /// Requests that were handed to a host and not answered.
   package private(set) var open: [UInt64: (request: Request, host: Int)] = [:]
+  /// Whether two copies of a journal may have given one number to two notifications, without a device that knows.
+  private var numbersMayClash = false
   private var requestsCount: UInt64 = 0
   /// For each host, the submission of a number in its journal.
   private var numbers: [[OutboxNumber: Int]]
@@ -221,11 +220,7 @@ extension Ledger {
   }
 
   /// The device has restarted, and journals have copies.
-  package mutating func noteRestart() {
-    for index in submissions.indices where !submissions[index].shown.isEmpty {
-      submissions[index].mayBeForgotten = true
-    }
-  }
+  package mutating func noteClash() { numbersMayClash = true }
 
   // MARK: What must be
 
@@ -240,7 +235,7 @@ extension Ledger {
     let contents = submission.versions[lastConfirmed...].filter { $0.fate != .rejected }.map(\.content)
     let isSure =
       submission.fate == .confirmed && !submission.removals.contains(.unknown)
-      && !submission.hasLeft && !submission.mayBeForgotten
+      && !submission.hasLeft && !numbersMayClash
     return isSure ? .present(contents) : .either(contents)
   }
 }

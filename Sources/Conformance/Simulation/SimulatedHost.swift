@@ -20,6 +20,8 @@ struct SimulatedHost {
     var isWritten: Bool
     /// Whether it failed.
     var hasFailed: Bool
+    /// Whether the disk was full then.
+    var metFullDisk = false
   }
 
   /// One life of the program.

@@ -199,6 +199,7 @@ extension SimulatedWorld {
     } catch {
       trace.add(now, "host\(index)", "commit fails: \(error)")
       commit.hasFailed = true
+      commit.metFullDisk = isDiskFull
     }
   }
 
@@ -217,7 +218,7 @@ extension SimulatedWorld {
       hosts[index].life?.machine.commitFailed(now: now)
       counts.failedCommits += 1
       // The program says what is wrong and ends; somebody starts it again.
-      guard !isDiskFull else { return stopHost(index) }
+      guard !commit.metFullDisk else { return stopHost(index) }
       throw Violation(.journalOpens, "a commit of host \(index) fails", at: now)
     }
     if !wasConfirmed { hosts[index].life?.machine.committed(now: now) }
