@@ -12,7 +12,8 @@ struct TestCommand: AsyncParsableCommand {
     discussion: """
       Prints a line for each case: the rule it checks, what must hold, its time. With -p emu:[PROFILE] or --rig \
       emulator the device is an emulator in this process in virtual time, with --rig pty one in a process of its own \
-      behind a pseudo-terminal. On a board, cases that must restart it or press its buttons are skipped and named.
+      behind a pseudo-terminal, with --rig ble one whose attributes are reached as over BLE, on a unix socket; --att \
+      names such a socket of any other device. On a board, cases that must restart it or press its buttons are skipped and named.
 
       \(ExitStatus.helpTable)
       """)
@@ -21,6 +22,7 @@ struct TestCommand: AsyncParsableCommand {
   enum RigName: String, ExpressibleByArgument, CaseIterable {
     case emulator
     case pty
+    case ble
   }
 
   @OptionGroup var portOptions: PortOptions
@@ -28,8 +30,14 @@ struct TestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The control socket of the emulator behind the port.", valueName: "path"))
   var control: String?
 
-  @Option(help: "Bring a device along: emulator (in this process) or pty (in another).")
+  @Option(help: "Bring a device along: emulator (in this process), pty or ble (in another).")
   var rig: RigName?
+
+  @Option(
+    help: ArgumentHelp(
+      "Test the device that serves attributes on this socket, as emulate --att does.", valueName: "unix:path")
+  )
+  var att: String?
 
   @Option(
     help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
@@ -72,12 +80,21 @@ struct TestCommand: AsyncParsableCommand {
   }
 
   private func chosenRig() throws -> TestRun.ChosenRig {
+    if let att {
+      guard rig == nil, portOptions.line.port == nil else {
+        throw CommandFailure(
+          .usage, "--att names the device to test", remedy: "leave --port and --rig out")
+      }
+      return .att(path: try UnixSocketOption.path(att), control: control)
+    }
     let named = portOptions.line.port == nil && rig != nil ? .emulator(profile: nil) : try port()
     switch (rig, named) {
     case (nil, .emulator(let name)), (.emulator?, .emulator(let name)):
       return .emulator(try profile(name))
     case (.pty?, .emulator(let name)):
       return .pty(profile: try profile(name).name)
+    case (.ble?, .emulator(let name)):
+      return .ble(profile: try profile(name).name)
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) brings its own device",

@@ -59,7 +59,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    _ = try await bench.restart()
+    try await bench.restart()
     let source = probe.makeSource()
     try await probe.openDelivery(source: source)
     try await probe.requireStoreRoom(3)

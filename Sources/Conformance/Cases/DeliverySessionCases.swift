@@ -62,7 +62,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    _ = try await bench.restart()
+    try await bench.restart()
     let source = probe.makeSource()
     try await probe.openDelivery(source: source)
     try await probe.requireStoreRoom(2)
@@ -71,7 +71,7 @@ extension Suite {
     try await probe.expectWritten(second)
     try await control.perform(.dismiss(1))
     let before = try await probe.sync(Sync(source, known: 2))
-    _ = try await bench.restart()
+    try await bench.restart()
     try await probe.openDelivery()
     var told = Told()
     let after = try await probe.sync(Sync(source, known: 2, held: [Holding(2, second)]), told: &told)

@@ -114,6 +114,8 @@ extension EmulatedDevice {
     statistics.goneCount = attributes.store.gone.notices.count
     statistics.link = link.counters
     statistics.attributes = attributes.counters
+    statistics.connections = connectionCounters
+    statistics.connectionCount = connections.count
     statistics.framesReceived = decoder.counters.frames
     statistics.crcErrors = decoder.counters.crcErrors
     statistics.malformedCandidates = decoder.counters.malformed
