@@ -44,7 +44,7 @@ struct ATTSocketTests {
 
     private func read(_ count: Int) -> [UInt8]? {
       var buffer = [UInt8](repeating: 0, count: count)
-      return recv(descriptor, &buffer, count, Int32(MSG_WAITALL.rawValue)) == count ? buffer : nil
+      return recv(descriptor, &buffer, count, Int32(MSG_WAITALL)) == count ? buffer : nil
     }
   }
 
@@ -121,7 +121,7 @@ struct ATTSocketTests {
     try await withSocket { _, path in
       let (greedy, other) = (try Client(path), try Client(path))
       let count = 3000
-      for _ in 0..<count { greedy.send(pdus: "0a0300") }
+      greedy.send((0..<count).flatMap { _ in bytes("0300 0a0300") })
       other.send(pdus: "0a0100")
       #expect(other.nextPDU() == "0b" + serviceUUID)
       for _ in 0..<count { #expect(greedy.nextPDU() == "0b0000") }

@@ -1,3 +1,4 @@
+import NotibotProtocol
 import Testing
 
 @testable import DeviceEmulator
