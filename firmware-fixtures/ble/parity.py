@@ -15,7 +15,7 @@ import attribute_checks  # noqa: F401  registers its checks
 import bearer_checks  # noqa: F401
 from bench import Bench
 from checks import CHECKS, Failed
-from mutants import MUTANTS
+from mutants import MUTANTS, Mutant
 
 TRANSCRIPT_LINES = 24
 # Longer than any check that waits for what does not come.
@@ -83,9 +83,10 @@ async def run_all(socket: str, control: str | None, show) -> list[dict]:
 
 
 async def self_test(socket: str, control: str | None, show) -> list[dict]:
-    """Each mutant must be found. Says by which check, and whether the library's own view was enough."""
+    """Each mutant must be found, and none where there is none. Says by which check, and whether the library's own view
+    was enough."""
     results = []
-    for name, mutant in MUTANTS.items():
+    for name, mutant in {"(no defect)": Mutant, **MUTANTS}.items():
         found = None
         for check in CHECKS:
             if check.control:
@@ -95,7 +96,10 @@ async def self_test(socket: str, control: str | None, show) -> list[dict]:
                 found = result
                 break
         by = "client" if found and found["client"] else "audit only"
-        results.append({"mutant": name, "outcome": "caught" if found else "missed", "check": found and found["check"],
+        outcome = "caught" if found else "missed"
+        if mutant is Mutant:
+            outcome = "failed" if found else "sound"
+        results.append({"mutant": name, "outcome": outcome, "check": found and found["check"],
                         "by": found and by, "finding": found and (found["client"] or found["audit"][0])})
         show(f"{results[-1]['outcome']:7} {name:34} {found['check'] + ', ' + by if found else ''}")
     return results
@@ -127,7 +131,8 @@ def main() -> int:
     bad = [result for result in results if result["outcome"] in ("failed", "missed")]
     left_out = [result for result in results if result["outcome"] == "skipped"]
     if arguments.self_test:
-        show(f"{len(results) - len(bad)} of {len(results)} defects caught in {seconds} s")
+        caught = sum(result["outcome"] == "caught" for result in results)
+        show(f"{caught} of {len(MUTANTS)} defects caught in {seconds} s")
     else:
         pairs = sum(result["pairs"] for result in results)
         show(f"{len(results) - len(bad) - len(left_out)} of {len(results)} checks passed, {len(bad)} failed, "
