@@ -55,6 +55,8 @@ struct EmulateCommand: AsyncParsableCommand {
   @Flag(help: "List the profiles and exit.")
   var listProfiles = false
 
+  func validate() throws { _ = try att.map(UnixSocketOption.path) }
+
   func run() async throws {
     if listProfiles { return try printProfiles() }
     let profile = try chosenProfile()

@@ -55,6 +55,8 @@ struct TestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Decides nonces, noise and damage; random without it.", valueName: "number"))
   var seed: UInt64?
 
+  func validate() throws { _ = try att.map(UnixSocketOption.path) }
+
   func run() async throws {
     let cases = try selectedCases()
     if list { return cases.forEach { Output.data(TestListing.line(for: $0)) } }

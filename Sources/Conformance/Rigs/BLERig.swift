@@ -1,4 +1,5 @@
 import DeviceEmulator
+import Glibc
 import NIOCore
 import NIOPosix
 import NotibotProtocol
@@ -142,9 +143,8 @@ package final class BLERig: Rig {
       return ChannelLine.Port(channel: channel, inbox: try await inbox.futureResult.get())
     } catch {
       inbox.fail(error)
-      let number = (error as? IOError)?.errnoCode
-      let reason = number.map { "errno \($0)" } ?? "\(error)"
-      throw PortError(.unreachable("nothing accepts there (\(reason))"), port: path, operation: "connect to")
+      let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+      throw PortError(.unreachable(reason), port: path, operation: "connect to")
     }
   }
 }

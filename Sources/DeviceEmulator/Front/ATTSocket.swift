@@ -9,24 +9,24 @@ struct ATTSocket: Sendable {
   /// Bytes that wait in this process for a client that does not read; the kernel holds some 200 KiB more.
   static let writeBufferLimitBytes = 4096
 
-  private let listener: UnixListener
+  private let socket: EmulatorSocket
 
   /// Listens at `path`, replacing the socket of a dead process but nothing else.
   static func open(
     at path: String, for server: EmulatorServer, on loop: any EventLoop
   ) async throws(PortError) -> ATTSocket {
-    let listener = try await UnixListener.open(at: path, on: loop) { channel in
+    let socket = try await EmulatorSocket.open(at: path, on: loop) { channel in
       try channel.syncOptions?.setOption(
         .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readLimitBytes))
       try channel.syncOptions?.setOption(
         .writeBufferWaterMark, value: .init(low: writeBufferLimitBytes / 2, high: writeBufferLimitBytes))
       try channel.pipeline.syncOperations.addHandler(ATTSocketHandler(server: server))
     }
-    return ATTSocket(listener: listener)
+    return ATTSocket(socket: socket)
   }
 
   /// Stops listening and removes the socket, if it is still this one.
-  func close() async { await listener.close() }
+  func close() async { await socket.close() }
 }
 
 /// Carries what happens on one connection to the emulator, which runs on the same event loop and reads when it can take

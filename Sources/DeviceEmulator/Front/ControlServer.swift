@@ -7,20 +7,20 @@ struct ControlServer: Sendable {
   /// The longest request line, in bytes; a longer one ends the connection.
   static let lineLimitBytes = 16_384
 
-  private let listener: UnixListener
+  private let socket: EmulatorSocket
 
   /// Listens at `path`, replacing the socket of a dead process but nothing else.
   static func open(
     at path: String, for server: EmulatorServer, on loop: any EventLoop
   ) async throws(PortError) -> ControlServer {
-    let listener = try await UnixListener.open(at: path, on: loop) { channel in
+    let socket = try await EmulatorSocket.open(at: path, on: loop) { channel in
       try channel.pipeline.syncOperations.addHandler(ControlHandler(server: server))
     }
-    return ControlServer(listener: listener)
+    return ControlServer(socket: socket)
   }
 
   /// Stops listening and removes the socket, if it is still this one.
-  func close() async { await listener.close() }
+  func close() async { await socket.close() }
 }
 
 /// Cuts lines and answers one after the other; reads on when all that came is answered, so that a client that does
