@@ -38,6 +38,27 @@ import Testing
     }
   }
 
+  @Test(
+    .enabled(
+      if: RequiredRigs.names.contains("ble")
+        || FileManager.default.isExecutableFile(atPath: PTYSuiteTests.program),
+      "the rig 'ble' needs the program notibot beside the tests"))
+  func `a device that lets Data be read is caught over connections, too`() async throws {
+    let refusal: [UInt8] = [5, 0, 0x01, 0x0A, 6, 0, 0x02]
+    let rig = try await BLERig.start(program: PTYSuiteTests.program) { line in
+      MutantLine(line, sent: { $0 }, received: { $0 == refusal ? [1, 0, 0x0B] : $0 })
+    }
+    let permissions = try #require(Self.cases.first { $0.id == "ATT-11/permissions" })
+    let result = await Runner(rig: rig, seed: 7).run(permissions)
+    await rig.close()
+    guard case .failed(let findings) = result.outcome else {
+      Issue.record("\(result.outcome)")
+      return
+    }
+    #expect(findings.count == 1)
+    #expect(findings.first?.message == "the answer to 0a 0600 is [0b], expected [01 0a 06 00 02]")
+  }
+
   @Test func `what is left out is about sessions, the host or the clock, and nothing else is`() {
     let chapters = Set(Self.cases.map(\.chapter))
     #expect(chapters == [.att, .notifications])
