@@ -41,7 +41,7 @@ async def mtu_is_used(bench: Bench):
         expect(f"the characteristics at MTU {mtu}", await declarations(found), both)
         again = await client.raw(b"\x02" + le(23))
         expect("a second Exchange MTU", again, response)
-        expect(f"the characteristics after it", await declarations(found), both)
+        expect("the characteristics after it", await declarations(found), both)
         await client.disconnect()
 
 
@@ -128,7 +128,8 @@ async def too_long(bench: Bench):
         reply = await found.client.raw(b"\x12" + le(found.data) + notification("", 513))
         expect("the answer to 513 bytes", reply, b"\x01\x12" + le(found.data) + b"\x0d")
     await found.write(notification("", 512))
-    narrow = await connected(bench, mtu=185, central=1)
+    await found.client.disconnect()
+    narrow = await connected(bench, mtu=185)
     prepared = len(narrow.client.audit.responses)
     await expect_error("600 bytes", 0x0D, narrow.write(notification("", 600)))
     answers = [response for _, response in narrow.client.audit.responses[prepared:]]

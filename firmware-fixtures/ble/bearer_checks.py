@@ -103,7 +103,6 @@ async def identity(bench: Bench):
     """An id needs its src; the same again changes nothing."""
     found = await connected(bench)
     before = await found.read_count()
-    # A writer that this run alone uses: the device may have run before.
     member = f',"id":7,"src":{bench.next_source()}'
     await expect_error("an id without src", 0x80, found.write(notification("x", more=',"id":7')))
     await found.write(notification("first", more=member))

@@ -3,6 +3,7 @@
 A record on the socket is a u16 length, little-endian, and one PDU; one connection is one bearer."""
 import asyncio
 import json
+import random
 
 from bumble.controller import Controller
 from bumble.device import Connection, Device
@@ -105,6 +106,10 @@ class Bench:
         connection = await asyncio.wait_for(
             self.centrals[central].connect(self.peripheral.random_address), PATIENCE)
         return Client(connection, await asyncio.wait_for(self._new.get(), PATIENCE))
+
+    def next_source(self) -> int:
+        """A writer that nobody else is, on a device that may have run before."""
+        return random.randrange(1, 1 << 32)
 
     async def command(self, **request) -> dict:
         """Asks the emulator's control socket."""

@@ -33,8 +33,8 @@ def check(rules: str, control: bool = False):
 
 def expect(what: str, actual, expected):
     if actual != expected:
-        show = lambda value: value.hex() if isinstance(value, bytes) else value
-        raise Failed(f"{what} is {show(actual)}, expected {show(expected)}")
+        actual, expected = (value.hex() if isinstance(value, bytes) else value for value in (actual, expected))
+        raise Failed(f"{what} is {actual}, expected {expected}")
 
 
 async def expect_error(what: str, code: int, awaitable):

@@ -1,11 +1,12 @@
 """Puts a device under a virtual BLE central and says check by check what held. `scripts/ble-parity` starts it."""
 import argparse
 import asyncio
+import functools
 import json
 import logging
 import pathlib
-import random
 import signal
+import socket as sockets
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,8 @@ from checks import CHECKS, Failed
 from mutants import MUTANTS, Mutant
 
 TRANSCRIPT_LINES = 24
+# The exit code of an environment that is not fit.
+UNFIT = 18
 # Longer than any check that waits for what does not come.
 CHECK_LIMIT_SECONDS = 15
 
@@ -40,6 +43,16 @@ class Emulator:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
         self.folder.cleanup()
+
+
+def trouble_at(path: str) -> str | None:
+    """Why nobody can connect to a device's socket; None when somebody can."""
+    with sockets.socket(sockets.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError as error:
+            return f"cannot connect to {path}: {error.strerror or error}"
+    return None
 
 
 async def run_check(check, socket: str, control: str | None, mutant=None) -> dict:
@@ -114,10 +127,14 @@ def main() -> int:
     parser.add_argument("--self-test", action="store_true", help="show defects instead of the device; each must be caught")
     parser.add_argument("--json", action="store_true", help="one document on stdout, the table on stderr")
     arguments = parser.parse_args()
+    # So that the emulator ends with this program.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     # What the library says of a device that is wrong is in the results.
     logging.disable(logging.CRITICAL)
-    Bench.next_source = lambda self: random.randrange(1, 1 << 32)
-    show = lambda line: print(line, file=sys.stderr if arguments.json else sys.stdout, flush=True)
+    show = functools.partial(print, file=sys.stderr if arguments.json else sys.stdout, flush=True)
+    if arguments.device != "emulator" and (trouble := trouble_at(arguments.device)):
+        print(f"ble-parity: {trouble}", file=sys.stderr)
+        return UNFIT
     emulator = Emulator(arguments.notibot) if arguments.device == "emulator" else None
     socket, control = (emulator.socket, emulator.control) if emulator else (arguments.device, arguments.control)
     start = time.monotonic()
