@@ -56,7 +56,7 @@ import Testing
       return
     }
     #expect(findings.count == 1)
-    #expect(findings.first?.message == "the answer to 0a 0600 is [0b], expected [01 0a 06 00 02]")
+    #expect(findings.first?.message == "the answer to 0a 0600 is [0b], expected [010a060002]")
   }
 
   @Test func `what is left out is about sessions, the host or the clock, and nothing else is`() {

@@ -140,7 +140,8 @@ package final class BLERig: Rig {
           }
         }
         .connect(unixDomainSocketPath: path).get()
-      return ChannelLine.Port(channel: channel, inbox: try await inbox.futureResult.get())
+      return ChannelLine.Port(
+        channel: channel, inbox: try await inbox.futureResult.get(), isShutDownFirst: true)
     } catch {
       inbox.fail(error)
       let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
