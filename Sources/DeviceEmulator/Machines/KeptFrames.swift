@@ -3,6 +3,7 @@ import DequeModule
 /// DATA frames that came before one that is missing, kept until the hole is filled.
 ///
 /// It begins behind the missing frame; its first place is the number after that one. Its last place is never empty.
+/// The session keeps only what it granted: fewer frames than its `frames`, no more bytes than its `bytes` (LNK-8).
 /// Source: PROTOCOL.md LNK-32, LNK-33.
 struct KeptFrames: Equatable, Sendable {
   private var places: Deque<DeviceSession.Inbound?> = []
