@@ -12,7 +12,7 @@ struct TestCommand: AsyncParsableCommand {
     discussion: """
       Prints a line for each case: the rule it checks, what must hold, its time. With -p emu:[PROFILE] or --rig \
       emulator the device is an emulator in this process in virtual time, with --rig pty one in a process of its own \
-      behind a pseudo-terminal. On a board, cases that must restart it or press its buttons are skipped and named.
+      behind a pseudo-terminal; with -p qemu:[ELF] or --rig qemu it is firmware on an emulated CPU. On a board, cases that must restart it or press its buttons are skipped and named.
 
       \(ExitStatus.helpTable)
       """)
@@ -21,6 +21,7 @@ struct TestCommand: AsyncParsableCommand {
   enum RigName: String, ExpressibleByArgument, CaseIterable {
     case emulator
     case pty
+    case qemu
   }
 
   @OptionGroup var portOptions: PortOptions
@@ -28,7 +29,10 @@ struct TestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The control socket of the emulator behind the port.", valueName: "path"))
   var control: String?
 
-  @Option(help: "Bring a device along: emulator (in this process) or pty (in another).")
+  @Option(
+    help:
+      "Bring a device along: emulator (in this process), pty (in another) or qemu (firmware on an emulated CPU)."
+  )
   var rig: RigName?
 
   @Option(
@@ -72,8 +76,12 @@ struct TestCommand: AsyncParsableCommand {
   }
 
   private func chosenRig() throws -> TestRun.ChosenRig {
-    let named = portOptions.line.port == nil && rig != nil ? .emulator(profile: nil) : try port()
+    let isBrought = portOptions.line.port == nil && rig != nil
+    let own: PortSpecifier = rig == .qemu ? .qemu(image: nil) : .emulator(profile: nil)
+    let named = isBrought ? own : try port()
     switch (rig, named) {
+    case (nil, .qemu(let image)), (.qemu?, .qemu(let image)):
+      return .qemu(image: image)
     case (nil, .emulator(let name)), (.emulator?, .emulator(let name)):
       return .emulator(try profile(name))
     case (.pty?, .emulator(let name)):
@@ -81,7 +89,7 @@ struct TestCommand: AsyncParsableCommand {
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) brings its own device",
-        remedy: "leave --port out, or name emu:[PROFILE]")
+        remedy: "leave --port out, or name \(rig == .qemu ? "qemu:[ELF]" : "emu:[PROFILE]")")
     case (nil, let specifier):
       do {
         let rate = try portOptions.resolvedBitsPerSecond().value

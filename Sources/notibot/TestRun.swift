@@ -9,6 +9,7 @@ struct TestRun: Sendable {
   enum ChosenRig: Sendable {
     case emulator(DeviceProfile)
     case pty(profile: String)
+    case qemu(image: String?)
     case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration)
   }
 
@@ -59,6 +60,7 @@ struct TestRun: Sendable {
     case .pty(let profile):
       let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
       return try await PTYRig.start(program: program, profile: profile, seed: seed)
+    case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
     case .port(let specifier, let options, let control, let timeout):
       return try await PortRig.open(
         specifier, name: specifier.description, options: options, control: control, answerTimeout: timeout,
@@ -74,6 +76,7 @@ struct TestRun: Sendable {
       switch rig {
       case .emulator(let profile): ("emulator", "emu:\(profile.name)")
       case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
+      case .qemu(let image): ("qemu", PortSpecifier.qemu(image: image).description)
       case .port(let specifier, _, _, _): ("port", specifier.description)
       }
     return Report(
