@@ -86,8 +86,11 @@ package final class TiedProcess: Sendable {
     guard finish() else { return }
     _ = try? await ended.get()
     let pid = pid
-    // Waits only until the kernel has taken the process down.
-    try? await NIOSingletons.posixBlockingThreadPool.runIfActive { _ = serial_shim_reap(pid) }
+    // Waits only until the kernel has taken the process down; as a future, because a cancelled task must wait too.
+    let reaped = NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: ended.eventLoop) {
+      serial_shim_reap(pid)
+    }
+    _ = try? await reaped.get()
   }
 
   /// Whether the process is the caller's to reap.

@@ -20,6 +20,17 @@ import Testing
     await process.stop()
   }
 
+  @Test func `a cancelled task leaves no entry either`() async throws {
+    let process = try await TiedProcess.start("/bin/sleep", arguments: ["600"])
+    let stopping = Task {
+      await Task.yield()
+      await process.stop()
+    }
+    stopping.cancel()
+    await stopping.value
+    #expect(!exists(process.pid))
+  }
+
   @Test func `what a program said last is told when it has ended`() async throws {
     let process = try await TiedProcess.start(
       "/bin/sh", arguments: ["-c", "echo out; echo no such image >&2"])

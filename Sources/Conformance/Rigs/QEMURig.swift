@@ -4,7 +4,7 @@ import SerialLink
 /// The reference firmware on an emulated CPU, in real time, on a pseudo-terminal that is opened like any serial port.
 package final class QEMURig: Rig {
   package let name = "qemu"
-  private let board: QEMUBoard
+  let board: QEMUBoard
   private let port: PortRig
 
   /// Starts the firmware and opens its port.
@@ -50,7 +50,8 @@ package final class QEMURig: Rig {
   }
 }
 
-/// The way round the line: reset pin and plug by the board, everything else by its control line.
+/// The way round the line: reset pin and plug by the board, everything else as a record of `nb_control.h` in hexadecimal
+/// on its control line.
 final class BoardControl: DeviceControl {
   private let board: QEMUBoard
 
@@ -64,25 +65,44 @@ final class BoardControl: DeviceControl {
       case .reboot: try await board.reset()
       case .unplug: await board.unplug()
       case .plug: try await board.plug()
-      case .dismiss(let item): try await ask("dismiss \(item)", command)
-      case .action(let item, let act): try await ask("action \(item) \(act)", command)
-      case .log(let text): try await ask("log \(text)", command)
-      case .fill(let count): try await ask("fill \(count)", command)
-      case .clear: try await ask("clear", command)
-      case .stall: try await ask("stall", command)
-      case .resume: try await ask("resume", command)
-      case .strictMode: try await ask("mode strict", command)
-      case .firmwareMode: try await ask("mode firmware", command)
+      case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .strictMode, .firmwareMode:
+        let answer = try await board.perform(Self.line(command.firmwareRecord ?? []))
+        guard answer == "ok" else {
+          throw RigTrouble("the firmware refuses \(command): \(answer)", remedy: "see what the case asks for")
+        }
       }
     } catch let error as QEMUFailure {
       throw RigTrouble(error.message, remedy: error.remedy)
     }
   }
 
-  private func ask(_ line: String, _ command: ControlCommand) async throws {
-    let answer = try await board.perform(line)
-    guard answer.hasPrefix("ok") else {
-      throw RigTrouble("the firmware refuses \(command): \(answer)", remedy: "see what the case asks for")
+  private static func line(_ record: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef")
+    return String(record.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+  }
+}
+
+extension ControlCommand {
+  /// The same as a record of `nb_control.h`; nil for what concerns the plug.
+  var firmwareRecord: [UInt8]? {
+    switch self {
+    case .reboot: [1]
+    case .dismiss(let item): [2] + item.littleEndianBytes
+    case .action(let item, let act): [3] + item.littleEndianBytes + [act]
+    case .log(let text): [4] + Array(text.utf8)
+    case .fill(let count): [5] + UInt32(clamping: count).littleEndianBytes
+    case .clear: [6]
+    case .stall: [7] + UInt32(0).littleEndianBytes
+    case .resume: [8]
+    case .strictMode: [9, 0]
+    case .firmwareMode: [9, 1]
+    case .unplug, .plug: nil
     }
+  }
+}
+
+extension UInt32 {
+  fileprivate var littleEndianBytes: [UInt8] {
+    [UInt8(self & 0xFF), UInt8(self >> 8 & 0xFF), UInt8(self >> 16 & 0xFF), UInt8(self >> 24)]
   }
 }

@@ -26,8 +26,10 @@ package actor QEMUBoard {
 
   /// The path under which a host opens the port.
   package nonisolated let portPath: String
+  /// QEMU's process id, until `stop`.
+  package nonisolated var pid: Int32 { process.pid }
   private let directory: String
-  private let process: TiedProcess
+  private nonisolated let process: TiedProcess
   private let monitor: QEMUMonitor
   private let control: LineConversation
   private let proxy: PortProxy

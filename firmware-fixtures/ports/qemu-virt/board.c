@@ -186,13 +186,6 @@ void board_idle(uint32_t limit_ms)
   enable_interrupts();
 }
 
-void board_busy(uint32_t duration_ms)
-{
-  uint32_t start = board_now_ms();
-  while ((uint32_t)(board_now_ms() - start) < duration_ms) {
-  }
-}
-
 _Noreturn void board_reset(board_reset_t reason)
 {
   disable_interrupts();

@@ -41,9 +41,6 @@ uart_t *board_control_uart(void);
 /* Sleeps until an interrupt, at most `limit_ms`; returns at once while either UART has received bytes. */
 void board_idle(uint32_t limit_ms);
 
-/* Waits without sleeping or serving anything but interrupts. */
-void board_busy(uint32_t duration_ms);
-
 /* Restarts; `reason` is what the next start reports. Bytes that wait to be sent are lost, unless it is asked for after
  * uart_drain. */
 _Noreturn void board_reset(board_reset_t reason);

@@ -113,15 +113,18 @@ void uart_drain(uart_t *uart, uint32_t limit_ms)
   }
 }
 
-void uart_discard_received(uart_t *uart, uint32_t quiet_ms, uint32_t limit_ms)
+void uart_await_quiet(const uart_t *uart, uint32_t quiet_ms, uint32_t limit_ms)
 {
   uint32_t start = board_now_ms();
   uint32_t last = start;
   uint32_t now = start;
-  while ((uint32_t)(now - last) < quiet_ms && (uint32_t)(now - start) < limit_ms) {
+  uint32_t first = uart->rx_head + uart->rx_overruns;
+  uint32_t seen = first;
+  while ((seen == first || (uint32_t)(now - last) < quiet_ms) && (uint32_t)(now - start) < limit_ms) {
+    uint32_t count = uart->rx_head + uart->rx_overruns;
     now = board_now_ms();
-    if (uart_has_received(uart)) {
-      uart->rx_tail = uart->rx_head;
+    if (count != seen) {
+      seen = count;
       last = now;
     }
   }

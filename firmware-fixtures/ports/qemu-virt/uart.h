@@ -14,7 +14,7 @@
 
 typedef struct {
   volatile uint8_t *registers;
-  uint32_t rx_overruns; /* bytes that found the receiving ring full */
+  volatile uint32_t rx_overruns; /* bytes that found the receiving ring full */
   volatile uint32_t rx_head, rx_tail, tx_head, tx_tail; /* count on for ever; head is where the producer writes */
   uint8_t rx_ring[UART_RX_RING_BYTES];
   uint8_t tx_ring[UART_TX_RING_BYTES];
@@ -40,9 +40,8 @@ size_t uart_room(const uart_t *uart);
 /* Waits until everything is sent, at most `limit_ms`. */
 void uart_drain(uart_t *uart, uint32_t limit_ms);
 
-/* Throws away what was received until the line has been quiet for `quiet_ms`, at most `limit_ms`: a chip that starts
- * hears nothing. */
-void uart_discard_received(uart_t *uart, uint32_t quiet_ms, uint32_t limit_ms);
+/* Waits until bytes have come and then none for `quiet_ms`, at most `limit_ms`, and takes none of them. */
+void uart_await_quiet(const uart_t *uart, uint32_t quiet_ms, uint32_t limit_ms);
 
 /* Writes past the ring, with interrupts off; for a panic only. Gives up on a line that takes nothing. */
 void uart_write_now(uart_t *uart, const uint8_t *bytes, size_t length_bytes);
