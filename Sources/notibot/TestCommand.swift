@@ -12,7 +12,7 @@ struct TestCommand: AsyncParsableCommand {
     discussion: """
       Prints a line for each case: the rule it checks, what must hold, its time. With -p emu:[PROFILE] or --rig \
       emulator the device is an emulator in this process in virtual time, with --rig pty one in a process of its own \
-      behind a pseudo-terminal. On a board, cases that must restart it or press its buttons are skipped and named.
+      behind a pseudo-terminal, with --rig firmware the reference firmware in C, in virtual time. On a board, cases that must restart it or press its buttons are skipped and named.
 
       \(ExitStatus.helpTable)
       """)
@@ -21,6 +21,7 @@ struct TestCommand: AsyncParsableCommand {
   enum RigName: String, ExpressibleByArgument, CaseIterable {
     case emulator
     case pty
+    case firmware
   }
 
   @OptionGroup var portOptions: PortOptions
@@ -28,7 +29,7 @@ struct TestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The control socket of the emulator behind the port.", valueName: "path"))
   var control: String?
 
-  @Option(help: "Bring a device along: emulator (in this process) or pty (in another).")
+  @Option(help: "Bring a device along: emulator (in this process), pty (in another), firmware (in C, in this process).")
   var rig: RigName?
 
   @Option(
@@ -78,6 +79,8 @@ struct TestCommand: AsyncParsableCommand {
       return .emulator(try profile(name))
     case (.pty?, .emulator(let name)):
       return .pty(profile: try profile(name).name)
+    case (.firmware?, .emulator(nil)):
+      return .firmware
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) brings its own device",

@@ -9,6 +9,7 @@ struct TestRun: Sendable {
   enum ChosenRig: Sendable {
     case emulator(DeviceProfile)
     case pty(profile: String)
+    case firmware
     case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration)
   }
 
@@ -56,6 +57,7 @@ struct TestRun: Sendable {
   private func makeRig() async throws -> any Rig {
     switch rig {
     case .emulator(let profile): return EmulatorRig(profile: profile)
+    case .firmware: return FirmwareRig()
     case .pty(let profile):
       let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
       return try await PTYRig.start(program: program, profile: profile, seed: seed)
@@ -74,6 +76,7 @@ struct TestRun: Sendable {
       switch rig {
       case .emulator(let profile): ("emulator", "emu:\(profile.name)")
       case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
+      case .firmware: ("firmware", "the reference firmware in this process")
       case .port(let specifier, _, _, _): ("port", specifier.description)
       }
     return Report(
