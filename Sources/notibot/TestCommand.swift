@@ -12,7 +12,9 @@ struct TestCommand: AsyncParsableCommand {
     discussion: """
       Prints a line for each case: the rule it checks, what must hold, its time. With -p emu:[PROFILE] or --rig \
       emulator the device is an emulator in this process in virtual time, with --rig pty one in a process of its own \
-      behind a pseudo-terminal; with -p qemu:[ELF] or --rig qemu it is firmware on an emulated CPU. On a board, cases that must restart it or press its buttons are skipped and named.
+      behind a pseudo-terminal, with --rig firmware the reference firmware in C, in virtual time, and with -p qemu:[ELF] \
+      or --rig qemu the same on an emulated CPU. On a board, cases that must restart it or press its buttons are \
+      skipped and named.
 
       \(ExitStatus.helpTable)
       """)
@@ -21,6 +23,7 @@ struct TestCommand: AsyncParsableCommand {
   enum RigName: String, ExpressibleByArgument, CaseIterable {
     case emulator
     case pty
+    case firmware
     case qemu
   }
 
@@ -30,8 +33,9 @@ struct TestCommand: AsyncParsableCommand {
   var control: String?
 
   @Option(
-    help:
-      "Bring a device along: emulator (in this process), pty (in another) or qemu (firmware on an emulated CPU)."
+    help: ArgumentHelp(
+      "Bring a device along: emulator, pty, firmware or qemu.",
+      discussion: "In this process; in another; in C, in this process; in C, on an emulated CPU.")
   )
   var rig: RigName?
 
@@ -86,6 +90,8 @@ struct TestCommand: AsyncParsableCommand {
       return .emulator(try profile(name))
     case (.pty?, .emulator(let name)):
       return .pty(profile: try profile(name).name)
+    case (.firmware?, .emulator(nil)):
+      return .firmware
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) brings its own device",

@@ -9,6 +9,7 @@ struct TestRun: Sendable {
   enum ChosenRig: Sendable {
     case emulator(DeviceProfile)
     case pty(profile: String)
+    case firmware
     case qemu(image: String?)
     case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration)
   }
@@ -57,6 +58,7 @@ struct TestRun: Sendable {
   private func makeRig() async throws -> any Rig {
     switch rig {
     case .emulator(let profile): return EmulatorRig(profile: profile)
+    case .firmware: return FirmwareRig()
     case .pty(let profile):
       let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
       return try await PTYRig.start(program: program, profile: profile, seed: seed)
@@ -76,6 +78,7 @@ struct TestRun: Sendable {
       switch rig {
       case .emulator(let profile): ("emulator", "emu:\(profile.name)")
       case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
+      case .firmware: ("firmware", "the reference firmware in this process")
       case .qemu(let image): ("qemu", PortSpecifier.qemu(image: image).description)
       case .port(let specifier, _, _, _): ("port", specifier.description)
       }

@@ -81,28 +81,3 @@ final class BoardControl: DeviceControl {
     return String(record.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }
 }
-
-extension ControlCommand {
-  /// The same as a record of `nb_control.h`; nil for what concerns the plug.
-  var firmwareRecord: [UInt8]? {
-    switch self {
-    case .reboot: [1]
-    case .dismiss(let item): [2] + item.littleEndianBytes
-    case .action(let item, let act): [3] + item.littleEndianBytes + [act]
-    case .log(let text): [4] + Array(text.utf8)
-    case .fill(let count): [5] + UInt32(clamping: count).littleEndianBytes
-    case .clear: [6]
-    case .stall: [7] + UInt32(0).littleEndianBytes
-    case .resume: [8]
-    case .strictMode: [9, 0]
-    case .firmwareMode: [9, 1]
-    case .unplug, .plug: nil
-    }
-  }
-}
-
-extension UInt32 {
-  fileprivate var littleEndianBytes: [UInt8] {
-    [UInt8(self & 0xFF), UInt8(self >> 8 & 0xFF), UInt8(self >> 16 & 0xFF), UInt8(self >> 24)]
-  }
-}

@@ -271,8 +271,10 @@ int nb_device_log(nb_device_t *device, const void *text, size_t length);
 /* The user dismissed a notification, or chose one of its actions. Returns 0 or NB_ERROR_STATE. */
 int nb_device_dismiss(nb_device_t *device, uint32_t item);
 int nb_device_act(nb_device_t *device, uint32_t item, uint8_t action);
+/* The user dismissed all of them; of those without identity only Count tells. */
+void nb_device_clear(nb_device_t *device);
 
-/* Notifications that are shown from elsewhere; they take room in the store and are counted (NTF-10). */
+/* Notifications that are shown from elsewhere: counted (NTF-10), but not in the store. */
 void nb_device_set_others(nb_device_t *device, uint32_t count);
 
 /* The number of notifications shown: what Count reads (NTF-10). */

@@ -6,30 +6,14 @@
 
 #include "notibot.h"
 
-static inline uint16_t nb_get_u16le(const uint8_t *p) { return (uint16_t)(p[0] | (uint16_t)(p[1] << 8)); }
+/* ---- nb_bytes.c: little-endian, from and to any address ---- */
 
-static inline uint32_t nb_get_u32le(const uint8_t *p) {
-  return (uint32_t)nb_get_u16le(p) | (uint32_t)nb_get_u16le(p + 2) << 16;
-}
-
-static inline uint64_t nb_get_u64le(const uint8_t *p) {
-  return (uint64_t)nb_get_u32le(p) | (uint64_t)nb_get_u32le(p + 4) << 32;
-}
-
-static inline void nb_put_u16le(uint8_t *p, uint16_t value) {
-  p[0] = (uint8_t)(value & 0xFF);
-  p[1] = (uint8_t)(value >> 8);
-}
-
-static inline void nb_put_u32le(uint8_t *p, uint32_t value) {
-  nb_put_u16le(p, (uint16_t)(value & 0xFFFF));
-  nb_put_u16le(p + 2, (uint16_t)(value >> 16));
-}
-
-static inline void nb_put_u64le(uint8_t *p, uint64_t value) {
-  nb_put_u32le(p, (uint32_t)(value & 0xFFFFFFFF));
-  nb_put_u32le(p + 4, (uint32_t)(value >> 32));
-}
+uint16_t nb_get_u16le(const uint8_t *p);
+uint32_t nb_get_u32le(const uint8_t *p);
+uint64_t nb_get_u64le(const uint8_t *p);
+void nb_put_u16le(uint8_t *p, uint16_t value);
+void nb_put_u32le(uint8_t *p, uint32_t value);
+void nb_put_u64le(uint8_t *p, uint64_t value);
 
 /* ---- nb_fifo.c ---- */
 
@@ -97,6 +81,10 @@ void nb_link_answer(nb_device_t *device, const nb_answer_t *answer);
 uint8_t *nb_link_record(nb_link_t *link, uint8_t index);
 uint8_t nb_link_credit(const nb_device_t *device);
 void nb_link_start_resend_timer(nb_device_t *device);
+/* Returns whether the frame's ack and credit are valid (LNK-31, LNK-41). */
+bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header);
+/* Marks what is in flight to be sent again; `held` has bit i for the frame ack + 1 + i (LNK-34). */
+void nb_link_resend(nb_device_t *device, uint64_t held);
 static inline uint8_t nb_link_in_flight(const nb_link_t *link) { return (uint8_t)(link->next - link->oldest); }
 
 /* ---- attributes (nb_att.c, nb_att_find.c) ---- */

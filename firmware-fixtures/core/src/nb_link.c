@@ -57,102 +57,6 @@ uint8_t nb_link_credit(const nb_device_t *device) {
   return (uint8_t)(device->config->frames - unhandled); /* LNK-40: never below 0, for no more is taken */
 }
 
-uint8_t *nb_link_record(nb_link_t *link, uint8_t index) {
-  uint8_t *record = link->tx.bytes + link->tx.start;
-  while (index-- > 0) record += NB_TX_RECORD + nb_get_u16le(record);
-  return record;
-}
-
-/* ---- what the peer acknowledges ---- */
-
-static void take_sample(nb_link_t *link, uint32_t rtt_ms) {
-  if (!link->has_sample) {
-    link->has_sample = true;
-    link->srtt_ms8 = rtt_ms * 8;
-    link->rttvar_ms4 = rtt_ms * 2;
-  } else {
-    uint32_t srtt_ms = link->srtt_ms8 / 8;
-    uint32_t error_ms = rtt_ms > srtt_ms ? rtt_ms - srtt_ms : srtt_ms - rtt_ms;
-    link->rttvar_ms4 = link->rttvar_ms4 + error_ms - link->rttvar_ms4 / 4;
-    link->srtt_ms8 = link->srtt_ms8 + rtt_ms - srtt_ms;
-  }
-  uint32_t rto_ms = link->srtt_ms8 / 8 + link->rttvar_ms4;
-  link->rto_ms = rto_ms < NB_RESEND_MIN_MS ? NB_RESEND_MIN_MS : nb_min(rto_ms, NB_RESEND_MAX_MS);
-}
-
-/* Of the frames acknowledged, the newest tells the round trip; of none if one in flight was sent twice (LNK-51). */
-static void measure(nb_device_t *device, uint8_t acknowledged) {
-  nb_link_t *link = &device->link;
-  const uint8_t *record = NULL;
-  const uint8_t *newest = NULL;
-  for (uint8_t at = 0; at < nb_link_in_flight(link); at++) {
-    record = nb_link_record(link, at);
-    if ((record[3] & NB_TX_RESENT) != 0) return;
-    if (at < acknowledged) newest = record;
-  }
-  if (newest != NULL) take_sample(link, device->now_ms - nb_get_u32le(newest + 4));
-}
-
-/* LNK-42: counts down what the peer has handled. */
-static void release_bytes(nb_link_t *link) {
-  uint8_t ahead = (uint8_t)((uint8_t)(link->limit - link->peer_frames) - link->peer_handled);
-  uint8_t most = (uint8_t)(link->next - link->peer_handled);
-  if (ahead >= 128) return; /* below 0 */
-  if (ahead > most) ahead = most;
-  while (ahead-- > 0) {
-    link->peer_unhandled_bytes -= link->sizes[link->peer_handled % NB_FRAMES_MAX];
-    link->peer_handled++;
-  }
-}
-
-void nb_link_start_resend_timer(nb_device_t *device) {
-  nb_link_t *link = &device->link;
-  uint32_t line_ms = 0;
-  if (device->config->bits_per_second != 0) {
-    /* 10 bits a byte; the queue is below 64 KiB, so this stays within 32 bits. */
-    line_ms = (uint32_t)nb_fifo_used(&link->tx) * 10000u / device->config->bits_per_second;
-  }
-  nb_timer_start(&link->resend_timer, device->now_ms, link->rto_ms + line_ms);
-  link->heard_since_timer = false;
-}
-
-/* Returns whether ack and credit are valid (LNK-31, LNK-41). */
-static bool take_ack(nb_device_t *device, const nb_header_t *header) {
-  nb_link_t *link = &device->link;
-  uint8_t acknowledged = (uint8_t)(header->ack - link->oldest);
-  uint8_t credit = (uint8_t)nb_min(header->credit, NB_FRAMES_MAX);
-  if (acknowledged > nb_link_in_flight(link)) {
-    device->counters.bad_acks++;
-    return false;
-  }
-  if (acknowledged > 0) {
-    measure(device, acknowledged);
-    for (uint8_t at = 0; at < acknowledged; at++) {
-      nb_fifo_drop(&link->tx, NB_TX_RECORD + (size_t)nb_get_u16le(link->tx.bytes + link->tx.start));
-    }
-    link->oldest = header->ack;
-    if (nb_link_in_flight(link) > 0) {
-      nb_link_start_resend_timer(device);
-    } else {
-      nb_timer_stop(&link->resend_timer);
-    }
-  }
-  if (credit > (uint8_t)(link->limit - header->ack)) link->limit = (uint8_t)(header->ack + credit);
-  release_bytes(link);
-  return true;
-}
-
-/* LNK-34: `held` has bit i for the frame ack + 1 + i. */
-static void resend(nb_device_t *device, uint64_t held) {
-  nb_link_t *link = &device->link;
-  uint8_t count = nb_link_in_flight(link);
-  for (uint8_t at = 0; at < count; at++) {
-    bool is_held = at > 0 && at <= 64 && (held >> (at - 1) & 1) != 0;
-    if (!is_held) nb_link_record(link, at)[3] |= NB_TX_RESEND_DUE;
-  }
-  if (count > 0) nb_link_start_resend_timer(device);
-}
-
 /* ---- DATA ---- */
 
 static void drop_out_of_window(nb_device_t *device) {
@@ -292,13 +196,13 @@ void nb_link_receive(nb_device_t *device, const nb_header_t *header, const uint8
     return;
   }
   hear(device);
-  bool is_valid = take_ack(device, header);
+  bool is_valid = nb_link_take_ack(device, header);
   switch ((enum nb_frame_type)header->type) {
   case NB_DATA:
     if (link->state == NB_LINK_OPEN) take_data(device, header, payload);
     return;
   case NB_NAK:
-    if (is_valid) resend(device, header->length >= 8 ? nb_get_u64le(payload) : 0);
+    if (is_valid) nb_link_resend(device, header->length >= 8 ? nb_get_u64le(payload) : 0);
     return;
   case NB_PING:
     if (link->pongs_due < UINT8_MAX) link->pongs_due++;
@@ -390,7 +294,7 @@ void nb_link_poll(nb_device_t *device) {
   }
   if (nb_timer_is_due(&link->resend_timer, now_ms)) {
     if (!link->heard_since_timer) link->rto_ms = nb_min(link->rto_ms * 2, NB_RESEND_BACKED_OFF_MS);
-    resend(device, 0);
+    nb_link_resend(device, 0);
   }
 }
 

@@ -123,7 +123,7 @@ static nb_slot_t *find_evictable(const nb_device_t *device, uint8_t level) {
 }
 
 static bool has_room(const nb_device_t *device, uint32_t freed) {
-  return device->store.stored - freed + (uint64_t)device->store.others < device->config->capacity;
+  return device->store.stored - freed < device->config->capacity;
 }
 
 /* Makes room for one more, at the cost of a writer that has to be forgotten anyway (NTF-22), or by evicting. Returns

@@ -76,6 +76,14 @@ int nb_device_act(nb_device_t *device, uint32_t item, uint8_t action) {
   return 0;
 }
 
+void nb_device_clear(nb_device_t *device) {
+  for (unsigned at = 0; at < device->config->capacity; at++) {
+    nb_slot_t *slot = &device->config->slots[at];
+    if (slot->item != 0 && !slot->is_hidden) nb_store_remove(device, slot, NB_GONE_DISMISSED);
+  }
+  nb_tell_count(device);
+}
+
 /* ---- expiry (NTF-27) ---- */
 
 static uint64_t clock_age_ms(const nb_device_t *device) {
