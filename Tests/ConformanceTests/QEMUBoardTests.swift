@@ -55,13 +55,12 @@ struct QEMUBoardTests {
       let pings = (0..<500).flatMap { _ in bench.probe.frame(.ping).bytes }
       try await bench.probe.line.write(pings)
       try await rig.board.reset()
+      // A SYN comes behind whatever is left of them.
+      try await bench.probe.open()
       let counted = try await statistics(rig)
-      #expect(counted["frames"] == 0)
+      #expect((1...9).contains(counted["frames"] ?? 0))
       #expect(counted["text_bytes"] == 0)
       #expect(counted["malformed"] == 0)
-      // A PONG for each would have gone out, had they arrived; some do before the reset.
-      let pongs = try await bench.probe.frames(for: .milliseconds(300)).filter { $0.kind == .pong }
-      #expect(pongs.count < 500)
     }
   }
 
@@ -76,30 +75,17 @@ struct QEMUBoardTests {
     }
   }
 
-  /// Sends so many bytes while the firmware takes none, and returns what it counts afterwards.
-  private func flood(_ count: Int, _ rig: QEMURig, _ bench: Bench) async throws -> [String: Int] {
-    let board = rig.board
-    async let isDone = board.perform("busy")
-    try await bench.probe.line.write(Array(repeating: UInt8(ascii: "x"), count: count))
-    #expect(try await isDone == "ok")
-    _ = try await bench.probe.fence()
-    return try await statistics(rig)
-  }
-
-  @Test func `a board that takes nothing keeps a window of the largest frames`() async throws {
+  @Test func `bytes that find a busy board's buffer full are lost, and counted`() async throws {
     try await withRig { rig, bench in
-      let counted = try await flood(16 * 545, rig, bench)
-      #expect(counted["lost_bytes"] == 0)
-      #expect(counted["text_bytes"] == 16 * 545)
-    }
-  }
-
-  @Test func `what a host sends beyond that is lost, and counted to the byte`() async throws {
-    try await withRig { rig, bench in
-      let counted = try await flood(40_000, rig, bench)
-      let lost = try #require(counted["lost_bytes"])
-      #expect(lost > 0)
-      #expect(lost + (counted["text_bytes"] ?? 0) == 40_000)
+      // From its answer on the firmware takes nothing from the line until 20000 bytes have come.
+      #expect(try await rig.board.perform("busy") == "ok")
+      try await bench.probe.line.write(Array(repeating: UInt8(ascii: "x"), count: 20_000))
+      // Answered when it has taken what there is.
+      let counted = try await statistics(rig)
+      #expect(counted["lost_bytes"] == 20_000 - 16_384)
+      #expect(counted["text_bytes"] == 16_384)
+      // The line is as good as before.
+      _ = try await bench.probe.fence()
     }
   }
 

@@ -62,7 +62,7 @@ enum Board {
         throw error
       }
     } catch let error as QEMUFailure {
-      throw CommandFailure(.unfitEnvironment, error.message.printable, remedy: error.remedy)
+      throw CommandFailure(error)
     }
   }
 }
@@ -72,5 +72,10 @@ extension CommandFailure {
   init(_ error: NotibotError) {
     self.init(
       ExitStatus(rawValue: error.exitCode) ?? .unfitEnvironment, error.description, remedy: error.hint)
+  }
+
+  /// The failure that firmware which cannot be run stands for.
+  init(_ error: QEMUFailure) {
+    self.init(.unfitEnvironment, error.message.printable, remedy: error.remedy.printable)
   }
 }

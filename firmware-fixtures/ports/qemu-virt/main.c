@@ -18,8 +18,8 @@
 #define SLEEP_LIMIT_MS 60000u
 /* How long the answer to a command that restarts may take to leave. */
 #define DRAIN_LIMIT_MS 100u
-/* `busy` ends when the line has been quiet so long, or after the limit. */
-#define BUSY_QUIET_MS 200u
+/* `busy` ends when its bytes have come, or after so long. */
+#define BUSY_BYTES 20000u
 #define BUSY_LIMIT_MS 10000u
 
 _Static_assert(UART_RX_RING_BYTES >= FRAMES * NB_WIRE_MAX, "a window of the largest frames fits in the ring");
@@ -205,8 +205,8 @@ static size_t parse_hex(const char *text, size_t length, uint8_t *out)
   return length % 2 == 0 ? length / 2 : 0;
 }
 
-/* A record of nb_control.h in hexadecimal; `stats`; or `busy`, which takes nothing from the line until all that is on its
- * way has come. */
+/* A record of nb_control.h in hexadecimal; `stats`; or `busy`: from its answer on nothing is taken from the line until 20000
+ * bytes have come. */
 static void perform_line(app_t *app)
 {
   uint8_t record[LINE_BYTES / 2];
@@ -217,8 +217,9 @@ static void perform_line(app_t *app)
     return;
   }
   if (length == 4 && memcmp(app->line, "busy", 4) == 0) {
-    uart_await_quiet(board_link_uart(), BUSY_QUIET_MS, BUSY_LIMIT_MS);
     answer("ok");
+    uart_drain(board_control_uart(), DRAIN_LIMIT_MS);
+    uart_await_received(board_link_uart(), BUSY_BYTES, BUSY_LIMIT_MS);
     return;
   }
   length = parse_hex(app->line, length, record);
@@ -246,20 +247,21 @@ static void perform_line(app_t *app)
   }
 }
 
+/* Takes at most one command: what has come on the link before the next one is taken first. */
 static bool take_control(app_t *app)
 {
   uart_t *control = board_control_uart();
   uint8_t byte;
-  bool has_taken = false;
   while (control != NULL && uart_read(control, &byte, 1) == 1) {
-    has_taken = true;
     if (byte == '\n') {
       perform_line(app);
-    } else if (app->line_length < sizeof app->line) {
+      return true;
+    }
+    if (app->line_length < sizeof app->line) {
       app->line[app->line_length++] = (char)byte;
     }
   }
-  return has_taken;
+  return false;
 }
 
 int main(void)

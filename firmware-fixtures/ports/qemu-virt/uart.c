@@ -113,20 +113,11 @@ void uart_drain(uart_t *uart, uint32_t limit_ms)
   }
 }
 
-void uart_await_quiet(const uart_t *uart, uint32_t quiet_ms, uint32_t limit_ms)
+void uart_await_received(const uart_t *uart, uint32_t count, uint32_t limit_ms)
 {
   uint32_t start = board_now_ms();
-  uint32_t last = start;
-  uint32_t now = start;
   uint32_t first = uart->rx_head + uart->rx_overruns;
-  uint32_t seen = first;
-  while ((seen == first || (uint32_t)(now - last) < quiet_ms) && (uint32_t)(now - start) < limit_ms) {
-    uint32_t count = uart->rx_head + uart->rx_overruns;
-    now = board_now_ms();
-    if (count != seen) {
-      seen = count;
-      last = now;
-    }
+  while (uart->rx_head + uart->rx_overruns - first < count && (uint32_t)(board_now_ms() - start) < limit_ms) {
   }
 }
 

@@ -40,8 +40,8 @@ size_t uart_room(const uart_t *uart);
 /* Waits until everything is sent, at most `limit_ms`. */
 void uart_drain(uart_t *uart, uint32_t limit_ms);
 
-/* Waits until bytes have come and then none for `quiet_ms`, at most `limit_ms`, and takes none of them. */
-void uart_await_quiet(const uart_t *uart, uint32_t quiet_ms, uint32_t limit_ms);
+/* Waits until `count` bytes have come, at most `limit_ms`, and takes none of them. */
+void uart_await_received(const uart_t *uart, uint32_t count, uint32_t limit_ms);
 
 /* Writes past the ring, with interrupts off; for a panic only. Gives up on a line that takes nothing. */
 void uart_write_now(uart_t *uart, const uint8_t *bytes, size_t length_bytes);
