@@ -54,6 +54,8 @@ struct QEMUBoardTests {
       // So many that the board has not taken them all when the reset comes.
       let pings = (0..<500).flatMap { _ in bench.probe.frame(.ping).bytes }
       try await bench.probe.line.write(pings)
+      // With the first answer they have left this machine's kernel, and are on their way to the board.
+      _ = try await bench.probe.awaitFrame(.pong)
       try await rig.board.reset()
       // A SYN comes behind whatever is left of them.
       try await bench.probe.open()
@@ -77,6 +79,8 @@ struct QEMUBoardTests {
 
   @Test func `bytes that find a busy board's buffer full are lost, and counted`() async throws {
     try await withRig { rig, bench in
+      // What the opening of the session sent last has arrived, too.
+      _ = try await bench.probe.fence()
       // From its answer on the firmware takes nothing from the line until 20000 bytes have come.
       #expect(try await rig.board.perform("busy") == "ok")
       try await bench.probe.line.write(Array(repeating: UInt8(ascii: "x"), count: 20_000))
