@@ -3,8 +3,8 @@ import NIOCore
 
 /// Lines of text to a peer and back, in a conversation where each request has one answer.
 ///
-/// States: *open* → *ended* when the channel closes; whoever waits is told then. Lines that nobody waits for are
-/// dropped.
+/// States: *unasked*, which keeps what the peer says first → *open* when somebody waits → *ended* when the channel
+/// closes; whoever waits is told then. Lines that nobody waits for are dropped.
 final class LineExchange: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -18,13 +18,17 @@ final class LineExchange: ChannelInboundHandler {
     var limit: Scheduled<Void>
   }
 
+  /// Lines that are kept before anybody waits; later ones are dropped.
+  static let earlyLinesLimit = 8
+
   private enum State {
+    case unasked(early: [String])
     case open
     case ended
   }
 
   private let channel: any NIOCore.Channel
-  private var state = State.open
+  private var state = State.unasked(early: [])
   private var waits: [Wait] = []
   private var lastNumber = 0
   private var unread: [UInt8] = []
@@ -40,13 +44,22 @@ final class LineExchange: ChannelInboundHandler {
     let promise = channel.eventLoop.makePromise(of: String.self)
     switch state {
     case .ended: promise.fail(QEMUFailure.ended)
-    case .open:
-      lastNumber += 1
-      let number = lastNumber
-      let timer = channel.eventLoop.assumeIsolated().scheduleTask(in: limit) { self.expire(number) }
-      waits.append(Wait(number: number, matches: matches, promise: promise, limit: timer))
+    case .open: wait(promise, limit, matches)
+    case .unasked(let early):
+      state = .open
+      wait(promise, limit, matches)
+      early.forEach(take)
     }
     return promise.futureResult
+  }
+
+  private func wait(
+    _ promise: EventLoopPromise<String>, _ limit: TimeAmount, _ matches: @escaping @Sendable (String) -> Bool
+  ) {
+    lastNumber += 1
+    let number = lastNumber
+    let timer = channel.eventLoop.assumeIsolated().scheduleTask(in: limit) { self.expire(number) }
+    waits.append(Wait(number: number, matches: matches, promise: promise, limit: timer))
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -73,6 +86,12 @@ final class LineExchange: ChannelInboundHandler {
   }
 
   private func take(_ line: String) {
+    switch state {
+    case .unasked(let early):
+      if early.count < Self.earlyLinesLimit { state = .unasked(early: early + [line]) }
+      return
+    case .open, .ended: break
+    }
     guard let index = waits.firstIndex(where: { $0.matches(line) }) else { return }
     let wait = waits.remove(at: index)
     wait.limit.cancel()
