@@ -85,10 +85,12 @@ import Testing
       let server = FirmwareServer(
         mtu: 528, capacity: 4, keysInUse: true, isFirmwareMode: false, source: 0xC0FF_EE01)
       _ = server.ask([0x02, 0x10, 0x02])
-      let answer = server.ask([0x12, 0x06, 0x00] + [UInt8](hex: vector.json))
+      let json = [UInt8](hex: vector.json)
+      let answer = server.ask([0x12, 0x06, 0x00] + json)
       let expected: [UInt8] =
         switch vector.refused {
         case nil: [0x13]
+        case "tooLong" where json.count > 525: [0x01, 0x12, 0x00, 0x00, 0x04]  // longer than MTU
         case "tooLong": [0x01, 0x12, 0x06, 0x00, 0x0D]
         default: [0x01, 0x12, 0x06, 0x00, 0x80]
         }

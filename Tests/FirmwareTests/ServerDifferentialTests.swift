@@ -36,6 +36,8 @@ import Testing
 struct ServerPair {
   private var server: ATTServer
   private let firmware: FirmwareServer
+  /// What both answered last; nil for nothing.
+  private(set) var lastAnswer: [UInt8]?
 
   init(round: Int) {
     let mtu: UInt16 = [517, 185, 23, 528][round % 4]
@@ -58,6 +60,7 @@ struct ServerPair {
   mutating func ask(_ pdu: [UInt8]) -> String? {
     let expected = server.receive(pdu, on: .serial)
     let seen = firmware.ask(pdu)
+    lastAnswer = seen
     guard expected == seen else {
       return
         "to \(hex(pdu)) Swift answers \(expected.map { hex($0) } ?? "nothing"), C \(seen.map { hex($0) } ?? "nothing")"
