@@ -35,6 +35,15 @@ package struct FirmwareDevice: VirtualPeer {
     return Instant(nanoseconds: Int64(milliseconds + UInt64(left)) * 1_000_000)
   }
 
+  /// The JSON of what is stored, in no order.
+  package var stored: [[UInt8]] {
+    (0..<Int(memory.capacity)).map { index in
+      [UInt8](unsafeUninitializedCapacity: 512) { buffer, count in
+        count = nb_host_stored(memory.host, index, buffer.baseAddress, buffer.count)
+      }
+    }.filter { !$0.isEmpty }
+  }
+
   /// Hands a control record over (`nb_control.h`).
   ///
   /// - Returns: 0, or a negative error of the firmware.
@@ -47,8 +56,10 @@ package struct FirmwareDevice: VirtualPeer {
 /// Owns the memory of one firmware. A line and its control hold the same one, on one task.
 private final class FirmwareMemory {
   let host: OpaquePointer
+  let capacity: UInt16
 
   init(profile: FirmwareProfile, seed: UInt64, nowMs: UInt32) throws {
+    capacity = profile.capacity
     var profile = profile.hostProfile
     guard let host = nb_host_create(&profile, seed, nowMs) else {
       throw RigTrouble("the firmware refuses its profile", remedy: "see the limits in notibot.h")

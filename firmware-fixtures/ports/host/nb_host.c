@@ -169,3 +169,11 @@ size_t nb_host_take_text(nb_host_t *host, uint8_t *out, size_t size) {
   host->text_used = 0;
   return size;
 }
+
+size_t nb_host_stored(const nb_host_t *host, size_t index, uint8_t *out, size_t size) {
+  if (index >= host->config.capacity || host->config.slots[index].item == 0) return 0;
+  const nb_slot_t *slot = &host->config.slots[index];
+  size_t length = slot->length < size ? slot->length : size;
+  memcpy(out, slot->json, length);
+  return length;
+}

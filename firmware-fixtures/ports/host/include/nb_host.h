@@ -32,5 +32,7 @@ uint32_t nb_host_deadline(const nb_host_t *host, uint32_t now_ms);
 int nb_host_control(nb_host_t *host, const uint8_t *record, size_t length, uint32_t now_ms);
 /* Bytes that the device took for console text since the last call; at most `size`, the rest is forgotten. */
 size_t nb_host_take_text(nb_host_t *host, uint8_t *out, size_t size);
+/* The JSON of the `index`th slot of the store. Returns its length, 0 for a free slot and beyond the last. */
+size_t nb_host_stored(const nb_host_t *host, size_t index, uint8_t *out, size_t size);
 
 #endif
