@@ -12,9 +12,7 @@ extension Suite {
     also: ["NTF-10", "NTF-22"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(4)
+    let source = try await probe.beginDelivery(room: 4)
     let before = try await probe.readCount()
     var held: [Holding] = []
     for id in [1, 2, 100, 4_294_967_295] as [UInt32] {
@@ -31,9 +29,7 @@ extension Suite {
     also: ["NTF-10", "NTF-32"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let (first, second) = (Sample.json(id: 1, "first"), Sample.json(id: 2, "second"))
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
@@ -60,9 +56,7 @@ extension Suite {
     let probe = bench.probe
     let control = try bench.requireControl()
     _ = try await bench.restart()
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(3)
+    let source = try await probe.beginDelivery(room: 3)
     try await probe.expectWritten(Sample.json(id: 1))
     try await probe.expectWritten(Sample.json(id: 2))
     try await probe.expectWritten(Sample.json(id: 1, more: ",\"rev\":1,\"ev\":\"m\""))
@@ -80,9 +74,7 @@ extension Suite {
     also: ["NTF-10"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let (first, second) = (Sample.json(id: 1, more: ",\"rev\":4"), Sample.json(id: 2))
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
@@ -105,9 +97,7 @@ extension Suite {
     needs: [.strict]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let (first, second) = (Sample.json(id: 1, "one"), Sample.json(id: 2, more: ",\"rev\":7"))
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
@@ -132,9 +122,7 @@ extension Suite {
     "NTF-23/lower-rev", "A lower rev is answered by success and changes nothing", .delivery, also: ["NTF-32"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let stored = Sample.json(id: 1, "newest", more: ",\"rev\":300")
     try await probe.expectWritten(stored)
     // 44 is 300 modulo 256.
@@ -153,9 +141,7 @@ extension Suite {
     also: ["NTF-26", "NTF-10"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(3)
+    let source = try await probe.beginDelivery(room: 3)
     let stored = Sample.json(id: 10)
     try await probe.expectWritten(stored)
     let before = try await probe.readCount()
@@ -176,9 +162,7 @@ extension Suite {
     needs: [.strict]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let first = Sample.json(id: 1, more: ",\"rev\":1")
     try await probe.expectWritten(first)
     let refused = [
@@ -202,9 +186,7 @@ extension Suite {
     "NTF-23/last-rev", "rev does not wrap: nothing comes after 65535", .delivery
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let last = Sample.json(id: 1, "last", more: ",\"rev\":65535")
     for more in [",\"rev\":32767", ",\"rev\":32768", ",\"rev\":65534"] {
       let json = Sample.json(id: 1, more: more)
@@ -224,9 +206,7 @@ extension Suite {
     also: ["NTF-20"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let before = try await probe.readCount()
     let json = Sample.json(id: 5, more: ",\"rev\":12,\"ev\":\"m\"")
     var told = Told()

@@ -38,9 +38,7 @@ extension Suite {
     also: ["NTF-22", "NTF-32"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let (first, second) = (Sample.json(id: 1, more: ",\"rev\":3"), Sample.json(id: 2))
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
@@ -63,9 +61,7 @@ extension Suite {
     let probe = bench.probe
     let control = try bench.requireControl()
     _ = try await bench.restart()
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let (first, second) = (Sample.json(id: 1), Sample.json(id: 2))
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
@@ -91,9 +87,7 @@ extension Suite {
     also: ["NTF-12", "LNK-14"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let before = try await probe.readCount()
     let json = Sample.json(id: 1)
     let length = probe.data([0x12, 6, 0] + json, seq: 0).bytes.count
@@ -115,9 +109,7 @@ extension Suite {
     .delivery, also: ["NTF-12", "NTF-31"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(6)
+    let source = try await probe.beginDelivery(room: 6)
     let before = try await probe.readCount()
     let held = (1...6).map { Holding($0, Sample.json(id: $0, "number \($0)")) }
     for holding in held {

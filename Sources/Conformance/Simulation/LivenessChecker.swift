@@ -91,17 +91,3 @@ package struct LivenessChecker: Sendable {
     return nil
   }
 }
-
-extension OutboxEntry.State {
-  /// The state in one word.
-  package var name: String {
-    switch self {
-    case .queued: "queued"
-    case .written: "written"
-    case .held: "held"
-    case .updating: "updating"
-    case .removing: "removing"
-    case .refused: "refused"
-    }
-  }
-}

@@ -50,11 +50,7 @@ struct OutboxListing: Encodable {
           item.reason ?? "",
         ].map { $0.printable }
       }
-    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-    return rows.map { row in
-      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-      return String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
-    }.joined(separator: "\n")
+    return Table.text(rows)
   }
 
   /// The largest unit that is not 0; a dash for what lies in the future.
