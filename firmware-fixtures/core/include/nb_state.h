@@ -133,8 +133,9 @@ typedef struct nb_store {
   uint32_t stored, hidden;           /* slots in use, and hidden among them */
   uint32_t touches;
   uint16_t gone_used;
-  uint16_t told_count;               /* the latest value of Count that was told or read off (NTF-10) */
+  uint16_t count_value;              /* what Count read when it was last looked at (NTF-10) */
   bool has_clock;
+  uint64_t next_expiry_s;            /* of the notifications that are shown; UINT64_MAX: none */
   int64_t clock_s;                   /* since 1970 UTC, at clock_uptime_ms */
   uint64_t clock_uptime_ms;
 } nb_store_t;
