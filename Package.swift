@@ -102,6 +102,10 @@ let package = Package(
     .testTarget(
       name: "ConformanceTests", dependencies: ["Conformance"], swiftSettings: settings),
     .testTarget(
+      name: "FirmwareTests",
+      dependencies: ["CNotibotCore", "Conformance", "DeviceEmulator", "NotibotProtocol"],
+      swiftSettings: settings),
+    .testTarget(
       name: "SimulationTests", dependencies: ["Conformance", "DeviceEmulator", "NotibotProtocol"],
       swiftSettings: settings),
     .testTarget(

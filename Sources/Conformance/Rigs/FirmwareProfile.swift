@@ -20,7 +20,7 @@ package struct FirmwareProfile: Sendable {
 
   /// What PROTOCOL.md calls usual, with all features.
   package static let standard = FirmwareProfile(
-    name: "standard", frames: 16, requests: 8, mtu: 517, receiveBytes: 4096, capacity: 64, features: 0xF)
+    name: "standard", frames: 16, requests: 8, mtu: 517, receiveBytes: 4096, capacity: 128, features: 0xF)
   /// The build that has to fit in 6 KiB of memory: 4 frames, and the least that a side may announce.
   package static let small = FirmwareProfile(
     name: "small", frames: 4, requests: 2, mtu: 185, receiveBytes: 1080, capacity: 64, features: 0xF)

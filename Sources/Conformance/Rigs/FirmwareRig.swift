@@ -44,7 +44,8 @@ private final class FirmwareControl: DeviceControl {
     }
     let result = line.withPeer { $0.perform(record, now: line.now) }
     guard result == 0 else {
-      throw RigTrouble("the firmware refuses \(command): error \(result)", remedy: "this is a bug of the case")
+      throw RigTrouble(
+        "the firmware refuses \(command): error \(result)", remedy: "this is a bug of the case")
     }
   }
 }

@@ -41,7 +41,7 @@
 #define NB_WRITERS_MIN 4u      /* entries (NTF-22) */
 #define NB_GONE_MIN 64u        /* entries (NTF-26) */
 #define NB_EVENTS 8u           /* notifications of Data that wait on a bearer (ATT-19) */
-#define NB_PREPARED_PARTS 8u   /* prepared writes of a bearer (ATT-14) */
+#define NB_PREPARED_PARTS 32u  /* prepared writes of a bearer (ATT-14): 512 bytes at MTU 23 take 29 */
 #define NB_PREPARED_BYTES 1024u
 #define NB_NONCES 8u           /* remembered (LNK-14) */
 #define NB_NEVER UINT32_MAX    /* a deadline that does not come */

@@ -239,7 +239,7 @@ static enum kind kind_of(uint8_t opcode) { /* ATT-15 */
     return KIND_REQUEST;
   case 0x01: case 0x03: case 0x05: case 0x07: case 0x09: case 0x0B: case 0x0D: case 0x0F: case 0x11: case 0x13:
   case 0x17: case 0x19: case 0x21: /* responses */
-  case 0x1B: case 0x1E: case 0x23: /* notifications, confirmation */
+  case 0x1B: case 0x1D: case 0x1E: case 0x23: /* notifications, indication, confirmation */
     return KIND_IGNORED;
   default: return (opcode & OPCODE_COMMAND) != 0 ? KIND_IGNORED : KIND_UNKNOWN;
   }
@@ -262,11 +262,9 @@ static void answer_request(nb_device_t *device, nb_bearer_t *bearer, const uint8
   case OP_EXECUTE_WRITE:
     if (pdu[1] > 1) {
       refuse(answer, NB_ATT_INVALID_PDU, 0);
-      return;
+    } else if (pdu[1] == 1) {
+      execute(device, bearer, answer);
     }
-    if (pdu[1] == 1) execute(device, bearer, answer);
-    bearer->part_count = 0;
-    bearer->prepared_bytes = 0;
     return;
   default: return;
   }
@@ -289,6 +287,10 @@ int nb_att_handle(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, 
     refuse(&answer, NB_ATT_INVALID_PDU, 0);
   } else {
     answer_request(device, bearer, pdu, length, &answer);
+  }
+  if (opcode == OP_EXECUTE_WRITE) { /* whatever the answer (ATT-14) */
+    bearer->part_count = 0;
+    bearer->prepared_bytes = 0;
   }
   if (answer.code == 0) return (int)answer.used;
 

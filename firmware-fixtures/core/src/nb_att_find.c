@@ -3,87 +3,77 @@
 
 #define UUID_SHORT 2u
 #define UUID_LONG 16u
-#define TYPE_SERVICE 0x2800u
-#define TYPE_CHARACTERISTIC 0x2803u
-#define TYPE_CCCD 0x2902u
-#define PROPERTIES_COUNT 0x12u /* read, notify */
-#define PROPERTIES_DATA 0x18u  /* write, notify */
+#define PROPERTIES_COUNT 0x12 /* read, notify */
+#define PROPERTIES_DATA 0x18  /* write, notify */
 
-/* Least significant byte first (ATT-1). */
+/* UUIDs, least significant byte first (ATT-1). */
+#define UUID_COUNT 0xA8, 0x26, 0x1B, 0x36, 0x07, 0xEA, 0xF5, 0xB7, 0x88, 0x46, 0xE1, 0x36, 0x3E, 0x48, 0xB5, 0xBE
+#define UUID_DATA 0x7E, 0xE8, 0x7B, 0x5D, 0x2E, 0x7A, 0x3D, 0xBF, 0x3A, 0x41, 0xF7, 0xD8, 0xE3, 0xD5, 0x95, 0x1C
+
+static const uint8_t type_service[UUID_SHORT] = {0x00, 0x28};
+static const uint8_t type_characteristic[UUID_SHORT] = {0x03, 0x28};
+static const uint8_t type_cccd[UUID_SHORT] = {0x02, 0x29};
 static const uint8_t uuid_service[UUID_LONG] = {0x4B, 0x91, 0x31, 0xC3, 0xC9, 0xC5, 0xCC, 0x8F,
                                                 0x9E, 0x45, 0xB5, 0x1F, 0x01, 0xC2, 0xAF, 0x4F};
-static const uint8_t uuid_count[UUID_LONG] = {0xA8, 0x26, 0x1B, 0x36, 0x07, 0xEA, 0xF5, 0xB7,
-                                              0x88, 0x46, 0xE1, 0x36, 0x3E, 0x48, 0xB5, 0xBE};
-static const uint8_t uuid_data[UUID_LONG] = {0x7E, 0xE8, 0x7B, 0x5D, 0x2E, 0x7A, 0x3D, 0xBF,
-                                             0x3A, 0x41, 0xF7, 0xD8, 0xE3, 0xD5, 0x95, 0x1C};
+/* Properties, value handle, UUID; so the characteristic's type stands in its declaration. */
+static const uint8_t declaration_count[NB_ATT_VALUE_MAX] = {PROPERTIES_COUNT, NB_HANDLE_COUNT, 0, UUID_COUNT};
+static const uint8_t declaration_data[NB_ATT_VALUE_MAX] = {PROPERTIES_DATA, NB_HANDLE_DATA, 0, UUID_DATA};
 /* A short UUID stands in bytes 12 and 13 of this one; 14 and 15 are 0. */
 static const uint8_t uuid_base[12] = {0xFB, 0x34, 0x9B, 0x5F, 0x80, 0x00, 0x00, 0x80, 0x00, 0x10, 0x00, 0x00};
 
-/* Writes an attribute's type and returns its length, UUID_SHORT or UUID_LONG. */
-static size_t type_of(unsigned handle, uint8_t *out) {
-  const uint8_t *uuid = NULL;
-  uint16_t type = 0;
-  switch ((enum nb_handle)handle) {
-  case NB_HANDLE_SERVICE: type = TYPE_SERVICE; break;
-  case NB_HANDLE_COUNT_DECLARATION: case NB_HANDLE_DATA_DECLARATION: type = TYPE_CHARACTERISTIC; break;
-  case NB_HANDLE_COUNT_CCCD: case NB_HANDLE_DATA_CCCD: type = TYPE_CCCD; break;
-  case NB_HANDLE_COUNT: uuid = uuid_count; break;
-  case NB_HANDLE_DATA: uuid = uuid_data; break;
-  }
-  if (uuid != NULL) {
-    memcpy(out, uuid, UUID_LONG);
-    return UUID_LONG;
-  }
-  nb_put_u16le(out, type);
-  return UUID_SHORT;
-}
+typedef struct attribute {
+  const uint8_t *type, *value; /* value NULL: it changes, or may not be read */
+  uint8_t type_length, value_length;
+} attribute_t;
 
-/* Properties, value handle, UUID. */
-static int declaration(uint8_t properties, uint16_t handle, const uint8_t *uuid, uint8_t *out) {
-  out[0] = properties;
-  nb_put_u16le(out + 1, handle);
-  memcpy(out + 3, uuid, UUID_LONG);
-  return 3 + (int)UUID_LONG;
-}
-
-static uint16_t count_value(const nb_device_t *device) { /* NTF-10 */
-  return (uint16_t)nb_min(nb_device_count(device), UINT16_MAX);
-}
+/* By handle, from 1. */
+static const attribute_t table[NB_HANDLE_LAST] = {
+    {type_service, uuid_service, UUID_SHORT, UUID_LONG},
+    {type_characteristic, declaration_count, UUID_SHORT, NB_ATT_VALUE_MAX},
+    {declaration_count + 3, NULL, UUID_LONG, 2},
+    {type_cccd, NULL, UUID_SHORT, 2},
+    {type_characteristic, declaration_data, UUID_SHORT, NB_ATT_VALUE_MAX},
+    {declaration_data + 3, NULL, UUID_LONG, 0},
+    {type_cccd, NULL, UUID_SHORT, 2},
+};
 
 int nb_att_value(const nb_device_t *device, const nb_bearer_t *bearer, unsigned handle, uint8_t *out) {
-  switch ((enum nb_handle)handle) {
-  case NB_HANDLE_SERVICE: memcpy(out, uuid_service, UUID_LONG); return (int)UUID_LONG;
-  case NB_HANDLE_COUNT_DECLARATION: return declaration(PROPERTIES_COUNT, NB_HANDLE_COUNT, uuid_count, out);
-  case NB_HANDLE_DATA_DECLARATION: return declaration(PROPERTIES_DATA, NB_HANDLE_DATA, uuid_data, out);
-  case NB_HANDLE_COUNT: nb_put_u16le(out, count_value(device)); return 2;
-  case NB_HANDLE_COUNT_CCCD: nb_put_u16le(out, bearer->cccd_count); return 2;
-  case NB_HANDLE_DATA_CCCD: nb_put_u16le(out, bearer->cccd_data); return 2;
-  case NB_HANDLE_DATA: return NB_ERROR_STATE;
+  const attribute_t *attribute = &table[handle - 1];
+  if (attribute->value != NULL) {
+    memcpy(out, attribute->value, attribute->value_length);
+  } else if (handle == NB_HANDLE_DATA) {
+    return NB_ERROR_STATE;
+  } else if (handle == NB_HANDLE_COUNT) {
+    nb_put_u16le(out, (uint16_t)nb_min(nb_device_count(device), UINT16_MAX)); /* NTF-10 */
+  } else {
+    nb_put_u16le(out, handle == NB_HANDLE_COUNT_CCCD ? bearer->cccd_count : bearer->cccd_data);
   }
-  return NB_ERROR_STATE;
+  return attribute->value_length;
 }
 
 uint32_t nb_att_profile_hash(void) {
   uint32_t crc = 0;
   for (unsigned handle = 1; handle <= NB_HANDLE_LAST; handle++) {
-    uint8_t bytes[4 + NB_ATT_VALUE_MAX];
-    size_t length = 4;
-    if (type_of(handle, bytes + 2) != UUID_SHORT) continue; /* the two values */
-    nb_put_u16le(bytes, (uint16_t)handle);
-    if (nb_get_u16le(bytes + 2) != TYPE_CCCD) length += (size_t)nb_att_value(NULL, NULL, handle, bytes + 4);
-    crc = nb_crc32(crc, bytes, length);
+    const attribute_t *attribute = &table[handle - 1];
+    uint8_t number[2];
+    if (attribute->type_length != UUID_SHORT) continue; /* the two values */
+    nb_put_u16le(number, (uint16_t)handle);
+    crc = nb_crc32(crc, number, sizeof number);
+    crc = nb_crc32(crc, attribute->type, UUID_SHORT);
+    if (attribute->value != NULL) crc = nb_crc32(crc, attribute->value, attribute->value_length);
   }
   return crc;
 }
 
 /* A UUID as it came, 2 or 16 bytes, against an attribute's type. */
 static bool is_type(unsigned handle, const uint8_t *uuid, size_t length) {
-  uint8_t type[UUID_LONG];
-  size_t type_length = type_of(handle, type);
-  if (length == type_length) return memcmp(type, uuid, length) == 0;
-  if (length == UUID_SHORT) return false;
-  return memcmp(uuid, uuid_base, sizeof uuid_base) == 0 && memcmp(uuid + 12, type, UUID_SHORT) == 0 &&
-         uuid[14] == 0 && uuid[15] == 0;
+  const attribute_t *attribute = &table[handle - 1];
+  if (length == UUID_LONG && attribute->type_length == UUID_SHORT) {
+    if (memcmp(uuid, uuid_base, sizeof uuid_base) != 0 || uuid[14] != 0 || uuid[15] != 0) return false;
+    uuid += sizeof uuid_base;
+    length = UUID_SHORT;
+  }
+  return length == attribute->type_length && memcmp(attribute->type, uuid, length) == 0;
 }
 
 static void refuse(nb_answering_t *answer, uint8_t code, uint16_t handle) {
@@ -115,7 +105,8 @@ void nb_att_find_information(const uint8_t *pdu, nb_answering_t *answer) {
   for (unsigned handle = start; handle <= end; handle++) {
     uint8_t entry[2 + UUID_LONG];
     nb_put_u16le(entry, (uint16_t)handle);
-    size_t length = 2 + type_of(handle, entry + 2);
+    size_t length = 2 + (size_t)table[handle - 1].type_length;
+    memcpy(entry + 2, table[handle - 1].type, length - 2);
     if (size == 0) {
       size = length;
       answer->out[answer->used++] = length == 2 + UUID_SHORT ? 1 : 2;

@@ -79,6 +79,8 @@ void nb_link_answer(nb_device_t *device, const nb_answer_t *answer);
 
 /* The record of tx with this index, 0 being the oldest. */
 uint8_t *nb_link_record(nb_link_t *link, uint8_t index);
+/* Makes a record of what was written behind NB_TX_RECORD bytes in the room that was reserved. */
+void nb_link_queue(nb_link_t *link, uint8_t channel, uint16_t length);
 uint8_t nb_link_credit(const nb_device_t *device);
 void nb_link_start_resend_timer(nb_device_t *device);
 /* Returns whether the frame's ack and credit are valid (LNK-31, LNK-41). */

@@ -226,12 +226,7 @@ static bool answer_request(nb_device_t *device, const uint8_t *pdu, size_t lengt
   if (record == NULL) return false;
 
   int answered = nb_att_handle(device, &device->serial, pdu, length, record + NB_TX_RECORD, mtu);
-  if (answered <= 0) return true;
-  memset(record, 0, NB_TX_RECORD);
-  nb_put_u16le(record, (uint16_t)answered);
-  record[2] = NB_CHANNEL_ATT;
-  nb_fifo_commit(&link->tx, NB_TX_RECORD + (size_t)answered);
-  link->waiting++;
+  if (answered > 0) nb_link_queue(link, NB_CHANNEL_ATT, (uint16_t)answered);
   return true;
 }
 
