@@ -48,9 +48,21 @@ package final class Bench {
     probe.discardReceived()
   }
 
+  /// Restarts the device and waits until it runs again.
+  package func restart(file: String = #fileID, line: Int = #line) async throws {
+    switch probe.bearer {
+    case .session: _ = try await restartSession(file: file, line: line)
+    case .connection:
+      try await requireControl().perform(.reboot)
+      // The connection waits for the boot.
+      try await probe.open(file: file, line: line)
+      _ = try await probe.readCount(file: file, line: line)
+    }
+  }
+
   /// Restarts the device and returns its first HELLO. A session that is opened before ends the HELLOs of an
   /// earlier start, so that they are not taken for this one's.
-  package func restart(file: String = #fileID, line: Int = #line) async throws -> WireFrame {
+  package func restartSession(file: String = #fileID, line: Int = #line) async throws -> WireFrame {
     let control = try requireControl()
     try await probe.open(file: file, line: line)
     let before = probe.session.bootID

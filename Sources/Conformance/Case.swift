@@ -24,6 +24,10 @@ package enum Need: String, CaseIterable, Comparable, Sendable {
   case reopen
   /// The host side is what is tested; the case plays the device.
   case host
+  /// A session of the link: SYN, order and credit, SYNC.
+  case session
+  /// A connection as over BLE, which is no session.
+  case connection
 
   package static func < (left: Need, right: Need) -> Bool { left.rawValue < right.rawValue }
 }
@@ -42,7 +46,9 @@ package struct Case: Identifiable, Sendable {
   /// peer, anything else when the rig is wrong.
   package let run: @Sendable (Bench) async throws -> Void
 
-  /// - Parameter also: further rules that the case checks.
+  /// - Parameters:
+  ///   - also: further rules that the case checks.
+  ///   - needs: what it asks of the rig; `.session` goes without saying where the case is about sessions.
   package init(
     _ id: String, _ title: String, _ chapter: Chapter, also: [String] = [], needs: Set<Need> = [],
     run: @escaping @Sendable (Bench) async throws -> Void
@@ -51,8 +57,20 @@ package struct Case: Identifiable, Sendable {
     self.title = title
     self.rules = [String(id.prefix { $0 != "/" })] + also
     self.chapter = chapter
-    self.needs = needs
+    self.needs = Self.isAboutSessions(id, chapter, needs) ? needs.union([.session]) : needs
     self.run = run
+  }
+}
+
+extension Case {
+  /// Whether a case needs a session, said or unsaid: it is named for a rule of the link or of frames, or stands in a
+  /// chapter that does without connections.
+  private static func isAboutSessions(_ id: String, _ chapter: Chapter, _ needs: Set<Need>) -> Bool {
+    guard !needs.contains(.connection), !needs.contains(.host) else { return false }
+    switch chapter {
+    case .framing, .link, .delivery, .throughput, .reconnection: return true
+    case .att, .notifications: return id.hasPrefix("FRM-") || id.hasPrefix("LNK-")
+    }
   }
 }
 

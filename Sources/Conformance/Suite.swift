@@ -5,7 +5,7 @@ package enum Suite {
     framing, damage, hostFraming,
     linkOpening, linkOrder, linkTimers, hostSession, hostFlow,
     attTable, attRequests, hostATT,
-    notifications,
+    notifications, connections,
     delivery, deliverySources, deliveryApplied, deliveryRemovals, deliveryGone, deliveryLeaving,
     deliverySynced,
     deliverySessions, hostDelivery, hostDeliverySynced, hostDeliverySources,

@@ -27,12 +27,9 @@ package struct Holdings: Hashable, Sendable {
   }
 
   /// A mixture of all bits of `value`.
-  /// Source: PROTOCOL.md NTF-32; Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
+  /// Source: PROTOCOL.md NTF-32.
   package static func splitMix64(_ value: UInt64) -> UInt64 {
-    // All of it is arithmetic modulo 2⁶⁴.
-    var mixed = value &+ 0x9E37_79B9_7F4A_7C15
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
+    var generator = SeededGenerator(seed: value)
+    return generator.next()
   }
 }

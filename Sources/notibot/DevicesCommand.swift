@@ -30,11 +30,7 @@ struct DevicesCommand: ParsableCommand {
           port.usb?.adapter?.name ?? port.usb?.product ?? "-", port.driver ?? "-", port.usb?.location ?? "-",
         ].map { $0.printable }
       }
-    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-    return rows.map { row in
-      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-      return String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
-    }.joined(separator: "\n")
+    return Table.text(rows)
   }
 
   /// What `--json` prints.

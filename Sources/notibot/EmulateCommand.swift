@@ -11,7 +11,7 @@ struct EmulateCommand: AsyncParsableCommand {
     abstract: "Stands in for a Notibot on a pseudo-terminal.",
     discussion: """
       Prints the port that a host opens, one line, and runs until SIGINT or SIGTERM; then removes port, link and \
-      socket. `notibot control` pulls its plug, restarts it and presses its buttons.
+      sockets. `notibot control` pulls its plug, restarts it and presses its buttons.
 
       \(ExitStatus.helpTable)
       """)
@@ -21,6 +21,13 @@ struct EmulateCommand: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("Take commands from `notibot control` on this unix socket.", valueName: "path"))
   var control: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Carry the attribute protocol on this unix socket, too, as over BLE.",
+      discussion: "A record is a u16 length, little-endian, and one ATT PDU; a connection is a bearer.",
+      valueName: "unix:path"))
+  var att: String?
 
   @Option(help: ArgumentHelp("Which device to be; see --list-profiles.", valueName: "name"))
   var profile = "default"
@@ -42,11 +49,13 @@ struct EmulateCommand: AsyncParsableCommand {
   )
   var faults: String?
 
-  @Flag(help: "Print one line of JSON: port, control, pid, profile, seed, faults.")
+  @Flag(help: "Print one line of JSON: port, control, att, pid, profile, seed, faults.")
   var json = false
 
   @Flag(help: "List the profiles and exit.")
   var listProfiles = false
+
+  func validate() throws { _ = try att.map(UnixSocketOption.path) }
 
   func run() async throws {
     if listProfiles { return try printProfiles() }
@@ -54,13 +63,16 @@ struct EmulateCommand: AsyncParsableCommand {
     let seed = seed ?? .randomSeed()
     let faults = try FaultOption.parsed(faults)
     let link = try link ?? defaultLink()
+    let attSocket = try att.map(UnixSocketOption.path)
     try await Interruption.cancelling {
       let server = try await EmulatorServer.start(
-        profile: profile, faults: faults, link: link, controlSocket: control, seed: seed)
+        profile: profile, faults: faults, link: link, controlSocket: control, attSocket: attSocket,
+        seed: seed)
       do {
         try announce(
           Announcement(
-            port: await server.portPath ?? link, control: control, pid: getpid(), profile: profile.name,
+            port: await server.portPath ?? link, control: control, att: att, pid: getpid(),
+            profile: profile.name,
             seed: seed, faults: await server.faultSpec.description))
       } catch {
         await server.stop()
@@ -74,6 +86,7 @@ struct EmulateCommand: AsyncParsableCommand {
   private struct Announcement: Encodable {
     var port: String
     var control: String?
+    var att: String?
     var pid: Int32
     var profile: String
     var seed: UInt64

@@ -12,7 +12,9 @@ struct TestCommand: AsyncParsableCommand {
     discussion: """
       Prints a line for each case: the rule it checks, what must hold, its time. With -p emu:[PROFILE] or --rig \
       emulator the device is an emulator in this process in virtual time, with --rig pty one in a process of its own \
-      behind a pseudo-terminal, with --rig firmware the reference firmware in C, in virtual time. On a board, cases that must restart it or press its buttons are skipped and named.
+      behind a pseudo-terminal, with --rig firmware the reference firmware in C in this process, with --rig ble an \
+      emulator whose attributes are reached as over BLE, on a unix socket; --att names such a socket of any other \
+      device. On a board, cases that must restart it or press its buttons are skipped and named.
 
       \(ExitStatus.helpTable)
       """)
@@ -22,6 +24,7 @@ struct TestCommand: AsyncParsableCommand {
     case emulator
     case pty
     case firmware
+    case ble
   }
 
   @OptionGroup var portOptions: PortOptions
@@ -29,8 +32,16 @@ struct TestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The control socket of the emulator behind the port.", valueName: "path"))
   var control: String?
 
-  @Option(help: "Bring a device along: emulator (in this process), pty (in another), firmware (in C, in this process).")
+  @Option(
+    help: "Bring a device along: emulator (in this process), pty or ble (in another), firmware (in C, in this process)."
+  )
   var rig: RigName?
+
+  @Option(
+    help: ArgumentHelp(
+      "Test the device that serves attributes on this socket, as emulate --att does.", valueName: "unix:path")
+  )
+  var att: String?
 
   @Option(
     help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
@@ -47,6 +58,8 @@ struct TestCommand: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("Decides nonces, noise and damage; random without it.", valueName: "number"))
   var seed: UInt64?
+
+  func validate() throws { _ = try att.map(UnixSocketOption.path) }
 
   func run() async throws {
     let cases = try selectedCases()
@@ -73,6 +86,13 @@ struct TestCommand: AsyncParsableCommand {
   }
 
   private func chosenRig() throws -> TestRun.ChosenRig {
+    if let att {
+      guard rig == nil, portOptions.line.port == nil else {
+        throw CommandFailure(
+          .usage, "--att names the device to test", remedy: "leave --port and --rig out")
+      }
+      return .att(path: try UnixSocketOption.path(att), control: control)
+    }
     let named = portOptions.line.port == nil && rig != nil ? .emulator(profile: nil) : try port()
     switch (rig, named) {
     case (nil, .emulator(let name)), (.emulator?, .emulator(let name)):
@@ -81,6 +101,8 @@ struct TestCommand: AsyncParsableCommand {
       return .pty(profile: try profile(name).name)
     case (.firmware?, .emulator(nil)):
       return .firmware
+    case (.ble?, .emulator(let name)):
+      return .ble(profile: try profile(name).name)
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) brings its own device",

@@ -10,6 +10,9 @@ struct TestRun: Sendable {
     case emulator(DeviceProfile)
     case pty(profile: String)
     case firmware
+    case ble(profile: String)
+    /// A device that offers the attribute protocol on a unix socket.
+    case att(path: String, control: String?)
     case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration)
   }
 
@@ -59,14 +62,21 @@ struct TestRun: Sendable {
     case .emulator(let profile): return EmulatorRig(profile: profile)
     case .firmware: return FirmwareRig()
     case .pty(let profile):
-      let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-      return try await PTYRig.start(program: program, profile: profile, seed: seed)
+      return try await PTYRig.start(program: program(), profile: profile, seed: seed)
+    case .ble(let profile):
+      return try await BLERig.start(program: program(), profile: profile, seed: seed)
+    case .att(let path, let control):
+      return try await BLERig.open(path, control: control)
     case .port(let specifier, let options, let control, let timeout):
       return try await PortRig.open(
         specifier, name: specifier.description, options: options, control: control, answerTimeout: timeout,
         // Whoever has an emulator there checks both ends; whoever has a board checks the board.
         offersHost: control != nil)
     }
+  }
+
+  private func program() throws -> String {
+    try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
   }
 
   private func makeReport(
@@ -77,6 +87,8 @@ struct TestRun: Sendable {
       case .emulator(let profile): ("emulator", "emu:\(profile.name)")
       case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
       case .firmware: ("firmware", "the reference firmware in this process")
+      case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
+      case .att(let path, _): ("ble", "unix:\(path)")
       case .port(let specifier, _, _, _): ("port", specifier.description)
       }
     return Report(

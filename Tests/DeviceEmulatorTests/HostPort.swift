@@ -141,9 +141,10 @@ func eventually(_ condition: () async -> Bool) async -> Bool {
 /// Runs `body` with an emulator that is stopped on every way out.
 func withEmulator<Result>(
   _ profile: DeviceProfile = .quiet, link: String? = nil, control: String? = nil,
-  _ body: (EmulatorServer, String) async throws -> Result
+  att: String? = nil, _ body: (EmulatorServer, String) async throws -> Result
 ) async throws -> Result {
-  let server = try await EmulatorServer.start(profile: profile, link: link, controlSocket: control, seed: 1)
+  let server = try await EmulatorServer.start(
+    profile: profile, link: link, controlSocket: control, attSocket: att, seed: 1)
   do {
     let result = try await body(server, await server.portPath ?? "")
     await server.stop()

@@ -129,7 +129,7 @@ extension Suite {
 
   static let countsBecomeOne = Case(
     "ATT-19/counts-become-one", "Waiting notifications of Count become one with the latest value", .att,
-    needs: [.control]
+    needs: [.session, .control]
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
@@ -165,7 +165,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    _ = try await bench.restart()
+    try await bench.restart()
     try await probe.openWide()
     try await probe.requireStoreRoom(8)
     for index in 1...8 { try await probe.writeData(Sample.json("event \(index)")) }

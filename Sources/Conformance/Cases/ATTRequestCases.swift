@@ -24,7 +24,7 @@ extension Suite {
 
   static let pipelined = Case(
     "ATT-6/pipelined", "As many requests at once as the device announced are all answered, in order", .att,
-    also: ["ATT-5", "LNK-8"]
+    also: ["ATT-5", "LNK-8"], needs: [.session]
   ) { bench in
     let probe = bench.probe
     try await probe.openPipelined()
@@ -52,7 +52,8 @@ extension Suite {
   }
 
   static let failureInPipeline = Case(
-    "ATT-6/failure-in-between", "A request that fails does not stop those behind it", .att, also: ["ATT-5"]
+    "ATT-6/failure-in-between", "A request that fails does not stop those behind it", .att, also: ["ATT-5"],
+    needs: [.session]
   ) { bench in
     let probe = bench.probe
     try await probe.openPipelined()

@@ -65,7 +65,7 @@ extension Suite {
   }
 
   static let profileHash = Case(
-    "ATT-4/profile-hash", "PROFILE_HASH is that of the table", .att
+    "ATT-4/profile-hash", "PROFILE_HASH is that of the table", .att, needs: [.session]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -216,7 +216,7 @@ extension Suite {
   }
 
   static let bearerState = Case(
-    "ATT-3/new-session", "MTU, CCCDs and the prepare queue end with the session, the store does not", .att,
+    "ATT-3/new-session", "MTU, CCCDs and the prepare queue end with the bearer, the store does not", .att,
     also: ["NTF-12", "LNK-23"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -230,10 +230,10 @@ extension Suite {
     try await probe.open()
     for handle in [4, 7] as [UInt8] {
       let value = try await probe.request([0x0A, handle, 0])
-      probe.expect("CCCD \(handle) in the new session", value, is: [0x0B, 0, 0])
+      probe.expect("CCCD \(handle) on the new bearer", value, is: [0x0B, 0, 0])
     }
     let execute = try await probe.request(Wire.literal("18 01"))
-    probe.expect("Execute in the new session", execute, is: [0x19])
+    probe.expect("Execute on the new bearer", execute, is: [0x19])
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before + 1)
     let first = try await probe.request(Wire.literal("08 0100 0700 0328"))

@@ -12,9 +12,7 @@ extension Suite {
     also: ["NTF-10", "NTF-22"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(4)
+    let source = try await probe.beginDelivery(room: 4)
     let before = try await probe.readCount()
     var held: [Holding] = []
     for id in [1, 2, 100, 4_294_967_295] as [UInt32] {
@@ -31,9 +29,7 @@ extension Suite {
     also: ["NTF-10", "NTF-32"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let (first, second) = (Sample.json(id: 1, "first"), Sample.json(id: 2, "second"))
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
@@ -59,10 +55,8 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    _ = try await bench.restart()
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(3)
+    try await bench.restart()
+    let source = try await probe.beginDelivery(room: 3)
     try await probe.expectWritten(Sample.json(id: 1))
     try await probe.expectWritten(Sample.json(id: 2))
     try await probe.expectWritten(Sample.json(id: 1, more: ",\"rev\":1,\"ev\":\"m\""))
@@ -80,9 +74,7 @@ extension Suite {
     also: ["NTF-10"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let (first, second) = (Sample.json(id: 1, more: ",\"rev\":4"), Sample.json(id: 2))
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
@@ -105,9 +97,7 @@ extension Suite {
     needs: [.strict]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let (first, second) = (Sample.json(id: 1, "one"), Sample.json(id: 2, more: ",\"rev\":7"))
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
@@ -129,20 +119,19 @@ extension Suite {
   }
 
   static let lowerRevision = Case(
-    "NTF-23/lower-rev", "A lower rev is answered by success and changes nothing", .delivery, also: ["NTF-32"]
+    "NTF-23/lower-rev", "A lower rev is answered by 0x81 and changes nothing", .delivery, also: ["NTF-32"],
+    needs: [.strict]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let stored = Sample.json(id: 1, "newest", more: ",\"rev\":300")
     try await probe.expectWritten(stored)
     // 44 is 300 modulo 256.
     for more in ["", ",\"rev\":299", ",\"rev\":44,\"ev\":\"m\"", ",\"rev\":1,\"lvl\":3"] {
       var told = Told()
       let reply = try await probe.writeData(Sample.json(id: 1, "older", more: more), told: &told)
-      probe.expect("the answer to id 1\(more)", reply, is: [0x13])
-      probe.expect("what is told of it", told.events, is: [])
+      probe.expect("the answer to id 1\(more)", reply, is: Wire.literal("01 12 0600 81"))
+      probe.expect("what is told of it", told.items, is: [])
     }
     try await probe.expectHeld([Holding(1, stored)], of: source, highest: 1)
   }
@@ -153,9 +142,7 @@ extension Suite {
     also: ["NTF-26", "NTF-10"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(3)
+    let source = try await probe.beginDelivery(room: 3)
     let stored = Sample.json(id: 10)
     try await probe.expectWritten(stored)
     let before = try await probe.readCount()
@@ -176,9 +163,7 @@ extension Suite {
     needs: [.strict]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let first = Sample.json(id: 1, more: ",\"rev\":1")
     try await probe.expectWritten(first)
     let refused = [
@@ -199,12 +184,10 @@ extension Suite {
   }
 
   static let lastRevision = Case(
-    "NTF-23/last-rev", "rev does not wrap: nothing comes after 65535", .delivery
+    "NTF-23/last-rev", "rev does not wrap: nothing comes after 65535", .delivery, needs: [.strict]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let last = Sample.json(id: 1, "last", more: ",\"rev\":65535")
     for more in [",\"rev\":32767", ",\"rev\":32768", ",\"rev\":65534"] {
       let json = Sample.json(id: 1, more: more)
@@ -213,7 +196,8 @@ extension Suite {
     }
     try await probe.expectWritten(last)
     for more in ["", ",\"rev\":1", ",\"rev\":32768"] {
-      try await probe.expectWritten(Sample.json(id: 1, "after the last", more: more))
+      let reply = try await probe.writeData(Sample.json(id: 1, "after the last", more: more))
+      probe.expect("the answer to id 1\(more)", reply, is: Wire.literal("01 12 0600 81"))
     }
     try await probe.expectHeld([Holding(1, last)], of: source, highest: 1, "after the last")
   }
@@ -224,9 +208,7 @@ extension Suite {
     also: ["NTF-20"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let before = try await probe.readCount()
     let json = Sample.json(id: 5, more: ",\"rev\":12,\"ev\":\"m\"")
     var told = Told()
@@ -265,7 +247,8 @@ extension Suite {
     while answers.count < writes.count, let pdu = try await probe.nextPDU(until: deadline) {
       answers.append(pdu)
     }
-    probe.expect("the answers", answers, is: [[0x13], [0x13], Wire.literal("01 12 0600 81"), [0x13], [0x13]])
+    let conflict = Wire.literal("01 12 0600 81")
+    probe.expect("the answers", answers, is: [[0x13], [0x13], conflict, [0x13], conflict])
     try await probe.expectHeld([Holding(1, changed), Holding(2, second)], of: source, highest: 2)
   }
 }

@@ -109,9 +109,7 @@ extension Suite {
     .delivery, also: ["NTF-32"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let before = try await probe.readCount()
     let more =
       "\"ev\":\"a\",\"lvl\":3,\"cat\":6,\"grp\":\"g\",\"act\":[\"Yes\",\"No\"],\"exp\":4294967295,\"fl\":2"
@@ -168,9 +166,7 @@ extension Suite {
     also: ["ATT-14", "NTF-32"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let json = Sample.json(id: 3, "in parts")
     for round in 1...2 {
       for offset in stride(from: 0, to: json.count, by: 40) {

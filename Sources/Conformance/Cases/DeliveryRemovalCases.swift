@@ -12,9 +12,7 @@ extension Suite {
     .delivery, also: ["NTF-10", "NTF-26", "NTF-32"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let first = Sample.json(id: 1)
     try await probe.expectWritten(first)
     try await probe.expectWritten(Sample.json(id: 2))
@@ -40,9 +38,7 @@ extension Suite {
     also: ["NTF-22"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     try await probe.expectWritten(Sample.removal(id: 9), "a removal before anything was written")
     try await probe.expectHeld([], of: source, highest: 0, "after a removal")
     let first = Sample.json(id: 1)
@@ -60,9 +56,7 @@ extension Suite {
     "NTF-24/rev-is-not-looked-at", "A removal has any rev and any text", .delivery
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(3)
+    let source = try await probe.beginDelivery(room: 3)
     for id in 1...3 as ClosedRange<UInt32> {
       try await probe.expectWritten(Sample.json(id: id, more: ",\"rev\":500"))
     }
@@ -80,9 +74,7 @@ extension Suite {
     .delivery, also: ["NTF-4"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let json = Sample.json(id: 1)
     try await probe.expectWritten(json)
     for bad in [Array("{\"id\":1,\"ev\":\"r\"}".utf8), Sample.removal(id: 1, more: ",\"rev\":65536")] {

@@ -38,9 +38,7 @@ extension Suite {
     also: ["NTF-22", "NTF-32"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let (first, second) = (Sample.json(id: 1, more: ",\"rev\":3"), Sample.json(id: 2))
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
@@ -49,7 +47,7 @@ extension Suite {
     try await probe.openDelivery()
     try await probe.expectHeld([Holding(1, first), Holding(2, second)], of: source, highest: 2, "after FIN")
     try await probe.openDelivery(source: source)
-    try await probe.expectWritten(Sample.json(id: 1, more: ",\"rev\":2"), "a lower rev in the next session")
+    try await probe.expectWritten(first, "the same again in the next session")
     try await probe.expectWritten(second, "the same again in the next session")
     try await probe.expectHeld(
       [Holding(1, first), Holding(2, second)], of: source, highest: 2, "after another SYN")
@@ -62,16 +60,14 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    _ = try await bench.restart()
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    try await bench.restart()
+    let source = try await probe.beginDelivery(room: 2)
     let (first, second) = (Sample.json(id: 1), Sample.json(id: 2))
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
     try await control.perform(.dismiss(1))
     let before = try await probe.sync(Sync(source, known: 2))
-    _ = try await bench.restart()
+    try await bench.restart()
     try await probe.openDelivery()
     var told = Told()
     let after = try await probe.sync(Sync(source, known: 2, held: [Holding(2, second)]), told: &told)
@@ -91,9 +87,7 @@ extension Suite {
     also: ["NTF-12", "LNK-14"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let before = try await probe.readCount()
     let json = Sample.json(id: 1)
     let length = probe.data([0x12, 6, 0] + json, seq: 0).bytes.count
@@ -115,9 +109,7 @@ extension Suite {
     .delivery, also: ["NTF-12", "NTF-31"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(6)
+    let source = try await probe.beginDelivery(room: 6)
     let before = try await probe.readCount()
     let held = (1...6).map { Holding($0, Sample.json(id: $0, "number \($0)")) }
     for holding in held {

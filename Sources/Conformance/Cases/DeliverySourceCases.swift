@@ -13,9 +13,7 @@ extension Suite {
     also: ["LNK-5"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let json = Sample.json(id: 1)
     try await probe.expectWritten(json)
     try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)

@@ -33,9 +33,7 @@ extension Suite {
     also: ["LNK-3"]
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(1)
+    let source = try await probe.beginDelivery(room: 1)
     let good = Sync(source).bytes
     let bad: [[UInt8]] =
       [[0], [5], [0x7F] + good.dropFirst(), [0xFF], [1], [2], [3], [4], [4, 1] + good[1..<9], Sync(0).bytes]
@@ -116,9 +114,7 @@ extension Suite {
     "NTF-32/digest-of-the-page", "The two notifications of the appendix have the appendix's digest", .delivery
   ) { bench in
     let probe = bench.probe
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(2)
+    let source = try await probe.beginDelivery(room: 2)
     let four = { (text: String, id: Int) in
       "{\"app\":\"Messages\",\"title\":\"Jane Doe\",\"text\":\"\(text)\",\"timestamp\":1234567890,\"id\":\(id)}"
     }
@@ -137,10 +133,8 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    _ = try await bench.restart()
-    let source = probe.makeSource()
-    try await probe.openDelivery(source: source)
-    try await probe.requireStoreRoom(4)
+    try await bench.restart()
+    let source = try await probe.beginDelivery(room: 4)
     var held = (1...4).map { Holding($0, Sample.json(id: $0, "number \($0)")) }
     for holding in held { try await probe.expectWritten(holding.json) }
     try await probe.expectHeld(held, of: source, highest: 4, "after four writes")

@@ -225,7 +225,7 @@ extension Suite {
     "FRM-11/echo", "The device neither answers nor takes its own frames when they come back", .framing
   ) { bench in
     let probe = bench.probe
-    let synAck = try await probe.open()
+    let synAck = try await probe.openSession()
     for kind in [.data, .ack, .nak, .ping, .pong, .fin, .rst, .udata] as [WireFrame.Kind] {
       var echoed = probe.frame(kind, payload: kind == .data ? [0x0A, 3, 0] : [])
       echoed.sender = .device

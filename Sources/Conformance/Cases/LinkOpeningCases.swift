@@ -14,7 +14,7 @@ extension Suite {
     also: ["LNK-2", "LNK-6", "LNK-12"]
   ) { bench in
     let probe = bench.probe
-    let reply = try await probe.open()
+    let reply = try await probe.openSession()
     let tlvs = try probe.require(TLV.parse(reply.payload), "the SYNACK's TLVs run past its end")
     probe.expect("channel", reply.channel, is: 0)
     probe.expect("seq", reply.seq, is: 0)
@@ -171,7 +171,7 @@ extension Suite {
     also: ["LNK-2", "LNK-6"], needs: [.control]
   ) { bench in
     let probe = bench.probe
-    let first = try await bench.restart()
+    let first = try await bench.restartSession()
     var times: [Double] = []
     let start = probe.now
     var later: [WireFrame] = []
@@ -206,7 +206,7 @@ extension Suite {
     for _ in 0..<3 {
       var tlvs = Probe.synTLVs(nonce: probe.makeNonce())
       tlvs[2] = .versions(1, 200)
-      let reply = try await probe.open(tlvs)
+      let reply = try await probe.openSession(tlvs)
       probe.expect("VERSION", probe.session.announced.value(of: 0x84), is: [1])
       // Wrap-around is the rule, past 0.
       if let last { probe.expect("the next session id", reply.session, is: last &+ 1 == 0 ? 1 : last &+ 1) }
@@ -219,7 +219,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
-    let first = try await probe.open(tlvs)
+    let first = try await probe.openSession(tlvs)
     for _ in 0..<3 { _ = try await probe.readCount() }
     try await probe.write(probe.syn(tlvs))
     let again = try await probe.awaitFrame(.synAck)

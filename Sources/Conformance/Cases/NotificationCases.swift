@@ -70,7 +70,8 @@ extension Suite {
   }
 
   static let otherKeys = Case(
-    "NTF-5/other-keys", "Keys beside the four are ignored, whatever their values", .notifications
+    "NTF-5/other-keys", "Keys beside the four are ignored, whatever their values", .notifications,
+    needs: [.session]
   ) { bench in
     let base = "\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1"
     try await expectStored(

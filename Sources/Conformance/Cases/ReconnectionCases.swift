@@ -12,7 +12,7 @@ extension Suite {
     "LNK-10/syn-stops-hellos", "A SYN after the first HELLO ends the HELLOs", .reconnection, needs: [.control]
   ) { bench in
     let probe = bench.probe
-    _ = try await bench.restart()
+    try await bench.restart()
     try await probe.open()
     let later = try await probe.frames(for: .milliseconds(600))
     probe.expect("HELLOs behind the SYN", later.filter { $0.kind == .hello }, is: [])
@@ -26,7 +26,7 @@ extension Suite {
     let probe = bench.probe
     try await probe.open()
     let before = probe.session.bootID
-    let hello = try await bench.restart()
+    let hello = try await bench.restartSession()
     let told = TLV.parse(hello.payload)?.number(of: 0x0A)
     probe.expect(told != before, "the boot id is the same after a restart")
     try await probe.open()
@@ -41,7 +41,7 @@ extension Suite {
     let probe = bench.probe
     try await probe.open()
     let old = probe.session
-    _ = try await bench.restart()
+    try await bench.restart()
     probe.session = old
     let rst = try await probe.ask(probe.data([0x0A, 3, 0], seq: 0), "RST") { $0.kind == .rst }
     probe.expect("session", rst.session, is: old.id)
@@ -59,7 +59,7 @@ extension Suite {
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
     try await probe.open(tlvs)
     try await probe.open()
-    _ = try await bench.restart()
+    try await bench.restart()
     try await probe.open(tlvs)
     _ = try await probe.readCount()
   }
@@ -210,7 +210,7 @@ extension Suite {
     try await probe.openWide()
     try await probe.writeData(Sample.json("before the restart"))
     let before = try await probe.readCount()
-    _ = try await bench.restart()
+    try await bench.restart()
     try await probe.openWide()
     let after = try await probe.readCount()
     probe.expect(after <= before, "Count grew from \(before) to \(after) over a restart")

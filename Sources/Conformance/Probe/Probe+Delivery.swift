@@ -27,6 +27,15 @@ extension Probe {
     if isSubscribed { try await request(Wire.literal("12 0700 0100"), file: file, line: line) }
   }
 
+  /// Opens a session of a source that nobody has written under yet, on a device with room for some notifications.
+  /// Returns the source.
+  package func beginDelivery(room: Int, file: String = #fileID, line: Int = #line) async throws -> UInt32 {
+    let source = makeSource()
+    try await openDelivery(source: source, file: file, line: line)
+    try await requireStoreRoom(room)
+    return source
+  }
+
   /// As `openDelivery`, but at MTU 23, so that the events of NTF-26 do not fit.
   package func openNarrow(
     source: UInt32? = nil, features: UInt32 = deliveryFeatures, file: String = #fileID, line: Int = #line

@@ -21,6 +21,28 @@ extension Probe {
     WireFrame(kind: .syn, sender: .host, payload: tlvs.payload)
   }
 
+  /// Opens a bearer: a session as `openSession` does, or another connection where that is what the line carries.
+  ///
+  /// - Parameters: those of `openSession`; a connection has no SYN.
+  /// - Throws: as `openSession`; `RigTrouble` when a SYN is asked of a connection, or it cannot be made.
+  package func open(
+    _ tlvs: [TLV]? = nil, isAcknowledged: Bool = true, attempts: Int = 8, file: String = #fileID,
+    line: Int = #line
+  ) async throws {
+    switch bearer {
+    case .session:
+      try await openSession(
+        tlvs, isAcknowledged: isAcknowledged, attempts: attempts, file: file, line: line)
+    case .connection(let connection):
+      guard tlvs == nil else {
+        throw RigTrouble("a connection has no SYN", remedy: "the case needs a session, and should say so")
+      }
+      try await connection.reconnect()
+      discardReceived()
+      session = connection.session
+    }
+  }
+
   /// Opens a session as LNK-11 and LNK-15 say: SYN, again each 500 ms, the SYNACK with its nonce, an ACK.
   ///
   /// - Parameters:
@@ -29,7 +51,7 @@ extension Probe {
   ///   - attempts: SYNs that may stay unanswered.
   /// - Throws: `Finding` when no SYNACK comes.
   @discardableResult
-  package func open(
+  package func openSession(
     _ tlvs: [TLV]? = nil, isAcknowledged: Bool = true, attempts: Int = 8, file: String = #fileID,
     line: Int = #line
   ) async throws -> WireFrame {
@@ -54,7 +76,7 @@ extension Probe {
       "no SYNACK with the SYN's nonce after \(attempts) SYNs, 500 ms apart", file: file, line: line)
   }
 
-  /// Opens a session and exchanges MTU 517, so that a whole notification fits in a Write Request.
+  /// Opens a bearer and exchanges MTU 517, so that a whole notification fits in a Write Request.
   package func openWide(_ tlvs: [TLV]? = nil, file: String = #fileID, line: Int = #line) async throws {
     try await open(tlvs, file: file, line: line)
     let reply = try await request([0x02, 0x05, 0x02], file: file, line: line)

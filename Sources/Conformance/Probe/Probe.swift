@@ -16,7 +16,8 @@ package final class Probe {
   /// The session that the case has open.
   package var session = ProbeSession()
 
-  private var splitter: FrameSplitter
+  /// What carries frames.
+  package var bearer: ProbeBearer
   private var pending: [WireItem] = []
   private var pendingStart = 0
   /// Every byte received since `startCapture`; nil when nobody asked.
@@ -29,7 +30,7 @@ package final class Probe {
     self.role = role
     self.record = record
     random = SeededGenerator(seed: seed)
-    splitter = FrameSplitter(from: role.other)
+    bearer = .session(FrameSplitter(from: role.other))
   }
 
   /// The present moment on the line's clock.
@@ -43,9 +44,10 @@ package final class Probe {
     try await line.write(bytes)
   }
 
-  /// Writes a frame.
+  /// Writes a frame, if the bearer has such.
   package func write(_ frame: WireFrame) async throws {
-    try await write(frame.bytes)
+    let bytes = bearer.bytes(of: frame)
+    if !bytes.isEmpty { try await write(bytes) }
   }
 
   /// Keeps every byte received from now on in `captured`.
@@ -110,16 +112,16 @@ package final class Probe {
   package func discardReceived() {
     pending = []
     pendingStart = 0
-    splitter.flush()
-    _ = splitter.takeItems()
+    bearer.flush()
+    _ = bearer.takeItems()
   }
 
   private func take(_ bytes: [UInt8]) {
     guard !bytes.isEmpty else { return }
     record.note(bytes, isSent: false, at: now)
     captured?.append(contentsOf: bytes)
-    splitter.receive(bytes)
-    let items = splitter.takeItems()
+    bearer.receive(bytes)
+    let items = bearer.takeItems()
     for case .text(let text) in items { textReceived += text }
     pending = Array(pending[pendingStart...]) + items
     pendingStart = 0

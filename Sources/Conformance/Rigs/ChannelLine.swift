@@ -10,6 +10,9 @@ package final class ChannelLine: Line {
   struct Port {
     var channel: any NIOCore.Channel
     var inbox: NIOLoopBound<ChannelInbox>
+    /// Whether the far end is told of the end before the descriptor is closed. swift-nio's sockets are inherited by
+    /// every process that this one starts meanwhile, and then closing alone tells nobody.
+    var isShutDownFirst = false
   }
 
   private var port: Port
@@ -57,8 +60,9 @@ package final class ChannelLine: Line {
 
   /// Closes the port and waits until its locks are gone.
   package func close() async {
-    channel.close(promise: nil)
     // The error of a channel that was closed already says nothing new.
+    if port.isShutDownFirst { _ = try? await channel.close(mode: .output).get() }
+    channel.close(promise: nil)
     _ = try? await channel.closeFuture.get()
   }
 }

@@ -24,7 +24,7 @@ package final class EmulatorRig: Rig {
     self.wrapLine = wrapLine
     self.wrapHostLine = wrapHostLine
     self.hostFlaw = hostFlaw
-    let offers: Set<Need> = [.control, .virtualTime, .firmwareMode, .host]
+    let offers: Set<Need> = [.control, .virtualTime, .firmwareMode, .host, .session]
     self.offers = profile.mode == .strict ? offers.union([.strict]) : offers
   }
 

@@ -49,12 +49,14 @@ package final class PTYRig: Rig {
   }
 }
 
-/// A running `notibot emulate` with link and control socket in a directory of its own, which goes when it stops.
+/// A running `notibot emulate` with link and sockets in a directory of its own, which goes when it stops.
 package final class EmulatorProcess: Sendable {
   /// The path under which the port is opened.
   package let port: String
   /// The control socket.
   package let control: String
+  /// The socket that carries the attribute protocol.
+  package let att: String
   private let process: Process
   private let directory: String
 
@@ -68,8 +70,10 @@ package final class EmulatorProcess: Sendable {
     process.executableURL = URL(fileURLWithPath: program)
     let port = directory + "/port"
     let control = directory + "/control"
+    let att = directory + "/att"
     process.arguments = [
-      "emulate", "--json", "--link", port, "--control", control, "--profile", profile, "--seed", "\(seed)",
+      "emulate", "--json", "--link", port, "--control", control, "--att", "unix:" + att, "--profile", profile,
+      "--seed", "\(seed)",
     ]
     let output = Pipe()
     process.standardOutput = output
@@ -88,7 +92,8 @@ package final class EmulatorProcess: Sendable {
           "\(program) emulate ended at once: \(said.prefix(200))",
           remedy: "run it by hand and see what it says")
       }
-      return EmulatorProcess(process: process, port: port, control: control, directory: directory)
+      return EmulatorProcess(
+        process: process, port: port, control: control, att: att, directory: directory)
     } catch {
       if process.isRunning { process.terminate() }
       try? FileManager.default.removeItem(atPath: directory)
@@ -96,10 +101,11 @@ package final class EmulatorProcess: Sendable {
     }
   }
 
-  private init(process: Process, port: String, control: String, directory: String) {
+  private init(process: Process, port: String, control: String, att: String, directory: String) {
     self.process = process
     self.port = port
     self.control = control
+    self.att = att
     self.directory = directory
   }
 

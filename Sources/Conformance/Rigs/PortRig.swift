@@ -34,7 +34,7 @@ package final class PortRig: Rig {
       let socket = control.map { SocketControl(client: ControlClient(path: $0), line: line) }
       let attempts = max(1, Int(answerTimeout / openingInterval))
       var offers = try await learnOffers(line, hasControl: socket != nil, name: name, attempts: attempts)
-      offers.insert(.reopen)
+      offers.formUnion([.reopen, .session])
       if offersHost { offers.insert(.host) }
       return PortRig(name: name, offers: offers, line: line, control: socket, wrapLine: wrapLine)
     } catch {

@@ -1,77 +1,26 @@
 import Foundation
-import Glibc
 import NIOCore
-import NIOPosix
 import SerialLink
 
-/// A unix socket, mode 0600, that takes one JSON request a line and answers each by one JSON line.
+/// A unix socket that takes one JSON request a line and answers each by one JSON line.
 struct ControlServer: Sendable {
   /// The longest request line, in bytes; a longer one ends the connection.
   static let lineLimitBytes = 16_384
-  /// `sun_path` holds 107 bytes, and the socket is made under a longer name first.
-  static let pathLimitBytes = 90
 
-  private let channel: any NIOCore.Channel
-  private let path: String
-  private let inode: UInt64
+  private let socket: EmulatorSocket
 
   /// Listens at `path`, replacing the socket of a dead process but nothing else.
   static func open(
     at path: String, for server: EmulatorServer, on loop: any EventLoop
   ) async throws(PortError) -> ControlServer {
-    guard path.utf8.count <= pathLimitBytes else {
-      throw PortError(
-        .badSpecifier("a socket's path has at most \(pathLimitBytes) bytes"), port: path,
-        operation: "listen at")
+    let socket = try await EmulatorSocket.open(at: path, on: loop) { channel in
+      try channel.pipeline.syncOperations.addHandler(ControlHandler(server: server))
     }
-    try await refuseIfOccupied(path, on: loop)
-    // The socket gets its name when its mode is right.
-    let draft = "\(path).\(UInt32.random(in: 0 ... .max))"
-    let channel: any NIOCore.Channel
-    do {
-      channel = try await ServerBootstrap(group: loop)
-        .serverChannelOption(.backlog, value: 8)
-        .childChannelOption(.autoRead, value: false)
-        .childChannelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(ControlHandler(server: server))
-          }
-        }
-        .bind(unixDomainSocketPath: draft).get()
-    } catch {
-      unlink(draft)
-      let number = (error as? IOError)?.errnoCode ?? EIO
-      throw PortError(.system(errno: number), port: path, operation: "listen at")
-    }
-    var status = stat()
-    guard chmod(draft, 0o600) == 0, rename(draft, path) == 0, lstat(path, &status) == 0 else {
-      let number = errno
-      unlink(draft)
-      try? await channel.close()
-      throw PortError(.system(errno: number), port: path, operation: "listen at")
-    }
-    return ControlServer(channel: channel, path: path, inode: UInt64(status.st_ino))
+    return ControlServer(socket: socket)
   }
 
   /// Stops listening and removes the socket, if it is still this one.
-  func close() async {
-    var status = stat()
-    if lstat(path, &status) == 0, UInt64(status.st_ino) == inode { unlink(path) }
-    try? await channel.close()
-  }
-
-  private static func refuseIfOccupied(_ path: String, on loop: any EventLoop) async throws(PortError) {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return }
-    guard status.st_mode & S_IFMT == S_IFSOCK else {
-      throw PortError(
-        .linkOccupied("something that is no socket is there"), port: path, operation: "listen at")
-    }
-    if let alive = try? await ClientBootstrap(group: loop).connect(unixDomainSocketPath: path).get() {
-      try? await alive.close()
-      throw PortError(.linkOccupied("another emulator listens there"), port: path, operation: "listen at")
-    }
-  }
+  func close() async { await socket.close() }
 }
 
 /// Cuts lines and answers one after the other; reads on when all that came is answered, so that a client that does

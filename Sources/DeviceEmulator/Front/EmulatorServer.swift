@@ -3,7 +3,7 @@ import NIOPosix
 import NotibotProtocol
 package import SerialLink
 
-/// An emulated display behind a pseudo-terminal, and maybe a control socket, in this process.
+/// An emulated display behind a pseudo-terminal, and maybe an attribute and a control socket, in this process.
 ///
 /// States of the line: *unplugged* (the device runs on, as one with a battery does) → *plugging* → *plugged* (a PTY
 /// stands there, its name behind the link) → *unplugged*; *plugged* → *withdrawn* while a fault has pulled the plug or
@@ -37,10 +37,13 @@ package actor EmulatorServer {
   /// What the device's random numbers come from.
   package nonisolated let seed: UInt64
   private let linkPath: String?
-  private var wired: WiredDevice
+  var wired: WiredDevice
   private var line = Line.unplugged
   private var link: StableLink?
   private var control: ControlServer?
+  var attSocket: ATTSocket?
+  /// The bearers beside the line; at most `EmulatedDevice.connectionsLimit`.
+  var connections: [Connection] = []
   private var host = Host.absent
   /// Bytes that came in this turn of the loop.
   private var unhandled: [UInt8] = []
@@ -66,11 +69,12 @@ package actor EmulatorServer {
   ///   - faults: what the line does to bytes; `seed` decides where a spec without a seed of its own does it.
   ///   - link: the path of a symbolic link to the port, which stays the same through unplugging; nil for none.
   ///   - controlSocket: the path of a unix socket that takes commands; nil for none.
+  ///   - attSocket: the path of a unix socket that carries the attribute protocol as over BLE; nil for none.
   ///   - seed: decides boot ids and session ids.
   /// - Throws: `PortError` when the PTY, the link or the socket cannot be made; nothing is left behind then.
   package static func start(
     profile: DeviceProfile, faults: FaultSpec = .off, link: String? = nil, controlSocket: String? = nil,
-    seed: UInt64,
+    attSocket: String? = nil, seed: UInt64,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws(PortError) -> EmulatorServer {
     let loop = group.next()
@@ -79,6 +83,7 @@ package actor EmulatorServer {
     do {
       try await server.plug()
       if let controlSocket { try await server.openControl(at: controlSocket) }
+      if let attSocket { try await server.openAttributes(at: attSocket) }
     } catch {
       await server.stop()
       throw error
@@ -86,7 +91,7 @@ package actor EmulatorServer {
     return server
   }
 
-  /// Removes link, socket and PTY. A host sees the device go away; commands are refused from then on.
+  /// Removes link, sockets and PTY. A host sees the device go away; commands are refused from then on.
   package func stop() async {
     let channel = cutLine(.stopped)
     timer?.task.cancel()
@@ -94,6 +99,7 @@ package actor EmulatorServer {
     let control = control
     self.control = nil
     await control?.close()
+    await stopConnections()
     try? await channel?.close()
     await replugging?.value
   }
@@ -208,6 +214,10 @@ package actor EmulatorServer {
     control = try await ControlServer.open(at: path, for: self, on: loop)
   }
 
+  private func openAttributes(at path: String) async throws(PortError) {
+    attSocket = try await ATTSocket.open(at: path, for: self, on: loop)
+  }
+
   // MARK: The line, on the event loop
 
   /// Bytes came from a host. They are taken at the end of this turn of the loop: the kernel tells of closing, opening
@@ -255,9 +265,25 @@ package actor EmulatorServer {
     _ = cutLine(.unplugged)
   }
 
-  /// Puts on the line what is due, in one write for each turn, and sets the timer.
+  /// Sends what is due, on the line and beside it, and sets the timer.
   func drain() {
+    guard !hasStopped else { return }
     followPlug()
+    // What one bearer's client does may be news for another's.
+    repeat { drainLine() } while drainConnections()
+    arm()
+  }
+
+  /// Whether the emulator is over.
+  var hasStopped: Bool {
+    switch line {
+    case .stopped: true
+    case .unplugged, .withdrawn, .plugging, .plugged: false
+    }
+  }
+
+  /// Puts on the line what is due, in one write for each turn.
+  private func drainLine() {
     switch (line, host) {
     case (.stopped, _):
       return
@@ -278,7 +304,6 @@ package actor EmulatorServer {
       // A byte that went out may have been the last before a fault of the line as a whole.
       if !wired.isPresent { followPlug() }
     }
-    arm()
   }
 
   /// Takes the port away when the device has, and brings it back with it.
@@ -318,7 +343,7 @@ package actor EmulatorServer {
 
   // MARK: Time
 
-  private static var now: Instant {
+  static var now: Instant {
     Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds))
   }
 

@@ -55,7 +55,7 @@ struct ATTServer: Equatable, Sendable {
   var mode: DeviceMode
   var store: NotificationStore
   var counters: ATTCounters
-  /// One or two; an array, because changing a dictionary's values while walking over them copies it.
+  /// The session's and those of connections; an array, because changing a dictionary's values while walking over them copies it.
   var bearers: [ATTBearer] = []
 
   init(

@@ -66,6 +66,10 @@ package struct DeviceStatistics: Equatable, Sendable, Codable {
   package var goneCount = 0
   package var link = LinkCounters()
   package var attributes = ATTCounters()
+  /// Bearers beside the line.
+  package var connections = ConnectionCounters()
+  /// How many of them there are now.
+  package var connectionCount = 0
   package var framesReceived: UInt64 = 0
   package var crcErrors: UInt64 = 0
   package var malformedCandidates: UInt64 = 0

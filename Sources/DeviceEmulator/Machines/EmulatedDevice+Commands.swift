@@ -114,6 +114,8 @@ extension EmulatedDevice {
     statistics.goneCount = attributes.store.gone.notices.count
     statistics.link = link.counters
     statistics.attributes = attributes.counters
+    statistics.connections = connectionCounters
+    statistics.connectionCount = connections.count
     statistics.framesReceived = decoder.counters.frames
     statistics.crcErrors = decoder.counters.crcErrors
     statistics.malformedCandidates = decoder.counters.malformed
@@ -186,7 +188,7 @@ extension DeviceProfile {
       case .firmware: [.pipelinedRequests, .framedLog]
       }
     return LinkIdentity(
-      limits: limits, features: features,
+      limits: limits, outOfOrder: outOfOrder, features: features,
       deviceID: deviceID,
       firmwareName: EmulatedDevice.firmwareName, firmwareVersion: EmulatedDevice.firmwareVersion,
       buildHash: [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash, capacity: capacity)

@@ -3,8 +3,8 @@ package import NotibotProtocol
 /// The whole display as a rig sees it: what comes in from the line, what goes out, and what people do to it.
 ///
 /// States: *running* → *restarting* (deaf and mute for the profile's `rebootTime`) → *running*. Inputs: `receive`,
-/// `handleTimeout`; commands: `perform`; outputs: `nextAction`, `nextDeadline`; queries: `statistics`, `store`.
-/// After each input or command the driver drains `nextAction`; while it does not, nothing grows: frames are made when
+/// `handleTimeout`; commands: `perform`; outputs: `nextAction`, `nextDeadline`; queries: `statistics`, `store`. The
+/// same for each connection beside the line: `connect`, `receive(_:on:)`, `nextAction(for:)`, `disconnect`. After each input or command the driver drains `nextAction`; while it does not, nothing grows: frames are made when
 /// they are taken, console text is dropped beyond `consoleLimitBytes` and counted.
 package struct EmulatedDevice: Equatable, Sendable {
   enum State: Equatable, Sendable {
@@ -51,6 +51,9 @@ package struct EmulatedDevice: Equatable, Sendable {
   var decoder = FrameDecoder(receiving: .fromHost)
   var link: DeviceLink
   var attributes: ATTServer
+  /// The bearers beside the line, in the order in which they came; at most `connectionsLimit`.
+  var connections: [ATTConnection] = []
+  var connectionCounters = ConnectionCounters()
   var console: [UInt8] = []
   var chatterDeadline: Instant?
   var deafBytes: UInt64 = 0
@@ -202,6 +205,7 @@ package struct EmulatedDevice: Equatable, Sendable {
       startErasing()
     }
     sendNews()
+    if handleConnections() { sendNews() }
   }
 
   private mutating func handle(_ inbound: DeviceSession.Inbound) {
@@ -253,6 +257,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     timeOfDay = nil
     link.fallSilent()
     attributes.close(.serial)
+    endConnections()
     attributes.store.display?.append(.restarted)
     if profile.console.hasBootText { log(BootText.rom(after: reason)) }
   }
@@ -276,5 +281,7 @@ package struct EmulatedDevice: Equatable, Sendable {
       counters: attributes.counters)
     printApplicationText(of: boot)
     armBrownout()
+    openConnections()
+    handleRequests()
   }
 }

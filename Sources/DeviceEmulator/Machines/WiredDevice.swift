@@ -155,7 +155,7 @@ package struct WiredDevice: Equatable, Sendable {
   }
 
   /// Puts on the line what it has room for.
-  private mutating func drainDevice() {
+  mutating func drainDevice() {
     guard !isDirect, isPresent else { return }
     draining = .done
     while true {

@@ -5,7 +5,7 @@ import SerialLink
 // Obeys the machine: bytes and time in, actions out. Nothing here decides anything about the protocol.
 extension Device {
   var now: Instant {
-    Instant(nanoseconds: Int64(eventLoop.now.uptimeNanoseconds))
+    eventLoop.instant
   }
 
   // MARK: From the channel
@@ -197,8 +197,7 @@ extension Device {
       eventSink.finish()
     case .ended: break
     }
-    if case .armed(let scheduled, _) = timer { scheduled.cancel() }
-    timer = .idle
+    timer.cancel()
     channel?.close(promise: nil)
   }
 
@@ -206,19 +205,11 @@ extension Device {
 
   private func armTimer() {
     guard let deadline = machine.nextDeadline else { return }
-    switch timer {
-    // One that fires early finds nothing due and arms itself anew, which costs less than a change at each frame.
-    case .armed(_, let armed) where armed <= deadline: return
-    case .armed(let scheduled, _): scheduled.cancel()
-    case .idle: break
-    }
-    let at = NIODeadline.uptimeNanoseconds(UInt64(max(0, deadline.nanoseconds)))
-    let scheduled = eventLoop.scheduleTask(deadline: at) { self.assumeIsolated { $0.fire() } }
-    timer = .armed(scheduled, deadline: deadline)
+    timer.arm(for: deadline, on: eventLoop) { self.assumeIsolated { $0.fire() } }
   }
 
   private func fire() {
-    timer = .idle
+    timer.noteFired()
     machine.handleTimeout(now: now)
     obey()
   }

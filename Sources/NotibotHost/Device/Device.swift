@@ -19,11 +19,6 @@ public actor Device {
     case ended(NotibotError?)
   }
 
-  enum Timer {
-    case idle
-    case armed(Scheduled<Void>, deadline: Instant)
-  }
-
   /// Who waits for a request's result.
   enum Waiter {
     case caller(CheckedContinuation<HostResult, any Error>, operation: String)
@@ -43,7 +38,7 @@ public actor Device {
   var machine: HostMachine
   var channel: (any NIOCore.Channel)?
   var state = State.connecting([])
-  var timer = Timer.idle
+  var timer = DriverTimer()
   var waiters: [HostRequestID: Waiter] = [:]
   var batches: [SendBatch] = []
   var subscriptions: Subscriptions = []

@@ -7,7 +7,7 @@ import Synchronization
 // Obeys the machine: ports, bytes, commits and time in, actions out. Nothing here decides anything about the protocol.
 extension Forwarder {
   var now: Instant {
-    Instant(nanoseconds: Int64(eventLoop.now.uptimeNanoseconds))
+    eventLoop.instant
   }
 
   func start() {
@@ -234,19 +234,11 @@ extension Forwarder {
   private func armTimer() {
     guard let deadline = machine.nextDeadline else { return }
     if case .ended = state { return }
-    switch timer {
-    // One that fires early finds nothing due and arms itself anew, which costs less than a change at each frame.
-    case .armed(_, let armed) where armed <= deadline: return
-    case .armed(let scheduled, _): scheduled.cancel()
-    case .idle: break
-    }
-    let at = NIODeadline.uptimeNanoseconds(UInt64(max(0, deadline.nanoseconds)))
-    let scheduled = eventLoop.scheduleTask(deadline: at) { self.assumeIsolated { $0.fire() } }
-    timer = .armed(scheduled, deadline: deadline)
+    timer.arm(for: deadline, on: eventLoop) { self.assumeIsolated { $0.fire() } }
   }
 
   private func fire() {
-    timer = .idle
+    timer.noteFired()
     if case .ended = state { return }
     machine.handleTimeout(now: now)
     obey()

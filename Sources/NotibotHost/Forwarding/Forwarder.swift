@@ -16,11 +16,6 @@ public actor Forwarder {
     case ended(NotibotError?)
   }
 
-  enum Timer {
-    case idle
-    case armed(Scheduled<Void>, deadline: Instant)
-  }
-
   /// The port that is open, or about to be. Its number tells late events of earlier ones.
   struct Line {
     var number = 0
@@ -45,7 +40,7 @@ public actor Forwarder {
   let reportSink: AsyncStream<ForwardingReport>.Continuation
   var machine: ForwardingMachine
   var state = State.running
-  var timer = Timer.idle
+  var timer = DriverTimer()
   var line = Line()
   var arrivals: PortArrivals?
   var submissions = Submissions()
@@ -247,8 +242,7 @@ public actor Forwarder {
     case .stopping(let error): state = .ended(error)
     case .ended: return
     }
-    if case .armed(let scheduled, _) = timer { scheduled.cancel() }
-    timer = .idle
+    timer.cancel()
     closeLine()
     for token in submissions.failAll(.stopped) { yield(.rejected(.stopped, token: token)) }
     changeSink.finish()

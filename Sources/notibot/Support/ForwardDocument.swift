@@ -49,9 +49,7 @@ struct ForwardDocument: Encodable, Sendable {
 
   /// The document as a line of NDJSON.
   var lineBytes: [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return ((try? encoder.encode(self)).map(Array.init) ?? Array("{}".utf8)) + [UInt8(ascii: "\n")]
+    Array((Output.record(self) + "\n").utf8)
   }
 
   func at(_ line: Int?) -> ForwardDocument {

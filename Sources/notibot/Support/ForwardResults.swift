@@ -118,7 +118,7 @@ final class ForwardResults: Sendable {
   private func showEvent(_ event: ForwardEvent?) {
     guard let event else { return }
     if showsEventsAsJSON {
-      try? Output.json(event)
+      Output.data(Output.record(event))
     } else if event.event != "ended" {
       // Why it ended is the command's last line.
       Output.note(event.text)
@@ -133,7 +133,7 @@ final class ForwardResults: Sendable {
     var document = document
     if let client { state.withLock { $0.routes.send(document, to: client) } }
     document.client = client
-    try? Output.json(document)
+    Output.data(Output.record(document))
   }
 
   /// Throws `CommandFailure` when a line was rejected or a notification refused.

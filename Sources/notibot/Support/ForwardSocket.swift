@@ -14,43 +14,13 @@ enum ForwardSocket {
   static let clientsLimit = 64
   /// Results that wait for a client to take them; one that lets more pile up is let go.
   static let resultsLimit = 4096
-  /// `sun_path` holds 107 bytes, and the socket is made under a longer name first.
-  static let pathLimitBytes = 90
 
   /// Serves clients until this task is cancelled. Throws `CommandFailure` when the socket cannot be made.
   static func serve(at path: String, _ forwarder: Forwarder, _ results: ForwardResults) async throws {
-    try checkPlace(path)
+    try checkFolder(of: path)
     let loop = MultiThreadedEventLoopGroup.singleton.next()
-    try await refuseIfOccupied(path, on: loop)
-    // The socket gets its name when its mode is right.
-    let draft = "\(path).\(UInt32.random(in: 0 ... .max))"
-    let server: NIOAsyncChannel<Connection, Never>
-    do {
-      server = try await ServerBootstrap(group: loop)
-        .serverChannelOption(.backlog, value: 16)
-        .childChannelOption(.allowRemoteHalfClosure, value: true)
-        .bind(unixDomainSocketPath: draft) { channel in
-          channel.eventLoop.makeCompletedFuture {
-            try Connection(
-              wrappingChannelSynchronously: channel,
-              configuration: .init(isOutboundHalfClosureEnabled: true))
-          }
-        }
-    } catch {
-      unlink(draft)
-      throw failure(path, (error as? IOError)?.errnoCode ?? EIO)
-    }
-    var status = stat()
-    guard chmod(draft, 0o600) == 0, rename(draft, path) == 0, lstat(path, &status) == 0 else {
-      let number = errno
-      unlink(draft)
-      try? await server.channel.close()
-      throw failure(path, number)
-    }
-    let inode = status.st_ino
-    defer {
-      if lstat(path, &status) == 0, status.st_ino == inode { unlink(path) }
-    }
+    let (place, server) = try await take(path, on: loop)
+    defer { place.leave() }
     Output.note("listening at \(path.printable)")
     try await accept(server, forwarder, results)
   }
@@ -91,15 +61,36 @@ enum ForwardSocket {
 
   // MARK: Its place
 
-  /// In a folder that others may write to, anybody could put a socket of his own in its place.
-  private static func checkPlace(_ path: String) throws {
-    guard path.utf8.count <= pathLimitBytes else {
-      throw CommandFailure(
-        .usage, "cannot listen at \(path.printable): a socket's path has at most \(pathLimitBytes) bytes")
+  private static func take(
+    _ path: String, on loop: any EventLoop
+  ) async throws -> (SocketPlace, NIOAsyncChannel<Connection, Never>) {
+    do {
+      return try await SocketPlace.take(path, on: loop) { draft in
+        try await ServerBootstrap(group: loop)
+          .serverChannelOption(.backlog, value: 16)
+          .childChannelOption(.allowRemoteHalfClosure, value: true)
+          .bind(unixDomainSocketPath: draft) { channel in
+            channel.eventLoop.makeCompletedFuture {
+              try Connection(
+                wrappingChannelSynchronously: channel,
+                configuration: .init(isOutboundHalfClosureEnabled: true))
+            }
+          }
+      } close: { server in
+        try? await server.channel.close()
+      }
+    } catch {
+      throw failure(path, error)
     }
+  }
+
+  /// In a folder that others may write to, anybody could put a socket of his own in its place.
+  private static func checkFolder(of path: String) throws {
     let folder = (path as NSString).deletingLastPathComponent
     var status = stat()
-    guard stat(folder.isEmpty ? "." : folder, &status) == 0 else { throw failure(path, errno) }
+    guard stat(folder.isEmpty ? "." : folder, &status) == 0 else {
+      throw failure(path, .system(errno: errno))
+    }
     guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
       throw CommandFailure(
         .usage, "cannot listen at \(path.printable): others may write to its folder",
@@ -107,33 +98,29 @@ enum ForwardSocket {
     }
   }
 
-  /// The socket of a dead process is replaced, nothing else is.
-  private static func refuseIfOccupied(_ path: String, on loop: any EventLoop) async throws {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return }
-    guard status.st_mode & S_IFMT == S_IFSOCK else {
-      throw CommandFailure(
-        .usage, "cannot listen at \(path.printable): something that is no socket is there",
-        remedy: "remove it, or choose another path")
-    }
-    if let alive = try? await ClientBootstrap(group: loop).connect(unixDomainSocketPath: path).get() {
-      try? await alive.close()
-      throw CommandFailure(
-        .portBusy, "cannot listen at \(path.printable): another process listens there",
+  private static func failure(_ path: String, _ reason: SocketPlace.Failure) -> CommandFailure {
+    let refused = "cannot listen at \(path.printable): "
+    switch reason {
+    case .pathTooLong:
+      return CommandFailure(
+        .usage, refused + "a socket's path has at most \(SocketPlace.pathLimitBytes) bytes")
+    case .notASocket:
+      return CommandFailure(
+        .usage, refused + "something that is no socket is there", remedy: "remove it, or choose another path")
+    case .occupied:
+      return CommandFailure(
+        .portBusy, refused + "another process listens there",
         remedy: "end it, or choose another path (see: fuser -v \(path.printable))")
+    case .system(let number):
+      let status: ExitStatus =
+        switch number {
+        case EACCES, EPERM, EROFS: .noPermission
+        case ENOENT, ENOTDIR: .usage
+        case _: .unfitEnvironment
+        }
+      return CommandFailure(
+        status, refused + String(cString: strerror(number)), remedy: "choose another path")
     }
-  }
-
-  private static func failure(_ path: String, _ number: Int32) -> CommandFailure {
-    let status: ExitStatus =
-      switch number {
-      case EACCES, EPERM, EROFS: .noPermission
-      case ENOENT, ENOTDIR: .usage
-      case _: .unfitEnvironment
-      }
-    return CommandFailure(
-      status, "cannot listen at \(path.printable): \(String(cString: strerror(number)))",
-      remedy: "choose another path")
   }
 }
 

@@ -26,14 +26,32 @@ enum Output {
 
   /// Writes one JSON document, or one line of NDJSON, to stdout. Keys are sorted, so that outputs compare.
   static func json(_ value: some Encodable, pretty: Bool = false) throws {
+    data(try document(value, pretty: pretty))
+  }
+
+  /// Writes JSON that is encoded already to stdout, escaped as `document` does.
+  static func json(document: String) {
+    data(escaped(document))
+  }
+
+  /// A value as JSON, with sorted keys. What a terminal would obey and JSON allows in strings is escaped.
+  static func document(_ value: some Encodable, pretty: Bool = false) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if pretty { encoder.outputFormatting.insert(.prettyPrinted) }
-    json(document: String(decoding: try encoder.encode(value), as: UTF8.self))
+    return escaped(String(decoding: try encoder.encode(value), as: UTF8.self))
   }
 
-  /// Writes JSON that is encoded already to stdout. What a terminal would obey and JSON allows in strings is escaped.
-  static func json(document: String) {
+  /// A record of nothing but strings, numbers that are finite, and Bools, as a line of NDJSON without its end.
+  static func record(_ value: some Encodable) -> String {
+    do {
+      return try document(value)
+    } catch {
+      preconditionFailure("a record holds what JSON can hold: \(error)")
+    }
+  }
+
+  private static func escaped(_ document: String) -> String {
     var result = String.UnicodeScalarView()
     for scalar in document.unicodeScalars {
       switch scalar.value {
@@ -42,7 +60,7 @@ enum Output {
       default: result.append(scalar)
       }
     }
-    data(String(result))
+    return String(result)
   }
 
   /// Writes one line for the person to stderr.

@@ -66,7 +66,7 @@ final class SendReport: Sendable {
     guard isNew else { return }
     // The reason of a single one is the command's last line.
     if isShown, !isSingle { Output.note("line \(document.line): \(document.text)") }
-    if json { try? Output.json(document) }
+    if json { Output.data(Output.record(document)) }
   }
 
   /// The last lines for a person.

@@ -1,0 +1,108 @@
+/// What stands between the frames that a case writes and reads and the bytes of its line.
+package enum ProbeBearer {
+  /// The link: frames between zeros, in sessions.
+  case session(FrameSplitter)
+  /// A connection as over BLE: records, and no session.
+  case connection(ProbeConnection)
+
+  /// Takes received bytes.
+  mutating func receive(_ bytes: [UInt8]) {
+    switch self {
+    case .session(var splitter):
+      splitter.receive(bytes)
+      self = .session(splitter)
+    case .connection(var connection):
+      connection.receive(bytes)
+      self = .connection(connection)
+    }
+  }
+
+  /// Everything found since the last call.
+  mutating func takeItems() -> [WireItem] {
+    switch self {
+    case .session(var splitter):
+      defer { self = .session(splitter) }
+      return splitter.takeItems()
+    case .connection(var connection):
+      defer { self = .connection(connection) }
+      return connection.takeItems()
+    }
+  }
+
+  /// Gives up what has begun and not ended.
+  mutating func flush() {
+    switch self {
+    case .session(var splitter):
+      splitter.flush()
+      self = .session(splitter)
+    case .connection(var connection):
+      connection.restart()
+      self = .connection(connection)
+    }
+  }
+
+  /// A frame as the bytes that go on the line; none where the bearer has no such thing.
+  func bytes(of frame: WireFrame) -> [UInt8] {
+    switch self {
+    case .session: return frame.bytes
+    case .connection:
+      guard frame.kind == .data, frame.channel == 4 else { return [] }
+      return Wire.u16(UInt16(frame.payload.count)) + frame.payload
+    }
+  }
+}
+
+/// A connection as over BLE. A record is a u16 length, little-endian, and one PDU. To a case a PDU looks like the DATA
+/// frame that would carry it, so that the same cases run over both; every other frame does not exist here.
+package struct ProbeConnection {
+  /// The MTU that the device answers to Exchange MTU, in bytes.
+  package let serverMTU: Int
+  /// Ends the connection and makes another.
+  package let reconnect: () async throws -> Void
+  private var unfinished: [UInt8] = []
+  private var items: [WireItem] = []
+  /// Connections have no numbers; these count what a session would.
+  private var nextSeq: UInt8 = 0
+
+  /// - Parameter serverMTU: as an earlier connection has learnt it.
+  package init(serverMTU: Int, reconnect: @escaping () async throws -> Void) {
+    self.serverMTU = serverMTU
+    self.reconnect = reconnect
+  }
+
+  mutating func receive(_ bytes: [UInt8]) {
+    unfinished += bytes
+    while unfinished.count >= 2 {
+      let length = Int(Wire.word(unfinished, at: 0))
+      guard unfinished.count >= 2 + length else { return }
+      let pdu = Array(unfinished[2..<2 + length])
+      unfinished.removeFirst(2 + length)
+      items.append(
+        .frame(WireFrame(kind: .data, sender: .device, channel: 4, seq: nextSeq, credit: 64, payload: pdu)))
+      // Wrap-around is the rule: numbers are modulo 256.
+      nextSeq &+= 1
+    }
+  }
+
+  mutating func takeItems() -> [WireItem] {
+    defer { items = [] }
+    return items
+  }
+
+  /// Forgets everything: the next byte is the first of another connection.
+  mutating func restart() {
+    unfinished = []
+    items = []
+    nextSeq = 0
+  }
+
+  /// What a case may ask about a session, for a connection: one request at a time, and room without end.
+  var session: ProbeSession {
+    var session = ProbeSession()
+    session.announced = [
+      .limits(frames: 64, requests: 1, mtu: UInt16(clamping: serverMTU), bytes: 65536)
+    ]
+    session.room = .max
+    return session
+  }
+}

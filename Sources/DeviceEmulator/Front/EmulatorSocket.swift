@@ -1,0 +1,53 @@
+import NIOCore
+import NIOPosix
+import SerialLink
+
+/// A unix socket of the emulator's, mode 0600: the control socket or the attribute socket.
+struct EmulatorSocket: Sendable {
+  /// Connections that the kernel keeps until they are accepted.
+  static let backlog: CInt = 8
+
+  private let channel: any NIOCore.Channel
+  private let place: SocketPlace
+
+  /// Listens at `path`, replacing the socket of a dead process but nothing else.
+  /// - Parameters:
+  ///   - loop: where connections live; `initializer` and its handlers run there.
+  ///   - initializer: adds the handlers of a connection, which read by themselves: `autoRead` is off.
+  static func open(
+    at path: String, on loop: any EventLoop,
+    initializer: @escaping @Sendable (any NIOCore.Channel) throws -> Void
+  ) async throws(PortError) -> EmulatorSocket {
+    do {
+      let (place, channel) = try await SocketPlace.take(path, on: loop) { draft in
+        try await ServerBootstrap(group: loop)
+          .serverChannelOption(.backlog, value: backlog)
+          .childChannelOption(.autoRead, value: false)
+          .childChannelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture { try initializer(channel) }
+          }
+          .bind(unixDomainSocketPath: draft).get()
+      } close: { channel in
+        try? await channel.close()
+      }
+      return EmulatorSocket(channel: channel, place: place)
+    } catch {
+      throw PortError(failure(of: error), port: path, operation: "listen at")
+    }
+  }
+
+  /// Stops listening and removes the socket, if it is still this one. Connections stay.
+  func close() async {
+    place.leave()
+    try? await channel.close()
+  }
+
+  private static func failure(of reason: SocketPlace.Failure) -> PortError.Code {
+    switch reason {
+    case .pathTooLong: .badSpecifier("a socket's path has at most \(SocketPlace.pathLimitBytes) bytes")
+    case .notASocket: .linkOccupied("something that is no socket is there")
+    case .occupied: .linkOccupied("another emulator listens there")
+    case .system(let number): .system(errno: number)
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import NotibotProtocol
+
+/// Cuts a stream of bytes into ATT PDUs. A record is a length, u16 little-endian, and so many bytes: exactly one PDU.
+///
+/// States: *cutting* → *broken* at a length of 0 or above `lengthLimitBytes`, for good: nobody knows where the next
+/// record begins. Inputs: `receive`; outputs: `nextPDU`; queries: `isBroken`, `hasPDU`, `bufferedBytes`.
+struct RecordDecoder: Equatable, Sendable {
+  private enum State: Equatable, Sendable {
+    case cutting
+    case broken
+  }
+
+  /// The longest PDU, in bytes: what a frame of the link carries. Source: PROTOCOL.md LNK-8.
+  static let lengthLimitBytes = WireLimits.payloadLimitBytes
+  /// Bytes of the length before each PDU.
+  static let prefixBytes = 2
+
+  private var state = State.cutting
+  private var bytes: [UInt8] = []
+  /// Where the next record begins in `bytes`.
+  private var start = 0
+
+  /// Takes bytes of the stream; none after a broken record.
+  mutating func receive(_ received: some Collection<UInt8>) {
+    switch state {
+    case .broken: return
+    case .cutting: break
+    }
+    bytes.removeFirst(start)
+    start = 0
+    bytes += received
+    checkLength()
+  }
+
+  /// The next PDU; nil when no whole one is there.
+  mutating func nextPDU() -> [UInt8]? {
+    guard let length, hasPDU else { return nil }
+    let first = start + Self.prefixBytes
+    defer {
+      start = first + length
+      checkLength()
+    }
+    return Array(bytes[first..<first + length])
+  }
+
+  /// Whether a whole PDU is there.
+  var hasPDU: Bool {
+    switch state {
+    case .broken: false
+    case .cutting: length.map { bufferedBytes >= Self.prefixBytes + $0 } ?? false
+    }
+  }
+
+  /// Whether a record of impossible length came; the PDUs before it have been taken then.
+  var isBroken: Bool { state == .broken }
+
+  /// Bytes received and not taken.
+  var bufferedBytes: Int { bytes.count - start }
+
+  /// The length that the next record announces, in bytes; nil when not both of its bytes are there.
+  private var length: Int? {
+    guard bufferedBytes >= Self.prefixBytes else { return nil }
+    return Int(bytes[start]) | Int(bytes[start + 1]) << 8
+  }
+
+  private mutating func checkLength() {
+    guard let length, !(1...Self.lengthLimitBytes).contains(length) else { return }
+    state = .broken
+    bytes = []
+    start = 0
+  }
+}
+
+/// A PDU on a stream.
+enum ATTRecord {
+  /// A PDU as one record.
+  /// - Parameter pdu: 1 to `RecordDecoder.lengthLimitBytes` bytes.
+  static func bytes(of pdu: [UInt8]) -> [UInt8] { UInt16(pdu.count).littleEndianBytes + pdu }
+}

@@ -1,0 +1,13 @@
+/// Columns for a person.
+enum Table {
+  /// The rows, the first of them the heads, with columns as wide as their widest cell and no space at a line's end.
+  /// Cells are safe to print already.
+  static func text(_ rows: [[String]]) -> String {
+    let columns = rows.first?.indices ?? 0..<0
+    let widths = columns.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.map { row in
+      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+      return String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
+    }.joined(separator: "\n")
+  }
+}

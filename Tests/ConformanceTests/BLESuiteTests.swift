@@ -1,0 +1,74 @@
+import Conformance
+import Foundation
+import Testing
+
+/// The cases that need no session, on an emulator in a process of its own, each bearer a connection to its attribute
+/// socket. The cases run one after the other on one emulator; each is a test of its own.
+@Suite struct BLESuiteTests {
+  private static let offers: Set<Need> = [.connection, .control, .strict, .firmwareMode]
+  static let cases = Suite.cases.filter { $0.needs.isSubset(of: offers) }
+
+  private static let run = Task { () -> Result<[CaseResult], any Error> in
+    do {
+      let rig = try await BLERig.start(program: PTYSuiteTests.program)
+      let results = await Runner(rig: rig, seed: EmulatorSuiteTests.seed).run(cases) { _ in }
+      await rig.close()
+      return .success(results)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  @Test(
+    .enabled(
+      if: RequiredRigs.names.contains("ble")
+        || FileManager.default.isExecutableFile(atPath: PTYSuiteTests.program),
+      "the rig 'ble' needs the program notibot beside the tests"),
+    arguments: cases.map(\.id))
+  func `holds over connections`(id: String) async throws {
+    let results = try await Self.run.value.get()
+    let result = try #require(results.first { $0.testCase.id == id })
+    switch result.outcome {
+    case .passed: break
+    case .skipped(let reason): Issue.record("skipped: \(reason)")
+    case .errored(let trouble): Issue.record("rig: \(trouble)")
+    case .failed(let findings):
+      let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")
+      Issue.record("\(id)\n\(text)")
+    }
+  }
+
+  @Test(
+    .enabled(
+      if: RequiredRigs.names.contains("ble")
+        || FileManager.default.isExecutableFile(atPath: PTYSuiteTests.program),
+      "the rig 'ble' needs the program notibot beside the tests"))
+  func `a device that lets Data be read is caught over connections, too`() async throws {
+    let refusal: [UInt8] = [5, 0, 0x01, 0x0A, 6, 0, 0x02]
+    let rig = try await BLERig.start(program: PTYSuiteTests.program) { line in
+      MutantLine(line, sent: { $0 }, received: { $0 == refusal ? [1, 0, 0x0B] : $0 })
+    }
+    let permissions = try #require(Self.cases.first { $0.id == "ATT-11/permissions" })
+    let result = await Runner(rig: rig, seed: 7).run(permissions)
+    await rig.close()
+    guard case .failed(let findings) = result.outcome else {
+      Issue.record("\(result.outcome)")
+      return
+    }
+    #expect(findings.count == 1)
+    #expect(findings.first?.message == "the answer to 0a 0600 is [0b], expected [010a060002]")
+  }
+
+  @Test func `what is left out is about sessions, the host or the clock, and nothing else is`() {
+    let chapters = Set(Self.cases.map(\.chapter))
+    #expect(chapters == [.att, .notifications])
+    for testCase in Suite.cases
+    where chapters.contains(testCase.chapter) && !Self.cases.contains(where: { $0.id == testCase.id }) {
+      #expect(
+        !testCase.needs.isDisjoint(with: [.session, .host, .virtualTime, .reopen]), "\(testCase.id)")
+    }
+    let rules = Set(Self.cases.flatMap(\.rules).filter { $0.hasPrefix("ATT-") })
+    // PROFILE_HASH comes in a SYNACK, requests in parallel need its FEATURES, and 30 s are the host's.
+    #expect(Set((1...19).map { "ATT-\($0)" }).subtracting(rules) == ["ATT-4", "ATT-6", "ATT-7"])
+  }
+}
