@@ -12,9 +12,9 @@ struct TestCommand: AsyncParsableCommand {
     discussion: """
       Prints a line for each case: the rule it checks, what must hold, its time. With -p emu:[PROFILE] or --rig \
       emulator the device is an emulator in this process in virtual time, with --rig pty one in a process of its own \
-      behind a pseudo-terminal, with --rig firmware the reference firmware in C in this process, with --rig ble an \
-      emulator whose attributes are reached as over BLE, on a unix socket; --att names such a socket of any other \
-      device. On a board, cases that must restart it or press its buttons are skipped and named.
+      behind a pseudo-terminal, with --rig ble one whose attributes are reached as over BLE, on a unix socket; --att \
+      names such a socket of any other device. With --rig firmware it is the reference firmware in C, in virtual time. \
+      On a board, cases that must restart it or press its buttons are skipped and named.
 
       \(ExitStatus.helpTable)
       """)
@@ -23,8 +23,8 @@ struct TestCommand: AsyncParsableCommand {
   enum RigName: String, ExpressibleByArgument, CaseIterable {
     case emulator
     case pty
-    case firmware
     case ble
+    case firmware
   }
 
   @OptionGroup var portOptions: PortOptions
@@ -32,9 +32,7 @@ struct TestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The control socket of the emulator behind the port.", valueName: "path"))
   var control: String?
 
-  @Option(
-    help: "Bring a device along: emulator (in this process), pty or ble (in another), firmware (in C, in this process)."
-  )
+  @Option(help: "Bring a device along: emulator, firmware (in C; both in this process), pty or ble (in another).")
   var rig: RigName?
 
   @Option(
@@ -117,10 +115,10 @@ struct TestCommand: AsyncParsableCommand {
       return .emulator(try profile(name))
     case (.pty?, .emulator(let name)):
       return .pty(profile: try profile(name).name)
-    case (.firmware?, .emulator(nil)):
-      return .firmware(library: firmware)
     case (.ble?, .emulator(let name)):
       return .ble(profile: try profile(name).name)
+    case (.firmware?, .emulator(nil)):
+      return .firmware(library: firmware)
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) brings its own device",

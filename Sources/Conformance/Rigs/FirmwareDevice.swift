@@ -38,6 +38,15 @@ package struct FirmwareDevice: VirtualPeer {
     return Instant(nanoseconds: Int64(milliseconds + UInt64(left)) * 1_000_000)
   }
 
+  /// The JSON of what is stored, in no order.
+  package var stored: [[UInt8]] {
+    (0..<Int(memory.capacity)).map { index in
+      [UInt8](unsafeUninitializedCapacity: 512) { buffer, count in
+        count = memory.table.stored(memory.host, index, buffer.baseAddress, buffer.count)
+      }
+    }.filter { !$0.isEmpty }
+  }
+
   /// Hands a control record over (`nb_control.h`).
   ///
   /// - Returns: 0, or a negative error of the firmware.
@@ -51,8 +60,10 @@ package struct FirmwareDevice: VirtualPeer {
 private final class FirmwareMemory {
   let host: OpaquePointer
   let table: nb_host_table_t
+  let capacity: UInt16
 
   init(profile: FirmwareProfile, table: nb_host_table_t, seed: UInt64, nowMs: UInt32) throws {
+    capacity = profile.capacity
     var profile = profile.hostProfile
     guard let host = table.create(&profile, seed, nowMs) else {
       throw RigTrouble("the firmware refuses its profile", remedy: "see the limits in notibot.h")

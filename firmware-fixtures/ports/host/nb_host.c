@@ -170,6 +170,14 @@ size_t nb_host_take_text(nb_host_t *host, uint8_t *out, size_t size) {
   return size;
 }
 
+size_t nb_host_stored(const nb_host_t *host, size_t index, uint8_t *out, size_t size) {
+  if (index >= host->config.capacity || host->config.slots[index].item == 0) return 0;
+  const nb_slot_t *slot = &host->config.slots[index];
+  size_t length = slot->length < size ? slot->length : size;
+  memcpy(out, slot->json, length);
+  return length;
+}
+
 const nb_host_table_t *nb_host_table(void) {
   static const nb_host_table_t table = {
       .version = NB_HOST_VERSION,
@@ -181,6 +189,7 @@ const nb_host_table_t *nb_host_table(void) {
       .deadline = nb_host_deadline,
       .control = nb_host_control,
       .take_text = nb_host_take_text,
+      .stored = nb_host_stored,
   };
   return &table;
 }

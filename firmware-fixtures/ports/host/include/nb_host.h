@@ -32,6 +32,8 @@ uint32_t nb_host_deadline(const nb_host_t *host, uint32_t now_ms);
 int nb_host_control(nb_host_t *host, const uint8_t *record, size_t length, uint32_t now_ms);
 /* Bytes that the device took for console text since the last call; at most `size`, the rest is forgotten. */
 size_t nb_host_take_text(nb_host_t *host, uint8_t *out, size_t size);
+/* The JSON of the `index`th slot of the store. Returns its length, 0 for a free slot and beyond the last. */
+size_t nb_host_stored(const nb_host_t *host, size_t index, uint8_t *out, size_t size);
 
 /* The functions above as one table, so that a build of the firmware can be loaded as a shared library. The layout of
    the table and the meaning of its functions, the profile among them, belong to the version. */
@@ -47,6 +49,7 @@ typedef struct nb_host_table {
   uint32_t (*deadline)(const nb_host_t *host, uint32_t now_ms);
   int (*control)(nb_host_t *host, const uint8_t *record, size_t length, uint32_t now_ms);
   size_t (*take_text)(nb_host_t *host, uint8_t *out, size_t size);
+  size_t (*stored)(const nb_host_t *host, size_t index, uint8_t *out, size_t size);
 } nb_host_table_t;
 
 /* The one symbol that a library exports. The table is constant and lives as long as the library. */
