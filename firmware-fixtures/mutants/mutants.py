@@ -127,6 +127,8 @@ class Run:
         return [mutant.case] if isinstance(mutant, mutant_files.Mutant) else list(mutant.cases.values())
 
     def wanted(self, *of):
+        if self.options.cases:
+            return self.options.cases
         if not (self.options.short or self.options.own):
             return None
         return "|".join(sorted({pattern(rules, cases) for rules, cases in of}))
@@ -194,6 +196,7 @@ def options():
     parser.add_argument("--notibot", required=True, metavar="PATH", help="the program")
     parser.add_argument("--mutants", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent,
                         metavar="FOLDER", help="another folder of mutants")
+    parser.add_argument("--cases", metavar="REGEX", help="only the cases that match")
     parser.add_argument("--no-symmetric", action="store_true", help="without the faults that both sides have")
     return parser.parse_args()
 
@@ -215,7 +218,7 @@ def main():
     if chosen.json:
         report = {"mutants": rows, "failsWithoutFault": known, "seconds": round(seconds, 3)}
         pathlib.Path(chosen.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    is_whole = not (chosen.only or chosen.short or chosen.own or chosen.no_symmetric)
+    is_whole = not (chosen.only or chosen.short or chosen.own or chosen.cases or chosen.no_symmetric)
     is_current = True
     if is_whole and not bad and not known:
         is_current = mutant_table.document(rows, is_check=chosen.check)

@@ -7,7 +7,8 @@ extension Suite {
   ]
 
   static let longFormOfType = Case(
-    "ATT-9/long-form-of-a-type", "A type of 2 bytes is found in its form of 16 bytes, too", .att, also: ["ATT-16"]
+    "ATT-9/long-form-of-a-type", "A type of 2 bytes is found in its form of 16 bytes, too", .att,
+    also: ["ATT-16"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -50,7 +51,8 @@ extension Suite {
   }
 
   static let eightWait = Case(
-    "ATT-19/eight-wait", "While the device may send nothing 8 notifications of Data wait, the first ones, in order",
+    "ATT-19/eight-wait",
+    "While the device may send nothing 8 notifications of Data wait, the first ones, in order",
     .att, also: ["NTF-11", "LNK-41"], needs: [.control, .session]
   ) { bench in
     let probe = bench.probe
@@ -75,7 +77,8 @@ extension Suite {
   }
 
   static let waitsAtTheEnd = Case(
-    "ATT-17/what-waits-at-the-end", "What waits when a subscription ends is not told behind the answer that ends it",
+    "ATT-17/what-waits-at-the-end",
+    "What waits when a subscription ends is not told behind the answer that ends it",
     .att, also: ["ATT-12"], needs: [.control, .session]
   ) { bench in
     let probe = bench.probe
@@ -129,7 +132,8 @@ extension Suite {
   }
 
   static let itemsOnce = Case(
-    "NTF-11/items-once", "A new notification gets the next number, also when an earlier one is gone", .notifications,
+    "NTF-11/items-once", "A new notification gets the next number, also when an earlier one is gone",
+    .notifications,
     needs: [.control]
   ) { bench in
     let probe = bench.probe

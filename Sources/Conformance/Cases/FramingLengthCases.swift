@@ -5,14 +5,16 @@ extension Suite {
   static let framingLengths: [Case] = [longFramesSent, afterOverrun, longLog, framedLog]
 
   static let longFramesSent = Case(
-    "FRM-2/long-frames-sent", "Frames from the device of every length that makes a full block are whole", .framing,
+    "FRM-2/long-frames-sent", "Frames from the device of every length that makes a full block are whole",
+    .framing,
     also: ["FRM-3", "FRM-4", "FRM-14"]
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
     let longest = min(probe.session.peerMTU, 517) - 5
     // A part is echoed; its bytes are no zeros, so that only the header makes short blocks.
-    for length in [235, 236, 237, 238, 239, 240, 241, 242, 250, 254, 260, 300, longest] where length <= longest {
+    for length in [235, 236, 237, 238, 239, 240, 241, 242, 250, 254, 260, 300, longest]
+    where length <= longest {
       let part = Wire.literal("0600 0000") + [UInt8](repeating: 0x5A, count: length)
       let echo = try await probe.request([0x16] + part)
       probe.expect("the echo of a part of \(length) bytes", echo == [0x17] + part, is: true)
@@ -21,7 +23,8 @@ extension Suite {
   }
 
   static let afterOverrun = Case(
-    "FRM-10/after-overrun", "What follows 544 bytes without a zero is text as well, a whole frame too", .framing,
+    "FRM-10/after-overrun", "What follows 544 bytes without a zero is text as well, a whole frame too",
+    .framing,
     also: ["FRM-8"]
   ) { bench in
     let probe = bench.probe

@@ -6,7 +6,8 @@ extension Suite {
   static let hostLimits: [Case] = [hostLongFrames, hostNumbers, hostHandled, hostTakesSession]
 
   static let hostLongFrames = Case(
-    "FRM-2/host-long-frames", "Frames of the host of every length that makes a full block are whole", .framing,
+    "FRM-2/host-long-frames", "Frames of the host of every length that makes a full block are whole",
+    .framing,
     also: ["FRM-3", "FRM-4"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -24,7 +25,8 @@ extension Suite {
   }
 
   static let hostNumbers = Case(
-    "LNK-30/host-numbers", "The host numbers DATA from 0, and its ack is the next number that it expects", .link,
+    "LNK-30/host-numbers", "The host numbers DATA from 0, and its ack is the next number that it expects",
+    .link,
     also: ["LNK-40"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -56,7 +58,8 @@ extension Suite {
   }
 
   static let hostTakesSession = Case(
-    "LNK-12/host-takes-the-session", "The host uses the session id of the SYNACK, whatever it is but 0", .link,
+    "LNK-12/host-takes-the-session", "The host uses the session id of the SYNACK, whatever it is but 0",
+    .link,
     also: ["LNK-15"], needs: [.host]
   ) { bench in
     for id in [1, 0x00FF, 0xFF00, 0x1234, 0xFFFF] as [UInt16] {

@@ -8,7 +8,8 @@ extension Suite {
   ]
 
   static let sameSynWhileBusy = Case(
-    "LNK-13/while-busy", "The same SYN gets the same SYNACK, first credit included, while the application is busy",
+    "LNK-13/while-busy",
+    "The same SYN gets the same SYNACK, first credit included, while the application is busy",
     .link, needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -21,13 +22,15 @@ extension Suite {
     try await probe.write(probe.syn(tlvs))
     let again = try await probe.awaitFrame(.synAck)
     probe.expect(
-      "session, seq, ack, credit", [again.session, UInt16(again.seq), UInt16(again.ack), UInt16(again.credit)],
+      "session, seq, ack, credit",
+      [again.session, UInt16(again.seq), UInt16(again.ack), UInt16(again.credit)],
       is: [first.session, 0, 0, UInt16(first.credit)])
     try await control.perform(.resume)
   }
 
   static let oldNonceAfterFIN = Case(
-    "LNK-14/old-nonce-after-fin", "The SYN of a session that FIN has ended opens nothing when it comes again", .link,
+    "LNK-14/old-nonce-after-fin", "The SYN of a session that FIN has ended opens nothing when it comes again",
+    .link,
     also: ["LNK-24"]
   ) { bench in
     let probe = bench.probe
@@ -86,7 +89,8 @@ extension Suite {
 
   static let edgeOfWindow = Case(
     "LNK-32/edge-of-the-window",
-    "frames − 1 above the expected number is out of order, the next number out of window", .link, also: ["LNK-33"]
+    "frames − 1 above the expected number is out of order, the next number out of window", .link,
+    also: ["LNK-33"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -102,7 +106,8 @@ extension Suite {
   }
 
   static let beyondTheBytes = Case(
-    "LNK-32/beyond-the-bytes", "DATA beyond the bytes that were granted is dropped, and answered by an ACK", .link,
+    "LNK-32/beyond-the-bytes", "DATA beyond the bytes that were granted is dropped, and answered by an ACK",
+    .link,
     also: ["LNK-8", "LNK-42"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -159,12 +164,15 @@ extension Suite {
   }
 
   static let byteLimit = Case(
-    "LNK-42/byte-limit", "The bytes of the device's frames not yet handled stay within what the host takes", .link,
+    "LNK-42/byte-limit", "The bytes of the device's frames not yet handled stay within what the host takes",
+    .link,
     also: ["LNK-8"]
   ) { bench in
     let probe = bench.probe
     try await probe.openWide(Probe.synTLVs(nonce: probe.makeNonce(), bytes: 1080))
-    guard probe.session.peerMTU >= 345 else { throw CaseSkipped("the device's MTU takes no part of 340 bytes") }
+    guard probe.session.peerMTU >= 345 else {
+      throw CaseSkipped("the device's MTU takes no part of 340 bytes")
+    }
     // An echo of 340 bytes is a frame of 357: three fit in 1080. Whatever answers the fourth part does not.
     let base = probe.session.expectedSeq
     for index in 0..<4 {
@@ -181,7 +189,8 @@ extension Suite {
   }
 
   static let creditAtOnce = Case(
-    "LNK-50/credit-at-once", "When credit had been 0 and grows, an ACK says so at once", .link, also: ["LNK-40"],
+    "LNK-50/credit-at-once", "When credit had been 0 and grows, an ACK says so at once", .link,
+    also: ["LNK-40"],
     needs: [.control]
   ) { bench in
     let probe = bench.probe

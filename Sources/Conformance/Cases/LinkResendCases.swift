@@ -67,7 +67,9 @@ extension Suite {
   /// Milliseconds from an answer to the same one again, when nothing acknowledges it.
   private static func timeToResend(_ probe: Probe) async throws -> Double {
     try await probe.sendData([0x0A, 3, 0])
-    let first = try await probe.awaitFrame("answer") { $0.kind == .data && $0.seq == probe.session.expectedSeq }
+    let first = try await probe.awaitFrame("answer") {
+      $0.kind == .data && $0.seq == probe.session.expectedSeq
+    }
     let start = probe.now
     _ = try await probe.awaitFrame("the answer again") { $0.kind == .data && $0.seq == first.seq }
     return (probe.now - start).inMilliseconds

@@ -1,7 +1,8 @@
 extension SymmetricMutant {
   static let attributes: [SymmetricMutant] = [
     SymmetricMutant(
-      "uuid-order", "UUIDs are sent most significant byte first", "ATT-1", "ATT-2", device: "ATT-2/primary-service",
+      "uuid-order", "UUIDs are sent most significant byte first", "ATT-1", "ATT-2",
+      device: "ATT-2/primary-service",
       host: "ATT-2/host-discovers",
       pdus { pdu in
         for uuid in [Suite.service, Suite.count, Suite.data] {

@@ -82,7 +82,9 @@ extension SymmetricMutant {
   ]
 
   /// A number that is higher when it is spoken, and lower again when it is heard.
-  static func numbers(_ change: @escaping @Sendable (inout WireFrame, _ step: UInt8) -> Void) -> SymmetricCodec {
+  static func numbers(_ change: @escaping @Sendable (inout WireFrame, _ step: UInt8) -> Void)
+    -> SymmetricCodec
+  {
     SymmetricCodec(speak: { change(&$0, 1) }, hear: { change(&$0, 255) })
   }
 }
