@@ -32,7 +32,7 @@ struct TestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The control socket of the emulator behind the port.", valueName: "path"))
   var control: String?
 
-  @Option(help: "Bring a device along: emulator, firmware (in C; both in this process), pty or ble (in another).")
+  @Option(help: "Bring a device along: emulator or firmware (in this process), pty or ble (in another).")
   var rig: RigName?
 
   @Option(
