@@ -13,8 +13,9 @@ struct TestCommand: AsyncParsableCommand {
       Prints a line for each case: the rule it checks, what must hold, its time. With -p emu:[PROFILE] or --rig \
       emulator the device is an emulator in this process in virtual time, with --rig pty one in a process of its own \
       behind a pseudo-terminal, with --rig ble one whose attributes are reached as over BLE, on a unix socket; --att \
-      names such a socket of any other device. With --rig firmware it is the reference firmware in C, in virtual time. \
-      On a board, cases that must restart it or press its buttons are skipped and named.
+      names such a socket of any other device. With --rig firmware it is the reference firmware in C, in virtual time, \
+      and with -p qemu:[ELF] or --rig qemu the same on an emulated CPU. On a board, cases that must restart it or press \
+      its buttons are skipped and named.
 
       \(ExitStatus.helpTable)
       """)
@@ -25,6 +26,7 @@ struct TestCommand: AsyncParsableCommand {
     case pty
     case ble
     case firmware
+    case qemu
   }
 
   @OptionGroup var portOptions: PortOptions
@@ -32,7 +34,14 @@ struct TestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The control socket of the emulator behind the port.", valueName: "path"))
   var control: String?
 
-  @Option(help: "Bring a device along: emulator or firmware (in this process), pty or ble (in another).")
+  @Option(
+    help: ArgumentHelp(
+      "Bring a device along: emulator, pty, ble, firmware or qemu.",
+      discussion: """
+        In this process; in another, behind a pseudo-terminal or a socket of attributes; in C, in this process; in C, on \
+        an emulated CPU.
+        """)
+  )
   var rig: RigName?
 
   @Option(
@@ -42,11 +51,24 @@ struct TestCommand: AsyncParsableCommand {
   var att: String?
 
   @Option(
+    help: ArgumentHelp(
+      "With --rig firmware: the shared library of another build of it.", valueName: "file"))
+  var firmware: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --rig emulator: break device and host alike, to see which cases tell.", valueName: "name"))
+  var symmetric: String?
+
+  @Option(
     help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
   var filter: String?
 
   @Flag(help: "List the cases and exit.")
   var list = false
+
+  @Flag(help: ArgumentHelp("List what --symmetric takes, and exit.", visibility: .hidden))
+  var listSymmetric = false
 
   @Option(help: ArgumentHelp("Write a JUnit report here.", valueName: "file"))
   var junit: String?
@@ -60,6 +82,7 @@ struct TestCommand: AsyncParsableCommand {
   func validate() throws { _ = try att.map(UnixSocketOption.path) }
 
   func run() async throws {
+    if listSymmetric { return SymmetricMutant.all.forEach { Output.data(TestListing.line(for: $0)) } }
     let cases = try selectedCases()
     if list { return cases.forEach { Output.data(TestListing.line(for: $0)) } }
     let run = TestRun(
@@ -84,6 +107,10 @@ struct TestCommand: AsyncParsableCommand {
   }
 
   private func chosenRig() throws -> TestRun.ChosenRig {
+    if firmware != nil, rig != .firmware {
+      throw CommandFailure(.usage, "--firmware is for --rig firmware", remedy: "name that rig, or leave it out")
+    }
+    if let symmetric { return .symmetric(try symmetricMutant(symmetric)) }
     if let att {
       guard rig == nil, portOptions.line.port == nil else {
         throw CommandFailure(
@@ -91,8 +118,12 @@ struct TestCommand: AsyncParsableCommand {
       }
       return .att(path: try UnixSocketOption.path(att), control: control)
     }
-    let named = portOptions.line.port == nil && rig != nil ? .emulator(profile: nil) : try port()
+    let isBrought = portOptions.line.port == nil && rig != nil
+    let own: PortSpecifier = rig == .qemu ? .qemu(image: nil) : .emulator(profile: nil)
+    let named = isBrought ? own : try port()
     switch (rig, named) {
+    case (nil, .qemu(let image)), (.qemu?, .qemu(let image)):
+      return .qemu(image: image)
     case (nil, .emulator(let name)), (.emulator?, .emulator(let name)):
       return .emulator(try profile(name))
     case (.pty?, .emulator(let name)):
@@ -100,11 +131,11 @@ struct TestCommand: AsyncParsableCommand {
     case (.ble?, .emulator(let name)):
       return .ble(profile: try profile(name).name)
     case (.firmware?, .emulator(nil)):
-      return .firmware
+      return .firmware(library: firmware)
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) brings its own device",
-        remedy: "leave --port out, or name emu:[PROFILE]")
+        remedy: "leave --port out, or name \(rig == .qemu ? "qemu:[ELF]" : "emu:[PROFILE]")")
     case (nil, let specifier):
       do {
         let rate = try portOptions.resolvedBitsPerSecond().value
@@ -115,6 +146,18 @@ struct TestCommand: AsyncParsableCommand {
         throw CommandFailure(error)
       }
     }
+  }
+
+  private func symmetricMutant(_ name: String) throws -> SymmetricMutant {
+    guard rig == .emulator, portOptions.line.port == nil else {
+      throw CommandFailure(.usage, "--symmetric is for --rig emulator", remedy: "name that rig, without a port")
+    }
+    guard let mutant = SymmetricMutant.all.first(where: { $0.name == name }) else {
+      let names = SymmetricMutant.all.map(\.name).joined(separator: ", ")
+      throw CommandFailure(
+        .usage, "there is no fault '\(name.printable)'", remedy: "choose one of: \(names)")
+    }
+    return mutant
   }
 
   private func port() throws -> PortSpecifier {
@@ -143,5 +186,10 @@ enum TestListing {
     let needs = testCase.needs.sorted().map(\.rawValue).joined(separator: ", ")
     let also = testCase.rules.dropFirst().joined(separator: ", ")
     return "\(testCase.chapter.rawValue)\t\(testCase.id)\t\(testCase.title)\t\(also)\t\(needs)"
+  }
+
+  /// One fault in one line: name, rules, the case that tells of the device, that of the host, what is wrong.
+  static func line(for mutant: SymmetricMutant) -> String {
+    [mutant.name, mutant.rules.joined(separator: ","), mutant.deviceCase, mutant.hostCase, mutant.what].joined(separator: "\t")
   }
 }

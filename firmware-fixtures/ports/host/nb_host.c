@@ -177,3 +177,19 @@ size_t nb_host_stored(const nb_host_t *host, size_t index, uint8_t *out, size_t 
   memcpy(out, slot->json, length);
   return length;
 }
+
+const nb_host_table_t *nb_host_table(void) {
+  static const nb_host_table_t table = {
+      .version = NB_HOST_VERSION,
+      .create = nb_host_create,
+      .destroy = nb_host_destroy,
+      .receive = nb_host_receive,
+      .poll = nb_host_poll,
+      .take = nb_host_take,
+      .deadline = nb_host_deadline,
+      .control = nb_host_control,
+      .take_text = nb_host_take_text,
+      .stored = nb_host_stored,
+  };
+  return &table;
+}
