@@ -171,18 +171,24 @@ class Run:
         if faults:
             self.learn("symmetric", ["--rig", "emulator", "--symmetric", "none"], faults)
             jobs += [(self.symmetric, fault) for fault in faults]
-        rows = []
+        rows, troubles = [], []
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
             futures = [pool.submit(*job) for job in jobs]
             try:
                 for future in futures:
-                    for row in future.result():
-                        rows.append(row)
+                    try:
+                        found = future.result()
+                    except (mutant_files.BadMutant, Trouble) as trouble:
+                        troubles.append(str(trouble))
+                        print(f"cannot be judged: {trouble}", file=sys.stderr, flush=True)
+                        continue
+                    rows += found
+                    for row in found:
                         print(mutant_table.line(row), flush=True)
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-        return rows
+        return rows, troubles
 
 
 def options():
@@ -207,7 +213,7 @@ def main():
     try:
         with tempfile.TemporaryDirectory(prefix="notibot-mutants.") as folder:
             run = Run(chosen, Suite(chosen.notibot), pathlib.Path(folder))
-            rows = run.perform()
+            rows, troubles = run.perform()
     except (mutant_files.BadMutant, Trouble) as trouble:
         print(trouble, file=sys.stderr)
         return 2
@@ -220,8 +226,11 @@ def main():
         pathlib.Path(chosen.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     is_whole = not (chosen.only or chosen.short or chosen.own or chosen.cases or chosen.no_symmetric)
     is_current = True
-    if is_whole and not bad and not known:
+    if is_whole and not bad and not known and not troubles:
         is_current = mutant_table.document(rows, is_check=chosen.check)
+    if troubles:
+        print(f"{len(troubles)} could not be judged", file=sys.stderr)
+        return 2
     return 1 if bad or known or not is_current else 0
 
 
