@@ -30,6 +30,14 @@ let package = Package(
     .target(name: "CSerialShim"),
     // A disk in memory, under SQLite, that loses what was not synced.
     .target(name: "CSimulatedDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
+    // The reference firmware, a device in C11 without an operating system. Shares nothing with the Swift targets.
+    .target(name: "CNotibotCore", path: "firmware-fixtures/core"),
+    // The same as a device inside of another process, in virtual time.
+    .target(
+      name: "CFirmwareHost", dependencies: ["CNotibotCore"], path: "firmware-fixtures/ports",
+      exclude: ["qemu-virt"], sources: ["control/nb_control.c", "host/nb_host.c"],
+      publicHeadersPath: "host/include",
+      cSettings: [.headerSearchPath("control")]),
     // The wire as values: imports nothing, not even Foundation.
     .target(
       name: "NotibotProtocol",
@@ -61,7 +69,8 @@ let package = Package(
     .target(
       name: "Conformance",
       dependencies: [
-        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "CSimulatedDisk", nioCore, nioPosix,
+        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "CSimulatedDisk", "CFirmwareHost",
+        "CNotibotCore", nioCore, nioPosix,
       ],
       swiftSettings: settings
     ),
@@ -93,6 +102,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ConformanceTests", dependencies: ["Conformance"], swiftSettings: settings),
+    .testTarget(
+      name: "FirmwareTests",
+      dependencies: ["CNotibotCore", "Conformance", "DeviceEmulator", "NotibotProtocol"],
+      swiftSettings: settings),
     .testTarget(
       name: "SimulationTests", dependencies: ["Conformance", "DeviceEmulator", "NotibotProtocol"],
       swiftSettings: settings),

@@ -49,6 +49,9 @@ struct SoakCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Decides restarts and unplugging; random without it.", valueName: "number"))
   var seed: UInt64?
 
+  @Option(help: ArgumentHelp("Write a JUnit report here, whatever becomes of the run.", valueName: "file"))
+  var junit: String?
+
   @Flag(help: "Print one JSON document.")
   var json = false
 
@@ -63,6 +66,49 @@ struct SoakCommand: AsyncParsableCommand {
   }
 
   private func soak() async throws {
+    let startedAt = Date()
+    let report: SoakReport
+    do {
+      report = try await measured()
+    } catch {
+      let failure = (error as? NotibotError).map { CommandFailure($0) } ?? error
+      try writeJUnit(nil, failure, startedAt)
+      throw failure
+    }
+    if json {
+      try Output.json(report, pretty: true)
+    } else {
+      Output.data(report.text)
+    }
+    let verdict = Result { try judge(report) }
+    var trouble: (any Error)?
+    if Task.isCancelled {
+      trouble = CommandFailure(
+        .unfitEnvironment, "interrupted after \(String(format: "%.1f", report.seconds)) s")
+    } else if report.sessions == 0, case .failure(let error) = verdict {
+      trouble = error
+    }
+    try writeJUnit(report, trouble, startedAt)
+    try verdict.get()
+  }
+
+  private func writeJUnit(_ report: SoakReport?, _ trouble: (any Error)?, _ startedAt: Date) throws {
+    guard let junit else { return }
+    let failure = trouble as? CommandFailure
+    let document = SoakJUnit.document(
+      of: report, port: report?.port ?? (try? line.resolvedPort().value.description) ?? "",
+      trouble: trouble.map { failure?.description ?? "\($0)" }, isDeviceWrong: failure?.status == .refused,
+      startedAt: startedAt)
+    do {
+      try Data(document.utf8).write(to: URL(fileURLWithPath: junit), options: .atomic)
+    } catch {
+      throw CommandFailure(
+        .unfitEnvironment, "cannot write \(junit.printable): \(error.localizedDescription)",
+        remedy: "choose a place that can be written")
+    }
+  }
+
+  private func measured() async throws -> SoakReport {
     let port = try line.resolvedPort().value
     let bitsPerSecond = try line.resolvedBitsPerSecond().value
     let faults = try FaultOption.parsed(faults)
@@ -77,20 +123,14 @@ struct SoakCommand: AsyncParsableCommand {
       target: target, outbox: outbox ?? "\(folder)/outbox", bitsPerSecond: bitsPerSecond,
       duration: duration.value,
       rate: rate, keep: keep, seed: seed ?? .randomSeed())
-    let report: SoakReport
     do {
-      report = try await run.report(of: port.description)
+      let report = try await run.report(of: port.description)
+      await target.close()
+      return report
     } catch {
       await target.close()
-      throw (error as? NotibotError).map { CommandFailure($0) } ?? error
+      throw error
     }
-    await target.close()
-    if json {
-      try Output.json(report, pretty: true)
-    } else {
-      Output.data(report.text)
-    }
-    try judge(report)
   }
 
   private func judge(_ report: SoakReport) throws {

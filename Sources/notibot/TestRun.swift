@@ -12,6 +12,8 @@ struct TestRun: Sendable {
     case ble(profile: String)
     /// A device that offers the attribute protocol on a unix socket.
     case att(path: String, control: String?)
+    case firmware
+    case qemu(image: String?)
     case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration)
   }
 
@@ -59,12 +61,14 @@ struct TestRun: Sendable {
   private func makeRig() async throws -> any Rig {
     switch rig {
     case .emulator(let profile): return EmulatorRig(profile: profile)
+    case .firmware: return FirmwareRig()
     case .pty(let profile):
       return try await PTYRig.start(program: program(), profile: profile, seed: seed)
     case .ble(let profile):
       return try await BLERig.start(program: program(), profile: profile, seed: seed)
     case .att(let path, let control):
       return try await BLERig.open(path, control: control)
+    case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
     case .port(let specifier, let options, let control, let timeout):
       return try await PortRig.open(
         specifier, name: specifier.description, options: options, control: control, answerTimeout: timeout,
@@ -86,6 +90,8 @@ struct TestRun: Sendable {
       case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
       case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
       case .att(let path, _): ("ble", "unix:\(path)")
+      case .firmware: ("firmware", "the reference firmware in this process")
+      case .qemu(let image): ("qemu", PortSpecifier.qemu(image: image).description)
       case .port(let specifier, _, _, _): ("port", specifier.description)
       }
     return Report(

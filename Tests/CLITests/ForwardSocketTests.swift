@@ -101,6 +101,20 @@ import Testing
     }
   }
 
+  @Test func `one client more than there is room for is told so, and the others are served`() async throws {
+    try await withSocket { _, _, path in
+      let present = try (1...64).map { _ in try Client(path) }
+      // The last one has been admitted when it is answered.
+      present[63].write(Forwarding.line("1") + "\n")
+      #expect(try await present[63].answer(0)["result"] == "queued")
+      let turnedAway = try await Client(path).rest()
+      #expect(turnedAway.map { $0["result"] } == ["rejected"])
+      #expect(turnedAway.first?["reason"] == "64 clients are connected already")
+      present[0].write(Forwarding.line("2") + "\n")
+      #expect(try await present[0].answer(0)["result"] == "queued")
+    }
+  }
+
   @Test func `a second one does not take the socket away, and a dead one's is replaced`() async throws {
     try await withSocket { forwarding, _, path in
       let ending = try await run(

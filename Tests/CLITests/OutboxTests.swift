@@ -111,6 +111,20 @@ import Testing
     #expect((document["sizeBytes"].number ?? 0) > 4096)
     let text = try await outbox("stats").output
     #expect(text.contains("source              0xc0ffee\n"))
+    #expect(text.contains("agreed in boot      none yet\n"))
+    #expect(document["agreedBootID"] == document["nothing"])
+  }
+
+  @Test func `stats names the boots, and is of one mind with the journal`() async throws {
+    try await withForwarding { forwarding in
+      #expect(try await forwarding.run(input: Forwarding.line("1") + "\n").status == .exited(0))
+      let ending = try await run("outbox", "stats", "--file", forwarding.outbox, "--json")
+      let document = try JSON(parsing: ending.output)
+      let header = try Journal(path: forwarding.outbox, access: .reading).contents().header
+      let bootID = try #require(header.bootID)
+      #expect(document["agreedBootID"] == .number(Double(bootID)))
+      #expect(document["writtenBootID"] == .number(Double(bootID)))
+    }
   }
 
   // MARK: Changing

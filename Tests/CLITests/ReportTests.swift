@@ -164,7 +164,7 @@ import Testing
 }
 
 /// What a CI server takes from a JUnit file. Refuses what is not well-formed.
-private struct JUnit {
+struct JUnit {
   var attributes: [String: String] = [:]
   var cases = 0
   var failures = 0

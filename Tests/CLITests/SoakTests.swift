@@ -68,6 +68,45 @@ import Testing
     }
   }
 
+  @Test func `the JUnit report has a case for each claim`() async throws {
+    let directory = try TemporaryDirectory()
+    let ending = try await run(
+      "soak", "-p", "emu:tiny", "--duration", "1s", "--rate", "20", "--junit", directory.file("j.xml"))
+    #expect(ending.status == .exited(0), "\(ending.errors)\(ending.output)")
+    let junit = try JUnit(parsing: try directory.contents(of: "j.xml"))
+    #expect(junit.cases == 5 && junit.failures == 0 && junit.errors == 0)
+  }
+
+  @Test func `it is written too when nothing comes of the run: the rig's errors, the device's failures`()
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    let absent = try await run(
+      "soak", "-p", directory.file("none"), "--duration", "0.2s", "--junit", directory.file("absent.xml"))
+    #expect(absent.status == .exited(10))
+    let rig = try JUnit(parsing: try directory.contents(of: "absent.xml"))
+    #expect(rig.cases == 1 && rig.errors == 1 && rig.failures == 0)
+    try await withEmulator("--profile", "firmware") { emulator in
+      let ending = try await run(
+        "soak", "-p", emulator.port, "--duration", "20s", "--junit", directory.file("plain.xml"))
+      #expect(ending.status == .exited(15))
+      let device = try JUnit(parsing: try directory.contents(of: "plain.xml"))
+      #expect(device.failures == 1 && device.errors == 0)
+    }
+    try await withEmulator("--profile", "quiet") { emulator in
+      let soak = try Program(
+        ["soak", "-p", emulator.port, "--duration", "1h", "--junit", directory.file("interrupted.xml")])
+      try await emulator.wait { $0["acceptedCount"].number ?? 0 > 5 }
+      soak.send(SIGINT)
+      #expect(await soak.ending().status == .exited(130))
+      let interrupted = try JUnit(parsing: try directory.contents(of: "interrupted.xml"))
+      #expect(interrupted.errors == 1 && interrupted.failures == 0)
+    }
+    let unwritable = try await run(
+      "soak", "-p", "emu:tiny", "--duration", "0.2s", "--junit", directory.file("no/such/j.xml"))
+    #expect(unwritable.status == .exited(18))
+  }
+
   @Test(arguments: [
     ["--duration", "0s"], ["--duration", "5"], ["--duration", "x"], ["--duration", "1s", "--rate", "0"],
     ["--duration", "1s", "--keep", "0"], ["--duration", "1s", "--faults", "reboot@9"],

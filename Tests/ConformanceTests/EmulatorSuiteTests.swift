@@ -9,6 +9,18 @@ import Testing
   func `holds on the emulator`(id: String) async throws {
     let testCase = try #require(Suite.cases.first { $0.id == id })
     let result = await Runner(rig: EmulatorRig(), seed: Self.seed).run(testCase)
+    expectPassed(testCase, result)
+  }
+
+  @Test(
+    arguments: Suite.cases.filter { !$0.needs.contains(.host) && [.link, .throughput].contains($0.chapter) }
+      .map(\.id))
+  func `holds on a device that drops what comes too early`(id: String) async throws {
+    let testCase = try #require(Suite.cases.first { $0.id == id })
+    expectPassed(testCase, await Runner(rig: EmulatorRig(profile: .dropping), seed: Self.seed).run(testCase))
+  }
+
+  private func expectPassed(_ testCase: Case, _ result: CaseResult) {
     switch result.outcome {
     case .passed: break
     case .skipped(let reason):
@@ -17,7 +29,7 @@ import Testing
     case .errored(let trouble): Issue.record("rig: \(trouble)")
     case .failed(let findings):
       let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")
-      Issue.record("\(id), seed \(Self.seed)\n\(text)")
+      Issue.record("\(testCase.id), seed \(Self.seed)\n\(text)")
     }
   }
 }

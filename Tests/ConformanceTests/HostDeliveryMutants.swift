@@ -69,10 +69,16 @@ extension Mutant {
 
   private static let hostDeliverySources: [Mutant] = [
     host("does not look at hwm", "NTF-35/host-highest", sent: synced { $0[15] = 0 }),
-    host("forgets in which boot it agreed", "NTF-35/host-highest", flaw: .forgetsBoot),
+    host("forgets in which boot it wrote", "NTF-36/host-boot-first", flaw: .forgetsBoot),
     host(
-      "does not look at the boot id", "NTF-35/host-restart-between",
+      "believes whatever is told to be gone", "NTF-35/host-restart-between",
+      sent: changingTLV(0x0A, in: .synAck, to: Wire.u32(0xB007_1D42))),
+    host(
+      "does not look at the boot id", "NTF-35/host-others-boot",
       sent: synced { $0.replaceSubrange(21..<25, with: Wire.u32(0xB007_1D42)) }),
+    host(
+      "takes any answer for success", "NTF-35/host-others-boot",
+      sent: answering("01 12 0600 81", with: "13")),
     host(
       "takes a conflict for a refusal", "NTF-35/host-conflict",
       sent: answering("01 12 0600 81", with: "01 12 0600 80")),

@@ -1,4 +1,5 @@
 import Conformance
+import DeviceEmulator
 import Testing
 
 /// A peer that breaks one rule, and the case that must tell.
@@ -10,6 +11,8 @@ struct Mutant: Sendable, CustomTestStringConvertible {
   var isHost = false
   /// What is wrong with the host besides what passes on the line.
   var flaw: HostFlaw?
+  /// What the device is apart from that.
+  var profile = DeviceProfile.standard
   var sent: @Sendable () -> MutantLine.Change = { { $0 } }
   var received: @Sendable () -> MutantLine.Change = { { $0 } }
 
@@ -18,7 +21,9 @@ struct Mutant: Sendable, CustomTestStringConvertible {
   /// A rig whose peer is this mutant.
   func makeRig() -> EmulatorRig {
     let wrap = { (line: any Line) -> any Line in MutantLine(line, sent: sent(), received: received()) }
-    return isHost ? EmulatorRig(wrapHostLine: wrap, hostFlaw: flaw) : EmulatorRig(wrapLine: wrap)
+    return isHost
+      ? EmulatorRig(wrapHostLine: wrap, hostFlaw: flaw)
+      : EmulatorRig(profile: profile, wrapLine: wrap)
   }
 }
 

@@ -3,10 +3,12 @@ import Testing
 
 /// Cases can fail: a peer that breaks a rule is caught by the case that names the rule.
 @Suite struct MutantTests {
-  @Test(arguments: Mutant.devices + Mutant.delivery + Mutant.hosts + Mutant.hostDelivery)
+  @Test(
+    arguments: Mutant.devices + Mutant.holes + Mutant.delivery + Mutant.hosts + Mutant.hostHoles
+      + Mutant.hostDelivery)
   func `a broken peer is caught`(mutant: Mutant) async throws {
     let testCase = try #require(Suite.cases.first { $0.id == mutant.caught }, "no case \(mutant.caught)")
-    let sound = await Runner(rig: EmulatorRig(), seed: 7).run(testCase)
+    let sound = await Runner(rig: EmulatorRig(profile: mutant.profile), seed: 7).run(testCase)
     #expect(sound.outcome == .passed)
     let broken = await Runner(rig: mutant.makeRig(), seed: 7).run(testCase)
     guard case .failed(let findings) = broken.outcome else {

@@ -24,32 +24,6 @@ struct DeviceLinkOrderTests {
       link.reply(to: .host(.ping)).map(\.sketch) == [.init(type: .pong, sequence: 0, ack: 2, credit: 15)])
   }
 
-  @Test func `a frame out of order is dropped and asked for once in a round`() {
-    var link = DeviceLink.make(.open)
-    let nak = Frame.Sketch(type: .nak, sequence: 0, ack: 0, credit: 16)
-    #expect(link.reply(to: .data(1)).map(\.sketch) == [nak])
-    #expect(link.reply(to: .data(2)).isEmpty)
-    #expect(link.reply(to: .data(4)).isEmpty)
-    // 3 is not above 4: the host has begun again.
-    #expect(link.reply(to: .data(3)).map(\.sketch) == [nak])
-    #expect(link.takeInbound() == nil)
-    #expect(link.counters.outOfOrder == 4)
-  }
-
-  @Test func `another hole is asked for anew`() {
-    var link = DeviceLink.make(.open)
-    _ = link.reply(to: .data(2))
-    _ = link.reply(to: .data(0))
-    _ = link.takeInbound()
-    let frames = link.reply(to: .data(3))
-    #expect(frames.map(\.sketch) == [.init(type: .nak, sequence: 0, ack: 1, credit: 16)])
-  }
-
-  @Test func `a NAK of a device that keeps nothing has no bitmap`() {
-    var link = DeviceLink.make(.open)
-    #expect(link.reply(to: .data(1)).map(\.payload) == [[]])
-  }
-
   @Test(arguments: [UInt8(255), 200, 16, 17, 128])
   func `a number outside of the window is dropped and answered by one ACK in 20 ms`(sequence: UInt8) {
     var link = DeviceLink.make(.open)
@@ -174,20 +148,6 @@ struct DeviceLinkOrderTests {
   }
 
   // MARK: Resending
-
-  @Test func `a NAK has the frames from ack on sent again`() {
-    var link = DeviceLink.make(.open)
-    _ = link.sendData(5)
-    #expect(link.reply(to: .host(.nak, ack: 2)).sequences == [2, 3, 4])
-  }
-
-  @Test func `a NAK with a bitmap spares what is held`() {
-    var link = DeviceLink.make(.open)
-    _ = link.sendData(6)
-    // Bits 0 and 2: frames 2 and 4 beyond the missing 1.
-    let frames = link.reply(to: .host(.nak, ack: 1, payload: [0b101, 0, 0, 0, 0, 0, 0, 0]))
-    #expect(frames.sequences == [1, 3, 5])
-  }
 
   @Test func `a resent frame has its payload and the present ack`() {
     var link = DeviceLink.make(.open)

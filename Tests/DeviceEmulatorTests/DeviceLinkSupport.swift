@@ -19,10 +19,11 @@ extension DeviceLink {
   /// A link in a state, at time 0, with everything that it had to send already taken.
   static func make(
     _ start: Start, limits: LinkLimits = DeviceProfile.usualLimits, peer: LinkLimits = hostLimits,
-    features: Features = [.pipelinedRequests], credit: UInt8 = 64
+    features: Features = [.pipelinedRequests], credit: UInt8 = 64, outOfOrder: OutOfOrderFrames = .kept
   ) -> DeviceLink {
     let identity = LinkIdentity(
-      limits: limits, features: [.pipelinedRequests, .framedLog], deviceID: nil, firmwareName: "notibot",
+      limits: limits, outOfOrder: outOfOrder, features: [.pipelinedRequests, .framedLog], deviceID: nil,
+      firmwareName: "notibot",
       firmwareVersion: "1.0.0", buildHash: [], profileHash: 0, capacity: 64)
     let boot = BootRecord(id: 0xB007_1D42, count: 7, reason: .powerOn, time: .zero)
     var link = DeviceLink(identity: identity, boot: boot, firstSessionID: firstSession)

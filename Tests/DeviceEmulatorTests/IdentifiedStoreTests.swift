@@ -43,11 +43,11 @@ struct IdentifiedStoreTests {
     #expect(store.writers.highestID(of: homeSource) == 2)
   }
 
-  @Test func `a lower revision changes nothing, whatever its bytes`() {
+  @Test func `a lower revision is a conflict that moves nothing, whatever its bytes`() {
     var store = NotificationStore.make()
     _ = store.write(id: 1, tail: #","rev":65535"#)
     let before = store
-    #expect(store.write(id: 1, text: "old", tail: #","rev":65534"#) == .unchanged)
+    #expect(store.write(id: 1, text: "old", tail: #","rev":65534"#) == .conflict)
     #expect(store == before)
   }
 

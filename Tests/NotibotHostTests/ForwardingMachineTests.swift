@@ -269,7 +269,7 @@ struct ForwardingMachineTests {
     #expect(rig.actions.last == .finished)
     #expect(rig.finsCount == 1)
     rig.perform { $0.submit(.add(Self.note("a")), token: 9, now: $1) }
-    #expect(rig.reports.last == .rejected(.journalFailed, token: 9))
+    #expect(rig.reports.last == .rejected(.ended, token: 9))
   }
 
   @Test func `a commit that fails ends it`() {
@@ -281,6 +281,8 @@ struct ForwardingMachineTests {
     #expect(rig.reports.contains(.rejected(.journalFailed, token: 1)))
     #expect(rig.actions.last == .finished)
     #expect(rig.display.shown.isEmpty)
+    rig.perform { $0.submit(.add(Self.note("b")), token: 2, now: $1) }
+    #expect(rig.reports.last == .rejected(.journalFailed, token: 2))
   }
 
   @Test func `a port that no waiting mends ends it, with what was queued in the journal`() {

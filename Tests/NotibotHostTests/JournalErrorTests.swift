@@ -61,8 +61,8 @@ import Testing
   }
 
   @Test(arguments: accesses) func `a later version is refused`(access: Journal.Access) throws {
-    try JournalFixture.make(at: path, changing: "PRAGMA user_version = 2")
-    #expect(code(access) == .tooNew(version: 2))
+    try JournalFixture.make(at: path, changing: "PRAGMA user_version = 3")
+    #expect(code(access) == .tooNew(version: 3))
   }
 
   @Test(arguments: [
@@ -73,6 +73,7 @@ import Testing
     "UPDATE notification SET number = 0", "UPDATE notification SET title = NULL",
     "UPDATE notification SET category = 256", "UPDATE notification SET has_newer = 2",
     "UPDATE writer SET src = 0", "UPDATE writer SET boot_id = -1",
+    "PRAGMA user_version = 2",
     "UPDATE writer SET run = NULL", "DELETE FROM writer",
     "DROP TABLE writer", "DROP TABLE notification", "ALTER TABLE notification DROP COLUMN grp",
   ])

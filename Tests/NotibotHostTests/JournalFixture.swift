@@ -28,7 +28,7 @@ enum JournalFixture {
     return JournalContents(
       header: JournalHeader(
         source: 9, lastID: 4, knownID: 3, lastNumber: OutboxNumber(rawValue: 6), run: 12,
-        bootID: 4_026_531_841),
+        bootID: 4_026_531_841, writtenBootID: 4_026_531_841),
       entries: [entry])
   }
 

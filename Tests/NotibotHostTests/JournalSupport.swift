@@ -87,7 +87,7 @@ enum Entries {
     return states.enumerated().map { index, entry in
       OutboxEntry(
         number: OutboxNumber(rawValue: Int64(index * index + 1)), content: entry.0, state: entry.1,
-        hasNewerContent: entry.2)
+        hasNewerContent: entry.2, isTold: index % 2 == 0)
     }
   }
 }

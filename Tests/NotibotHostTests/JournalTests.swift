@@ -34,7 +34,8 @@ import Testing
 
   @Test func `what is put comes back whole after closing`() throws {
     let header = JournalHeader(
-      source: .max, lastID: .max, knownID: 17, lastNumber: OutboxNumber(rawValue: .max), run: 9, bootID: .max)
+      source: .max, lastID: .max, knownID: 17, lastNumber: OutboxNumber(rawValue: .max), run: 9, bootID: .max,
+      writtenBootID: 0)
     let journal = try Journal(path: path, access: .forwarding)
     try journal.apply([.header(header)] + Entries.varied.map { .put($0) })
     #expect(try journal.contents() == JournalContents(header: header, entries: Entries.varied))
@@ -113,6 +114,33 @@ import Testing
     try JournalFixture.make(at: file)
     let reader = try Journal(path: file, access: .reading)
     #expect(try reader.contents() == JournalFixture.contents)
+  }
+
+  @Test(arguments: [Journal.Access.forwarding, .maintaining])
+  func `version 1 is brought to the present one by who may write, and loses nothing`(access: Journal.Access)
+    throws
+  {
+    let file = folder.file("old")
+    let held = """
+      INSERT INTO notification VALUES (6, 'held', 0, 3, 0, X'7B7D', NULL, NULL, NULL, NULL, 'active', 'Mail',
+        'Jane', 'Hello', 1700000000, 0, '', NULL, NULL, 0);
+      """
+    try JournalFixture.make(at: file, changing: held)
+    let early = try Journal(path: file, access: .reading)
+    let before = try early.contents()
+    #expect(before.entries.map(\.isTold) == [false, true])
+    let journal = try Journal(path: file, access: access)
+    var expected = before
+    expected.header.run = access == .forwarding ? 13 : 12
+    #expect(try journal.contents() == expected)
+    // Who reads meanwhile sees the change.
+    #expect(try early.contents() == expected)
+    expected.entries[0].isTold = true
+    expected.header.writtenBootID = 7
+    try journal.apply([.put(expected.entries[0]), .header(expected.header)])
+    early.close()
+    journal.close()
+    #expect(try Journal(path: file, access: .reading).contents() == expected)
   }
 }
 

@@ -125,10 +125,11 @@ struct ModelDisplay {
       state.items[identity.id] = item
       state.highestID = identity.id
     } else if let stored = state.items[identity.id] {
+      if identity.revision < stored.revision { return .refused(.conflict) }
       if identity.revision > stored.revision {
         state.items[identity.id] = item
         state.items[identity.id]?.isHidden = stored.isHidden
-      } else if identity.revision == stored.revision, stored.crc != crc {
+      } else if stored.crc != crc {
         return .refused(.conflict)
       }
       if stored.isHidden { messages.append(gone(.expired, id: identity.id, source: key)) }

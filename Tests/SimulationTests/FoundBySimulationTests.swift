@@ -1,4 +1,5 @@
 import Conformance
+import DeviceEmulator
 import Testing
 
 /// Seeds that failed once, and what they showed.
@@ -19,6 +20,22 @@ struct FoundBySimulationTests {
 
   @Test func `a report of a dismissal that dies with the host is not made again`() {
     expectPeace(2, "ftdi", .twoHosts)
+  }
+
+  @Test(arguments: [(1570, "default"), (5412, "slow-flash"), (6539, "ftdi")] as [(UInt64, String)])
+  func `what one of two copies wrote under a higher rev hides nothing of the other`(
+    seed: UInt64, profile: String
+  ) {
+    expectPeace(seed, profile, .copiedJournal)
+  }
+
+  @Test func `a restored journal and its device come to agree on a narrow line`() {
+    expectPeace(4719, "mtu23", .restoredJournal)
+  }
+
+  @Test func `what a small store has no room for after a restart is told once, also over a crash`() {
+    let outcome = Simulation.run(seed: 901, profile: .tiny)
+    #expect(outcome.violation == nil, "\(String(describing: outcome.violation))")
   }
 
   @Test func `a copy of a journal goes on when the other copy has used its numbers`() {

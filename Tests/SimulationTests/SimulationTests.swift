@@ -59,6 +59,7 @@ struct SimulationTests {
   @Test func `a run is worth its name: reboots, unplugs, kills and power losses happen in it`() async {
     let counts = await Simulation.run(Simulation.Selection(seeds: 300...319), jobs: 2).counts
     #expect(counts.reboots > 10 && counts.unplugs > 10 && counts.kills > 10 && counts.powerLosses > 10)
+    #expect(counts.resends > 20)
     #expect(counts.delivered > 200 && counts.sessions > 40 && counts.presses > 20)
   }
 }

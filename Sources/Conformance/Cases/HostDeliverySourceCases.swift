@@ -4,7 +4,8 @@ import NotibotProtocol
 /// Hosts whose memory is not the one that wrote last, and devices without identities.
 extension Suite {
   static let hostDeliverySources: [Case] = [
-    hostHighest, hostRestartBetween, hostConflict, hostPlain, hostPlainInDoubt, hostHalfAFeature,
+    hostHighest, hostRestartBetween, hostOthersBoot, hostConflict, hostBootFirst, hostPlain, hostPlainInDoubt,
+    hostHalfAFeature,
   ]
 
   private static func number(_ number: Int64) -> OutboxNumber { OutboxNumber(rawValue: number) }
@@ -21,11 +22,16 @@ extension Suite {
     return sync.source
   }
 
+  /// As the host writes it under a new id when it was shown before.
+  private static func moved(_ id: UInt32, _ text: String) -> [UInt8] {
+    Sample.json(id: id, text, more: ",\"ev\":\"m\"")
+  }
+
   static let hostHighest = Case(
     "NTF-35/host-highest",
-    "A device that knows higher ids leads to a new source; what was answered stays under the old one",
+    "A device that knows higher ids leads to a new source; what is shown to be there goes, and comes under the new one",
     .delivery,
-    also: ["NTF-21", "NTF-36"], needs: [.host]
+    also: ["NTF-21", "NTF-24", "NTF-36"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder()
     let one = Self.held("one")
@@ -39,17 +45,27 @@ extension Suite {
     device.add("two")
     try await device.open()
     try await device.expectSync(known: 1, held: one)
+    try await device.answerSync(held: one, highest: 9)
+    try await device.expectWrite(one[0].json)
+    try await device.answer()
+    try await device.expectSync(known: 1, held: one)
     device.isJournalHeld = true
     try await device.answerSync(held: one, highest: 9)
+    try await device.expectNothing("before the journal knows that it goes")
+    device.confirmCommit()
+    try await device.expectWrite(Sample.removal(id: 1))
+    try await device.answer()
     try await device.expectNothing("before the new source is in the journal")
     device.confirmCommit()
     device.isJournalHeld = false
     let source = try await Self.awaitNewSource(device)
     _ = device.takeReports()
     try await device.answerSync(source: source, held: [], highest: 0)
-    try await device.expectWrite(Sample.json(id: 1, "two"))
+    try await device.expectWrite(Self.moved(1, "one"))
     try await device.answer()
-    try await device.expectNothing("what was answered")
+    try await device.expectWrite(Sample.json(id: 2, "two"))
+    try await device.answer()
+    try await device.expectNothing("when all is written")
     device.probe.expect(
       "reports", device.takeReports(), is: [.synced(rounds: 0), .delivered(Self.number(2))])
     try await device.endSession()
@@ -59,23 +75,66 @@ extension Suite {
 
   static let hostRestartBetween = Case(
     "NTF-35/host-restart-between",
-    "When the device has restarted since they agreed, what was answered is written under the new source as well",
-    .delivery, also: ["NTF-36"], needs: [.host]
+    "What a device has never had in this boot may be told to be gone, and is written under the new source",
+    .delivery, also: ["NTF-26", "NTF-36"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one", "two"])
+    let both = Self.held("one", "two")
     device.bootID += 1
     device.add("three")
     try await device.open()
-    try await device.expectSync(known: 2, held: Self.held("one", "two"))
+    try await device.expectSync(known: 2, held: both)
+    _ = device.takeReports()
+    try await device.tell("{\"ev\":\"dismissed\",\"id\":2,\"src\":\(ForwardingBench.source)}")
+    try await device.answerSync(held: [], highest: 22)
+    for holding in both { try await device.expectWrite(holding.json) }
+    for id in 1...2 {
+      try await device.answer()
+      try await device.tell("{\"ev\":\"dismissed\",\"id\":\(id),\"src\":\(ForwardingBench.source)}")
+    }
+    try await device.expectSync(known: 2, held: both)
     try await device.answerSync(held: [], highest: 22)
     let source = try await Self.awaitNewSource(device)
     try await device.answerSync(source: source, held: [], highest: 0)
-    _ = device.takeReports()
-    for holding in Self.held("one", "two", "three") {
-      try await device.expectWrite(holding.json)
+    for json in [Self.moved(1, "one"), Self.moved(2, "two"), Sample.json(id: 3, "three")] {
+      try await device.expectWrite(json)
       try await device.answer()
     }
-    device.probe.expect("reports", device.takeReports(), is: [.delivered(Self.number(3))])
+    device.probe.expect(
+      "reports", device.takeReports(),
+      is: [.newSource(source), .synced(rounds: 0), .delivered(Self.number(3))])
+  }
+
+  static let hostOthersBoot = Case(
+    "NTF-35/host-others-boot",
+    "Ids that a device knows in a boot in which the host has written nothing are another's, however low",
+    .delivery, also: ["NTF-23", "NTF-24"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one", "two", "three"])
+    let all = Self.held("one", "two", "three")
+    // Both copies know the first one; the second is another's.
+    let others = [all[0], Holding(2, Sample.json(id: 2, "another", more: ",\"rev\":1"))]
+    device.bootID += 1
+    try await device.open()
+    try await device.expectSync(known: 3, held: all)
+    try await device.answerSync(held: others, highest: 2)
+    try await device.expectWrite(all[0].json)
+    try await device.expectWrite(all[1].json)
+    try await device.answer()
+    try await device.answer(0x81)
+    try await device.expectSync(known: 3, held: all)
+    try await device.answerSync(held: others, highest: 2)
+    try await device.expectWrite(Sample.removal(id: 1))
+    try await device.answer()
+    let source = try await Self.awaitNewSource(device)
+    _ = device.takeReports()
+    try await device.answerSync(source: source, held: [], highest: 0)
+    for (id, text) in [(1, "one"), (2, "two"), (3, "three")] as [(UInt32, String)] {
+      try await device.expectWrite(Self.moved(id, text))
+      try await device.answer()
+    }
+    try await device.expectNothing("when all is written")
+    device.probe.expect("reports", device.takeReports(), is: [.synced(rounds: 0)])
   }
 
   static let hostConflict = Case(
@@ -83,17 +142,43 @@ extension Suite {
     .delivery, also: ["NTF-23", "NTF-36"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one"])
+    let one = Self.held("one")
     device.add("two")
     try await device.open()
-    try await device.expectSync(known: 1, held: Self.held("one"))
-    try await device.answerSync(held: Self.held("one"), highest: 1)
+    try await device.expectSync(known: 1, held: one)
+    try await device.answerSync(held: one, highest: 1)
     try await device.expectWrite(Sample.json(id: 2, "two"))
     try await device.answer(0x81)
+    try await device.expectWrite(one[0].json)
+    try await device.answer()
+    try await device.expectSync(known: 1, held: one)
+    try await device.answerSync(held: one, highest: 1)
+    try await device.expectWrite(Sample.removal(id: 1))
+    try await device.answer()
     let source = try await Self.awaitNewSource(device)
     try await device.answerSync(source: source, held: [], highest: 0)
-    try await device.expectWrite(Sample.json(id: 1, "two"))
+    try await device.expectWrite(Self.moved(1, "one"))
     try await device.answer()
-    try await device.expectNothing("what was answered")
+    try await device.expectWrite(Sample.json(id: 2, "two"))
+    try await device.answer()
+    try await device.expectNothing("when all is written")
+  }
+
+  static let hostBootFirst = Case(
+    "NTF-36/host-boot-first", "Before the first write in a boot the journal says that there is one",
+    .delivery,
+    also: ["NTF-35"], needs: [.host]
+  ) { bench in
+    let device = bench.makeForwarder(holding: ["one"])
+    device.bootID += 1
+    try await device.open()
+    try await device.expectSync(known: 1, held: Self.held("one"))
+    device.isJournalHeld = true
+    try await device.answerSync(held: [], highest: 0)
+    try await device.expectNothing("before the journal says that it writes in this boot")
+    device.confirmCommit()
+    try await device.expectWrite(Self.held("one")[0].json)
+    device.probe.expect("the boot", device.journal.header.writtenBootID, is: device.bootID)
   }
 
   static let hostPlain = Case(

@@ -5,7 +5,8 @@ import NotibotProtocol
 extension Suite {
   static let hostFlow: [Case] = [
     hostUnservedChannel, hostEmptyData, hostAckOutside, hostKeepsOutOfOrder, hostNAKRounds, hostOutOfWindow,
-    hostNAKResends, hostRepeatedACK, hostCredit, hostLimit, hostByteLimit, hostDefaultLimits,
+    hostNAKResends, hostNAKBitmap, hostLostAgain, hostHeldSpared, hostRepeatedACK, hostCredit, hostLimit,
+    hostByteLimit, hostDefaultLimits,
     hostAcknowledges,
     hostReadsWhileShut, hostResendTimer, hostPings, hostDown, hostStalled,
   ]
@@ -68,52 +69,6 @@ extension Suite {
     probe.expect("the result so far", device.host.results[id], is: nil)
   }
 
-  static let hostKeepsOutOfOrder = Case(
-    "LNK-32/host-keeps-out-of-order", "The host keeps what came too early, and says so in the NAK's bitmap",
-    .link,
-    also: ["LNK-33"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
-    try await device.open()
-    let subscription = device.submit(.subscribe(.count))
-    try await device.serve { device.host.results[subscription] != nil }
-    let base = probe.session.nextSeq
-    let count = { (index: UInt8) in probe.data([0x1B, 3, 0, index, 0], seq: base &+ index) }
-    for index in [1, 3] as [UInt8] { try await probe.write(count(index)) }
-    let nak = try await probe.awaitFrame(.nak)
-    probe.expect("ack of the NAK", nak.ack, is: base)
-    if nak.payload.count == 8 {
-      probe.expect("bit 0, the frame ack + 1", nak.payload[0] & 1, is: 1)
-    } else {
-      probe.expect("length of the NAK's payload", nak.payload.count, is: 0)
-    }
-    probe.expect("events before the hole is filled", device.host.events, is: [])
-    try await probe.write(count(0))
-    try await probe.write(count(2))
-    probe.expect("events", device.host.events, is: [0, 1, 2, 3].map(HostEvent.countChanged))
-    let ack = try await probe.awaitFrame("ACK of all") { $0.ack == base &+ 4 }
-    probe.expect("session", ack.session, is: device.sessionID)
-  }
-
-  static let hostNAKRounds = Case(
-    "LNK-33/host-nak-rounds", "The host sends one NAK for each hole and round", .link, needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
-    try await device.open()
-    _ = try await probe.frames(for: .milliseconds(50))
-    let base = probe.session.nextSeq
-    let note = { (index: UInt8) in probe.data([0x1B, 3, 0, index, 0], seq: base &+ index) }
-    for index in [1, 2, 3] as [UInt8] { try await probe.write(note(index)) }
-    let first = try await probe.frames(for: .milliseconds(15))
-    probe.expect("NAKs for 1, 2, 3", first.filter { $0.kind == .nak }.count, is: 1)
-    for index in [1, 2, 3] as [UInt8] { try await probe.write(note(index)) }
-    let second = try await probe.frames(for: .milliseconds(15))
-    probe.expect("NAKs for 1, 2, 3 again", second.filter { $0.kind == .nak }.count, is: 1)
-    probe.expect("ack", second.first { $0.kind == .nak }?.ack, is: base)
-  }
-
   static let hostOutOfWindow = Case(
     "LNK-32/host-out-of-window", "Old frames are dropped and answered by an ACK, at most one in 20 ms", .link,
     also: ["FRM-15"], needs: [.host]
@@ -137,28 +92,6 @@ extension Suite {
     let answers = try await probe.frames(for: .milliseconds(19))
     probe.expect(answers.count <= 1, "\(answers.count) answers within 19 ms")
     probe.expect("frames dropped", device.host.machine.statistics.link.outOfWindow - sent.outOfWindow, is: 50)
-  }
-
-  static let hostNAKResends = Case(
-    "LNK-34/host-nak-resends", "A NAK makes the host send again at once, less what the bitmap says is held",
-    .link,
-    also: ["LNK-35"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
-    try await device.open()
-    for index in 0..<3 { _ = device.submit(.sendEncoded(Sample.json("frame \(index)"))) }
-    let base = probe.session.expectedSeq
-    var first: [WireFrame] = []
-    while first.count < 3 { first.append(try await probe.awaitFrame(.data)) }
-    probe.expect("numbers", first.map(\.seq), is: [base, base &+ 1, base &+ 2])
-    try await probe.write(probe.frame(.nak))
-    let all = try await probe.frames(for: .milliseconds(1)).filter { $0.kind == .data }
-    probe.expect("numbers sent again", all.map(\.seq), is: first.map(\.seq))
-    probe.expect("payloads sent again", all.map(\.payload), is: first.map(\.payload))
-    try await probe.write(probe.frame(.nak, payload: Wire.u64(0b01)))
-    let some = try await probe.frames(for: .milliseconds(1)).filter { $0.kind == .data }
-    probe.expect("numbers sent again with 1 held", some.map(\.seq), is: [base, base &+ 2])
   }
 
   static let hostRepeatedACK = Case(

@@ -4,7 +4,8 @@ import NotibotProtocol
 extension Suite {
   static let linkOrder: [Case] = [
     unknownSession, noRSTForThese, finIsAnswered, numbersWrap, ackOutside, outOfOrder, duplicateData,
-    outOfWindow, oneNAKPerRound, nakResends, nakBitmap, repeatedACK, resentFrame, creditWhenHandled,
+    outOfWindow, oneNAKPerRound, secondHole, nothingTwice, bytesWithHole, nakResends, nakBitmap, lostAgain,
+    heldSpared, repeatedACK, resentFrame, creditWhenHandled,
     beyondTheLimit,
     handledIsTold, shutWindow, creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut, rstRate,
   ]
@@ -117,25 +118,6 @@ extension Suite {
     }
   }
 
-  static let outOfOrder = Case(
-    "LNK-32/out-of-order", "A device drops a frame that comes too early and asks for the missing one", .link,
-    also: ["LNK-33"]
-  ) { bench in
-    let probe = bench.probe
-    try await probe.open()
-    // 1 is a request, 0 is not one: an answer before 0 came would show that 1 was kept or taken.
-    try await probe.write(probe.data([0x0A, 3, 0], seq: 1))
-    let nak = try await probe.awaitFrame(.nak)
-    probe.expect("ack of the NAK", nak.ack, is: 0)
-    try await probe.write(probe.data([0x55], channel: 2, seq: 0))
-    probe.session.nextSeq = 1
-    try await probe.expectTaken("the missing frame")
-    let answers = try await probe.fence()
-    probe.expect("answers to a frame that was too early", answers.filter { $0.kind == .data }, is: [])
-    probe.session.nextSeq = 1
-    _ = try await probe.readCount()
-  }
-
   static let duplicateData = Case(
     "LNK-32/duplicate", "A request that arrives twice is done once", .link, also: ["FRM-15"], needs: [.strict]
   ) { bench in
@@ -177,21 +159,5 @@ extension Suite {
       Double(acks.count) <= passed / 20 + 1, "\(acks.count) ACKs within \(passed) ms, at most one in 20 ms")
     probe.expect("ack", acks.last?.ack, is: 3)
     probe.expect("other answers", answers.filter { $0.kind != .ack }, is: [])
-  }
-
-  static let oneNAKPerRound = Case(
-    "LNK-33/one-nak-per-round", "One NAK for each hole and round", .link
-  ) { bench in
-    let probe = bench.probe
-    try await probe.open()
-    guard probe.session.peerFrames >= 4 else { throw CaseSkipped("the device takes fewer than 4 frames") }
-    for seq in [1, 2, 3] as [UInt8] { try await probe.write(probe.data([0x0A, 3, 0], seq: seq)) }
-    let first = try await probe.fence()
-    probe.expect("NAKs for 1, 2, 3", first.map(\.kind), is: [.nak])
-    // 1 is not above 3, the last one out of order: a new round.
-    for seq in [1, 2, 3] as [UInt8] { try await probe.write(probe.data([0x0A, 3, 0], seq: seq)) }
-    let second = try await probe.fence()
-    probe.expect("NAKs for 1, 2, 3 again", second.map(\.kind), is: [.nak])
-    probe.expect("ack of the NAK", second.first?.ack, is: 0)
   }
 }

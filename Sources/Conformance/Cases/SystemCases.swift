@@ -5,7 +5,7 @@ import NotibotProtocol
 /// Host machine and emulated device together, in virtual time: the facts that only both ends can show.
 extension Suite {
   static let system: [Case] = [
-    pacedLine, slowLine, windowKept, refusalsInBetween, everyNthByteDamaged, bytesLostInRuns,
+    pacedLine, slowLine, damagedShare, windowKept, refusalsInBetween, everyNthByteDamaged, bytesLostInRuns,
   ]
   static let systemReconnection: [Case] = [idleForAMinute, restartUnderLoad, portGone]
 
@@ -26,6 +26,26 @@ extension Suite {
     var profile = DeviceProfile.bench
     profile.wire = WireModel(pace: .paced(bitsPerSecond: 115_200), latency: .milliseconds(16))
     try measureLine(bench, profile, bitsPerSecond: 115_200, count: 500)
+  }
+
+  static let damagedShare = Case(
+    "LNK-34/damaged-share",
+    "With one frame in a hundred damaged a line of 921600 baud still carries 90 % of its limit, or more",
+    .throughput, also: ["LNK-32", "LNK-33"], needs: [.host]
+  ) { bench in
+    for latency in [Duration.milliseconds(16), .milliseconds(1)] {
+      var profile = DeviceProfile.bench
+      profile.wire = WireModel(pace: .paced(bitsPerSecond: 921_600), latency: latency)
+      // Frames of some 490 bytes on the line.
+      let faults = FaultSpec(rules: [FaultSpec.Rule(.flip, .rate(2.03e-5))])
+      let both = try bench.makeHostAndDevice(profile, faults: faults) { $0.lineBitsPerSecond = 921_600 }
+      let share = measureShare(bench, both, Sample.json(length: 465), bitsPerSecond: 921_600, count: 1500)
+      bench.probe.expect(share >= 0.9, "\(share) of the line with \(latency) each way")
+      let link = both.host.machine.statistics.link
+      bench.probe.expect(link.resent > 0, "no frame was damaged with \(latency) each way")
+      // A damaged frame is sent again once; one in a hundred of them is damaged again.
+      bench.probe.expect(link.resent <= 45, "\(link.resent) of 1500 sent again with \(latency) each way")
+    }
   }
 
   static let windowKept = Case(
@@ -165,27 +185,40 @@ extension Suite {
     _ bench: Bench, _ profile: DeviceProfile, bitsPerSecond: Int, count: Int
   ) throws {
     let both = try bench.makeHostAndDevice(profile) { $0.lineBitsPerSecond = bitsPerSecond }
+    let json = Sample.json("a notification, with a text that is as long as they usually are")
+    let share = measureShare(bench, both, json, bitsPerSecond: bitsPerSecond, count: count)
+    bench.probe.expect(share >= 0.95, "\(share) of the line")
+    bench.probe.expect("frames sent twice", both.host.machine.statistics.link.resent, is: 0)
+  }
+
+  /// Sends a notification many times, as fast as the window lets. Returns the share of the line's time that its frames
+  /// need, each counted once.
+  private static func measureShare(
+    _ bench: Bench, _ both: HostAndDevice, _ json: [UInt8], bitsPerSecond: Int, count: Int
+  ) -> Double {
     let start = both.now
     let before = both.window.dataBytes
-    for index in 0..<count {
-      let json = Sample.json("notification number \(index), as long as they usually are")
-      _ = both.withHost { $0.submit(.sendEncoded(json), now: $1) }
-    }
+    for _ in 0..<count { _ = both.withHost { $0.submit(.sendEncoded(json), now: $1) } }
     let isDone = both.run(within: .seconds(120)) { $0.host.results.count == count }
     bench.probe.expect(isDone, "\(both.host.results.count) of \(count) results")
     let bytes = both.window.dataBytes - before
-    let share = Double(bytes) * 10 / Double(bitsPerSecond) / (both.now - start).inSeconds
-    bench.probe.expect(
-      share >= 0.95, "\(bytes) bytes took \((both.now - start).inSeconds) s: \(share) of the line")
-    bench.probe.expect("frames sent twice", both.host.machine.statistics.link.resent, is: 0)
+    return Double(bytes) * 10 / Double(bitsPerSecond) / (both.now - start).inSeconds
   }
 
   /// Sends notifications over a line that damages, and holds the store against what was accepted.
   private static func checkLossy(
     _ bench: Bench, _ damage: @escaping ([UInt8], WireFrame.Sender) -> [UInt8]
   ) throws {
-    let both = try bench.makeHostAndDevice(.standard)
-    both.damage = damage
+    for outOfOrder in [OutOfOrderFrames.kept, .dropped] {
+      var profile = DeviceProfile.standard
+      profile.outOfOrder = outOfOrder
+      let both = try bench.makeHostAndDevice(profile)
+      both.damage = damage
+      checkLossy(bench, both)
+    }
+  }
+
+  private static func checkLossy(_ bench: Bench, _ both: HostAndDevice) {
     let ids = (0..<300).map { index in
       both.withHost { $0.submit(.sendEncoded(Sample.json("number \(index)")), now: $1) }
     }

@@ -308,11 +308,13 @@ extension Bench {
       source: ForwardingBench.source, lastID: count, knownID: count,
       lastNumber: OutboxNumber(rawValue: Int64(count)), run: 1)
     header.bootID = held.isEmpty ? nil : bootID
+    header.writtenBootID = header.bootID
     let entries = held.enumerated().map { index, text in
       let id = UInt32(index + 1)
       let write = OutboxWrite(id: id, revision: 0, json: Sample.json(id: id, text))
       return OutboxEntry(
-        number: OutboxNumber(rawValue: Int64(id)), content: ForwardingBench.note(text), state: .held(write))
+        number: OutboxNumber(rawValue: Int64(id)), content: ForwardingBench.note(text), state: .held(write),
+        isTold: true)
     }
     let peer = VirtualForwarder(
       configuration: configuration, journal: JournalContents(header: header, entries: entries), seed: seed,

@@ -145,12 +145,13 @@ package struct WindowTap {
 extension Bench {
   /// Host and device on a line, connected; ends when the host says that it is ready.
   package func makeHostAndDevice(
-    _ profile: DeviceProfile, _ configure: (inout HostConfiguration) -> Void = { _ in }
+    _ profile: DeviceProfile, faults: FaultSpec = .off,
+    _ configure: (inout HostConfiguration) -> Void = { _ in }
   ) throws -> HostAndDevice {
     var configuration = HostConfiguration()
     configuration.pendingRequestsLimit = 4096
     configure(&configuration)
-    let both = HostAndDevice(profile: profile, seed: seed, configuration: configuration)
+    let both = HostAndDevice(profile: profile, seed: seed, configuration: configuration, faults: faults)
     both.withHost { $0.connect(now: $1) }
     guard both.run(within: .seconds(5), until: { $0.host.openedCount == 1 }) else {
       throw Finding("no session within 5 s: \(both.host.ends)", file: #fileID, line: #line)

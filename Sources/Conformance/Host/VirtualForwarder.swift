@@ -8,7 +8,7 @@ package enum HostFlaw: Sendable {
   case doesNotWaitForJournal
   /// Its journal does not say that something was written.
   case forgetsWrites
-  /// Its journal does not say in which boot it agreed with the device.
+  /// Its journal does not say in which boot it agreed with the device, or wrote to it.
   case forgetsBoot
 }
 
@@ -99,7 +99,10 @@ package struct VirtualForwarder: VirtualPeer {
   private mutating func apply(_ change: JournalChange) {
     switch change {
     case .header(var header):
-      if flaw == .forgetsBoot { header.bootID = journal.header.bootID }
+      if flaw == .forgetsBoot {
+        header.bootID = journal.header.bootID
+        header.writtenBootID = journal.header.writtenBootID
+      }
       journal.header = header
     case .put(var entry):
       if flaw == .forgetsWrites, case .written = entry.state { entry.state = .queued }

@@ -85,7 +85,7 @@ package enum JUnitReport {
   }
 
   /// The text without what XML 1.0 cannot hold, not even escaped, and with its markup escaped.
-  static func escaped(_ text: String) -> String {
+  package static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
       switch scalar {

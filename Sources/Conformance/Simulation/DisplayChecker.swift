@@ -30,9 +30,7 @@ package struct DisplayChecker: Equatable, Sendable {
     _ change: DisplayChange, ledger: inout Ledger, at now: Instant
   ) throws(Violation) {
     switch change {
-    case .restarted:
-      announced = []
-      if scenario.variant == .copiedJournal { ledger.noteClash() }
+    case .restarted: announced = []
     case .replaced(let subject, _): _ = try appear(subject, ledger: &ledger, at: now)
     case .removed(let subject, let reason):
       let index = try submission(of: subject, ledger: ledger, at: now)
@@ -48,8 +46,7 @@ package struct DisplayChecker: Equatable, Sendable {
       guard isFirst else {
         throw Violation(.announcedOnce, "\(name(index)) is announced twice in one boot", at: now)
       }
-      // What a full store has no room for after a restart comes again later, as something new.
-      guard ledger.submissions[index].deliveredCount == 0 || !scenario.hasRoom else {
+      guard ledger.submissions[index].deliveredCount == 0 else {
         throw Violation(.announcedOnce, "\(name(index)) is announced and was delivered before", at: now)
       }
     }

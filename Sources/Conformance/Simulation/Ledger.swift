@@ -69,8 +69,6 @@ package struct Ledger: Equatable, Sendable {
   package private(set) var submissionOfContent: [Int: Int] = [:]
   /// Requests that were handed to a host and not answered.
   package private(set) var open: [UInt64: (request: Request, host: Int)] = [:]
-  /// Whether two copies of a journal may have given one number to two notifications, without a device that knows.
-  private var numbersMayClash = false
   private var requestsCount: UInt64 = 0
   /// For each host, the submission of a number in its journal.
   private var numbers: [[OutboxNumber: Int]]
@@ -219,9 +217,6 @@ extension Ledger {
     body(&submissions[submission])
   }
 
-  /// The device has restarted, and journals have copies.
-  package mutating func noteClash() { numbersMayClash = true }
-
   // MARK: What must be
 
   /// What must be on the display in the end.
@@ -235,7 +230,7 @@ extension Ledger {
     let contents = submission.versions[lastConfirmed...].filter { $0.fate != .rejected }.map(\.content)
     let isSure =
       submission.fate == .confirmed && !submission.removals.contains(.unknown)
-      && !submission.hasLeft && !numbersMayClash
+      && !submission.hasLeft
     return isSure ? .present(contents) : .either(contents)
   }
 }

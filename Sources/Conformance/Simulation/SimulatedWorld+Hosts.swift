@@ -54,6 +54,7 @@ extension SimulatedWorld {
     guard hosts[index].life != nil else { return }
     trace.add(now, "host\(index)", "ends: \(end.rawValue)")
     closePort(of: index)
+    countResends(of: index)
     hosts[index].life = nil
     switch end {
     case .stop: hosts[index].journal.close()
@@ -67,6 +68,11 @@ extension SimulatedWorld {
     // A commit that was to reach the disk at its end never does.
     ledger.hostEnded(index)
     after(pause, .startHost(turn))
+  }
+
+  /// Adds what a host's life has sent again; once, at its end.
+  func countResends(of index: Int) {
+    counts.resends += hosts[index].life?.machine.statistics.host.link.resent ?? 0
   }
 
   private func losePower(of index: Int) {

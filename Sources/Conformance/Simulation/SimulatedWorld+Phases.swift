@@ -28,6 +28,7 @@ extension SimulatedWorld {
       trace.add(now, "rule", "BROKEN: \(error.rule.rawValue): \(error.detail)")
       throw error
     }
+    for index in hosts.indices { countResends(of: index) }
     counts.virtualTime = now - .zero
   }
 

@@ -28,6 +28,8 @@ package struct SimulationCounts: Equatable, Sendable {
   package var newSources = 0
   package var diverged = 0
   package var bytesToDevice = 0
+  /// DATA frames that hosts sent again.
+  package var resends = 0
   /// The longest time from the moment that a display showed something until its delivery was reported, in one life.
   package var slowestReport = Duration.zero
 
@@ -73,7 +75,7 @@ package struct SimulationCounts: Equatable, Sendable {
       \.notifications, \.updates, \.removals, \.delivered, \.shown, \.announced, \.gone, \.presses,
       \.sessions,
       \.reboots, \.unplugs, \.lives, \.kills, \.powerLosses, \.commits, \.failedCommits, \.newSources,
-      \.diverged, \.bytesToDevice,
+      \.diverged, \.bytesToDevice, \.resends,
     ]
   }
 }

@@ -115,8 +115,7 @@ struct ATTServer: Equatable, Sendable {
     counters.requests += 1
     do throws(Refusal) {
       guard Opcode.isSupported(opcode) else { throw Refusal(.requestNotSupported, handle: 0) }
-      guard bytes.count <= Int(bearer.mtu) else { throw Refusal(.invalidPDU, handle: 0) }
-      guard let request = try? ATTPDU(parsing: bytes) else {
+      guard bytes.count <= Int(bearer.mtu), let request = try? ATTPDU(parsing: bytes) else {
         // An Execute Write empties the queue whatever its answer is (ATT-14).
         if opcode == 0x18 { _ = bearer.takeParts() }
         throw Refusal(.invalidPDU, handle: 0)

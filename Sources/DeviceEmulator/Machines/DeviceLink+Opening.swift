@@ -52,7 +52,7 @@ extension DeviceLink {
       DeviceSession(
         id: id, nonce: syn.nonce, synack: Frame(header, payload: answer.encoded()),
         ownLimits: identity.limits,
-        peerLimits: limits, features: features, now: clock))
+        peerLimits: limits, features: features, outOfOrder: identity.outOfOrder, now: clock))
     // A SRC of 0 names nobody.
     let source = syn.source == 0 ? nil : syn.source
     events.append(.opened(Peer(features: features, source: source, clock: syn.clock)))

@@ -88,22 +88,38 @@ extension DeviceSession {
     // Serial arithmetic: how far the number lies above the expected one, modulo 256.
     let distance = UInt64(frame.header.sequence &- UInt8(truncatingIfNeeded: received))
     let item = Inbound(channel: frame.header.channel, payload: frame.payload)
-    let isWithinGrant =
-      received + distance < handled + UInt64(ownLimits.frames)
-      && (distance > 0 || inboundBytes + item.lengthBytes <= Int(ownLimits.bytes))
-    guard isWithinGrant else {
+    guard received + distance < handled + UInt64(ownLimits.frames), isWithinBytes(item, distance) else {
       counters.outOfWindow += 1
       if outOfWindowAcks.allows(now: now) { ackDue = .now }
       return
     }
     guard distance == 0 else {
       counters.outOfOrder += 1
-      noteOutOfOrder(received + distance)
+      noteOutOfOrder(item, Int(distance), now: now)
       return
     }
+    take(item, now: now, counters: &counters)
+    while let next = nextKept() { take(next, now: now, counters: &counters) }
+  }
+
+  /// Whether the bytes that were granted hold the frame as well; one that is kept already takes no more of them.
+  private func isWithinBytes(_ item: Inbound, _ distance: UInt64) -> Bool {
+    var kept = 0
+    switch outOfOrder {
+    case .dropped:
+      // A frame that is not kept takes nothing.
+      guard distance == 0 else { return true }
+    case .kept(let frames, _):
+      guard distance == 0 || !frames.holds(distance: Int(distance)) else { return true }
+      kept = frames.lengthBytes
+    }
+    return inboundBytes + kept + item.lengthBytes <= Int(ownLimits.bytes)
+  }
+
+  /// Takes the frame that is the next one in order.
+  private mutating func take(_ item: Inbound, now: Instant, counters: inout LinkCounters) {
     counters.dataReceived += 1
     received += 1
-    hole = nil
     inbound.append(item)
     inboundBytes += item.lengthBytes
     unacknowledgedReceived += 1
@@ -114,14 +130,39 @@ extension DeviceSession {
     }
   }
 
-  /// One NAK for each hole and round. Source: PROTOCOL.md LNK-33.
-  private mutating func noteOutOfOrder(_ number: UInt64) {
-    if let hole, hole.missing == received, number > hole.lastOutOfOrder {
-      self.hole = Hole(missing: received, lastOutOfOrder: number)
-      return
+  /// A frame was taken: the one that is next in order, if it is kept.
+  private mutating func nextKept() -> Inbound? {
+    switch exchange(&outOfOrder, with: .dropped(nil)) {
+    case .dropped:
+      return nil
+    case .kept(var kept, let untold):
+      let next = kept.advance()
+      outOfOrder = .kept(kept, untold: kept.isEmpty ? 0 : untold)
+      if kept.isEmpty {
+        isNakDue = false
+        bitmapDeadline = nil
+      }
+      return next
     }
-    hole = Hole(missing: received, lastOutOfOrder: number)
-    isNakDue = true
+  }
+
+  /// Source: PROTOCOL.md LNK-33.
+  private mutating func noteOutOfOrder(_ item: Inbound, _ distance: Int, now: Instant) {
+    let number = received + UInt64(distance)
+    switch exchange(&outOfOrder, with: .dropped(nil)) {
+    case .dropped(let hole):
+      // One NAK for each hole and round.
+      if hole?.missing != received || number <= hole?.lastOutOfOrder ?? 0 { isNakDue = true }
+      outOfOrder = .dropped(Hole(missing: received, lastOutOfOrder: number))
+    case .kept(var kept, let untold):
+      let news = kept.keep(item, distance: distance)
+      outOfOrder = .kept(kept, untold: untold + 1)
+      if news == .opensHole || untold >= 1 {
+        isNakDue = true
+      } else if bitmapDeadline == nil {
+        bitmapDeadline = now + DeviceLink.delayedAckTime
+      }
+    }
   }
 
   /// Hands on the next payload. Source: PROTOCOL.md LNK-40.
@@ -154,15 +195,11 @@ extension DeviceSession {
       unhandledBytes -= size
       peerHandled += 1
     }
-    if frame.header.type == .nak {
-      let held = (try? Nak(parsing: frame.payload).held) ?? 0
-      sendAgain(except: held)
-      if !outbound.isEmpty { resendDeadline = nil }
-    }
+    if frame.header.type == .nak { receiveNak((try? Nak(parsing: frame.payload).held) ?? 0) }
   }
 
   private mutating func acknowledge(_ count: Int, now: Instant) {
-    let isSample = !outbound.prefix(Int(sent - acknowledged)).contains { $0.timesSent > 1 }
+    let isSample = !outbound.prefix(Int(sent - acknowledged)).contains { $0.firstSending != $0.lastSending }
     let newest = outbound[count - 1]
     for frame in outbound.prefix(count) where frame.isDue { dueCount -= 1 }
     outbound.removeFirst(count)
@@ -173,13 +210,46 @@ extension DeviceSession {
     resendDeadline = sent > acknowledged ? now + resendTimer.wait : nil
   }
 
-  /// Makes every frame that was sent due again, less those that bit *i* of `held` says are held (`ack` + 1 + *i*).
-  mutating func sendAgain(except held: UInt64) {
-    for index in 0..<Int(sent - acknowledged) where !outbound[index].isDue {
-      let bit = index - 1
-      if bit >= 0, bit < 64, held >> UInt64(bit) & 1 == 1 { continue }
-      outbound[index].isDue = true
-      dueCount += 1
+  /// Bit *i* of `held`: the peer holds `ack` + 1 + *i*. Source: PROTOCOL.md LNK-34.
+  private mutating func receiveNak(_ held: UInt64) {
+    let sentCount = Int(sent - acknowledged)
+    let dueBefore = dueCount
+    if held == 0 {
+      for index in 0..<sentCount {
+        outbound[index].isHeld = false
+        makeDue(index)
+      }
+    } else {
+      var newestSending: UInt64 = 0
+      for index in 0..<sentCount {
+        // The first place is the missing frame itself.
+        if index > 0, index <= 64, held >> UInt64(index - 1) & 1 == 1 { noteHeld(index) }
+        if outbound[index].isHeld { newestSending = max(newestSending, outbound[index].firstSending) }
+      }
+      // The line keeps order: what left before something that has arrived is lost if it has not.
+      for index in 0..<sentCount where outbound[index].lastSending < newestSending { makeDue(index) }
     }
+    if dueCount > dueBefore { resendDeadline = nil }
+  }
+
+  /// Makes every frame that was sent due again, less those the peer holds; the oldest one it cannot hold.
+  /// Source: PROTOCOL.md LNK-51.
+  mutating func sendAgain() {
+    guard sent > acknowledged else { return }
+    outbound[0].isHeld = false
+    for index in 0..<Int(sent - acknowledged) { makeDue(index) }
+  }
+
+  private mutating func noteHeld(_ index: Int) {
+    outbound[index].isHeld = true
+    guard outbound[index].isDue else { return }
+    outbound[index].isDue = false
+    dueCount -= 1
+  }
+
+  private mutating func makeDue(_ index: Int) {
+    guard !outbound[index].isDue, !outbound[index].isHeld else { return }
+    outbound[index].isDue = true
+    dueCount += 1
   }
 }

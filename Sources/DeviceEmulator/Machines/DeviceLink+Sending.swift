@@ -64,6 +64,7 @@ extension DeviceSession {
     case .open:
       if let resendDeadline { visit(resendDeadline) }
       if case .at(let moment) = ackDue { visit(moment) }
+      if let bitmapDeadline { visit(bitmapDeadline) }
       visit(pingDeadline)
       visit(lastReceived + DeviceLink.downTime)
     }
@@ -78,6 +79,10 @@ extension DeviceSession {
     }
     if now - lastReceived >= DeviceLink.downTime { return .silence }
     if case .at(let moment) = ackDue, now >= moment { ackDue = .now }
+    if let deadline = bitmapDeadline, now >= deadline {
+      bitmapDeadline = nil
+      isNakDue = true
+    }
     if now >= pingDeadline {
       isPingDue = true
       pingDeadline = now + DeviceLink.pingInterval
@@ -90,7 +95,7 @@ extension DeviceSession {
   private mutating func expire(now: Instant) {
     if lastReceived <= resendStartedAt { resendTimer.backOff() }
     resendStartedAt = now
-    sendAgain(except: 0)
+    sendAgain()
     resendDeadline = now + resendTimer.wait
   }
 
@@ -107,11 +112,7 @@ extension DeviceSession {
       pongsDue -= 1
       return told(Frame(header(.pong), payload: Pong(handled: UInt8(truncatingIfNeeded: handled)).encoded()))
     }
-    if isNakDue {
-      isNakDue = false
-      counters.naksSent += 1
-      return told(Frame(header(.nak)))
-    }
+    if isNakDue { return nak(counters: &counters) }
     if dueCount > 0, let index = nextDueIndex {
       return told(
         sendData(at: index, lineFreeAt: lineFreeAt, bitsPerSecond: bitsPerSecond, counters: &counters))
@@ -120,8 +121,23 @@ extension DeviceSession {
       isPingDue = false
       return told(Frame(header(.ping)))
     }
-    if ackDue == .now { return told(Frame(header(.ack))) }
+    if ackDue == .now { return isKeeping ? nak(counters: &counters) : told(Frame(header(.ack))) }
     return nil
+  }
+
+  /// Says what is missing, and what is kept, if frames are kept at all. Source: PROTOCOL.md LNK-33.
+  private mutating func nak(counters: inout LinkCounters) -> Frame {
+    isNakDue = false
+    bitmapDeadline = nil
+    counters.naksSent += 1
+    switch exchange(&outOfOrder, with: .dropped(nil)) {
+    case .dropped(let hole):
+      outOfOrder = .dropped(hole)
+      return told(Frame(header(.nak)))
+    case .kept(let kept, _):
+      outOfOrder = .kept(kept, untold: 0)
+      return told(Frame(header(.nak), payload: Nak(held: kept.bitmap).encoded()))
+    }
   }
 
   /// The first frame that is due and that the peer's limits allow. Source: PROTOCOL.md LNK-41, LNK-42.
@@ -143,7 +159,9 @@ extension DeviceSession {
     counters.dataSent += 1
     dueCount -= 1
     outbound[index].isDue = false
-    outbound[index].timesSent += 1
+    sendings += 1
+    if outbound[index].firstSending == 0 { outbound[index].firstSending = sendings }
+    outbound[index].lastSending = sendings
     outbound[index].sentAt = leaves
     if number == sent {
       sent += 1

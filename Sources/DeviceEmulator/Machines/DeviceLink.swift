@@ -4,6 +4,7 @@ import NotibotProtocol
 /// What a device says about itself when it greets a host.
 struct LinkIdentity: Equatable, Sendable {
   var limits: LinkLimits
+  var outOfOrder: OutOfOrderFrames
   var features: Features
   var deviceID: DeviceID?
   var firmwareName: String
@@ -29,9 +30,9 @@ package struct LinkCounters: Equatable, Sendable, Codable {
   package var sessions = 0
   /// SYNs ignored for their nonce. Source: PROTOCOL.md LNK-14.
   package var staleSyns = 0
-  /// DATA frames taken in order.
+  /// DATA frames taken in order, kept ones once their turn came.
   package var dataReceived = 0
-  /// DATA frames dropped because one before them is missing.
+  /// DATA frames that came before one that is missing, kept or not.
   package var outOfOrder = 0
   /// DATA frames dropped because they came before, or lie beyond the window.
   package var outOfWindow = 0

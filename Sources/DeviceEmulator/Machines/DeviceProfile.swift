@@ -16,6 +16,14 @@ package enum StorePolicy: Equatable, Sendable {
   case remember(kept: Int)
 }
 
+/// What the device does with DATA frames that come before one that is missing. Source: PROTOCOL.md LNK-32.
+package enum OutOfOrderFrames: Equatable, Sendable {
+  /// Keeps them until the hole is filled, which takes memory for all that it has granted.
+  case kept
+  /// Drops them, and the host sends all again from the hole on.
+  case dropped
+}
+
 /// What the device prints besides frames.
 package struct ConsoleModel: Equatable, Sendable {
   /// Whether ROM and boot loader print at each boot.
@@ -56,6 +64,7 @@ package struct DeviceProfile: Equatable, Sendable {
   package var mode: DeviceMode = .strict
   /// What it announces to a host. Source: PROTOCOL.md LNK-8.
   package var limits: LinkLimits = DeviceProfile.usualLimits
+  package var outOfOrder: OutOfOrderFrames = .kept
   /// How many notifications the store holds. 1...65535.
   package var capacity: UInt16 = 1024
   package var policy: StorePolicy = .refuseWhenFull
@@ -99,8 +108,10 @@ extension DeviceProfile {
 
   package static let firmware = {
     var profile = DeviceProfile(
-      name: "firmware", summary: "as default, but it answers success to every write, as BLE libraries do")
+      name: "firmware",
+      summary: "as default, but it answers success to every write, and drops frames out of order")
     profile.mode = .firmware
+    profile.outOfOrder = .dropped
     return profile
   }()
 
@@ -139,6 +150,7 @@ extension DeviceProfile {
     var profile = DeviceProfile(
       name: "tiny",
       summary: "2 frames, 1 request, 1080 bytes, room for 4 notifications: the least a device may have")
+    profile.outOfOrder = .dropped
     profile.limits = LinkLimits(frames: 2, requests: 1, mtu: 517, bytes: 1080)
     profile.capacity = 4
     return profile

@@ -32,7 +32,11 @@ struct DeviceSession: Equatable, Sendable {
     var channel: Channel
     var payload: [UInt8]
     var isDue = true
-    var timesSent = 0
+    /// The first and the last time it was sent, counted over all DATA of the session from 1; 0: not yet.
+    var firstSending: UInt64 = 0
+    var lastSending: UInt64 = 0
+    /// Whether the host has said that it holds it. Source: PROTOCOL.md LNK-33.
+    var isHeld = false
     /// When its last byte left, as far as this side knows.
     var sentAt = Instant.zero
     var lengthBytes: Int { payload.count + WireLimits.overheadLengthBytes }
@@ -42,6 +46,14 @@ struct DeviceSession: Equatable, Sendable {
   struct Hole: Equatable, Sendable {
     var missing: UInt64
     var lastOutOfOrder: UInt64
+  }
+
+  /// What is known of frames that came too early. Source: PROTOCOL.md LNK-32, LNK-33.
+  enum OutOfOrder: Equatable, Sendable {
+    /// They are dropped; the hole is the one that was asked for last.
+    case dropped(Hole?)
+    /// They are kept; `untold` came since the last bitmap.
+    case kept(KeptFrames, untold: Int)
   }
 
   let id: UInt16
@@ -58,8 +70,10 @@ struct DeviceSession: Equatable, Sendable {
   var handled: UInt64 = 0
   var inbound: Deque<Inbound> = []
   var inboundBytes = 0
-  var hole: Hole?
+  var outOfOrder: OutOfOrder
   var isNakDue = false
+  /// When a bitmap goes out that is not due at once. Source: PROTOCOL.md LNK-33.
+  var bitmapDeadline: Instant?
   var ackDue = AckDue.no
   var unacknowledgedReceived = 0
   /// `ack` + `credit` of the last frame sent.
@@ -78,6 +92,8 @@ struct DeviceSession: Equatable, Sendable {
   var unhandledBytes = 0
   var peerHandled: UInt64 = 0
   var dueCount = 0
+  /// DATA frames sent so far, each as often as it was sent.
+  var sendings: UInt64 = 0
 
   // Time.
   var resendTimer = ResendTimer()
@@ -91,7 +107,7 @@ struct DeviceSession: Equatable, Sendable {
 
   init(
     id: UInt16, nonce: UInt64, synack: Frame, ownLimits: LinkLimits, peerLimits: LinkLimits,
-    features: Features, now: Instant
+    features: Features, outOfOrder: OutOfOrderFrames, now: Instant
   ) {
     self.id = id
     self.nonce = nonce
@@ -99,6 +115,10 @@ struct DeviceSession: Equatable, Sendable {
     self.ownLimits = ownLimits
     self.peerLimits = peerLimits
     self.features = features
+    switch outOfOrder {
+    case .dropped: self.outOfOrder = .dropped(nil)
+    case .kept: self.outOfOrder = .kept(KeptFrames(), untold: 0)
+    }
     grantedLimit = UInt64(ownLimits.frames)
     lastReceived = now
     resendStartedAt = now
@@ -110,6 +130,22 @@ struct DeviceSession: Equatable, Sendable {
 
   /// How many frames from `received` on the peer may have sent. Source: PROTOCOL.md LNK-40.
   var credit: UInt8 { UInt8(clamping: UInt64(ownLimits.frames) - (received - handled)) }
+
+  /// Decoded sizes of the frames kept until a hole is filled, together.
+  var keptBytes: Int {
+    switch outOfOrder {
+    case .dropped: 0
+    case .kept(let kept, _): kept.lengthBytes
+    }
+  }
+
+  /// Whether frames are kept until a hole is filled: a NAK then stands for the ACK. Source: PROTOCOL.md LNK-33.
+  var isKeeping: Bool {
+    switch outOfOrder {
+    case .dropped: false
+    case .kept(let kept, _): !kept.isEmpty
+    }
+  }
 
   /// The header of the next frame of this session.
   func header(_ type: FrameType, channel: Channel = .link, sequence: UInt64 = 0) -> FrameHeader {

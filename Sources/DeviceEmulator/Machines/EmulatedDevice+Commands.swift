@@ -188,7 +188,7 @@ extension DeviceProfile {
       case .firmware: [.pipelinedRequests, .framedLog]
       }
     return LinkIdentity(
-      limits: limits, features: features,
+      limits: limits, outOfOrder: outOfOrder, features: features,
       deviceID: deviceID,
       firmwareName: EmulatedDevice.firmwareName, firmwareVersion: EmulatedDevice.firmwareVersion,
       buildHash: [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash, capacity: capacity)

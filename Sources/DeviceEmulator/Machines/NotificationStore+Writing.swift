@@ -65,6 +65,7 @@ extension NotificationStore {
       tellAgain(key)
       return .unchanged
     }
+    if new.revision < old.revision { return .conflict }
     if new.revision == old.revision, draft.json != items[position].json { return .conflict }
     writers.use(key.source)
     var outcome = WriteOutcome.unchanged

@@ -111,7 +111,8 @@ package struct ForwardingMachine: Equatable, Sendable {
   /// Takes a submission; `.queued` or `.rejected` comes with `token`. Without a board it waits.
   package mutating func submit(_ submission: OutboxSubmission, token: UInt64, now: Instant) {
     guard phase != .finished else {
-      return actions.append(.report(.rejected(.journalFailed, token: token)))
+      let reason = outbox.hasFailed ? OutboxRejection.journalFailed : .ended
+      return actions.append(.report(.rejected(reason, token: token)))
     }
     outbox.submit(submission, token: token, now: now)
     settle(now: now)

@@ -32,7 +32,7 @@ public enum ForwardingReport: Hashable, Sendable {
   case synced(rounds: Int)
   /// They do not agree.
   case diverged
-  /// The journal was not the one that wrote to this device last: what is there stays there, and is nobody's.
+  /// The journal was not the one that wrote to this device last: it goes on under this source.
   case newSource(UInt32)
 }
 
@@ -94,6 +94,7 @@ extension ForwardingRejection {
       case .full(let limit): .full(limit: limit)
       case .unknownNumber(let number): .unknownNumber(number.rawValue)
       case .journalFailed: .journalFailed
+      case .ended: .stopped
       }
   }
 }

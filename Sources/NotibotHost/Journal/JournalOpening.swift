@@ -103,12 +103,19 @@ struct JournalOpening {
       throw failure(.tooNew(version: version))
     case (.outbox(let version), _) where version < 1: throw failure(.notAnOutbox)
     case (.outbox, .reading): break
-    case (.outbox, .maintaining):
+    case (.outbox(let version), .maintaining):
       try Self.checkForDamage(database, .quick)
-    case (.outbox, .forwarding):
+      try database.inTransaction(.immediate) {
+        try JournalSchema.migrate(database, from: version)
+        return .commit
+      }
+    case (.outbox(let version), .forwarding):
       try Self.checkForDamage(database, .quick)
       try setUpLog(database)
-      try database.inTransaction(.immediate) { try countRun(database) }
+      try database.inTransaction(.immediate) {
+        try JournalSchema.migrate(database, from: version)
+        return try countRun(database)
+      }
     case (.empty, .forwarding):
       try setUpLog(database)
       try database.inTransaction(.immediate) {

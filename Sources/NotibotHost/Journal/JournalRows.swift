@@ -24,8 +24,14 @@ enum JournalRows {
   }
 
   static func contents(of database: Database) throws -> JournalContents {
-    let header = try header(of: database)
-    let statement = try database.cachedStatement(sql: "SELECT \(names) FROM notification ORDER BY number")
+    // A reader brings nothing to another version, and another process may do so meanwhile.
+    guard case .outbox(let version) = try JournalSchema.identity(of: database) else {
+      throw BadRow(row: "PRAGMA", column: "application_id")
+    }
+    let header = try header(of: database, version: version)
+    let told = version < 2 ? "state = 'held'" : "told"
+    let statement = try database.cachedStatement(
+      sql: "SELECT \(names), \(told) FROM notification ORDER BY number")
     var entries: [OutboxEntry] = []
     let rows = try Row.fetchCursor(statement)
     while let row = try rows.next() {
@@ -39,17 +45,19 @@ enum JournalRows {
   private static func write(_ header: JournalHeader, to database: Database) throws {
     let statement = try database.cachedStatement(
       sql: """
-        UPDATE writer SET src = ?, last_id = ?, known_id = ?, last_number = ?, run = ?, boot_id = ? WHERE row = 1
+        UPDATE writer SET src = ?, last_id = ?, known_id = ?, last_number = ?, run = ?, boot_id = ?, written_boot_id = ?
+        WHERE row = 1
         """)
     statement.setUncheckedArguments([
       Int64(header.source), Int64(header.lastID), Int64(header.knownID), header.lastNumber.rawValue,
-      Int64(header.run), header.bootID.map { Int64($0) },
+      Int64(header.run), header.bootID.map { Int64($0) }, header.writtenBootID.map { Int64($0) },
     ])
     try statement.execute()
   }
 
-  private static func header(of database: Database) throws -> JournalHeader {
-    let sql = "SELECT src, last_id, known_id, last_number, run, boot_id FROM writer WHERE row = 1"
+  private static func header(of database: Database, version: Int) throws -> JournalHeader {
+    let written = version < 2 ? "boot_id" : "written_boot_id"
+    let sql = "SELECT src, last_id, known_id, last_number, run, boot_id, \(written) FROM writer WHERE row = 1"
     guard let row = try Row.fetchOne(database.cachedStatement(sql: sql)) else {
       throw BadRow(row: "writer", column: "row")
     }
@@ -59,7 +67,8 @@ enum JournalRows {
       knownID: try values.number(2, "known_id"),
       lastNumber: OutboxNumber(rawValue: try values.number(3, "last_number", in: 0...Int64.max)),
       run: try values.number(4, "run"),
-      bootID: try values.isNull(5) ? nil : values.number(5, "boot_id"))
+      bootID: try values.isNull(5) ? nil : values.number(5, "boot_id"),
+      writtenBootID: try values.isNull(6) ? nil : values.number(6, "written_boot_id"))
   }
 
   // MARK: Notifications
@@ -68,14 +77,17 @@ enum JournalRows {
     number, state, has_newer, id, rev, json, next_id, next_rev, next_json, att_error, level, app, title, text, \
     timestamp, category, grp, actions, expires, flags
     """
+  /// Those of `names`, and `told`.
+  private static let columnsCount = 21
   private static let putSQL = """
-    REPLACE INTO notification (\(names)) VALUES (\(Array(repeating: "?", count: 20).joined(separator: ", ")))
+    REPLACE INTO notification (\(names), told)
+    VALUES (\(Array(repeating: "?", count: columnsCount).joined(separator: ", ")))
     """
 
   private static func put(_ entry: OutboxEntry, in database: Database) throws {
     let statement = try database.cachedStatement(sql: putSQL)
     var columns: [(any DatabaseValueConvertible)?] = []
-    columns.reserveCapacity(20)
+    columns.reserveCapacity(columnsCount)
     columns.append(entry.number.rawValue)
     append(entry.state, hasNewer: entry.hasNewerContent, to: &columns)
     let content = entry.content
@@ -89,6 +101,7 @@ enum JournalRows {
     columns.append(try encoded(content.details.actions))
     columns.append(content.details.expires.map { Int64($0) })
     columns.append(Int64(content.details.flags))
+    columns.append(entry.isTold ? 1 : 0)
     statement.setUncheckedArguments(StatementArguments(columns))
     try statement.execute()
   }
@@ -135,7 +148,8 @@ enum JournalRows {
       timestamp: try row.number(14, "timestamp"), details: details)
     return OutboxEntry(
       number: OutboxNumber(rawValue: try row.number(0, "number", in: 1...Int64.max)), content: content,
-      state: try state(of: row), hasNewerContent: try row.number(2, "has_newer", in: 0...1) == UInt8(1))
+      state: try state(of: row), hasNewerContent: try row.number(2, "has_newer", in: 0...1) == UInt8(1),
+      isTold: try row.number(20, "told", in: 0...1) == UInt8(1))
   }
 
   private static func state(of row: EntryRow) throws -> OutboxEntry.State {

@@ -1,11 +1,11 @@
 import GRDB
 
-/// The tables of a journal, version 1. For a person they are described in docs/JOURNAL.md.
+/// The tables of a journal, version 2, and the way there from version 1. For a person they are described in docs/JOURNAL.md.
 enum JournalSchema {
   /// "Ntbt", so that `file` and this program know an outbox from other databases.
   static let applicationID = 0x4E74_6274
   /// Raised when a program of the version before could not read or keep what is written.
-  static let version = 1
+  static let version = 2
 
   /// Whether a database is an outbox.
   enum Identity: Equatable {
@@ -33,6 +33,22 @@ enum JournalSchema {
     try database.execute(sql: "PRAGMA user_version = \(version)")
   }
 
+  /// Brings the tables of an older version to this one, inside a transaction of the caller's.
+  ///
+  /// Version 1 did not say what was reported delivered: what the device holds was. Nor did it say in which boot it wrote:
+  /// at least in the one that it agreed in.
+  static func migrate(_ database: Database, from version: Int) throws {
+    guard version < 2 else { return }
+    try database.execute(
+      sql: """
+        ALTER TABLE writer ADD COLUMN written_boot_id INTEGER;
+        UPDATE writer SET written_boot_id = boot_id;
+        ALTER TABLE notification ADD COLUMN told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1));
+        UPDATE notification SET told = 1 WHERE state = 'held';
+        PRAGMA user_version = 2;
+        """)
+  }
+
   private static let tables = """
     CREATE TABLE writer (
       row INTEGER PRIMARY KEY CHECK (row = 1),
@@ -41,7 +57,8 @@ enum JournalSchema {
       known_id INTEGER NOT NULL,
       last_number INTEGER NOT NULL,
       run INTEGER NOT NULL,
-      boot_id INTEGER
+      boot_id INTEGER,
+      written_boot_id INTEGER
     ) STRICT;
     CREATE TABLE notification (
       number INTEGER PRIMARY KEY CHECK (number > 0),
@@ -64,7 +81,8 @@ enum JournalSchema {
       grp TEXT NOT NULL,
       actions TEXT,
       expires INTEGER,
-      flags INTEGER NOT NULL
+      flags INTEGER NOT NULL,
+      told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1))
     ) STRICT;
     """
 }

@@ -78,7 +78,8 @@ extension LinkSession {
       hasSync: configuration.featuresInUse(with: answer.features).contains(.sync),
       sending: SendWindow(
         peerFrames: Int(limits.frames), peerBytes: Int(limits.bytes), credit: Int(header.credit)),
-      receiving: ReceiveWindow(frames: Int(configuration.limits.frames)),
+      receiving: ReceiveWindow(
+        frames: Int(configuration.limits.frames), bytes: Int(configuration.limits.bytes)),
       lineBitsPerSecond: configuration.lineBitsPerSecond, now: now)
     statistics.sessions += 1
     emit(.ack, link: &link)
@@ -166,11 +167,7 @@ extension LinkSession {
     }
     switch verdict {
     case .delivered, .held(needsNAK: false): break
-    case .held(needsNAK: true):
-      var payload: [UInt8] = []
-      payload.appendLittleEndian(link.receiving.heldBitmap)
-      statistics.naksSent += 1
-      emit(.nak, payload: payload, link: &link)
+    case .held(needsNAK: true): emitNAK(link: &link)
     case .outOfWindow:
       statistics.outOfWindow += 1
       if link.receiving.takeOutOfWindowAnswer(now: now) { emit(.ack, link: &link) }
@@ -179,8 +176,10 @@ extension LinkSession {
 
   private mutating func receiveNAK(_ frame: Frame, link: inout OpenLink, now: Instant) {
     statistics.naksReceived += 1
-    resend(held: frame.payload.littleEndian(at: 0, as: UInt64.self) ?? 0, link: &link)
-    if !link.sending.unacknowledged.isEmpty { link.postponeResend(now: now) }
+    let held = frame.payload.littleEndian(at: 0, as: UInt64.self) ?? 0
+    let again = held == 0 ? link.sending.resendAll() : link.sending.resendLost(held: held)
+    emit(again, link: &link)
+    if !again.isEmpty { link.postponeResend(now: now) }
   }
 
   private mutating func receivePong(_ frame: Frame, link: inout OpenLink, now: Instant) {

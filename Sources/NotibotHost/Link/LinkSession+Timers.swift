@@ -33,7 +33,7 @@ extension LinkSession {
   package mutating func flush(now: Instant) {
     guard var link = takeOpenLink() else { return }
     sendWaiting(link: &link, now: now)
-    if link.receiving.owesAck(now: now) { emit(.ack, link: &link) }
+    if link.receiving.owesAck(now: now) { acknowledge(link: &link) }
     state = .open(link)
   }
 
@@ -49,7 +49,7 @@ extension LinkSession {
       if isWritable {
         statistics.resendTimeouts += 1
         link.noteResendTimeout(startedAt: since, now: now)
-        resend(held: 0, link: &link)
+        emit(link.sending.resendExpired(), link: &link)
       } else {
         link.postponeResend(now: now)
       }
@@ -62,9 +62,26 @@ extension LinkSession {
     return .stays
   }
 
-  /// Sends again what is unacknowledged and not among `held` (LNK-34, LNK-51).
-  mutating func resend(held: UInt64, link: inout OpenLink) {
-    for (number, item) in link.sending.resend(held: held) {
+  /// Tells what was received in order, and with it what is held beyond a hole (LNK-33, LNK-50).
+  private mutating func acknowledge(link: inout OpenLink) {
+    if link.receiving.isHolding {
+      emitNAK(link: &link)
+    } else {
+      emit(.ack, link: &link)
+    }
+  }
+
+  /// Says what is missing and what is held (LNK-33).
+  mutating func emitNAK(link: inout OpenLink) {
+    var payload: [UInt8] = []
+    payload.appendLittleEndian(link.receiving.heldBitmap)
+    statistics.naksSent += 1
+    emit(.nak, payload: payload, link: &link)
+  }
+
+  /// Sends frames once more (LNK-34, LNK-51).
+  mutating func emit(_ again: [(number: Int, item: SendWindow.Item)], link: inout OpenLink) {
+    for (number, item) in again {
       statistics.resent += 1
       emit(.data, channel: item.channel, number: number, payload: item.payload, link: &link)
     }

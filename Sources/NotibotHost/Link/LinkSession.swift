@@ -212,7 +212,9 @@ package struct LinkSession: Equatable, Sendable {
       type: type, direction: .fromHost, channel: channel, session: link.session,
       // Wraps: numbers on the wire are modulo 256.
       sequence: UInt8(truncatingIfNeeded: number), ack: link.receiving.ack, credit: link.receiving.credit)
-    if write(header, payload: payload) { link.receiving.noteAcknowledged() }
+    guard write(header, payload: payload) else { return }
+    link.receiving.noteAcknowledged()
+    if type == .nak { link.receiving.noteBitmapTold() }
   }
 
   @discardableResult

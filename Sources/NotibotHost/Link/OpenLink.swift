@@ -111,7 +111,7 @@ struct OpenLink: Equatable, Sendable {
     var timeoutNs = min(roundTrip.timeoutNs << Int64(doublings), Self.resendCeilingNs)
     if let lineBitsPerSecond, lineBitsPerSecond > 0 {
       // A byte takes ten bits on the line.
-      timeoutNs += Int64(sending.unacknowledgedBytes) * 10_000_000_000 / Int64(lineBitsPerSecond)
+      timeoutNs += Int64(sending.underWayBytes) * 10_000_000_000 / Int64(lineBitsPerSecond)
     }
     return timeoutNs
   }

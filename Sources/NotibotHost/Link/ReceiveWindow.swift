@@ -10,9 +10,9 @@ struct ReceiveWindow: Equatable, Sendable {
   enum Verdict: Equatable {
     /// It was the expected one. It and the held ones that follow it are in `takeDelivered`.
     case delivered
-    /// It is kept; `true`: say so by NAK.
+    /// It is kept, or is kept already; `true`: it opened a hole, say so by NAK at once.
     case held(needsNAK: Bool)
-    /// It is here already, or too far ahead.
+    /// It is here already, too far ahead, or more than was granted.
     case outOfWindow
   }
 
@@ -20,18 +20,42 @@ struct ReceiveWindow: Equatable, Sendable {
   struct Item: Equatable, Sendable {
     var channel: Channel
     var payload: [UInt8]
+
+    /// Header, payload and CRC.
+    var decodedSizeBytes: Int { payload.count + WireLimits.overheadLengthBytes }
   }
 
   private enum Order: Equatable {
     case inOrder
-    /// Frames after a hole are held. `last`: number of the last out-of-order frame; `reported`: the hole that the
-    /// present round's NAK named.
-    case missing(last: Int, reported: Int)
+    /// Frames after a hole are held.
+    case missing(highestHeld: Int)
   }
 
   private enum Debt: Equatable {
     case none
     case owed(frames: Int, since: Instant)
+
+    mutating func add(now: Instant) {
+      switch self {
+      case .none: self = .owed(frames: 1, since: now)
+      case .owed(let frames, let since): self = .owed(frames: frames + 1, since: since)
+      }
+    }
+
+    func isDue(now: Instant) -> Bool {
+      switch self {
+      case .none: false
+      case .owed(let frames, let since):
+        frames >= ReceiveWindow.ackEveryFrames || now.nanoseconds(since: since) >= ReceiveWindow.ackDelayNs
+      }
+    }
+
+    var deadline: Instant? {
+      switch self {
+      case .none: nil
+      case .owed(_, let since): since.after(ns: ReceiveWindow.ackDelayNs)
+      }
+    }
   }
 
   /// A single frame may wait this long for its acknowledgement.
@@ -44,15 +68,23 @@ struct ReceiveWindow: Equatable, Sendable {
   private(set) var expected = 0
 
   private let frames: Int
+  private let bytes: Int
   private var held: [Item?]
   private var heldCount = 0
+  private var heldBytes = 0
   private var order = Order.inOrder
+  /// Frames received in order that nothing has acknowledged.
   private var debt = Debt.none
+  /// Out-of-order frames that came after the last bitmap.
+  private var bitmapDebt = Debt.none
   private var outOfWindowAckAt: Instant?
 
-  /// - Parameter frames: what this host announced, 2...64.
-  init(frames: Int) {
+  /// - Parameters:
+  ///   - frames: what this host announced, 2...64.
+  ///   - bytes: what this host announced, 1080 or more.
+  init(frames: Int, bytes: Int) {
     self.frames = frames
+    self.bytes = bytes
     held = Array(repeating: nil, count: frames)
   }
 
@@ -76,11 +108,16 @@ struct ReceiveWindow: Equatable, Sendable {
     let number = expected + ahead
     let slot = number % frames
     if held[slot] == nil {
+      guard heldBytes + item.decodedSizeBytes <= bytes else { return .outOfWindow }
       held[slot] = item
       heldCount += 1
+      heldBytes += item.decodedSizeBytes
     }
-    return .held(needsNAK: noteOutOfOrder(number))
+    return .held(needsNAK: noteOutOfOrder(number, now: now))
   }
+
+  /// Whether frames after a hole are held.
+  var isHolding: Bool { heldCount > 0 }
 
   /// The payload of a NAK: bit *i* is the frame `ack` + 1 + *i* (LNK-33).
   var heldBitmap: UInt64 {
@@ -91,26 +128,27 @@ struct ReceiveWindow: Equatable, Sendable {
     return bitmap
   }
 
-  /// Whether an acknowledgement may not wait any longer.
+  /// Whether an acknowledgement, or a bitmap, may not wait any longer.
   func owesAck(now: Instant) -> Bool {
-    switch debt {
-    case .none: false
-    case .owed(let frames, let since):
-      frames >= Self.ackEveryFrames || now.nanoseconds(since: since) >= Self.ackDelayNs
-    }
+    debt.isDue(now: now) || bitmapDebt.isDue(now: now)
   }
 
-  /// When the single unacknowledged frame must be acknowledged.
+  /// When the first frame that nothing has told of must be told.
   var ackDeadline: Instant? {
-    switch debt {
-    case .none: nil
-    case .owed(_, let since): since.after(ns: Self.ackDelayNs)
+    switch (debt.deadline, bitmapDebt.deadline) {
+    case (let one?, let other?): min(one, other)
+    case (let one, let other): one ?? other
     }
   }
 
   /// A frame with `ack` and `credit` went out.
   mutating func noteAcknowledged() {
     debt = .none
+  }
+
+  /// A NAK with the bitmap went out.
+  mutating func noteBitmapTold() {
+    bitmapDebt = .none
   }
 
   /// Whether an out-of-window frame may be answered now; if so the answer counts as given (LNK-32).
@@ -124,10 +162,7 @@ struct ReceiveWindow: Equatable, Sendable {
 
   private mutating func advance(now: Instant) {
     expected += 1
-    switch debt {
-    case .none: debt = .owed(frames: 1, since: now)
-    case .owed(let frames, let since): debt = .owed(frames: frames + 1, since: since)
-    }
+    debt.add(now: now)
   }
 
   private mutating func deliverHeld(now: Instant, _ deliver: (Item) -> Void) {
@@ -135,21 +170,26 @@ struct ReceiveWindow: Equatable, Sendable {
     while let item = held[expected % frames] {
       held[expected % frames] = nil
       heldCount -= 1
+      heldBytes -= item.decodedSizeBytes
       deliver(item)
       advance(now: now)
     }
-    if heldCount == 0 { order = .inOrder }
+    guard heldCount == 0 else { return }
+    order = .inOrder
+    bitmapDebt = .none
   }
 
-  /// One NAK for each hole and round; a round begins anew when the sender has gone back (LNK-33).
-  private mutating func noteOutOfOrder(_ number: Int) -> Bool {
+  /// Returns whether the frame opened a hole; any other out-of-order frame may wait to be told (LNK-33).
+  private mutating func noteOutOfOrder(_ number: Int, now: Instant) -> Bool {
     switch order {
     case .inOrder:
-      order = .missing(last: number, reported: expected)
+      order = .missing(highestHeld: number)
       return true
-    case .missing(let last, let reported):
-      order = .missing(last: number, reported: expected)
-      return number <= last || reported != expected
+    case .missing(let highestHeld):
+      order = .missing(highestHeld: max(highestHeld, number))
+      if number > highestHeld + 1 { return true }
+      bitmapDebt.add(now: now)
+      return false
     }
   }
 }

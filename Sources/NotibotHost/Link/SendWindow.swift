@@ -11,8 +11,14 @@ struct SendWindow: Equatable, Sendable {
   struct Item: Equatable, Sendable {
     var channel: Channel
     var payload: [UInt8]
-    var sentAt: Instant
-    var wasResent: Bool
+    var sentAt: Instant = .zero
+    /// Which of the session's sendings of DATA was its first one, and its last.
+    var firstSending: UInt64 = 0
+    var lastSending: UInt64 = 0
+    /// Whether a bitmap named it (LNK-33).
+    var isHeld = false
+
+    var wasResent: Bool { firstSending != lastSending }
 
     /// Header, payload and CRC.
     var decodedSizeBytes: Int { payload.count + WireLimits.overheadLengthBytes }
@@ -39,8 +45,8 @@ struct SendWindow: Equatable, Sendable {
   private(set) var limit: Int
   /// Frames the device has handled (LNK-42).
   private(set) var handled = 0
-  /// Decoded sizes of the frames sent and not acknowledged, together.
-  private(set) var unacknowledgedBytes = 0
+  /// Decoded sizes of the frames sent and neither acknowledged nor held, together: what may still be on the line.
+  private(set) var underWayBytes = 0
   /// Decoded sizes of the frames sent and not handled, together.
   private(set) var unhandledBytes = 0
 
@@ -50,6 +56,8 @@ struct SendWindow: Equatable, Sendable {
   private var waiting = Deque<Item>()
   private var unhandledSizes = Deque<Int>()
   private var resentUnacknowledged = 0
+  /// DATA frames sent in the session so far, each as often as it was sent.
+  private var sendings: UInt64 = 0
 
   /// - Parameter credit: of the SYNACK; above 64 it counts as 64.
   init(peerFrames: Int, peerBytes: Int, credit: Int) {
@@ -70,7 +78,7 @@ struct SendWindow: Equatable, Sendable {
   /// Takes a payload to be sent in its turn. Returns false, and takes nothing, when too many wait.
   mutating func enqueue(channel: Channel, payload: [UInt8]) -> Bool {
     guard hasRoom else { return false }
-    waiting.append(Item(channel: channel, payload: payload, sentAt: .zero, wasResent: false))
+    waiting.append(Item(channel: channel, payload: payload))
     return true
   }
 
@@ -82,10 +90,13 @@ struct SendWindow: Equatable, Sendable {
     waiting.removeFirst()
     let number = next
     item.sentAt = now
+    sendings += 1
+    item.firstSending = sendings
+    item.lastSending = sendings
     unacknowledged.append(item)
     unhandledSizes.append(sizeBytes)
     unhandledBytes += sizeBytes
-    unacknowledgedBytes += sizeBytes
+    underWayBytes += sizeBytes
     return (number, item)
   }
 
@@ -100,7 +111,7 @@ struct SendWindow: Equatable, Sendable {
       let wasAmbiguous = resentUnacknowledged > 0
       for _ in 0..<frames {
         let item = unacknowledged.removeFirst()
-        unacknowledgedBytes -= item.decodedSizeBytes
+        if !item.isHeld { underWayBytes -= item.decodedSizeBytes }
         sampleNs = now.nanoseconds - item.sentAt.nanoseconds
         if item.wasResent { resentUnacknowledged -= 1 }
       }
@@ -111,19 +122,47 @@ struct SendWindow: Equatable, Sendable {
     return Advance(frames: frames, sampleNs: sampleNs, hasMoved: frames > 0 || hasGrown)
   }
 
-  /// The frames to send again for a NAK whose ack is `oldest`: those from `oldest` on that `held` does not name.
-  mutating func resend(held: UInt64) -> [(number: Int, item: Item)] {
+  /// The frames to send again for a NAK without bitmap, whose ack is `oldest`: all, for the device holds none of them.
+  mutating func resendAll() -> [(number: Int, item: Item)] {
+    for index in unacknowledged.indices { setHeld(false, at: index) }
+    return resend { _ in true }
+  }
+
+  /// The frames to send again for a NAK with the bitmap `held`, whose ack is `oldest`: those that are proven lost,
+  /// because one that was sent for the first time after they were last sent is held (LNK-34).
+  mutating func resendLost(held: UInt64) -> [(number: Int, item: Item)] {
+    for index in unacknowledged.indices.dropFirst().prefix(64) where held >> UInt64(index - 1) & 1 == 1 {
+      setHeld(true, at: index)
+    }
+    // First sendings rise with the numbers.
+    guard let newest = unacknowledged.last(where: \.isHeld)?.firstSending else { return [] }
+    return resend { $0.lastSending < newest }
+  }
+
+  /// The frames to send again when the timer expires: all that are not held. The oldest one cannot be, whatever a
+  /// bitmap said (LNK-51).
+  mutating func resendExpired() -> [(number: Int, item: Item)] {
+    if !unacknowledged.isEmpty { setHeld(false, at: 0) }
+    return resend { _ in true }
+  }
+
+  private mutating func resend(where isDue: (Item) -> Bool) -> [(number: Int, item: Item)] {
     var frames: [(number: Int, item: Item)] = []
     for index in unacknowledged.indices {
-      let isHeld = index > 0 && index <= 64 && held >> UInt64(index - 1) & 1 == 1
-      guard !isHeld else { continue }
-      if !unacknowledged[index].wasResent {
-        unacknowledged[index].wasResent = true
-        resentUnacknowledged += 1
-      }
+      guard !unacknowledged[index].isHeld, isDue(unacknowledged[index]) else { continue }
+      if !unacknowledged[index].wasResent { resentUnacknowledged += 1 }
+      sendings += 1
+      unacknowledged[index].lastSending = sendings
       frames.append((oldest + index, unacknowledged[index]))
     }
     return frames
+  }
+
+  private mutating func setHeld(_ isHeld: Bool, at index: Int) {
+    guard unacknowledged[index].isHeld != isHeld else { return }
+    unacknowledged[index].isHeld = isHeld
+    let sizeBytes = unacknowledged[index].decodedSizeBytes
+    underWayBytes += isHeld ? -sizeBytes : sizeBytes
   }
 
   private mutating func raiseLimit(to proposed: Int) -> Bool {

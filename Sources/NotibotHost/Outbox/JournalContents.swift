@@ -14,11 +14,14 @@ package struct JournalHeader: Hashable, Sendable {
   package var run: UInt32
   /// The device's boot when it last agreed on what it holds; `nil`: it never has. Source: PROTOCOL.md NTF-35.
   package var bootID: UInt32?
+  /// The device's boot that something was last written in; `nil`: none was. Durable before the first write in that boot.
+  /// Source: PROTOCOL.md NTF-35, NTF-36.
+  package var writtenBootID: UInt32?
 
   package init(
     source: UInt32, lastID: UInt32 = 0, knownID: UInt32 = 0,
     lastNumber: OutboxNumber = OutboxNumber(rawValue: 0), run: UInt32 = 0,
-    bootID: UInt32? = nil
+    bootID: UInt32? = nil, writtenBootID: UInt32? = nil
   ) {
     self.source = source
     self.lastID = lastID
@@ -26,6 +29,7 @@ package struct JournalHeader: Hashable, Sendable {
     self.lastNumber = lastNumber
     self.run = run
     self.bootID = bootID
+    self.writtenBootID = writtenBootID
   }
 }
 

@@ -54,13 +54,18 @@ package struct OutboxEntry: Hashable, Sendable {
   package var state: State
   /// Whether `content` is newer than what `state` has written.
   package var hasNewerContent: Bool
+  /// Whether `delivered` was reported, or is with the commit that says so, of what `state` has written; where it has
+  /// nothing written, of `content`.
+  package var isTold: Bool
 
   package init(
-    number: OutboxNumber, content: Notification, state: State = .queued, hasNewerContent: Bool = false
+    number: OutboxNumber, content: Notification, state: State = .queued, hasNewerContent: Bool = false,
+    isTold: Bool = false
   ) {
     self.number = number
     self.content = content
     self.state = state
     self.hasNewerContent = hasNewerContent
+    self.isTold = isTold
   }
 }

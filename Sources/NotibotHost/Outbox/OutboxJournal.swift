@@ -12,6 +12,8 @@ struct OutboxJournal: Equatable, Sendable {
     case report(OutboxReport)
     /// The source of the header is a new one.
     case renewed(UInt32)
+    /// The header says that something is written in this boot.
+    case bootNoted(UInt32)
   }
 
   /// A commit that is out.
@@ -59,6 +61,12 @@ struct OutboxJournal: Equatable, Sendable {
 
   mutating func markHeader() {
     isHeaderMarked = true
+  }
+
+  /// The header says that something is written in this boot.
+  mutating func markBoot(_ bootID: UInt32) {
+    isHeaderMarked = true
+    headerEffects.append(.bootNoted(bootID))
   }
 
   /// The header has a new source, which makes sense only together with all that was marked before.

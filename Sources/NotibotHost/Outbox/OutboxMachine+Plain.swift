@@ -33,16 +33,15 @@ extension OutboxMachine {
 
   /// One that was delivered goes out anew: the device has lost it.
   mutating func replay(_ entry: OutboxEntry) {
-    delivered.insert(entry.number)
     requeue(entry)
   }
 
   /// One was answered by success: it is done with, or kept for a replay.
   mutating func finishPlain(_ entry: OutboxEntry) {
-    let isNews = delivered.remove(entry.number) == nil
-    let report = isNews ? OutboxReport.delivered(entry.number) : nil
+    let report = entry.isTold ? nil : OutboxReport.delivered(entry.number)
     guard case .written(let write) = entry.state else { return }
     var entry = entry
+    entry.isTold = !entry.hasNewerContent
     if entry.hasNewerContent {
       // It cannot be changed there; the new content is one more notification.
       entry.state = .queued

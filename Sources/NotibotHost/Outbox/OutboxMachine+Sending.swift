@@ -15,7 +15,9 @@ extension OutboxMachine {
 
   private mutating func nextPurpose(now: Instant) -> OutboxSession.Purpose? {
     switch session?.stage {
-    case .subscribing, .draining, .renewing, .syncing, .distrusted, nil: return nil
+    case .subscribing, .draining, .counting, .renewing, .syncing, .distrusted, nil: return nil
+    case .proving: return nextTrial()
+    case .retiring: return nextConfirmation() ?? nextRemoval()
     case .resending(var ids, let rounds):
       if let purpose = nextConfirmation() { return purpose }
       defer { session?.stage = .resending(ids, rounds: rounds) }
@@ -55,6 +57,7 @@ extension OutboxMachine {
       guard held.revision < UInt16.max else {
         // No further change of this id: it goes, and the content comes back under another (NTF-23).
         entry.state = .removing(id: held.id)
+        entry.isTold = false
         put(entry)
         return .removal(entry.number, id: held.id)
       }
@@ -63,6 +66,7 @@ extension OutboxMachine {
       let json = WrittenNotification(notification: entry.content, identity: identity).encoded()
       entry.state = .updating(held: held, next: OutboxWrite(id: held.id, revision: revision, json: json))
       entry.hasNewerContent = false
+      entry.isTold = false
       put(entry)
       return .content(entry.number, id: held.id, revision: revision)
     }
@@ -78,13 +82,14 @@ extension OutboxMachine {
     if session?.hasIdentity == true {
       guard header.lastID < UInt32.max else {
         // All ids of this source are used up.
-        session?.stage = .draining(then: .renewing)
+        session?.stage = .draining(then: .leaving)
         return nil
       }
       header.lastID += 1
       journal.markHeader()
       write.id = header.lastID
-      let identity = NotificationIdentity(id: write.id)
+      // What was shown under another id is not announced again.
+      let identity = NotificationIdentity(id: write.id, change: entry.isTold ? .modified : .added)
       write.json = WrittenNotification(notification: entry.content, identity: identity).encoded()
     } else {
       write.json = entry.content.encoded()
@@ -104,7 +109,9 @@ extension OutboxMachine {
   mutating func flush() {
     guard !isStopping else { return }
     while session?.hasRoomForOutstanding == true, let next = session?.outgoing.first {
+      let isBootNoted = !next.purpose.isContent || noteBoot()
       if let number = next.purpose.number, !journal.isDurable(number, upTo: next.mark) { return }
+      guard isBootNoted else { return }
       session?.outgoing.removeFirst()
       guard let json = json(for: next.purpose) else { continue }
       if case .removal(_, let id) = next.purpose { shelf.noteRemovalSent(of: id) }
@@ -112,6 +119,16 @@ extension OutboxMachine {
       session?.outstanding[tag] = next.purpose
       act(.write(tag: tag, json: json))
     }
+  }
+
+  /// Whether the journal says that something is written in this boot; begins to say so. Source: PROTOCOL.md NTF-36.
+  private mutating func noteBoot() -> Bool {
+    guard let session, session.hasIdentity, durableBootID != session.info.bootID else { return true }
+    if header.writtenBootID != session.info.bootID {
+      header.writtenBootID = session.info.bootID
+      journal.markBoot(session.info.bootID)
+    }
+    return false
   }
 
   /// The bytes of a write; `nil`: it has lost its sense meanwhile.
@@ -127,6 +144,12 @@ extension OutboxMachine {
         return write.id == id && write.revision == revision ? write.json : nil
       case .queued, .removing, .refused, nil: return nil
       }
+    case .trial(let number, _, let revision):
+      switch shelf[number]?.state {
+      case .written(let write), .held(let write): return write.revision == revision ? write.json : nil
+      case .updating(let held, let next): return revision == held.revision ? held.json : next.json
+      case .queued, .removing, .refused, nil: return nil
+      }
     }
   }
 
@@ -138,6 +161,10 @@ extension OutboxMachine {
       receiveSuccess(of: number, id: id, revision: revision)
     case (.refused(let error), .content(let number, let id, let revision)):
       receive(error, of: number, id: id, revision: revision, now: now)
+    case (.accepted, .trial(let number, let id, let revision)):
+      finishTrial(of: number, id: id, revision: revision, isThere: true)
+    case (.refused, .trial(let number, let id, let revision)):
+      finishTrial(of: number, id: id, revision: revision, isThere: false)
     case (.accepted, .removal(let number, let id)): finishRemoval(number, id: id, error: nil)
     case (.refused(let error), .removal(let number, let id)): finishRemoval(number, id: id, error: error)
     case (.accepted, .confirmation(let id, _)), (.refused, .confirmation(let id, _)):
@@ -163,6 +190,7 @@ extension OutboxMachine {
       header.knownID = id
       journal.markHeader()
     }
+    session?.noteHighest(id)
     guard var entry = shelf[number] else { return }
     switch entry.state {
     case .written(let write) where write.id == id && write.revision == revision:
@@ -172,7 +200,8 @@ extension OutboxMachine {
     case .updating(_, let next) where next.id == id && next.revision == revision: entry.state = .held(next)
     case .queued, .written, .held, .updating, .removing, .refused: return
     }
-    let isNews = delivered.remove(number) == nil
+    let isNews = !entry.isTold
+    entry.isTold = true
     put(entry, then: isNews ? .delivered(number) : nil)
     if entry.hasNewerContent { session?.updates.insert(number, level: entry.content.details.level) }
   }
@@ -183,7 +212,7 @@ extension OutboxMachine {
     guard let entry = shelf[number] else { return }
     if error == .conflict, id != 0, let session, session.renewals < OutboxSession.renewalsLimit {
       self.session?.outgoing.removeAll()
-      self.session?.stage = .draining(then: .renewing)
+      self.session?.stage = .draining(then: .leaving)
       return
     }
     switch entry.state {
@@ -198,7 +227,6 @@ extension OutboxMachine {
 
   /// The device refused a whole notification, so it does not have it.
   private mutating func noteMissing(_ entry: OutboxEntry, _ error: ATTError, now: Instant) {
-    if case .held = entry.state, !entry.hasNewerContent { delivered.insert(entry.number) }
     if error == .insufficientResources {
       if pace.noteRefused(level: entry.content.details.level, now: now) { report(.storeFull) }
       if !retract(entry) { requeue(entry) }
@@ -206,7 +234,7 @@ extension OutboxMachine {
       requeue(entry)
     } else {
       var entry = entry
-      delivered.remove(entry.number)
+      entry.isTold = false
       entry.state = .refused(error)
       put(entry, then: .refused(entry.number, error))
     }
@@ -218,6 +246,7 @@ extension OutboxMachine {
   private mutating func retract(_ entry: OutboxEntry) -> Bool {
     guard case .resending(let ids, let rounds)? = session?.stage, let id = entry.wireID else { return false }
     var entry = entry
+    if entry.hasNewerContent { entry.isTold = false }
     entry.state = .removing(id: id)
     entry.hasNewerContent = true
     put(entry)
@@ -236,11 +265,14 @@ extension OutboxMachine {
       if retract(entry) { return }
       // It goes out again when there may be room: `tryAgain` finds it.
       entry.hasNewerContent = true
+      entry.isTold = true
       put(entry)
     } else if entry.hasNewerContent {
+      entry.isTold = true
       put(entry)
       session?.updates.insert(entry.number, level: entry.content.details.level)
     } else {
+      entry.isTold = true
       put(entry, then: .refused(entry.number, error))
     }
   }

@@ -20,19 +20,22 @@ extension OutboxMachine {
     case .queued:
       // Out of its place among those of its level first.
       shelf.remove(number)
-    case .refused: entry.state = .queued
+      entry.isTold = false
+    case .refused:
+      entry.state = .queued
+      entry.isTold = false
     case .written, .updating: entry.hasNewerContent = true
     case .held(let write) where write.id == 0:
       // It has no identity, so the new content is one more notification on the display.
       entry.state = .queued
+      entry.isTold = false
     case .held:
       entry.hasNewerContent = true
       session?.updates.remove(number, level: entry.content.details.level)
       session?.updates.insert(number, level: content.details.level)
-    case .removing where entry.hasNewerContent: break
+    case .removing where entry.hasNewerContent: entry.isTold = false
     case .removing: return report(.rejected(.unknownNumber(number), token: token))
     }
-    delivered.remove(number)
     entry.content = content
     put(entry, then: .queued(number, token: token))
   }

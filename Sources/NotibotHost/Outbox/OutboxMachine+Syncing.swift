@@ -1,7 +1,7 @@
 import DequeModule
 import NotibotProtocol
 
-// How host and device come to agree on what is on the display. Source: PROTOCOL.md NTF-26, NTF-30 to NTF-36.
+// How host and device come to agree on what is on the display. Source: PROTOCOL.md NTF-26, NTF-30 to NTF-34.
 extension OutboxMachine {
   /// Rounds of writing again before the outbox says that the two differ (NTF-34).
   static let roundsLimit = 2
@@ -63,13 +63,19 @@ extension OutboxMachine {
   mutating func advance(now: Instant) -> Bool {
     guard let session, !isStopping else { return false }
     switch session.stage {
-    case .subscribing, .renewing, .syncing, .plain, .distrusted: return false
+    case .subscribing, .counting, .renewing, .syncing, .plain, .distrusted: return false
     case .draining(then: .syncing):
       guard session.isDrained else { return false }
       sync(rounds: 0, now: now)
-    case .draining(then: .renewing):
+    case .draining(then: .leaving):
       guard session.isDrained else { return false }
-      renew(bootID: session.info.bootID)
+      leave()
+    case .proving(let leaving):
+      guard leaving.trials.isEmpty, session.isDrained else { return false }
+      count(leaving, now: now)
+    case .retiring:
+      guard session.removals.isEmpty, session.confirmations.isEmpty, session.isDrained else { return false }
+      renew()
     case .resending(let ids, let rounds):
       guard ids.isEmpty, session.confirmations.isEmpty, session.isDrained else { return false }
       sync(rounds: rounds, now: now)
@@ -82,6 +88,10 @@ extension OutboxMachine {
 
   private mutating func sync(rounds: Int, now: Instant) {
     session?.stage = .syncing(rounds: rounds)
+    sendSync(now: now)
+  }
+
+  mutating func sendSync(now: Instant) {
     session?.wantsResync = false
     session?.syncedAt = now
     act(
@@ -90,31 +100,59 @@ extension OutboxMachine {
 
   /// Compares what the device holds with what it is believed to hold now: all that it told before has been heard.
   mutating func receiveSynced(_ answer: SyncAnswer, now: Instant) {
-    guard let session, case .syncing(let rounds) = session.stage, answer.source == header.source else {
+    guard let session, answer.source == header.source else { return }
+    let rounds: Int
+    switch session.stage {
+    case .counting(let leaving): return retire(leaving)
+    case .syncing(let number): rounds = number
+    case .subscribing, .draining, .proving, .retiring, .renewing, .resending, .live, .distrusted, .plain:
       return
     }
-    if answer.highestID > header.lastID {
+    self.session?.highestID = answer.highestID
+    self.session?.unplacedGone = []
+    var believing = self
+    for news in session.unplacedGone { believing.receiveGone(news.reason, news.key) }
+    guard !believing.isAnothers(answer) else {
       guard session.renewals < OutboxSession.renewalsLimit else {
         // New ids would count as gone at once.
         self.session?.stage = .distrusted
         return report(.diverged)
       }
-      return renew(bootID: answer.bootID)
+      return leave()
     }
-    let uncertain = uncertainIDs()
-    let isCertain = uncertain.isEmpty && !session.confirmations.contains { $0.remains == .unknown }
-    if isCertain, holdings(with: session.confirmations) == answer.holdings {
+    self = believing
+    compare(answer, rounds: rounds)
+  }
+
+  private mutating func compare(_ answer: SyncAnswer, rounds: Int) {
+    if agrees(with: answer) {
       noteAgreement(bootID: answer.bootID)
       return becomeLive(.synced(rounds: rounds))
     }
     guard rounds < Self.roundsLimit else { return becomeLive(.diverged) }
     // Where the device has lost some of what it held, an uncertain id that is written first would bury them: a lower
     // one that comes later counts as gone (NTF-23).
+    let uncertain = uncertainIDs()
     let isComplete = answer.highestID > 0 && answer.highestID >= shelf.highestHeldID
     let ids =
       rounds == 0 && !isCertain && isComplete
       ? uncertain : liveIDs(capacity: Int(answer.capacity), above: answer.highestID)
     self.session?.stage = .resending(Deque(ids), rounds: rounds + 1)
+  }
+
+  /// Whether it is known what the device holds, but for what it says.
+  private var isCertain: Bool {
+    uncertainIDs().isEmpty && !(session?.confirmations.contains { $0.remains == .unknown } ?? false)
+  }
+
+  private func agrees(with answer: SyncAnswer) -> Bool {
+    isCertain && holdings(with: session?.confirmations ?? []) == answer.holdings
+  }
+
+  /// Whether somebody else has written under our source. Source: PROTOCOL.md NTF-35.
+  private func isAnothers(_ answer: SyncAnswer) -> Bool {
+    answer.highestID > header.lastID
+      || answer.highestID > 0 && header.writtenBootID != answer.bootID && !agrees(with: answer)
   }
 
   /// All that is *held* is there in this boot. Source: PROTOCOL.md NTF-35.
@@ -165,7 +203,6 @@ extension OutboxMachine {
         return levels.0 == levels.1 ? left.number < right.number : levels.0 > levels.1
       }
       for entry in contents[capacity...] where (entry.wireID ?? 0) > highestID {
-        if case .held = entry.state, !entry.hasNewerContent { delivered.insert(entry.number) }
         requeue(entry)
       }
       contents.removeSubrange(capacity...)
@@ -184,49 +221,14 @@ extension OutboxMachine {
     }
   }
 
-  // MARK: A new source
-
-  /// This journal is not the one that wrote last: all begins anew under another source. One commit has all of it.
-  ///
-  /// What is *held* stays where it is, unless the device has restarted since the two agreed: then nobody else would
-  /// bring it back.
-  private mutating func renew(bootID: UInt32) {
-    let hasRestarted = header.bootID != bootID
-    for (_, number) in shelf.numbers.sorted(by: { $0.key < $1.key }) {
-      guard let entry = shelf[number] else { continue }
-      switch entry.state {
-      case .held where !entry.hasNewerContent: if hasRestarted { replay(entry) } else { drop(number) }
-      // Whether it was taken off the display is for nobody to know any more.
-      case .removing where !entry.hasNewerContent: drop(number, then: .outcomeUnknown(number))
-      case .written, .held, .updating, .removing: requeue(entry)
-      case .queued, .refused: break
-      }
-    }
-    repeat {
-      header.source = UInt32(truncatingIfNeeded: random.next())
-    } while header.source == 0
-    header.lastID = 0
-    header.knownID = 0
-    journal.markRenewal(source: header.source)
-    session?.renewals += 1
-    session?.confirmations.removeAll()
-    session?.confirming.removeAll()
-    session?.stage = .renewing
-  }
-
-  /// The new source is durable.
-  mutating func finishRenewal(_ source: UInt32) {
-    report(.newSource(source))
-    guard session?.stage == .renewing else { return }
-    session?.stage = .draining(then: .syncing)
-  }
-
   // MARK: Gone
 
   /// The device says that a notification is gone: its entry leaves, then the host says that it knows.
   mutating func receiveGone(_ reason: GoneReason, _ key: NotificationKey) {
     // An id that was never given is another journal's, and so is the news.
-    guard let session, key.source == header.source, key.id > 0, key.id <= header.lastID else { return }
+    guard let session, key.source == header.source, key.id > 0, key.id <= header.lastID,
+      !putAside(reason, key)
+    else { return }
     var number: OutboxNumber?
     var remains = reason == .expired ? OutboxSession.Confirmation.Remains.unknown : .nothing
     if let found = shelf.numbers[key.id], let entry = shelf[found] {
@@ -256,7 +258,9 @@ extension OutboxSession {
   var isSending: Bool {
     switch stage {
     case .live, .plain: true
-    case .subscribing, .draining, .renewing, .syncing, .resending, .distrusted: false
+    case .subscribing, .draining, .proving, .counting, .retiring, .renewing, .syncing, .resending,
+      .distrusted:
+      false
     }
   }
 }

@@ -33,10 +33,10 @@ package struct OutboxMachine: Equatable, Sendable {
   var pace = OutboxPace()
   /// Whether no new write begins: the program is about to end.
   var isStopping = false
-  /// Entries whose present content was delivered, and that go out again for all that: the device lost them.
-  var delivered: Set<OutboxNumber> = []
   /// The boot of the last session.
   var bootID: UInt32?
+  /// The `writtenBootID` of the header that is durable.
+  var durableBootID: UInt32?
   /// The last count that the device told.
   var count: UInt16?
   private var tagsCount: UInt64 = 0
@@ -49,6 +49,7 @@ package struct OutboxMachine: Equatable, Sendable {
     self.options = options
     random = SeededGenerator(seed: seed)
     header = contents.header
+    durableBootID = contents.header.writtenBootID
     shelf = OutboxShelf(contents.entries)
   }
 
@@ -156,6 +157,7 @@ package struct OutboxMachine: Equatable, Sendable {
       switch effect {
       case .report(let report): self.report(report)
       case .renewed(let source): finishRenewal(source)
+      case .bootNoted(let bootID): durableBootID = bootID
       }
     }
     settle(now: now)
@@ -246,13 +248,16 @@ package struct OutboxMachine: Equatable, Sendable {
   /// Takes an entry away, out of the journal too; `report` comes when that is durable.
   mutating func drop(_ number: OutboxNumber, then report: OutboxReport? = nil) {
     shelf.remove(number)
-    delivered.remove(number)
     journal.mark(number, then: report)
   }
 
   /// Sends an entry anew, under a new id: the device does not have its content.
   mutating func requeue(_ entry: OutboxEntry) {
     var entry = entry
+    switch entry.state {
+    case .written, .held, .updating: if entry.hasNewerContent { entry.isTold = false }
+    case .queued, .removing, .refused: break
+    }
     entry.state = .queued
     entry.hasNewerContent = false
     put(entry)

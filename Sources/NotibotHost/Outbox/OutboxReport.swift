@@ -17,6 +17,8 @@ package enum OutboxRejection: Hashable, Sendable {
   case unknownNumber(OutboxNumber)
   /// The journal could not be written: nothing more is taken.
   case journalFailed
+  /// Its forwarder has ended: nothing more is taken.
+  case ended
 }
 
 /// What became of submissions and notifications. All but `rejected` and those about the device are durable in the journal before they

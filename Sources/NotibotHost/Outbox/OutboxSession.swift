@@ -4,14 +4,20 @@ import NotibotProtocol
 /// What an outbox does in one session.
 ///
 /// States: with identities *subscribing* → *draining* → *syncing* → (*resending* → *syncing*, at most twice) → *live*;
-/// RESYNC leads from *live* to *draining*, a conflict from *live* or *resending* to *draining* and *renewing*, which
-/// leads to *syncing*. Without identities *subscribing* → *plain*. The session's end ends all of them.
+/// RESYNC leads from *live* to *draining*. Another's writes under our source, seen by SYNCED or a conflict, lead by *draining*
+/// to *proving* → *counting* → *retiring* → *renewing* → *syncing*. Without identities *subscribing* → *plain*. The session's end ends all of them.
 struct OutboxSession: Equatable, Sendable {
   enum Stage: Equatable {
     /// The subscription has no answer yet.
     case subscribing
     /// What was begun is finished before something else happens.
     case draining(then: Next)
+    /// What may be on the device is written again, to learn what is.
+    case proving(Leaving)
+    /// SYNC is out, so that all is heard that the device tells of these writes.
+    case counting(Leaving)
+    /// What is on the device under the old source is taken off it.
+    case retiring
     /// A commit with a new source is out.
     case renewing
     /// SYNC is out, after this many rounds of writing again.
@@ -27,12 +33,35 @@ struct OutboxSession: Equatable, Sendable {
 
   enum Next: Equatable {
     case syncing
-    case renewing
+    case leaving
+  }
+
+  /// What is known of the device's notifications when the host leaves its source. Source: PROTOCOL.md NTF-35.
+  struct Leaving: Equatable {
+    /// A write to be made again.
+    struct Trial: Equatable {
+      var id: UInt32
+      var revision: UInt16
+    }
+
+    var trials: Deque<Trial>
+    /// Answered by success: the revision that is there, by id.
+    var proven: [UInt32: UInt16] = [:]
+    /// Told to be gone, but perhaps never there in this boot.
+    var missing: Set<UInt32> = []
+  }
+
+  /// Something told to be gone before it is known whose it was.
+  struct GoneNews: Equatable {
+    var reason: GoneReason
+    var key: NotificationKey
   }
 
   /// What a write is for.
   enum Purpose: Equatable {
     case content(OutboxNumber, id: UInt32, revision: UInt16)
+    /// Shows whether these bytes are on the device.
+    case trial(OutboxNumber, id: UInt32, revision: UInt16)
     case removal(OutboxNumber, id: UInt32)
     /// Says that the host knows that `id` is gone; `number` was its entry. Source: PROTOCOL.md NTF-26.
     case confirmation(id: UInt32, number: OutboxNumber?)
@@ -85,6 +114,10 @@ struct OutboxSession: Equatable, Sendable {
   /// Whether the device asked for a SYNC that was not sent yet.
   var wantsResync = false
   var syncedAt: Instant?
+  /// The highest id that the device knows of our source; `nil`: it has not said so yet.
+  var highestID: UInt32?
+  /// What was told to be gone before the first SYNCED, in a boot in which we have written nothing.
+  var unplacedGone: [GoneNews] = []
 
   init(_ info: DeviceInfo) {
     self.info = info
@@ -99,6 +132,11 @@ struct OutboxSession: Equatable, Sendable {
   var hasRoomForOutgoing: Bool { outgoing.count < window }
 
   var hasRoomForOutstanding: Bool { outstanding.count < window }
+
+  /// The device has taken this id.
+  mutating func noteHighest(_ id: UInt32) {
+    highestID = max(highestID ?? 0, id)
+  }
 
   /// Whether nothing is on its way.
   var isDrained: Bool { outgoing.isEmpty && outstanding.isEmpty }
@@ -119,14 +157,14 @@ extension OutboxSession.Purpose {
   var isContent: Bool {
     switch self {
     case .content: true
-    case .removal, .confirmation: false
+    case .trial, .removal, .confirmation: false
     }
   }
 
   /// The entry whose change must be durable before the write.
   var number: OutboxNumber? {
     switch self {
-    case .content(let number, _, _), .removal(let number, _): number
+    case .content(let number, _, _), .trial(let number, _, _), .removal(let number, _): number
     case .confirmation(_, let number): number
     }
   }

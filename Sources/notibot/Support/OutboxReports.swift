@@ -100,6 +100,9 @@ struct OutboxStatistics: Encodable {
   var lastNumber: Int64
   /// How often it was opened for forwarding.
   var run: UInt32
+  /// The device's boot in which both sides last agreed, and the one that was last written in; none yet without.
+  var agreedBootID: UInt32?
+  var writtenBootID: UInt32?
   /// Of the file and of the log beside it.
   var sizeBytes: Int
   var logSizeBytes: Int
@@ -117,6 +120,8 @@ struct OutboxStatistics: Encodable {
     knownID = contents.header.knownID
     lastNumber = contents.header.lastNumber.rawValue
     run = contents.header.run
+    agreedBootID = contents.header.bootID
+    writtenBootID = contents.header.writtenBootID
     sizeBytes = Self.sizeBytes(of: file)
     logSizeBytes = Self.sizeBytes(of: file + "-wal")
     self.isChecked = isChecked
@@ -134,6 +139,8 @@ struct OutboxStatistics: Encodable {
     rows.append(row("known id", knownID))
     rows.append(row("last number", lastNumber))
     rows.append(row("forwarded, times", run))
+    rows.append(row("agreed in boot", Self.name(of: agreedBootID)))
+    rows.append(row("wrote in boot", Self.name(of: writtenBootID)))
     rows.append(row("file, kB", (sizeBytes + 999) / 1000))
     rows.append(row("log, kB", (logSizeBytes + 999) / 1000))
     if isChecked { rows.append(row("damage", "none found")) }
@@ -141,6 +148,10 @@ struct OutboxStatistics: Encodable {
   }
 
   private static let stateNames = ["queued", "written", "held", "updating", "removing", "refused"]
+
+  private static func name(of bootID: UInt32?) -> String {
+    bootID.map { "0x" + String($0, radix: 16) } ?? "none yet"
+  }
 
   /// 0 when there is no such file.
   private static func sizeBytes(of path: String) -> Int {

@@ -30,6 +30,7 @@ struct SimulationReport: Encodable {
   private var shown: Int
   private var shownAgain: Int
   private var sessions: Int
+  private var resends: Int
   private var reboots: Int
   private var unplugs: Int
   private var hostKills: Int
@@ -57,6 +58,7 @@ struct SimulationReport: Encodable {
     shown = counts.shown
     shownAgain = counts.shown - counts.announced
     sessions = counts.sessions
+    resends = counts.resends
     reboots = counts.reboots
     unplugs = counts.unplugs
     hostKills = counts.kills
@@ -91,6 +93,7 @@ struct SimulationReport: Encodable {
       ("delivered", "\(delivered)"),
       ("shown", "\(shown), \(shownAgain) of them again or in silence"),
       ("sessions", "\(sessions)"),
+      ("frames again", "\(resends)"),
       ("reboots", "\(reboots)"),
       ("unplugs", "\(unplugs)"),
       ("host kills", "\(hostKills)"),

@@ -1,0 +1,146 @@
+import NotibotHost
+import NotibotProtocol
+
+/// Holes, as the host sees them in what it receives, and mends them in what it sends: to a device that drops what comes
+/// too early, and to one that keeps it (LNK-32).
+extension Suite {
+  static let hostKeepsOutOfOrder = Case(
+    "LNK-32/host-keeps-out-of-order",
+    "The host keeps what came too early, and tells each hole at once in a NAK's bitmap", .link,
+    also: ["LNK-33"], needs: [.host]
+  ) { bench in
+    let device = bench.makeHost()
+    let probe = device.probe
+    try await device.open()
+    let subscription = device.submit(.subscribe(.count))
+    try await device.serve { device.host.results[subscription] != nil }
+    let base = probe.session.nextSeq
+    let count = { (index: UInt8) in probe.data([0x1B, 3, 0, index, 0], seq: base &+ index) }
+    for (index, bitmap) in [(1, 0b001), (3, 0b101)] as [(UInt8, UInt64)] {
+      let start = probe.now
+      try await probe.write(count(index))
+      let nak = try await probe.awaitFrame(.nak)
+      probe.expect("ack of the NAK for \(index)", nak.ack, is: base)
+      probe.expect("bitmap of the NAK for \(index)", nak.payload, is: Wire.u64(bitmap))
+      probe.expect("time to the NAK for \(index)", (probe.now - start).inMilliseconds, is: 0)
+    }
+    probe.expect("events before the hole is filled", device.host.events, is: [])
+    try await probe.write(count(0))
+    try await probe.write(count(2))
+    probe.expect("events", device.host.events, is: [0, 1, 2, 3].map(HostEvent.countChanged))
+    let ack = try await probe.awaitFrame("ACK of all") { $0.ack == base &+ 4 }
+    probe.expect("session", ack.session, is: device.sessionID)
+  }
+
+  static let hostNAKRounds = Case(
+    "LNK-33/host-nak-rounds",
+    "Behind a hole the host sends its bitmap with each second frame, new or not, or 5 ms after the first",
+    .link, needs: [.host]
+  ) { bench in
+    let device = bench.makeHost()
+    let probe = device.probe
+    try await device.open()
+    _ = try await probe.frames(for: .milliseconds(50))
+    let base = probe.session.nextSeq
+    let note = { (index: UInt8) in probe.data([0x1B, 3, 0, index, 0], seq: base &+ index) }
+    for index in [1, 2, 3] as [UInt8] { try await probe.write(note(index)) }
+    let first = try await probe.frames(for: .milliseconds(15)).filter { $0.kind == .nak }
+    probe.expect("bitmaps for 1, 2, 3", first.map(\.payload), is: [Wire.u64(0b1), Wire.u64(0b111)])
+    for index in [1, 2] as [UInt8] { try await probe.write(note(index)) }
+    let second = try await probe.frames(for: .milliseconds(15)).filter { $0.kind == .nak }
+    probe.expect("bitmaps for 1, 2 again", second.map(\.payload), is: [Wire.u64(0b111)])
+    probe.expect("ack", second.first?.ack, is: base)
+    try await probe.write(note(4))
+    let third = try await probe.frames(for: .milliseconds(10)).filter { $0.kind == .nak }
+    probe.expect("bitmaps for 4 within 10 ms", third.map(\.payload), is: [Wire.u64(0b1111)])
+  }
+
+  static let hostNAKResends = Case(
+    "LNK-34/host-nak-resends",
+    "For a NAK of a device that drops the host sends all again from its ack on, at once", .link,
+    also: ["LNK-35", "LNK-32"], needs: [.host]
+  ) { bench in
+    let device = bench.makeHost()
+    let probe = device.probe
+    try await device.open()
+    let (base, first) = try await device.submitThree()
+    for round in 1...2 {
+      try await probe.write(probe.frame(.nak))
+      let all = try await probe.frames(for: .milliseconds(1)).filter { $0.kind == .data }
+      probe.expect("numbers sent again for NAK \(round)", all.map(\.seq), is: first.map(\.seq))
+      probe.expect("payloads sent again for NAK \(round)", all.map(\.payload), is: first.map(\.payload))
+    }
+    probe.session.expectedSeq = base &+ 1
+    try await probe.write(probe.frame(.nak))
+    let rest = try await probe.frames(for: .milliseconds(1)).filter { $0.kind == .data }
+    probe.expect("numbers sent again from the second on", rest.map(\.seq), is: [base &+ 1, base &+ 2])
+  }
+
+  static let hostNAKBitmap = Case(
+    "LNK-34/host-nak-bitmap",
+    "For a NAK of a device that keeps the host sends what is missing below the highest held frame, once",
+    .link,
+    also: ["LNK-33", "LNK-35"], needs: [.host]
+  ) { bench in
+    let device = bench.makeHost()
+    let probe = device.probe
+    try await device.open()
+    let (base, first) = try await device.submitThree()
+    for (round, expected) in [[base], []].enumerated() {
+      try await probe.write(probe.frame(.nak, payload: Wire.u64(0b01)))
+      let again = try await probe.frames(for: .milliseconds(1)).filter { $0.kind == .data }
+      probe.expect("numbers sent for NAK \(round)", again.map(\.seq), is: expected)
+      if round == 0 { probe.expect("the payload", again.first?.payload, is: first.first?.payload) }
+    }
+    try await probe.write(probe.frame(.nak, payload: Wire.u64(0b11)))
+    let more = try await probe.frames(for: .milliseconds(1)).filter { $0.kind == .data }
+    probe.expect("numbers sent when the last is held, too", more.map(\.seq), is: [])
+  }
+
+  static let hostLostAgain = Case(
+    "LNK-34/host-lost-again",
+    "A frame that was sent again goes out once more when something newer than that has arrived", .link,
+    needs: [.host]
+  ) { bench in
+    let device = bench.makeHost()
+    let probe = device.probe
+    try await device.open()
+    let (base, _) = try await device.submitThree()
+    try await probe.write(probe.frame(.nak, payload: Wire.u64(0b10)))
+    let first = try await probe.frames(for: .milliseconds(1)).filter { $0.kind == .data }
+    probe.expect("numbers sent again", first.map(\.seq), is: [base, base &+ 1])
+    _ = device.submit(.sendEncoded(Sample.json("one more")))
+    _ = try await probe.awaitFrame("the fourth") { $0.kind == .data && $0.seq == base &+ 3 }
+    for (round, expected) in [[base, base &+ 1], []].enumerated() {
+      try await probe.write(probe.frame(.nak, payload: Wire.u64(0b110)))
+      let again = try await probe.frames(for: .milliseconds(1)).filter { $0.kind == .data }
+      probe.expect("numbers sent for NAK \(round) with the fourth held", again.map(\.seq), is: expected)
+    }
+  }
+
+  static let hostHeldSpared = Case(
+    "LNK-51/host-held-spared", "The host's resend timer spares what a bitmap named as held", .link,
+    also: ["LNK-34"], needs: [.host]
+  ) { bench in
+    let device = bench.makeHost()
+    let probe = device.probe
+    try await device.open()
+    let (base, _) = try await device.submitThree()
+    try await probe.write(probe.frame(.nak, payload: Wire.u64(0b01)))
+    _ = try await probe.frames(for: .milliseconds(1))
+    let timed = try await probe.frames(for: .milliseconds(900)).filter { $0.kind == .data }
+    probe.expect("numbers sent by the timer", Set(timed.map(\.seq)), is: [base, base &+ 2])
+  }
+}
+
+extension HostBench {
+  /// Gives the host three notifications and takes their frames, of which nothing is acknowledged.
+  fileprivate func submitThree() async throws -> (base: UInt8, frames: [WireFrame]) {
+    for index in 0..<3 { _ = submit(.sendEncoded(Sample.json("frame \(index)"))) }
+    let base = probe.session.expectedSeq
+    var frames: [WireFrame] = []
+    while frames.count < 3 { frames.append(try await probe.awaitFrame(.data)) }
+    probe.expect("numbers", frames.map(\.seq), is: [base, base &+ 1, base &+ 2])
+    return (base, frames)
+  }
+}

@@ -1,0 +1,163 @@
+import NotibotProtocol
+
+/// Holes in what the host sends. A device keeps the frames behind a hole or drops them (LNK-32); its first NAK tells
+/// which, and each case says what follows from that.
+extension Suite {
+  static let outOfOrder = Case(
+    "LNK-32/out-of-order",
+    "A device asks for the frame that is missing; what came too early it has kept, or dropped, as its NAK says",
+    .link, also: ["LNK-33"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    // 1 is a request, 0 is not one: an answer shows that 1 was kept.
+    try await probe.write(probe.data([0x0A, 3, 0], seq: 1))
+    let kind = try await probe.awaitNAK(missing: 0, held: [1])
+    try await probe.write(probe.data([0x55], channel: 2, seq: 0))
+    switch kind {
+    case .keeps:
+      probe.session.nextSeq = 2
+      let deadline = probe.now + Probe.patience
+      let answer = try await probe.nextPDU(until: deadline)
+      probe.expect("the answer to the frame that was kept", answer?.first, is: 0x0B)
+    case .drops:
+      probe.session.nextSeq = 1
+      try await probe.expectTaken("the missing frame")
+    }
+    let more = try await probe.fence()
+    probe.expect("further answers", more.filter { $0.kind == .data }, is: [])
+    _ = try await probe.readCount()
+  }
+
+  static let oneNAKPerRound = Case(
+    "LNK-33/one-nak-per-round",
+    "One NAK for each hole and round, or, with a bitmap, one for the hole and one for each second frame behind it",
+    .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    guard probe.session.peerFrames >= 4 else { throw CaseSkipped("the device takes fewer than 4 frames") }
+    var kind = HoleKind.keeps
+    for round in 1...2 {
+      for seq in [1, 2, 3] as [UInt8] { try await probe.write(probe.data([0x0A, 3, 0], seq: seq)) }
+      // 1 is not above 3, the last one out of order: for a device that drops a new round.
+      let answers = try await probe.fence() + probe.frames(for: .milliseconds(30))
+      let naks = answers.filter { $0.kind == .nak }
+      let first = try probe.require(naks.first, "no NAK for 1, 2, 3 in round \(round)")
+      if round == 1 { kind = first.payload.isEmpty ? .drops : .keeps }
+      switch kind {
+      case .drops: probe.expect("NAKs for 1, 2, 3 in round \(round)", naks.count, is: 1)
+      case .keeps:
+        // The first and the third; each of them where a pause of 5 ms came in between.
+        let expected = bench.hasExactTime ? 2...2 : 1...3
+        probe.expect(expected.contains(naks.count), "\(naks.count) NAKs for 1, 2, 3 in round \(round)")
+        probe.expect("the last bitmap", naks.last?.payload, is: Wire.u64(0b111))
+      }
+      probe.expect("acks of the NAKs", Set(naks.map(\.ack)), is: [0])
+      probe.expect("other answers", answers.filter { $0.kind != .nak && $0.kind != .ping }, is: [])
+    }
+  }
+
+  static let secondHole = Case(
+    "LNK-33/second-hole",
+    "A second hole is told at once by a bitmap; without one, when it has become the first", .link,
+    also: ["LNK-32"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    guard probe.session.peerFrames >= 4 else { throw CaseSkipped("the device takes fewer than 4 frames") }
+    let unserved = { (seq: UInt8) in probe.data([0x55], channel: 2, seq: seq) }
+    try await probe.write(unserved(1))
+    let kind = try await probe.awaitNAK(missing: 0, held: [1])
+    let start = probe.now
+    try await probe.write(unserved(3))
+    switch kind {
+    case .keeps:
+      _ = try await probe.awaitNAK(missing: 0, held: [1, 3])
+      let passed = (probe.now - start).inMilliseconds
+      probe.expect(passed <= (bench.hasExactTime ? 0 : 500), "the second hole was told after \(passed) ms")
+      // While a hole is open a NAK stands for the ACK.
+      try await probe.write(unserved(0))
+      _ = try await probe.awaitNAK(missing: 2, held: [3])
+      try await probe.write(unserved(2))
+    case .drops:
+      try await probe.write(unserved(0))
+      let between = try await probe.fence()
+      probe.expect("NAKs before it is the first hole", between.filter { $0.kind == .nak }, is: [])
+      try await probe.write(unserved(3))
+      let later = try await probe.awaitNAK(missing: 1, held: [3])
+      probe.expect("whether it drops still", later, is: .drops)
+      for seq in [1, 2, 3] as [UInt8] { try await probe.write(unserved(seq)) }
+    }
+    probe.session.nextSeq = 4
+    try await probe.expectTaken("all four")
+  }
+
+  static let nothingTwice = Case(
+    "LNK-32/nothing-twice",
+    "With holes and frames that come twice each request is answered once, in order", .link,
+    also: ["LNK-33", "FRM-15"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    guard probe.session.peerRequests >= 4, probe.session.features & 1 == 1 else {
+      throw CaseSkipped("the device takes fewer than 4 requests at once")
+    }
+    // Read Blob from an offset of its own tells the answers from each other.
+    let request = { (seq: UInt8) in probe.data([0x0C, 1, 0, seq, 0], seq: seq) }
+    for seq in [1, 1, 3, 2, 3, 0, 0, 1, 2, 3, 3, 2] as [UInt8] { try await probe.write(request(seq)) }
+    probe.session.nextSeq = 4
+    let deadline = probe.now + Probe.patience
+    for seq in 0..<4 {
+      let answer = try await probe.nextPDU(until: deadline)
+      probe.expect("answer \(seq)", answer, is: [0x0D] + service.dropFirst(seq))
+    }
+    let more = try await probe.fence()
+    probe.expect("further answers", more.filter { $0.kind == .data }, is: [])
+  }
+
+  static let bytesWithHole = Case(
+    "LNK-32/bytes-with-hole",
+    "Frames behind a hole are kept up to the bytes that were granted, and all that fits is taken", .link,
+    also: ["LNK-42"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    // 540 bytes each; the first is the one that is missing.
+    let fitting = min(probe.session.peerFrames, probe.session.peerBytes / 540)
+    let payload = [UInt8](repeating: 0x55, count: 528)
+    let big = { (seq: Int) in probe.data(payload, channel: 2, seq: UInt8(seq)) }
+    try await probe.write(big(1))
+    let kind = try await probe.awaitNAK(missing: 0, held: [1])
+    for seq in 1..<fitting where seq > 1 { try await probe.write(big(seq)) }
+    try await probe.write(big(0))
+    switch kind {
+    case .keeps: break
+    case .drops: for seq in 1..<fitting { try await probe.write(big(seq)) }
+    }
+    probe.session.nextSeq = UInt8(fitting)
+    try await probe.expectTaken("\(fitting) frames of 540 bytes")
+    _ = try await probe.readCount()
+  }
+}
+
+/// What a device does with frames behind a hole (LNK-32).
+enum HoleKind: Equatable {
+  case keeps
+  case drops
+}
+
+extension Probe {
+  /// The next NAK. One with a bitmap must name just the frames of `held`; one without is a device's that drops them.
+  func awaitNAK(
+    missing: UInt8, held: [UInt8], file: String = #fileID, line: Int = #line
+  ) async throws -> HoleKind {
+    let nak = try await awaitFrame(.nak, file: file, line: line)
+    expect("ack of the NAK", nak.ack, is: missing, file: file, line: line)
+    guard !nak.payload.isEmpty else { return .drops }
+    var bitmap: UInt64 = 0
+    for seq in held { bitmap |= 1 << UInt64(seq - missing - 1) }
+    expect("bitmap of the NAK", nak.payload, is: Wire.u64(bitmap), file: file, line: line)
+    return .keeps
+  }
+}

@@ -1,0 +1,76 @@
+import NotibotProtocol
+
+/// The C reference firmware in this process on a virtual clock, a new one for each case. It shares no line with the
+/// emulator or the host, so that it is a third reading of PROTOCOL.md.
+package final class FirmwareRig: Rig {
+  package let name = "firmware"
+  package let offers: Set<Need>
+  private let profile: FirmwareProfile
+  private let wrapLine: (any Line) -> any Line
+
+  /// - Parameter wrapLine: something to put between the case and the device, such as damage.
+  package init(
+    profile: FirmwareProfile = .standard, wrapLine: @escaping (any Line) -> any Line = { $0 }
+  ) {
+    self.profile = profile
+    self.wrapLine = wrapLine
+    let offers: Set<Need> = [.control, .virtualTime, .firmwareMode]
+    self.offers = profile.isFirmwareMode ? offers : offers.union([.strict])
+  }
+
+  package func makeBench(for testCase: Case, seed: UInt64) throws -> Bench {
+    var profile = profile
+    if testCase.needs.contains(.firmwareMode) { profile.isFirmwareMode = true }
+    let line = VirtualLine(peer: try FirmwareDevice(profile: profile, seed: seed, now: .zero), now: .zero)
+    return Bench(line: wrapLine(line), control: FirmwareControl(line: line), clock: .exact, seed: seed)
+  }
+
+  package func finish(_ bench: Bench) {}
+
+  package func close() {}
+}
+
+/// The way round a virtual line: straight into the firmware.
+private final class FirmwareControl: DeviceControl {
+  private let line: VirtualLine<FirmwareDevice>
+
+  init(line: VirtualLine<FirmwareDevice>) {
+    self.line = line
+  }
+
+  func perform(_ command: ControlCommand) throws {
+    guard let record = command.firmwareRecord else {
+      throw CaseSkipped("a line in the same process has no plug")
+    }
+    let result = line.withPeer { $0.perform(record, now: line.now) }
+    guard result == 0 else {
+      throw RigTrouble(
+        "the firmware refuses \(command): error \(result)", remedy: "this is a bug of the case")
+    }
+  }
+}
+
+extension ControlCommand {
+  /// The same as a record of `nb_control.h`; nil for what concerns the plug.
+  var firmwareRecord: [UInt8]? {
+    switch self {
+    case .reboot: [1]
+    case .dismiss(let item): [2] + item.littleEndianBytes
+    case .action(let item, let act): [3] + item.littleEndianBytes + [act]
+    case .log(let text): [4] + Array(text.utf8)
+    case .fill(let count): [5] + UInt32(clamping: count).littleEndianBytes
+    case .clear: [6]
+    case .stall: [7] + UInt32(0).littleEndianBytes
+    case .resume: [8]
+    case .strictMode: [9, 0]
+    case .firmwareMode: [9, 1]
+    case .unplug, .plug: nil
+    }
+  }
+}
+
+extension UInt32 {
+  fileprivate var littleEndianBytes: [UInt8] {
+    [UInt8(self & 0xFF), UInt8(self >> 8 & 0xFF), UInt8(self >> 16 & 0xFF), UInt8(self >> 24)]
+  }
+}

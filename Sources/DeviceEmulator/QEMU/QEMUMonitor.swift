@@ -1,0 +1,58 @@
+import Foundation
+
+/// QEMU's monitor: one JSON command a line, one JSON answer a line, events between them.
+/// Source: docs/interop/qmp-spec of QEMU 7.2.
+struct QEMUMonitor: Sendable {
+  private struct Message: Decodable {
+    struct Failure: Decodable {
+      var desc: String
+    }
+    struct Nothing: Decodable {}
+
+    var greeting: Nothing?
+    var answer: Nothing?
+    var error: Failure?
+    var event: String?
+    var id: UInt32?
+
+    enum CodingKeys: String, CodingKey {
+      case greeting = "QMP"
+      case answer = "return"
+      case error, event, id
+    }
+
+    init?(_ line: String) {
+      guard let message = try? JSONDecoder().decode(Message.self, from: Data(line.utf8)) else { return nil }
+      self = message
+    }
+  }
+
+  let conversation: LineConversation
+
+  /// Waits for the greeting and begins. QEMU has built its machine when it answers.
+  func begin() async throws(QEMUFailure) {
+    _ = try await conversation.ask(nil, wanted: [{ Message($0)?.greeting != nil }])
+    try await execute("qmp_capabilities")
+  }
+
+  /// Runs a command without arguments, and waits for its answer and, if given, for an event that follows from it.
+  func execute(_ command: String, event: String? = nil) async throws(QEMUFailure) {
+    // Tells its answer from that of a command whose answer nobody waited for.
+    let id = UInt32.random(in: 0 ... .max)
+    var wanted: [@Sendable (String) -> Bool] = [{ Message($0)?.id == id }]
+    if let event { wanted.append { Message($0)?.event == event } }
+    let answer = try await conversation.ask(Self.line(command, id: id), wanted: wanted)
+    guard let error = Message(answer)?.error else { return }
+    throw QEMUFailure(
+      "QEMU refuses '\(command)': \(error.desc)", remedy: "use QEMU 7.2 or a later one")
+  }
+
+  /// Lets the CPU run, without waiting for the answer.
+  func letRun() {
+    conversation.send(Self.line("cont", id: 0))
+  }
+
+  private static func line(_ command: String, id: UInt32) -> String {
+    "{\"execute\":\"\(command)\",\"id\":\(id)}"
+  }
+}

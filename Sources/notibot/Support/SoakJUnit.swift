@@ -1,0 +1,71 @@
+import Conformance
+import Foundation
+
+/// A soak for a CI server: `failure` means that the device is wrong, `error` that the rig is.
+enum SoakJUnit {
+  /// How one claim of a soak ended.
+  private enum Outcome {
+    case held
+    case failed(String)
+    case errored(String)
+  }
+
+  /// The XML document; never without a case.
+  ///
+  /// - Parameters:
+  ///   - report: what was measured; `nil`: it came to nothing.
+  ///   - trouble: why it came to nothing, or to an end before its time; `nil`: it did not.
+  ///   - isDeviceWrong: whether the trouble is the device's.
+  static func document(
+    of report: SoakReport?, port: String, trouble: String?, isDeviceWrong: Bool, startedAt: Date
+  ) -> String {
+    var cases: [(String, Outcome)] = []
+    if let trouble {
+      cases.append(("it runs to its end", isDeviceWrong ? .failed(trouble) : .errored(trouble)))
+    }
+    if let report, report.sessions > 0 { cases += claims(of: report) }
+    let failures = cases.count { if case .failed = $0.1 { true } else { false } }
+    let errors = cases.count { if case .errored = $0.1 { true } else { false } }
+    let totals =
+      "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"\(errors)\" skipped=\"0\" "
+      + "time=\"\(String(format: "%.3f", report?.seconds ?? 0))\" timestamp=\"\(startedAt.formatted(.iso8601))\""
+    var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>"]
+    lines.append("<testsuites name=\"notibot soak\" \(totals)>")
+    lines.append("  <testsuite name=\"Soak\" \(totals)>")
+    lines.append("    <properties>")
+    lines.append("      <property name=\"port\" value=\"\(JUnitReport.escaped(port))\"/>")
+    lines.append("    </properties>")
+    for (name, outcome) in cases { lines += testCase(name, outcome) }
+    if let report { lines.append("    <system-out>\(JUnitReport.escaped(report.text))</system-out>") }
+    return (lines + ["  </testsuite>", "</testsuites>"]).joined(separator: "\n") + "\n"
+  }
+
+  private static func claims(of report: SoakReport) -> [(String, Outcome)] {
+    func claim(_ name: String, _ count: Int, _ what: String) -> (String, Outcome) {
+      (name, count == 0 ? .held : .failed("\(count) \(what)"))
+    }
+    return [
+      claim("nothing is lost", report.lost, "lost"),
+      claim("nothing is doubled", report.doubled, "doubled"),
+      claim("everything is delivered", report.undelivered, "not delivered"),
+      claim("host and device agree", report.differences, "differences"),
+      claim("nothing is refused", report.refused, "refused"),
+    ]
+  }
+
+  private static func testCase(_ name: String, _ outcome: Outcome) -> [String] {
+    let opening = "    <testcase classname=\"soak\" name=\"\(JUnitReport.escaped(name))\""
+    func lines(_ element: String, _ type: String, _ message: String) -> [String] {
+      let message = JUnitReport.escaped(message)
+      return [
+        opening + ">", "      <\(element) message=\"\(message)\" type=\"\(type)\">\(message)</\(element)>",
+        "    </testcase>",
+      ]
+    }
+    switch outcome {
+    case .held: return [opening + "/>"]
+    case .failed(let message): return lines("failure", "device", message)
+    case .errored(let message): return lines("error", "rig", message)
+    }
+  }
+}

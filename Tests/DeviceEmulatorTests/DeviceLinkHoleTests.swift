@@ -1,0 +1,170 @@
+import NotibotProtocol
+import Testing
+
+@testable import DeviceEmulator
+
+/// Holes in what the host sends, and in what the device sends. Source: PROTOCOL.md LNK-32 to LNK-34, LNK-51.
+struct DeviceLinkHoleTests {
+  private func payloads(_ link: inout DeviceLink) -> [UInt8] {
+    var payloads: [UInt8] = []
+    while let item = link.takeInbound() { payloads.append(item.payload[0]) }
+    return payloads
+  }
+
+  // MARK: A device that drops
+
+  @Test func `a frame out of order is dropped and asked for once in a round`() {
+    var link = DeviceLink.make(.open, outOfOrder: .dropped)
+    let nak = Frame.Sketch(type: .nak, sequence: 0, ack: 0, credit: 16)
+    let first = link.reply(to: .data(1))
+    #expect(first.map(\.sketch) == [nak])
+    #expect(first.map(\.payload) == [[]])
+    #expect(link.reply(to: .data(2)).isEmpty)
+    #expect(link.reply(to: .data(4)).isEmpty)
+    // 3 is not above 4: the host has begun again.
+    #expect(link.reply(to: .data(3)).map(\.sketch) == [nak])
+    #expect(link.takeInbound() == nil)
+    #expect(link.counters.outOfOrder == 4)
+  }
+
+  @Test func `another hole is asked for anew`() {
+    var link = DeviceLink.make(.open, outOfOrder: .dropped)
+    _ = link.reply(to: .data(2))
+    _ = link.reply(to: .data(0))
+    _ = link.takeInbound()
+    let frames = link.reply(to: .data(3))
+    #expect(frames.map(\.sketch) == [.init(type: .nak, sequence: 0, ack: 1, credit: 16)])
+  }
+
+  @Test func `what was dropped is not there when the hole is filled`() {
+    var link = DeviceLink.make(.open, outOfOrder: .dropped)
+    for sequence in [UInt8(1), 0] { link.receive(.data(sequence, payload: [sequence]), now: .zero) }
+    #expect(payloads(&link) == [0])
+    #expect(link.counters.dataReceived == 1)
+  }
+
+  // MARK: A device that keeps
+
+  @Test func `what was kept comes in order when the hole is filled, each once`() {
+    var link = DeviceLink.make(.open)
+    for sequence in [UInt8(1), 3, 1, 4, 3] { link.receive(.data(sequence, payload: [sequence]), now: .zero) }
+    #expect(link.takeInbound() == nil)
+    link.receive(.data(0, payload: [0]), now: .zero)
+    #expect(payloads(&link) == [0, 1])
+    link.receive(.data(2, payload: [2]), now: .zero)
+    #expect(payloads(&link) == [2, 3, 4])
+    #expect(
+      link.reply(to: .host(.ping)).map(\.sketch) == [.init(type: .pong, sequence: 0, ack: 5, credit: 16)])
+  }
+
+  @Test func `each hole is told at once`() {
+    var link = DeviceLink.make(.open)
+    #expect(link.reply(to: .data(1)).map(\.payload.first) == [0b1])
+    #expect(link.reply(to: .data(3)).map(\.payload.first) == [0b101])
+    let third = link.reply(to: .data(5))
+    #expect(third.map(\.payload.first) == [0b10101])
+    #expect(third.map(\.sketch) == [.init(type: .nak, sequence: 0, ack: 0, credit: 16)])
+  }
+
+  @Test func `frames behind a hole are told with each second one, or after 5 ms`() {
+    var link = DeviceLink.make(.open)
+    _ = link.reply(to: .data(1))
+    #expect(link.reply(to: .data(2)).isEmpty)
+    #expect(link.reply(to: .data(3)).map(\.payload.first) == [0b111])
+    #expect(link.reply(to: .data(4), at: .ms(10)).isEmpty)
+    #expect(link.nextDeadline == .ms(15))
+    #expect(link.frames(at: .ms(14)).isEmpty)
+    #expect(link.frames(at: .ms(15)).map(\.payload.first) == [0b1111])
+    #expect(link.frames(at: .ms(40)).isEmpty)
+  }
+
+  @Test func `while a later hole is open a NAK stands for the ACK`() {
+    var link = DeviceLink.make(.open)
+    _ = link.reply(to: .data(1))
+    _ = link.reply(to: .data(3))
+    let frames = link.reply(to: .data(0))
+    #expect(frames.map(\.sketch) == [.init(type: .nak, sequence: 0, ack: 2, credit: 14)])
+    #expect(frames.map(\.payload.first) == [0b1])
+    #expect(link.reply(to: .data(2)).types == [.ack])
+  }
+
+  @Test func `frames kept count among the bytes that were granted`() {
+    var link = DeviceLink.make(.open)
+    let payload = [UInt8](repeating: 1, count: 528)
+    for sequence in UInt8(1)..<10 { link.receive(.data(sequence, payload: payload), now: .zero) }
+    // 4096 / 540 = 7; 8 and 9 are beyond what was granted.
+    #expect(link.counters.outOfWindow == 2)
+    #expect(link.takeFrames().last?.payload.first == 0b1111111)
+  }
+
+  @Test(arguments: [OutOfOrderFrames.kept, .dropped])
+  func `a random line with every frame sent until it is acknowledged gives each once, in order`(
+    outOfOrder: OutOfOrderFrames
+  ) {
+    var random = SeededGenerator(seed: 11)
+    var link = DeviceLink.make(.open, outOfOrder: outOfOrder)
+    var taken: [UInt8] = []
+    var acknowledged = 0
+    for _ in 0..<20_000 where acknowledged < 200 {
+      let number = acknowledged + Int(random.next() % 20)
+      guard number < 200 else { continue }
+      link.receive(.data(UInt8(number), payload: [UInt8(number)]), now: .zero)
+      taken += payloads(&link)
+      for frame in link.takeFrames() { acknowledged = max(acknowledged, Int(frame.header.ack)) }
+      guard case .live(let session) = link.state else { return #expect(Bool(false), "no session") }
+      #expect(session.keptBytes + session.inboundBytes <= 4096)
+      acknowledged = Int(session.received)
+    }
+    #expect(taken == (0..<200).map { UInt8($0) })
+  }
+
+  // MARK: What the device sends again
+
+  @Test func `a NAK has the frames from ack on sent again`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(5)
+    #expect(link.reply(to: .host(.nak, ack: 2)).sequences == [2, 3, 4])
+  }
+
+  @Test func `a NAK with a bitmap has sent again what is missing below the highest held frame`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(6)
+    // Bits 0 and 2: frames 2 and 4 beyond the missing 1.
+    #expect(link.reply(to: .nak(0b101, ack: 1)).sequences == [1, 3])
+    #expect(link.reply(to: .nak(0b1101, ack: 1)).isEmpty)
+    #expect(link.counters.dataResent == 2)
+  }
+
+  @Test func `a frame sent again and lost again goes out once more when something newer has arrived`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(3)
+    #expect(link.reply(to: .nak(0b11)).sequences == [0])
+    #expect(link.reply(to: .nak(0b11)).isEmpty)
+    #expect(link.sendData(1).sequences == [3])
+    #expect(link.reply(to: .nak(0b111)).sequences == [0])
+    #expect(link.reply(to: .nak(0b111)).isEmpty)
+  }
+
+  @Test func `the timer spares what is held, but for the oldest frame`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(5)
+    #expect(link.reply(to: .nak(0b1010)).sequences == [0, 1, 3])
+    #expect(link.frames(at: .ms(250)).sequences == [0, 1, 3])
+    link.receive(.host(.ack, ack: 2), now: .ms(260))
+    #expect(link.frames(at: .ms(760)).sequences == [2, 3])
+  }
+
+  @Test func `a NAK without a bitmap takes back what was held`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(4)
+    _ = link.reply(to: .nak(0b11))
+    #expect(link.reply(to: .host(.nak)).sequences == [0, 1, 2, 3])
+  }
+}
+
+extension Frame {
+  /// A NAK of the host with a bitmap.
+  fileprivate static func nak(_ held: UInt8, ack: UInt8 = 0) -> Frame {
+    host(.nak, ack: ack, payload: [held, 0, 0, 0, 0, 0, 0, 0])
+  }
+}

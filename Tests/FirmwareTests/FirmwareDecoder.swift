@@ -1,0 +1,107 @@
+import CNotibotCore
+import NotibotProtocol
+
+/// The firmware's frame decoder with the Swift decoder's interface.
+final class FirmwareDecoder {
+  private let decoder: UnsafeMutablePointer<nb_decoder_t>
+  /// What came out since the last look, with text that follows text joined.
+  private var events: [DecoderEvent] = []
+  private var nowMs: UInt32 = 0
+
+  init(receiving: Direction) {
+    decoder = .allocate(capacity: 1)
+    nb_decoder_start(decoder, receiving == .fromHost)
+  }
+
+  deinit { decoder.deallocate() }
+
+  func receive(_ bytes: [UInt8]) {
+    for byte in bytes { note(nb_decoder_receive(decoder, byte, nowMs)) }
+  }
+
+  /// A second of silence.
+  func flush() {
+    nowMs &+= 1000
+    note(nb_decoder_poll(decoder, nowMs))
+  }
+
+  func takeEvents() -> [DecoderEvent] {
+    defer { events = [] }
+    return events
+  }
+
+  var counters: DecoderCounters {
+    let counted = decoder.pointee.counters
+    var counters = DecoderCounters()
+    counters.frames = UInt64(counted.frames)
+    counters.crcErrors = UInt64(counted.crc_errors)
+    counters.malformed = UInt64(counted.malformed)
+    counters.textBytes = UInt64(counted.text_bytes)
+    counters.echoes = UInt64(counted.echoes)
+    counters.overruns = UInt64(counted.overruns)
+    return counters
+  }
+
+  private func note(_ received: nb_received) {
+    switch received {
+    case NB_RECEIVED_FRAME: noteFrame()
+    case NB_RECEIVED_TEXT:
+      let text = Array(UnsafeBufferPointer(start: decoder.pointee.text, count: decoder.pointee.text_length))
+      events.joinText(text)
+    default: break
+    }
+  }
+
+  private func noteFrame() {
+    let header = decoder.pointee.header
+    guard let type = FrameType(rawValue: header.type) else { return events.append(.text([])) }
+    let payload = Array(UnsafeBufferPointer(start: decoder.pointee.payload, count: Int(header.length)))
+    events.append(
+      .frame(
+        Frame(
+          FrameHeader(
+            type: type, direction: header.from_device ? .fromDevice : .fromHost,
+            channel: Channel(rawValue: header.channel), session: header.session, sequence: header.seq,
+            ack: header.ack, credit: header.credit), payload: payload)))
+  }
+}
+
+extension [DecoderEvent] {
+  mutating func joinText(_ more: [UInt8]) {
+    if case .text(let text) = last {
+      self[count - 1] = .text(text + more)
+    } else {
+      append(.text(more))
+    }
+  }
+}
+
+extension FrameDecoder {
+  /// What came out since the last look, with text that follows text joined.
+  mutating func takeEvents() -> [DecoderEvent] {
+    var events: [DecoderEvent] = []
+    while let event = nextEvent() {
+      switch event {
+      case .text(let text): events.joinText(text)
+      case .frame: events.append(event)
+      }
+    }
+    return events
+  }
+}
+
+/// The firmware's encoding of a frame.
+func firmwareEncoding(of frame: Frame) -> [UInt8] {
+  var header = nb_header_t()
+  header.type = frame.header.type.rawValue
+  header.from_device = frame.header.direction == .fromDevice
+  header.channel = frame.header.channel.rawValue
+  header.session = frame.header.session
+  header.seq = frame.header.sequence
+  header.ack = frame.header.ack
+  header.credit = frame.header.credit
+  header.length = UInt16(frame.payload.count)
+  return [UInt8](unsafeUninitializedCapacity: 545) { buffer, count in
+    count = max(0, Int(nb_frame_encode(&header, frame.payload, buffer.baseAddress, buffer.count)))
+  }
+}

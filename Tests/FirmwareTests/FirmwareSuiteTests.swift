@@ -1,0 +1,42 @@
+import Conformance
+import Testing
+
+/// The list on the C firmware in this process.
+@Suite struct FirmwareSuiteTests {
+  static let seed: UInt64 = 2026
+
+  @Test(arguments: Suite.cases.filter { !$0.needs.contains(.host) }.map(\.id))
+  func `holds on the firmware`(id: String) async throws {
+    let testCase = try #require(Suite.cases.first { $0.id == id })
+    let result = await Runner(rig: FirmwareRig(), seed: Self.seed).run(testCase)
+    switch result.outcome {
+    case .passed: break
+    case .skipped(let reason):
+      // There is no port to open again in one process; every other skip is a failure.
+      #expect(testCase.needs.contains(.reopen), "skipped: \(reason)")
+    case .errored(let trouble): Issue.record("rig: \(trouble)")
+    case .failed(let findings):
+      let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")
+      Issue.record("\(id), seed \(Self.seed)\n\(text)")
+    }
+  }
+
+  /// A small build cannot be asked everything, but breaks nothing.
+  @Test(arguments: [FirmwareProfile.small, .plain])
+  func `breaks no rule in a smaller build`(profile: FirmwareProfile) async {
+    let cases = Suite.cases.filter { !$0.needs.contains(.host) }
+    let results = await Runner(rig: FirmwareRig(profile: profile), seed: Self.seed).run(cases) { _ in }
+    var passedCount = 0
+    for result in results {
+      switch result.outcome {
+      case .passed: passedCount += 1
+      case .skipped: break
+      case .errored(let trouble): Issue.record("\(result.testCase.id): \(trouble)")
+      case .failed(let findings):
+        let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")
+        Issue.record("\(result.testCase.id) on \(profile.name), seed \(Self.seed)\n\(text)")
+      }
+    }
+    #expect(passedCount > 100, "only \(passedCount) cases could be asked of \(profile.name)")
+  }
+}

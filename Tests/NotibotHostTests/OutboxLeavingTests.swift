@@ -1,0 +1,220 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// How an outbox leaves its source when another memory has written under it. Source: PROTOCOL.md NTF-35.
+struct OutboxLeavingTests {
+  private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
+  private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
+
+  /// What the copy wrote: an item as the display keeps it.
+  private static func item(
+    _ id: UInt32, _ text: String, revision: UInt16 = 0
+  ) -> ModelDisplay.Item {
+    let identity = NotificationIdentity(
+      id: id, revision: revision, change: revision == 0 ? .added : .modified)
+    let json = WrittenNotification(notification: note(text), identity: identity).encoded()
+    return ModelDisplay.Item(notification: note(text), revision: revision, crc: CRC32.checksum(json))
+  }
+
+  /// Runs the world from its journal's state of before, as a restored copy.
+  private static func restore(_ journal: JournalContents, in world: inout OutboxWorld) {
+    world.journal = journal
+    world.crash(seed: 5)
+    _ = world.takeReports()
+    _ = world.takeWritten()
+  }
+
+  @Test func `a device that knows higher ids leads to a new source, and all is shown once`() {
+    var world = OutboxWorld.makeLive("a", "b")
+    var old = world.journal
+    world.submit(.add(Self.note("c")))
+    world.run()
+    // The journal of yesterday, with something new in it.
+    old.header.lastNumber = Self.number(9)
+    old.entries.append(OutboxEntry(number: Self.number(9), content: Self.note("z")))
+    Self.restore(old, in: &world)
+    world.connect()
+    world.run()
+    let source = world.machine.header.source
+    #expect(source != OutboxWorld.source)
+    #expect(world.takeReports() == [.newSource(source), .synced(rounds: 0), .delivered(Self.number(9))])
+    #expect(world.journal.header.source == source)
+    // What only the other memory knows stays where it is.
+    #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "c", "z"])
+    #expect(world.display.sources[source]?.items.count == 3)
+    #expect(world.machine.isFinished)
+  }
+
+  @Test func `what is moved is not announced again, what is new is`() {
+    var world = OutboxWorld.makeLive("a")
+    let old = world.journal
+    world.submit(.add(Self.note("c")))
+    world.run()
+    Self.restore(old, in: &world)
+    world.submit(.add(Self.note("z")))
+    world.connect()
+    world.run()
+    let written = world.takeWritten().suffix(2)
+    #expect(written.first?.hasSuffix(#""id":1,"ev":"m"}"#) == true)
+    #expect(written.last?.hasSuffix(#""id":2}"#) == true)
+  }
+
+  @Test func `what a restart took that only a copy of the journal saw is written again under the new source`()
+  {
+    var world = OutboxWorld.makeLive("a", "b")
+    #expect(world.journal.header.bootID == world.display.bootID)
+    world.disconnect()
+    world.display.restart()
+    // The copy's turn.
+    world.display.sources[OutboxWorld.source] = ModelDisplay.Source(highestID: 22)
+    world.connect()
+    world.run()
+    let source = world.machine.header.source
+    #expect(world.takeReports() == [.newSource(source), .synced(rounds: 0)])
+    #expect(world.display.sources[source]?.items.mapValues(\.notification.text) == [1: "a", 2: "b"])
+    #expect(world.journal.header.bootID == world.display.bootID)
+    #expect(world.machine.isFinished)
+  }
+
+  @Test func `ids of a boot in which nothing was written are a copy's, however low, and stay untouched`() {
+    var world = OutboxWorld.makeLive("a", "b", "c")
+    world.disconnect()
+    world.display.restart()
+    let others: [UInt32: ModelDisplay.Item] = [1: Self.item(1, "a"), 2: Self.item(2, "other", revision: 1)]
+    world.display.sources[OutboxWorld.source] = ModelDisplay.Source(
+      items: others, gone: [3: .dismissed], highestID: 3)
+    world.connect()
+    world.run()
+    let source = world.machine.header.source
+    #expect(world.takeReports() == [.newSource(source), .synced(rounds: 0)])
+    #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "c", "other"])
+    #expect(world.display.sources[OutboxWorld.source]?.items == [2: Self.item(2, "other", revision: 1)])
+  }
+
+  @Test func `a device that kept its store over a restart is not taken for another's`() {
+    var world = OutboxWorld.makeLive("a", "b")
+    world.disconnect()
+    world.display.bootID += 1
+    world.dismiss(1)
+    world.connect()
+    world.run()
+    #expect(world.takeReports() == [.synced(rounds: 0), .gone(Self.number(1), .dismissed)])
+    #expect(world.machine.header.source == OutboxWorld.source)
+  }
+
+  @Test func `the journal says that something is written in a boot before it is`() {
+    var world = OutboxWorld.makeLive("a")
+    world.disconnect()
+    world.display.restart()
+    world.connect()
+    while world.commit == nil {
+      if world.toHost.isEmpty { world.carryToDevice() } else { world.carryToHost() }
+    }
+    #expect(world.written.isEmpty)
+    world.writeJournal()
+    #expect(world.written.count == 1)
+    #expect(world.journal.header.writtenBootID == world.display.bootID)
+  }
+
+  @Test func `a crash while it leaves costs nothing`() {
+    for steps in 0..<40 {
+      var world = OutboxWorld.makeLive("a", "b")
+      let old = world.journal
+      world.submit(.add(Self.note("c")))
+      world.run()
+      Self.restore(old, in: &world)
+      world.connect()
+      world.run(steps: steps)
+      world.crash(seed: 9)
+      world.connect()
+      let hasSettled = world.run()
+      #expect(hasSettled)
+      #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "c"], "after \(steps) steps")
+      #expect(world.machine.isFinished)
+      #expect(!world.reports.contains { if case .delivered = $0 { true } else { false } })
+    }
+  }
+
+  @Test func `what is half changed when the source is left is shown once, with its newest content`() {
+    for arrives in [false, true] {
+      var world = OutboxWorld.makeLive("a")
+      world.submit(.update(Self.number(1), Self.note("b")))
+      world.writeJournal()
+      if arrives { world.carryToDevice() }
+      world.disconnect()
+      world.display.sources[OutboxWorld.source]?.highestID = 7
+      _ = world.takeReports()
+      world.connect()
+      world.run()
+      #expect(world.display.shown.map(\.text) == ["b"])
+      #expect(world.takeReports().filter { $0 == .delivered(Self.number(1)) }.count == 1)
+    }
+  }
+
+  @Test func `what is taken back while the source is left is removed`() {
+    var world = OutboxWorld.makeLive("a", "b")
+    world.disconnect()
+    world.display.sources[OutboxWorld.source]?.highestID = 7
+    world.connect()
+    while world.written.isEmpty {
+      if world.toHost.isEmpty { world.carryToDevice() } else { world.carryToHost() }
+    }
+    world.submit(.remove(Self.number(1)))
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["b"])
+    #expect(world.reports.contains(.removed(Self.number(1))))
+  }
+
+  @Test func `in a boot in which both agreed, gone is gone also while the source is left`() {
+    var world = OutboxWorld.makeLive("a", "b")
+    world.disconnect()
+    world.display.sources[OutboxWorld.source]?.items[1] = nil
+    world.display.sources[OutboxWorld.source]?.highestID = 7
+    world.connect()
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["b"])
+    #expect(world.reports.contains(.gone(Self.number(1), .dismissed)))
+  }
+
+  @Test func `a conflict over many moves each of them once`() {
+    var world = OutboxWorld()
+    for index in 0..<200 { world.submit(.add(Self.note("\(index)"))) }
+    world.display.capacity = 500
+    world.connect()
+    world.run()
+    world.display.nextError = .conflict
+    world.submit(.add(Self.note("x")))
+    world.run()
+    #expect(world.machine.isFinished)
+    #expect(world.display.sources[OutboxWorld.source]?.items.isEmpty == true)
+    #expect(world.display.sources[world.machine.header.source]?.items.count == 201)
+    #expect(Set(world.display.shown.map(\.text)).count == 201)
+  }
+
+  @Test func `a device that finds conflicts for ever is refused at last`() {
+    var world = OutboxWorld.makeLive()
+    world.submit(.add(Self.note("x")))
+    for _ in 0..<2000 {
+      world.display.nextError = .conflict
+      world.run(steps: 1)
+    }
+    #expect(world.reports.last == .refused(Self.number(1), .conflict))
+    #expect(world.machine.session?.renewals == OutboxSession.renewalsLimit)
+  }
+
+  @Test func `a device whose highest id is above those of each new source gets nothing`() {
+    var world = OutboxWorld.makeLive()
+    world.disconnect()
+    world.connect()
+    world.submit(.add(Self.note("x")))
+    for _ in 0..<400 {
+      world.display.sources[world.machine.header.source, default: .init()].highestID = 100
+      world.run(steps: 1)
+    }
+    #expect(world.reports.contains(.diverged))
+    #expect(world.takeWritten().isEmpty)
+    #expect(world.machine.session?.stage == .distrusted)
+  }
+}

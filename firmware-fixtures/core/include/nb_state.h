@@ -1,0 +1,156 @@
+/* What the structs of notibot.h are made of. Included by it; not for callers. */
+#ifndef NB_STATE_H
+#define NB_STATE_H
+
+#ifndef NOTIBOT_H
+#error "include notibot.h"
+#endif
+
+/* Due `after_ms` after `start_ms`; NB_NEVER: not armed. */
+typedef struct nb_timer {
+  uint32_t start_ms, after_ms;
+} nb_timer_t;
+
+/* Records one after the other in the caller's memory; `start`..`end` are in use. */
+typedef struct nb_fifo {
+  uint8_t *bytes;
+  uint16_t size, start, end;
+} nb_fifo_t;
+
+/* Something to tell on Data (NTF-11, NTF-26). */
+typedef struct nb_event {
+  uint32_t item, src, id; /* 0: not known, none */
+  uint8_t kind;           /* enum nb_gone_reason, or 0 for an action */
+  uint8_t action;
+} nb_event_t;
+
+typedef struct nb_part {
+  uint16_t handle, offset, length;
+} nb_part_t;
+
+/* Where the answer to a SYNC stands (NTF-31). */
+enum nb_sync { NB_SYNC_NONE, NB_SYNC_TELLING };
+
+/* One client (ATT-3). */
+typedef struct nb_bearer {
+  struct nb_bearer *next;
+  bool is_open;
+  bool mtu_is_set;        /* by the first Exchange MTU (ATT-8) */
+  bool keys_in_use;       /* NTF-20 */
+  bool sync_in_use;       /* NTF-30 */
+  bool count_changed;     /* a notification of Count waits */
+  bool resync_is_due;     /* NTF-33 */
+  bool resync_was_told;
+  uint8_t sync;           /* enum nb_sync */
+  uint8_t event_first, event_count;
+  uint8_t part_count;
+  uint16_t mtu;
+  uint16_t cccd_count, cccd_data;
+  uint16_t prepared_bytes;
+  uint32_t src;           /* of a notification without the key (NTF-21) */
+  uint32_t known;         /* NTF-28 */
+  uint32_t known_src;     /* of the latest SYNC; 0: none */
+  uint32_t sync_src;      /* of the SYNC that is being answered */
+  nb_event_t events[NB_EVENTS];
+  nb_part_t parts[NB_PREPARED_PARTS];
+  uint8_t prepared[NB_PREPARED_BYTES];
+} nb_bearer_t;
+
+enum nb_link_state { NB_LINK_CLOSED, NB_LINK_OFFERED, NB_LINK_OPEN, NB_LINK_CLOSING };
+
+/* An answer outside of the session's order that waits to be sent. */
+typedef struct nb_answer {
+  uint64_t nonce;
+  uint16_t session;
+  uint8_t type;           /* NB_RST, or NB_ACK of a session that is over */
+  uint8_t reason;         /* of RST */
+  uint8_t refused;        /* TLV type, for reason 3 */
+  uint8_t ack, credit;    /* of ACK */
+  bool has_nonce;
+} nb_answer_t;
+
+#define NB_ANSWERS 4u
+#define NB_RST_LIMIT 10u
+#define NB_FRAMES_MAX 64u
+
+typedef struct nb_link {
+  uint8_t state;                     /* enum nb_link_state */
+  uint16_t session;                  /* the live one, or the latest */
+  uint16_t next_session;
+  uint64_t nonce;                    /* of the live session */
+  uint64_t nonces[NB_NONCES];
+  uint8_t nonce_count, nonce_next;
+  uint8_t features;                  /* in use */
+
+  /* receiving */
+  uint8_t expected;                  /* the next DATA in order: our ack */
+  uint8_t handled;                   /* frames that the application has taken */
+  uint8_t nak_hole, nak_last;        /* the hole asked for, the last out-of-order number */
+  bool nak_is_known;                 /* nak_hole and nak_last say something */
+  bool nak_is_due;
+  uint8_t unacknowledged;            /* DATA received since the last word of it */
+  uint8_t told_credit;               /* in the latest frame that said */
+  uint16_t unhandled_bytes;          /* decoded sizes in rx */
+  nb_timer_t ack_timer;              /* LNK-50 */
+  nb_timer_t window_ack_timer;       /* LNK-32: no other such ACK until then */
+  bool ack_is_due;
+  nb_fifo_t rx;
+
+  /* sending */
+  uint8_t oldest, next;              /* unacknowledged: oldest ..< next */
+  uint8_t limit;                     /* LNK-41 */
+  uint8_t peer_frames;
+  uint8_t peer_handled;
+  uint32_t peer_bytes;
+  uint32_t peer_unhandled_bytes;     /* LNK-42 */
+  uint16_t sizes[NB_FRAMES_MAX];     /* by seq modulo NB_FRAMES_MAX */
+  uint8_t waiting;                   /* records in tx behind the sent ones */
+  nb_fifo_t tx;
+  nb_timer_t resend_timer;
+  uint32_t rto_ms, srtt_ms8, rttvar_ms4; /* srtt in 1/8 ms, rttvar in 1/4 ms (LNK-51) */
+  bool has_sample;
+  bool heard_since_timer;
+
+  /* what is to be sent beside DATA */
+  nb_answer_t answers[NB_ANSWERS];
+  uint8_t answer_count;
+  uint8_t pongs_due, synacks_due;
+  bool ping_is_due, fin_is_due, hello_is_due;
+  uint8_t hellos_left;
+  nb_timer_t hello_timer;
+  nb_timer_t ping_timer;             /* LNK-52 */
+  nb_timer_t silence_timer;          /* LNK-53 */
+  nb_timer_t fin_timer;              /* LNK-24 */
+  uint32_t rst_ms[NB_RST_LIMIT];     /* when the latest were sent */
+  uint8_t rst_count, rst_next;
+
+  nb_fifo_t log;
+} nb_link_t;
+
+typedef struct nb_store {
+  uint32_t next_item;                /* NTF-11 */
+  uint32_t others;                   /* shown from elsewhere */
+  uint32_t stored, hidden;           /* slots in use, and hidden among them */
+  uint32_t touches;
+  uint16_t gone_used;
+  uint16_t count_value;              /* what Count read when it was last looked at (NTF-10) */
+  bool has_clock;
+  uint64_t next_expiry_s;            /* of the notifications that are shown; UINT64_MAX: none */
+  int64_t clock_s;                   /* since 1970 UTC, at clock_uptime_ms */
+  uint64_t clock_uptime_ms;
+} nb_store_t;
+
+typedef struct nb_device {
+  const nb_config_t *config;
+  nb_boot_t boot;
+  uint64_t uptime_ms;
+  uint32_t now_ms;                   /* of the latest call */
+  nb_counters_t counters;
+  nb_decoder_t decoder;
+  nb_link_t link;
+  nb_store_t store;
+  nb_bearer_t *bearers;              /* open ones */
+  nb_bearer_t serial;                /* the link's */
+} nb_device_t;
+
+#endif

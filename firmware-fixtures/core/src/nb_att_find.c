@@ -1,0 +1,177 @@
+/* The attribute table and the four ways to search it (section 3, ATT-4, ATT-9). */
+#include "nb_internal.h"
+
+#define UUID_SHORT 2u
+#define UUID_LONG 16u
+#define PROPERTIES_COUNT 0x12 /* read, notify */
+#define PROPERTIES_DATA 0x18  /* write, notify */
+
+/* UUIDs, least significant byte first (ATT-1). */
+#define UUID_COUNT 0xA8, 0x26, 0x1B, 0x36, 0x07, 0xEA, 0xF5, 0xB7, 0x88, 0x46, 0xE1, 0x36, 0x3E, 0x48, 0xB5, 0xBE
+#define UUID_DATA 0x7E, 0xE8, 0x7B, 0x5D, 0x2E, 0x7A, 0x3D, 0xBF, 0x3A, 0x41, 0xF7, 0xD8, 0xE3, 0xD5, 0x95, 0x1C
+
+static const uint8_t type_service[UUID_SHORT] = {0x00, 0x28};
+static const uint8_t type_characteristic[UUID_SHORT] = {0x03, 0x28};
+static const uint8_t type_cccd[UUID_SHORT] = {0x02, 0x29};
+static const uint8_t uuid_service[UUID_LONG] = {0x4B, 0x91, 0x31, 0xC3, 0xC9, 0xC5, 0xCC, 0x8F,
+                                                0x9E, 0x45, 0xB5, 0x1F, 0x01, 0xC2, 0xAF, 0x4F};
+/* Properties, value handle, UUID; so the characteristic's type stands in its declaration. */
+static const uint8_t declaration_count[NB_ATT_VALUE_MAX] = {PROPERTIES_COUNT, NB_HANDLE_COUNT, 0, UUID_COUNT};
+static const uint8_t declaration_data[NB_ATT_VALUE_MAX] = {PROPERTIES_DATA, NB_HANDLE_DATA, 0, UUID_DATA};
+/* A short UUID stands in bytes 12 and 13 of this one; 14 and 15 are 0. */
+static const uint8_t uuid_base[12] = {0xFB, 0x34, 0x9B, 0x5F, 0x80, 0x00, 0x00, 0x80, 0x00, 0x10, 0x00, 0x00};
+
+typedef struct attribute {
+  const uint8_t *type, *value; /* value NULL: it changes, or may not be read */
+  uint8_t type_length, value_length;
+} attribute_t;
+
+/* By handle, from 1. */
+static const attribute_t table[NB_HANDLE_LAST] = {
+    {type_service, uuid_service, UUID_SHORT, UUID_LONG},
+    {type_characteristic, declaration_count, UUID_SHORT, NB_ATT_VALUE_MAX},
+    {declaration_count + 3, NULL, UUID_LONG, 2},
+    {type_cccd, NULL, UUID_SHORT, 2},
+    {type_characteristic, declaration_data, UUID_SHORT, NB_ATT_VALUE_MAX},
+    {declaration_data + 3, NULL, UUID_LONG, 0},
+    {type_cccd, NULL, UUID_SHORT, 2},
+};
+
+int nb_att_value(const nb_device_t *device, const nb_bearer_t *bearer, unsigned handle, uint8_t *out) {
+  const attribute_t *attribute = &table[handle - 1];
+  if (attribute->value != NULL) {
+    memcpy(out, attribute->value, attribute->value_length);
+  } else if (handle == NB_HANDLE_DATA) {
+    return NB_ERROR_STATE;
+  } else if (handle == NB_HANDLE_COUNT) {
+    nb_put_u16le(out, (uint16_t)nb_min(nb_device_count(device), UINT16_MAX)); /* NTF-10 */
+  } else {
+    nb_put_u16le(out, handle == NB_HANDLE_COUNT_CCCD ? bearer->cccd_count : bearer->cccd_data);
+  }
+  return attribute->value_length;
+}
+
+uint32_t nb_att_profile_hash(void) {
+  uint32_t crc = 0;
+  for (unsigned handle = 1; handle <= NB_HANDLE_LAST; handle++) {
+    const attribute_t *attribute = &table[handle - 1];
+    uint8_t number[2];
+    if (attribute->type_length != UUID_SHORT) continue; /* the two values */
+    nb_put_u16le(number, (uint16_t)handle);
+    crc = nb_crc32(crc, number, sizeof number);
+    crc = nb_crc32(crc, attribute->type, UUID_SHORT);
+    if (attribute->value != NULL) crc = nb_crc32(crc, attribute->value, attribute->value_length);
+  }
+  return crc;
+}
+
+/* A UUID as it came, 2 or 16 bytes, against an attribute's type. */
+static bool is_type(unsigned handle, const uint8_t *uuid, size_t length) {
+  const attribute_t *attribute = &table[handle - 1];
+  if (length == UUID_LONG && attribute->type_length == UUID_SHORT) {
+    if (memcmp(uuid, uuid_base, sizeof uuid_base) != 0 || uuid[14] != 0 || uuid[15] != 0) return false;
+    uuid += sizeof uuid_base;
+    length = UUID_SHORT;
+  }
+  return length == attribute->type_length && memcmp(attribute->type, uuid, length) == 0;
+}
+
+static void refuse(nb_answering_t *answer, uint8_t code, uint16_t handle) {
+  answer->code = code;
+  answer->handle = handle;
+}
+
+static void append(nb_answering_t *answer, const uint8_t *bytes, size_t length) {
+  memcpy(answer->out + answer->used, bytes, length);
+  answer->used += length;
+}
+
+/* Reads start and end handle. Returns whether they are in order. */
+static bool read_range(const uint8_t *pdu, uint16_t *start, uint16_t *end, nb_answering_t *answer) {
+  *start = nb_get_u16le(pdu + 1);
+  *end = nb_get_u16le(pdu + 3);
+  if (*start == 0 || *start > *end) {
+    refuse(answer, NB_ATT_INVALID_HANDLE, *start);
+    return false;
+  }
+  if (*end > NB_HANDLE_LAST) *end = NB_HANDLE_LAST;
+  return true;
+}
+
+void nb_att_find_information(const uint8_t *pdu, nb_answering_t *answer) {
+  uint16_t start, end;
+  size_t size = 0;
+  if (!read_range(pdu, &start, &end, answer)) return;
+  for (unsigned handle = start; handle <= end; handle++) {
+    uint8_t entry[2 + UUID_LONG];
+    nb_put_u16le(entry, (uint16_t)handle);
+    size_t length = 2 + (size_t)table[handle - 1].type_length;
+    memcpy(entry + 2, table[handle - 1].type, length - 2);
+    if (size == 0) {
+      size = length;
+      answer->out[answer->used++] = length == 2 + UUID_SHORT ? 1 : 2;
+    }
+    if (length != size || length > answer->limit - answer->used) break;
+    append(answer, entry, length);
+  }
+  if (size == 0) refuse(answer, NB_ATT_NOT_FOUND, start);
+}
+
+/* The service is the only group: it ends with the last handle. */
+static uint16_t group_end(unsigned handle) {
+  return (uint16_t)(handle == NB_HANDLE_SERVICE ? NB_HANDLE_LAST : handle);
+}
+
+void nb_att_find_by_value(const nb_device_t *device, const nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
+                          nb_answering_t *answer) {
+  uint16_t start, end;
+  bool is_found = false;
+  if (!read_range(pdu, &start, &end, answer)) return;
+  for (unsigned handle = start; handle <= end; handle++) {
+    uint8_t value[NB_ATT_VALUE_MAX];
+    uint8_t entry[4];
+    if (!is_type(handle, pdu + 5, UUID_SHORT)) continue;
+    int size = nb_att_value(device, bearer, handle, value);
+    if (size < 0 || (size_t)size != length - 7 || memcmp(value, pdu + 7, (size_t)size) != 0) continue;
+    if (sizeof entry > answer->limit - answer->used) break;
+    nb_put_u16le(entry, (uint16_t)handle);
+    nb_put_u16le(entry + 2, group_end(handle));
+    append(answer, entry, sizeof entry);
+    is_found = true;
+  }
+  if (!is_found) refuse(answer, NB_ATT_NOT_FOUND, start);
+}
+
+/* Read By Type, and Read By Group Type, which has the end of the group in each entry as well. */
+void nb_att_read_by_type(const nb_device_t *device, const nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
+                         nb_answering_t *answer) {
+  bool is_group = pdu[0] == 0x10;
+  const uint8_t *uuid = pdu + 5;
+  size_t head = is_group ? 4 : 2;
+  size_t size = 0;
+  uint16_t start, end;
+  if (!read_range(pdu, &start, &end, answer)) return;
+  if (is_group && !is_type(NB_HANDLE_SERVICE, uuid, length - 5)) {
+    refuse(answer, NB_ATT_UNSUPPORTED_GROUP, start);
+    return;
+  }
+  for (unsigned handle = start; handle <= end; handle++) {
+    uint8_t entry[4 + NB_ATT_VALUE_MAX];
+    if (!is_type(handle, uuid, length - 5)) continue;
+    int value = nb_att_value(device, bearer, handle, entry + head);
+    if (value < 0) {
+      if (size == 0) refuse(answer, NB_ATT_READ_NOT_PERMITTED, (uint16_t)handle);
+      return;
+    }
+    size_t entry_size = nb_min((uint32_t)(head + (size_t)value), (uint32_t)answer->limit - 2);
+    if (size == 0) {
+      size = entry_size;
+      answer->out[answer->used++] = (uint8_t)size;
+    }
+    if (entry_size != size || size > answer->limit - answer->used) break;
+    nb_put_u16le(entry, (uint16_t)handle);
+    if (is_group) nb_put_u16le(entry + 2, group_end(handle));
+    append(answer, entry, size);
+  }
+  if (size == 0) refuse(answer, NB_ATT_NOT_FOUND, start);
+}

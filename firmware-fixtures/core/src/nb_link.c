@@ -1,0 +1,307 @@
+/* The live session: order, acknowledgement, credit, resend and silence (LNK-20 to LNK-53). Sending is in
+   nb_link_send.c.
+
+   CLOSED   no session            -> OFFERED by a SYN
+   OFFERED  SYNACK is on its way  -> OPEN by any frame of the session (LNK-16)
+   OPEN                           -> CLOSED by FIN or silence, CLOSING by nb_device_close()
+   CLOSING  FIN is on its way     -> CLOSED by ACK, FIN or 200 ms
+   A SYN with a new nonce leads from each of them to OFFERED. */
+#include "nb_internal.h"
+
+static const uint8_t reason_no_session = 1;
+
+void nb_link_start(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  const nb_config_t *config = device->config;
+  link->next_session = device->boot.first_session == 0 ? 1 : device->boot.first_session;
+  nb_fifo_start(&link->rx, config->rx_queue, config->rx_queue_bytes);
+  nb_fifo_start(&link->tx, config->tx_queue, config->tx_queue_bytes);
+  nb_fifo_start(&link->log, config->log, config->log == NULL ? 0 : config->log_bytes);
+  nb_timer_stop(&link->window_ack_timer);
+  nb_link_end(device);
+  link->hello_is_due = true;
+  link->hellos_left = NB_HELLOS - 1;
+  nb_timer_start(&link->hello_timer, device->now_ms, NB_HELLO_MS);
+}
+
+/* The session is over: what was not sent is dropped, and the bearer's state (LNK-23). */
+void nb_link_end(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  nb_bearer_close(device, &device->serial);
+  link->state = NB_LINK_CLOSED;
+  link->features = 0;
+  link->expected = link->handled = 0;
+  link->nak_is_known = link->nak_is_due = false;
+  link->unacknowledged = 0;
+  link->unhandled_bytes = 0;
+  link->ack_is_due = false;
+  nb_fifo_start(&link->rx, link->rx.bytes, link->rx.size);
+  link->oldest = link->next = link->limit = link->peer_handled = 0;
+  link->peer_unhandled_bytes = 0;
+  link->waiting = 0;
+  nb_fifo_start(&link->tx, link->tx.bytes, link->tx.size);
+  link->rto_ms = NB_RESEND_FIRST_MS;
+  link->has_sample = false;
+  link->heard_since_timer = false;
+  link->pongs_due = link->synacks_due = 0;
+  link->ping_is_due = link->fin_is_due = false;
+  nb_timer_stop(&link->ack_timer);
+  nb_timer_stop(&link->resend_timer);
+  nb_timer_stop(&link->ping_timer);
+  nb_timer_stop(&link->silence_timer);
+  nb_timer_stop(&link->fin_timer);
+}
+
+uint8_t nb_link_credit(const nb_device_t *device) {
+  uint8_t unhandled = (uint8_t)(device->link.expected - device->link.handled);
+  return (uint8_t)(device->config->frames - unhandled); /* LNK-40: never below 0, for no more is taken */
+}
+
+/* ---- DATA ---- */
+
+static void drop_out_of_window(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  device->counters.out_of_window++;
+  if (nb_timer_runs(&link->window_ack_timer)) return;
+  nb_timer_start(&link->window_ack_timer, device->now_ms, NB_WINDOW_ACK_MS);
+  link->ack_is_due = true;
+}
+
+/* LNK-33: one NAK for each hole and round. */
+static void drop_out_of_order(nb_device_t *device, uint8_t seq) {
+  nb_link_t *link = &device->link;
+  uint8_t ahead = (uint8_t)(seq - link->expected);
+  uint8_t last_ahead = (uint8_t)(link->nak_last - link->expected);
+  bool is_asked_for = link->nak_is_known && link->nak_hole == link->expected;
+  device->counters.out_of_order++;
+  if (!is_asked_for || ahead <= last_ahead) link->nak_is_due = true;
+  link->nak_is_known = true;
+  link->nak_hole = link->expected;
+  link->nak_last = seq;
+}
+
+static void take_data(nb_device_t *device, const nb_header_t *header, const uint8_t *payload) {
+  nb_link_t *link = &device->link;
+  uint8_t ahead = (uint8_t)(header->seq - link->expected);
+  uint8_t beyond_handled = (uint8_t)(header->seq - link->handled);
+  uint32_t size = header->length + NB_FRAME_MIN;
+  if (ahead >= device->config->frames || beyond_handled >= device->config->frames ||
+      link->unhandled_bytes + size > link->rx.size) {
+    drop_out_of_window(device);
+    return;
+  }
+  if (ahead > 0) {
+    drop_out_of_order(device, header->seq);
+    return;
+  }
+  uint8_t *record = nb_fifo_reserve(&link->rx, NB_RX_RECORD + (size_t)header->length);
+  if (record == NULL) { /* cannot be: a record is smaller than the frame's decoded size */
+    drop_out_of_window(device);
+    return;
+  }
+  nb_put_u16le(record, header->length);
+  record[2] = header->channel;
+  memcpy(record + NB_RX_RECORD, payload, header->length);
+  nb_fifo_commit(&link->rx, NB_RX_RECORD + (size_t)header->length);
+  link->expected++;
+  link->nak_is_known = false;
+  link->nak_is_due = false;
+  link->unhandled_bytes = (uint16_t)(link->unhandled_bytes + size);
+  link->unacknowledged++;
+  if (link->unacknowledged >= 2) link->ack_is_due = true; /* LNK-50 */
+  if (!nb_timer_runs(&link->ack_timer)) nb_timer_start(&link->ack_timer, device->now_ms, NB_ACK_DELAY_MS);
+}
+
+/* ---- frames ---- */
+
+static bool is_live(const nb_link_t *link, uint16_t session) {
+  return link->state != NB_LINK_CLOSED && session == link->session;
+}
+
+/* LNK-20 */
+static void refuse_session(nb_device_t *device, uint16_t session) {
+  nb_link_t *link = &device->link;
+  device->counters.foreign_frames++;
+  if (link->rst_count == NB_RST_LIMIT) {
+    if (device->now_ms - link->rst_ms[link->rst_next] < 1000u) {
+      device->counters.resets_withheld++;
+      return;
+    }
+  } else {
+    link->rst_count++;
+  }
+  link->rst_ms[link->rst_next] = device->now_ms;
+  link->rst_next = (uint8_t)((link->rst_next + 1) % NB_RST_LIMIT);
+  nb_answer_t answer = {.type = NB_RST, .session = session, .reason = reason_no_session};
+  nb_link_answer(device, &answer);
+}
+
+/* A valid frame of the live session (LNK-16, LNK-53). */
+static void hear(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  if (link->state == NB_LINK_OFFERED) link->state = NB_LINK_OPEN;
+  link->heard_since_timer = true;
+  link->ping_is_due = false;
+  nb_timer_start(&link->ping_timer, device->now_ms, NB_PING_MS);
+  nb_timer_start(&link->silence_timer, device->now_ms, NB_DOWN_MS);
+}
+
+static void take_udata(nb_device_t *device, const nb_header_t *header, const uint8_t *payload) {
+  if (is_live(&device->link, header->session)) {
+    hear(device);
+  } else if (header->session != 0) {
+    device->counters.foreign_frames++;
+    return;
+  }
+  if (header->channel == NB_CHANNEL_RIG && device->config->rig != NULL) {
+    device->config->rig(device->config->context, payload, header->length);
+  } else {
+    device->counters.unserved++;
+  }
+}
+
+static void take_fin(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  nb_answer_t answer = {
+      .type = NB_ACK, .session = link->session, .ack = link->expected, .credit = nb_link_credit(device)};
+  nb_link_end(device);
+  nb_link_answer(device, &answer);
+}
+
+static bool is_malformed(const nb_header_t *header) { /* LNK-3 */
+  return (header->type == NB_DATA || header->type == NB_PONG) && header->length == 0;
+}
+
+void nb_link_receive(nb_device_t *device, const nb_header_t *header, const uint8_t *payload) {
+  nb_link_t *link = &device->link;
+  switch ((enum nb_frame_type)header->type) {
+  case NB_SYN: nb_link_take_syn(device, payload, header->length); return;
+  case NB_UDATA: take_udata(device, header, payload); return;
+  case NB_RST: device->counters.resets_received++; return;
+  case NB_HELLO: return; /* neither leaves the decoder (FRM-7) */
+  case NB_SYNACK: return;
+  case NB_DATA: case NB_ACK: case NB_NAK: case NB_PING: case NB_PONG: case NB_FIN: break;
+  }
+
+  if (is_malformed(header)) {
+    device->counters.malformed_frames++;
+    return;
+  }
+  if (!is_live(link, header->session)) {
+    if (header->type == NB_PONG || header->type == NB_FIN) {
+      device->counters.foreign_frames++;
+    } else {
+      refuse_session(device, header->session);
+    }
+    return;
+  }
+  hear(device);
+  bool is_valid = nb_link_take_ack(device, header);
+  switch ((enum nb_frame_type)header->type) {
+  case NB_DATA:
+    if (link->state == NB_LINK_OPEN) take_data(device, header, payload);
+    return;
+  case NB_NAK:
+    if (is_valid) nb_link_resend(device, header->length >= 8 ? nb_get_u64le(payload) : 0);
+    return;
+  case NB_PING:
+    if (link->pongs_due < UINT8_MAX) link->pongs_due++;
+    return;
+  case NB_ACK:
+    if (link->state == NB_LINK_CLOSING) nb_link_end(device);
+    return;
+  case NB_FIN: take_fin(device); return;
+  case NB_PONG: case NB_HELLO: case NB_SYN: case NB_SYNACK: case NB_UDATA: case NB_RST: return;
+  }
+}
+
+/* ---- the application's turn ---- */
+
+/* A request is taken only with room for its answer (LNK-44). */
+static bool answer_request(nb_device_t *device, const uint8_t *pdu, size_t length) {
+  nb_link_t *link = &device->link;
+  size_t mtu = device->serial.mtu;
+  if (link->waiting >= NB_TX_WAITING_MAX) return false;
+  uint8_t *record = nb_fifo_reserve(&link->tx, NB_TX_RECORD + mtu);
+  if (record == NULL) return false;
+
+  int answered = nb_att_handle(device, &device->serial, pdu, length, record + NB_TX_RECORD, mtu);
+  if (answered > 0) nb_link_queue(link, NB_CHANNEL_ATT, (uint16_t)answered);
+  return true;
+}
+
+bool nb_link_work(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  if (link->state != NB_LINK_OPEN || nb_fifo_used(&link->rx) == 0) return false;
+  if (device->serial.sync != NB_SYNC_NONE) return false; /* SYNCED comes first (NTF-31) */
+
+  const uint8_t *record = link->rx.bytes + link->rx.start;
+  uint16_t length = nb_get_u16le(record);
+  uint8_t channel = record[2];
+  if (channel == NB_CHANNEL_ATT) {
+    if (!answer_request(device, record + NB_RX_RECORD, length)) return false;
+  } else if (channel == NB_CHANNEL_LINK && device->serial.sync_in_use) {
+    nb_tell_take_sync(device, &device->serial, record + NB_RX_RECORD, length);
+  } else {
+    device->counters.unserved++;
+  }
+
+  if (nb_link_credit(device) == 0) link->ack_is_due = true; /* LNK-50: it grows now */
+  nb_fifo_drop(&link->rx, NB_RX_RECORD + (size_t)length);
+  link->handled++;
+  link->unhandled_bytes = (uint16_t)(link->unhandled_bytes - (length + NB_FRAME_MIN));
+  if (!nb_timer_runs(&link->ack_timer)) nb_timer_start(&link->ack_timer, device->now_ms, NB_ACK_DELAY_MS);
+  return true;
+}
+
+/* ---- time ---- */
+
+void nb_link_poll(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  uint32_t now_ms = device->now_ms;
+  if (nb_timer_is_due(&link->hello_timer, now_ms)) {
+    link->hello_is_due = true;
+    nb_timer_stop(&link->hello_timer);
+    if (--link->hellos_left > 0) nb_timer_start(&link->hello_timer, now_ms, NB_HELLO_MS);
+  }
+  if (nb_timer_is_due(&link->window_ack_timer, now_ms)) nb_timer_stop(&link->window_ack_timer);
+  while (link->rst_count > 0) { /* so that none is left when the clock has wrapped */
+    uint8_t oldest = (uint8_t)((link->rst_next + NB_RST_LIMIT - link->rst_count) % NB_RST_LIMIT);
+    if (now_ms - link->rst_ms[oldest] < 1000u) break;
+    link->rst_count--;
+  }
+  if (nb_timer_is_due(&link->silence_timer, now_ms)) {
+    device->counters.sessions_lost++;
+    nb_link_end(device);
+    return;
+  }
+  if (nb_timer_is_due(&link->fin_timer, now_ms)) {
+    nb_link_end(device);
+    return;
+  }
+  if (nb_timer_is_due(&link->ack_timer, now_ms)) {
+    link->ack_is_due = true;
+    nb_timer_stop(&link->ack_timer);
+  }
+  if (nb_timer_is_due(&link->ping_timer, now_ms)) {
+    link->ping_is_due = true;
+    nb_timer_start(&link->ping_timer, now_ms, NB_PING_MS);
+  }
+  if (nb_timer_is_due(&link->resend_timer, now_ms)) {
+    if (!link->heard_since_timer) link->rto_ms = nb_min(link->rto_ms * 2, NB_RESEND_BACKED_OFF_MS);
+    nb_link_resend(device, 0);
+  }
+}
+
+uint32_t nb_link_deadline(const nb_device_t *device) {
+  const nb_link_t *link = &device->link;
+  const nb_timer_t *timers[] = {
+      &link->hello_timer,  &link->window_ack_timer, &link->silence_timer, &link->fin_timer,
+      &link->ack_timer,    &link->ping_timer,       &link->resend_timer,
+  };
+  uint32_t left_ms = NB_NEVER;
+  for (size_t at = 0; at < sizeof timers / sizeof timers[0]; at++) {
+    left_ms = nb_min(left_ms, nb_timer_left(timers[at], device->now_ms));
+  }
+  return left_ms;
+}

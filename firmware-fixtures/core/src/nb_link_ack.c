@@ -1,0 +1,94 @@
+/* What the peer acknowledges and grants, and when to send again (LNK-31, LNK-34, LNK-41, LNK-42, LNK-51). */
+#include "nb_internal.h"
+
+uint8_t *nb_link_record(nb_link_t *link, uint8_t index) {
+  uint8_t *record = link->tx.bytes + link->tx.start;
+  while (index-- > 0) record += NB_TX_RECORD + nb_get_u16le(record);
+  return record;
+}
+
+static void take_sample(nb_link_t *link, uint32_t rtt_ms) {
+  if (!link->has_sample) {
+    link->has_sample = true;
+    link->srtt_ms8 = rtt_ms * 8;
+    link->rttvar_ms4 = rtt_ms * 2;
+  } else {
+    uint32_t srtt_ms = link->srtt_ms8 / 8;
+    uint32_t error_ms = rtt_ms > srtt_ms ? rtt_ms - srtt_ms : srtt_ms - rtt_ms;
+    link->rttvar_ms4 = link->rttvar_ms4 + error_ms - link->rttvar_ms4 / 4;
+    link->srtt_ms8 = link->srtt_ms8 + rtt_ms - srtt_ms;
+  }
+  uint32_t rto_ms = link->srtt_ms8 / 8 + link->rttvar_ms4;
+  link->rto_ms = rto_ms < NB_RESEND_MIN_MS ? NB_RESEND_MIN_MS : nb_min(rto_ms, NB_RESEND_MAX_MS);
+}
+
+/* Of the frames acknowledged, the newest tells the round trip; of none if one in flight was sent twice (LNK-51). */
+static void measure(nb_device_t *device, uint8_t acknowledged) {
+  nb_link_t *link = &device->link;
+  const uint8_t *record = NULL;
+  const uint8_t *newest = NULL;
+  for (uint8_t at = 0; at < nb_link_in_flight(link); at++) {
+    record = nb_link_record(link, at);
+    if ((record[3] & NB_TX_RESENT) != 0) return;
+    if (at < acknowledged) newest = record;
+  }
+  if (newest != NULL) take_sample(link, device->now_ms - nb_get_u32le(newest + 4));
+}
+
+/* LNK-42: counts down what the peer has handled. */
+static void release_bytes(nb_link_t *link) {
+  uint8_t ahead = (uint8_t)((uint8_t)(link->limit - link->peer_frames) - link->peer_handled);
+  uint8_t most = (uint8_t)(link->next - link->peer_handled);
+  if (ahead >= 128) return; /* below 0 */
+  if (ahead > most) ahead = most;
+  while (ahead-- > 0) {
+    link->peer_unhandled_bytes -= link->sizes[link->peer_handled % NB_FRAMES_MAX];
+    link->peer_handled++;
+  }
+}
+
+void nb_link_start_resend_timer(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  uint32_t line_ms = 0;
+  if (device->config->bits_per_second != 0) {
+    /* 10 bits a byte; the queue is below 64 KiB, so this stays within 32 bits. */
+    line_ms = (uint32_t)nb_fifo_used(&link->tx) * 10000u / device->config->bits_per_second;
+  }
+  nb_timer_start(&link->resend_timer, device->now_ms, link->rto_ms + line_ms);
+  link->heard_since_timer = false;
+}
+
+bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header) {
+  nb_link_t *link = &device->link;
+  uint8_t acknowledged = (uint8_t)(header->ack - link->oldest);
+  uint8_t credit = (uint8_t)nb_min(header->credit, NB_FRAMES_MAX);
+  if (acknowledged > nb_link_in_flight(link)) {
+    device->counters.bad_acks++;
+    return false;
+  }
+  if (acknowledged > 0) {
+    measure(device, acknowledged);
+    for (uint8_t at = 0; at < acknowledged; at++) {
+      nb_fifo_drop(&link->tx, NB_TX_RECORD + (size_t)nb_get_u16le(link->tx.bytes + link->tx.start));
+    }
+    link->oldest = header->ack;
+    if (nb_link_in_flight(link) > 0) {
+      nb_link_start_resend_timer(device);
+    } else {
+      nb_timer_stop(&link->resend_timer);
+    }
+  }
+  if (credit > (uint8_t)(link->limit - header->ack)) link->limit = (uint8_t)(header->ack + credit);
+  release_bytes(link);
+  return true;
+}
+
+void nb_link_resend(nb_device_t *device, uint64_t held) {
+  nb_link_t *link = &device->link;
+  uint8_t count = nb_link_in_flight(link);
+  for (uint8_t at = 0; at < count; at++) {
+    bool is_held = at > 0 && at <= 64 && (held >> (at - 1) & 1) != 0;
+    if (!is_held) nb_link_record(link, at)[3] |= NB_TX_RESEND_DUE;
+  }
+  if (count > 0) nb_link_start_resend_timer(device);
+}

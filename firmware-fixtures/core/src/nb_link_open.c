@@ -1,0 +1,263 @@
+/* Opening a session: HELLO, SYN, SYNACK and RST (LNK-5 to LNK-21). */
+#include "nb_internal.h"
+
+#define VERSION 1u
+
+enum tlv {
+  TLV_MAGIC = 0x81, TLV_NONCE, TLV_VERSIONS, TLV_VERSION,
+  TLV_FEATURES = 0x05, TLV_LIMITS, TLV_SRC, TLV_RUN, TLV_CLOCK, TLV_BOOT_ID, TLV_BOOT_COUNT, TLV_RESET_REASON,
+  TLV_UPTIME, TLV_DEVICE_ID, TLV_FIRMWARE_NAME, TLV_FIRMWARE_VERSION, TLV_BUILD_HASH, TLV_PROFILE_HASH, TLV_CAPACITY,
+  TLV_REASON, TLV_REFUSED,
+};
+
+#define TLV_CRITICAL 0x80u
+#define TLV_LAST TLV_REFUSED
+
+enum reason { REASON_NO_SESSION = 1, REASON_NO_VERSION = 2, REASON_CRITICAL = 3, REASON_MALFORMED = 4 };
+
+static const uint8_t magic[4] = {'N', 'B', 'O', 'T'};
+
+/* Least length of each known TLV's value, by type without the critical bit. */
+static const uint8_t least_length[TLV_LAST + 1] = {0, 4, 8, 2, 1, 4, 8, 4, 4, 10, 4, 4, 1, 8, 6, 0, 0, 0, 4, 2, 1, 1};
+
+typedef struct syn {
+  uint64_t nonce;
+  int64_t clock_s;
+  uint32_t seen; /* bit t: the TLV with number t, without the critical bit */
+  uint32_t features, bytes, src;
+  uint8_t frames, lowest, highest;
+  uint8_t refused;
+  bool is_malformed, has_critical;
+} syn_t;
+
+static bool is_known(uint8_t type) {
+  unsigned number = type & ~TLV_CRITICAL;
+  if (number == 0 || number > TLV_LAST) return false;
+  return (type & TLV_CRITICAL) != 0 ? number <= (TLV_VERSION & ~TLV_CRITICAL) : number >= TLV_FEATURES;
+}
+
+static bool has(const syn_t *syn, uint8_t type) { return (syn->seen >> (type & ~TLV_CRITICAL) & 1) != 0; }
+
+static void read_tlv(syn_t *syn, uint8_t type, const uint8_t *value) {
+  switch (type) {
+  case TLV_MAGIC:
+    if (memcmp(value, magic, sizeof magic) != 0) syn->is_malformed = true;
+    break;
+  case TLV_NONCE: syn->nonce = nb_get_u64le(value); break;
+  case TLV_VERSIONS:
+    syn->lowest = value[0];
+    syn->highest = value[1];
+    break;
+  case TLV_FEATURES: syn->features = nb_get_u32le(value); break;
+  case TLV_LIMITS:
+    syn->frames = value[0];
+    syn->bytes = nb_get_u32le(value + 4);
+    break;
+  case TLV_SRC: syn->src = nb_get_u32le(value); break;
+  case TLV_CLOCK: syn->clock_s = (int64_t)nb_get_u64le(value); break;
+  default: break; /* the others say nothing to a device */
+  }
+}
+
+/* Reads on after what is malformed, for the nonce of the RST (LNK-19). */
+static void parse_syn(const uint8_t *payload, size_t length, syn_t *syn) {
+  size_t at = 0;
+  memset(syn, 0, sizeof *syn);
+  syn->frames = 4; /* LNK-6 */
+  syn->bytes = 2160;
+  if (length == 0 || payload[0] != TLV_MAGIC) syn->is_malformed = true;
+
+  while (at < length) {
+    if (length - at < 2 || payload[at + 1] > length - at - 2) {
+      syn->is_malformed = true;
+      break;
+    }
+    uint8_t type = payload[at];
+    uint8_t size = payload[at + 1];
+    const uint8_t *value = payload + at + 2;
+    at += 2 + (size_t)size;
+    if (!is_known(type)) {
+      if ((type & TLV_CRITICAL) != 0 && !syn->has_critical) {
+        syn->has_critical = true;
+        syn->refused = type;
+      }
+      continue;
+    }
+    unsigned number = type & ~TLV_CRITICAL;
+    if (size < least_length[number] || has(syn, type)) {
+      syn->is_malformed = true;
+      continue;
+    }
+    syn->seen |= UINT32_C(1) << number;
+    read_tlv(syn, type, value);
+  }
+  if (!has(syn, TLV_MAGIC) || !has(syn, TLV_NONCE) || !has(syn, TLV_VERSIONS)) syn->is_malformed = true;
+}
+
+static uint32_t usable_features(uint32_t features) {
+  if ((features & NB_FEATURE_KEYS) == 0) features &= ~(uint32_t)NB_FEATURE_SYNC;
+  return features & (NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG);
+}
+
+static bool is_remembered(const nb_link_t *link, uint64_t nonce) {
+  for (unsigned at = 0; at < link->nonce_count; at++) {
+    if (link->nonces[at] == nonce) return true;
+  }
+  return false;
+}
+
+static void remember(nb_link_t *link, uint64_t nonce) {
+  link->nonces[link->nonce_next] = nonce;
+  link->nonce_next = (uint8_t)((link->nonce_next + 1) % NB_NONCES);
+  if (link->nonce_count < NB_NONCES) link->nonce_count++;
+}
+
+/* LNK-12, LNK-14. What must outlive a session is kept; all else begins at 0. */
+static void open_session(nb_device_t *device, const syn_t *syn) {
+  nb_link_t *link = &device->link;
+  nb_link_end(device);
+  remember(link, syn->nonce);
+  link->nonce = syn->nonce;
+  link->session = link->next_session;
+  link->next_session = (uint16_t)(link->next_session + 1);
+  if (link->next_session == 0) link->next_session = 1;
+  link->state = NB_LINK_OFFERED;
+  link->synacks_due = 1;
+  link->features = (uint8_t)(usable_features(device->config->features) & usable_features(syn->features));
+  link->peer_frames = syn->frames < 2 ? 2 : syn->frames > NB_FRAMES_MAX ? NB_FRAMES_MAX : syn->frames;
+  link->peer_bytes = syn->bytes < NB_RX_QUEUE_MIN ? NB_RX_QUEUE_MIN : syn->bytes;
+  device->counters.sessions++;
+
+  (void)nb_bearer_open(device, &device->serial);
+  device->serial.keys_in_use = (link->features & NB_FEATURE_KEYS) != 0;
+  device->serial.sync_in_use = (link->features & NB_FEATURE_SYNC) != 0;
+  device->serial.src = syn->src;
+  if (has(syn, TLV_CLOCK)) nb_store_set_clock(device, syn->clock_s);
+}
+
+void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length) {
+  nb_link_t *link = &device->link;
+  syn_t syn;
+  link->hellos_left = 0; /* LNK-10 */
+  link->hello_is_due = false;
+  nb_timer_stop(&link->hello_timer);
+
+  parse_syn(payload, length, &syn);
+  nb_answer_t answer = {.type = NB_RST, .nonce = syn.nonce, .has_nonce = has(&syn, TLV_NONCE), .refused = syn.refused};
+  if (syn.is_malformed) {
+    answer.reason = REASON_MALFORMED;
+  } else if (syn.has_critical) {
+    answer.reason = REASON_CRITICAL;
+  } else if (syn.lowest > VERSION || syn.highest < VERSION) {
+    answer.reason = REASON_NO_VERSION;
+  } else if (link->state != NB_LINK_CLOSED && syn.nonce == link->nonce) {
+    if (link->synacks_due < UINT8_MAX) link->synacks_due++; /* LNK-13 */
+    return;
+  } else if (is_remembered(link, syn.nonce)) {
+    device->counters.old_nonces++;
+    return;
+  } else {
+    open_session(device, &syn);
+    return;
+  }
+  device->counters.bad_syns++;
+  nb_link_answer(device, &answer);
+}
+
+void nb_link_answer(nb_device_t *device, const nb_answer_t *answer) {
+  nb_link_t *link = &device->link;
+  if (link->answer_count == NB_ANSWERS) {
+    device->counters.answers_dropped++;
+    return;
+  }
+  link->answers[link->answer_count++] = *answer;
+}
+
+/* ---- payloads that a device sends ---- */
+
+typedef struct writer {
+  uint8_t *out;
+  size_t used;
+} writer_t;
+
+static void put(writer_t *writer, uint8_t type, const void *value, size_t length) {
+  writer->out[writer->used] = type;
+  writer->out[writer->used + 1] = (uint8_t)length;
+  memcpy(writer->out + writer->used + 2, value, length);
+  writer->used += 2 + length;
+}
+
+static void put_u8(writer_t *writer, uint8_t type, uint8_t value) { put(writer, type, &value, 1); }
+
+static void put_u32(writer_t *writer, uint8_t type, uint32_t value) {
+  uint8_t bytes[4];
+  nb_put_u32le(bytes, value);
+  put(writer, type, bytes, sizeof bytes);
+}
+
+static void put_u64(writer_t *writer, uint8_t type, uint64_t value) {
+  uint8_t bytes[8];
+  nb_put_u64le(bytes, value);
+  put(writer, type, bytes, sizeof bytes);
+}
+
+static void put_text(writer_t *writer, uint8_t type, const char *text) {
+  if (text != NULL) put(writer, type, text, strlen(text));
+}
+
+static void put_versions(writer_t *writer) {
+  static const uint8_t versions[2] = {VERSION, VERSION};
+  put(writer, TLV_VERSIONS, versions, sizeof versions);
+}
+
+size_t nb_link_write_hello(const nb_device_t *device, uint8_t *out) {
+  const nb_config_t *config = device->config;
+  writer_t writer = {.out = out};
+  put(&writer, TLV_MAGIC, magic, sizeof magic);
+  put_versions(&writer);
+  put_u32(&writer, TLV_BOOT_ID, device->boot.boot_id);
+  put_u32(&writer, TLV_BOOT_COUNT, device->boot.boot_count);
+  put_u8(&writer, TLV_RESET_REASON, device->boot.reset_reason);
+  put(&writer, TLV_DEVICE_ID, config->device_id, sizeof config->device_id);
+  put_text(&writer, TLV_FIRMWARE_NAME, config->firmware_name);
+  put_text(&writer, TLV_FIRMWARE_VERSION, config->firmware_version);
+  return writer.used;
+}
+
+size_t nb_link_write_synack(const nb_device_t *device, uint8_t *out) {
+  const nb_config_t *config = device->config;
+  uint8_t limits[8] = {config->frames, config->requests};
+  uint8_t capacity[2];
+  writer_t writer = {.out = out};
+  nb_put_u16le(limits + 2, config->mtu);
+  nb_put_u32le(limits + 4, config->rx_queue_bytes);
+  nb_put_u16le(capacity, config->capacity);
+
+  put(&writer, TLV_MAGIC, magic, sizeof magic);
+  put_u64(&writer, TLV_NONCE, device->link.nonce);
+  put_u8(&writer, TLV_VERSION, VERSION);
+  put_u32(&writer, TLV_FEATURES, usable_features(config->features));
+  put(&writer, TLV_LIMITS, limits, sizeof limits);
+  put_u32(&writer, TLV_BOOT_ID, device->boot.boot_id);
+  put_u32(&writer, TLV_BOOT_COUNT, device->boot.boot_count);
+  put_u8(&writer, TLV_RESET_REASON, device->boot.reset_reason);
+  put_u64(&writer, TLV_UPTIME, device->uptime_ms);
+  put(&writer, TLV_DEVICE_ID, config->device_id, sizeof config->device_id);
+  put_text(&writer, TLV_FIRMWARE_NAME, config->firmware_name);
+  put_text(&writer, TLV_FIRMWARE_VERSION, config->firmware_version);
+  if (config->build_hash != NULL) put(&writer, TLV_BUILD_HASH, config->build_hash, config->build_hash_bytes);
+  put_u32(&writer, TLV_PROFILE_HASH, nb_att_profile_hash());
+  put(&writer, TLV_CAPACITY, capacity, sizeof capacity);
+  return writer.used;
+}
+
+size_t nb_link_write_rst(const nb_device_t *device, const nb_answer_t *answer, uint8_t *out) {
+  writer_t writer = {.out = out};
+  put(&writer, TLV_MAGIC, magic, sizeof magic);
+  if (answer->has_nonce) put_u64(&writer, TLV_NONCE, answer->nonce);
+  put_versions(&writer);
+  put_u32(&writer, TLV_BOOT_ID, device->boot.boot_id);
+  put_u8(&writer, TLV_REASON, answer->reason);
+  if (answer->reason == REASON_CRITICAL) put_u8(&writer, TLV_REFUSED, answer->refused);
+  return writer.used;
+}

@@ -1,0 +1,167 @@
+/* Which frame is the next. The order: answers of sessions that are over, opening, PONG, NAK, DATA, ACK, FIN, PING,
+   and the log when nothing else waits. DATA carries ack and credit, so an ACK is sent only if there is none. */
+#include "nb_internal.h"
+
+/* ---- DATA ---- */
+
+/* What the bearer has to tell becomes a record when there is nothing else to send: so Count is the latest. */
+static void queue_message(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  uint8_t channel = NB_CHANNEL_ATT;
+  uint8_t *record = nb_fifo_reserve(&link->tx, NB_TX_RECORD + (size_t)NB_MTU_MAX);
+  if (record == NULL) return;
+  int length = nb_tell_next(device, &device->serial, record + NB_TX_RECORD, NB_MTU_MAX, &channel);
+  if (length > 0) nb_link_queue(link, channel, (uint16_t)length);
+}
+
+void nb_link_queue(nb_link_t *link, uint8_t channel, uint16_t length) {
+  uint8_t *record = link->tx.bytes + link->tx.end;
+  memset(record, 0, NB_TX_RECORD);
+  nb_put_u16le(record, length);
+  record[2] = channel;
+  nb_fifo_commit(&link->tx, NB_TX_RECORD + (size_t)length);
+  link->waiting++;
+}
+
+/* The index of a record that is to be sent again, or -1. */
+static int next_again(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  for (uint8_t at = 0; at < nb_link_in_flight(link); at++) {
+    uint8_t *record = nb_link_record(link, at);
+    if ((record[3] & NB_TX_RESEND_DUE) == 0) continue;
+    record[3] = NB_TX_RESENT;
+    device->counters.resends++;
+    return at;
+  }
+  return -1;
+}
+
+/* The index of a record that is sent for the first time, or -1 when there is none, or no permission (LNK-41 to
+   LNK-43). */
+static int next_new(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  uint8_t in_flight = nb_link_in_flight(link);
+  if (in_flight >= NB_UNACKNOWLEDGED_MIN && in_flight >= device->config->requests) return -1;
+  if (link->state != NB_LINK_OPEN || link->next == link->limit) return -1;
+  if (link->waiting == 0) queue_message(device);
+  if (link->waiting == 0) return -1;
+
+  uint8_t *record = nb_link_record(link, in_flight);
+  uint32_t bytes = nb_get_u16le(record) + NB_FRAME_MIN;
+  if (link->peer_unhandled_bytes + bytes > link->peer_bytes) return -1;
+  link->sizes[link->next % NB_FRAMES_MAX] = (uint16_t)bytes;
+  link->peer_unhandled_bytes += bytes;
+  nb_put_u32le(record + 4, device->now_ms);
+  link->next++;
+  link->waiting--;
+  if (!nb_timer_runs(&link->resend_timer)) nb_link_start_resend_timer(device);
+  return in_flight;
+}
+
+/* ---- frames: each fills in the header and returns the payload ---- */
+
+static const uint8_t *make_answer(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
+  nb_link_t *link = &device->link;
+  nb_answer_t answer = link->answers[0];
+  link->answer_count--;
+  memmove(link->answers, link->answers + 1, link->answer_count * sizeof link->answers[0]);
+  header->type = answer.type;
+  header->session = answer.session;
+  header->ack = answer.ack;
+  header->credit = answer.credit;
+  if (answer.type == NB_RST) header->length = (uint16_t)nb_link_write_rst(device, &answer, buffer);
+  return buffer;
+}
+
+static const uint8_t *make_data(nb_device_t *device, unsigned index, nb_header_t *header) {
+  const uint8_t *record = nb_link_record(&device->link, (uint8_t)index);
+  header->type = NB_DATA;
+  header->length = nb_get_u16le(record);
+  header->channel = record[2];
+  header->seq = (uint8_t)(device->link.oldest + index);
+  return record + NB_TX_RECORD;
+}
+
+/* A frame that carries ack and credit: with it, everything received is acknowledged. NULL if there is none to send. */
+static const uint8_t *make_in_session(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
+  nb_link_t *link = &device->link;
+  const uint8_t *payload = buffer;
+  int index = -1;
+  if (link->pongs_due > 0) {
+    link->pongs_due--;
+    header->type = NB_PONG;
+    header->length = 1;
+    buffer[0] = link->handled;
+  } else if (link->nak_is_due) {
+    link->nak_is_due = false;
+    header->type = NB_NAK;
+  } else if ((index = next_again(device)) >= 0 || (index = next_new(device)) >= 0) {
+    payload = make_data(device, (unsigned)index, header);
+  } else if (link->ack_is_due) {
+    header->type = NB_ACK;
+  } else if (link->fin_is_due) {
+    link->fin_is_due = false;
+    header->type = NB_FIN;
+  } else if (link->ping_is_due) {
+    link->ping_is_due = false;
+    header->type = NB_PING;
+  } else {
+    return NULL;
+  }
+  header->ack = link->expected;
+  header->credit = nb_link_credit(device);
+  link->unacknowledged = 0;
+  link->ack_is_due = false;
+  nb_timer_stop(&link->ack_timer);
+  return payload;
+}
+
+static const uint8_t *make_next(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
+  nb_link_t *link = &device->link;
+  if (link->answer_count > 0) return make_answer(device, header, buffer);
+  if (link->hello_is_due) {
+    link->hello_is_due = false;
+    header->type = NB_HELLO;
+    header->session = 0;
+    header->length = (uint16_t)nb_link_write_hello(device, buffer);
+    return buffer;
+  }
+  if (link->synacks_due > 0) {
+    link->synacks_due--;
+    header->type = NB_SYNACK;
+    header->credit = device->config->frames; /* the first credit, also when it is repeated (LNK-13) */
+    header->length = (uint16_t)nb_link_write_synack(device, buffer);
+    return buffer;
+  }
+  if (link->state != NB_LINK_OPEN && link->state != NB_LINK_CLOSING) return NULL;
+  return make_in_session(device, header, buffer);
+}
+
+/* FRM-14: log and frames leave through one door, so none lands in the other. */
+static int send_log(nb_device_t *device, nb_header_t *header, uint8_t *out, size_t size) {
+  nb_link_t *link = &device->link;
+  uint16_t length = nb_fifo_used(&link->log);
+  const uint8_t *text = link->log.bytes + link->log.start;
+  int sent;
+  if (length == 0) return 0;
+  if (length > NB_PAYLOAD_MAX) length = NB_PAYLOAD_MAX;
+  if (link->state == NB_LINK_OPEN && (link->features & NB_FEATURE_LOG) != 0) {
+    header->type = NB_UDATA;
+    header->channel = NB_CHANNEL_LOG;
+    header->length = length;
+    sent = nb_frame_encode(header, text, out, size);
+  } else {
+    memcpy(out, text, length);
+    sent = length;
+  }
+  nb_fifo_drop(&link->log, length);
+  return sent;
+}
+
+int nb_link_transmit(nb_device_t *device, uint8_t *out, size_t size) {
+  uint8_t buffer[NB_TLVS_MAX];
+  nb_header_t header = {.from_device = true, .session = device->link.session};
+  const uint8_t *payload = make_next(device, &header, buffer);
+  if (payload == NULL) return send_log(device, &header, out, size);
+  return nb_frame_encode(&header, payload, out, size);
+}

@@ -1,0 +1,234 @@
+/* The notifications, and how a write is applied (NTF-8 to NTF-12, NTF-20 to NTF-28). How they leave is in
+   nb_store_leave.c. */
+#include "nb_internal.h"
+
+void nb_store_start(nb_device_t *device) {
+  const nb_config_t *config = device->config;
+  memset(config->slots, 0, config->capacity * sizeof config->slots[0]);
+  if (config->writers != NULL) memset(config->writers, 0, config->writer_count * sizeof config->writers[0]);
+  device->store.next_item = 1;
+  device->store.next_expiry_s = UINT64_MAX;
+}
+
+uint32_t nb_device_count(const nb_device_t *device) {
+  const nb_store_t *store = &device->store;
+  uint32_t shown = store->stored - store->hidden;
+  return store->others > UINT32_MAX - shown ? UINT32_MAX : shown + store->others;
+}
+
+void nb_device_set_others(nb_device_t *device, uint32_t count) {
+  device->store.others = count;
+  nb_tell_count(device);
+}
+
+void nb_store_changed(const nb_device_t *device, enum nb_change change, const nb_slot_t *slot) {
+  if (device->config->changed != NULL) device->config->changed(device->config->context, change, slot);
+}
+
+/* ---- writers (NTF-22) ---- */
+
+nb_writer_t *nb_store_writer(const nb_device_t *device, uint32_t src) {
+  for (unsigned at = 0; at < device->config->writer_count; at++) {
+    if (device->config->writers[at].src == src) return &device->config->writers[at];
+  }
+  return NULL;
+}
+
+/* A free record, or the one written or synced longest ago. */
+nb_writer_t *nb_store_oldest_writer(const nb_device_t *device) {
+  nb_writer_t *oldest = &device->config->writers[0];
+  for (unsigned at = 0; at < device->config->writer_count; at++) {
+    nb_writer_t *writer = &device->config->writers[at];
+    if (writer->src == 0) return writer;
+    if (writer->touched < oldest->touched) oldest = writer;
+  }
+  return oldest;
+}
+
+static void forget_writer(nb_device_t *device, nb_writer_t *writer) {
+  const nb_config_t *config = device->config;
+  uint32_t src = writer->src;
+  device->counters.writers_forgotten++;
+  for (unsigned at = 0; at < config->capacity; at++) {
+    nb_slot_t *slot = &config->slots[at];
+    if (slot->item != 0 && slot->id != 0 && slot->src == src) nb_store_remove(device, slot, 0);
+  }
+  for (unsigned at = device->store.gone_used; at-- > 0;) {
+    if (config->gone[at].src == src) nb_store_forget_gone(device, &config->gone[at]);
+  }
+  for (nb_bearer_t *bearer = device->bearers; bearer != NULL; bearer = bearer->next) nb_tell_resync(bearer, src);
+  memset(writer, 0, sizeof *writer);
+}
+
+nb_writer_t *nb_store_make_writer(nb_device_t *device, uint32_t src) {
+  nb_writer_t *writer = nb_store_writer(device, src);
+  if (writer == NULL) {
+    writer = nb_store_oldest_writer(device);
+    if (writer->src != 0) forget_writer(device, writer);
+    writer->src = src;
+  }
+  writer->touched = ++device->store.touches;
+  return writer;
+}
+
+/* ---- finding ---- */
+
+static nb_slot_t *find(const nb_device_t *device, uint32_t src, uint32_t id) {
+  for (unsigned at = 0; at < device->config->capacity; at++) {
+    nb_slot_t *slot = &device->config->slots[at];
+    if (slot->item != 0 && slot->id == id && slot->src == src) return slot;
+  }
+  return NULL;
+}
+
+static nb_slot_t *find_free(const nb_device_t *device) {
+  for (unsigned at = 0; at < device->config->capacity; at++) {
+    if (device->config->slots[at].item == 0) return &device->config->slots[at];
+  }
+  return NULL;
+}
+
+static uint64_t splitmix64(uint64_t x) { /* NTF-32 */
+  uint64_t z = x + UINT64_C(0x9E3779B97F4A7C15);
+  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+  return z ^ z >> 31;
+}
+
+uint32_t nb_store_held(const nb_device_t *device, uint32_t src, uint64_t *digest) {
+  uint32_t count = 0;
+  *digest = 0;
+  for (unsigned at = 0; at < device->config->capacity; at++) {
+    const nb_slot_t *slot = &device->config->slots[at];
+    if (slot->item == 0 || slot->id == 0 || slot->src != src) continue;
+    *digest += splitmix64((uint64_t)slot->id << 32 | slot->crc);
+    count++;
+  }
+  return count;
+}
+
+/* ---- writing ---- */
+
+/* The oldest of those with the lowest level, if that is lower than `level` (NTF-25). */
+static nb_slot_t *find_evictable(const nb_device_t *device, uint8_t level) {
+  nb_slot_t *found = NULL;
+  for (unsigned at = 0; at < device->config->capacity; at++) {
+    nb_slot_t *slot = &device->config->slots[at];
+    if (slot->item == 0 || slot->id == 0 || slot->level >= level) continue;
+    if (found == NULL || slot->level < found->level || (slot->level == found->level && slot->item < found->item)) {
+      found = slot;
+    }
+  }
+  return found;
+}
+
+static bool has_room(const nb_device_t *device, uint32_t freed) {
+  return device->store.stored - freed < device->config->capacity;
+}
+
+/* Makes room for one more, at the cost of a writer that has to be forgotten anyway (NTF-22), or by evicting. Returns
+   whether there is; if not, nothing has changed. `*writer` is set for a notification with identity. */
+static bool make_room(nb_device_t *device, const nb_notification_t *new, uint32_t src, nb_writer_t **writer) {
+  uint32_t freed = 0;
+  if (new->id != 0 && nb_store_writer(device, src) == NULL) {
+    const nb_writer_t *oldest = nb_store_oldest_writer(device);
+    uint64_t digest;
+    if (oldest->src != 0) freed = nb_store_held(device, oldest->src, &digest);
+  }
+  if (!has_room(device, freed)) {
+    nb_slot_t *evictable = device->config->can_evict ? find_evictable(device, new->level) : NULL;
+    if (evictable == NULL || !has_room(device, 1)) return false;
+    nb_store_remove(device, evictable, NB_GONE_EVICTED);
+  }
+  if (new->id != 0) *writer = nb_store_make_writer(device, src);
+  return true;
+}
+
+static void fill(nb_slot_t *slot, const nb_notification_t *new, const uint8_t *json, size_t length, uint32_t crc) {
+  slot->crc = crc;
+  slot->rev = new->rev;
+  slot->level = new->level;
+  slot->category = new->category;
+  slot->flags = new->flags;
+  slot->can_expire = new->can_expire;
+  slot->expires_s = new->expires_s;
+  slot->length = (uint16_t)length;
+  memcpy(slot->json, json, length);
+}
+
+static uint8_t store_new(nb_device_t *device, const nb_bearer_t *bearer, const nb_notification_t *new, uint32_t src,
+                         const uint8_t *json, size_t length) {
+  nb_writer_t *writer = NULL;
+  if (!make_room(device, new, src, &writer)) return NB_ATT_STORE_FULL;
+  nb_slot_t *slot = find_free(device);
+  if (slot == NULL) return NB_ATT_STORE_FULL; /* cannot be: there is room */
+  memset(slot, 0, sizeof *slot);
+  fill(slot, new, json, length, nb_crc32(0, json, length));
+  slot->item = device->store.next_item++;
+  slot->id = new->id;
+  slot->src = new->id != 0 ? src : 0;
+  if (writer != NULL) writer->hwm = new->id;
+  device->store.stored++;
+  bool is_known = new->id != 0 && src == bearer->known_src && new->id <= bearer->known; /* NTF-28 */
+  nb_store_changed(device, is_known || new->event == 'm' ? NB_CHANGE_SHOWN : NB_CHANGE_ADDED, slot);
+  return 0;
+}
+
+/* Of an `id` that is not above hwm, and stored (NTF-23). */
+static uint8_t replace(nb_device_t *device, nb_slot_t *slot, const nb_notification_t *new, const uint8_t *json,
+                       size_t length) {
+  if (new->rev < slot->rev) return 0;
+  if (new->rev == slot->rev) {
+    bool is_same = length == slot->length && memcmp(json, slot->json, length) == 0;
+    return is_same ? 0 : NB_ATT_OTHER_BYTES;
+  }
+  fill(slot, new, json, length, nb_crc32(0, json, length));
+  if (!slot->is_hidden) nb_store_changed(device, new->event == 'm' ? NB_CHANGE_MODIFIED : NB_CHANGE_REPLACED, slot);
+  return 0;
+}
+
+/* For each write to what is gone (NTF-26). */
+static void tell_gone(nb_device_t *device, uint32_t src, uint32_t id, bool is_stored) {
+  const nb_gone_t *gone = nb_store_gone(device, src, id);
+  nb_event_t event = {.src = src, .id = id, .kind = NB_GONE_DISMISSED};
+  if (gone == NULL && is_stored) return;
+  if (gone != NULL) {
+    event.item = gone->item;
+    event.kind = gone->reason;
+  }
+  nb_tell_event(device, &event);
+}
+
+static uint8_t apply(nb_device_t *device, const nb_bearer_t *bearer, const nb_notification_t *new, uint32_t src,
+                     const uint8_t *json, size_t length) {
+  nb_writer_t *writer = nb_store_writer(device, src);
+  if (new->event == 'r') { /* NTF-24 */
+    nb_slot_t *slot = find(device, src, new->id);
+    nb_gone_t *gone = nb_store_gone(device, src, new->id);
+    if (writer != NULL) writer->touched = ++device->store.touches;
+    if (slot != NULL) nb_store_remove(device, slot, 0);
+    if (gone != NULL) nb_store_forget_gone(device, gone);
+    return 0;
+  }
+  if (writer == NULL || new->id > writer->hwm) return store_new(device, bearer, new, src, json, length);
+
+  nb_slot_t *slot = find(device, src, new->id);
+  uint8_t code = slot == NULL ? 0 : replace(device, slot, new, json, length);
+  if (code != 0) return code;
+  writer->touched = ++device->store.touches;
+  tell_gone(device, src, new->id, slot != NULL);
+  return 0;
+}
+
+uint8_t nb_store_write(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *json, size_t length) {
+  nb_notification_t new;
+  if (!nb_notification_read(json, length, bearer->keys_in_use, &new)) return NB_ATT_NOT_A_NOTIFICATION;
+  uint32_t src = new.src != 0 ? new.src : bearer->src; /* NTF-21 */
+  if (new.id != 0 && src == 0) return NB_ATT_NOT_A_NOTIFICATION;
+
+  uint8_t code = new.id == 0 ? store_new(device, bearer, &new, 0, json, length)
+                             : apply(device, bearer, &new, src, json, length);
+  if (code == 0) nb_store_expire(device);
+  nb_tell_count(device);
+  return code;
+}

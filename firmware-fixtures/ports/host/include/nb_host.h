@@ -1,0 +1,36 @@
+/* The reference firmware inside of another process, in virtual time: bytes and milliseconds come in, bytes go out. */
+#ifndef NB_HOST_H
+#define NB_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a firmware developer decides; the fields of nb_config_t of the same names. */
+typedef struct nb_host_profile {
+  uint8_t frames, requests, features;
+  uint16_t mtu, rx_queue_bytes, tx_queue_bytes, capacity;
+  bool is_firmware_mode, can_evict;
+} nb_host_profile_t;
+
+typedef struct nb_host nb_host_t;
+
+/* Makes a device that has just been switched on. `seed` decides boot ids and session ids. Returns NULL when the
+   profile is not valid or there is no memory. The caller gives it back to nb_host_destroy(). */
+nb_host_t *nb_host_create(const nb_host_profile_t *profile, uint64_t seed, uint32_t now_ms);
+void nb_host_destroy(nb_host_t *host);
+
+/* Bytes from the line, all that have arrived. */
+void nb_host_receive(nb_host_t *host, const uint8_t *bytes, size_t length, uint32_t now_ms);
+/* Runs what is due. */
+void nb_host_poll(nb_host_t *host, uint32_t now_ms);
+/* Takes bytes that the device sends. Returns how many, 0 when there are none. */
+size_t nb_host_take(nb_host_t *host, uint8_t *out, size_t size);
+/* Milliseconds until nb_host_poll() has something to do, or UINT32_MAX. */
+uint32_t nb_host_deadline(const nb_host_t *host, uint32_t now_ms);
+/* A record of nb_control.h. Returns 0, or a negative enum nb_error. */
+int nb_host_control(nb_host_t *host, const uint8_t *record, size_t length, uint32_t now_ms);
+/* Bytes that the device took for console text since the last call; at most `size`, the rest is forgotten. */
+size_t nb_host_take_text(nb_host_t *host, uint8_t *out, size_t size);
+
+#endif
