@@ -14,7 +14,7 @@ package final class FirmwareRig: Rig {
   ) {
     self.profile = profile
     self.wrapLine = wrapLine
-    let offers: Set<Need> = [.control, .virtualTime, .firmwareMode]
+    let offers: Set<Need> = [.control, .virtualTime, .firmwareMode, .session]
     self.offers = profile.isFirmwareMode ? offers : offers.union([.strict])
   }
 
