@@ -104,7 +104,7 @@ let package = Package(
       name: "ConformanceTests", dependencies: ["Conformance"], swiftSettings: settings),
     .testTarget(
       name: "FirmwareTests",
-      dependencies: ["CNotibotCore", "Conformance", "DeviceEmulator", "NotibotProtocol"],
+      dependencies: ["CNotibotCore", "Conformance", "DeviceEmulator", "NotibotHost", "NotibotProtocol"],
       swiftSettings: settings),
     .testTarget(
       name: "SimulationTests", dependencies: ["Conformance", "DeviceEmulator", "NotibotProtocol"],

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,4 +101,22 @@ int serial_shim_reap(int pid) {
 
 int serial_shim_socket_pair(int pair[2]) {
   return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0 ? 0 : -errno;
+}
+
+int serial_shim_connect_unix(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (strlen(path) >= sizeof address.sun_path) {
+    return -ENAMETOOLONG;
+  }
+  strcpy(address.sun_path, path);
+  int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (made < 0) {
+    return -errno;
+  }
+  if (connect(made, (const struct sockaddr *)&address, sizeof address) != 0) {
+    int error = errno;
+    close(made);
+    return -error;
+  }
+  return made;
 }

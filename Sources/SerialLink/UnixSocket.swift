@@ -9,8 +9,11 @@ package enum UnixSocket {
   package static func connect(
     to path: String, on loop: any EventLoop, initializer: @escaping SerialChannel.Initializer
   ) async throws(PortError) -> any Channel {
+    // Not by NIO, whose sockets every program that is started inherits: the peer would not see this one close.
+    let connected = serial_shim_connect_unix(path)
+    guard connected >= 0 else { throw PortError(errno: -connected, port: path, operation: "open") }
     do {
-      return try await bootstrap(on: loop, initializer).connect(unixDomainSocketPath: path).get()
+      return try await bootstrap(on: loop, initializer).withConnectedSocket(connected).get()
     } catch {
       throw PortError(opening: path, error)
     }

@@ -51,11 +51,24 @@ struct TestCommand: AsyncParsableCommand {
   var att: String?
 
   @Option(
+    help: ArgumentHelp(
+      "With --rig firmware: the shared library of another build of it.", valueName: "file"))
+  var firmware: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --rig emulator: break device and host alike, to see which cases tell.", valueName: "name"))
+  var symmetric: String?
+
+  @Option(
     help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
   var filter: String?
 
   @Flag(help: "List the cases and exit.")
   var list = false
+
+  @Flag(help: ArgumentHelp("List what --symmetric takes, and exit.", visibility: .hidden))
+  var listSymmetric = false
 
   @Option(help: ArgumentHelp("Write a JUnit report here.", valueName: "file"))
   var junit: String?
@@ -69,6 +82,7 @@ struct TestCommand: AsyncParsableCommand {
   func validate() throws { _ = try att.map(UnixSocketOption.path) }
 
   func run() async throws {
+    if listSymmetric { return SymmetricMutant.all.forEach { Output.data(TestListing.line(for: $0)) } }
     let cases = try selectedCases()
     if list { return cases.forEach { Output.data(TestListing.line(for: $0)) } }
     let run = TestRun(
@@ -93,6 +107,10 @@ struct TestCommand: AsyncParsableCommand {
   }
 
   private func chosenRig() throws -> TestRun.ChosenRig {
+    if firmware != nil, rig != .firmware {
+      throw CommandFailure(.usage, "--firmware is for --rig firmware", remedy: "name that rig, or leave it out")
+    }
+    if let symmetric { return .symmetric(try symmetricMutant(symmetric)) }
     if let att {
       guard rig == nil, portOptions.line.port == nil else {
         throw CommandFailure(
@@ -113,7 +131,7 @@ struct TestCommand: AsyncParsableCommand {
     case (.ble?, .emulator(let name)):
       return .ble(profile: try profile(name).name)
     case (.firmware?, .emulator(nil)):
-      return .firmware
+      return .firmware(library: firmware)
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) brings its own device",
@@ -128,6 +146,18 @@ struct TestCommand: AsyncParsableCommand {
         throw CommandFailure(error)
       }
     }
+  }
+
+  private func symmetricMutant(_ name: String) throws -> SymmetricMutant {
+    guard rig == .emulator, portOptions.line.port == nil else {
+      throw CommandFailure(.usage, "--symmetric is for --rig emulator", remedy: "name that rig, without a port")
+    }
+    guard let mutant = SymmetricMutant.all.first(where: { $0.name == name }) else {
+      let names = SymmetricMutant.all.map(\.name).joined(separator: ", ")
+      throw CommandFailure(
+        .usage, "there is no fault '\(name.printable)'", remedy: "choose one of: \(names)")
+    }
+    return mutant
   }
 
   private func port() throws -> PortSpecifier {
@@ -156,5 +186,10 @@ enum TestListing {
     let needs = testCase.needs.sorted().map(\.rawValue).joined(separator: ", ")
     let also = testCase.rules.dropFirst().joined(separator: ", ")
     return "\(testCase.chapter.rawValue)\t\(testCase.id)\t\(testCase.title)\t\(also)\t\(needs)"
+  }
+
+  /// One fault in one line: name, rules, the case that tells of the device, that of the host, what is wrong.
+  static func line(for mutant: SymmetricMutant) -> String {
+    [mutant.name, mutant.rules.joined(separator: ","), mutant.deviceCase, mutant.hostCase, mutant.what].joined(separator: "\t")
   }
 }

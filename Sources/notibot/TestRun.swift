@@ -9,10 +9,13 @@ struct TestRun: Sendable {
   enum ChosenRig: Sendable {
     case emulator(DeviceProfile)
     case pty(profile: String)
+    /// The reference firmware in this process: the one that is linked in, or a library.
+    case firmware(library: String?)
+    /// A device and a host that are broken alike (docs/MUTANTS.md).
+    case symmetric(SymmetricMutant)
     case ble(profile: String)
     /// A device that offers the attribute protocol on a unix socket.
     case att(path: String, control: String?)
-    case firmware
     case qemu(image: String?)
     case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration)
   }
@@ -61,7 +64,8 @@ struct TestRun: Sendable {
   private func makeRig() async throws -> any Rig {
     switch rig {
     case .emulator(let profile): return EmulatorRig(profile: profile)
-    case .firmware: return FirmwareRig()
+    case .firmware(let path): return FirmwareRig(library: try path.map { try .load($0) } ?? .linked)
+    case .symmetric(let mutant): return mutant.makeRig()
     case .pty(let profile):
       return try await PTYRig.start(program: program(), profile: profile, seed: seed)
     case .ble(let profile):
@@ -88,9 +92,10 @@ struct TestRun: Sendable {
       switch rig {
       case .emulator(let profile): ("emulator", "emu:\(profile.name)")
       case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
+      case .firmware(let path): ("firmware", path ?? "the reference firmware in this process")
+      case .symmetric(let mutant): ("emulator", "emu: with the fault '\(mutant.name)' on both sides")
       case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
       case .att(let path, _): ("ble", "unix:\(path)")
-      case .firmware: ("firmware", "the reference firmware in this process")
       case .qemu(let image): ("qemu", PortSpecifier.qemu(image: image).description)
       case .port(let specifier, _, _, _): ("port", specifier.description)
       }

@@ -64,23 +64,23 @@ import Testing
 
   @Test func `an answer to another command and events between are passed over`() async throws {
     try await withMonitor { monitor, peer in
-      async let done: Void = monitor.execute("system_reset", event: "RESET")
+      async let done = monitor.execute("system_reset", event: "RESET")
       let command = try await peer.hear()
       peer.say(#"{"return": {}, "id": 0}"# + "\n" + #"{"event": "STOP"}"# + "\nnot JSON\n")
       peer.say(#"{"event": "RESET", "data": {"guest": false}}"# + "\n")
       peer.say(#"{"return": {}, "id": \#(id(in: command))}"# + "\n")
-      try await done
+      _ = try await done
     }
   }
 
   @Test func `a refusal is told in QEMU's words`() async throws {
     try await withMonitor { monitor, peer in
-      async let done: Void = monitor.execute("cont")
+      async let done = monitor.execute("cont")
       let command = try await peer.hear()
       peer.say(
         #"{"error": {"class": "GenericError", "desc": "no machine"}, "id": \#(id(in: command))}"# + "\n")
       do {
-        try await done
+        _ = try await done
         Issue.record("the refusal was taken for success")
       } catch let error as QEMUFailure {
         #expect(error.message == "QEMU refuses 'cont': no machine")
@@ -90,11 +90,11 @@ import Testing
 
   @Test func `whoever waits when QEMU ends is told, and whoever asks after that`() async throws {
     try await withMonitor { monitor, peer in
-      async let done: Void = monitor.execute("stop")
+      async let done = monitor.execute("stop")
       _ = try await peer.hear()
       peer.hangUp()
       do {
-        try await done
+        _ = try await done
         Issue.record("no answer was taken for success")
       } catch let error as QEMUFailure {
         #expect(error == .ended)
@@ -113,12 +113,12 @@ import Testing
 
   @Test func `a line without an end closes the conversation`() async throws {
     try await withMonitor { monitor, peer in
-      async let done: Void = monitor.execute("stop")
+      async let done = monitor.execute("stop")
       _ = try await peer.hear()
       peer.say(String(repeating: "x", count: LineExchange.lineLimitBytes / 2))
       peer.say(String(repeating: "x", count: LineExchange.lineLimitBytes / 2 + 1))
       do {
-        try await done
+        _ = try await done
         Issue.record("no answer was taken for success")
       } catch let error as QEMUFailure {
         #expect(error == .ended)

@@ -19,4 +19,8 @@ int serial_shim_reap(int pid);
 /* A connected pair of stream sockets, both SOCK_CLOEXEC. Returns 0 or -errno. */
 int serial_shim_socket_pair(int pair[2]);
 
+/* A stream socket that is connected to the one at `path`, SOCK_CLOEXEC and non-blocking: a program that is started
+ * later must not keep it open. Returns the descriptor or -errno. */
+int serial_shim_connect_unix(const char *path);
+
 #endif

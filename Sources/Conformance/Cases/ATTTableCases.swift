@@ -99,7 +99,8 @@ extension Suite {
       ("06 0000 ffff 0028 00", "01 06 0000 01"), ("06 0300 0200 0028 00", "01 06 0300 01"),
       ("08 0000 ffff 0328", "01 08 0000 01"), ("08 0700 0100 0328", "01 08 0700 01"),
       ("08 0100 ffff 0128", "01 08 0100 0a"), ("10 0000 ffff 0028", "01 10 0000 01"),
-      ("10 0200 0100 0028", "01 10 0200 01"), ("10 0100 ffff 0328", "01 10 0100 10"),
+      ("10 0200 0100 0028", "01 10 0200 01"), ("10 0000 ffff 0328", "01 10 0000 01"),
+      ("10 0200 0100 0328", "01 10 0200 01"), ("10 0100 ffff 0328", "01 10 0100 10"),
       ("10 0100 ffff 0128", "01 10 0100 10"),
     ]
     for (pdu, expected) in vectors {
@@ -132,6 +133,10 @@ extension Suite {
       let reply = try await probe.request(Wire.literal(pdu))
       probe.expect("the answer to \(pdu)", reply, is: expected)
     }
+    guard probe.session.peerMTU >= 44 else { return }
+    // The last one, of 0, would make it 23: two declarations fit in 44 only.
+    let both = try await probe.request(Wire.literal("08 0100 0700 0328"))
+    probe.expect("length of an answer at the first MTU", both.count, is: 44)
   }
 
   static let smallMTU = Case(

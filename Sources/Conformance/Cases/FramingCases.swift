@@ -80,7 +80,8 @@ extension Suite {
   }
 
   static let longestFrame = Case(
-    "FRM-4/540-bytes", "The longest frame, 540 bytes decoded, is taken", .framing
+    "FRM-4/540-bytes", "The longest frame, 540 bytes decoded, 543 between its zeros, is taken", .framing,
+    also: ["FRM-8"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -97,11 +98,15 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    let payload = [UInt8](repeating: 0x5A, count: 529)
-    try await probe.write(probe.data(payload, channel: 2, seq: 0))
-    var lying = probe.data(payload, channel: 2, seq: 0).decoded
-    lying.replaceSubrange(1...2, with: Wire.u16(528))
-    try await probe.write(Wire.sealed(lying))
+    // With zeros among them 541 bytes take no more than 543 between the zeros around, so that only this rule is broken.
+    let dense = [UInt8](repeating: 0x5A, count: 529)
+    let withZeros = (0..<529).map { $0 % 20 == 0 ? 0 : 0x5A } as [UInt8]
+    for payload in [dense, withZeros] {
+      try await probe.write(probe.data(payload, channel: 2, seq: 0))
+      var lying = probe.data(payload, channel: 2, seq: 0).decoded
+      lying.replaceSubrange(1...2, with: Wire.u16(528))
+      try await probe.write(Wire.sealed(lying))
+    }
     let answers = try await probe.requestFence()
     probe.expect("answers to frames of 541 bytes", answers, is: [])
     _ = try await probe.readCount()
@@ -125,7 +130,7 @@ extension Suite {
   }
 
   static let tooShortFrame = Case(
-    "FRM-4/below-12-bytes", "Candidates shorter than a frame are not taken", .framing
+    "FRM-4/below-12-bytes", "Candidates shorter than a frame are not taken, one of 12 bytes is", .framing
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -134,6 +139,8 @@ extension Suite {
     try await probe.write([0, 0, 0, 1, 0, 1, 0, 2, 0])
     let answers = try await probe.requestFence()
     probe.expect("answers to stumps", answers, is: [])
+    try await probe.write(probe.frame(.ping))
+    _ = try await probe.awaitFrame(.pong)
   }
 
   static let textAround = Case(
@@ -157,6 +164,9 @@ extension Suite {
     for type in [0, 1, 3, 12, 13, 14, 15] as [UInt8] {
       var bytes = probe.frame(.ping).decoded
       bytes[0] = type << 4
+      try await probe.write(Wire.sealed(bytes))
+      // A frame of another session would be answered.
+      bytes.replaceSubrange(3...4, with: Wire.u16(probe.session.id &+ 1000))
       try await probe.write(Wire.sealed(bytes))
     }
     let answers = try await probe.requestFence()

@@ -242,7 +242,7 @@ extension Suite {
   static let hostErrors = Case(
     "NTF-1/host-tells-refusals", "An Error Response is told as that error, and the session goes on",
     .notifications,
-    also: ["ATT-5", "NTF-8"], needs: [.host]
+    also: ["ATT-5", "NTF-4", "NTF-8"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
     let probe = device.probe

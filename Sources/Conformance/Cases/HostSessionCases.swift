@@ -14,12 +14,13 @@ extension Suite {
   static let hostSyn = Case(
     "LNK-6/host-syn",
     "The host's SYN: MAGIC first, a random nonce, versions, limits in range, zeros in the header",
-    .link, also: ["LNK-2", "LNK-8", "LNK-1"], needs: [.host]
+    .link, also: ["LNK-2", "LNK-8", "LNK-1", "LNK-5"], needs: [.host]
   ) { bench in
     var nonces: Set<UInt64> = []
     for seed in 0..<3 as Range<UInt64> {
       let device = HostBench(
-        configuration: HostConfiguration(), seed: bench.seed &+ seed, record: bench.record)
+        configuration: HostConfiguration(), seed: bench.seed &+ seed, record: bench.record,
+        wrapLine: bench.wrapHostLine)
       let probe = device.probe
       device.connect()
       let syn = try await probe.awaitFrame(.syn)
@@ -29,6 +30,7 @@ extension Suite {
         "channel, seq, ack, credit", [syn.channel, syn.seq, syn.ack, syn.credit], is: [0, 0, 0, 0])
       probe.expect("first TLV", tlvs.first, is: .magic)
       probe.expect("VERSIONS", tlvs.value(of: 0x83), is: [1, 1])
+      probe.expect("TLVs that are listed for another frame or too short", TLV.strange(tlvs, in: .syn), is: [])
       let limits = tlvs.value(of: 0x06) ?? []
       probe.expect("length of LIMITS", limits.count, is: 8)
       if limits.count == 8 {

@@ -11,7 +11,7 @@ extension Suite {
 
   static let headerLayout = Case(
     "LNK-1/synack-layout", "SYNACK has its fields where version-independent fields are", .link,
-    also: ["LNK-2", "LNK-6", "LNK-12"]
+    also: ["LNK-2", "LNK-5", "LNK-6", "LNK-12"]
   ) { bench in
     let probe = bench.probe
     let reply = try await probe.openSession()
@@ -22,6 +22,8 @@ extension Suite {
     probe.expect(reply.session != 0, "the session id is 0")
     probe.expect("the first TLV", tlvs.first, is: .magic)
     probe.expect("VERSION", tlvs.value(of: 0x84), is: [1])
+    probe.expect(
+      "TLVs that are listed for another frame or too short", TLV.strange(tlvs, in: .synAck), is: [])
     probe.expect("length of BOOT_ID", tlvs.value(of: 0x0A)?.count, is: 4)
     probe.expect(
       "credit of the SYNACK, the frames announced", Int(reply.credit), is: probe.session.peerFrames)

@@ -111,7 +111,8 @@ extension Suite {
         "\(good),",
         "\(good)\u{0}", "\u{FEFF}\(good)", String(good.dropLast()), "{,\(good.dropFirst())",
         good.replacing(":", with: "="), good.replacing("\"", with: "'"), "\(good.dropLast()),}",
-        "//\n\(good)", good.replacing("1234567890", with: "tru"),
+        "{\u{0C}\(good.dropFirst())", "\(good)\u{0B}", "\u{A0}\(good)", "//\n\(good)",
+        good.replacing("1234567890", with: "tru"),
       ])
   }
 

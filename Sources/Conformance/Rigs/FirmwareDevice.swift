@@ -6,33 +6,45 @@ package struct FirmwareDevice: VirtualPeer {
   private let memory: FirmwareMemory
   private var milliseconds: UInt64
 
+  /// - Parameter library: the build of the firmware.
   /// - Throws: `RigTrouble` when the firmware refuses the profile.
-  package init(profile: FirmwareProfile, seed: UInt64, now: Instant) throws {
+  package init(
+    profile: FirmwareProfile, library: FirmwareLibrary = .linked, seed: UInt64, now: Instant
+  ) throws {
     milliseconds = now.wholeMilliseconds
-    memory = try FirmwareMemory(profile: profile, seed: seed, nowMs: now.clockMs)
+    memory = try FirmwareMemory(profile: profile, table: library.table, seed: seed, nowMs: now.clockMs)
   }
 
   package mutating func receive(_ bytes: [UInt8], now: Instant) {
     milliseconds = now.wholeMilliseconds
-    nb_host_receive(memory.host, bytes, bytes.count, now.clockMs)
+    memory.table.receive(memory.host, bytes, bytes.count, now.clockMs)
   }
 
   package mutating func handleTimeout(now: Instant) {
     milliseconds = now.wholeMilliseconds
-    nb_host_poll(memory.host, now.clockMs)
+    memory.table.poll(memory.host, now.clockMs)
   }
 
   package mutating func nextBytes(now: Instant) -> [UInt8]? {
     let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
-      count = nb_host_take(memory.host, buffer.baseAddress, buffer.count)
+      count = memory.table.take(memory.host, buffer.baseAddress, buffer.count)
     }
     return bytes.isEmpty ? nil : bytes
   }
 
   package var nextDeadline: Instant? {
-    let left = nb_host_deadline(memory.host, UInt32(truncatingIfNeeded: milliseconds))
+    let left = memory.table.deadline(memory.host, UInt32(truncatingIfNeeded: milliseconds))
     guard left != .max else { return nil }
     return Instant(nanoseconds: Int64(milliseconds + UInt64(left)) * 1_000_000)
+  }
+
+  /// The JSON of what is stored, in no order.
+  package var stored: [[UInt8]] {
+    (0..<Int(memory.capacity)).map { index in
+      [UInt8](unsafeUninitializedCapacity: 512) { buffer, count in
+        count = memory.table.stored(memory.host, index, buffer.baseAddress, buffer.count)
+      }
+    }.filter { !$0.isEmpty }
   }
 
   /// Hands a control record over (`nb_control.h`).
@@ -40,23 +52,27 @@ package struct FirmwareDevice: VirtualPeer {
   /// - Returns: 0, or a negative error of the firmware.
   mutating func perform(_ record: [UInt8], now: Instant) -> Int32 {
     milliseconds = now.wholeMilliseconds
-    return nb_host_control(memory.host, record, record.count, now.clockMs)
+    return memory.table.control(memory.host, record, record.count, now.clockMs)
   }
 }
 
 /// Owns the memory of one firmware. A line and its control hold the same one, on one task.
 private final class FirmwareMemory {
   let host: OpaquePointer
+  let table: nb_host_table_t
+  let capacity: UInt16
 
-  init(profile: FirmwareProfile, seed: UInt64, nowMs: UInt32) throws {
+  init(profile: FirmwareProfile, table: nb_host_table_t, seed: UInt64, nowMs: UInt32) throws {
+    capacity = profile.capacity
     var profile = profile.hostProfile
-    guard let host = nb_host_create(&profile, seed, nowMs) else {
+    guard let host = table.create(&profile, seed, nowMs) else {
       throw RigTrouble("the firmware refuses its profile", remedy: "see the limits in notibot.h")
     }
     self.host = host
+    self.table = table
   }
 
-  deinit { nb_host_destroy(host) }
+  deinit { table.destroy(host) }
 }
 
 extension Instant {

@@ -6,13 +6,18 @@ package final class FirmwareRig: Rig {
   package let name = "firmware"
   package let offers: Set<Need>
   private let profile: FirmwareProfile
+  private let library: FirmwareLibrary
   private let wrapLine: (any Line) -> any Line
 
-  /// - Parameter wrapLine: something to put between the case and the device, such as damage.
+  /// - Parameters:
+  ///   - library: the build of the firmware.
+  ///   - wrapLine: something to put between the case and the device, such as damage.
   package init(
-    profile: FirmwareProfile = .standard, wrapLine: @escaping (any Line) -> any Line = { $0 }
+    profile: FirmwareProfile = .standard, library: FirmwareLibrary = .linked,
+    wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) {
     self.profile = profile
+    self.library = library
     self.wrapLine = wrapLine
     let offers: Set<Need> = [.control, .virtualTime, .firmwareMode, .session]
     self.offers = profile.isFirmwareMode ? offers : offers.union([.strict])
@@ -21,7 +26,8 @@ package final class FirmwareRig: Rig {
   package func makeBench(for testCase: Case, seed: UInt64) throws -> Bench {
     var profile = profile
     if testCase.needs.contains(.firmwareMode) { profile.isFirmwareMode = true }
-    let line = VirtualLine(peer: try FirmwareDevice(profile: profile, seed: seed, now: .zero), now: .zero)
+    let device = try FirmwareDevice(profile: profile, library: library, seed: seed, now: .zero)
+    let line = VirtualLine(peer: device, now: .zero)
     return Bench(line: wrapLine(line), control: FirmwareControl(line: line), clock: .exact, seed: seed)
   }
 

@@ -24,6 +24,24 @@ package struct TLV: Equatable, Sendable {
   package static func profileHash(_ hash: UInt32) -> TLV { TLV(0x12, Wire.u32(hash)) }
   package static func reason(_ reason: UInt8) -> TLV { TLV(0x14, [reason]) }
 
+  /// The TLVs that LNK-5 does not list for a frame, or with a longer value. Those of later versions are among them.
+  package static func strange(_ tlvs: [TLV], in kind: WireFrame.Kind) -> [TLV] {
+    let shared: [UInt8: Int] = [0x81: 4, 0x82: 8, 0x05: 4, 0x06: 8]
+    let listed: [UInt8: Int] =
+      switch kind {
+      case .syn: [0x83: 2, 0x07: 4, 0x08: 4, 0x09: 10]
+      case .synAck:
+        [
+          0x84: 1, 0x0A: 4, 0x0B: 4, 0x0C: 1, 0x0D: 8, 0x0E: 6, 0x0F: 0, 0x10: 0, 0x11: 0, 0x12: 4, 0x13: 2,
+        ]
+      case .hello, .data, .ack, .nak, .udata, .ping, .pong, .rst, .fin: [:]
+      }
+    return tlvs.filter { tlv in
+      guard let least = shared[tlv.type] ?? listed[tlv.type] else { return true }
+      return tlv.value.count < least
+    }
+  }
+
   /// The TLVs of a payload; nil when one runs past the end.
   package static func parse(_ payload: [UInt8]) -> [TLV]? {
     var found: [TLV] = []

@@ -68,6 +68,8 @@ package actor PortProxy {
   private var link: StableLink?
   private var host = Host.absent
   var wire: FaultyWire
+  /// Bytes that were read from the host, also those that were dropped.
+  package private(set) var takenBytes: UInt64 = 0
   private var bitsPerSecond: UInt32
   /// A rate that the port did not take, so that it is tried and reported once.
   private var refusedRate: UInt32?
@@ -261,6 +263,7 @@ package actor PortProxy {
 
   /// Bytes came.
   func received(_ bytes: [UInt8], from side: ProxyHandler.Side) {
+    if side == .terminal { takenBytes += UInt64(bytes.count) }
     guard case .passing = state else { return }
     switch (side, host) {
     case (.terminal, _):

@@ -81,6 +81,12 @@ package actor QEMUBoard {
         openBoard: { _, loop, initializer throws(PortError) in
           try await UnixSocket.connect(to: uart, on: loop, initializer: initializer)
         })
+      do {
+        try await qemu.awaitLine(isOpen: true)
+      } catch {
+        await proxy.stop()
+        throw error
+      }
       return QEMUBoard(
         portPath: link, directory: directory, process: process, monitor: qemu, control: control, proxy: proxy)
     } catch {
@@ -145,14 +151,21 @@ package actor QEMUBoard {
     Self.remove(directory)
   }
 
+  /// Bytes that were read from the host and are under way to the board, or there.
+  package var takenBytes: UInt64 {
+    get async { await proxy.takenBytes }
+  }
+
   // MARK: What is done to the board
 
   /// Pulls the reset pin. What was under way to the board is lost; the port stays. Returns when the firmware runs again.
   package func reset() async throws {
     try await monitor.execute("stop")
     try await proxy.silenceBoard()
+    try await monitor.awaitLine(isOpen: false)
     try await monitor.execute("system_reset", event: "RESET")
     try await proxy.reopenBoard()
+    try await monitor.awaitLine(isOpen: true)
     try await run()
   }
 

@@ -36,16 +36,32 @@ struct QEMUMonitor: Sendable {
   }
 
   /// Runs a command without arguments, and waits for its answer and, if given, for an event that follows from it.
-  func execute(_ command: String, event: String? = nil) async throws(QEMUFailure) {
+  ///
+  /// - Returns: the answer, a line of JSON.
+  @discardableResult
+  func execute(_ command: String, event: String? = nil) async throws(QEMUFailure) -> String {
     // Tells its answer from that of a command whose answer nobody waited for.
     let id = UInt32.random(in: 0 ... .max)
     var wanted: [@Sendable (String) -> Bool] = [{ Message($0)?.id == id }]
     if let event { wanted.append { Message($0)?.event == event } }
     let answer = try await conversation.ask(Self.line(command, id: id), wanted: wanted)
-    guard let error = Message(answer)?.error else { return }
+    guard let error = Message(answer)?.error else { return answer }
     throw QEMUFailure(
       "QEMU refuses '\(command)': \(error.desc)", remedy: "use QEMU 7.2 or a later one")
   }
+
+  /// Returns when QEMU has noticed that the line to a socket of its own was opened, or closed: until then it drops what
+  /// the firmware sends, or reads what was sent before. Each question is a turn of QEMU's loop.
+  func awaitLine(isOpen: Bool) async throws(QEMUFailure) {
+    for _ in 0..<Self.questionsLimit {
+      let answer = try await execute("query-chardev")
+      if answer.contains("disconnected:unix:") != isOpen { return }
+    }
+    throw .silent
+  }
+
+  /// How often `awaitLine` asks.
+  private static let questionsLimit = 1000
 
   /// Lets the CPU run, without waiting for the answer.
   func letRun() {

@@ -104,6 +104,7 @@ typedef struct nb_link {
   uint32_t peer_bytes;
   uint32_t peer_unhandled_bytes;     /* LNK-42 */
   uint16_t sizes[NB_FRAMES_MAX];     /* by seq modulo NB_FRAMES_MAX */
+  uint16_t sendings;                 /* DATA frames sent, again or not: tells what came before what (LNK-34) */
   uint8_t waiting;                   /* records in tx behind the sent ones */
   nb_fifo_t tx;
   nb_timer_t resend_timer;

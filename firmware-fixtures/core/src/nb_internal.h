@@ -42,9 +42,14 @@ static inline uint32_t nb_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 /* ---- link (nb_link.c, nb_link_open.c, nb_link_send.c) ---- */
 
 #define NB_RX_RECORD 3u /* length u16, channel u8 */
-#define NB_TX_RECORD 8u /* length u16, channel u8, flags u8, sent_ms u32 */
+/* Of a record in tx: length u16, channel u8, flags u8, sent_ms u32, and which of the link's sendings was its first and
+   its last, u16 each. */
+#define NB_TX_RECORD 12u
+#define NB_TX_FIRST 8u
+#define NB_TX_LAST 10u
 #define NB_TX_RESENT 1u
 #define NB_TX_RESEND_DUE 2u
+#define NB_TX_HELD 4u         /* a bitmap named it (LNK-34) */
 #define NB_TX_WAITING_MAX 64u /* records that are not sent yet */
 
 #define NB_ACK_DELAY_MS 5u        /* LNK-50 */
@@ -85,8 +90,10 @@ uint8_t nb_link_credit(const nb_device_t *device);
 void nb_link_start_resend_timer(nb_device_t *device);
 /* Returns whether the frame's ack and credit are valid (LNK-31, LNK-41). */
 bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header);
-/* Marks what is in flight to be sent again; `held` has bit i for the frame ack + 1 + i (LNK-34). */
-void nb_link_resend(nb_device_t *device, uint64_t held);
+/* Marks what a NAK asks for; `held` has bit i for the frame ack + 1 + i (LNK-34). */
+void nb_link_take_nak(nb_device_t *device, uint64_t held);
+/* The resend timer has run out: marks what is not held, and the oldest (LNK-51). */
+void nb_link_resend(nb_device_t *device);
 static inline uint8_t nb_link_in_flight(const nb_link_t *link) { return (uint8_t)(link->next - link->oldest); }
 
 /* ---- attributes (nb_att.c, nb_att_find.c) ---- */

@@ -169,6 +169,7 @@ static void take_fin(nb_device_t *device) {
 }
 
 static bool is_malformed(const nb_header_t *header) { /* LNK-3 */
+  if (header->type == NB_NAK) return header->length > 0 && header->length < 8; /* half a bitmap */
   return (header->type == NB_DATA || header->type == NB_PONG) && header->length == 0;
 }
 
@@ -202,7 +203,7 @@ void nb_link_receive(nb_device_t *device, const nb_header_t *header, const uint8
     if (link->state == NB_LINK_OPEN) take_data(device, header, payload);
     return;
   case NB_NAK:
-    if (is_valid) nb_link_resend(device, header->length >= 8 ? nb_get_u64le(payload) : 0);
+    if (is_valid) nb_link_take_nak(device, header->length >= 8 ? nb_get_u64le(payload) : 0);
     return;
   case NB_PING:
     if (link->pongs_due < UINT8_MAX) link->pongs_due++;
@@ -289,7 +290,7 @@ void nb_link_poll(nb_device_t *device) {
   }
   if (nb_timer_is_due(&link->resend_timer, now_ms)) {
     if (!link->heard_since_timer) link->rto_ms = nb_min(link->rto_ms * 2, NB_RESEND_BACKED_OFF_MS);
-    nb_link_resend(device, 0);
+    nb_link_resend(device);
   }
 }
 

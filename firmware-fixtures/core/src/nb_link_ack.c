@@ -83,12 +83,34 @@ bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header) {
   return true;
 }
 
-void nb_link_resend(nb_device_t *device, uint64_t held) {
+void nb_link_take_nak(nb_device_t *device, uint64_t held) {
   nb_link_t *link = &device->link;
   uint8_t count = nb_link_in_flight(link);
-  for (uint8_t at = 0; at < count; at++) {
-    bool is_held = at > 0 && at <= 64 && (held >> (at - 1) & 1) != 0;
-    if (!is_held) nb_link_record(link, at)[3] |= NB_TX_RESEND_DUE;
+  uint16_t newest = 0; /* the latest first sending that has arrived: what went out before it is lost */
+  bool is_any_held = false;
+  bool is_resent = false;
+  for (uint8_t at = 1; held != 0 && at < count && at <= 64; at++) {
+    uint8_t *record = nb_link_record(link, at);
+    if ((held >> (at - 1) & 1) == 0) continue;
+    record[3] = (uint8_t)((record[3] & ~NB_TX_RESEND_DUE) | NB_TX_HELD);
+    is_any_held = true;
+    newest = nb_get_u16le(record + NB_TX_FIRST);
   }
-  if (count > 0) nb_link_start_resend_timer(device);
+  for (uint8_t at = 0; at < count; at++) {
+    uint8_t *record = nb_link_record(link, at);
+    bool is_lost = (int16_t)(uint16_t)(newest - nb_get_u16le(record + NB_TX_LAST)) > 0;
+    if (held != 0 && (!is_any_held || (record[3] & NB_TX_HELD) != 0 || !is_lost)) continue;
+    record[3] |= NB_TX_RESEND_DUE;
+    is_resent = true;
+  }
+  if (is_resent) nb_link_start_resend_timer(device);
+}
+
+void nb_link_resend(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  for (uint8_t at = 0; at < nb_link_in_flight(link); at++) {
+    uint8_t *record = nb_link_record(link, at);
+    if (at == 0 || (record[3] & NB_TX_HELD) == 0) record[3] |= NB_TX_RESEND_DUE;
+  }
+  nb_link_start_resend_timer(device);
 }

@@ -29,7 +29,8 @@ static int next_again(nb_device_t *device) {
   for (uint8_t at = 0; at < nb_link_in_flight(link); at++) {
     uint8_t *record = nb_link_record(link, at);
     if ((record[3] & NB_TX_RESEND_DUE) == 0) continue;
-    record[3] = NB_TX_RESENT;
+    record[3] = (uint8_t)((record[3] & ~NB_TX_RESEND_DUE) | NB_TX_RESENT);
+    nb_put_u16le(record + NB_TX_LAST, ++link->sendings);
     device->counters.resends++;
     return at;
   }
@@ -52,6 +53,8 @@ static int next_new(nb_device_t *device) {
   link->sizes[link->next % NB_FRAMES_MAX] = (uint16_t)bytes;
   link->peer_unhandled_bytes += bytes;
   nb_put_u32le(record + 4, device->now_ms);
+  nb_put_u16le(record + NB_TX_FIRST, ++link->sendings);
+  nb_put_u16le(record + NB_TX_LAST, link->sendings);
   link->next++;
   link->waiting--;
   if (!nb_timer_runs(&link->resend_timer)) nb_link_start_resend_timer(device);

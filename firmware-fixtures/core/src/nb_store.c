@@ -177,7 +177,7 @@ static uint8_t store_new(nb_device_t *device, const nb_bearer_t *bearer, const n
 /* Of an `id` that is not above hwm, and stored (NTF-23). */
 static uint8_t replace(nb_device_t *device, nb_slot_t *slot, const nb_notification_t *new, const uint8_t *json,
                        size_t length) {
-  if (new->rev < slot->rev) return 0;
+  if (new->rev < slot->rev) return NB_ATT_OTHER_BYTES;
   if (new->rev == slot->rev) {
     bool is_same = length == slot->length && memcmp(json, slot->json, length) == 0;
     return is_same ? 0 : NB_ATT_OTHER_BYTES;

@@ -169,3 +169,27 @@ size_t nb_host_take_text(nb_host_t *host, uint8_t *out, size_t size) {
   host->text_used = 0;
   return size;
 }
+
+size_t nb_host_stored(const nb_host_t *host, size_t index, uint8_t *out, size_t size) {
+  if (index >= host->config.capacity || host->config.slots[index].item == 0) return 0;
+  const nb_slot_t *slot = &host->config.slots[index];
+  size_t length = slot->length < size ? slot->length : size;
+  memcpy(out, slot->json, length);
+  return length;
+}
+
+const nb_host_table_t *nb_host_table(void) {
+  static const nb_host_table_t table = {
+      .version = NB_HOST_VERSION,
+      .create = nb_host_create,
+      .destroy = nb_host_destroy,
+      .receive = nb_host_receive,
+      .poll = nb_host_poll,
+      .take = nb_host_take,
+      .deadline = nb_host_deadline,
+      .control = nb_host_control,
+      .take_text = nb_host_take_text,
+      .stored = nb_host_stored,
+  };
+  return &table;
+}

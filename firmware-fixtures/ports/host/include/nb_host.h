@@ -32,5 +32,27 @@ uint32_t nb_host_deadline(const nb_host_t *host, uint32_t now_ms);
 int nb_host_control(nb_host_t *host, const uint8_t *record, size_t length, uint32_t now_ms);
 /* Bytes that the device took for console text since the last call; at most `size`, the rest is forgotten. */
 size_t nb_host_take_text(nb_host_t *host, uint8_t *out, size_t size);
+/* The JSON of the `index`th slot of the store. Returns its length, 0 for a free slot and beyond the last. */
+size_t nb_host_stored(const nb_host_t *host, size_t index, uint8_t *out, size_t size);
+
+/* The functions above as one table, so that a build of the firmware can be loaded as a shared library. The layout of
+   the table and the meaning of its functions, the profile among them, belong to the version. */
+#define NB_HOST_VERSION 1u
+
+typedef struct nb_host_table {
+  uint32_t version;
+  nb_host_t *(*create)(const nb_host_profile_t *profile, uint64_t seed, uint32_t now_ms);
+  void (*destroy)(nb_host_t *host);
+  void (*receive)(nb_host_t *host, const uint8_t *bytes, size_t length, uint32_t now_ms);
+  void (*poll)(nb_host_t *host, uint32_t now_ms);
+  size_t (*take)(nb_host_t *host, uint8_t *out, size_t size);
+  uint32_t (*deadline)(const nb_host_t *host, uint32_t now_ms);
+  int (*control)(nb_host_t *host, const uint8_t *record, size_t length, uint32_t now_ms);
+  size_t (*take_text)(nb_host_t *host, uint8_t *out, size_t size);
+  size_t (*stored)(const nb_host_t *host, size_t index, uint8_t *out, size_t size);
+} nb_host_table_t;
+
+/* The one symbol that a library exports. The table is constant and lives as long as the library. */
+__attribute__((visibility("default"))) const nb_host_table_t *nb_host_table(void);
 
 #endif

@@ -1,9 +1,8 @@
-import Conformance
-import NotibotProtocol
+package import NotibotProtocol
 
 /// Makes a peer look broken: changes what passes between a case and the peer, in one or both directions.
-final class MutantLine: Line {
-  typealias Change = ([UInt8]) -> [UInt8]
+package final class MutantLine: Line {
+  package typealias Change = ([UInt8]) -> [UInt8]
 
   private let line: any Line
   private let sent: Change
@@ -12,17 +11,17 @@ final class MutantLine: Line {
   /// - Parameters:
   ///   - sent: what becomes of bytes on their way to the peer.
   ///   - received: what becomes of bytes on their way from it.
-  init(_ line: any Line, sent: @escaping Change, received: @escaping Change) {
+  package init(_ line: any Line, sent: @escaping Change, received: @escaping Change) {
     self.line = line
     self.sent = sent
     self.received = received
   }
 
-  var now: Instant { line.now }
+  package var now: Instant { line.now }
 
-  func write(_ bytes: [UInt8]) async throws { try await line.write(sent(bytes)) }
+  package func write(_ bytes: [UInt8]) async throws { try await line.write(sent(bytes)) }
 
-  func read(until deadline: Instant) async throws -> [UInt8] {
+  package func read(until deadline: Instant) async throws -> [UInt8] {
     while true {
       let bytes = try await line.read(until: deadline)
       let changed = received(bytes)
@@ -33,7 +32,7 @@ final class MutantLine: Line {
 }
 
 /// A change of whole frames; text passes as it is.
-final class FrameFilter {
+package final class FrameFilter {
   private var candidate: [UInt8] = []
   private let change: (WireFrame) -> [[UInt8]]
 
@@ -42,12 +41,12 @@ final class FrameFilter {
   }
 
   /// Each frame becomes any number of frames.
-  static func frames(_ change: @escaping (WireFrame) -> [WireFrame]) -> MutantLine.Change {
+  package static func frames(_ change: @escaping (WireFrame) -> [WireFrame]) -> MutantLine.Change {
     bytes { change($0).map(\.bytes) }
   }
 
   /// Each frame becomes any bytes.
-  static func bytes(_ change: @escaping (WireFrame) -> [[UInt8]]) -> MutantLine.Change {
+  package static func bytes(_ change: @escaping (WireFrame) -> [[UInt8]]) -> MutantLine.Change {
     let filter = FrameFilter(change)
     return { filter.pass($0) }
   }

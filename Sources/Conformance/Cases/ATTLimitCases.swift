@@ -1,0 +1,167 @@
+import NotibotProtocol
+
+/// The ends of what the attribute server takes, and what waits when it ends.
+extension Suite {
+  static let attLimits: [Case] = [
+    longFormOfType, overlappingParts, queueBytes, eightWait, waitsAtTheEnd, eventJustFits, itemsOnce,
+  ]
+
+  static let longFormOfType = Case(
+    "ATT-9/long-form-of-a-type", "A type of 2 bytes is found in its form of 16 bytes, too", .att,
+    also: ["ATT-16"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    // The Bluetooth base UUID with 0x2803 and 0x2800, least significant byte first.
+    let base = Wire.literal("fb349b5f8000 0080 0010 0000")
+    let found = try await probe.request(Wire.literal("08 0100 0700") + base + Wire.literal("0328 0000"))
+    probe.expect("the first characteristic", Array(found.prefix(7)), is: Wire.literal("09 15 0200 12 0300"))
+    let group = try await probe.request(Wire.literal("10 0100 ffff") + base + Wire.literal("0028 0000"))
+    probe.expect("the service", group, is: Wire.literal("11 14 0100 0700") + service)
+    let other = try await probe.request(Wire.literal("08 0100 0700") + base + Wire.literal("0328 0100"))
+    probe.expect("another UUID with these bytes in it", other, is: Wire.literal("01 08 0100 0a"))
+  }
+
+  static let overlappingParts = Case(
+    "ATT-14/overlapping-parts", "Parts that overlap are error 0x07 at Execute, and nothing is stored", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    let before = try await probe.readCount()
+    let json = Sample.json("in parts that overlap")
+    try await probe.request(Wire.literal("16 0600 0000") + json.prefix(20))
+    try await probe.request([0x16, 6, 0] + Wire.u16(19) + json.dropFirst(19))
+    let reply = try await probe.request(Wire.literal("18 01"))
+    probe.expect("the answer to Execute", reply, is: Wire.literal("01 18 0600 07"))
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+  }
+
+  static let queueBytes = Case(
+    "ATT-14/queue-of-1024-bytes", "The queue takes 8 parts of 128 bytes", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    for index in 0..<8 {
+      let part = [0x06, 0] + Wire.u16(UInt16(128 * index)) + [UInt8](repeating: 0x20, count: 128)
+      let echo = try await probe.request([0x16] + part)
+      probe.expect("whether part \(index) is echoed", echo == [0x17] + part, is: true)
+    }
+    try await probe.request(Wire.literal("18 00"))
+  }
+
+  static let eightWait = Case(
+    "ATT-19/eight-wait",
+    "While the device may send nothing 8 notifications of Data wait, the first ones, in order",
+    .att, also: ["NTF-11", "LNK-41"], needs: [.control, .session]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await bench.restart()
+    try await probe.openWide()
+    try await probe.requireStoreRoom(11)
+    for index in 1...11 { try await probe.writeData(Sample.json("event \(index)")) }
+    try await probe.openShut()
+    try await probe.grant(2)
+    try await probe.request(Wire.literal("02 0502"))
+    try await probe.request(Wire.literal("12 0700 0100"))
+    let order = [3, 1, 11, 2, 7, 4, 6, 5, 10, 9, 8] as [UInt32]
+    for item in order { try await control.perform(.dismiss(item)) }
+    _ = try await probe.fence()
+    try await probe.grant(64)
+    let events = try await probe.listen(for: .milliseconds(600)).events
+    probe.expect(events.count >= 8, "\(events.count) events waited")
+    for (event, item) in zip(events.prefix(8), order) {
+      probe.expect(Sample.isEvent(event, "dismissed", item: item), "the event of item \(item) is \(event)")
+    }
+  }
+
+  static let waitsAtTheEnd = Case(
+    "ATT-17/what-waits-at-the-end",
+    "What waits when a subscription ends is not told behind the answer that ends it",
+    .att, also: ["ATT-12"], needs: [.control, .session]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await bench.restart()
+    try await probe.openWide()
+    try await probe.writeData(Sample.json("acted on"))
+    try await probe.openShut()
+    try await probe.grant(3)
+    try await probe.request(Wire.literal("02 0502"))
+    try await probe.request(Wire.literal("12 0400 0100"))
+    try await probe.request(Wire.literal("12 0700 0100"))
+    try await control.perform(.fill(3))
+    try await control.perform(.action(1, 0))
+    for handle in [4, 7] as [UInt8] { try await probe.sendData([0x12, handle, 0, 0, 0]) }
+    _ = try await probe.fence()
+    try await probe.grant(64)
+    var answers = 0
+    for item in try await probe.listen(for: .milliseconds(600)).items {
+      if item == .other([0x13]) { answers += 1 }
+      let isLate = answers >= 2 && item != .other([0x13])
+      probe.expect(!isLate, "behind the end of the subscriptions: \(item)")
+    }
+    probe.expect("answers to the ends of the subscriptions", answers, is: 2)
+    try await control.perform(.fill(0))
+  }
+
+  static let eventJustFits = Case(
+    "NTF-11/event-that-just-fits", "An event of MTU − 3 bytes is sent, one of MTU − 2 is not", .notifications,
+    also: ["ATT-17"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await bench.restart()
+    try await probe.openWide()
+    try await probe.requireStoreRoom(3)
+    for index in 1...3 { try await probe.writeData(Sample.json("item \(index)")) }
+    try await probe.request(Wire.literal("12 0700 0100"))
+    try await control.perform(.dismiss(1))
+    let deadline = probe.now + Probe.patience
+    let length = try await probe.nextPDU(until: deadline)?.count ?? 0
+    for (item, mtu) in [(2, length), (3, length - 1)] as [(UInt32, Int)] {
+      guard mtu >= 23 else { throw CaseSkipped("an event has \(length - 3) bytes") }
+      try await probe.open()
+      try await probe.request([0x02] + Wire.u16(UInt16(mtu)))
+      try await probe.request(Wire.literal("12 0700 0100"))
+      try await control.perform(.dismiss(item))
+      let events = try await probe.listen().events
+      probe.expect("events of \(length - 3) bytes at MTU \(mtu)", events.count, is: mtu == length ? 1 : 0)
+    }
+  }
+
+  static let itemsOnce = Case(
+    "NTF-11/items-once", "A new notification gets the next number, also when an earlier one is gone",
+    .notifications,
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await bench.restart()
+    try await probe.openWide()
+    try await probe.requireStoreRoom(3)
+    for index in 1...3 { try await probe.writeData(Sample.json("item \(index)")) }
+    try await control.perform(.dismiss(1))
+    try await control.perform(.dismiss(3))
+    try await probe.writeData(Sample.json("item 4"))
+    try await probe.request(Wire.literal("12 0700 0100"))
+    do {
+      try await control.perform(.dismiss(4))
+    } catch is RigTrouble {
+      return probe.expect(false, "there is no item 4 after four writes and two dismissals")
+    }
+    let events = try await probe.listen().events
+    probe.expect(
+      events.count == 1 && Sample.isEvent(events[0], "dismissed", item: 4), "the events are \(events)")
+  }
+}
+
+extension Probe {
+  /// Lets the device send `frames` more DATA frames, and none after that.
+  fileprivate func grant(_ frames: UInt8) async throws {
+    session.credit = frames
+    try await write(frame(.ack))
+    session.credit = 0
+  }
+}

@@ -1,0 +1,79 @@
+import NotibotProtocol
+
+/// Long frames and long text from the device, and the ends of what it takes.
+extension Suite {
+  static let framingLengths: [Case] = [longFramesSent, afterOverrun, longLog, framedLog]
+
+  static let longFramesSent = Case(
+    "FRM-2/long-frames-sent", "Frames from the device of every length that makes a full block are whole",
+    .framing,
+    also: ["FRM-3", "FRM-4", "FRM-14"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    let longest = min(probe.session.peerMTU, 517) - 5
+    // A part is echoed; its bytes are no zeros, so that only the header makes short blocks.
+    for length in [235, 236, 237, 238, 239, 240, 241, 242, 250, 254, 260, 300, longest]
+    where length <= longest {
+      let part = Wire.literal("0600 0000") + [UInt8](repeating: 0x5A, count: length)
+      let echo = try await probe.request([0x16] + part)
+      probe.expect("the echo of a part of \(length) bytes", echo == [0x17] + part, is: true)
+      try await probe.request(Wire.literal("18 00"))
+    }
+  }
+
+  static let afterOverrun = Case(
+    "FRM-10/after-overrun", "What follows 544 bytes without a zero is text as well, a whole frame too",
+    .framing,
+    also: ["FRM-8"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let start = Wire.stuffed(probe.data([UInt8](repeating: 0x55, count: 528), channel: 2, seq: 0).decoded)
+    let run = start + [UInt8](repeating: 0x55, count: 600)
+    for length in 542...547 {
+      let ping = probe.frame(.ping).bytes.dropFirst()
+      try await probe.write([0] + run.prefix(length) + ping)
+      let answers = try await probe.requestFence()
+      probe.expect("answers to a PING behind \(length) bytes", answers, is: [])
+    }
+  }
+
+  static let longLog = Case(
+    "LNK-4/long-log", "A line of the log that is longer than a frame comes whole", .framing, also: ["FRM-6"],
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.open()
+    _ = try await probe.fence()
+    let line = (0..<200).map { "\($0) " }.joined()
+    try await control.perform(.log(line))
+    _ = try await probe.fence()
+    _ = try await probe.frames(for: .milliseconds(50))
+    let text = String(decoding: probe.textReceived, as: UTF8.self)
+    probe.expect(text.contains(line), "of \(line.count) bytes of log \(text.count) came as text")
+  }
+
+  static let framedLog = Case(
+    "LNK-4/framed-log",
+    "The log comes in UDATA on channel 1 where both sides say so, else and without a session as console text",
+    .link, also: ["LNK-5"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    for features in [0b1000, 0b0001] as [UInt32] {
+      try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: features))
+      let isFramed = features & UInt32(truncatingIfNeeded: probe.session.features) & 0b1000 != 0
+      _ = try await probe.fence()
+      let line = "rig: a line with features \(features)"
+      try await control.perform(.log(line))
+      let frames = try await probe.fence() + probe.frames(for: .milliseconds(20))
+      let logged = frames.filter { $0.kind == .udata && $0.channel == 1 }.flatMap(\.payload)
+      let text = String(decoding: probe.textReceived, as: UTF8.self)
+      probe.expect(
+        "whether the line is in UDATA", String(decoding: logged, as: UTF8.self).contains(line), is: isFramed)
+      probe.expect("whether the line is console text", text.contains(line), is: !isFramed)
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import NotibotProtocol
+
+/// The ends of windows and limits, and what must not move them.
+extension Suite {
+  static let linkLimits: [Case] = [
+    sameSynWhileBusy, oldNonceAfterFIN, anySecond, creditOfBadAck, edgeOfWindow, beyondTheBytes, nakOutside,
+    shortNAK, byteLimit, creditAtOnce,
+  ]
+
+  static let sameSynWhileBusy = Case(
+    "LNK-13/while-busy",
+    "The same SYN gets the same SYNACK, first credit included, while the application is busy",
+    .link, needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    let first = try await probe.openSession(tlvs)
+    try await control.perform(.stall)
+    for _ in 0..<2 { try await probe.sendData([0x55], channel: 2) }
+    _ = try await probe.fence()
+    try await probe.write(probe.syn(tlvs))
+    let again = try await probe.awaitFrame(.synAck)
+    probe.expect(
+      "session, seq, ack, credit",
+      [again.session, UInt16(again.seq), UInt16(again.ack), UInt16(again.credit)],
+      is: [first.session, 0, 0, UInt16(first.credit)])
+    try await control.perform(.resume)
+  }
+
+  static let oldNonceAfterFIN = Case(
+    "LNK-14/old-nonce-after-fin", "The SYN of a session that FIN has ended opens nothing when it comes again",
+    .link,
+    also: ["LNK-24"]
+  ) { bench in
+    let probe = bench.probe
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.open(tlvs)
+    try await probe.write(probe.frame(.fin))
+    _ = try await probe.awaitFrame(.ack)
+    for _ in 0..<3 { try await probe.write(probe.syn(tlvs)) }
+    let answers = try await probe.frames(for: .milliseconds(50))
+    probe.expect("answers to the old SYN", answers.filter { $0.kind == .synAck }, is: [])
+    try await probe.open()
+    _ = try await probe.readCount()
+  }
+
+  static let anySecond = Case(
+    "LNK-20/any-second", "RSTs are ten in any second, not in each one that a clock begins", .link,
+    needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    var times: [Double] = []
+    for _ in 0..<100 {
+      var stray = probe.frame(.ping)
+      stray.session = probe.session.id &+ 1000
+      try await probe.write(stray)
+      for frame in try await probe.frames(for: .milliseconds(25)) where frame.kind == .rst {
+        times.append(probe.now.inMilliseconds)
+      }
+    }
+    probe.expect(times.count >= 10, "only \(times.count) RSTs in 2.5 s")
+    for (first, eleventh) in zip(times, times.dropFirst(10)) {
+      // Times are those of the end of 25 ms.
+      probe.expect(eleventh - first > 970, "11 RSTs within \(eleventh - first) ms")
+    }
+  }
+
+  static let creditOfBadAck = Case(
+    "LNK-31/credit-of-a-bad-ack", "The credit that comes with an ack that cannot be is not taken", .link,
+    also: ["LNK-41"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openShut()
+    try await probe.sendData([0x0A, 3, 0])
+    _ = try await probe.fence()
+    for ack in [1, 77, 255] as [UInt8] {
+      var wrong = probe.frame(.ack)
+      (wrong.ack, wrong.credit) = (ack, 64)
+      try await probe.write(wrong)
+      let sent = try await probe.fence() + probe.frames(for: probe.settleTime)
+      probe.expect("DATA after ack \(ack)", sent.filter { $0.kind == .data }, is: [])
+    }
+    probe.session.credit = 1
+    try await probe.write(probe.frame(.ack))
+    _ = try await probe.awaitFrame(.data)
+  }
+
+  static let edgeOfWindow = Case(
+    "LNK-32/edge-of-the-window",
+    "frames − 1 above the expected number is out of order, the next number out of window", .link,
+    also: ["LNK-33"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.readCount()
+    _ = try await probe.frames(for: .milliseconds(bench.hasVirtualTime ? 100 : 30))
+    let edge = probe.session.nextSeq &+ UInt8(probe.session.peerFrames)
+    try await probe.write(probe.data([0x55], channel: 2, seq: edge))
+    let beyond = try await probe.frames(for: .milliseconds(60)).map(\.kind)
+    probe.expect("answers to the number beyond the window", Set(beyond), is: [.ack])
+    try await probe.write(probe.data([0x55], channel: 2, seq: edge &- 1))
+    let inside = try await probe.awaitFrame("NAK for the last number of the window") { $0.kind == .nak }
+    probe.expect("ack of the NAK", inside.ack, is: probe.session.nextSeq)
+  }
+
+  static let beyondTheBytes = Case(
+    "LNK-32/beyond-the-bytes", "DATA beyond the bytes that were granted is dropped, and answered by an ACK",
+    .link,
+    also: ["LNK-8", "LNK-42"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.open()
+    let (frames, bytes) = (probe.session.peerFrames, probe.session.peerBytes)
+    let size = min(bytes / frames + 1, 540)
+    let fitting = bytes / size
+    guard size > 12, fitting < frames else {
+      throw CaseSkipped("\(frames) frames of any length fit in \(bytes) bytes")
+    }
+    let payload = [UInt8](repeating: 0x55, count: size - 12)
+    try await control.perform(.stall)
+    for _ in 0..<fitting { try await probe.sendData(payload, channel: 2) }
+    try await probe.expectTaken("\(fitting) frames of \(size) bytes in \(bytes)")
+    _ = try await probe.frames(for: .milliseconds(100))
+    try await probe.write(probe.data(payload, channel: 2, seq: UInt8(fitting)))
+    let answer = try await probe.awaitFrame("answer beyond the bytes") { $0.kind != .ping }
+    probe.expect("kind and ack of the answer", "\(answer.kind) \(answer.ack)", is: "ACK \(fitting)")
+    try await control.perform(.resume)
+    _ = try await probe.awaitFrame("credit again") { Int($0.credit) == frames }
+    try await probe.sendData(payload, channel: 2)
+    try await probe.expectTaken("the frame that was dropped")
+  }
+
+  static let nakOutside = Case(
+    "LNK-34/nak-outside", "A NAK with an ack that cannot be makes the device send nothing again", .link,
+    also: ["LNK-31"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.unacknowledgedAnswers(2)
+    for ack in [3, 100, 255] as [UInt8] {
+      var wrong = probe.frame(.nak)
+      wrong.ack = ack
+      try await probe.write(wrong)
+    }
+    let again = try await probe.fence().filter { $0.kind == .data }
+    probe.expect("frames sent again", again, is: [])
+  }
+
+  static let shortNAK = Case(
+    "LNK-3/half-a-bitmap", "A NAK with half a bitmap is dropped: nothing is sent again for it", .link,
+    also: ["LNK-34"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.unacknowledgedAnswers(2)
+    for length in [1, 4, 7] {
+      try await probe.write(probe.frame(.nak, payload: [UInt8](repeating: 0, count: length)))
+    }
+    let again = try await probe.fence().filter { $0.kind == .data }
+    probe.expect("frames sent again", again, is: [])
+  }
+
+  static let byteLimit = Case(
+    "LNK-42/byte-limit", "The bytes of the device's frames not yet handled stay within what the host takes",
+    .link,
+    also: ["LNK-8"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide(Probe.synTLVs(nonce: probe.makeNonce(), bytes: 1080))
+    guard probe.session.peerMTU >= 345 else {
+      throw CaseSkipped("the device's MTU takes no part of 340 bytes")
+    }
+    // An echo of 340 bytes is a frame of 357: three fit in 1080. Whatever answers the fourth part does not.
+    let base = probe.session.expectedSeq
+    for index in 0..<4 {
+      let part = Wire.literal("0600") + Wire.u16(UInt16(340 * index)) + [UInt8](repeating: 0x20, count: 340)
+      try await probe.sendData([0x16] + part)
+      guard index < 3 else { break }
+      _ = try await probe.awaitFrame("echo \(index)") { $0.kind == .data && $0.seq == base &+ UInt8(index) }
+    }
+    let held = try await probe.fence() + probe.frames(for: probe.settleTime)
+    probe.expect("numbers beyond 1080 bytes", held.filter { $0.kind == .data && $0.seq == base &+ 3 }, is: [])
+    probe.session.expectedSeq = base &+ 3
+    try await probe.write(probe.frame(.ack))
+    _ = try await probe.awaitFrame("the fourth answer") { $0.kind == .data && $0.seq == base &+ 3 }
+  }
+
+  static let creditAtOnce = Case(
+    "LNK-50/credit-at-once", "When credit had been 0 and grows, an ACK says so at once", .link,
+    also: ["LNK-40"],
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.open()
+    let frames = probe.session.peerFrames
+    try await control.perform(.stall)
+    for _ in 0..<frames { try await probe.sendData([0x55], channel: 2) }
+    _ = try await probe.awaitFrame("ACK without credit") { $0.ack == UInt8(frames) && $0.credit == 0 }
+    _ = try await probe.frames(for: .milliseconds(100))
+    try await control.perform(.resume)
+    let start = probe.now
+    _ = try await probe.awaitFrame("credit") { $0.credit > 0 && $0.kind != .synAck }
+    let passed = (probe.now - start).inMilliseconds
+    probe.expect(passed <= (bench.hasExactTime ? 0 : 500), "told after \(passed) ms")
+  }
+}
+
+extension Instant {
+  /// Milliseconds since the clock's origin.
+  fileprivate var inMilliseconds: Double { Double(nanoseconds) / 1_000_000 }
+}

@@ -1,0 +1,56 @@
+import CFirmwareHost
+import Glibc
+
+/// A build of the reference firmware: the one that is linked into this program, or a shared library. It is never given
+/// back, for a device may use it as long as the program runs.
+///
+/// A library exports `nb_host_table` (`nb_host.h`) and nothing else that it needs itself.
+package struct FirmwareLibrary: Sendable {
+  /// Where it was loaded from; nil when it is linked in.
+  package let path: String?
+  /// Address of the table, which is constant.
+  private let tableAddress: UInt
+
+  /// The one that is linked into this program.
+  package static let linked = FirmwareLibrary(path: nil, tableAddress: UInt(bitPattern: nb_host_table()))
+
+  /// Loads a shared library.
+  ///
+  /// - Throws: `RigTrouble` when it cannot be loaded, is no firmware, is of another version, or shares its functions
+  ///   with this program.
+  package static func load(_ path: String) throws(RigTrouble) -> FirmwareLibrary {
+    let remedy = "build it with scripts/firmware-library"
+    // Without a slash, dlopen would look in the system's folders.
+    guard let handle = dlopen(path.contains("/") ? path : "./" + path, RTLD_NOW | RTLD_LOCAL) else {
+      throw RigTrouble("cannot load the firmware: \(String(cString: dlerror()))", remedy: remedy)
+    }
+    guard let symbol = dlsym(handle, "nb_host_table") else {
+      throw RigTrouble("\(path) is no firmware: it has no nb_host_table", remedy: remedy)
+    }
+    typealias TableFunction = @convention(c) () -> UnsafePointer<nb_host_table_t>?
+    guard let table = unsafeBitCast(symbol, to: TableFunction.self)() else {
+      throw RigTrouble("\(path) is no firmware: its nb_host_table gives nothing", remedy: remedy)
+    }
+    guard table.pointee.version == NB_HOST_VERSION else {
+      throw RigTrouble(
+        "\(path) is built for version \(table.pointee.version) of nb_host.h, this program for \(NB_HOST_VERSION)",
+        remedy: remedy)
+    }
+    let library = FirmwareLibrary(path: path, tableAddress: UInt(bitPattern: table))
+    guard library.createAddress != linked.createAddress else {
+      throw RigTrouble(
+        "\(path) runs the firmware of this program: its symbols are not its own", remedy: remedy)
+    }
+    return library
+  }
+
+  /// Its functions.
+  var table: nb_host_table_t {
+    guard let table = UnsafePointer<nb_host_table_t>(bitPattern: tableAddress) else {
+      preconditionFailure("a library without a table is not made")
+    }
+    return table.pointee
+  }
+
+  private var createAddress: UInt { unsafeBitCast(table.create, to: UInt.self) }
+}

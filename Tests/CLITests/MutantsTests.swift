@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+/// `scripts/mutants` with mutants made for it: it can fail.
+@Suite(.inTurn) struct MutantsTests {
+  private static let root = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().appendingPathComponent("../..").standardized.path
+
+  @Test func `a fault that its case tells of is killed, one that changes nothing survives`() async throws {
+    let folder = try TemporaryDirectory()
+    try Self.write("killed", rule: "LNK-52", old: "NB_PING_MS 1000u", new: "NB_PING_MS 3000u", in: folder)
+    let good = try await Self.run(folder)
+    #expect(good.status == .exited(0), "\(good.errors)\(good.output)")
+    #expect(try Self.verdicts(folder) == ["killed": "killed"])
+
+    try Self.write(
+      "same", rule: "LNK-52", old: "NB_PING_MS 1000u", new: "NB_PING_MS (500u + 500u)", in: folder)
+    let bad = try await Self.run(folder)
+    #expect(bad.status == .exited(1), "\(bad.errors)\(bad.output)")
+    #expect(try Self.verdicts(folder) == ["killed": "killed", "same": "survives"])
+    #expect(bad.lines.last?.hasPrefix("1 of 2 killed") == true)
+  }
+
+  @Test func `a fault that only cases of other rules tell of is no success`() async throws {
+    let folder = try TemporaryDirectory()
+    try Self.write("other", rule: "LNK-50", old: "NB_PING_MS 1000u", new: "NB_PING_MS 3000u", in: folder)
+    let ending = try await Self.run(folder)
+    #expect(ending.status == .exited(1), "\(ending.errors)\(ending.output)")
+    #expect(try Self.verdicts(folder) == ["other": "dies by other rules"])
+  }
+
+  @Test func `an edit that does not apply exactly once is named`() async throws {
+    for old in ["NB_PING_MS 7u", "#define"] {
+      let folder = try TemporaryDirectory()
+      try Self.write("stale", rule: "LNK-52", old: old, new: "", in: folder)
+      let ending = try await Self.run(folder)
+      #expect(ending.status == .exited(2))
+      #expect(ending.errors.contains("stale: found ") && ending.errors.contains("expected once: \(old)"))
+    }
+  }
+
+  @Test func `a library that is no firmware is refused with what to do`() async throws {
+    let folder = try TemporaryDirectory()
+    let path = try folder.write("no library", to: "none.so")
+    let ending = try await Program(["test", "--rig", "firmware", "--firmware", path]).ending()
+    #expect(ending.status == .exited(18))
+    #expect(ending.errors.contains("scripts/firmware-library"), "\(ending.errors)")
+  }
+
+  private static func write(
+    _ name: String, rule: String, old: String, new: String, in folder: TemporaryDirectory
+  ) throws {
+    let text = """
+      what: is a test
+      rule: \(rule)
+      case: LNK-52/ping-after-silence
+
+      file: core/src/nb_internal.h
+      --- old
+      \(old)
+      --- new
+      \(new)
+      --- end
+
+      """
+    _ = try folder.write(text, to: "\(name).mutant")
+  }
+
+  private static func run(_ folder: TemporaryDirectory) async throws -> Program.Ending {
+    try await Program(
+      [
+        "python3", "\(root)/firmware-fixtures/mutants/mutants.py", "--notibot", Program.notibot, "--mutants",
+        folder.path, "--no-symmetric", "--cases", "^LNK-5[02]/", "--json", folder.file("report.json"),
+      ], program: "/usr/bin/env"
+    ).ending()
+  }
+
+  /// What became of each mutant, by name.
+  private static func verdicts(_ folder: TemporaryDirectory) throws -> [String: String] {
+    struct Report: Decodable {
+      struct Row: Decodable {
+        var name: String
+        var verdict: String
+      }
+      var mutants: [Row]
+    }
+    let report = try JSONDecoder().decode(
+      Report.self, from: Data(try folder.contents(of: "report.json").utf8))
+    return Dictionary(uniqueKeysWithValues: report.mutants.map { ($0.name, $0.verdict) })
+  }
+}

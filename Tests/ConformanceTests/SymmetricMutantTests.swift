@@ -1,0 +1,75 @@
+import Conformance
+import NotibotHost
+import NotibotProtocol
+import Testing
+
+/// Faults that a host and a device have alike: the two agree, and the suite tells of either.
+@Suite struct SymmetricMutantTests {
+  private static let faults = SymmetricMutant.all.filter { $0.name != SymmetricMutant.none.name }
+
+  @Test func `there are enough of them, each with a name of its own`() {
+    #expect(Self.faults.count >= 15)
+    #expect(Set(SymmetricMutant.all.map(\.name)).count == SymmetricMutant.all.count)
+  }
+
+  @Test(arguments: SymmetricMutant.all)
+  func `a host and a device with the same fault deliver a notification to each other`(fault: SymmetricMutant)
+    throws
+  {
+    let both = HostAndDevice(profile: .standard, seed: 11, configuration: HostConfiguration())
+    var speaks = [WireFrame.Sender.host: CandidateFilter(fault.codec.speak)]
+    speaks[.device] = CandidateFilter(fault.codec.speak)
+    var hears = [WireFrame.Sender.host: CandidateFilter(fault.codec.hear)]
+    hears[.device] = CandidateFilter(fault.codec.hear)
+    both.damage = { bytes, sender in
+      let spoken = speaks[sender]?.pass(bytes) ?? []
+      return hears[sender.other]?.pass(spoken) ?? []
+    }
+    let json = Array("{\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1}".utf8)
+    let (sent, count) = both.withHost { host, now in
+      host.connect(now: now)
+      return (
+        host.submit(.sendEncoded(json), now: now), host.submit(.readCount, now: now)
+      )
+    }
+    #expect(both.run(within: .seconds(5)) { $0.host.results.count == 2 })
+    #expect(both.host.results[sent] == .accepted)
+    #expect(both.host.results[count] == .count(1))
+    // Nothing had to be sent again: each understood the other at once.
+    #expect(both.now < .zero + .milliseconds(200))
+  }
+
+  @Test(arguments: faults)
+  func `the device of the two is caught by a case whose rule names the fault`(fault: SymmetricMutant)
+    async throws
+  {
+    try await expectCaught(fault, by: fault.deviceCase, isHost: false)
+  }
+
+  @Test(arguments: faults)
+  func `the host of the two is caught by a case whose rule names the fault`(fault: SymmetricMutant)
+    async throws
+  {
+    try await expectCaught(fault, by: fault.hostCase, isHost: true)
+  }
+
+  @Test func `the line between alone fails no case`() async {
+    let results = await Runner(rig: SymmetricMutant.none.makeRig(), seed: 7).run(Suite.cases) { _ in }
+    let bad = results.filter { ["failed", "errored"].contains($0.outcome.word) }
+    #expect(bad.map { "\($0.testCase.id): \($0.outcome.details)" } == [])
+  }
+
+  private func expectCaught(_ fault: SymmetricMutant, by id: String, isHost: Bool) async throws {
+    let testCase = try #require(Suite.cases.first { $0.id == id }, "no case \(id)")
+    #expect(testCase.needs.contains(.host) == isHost)
+    #expect(!Set(testCase.rules).isDisjoint(with: fault.rules), "\(id) checks \(testCase.rules)")
+    let sound = await Runner(rig: SymmetricMutant.none.makeRig(), seed: 7).run(testCase)
+    #expect(sound.outcome == .passed)
+    let broken = await Runner(rig: fault.makeRig(), seed: 7).run(testCase)
+    guard case .failed(let findings) = broken.outcome else {
+      Issue.record("\(fault.name): \(broken.outcome)\n\(broken.transcript.joined(separator: "\n"))")
+      return
+    }
+    #expect(!findings.isEmpty)
+  }
+}
