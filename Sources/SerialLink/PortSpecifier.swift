@@ -19,7 +19,7 @@ package enum PortSpecifier: Hashable, Sendable {
 
   /// Every form that can be opened, in one line, for help and for the remedy of an error.
   package static let forms =
-    "a port is /dev/NAME or ./NAME, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, socket://HOST:PORT or emu:[PROFILE]"
+    "a port is /dev/NAME or ./NAME, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, socket://HOST:PORT, emu:[PROFILE] or qemu:[ELF]"
 
   /// Longer than any path the kernel takes.
   static let lengthLimitBytes = 4096

@@ -39,22 +39,25 @@ struct ProxyCommand: AsyncParsableCommand {
     let bitsPerSecond = try port.resolvedBitsPerSecond().value
     let link = try link ?? defaultLink()
     try await Interruption.cancelling {
-      let proxy = try await PortProxy.start(
-        port: target, bitsPerSecond: bitsPerSecond, link: link, faults: faults, seed: .randomSeed(),
-        report: Self.tell)
-      do {
-        try announce(
-          Announcement(
-            port: link, target: target.description, pid: getpid(), faults: await proxy.faultSpec.description))
-      } catch {
+      try await Board.withPort(port.line) { name in
+        let proxy = try await PortProxy.start(
+          port: try PortSpecifier(parsing: name), bitsPerSecond: bitsPerSecond, link: link, faults: faults,
+          seed: .randomSeed(), report: Self.tell)
+        do {
+          try announce(
+            Announcement(
+              port: link, target: target.description, pid: getpid(), faults: await proxy.faultSpec.description
+            ))
+        } catch {
+          await proxy.stop()
+          throw error
+        }
+        await Interruption.untilCancelled()
+        let counts = await proxy.faultCounts
         await proxy.stop()
-        throw error
+        let named = counts.byName.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        Output.note("faults: \(named.joined(separator: ", "))")
       }
-      await Interruption.untilCancelled()
-      let counts = await proxy.faultCounts
-      await proxy.stop()
-      let named = counts.byName.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-      Output.note("faults: \(named.joined(separator: ", "))")
     }
   }
 

@@ -13,8 +13,9 @@ struct TestCommand: AsyncParsableCommand {
       Prints a line for each case: the rule it checks, what must hold, its time. With -p emu:[PROFILE] or --rig \
       emulator the device is an emulator in this process in virtual time, with --rig pty one in a process of its own \
       behind a pseudo-terminal, with --rig ble one whose attributes are reached as over BLE, on a unix socket; --att \
-      names such a socket of any other device. With --rig firmware it is the reference firmware in C, in virtual time. \
-      On a board, cases that must restart it or press its buttons are skipped and named.
+      names such a socket of any other device. With --rig firmware it is the reference firmware in C, in virtual time, \
+      and with -p qemu:[ELF] or --rig qemu the same on an emulated CPU. On a board, cases that must restart it or press \
+      its buttons are skipped and named.
 
       \(ExitStatus.helpTable)
       """)
@@ -25,6 +26,7 @@ struct TestCommand: AsyncParsableCommand {
     case pty
     case ble
     case firmware
+    case qemu
   }
 
   @OptionGroup var portOptions: PortOptions
@@ -33,7 +35,13 @@ struct TestCommand: AsyncParsableCommand {
   var control: String?
 
   @Option(
-    help: "Bring a device along: emulator, firmware (in C; both in this process), pty or ble (in another).")
+    help: ArgumentHelp(
+      "Bring a device along: emulator, pty, ble, firmware or qemu.",
+      discussion: """
+        In this process; in another, behind a pseudo-terminal or a socket of attributes; in C, in this process; in C, on \
+        an emulated CPU.
+        """)
+  )
   var rig: RigName?
 
   @Option(
@@ -111,8 +119,12 @@ struct TestCommand: AsyncParsableCommand {
       }
       return .att(path: try UnixSocketOption.path(att), control: control)
     }
-    let named = portOptions.line.port == nil && rig != nil ? .emulator(profile: nil) : try port()
+    let isBrought = portOptions.line.port == nil && rig != nil
+    let own: PortSpecifier = rig == .qemu ? .qemu(image: nil) : .emulator(profile: nil)
+    let named = isBrought ? own : try port()
     switch (rig, named) {
+    case (nil, .qemu(let image)), (.qemu?, .qemu(let image)):
+      return .qemu(image: image)
     case (nil, .emulator(let name)), (.emulator?, .emulator(let name)):
       return .emulator(try profile(name))
     case (.pty?, .emulator(let name)):
@@ -124,7 +136,7 @@ struct TestCommand: AsyncParsableCommand {
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) brings its own device",
-        remedy: "leave --port out, or name emu:[PROFILE]")
+        remedy: "leave --port out, or name \(rig == .qemu ? "qemu:[ELF]" : "emu:[PROFILE]")")
     case (nil, let specifier):
       do {
         let rate = try portOptions.resolvedBitsPerSecond().value

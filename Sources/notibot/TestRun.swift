@@ -16,6 +16,7 @@ struct TestRun: Sendable {
     case ble(profile: String)
     /// A device that offers the attribute protocol on a unix socket.
     case att(path: String, control: String?)
+    case qemu(image: String?)
     case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration)
   }
 
@@ -71,6 +72,7 @@ struct TestRun: Sendable {
       return try await BLERig.start(program: program(), profile: profile, seed: seed)
     case .att(let path, let control):
       return try await BLERig.open(path, control: control)
+    case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
     case .port(let specifier, let options, let control, let timeout):
       return try await PortRig.open(
         specifier, name: specifier.description, options: options, control: control, answerTimeout: timeout,
@@ -94,6 +96,7 @@ struct TestRun: Sendable {
       case .symmetric(let mutant): ("emulator", "emu: with the fault '\(mutant.name)' on both sides")
       case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
       case .att(let path, _): ("ble", "unix:\(path)")
+      case .qemu(let image): ("qemu", PortSpecifier.qemu(image: image).description)
       case .port(let specifier, _, _, _): ("port", specifier.description)
       }
     return Report(

@@ -137,6 +137,41 @@ struct PortProxyTests {
     }
   }
 
+  @Test func `a plug that is pulled stays out until it is put in, and the board runs on`() async throws {
+    try await withProxy { server, proxy, link, log in
+      let host = try await openHost(link)
+      let session = try host.openSession()
+      await proxy.unplug()
+      #expect(throws: HostPort.Failure.gone) { while true { _ = try host.read() } }
+      #expect(mode(of: link) == nil)
+      await proxy.unplug()
+      try await proxy.plug()
+      let again = try await openHost(link)
+      #expect(try await passesPing(again, session))
+      #expect(await server.statistics.bootCount == 1)
+      #expect(log.all == [])
+    }
+  }
+
+  @Test func `a board that is silenced hears nothing, and the host keeps its port`() async throws {
+    try await withProxy { server, proxy, link, log in
+      let host = try await openHost(link)
+      let session = try host.openSession()
+      #expect(try await passesPing(host, session))
+      #expect(try host.nextFrame(.pong).header.type == .pong && host.nextFrame(.pong).header.type == .pong)
+      let taken = await proxy.takenBytes
+      try await proxy.silenceBoard()
+      let heard = await server.statistics.bytesReceived
+      try host.write(.ping, session: session)
+      #expect(await eventually { await proxy.takenBytes > taken })
+      await #expect(throws: PortError.self) { try await proxy.silenceBoard() }
+      try await proxy.reopenBoard()
+      #expect(await server.statistics.bytesReceived == heard)
+      #expect(try await passesPing(host, session))
+      #expect(log.all == [])
+    }
+  }
+
   @Test func `a stall delays and loses nothing`() async throws {
     try await withProxy(faults: "stall@90/to-device,stall-ms=80") { server, _, link, _ in
       let host = try await openHost(link)

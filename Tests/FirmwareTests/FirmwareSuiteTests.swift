@@ -5,15 +5,15 @@ import Testing
 @Suite struct FirmwareSuiteTests {
   static let seed: UInt64 = 2026
 
-  @Test(arguments: Suite.cases.filter { !$0.needs.contains(.host) }.map(\.id))
+  @Test(arguments: Suite.cases.filter { $0.needs.isDisjoint(with: [.host, .connection]) }.map(\.id))
   func `holds on the firmware`(id: String) async throws {
     let testCase = try #require(Suite.cases.first { $0.id == id })
     let result = await Runner(rig: FirmwareRig(), seed: Self.seed).run(testCase)
     switch result.outcome {
     case .passed: break
     case .skipped(let reason):
-      // There is no port to open again in one process; every other skip is a failure.
-      #expect(testCase.needs.contains(.reopen), "skipped: \(reason)")
+      // There is neither a port to open again in one process nor a connection; every other skip is a failure.
+      #expect(!testCase.needs.isDisjoint(with: [.reopen, .connection]), "skipped: \(reason)")
     case .errored(let trouble): Issue.record("rig: \(trouble)")
     case .failed(let findings):
       let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")
@@ -24,7 +24,7 @@ import Testing
   /// A small build cannot be asked everything, but breaks nothing.
   @Test(arguments: [FirmwareProfile.small, .plain])
   func `breaks no rule in a smaller build`(profile: FirmwareProfile) async {
-    let cases = Suite.cases.filter { !$0.needs.contains(.host) }
+    let cases = Suite.cases.filter { $0.needs.isDisjoint(with: [.host, .connection]) }
     let results = await Runner(rig: FirmwareRig(profile: profile), seed: Self.seed).run(cases) { _ in }
     var passedCount = 0
     for result in results {

@@ -13,7 +13,7 @@ package final class PortRig: Rig {
   package let name: String
   package private(set) var offers: Set<Need>
   private let line: ChannelLine
-  private let control: SocketControl?
+  private let control: (any DeviceControl)?
   private let wrapLine: (any Line) -> any Line
 
   /// Opens the port and learns what the device offers: whether it can refuse a write is found out by writing
@@ -29,9 +29,21 @@ package final class PortRig: Rig {
     control: String? = nil, answerTimeout: Duration = .seconds(1.5),
     offersHost: Bool = false, wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> PortRig {
+    try await open(
+      specifier, name: name, options: options, answerTimeout: answerTimeout, offersHost: offersHost,
+      wrapLine: wrapLine
+    ) { line in control.map { SocketControl(client: ControlClient(path: $0), line: line) } }
+  }
+
+  /// The same with another way round the line, which `makeControl` makes; nil for none.
+  static func open(
+    _ specifier: PortSpecifier, name: String, options: SerialOptions = SerialOptions(),
+    answerTimeout: Duration = .seconds(1.5), offersHost: Bool,
+    wrapLine: @escaping (any Line) -> any Line = { $0 }, makeControl: (ChannelLine) -> (any DeviceControl)?
+  ) async throws -> PortRig {
     let line = try await ChannelLine { try await openChannel(specifier, options) }
     do {
-      let socket = control.map { SocketControl(client: ControlClient(path: $0), line: line) }
+      let socket = makeControl(line)
       let attempts = max(1, Int(answerTimeout / openingInterval))
       var offers = try await learnOffers(line, hasControl: socket != nil, name: name, attempts: attempts)
       offers.formUnion([.reopen, .session])
@@ -72,7 +84,7 @@ package final class PortRig: Rig {
   }
 
   private init(
-    name: String, offers: Set<Need>, line: ChannelLine, control: SocketControl?,
+    name: String, offers: Set<Need>, line: ChannelLine, control: (any DeviceControl)?,
     wrapLine: @escaping (any Line) -> any Line
   ) {
     self.name = name

@@ -7,8 +7,10 @@ package import SerialLink
 /// through a `FaultyWire`. The host's baud rate is handed on to the port.
 ///
 /// States: *passing* → *broken* when the board goes away or a fault pulls the plug; the host then sees its port go →
-/// *passing* when the board is back, or the fault is over; from each to *stopped* by `stop`. Everything happens on one
-/// event loop. While no host has the terminal open, what the board says is thrown away.
+/// *passing* when the board is back, or the fault is over; *passing* → *unplugged* by `unplug` → *broken* by `plug`;
+/// *passing* → *restarting* by `silenceBoard`, while nothing reaches the board → *passing* by `reopenBoard`; from each
+/// to *stopped* by `stop`. Everything happens on one event loop. While no host has the terminal open, what the board
+/// says is thrown away.
 package actor PortProxy {
   /// What happened, for whoever tells a person.
   package enum Event: Equatable, Sendable {
@@ -27,10 +29,19 @@ package actor PortProxy {
     case terminalGone
   }
 
-  private enum State {
+  /// Opens the board's side of the line, at a rate in bits per second.
+  package typealias Opening =
+    @Sendable (UInt32, any EventLoop, @escaping SerialChannel.Initializer) async throws(PortError) ->
+    any NIOCore.Channel
+
+  enum State {
     case passing(board: any NIOCore.Channel, terminal: any NIOCore.Channel)
     /// `board` is nil while it is away.
     case broken(board: (any NIOCore.Channel)?)
+    /// `board` is nil while it is away or restarts.
+    case unplugged(board: (any NIOCore.Channel)?)
+    /// The board's side is closed; the host keeps its terminal.
+    case restarting(terminal: any NIOCore.Channel)
     case stopped
   }
 
@@ -45,16 +56,20 @@ package actor PortProxy {
   static let retryInterval = Duration.milliseconds(50)
 
   package nonisolated let unownedExecutor: UnownedSerialExecutor
-  private let loop: any EventLoop
-  private let specifier: PortSpecifier
+  let loop: any EventLoop
+  let name: String
+  private let openBoard: Opening
   private let linkPath: String
   private let report: @Sendable (Event) -> Void
+  private let hostCame: @Sendable () -> Void
   private let breaks: AsyncStream<Break>.Continuation
   private var repairs: Task<Void, Never>?
-  private var state = State.broken(board: nil)
+  var state = State.broken(board: nil)
   private var link: StableLink?
   private var host = Host.absent
-  private var wire: FaultyWire
+  var wire: FaultyWire
+  /// Bytes that were read from the host, also those that were dropped.
+  package private(set) var takenBytes: UInt64 = 0
   private var bitsPerSecond: UInt32
   /// A rate that the port did not take, so that it is tried and reported once.
   private var refusedRate: UInt32?
@@ -75,10 +90,32 @@ package actor PortProxy {
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     report: @escaping @Sendable (Event) -> Void = { _ in }
   ) async throws(PortError) -> PortProxy {
+    try await start(
+      board: port.description, bitsPerSecond: bitsPerSecond, link: link, faults: faults, seed: seed,
+      on: group,
+      report: report
+    ) { rate, loop, initializer throws(PortError) in
+      let options = SerialOptions(bitsPerSecond: rate)
+      return try await SerialChannel.open(port, options: options, on: loop, initializer: initializer)
+    }
+  }
+
+  /// The same in front of a board that is no port.
+  /// - Parameters:
+  ///   - board: its name, for messages.
+  ///   - hostCame: told when a host has opened the terminal, on the event loop.
+  ///   - openBoard: opens its side of the line, now and whenever it was lost.
+  package static func start(
+    board: String, bitsPerSecond: UInt32, link: String, faults: FaultSpec, seed: UInt64,
+    on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+    report: @escaping @Sendable (Event) -> Void = { _ in },
+    hostCame: @escaping @Sendable () -> Void = {}, openBoard: @escaping Opening
+  ) async throws(PortError) -> PortProxy {
     let (stream, breaks) = AsyncStream<Break>.makeStream(bufferingPolicy: .bufferingNewest(4))
     let proxy = PortProxy(
-      specifier: port, bitsPerSecond: bitsPerSecond, linkPath: link,
-      wire: FaultyWire(spec: faults, seed: seed), breaks: breaks, loop: group.next(), report: report)
+      name: board, openBoard: openBoard, bitsPerSecond: bitsPerSecond, linkPath: link,
+      wire: FaultyWire(spec: faults, seed: seed), breaks: breaks, loop: group.next(), report: report,
+      hostCame: hostCame)
     do {
       try await proxy.connect()
     } catch {
@@ -90,16 +127,19 @@ package actor PortProxy {
   }
 
   private init(
-    specifier: PortSpecifier, bitsPerSecond: UInt32, linkPath: String, wire: FaultyWire,
-    breaks: AsyncStream<Break>.Continuation, loop: any EventLoop, report: @escaping @Sendable (Event) -> Void
+    name: String, openBoard: @escaping Opening, bitsPerSecond: UInt32, linkPath: String, wire: FaultyWire,
+    breaks: AsyncStream<Break>.Continuation, loop: any EventLoop, report: @escaping @Sendable (Event) -> Void,
+    hostCame: @escaping @Sendable () -> Void
   ) {
-    self.specifier = specifier
+    self.name = name
+    self.openBoard = openBoard
     self.bitsPerSecond = bitsPerSecond
     self.linkPath = linkPath
     self.wire = wire
     self.breaks = breaks
     self.loop = loop
     self.report = report
+    self.hostCame = hostCame
     unownedExecutor = loop.executor.asUnownedSerialExecutor()
   }
 
@@ -116,8 +156,10 @@ package actor PortProxy {
     case .passing(let board, let terminal):
       try? await terminal.close()
       try? await board.close()
-    case .broken(let board):
+    case .broken(let board), .unplugged(let board):
       try? await board?.close()
+    case .restarting(let terminal):
+      try? await terminal.close()
     case .stopped:
       break
     }
@@ -132,12 +174,10 @@ package actor PortProxy {
 
   // MARK: Making the line
 
-  private func connect() async throws(PortError) {
+  func connect() async throws(PortError) {
     guard case .broken(var board) = state else { return }
     if board == nil {
-      let opened = try await SerialChannel.open(
-        specifier, options: SerialOptions(bitsPerSecond: bitsPerSecond), on: loop
-      ) { try $0.pipeline.syncOperations.addHandler(ProxyHandler(side: .board, proxy: self)) }
+      let opened = try await openedBoard()
       guard case .broken = state else {
         try? await opened.close()
         return
@@ -146,7 +186,7 @@ package actor PortProxy {
       state = .broken(board: opened)
     }
     guard let board, board.isActive else {
-      throw PortError(.deviceGone, port: specifier.description, operation: "open")
+      throw PortError(.deviceGone, port: name, operation: "open")
     }
     let pair = try PseudoTerminal.open()
     let path = pair.slavePath
@@ -155,7 +195,7 @@ package actor PortProxy {
     }
     do throws(PortError) {
       guard case .broken(let kept?) = state, kept === board else {
-        throw PortError(.deviceGone, port: specifier.description, operation: "open")
+        throw PortError(.deviceGone, port: name, operation: "open")
       }
       host = .absent
       link = try StableLink(at: linkPath, target: path)
@@ -163,6 +203,12 @@ package actor PortProxy {
     } catch {
       try? await terminal.close()
       throw error
+    }
+  }
+
+  func openedBoard() async throws(PortError) -> any NIOCore.Channel {
+    try await openBoard(bitsPerSecond, loop) {
+      try $0.pipeline.syncOperations.addHandler(ProxyHandler(side: .board, proxy: self))
     }
   }
 
@@ -197,21 +243,27 @@ package actor PortProxy {
   /// Takes the terminal away, and says why.
   private func cut(_ cause: Break) {
     guard case .passing(let board, let terminal) = state else { return }
-    link = nil
-    host = .absent
-    state = .broken(board: cause == .boardGone ? nil : board)
-    for direction in PacedWire.Direction.allCases { wire.discard(direction) }
-    wire.endSession()
+    dropTerminal(.broken(board: cause == .boardGone ? nil : board))
     terminal.close(promise: nil)
     if cause != .boardGone { setReading(true, board) }
     report(.broken(cause))
     breaks.yield(cause)
   }
 
+  /// The link goes first: the number of the terminal may be another's a moment later.
+  func dropTerminal(_ next: State) {
+    link = nil
+    host = .absent
+    state = next
+    for direction in PacedWire.Direction.allCases { wire.discard(direction) }
+    wire.endSession()
+  }
+
   // MARK: What happens on either side, on the event loop
 
   /// Bytes came.
   func received(_ bytes: [UInt8], from side: ProxyHandler.Side) {
+    if side == .terminal { takenBytes += UInt64(bytes.count) }
     guard case .passing = state else { return }
     switch (side, host) {
     case (.terminal, _):
@@ -228,10 +280,15 @@ package actor PortProxy {
 
   /// A host opened or closed the terminal.
   func noticed(_ presence: HostPresence) {
-    guard case .passing(_, let terminal) = state else { return }
+    let terminal: any NIOCore.Channel
+    switch state {
+    case .passing(_, let open), .restarting(let open): terminal = open
+    case .broken, .unplugged, .stopped: return
+    }
     switch presence {
     case .attached:
       host = .present
+      hostCame()
     case .detached:
       host = .absent
       wire.discard(.toHost)
@@ -248,7 +305,12 @@ package actor PortProxy {
     case .passing(let board, _) where board === channel: cut(.boardGone)
     case .passing(_, let terminal) where terminal === channel: cut(.terminalGone)
     case .broken(let board?) where board === channel: state = .broken(board: nil)
-    case .passing, .broken, .stopped: break
+    case .unplugged(let board?) where board === channel: state = .unplugged(board: nil)
+    case .restarting(let terminal) where terminal === channel:
+      dropTerminal(.broken(board: nil))
+      report(.broken(.terminalGone))
+      breaks.yield(.terminalGone)
+    case .passing, .broken, .unplugged, .restarting, .stopped: break
     }
   }
 
@@ -295,7 +357,7 @@ package actor PortProxy {
     return true
   }
 
-  private func setReading(_ isReading: Bool, _ channel: any NIOCore.Channel) {
+  func setReading(_ isReading: Bool, _ channel: any NIOCore.Channel) {
     guard let options = channel.syncOptions, (try? options.getOption(.autoRead)) != isReading else { return }
     try? options.setOption(.autoRead, value: isReading)
   }

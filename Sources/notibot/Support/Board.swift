@@ -21,13 +21,15 @@ enum Board {
     }
   }
 
-  /// Runs `body` with the name of the port that the options mean. `emu:` starts an emulator for as long as that takes.
+  /// Runs `body` with the name of the port that the options mean. `emu:` starts an emulator, `qemu:` firmware on an
+  /// emulated CPU, for as long as that takes.
   static func withPort<Result: Sendable>(
     _ line: LineOptions, _ body: (String) async throws -> Result
   ) async throws -> Result {
     let name: String
     switch try line.resolvedPort().value {
     case .emulator(let profile): name = profile ?? "default"
+    case .qemu(let image): return try await withFirmware(image, body)
     case let specifier: return try await body(specifier.description)
     }
     guard let profile = DeviceProfile.named(name) else {
@@ -45,6 +47,24 @@ enum Board {
       throw error
     }
   }
+
+  private static func withFirmware<Result: Sendable>(
+    _ image: String?, _ body: (String) async throws -> Result
+  ) async throws -> Result {
+    do {
+      let board = try await QEMUBoard.start(try QEMUSetup(image: image), start: .whenOpened)
+      do {
+        let result = try await body(board.portPath)
+        await board.stop()
+        return result
+      } catch {
+        await board.stop()
+        throw error
+      }
+    } catch let error as QEMUFailure {
+      throw CommandFailure(error)
+    }
+  }
 }
 
 extension CommandFailure {
@@ -52,5 +72,10 @@ extension CommandFailure {
   init(_ error: NotibotError) {
     self.init(
       ExitStatus(rawValue: error.exitCode) ?? .unfitEnvironment, error.description, remedy: error.hint)
+  }
+
+  /// The failure that firmware which cannot be run stands for.
+  init(_ error: QEMUFailure) {
+    self.init(.unfitEnvironment, error.message.printable, remedy: error.remedy.printable)
   }
 }

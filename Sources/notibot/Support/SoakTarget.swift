@@ -7,6 +7,7 @@ enum SoakTarget {
   case board(port: String)
   case proxied(PortProxy, link: String)
   case emulator(EmulatorServer, port: String)
+  case firmware(QEMUBoard)
   case controlled(ControlClient, port: String)
 
   /// The port that the forwarder opens.
@@ -14,6 +15,7 @@ enum SoakTarget {
     switch self {
     case .board(let port), .emulator(_, let port), .controlled(_, let port): port
     case .proxied(_, let link): link
+    case .firmware(let board): board.portPath
     }
   }
 
@@ -42,21 +44,33 @@ enum SoakTarget {
       try await target.mustPerform(.faults(faults))
       return target
     }
-    guard !faults.rules.isEmpty else { return .board(port: specifier.description) }
     guard !faults.rules.contains(where: { $0.kind == .reboot }) else {
       throw CommandFailure(
         .usage, "a proxy cannot restart a board",
         remedy: "leave reboot out of --faults, or soak an emulator with --control")
     }
+    if case .qemu(let image) = specifier { return try await firmware(image, faults: faults) }
+    guard !faults.rules.isEmpty else { return .board(port: specifier.description) }
     let link = "\(folder)/proxy"
     let proxy = try await PortProxy.start(
       port: specifier, bitsPerSecond: bitsPerSecond, link: link, faults: faults, seed: .randomSeed())
     return .proxied(proxy, link: link)
   }
 
+  private static func firmware(_ image: String?, faults: FaultSpec) async throws -> SoakTarget {
+    do {
+      let setup = try QEMUSetup(image: image)
+      return .firmware(
+        try await QEMUBoard.start(setup, start: .whenOpened, faults: faults, seed: .randomSeed()))
+    } catch let error as QEMUFailure {
+      throw CommandFailure(error)
+    }
+  }
+
   func close() async {
     switch self {
     case .board, .controlled: break
+    case .firmware(let board): await board.stop()
     case .proxied(let proxy, _): await proxy.stop()
     case .emulator(let server, _): await server.stop()
     }
@@ -66,14 +80,14 @@ enum SoakTarget {
   var isEmulated: Bool {
     switch self {
     case .emulator, .controlled: true
-    case .board, .proxied: false
+    case .board, .proxied, .firmware: false
     }
   }
 
   /// Does something to the emulator, if there is one; `nil` when there is none or it cannot be reached.
   func perform(_ command: EmulatorCommand) async -> ControlReply? {
     switch self {
-    case .board, .proxied: nil
+    case .board, .proxied, .firmware: nil
     case .emulator(let server, _): await server.perform(command)
     case .controlled(let client, _): try? await client.perform(command)
     }
@@ -96,7 +110,7 @@ enum SoakTarget {
   /// Mends an emulator's line for good. A proxy's stays as it is.
   func calm() async {
     switch self {
-    case .board, .proxied: break
+    case .board, .proxied, .firmware: break
     case .emulator, .controlled:
       // Refused where it is plugged in, which is as well.
       _ = await perform(.plug)

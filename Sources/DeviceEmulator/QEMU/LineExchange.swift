@@ -1,0 +1,142 @@
+import Foundation
+import NIOCore
+
+/// Lines of text to a peer and back, in a conversation where each request has one answer.
+///
+/// States: *unasked*, which keeps what the peer says first → *open* when somebody waits → *ended* when the channel
+/// closes; whoever waits is told then. Lines that nobody waits for are dropped.
+final class LineExchange: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  /// The longest line, in bytes; a longer one ends the conversation.
+  static let lineLimitBytes = 65_536
+
+  private struct Wait {
+    var number: Int
+    var matches: @Sendable (String) -> Bool
+    var promise: EventLoopPromise<String>
+    var limit: Scheduled<Void>
+  }
+
+  /// Lines that are kept before anybody waits; later ones are dropped.
+  static let earlyLinesLimit = 8
+
+  private enum State {
+    case unasked(early: [String])
+    case open
+    case ended
+  }
+
+  private let channel: any NIOCore.Channel
+  private var state = State.unasked(early: [])
+  private var waits: [Wait] = []
+  private var lastNumber = 0
+  private var unread: [UInt8] = []
+
+  init(channel: any NIOCore.Channel) {
+    self.channel = channel
+  }
+
+  /// The next line that `matches`. Fails with `QEMUFailure` when the conversation ends, or after `limit`.
+  func line(within limit: TimeAmount, matching matches: @escaping @Sendable (String) -> Bool)
+    -> EventLoopFuture<String>
+  {
+    let promise = channel.eventLoop.makePromise(of: String.self)
+    switch state {
+    case .ended: promise.fail(QEMUFailure.ended)
+    case .open: wait(promise, limit, matches)
+    case .unasked(let early):
+      state = .open
+      wait(promise, limit, matches)
+      early.forEach(take)
+    }
+    return promise.futureResult
+  }
+
+  private func wait(
+    _ promise: EventLoopPromise<String>, _ limit: TimeAmount, _ matches: @escaping @Sendable (String) -> Bool
+  ) {
+    lastNumber += 1
+    let number = lastNumber
+    let timer = channel.eventLoop.assumeIsolated().scheduleTask(in: limit) { self.expire(number) }
+    waits.append(Wait(number: number, matches: matches, promise: promise, limit: timer))
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    unread += unwrapInboundIn(data).readableBytesView
+    while let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
+      let line = String(decoding: unread[..<end], as: UTF8.self)
+      unread.removeFirst(end + 1)
+      take(line.hasSuffix("\r") ? String(line.dropLast()) : line)
+    }
+    if unread.count > Self.lineLimitBytes { context.close(promise: nil) }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    state = .ended
+    waits.forEach {
+      $0.limit.cancel()
+      $0.promise.fail(QEMUFailure.ended)
+    }
+    waits = []
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.close(promise: nil)
+  }
+
+  private func take(_ line: String) {
+    switch state {
+    case .unasked(let early):
+      if early.count < Self.earlyLinesLimit { state = .unasked(early: early + [line]) }
+      return
+    case .open, .ended: break
+    }
+    guard let index = waits.firstIndex(where: { $0.matches(line) }) else { return }
+    let wait = waits.remove(at: index)
+    wait.limit.cancel()
+    wait.promise.succeed(line)
+  }
+
+  private func expire(_ number: Int) {
+    guard let index = waits.firstIndex(where: { $0.number == number }) else { return }
+    waits.remove(at: index).promise.fail(QEMUFailure.silent)
+  }
+}
+
+/// A conversation from any thread.
+struct LineConversation: Sendable {
+  let channel: any NIOCore.Channel
+  private let exchange: NIOLoopBound<LineExchange>
+
+  /// On the channel's event loop only, before its first byte is read.
+  init(addingTo channel: any NIOCore.Channel) throws {
+    let handler = LineExchange(channel: channel)
+    try channel.pipeline.syncOperations.addHandler(handler)
+    self.channel = channel
+    exchange = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+  }
+
+  /// Sends a line and waits for nothing.
+  func send(_ line: String) {
+    channel.writeAndFlush(ByteBuffer(string: line + "\n"), promise: nil)
+  }
+
+  /// Sends a line, if there is one, and waits for the next ones that match, whatever their order.
+  ///
+  /// - Returns: the line that matched first of `wanted`.
+  func ask(
+    _ line: String?, within limit: Duration = .seconds(10), wanted: [@Sendable (String) -> Bool]
+  ) async throws(QEMUFailure) -> String {
+    let exchange = exchange
+    do {
+      return try await channel.eventLoop.flatSubmit {
+        let answers = wanted.map { exchange.value.line(within: TimeAmount(limit), matching: $0) }
+        if let line { send(line) }
+        return EventLoopFuture.whenAllSucceed(answers, on: channel.eventLoop).map { $0[0] }
+      }.get()
+    } catch {
+      throw (error as? QEMUFailure) ?? .ended
+    }
+  }
+}

@@ -1,0 +1,17 @@
+/// Why firmware on an emulated CPU cannot be run, and what to do about it.
+package struct QEMUFailure: Error, Equatable, Sendable, CustomStringConvertible {
+  package var message: String
+  package var remedy: String
+
+  init(_ message: String, remedy: String) {
+    self.message = message
+    self.remedy = remedy
+  }
+
+  package var description: String { "\(message); \(remedy)" }
+
+  static let ended = QEMUFailure("QEMU has ended", remedy: "run it by hand and see what it says")
+  static let silent = QEMUFailure(
+    "QEMU or the firmware in it does not answer",
+    remedy: "see whether the machine is overloaded, then try again")
+}

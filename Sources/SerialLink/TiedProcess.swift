@@ -1,0 +1,139 @@
+import CSerialShim
+import Glibc
+package import NIOCore
+package import NIOPosix
+import Synchronization
+
+/// A program that this process started and that does not outlive it: the kernel kills it when this process ends, in
+/// whatever way.
+///
+/// States: *running* → *ended* when it has closed its stderr, which happens at its end → *reaped* by `stop`.
+package final class TiedProcess: Sendable {
+  /// The most of its stderr that is kept, in bytes; the last ones.
+  static let outputLimitBytes = 4096
+
+  private enum State {
+    case running
+    case reaped
+  }
+
+  /// Its process id; another's after `stop`.
+  package let pid: Int32
+  /// What it said on stderr last, once it has ended.
+  package let ended: EventLoopFuture<String>
+  private let state = Mutex(State.running)
+
+  /// Starts a program whose stdin and stdout lead nowhere.
+  ///
+  /// - Parameters:
+  ///   - program: its path.
+  ///   - arguments: those after its name.
+  ///   - descriptors: become its descriptors from 3 on; they stay the caller's. At most 5.
+  ///   - group: one whose threads last as long as the process does, because the program dies with the thread that
+  ///     started it (prctl(2), PR_SET_PDEATHSIG).
+  /// - Throws: `PortError` when it cannot be started.
+  package static func start(
+    _ program: String, arguments: [String], descriptors: [Int32] = [],
+    on group: MultiThreadedEventLoopGroup = .singleton
+  ) async throws(PortError) -> TiedProcess {
+    let loop = group.next()
+    var ends: [Int32] = [-1, -1]
+    let made = serial_shim_socket_pair(&ends)
+    guard made == 0 else { throw PortError(.system(errno: -made), port: program, operation: "start") }
+    let reader = OwnedDescriptor(owning: ends[0])
+    let writer = OwnedDescriptor(owning: ends[1])
+    let errorOutput = writer.raw
+    let pid: Int32
+    do {
+      pid = try await loop.submit { spawn(program, arguments, errorOutput, descriptors) }.get()
+    } catch {
+      throw PortError(.system(errno: ECANCELED), port: program, operation: "start")
+    }
+    guard pid > 0 else { throw PortError(.system(errno: -pid), port: program, operation: "start") }
+    let ended = loop.makePromise(of: String.self)
+    do {
+      _ = try await DescriptorChannel.open(reader.release(), .input, on: loop) {
+        try $0.pipeline.syncOperations.addHandler(LastWords(ended: ended))
+      }
+    } catch {
+      ended.succeed("")
+      kill(pid, SIGKILL)
+      _ = serial_shim_reap(pid)
+      throw PortError(opening: program, error)
+    }
+    return TiedProcess(pid: pid, ended: ended.futureResult)
+  }
+
+  private static func spawn(
+    _ program: String, _ arguments: [String], _ errorOutput: Int32, _ descriptors: [Int32]
+  ) -> Int32 {
+    let nowhere = Glibc.open("/dev/null", O_RDWR | O_CLOEXEC)
+    guard nowhere >= 0 else { return -errno }
+    defer { _ = close(nowhere) }
+    let words = ([program] + arguments).map { strdup($0) }
+    defer { words.forEach { free($0) } }
+    let numbers = [nowhere, nowhere, errorOutput] + descriptors
+    return serial_shim_spawn_tied(program, words + [nil], numbers, numbers.count)
+  }
+
+  private init(pid: Int32, ended: EventLoopFuture<String>) {
+    self.pid = pid
+    self.ended = ended
+  }
+
+  /// Kills it, if it still runs, and waits until it is gone. May be called again.
+  package func stop() async {
+    guard finish() else { return }
+    _ = try? await ended.get()
+    let pid = pid
+    // Waits only until the kernel has taken the process down; as a future, because a cancelled task must wait too.
+    let reaped = NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: ended.eventLoop) {
+      serial_shim_reap(pid)
+    }
+    _ = try? await reaped.get()
+  }
+
+  /// Whether the process is the caller's to reap.
+  private func finish() -> Bool {
+    state.withLock { state in
+      switch state {
+      case .reaped: return false
+      case .running:
+        // Its entry is there until it is reaped, so that the number is nobody else's.
+        kill(pid, SIGKILL)
+        state = .reaped
+        return true
+      }
+    }
+  }
+
+  deinit {
+    if finish() { _ = serial_shim_reap(pid) }
+  }
+}
+
+/// Keeps the last of what a program says, and tells when it has ended.
+private final class LastWords: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let ended: EventLoopPromise<String>
+  private var said: [UInt8] = []
+
+  init(ended: EventLoopPromise<String>) {
+    self.ended = ended
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    said += unwrapInboundIn(data).readableBytesView
+    said.removeFirst(max(0, said.count - TiedProcess.outputLimitBytes))
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    ended.succeed(String(decoding: said, as: UTF8.self))
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.close(promise: nil)
+  }
+}

@@ -1,0 +1,51 @@
+/* QEMU's board "virt" (riscv32, one hart, machine mode): clock, interrupts, reset, and what outlives a reset.
+ * Sources: hw/riscv/virt.c of QEMU 7.2; the RISC-V PLIC and ACLINT specifications. */
+#ifndef NOTIBOT_BOARD_H
+#define NOTIBOT_BOARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "uart.h"
+
+/* Numbers of RESET_REASON (docs/PROTOCOL.md, section 2). */
+typedef enum {
+  BOARD_RESET_POWER_ON = 1,
+  BOARD_RESET_PIN = 2,
+  BOARD_RESET_SOFTWARE = 3,
+  BOARD_RESET_PANIC = 4,
+} board_reset_t;
+
+/* One start of the board. */
+typedef struct {
+  uint32_t id;    /* random, differs from boot to boot, never 0 */
+  uint32_t count; /* starts since power-on, from 1 */
+  board_reset_t reason;
+} board_boot_t;
+
+/* Starts clock, interrupts and both UARTs. To be called once, first. */
+void board_init(board_boot_t *boot);
+
+/* Milliseconds since board_init; wraps after 49 days. */
+uint32_t board_now_ms(void);
+
+/* Random enough for boot and session ids, not for secrets. */
+uint32_t board_random(void);
+
+/* The line of the protocol and the console. */
+uart_t *board_link_uart(void);
+
+/* The line that tests press buttons through; NULL where the board has none. */
+uart_t *board_control_uart(void);
+
+/* Sleeps until an interrupt, at most `limit_ms`; returns at once while either UART has received bytes. */
+void board_idle(uint32_t limit_ms);
+
+/* Restarts; `reason` is what the next start reports. Bytes that wait to be sent are lost, unless it is asked for after
+ * uart_drain. */
+_Noreturn void board_reset(board_reset_t reason);
+
+/* Prints what a crashed program prints, and restarts. May be called from an interrupt. */
+_Noreturn void board_panic(const char *what);
+
+#endif

@@ -1,0 +1,3 @@
+#pragma once
+void nimble_port_freertos_init(void (*host_task)(void *));
+void nimble_port_freertos_deinit(void);
