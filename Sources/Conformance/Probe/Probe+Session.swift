@@ -146,7 +146,8 @@ extension Probe {
       }
       session.expectedSeq &+= 1
       try await write(frame(.ack))
-      return before
+      if reply.channel == 4, reply.payload.first == 0x0B { return before }
+      before.append(reply)
     }
     throw Finding("a Read Request of Count is not answered", file: file, line: line)
   }
