@@ -11,15 +11,17 @@
 uint16_t nb_get_u16le(const uint8_t *p);
 uint32_t nb_get_u32le(const uint8_t *p);
 uint64_t nb_get_u64le(const uint8_t *p);
-void nb_put_u16le(uint8_t *p, uint16_t value);
+void nb_put_u16le(uint8_t *p, uint32_t value); /* its low 16 bits */
 void nb_put_u32le(uint8_t *p, uint32_t value);
 void nb_put_u64le(uint8_t *p, uint64_t value);
 
 /* ---- nb_fifo.c ---- */
 
-static inline uint16_t nb_fifo_used(const nb_fifo_t *fifo) { return (uint16_t)(fifo->end - fifo->start); }
+static inline uint32_t nb_fifo_used(const nb_fifo_t *fifo) { return fifo->end - fifo->start; }
 
-void nb_fifo_start(nb_fifo_t *fifo, uint8_t *bytes, uint16_t size);
+void nb_fifo_start(nb_fifo_t *fifo, uint8_t *bytes, uint32_t size);
+/* Drops all records. */
+void nb_fifo_clear(nb_fifo_t *fifo);
 /* Room for `length` bytes in one piece behind the last record, or NULL. May move the records. */
 uint8_t *nb_fifo_reserve(nb_fifo_t *fifo, size_t length);
 void nb_fifo_commit(nb_fifo_t *fifo, size_t length);
@@ -74,11 +76,9 @@ void nb_link_end(nb_device_t *device);
 int nb_link_transmit(nb_device_t *device, uint8_t *out, size_t size);
 
 void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length);
-/* Payloads of HELLO, SYNACK and RST; `out` has NB_TLVS_MAX bytes. Return the length. */
+/* The payload of HELLO, SYNACK or RST; `out` has NB_TLVS_MAX bytes. Returns the length. */
 #define NB_TLVS_MAX 192u
-size_t nb_link_write_hello(const nb_device_t *device, uint8_t *out);
-size_t nb_link_write_synack(const nb_device_t *device, uint8_t *out);
-size_t nb_link_write_rst(const nb_device_t *device, const nb_answer_t *answer, uint8_t *out);
+size_t nb_link_write_tlvs(const nb_device_t *device, const nb_answer_t *answer, uint8_t *out);
 /* Queues an answer; counts it when there is no room. */
 void nb_link_answer(nb_device_t *device, const nb_answer_t *answer);
 
@@ -97,6 +97,20 @@ void nb_link_resend(nb_device_t *device);
 static inline uint8_t nb_link_in_flight(const nb_link_t *link) { return (uint8_t)(link->next - link->oldest); }
 
 /* ---- attributes (nb_att.c, nb_att_find.c) ---- */
+
+enum nb_att_opcode {
+  NB_ATT_ERROR = 0x01,
+  NB_ATT_MTU = 0x02,
+  NB_ATT_FIND_INFORMATION = 0x04,
+  NB_ATT_FIND_BY_TYPE_VALUE = 0x06,
+  NB_ATT_READ_BY_TYPE = 0x08,
+  NB_ATT_READ = 0x0A,
+  NB_ATT_READ_BLOB = 0x0C,
+  NB_ATT_READ_BY_GROUP_TYPE = 0x10,
+  NB_ATT_WRITE = 0x12,
+  NB_ATT_PREPARE_WRITE = 0x16,
+  NB_ATT_EXECUTE_WRITE = 0x18,
+};
 
 enum nb_att_code {
   NB_ATT_INVALID_HANDLE = 0x01,
@@ -132,20 +146,19 @@ enum nb_handle {
    NB_ERROR_STATE if it may not be read. */
 int nb_att_value(const nb_device_t *device, const nb_bearer_t *bearer, unsigned handle, uint8_t *out);
 
-/* Where an answer is put together. `code` not 0 makes it an Error Response with `handle`. */
+/* Where an answer is put together. */
 typedef struct nb_answering {
   uint8_t *out;
   size_t used, limit; /* the bearer's MTU */
-  uint8_t code;
-  uint16_t handle;
+  uint32_t handle;    /* the one that an Error Response names */
 } nb_answering_t;
 
-/* The four searches (ATT-9). */
-void nb_att_find_information(const uint8_t *pdu, nb_answering_t *answer);
-void nb_att_find_by_value(const nb_device_t *device, const nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
-                          nb_answering_t *answer);
-void nb_att_read_by_type(const nb_device_t *device, const nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
-                         nb_answering_t *answer);
+/* As much of it as fits in MTU. */
+void nb_att_append(nb_answering_t *answer, const uint8_t *bytes, size_t length);
+
+/* The four searches (ATT-9); `answer` names the first handle. Returns 0 or an enum nb_att_code. */
+uint8_t nb_att_search(const nb_device_t *device, const nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
+                      nb_answering_t *answer);
 
 /* ---- telling (nb_tell.c) ---- */
 

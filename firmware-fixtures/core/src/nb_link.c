@@ -35,11 +35,11 @@ void nb_link_end(nb_device_t *device) {
   link->unacknowledged = 0;
   link->unhandled_bytes = 0;
   link->ack_is_due = false;
-  nb_fifo_start(&link->rx, link->rx.bytes, link->rx.size);
+  nb_fifo_clear(&link->rx);
   link->oldest = link->next = link->limit = link->peer_handled = 0;
   link->peer_unhandled_bytes = 0;
   link->waiting = 0;
-  nb_fifo_start(&link->tx, link->tx.bytes, link->tx.size);
+  nb_fifo_clear(&link->tx);
   link->rto_ms = NB_RESEND_FIRST_MS;
   link->has_sample = false;
   link->heard_since_timer = false;

@@ -21,7 +21,7 @@ static const uint8_t magic[4] = {'N', 'B', 'O', 'T'};
 static const uint8_t least_length[TLV_LAST + 1] = {0, 4, 8, 2, 1, 4, 8, 4, 4, 10, 4, 4, 1, 8, 6, 0, 0, 0, 4, 2, 1, 1};
 
 typedef struct syn {
-  uint64_t nonce;
+  uint8_t nonce[NB_NONCE_BYTES];
   int64_t clock_s;
   uint32_t seen; /* bit t: the TLV with number t, without the critical bit */
   uint32_t features, bytes, src;
@@ -43,7 +43,7 @@ static void read_tlv(syn_t *syn, uint8_t type, const uint8_t *value) {
   case TLV_MAGIC:
     if (memcmp(value, magic, sizeof magic) != 0) syn->is_malformed = true;
     break;
-  case TLV_NONCE: syn->nonce = nb_get_u64le(value); break;
+  case TLV_NONCE: memcpy(syn->nonce, value, sizeof syn->nonce); break;
   case TLV_VERSIONS:
     syn->lowest = value[0];
     syn->highest = value[1];
@@ -99,16 +99,17 @@ static uint32_t usable_features(uint32_t features) {
   return features & (NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG);
 }
 
-static bool is_remembered(const nb_link_t *link, uint64_t nonce) {
+static bool is_remembered(const nb_link_t *link, const uint8_t *nonce) {
   for (unsigned at = 0; at < link->nonce_count; at++) {
-    if (link->nonces[at] == nonce) return true;
+    if (memcmp(link->nonces[at], nonce, NB_NONCE_BYTES) == 0) return true;
   }
   return false;
 }
 
-static void remember(nb_link_t *link, uint64_t nonce) {
-  link->nonces[link->nonce_next] = nonce;
-  link->nonce_next = (uint8_t)((link->nonce_next + 1) % NB_NONCES);
+/* The latest is the first. */
+static void remember(nb_link_t *link, const uint8_t *nonce) {
+  memmove(link->nonces + 1, link->nonces, sizeof link->nonces - NB_NONCE_BYTES);
+  memcpy(link->nonces, nonce, NB_NONCE_BYTES);
   if (link->nonce_count < NB_NONCES) link->nonce_count++;
 }
 
@@ -117,7 +118,6 @@ static void open_session(nb_device_t *device, const syn_t *syn) {
   nb_link_t *link = &device->link;
   nb_link_end(device);
   remember(link, syn->nonce);
-  link->nonce = syn->nonce;
   link->session = link->next_session;
   link->next_session = (uint16_t)(link->next_session + 1);
   if (link->next_session == 0) link->next_session = 1;
@@ -143,14 +143,15 @@ void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length
   nb_timer_stop(&link->hello_timer);
 
   parse_syn(payload, length, &syn);
-  nb_answer_t answer = {.type = NB_RST, .nonce = syn.nonce, .has_nonce = has(&syn, TLV_NONCE), .refused = syn.refused};
+  nb_answer_t answer = {.type = NB_RST, .has_nonce = has(&syn, TLV_NONCE), .refused = syn.refused};
+  memcpy(answer.nonce, syn.nonce, sizeof answer.nonce);
   if (syn.is_malformed) {
     answer.reason = REASON_MALFORMED;
   } else if (syn.has_critical) {
     answer.reason = REASON_CRITICAL;
   } else if (syn.lowest > VERSION || syn.highest < VERSION) {
     answer.reason = REASON_NO_VERSION;
-  } else if (link->state != NB_LINK_CLOSED && syn.nonce == link->nonce) {
+  } else if (link->state != NB_LINK_CLOSED && memcmp(syn.nonce, link->nonces, sizeof syn.nonce) == 0) {
     if (link->synacks_due < UINT8_MAX) link->synacks_due++; /* LNK-13 */
     return;
   } else if (is_remembered(link, syn.nonce)) {
@@ -175,89 +176,74 @@ void nb_link_answer(nb_device_t *device, const nb_answer_t *answer) {
 
 /* ---- payloads that a device sends ---- */
 
+/* Which TLVs a frame has, as bit t for the TLV with number t. They are written in the order of their numbers, but for the
+   version, which comes behind the nonce. */
+#define BIT(type) (UINT32_C(1) << ((type) & ~TLV_CRITICAL))
+#define TLVS_BOOT (BIT(TLV_BOOT_COUNT) | BIT(TLV_RESET_REASON) | BIT(TLV_DEVICE_ID) | BIT(TLV_FIRMWARE_NAME) | BIT(TLV_FIRMWARE_VERSION))
+#define TLVS_HELLO (BIT(TLV_VERSIONS) | TLVS_BOOT)
+#define TLVS_SYNACK                                                                                              \
+  (BIT(TLV_NONCE) | BIT(TLV_VERSION) | BIT(TLV_FEATURES) | BIT(TLV_LIMITS) | TLVS_BOOT | BIT(TLV_UPTIME) |           \
+   BIT(TLV_BUILD_HASH) | BIT(TLV_PROFILE_HASH) | BIT(TLV_CAPACITY))
+#define TLVS_RST (BIT(TLV_VERSIONS) | BIT(TLV_REASON))
+
 typedef struct writer {
-  uint8_t *out;
-  size_t used;
+  uint8_t *at;     /* where the next TLV goes */
+  uint32_t wanted; /* those that the frame has */
 } writer_t;
 
-static void put(writer_t *writer, uint8_t type, const void *value, size_t length) {
-  writer->out[writer->used] = type;
-  writer->out[writer->used + 1] = (uint8_t)length;
-  memcpy(writer->out + writer->used + 2, value, length);
-  writer->used += 2 + length;
+static void put(writer_t *writer, uint32_t type, const void *value, size_t length) {
+  if (value == NULL || (writer->wanted >> (type & ~TLV_CRITICAL) & 1) == 0) return;
+  writer->at[0] = (uint8_t)type;
+  writer->at[1] = (uint8_t)length;
+  memcpy(writer->at + 2, value, length);
+  writer->at += 2 + length;
 }
 
-static void put_u8(writer_t *writer, uint8_t type, uint8_t value) { put(writer, type, &value, 1); }
-
-static void put_u32(writer_t *writer, uint8_t type, uint32_t value) {
+static void put_number(writer_t *writer, uint32_t type, uint32_t value, size_t length) {
   uint8_t bytes[4];
   nb_put_u32le(bytes, value);
-  put(writer, type, bytes, sizeof bytes);
+  put(writer, type, bytes, length);
 }
 
-static void put_u64(writer_t *writer, uint8_t type, uint64_t value) {
-  uint8_t bytes[8];
-  nb_put_u64le(bytes, value);
-  put(writer, type, bytes, sizeof bytes);
-}
-
-static void put_text(writer_t *writer, uint8_t type, const char *text) {
+static void put_text(writer_t *writer, uint32_t type, const char *text) {
   if (text != NULL) put(writer, type, text, strlen(text));
 }
 
-static void put_versions(writer_t *writer) {
-  static const uint8_t versions[2] = {VERSION, VERSION};
-  put(writer, TLV_VERSIONS, versions, sizeof versions);
+static uint32_t wanted_in(const nb_answer_t *answer) {
+  if (answer->type == NB_HELLO) return TLVS_HELLO;
+  if (answer->type == NB_SYNACK) return TLVS_SYNACK;
+  uint32_t wanted = TLVS_RST;
+  if (answer->has_nonce) wanted |= BIT(TLV_NONCE);
+  if (answer->reason == REASON_CRITICAL) wanted |= BIT(TLV_REFUSED);
+  return wanted;
 }
 
-size_t nb_link_write_hello(const nb_device_t *device, uint8_t *out) {
-  const nb_config_t *config = device->config;
-  writer_t writer = {.out = out};
-  put(&writer, TLV_MAGIC, magic, sizeof magic);
-  put_versions(&writer);
-  put_u32(&writer, TLV_BOOT_ID, device->boot.boot_id);
-  put_u32(&writer, TLV_BOOT_COUNT, device->boot.boot_count);
-  put_u8(&writer, TLV_RESET_REASON, device->boot.reset_reason);
-  put(&writer, TLV_DEVICE_ID, config->device_id, sizeof config->device_id);
-  put_text(&writer, TLV_FIRMWARE_NAME, config->firmware_name);
-  put_text(&writer, TLV_FIRMWARE_VERSION, config->firmware_version);
-  return writer.used;
-}
-
-size_t nb_link_write_synack(const nb_device_t *device, uint8_t *out) {
+size_t nb_link_write_tlvs(const nb_device_t *device, const nb_answer_t *answer, uint8_t *out) {
   const nb_config_t *config = device->config;
   uint8_t limits[8] = {config->frames, config->requests};
-  uint8_t capacity[2];
-  writer_t writer = {.out = out};
+  uint8_t uptime_ms[8];
+  writer_t writer = {.at = out, .wanted = BIT(TLV_MAGIC) | BIT(TLV_BOOT_ID) | wanted_in(answer)};
   nb_put_u16le(limits + 2, config->mtu);
   nb_put_u32le(limits + 4, config->rx_queue_bytes);
-  nb_put_u16le(capacity, config->capacity);
+  nb_put_u64le(uptime_ms, device->uptime_ms);
 
   put(&writer, TLV_MAGIC, magic, sizeof magic);
-  put_u64(&writer, TLV_NONCE, device->link.nonce);
-  put_u8(&writer, TLV_VERSION, VERSION);
-  put_u32(&writer, TLV_FEATURES, usable_features(config->features));
+  put(&writer, TLV_NONCE, answer->nonce, sizeof answer->nonce);
+  put_number(&writer, TLV_VERSIONS, VERSION << 8 | VERSION, 2);
+  put_number(&writer, TLV_VERSION, VERSION, 1);
+  put_number(&writer, TLV_FEATURES, usable_features(config->features), 4);
   put(&writer, TLV_LIMITS, limits, sizeof limits);
-  put_u32(&writer, TLV_BOOT_ID, device->boot.boot_id);
-  put_u32(&writer, TLV_BOOT_COUNT, device->boot.boot_count);
-  put_u8(&writer, TLV_RESET_REASON, device->boot.reset_reason);
-  put_u64(&writer, TLV_UPTIME, device->uptime_ms);
+  put_number(&writer, TLV_BOOT_ID, device->boot.boot_id, 4);
+  put_number(&writer, TLV_BOOT_COUNT, device->boot.boot_count, 4);
+  put_number(&writer, TLV_RESET_REASON, device->boot.reset_reason, 1);
+  put(&writer, TLV_UPTIME, uptime_ms, sizeof uptime_ms);
   put(&writer, TLV_DEVICE_ID, config->device_id, sizeof config->device_id);
   put_text(&writer, TLV_FIRMWARE_NAME, config->firmware_name);
   put_text(&writer, TLV_FIRMWARE_VERSION, config->firmware_version);
-  if (config->build_hash != NULL) put(&writer, TLV_BUILD_HASH, config->build_hash, config->build_hash_bytes);
-  put_u32(&writer, TLV_PROFILE_HASH, nb_att_profile_hash());
-  put(&writer, TLV_CAPACITY, capacity, sizeof capacity);
-  return writer.used;
-}
-
-size_t nb_link_write_rst(const nb_device_t *device, const nb_answer_t *answer, uint8_t *out) {
-  writer_t writer = {.out = out};
-  put(&writer, TLV_MAGIC, magic, sizeof magic);
-  if (answer->has_nonce) put_u64(&writer, TLV_NONCE, answer->nonce);
-  put_versions(&writer);
-  put_u32(&writer, TLV_BOOT_ID, device->boot.boot_id);
-  put_u8(&writer, TLV_REASON, answer->reason);
-  if (answer->reason == REASON_CRITICAL) put_u8(&writer, TLV_REFUSED, answer->refused);
-  return writer.used;
+  put(&writer, TLV_BUILD_HASH, config->build_hash, config->build_hash_bytes);
+  put_number(&writer, TLV_PROFILE_HASH, nb_att_profile_hash(), 4);
+  put_number(&writer, TLV_CAPACITY, config->capacity, 2);
+  put_number(&writer, TLV_REASON, answer->reason, 1);
+  put_number(&writer, TLV_REFUSED, answer->refused, 1);
+  return (size_t)(writer.at - out);
 }

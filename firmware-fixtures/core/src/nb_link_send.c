@@ -63,16 +63,20 @@ static int next_new(nb_device_t *device) {
 
 /* ---- frames: each fills in the header and returns the payload ---- */
 
-static const uint8_t *make_answer(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
-  nb_link_t *link = &device->link;
+static nb_answer_t take_answer(nb_link_t *link) {
   nb_answer_t answer = link->answers[0];
   link->answer_count--;
   memmove(link->answers, link->answers + 1, link->answer_count * sizeof link->answers[0]);
-  header->type = answer.type;
-  header->session = answer.session;
-  header->ack = answer.ack;
-  header->credit = answer.credit;
-  if (answer.type == NB_RST) header->length = (uint16_t)nb_link_write_rst(device, &answer, buffer);
+  return answer;
+}
+
+static const uint8_t *make_answer(const nb_device_t *device, const nb_answer_t *answer, nb_header_t *header,
+                                  uint8_t *buffer) {
+  header->type = answer->type;
+  header->session = answer->session;
+  header->ack = answer->ack;
+  header->credit = answer->credit;
+  if (answer->type != NB_ACK) header->length = (uint16_t)nb_link_write_tlvs(device, answer, buffer);
   return buffer;
 }
 
@@ -121,41 +125,41 @@ static const uint8_t *make_in_session(nb_device_t *device, nb_header_t *header, 
 
 static const uint8_t *make_next(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
   nb_link_t *link = &device->link;
-  if (link->answer_count > 0) return make_answer(device, header, buffer);
-  if (link->hello_is_due) {
+  nb_answer_t answer = {.session = link->session};
+  if (link->answer_count > 0) {
+    answer = take_answer(link);
+  } else if (link->hello_is_due) {
     link->hello_is_due = false;
-    header->type = NB_HELLO;
-    header->session = 0;
-    header->length = (uint16_t)nb_link_write_hello(device, buffer);
-    return buffer;
-  }
-  if (link->synacks_due > 0) {
+    answer.type = NB_HELLO;
+    answer.session = 0;
+  } else if (link->synacks_due > 0) {
     link->synacks_due--;
-    header->type = NB_SYNACK;
-    header->credit = device->config->frames; /* the first credit, also when it is repeated (LNK-13) */
-    header->length = (uint16_t)nb_link_write_synack(device, buffer);
-    return buffer;
+    answer.type = NB_SYNACK;
+    answer.credit = device->config->frames; /* the first credit, also when it is repeated (LNK-13) */
+    memcpy(answer.nonce, link->nonces[0], sizeof answer.nonce);
+  } else if (link->state != NB_LINK_OPEN && link->state != NB_LINK_CLOSING) {
+    return NULL;
+  } else {
+    return make_in_session(device, header, buffer);
   }
-  if (link->state != NB_LINK_OPEN && link->state != NB_LINK_CLOSING) return NULL;
-  return make_in_session(device, header, buffer);
+  return make_answer(device, &answer, header, buffer);
 }
 
 /* FRM-14: log and frames leave through one door, so none lands in the other. */
 static int send_log(nb_device_t *device, nb_header_t *header, uint8_t *out, size_t size) {
   nb_link_t *link = &device->link;
-  uint16_t length = nb_fifo_used(&link->log);
+  uint32_t length = nb_min(nb_fifo_used(&link->log), NB_PAYLOAD_MAX);
   const uint8_t *text = link->log.bytes + link->log.start;
   int sent;
   if (length == 0) return 0;
-  if (length > NB_PAYLOAD_MAX) length = NB_PAYLOAD_MAX;
   if (link->state == NB_LINK_OPEN && (link->features & NB_FEATURE_LOG) != 0) {
     header->type = NB_UDATA;
     header->channel = NB_CHANNEL_LOG;
-    header->length = length;
+    header->length = (uint16_t)length;
     sent = nb_frame_encode(header, text, out, size);
   } else {
     memcpy(out, text, length);
-    sent = length;
+    sent = (int)length;
   }
   nb_fifo_drop(&link->log, length);
   return sent;
