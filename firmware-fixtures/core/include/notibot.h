@@ -101,10 +101,13 @@ typedef struct nb_decoder {
   size_t text_length;
   nb_decoder_counters_t counters;
   uint32_t last_byte_ms;
-  uint16_t length;                  /* of the candidate, encoded */
-  uint8_t state;                    /* candidate or text (nb_decoder.c) */
+  uint32_t state;                   /* candidate or text (nb_decoder.c) */
+  uint32_t length;                  /* of the candidate, encoded */
+  uint32_t decoded;                 /* bytes of it in `frame`: never more than `length` */
+  uint32_t code, left;              /* of its latest block: the code byte, and the data bytes still to come */
   bool is_device;                   /* whose direction bit is an echo (FRM-11) */
-  uint8_t bytes[NB_CANDIDATE_MAX];
+  uint8_t bytes[NB_CANDIDATE_MAX];  /* as they came, for they may be text */
+  uint8_t frame[NB_CANDIDATE_MAX];
 } nb_decoder_t;
 
 void nb_decoder_start(nb_decoder_t *decoder, bool is_device);
