@@ -74,12 +74,23 @@ typedef struct nb_answer {
 #define NB_RST_LIMIT 10u
 #define NB_FRAMES_MAX 64u
 
-/* What is used most comes first, and in words: so the compressed loads and stores of small processors reach it. */
+enum nb_link_timer {
+  NB_TIMER_ACK,        /* LNK-50 */
+  NB_TIMER_RESEND,
+  NB_TIMER_PING,       /* LNK-52 */
+  NB_TIMER_SILENCE,    /* LNK-53 */
+  NB_TIMER_FIN,        /* LNK-24 */
+  NB_SESSION_TIMERS,   /* those above stop with the session */
+  NB_TIMER_HELLO = NB_SESSION_TIMERS,
+  NB_TIMER_WINDOW_ACK, /* LNK-32: no other such ACK until then */
+  NB_LINK_TIMERS,
+};
+
+/* What is used most comes first, and in words: so the compressed loads and stores of small processors reach it.
+   All before `rx` is 0 when a session begins or ends. */
 typedef struct nb_link {
   uint32_t state;                    /* enum nb_link_state */
   uint32_t features;                 /* in use */
-  nb_fifo_t rx;
-  nb_fifo_t tx;
 
   /* receiving */
   uint8_t expected;                  /* the next DATA in order: our ack */
@@ -95,39 +106,33 @@ typedef struct nb_link {
   uint8_t oldest, next;              /* unacknowledged: oldest ..< next */
   uint8_t limit;                     /* LNK-41 */
   uint8_t peer_handled;
+  uint32_t peer_frames;
+  uint32_t peer_bytes;
   uint32_t peer_unhandled_bytes;     /* LNK-42 */
   uint32_t waiting;                  /* records in tx behind the sent ones */
-  uint32_t rto_ms;                   /* LNK-51 */
+  uint32_t has_sample;
+  uint32_t heard_since_timer;
 
   /* what is to be sent beside DATA */
-  uint32_t answer_count;
   uint32_t pongs_due, synacks_due;
   uint32_t ping_is_due, fin_is_due, hello_is_due;
 
-  nb_timer_t ack_timer;              /* LNK-50 */
-  nb_timer_t resend_timer;
-  nb_timer_t hello_timer;
-  nb_timer_t ping_timer;             /* LNK-52 */
-  nb_timer_t silence_timer;          /* LNK-53 */
-  nb_timer_t fin_timer;              /* LNK-24 */
-  nb_timer_t window_ack_timer;       /* LNK-32: no other such ACK until then */
-
-  uint32_t peer_frames;
-  uint32_t peer_bytes;
-  uint32_t has_sample;
-  uint32_t srtt_ms8, rttvar_ms4;     /* srtt in 1/8 ms, rttvar in 1/4 ms (LNK-51) */
-  uint32_t heard_since_timer;
-  uint16_t sendings;                 /* DATA frames sent, again or not: tells what came before what (LNK-34) */
+  nb_fifo_t rx;
+  nb_fifo_t tx;
+  uint32_t rto_ms, srtt_ms8, rttvar_ms4; /* srtt in 1/8 ms, rttvar in 1/4 ms (LNK-51) */
+  uint32_t answer_count;
+  uint32_t hellos_left;
+  nb_timer_t timers[NB_LINK_TIMERS];
   uint16_t session;                  /* the live one, or the latest */
   uint16_t next_session;
-  uint8_t hellos_left;
+  uint16_t sendings;                 /* DATA frames sent, again or not: tells what came before what (LNK-34) */
   uint8_t nonce_count;
-  uint8_t rst_count, rst_next;
+  uint8_t rst_count;
   uint8_t nonces[NB_NONCES][NB_NONCE_BYTES]; /* the latest first: that of the live session */
-  nb_fifo_t log;
-  nb_answer_t answers[NB_ANSWERS];
-  uint32_t rst_ms[NB_RST_LIMIT];     /* when the latest were sent */
+  uint32_t rst_ms[NB_RST_LIMIT];     /* when the latest were sent, the oldest first */
   uint16_t sizes[NB_FRAMES_MAX];     /* by seq modulo NB_FRAMES_MAX */
+  nb_answer_t answers[NB_ANSWERS];
+  nb_fifo_t log;
 } nb_link_t;
 
 typedef struct nb_store {

@@ -5,11 +5,6 @@ _Static_assert(NB_WIRE_MAX == NB_FRAME_MAX + 5, "two zeros and three code bytes 
 _Static_assert(NB_TX_QUEUE_MIN >= 2 * (NB_TX_RECORD + NB_MTU_MAX), "an answer and a notification fit");
 _Static_assert(NB_TLVS_MAX >= 6 + 10 + 3 + 6 + 10 + 6 + 6 + 3 + 10 + 8 + 3 * 34 + 6 + 4, "the longest SYNACK fits");
 
-void nb_timer_start(nb_timer_t *timer, uint32_t now_ms, uint32_t after_ms) {
-  timer->start_ms = now_ms;
-  timer->after_ms = after_ms;
-}
-
 uint32_t nb_timer_left(const nb_timer_t *timer, uint32_t now_ms) {
   if (timer->after_ms == NB_NEVER) return NB_NEVER;
   uint32_t passed_ms = now_ms - timer->start_ms;
@@ -100,7 +95,7 @@ int nb_device_close(nb_device_t *device, uint32_t now_ms) {
   if (device->link.state != NB_LINK_OPEN) return NB_ERROR_STATE;
   device->link.state = NB_LINK_CLOSING;
   device->link.fin_is_due = true;
-  nb_timer_start(&device->link.fin_timer, now_ms, NB_FIN_MS);
+  nb_link_start_timer(device, NB_TIMER_FIN, NB_FIN_MS);
   return 0;
 }
 

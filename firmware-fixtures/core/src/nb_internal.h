@@ -29,14 +29,10 @@ void nb_fifo_drop(nb_fifo_t *fifo, size_t length);
 
 /* ---- timers (nb_device.c) ---- */
 
-void nb_timer_start(nb_timer_t *timer, uint32_t now_ms, uint32_t after_ms);
 static inline void nb_timer_stop(nb_timer_t *timer) { timer->after_ms = NB_NEVER; }
 static inline bool nb_timer_runs(const nb_timer_t *timer) { return timer->after_ms != NB_NEVER; }
 /* Milliseconds until it is due, 0 when it is, NB_NEVER when it does not run. */
 uint32_t nb_timer_left(const nb_timer_t *timer, uint32_t now_ms);
-static inline bool nb_timer_is_due(const nb_timer_t *timer, uint32_t now_ms) {
-  return nb_timer_left(timer, now_ms) == 0;
-}
 
 /* Smaller of two. */
 static inline uint32_t nb_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
@@ -68,6 +64,8 @@ static inline uint32_t nb_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 #define NB_UNACKNOWLEDGED_MIN 8u  /* LNK-43 */
 
 void nb_link_start(nb_device_t *device);
+/* Due that long after now. */
+void nb_link_start_timer(nb_device_t *device, enum nb_link_timer timer, uint32_t after_ms);
 void nb_link_receive(nb_device_t *device, const nb_header_t *header, const uint8_t *payload);
 void nb_link_poll(nb_device_t *device);
 uint32_t nb_link_deadline(const nb_device_t *device);

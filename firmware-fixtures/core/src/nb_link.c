@@ -17,39 +17,22 @@ void nb_link_start(nb_device_t *device) {
   nb_fifo_start(&link->rx, config->rx_queue, config->rx_queue_bytes);
   nb_fifo_start(&link->tx, config->tx_queue, config->tx_queue_bytes);
   nb_fifo_start(&link->log, config->log, config->log == NULL ? 0 : config->log_bytes);
-  nb_timer_stop(&link->window_ack_timer);
+  nb_timer_stop(&link->timers[NB_TIMER_WINDOW_ACK]);
   nb_link_end(device);
   link->hello_is_due = true;
   link->hellos_left = NB_HELLOS - 1;
-  nb_timer_start(&link->hello_timer, device->now_ms, NB_HELLO_MS);
+  nb_link_start_timer(device, NB_TIMER_HELLO, NB_HELLO_MS);
 }
 
 /* The session is over: what was not sent is dropped, and the bearer's state (LNK-23). */
 void nb_link_end(nb_device_t *device) {
   nb_link_t *link = &device->link;
   nb_bearer_close(device, &device->serial);
-  link->state = NB_LINK_CLOSED;
-  link->features = 0;
-  link->expected = link->handled = 0;
-  link->nak_is_known = link->nak_is_due = false;
-  link->unacknowledged = 0;
-  link->unhandled_bytes = 0;
-  link->ack_is_due = false;
+  memset(link, 0, offsetof(nb_link_t, rx)); /* the state among it: CLOSED */
   nb_fifo_clear(&link->rx);
-  link->oldest = link->next = link->limit = link->peer_handled = 0;
-  link->peer_unhandled_bytes = 0;
-  link->waiting = 0;
   nb_fifo_clear(&link->tx);
   link->rto_ms = NB_RESEND_FIRST_MS;
-  link->has_sample = false;
-  link->heard_since_timer = false;
-  link->pongs_due = link->synacks_due = 0;
-  link->ping_is_due = link->fin_is_due = false;
-  nb_timer_stop(&link->ack_timer);
-  nb_timer_stop(&link->resend_timer);
-  nb_timer_stop(&link->ping_timer);
-  nb_timer_stop(&link->silence_timer);
-  nb_timer_stop(&link->fin_timer);
+  for (unsigned timer = 0; timer < NB_SESSION_TIMERS; timer++) nb_timer_stop(&link->timers[timer]);
 }
 
 uint8_t nb_link_credit(const nb_device_t *device) {
@@ -62,8 +45,8 @@ uint8_t nb_link_credit(const nb_device_t *device) {
 static void drop_out_of_window(nb_device_t *device) {
   nb_link_t *link = &device->link;
   device->counters.out_of_window++;
-  if (nb_timer_runs(&link->window_ack_timer)) return;
-  nb_timer_start(&link->window_ack_timer, device->now_ms, NB_WINDOW_ACK_MS);
+  if (nb_timer_runs(&link->timers[NB_TIMER_WINDOW_ACK])) return;
+  nb_link_start_timer(device, NB_TIMER_WINDOW_ACK, NB_WINDOW_ACK_MS);
   link->ack_is_due = true;
 }
 
@@ -106,10 +89,10 @@ static void take_data(nb_device_t *device, const nb_header_t *header, const uint
   link->expected++;
   link->nak_is_known = false;
   link->nak_is_due = false;
-  link->unhandled_bytes = (uint16_t)(link->unhandled_bytes + size);
+  link->unhandled_bytes += size;
   link->unacknowledged++;
   if (link->unacknowledged >= 2) link->ack_is_due = true; /* LNK-50 */
-  if (!nb_timer_runs(&link->ack_timer)) nb_timer_start(&link->ack_timer, device->now_ms, NB_ACK_DELAY_MS);
+  if (!nb_timer_runs(&link->timers[NB_TIMER_ACK])) nb_link_start_timer(device, NB_TIMER_ACK, NB_ACK_DELAY_MS);
 }
 
 /* ---- frames ---- */
@@ -118,20 +101,25 @@ static bool is_live(const nb_link_t *link, uint16_t session) {
   return link->state != NB_LINK_CLOSED && session == link->session;
 }
 
+/* Forgets the RSTs that are a second old; so none is left when the clock has wrapped. */
+static void forget_rsts(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  while (link->rst_count > 0 && device->now_ms - link->rst_ms[0] >= 1000u) {
+    link->rst_count--;
+    memmove(link->rst_ms, link->rst_ms + 1, link->rst_count * sizeof link->rst_ms[0]);
+  }
+}
+
 /* LNK-20 */
 static void refuse_session(nb_device_t *device, uint16_t session) {
   nb_link_t *link = &device->link;
   device->counters.foreign_frames++;
+  forget_rsts(device);
   if (link->rst_count == NB_RST_LIMIT) {
-    if (device->now_ms - link->rst_ms[link->rst_next] < 1000u) {
-      device->counters.resets_withheld++;
-      return;
-    }
-  } else {
-    link->rst_count++;
+    device->counters.resets_withheld++;
+    return;
   }
-  link->rst_ms[link->rst_next] = device->now_ms;
-  link->rst_next = (uint8_t)((link->rst_next + 1) % NB_RST_LIMIT);
+  link->rst_ms[link->rst_count++] = device->now_ms;
   nb_answer_t answer = {.type = NB_RST, .session = session, .reason = reason_no_session};
   nb_link_answer(device, &answer);
 }
@@ -142,8 +130,8 @@ static void hear(nb_device_t *device) {
   if (link->state == NB_LINK_OFFERED) link->state = NB_LINK_OPEN;
   link->heard_since_timer = true;
   link->ping_is_due = false;
-  nb_timer_start(&link->ping_timer, device->now_ms, NB_PING_MS);
-  nb_timer_start(&link->silence_timer, device->now_ms, NB_DOWN_MS);
+  nb_link_start_timer(device, NB_TIMER_PING, NB_PING_MS);
+  nb_link_start_timer(device, NB_TIMER_SILENCE, NB_DOWN_MS);
 }
 
 static void take_udata(nb_device_t *device, const nb_header_t *header, const uint8_t *payload) {
@@ -250,59 +238,58 @@ bool nb_link_work(nb_device_t *device) {
   if (nb_link_credit(device) == 0) link->ack_is_due = true; /* LNK-50: it grows now */
   nb_fifo_drop(&link->rx, NB_RX_RECORD + (size_t)length);
   link->handled++;
-  link->unhandled_bytes = (uint16_t)(link->unhandled_bytes - (length + NB_FRAME_MIN));
-  if (!nb_timer_runs(&link->ack_timer)) nb_timer_start(&link->ack_timer, device->now_ms, NB_ACK_DELAY_MS);
+  link->unhandled_bytes -= length + NB_FRAME_MIN;
+  if (!nb_timer_runs(&link->timers[NB_TIMER_ACK])) nb_link_start_timer(device, NB_TIMER_ACK, NB_ACK_DELAY_MS);
   return true;
 }
 
 /* ---- time ---- */
 
+void nb_link_start_timer(nb_device_t *device, enum nb_link_timer timer, uint32_t after_ms) {
+  device->link.timers[timer].start_ms = device->now_ms;
+  device->link.timers[timer].after_ms = after_ms;
+}
+
+/* Whether a timer has run out. It does not run then. */
+static bool take_due(nb_device_t *device, enum nb_link_timer timer) {
+  nb_timer_t *taken = &device->link.timers[timer];
+  if (nb_timer_left(taken, device->now_ms) != 0) return false;
+  nb_timer_stop(taken);
+  return true;
+}
+
 void nb_link_poll(nb_device_t *device) {
   nb_link_t *link = &device->link;
-  uint32_t now_ms = device->now_ms;
-  if (nb_timer_is_due(&link->hello_timer, now_ms)) {
+  if (take_due(device, NB_TIMER_HELLO)) {
     link->hello_is_due = true;
-    nb_timer_stop(&link->hello_timer);
-    if (--link->hellos_left > 0) nb_timer_start(&link->hello_timer, now_ms, NB_HELLO_MS);
+    if (--link->hellos_left > 0) nb_link_start_timer(device, NB_TIMER_HELLO, NB_HELLO_MS);
   }
-  if (nb_timer_is_due(&link->window_ack_timer, now_ms)) nb_timer_stop(&link->window_ack_timer);
-  while (link->rst_count > 0) { /* so that none is left when the clock has wrapped */
-    uint8_t oldest = (uint8_t)((link->rst_next + NB_RST_LIMIT - link->rst_count) % NB_RST_LIMIT);
-    if (now_ms - link->rst_ms[oldest] < 1000u) break;
-    link->rst_count--;
-  }
-  if (nb_timer_is_due(&link->silence_timer, now_ms)) {
+  (void)take_due(device, NB_TIMER_WINDOW_ACK);
+  forget_rsts(device);
+  if (take_due(device, NB_TIMER_SILENCE)) {
     device->counters.sessions_lost++;
     nb_link_end(device);
     return;
   }
-  if (nb_timer_is_due(&link->fin_timer, now_ms)) {
+  if (take_due(device, NB_TIMER_FIN)) {
     nb_link_end(device);
     return;
   }
-  if (nb_timer_is_due(&link->ack_timer, now_ms)) {
-    link->ack_is_due = true;
-    nb_timer_stop(&link->ack_timer);
-  }
-  if (nb_timer_is_due(&link->ping_timer, now_ms)) {
+  if (take_due(device, NB_TIMER_ACK)) link->ack_is_due = true;
+  if (take_due(device, NB_TIMER_PING)) {
     link->ping_is_due = true;
-    nb_timer_start(&link->ping_timer, now_ms, NB_PING_MS);
+    nb_link_start_timer(device, NB_TIMER_PING, NB_PING_MS);
   }
-  if (nb_timer_is_due(&link->resend_timer, now_ms)) {
+  if (take_due(device, NB_TIMER_RESEND)) {
     if (!link->heard_since_timer) link->rto_ms = nb_min(link->rto_ms * 2, NB_RESEND_BACKED_OFF_MS);
     nb_link_resend(device);
   }
 }
 
 uint32_t nb_link_deadline(const nb_device_t *device) {
-  const nb_link_t *link = &device->link;
-  const nb_timer_t *timers[] = {
-      &link->hello_timer,  &link->window_ack_timer, &link->silence_timer, &link->fin_timer,
-      &link->ack_timer,    &link->ping_timer,       &link->resend_timer,
-  };
   uint32_t left_ms = NB_NEVER;
-  for (size_t at = 0; at < sizeof timers / sizeof timers[0]; at++) {
-    left_ms = nb_min(left_ms, nb_timer_left(timers[at], device->now_ms));
+  for (unsigned timer = 0; timer < NB_LINK_TIMERS; timer++) {
+    left_ms = nb_min(left_ms, nb_timer_left(&device->link.timers[timer], device->now_ms));
   }
   return left_ms;
 }

@@ -54,7 +54,7 @@ void nb_link_start_resend_timer(nb_device_t *device) {
     /* 10 bits a byte; the queue is below 64 KiB, so this stays within 32 bits. */
     line_ms = (uint32_t)nb_fifo_used(&link->tx) * 10000u / device->config->bits_per_second;
   }
-  nb_timer_start(&link->resend_timer, device->now_ms, link->rto_ms + line_ms);
+  nb_link_start_timer(device, NB_TIMER_RESEND, link->rto_ms + line_ms);
   link->heard_since_timer = false;
 }
 
@@ -75,7 +75,7 @@ bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header) {
     if (nb_link_in_flight(link) > 0) {
       nb_link_start_resend_timer(device);
     } else {
-      nb_timer_stop(&link->resend_timer);
+      nb_timer_stop(&link->timers[NB_TIMER_RESEND]);
     }
   }
   if (credit > (uint8_t)(link->limit - header->ack)) link->limit = (uint8_t)(header->ack + credit);

@@ -21,13 +21,9 @@ static const uint8_t magic[4] = {'N', 'B', 'O', 'T'};
 static const uint8_t least_length[TLV_LAST + 1] = {0, 4, 8, 2, 1, 4, 8, 4, 4, 10, 4, 4, 1, 8, 6, 0, 0, 0, 4, 2, 1, 1};
 
 typedef struct syn {
-  uint8_t nonce[NB_NONCE_BYTES];
-  int64_t clock_s;
-  uint32_t seen; /* bit t: the TLV with number t, without the critical bit */
-  uint32_t features, bytes, src;
-  uint8_t frames, lowest, highest;
-  uint8_t refused;
-  bool is_malformed, has_critical;
+  const uint8_t *values[TLV_LAST + 1]; /* by type without the critical bit; NULL: there is none */
+  uint8_t refused;                     /* the first critical type that is not known, or 0 */
+  bool is_malformed;
 } syn_t;
 
 static bool is_known(uint8_t type) {
@@ -36,62 +32,35 @@ static bool is_known(uint8_t type) {
   return (type & TLV_CRITICAL) != 0 ? number <= (TLV_VERSION & ~TLV_CRITICAL) : number >= TLV_FEATURES;
 }
 
-static bool has(const syn_t *syn, uint8_t type) { return (syn->seen >> (type & ~TLV_CRITICAL) & 1) != 0; }
-
-static void read_tlv(syn_t *syn, uint8_t type, const uint8_t *value) {
-  switch (type) {
-  case TLV_MAGIC:
-    if (memcmp(value, magic, sizeof magic) != 0) syn->is_malformed = true;
-    break;
-  case TLV_NONCE: memcpy(syn->nonce, value, sizeof syn->nonce); break;
-  case TLV_VERSIONS:
-    syn->lowest = value[0];
-    syn->highest = value[1];
-    break;
-  case TLV_FEATURES: syn->features = nb_get_u32le(value); break;
-  case TLV_LIMITS:
-    syn->frames = value[0];
-    syn->bytes = nb_get_u32le(value + 4);
-    break;
-  case TLV_SRC: syn->src = nb_get_u32le(value); break;
-  case TLV_CLOCK: syn->clock_s = (int64_t)nb_get_u64le(value); break;
-  default: break; /* the others say nothing to a device */
-  }
-}
+static const uint8_t *value_of(const syn_t *syn, uint8_t type) { return syn->values[type & ~TLV_CRITICAL]; }
 
 /* Reads on after what is malformed, for the nonce of the RST (LNK-19). */
 static void parse_syn(const uint8_t *payload, size_t length, syn_t *syn) {
-  size_t at = 0;
+  const uint8_t *end = payload + length;
   memset(syn, 0, sizeof *syn);
-  syn->frames = 4; /* LNK-6 */
-  syn->bytes = 2160;
   if (length == 0 || payload[0] != TLV_MAGIC) syn->is_malformed = true;
 
-  while (at < length) {
-    if (length - at < 2 || payload[at + 1] > length - at - 2) {
+  while (payload < end) {
+    if (end - payload < 2 || payload[1] > end - payload - 2) {
       syn->is_malformed = true;
       break;
     }
-    uint8_t type = payload[at];
-    uint8_t size = payload[at + 1];
-    const uint8_t *value = payload + at + 2;
-    at += 2 + (size_t)size;
-    if (!is_known(type)) {
-      if ((type & TLV_CRITICAL) != 0 && !syn->has_critical) {
-        syn->has_critical = true;
-        syn->refused = type;
-      }
-      continue;
-    }
+    uint8_t type = payload[0];
+    uint8_t size = payload[1];
     unsigned number = type & ~TLV_CRITICAL;
-    if (size < least_length[number] || has(syn, type)) {
+    const uint8_t *value = payload + 2;
+    payload = value + size;
+    if (!is_known(type)) {
+      if ((type & TLV_CRITICAL) != 0 && syn->refused == 0) syn->refused = type;
+    } else if (size < least_length[number] || syn->values[number] != NULL) {
       syn->is_malformed = true;
-      continue;
+    } else {
+      syn->values[number] = value;
     }
-    syn->seen |= UINT32_C(1) << number;
-    read_tlv(syn, type, value);
   }
-  if (!has(syn, TLV_MAGIC) || !has(syn, TLV_NONCE) || !has(syn, TLV_VERSIONS)) syn->is_malformed = true;
+  const uint8_t *first = value_of(syn, TLV_MAGIC);
+  if (first == NULL || memcmp(first, magic, sizeof magic) != 0) syn->is_malformed = true;
+  if (value_of(syn, TLV_NONCE) == NULL || value_of(syn, TLV_VERSIONS) == NULL) syn->is_malformed = true;
 }
 
 static uint32_t usable_features(uint32_t features) {
@@ -113,26 +82,37 @@ static void remember(nb_link_t *link, const uint8_t *nonce) {
   if (link->nonce_count < NB_NONCES) link->nonce_count++;
 }
 
+/* A number of four bytes, or 0 without it. */
+static uint32_t number_in(const uint8_t *value) { return value == NULL ? 0 : nb_get_u32le(value); }
+
 /* LNK-12, LNK-14. What must outlive a session is kept; all else begins at 0. */
 static void open_session(nb_device_t *device, const syn_t *syn) {
   nb_link_t *link = &device->link;
+  const uint8_t *limits = value_of(syn, TLV_LIMITS);
+  const uint8_t *clock = value_of(syn, TLV_CLOCK);
+  uint32_t frames = 4; /* LNK-6 */
+  uint32_t bytes = 2160;
+  if (limits != NULL) {
+    frames = limits[0];
+    bytes = nb_get_u32le(limits + 4);
+  }
   nb_link_end(device);
-  remember(link, syn->nonce);
+  remember(link, value_of(syn, TLV_NONCE));
   link->session = link->next_session;
   link->next_session = (uint16_t)(link->next_session + 1);
   if (link->next_session == 0) link->next_session = 1;
   link->state = NB_LINK_OFFERED;
   link->synacks_due = 1;
-  link->features = (uint8_t)(usable_features(device->config->features) & usable_features(syn->features));
-  link->peer_frames = syn->frames < 2 ? 2 : syn->frames > NB_FRAMES_MAX ? NB_FRAMES_MAX : syn->frames;
-  link->peer_bytes = syn->bytes < NB_RX_QUEUE_MIN ? NB_RX_QUEUE_MIN : syn->bytes;
+  link->features = usable_features(device->config->features) & usable_features(number_in(value_of(syn, TLV_FEATURES)));
+  link->peer_frames = frames < 2 ? 2 : nb_min(frames, NB_FRAMES_MAX);
+  link->peer_bytes = bytes < NB_RX_QUEUE_MIN ? NB_RX_QUEUE_MIN : bytes;
   device->counters.sessions++;
 
   (void)nb_bearer_open(device, &device->serial);
   device->serial.keys_in_use = (link->features & NB_FEATURE_KEYS) != 0;
   device->serial.sync_in_use = (link->features & NB_FEATURE_SYNC) != 0;
-  device->serial.src = syn->src;
-  if (has(syn, TLV_CLOCK)) nb_store_set_clock(device, syn->clock_s);
+  device->serial.src = number_in(value_of(syn, TLV_SRC));
+  if (clock != NULL) nb_store_set_clock(device, (int64_t)nb_get_u64le(clock));
 }
 
 void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length) {
@@ -140,21 +120,23 @@ void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length
   syn_t syn;
   link->hellos_left = 0; /* LNK-10 */
   link->hello_is_due = false;
-  nb_timer_stop(&link->hello_timer);
+  nb_timer_stop(&link->timers[NB_TIMER_HELLO]);
 
   parse_syn(payload, length, &syn);
-  nb_answer_t answer = {.type = NB_RST, .has_nonce = has(&syn, TLV_NONCE), .refused = syn.refused};
-  memcpy(answer.nonce, syn.nonce, sizeof answer.nonce);
+  const uint8_t *nonce = value_of(&syn, TLV_NONCE);
+  const uint8_t *versions = value_of(&syn, TLV_VERSIONS);
+  nb_answer_t answer = {.type = NB_RST, .refused = syn.refused, .has_nonce = nonce != NULL};
+  if (nonce != NULL) memcpy(answer.nonce, nonce, sizeof answer.nonce);
   if (syn.is_malformed) {
     answer.reason = REASON_MALFORMED;
-  } else if (syn.has_critical) {
+  } else if (syn.refused != 0) {
     answer.reason = REASON_CRITICAL;
-  } else if (syn.lowest > VERSION || syn.highest < VERSION) {
+  } else if (versions[0] > VERSION || versions[1] < VERSION) {
     answer.reason = REASON_NO_VERSION;
-  } else if (link->state != NB_LINK_CLOSED && memcmp(syn.nonce, link->nonces, sizeof syn.nonce) == 0) {
+  } else if (link->state != NB_LINK_CLOSED && memcmp(nonce, link->nonces[0], NB_NONCE_BYTES) == 0) {
     if (link->synacks_due < UINT8_MAX) link->synacks_due++; /* LNK-13 */
     return;
-  } else if (is_remembered(link, syn.nonce)) {
+  } else if (is_remembered(link, nonce)) {
     device->counters.old_nonces++;
     return;
   } else {

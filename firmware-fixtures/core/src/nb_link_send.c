@@ -57,7 +57,7 @@ static int next_new(nb_device_t *device) {
   nb_put_u16le(record + NB_TX_LAST, link->sendings);
   link->next++;
   link->waiting--;
-  if (!nb_timer_runs(&link->resend_timer)) nb_link_start_resend_timer(device);
+  if (!nb_timer_runs(&link->timers[NB_TIMER_RESEND])) nb_link_start_resend_timer(device);
   return in_flight;
 }
 
@@ -119,7 +119,7 @@ static const uint8_t *make_in_session(nb_device_t *device, nb_header_t *header, 
   header->credit = nb_link_credit(device);
   link->unacknowledged = 0;
   link->ack_is_due = false;
-  nb_timer_stop(&link->ack_timer);
+  nb_timer_stop(&link->timers[NB_TIMER_ACK]);
   return payload;
 }
 
