@@ -61,13 +61,13 @@ enum nb_link_state { NB_LINK_CLOSED, NB_LINK_OFFERED, NB_LINK_OPEN, NB_LINK_CLOS
 
 /* A frame outside of the session's order: HELLO, SYNACK, and what waits in `answers`. */
 typedef struct nb_answer {
-  uint8_t nonce[NB_NONCE_BYTES]; /* of SYNACK; of RST if has_nonce */
-  uint16_t session;
-  uint8_t type;           /* in `answers`: NB_RST, or NB_ACK of a session that is over */
-  uint8_t reason;         /* of RST */
-  uint8_t refused;        /* TLV type, for reason 3 */
-  uint8_t ack, credit;    /* of ACK */
+  uint32_t type;          /* in `answers`: NB_RST, or NB_ACK of a session that is over */
+  uint32_t session;
+  uint32_t ack, credit;   /* of ACK and SYNACK */
+  uint32_t reason;        /* of RST */
+  uint32_t refused;       /* TLV type, for reason 3 */
   bool has_nonce;
+  uint8_t nonce[NB_NONCE_BYTES]; /* of SYNACK; of RST if has_nonce */
 } nb_answer_t;
 
 #define NB_ANSWERS 4u
@@ -123,9 +123,9 @@ typedef struct nb_link {
   uint32_t answer_count;
   uint32_t hellos_left;
   nb_timer_t timers[NB_LINK_TIMERS];
-  uint16_t session;                  /* the live one, or the latest */
-  uint16_t next_session;
-  uint16_t sendings;                 /* DATA frames sent, again or not: tells what came before what (LNK-34) */
+  uint32_t session;                  /* the live one, or the latest */
+  uint32_t next_session;
+  uint32_t sendings;                 /* DATA frames sent, again or not: tells what came before what (LNK-34) */
   uint8_t nonce_count;
   uint8_t rst_count;
   uint8_t nonces[NB_NONCES][NB_NONCE_BYTES]; /* the latest first: that of the live session */

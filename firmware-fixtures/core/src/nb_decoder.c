@@ -58,7 +58,7 @@ static bool is_possible(const nb_decoder_t *decoder) {
 
 static void read_header(const uint8_t *bytes, nb_header_t *header) {
   header->type = bytes[0] >> 4;
-  header->from_device = (bytes[0] & 8) != 0;
+  header->from_device = bytes[0] >> 3 & 1;
   header->channel = bytes[0] & 7;
   header->length = nb_get_u16le(bytes + 1);
   header->session = nb_get_u16le(bytes + 3);

@@ -44,12 +44,12 @@ int nb_frame_encode(const nb_header_t *header, const uint8_t *payload, uint8_t *
   /* Two zeros and, at worst, one code byte for each 254 bytes begun (FRM-2). */
   if (header->length > NB_PAYLOAD_MAX || size < 2 + decoded + (decoded + 253) / 254) return NB_ERROR_SIZE;
 
-  head[0] = (uint8_t)(header->type << 4 | (header->from_device ? 8 : 0) | (header->channel & 7));
+  head[0] = (uint8_t)(header->type << 4 | header->from_device << 3 | (header->channel & 7));
   nb_put_u16le(head + 1, header->length);
   nb_put_u16le(head + 3, header->session);
-  head[5] = header->seq;
-  head[6] = header->ack;
-  head[7] = header->credit;
+  head[5] = (uint8_t)header->seq;
+  head[6] = (uint8_t)header->ack;
+  head[7] = (uint8_t)header->credit;
   nb_put_u32le(tail, nb_crc32(nb_crc32(0, head, sizeof head), payload, header->length));
 
   nb_encoder_t encoder = {.out = out, .used = 1};

@@ -51,7 +51,7 @@ static void drop_out_of_window(nb_device_t *device) {
 }
 
 /* LNK-33: one NAK for each hole and round. */
-static void drop_out_of_order(nb_device_t *device, uint8_t seq) {
+static void drop_out_of_order(nb_device_t *device, uint32_t seq) {
   nb_link_t *link = &device->link;
   uint8_t ahead = (uint8_t)(seq - link->expected);
   uint8_t last_ahead = (uint8_t)(link->nak_last - link->expected);
@@ -60,7 +60,7 @@ static void drop_out_of_order(nb_device_t *device, uint8_t seq) {
   if (!is_asked_for || ahead <= last_ahead) link->nak_is_due = true;
   link->nak_is_known = true;
   link->nak_hole = link->expected;
-  link->nak_last = seq;
+  link->nak_last = (uint8_t)seq;
 }
 
 static void take_data(nb_device_t *device, const nb_header_t *header, const uint8_t *payload) {
@@ -83,7 +83,7 @@ static void take_data(nb_device_t *device, const nb_header_t *header, const uint
     return;
   }
   nb_put_u16le(record, header->length);
-  record[2] = header->channel;
+  record[2] = (uint8_t)header->channel;
   memcpy(record + NB_RX_RECORD, payload, header->length);
   nb_fifo_commit(&link->rx, NB_RX_RECORD + (size_t)header->length);
   link->expected++;
@@ -97,7 +97,7 @@ static void take_data(nb_device_t *device, const nb_header_t *header, const uint
 
 /* ---- frames ---- */
 
-static bool is_live(const nb_link_t *link, uint16_t session) {
+static bool is_live(const nb_link_t *link, uint32_t session) {
   return link->state != NB_LINK_CLOSED && session == link->session;
 }
 
@@ -111,7 +111,7 @@ static void forget_rsts(nb_device_t *device) {
 }
 
 /* LNK-20 */
-static void refuse_session(nb_device_t *device, uint16_t session) {
+static void refuse_session(nb_device_t *device, uint32_t session) {
   nb_link_t *link = &device->link;
   device->counters.foreign_frames++;
   forget_rsts(device);

@@ -61,7 +61,7 @@ void nb_link_start_resend_timer(nb_device_t *device) {
 bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header) {
   nb_link_t *link = &device->link;
   uint8_t acknowledged = (uint8_t)(header->ack - link->oldest);
-  uint8_t credit = (uint8_t)nb_min(header->credit, NB_FRAMES_MAX);
+  uint32_t credit = nb_min(header->credit, NB_FRAMES_MAX);
   if (acknowledged > nb_link_in_flight(link)) {
     device->counters.bad_acks++;
     return false;
@@ -71,7 +71,7 @@ bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header) {
     for (uint8_t at = 0; at < acknowledged; at++) {
       nb_fifo_drop(&link->tx, NB_TX_RECORD + (size_t)nb_get_u16le(link->tx.bytes + link->tx.start));
     }
-    link->oldest = header->ack;
+    link->oldest = (uint8_t)header->ack;
     if (nb_link_in_flight(link) > 0) {
       nb_link_start_resend_timer(device);
     } else {
