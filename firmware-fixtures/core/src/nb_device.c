@@ -5,6 +5,11 @@ _Static_assert(NB_WIRE_MAX == NB_FRAME_MAX + 5, "two zeros and three code bytes 
 _Static_assert(NB_TX_QUEUE_MIN >= 2 * (NB_TX_RECORD + NB_MTU_MAX), "an answer and a notification fit");
 _Static_assert(NB_TLVS_MAX >= 6 + 10 + 3 + 6 + 10 + 6 + 6 + 3 + 10 + 8 + 3 * 34 + 6 + 4, "the longest SYNACK fits");
 
+void nb_link_start_timer(nb_device_t *device, enum nb_link_timer timer, uint32_t after_ms) {
+  device->link.timers[timer].start_ms = device->now_ms;
+  device->link.timers[timer].after_ms = after_ms;
+}
+
 uint32_t nb_timer_left(const nb_timer_t *timer, uint32_t now_ms) {
   if (timer->after_ms == NB_NEVER) return NB_NEVER;
   uint32_t passed_ms = now_ms - timer->start_ms;

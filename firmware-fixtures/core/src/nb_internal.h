@@ -77,8 +77,8 @@ void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length
 /* The payload of HELLO, SYNACK or RST; `out` has NB_TLVS_MAX bytes. Returns the length. */
 #define NB_TLVS_MAX 192u
 size_t nb_link_write_tlvs(const nb_device_t *device, const nb_answer_t *answer, uint8_t *out);
-/* Queues an answer; counts it when there is no room. */
-void nb_link_answer(nb_device_t *device, const nb_answer_t *answer);
+/* Queues an answer, of which the caller fills in the rest. NULL, and counted, when there is no room. */
+nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32_t session);
 
 /* The record of tx with this index, 0 being the oldest. */
 uint8_t *nb_link_record(nb_link_t *link, uint8_t index);

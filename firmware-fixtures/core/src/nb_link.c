@@ -120,8 +120,8 @@ static void refuse_session(nb_device_t *device, uint32_t session) {
     return;
   }
   link->rst_ms[link->rst_count++] = device->now_ms;
-  nb_answer_t answer = {.type = NB_RST, .session = session, .reason = reason_no_session};
-  nb_link_answer(device, &answer);
+  nb_answer_t *answer = nb_link_answer(device, NB_RST, session);
+  if (answer != NULL) answer->reason = reason_no_session;
 }
 
 /* A valid frame of the live session (LNK-16, LNK-53). */
@@ -150,10 +150,12 @@ static void take_udata(nb_device_t *device, const nb_header_t *header, const uin
 
 static void take_fin(nb_device_t *device) {
   nb_link_t *link = &device->link;
-  nb_answer_t answer = {
-      .type = NB_ACK, .session = link->session, .ack = link->expected, .credit = nb_link_credit(device)};
+  nb_answer_t *answer = nb_link_answer(device, NB_ACK, link->session);
+  if (answer != NULL) {
+    answer->ack = link->expected;
+    answer->credit = nb_link_credit(device);
+  }
   nb_link_end(device);
-  nb_link_answer(device, &answer);
 }
 
 static bool is_malformed(const nb_header_t *header) { /* LNK-3 */
@@ -244,11 +246,6 @@ bool nb_link_work(nb_device_t *device) {
 }
 
 /* ---- time ---- */
-
-void nb_link_start_timer(nb_device_t *device, enum nb_link_timer timer, uint32_t after_ms) {
-  device->link.timers[timer].start_ms = device->now_ms;
-  device->link.timers[timer].after_ms = after_ms;
-}
 
 /* Whether a timer has run out. It does not run then. */
 static bool take_due(nb_device_t *device, enum nb_link_timer timer) {

@@ -125,14 +125,13 @@ void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length
   parse_syn(payload, length, &syn);
   const uint8_t *nonce = value_of(&syn, TLV_NONCE);
   const uint8_t *versions = value_of(&syn, TLV_VERSIONS);
-  nb_answer_t answer = {.type = NB_RST, .refused = syn.refused, .has_nonce = nonce != NULL};
-  if (nonce != NULL) memcpy(answer.nonce, nonce, sizeof answer.nonce);
+  uint32_t reason;
   if (syn.is_malformed) {
-    answer.reason = REASON_MALFORMED;
+    reason = REASON_MALFORMED;
   } else if (syn.refused != 0) {
-    answer.reason = REASON_CRITICAL;
+    reason = REASON_CRITICAL;
   } else if (versions[0] > VERSION || versions[1] < VERSION) {
-    answer.reason = REASON_NO_VERSION;
+    reason = REASON_NO_VERSION;
   } else if (link->state != NB_LINK_CLOSED && memcmp(nonce, link->nonces[0], NB_NONCE_BYTES) == 0) {
     if (link->synacks_due < UINT8_MAX) link->synacks_due++; /* LNK-13 */
     return;
@@ -144,16 +143,26 @@ void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length
     return;
   }
   device->counters.bad_syns++;
-  nb_link_answer(device, &answer);
+  nb_answer_t *answer = nb_link_answer(device, NB_RST, 0);
+  if (answer == NULL) return;
+  answer->reason = reason;
+  answer->refused = syn.refused;
+  if (nonce == NULL) return;
+  answer->has_nonce = true;
+  memcpy(answer->nonce, nonce, sizeof answer->nonce);
 }
 
-void nb_link_answer(nb_device_t *device, const nb_answer_t *answer) {
+nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32_t session) {
   nb_link_t *link = &device->link;
   if (link->answer_count == NB_ANSWERS) {
     device->counters.answers_dropped++;
-    return;
+    return NULL;
   }
-  link->answers[link->answer_count++] = *answer;
+  nb_answer_t *answer = &link->answers[link->answer_count++];
+  memset(answer, 0, sizeof *answer);
+  answer->type = type;
+  answer->session = session;
+  return answer;
 }
 
 /* ---- payloads that a device sends ---- */
