@@ -52,7 +52,7 @@ static uint8_t read(const nb_device_t *device, const nb_bearer_t *bearer, unsign
 /* ---- writing ---- */
 
 /* 0 if the handle may be written. */
-static uint8_t check_writable(unsigned handle) {
+static NB_NOINLINE uint8_t check_writable(unsigned handle) {
   if (handle < 1 || handle > NB_HANDLE_LAST) return NB_ATT_INVALID_HANDLE;
   bool is_writable = handle == NB_HANDLE_COUNT_CCCD || handle == NB_HANDLE_DATA || handle == NB_HANDLE_DATA_CCCD;
   return is_writable ? 0 : NB_ATT_WRITE_NOT_PERMITTED;
@@ -73,7 +73,7 @@ static void set_cccd(nb_bearer_t *bearer, unsigned handle, uint16_t value) {
   }
 }
 
-static uint8_t write_data(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *value, size_t length) {
+static NB_NOINLINE uint8_t write_data(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *value, size_t length) {
   if (length > NB_VALUE_MAX) return NB_ATT_INVALID_LENGTH; /* ATT-13 */
   uint8_t code = nb_store_write(device, bearer, value, length);
   if (device->config->is_firmware_mode) return 0; /* NTF-9 */
@@ -121,7 +121,7 @@ static uint16_t find_gap(const nb_bearer_t *bearer) {
 /* Copies the parts of one handle together. Into `prepared` itself what is not of it is lost: call it so for Data, last.
    Returns their length, of which nothing beyond `size` was copied, or NOT_WRITTEN without a part. */
 #define NOT_WRITTEN SIZE_MAX
-static size_t gather(nb_bearer_t *bearer, unsigned handle, uint8_t *out, size_t size) {
+static NB_NOINLINE size_t gather(nb_bearer_t *bearer, unsigned handle, uint8_t *out, size_t size) {
   size_t at = 0;
   size_t used = 0;
   bool has_part = false;
@@ -213,7 +213,7 @@ static bool is_ignored(uint8_t opcode) {
 }
 
 /* Returns 0 or an enum nb_att_code. */
-static uint8_t answer_request(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
+static NB_NOINLINE uint8_t answer_request(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
                               nb_answering_t *answer) {
   const struct request *request = find_request(pdu[0]);
   if (request == NULL) return NB_ATT_NOT_SUPPORTED;

@@ -17,7 +17,7 @@ void nb_decoder_start(nb_decoder_t *decoder, bool is_device) {
   decoder->is_device = is_device;
 }
 
-static void begin(nb_decoder_t *decoder, enum decoder_state next) {
+static NB_NOINLINE void begin(nb_decoder_t *decoder, enum decoder_state next) {
   decoder->state = next;
   decoder->length = 0;
   decoder->decoded = 0;

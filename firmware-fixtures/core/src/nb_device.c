@@ -34,7 +34,7 @@ static bool is_valid(const nb_config_t *config) {
   return config->build_hash == NULL || config->build_hash_bytes <= 32;
 }
 
-static void tick(nb_device_t *device, uint32_t now_ms) {
+static NB_NOINLINE void tick(nb_device_t *device, uint32_t now_ms) {
   device->uptime_ms += (uint32_t)(now_ms - device->now_ms);
   device->now_ms = now_ms;
 }

@@ -97,7 +97,7 @@ static void take_data(nb_device_t *device, const nb_header_t *header, const uint
 
 /* ---- frames ---- */
 
-static bool is_live(const nb_link_t *link, uint32_t session) {
+static NB_NOINLINE bool is_live(const nb_link_t *link, uint32_t session) {
   return link->state != NB_LINK_CLOSED && session == link->session;
 }
 
