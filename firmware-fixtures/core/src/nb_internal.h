@@ -84,10 +84,10 @@ size_t nb_link_write_tlvs(const nb_device_t *device, const nb_answer_t *answer, 
 nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32_t session);
 
 /* The record of tx with this index, 0 being the oldest. */
-uint8_t *nb_link_record(nb_link_t *link, uint8_t index);
+uint8_t *nb_link_record(nb_link_t *link, uint32_t index);
 /* Makes a record of what was written behind NB_TX_RECORD bytes in the room that was reserved. */
-void nb_link_queue(nb_link_t *link, uint8_t channel, uint16_t length);
-uint8_t nb_link_credit(const nb_device_t *device);
+void nb_link_queue(nb_link_t *link, uint8_t channel, uint32_t length);
+uint32_t nb_link_credit(const nb_device_t *device);
 void nb_link_start_resend_timer(nb_device_t *device);
 /* Returns whether the frame's ack and credit are valid (LNK-31, LNK-41). */
 bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header);
@@ -95,7 +95,8 @@ bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header);
 void nb_link_take_nak(nb_device_t *device, uint64_t held);
 /* The resend timer has run out: marks what is not held, and the oldest (LNK-51). */
 void nb_link_resend(nb_device_t *device);
-static inline uint8_t nb_link_in_flight(const nb_link_t *link) { return (uint8_t)(link->next - link->oldest); }
+/* DATA frames sent and not acknowledged. */
+uint32_t nb_link_in_flight(const nb_link_t *link);
 
 /* ---- attributes (nb_att.c, nb_att_find.c) ---- */
 

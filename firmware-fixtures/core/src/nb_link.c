@@ -35,9 +35,11 @@ void nb_link_end(nb_device_t *device) {
   for (unsigned timer = 0; timer < NB_SESSION_TIMERS; timer++) nb_timer_stop(&link->timers[timer]);
 }
 
-uint8_t nb_link_credit(const nb_device_t *device) {
+uint32_t nb_link_in_flight(const nb_link_t *link) { return (uint8_t)(link->next - link->oldest); }
+
+uint32_t nb_link_credit(const nb_device_t *device) {
   uint8_t unhandled = (uint8_t)(device->link.expected - device->link.handled);
-  return (uint8_t)(device->config->frames - unhandled); /* LNK-40: never below 0, for no more is taken */
+  return (uint32_t)(device->config->frames - unhandled); /* LNK-40: never below 0, for no more is taken */
 }
 
 /* ---- DATA ---- */
@@ -53,8 +55,8 @@ static void drop_out_of_window(nb_device_t *device) {
 /* LNK-33: one NAK for each hole and round. */
 static void drop_out_of_order(nb_device_t *device, uint32_t seq) {
   nb_link_t *link = &device->link;
-  uint8_t ahead = (uint8_t)(seq - link->expected);
-  uint8_t last_ahead = (uint8_t)(link->nak_last - link->expected);
+  uint32_t ahead = (uint8_t)(seq - link->expected);
+  uint32_t last_ahead = (uint8_t)(link->nak_last - link->expected);
   bool is_asked_for = link->nak_is_known && link->nak_hole == link->expected;
   device->counters.out_of_order++;
   if (!is_asked_for || ahead <= last_ahead) link->nak_is_due = true;
@@ -65,8 +67,8 @@ static void drop_out_of_order(nb_device_t *device, uint32_t seq) {
 
 static void take_data(nb_device_t *device, const nb_header_t *header, const uint8_t *payload) {
   nb_link_t *link = &device->link;
-  uint8_t ahead = (uint8_t)(header->seq - link->expected);
-  uint8_t beyond_handled = (uint8_t)(header->seq - link->handled);
+  uint32_t ahead = (uint8_t)(header->seq - link->expected);
+  uint32_t beyond_handled = (uint8_t)(header->seq - link->handled);
   uint32_t size = header->length + NB_FRAME_MIN;
   if (ahead >= device->config->frames || beyond_handled >= device->config->frames ||
       link->unhandled_bytes + size > link->rx.size) {
@@ -217,7 +219,7 @@ static bool answer_request(nb_device_t *device, const uint8_t *pdu, size_t lengt
   if (record == NULL) return false;
 
   int answered = nb_att_handle(device, &device->serial, pdu, length, record + NB_TX_RECORD, mtu);
-  if (answered > 0) nb_link_queue(link, NB_CHANNEL_ATT, (uint16_t)answered);
+  if (answered > 0) nb_link_queue(link, NB_CHANNEL_ATT, (uint32_t)answered);
   return true;
 }
 
