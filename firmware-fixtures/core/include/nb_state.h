@@ -93,9 +93,9 @@ typedef struct nb_link {
   uint32_t features;                 /* in use */
 
   /* receiving */
-  uint8_t expected;                  /* the next DATA in order: our ack */
-  uint8_t handled;                   /* frames that the application has taken */
-  uint8_t nak_hole, nak_last;        /* the hole asked for, the last out-of-order number */
+  uint32_t expected;                 /* 0-255, like all numbers of frames: the next DATA in order, our ack */
+  uint32_t handled;                  /* frames that the application has taken */
+  uint32_t nak_hole, nak_last;       /* the hole asked for, the last out-of-order number */
   uint32_t unhandled_bytes;          /* decoded sizes in rx */
   uint32_t unacknowledged;           /* DATA received since the last word of it */
   uint32_t ack_is_due;               /* 0 or 1, like all that are due */
@@ -103,9 +103,9 @@ typedef struct nb_link {
   uint32_t nak_is_due;
 
   /* sending */
-  uint8_t oldest, next;              /* unacknowledged: oldest ..< next */
-  uint8_t limit;                     /* LNK-41 */
-  uint8_t peer_handled;
+  uint32_t oldest, next;             /* unacknowledged: oldest ..< next */
+  uint32_t limit;                    /* LNK-41 */
+  uint32_t peer_handled;
   uint32_t peer_frames;
   uint32_t peer_bytes;
   uint32_t peer_unhandled_bytes;     /* LNK-42 */

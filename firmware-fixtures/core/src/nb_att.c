@@ -30,22 +30,21 @@ void nb_bearer_close(nb_device_t *device, nb_bearer_t *bearer) {
 
 /* ---- answers ---- */
 
-void nb_att_append(nb_answering_t *answer, const uint8_t *bytes, size_t length) {
-  length = nb_min((uint32_t)length, (uint32_t)(answer->limit - answer->used));
-  memcpy(answer->out + answer->used, bytes, length);
-  answer->used += length;
+void nb_att_append(nb_request_t *request, const uint8_t *bytes, size_t length) {
+  length = nb_min((uint32_t)length, (uint32_t)(request->limit - request->used));
+  memcpy(request->out + request->used, bytes, length);
+  request->used += length;
 }
 
 /* ---- reading ---- */
 
-static uint8_t read(const nb_device_t *device, const nb_bearer_t *bearer, unsigned handle, unsigned offset,
-                    nb_answering_t *answer) {
+static uint8_t read(nb_request_t *request, unsigned offset) {
   uint8_t value[NB_ATT_VALUE_MAX];
-  if (handle < 1 || handle > NB_HANDLE_LAST) return NB_ATT_INVALID_HANDLE;
-  int length = nb_att_value(device, bearer, handle, value);
+  if (request->handle < 1 || request->handle > NB_HANDLE_LAST) return NB_ATT_INVALID_HANDLE;
+  int length = nb_att_value(request->device, request->bearer, request->handle, value);
   if (length < 0) return NB_ATT_READ_NOT_PERMITTED;
   if (offset > (unsigned)length) return NB_ATT_INVALID_OFFSET;
-  nb_att_append(answer, value + offset, (size_t)length - offset);
+  nb_att_append(request, value + offset, (size_t)length - offset);
   return 0;
 }
 
@@ -73,37 +72,41 @@ static void set_cccd(nb_bearer_t *bearer, unsigned handle, uint16_t value) {
   }
 }
 
-static NB_NOINLINE uint8_t write_data(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *value, size_t length) {
+static NB_NOINLINE uint8_t write_data(const nb_request_t *request, const uint8_t *value, size_t length) {
   if (length > NB_VALUE_MAX) return NB_ATT_INVALID_LENGTH; /* ATT-13 */
-  uint8_t code = nb_store_write(device, bearer, value, length);
-  if (device->config->is_firmware_mode) return 0; /* NTF-9 */
+  uint8_t code = nb_store_write(request->device, request->bearer, value, length);
+  if (request->device->config->is_firmware_mode) return 0; /* NTF-9 */
   return code;
 }
 
-static uint8_t write(nb_device_t *device, nb_bearer_t *bearer, unsigned handle, const uint8_t *value, size_t length) {
-  uint8_t code = check_writable(handle);
+static uint8_t write(const nb_request_t *request) {
+  const uint8_t *value = request->pdu + 3;
+  size_t length = request->length - 3;
+  uint8_t code = check_writable(request->handle);
   if (code != 0) return code;
-  if (handle == NB_HANDLE_DATA) return write_data(device, bearer, value, length);
+  if (request->handle == NB_HANDLE_DATA) return write_data(request, value, length);
   code = check_cccd(value, length);
-  if (code == 0) set_cccd(bearer, handle, nb_get_u16le(value));
+  if (code == 0) set_cccd(request->bearer, request->handle, nb_get_u16le(value));
   return code;
 }
 
 /* ---- long writes (ATT-14) ---- */
 
-static uint8_t prepare(nb_bearer_t *bearer, unsigned handle, const uint8_t *pdu, size_t length,
-                       nb_answering_t *answer) {
-  size_t size = length - 5;
-  uint8_t code = check_writable(handle);
+static uint8_t prepare(nb_request_t *request) {
+  nb_bearer_t *bearer = request->bearer;
+  size_t size = request->length - 5;
+  uint8_t code = check_writable(request->handle);
   if (code != 0) return code;
   if (bearer->part_count == NB_PREPARED_PARTS || size > NB_PREPARED_BYTES - bearer->prepared_bytes) {
     return NB_ATT_PREPARE_QUEUE_FULL;
   }
-  nb_part_t part = {.handle = (uint16_t)handle, .offset = nb_get_u16le(pdu + 3), .length = (uint16_t)size};
-  bearer->parts[bearer->part_count++] = part;
-  memcpy(bearer->prepared + bearer->prepared_bytes, pdu + 5, size);
+  nb_part_t *part = &bearer->parts[bearer->part_count++];
+  part->handle = (uint16_t)request->handle;
+  part->offset = nb_get_u16le(request->pdu + 3);
+  part->length = (uint16_t)size;
+  memcpy(bearer->prepared + bearer->prepared_bytes, request->pdu + 5, size);
   bearer->prepared_bytes += (uint32_t)size;
-  nb_att_append(answer, pdu + 1, length - 1);
+  nb_att_append(request, request->pdu + 1, request->length - 1);
   return 0;
 }
 
@@ -138,19 +141,20 @@ static NB_NOINLINE size_t gather(nb_bearer_t *bearer, unsigned handle, uint8_t *
 }
 
 /* The CCCDs are checked, then Data is written, then the CCCDs, so after an error nothing is written. */
-static uint8_t execute(nb_device_t *device, nb_bearer_t *bearer, nb_answering_t *answer) {
+static uint8_t execute(nb_request_t *request) {
+  nb_bearer_t *bearer = request->bearer;
   static const uint8_t handles[3] = {NB_HANDLE_COUNT_CCCD, NB_HANDLE_DATA_CCCD, NB_HANDLE_DATA};
   uint8_t values[2][2] = {{0, 0}, {0, 0}};
   bool has_part[3];
-  answer->handle = find_gap(bearer);
-  if (answer->handle != 0) return NB_ATT_INVALID_OFFSET;
+  request->handle = find_gap(bearer);
+  if (request->handle != 0) return NB_ATT_INVALID_OFFSET;
   for (unsigned at = 0; at < 3; at++) {
     uint8_t *value = at < 2 ? values[at] : bearer->prepared;
     size_t length = gather(bearer, handles[at], value, at < 2 ? sizeof values[at] : sizeof bearer->prepared);
     uint8_t code = 0;
     has_part[at] = length != NOT_WRITTEN;
-    answer->handle = handles[at];
-    if (has_part[at]) code = at < 2 ? check_cccd(value, length) : write_data(device, bearer, value, length);
+    request->handle = handles[at];
+    if (has_part[at]) code = at < 2 ? check_cccd(value, length) : write_data(request, value, length);
     if (code != 0) return code;
   }
   for (unsigned at = 0; at < 2; at++) {
@@ -161,22 +165,22 @@ static uint8_t execute(nb_device_t *device, nb_bearer_t *bearer, nb_answering_t 
 
 /* ---- requests ---- */
 
-static void exchange_mtu(const nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, nb_answering_t *answer) {
-  uint16_t client = nb_get_u16le(pdu + 1);
+static void exchange_mtu(nb_request_t *request) {
+  nb_bearer_t *bearer = request->bearer;
+  uint32_t smaller = nb_min(nb_get_u16le(request->pdu + 1), request->device->config->mtu);
   uint8_t own[2];
-  nb_put_u16le(own, device->config->mtu);
-  nb_att_append(answer, own, sizeof own);
+  nb_put_u16le(own, request->device->config->mtu);
+  nb_att_append(request, own, sizeof own);
   if (bearer->mtu_is_set) return; /* ATT-8 */
   bearer->mtu_is_set = true;
-  uint32_t smaller = client < device->config->mtu ? client : device->config->mtu;
   bearer->mtu = smaller < NB_MTU_MIN ? NB_MTU_MIN : smaller;
 }
 
 /* ATT-16: a PDU has one of two lengths, or the first or more. */
 #define OR_MORE 0u
-static const struct request {
+static const struct shape {
   uint8_t opcode, length, other_length;
-} requests[] = {
+} shapes[] = {
     {NB_ATT_MTU, 3, 3},
     {NB_ATT_FIND_INFORMATION, 5, 5},
     {NB_ATT_FIND_BY_TYPE_VALUE, 7, OR_MORE},
@@ -189,16 +193,16 @@ static const struct request {
     {NB_ATT_EXECUTE_WRITE, 2, 2},
 };
 
-static const struct request *find_request(uint8_t opcode) {
-  for (size_t at = 0; at < sizeof requests / sizeof requests[0]; at++) {
-    if (requests[at].opcode == opcode) return &requests[at];
+static const struct shape *find_shape(uint8_t opcode) {
+  for (size_t at = 0; at < sizeof shapes / sizeof shapes[0]; at++) {
+    if (shapes[at].opcode == opcode) return &shapes[at];
   }
   return NULL;
 }
 
-static bool has_valid_length(const struct request *request, size_t length) {
-  if (length == request->length || length == request->other_length) return true;
-  return request->other_length == OR_MORE && length > request->length;
+static bool has_valid_length(const struct shape *shape, size_t length) {
+  if (length == shape->length || length == shape->other_length) return true;
+  return shape->other_length == OR_MORE && length > shape->length;
 }
 
 /* ATT-15: responses, notifications, an indication, a confirmation and commands. */
@@ -213,24 +217,23 @@ static bool is_ignored(uint8_t opcode) {
 }
 
 /* Returns 0 or an enum nb_att_code. */
-static NB_NOINLINE uint8_t answer_request(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
-                              nb_answering_t *answer) {
-  const struct request *request = find_request(pdu[0]);
-  if (request == NULL) return NB_ATT_NOT_SUPPORTED;
-  if (length > bearer->mtu || !has_valid_length(request, length)) return NB_ATT_INVALID_PDU;
+static NB_NOINLINE uint8_t answer_request(nb_request_t *request) {
+  const uint8_t *pdu = request->pdu;
+  const struct shape *shape = find_shape(pdu[0]);
+  if (shape == NULL) return NB_ATT_NOT_SUPPORTED;
+  if (request->length > request->limit || !has_valid_length(shape, request->length)) return NB_ATT_INVALID_PDU;
   if (pdu[0] == NB_ATT_EXECUTE_WRITE) {
     if (pdu[1] > 1) return NB_ATT_INVALID_PDU;
-    return pdu[1] == 1 ? execute(device, bearer, answer) : 0;
+    return pdu[1] == 1 ? execute(request) : 0;
   }
-  unsigned handle = nb_get_u16le(pdu + 1);
-  answer->handle = handle;
+  request->handle = nb_get_u16le(pdu + 1);
   switch (pdu[0]) {
-  case NB_ATT_MTU: exchange_mtu(device, bearer, pdu, answer); return 0;
-  case NB_ATT_READ: return read(device, bearer, handle, 0, answer);
-  case NB_ATT_READ_BLOB: return read(device, bearer, handle, nb_get_u16le(pdu + 3), answer);
-  case NB_ATT_WRITE: return write(device, bearer, handle, pdu + 3, length - 3);
-  case NB_ATT_PREPARE_WRITE: return prepare(bearer, handle, pdu, length, answer);
-  default: return nb_att_search(device, bearer, pdu, length, answer);
+  case NB_ATT_MTU: exchange_mtu(request); return 0;
+  case NB_ATT_READ: return read(request, 0);
+  case NB_ATT_READ_BLOB: return read(request, nb_get_u16le(pdu + 3));
+  case NB_ATT_WRITE: return write(request);
+  case NB_ATT_PREPARE_WRITE: return prepare(request);
+  default: return nb_att_search(request);
   }
 }
 
@@ -242,19 +245,20 @@ int nb_att_handle(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, 
     return 0;
   }
   uint8_t opcode = pdu[0];
-  nb_answering_t answer = {.out = out, .used = 1, .limit = bearer->mtu};
+  nb_request_t request = {
+      .device = device, .bearer = bearer, .pdu = pdu, .length = length, .out = out, .used = 1, .limit = bearer->mtu};
   out[0] = (uint8_t)(opcode + 1);
-  uint8_t code = answer_request(device, bearer, pdu, length, &answer);
+  uint8_t code = answer_request(&request);
   if (opcode == NB_ATT_EXECUTE_WRITE) { /* whatever the answer (ATT-14) */
     bearer->part_count = 0;
     bearer->prepared_bytes = 0;
   }
-  if (code == 0) return (int)answer.used;
+  if (code == 0) return (int)request.used;
 
   device->counters.bad_requests++;
   out[0] = NB_ATT_ERROR;
   out[1] = opcode;
-  nb_put_u16le(out + 2, answer.handle);
+  nb_put_u16le(out + 2, request.handle);
   out[4] = code;
   return 5;
 }

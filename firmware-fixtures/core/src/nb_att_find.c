@@ -78,71 +78,63 @@ static bool is_type(unsigned handle, const uint8_t *uuid, size_t length) {
 
 /* ---- the four searches ---- */
 
-typedef struct search {
-  const nb_device_t *device;
-  const nb_bearer_t *bearer;
-  const uint8_t *pdu;
-  size_t length;
-} search_t;
-
 /* The service is the only group: it ends with the last handle. */
 static unsigned group_end(unsigned handle) { return handle == NB_HANDLE_SERVICE ? NB_HANDLE_LAST : handle; }
 
 /* What an answer says of one attribute. Returns its length, 0 if the attribute is not looked for, or NB_ERROR_STATE if
    it may not be read. `entry` has ENTRY_MAX bytes. */
 #define ENTRY_MAX (4 + NB_ATT_VALUE_MAX)
-static int make_entry(const search_t *search, unsigned handle, uint8_t *entry) {
+static int make_entry(const nb_request_t *request, unsigned handle, uint8_t *entry) {
   const attribute_t *attribute = &table[handle - 1];
-  uint8_t opcode = search->pdu[0];
+  uint8_t opcode = request->pdu[0];
   bool is_by_value = opcode == NB_ATT_FIND_BY_TYPE_VALUE;
   nb_put_u16le(entry, handle);
   if (opcode == NB_ATT_FIND_INFORMATION) {
     memcpy(entry + 2, attribute->type, attribute->type_length);
     return 2 + attribute->type_length;
   }
-  if (!is_type(handle, search->pdu + 5, is_by_value ? UUID_SHORT : search->length - 5)) return 0;
+  if (!is_type(handle, request->pdu + 5, is_by_value ? UUID_SHORT : request->length - 5)) return 0;
   int head = 2;
   if (opcode != NB_ATT_READ_BY_TYPE) {
     head = 4;
     nb_put_u16le(entry + 2, group_end(handle));
   }
-  int value = nb_att_value(search->device, search->bearer, handle, entry + head);
+  int value = nb_att_value(request->device, request->bearer, handle, entry + head);
   if (!is_by_value) return value < 0 ? value : head + value;
-  if (value < 0 || (size_t)value != search->length - 7) return 0;
-  return memcmp(entry + head, search->pdu + 7, (size_t)value) == 0 ? head : 0;
+  if (value < 0 || (size_t)value != request->length - 7) return 0;
+  return memcmp(entry + head, request->pdu + 7, (size_t)value) == 0 ? head : 0;
 }
 
-uint8_t nb_att_search(const nb_device_t *device, const nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
-                      nb_answering_t *answer) {
-  search_t search = {device, bearer, pdu, length};
-  unsigned start = nb_get_u16le(pdu + 1);
+uint8_t nb_att_search(nb_request_t *request) {
+  const uint8_t *pdu = request->pdu;
+  unsigned start = request->handle;
   unsigned end = nb_get_u16le(pdu + 3);
   size_t size = 0; /* of an entry: all are equally long */
   if (start == 0 || start > end) return NB_ATT_INVALID_HANDLE;
   if (end > NB_HANDLE_LAST) end = NB_HANDLE_LAST;
-  if (pdu[0] == NB_ATT_READ_BY_GROUP_TYPE && !is_type(NB_HANDLE_SERVICE, pdu + 5, length - 5)) {
+  if (pdu[0] == NB_ATT_READ_BY_GROUP_TYPE && !is_type(NB_HANDLE_SERVICE, pdu + 5, request->length - 5)) {
     return NB_ATT_UNSUPPORTED_GROUP;
   }
-  if (pdu[0] != NB_ATT_FIND_BY_TYPE_VALUE) answer->used++; /* for the format or the entries' length */
+  if (pdu[0] != NB_ATT_FIND_BY_TYPE_VALUE) request->used++; /* for the format or the entries' length */
   for (unsigned handle = start; handle <= end; handle++) {
     uint8_t entry[ENTRY_MAX];
-    int made = make_entry(&search, handle, entry);
+    int made = make_entry(request, handle, entry);
     if (made == 0) continue;
     if (made < 0) {
       if (size > 0) break;
-      answer->handle = handle;
+      request->handle = handle;
       return NB_ATT_READ_NOT_PERMITTED;
     }
-    size_t entry_size = nb_min((uint32_t)made, (uint32_t)answer->limit - 2);
+    size_t entry_size = nb_min((uint32_t)made, (uint32_t)request->limit - 2);
     if (size == 0) size = entry_size;
-    if (entry_size != size || size > answer->limit - answer->used) break;
-    nb_att_append(answer, entry, size);
+    if (entry_size != size || size > request->limit - request->used) break;
+    nb_att_append(request, entry, size);
   }
   if (size == 0) return NB_ATT_NOT_FOUND;
   if (pdu[0] == NB_ATT_FIND_INFORMATION) {
-    answer->out[1] = size == 2 + UUID_SHORT ? 1 : 2;
+    request->out[1] = size == 2 + UUID_SHORT ? 1 : 2;
   } else if (pdu[0] != NB_ATT_FIND_BY_TYPE_VALUE) {
-    answer->out[1] = (uint8_t)size;
+    request->out[1] = (uint8_t)size;
   }
   return 0;
 }

@@ -148,19 +148,22 @@ enum nb_handle {
    NB_ERROR_STATE if it may not be read. */
 int nb_att_value(const nb_device_t *device, const nb_bearer_t *bearer, unsigned handle, uint8_t *out);
 
-/* Where an answer is put together. */
-typedef struct nb_answering {
+/* A PDU, whose it is, and where its answer is put together. */
+typedef struct nb_request {
+  nb_device_t *device;
+  nb_bearer_t *bearer;
+  const uint8_t *pdu;
+  size_t length;      /* of `pdu` */
   uint8_t *out;
-  size_t used, limit; /* the bearer's MTU */
-  uint32_t handle;    /* the one that an Error Response names */
-} nb_answering_t;
+  size_t used, limit; /* of `out`; the bearer's MTU */
+  uint32_t handle;    /* that it is about, and that an Error Response names */
+} nb_request_t;
 
 /* As much of it as fits in MTU. */
-void nb_att_append(nb_answering_t *answer, const uint8_t *bytes, size_t length);
+void nb_att_append(nb_request_t *request, const uint8_t *bytes, size_t length);
 
-/* The four searches (ATT-9); `answer` names the first handle. Returns 0 or an enum nb_att_code. */
-uint8_t nb_att_search(const nb_device_t *device, const nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
-                      nb_answering_t *answer);
+/* The four searches (ATT-9); `handle` is the first. Returns 0 or an enum nb_att_code. */
+uint8_t nb_att_search(nb_request_t *request);
 
 /* ---- telling (nb_tell.c) ---- */
 

@@ -38,8 +38,8 @@ void nb_link_end(nb_device_t *device) {
 uint32_t nb_link_in_flight(const nb_link_t *link) { return (uint8_t)(link->next - link->oldest); }
 
 uint32_t nb_link_credit(const nb_device_t *device) {
-  uint8_t unhandled = (uint8_t)(device->link.expected - device->link.handled);
-  return (uint32_t)(device->config->frames - unhandled); /* LNK-40: never below 0, for no more is taken */
+  uint32_t unhandled = (uint8_t)(device->link.expected - device->link.handled);
+  return device->config->frames - unhandled; /* LNK-40: never below 0, for no more is taken */
 }
 
 /* ---- DATA ---- */
@@ -62,7 +62,7 @@ static void drop_out_of_order(nb_device_t *device, uint32_t seq) {
   if (!is_asked_for || ahead <= last_ahead) link->nak_is_due = true;
   link->nak_is_known = true;
   link->nak_hole = link->expected;
-  link->nak_last = (uint8_t)seq;
+  link->nak_last = seq;
 }
 
 static void take_data(nb_device_t *device, const nb_header_t *header, const uint8_t *payload) {
@@ -88,7 +88,7 @@ static void take_data(nb_device_t *device, const nb_header_t *header, const uint
   record[2] = (uint8_t)header->channel;
   memcpy(record + NB_RX_RECORD, payload, header->length);
   nb_fifo_commit(&link->rx, NB_RX_RECORD + (size_t)header->length);
-  link->expected++;
+  link->expected = (uint8_t)(link->expected + 1);
   link->nak_is_known = false;
   link->nak_is_due = false;
   link->unhandled_bytes += size;
@@ -241,7 +241,7 @@ bool nb_link_work(nb_device_t *device) {
 
   if (nb_link_credit(device) == 0) link->ack_is_due = true; /* LNK-50: it grows now */
   nb_fifo_drop(&link->rx, NB_RX_RECORD + (size_t)length);
-  link->handled++;
+  link->handled = (uint8_t)(link->handled + 1);
   link->unhandled_bytes -= length + NB_FRAME_MIN;
   if (!nb_timer_runs(&link->timers[NB_TIMER_ACK])) nb_link_start_timer(device, NB_TIMER_ACK, NB_ACK_DELAY_MS);
   return true;

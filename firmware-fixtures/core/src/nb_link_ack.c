@@ -43,7 +43,7 @@ static void release_bytes(nb_link_t *link) {
   if (ahead > most) ahead = most;
   while (ahead-- > 0) {
     link->peer_unhandled_bytes -= link->sizes[link->peer_handled % NB_FRAMES_MAX];
-    link->peer_handled++;
+    link->peer_handled = (uint8_t)(link->peer_handled + 1);
   }
 }
 
@@ -71,7 +71,7 @@ bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header) {
     for (uint32_t at = 0; at < acknowledged; at++) {
       nb_fifo_drop(&link->tx, NB_TX_RECORD + (size_t)nb_get_u16le(link->tx.bytes + link->tx.start));
     }
-    link->oldest = (uint8_t)header->ack;
+    link->oldest = header->ack;
     if (nb_link_in_flight(link) > 0) {
       nb_link_start_resend_timer(device);
     } else {

@@ -55,7 +55,7 @@ static int next_new(nb_device_t *device) {
   nb_put_u32le(record + 4, device->now_ms);
   nb_put_u16le(record + NB_TX_FIRST, ++link->sendings);
   nb_put_u16le(record + NB_TX_LAST, link->sendings);
-  link->next++;
+  link->next = (uint8_t)(link->next + 1);
   link->waiting--;
   if (!nb_timer_runs(&link->timers[NB_TIMER_RESEND])) nb_link_start_resend_timer(device);
   return (int)in_flight;
@@ -96,7 +96,7 @@ static const uint8_t *make_in_session(nb_device_t *device, nb_header_t *header, 
     link->pongs_due--;
     header->type = NB_PONG;
     header->length = 1;
-    buffer[0] = link->handled;
+    buffer[0] = (uint8_t)link->handled;
   } else if (link->nak_is_due) {
     link->nak_is_due = false;
     header->type = NB_NAK;
