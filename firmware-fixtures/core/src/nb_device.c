@@ -16,7 +16,7 @@ uint32_t nb_timer_left(const nb_timer_t *timer, uint32_t now_ms) {
   return passed_ms >= timer->after_ms ? 0 : timer->after_ms - passed_ms;
 }
 
-static bool is_short(const char *text) { return text == NULL || strlen(text) <= 32; }
+static NB_NOINLINE bool is_short(const char *text) { return text == NULL || strlen(text) <= 32; }
 
 static bool is_valid(const nb_config_t *config) {
   bool has_keys = (config->features & NB_FEATURE_KEYS) != 0;

@@ -68,7 +68,7 @@ static void drop_answer(nb_link_t *link) {
   memmove(link->answers, link->answers + 1, link->answer_count * sizeof link->answers[0]);
 }
 
-static const uint8_t *make_answer(const nb_device_t *device, const nb_answer_t *answer, nb_header_t *header,
+static NB_NOINLINE const uint8_t *make_answer(const nb_device_t *device, const nb_answer_t *answer, nb_header_t *header,
                                   uint8_t *buffer) {
   header->type = answer->type;
   header->session = answer->session;
