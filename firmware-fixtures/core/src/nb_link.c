@@ -171,8 +171,7 @@ void nb_link_receive(nb_device_t *device, const nb_header_t *header, const uint8
   case NB_SYN: nb_link_take_syn(device, payload, header->length); return;
   case NB_UDATA: take_udata(device, header, payload); return;
   case NB_RST: device->counters.resets_received++; return;
-  case NB_HELLO: return; /* neither leaves the decoder (FRM-7) */
-  case NB_SYNACK: return;
+  case NB_HELLO: case NB_SYNACK: return; /* neither leaves the decoder (FRM-7) */
   case NB_DATA: case NB_ACK: case NB_NAK: case NB_PING: case NB_PONG: case NB_FIN: break;
   }
 
