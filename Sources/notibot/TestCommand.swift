@@ -108,7 +108,8 @@ struct TestCommand: AsyncParsableCommand {
 
   private func chosenRig() throws -> TestRun.ChosenRig {
     if firmware != nil, rig != .firmware {
-      throw CommandFailure(.usage, "--firmware is for --rig firmware", remedy: "name that rig, or leave it out")
+      throw CommandFailure(
+        .usage, "--firmware is for --rig firmware", remedy: "name that rig, or leave it out")
     }
     if let symmetric { return .symmetric(try symmetricMutant(symmetric)) }
     if let att {
@@ -150,7 +151,8 @@ struct TestCommand: AsyncParsableCommand {
 
   private func symmetricMutant(_ name: String) throws -> SymmetricMutant {
     guard rig == .emulator, portOptions.line.port == nil else {
-      throw CommandFailure(.usage, "--symmetric is for --rig emulator", remedy: "name that rig, without a port")
+      throw CommandFailure(
+        .usage, "--symmetric is for --rig emulator", remedy: "name that rig, without a port")
     }
     guard let mutant = SymmetricMutant.all.first(where: { $0.name == name }) else {
       let names = SymmetricMutant.all.map(\.name).joined(separator: ", ")
@@ -190,6 +192,7 @@ enum TestListing {
 
   /// One fault in one line: name, rules, the case that tells of the device, that of the host, what is wrong.
   static func line(for mutant: SymmetricMutant) -> String {
-    [mutant.name, mutant.rules.joined(separator: ","), mutant.deviceCase, mutant.hostCase, mutant.what].joined(separator: "\t")
+    [mutant.name, mutant.rules.joined(separator: ","), mutant.deviceCase, mutant.hostCase, mutant.what]
+      .joined(separator: "\t")
   }
 }

@@ -39,11 +39,11 @@ struct QEMUBoardTests {
 
   @Test func `a reset brings another boot id, counts boots and says why`() async throws {
     try await withRig { rig, bench in
-      let hello = try await bench.restart()
+      let hello = try await bench.restartSession()
       let values = try #require(TLV.parse(hello.payload))
       #expect(values.number(of: 0x0B) == 2)
       #expect(values.number(of: 0x0C) == UInt64(ResetReason.externalPin.rawValue))
-      let again = try await bench.restart()
+      let again = try await bench.restartSession()
       #expect(TLV.parse(again.payload)?.number(of: 0x0A) != values.number(of: 0x0A))
       #expect(TLV.parse(again.payload)?.number(of: 0x0B) == 3)
     }

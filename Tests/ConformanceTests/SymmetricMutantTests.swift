@@ -1,4 +1,5 @@
 import Conformance
+import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
 import Testing

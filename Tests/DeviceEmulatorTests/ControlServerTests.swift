@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized)
 struct ControlServerTests {
   /// A connection to a socket, for bytes that `ControlClient` would not send.
-  private final class RawClient {
+  private final class RawClient: Sendable {
     let descriptor: Int32
 
     init(_ path: String) throws {
@@ -34,8 +34,15 @@ struct ControlServerTests {
       _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// So many lines, or fewer when the connection ends.
-    func lines(_ count: Int) -> [String] {
+    /// So many lines, or fewer when the connection ends. Waits on a thread of its own: those that tests share are few,
+    /// and the emulator needs one.
+    func lines(_ count: Int) async -> [String] {
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: self.readLines(count)) }
+      }
+    }
+
+    private func readLines(_ count: Int) -> [String] {
       var bytes: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 4096)
       while bytes.count(where: { $0 == 0x0A }) < count {
@@ -98,7 +105,7 @@ struct ControlServerTests {
       raw.send(
         "{\"command\":\"fill\",\"count\":3}\n{\"command\":\"dismiss\",\"item\":9}\n{\"command\":\"clear\"}\n")
       #expect(
-        raw.lines(3) == [
+        await raw.lines(3) == [
           #"{"ok":true}"#, #"{"error":"there is no notification 9","ok":false}"#, #"{"ok":true}"#,
         ])
     }
@@ -117,7 +124,7 @@ struct ControlServerTests {
     try await withControl { client, _, _ in
       let raw = try RawClient(client.path)
       raw.send(line + "\n")
-      let answer = try #require(raw.lines(1).first)
+      let answer = try #require(await raw.lines(1).first)
       #expect(answer.hasPrefix(#"{"error":"\#(reason)"#), "\(answer)")
     }
   }
@@ -126,7 +133,7 @@ struct ControlServerTests {
     try await withControl { client, _, _ in
       let raw = try RawClient(client.path)
       for _ in 0..<20 { raw.send(String(repeating: "x", count: 4096)) }
-      #expect(raw.lines(1).isEmpty)
+      #expect(await raw.lines(1).isEmpty)
       #expect(try await client.perform(.device(.statistics)).ok)
     }
   }

@@ -12,8 +12,8 @@ import Testing
     switch result.outcome {
     case .passed: break
     case .skipped(let reason):
-      // There is no port to open again in one process; every other skip is a failure.
-      #expect(testCase.needs.contains(.reopen), "skipped: \(reason)")
+      // There is neither a port to open again in one process nor a connection; every other skip is a failure.
+      #expect(!testCase.needs.isDisjoint(with: [.reopen, .connection]), "skipped: \(reason)")
     case .errored(let trouble): Issue.record("rig: \(trouble)")
     case .failed(let findings):
       let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")

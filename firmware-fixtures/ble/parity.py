@@ -45,6 +45,30 @@ class Emulator:
         self.folder.cleanup()
 
 
+class Firmware:
+    """The reference firmware in C behind a socket of its own, compiled from `firmware-fixtures`; ended by its process id."""
+
+    control = None
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="notibot-ble-")
+        folder, fixtures = pathlib.Path(self.folder.name), pathlib.Path(__file__).resolve().parent.parent
+        self.socket = str(folder / "att")
+        program = folder / "att-socket"
+        subprocess.run(
+            ["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{fixtures}/core/include",
+             fixtures / "ports/posix/att_socket.c", *sorted((fixtures / "core/src").glob("*.c")), "-o", program], check=True)
+        self.process = subprocess.Popen([program, self.socket], stdout=subprocess.PIPE)
+        if not self.process.stdout.readline():
+            self.stop()
+            raise SystemExit("the firmware did not start")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+        self.folder.cleanup()
+
+
 def trouble_at(path: str) -> str | None:
     """Why nobody can connect to a device's socket; None when somebody can."""
     with sockets.socket(sockets.AF_UNIX) as probe:
@@ -121,8 +145,8 @@ async def self_test(socket: str, control: str | None, show) -> list[dict]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/ble-parity", description=__doc__)
     parser.add_argument("--notibot", default="notibot", help="the program, for --device emulator")
-    parser.add_argument("--device", default="emulator", metavar="emulator|PATH",
-                        help="an emulator of its own, or the unix socket of any process that carries ATT PDUs on it")
+    parser.add_argument("--device", default="emulator", metavar="emulator|firmware|PATH",
+                        help="an emulator of its own, the reference firmware in C, or the unix socket of any process that carries ATT PDUs on it")
     parser.add_argument("--control", metavar="PATH", help="the control socket of the emulator behind --device PATH")
     parser.add_argument("--self-test", action="store_true", help="show defects instead of the device; each must be caught")
     parser.add_argument("--json", action="store_true", help="one document on stdout, the table on stderr")
@@ -132,18 +156,22 @@ def main() -> int:
     # What the library says of a device that is wrong is in the results.
     logging.disable(logging.CRITICAL)
     show = functools.partial(print, file=sys.stderr if arguments.json else sys.stdout, flush=True)
-    if arguments.device != "emulator" and (trouble := trouble_at(arguments.device)):
+    own = None
+    if arguments.device == "emulator":
+        own = Emulator(arguments.notibot)
+    elif arguments.device == "firmware":
+        own = Firmware()
+    elif trouble := trouble_at(arguments.device):
         print(f"ble-parity: {trouble}", file=sys.stderr)
         return UNFIT
-    emulator = Emulator(arguments.notibot) if arguments.device == "emulator" else None
-    socket, control = (emulator.socket, emulator.control) if emulator else (arguments.device, arguments.control)
+    socket, control = (own.socket, own.control) if own else (arguments.device, arguments.control)
     start = time.monotonic()
     try:
         run = self_test if arguments.self_test else run_all
         results = asyncio.run(run(socket, control, show))
     finally:
-        if emulator:
-            emulator.stop()
+        if own:
+            own.stop()
     seconds = round(time.monotonic() - start, 2)
     bad = [result for result in results if result["outcome"] in ("failed", "missed")]
     left_out = [result for result in results if result["outcome"] == "skipped"]

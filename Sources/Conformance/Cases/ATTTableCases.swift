@@ -57,9 +57,13 @@ extension Suite {
       let found = try await probe.request([0x04, handle, 0, handle, 0])
       probe.expect("descriptor \(handle)", found, is: [0x05, 1, handle, 0, 0x02, 0x29])
     }
-    // 1 and 2 have short types, 3 a long one: the answer stops before it.
-    let short = try await probe.request(Wire.literal("04 0100 ffff"))
-    probe.expect("from 1 on", short, is: Wire.literal("05 01 0100 0028 0200 0328"))
+    // 1 and 2 have short types, 3 a long one: the answer stops before it, whether it would fit or not.
+    for mtu in [23, 517] as [UInt16] {
+      try await probe.request([0x02] + Wire.u16(mtu))
+      let short = try await probe.request(Wire.literal("04 0100 ffff"))
+      probe.expect("from 1 on at MTU \(mtu)", short, is: Wire.literal("05 01 0100 0028 0200 0328"))
+      try await probe.open()
+    }
     let long = try await probe.request(Wire.literal("04 0300 ffff"))
     probe.expect("from 3 on", long, is: Wire.literal("05 02 0300") + count)
   }

@@ -150,6 +150,10 @@ extension Suite {
       let events = told.actions(source, 1, act: 0)
       probe.expect((8..<80).contains(events), "\(events) of 80 events are told")
       probe.expect("messages of round \(round)", told.messages, is: [[3]])
+      for _ in 0..<80 { try await control.perform(.action(1, 2)) }
+      told = try await probe.listen(for: .milliseconds(600))
+      probe.expect(told.actions(source, 1, act: 2) < 80, "80 of 80 events are told")
+      probe.expect("messages when more events were dropped", told.messages, is: [])
       for _ in 0..<2 { try await control.perform(.action(1, 1)) }
       told = try await probe.listen()
       probe.expect("events when there is room again", told.actions(source, 1, act: 1), is: 2)

@@ -157,12 +157,17 @@ extension Suite {
     let probe = bench.probe
     let (first, second) = (probe.makeSource(), probe.makeSource())
     try await probe.openDelivery()
-    try await probe.requireStoreRoom(2)
+    try await probe.requireStoreRoom(4)
     try await probe.expectWritten(Sample.json(id: 1_000_000, more: ",\"src\":\(first)"))
     let json = Sample.json(id: 1, more: ",\"src\":\(second)")
     var told = Told()
     try await probe.writeData(json, told: &told)
     probe.expect("what is told", told.events, is: [])
     try await probe.expectHeld([Holding(1, json)], of: second, highest: 1)
+    // Both are known by now.
+    try await probe.expectWritten(Sample.json(id: 1_000_001, more: ",\"src\":\(first)"))
+    let next = Sample.json(id: 2, more: ",\"src\":\(second)")
+    try await probe.expectWritten(next)
+    try await probe.expectHeld([Holding(1, json), Holding(2, next)], of: second, highest: 2)
   }
 }

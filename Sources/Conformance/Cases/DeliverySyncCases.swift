@@ -3,7 +3,8 @@ import NotibotProtocol
 /// SYNC and its answer.
 extension Suite {
   static let deliverySynced: [Case] = [
-    syncedLayout, badMessages, longSync, twoSyncs, syncAmongRequests, digestOfThePage, digestOverALife,
+    syncedLayout, badMessages, longSync, twoSyncs, twoSyncsWhileBusy, syncAmongRequests, digestOfThePage,
+    digestOverALife,
     digestOfBytes,
     plainIsNotCounted, syncBehindEvents,
   ]
@@ -64,6 +65,28 @@ extension Suite {
       let synced = try await probe.awaitSynced(told: &told)
       probe.expect("src of the answer to \(extra) bytes more", synced.source, is: source)
     }
+  }
+
+  static let twoSyncsWhileBusy = Case(
+    "NTF-31/two-while-busy", "Two SYNCs that wait together get two SYNCED, in order", .delivery,
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let (first, second) = (probe.makeSource(), probe.makeSource())
+    try await probe.openDelivery()
+    try await control.perform(.stall)
+    for source in [first, second] {
+      try await probe.awaitRoom()
+      try await probe.sendData(Sync(source).bytes, channel: 0)
+    }
+    _ = try await probe.fence()
+    try await control.perform(.resume)
+    var told = Told()
+    let one = try await probe.awaitSynced(told: &told)
+    let two = try await probe.awaitSynced(told: &told)
+    probe.expect("the src of the answers", [one.source, two.source], is: [first, second])
+    probe.expect("what is told with them", told.items, is: [])
   }
 
   static let twoSyncs = Case(

@@ -52,14 +52,14 @@ extension Suite {
     let probe = device.probe
     try await device.openLink()
     let id = device.submit(.readCount)
-    var opcodes: [UInt8] = []
+    var requests: [[UInt8]] = []
     let deadline = probe.now + Probe.patience
     while device.host.results[id] == nil, let pdu = try await probe.nextPDU(until: deadline) {
-      opcodes.append(pdu[0])
+      requests.append(pdu)
       if let answer = ScriptedServer.answer(to: pdu, mtu: 517) { try await probe.sendData(answer) }
     }
     probe.expect("the result", device.host.results[id], is: .count(7))
-    probe.expect("requests beside Exchange MTU", opcodes.filter { $0 != 0x02 }, is: [0x0A])
+    probe.expect("requests beside Exchange MTU", requests.filter { $0.first != 0x02 }, is: [[0x0A, 3, 0]])
   }
 
   static let hostPipelines = Case(

@@ -80,12 +80,12 @@ extension Suite {
     }
     let writes = Set(written.filter { $0.first == 0x12 })
     probe.expect("writes of CCCDs", writes, is: [Wire.literal("12 0400 0100"), Wire.literal("12 0700 0100")])
-    try await probe.sendData(Wire.literal("1b 0300 ffff"))
+    try await probe.sendData(Wire.literal("1b 0300 0201"))
     try await probe.sendData([0x1B, 6, 0] + Array("{\"ev\":\"dismissed\",\"item\":17,\"x\":[1]}".utf8))
     try await probe.sendData([0x1B, 6, 0] + Array("{ \"act\":2, \"item\":3, \"ev\":\"action\" }".utf8))
     probe.expect(
       "events", device.host.events,
-      is: [.countChanged(65535), .device(.dismissed(item: 17)), .device(.action(item: 3, act: 2))])
+      is: [.countChanged(258), .device(.dismissed(item: 17)), .device(.action(item: 3, act: 2))])
   }
 
   static let hostHostileEvents = Case(

@@ -27,12 +27,8 @@ package struct SymmetricCodec: Sendable {
     speak: @escaping @Sendable (_ body: [UInt8]) -> [UInt8],
     hear: @escaping @Sendable (_ body: [UInt8]) -> [UInt8]
   ) {
-    self.speak = { candidate in
-      Self.soundBody(candidate).map { Self.soundCandidate(speak($0)) } ?? candidate
-    }
-    self.hear = { candidate in
-      Self.soundBody(candidate).map { Self.soundCandidate(hear($0)) } ?? candidate
-    }
+    self.speak = { Self.altered($0, speak) }
+    self.hear = { Self.altered($0, hear) }
   }
 
   /// Another meaning of frames; what is no frame passes as it is.
@@ -58,6 +54,13 @@ package struct SymmetricCodec: Sendable {
   }
 
   static func soundCandidate(_ body: [UInt8]) -> [UInt8] { Wire.stuffed(body + Wire.u32(Wire.crc(body))) }
+
+  /// A candidate with another body; what does not change stays as it was encoded.
+  private static func altered(_ candidate: [UInt8], _ change: ([UInt8]) -> [UInt8]) -> [UInt8] {
+    guard let body = soundBody(candidate) else { return candidate }
+    let changed = change(body)
+    return changed == body ? candidate : soundCandidate(changed)
+  }
 
   /// The same with a wrong last byte.
   private static func spoiled(_ candidate: [UInt8]) -> [UInt8] {

@@ -89,7 +89,7 @@ extension SymmetricMutant {
       }),
     SymmetricMutant(
       "src-key", "The key src is called fro", "NTF-21", "NTF-26", device: "NTF-21/src-key",
-      host: "NTF-26/host-other-source",
+      host: "NTF-26/host-confirms-gone",
       pdus { pdu in
         let (src, from) = (Array("\"src\":".utf8), Array("\"fro\":".utf8))
         pdu = replacing(src, in: pdu, by: from) ?? replacing(from, in: pdu, by: src) ?? pdu

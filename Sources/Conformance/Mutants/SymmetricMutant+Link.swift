@@ -44,7 +44,7 @@ extension SymmetricMutant {
       device: "LNK-12/session-id", host: "LNK-15/other-nonce",
       numbers { frame, step in
         guard frame.kind == .synAck || frame.kind == .rst else { return }
-        frame.changeTLVs { if $0.type == 0x82 { $0 = .nonce(Wire.number($0.value) &+ UInt64(step)) } }
+        frame.changeTLVs { if $0.type == 0x82 { $0 = .nonce(Wire.number($0.value) &+ signed(step)) } }
       }),
     SymmetricMutant(
       "session-swapped", "SYNACK has the session id with its bytes swapped", "LNK-12",
@@ -80,6 +80,9 @@ extension SymmetricMutant {
         frame.channel = frame.channel == 4 ? 3 : frame.channel == 3 ? 4 : frame.channel
       })),
   ]
+
+  /// A step of an octet for a number of eight of them.
+  private static func signed(_ step: UInt8) -> UInt64 { UInt64(bitPattern: Int64(Int8(bitPattern: step))) }
 
   /// A number that is higher when it is spoken, and lower again when it is heard.
   static func numbers(_ change: @escaping @Sendable (inout WireFrame, _ step: UInt8) -> Void)

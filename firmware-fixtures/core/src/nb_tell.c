@@ -44,9 +44,9 @@ void nb_tell_count(nb_device_t *device) {
 /* ---- events ---- */
 
 static size_t put_text(char *out, const char *text) {
-  size_t length = strlen(text);
-  memcpy(out, text, length); /* NOLINT(bugprone-not-null-terminated-result): a piece of JSON, whose length is told */
-  return length;
+  size_t used = 0;
+  for (; text[used] != 0; used++) out[used] = text[used];
+  return used;
 }
 
 static size_t put_number(char *out, const char *name, uint32_t value) {
