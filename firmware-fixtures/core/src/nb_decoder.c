@@ -46,10 +46,10 @@ static void decode(nb_decoder_t *decoder, uint8_t byte) {
 
 /* FRM-7 */
 static bool is_possible(const nb_decoder_t *decoder) {
-  unsigned type = decoder->frame[0] >> 4;
-  bool from_device = (decoder->frame[0] & 8) != 0;
   if (decoder->decoded == 0) return true;
 
+  unsigned type = decoder->frame[0] >> 4;
+  bool from_device = (decoder->frame[0] & 8) != 0;
   if (type < NB_HELLO || type > NB_FIN) return false;
   if (type == NB_SYN && from_device) return false;
   if ((type == NB_HELLO || type == NB_SYNACK) && !from_device) return false;

@@ -2,6 +2,7 @@
 #include "nb_internal.h"
 
 #define VERSION 1u
+#define FEATURES_KNOWN (NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG)
 
 enum tlv {
   TLV_MAGIC = 0x81, TLV_NONCE, TLV_VERSIONS, TLV_VERSION,
@@ -63,11 +64,6 @@ static void parse_syn(const uint8_t *payload, size_t length, syn_t *syn) {
   if (value_of(syn, TLV_NONCE) == NULL || value_of(syn, TLV_VERSIONS) == NULL) syn->is_malformed = true;
 }
 
-static uint32_t usable_features(uint32_t features) {
-  if ((features & NB_FEATURE_KEYS) == 0) features &= ~(uint32_t)NB_FEATURE_SYNC;
-  return features & (NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG);
-}
-
 static bool is_remembered(const nb_link_t *link, const uint8_t *nonce) {
   for (unsigned at = 0; at < link->nonce_count; at++) {
     if (memcmp(link->nonces[at], nonce, NB_NONCE_BYTES) == 0) return true;
@@ -103,7 +99,8 @@ static void open_session(nb_device_t *device, const syn_t *syn) {
   if (link->next_session == 0) link->next_session = 1;
   link->state = NB_LINK_OFFERED;
   link->synacks_due = 1;
-  link->features = usable_features(device->config->features) & usable_features(number_in(value_of(syn, TLV_FEATURES)));
+  link->features = device->config->features & FEATURES_KNOWN & number_in(value_of(syn, TLV_FEATURES));
+  if ((link->features & NB_FEATURE_KEYS) == 0) link->features &= ~(uint32_t)NB_FEATURE_SYNC;
   link->peer_frames = frames < 2 ? 2 : nb_min(frames, NB_FRAMES_MAX);
   link->peer_bytes = bytes < NB_RX_QUEUE_MIN ? NB_RX_QUEUE_MIN : bytes;
   device->counters.sessions++;
@@ -167,15 +164,17 @@ nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32
 
 /* ---- payloads that a device sends ---- */
 
-/* Which TLVs a frame has, as bit t for the TLV with number t. They are written in the order of their numbers, but for the
-   version, which comes behind the nonce. */
+/* Which TLVs a frame has, as bit t for the TLV with number t. They are written in the order of their numbers. */
 #define BIT(type) (UINT32_C(1) << ((type) & ~TLV_CRITICAL))
-#define TLVS_BOOT (BIT(TLV_BOOT_COUNT) | BIT(TLV_RESET_REASON) | BIT(TLV_DEVICE_ID) | BIT(TLV_FIRMWARE_NAME) | BIT(TLV_FIRMWARE_VERSION))
-#define TLVS_HELLO (BIT(TLV_VERSIONS) | TLVS_BOOT)
-#define TLVS_SYNACK                                                                                              \
-  (BIT(TLV_NONCE) | BIT(TLV_VERSION) | BIT(TLV_FEATURES) | BIT(TLV_LIMITS) | TLVS_BOOT | BIT(TLV_UPTIME) |           \
-   BIT(TLV_BUILD_HASH) | BIT(TLV_PROFILE_HASH) | BIT(TLV_CAPACITY))
-#define TLVS_RST (BIT(TLV_VERSIONS) | BIT(TLV_REASON))
+#define TLVS_ALL (BIT(TLV_MAGIC) | BIT(TLV_BOOT_ID))
+#define TLVS_BOOT                                                                                     \
+  (BIT(TLV_BOOT_COUNT) | BIT(TLV_RESET_REASON) | BIT(TLV_DEVICE_ID) | BIT(TLV_FIRMWARE_NAME) |        \
+   BIT(TLV_FIRMWARE_VERSION))
+#define TLVS_HELLO (TLVS_ALL | BIT(TLV_VERSIONS) | TLVS_BOOT)
+#define TLVS_SYNACK                                                                                   \
+  (TLVS_ALL | BIT(TLV_NONCE) | BIT(TLV_VERSION) | BIT(TLV_FEATURES) | BIT(TLV_LIMITS) | TLVS_BOOT |   \
+   BIT(TLV_UPTIME) | BIT(TLV_BUILD_HASH) | BIT(TLV_PROFILE_HASH) | BIT(TLV_CAPACITY))
+#define TLVS_RST (TLVS_ALL | BIT(TLV_VERSIONS) | BIT(TLV_REASON))
 
 typedef struct writer {
   uint8_t *at;     /* where the next TLV goes */
@@ -213,7 +212,7 @@ size_t nb_link_write_tlvs(const nb_device_t *device, const nb_answer_t *answer, 
   const nb_config_t *config = device->config;
   uint8_t limits[8] = {config->frames, config->requests};
   uint8_t uptime_ms[8];
-  writer_t writer = {.at = out, .wanted = BIT(TLV_MAGIC) | BIT(TLV_BOOT_ID) | wanted_in(answer)};
+  writer_t writer = {.at = out, .wanted = wanted_in(answer)};
   nb_put_u16le(limits + 2, config->mtu);
   nb_put_u32le(limits + 4, config->rx_queue_bytes);
   nb_put_u64le(uptime_ms, device->uptime_ms);
@@ -222,7 +221,7 @@ size_t nb_link_write_tlvs(const nb_device_t *device, const nb_answer_t *answer, 
   put(&writer, TLV_NONCE, answer->nonce, sizeof answer->nonce);
   put_number(&writer, TLV_VERSIONS, VERSION << 8 | VERSION, 2);
   put_number(&writer, TLV_VERSION, VERSION, 1);
-  put_number(&writer, TLV_FEATURES, usable_features(config->features), 4);
+  put_number(&writer, TLV_FEATURES, config->features & FEATURES_KNOWN, 4);
   put(&writer, TLV_LIMITS, limits, sizeof limits);
   put_number(&writer, TLV_BOOT_ID, device->boot.boot_id, 4);
   put_number(&writer, TLV_BOOT_COUNT, device->boot.boot_count, 4);
