@@ -15,7 +15,7 @@ from pathlib import Path
 CORE = Path(__file__).resolve().parent / "core"
 FLASH_BUDGET_BYTES = 8 * 1024
 # Not reached yet: what it may not grow beyond meanwhile.
-FLASH_LIMIT_BYTES = 10_240
+FLASH_LIMIT_BYTES = 8_640
 RAM_BUDGET_BYTES = 6 * 1024
 COMPILER = "riscv64-unknown-elf-gcc"
 FLAGS = ["-march=rv32imc", "-mabi=ilp32", "-misa-spec=2.2", "--specs=picolibc.specs", "-std=c11", "-ffreestanding",

@@ -14,7 +14,7 @@ typedef struct nb_timer {
 /* Records one after the other in the caller's memory; `start`..`end` are in use. */
 typedef struct nb_fifo {
   uint8_t *bytes;
-  uint16_t size, start, end;
+  uint32_t size, start, end;
 } nb_fifo_t;
 
 /* Something to tell on Data (NTF-11, NTF-26). */
@@ -34,6 +34,11 @@ enum nb_sync { NB_SYNC_NONE, NB_SYNC_TELLING };
 /* One client (ATT-3). */
 typedef struct nb_bearer {
   struct nb_bearer *next;
+  uint32_t mtu;
+  uint32_t cccd_count, cccd_data;
+  uint32_t part_count, prepared_bytes;
+  uint32_t event_first, event_count;
+  uint32_t sync;          /* enum nb_sync */
   bool is_open;
   bool mtu_is_set;        /* by the first Exchange MTU (ATT-8) */
   bool keys_in_use;       /* NTF-20 */
@@ -41,12 +46,6 @@ typedef struct nb_bearer {
   bool count_changed;     /* a notification of Count waits */
   bool resync_is_due;     /* NTF-33 */
   bool resync_was_told;
-  uint8_t sync;           /* enum nb_sync */
-  uint8_t event_first, event_count;
-  uint8_t part_count;
-  uint16_t mtu;
-  uint16_t cccd_count, cccd_data;
-  uint16_t prepared_bytes;
   uint32_t src;           /* of a notification without the key (NTF-21) */
   uint32_t known;         /* NTF-28 */
   uint32_t known_src;     /* of the latest SYNC; 0: none */
@@ -58,73 +57,81 @@ typedef struct nb_bearer {
 
 enum nb_link_state { NB_LINK_CLOSED, NB_LINK_OFFERED, NB_LINK_OPEN, NB_LINK_CLOSING };
 
-/* An answer outside of the session's order that waits to be sent. */
+#define NB_NONCE_BYTES 8u
+
+/* A frame outside of the session's order: HELLO, SYNACK, and what waits in `answers`. */
 typedef struct nb_answer {
-  uint64_t nonce;
-  uint16_t session;
-  uint8_t type;           /* NB_RST, or NB_ACK of a session that is over */
-  uint8_t reason;         /* of RST */
-  uint8_t refused;        /* TLV type, for reason 3 */
-  uint8_t ack, credit;    /* of ACK */
+  uint32_t type;          /* in `answers`: NB_RST, or NB_ACK of a session that is over */
+  uint32_t session;
+  uint32_t ack, credit;   /* of ACK and SYNACK */
+  uint32_t reason;        /* of RST */
+  uint32_t refused;       /* TLV type, for reason 3 */
   bool has_nonce;
+  uint8_t nonce[NB_NONCE_BYTES]; /* of SYNACK; of RST if has_nonce */
 } nb_answer_t;
 
 #define NB_ANSWERS 4u
 #define NB_RST_LIMIT 10u
 #define NB_FRAMES_MAX 64u
 
+enum nb_link_timer {
+  NB_TIMER_ACK,        /* LNK-50 */
+  NB_TIMER_RESEND,
+  NB_TIMER_PING,       /* LNK-52 */
+  NB_TIMER_SILENCE,    /* LNK-53 */
+  NB_TIMER_FIN,        /* LNK-24 */
+  NB_SESSION_TIMERS,   /* those above stop with the session */
+  NB_TIMER_HELLO = NB_SESSION_TIMERS,
+  NB_TIMER_WINDOW_ACK, /* LNK-32: no other such ACK until then */
+  NB_LINK_TIMERS,
+};
+
+/* What is used most comes first, and in words: so the compressed loads and stores of small processors reach it.
+   All before `rx` is 0 when a session begins or ends. */
 typedef struct nb_link {
-  uint8_t state;                     /* enum nb_link_state */
-  uint16_t session;                  /* the live one, or the latest */
-  uint16_t next_session;
-  uint64_t nonce;                    /* of the live session */
-  uint64_t nonces[NB_NONCES];
-  uint8_t nonce_count, nonce_next;
-  uint8_t features;                  /* in use */
+  uint32_t state;                    /* enum nb_link_state */
+  uint32_t features;                 /* in use */
 
   /* receiving */
-  uint8_t expected;                  /* the next DATA in order: our ack */
-  uint8_t handled;                   /* frames that the application has taken */
-  uint8_t nak_hole, nak_last;        /* the hole asked for, the last out-of-order number */
-  bool nak_is_known;                 /* nak_hole and nak_last say something */
-  bool nak_is_due;
-  uint8_t unacknowledged;            /* DATA received since the last word of it */
-  uint8_t told_credit;               /* in the latest frame that said */
-  uint16_t unhandled_bytes;          /* decoded sizes in rx */
-  nb_timer_t ack_timer;              /* LNK-50 */
-  nb_timer_t window_ack_timer;       /* LNK-32: no other such ACK until then */
-  bool ack_is_due;
-  nb_fifo_t rx;
+  uint32_t expected;                 /* 0-255, like all numbers of frames: the next DATA in order, our ack */
+  uint32_t handled;                  /* frames that the application has taken */
+  uint32_t nak_hole, nak_last;       /* the hole asked for, the last out-of-order number */
+  uint32_t unhandled_bytes;          /* decoded sizes in rx */
+  uint32_t unacknowledged;           /* DATA received since the last word of it */
+  uint32_t ack_is_due;               /* 0 or 1, like all that are due */
+  uint32_t nak_is_known;             /* nak_hole and nak_last say something */
+  uint32_t nak_is_due;
 
   /* sending */
-  uint8_t oldest, next;              /* unacknowledged: oldest ..< next */
-  uint8_t limit;                     /* LNK-41 */
-  uint8_t peer_frames;
-  uint8_t peer_handled;
+  uint32_t oldest, next;             /* unacknowledged: oldest ..< next */
+  uint32_t limit;                    /* LNK-41 */
+  uint32_t peer_handled;
+  uint32_t peer_frames;
   uint32_t peer_bytes;
   uint32_t peer_unhandled_bytes;     /* LNK-42 */
-  uint16_t sizes[NB_FRAMES_MAX];     /* by seq modulo NB_FRAMES_MAX */
-  uint16_t sendings;                 /* DATA frames sent, again or not: tells what came before what (LNK-34) */
-  uint8_t waiting;                   /* records in tx behind the sent ones */
-  nb_fifo_t tx;
-  nb_timer_t resend_timer;
-  uint32_t rto_ms, srtt_ms8, rttvar_ms4; /* srtt in 1/8 ms, rttvar in 1/4 ms (LNK-51) */
-  bool has_sample;
-  bool heard_since_timer;
+  uint32_t waiting;                  /* records in tx behind the sent ones */
+  uint32_t has_sample;
+  uint32_t heard_since_timer;
 
   /* what is to be sent beside DATA */
-  nb_answer_t answers[NB_ANSWERS];
-  uint8_t answer_count;
-  uint8_t pongs_due, synacks_due;
-  bool ping_is_due, fin_is_due, hello_is_due;
-  uint8_t hellos_left;
-  nb_timer_t hello_timer;
-  nb_timer_t ping_timer;             /* LNK-52 */
-  nb_timer_t silence_timer;          /* LNK-53 */
-  nb_timer_t fin_timer;              /* LNK-24 */
-  uint32_t rst_ms[NB_RST_LIMIT];     /* when the latest were sent */
-  uint8_t rst_count, rst_next;
+  uint32_t pongs_due, synacks_due;
+  uint32_t ping_is_due, fin_is_due, hello_is_due;
 
+  nb_fifo_t rx;
+  nb_fifo_t tx;
+  uint32_t rto_ms, srtt_ms8, rttvar_ms4; /* srtt in 1/8 ms, rttvar in 1/4 ms (LNK-51) */
+  uint32_t answer_count;
+  uint32_t hellos_left;
+  nb_timer_t timers[NB_LINK_TIMERS];
+  uint32_t session;                  /* the live one, or the latest */
+  uint32_t next_session;
+  uint32_t sendings;                 /* DATA frames sent, again or not: tells what came before what (LNK-34) */
+  uint8_t nonce_count;
+  uint8_t rst_count;
+  uint8_t nonces[NB_NONCES][NB_NONCE_BYTES]; /* the latest first: that of the live session */
+  uint32_t rst_ms[NB_RST_LIMIT];     /* when the latest were sent, the oldest first */
+  uint16_t sizes[NB_FRAMES_MAX];     /* by seq modulo NB_FRAMES_MAX */
+  nb_answer_t answers[NB_ANSWERS];
   nb_fifo_t log;
 } nb_link_t;
 
@@ -143,15 +150,15 @@ typedef struct nb_store {
 
 typedef struct nb_device {
   const nb_config_t *config;
-  nb_boot_t boot;
-  uint64_t uptime_ms;
   uint32_t now_ms;                   /* of the latest call */
-  nb_counters_t counters;
-  nb_decoder_t decoder;
   nb_link_t link;
+  nb_counters_t counters;
   nb_store_t store;
   nb_bearer_t *bearers;              /* open ones */
+  nb_boot_t boot;
+  uint64_t uptime_ms;
   nb_bearer_t serial;                /* the link's */
+  nb_decoder_t decoder;
 } nb_device_t;
 
 #endif

@@ -69,14 +69,14 @@ enum nb_frame_type {
 enum nb_channel { NB_CHANNEL_LINK = 0, NB_CHANNEL_LOG = 1, NB_CHANNEL_RIG = 2, NB_CHANNEL_ATT = 4 };
 
 typedef struct nb_header {
-  uint8_t type;      /* enum nb_frame_type */
-  uint8_t channel;   /* 0-7 */
-  bool from_device;  /* the direction bit */
-  uint8_t seq;
-  uint8_t ack;
-  uint8_t credit;
-  uint16_t session;
-  uint16_t length;   /* of the payload */
+  uint32_t type;         /* enum nb_frame_type */
+  uint32_t channel;      /* 0-7 */
+  uint32_t from_device;  /* the direction bit: 0 or 1 */
+  uint32_t seq;          /* 0-255, like the next two */
+  uint32_t ack;
+  uint32_t credit;
+  uint32_t session;      /* 0-65535 */
+  uint32_t length;       /* of the payload; to NB_PAYLOAD_MAX */
 } nb_header_t;
 
 /* CRC-32/ISO-HDLC (FRM-3) of `length` more bytes; `crc` is 0 at first, then what the call before returned. */
@@ -101,10 +101,13 @@ typedef struct nb_decoder {
   size_t text_length;
   nb_decoder_counters_t counters;
   uint32_t last_byte_ms;
-  uint16_t length;                  /* of the candidate, encoded */
-  uint8_t state;                    /* candidate or text (nb_decoder.c) */
+  uint32_t state;                   /* candidate or text (nb_decoder.c) */
+  uint32_t length;                  /* of the candidate, encoded */
+  uint32_t decoded;                 /* bytes of it in `frame`: never more than `length` */
+  uint32_t code, left;              /* of its latest block: the code byte, and the data bytes still to come */
   bool is_device;                   /* whose direction bit is an echo (FRM-11) */
-  uint8_t bytes[NB_CANDIDATE_MAX];
+  uint8_t bytes[NB_CANDIDATE_MAX];  /* as they came, for they may be text */
+  uint8_t frame[NB_CANDIDATE_MAX];
 } nb_decoder_t;
 
 void nb_decoder_start(nb_decoder_t *decoder, bool is_device);

@@ -1,20 +1,6 @@
 /* The attribute server: one PDU in, at most one out (ATT-5 to ATT-16). */
 #include "nb_internal.h"
 
-enum opcode {
-  OP_ERROR = 0x01,
-  OP_MTU = 0x02,
-  OP_FIND_INFORMATION = 0x04,
-  OP_FIND_BY_TYPE_VALUE = 0x06,
-  OP_READ_BY_TYPE = 0x08,
-  OP_READ = 0x0A,
-  OP_READ_BLOB = 0x0C,
-  OP_READ_BY_GROUP_TYPE = 0x10,
-  OP_WRITE = 0x12,
-  OP_PREPARE_WRITE = 0x16,
-  OP_EXECUTE_WRITE = 0x18,
-};
-
 #define OPCODE_COMMAND 0x40u
 
 /* ---- bearers ---- */
@@ -44,48 +30,31 @@ void nb_bearer_close(nb_device_t *device, nb_bearer_t *bearer) {
 
 /* ---- answers ---- */
 
-static void refuse(nb_answering_t *answer, uint8_t code, uint16_t handle) {
-  answer->code = code;
-  answer->handle = handle;
-}
-
-/* As much of it as fits in MTU. */
-static void append(nb_answering_t *answer, const uint8_t *bytes, size_t length) {
-  if (length > answer->limit - answer->used) length = answer->limit - answer->used;
-  memcpy(answer->out + answer->used, bytes, length);
-  answer->used += length;
+void nb_att_append(nb_request_t *request, const uint8_t *bytes, size_t length) {
+  length = nb_min((uint32_t)length, (uint32_t)(request->limit - request->used));
+  memcpy(request->out + request->used, bytes, length);
+  request->used += length;
 }
 
 /* ---- reading ---- */
 
-static void read(const nb_device_t *device, const nb_bearer_t *bearer, unsigned handle, unsigned offset,
-                 nb_answering_t *answer) {
+static uint8_t read(nb_request_t *request, unsigned offset) {
   uint8_t value[NB_ATT_VALUE_MAX];
-  if (handle < 1 || handle > NB_HANDLE_LAST) {
-    refuse(answer, NB_ATT_INVALID_HANDLE, (uint16_t)handle);
-    return;
-  }
-  int length = nb_att_value(device, bearer, handle, value);
-  if (length < 0) {
-    refuse(answer, NB_ATT_READ_NOT_PERMITTED, (uint16_t)handle);
-  } else if (offset > (unsigned)length) {
-    refuse(answer, NB_ATT_INVALID_OFFSET, (uint16_t)handle);
-  } else {
-    append(answer, value + offset, (size_t)length - offset);
-  }
+  if (request->handle < 1 || request->handle > NB_HANDLE_LAST) return NB_ATT_INVALID_HANDLE;
+  int length = nb_att_value(request->device, request->bearer, request->handle, value);
+  if (length < 0) return NB_ATT_READ_NOT_PERMITTED;
+  if (offset > (unsigned)length) return NB_ATT_INVALID_OFFSET;
+  nb_att_append(request, value + offset, (size_t)length - offset);
+  return 0;
 }
 
 /* ---- writing ---- */
 
 /* 0 if the handle may be written. */
-static uint8_t check_writable(unsigned handle) {
+static NB_NOINLINE uint8_t check_writable(unsigned handle) {
   if (handle < 1 || handle > NB_HANDLE_LAST) return NB_ATT_INVALID_HANDLE;
-  switch ((enum nb_handle)handle) {
-  case NB_HANDLE_COUNT_CCCD: case NB_HANDLE_DATA: case NB_HANDLE_DATA_CCCD: return 0;
-  case NB_HANDLE_SERVICE: case NB_HANDLE_COUNT_DECLARATION: case NB_HANDLE_COUNT: case NB_HANDLE_DATA_DECLARATION:
-    return NB_ATT_WRITE_NOT_PERMITTED;
-  }
-  return NB_ATT_INVALID_HANDLE;
+  bool is_writable = handle == NB_HANDLE_COUNT_CCCD || handle == NB_HANDLE_DATA || handle == NB_HANDLE_DATA_CCCD;
+  return is_writable ? 0 : NB_ATT_WRITE_NOT_PERMITTED;
 }
 
 static uint8_t check_cccd(const uint8_t *value, size_t length) { /* ATT-12 */
@@ -103,40 +72,42 @@ static void set_cccd(nb_bearer_t *bearer, unsigned handle, uint16_t value) {
   }
 }
 
-static uint8_t write_data(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *value, size_t length) {
+static NB_NOINLINE uint8_t write_data(const nb_request_t *request, const uint8_t *value, size_t length) {
   if (length > NB_VALUE_MAX) return NB_ATT_INVALID_LENGTH; /* ATT-13 */
-  uint8_t code = nb_store_write(device, bearer, value, length);
-  if (device->config->is_firmware_mode) return 0; /* NTF-9 */
+  uint8_t code = nb_store_write(request->device, request->bearer, value, length);
+  if (request->device->config->is_firmware_mode) return 0; /* NTF-9 */
   return code;
 }
 
-static uint8_t write(nb_device_t *device, nb_bearer_t *bearer, unsigned handle, const uint8_t *value, size_t length) {
-  uint8_t code = check_writable(handle);
+static uint8_t write(const nb_request_t *request) {
+  const uint8_t *value = request->pdu + 3;
+  size_t length = request->length - 3;
+  uint8_t code = check_writable(request->handle);
   if (code != 0) return code;
-  if (handle == NB_HANDLE_DATA) return write_data(device, bearer, value, length);
+  if (request->handle == NB_HANDLE_DATA) return write_data(request, value, length);
   code = check_cccd(value, length);
-  if (code == 0) set_cccd(bearer, handle, nb_get_u16le(value));
+  if (code == 0) set_cccd(request->bearer, request->handle, nb_get_u16le(value));
   return code;
 }
 
 /* ---- long writes (ATT-14) ---- */
 
-static void prepare(nb_bearer_t *bearer, const uint8_t *pdu, size_t length, nb_answering_t *answer) {
-  uint16_t handle = nb_get_u16le(pdu + 1);
-  size_t size = length - 5;
-  uint8_t code = check_writable(handle);
-  if (code == 0 && (bearer->part_count == NB_PREPARED_PARTS || size > NB_PREPARED_BYTES - bearer->prepared_bytes)) {
-    code = NB_ATT_PREPARE_QUEUE_FULL;
+static uint8_t prepare(nb_request_t *request) {
+  nb_bearer_t *bearer = request->bearer;
+  size_t size = request->length - 5;
+  uint8_t code = check_writable(request->handle);
+  if (code != 0) return code;
+  if (bearer->part_count == NB_PREPARED_PARTS || size > NB_PREPARED_BYTES - bearer->prepared_bytes) {
+    return NB_ATT_PREPARE_QUEUE_FULL;
   }
-  if (code != 0) {
-    refuse(answer, code, handle);
-    return;
-  }
-  nb_part_t part = {.handle = handle, .offset = nb_get_u16le(pdu + 3), .length = (uint16_t)size};
-  bearer->parts[bearer->part_count++] = part;
-  memcpy(bearer->prepared + bearer->prepared_bytes, pdu + 5, size);
-  bearer->prepared_bytes = (uint16_t)(bearer->prepared_bytes + size);
-  append(answer, pdu + 1, length - 1);
+  nb_part_t *part = &bearer->parts[bearer->part_count++];
+  part->handle = (uint16_t)request->handle;
+  part->offset = nb_get_u16le(request->pdu + 3);
+  part->length = (uint16_t)size;
+  memcpy(bearer->prepared + bearer->prepared_bytes, request->pdu + 5, size);
+  bearer->prepared_bytes += (uint32_t)size;
+  nb_att_append(request, request->pdu + 1, request->length - 1);
+  return 0;
 }
 
 /* Each part begins where the last one of its handle ended. Returns the handle of the first that does not, or 0. */
@@ -150,155 +121,145 @@ static uint16_t find_gap(const nb_bearer_t *bearer) {
   return 0;
 }
 
-/* Moves the parts of one handle together, to the front. What is not of it is lost: call it for Data last. */
-static size_t gather(nb_bearer_t *bearer, unsigned handle, uint8_t *out, size_t size) {
+/* Copies the parts of one handle together. Into `prepared` itself what is not of it is lost: call it so for Data, last.
+   Returns their length, of which nothing beyond `size` was copied, or NOT_WRITTEN without a part. */
+#define NOT_WRITTEN SIZE_MAX
+static NB_NOINLINE size_t gather(nb_bearer_t *bearer, unsigned handle, uint8_t *out, size_t size) {
   size_t at = 0;
   size_t used = 0;
+  bool has_part = false;
   for (unsigned index = 0; index < bearer->part_count; index++) {
     const nb_part_t *part = &bearer->parts[index];
     if (part->handle == handle) {
+      has_part = true;
       if (used + part->length <= size) memmove(out + used, bearer->prepared + at, part->length);
       used += part->length;
     }
     at += part->length;
   }
-  return used; /* may be above `size`; nothing beyond it was copied */
-}
-
-static bool has_part(const nb_bearer_t *bearer, unsigned handle) {
-  for (unsigned at = 0; at < bearer->part_count; at++) {
-    if (bearer->parts[at].handle == handle) return true;
-  }
-  return false;
+  return has_part ? used : NOT_WRITTEN;
 }
 
 /* The CCCDs are checked, then Data is written, then the CCCDs, so after an error nothing is written. */
-static void execute(nb_device_t *device, nb_bearer_t *bearer, nb_answering_t *answer) {
-  static const uint8_t cccds[2] = {NB_HANDLE_COUNT_CCCD, NB_HANDLE_DATA_CCCD};
+static uint8_t execute(nb_request_t *request) {
+  nb_bearer_t *bearer = request->bearer;
+  static const uint8_t handles[3] = {NB_HANDLE_COUNT_CCCD, NB_HANDLE_DATA_CCCD, NB_HANDLE_DATA};
   uint8_t values[2][2] = {{0, 0}, {0, 0}};
-  uint16_t gap = find_gap(bearer);
-  if (gap != 0) {
-    refuse(answer, NB_ATT_INVALID_OFFSET, gap);
-    return;
+  bool has_part[3];
+  request->handle = find_gap(bearer);
+  if (request->handle != 0) return NB_ATT_INVALID_OFFSET;
+  for (unsigned at = 0; at < 3; at++) {
+    uint8_t *value = at < 2 ? values[at] : bearer->prepared;
+    size_t length = gather(bearer, handles[at], value, at < 2 ? sizeof values[at] : sizeof bearer->prepared);
+    uint8_t code = 0;
+    has_part[at] = length != NOT_WRITTEN;
+    request->handle = handles[at];
+    if (has_part[at]) code = at < 2 ? check_cccd(value, length) : write_data(request, value, length);
+    if (code != 0) return code;
   }
   for (unsigned at = 0; at < 2; at++) {
-    if (!has_part(bearer, cccds[at])) continue;
-    size_t length = gather(bearer, cccds[at], values[at], sizeof values[at]);
-    uint8_t code = check_cccd(values[at], length);
-    if (code == 0) continue;
-    refuse(answer, code, cccds[at]);
-    return;
+    if (has_part[at]) set_cccd(bearer, handles[at], nb_get_u16le(values[at]));
   }
-  bool has_cccd[2] = {has_part(bearer, cccds[0]), has_part(bearer, cccds[1])};
-  if (has_part(bearer, NB_HANDLE_DATA)) {
-    size_t length = gather(bearer, NB_HANDLE_DATA, bearer->prepared, sizeof bearer->prepared);
-    uint8_t code = write_data(device, bearer, bearer->prepared, length);
-    if (code != 0) {
-      refuse(answer, code, NB_HANDLE_DATA);
-      return;
-    }
-  }
-  for (unsigned at = 0; at < 2; at++) {
-    if (has_cccd[at]) set_cccd(bearer, cccds[at], nb_get_u16le(values[at]));
-  }
+  return 0;
 }
 
 /* ---- requests ---- */
 
-static void exchange_mtu(const nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, nb_answering_t *answer) {
-  uint16_t client = nb_get_u16le(pdu + 1);
+static void exchange_mtu(nb_request_t *request) {
+  nb_bearer_t *bearer = request->bearer;
+  uint32_t smaller = nb_min(nb_get_u16le(request->pdu + 1), request->device->config->mtu);
   uint8_t own[2];
-  nb_put_u16le(own, device->config->mtu);
-  append(answer, own, sizeof own);
+  nb_put_u16le(own, request->device->config->mtu);
+  nb_att_append(request, own, sizeof own);
   if (bearer->mtu_is_set) return; /* ATT-8 */
   bearer->mtu_is_set = true;
-  uint16_t smaller = client < device->config->mtu ? client : device->config->mtu;
-  bearer->mtu = smaller < NB_MTU_MIN ? (uint16_t)NB_MTU_MIN : smaller;
+  bearer->mtu = smaller < NB_MTU_MIN ? NB_MTU_MIN : smaller;
 }
 
-/* ATT-16 */
-static bool has_valid_length(uint8_t opcode, size_t length) {
-  switch (opcode) {
-  case OP_MTU: case OP_READ: return length == 3;
-  case OP_FIND_INFORMATION: case OP_READ_BLOB: return length == 5;
-  case OP_FIND_BY_TYPE_VALUE: return length >= 7;
-  case OP_READ_BY_TYPE: case OP_READ_BY_GROUP_TYPE: return length == 7 || length == 21;
-  case OP_WRITE: return length >= 3;
-  case OP_PREPARE_WRITE: return length >= 5;
-  case OP_EXECUTE_WRITE: return length == 2;
-  default: return true;
+/* ATT-16: a PDU has one of two lengths, or the first or more. */
+#define OR_MORE 0u
+static const struct shape {
+  uint8_t opcode, length, other_length;
+} shapes[] = {
+    {NB_ATT_MTU, 3, 3},
+    {NB_ATT_FIND_INFORMATION, 5, 5},
+    {NB_ATT_FIND_BY_TYPE_VALUE, 7, OR_MORE},
+    {NB_ATT_READ_BY_TYPE, 7, 21},
+    {NB_ATT_READ, 3, 3},
+    {NB_ATT_READ_BLOB, 5, 5},
+    {NB_ATT_READ_BY_GROUP_TYPE, 7, 21},
+    {NB_ATT_WRITE, 3, OR_MORE},
+    {NB_ATT_PREPARE_WRITE, 5, OR_MORE},
+    {NB_ATT_EXECUTE_WRITE, 2, 2},
+};
+
+static const struct shape *find_shape(uint8_t opcode) {
+  for (size_t at = 0; at < sizeof shapes / sizeof shapes[0]; at++) {
+    if (shapes[at].opcode == opcode) return &shapes[at];
   }
+  return NULL;
 }
 
-enum kind { KIND_REQUEST, KIND_IGNORED, KIND_UNKNOWN };
+static bool has_valid_length(const struct shape *shape, size_t length) {
+  if (length == shape->length || length == shape->other_length) return true;
+  return shape->other_length == OR_MORE && length > shape->length;
+}
 
-static enum kind kind_of(uint8_t opcode) { /* ATT-15 */
+/* ATT-15: responses, notifications, an indication, a confirmation and commands. */
+static bool is_ignored(uint8_t opcode) {
   switch (opcode) {
-  case OP_MTU: case OP_FIND_INFORMATION: case OP_FIND_BY_TYPE_VALUE: case OP_READ_BY_TYPE: case OP_READ:
-  case OP_READ_BLOB: case OP_READ_BY_GROUP_TYPE: case OP_WRITE: case OP_PREPARE_WRITE: case OP_EXECUTE_WRITE:
-    return KIND_REQUEST;
   case 0x01: case 0x03: case 0x05: case 0x07: case 0x09: case 0x0B: case 0x0D: case 0x0F: case 0x11: case 0x13:
   case 0x17: case 0x19: case 0x21: /* responses */
   case 0x1B: case 0x1D: case 0x1E: case 0x23: /* notifications, indication, confirmation */
-    return KIND_IGNORED;
-  default: return (opcode & OPCODE_COMMAND) != 0 ? KIND_IGNORED : KIND_UNKNOWN;
+    return true;
+  default: return (opcode & OPCODE_COMMAND) != 0;
   }
 }
 
-static void answer_request(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
-                           nb_answering_t *answer) {
-  uint16_t handle = length >= 3 ? nb_get_u16le(pdu + 1) : 0;
+/* Returns 0 or an enum nb_att_code. */
+static NB_NOINLINE uint8_t answer_request(nb_request_t *request) {
+  const uint8_t *pdu = request->pdu;
+  const struct shape *shape = find_shape(pdu[0]);
+  if (shape == NULL) return NB_ATT_NOT_SUPPORTED;
+  if (request->length > request->limit || !has_valid_length(shape, request->length)) return NB_ATT_INVALID_PDU;
+  if (pdu[0] == NB_ATT_EXECUTE_WRITE) {
+    if (pdu[1] > 1) return NB_ATT_INVALID_PDU;
+    return pdu[1] == 1 ? execute(request) : 0;
+  }
+  request->handle = nb_get_u16le(pdu + 1);
   switch (pdu[0]) {
-  case OP_MTU: exchange_mtu(device, bearer, pdu, answer); return;
-  case OP_FIND_INFORMATION: nb_att_find_information(pdu, answer); return;
-  case OP_FIND_BY_TYPE_VALUE: nb_att_find_by_value(device, bearer, pdu, length, answer); return;
-  case OP_READ_BY_TYPE: case OP_READ_BY_GROUP_TYPE:
-    nb_att_read_by_type(device, bearer, pdu, length, answer);
-    return;
-  case OP_READ: read(device, bearer, handle, 0, answer); return;
-  case OP_READ_BLOB: read(device, bearer, handle, nb_get_u16le(pdu + 3), answer); return;
-  case OP_WRITE: refuse(answer, write(device, bearer, handle, pdu + 3, length - 3), handle); return;
-  case OP_PREPARE_WRITE: prepare(bearer, pdu, length, answer); return;
-  case OP_EXECUTE_WRITE:
-    if (pdu[1] > 1) {
-      refuse(answer, NB_ATT_INVALID_PDU, 0);
-    } else if (pdu[1] == 1) {
-      execute(device, bearer, answer);
-    }
-    return;
-  default: return;
+  case NB_ATT_MTU: exchange_mtu(request); return 0;
+  case NB_ATT_READ: return read(request, 0);
+  case NB_ATT_READ_BLOB: return read(request, nb_get_u16le(pdu + 3));
+  case NB_ATT_WRITE: return write(request);
+  case NB_ATT_PREPARE_WRITE: return prepare(request);
+  default: return nb_att_search(request);
   }
 }
 
 int nb_att_handle(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, size_t length, uint8_t *out,
                   size_t size) {
   if (size < bearer->mtu) return NB_ERROR_SIZE;
-  enum kind kind = length == 0 ? KIND_IGNORED : kind_of(pdu[0]);
-  if (kind == KIND_IGNORED) {
+  if (length == 0 || is_ignored(pdu[0])) {
     device->counters.ignored_pdus++;
     return 0;
   }
   uint8_t opcode = pdu[0];
-  nb_answering_t answer = {.out = out, .used = 1, .limit = bearer->mtu};
+  nb_request_t request = {
+      .device = device, .bearer = bearer, .pdu = pdu, .length = length, .out = out, .used = 1, .limit = bearer->mtu};
   out[0] = (uint8_t)(opcode + 1);
-  if (kind == KIND_UNKNOWN) {
-    refuse(&answer, NB_ATT_NOT_SUPPORTED, 0);
-  } else if (length > bearer->mtu || !has_valid_length(opcode, length)) {
-    refuse(&answer, NB_ATT_INVALID_PDU, 0);
-  } else {
-    answer_request(device, bearer, pdu, length, &answer);
-  }
-  if (opcode == OP_EXECUTE_WRITE) { /* whatever the answer (ATT-14) */
+  uint8_t code = answer_request(&request);
+  if (opcode == NB_ATT_EXECUTE_WRITE) { /* whatever the answer (ATT-14) */
     bearer->part_count = 0;
     bearer->prepared_bytes = 0;
   }
-  if (answer.code == 0) return (int)answer.used;
+  if (code == 0) return (int)request.used;
 
   device->counters.bad_requests++;
-  out[0] = OP_ERROR;
+  out[0] = NB_ATT_ERROR;
   out[1] = opcode;
-  nb_put_u16le(out + 2, answer.handle);
-  out[4] = answer.code;
+  nb_put_u16le(out + 2, request.handle);
+  out[4] = code;
   return 5;
 }
 

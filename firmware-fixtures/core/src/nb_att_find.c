@@ -57,7 +57,7 @@ uint32_t nb_att_profile_hash(void) {
     const attribute_t *attribute = &table[handle - 1];
     uint8_t number[2];
     if (attribute->type_length != UUID_SHORT) continue; /* the two values */
-    nb_put_u16le(number, (uint16_t)handle);
+    nb_put_u16le(number, handle);
     crc = nb_crc32(crc, number, sizeof number);
     crc = nb_crc32(crc, attribute->type, UUID_SHORT);
     if (attribute->value != NULL) crc = nb_crc32(crc, attribute->value, attribute->value_length);
@@ -76,102 +76,65 @@ static bool is_type(unsigned handle, const uint8_t *uuid, size_t length) {
   return length == attribute->type_length && memcmp(attribute->type, uuid, length) == 0;
 }
 
-static void refuse(nb_answering_t *answer, uint8_t code, uint16_t handle) {
-  answer->code = code;
-  answer->handle = handle;
-}
-
-static void append(nb_answering_t *answer, const uint8_t *bytes, size_t length) {
-  memcpy(answer->out + answer->used, bytes, length);
-  answer->used += length;
-}
-
-/* Reads start and end handle. Returns whether they are in order. */
-static bool read_range(const uint8_t *pdu, uint16_t *start, uint16_t *end, nb_answering_t *answer) {
-  *start = nb_get_u16le(pdu + 1);
-  *end = nb_get_u16le(pdu + 3);
-  if (*start == 0 || *start > *end) {
-    refuse(answer, NB_ATT_INVALID_HANDLE, *start);
-    return false;
-  }
-  if (*end > NB_HANDLE_LAST) *end = NB_HANDLE_LAST;
-  return true;
-}
-
-void nb_att_find_information(const uint8_t *pdu, nb_answering_t *answer) {
-  uint16_t start, end;
-  size_t size = 0;
-  if (!read_range(pdu, &start, &end, answer)) return;
-  for (unsigned handle = start; handle <= end; handle++) {
-    uint8_t entry[2 + UUID_LONG];
-    nb_put_u16le(entry, (uint16_t)handle);
-    size_t length = 2 + (size_t)table[handle - 1].type_length;
-    memcpy(entry + 2, table[handle - 1].type, length - 2);
-    if (size == 0) {
-      size = length;
-      answer->out[answer->used++] = length == 2 + UUID_SHORT ? 1 : 2;
-    }
-    if (length != size || length > answer->limit - answer->used) break;
-    append(answer, entry, length);
-  }
-  if (size == 0) refuse(answer, NB_ATT_NOT_FOUND, start);
-}
+/* ---- the four searches ---- */
 
 /* The service is the only group: it ends with the last handle. */
-static uint16_t group_end(unsigned handle) {
-  return (uint16_t)(handle == NB_HANDLE_SERVICE ? NB_HANDLE_LAST : handle);
-}
+static unsigned group_end(unsigned handle) { return handle == NB_HANDLE_SERVICE ? NB_HANDLE_LAST : handle; }
 
-void nb_att_find_by_value(const nb_device_t *device, const nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
-                          nb_answering_t *answer) {
-  uint16_t start, end;
-  bool is_found = false;
-  if (!read_range(pdu, &start, &end, answer)) return;
-  for (unsigned handle = start; handle <= end; handle++) {
-    uint8_t value[NB_ATT_VALUE_MAX];
-    uint8_t entry[4];
-    if (!is_type(handle, pdu + 5, UUID_SHORT)) continue;
-    int size = nb_att_value(device, bearer, handle, value);
-    if (size < 0 || (size_t)size != length - 7 || memcmp(value, pdu + 7, (size_t)size) != 0) continue;
-    if (sizeof entry > answer->limit - answer->used) break;
-    nb_put_u16le(entry, (uint16_t)handle);
+/* What an answer says of one attribute. Returns its length, 0 if the attribute is not looked for, or NB_ERROR_STATE if
+   it may not be read. `entry` has ENTRY_MAX bytes. */
+#define ENTRY_MAX (4 + NB_ATT_VALUE_MAX)
+static int make_entry(const nb_request_t *request, unsigned handle, uint8_t *entry) {
+  const attribute_t *attribute = &table[handle - 1];
+  uint8_t opcode = request->pdu[0];
+  bool is_by_value = opcode == NB_ATT_FIND_BY_TYPE_VALUE;
+  nb_put_u16le(entry, handle);
+  if (opcode == NB_ATT_FIND_INFORMATION) {
+    memcpy(entry + 2, attribute->type, attribute->type_length);
+    return 2 + attribute->type_length;
+  }
+  if (!is_type(handle, request->pdu + 5, is_by_value ? UUID_SHORT : request->length - 5)) return 0;
+  int head = 2;
+  if (opcode != NB_ATT_READ_BY_TYPE) {
+    head = 4;
     nb_put_u16le(entry + 2, group_end(handle));
-    append(answer, entry, sizeof entry);
-    is_found = true;
   }
-  if (!is_found) refuse(answer, NB_ATT_NOT_FOUND, start);
+  int value = nb_att_value(request->device, request->bearer, handle, entry + head);
+  if (!is_by_value) return value < 0 ? value : head + value;
+  if (value < 0 || (size_t)value != request->length - 7) return 0;
+  return memcmp(entry + head, request->pdu + 7, (size_t)value) == 0 ? head : 0;
 }
 
-/* Read By Type, and Read By Group Type, which has the end of the group in each entry as well. */
-void nb_att_read_by_type(const nb_device_t *device, const nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
-                         nb_answering_t *answer) {
-  bool is_group = pdu[0] == 0x10;
-  const uint8_t *uuid = pdu + 5;
-  size_t head = is_group ? 4 : 2;
-  size_t size = 0;
-  uint16_t start, end;
-  if (!read_range(pdu, &start, &end, answer)) return;
-  if (is_group && !is_type(NB_HANDLE_SERVICE, uuid, length - 5)) {
-    refuse(answer, NB_ATT_UNSUPPORTED_GROUP, start);
-    return;
+uint8_t nb_att_search(nb_request_t *request) {
+  const uint8_t *pdu = request->pdu;
+  unsigned start = request->handle;
+  unsigned end = nb_get_u16le(pdu + 3);
+  size_t size = 0; /* of an entry: all are equally long */
+  if (start == 0 || start > end) return NB_ATT_INVALID_HANDLE;
+  if (end > NB_HANDLE_LAST) end = NB_HANDLE_LAST;
+  if (pdu[0] == NB_ATT_READ_BY_GROUP_TYPE && !is_type(NB_HANDLE_SERVICE, pdu + 5, request->length - 5)) {
+    return NB_ATT_UNSUPPORTED_GROUP;
   }
+  if (pdu[0] != NB_ATT_FIND_BY_TYPE_VALUE) request->used++; /* for the format or the entries' length */
   for (unsigned handle = start; handle <= end; handle++) {
-    uint8_t entry[4 + NB_ATT_VALUE_MAX];
-    if (!is_type(handle, uuid, length - 5)) continue;
-    int value = nb_att_value(device, bearer, handle, entry + head);
-    if (value < 0) {
-      if (size == 0) refuse(answer, NB_ATT_READ_NOT_PERMITTED, (uint16_t)handle);
-      return;
+    uint8_t entry[ENTRY_MAX];
+    int made = make_entry(request, handle, entry);
+    if (made == 0) continue;
+    if (made < 0) {
+      if (size > 0) break;
+      request->handle = handle;
+      return NB_ATT_READ_NOT_PERMITTED;
     }
-    size_t entry_size = nb_min((uint32_t)(head + (size_t)value), (uint32_t)answer->limit - 2);
-    if (size == 0) {
-      size = entry_size;
-      answer->out[answer->used++] = (uint8_t)size;
-    }
-    if (entry_size != size || size > answer->limit - answer->used) break;
-    nb_put_u16le(entry, (uint16_t)handle);
-    if (is_group) nb_put_u16le(entry + 2, group_end(handle));
-    append(answer, entry, size);
+    size_t entry_size = nb_min((uint32_t)made, (uint32_t)request->limit - 2);
+    if (size == 0) size = entry_size;
+    if (entry_size != size || size > request->limit - request->used) break;
+    nb_att_append(request, entry, size);
   }
-  if (size == 0) refuse(answer, NB_ATT_NOT_FOUND, start);
+  if (size == 0) return NB_ATT_NOT_FOUND;
+  if (pdu[0] == NB_ATT_FIND_INFORMATION) {
+    request->out[1] = size == 2 + UUID_SHORT ? 1 : 2;
+  } else if (pdu[0] != NB_ATT_FIND_BY_TYPE_VALUE) {
+    request->out[1] = (uint8_t)size;
+  }
+  return 0;
 }

@@ -7,14 +7,14 @@ uint32_t nb_get_u32le(const uint8_t *p) { return (uint32_t)nb_get_u16le(p) | (ui
 
 uint64_t nb_get_u64le(const uint8_t *p) { return (uint64_t)nb_get_u32le(p) | (uint64_t)nb_get_u32le(p + 4) << 32; }
 
-void nb_put_u16le(uint8_t *p, uint16_t value) {
+void nb_put_u16le(uint8_t *p, uint32_t value) {
   p[0] = (uint8_t)(value & 0xFF);
-  p[1] = (uint8_t)(value >> 8);
+  p[1] = (uint8_t)(value >> 8 & 0xFF);
 }
 
 void nb_put_u32le(uint8_t *p, uint32_t value) {
-  nb_put_u16le(p, (uint16_t)(value & 0xFFFF));
-  nb_put_u16le(p + 2, (uint16_t)(value >> 16));
+  nb_put_u16le(p, value);
+  nb_put_u16le(p + 2, value >> 16);
 }
 
 void nb_put_u64le(uint8_t *p, uint64_t value) {

@@ -4,8 +4,7 @@
 #define SILENCE_MS 1000u     /* FRM-9 */
 #define HEADER_BYTES 8u
 #define CRC_RESIDUE 0x2144DF1Cu /* the CRC-32 of anything that ends with its own CRC-32 */
-/* After so many encoded bytes the first three decoded ones are known, whatever their code bytes. */
-#define EARLY_BYTES 8u
+#define EARLY_BYTES 3u       /* decoded ones that tell whether it can be a frame (FRM-7) */
 
 enum decoder_state {
   STATE_CANDIDATE, /* between two zeros, and possibly a frame */
@@ -18,81 +17,48 @@ void nb_decoder_start(nb_decoder_t *decoder, bool is_device) {
   decoder->is_device = is_device;
 }
 
+static NB_NOINLINE void begin(nb_decoder_t *decoder, enum decoder_state next) {
+  decoder->state = next;
+  decoder->length = 0;
+  decoder->decoded = 0;
+  decoder->left = 0;
+}
+
 static enum nb_received hand_text(nb_decoder_t *decoder, enum decoder_state next) {
   decoder->text = decoder->bytes;
   decoder->text_length = decoder->length;
   decoder->counters.text_bytes += decoder->length;
-  decoder->length = 0;
-  decoder->state = (uint8_t)next;
+  begin(decoder, next);
   return NB_RECEIVED_TEXT;
 }
 
-/* Decodes what is certain of the first bytes: a zero is so only once its block has a successor. */
-static size_t decode_start(const uint8_t *in, size_t length, uint8_t *out, size_t want) {
-  size_t at = 0;
-  size_t got = 0;
-  while (at < length && got < want) {
-    unsigned code = in[at++];
-    unsigned taken = 1;
-    while (taken < code && at < length && got < want) {
-      out[got++] = in[at++];
-      taken++;
-    }
-    if (taken == code && code < 255 && at < length && got < want) out[got++] = 0;
+/* Decodes one more byte of the candidate into `frame`. A zero is certain only once its block has a successor. */
+static void decode(nb_decoder_t *decoder, uint8_t byte) {
+  if (decoder->left > 0) {
+    decoder->left--;
+    decoder->frame[decoder->decoded++] = byte;
+    return;
   }
-  return got;
+  if (decoder->length > 0 && decoder->code < 255) decoder->frame[decoder->decoded++] = 0;
+  decoder->code = byte;
+  decoder->left = byte - 1u;
 }
 
 /* FRM-7 */
 static bool is_possible(const nb_decoder_t *decoder) {
-  uint8_t start[3];
-  size_t known = decode_start(decoder->bytes, decoder->length, start, sizeof start);
-  if (known == 0) return true;
+  if (decoder->decoded == 0) return true;
 
-  unsigned type = start[0] >> 4;
-  bool from_device = (start[0] & 8) != 0;
+  unsigned type = decoder->frame[0] >> 4;
+  bool from_device = (decoder->frame[0] & 8) != 0;
   if (type < NB_HELLO || type > NB_FIN) return false;
   if (type == NB_SYN && from_device) return false;
   if ((type == NB_HELLO || type == NB_SYNACK) && !from_device) return false;
-  return known < 3 || nb_get_u16le(start + 1) <= NB_PAYLOAD_MAX;
-}
-
-/* Walks over a whole candidate without changing it. Returns its decoded length, or 0 if the COBS is wrong. */
-static size_t measure(const uint8_t *in, size_t length, uint32_t *crc) {
-  static const uint8_t zero = 0;
-  size_t at = 0;
-  size_t decoded = 0;
-  *crc = 0;
-  while (at < length) {
-    size_t data = (size_t)in[at++] - 1;
-    if (data > length - at) return 0;
-    *crc = nb_crc32(*crc, in + at, data);
-    at += data;
-    decoded += data;
-    if (data < 254 && at < length) {
-      *crc = nb_crc32(*crc, &zero, 1);
-      decoded++;
-    }
-  }
-  return decoded;
-}
-
-/* In place: what is written never overtakes what is read. */
-static void unstuff(uint8_t *bytes, size_t length) {
-  size_t at = 0;
-  size_t out = 0;
-  while (at < length) {
-    size_t data = (size_t)bytes[at++] - 1;
-    memmove(bytes + out, bytes + at, data);
-    at += data;
-    out += data;
-    if (data < 254 && at < length) bytes[out++] = 0;
-  }
+  return decoder->decoded < 3 || nb_get_u16le(decoder->frame + 1) <= NB_PAYLOAD_MAX;
 }
 
 static void read_header(const uint8_t *bytes, nb_header_t *header) {
   header->type = bytes[0] >> 4;
-  header->from_device = (bytes[0] & 8) != 0;
+  header->from_device = bytes[0] >> 3 & 1;
   header->channel = bytes[0] & 7;
   header->length = nb_get_u16le(bytes + 1);
   header->session = nb_get_u16le(bytes + 3);
@@ -103,29 +69,26 @@ static void read_header(const uint8_t *bytes, nb_header_t *header) {
 
 /* The zero behind a candidate has come. */
 static enum nb_received finish(nb_decoder_t *decoder) {
-  uint8_t start[3];
-  uint32_t crc;
-  size_t decoded = measure(decoder->bytes, decoder->length, &crc);
-  if (decoded >= sizeof start) (void)decode_start(decoder->bytes, decoder->length, start, sizeof start);
-
-  if (decoded < NB_FRAME_MIN || decoded > NB_FRAME_MAX || nb_get_u16le(start + 1) != decoded - NB_FRAME_MIN) {
+  const uint8_t *frame = decoder->frame;
+  uint32_t decoded = decoder->decoded;
+  bool is_whole = decoder->left == 0 && decoded >= NB_FRAME_MIN && decoded <= NB_FRAME_MAX;
+  if (!is_whole || nb_get_u16le(frame + 1) != decoded - NB_FRAME_MIN) {
     decoder->counters.malformed++;
     return hand_text(decoder, STATE_CANDIDATE);
   }
-  if (crc != CRC_RESIDUE) {
+  if (nb_crc32(0, frame, decoded) != CRC_RESIDUE) {
     decoder->counters.crc_errors++;
     return hand_text(decoder, STATE_CANDIDATE);
   }
 
-  unstuff(decoder->bytes, decoder->length);
-  decoder->length = 0;
-  read_header(decoder->bytes, &decoder->header);
+  begin(decoder, STATE_CANDIDATE);
+  read_header(frame, &decoder->header);
   if (decoder->header.from_device == decoder->is_device) {
     decoder->counters.echoes++;
     return NB_RECEIVED_NOTHING;
   }
   decoder->counters.frames++;
-  decoder->payload = decoder->bytes + HEADER_BYTES;
+  decoder->payload = frame + HEADER_BYTES;
   return NB_RECEIVED_FRAME;
 }
 
@@ -142,8 +105,9 @@ enum nb_received nb_decoder_receive(nb_decoder_t *decoder, uint8_t byte, uint32_
     return hand_text(decoder, STATE_TEXT);
   case STATE_CANDIDATE:
     if (byte == 0) return decoder->length == 0 ? NB_RECEIVED_NOTHING : finish(decoder);
+    decode(decoder, byte);
     decoder->bytes[decoder->length++] = byte;
-    if (decoder->length <= EARLY_BYTES && !is_possible(decoder)) return hand_text(decoder, STATE_TEXT);
+    if (decoder->decoded <= EARLY_BYTES && !is_possible(decoder)) return hand_text(decoder, STATE_TEXT);
     if (decoder->length < NB_CANDIDATE_MAX) return NB_RECEIVED_NOTHING;
     decoder->counters.overruns++;
     return hand_text(decoder, STATE_TEXT);

@@ -5,9 +5,9 @@ _Static_assert(NB_WIRE_MAX == NB_FRAME_MAX + 5, "two zeros and three code bytes 
 _Static_assert(NB_TX_QUEUE_MIN >= 2 * (NB_TX_RECORD + NB_MTU_MAX), "an answer and a notification fit");
 _Static_assert(NB_TLVS_MAX >= 6 + 10 + 3 + 6 + 10 + 6 + 6 + 3 + 10 + 8 + 3 * 34 + 6 + 4, "the longest SYNACK fits");
 
-void nb_timer_start(nb_timer_t *timer, uint32_t now_ms, uint32_t after_ms) {
-  timer->start_ms = now_ms;
-  timer->after_ms = after_ms;
+void nb_link_start_timer(nb_device_t *device, enum nb_link_timer timer, uint32_t after_ms) {
+  device->link.timers[timer].start_ms = device->now_ms;
+  device->link.timers[timer].after_ms = after_ms;
 }
 
 uint32_t nb_timer_left(const nb_timer_t *timer, uint32_t now_ms) {
@@ -16,7 +16,7 @@ uint32_t nb_timer_left(const nb_timer_t *timer, uint32_t now_ms) {
   return passed_ms >= timer->after_ms ? 0 : timer->after_ms - passed_ms;
 }
 
-static bool is_short(const char *text) { return text == NULL || strlen(text) <= 32; }
+static NB_NOINLINE bool is_short(const char *text) { return text == NULL || strlen(text) <= 32; }
 
 static bool is_valid(const nb_config_t *config) {
   bool has_keys = (config->features & NB_FEATURE_KEYS) != 0;
@@ -34,7 +34,7 @@ static bool is_valid(const nb_config_t *config) {
   return config->build_hash == NULL || config->build_hash_bytes <= 32;
 }
 
-static void tick(nb_device_t *device, uint32_t now_ms) {
+static NB_NOINLINE void tick(nb_device_t *device, uint32_t now_ms) {
   device->uptime_ms += (uint32_t)(now_ms - device->now_ms);
   device->now_ms = now_ms;
 }
@@ -100,7 +100,7 @@ int nb_device_close(nb_device_t *device, uint32_t now_ms) {
   if (device->link.state != NB_LINK_OPEN) return NB_ERROR_STATE;
   device->link.state = NB_LINK_CLOSING;
   device->link.fin_is_due = true;
-  nb_timer_start(&device->link.fin_timer, now_ms, NB_FIN_MS);
+  nb_link_start_timer(device, NB_TIMER_FIN, NB_FIN_MS);
   return 0;
 }
 

@@ -2,17 +2,21 @@
    lies in one piece and can be sent or parsed where it is. */
 #include "nb_internal.h"
 
-void nb_fifo_start(nb_fifo_t *fifo, uint8_t *bytes, uint16_t size) {
-  fifo->bytes = bytes;
-  fifo->size = size;
+void nb_fifo_clear(nb_fifo_t *fifo) {
   fifo->start = 0;
   fifo->end = 0;
 }
 
+void nb_fifo_start(nb_fifo_t *fifo, uint8_t *bytes, uint32_t size) {
+  fifo->bytes = bytes;
+  fifo->size = size;
+  nb_fifo_clear(fifo);
+}
+
 uint8_t *nb_fifo_reserve(nb_fifo_t *fifo, size_t length) {
-  uint16_t used = nb_fifo_used(fifo);
-  if (length > (size_t)fifo->size - used) return NULL;
-  if (length > (size_t)fifo->size - fifo->end) {
+  uint32_t used = nb_fifo_used(fifo);
+  if (length > fifo->size - used) return NULL;
+  if (length > fifo->size - fifo->end) {
     memmove(fifo->bytes, fifo->bytes + fifo->start, used);
     fifo->start = 0;
     fifo->end = used;
@@ -20,12 +24,9 @@ uint8_t *nb_fifo_reserve(nb_fifo_t *fifo, size_t length) {
   return fifo->bytes + fifo->end;
 }
 
-void nb_fifo_commit(nb_fifo_t *fifo, size_t length) { fifo->end = (uint16_t)(fifo->end + length); }
+void nb_fifo_commit(nb_fifo_t *fifo, size_t length) { fifo->end += (uint32_t)length; }
 
 void nb_fifo_drop(nb_fifo_t *fifo, size_t length) {
-  fifo->start = (uint16_t)(fifo->start + length);
-  if (fifo->start == fifo->end) {
-    fifo->start = 0;
-    fifo->end = 0;
-  }
+  fifo->start += (uint32_t)length;
+  if (fifo->start == fifo->end) nb_fifo_clear(fifo);
 }

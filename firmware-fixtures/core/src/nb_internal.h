@@ -6,20 +6,25 @@
 
 #include "notibot.h"
 
+/* Keeps a function out of its callers where that was measured to take less flash. */
+#define NB_NOINLINE __attribute__((noinline))
+
 /* ---- nb_bytes.c: little-endian, from and to any address ---- */
 
 uint16_t nb_get_u16le(const uint8_t *p);
 uint32_t nb_get_u32le(const uint8_t *p);
 uint64_t nb_get_u64le(const uint8_t *p);
-void nb_put_u16le(uint8_t *p, uint16_t value);
+void nb_put_u16le(uint8_t *p, uint32_t value); /* its low 16 bits */
 void nb_put_u32le(uint8_t *p, uint32_t value);
 void nb_put_u64le(uint8_t *p, uint64_t value);
 
 /* ---- nb_fifo.c ---- */
 
-static inline uint16_t nb_fifo_used(const nb_fifo_t *fifo) { return (uint16_t)(fifo->end - fifo->start); }
+static inline uint32_t nb_fifo_used(const nb_fifo_t *fifo) { return fifo->end - fifo->start; }
 
-void nb_fifo_start(nb_fifo_t *fifo, uint8_t *bytes, uint16_t size);
+void nb_fifo_start(nb_fifo_t *fifo, uint8_t *bytes, uint32_t size);
+/* Drops all records. */
+void nb_fifo_clear(nb_fifo_t *fifo);
 /* Room for `length` bytes in one piece behind the last record, or NULL. May move the records. */
 uint8_t *nb_fifo_reserve(nb_fifo_t *fifo, size_t length);
 void nb_fifo_commit(nb_fifo_t *fifo, size_t length);
@@ -27,14 +32,10 @@ void nb_fifo_drop(nb_fifo_t *fifo, size_t length);
 
 /* ---- timers (nb_device.c) ---- */
 
-void nb_timer_start(nb_timer_t *timer, uint32_t now_ms, uint32_t after_ms);
 static inline void nb_timer_stop(nb_timer_t *timer) { timer->after_ms = NB_NEVER; }
 static inline bool nb_timer_runs(const nb_timer_t *timer) { return timer->after_ms != NB_NEVER; }
 /* Milliseconds until it is due, 0 when it is, NB_NEVER when it does not run. */
 uint32_t nb_timer_left(const nb_timer_t *timer, uint32_t now_ms);
-static inline bool nb_timer_is_due(const nb_timer_t *timer, uint32_t now_ms) {
-  return nb_timer_left(timer, now_ms) == 0;
-}
 
 /* Smaller of two. */
 static inline uint32_t nb_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
@@ -66,6 +67,8 @@ static inline uint32_t nb_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 #define NB_UNACKNOWLEDGED_MIN 8u  /* LNK-43 */
 
 void nb_link_start(nb_device_t *device);
+/* Due that long after now. */
+void nb_link_start_timer(nb_device_t *device, enum nb_link_timer timer, uint32_t after_ms);
 void nb_link_receive(nb_device_t *device, const nb_header_t *header, const uint8_t *payload);
 void nb_link_poll(nb_device_t *device);
 uint32_t nb_link_deadline(const nb_device_t *device);
@@ -74,19 +77,17 @@ void nb_link_end(nb_device_t *device);
 int nb_link_transmit(nb_device_t *device, uint8_t *out, size_t size);
 
 void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length);
-/* Payloads of HELLO, SYNACK and RST; `out` has NB_TLVS_MAX bytes. Return the length. */
+/* The payload of HELLO, SYNACK or RST; `out` has NB_TLVS_MAX bytes. Returns the length. */
 #define NB_TLVS_MAX 192u
-size_t nb_link_write_hello(const nb_device_t *device, uint8_t *out);
-size_t nb_link_write_synack(const nb_device_t *device, uint8_t *out);
-size_t nb_link_write_rst(const nb_device_t *device, const nb_answer_t *answer, uint8_t *out);
-/* Queues an answer; counts it when there is no room. */
-void nb_link_answer(nb_device_t *device, const nb_answer_t *answer);
+size_t nb_link_write_tlvs(const nb_device_t *device, const nb_answer_t *answer, uint8_t *out);
+/* Queues an answer, of which the caller fills in the rest. NULL, and counted, when there is no room. */
+nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32_t session);
 
 /* The record of tx with this index, 0 being the oldest. */
-uint8_t *nb_link_record(nb_link_t *link, uint8_t index);
+uint8_t *nb_link_record(nb_link_t *link, uint32_t index);
 /* Makes a record of what was written behind NB_TX_RECORD bytes in the room that was reserved. */
-void nb_link_queue(nb_link_t *link, uint8_t channel, uint16_t length);
-uint8_t nb_link_credit(const nb_device_t *device);
+void nb_link_queue(nb_link_t *link, uint8_t channel, uint32_t length);
+uint32_t nb_link_credit(const nb_device_t *device);
 void nb_link_start_resend_timer(nb_device_t *device);
 /* Returns whether the frame's ack and credit are valid (LNK-31, LNK-41). */
 bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header);
@@ -94,9 +95,24 @@ bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header);
 void nb_link_take_nak(nb_device_t *device, uint64_t held);
 /* The resend timer has run out: marks what is not held, and the oldest (LNK-51). */
 void nb_link_resend(nb_device_t *device);
-static inline uint8_t nb_link_in_flight(const nb_link_t *link) { return (uint8_t)(link->next - link->oldest); }
+/* DATA frames sent and not acknowledged. */
+uint32_t nb_link_in_flight(const nb_link_t *link);
 
 /* ---- attributes (nb_att.c, nb_att_find.c) ---- */
+
+enum nb_att_opcode {
+  NB_ATT_ERROR = 0x01,
+  NB_ATT_MTU = 0x02,
+  NB_ATT_FIND_INFORMATION = 0x04,
+  NB_ATT_FIND_BY_TYPE_VALUE = 0x06,
+  NB_ATT_READ_BY_TYPE = 0x08,
+  NB_ATT_READ = 0x0A,
+  NB_ATT_READ_BLOB = 0x0C,
+  NB_ATT_READ_BY_GROUP_TYPE = 0x10,
+  NB_ATT_WRITE = 0x12,
+  NB_ATT_PREPARE_WRITE = 0x16,
+  NB_ATT_EXECUTE_WRITE = 0x18,
+};
 
 enum nb_att_code {
   NB_ATT_INVALID_HANDLE = 0x01,
@@ -132,20 +148,22 @@ enum nb_handle {
    NB_ERROR_STATE if it may not be read. */
 int nb_att_value(const nb_device_t *device, const nb_bearer_t *bearer, unsigned handle, uint8_t *out);
 
-/* Where an answer is put together. `code` not 0 makes it an Error Response with `handle`. */
-typedef struct nb_answering {
+/* A PDU, whose it is, and where its answer is put together. */
+typedef struct nb_request {
+  nb_device_t *device;
+  nb_bearer_t *bearer;
+  const uint8_t *pdu;
+  size_t length;      /* of `pdu` */
   uint8_t *out;
-  size_t used, limit; /* the bearer's MTU */
-  uint8_t code;
-  uint16_t handle;
-} nb_answering_t;
+  size_t used, limit; /* of `out`; the bearer's MTU */
+  uint32_t handle;    /* that it is about, and that an Error Response names */
+} nb_request_t;
 
-/* The four searches (ATT-9). */
-void nb_att_find_information(const uint8_t *pdu, nb_answering_t *answer);
-void nb_att_find_by_value(const nb_device_t *device, const nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
-                          nb_answering_t *answer);
-void nb_att_read_by_type(const nb_device_t *device, const nb_bearer_t *bearer, const uint8_t *pdu, size_t length,
-                         nb_answering_t *answer);
+/* As much of it as fits in MTU. */
+void nb_att_append(nb_request_t *request, const uint8_t *bytes, size_t length);
+
+/* The four searches (ATT-9); `handle` is the first. Returns 0 or an enum nb_att_code. */
+uint8_t nb_att_search(nb_request_t *request);
 
 /* ---- telling (nb_tell.c) ---- */
 

@@ -17,44 +17,29 @@ void nb_link_start(nb_device_t *device) {
   nb_fifo_start(&link->rx, config->rx_queue, config->rx_queue_bytes);
   nb_fifo_start(&link->tx, config->tx_queue, config->tx_queue_bytes);
   nb_fifo_start(&link->log, config->log, config->log == NULL ? 0 : config->log_bytes);
-  nb_timer_stop(&link->window_ack_timer);
+  nb_timer_stop(&link->timers[NB_TIMER_WINDOW_ACK]);
   nb_link_end(device);
   link->hello_is_due = true;
   link->hellos_left = NB_HELLOS - 1;
-  nb_timer_start(&link->hello_timer, device->now_ms, NB_HELLO_MS);
+  nb_link_start_timer(device, NB_TIMER_HELLO, NB_HELLO_MS);
 }
 
 /* The session is over: what was not sent is dropped, and the bearer's state (LNK-23). */
 void nb_link_end(nb_device_t *device) {
   nb_link_t *link = &device->link;
   nb_bearer_close(device, &device->serial);
-  link->state = NB_LINK_CLOSED;
-  link->features = 0;
-  link->expected = link->handled = 0;
-  link->nak_is_known = link->nak_is_due = false;
-  link->unacknowledged = 0;
-  link->unhandled_bytes = 0;
-  link->ack_is_due = false;
-  nb_fifo_start(&link->rx, link->rx.bytes, link->rx.size);
-  link->oldest = link->next = link->limit = link->peer_handled = 0;
-  link->peer_unhandled_bytes = 0;
-  link->waiting = 0;
-  nb_fifo_start(&link->tx, link->tx.bytes, link->tx.size);
+  memset(link, 0, offsetof(nb_link_t, rx)); /* the state among it: CLOSED */
+  nb_fifo_clear(&link->rx);
+  nb_fifo_clear(&link->tx);
   link->rto_ms = NB_RESEND_FIRST_MS;
-  link->has_sample = false;
-  link->heard_since_timer = false;
-  link->pongs_due = link->synacks_due = 0;
-  link->ping_is_due = link->fin_is_due = false;
-  nb_timer_stop(&link->ack_timer);
-  nb_timer_stop(&link->resend_timer);
-  nb_timer_stop(&link->ping_timer);
-  nb_timer_stop(&link->silence_timer);
-  nb_timer_stop(&link->fin_timer);
+  for (unsigned timer = 0; timer < NB_SESSION_TIMERS; timer++) nb_timer_stop(&link->timers[timer]);
 }
 
-uint8_t nb_link_credit(const nb_device_t *device) {
-  uint8_t unhandled = (uint8_t)(device->link.expected - device->link.handled);
-  return (uint8_t)(device->config->frames - unhandled); /* LNK-40: never below 0, for no more is taken */
+uint32_t nb_link_in_flight(const nb_link_t *link) { return (uint8_t)(link->next - link->oldest); }
+
+uint32_t nb_link_credit(const nb_device_t *device) {
+  uint32_t unhandled = (uint8_t)(device->link.expected - device->link.handled);
+  return device->config->frames - unhandled; /* LNK-40: never below 0, for no more is taken */
 }
 
 /* ---- DATA ---- */
@@ -62,16 +47,16 @@ uint8_t nb_link_credit(const nb_device_t *device) {
 static void drop_out_of_window(nb_device_t *device) {
   nb_link_t *link = &device->link;
   device->counters.out_of_window++;
-  if (nb_timer_runs(&link->window_ack_timer)) return;
-  nb_timer_start(&link->window_ack_timer, device->now_ms, NB_WINDOW_ACK_MS);
+  if (nb_timer_runs(&link->timers[NB_TIMER_WINDOW_ACK])) return;
+  nb_link_start_timer(device, NB_TIMER_WINDOW_ACK, NB_WINDOW_ACK_MS);
   link->ack_is_due = true;
 }
 
 /* LNK-33: one NAK for each hole and round. */
-static void drop_out_of_order(nb_device_t *device, uint8_t seq) {
+static void drop_out_of_order(nb_device_t *device, uint32_t seq) {
   nb_link_t *link = &device->link;
-  uint8_t ahead = (uint8_t)(seq - link->expected);
-  uint8_t last_ahead = (uint8_t)(link->nak_last - link->expected);
+  uint32_t ahead = (uint8_t)(seq - link->expected);
+  uint32_t last_ahead = (uint8_t)(link->nak_last - link->expected);
   bool is_asked_for = link->nak_is_known && link->nak_hole == link->expected;
   device->counters.out_of_order++;
   if (!is_asked_for || ahead <= last_ahead) link->nak_is_due = true;
@@ -82,8 +67,8 @@ static void drop_out_of_order(nb_device_t *device, uint8_t seq) {
 
 static void take_data(nb_device_t *device, const nb_header_t *header, const uint8_t *payload) {
   nb_link_t *link = &device->link;
-  uint8_t ahead = (uint8_t)(header->seq - link->expected);
-  uint8_t beyond_handled = (uint8_t)(header->seq - link->handled);
+  uint32_t ahead = (uint8_t)(header->seq - link->expected);
+  uint32_t beyond_handled = (uint8_t)(header->seq - link->handled);
   uint32_t size = header->length + NB_FRAME_MIN;
   if (ahead >= device->config->frames || beyond_handled >= device->config->frames ||
       link->unhandled_bytes + size > link->rx.size) {
@@ -100,40 +85,45 @@ static void take_data(nb_device_t *device, const nb_header_t *header, const uint
     return;
   }
   nb_put_u16le(record, header->length);
-  record[2] = header->channel;
+  record[2] = (uint8_t)header->channel;
   memcpy(record + NB_RX_RECORD, payload, header->length);
   nb_fifo_commit(&link->rx, NB_RX_RECORD + (size_t)header->length);
-  link->expected++;
+  link->expected = (uint8_t)(link->expected + 1);
   link->nak_is_known = false;
   link->nak_is_due = false;
-  link->unhandled_bytes = (uint16_t)(link->unhandled_bytes + size);
+  link->unhandled_bytes += size;
   link->unacknowledged++;
   if (link->unacknowledged >= 2) link->ack_is_due = true; /* LNK-50 */
-  if (!nb_timer_runs(&link->ack_timer)) nb_timer_start(&link->ack_timer, device->now_ms, NB_ACK_DELAY_MS);
+  if (!nb_timer_runs(&link->timers[NB_TIMER_ACK])) nb_link_start_timer(device, NB_TIMER_ACK, NB_ACK_DELAY_MS);
 }
 
 /* ---- frames ---- */
 
-static bool is_live(const nb_link_t *link, uint16_t session) {
+static NB_NOINLINE bool is_live(const nb_link_t *link, uint32_t session) {
   return link->state != NB_LINK_CLOSED && session == link->session;
 }
 
+/* Forgets the RSTs that are a second old; so none is left when the clock has wrapped. */
+static void forget_rsts(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  while (link->rst_count > 0 && device->now_ms - link->rst_ms[0] >= 1000u) {
+    link->rst_count--;
+    memmove(link->rst_ms, link->rst_ms + 1, link->rst_count * sizeof link->rst_ms[0]);
+  }
+}
+
 /* LNK-20 */
-static void refuse_session(nb_device_t *device, uint16_t session) {
+static void refuse_session(nb_device_t *device, uint32_t session) {
   nb_link_t *link = &device->link;
   device->counters.foreign_frames++;
+  forget_rsts(device);
   if (link->rst_count == NB_RST_LIMIT) {
-    if (device->now_ms - link->rst_ms[link->rst_next] < 1000u) {
-      device->counters.resets_withheld++;
-      return;
-    }
-  } else {
-    link->rst_count++;
+    device->counters.resets_withheld++;
+    return;
   }
-  link->rst_ms[link->rst_next] = device->now_ms;
-  link->rst_next = (uint8_t)((link->rst_next + 1) % NB_RST_LIMIT);
-  nb_answer_t answer = {.type = NB_RST, .session = session, .reason = reason_no_session};
-  nb_link_answer(device, &answer);
+  link->rst_ms[link->rst_count++] = device->now_ms;
+  nb_answer_t *answer = nb_link_answer(device, NB_RST, session);
+  if (answer != NULL) answer->reason = reason_no_session;
 }
 
 /* A valid frame of the live session (LNK-16, LNK-53). */
@@ -142,8 +132,8 @@ static void hear(nb_device_t *device) {
   if (link->state == NB_LINK_OFFERED) link->state = NB_LINK_OPEN;
   link->heard_since_timer = true;
   link->ping_is_due = false;
-  nb_timer_start(&link->ping_timer, device->now_ms, NB_PING_MS);
-  nb_timer_start(&link->silence_timer, device->now_ms, NB_DOWN_MS);
+  nb_link_start_timer(device, NB_TIMER_PING, NB_PING_MS);
+  nb_link_start_timer(device, NB_TIMER_SILENCE, NB_DOWN_MS);
 }
 
 static void take_udata(nb_device_t *device, const nb_header_t *header, const uint8_t *payload) {
@@ -162,10 +152,12 @@ static void take_udata(nb_device_t *device, const nb_header_t *header, const uin
 
 static void take_fin(nb_device_t *device) {
   nb_link_t *link = &device->link;
-  nb_answer_t answer = {
-      .type = NB_ACK, .session = link->session, .ack = link->expected, .credit = nb_link_credit(device)};
+  nb_answer_t *answer = nb_link_answer(device, NB_ACK, link->session);
+  if (answer != NULL) {
+    answer->ack = link->expected;
+    answer->credit = nb_link_credit(device);
+  }
   nb_link_end(device);
-  nb_link_answer(device, &answer);
 }
 
 static bool is_malformed(const nb_header_t *header) { /* LNK-3 */
@@ -226,7 +218,7 @@ static bool answer_request(nb_device_t *device, const uint8_t *pdu, size_t lengt
   if (record == NULL) return false;
 
   int answered = nb_att_handle(device, &device->serial, pdu, length, record + NB_TX_RECORD, mtu);
-  if (answered > 0) nb_link_queue(link, NB_CHANNEL_ATT, (uint16_t)answered);
+  if (answered > 0) nb_link_queue(link, NB_CHANNEL_ATT, (uint32_t)answered);
   return true;
 }
 
@@ -248,60 +240,54 @@ bool nb_link_work(nb_device_t *device) {
 
   if (nb_link_credit(device) == 0) link->ack_is_due = true; /* LNK-50: it grows now */
   nb_fifo_drop(&link->rx, NB_RX_RECORD + (size_t)length);
-  link->handled++;
-  link->unhandled_bytes = (uint16_t)(link->unhandled_bytes - (length + NB_FRAME_MIN));
-  if (!nb_timer_runs(&link->ack_timer)) nb_timer_start(&link->ack_timer, device->now_ms, NB_ACK_DELAY_MS);
+  link->handled = (uint8_t)(link->handled + 1);
+  link->unhandled_bytes -= length + NB_FRAME_MIN;
+  if (!nb_timer_runs(&link->timers[NB_TIMER_ACK])) nb_link_start_timer(device, NB_TIMER_ACK, NB_ACK_DELAY_MS);
   return true;
 }
 
 /* ---- time ---- */
 
+/* Whether a timer has run out. It does not run then. */
+static bool take_due(nb_device_t *device, enum nb_link_timer timer) {
+  nb_timer_t *taken = &device->link.timers[timer];
+  if (nb_timer_left(taken, device->now_ms) != 0) return false;
+  nb_timer_stop(taken);
+  return true;
+}
+
 void nb_link_poll(nb_device_t *device) {
   nb_link_t *link = &device->link;
-  uint32_t now_ms = device->now_ms;
-  if (nb_timer_is_due(&link->hello_timer, now_ms)) {
+  if (take_due(device, NB_TIMER_HELLO)) {
     link->hello_is_due = true;
-    nb_timer_stop(&link->hello_timer);
-    if (--link->hellos_left > 0) nb_timer_start(&link->hello_timer, now_ms, NB_HELLO_MS);
+    if (--link->hellos_left > 0) nb_link_start_timer(device, NB_TIMER_HELLO, NB_HELLO_MS);
   }
-  if (nb_timer_is_due(&link->window_ack_timer, now_ms)) nb_timer_stop(&link->window_ack_timer);
-  while (link->rst_count > 0) { /* so that none is left when the clock has wrapped */
-    uint8_t oldest = (uint8_t)((link->rst_next + NB_RST_LIMIT - link->rst_count) % NB_RST_LIMIT);
-    if (now_ms - link->rst_ms[oldest] < 1000u) break;
-    link->rst_count--;
-  }
-  if (nb_timer_is_due(&link->silence_timer, now_ms)) {
+  (void)take_due(device, NB_TIMER_WINDOW_ACK);
+  forget_rsts(device);
+  if (take_due(device, NB_TIMER_SILENCE)) {
     device->counters.sessions_lost++;
     nb_link_end(device);
     return;
   }
-  if (nb_timer_is_due(&link->fin_timer, now_ms)) {
+  if (take_due(device, NB_TIMER_FIN)) {
     nb_link_end(device);
     return;
   }
-  if (nb_timer_is_due(&link->ack_timer, now_ms)) {
-    link->ack_is_due = true;
-    nb_timer_stop(&link->ack_timer);
-  }
-  if (nb_timer_is_due(&link->ping_timer, now_ms)) {
+  if (take_due(device, NB_TIMER_ACK)) link->ack_is_due = true;
+  if (take_due(device, NB_TIMER_PING)) {
     link->ping_is_due = true;
-    nb_timer_start(&link->ping_timer, now_ms, NB_PING_MS);
+    nb_link_start_timer(device, NB_TIMER_PING, NB_PING_MS);
   }
-  if (nb_timer_is_due(&link->resend_timer, now_ms)) {
+  if (take_due(device, NB_TIMER_RESEND)) {
     if (!link->heard_since_timer) link->rto_ms = nb_min(link->rto_ms * 2, NB_RESEND_BACKED_OFF_MS);
     nb_link_resend(device);
   }
 }
 
 uint32_t nb_link_deadline(const nb_device_t *device) {
-  const nb_link_t *link = &device->link;
-  const nb_timer_t *timers[] = {
-      &link->hello_timer,  &link->window_ack_timer, &link->silence_timer, &link->fin_timer,
-      &link->ack_timer,    &link->ping_timer,       &link->resend_timer,
-  };
   uint32_t left_ms = NB_NEVER;
-  for (size_t at = 0; at < sizeof timers / sizeof timers[0]; at++) {
-    left_ms = nb_min(left_ms, nb_timer_left(timers[at], device->now_ms));
+  for (unsigned timer = 0; timer < NB_LINK_TIMERS; timer++) {
+    left_ms = nb_min(left_ms, nb_timer_left(&device->link.timers[timer], device->now_ms));
   }
   return left_ms;
 }

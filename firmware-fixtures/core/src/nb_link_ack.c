@@ -1,7 +1,7 @@
 /* What the peer acknowledges and grants, and when to send again (LNK-31, LNK-34, LNK-41, LNK-42, LNK-51). */
 #include "nb_internal.h"
 
-uint8_t *nb_link_record(nb_link_t *link, uint8_t index) {
+uint8_t *nb_link_record(nb_link_t *link, uint32_t index) {
   uint8_t *record = link->tx.bytes + link->tx.start;
   while (index-- > 0) record += NB_TX_RECORD + nb_get_u16le(record);
   return record;
@@ -23,11 +23,11 @@ static void take_sample(nb_link_t *link, uint32_t rtt_ms) {
 }
 
 /* Of the frames acknowledged, the newest tells the round trip; of none if one in flight was sent twice (LNK-51). */
-static void measure(nb_device_t *device, uint8_t acknowledged) {
+static void measure(nb_device_t *device, uint32_t acknowledged) {
   nb_link_t *link = &device->link;
   const uint8_t *record = NULL;
   const uint8_t *newest = NULL;
-  for (uint8_t at = 0; at < nb_link_in_flight(link); at++) {
+  for (uint32_t at = 0; at < nb_link_in_flight(link); at++) {
     record = nb_link_record(link, at);
     if ((record[3] & NB_TX_RESENT) != 0) return;
     if (at < acknowledged) newest = record;
@@ -37,13 +37,13 @@ static void measure(nb_device_t *device, uint8_t acknowledged) {
 
 /* LNK-42: counts down what the peer has handled. */
 static void release_bytes(nb_link_t *link) {
-  uint8_t ahead = (uint8_t)((uint8_t)(link->limit - link->peer_frames) - link->peer_handled);
-  uint8_t most = (uint8_t)(link->next - link->peer_handled);
+  uint32_t ahead = (uint8_t)(link->limit - link->peer_frames - link->peer_handled);
+  uint32_t most = (uint8_t)(link->next - link->peer_handled);
   if (ahead >= 128) return; /* below 0 */
   if (ahead > most) ahead = most;
   while (ahead-- > 0) {
     link->peer_unhandled_bytes -= link->sizes[link->peer_handled % NB_FRAMES_MAX];
-    link->peer_handled++;
+    link->peer_handled = (uint8_t)(link->peer_handled + 1);
   }
 }
 
@@ -54,28 +54,28 @@ void nb_link_start_resend_timer(nb_device_t *device) {
     /* 10 bits a byte; the queue is below 64 KiB, so this stays within 32 bits. */
     line_ms = (uint32_t)nb_fifo_used(&link->tx) * 10000u / device->config->bits_per_second;
   }
-  nb_timer_start(&link->resend_timer, device->now_ms, link->rto_ms + line_ms);
+  nb_link_start_timer(device, NB_TIMER_RESEND, link->rto_ms + line_ms);
   link->heard_since_timer = false;
 }
 
 bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header) {
   nb_link_t *link = &device->link;
-  uint8_t acknowledged = (uint8_t)(header->ack - link->oldest);
-  uint8_t credit = (uint8_t)nb_min(header->credit, NB_FRAMES_MAX);
+  uint32_t acknowledged = (uint8_t)(header->ack - link->oldest);
+  uint32_t credit = nb_min(header->credit, NB_FRAMES_MAX);
   if (acknowledged > nb_link_in_flight(link)) {
     device->counters.bad_acks++;
     return false;
   }
   if (acknowledged > 0) {
     measure(device, acknowledged);
-    for (uint8_t at = 0; at < acknowledged; at++) {
+    for (uint32_t at = 0; at < acknowledged; at++) {
       nb_fifo_drop(&link->tx, NB_TX_RECORD + (size_t)nb_get_u16le(link->tx.bytes + link->tx.start));
     }
     link->oldest = header->ack;
     if (nb_link_in_flight(link) > 0) {
       nb_link_start_resend_timer(device);
     } else {
-      nb_timer_stop(&link->resend_timer);
+      nb_timer_stop(&link->timers[NB_TIMER_RESEND]);
     }
   }
   if (credit > (uint8_t)(link->limit - header->ack)) link->limit = (uint8_t)(header->ack + credit);
@@ -85,18 +85,18 @@ bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header) {
 
 void nb_link_take_nak(nb_device_t *device, uint64_t held) {
   nb_link_t *link = &device->link;
-  uint8_t count = nb_link_in_flight(link);
+  uint32_t count = nb_link_in_flight(link);
   uint16_t newest = 0; /* the latest first sending that has arrived: what went out before it is lost */
   bool is_any_held = false;
   bool is_resent = false;
-  for (uint8_t at = 1; held != 0 && at < count && at <= 64; at++) {
+  for (uint32_t at = 1; held != 0 && at < count && at <= 64; at++) {
     uint8_t *record = nb_link_record(link, at);
     if ((held >> (at - 1) & 1) == 0) continue;
     record[3] = (uint8_t)((record[3] & ~NB_TX_RESEND_DUE) | NB_TX_HELD);
     is_any_held = true;
     newest = nb_get_u16le(record + NB_TX_FIRST);
   }
-  for (uint8_t at = 0; at < count; at++) {
+  for (uint32_t at = 0; at < count; at++) {
     uint8_t *record = nb_link_record(link, at);
     bool is_lost = (int16_t)(uint16_t)(newest - nb_get_u16le(record + NB_TX_LAST)) > 0;
     if (held != 0 && (!is_any_held || (record[3] & NB_TX_HELD) != 0 || !is_lost)) continue;
@@ -108,7 +108,7 @@ void nb_link_take_nak(nb_device_t *device, uint64_t held) {
 
 void nb_link_resend(nb_device_t *device) {
   nb_link_t *link = &device->link;
-  for (uint8_t at = 0; at < nb_link_in_flight(link); at++) {
+  for (uint32_t at = 0; at < nb_link_in_flight(link); at++) {
     uint8_t *record = nb_link_record(link, at);
     if (at == 0 || (record[3] & NB_TX_HELD) == 0) record[3] |= NB_TX_RESEND_DUE;
   }

@@ -11,28 +11,28 @@ static void queue_message(nb_device_t *device) {
   uint8_t *record = nb_fifo_reserve(&link->tx, NB_TX_RECORD + (size_t)NB_MTU_MAX);
   if (record == NULL) return;
   int length = nb_tell_next(device, &device->serial, record + NB_TX_RECORD, NB_MTU_MAX, &channel);
-  if (length > 0) nb_link_queue(link, channel, (uint16_t)length);
+  if (length > 0) nb_link_queue(link, channel, (uint32_t)length);
 }
 
-void nb_link_queue(nb_link_t *link, uint8_t channel, uint16_t length) {
+void nb_link_queue(nb_link_t *link, uint8_t channel, uint32_t length) {
   uint8_t *record = link->tx.bytes + link->tx.end;
   memset(record, 0, NB_TX_RECORD);
   nb_put_u16le(record, length);
   record[2] = channel;
-  nb_fifo_commit(&link->tx, NB_TX_RECORD + (size_t)length);
+  nb_fifo_commit(&link->tx, NB_TX_RECORD + length);
   link->waiting++;
 }
 
 /* The index of a record that is to be sent again, or -1. */
 static int next_again(nb_device_t *device) {
   nb_link_t *link = &device->link;
-  for (uint8_t at = 0; at < nb_link_in_flight(link); at++) {
+  for (uint32_t at = 0; at < nb_link_in_flight(link); at++) {
     uint8_t *record = nb_link_record(link, at);
     if ((record[3] & NB_TX_RESEND_DUE) == 0) continue;
     record[3] = (uint8_t)((record[3] & ~NB_TX_RESEND_DUE) | NB_TX_RESENT);
     nb_put_u16le(record + NB_TX_LAST, ++link->sendings);
     device->counters.resends++;
-    return at;
+    return (int)at;
   }
   return -1;
 }
@@ -41,7 +41,7 @@ static int next_again(nb_device_t *device) {
    LNK-43). */
 static int next_new(nb_device_t *device) {
   nb_link_t *link = &device->link;
-  uint8_t in_flight = nb_link_in_flight(link);
+  uint32_t in_flight = nb_link_in_flight(link);
   if (in_flight >= NB_UNACKNOWLEDGED_MIN && in_flight >= device->config->requests) return -1;
   if (link->state != NB_LINK_OPEN || link->next == link->limit) return -1;
   if (link->waiting == 0) queue_message(device);
@@ -55,29 +55,31 @@ static int next_new(nb_device_t *device) {
   nb_put_u32le(record + 4, device->now_ms);
   nb_put_u16le(record + NB_TX_FIRST, ++link->sendings);
   nb_put_u16le(record + NB_TX_LAST, link->sendings);
-  link->next++;
+  link->next = (uint8_t)(link->next + 1);
   link->waiting--;
-  if (!nb_timer_runs(&link->resend_timer)) nb_link_start_resend_timer(device);
-  return in_flight;
+  if (!nb_timer_runs(&link->timers[NB_TIMER_RESEND])) nb_link_start_resend_timer(device);
+  return (int)in_flight;
 }
 
 /* ---- frames: each fills in the header and returns the payload ---- */
 
-static const uint8_t *make_answer(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
-  nb_link_t *link = &device->link;
-  nb_answer_t answer = link->answers[0];
+static void drop_answer(nb_link_t *link) {
   link->answer_count--;
   memmove(link->answers, link->answers + 1, link->answer_count * sizeof link->answers[0]);
-  header->type = answer.type;
-  header->session = answer.session;
-  header->ack = answer.ack;
-  header->credit = answer.credit;
-  if (answer.type == NB_RST) header->length = (uint16_t)nb_link_write_rst(device, &answer, buffer);
+}
+
+static NB_NOINLINE const uint8_t *make_answer(const nb_device_t *device, const nb_answer_t *answer, nb_header_t *header,
+                                  uint8_t *buffer) {
+  header->type = answer->type;
+  header->session = answer->session;
+  header->ack = answer->ack;
+  header->credit = answer->credit;
+  if (answer->type != NB_ACK) header->length = (uint32_t)nb_link_write_tlvs(device, answer, buffer);
   return buffer;
 }
 
-static const uint8_t *make_data(nb_device_t *device, unsigned index, nb_header_t *header) {
-  const uint8_t *record = nb_link_record(&device->link, (uint8_t)index);
+static const uint8_t *make_data(nb_device_t *device, uint32_t index, nb_header_t *header) {
+  const uint8_t *record = nb_link_record(&device->link, index);
   header->type = NB_DATA;
   header->length = nb_get_u16le(record);
   header->channel = record[2];
@@ -94,12 +96,12 @@ static const uint8_t *make_in_session(nb_device_t *device, nb_header_t *header, 
     link->pongs_due--;
     header->type = NB_PONG;
     header->length = 1;
-    buffer[0] = link->handled;
+    buffer[0] = (uint8_t)link->handled;
   } else if (link->nak_is_due) {
     link->nak_is_due = false;
     header->type = NB_NAK;
   } else if ((index = next_again(device)) >= 0 || (index = next_new(device)) >= 0) {
-    payload = make_data(device, (unsigned)index, header);
+    payload = make_data(device, (uint32_t)index, header);
   } else if (link->ack_is_due) {
     header->type = NB_ACK;
   } else if (link->fin_is_due) {
@@ -115,47 +117,50 @@ static const uint8_t *make_in_session(nb_device_t *device, nb_header_t *header, 
   header->credit = nb_link_credit(device);
   link->unacknowledged = 0;
   link->ack_is_due = false;
-  nb_timer_stop(&link->ack_timer);
+  nb_timer_stop(&link->timers[NB_TIMER_ACK]);
   return payload;
 }
 
 static const uint8_t *make_next(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
   nb_link_t *link = &device->link;
-  if (link->answer_count > 0) return make_answer(device, header, buffer);
+  nb_answer_t opening = {.session = link->session};
+  if (link->answer_count > 0) {
+    (void)make_answer(device, &link->answers[0], header, buffer);
+    drop_answer(link);
+    return buffer;
+  }
   if (link->hello_is_due) {
     link->hello_is_due = false;
-    header->type = NB_HELLO;
-    header->session = 0;
-    header->length = (uint16_t)nb_link_write_hello(device, buffer);
-    return buffer;
-  }
-  if (link->synacks_due > 0) {
+    opening.type = NB_HELLO;
+    opening.session = 0;
+  } else if (link->synacks_due > 0) {
     link->synacks_due--;
-    header->type = NB_SYNACK;
-    header->credit = device->config->frames; /* the first credit, also when it is repeated (LNK-13) */
-    header->length = (uint16_t)nb_link_write_synack(device, buffer);
-    return buffer;
+    opening.type = NB_SYNACK;
+    opening.credit = device->config->frames; /* the first credit, also when it is repeated (LNK-13) */
+    memcpy(opening.nonce, link->nonces[0], sizeof opening.nonce);
+  } else if (link->state != NB_LINK_OPEN && link->state != NB_LINK_CLOSING) {
+    return NULL;
+  } else {
+    return make_in_session(device, header, buffer);
   }
-  if (link->state != NB_LINK_OPEN && link->state != NB_LINK_CLOSING) return NULL;
-  return make_in_session(device, header, buffer);
+  return make_answer(device, &opening, header, buffer);
 }
 
 /* FRM-14: log and frames leave through one door, so none lands in the other. */
 static int send_log(nb_device_t *device, nb_header_t *header, uint8_t *out, size_t size) {
   nb_link_t *link = &device->link;
-  uint16_t length = nb_fifo_used(&link->log);
+  uint32_t length = nb_min(nb_fifo_used(&link->log), NB_PAYLOAD_MAX);
   const uint8_t *text = link->log.bytes + link->log.start;
   int sent;
   if (length == 0) return 0;
-  if (length > NB_PAYLOAD_MAX) length = NB_PAYLOAD_MAX;
   if (link->state == NB_LINK_OPEN && (link->features & NB_FEATURE_LOG) != 0) {
     header->type = NB_UDATA;
     header->channel = NB_CHANNEL_LOG;
-    header->length = length;
+    header->length = (uint16_t)length;
     sent = nb_frame_encode(header, text, out, size);
   } else {
     memcpy(out, text, length);
-    sent = length;
+    sent = (int)length;
   }
   nb_fifo_drop(&link->log, length);
   return sent;
