@@ -54,15 +54,16 @@ final class FirmwareDecoder {
 
   private func noteFrame() {
     let header = decoder.pointee.header
-    guard let type = FrameType(rawValue: header.type) else { return events.append(.text([])) }
+    guard let type = FrameType(rawValue: UInt8(header.type)) else { return events.append(.text([])) }
     let payload = Array(UnsafeBufferPointer(start: decoder.pointee.payload, count: Int(header.length)))
     events.append(
       .frame(
         Frame(
           FrameHeader(
-            type: type, direction: header.from_device ? .fromDevice : .fromHost,
-            channel: Channel(rawValue: header.channel), session: header.session, sequence: header.seq,
-            ack: header.ack, credit: header.credit), payload: payload)))
+            type: type, direction: header.from_device != 0 ? .fromDevice : .fromHost,
+            channel: Channel(rawValue: UInt8(header.channel)), session: UInt16(header.session),
+            sequence: UInt8(header.seq), ack: UInt8(header.ack), credit: UInt8(header.credit)),
+          payload: payload)))
   }
 }
 
@@ -93,14 +94,14 @@ extension FrameDecoder {
 /// The firmware's encoding of a frame.
 func firmwareEncoding(of frame: Frame) -> [UInt8] {
   var header = nb_header_t()
-  header.type = frame.header.type.rawValue
-  header.from_device = frame.header.direction == .fromDevice
-  header.channel = frame.header.channel.rawValue
-  header.session = frame.header.session
-  header.seq = frame.header.sequence
-  header.ack = frame.header.ack
-  header.credit = frame.header.credit
-  header.length = UInt16(frame.payload.count)
+  header.type = UInt32(frame.header.type.rawValue)
+  header.from_device = frame.header.direction == .fromDevice ? 1 : 0
+  header.channel = UInt32(frame.header.channel.rawValue)
+  header.session = UInt32(frame.header.session)
+  header.seq = UInt32(frame.header.sequence)
+  header.ack = UInt32(frame.header.ack)
+  header.credit = UInt32(frame.header.credit)
+  header.length = UInt32(frame.payload.count)
   return [UInt8](unsafeUninitializedCapacity: 545) { buffer, count in
     count = max(0, Int(nb_frame_encode(&header, frame.payload, buffer.baseAddress, buffer.count)))
   }
