@@ -13,7 +13,7 @@
 #define RX_QUEUE_BYTES 4096u
 #define TX_QUEUE_BYTES 4096u
 #define LOG_BYTES 2048u
-#define LINE_BYTES 1024u /* of the control line */
+#define LINE_BYTES 4096u /* of the control line: two digits a byte of a record */
 /* The longest sleep; the device wants to be asked once in a while (notibot.h). */
 #define SLEEP_LIMIT_MS 60000u
 /* How long the answer to a command that restarts may take to leave. */
