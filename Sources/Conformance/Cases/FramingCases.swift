@@ -271,6 +271,11 @@ extension Suite {
       probe.expect(
         text.contains("I (\(index)) rig: line \(index)"), "log line \(index) is not whole in the text")
     }
+    // Half a frame, too, would be text, and the answer in it would come again.
+    for run in (probe.captured ?? []).split(separator: 0) where WireFrame(candidate: Array(run)) == nil {
+      let isPlain = run.allSatisfy { (0x20...0x7E).contains($0) || [0x09, 0x0A, 0x0D].contains($0) }
+      probe.expect(isPlain, "among the log lines: [\(Wire.hex(run, limit: 48))]")
+    }
   }
 
   static let abandonedFrame = Case(

@@ -17,14 +17,11 @@ package final class SymmetricLine: Line {
   package var now: Instant { line.now }
 
   package func write(_ bytes: [UInt8]) async throws {
-    let changed = heard.pass(bytes)
-    if !changed.isEmpty { try await line.write(changed) }
+    // A case writes its frames whole; half a frame arrives as half a frame, and its other half as it is.
+    try await line.write(heard.pass(bytes) + heard.release())
   }
 
   package func read(until deadline: Instant) async throws -> [UInt8] {
-    // Whoever waits has written all that follows at once: half a frame arrives as half a frame.
-    let rest = heard.release()
-    if !rest.isEmpty { try await line.write(rest) }
     let bytes = try await line.read(until: deadline)
     // A peer in this process hands its frames over whole; the rest is text without an end.
     return spoken.pass(bytes) + spoken.release()
