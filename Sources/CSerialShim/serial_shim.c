@@ -3,6 +3,7 @@
 
 #include <asm/ioctls.h>
 #include <asm/termbits.h>
+#include <asm/termios.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -52,6 +53,26 @@ int serial_shim_get_rate(int descriptor, uint32_t *input, uint32_t *output) {
   }
   *input = settings.c_ispeed;
   *output = settings.c_ospeed;
+  return 0;
+}
+
+int serial_shim_set_lines(int descriptor, int dtr, int rts) {
+  int lines = 0;
+  if (ioctl(descriptor, TIOCMGET, &lines) != 0) {
+    return -errno;
+  }
+  lines &= ~(TIOCM_DTR | TIOCM_RTS);
+  lines |= (dtr ? TIOCM_DTR : 0) | (rts ? TIOCM_RTS : 0);
+  return ioctl(descriptor, TIOCMSET, &lines) == 0 ? 0 : -errno;
+}
+
+int serial_shim_get_lines(int descriptor, int *dtr, int *rts) {
+  int lines = 0;
+  if (ioctl(descriptor, TIOCMGET, &lines) != 0) {
+    return -errno;
+  }
+  *dtr = (lines & TIOCM_DTR) != 0;
+  *rts = (lines & TIOCM_RTS) != 0;
   return 0;
 }
 

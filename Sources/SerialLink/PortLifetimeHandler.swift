@@ -42,13 +42,14 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
     self.tty = tty
   }
 
-  func setRate(_ bitsPerSecond: UInt32) throws(PortError) {
+  /// Does something to the line. Throws `.notATTY` when there is none: a socket, or a PTY asked for its modem lines.
+  func perform(_ command: LineCommand) throws(PortError) {
     switch state {
     case .open:
-      guard let tty else { throw PortError(.notATTY, port: port, operation: "set the rate of") }
-      try SerialPort.setRate(tty.descriptor, bitsPerSecond: bitsPerSecond, port: port)
+      guard let tty else { throw PortError(.notATTY, port: port, operation: command.operation) }
+      try SerialPort.perform(command, on: tty.descriptor, port: port)
     case .closing, .lost:
-      throw PortError(.deviceGone, port: port, operation: "set the rate of")
+      throw PortError(.deviceGone, port: port, operation: command.operation)
     }
   }
 

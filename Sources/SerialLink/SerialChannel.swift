@@ -92,22 +92,6 @@ package enum SerialChannel {
     }
   }
 
-  /// Changes the rate of an open serial channel at once: whatever was written must have left the port before.
-  /// Throws `.notATTY` for a channel that is no serial port.
-  package static func setRate(_ bitsPerSecond: UInt32, of channel: any Channel) async throws(PortError) {
-    do {
-      try await channel.eventLoop.submit { try setRateOnLoop(bitsPerSecond, of: channel) }.get()
-    } catch {
-      throw (error as? PortError) ?? PortError(.deviceGone, port: "port", operation: "set the rate of")
-    }
-  }
-
-  /// The same on the channel's event loop, where the caller must be.
-  package static func setRateOnLoop(_ bitsPerSecond: UInt32, of channel: any Channel) throws {
-    let handler = try channel.pipeline.syncOperations.handler(type: PortLifetimeHandler.self)
-    try handler.setRate(bitsPerSecond)
-  }
-
   static func adopt(
     _ port: Released, on loop: any EventLoop, initializer: @escaping Initializer
   ) async throws(PortError) -> any Channel {

@@ -142,13 +142,13 @@ import Testing
   @Test func `the rate can be changed while open`() async throws {
     let terminal = try PseudoTerminal.open()
     let host = try await openHost(terminal.slavePath)
-    try await SerialChannel.setRate(74_880, of: host.channel)
+    try await SerialChannel.perform(.rate(74_880), on: host.channel)
     let seen = try terminal.hostBitsPerSecond()
     #expect(seen == 74_880)
     try await host.channel.close()
     let channel = host.channel
     await #expect(throws: PortError.self) {
-      try await SerialChannel.setRate(9600, of: channel)
+      try await SerialChannel.perform(.rate(9600), on: channel)
     }
   }
 
@@ -194,7 +194,7 @@ import Testing
     #expect(rest == [.failed(.deviceGone), .ended])
     let channel = client.channel
     await #expect(throws: PortError.self) {
-      try await SerialChannel.setRate(9600, of: channel)
+      try await SerialChannel.perform(.rate(9600), on: channel)
     }
     try await server.close()
 

@@ -21,6 +21,12 @@ int serial_shim_set_rate(int descriptor, uint32_t bits_per_second);
 /* The rates in force, in bits per second. On a PTY master: the rates the slave's user asked for. */
 int serial_shim_get_rate(int descriptor, uint32_t *input, uint32_t *output);
 
+/* Drives DTR and RTS (1: asserted, 0: released) in one step; other lines stay. -ENOTTY where there are none, as on a PTY. */
+int serial_shim_set_lines(int descriptor, int dtr, int rts);
+
+/* Whether DTR and RTS are driven. -ENOTTY where there are none. */
+int serial_shim_get_lines(int descriptor, int *dtr, int *rts);
+
 /* A new PTY master (O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), its slave granted and unlocked. */
 int serial_shim_open_master(void);
 

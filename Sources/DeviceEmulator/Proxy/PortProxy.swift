@@ -321,7 +321,7 @@ package actor PortProxy {
       wanted != bitsPerSecond, wanted != refusedRate
     else { return }
     do {
-      try SerialChannel.setRateOnLoop(wanted, of: board)
+      try SerialChannel.performOnLoop(.rate(wanted), on: board)
       bitsPerSecond = wanted
       refusedRate = nil
     } catch {
