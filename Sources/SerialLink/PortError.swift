@@ -29,6 +29,8 @@ package struct PortError: Error, Hashable, Sendable {
     case deviceGone
     /// A network port did not accept; the text says why. Exit 10.
     case unreachable(String)
+    /// A network port did not do a command, or did not say that it did; the text says which of the two. Exit 13.
+    case unconfirmed(String)
     /// Any other system error, by its number. Exit 18.
     case system(errno: Int32)
   }
@@ -91,7 +93,7 @@ extension PortError: CustomStringConvertible {
     case .badSpecifier(let text), .badRate(let text): text.printable
     case .linkOccupied(let text): text.printable
     case .deviceGone: "the device went away"
-    case .unreachable(let text): text.printable
+    case .unreachable(let text), .unconfirmed(let text): text.printable
     case .system(let number): "\(systemText(number)) (errno \(number))"
     }
   }
@@ -115,6 +117,7 @@ extension PortError: CustomStringConvertible {
     case .linkOccupied: "remove it, or choose another path for the link"
     case .deviceGone: "check the cable and the supply, then connect again"
     case .unreachable: "check host and port, and that the server runs"
+    case .unconfirmed: "check the server's port; with ?ign_set_control modem lines are not waited for"
     case .system: "check the port with: stty -a -F \(port.printable)"
     }
   }

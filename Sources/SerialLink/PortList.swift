@@ -104,8 +104,8 @@ package struct PortList: Sendable {
           .noBoard(others: ports.map(\.summary)), port: specifier.description, operation: "find")
       }
       return known
-    case .socket: return [specifier.description]
-    case .rfc2217, .emulator, .qemu:
+    case .socket, .rfc2217: return [specifier.description]
+    case .emulator, .qemu:
       let code = PortError.Code.badSpecifier("this form names no port of this machine")
       throw PortError(code, port: specifier.description, operation: "find")
     }

@@ -9,7 +9,7 @@ package enum PortSpecifier: Hashable, Sendable {
   /// The board that reports this identity after connecting.
   case deviceID(String)
   /// A serial port behind a telnet server with the COM port option. Port 1...65535.
-  case rfc2217(host: String, port: Int)
+  case rfc2217(host: String, port: Int, RFC2217Options)
   /// Plain bytes over TCP. Port 1...65535.
   case socket(host: String, port: Int)
   /// An emulator inside this process; `nil` is its default profile.
@@ -19,7 +19,7 @@ package enum PortSpecifier: Hashable, Sendable {
 
   /// Every form that can be opened, in one line, for help and for the remedy of an error.
   package static let forms =
-    "a port is /dev/NAME or ./NAME, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, socket://HOST:PORT, emu:[PROFILE] or qemu:[ELF]"
+    "a port is /dev/NAME or ./NAME, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, rfc2217://HOST:PORT, socket://HOST:PORT, emu:[PROFILE] or qemu:[ELF]"
 
   /// Longer than any path the kernel takes.
   static let lengthLimitBytes = 4096
@@ -30,8 +30,7 @@ package enum PortSpecifier: Hashable, Sendable {
     if text == "auto" {
       self = .automatic
     } else if let rest = text.after("rfc2217://") {
-      let (host, port) = try PortSpecifier.endpoint(rest, in: text)
-      self = .rfc2217(host: host, port: port)
+      self = try PortSpecifier.rfc2217(parsing: rest, in: text)
     } else if let rest = text.after("socket://") {
       let (host, port) = try PortSpecifier.endpoint(rest, in: text)
       self = .socket(host: host, port: port)
@@ -77,6 +76,17 @@ package enum PortSpecifier: Hashable, Sendable {
     return .usb(USBID(vendor: vendor, product: product), serial: serial)
   }
 
+  private static func rfc2217(parsing rest: String, in text: String) throws(PortError) -> PortSpecifier {
+    let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let (host, port) = try endpoint(String(parts[0]), in: text)
+    guard parts.count == 2 else { return .rfc2217(host: host, port: port, RFC2217Options()) }
+    do {
+      return .rfc2217(host: host, port: port, try RFC2217Options(parsing: parts[1]))
+    } catch {
+      throw bad(text, error.text)
+    }
+  }
+
   /// `host:port` or `[v6]:port`.
   private static func endpoint(_ rest: String, in text: String) throws(PortError) -> (String, Int) {
     guard let colon = rest.lastIndex(of: ":") else {
@@ -112,7 +122,8 @@ extension PortSpecifier: CustomStringConvertible {
     case .usb(let id, .some(let serial)): "usb:\(id):\(serial)"
     case .usb(let id, nil): "usb:\(id)"
     case .deviceID(let id): "id:\(id)"
-    case .rfc2217(let host, let port): "rfc2217://\(bracketed(host)):\(port)"
+    case .rfc2217(let host, let port, let options):
+      "rfc2217://\(bracketed(host)):\(port)\(options.query)"
     case .socket(let host, let port): "socket://\(bracketed(host)):\(port)"
     case .emulator(let profile): "emu:\(profile ?? "")"
     case .qemu(let image): "qemu:\(image ?? "")"

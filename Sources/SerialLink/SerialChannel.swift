@@ -15,8 +15,8 @@ package enum SerialChannel {
   /// Bursts arrive in one read: a PTY holds 20 KiB, a USB adapter less.
   static let readSizeBytes = 32_768
 
-  /// Opens whatever `specifier` names, as far as it is bytes on this machine or over plain TCP: a path, `auto`,
-  /// `usb:` and `socket://`. Throws `.badSpecifier` for the forms that need more than a byte link.
+  /// Opens whatever `specifier` names, as far as it is a port of this machine or of a server: a path, `auto`, `usb:`,
+  /// `socket://` and `rfc2217://`. Throws `.badSpecifier` for the forms that need more than a byte link.
   package static func open(
     _ specifier: PortSpecifier, ports: PortList = PortList(), options: SerialOptions = SerialOptions(),
     on loop: any EventLoop, initializer: @escaping Initializer
@@ -29,7 +29,11 @@ package enum SerialChannel {
       return try await open(path: path, options: options, on: loop, initializer: initializer)
     case .socket(let host, let port):
       return try await connect(host: host, port: port, on: loop, initializer: initializer)
-    case .deviceID, .rfc2217, .emulator, .qemu:
+    case .rfc2217(let host, let port, let remote):
+      return try await connect(
+        host: host, port: port, options: remote, bitsPerSecond: options.bitsPerSecond, on: loop,
+        initializer: initializer)
+    case .deviceID, .emulator, .qemu:
       let code = PortError.Code.badSpecifier("this form is not available here")
       throw PortError(code, port: specifier.description, operation: "open")
     }
@@ -55,41 +59,6 @@ package enum SerialChannel {
     _ port: consuming SerialPort, on loop: any EventLoop, initializer: @escaping Initializer
   ) async throws(PortError) -> any Channel {
     try await adopt(Released(port), on: loop, initializer: initializer)
-  }
-
-  /// Connects to a server of plain bytes, as `socket://host:port` asks for. Waits at most `timeout`.
-  package static func connect(
-    host: String, port: Int, timeout: Duration = .seconds(5), on loop: any EventLoop,
-    initializer: @escaping Initializer
-  ) async throws(PortError) -> any Channel {
-    let name = PortSpecifier.socket(host: host, port: port).description
-    let bootstrap = ClientBootstrap(group: loop)
-      .connectTimeout(TimeAmount(timeout))
-      .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-      .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readSizeBytes))
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(PortLifetimeHandler(port: name, tty: nil))
-          try initializer(channel)
-        }
-      }
-    do {
-      return try await bootstrap.connect(host: host, port: port).get()
-    } catch {
-      throw (error as? PortError)
-        ?? PortError(.unreachable(reason(of: error)), port: name, operation: "connect to")
-    }
-  }
-
-  /// Why a connection failed, in a few words. A host with several addresses failed at each: the first is told.
-  private static func reason(of error: any Error) -> String {
-    switch error {
-    case let error as NIOConnectionError:
-      error.connectionErrors.first.map { reason(of: $0.error) } ?? "no such host"
-    case let error as IOError: systemText(error.errnoCode)
-    case ChannelError.connectTimeout(let limit): "no answer in \(limit.nanoseconds / 1_000_000_000) s"
-    case let error: "\(error)"
-    }
   }
 
   static func adopt(

@@ -15,7 +15,20 @@ import Testing
       .usb(USBID(vendor: 0x303A, product: 0x1001), serial: "7C:DF:A1:00:00:01")
     ),
     ("id:7CDFA1000001", .deviceID("7CDFA1000001")),
-    ("rfc2217://bench:4001", .rfc2217(host: "bench", port: 4001)),
+    ("rfc2217://bench:4001", .rfc2217(host: "bench", port: 4001, RFC2217Options())),
+    (
+      "rfc2217://bench:4001?ign_set_control",
+      .rfc2217(host: "bench", port: 4001, RFC2217Options(confirmsControl: false))
+    ),
+    (
+      "rfc2217://[::1]:4001?ign_set_control&timeout=0.25",
+      .rfc2217(
+        host: "::1", port: 4001, RFC2217Options(confirmsControl: false, timeout: .milliseconds(250)))
+    ),
+    (
+      "rfc2217://bench:1?timeout=60",
+      .rfc2217(host: "bench", port: 1, RFC2217Options(timeout: .seconds(60)))
+    ),
     ("socket://127.0.0.1:65535", .socket(host: "127.0.0.1", port: 65_535)),
     ("socket://[::1]:1", .socket(host: "::1", port: 1)),
     ("emu:", .emulator(profile: nil)),
@@ -52,6 +65,15 @@ import Testing
     ("socket://host:99999999999999999999", "the TCP port must be a number from 1 to 65535"),
     ("rfc2217://::1:4000", "an IPv6 address needs brackets, as in [::1]:4000"),
     ("rfc2217://a/b:4000", "the host name is missing or malformed"),
+    (
+      "rfc2217://a:4000?logging=debug",
+      "'logging=debug' is not known after the question mark: ign_set_control or timeout=SECONDS"
+    ),
+    ("rfc2217://a:4000?", "'' is not known after the question mark: ign_set_control or timeout=SECONDS"),
+    ("rfc2217://a:4000?timeout=0", "timeout= takes 0.1 to 60 seconds, as in ?timeout=5"),
+    ("rfc2217://a:4000?timeout=1e1", "timeout= takes 0.1 to 60 seconds, as in ?timeout=5"),
+    ("rfc2217://a:4000?timeout=61", "timeout= takes 0.1 to 60 seconds, as in ?timeout=5"),
+    ("socket://a:4000?timeout=1", "the TCP port must be a number from 1 to 65535"),
   ]
 
   @Test(arguments: unreadable)

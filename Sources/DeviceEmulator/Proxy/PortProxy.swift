@@ -320,14 +320,20 @@ package actor PortProxy {
       let wanted = try? PseudoTerminalChannel.hostBitsPerSecond(of: terminal),
       wanted != bitsPerSecond, wanted != refusedRate
     else { return }
-    do {
-      try SerialChannel.performOnLoop(.rate(wanted), on: board)
-      bitsPerSecond = wanted
-      refusedRate = nil
-    } catch {
-      refusedRate = wanted
-      report(.rateRefused(wanted))
+    let before = bitsPerSecond
+    bitsPerSecond = wanted
+    refusedRate = nil
+    SerialChannel.startOnLoop(.rate(wanted), on: board).assumeIsolated().whenFailure { _ in
+      self.assumeIsolated { $0.refuseRate(wanted, keeping: before) }
     }
+  }
+
+  /// The port did not take a rate.
+  private func refuseRate(_ rate: UInt32, keeping before: UInt32) {
+    guard bitsPerSecond == rate else { return }
+    bitsPerSecond = before
+    refusedRate = rate
+    report(.rateRefused(rate))
   }
 
   /// Passes on what has come through, as far as the other side takes it, and sets the timer.

@@ -80,6 +80,7 @@ extension NotibotError {
       case .permissionDenied: .noPermission
       case .notATTY, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied: .usage
       case .deviceGone: .linkLost
+      case .unconfirmed: .noAnswer
       case .system: .environment
       }
     self.init(

@@ -71,11 +71,11 @@ extension ForwardingConfiguration {
     outbox.resendsPlain = options.resendsPlain
     outbox.replaysPlain = options.replaysPlain
     switch specifier {
-    case .path, .automatic, .usb: host.lineBitsPerSecond = Int(options.bitsPerSecond)
+    case .path, .automatic, .usb, .rfc2217: host.lineBitsPerSecond = Int(options.bitsPerSecond)
     case .deviceID(let id):
       host.lineBitsPerSecond = Int(options.bitsPerSecond)
       supervisor.expectedDeviceID = id
-    case .rfc2217, .socket, .emulator, .qemu: break
+    case .socket, .emulator, .qemu: break
     }
   }
 }

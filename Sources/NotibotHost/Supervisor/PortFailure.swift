@@ -39,7 +39,7 @@ extension PortFailure {
   init(_ error: PortError) {
     let healsByWaiting =
       switch error.code {
-      case .notFound, .noBoard, .deviceGone, .unreachable: true
+      case .notFound, .noBoard, .deviceGone, .unreachable, .unconfirmed: true
       // A choice between boards is the user's.
       case .ambiguous: false
       case .busy, .permissionDenied, .notATTY, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied,

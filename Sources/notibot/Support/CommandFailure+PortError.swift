@@ -17,6 +17,7 @@ extension ExitStatus {
       case .permissionDenied: .noPermission
       case .notATTY, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied: .usage
       case .deviceGone: .linkLost
+      case .unconfirmed: .noAnswer
       case .system: .unfitEnvironment
       }
   }

@@ -1,0 +1,267 @@
+import NIOCore
+
+/// Drives an `RFC2217Client` on its channel: data passes in both directions as if this were the port, commands become
+/// futures.
+///
+/// Handlers behind it see the channel become active when the port is open, and see nothing of one that could not be
+/// opened. What they write before, or while the server takes nothing, waits here, at most `heldLimitBytes` of it.
+final class RFC2217Handler: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  /// Bytes that wait for a server that has suspended the flow; a write beyond fails.
+  static let heldLimitBytes = 1 << 20
+
+  private struct Held {
+    var buffer: ByteBuffer
+    var promise: EventLoopPromise<Void>?
+  }
+
+  private let port: String
+  private let opened: EventLoopPromise<Void>
+  private var machine: RFC2217Client
+  private var commands: [Int: (LineCommand, EventLoopPromise<Void>)] = [:]
+  private var nextID = 0
+  private var held: CircularBuffer<Held> = []
+  private var heldBytes = 0
+  private var isSuspended = false
+  private var context: ChannelHandlerContext?
+  private var timer: (deadline: Duration, task: Scheduled<Void>)?
+
+  /// - Parameters:
+  ///   - port: as the user named it.
+  ///   - opened: is completed when the port is open, or cannot be.
+  init(port: String, machine: RFC2217Client, opened: EventLoopPromise<Void>) {
+    self.port = port
+    self.machine = machine
+    self.opened = opened
+  }
+
+  /// Does something to the line.
+  func perform(_ command: LineCommand) -> EventLoopFuture<Void> {
+    guard let context else {
+      return opened.futureResult.eventLoop.makeFailedFuture(
+        PortError(.deviceGone, port: port, operation: command.operation))
+    }
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    let id = nextID
+    nextID += 1
+    commands[id] = (command, promise)
+    machine.submit(command, id: id, now: Self.now)
+    obey(context)
+    return promise.futureResult
+  }
+
+  // MARK: The channel
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    finish()
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    machine.start(now: Self.now)
+    obey(context)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let buffer = unwrapInboundIn(data)
+    if machine.isTransparent, !buffer.readableBytesView.contains(Telnet.iac) {
+      return context.fireChannelRead(data)
+    }
+    machine.receive(Array(buffer.readableBytesView), now: Self.now)
+    obey(context)
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    let buffer = unwrapOutboundIn(data)
+    if machine.isOpen, !isSuspended { return pass(buffer, promise, context) }
+    guard heldBytes + buffer.readableBytes <= Self.heldLimitBytes else {
+      promise?.fail(PortError(.unconfirmed("the server takes no data"), port: port, operation: "write to"))
+      return
+    }
+    heldBytes += buffer.readableBytes
+    held.append(Held(buffer: buffer, promise: promise))
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if machine.isOpen { context.fireErrorCaught(error) }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    let wasOpen = machine.isOpen
+    machine.end()
+    obey(context)
+    finish()
+    if wasOpen { context.fireChannelInactive() }
+  }
+
+  // MARK: Obeying
+
+  private func obey(_ context: ChannelHandlerContext) {
+    var hasWritten = false
+    while let action = machine.nextAction() {
+      switch action {
+      case .write(let bytes):
+        context.write(wrapOutboundOut(context.channel.allocator.buffer(bytes: bytes)), promise: nil)
+        hasWritten = true
+      case .deliver(let bytes):
+        context.fireChannelRead(wrapInboundOut(context.channel.allocator.buffer(bytes: bytes)))
+      case .opened:
+        opened.succeed()
+        context.fireChannelActive()
+        releaseHeld(context)
+      case .refuse(let refusal):
+        opened.fail(error(of: refusal))
+        context.close(promise: nil)
+      case .completed(let id):
+        commands.removeValue(forKey: id)?.1.succeed()
+      case .failed(let id, let failure):
+        guard let (command, promise) = commands.removeValue(forKey: id) else { break }
+        promise.fail(error(of: failure, command))
+      case .suspended: isSuspended = true
+      case .resumed:
+        isSuspended = false
+        releaseHeld(context)
+      case .discardOutput:
+        takeHeld().forEach { $0.promise?.succeed() }
+      }
+    }
+    if hasWritten { context.flush() }
+    arm(context)
+  }
+
+  private func pass(
+    _ buffer: ByteBuffer, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+  ) {
+    guard buffer.readableBytesView.contains(Telnet.iac) else {
+      return context.write(wrapOutboundOut(buffer), promise: promise)
+    }
+    let escaped = Telnet.escaped(Array(buffer.readableBytesView))
+    context.write(wrapOutboundOut(context.channel.allocator.buffer(bytes: escaped)), promise: promise)
+  }
+
+  private func releaseHeld(_ context: ChannelHandlerContext) {
+    guard !isSuspended, !held.isEmpty else { return }
+    for item in takeHeld() { pass(item.buffer, item.promise, context) }
+    context.flush()
+  }
+
+  private func takeHeld() -> CircularBuffer<Held> {
+    defer {
+      held = []
+      heldBytes = 0
+    }
+    return held
+  }
+
+  /// What still waits when the channel has ended.
+  private func finish() {
+    timer?.task.cancel()
+    timer = nil
+    let gone = PortError(.deviceGone, port: port, operation: "open")
+    opened.fail(gone)
+    takeHeld().forEach { $0.promise?.fail(ChannelError.ioOnClosedChannel) }
+    let waiting = commands.values
+    commands = [:]
+    for (command, promise) in waiting {
+      promise.fail(PortError(.deviceGone, port: port, operation: command.operation))
+    }
+  }
+
+  // MARK: Time
+
+  private static var now: Duration { .nanoseconds(Int64(clamping: NIODeadline.now().uptimeNanoseconds)) }
+
+  private func arm(_ context: ChannelHandlerContext) {
+    guard let deadline = machine.nextDeadline else {
+      timer?.task.cancel()
+      timer = nil
+      return
+    }
+    if let timer, timer.deadline <= deadline { return }
+    timer?.task.cancel()
+    let task = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(deadline - Self.now)) {
+      self.expired()
+    }
+    timer = (deadline, task)
+  }
+
+  private func expired() {
+    timer = nil
+    guard let context else { return }
+    machine.handleTimeout(now: Self.now)
+    obey(context)
+  }
+
+  // MARK: Errors
+
+  private var seconds: String {
+    let text = machine.options.timeout.formattedSeconds
+    return "\(text) s"
+  }
+
+  private func error(of refusal: RFC2217Client.Refusal) -> PortError {
+    let code: PortError.Code =
+      switch refusal {
+      case .notNegotiated(0): .unreachable("nobody answers there as a server of RFC 2217 (\(seconds))")
+      case .notNegotiated(let count):
+        .unreachable("\(count) bytes came, but no word of RFC 2217; bytes alone are socket://")
+      case .notOffered: .unreachable("the server does not offer RFC 2217; bytes alone are socket://")
+      case .notConfigured: .unreachable("the server did not set rate and format within \(seconds)")
+      case .rateRefused(let offered):
+        .unsupportedBaud(requested: machine.bitsPerSecond, offered: offered)
+      case .formatRefused: .unreachable("the server's port does not do 8 bits, no parity, 1 stop bit")
+      case .ended(said: let text) where text.isEmpty:
+        .unreachable("the server closed the connection at once, as it does when its port is in use")
+      case .ended(said: let text):
+        .unreachable(
+          "the server closed the connection at once and said: "
+            + String(decoding: text, as: UTF8.self).trimmed)
+      }
+    return PortError(code, port: port, operation: "open")
+  }
+
+  private func error(of failure: RFC2217Client.Failure, _ command: LineCommand) -> PortError {
+    let code: PortError.Code =
+      switch failure {
+      case .notOpen: .deviceGone
+      case .tooMany: .unconfirmed("\(RFC2217Client.pendingLimit) commands wait for the server")
+      case .unconfirmed: .unconfirmed("the server did not confirm it within \(seconds)")
+      case .unsupported:
+        .unconfirmed("the server has not confirmed the like before; its port may have no modem lines")
+      case .contradicted: .unconfirmed("the server says that it is not so")
+      case .rateRefused(let offered): .unsupportedBaud(requested: command.rate, offered: offered)
+      }
+    return PortError(code, port: port, operation: command.operation)
+  }
+}
+
+extension LineCommand {
+  /// The rate that is asked for; 0 where none is.
+  fileprivate var rate: UInt32 {
+    switch self {
+    case .rate(let rate): rate
+    case .lines, .breakState, .purgeInput, .purgeOutput: 0
+    }
+  }
+}
+
+extension Duration {
+  /// Such as "2" or "0.5".
+  fileprivate var formattedSeconds: String {
+    let milliseconds = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    return milliseconds % 1000 == 0 ? "\(milliseconds / 1000)" : "\(Double(milliseconds) / 1000)"
+  }
+}
+
+extension String {
+  /// Without white space and ends of lines around it.
+  fileprivate var trimmed: String {
+    String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+  }
+}

@@ -1,0 +1,274 @@
+import Testing
+
+@testable import SerialLink
+
+@Suite struct RFC2217ClientTests {
+  /// What a server says that agrees to everything: DO COM-PORT, rate 115200, 8N1.
+  static let agreement: [UInt8] = [0xFF, 0xFD, 0x2C]
+  static let configuration: [UInt8] =
+    [0xFF, 0xFA, 0x2C, 0x65, 0x00, 0x01, 0xC2, 0x00, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x66, 0x08, 0xFF, 0xF0]
+    + [0xFF, 0xFA, 0x2C, 0x67, 0x01, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x68, 0x01, 0xFF, 0xF0]
+
+  @Test func `a port is asked for, set up and open, and its modem lines are left alone`() {
+    var client = makeClient()
+    client.start(now: .zero)
+    #expect(
+      client.takeActions() == [
+        .write([
+          0xFF, 0xFB, 0x00, 0xFF, 0xFD, 0x00, 0xFF, 0xFB, 0x03, 0xFF, 0xFD, 0x03, 0xFF, 0xFB, 0x2C,
+        ])
+      ])
+    client.receive(Self.agreement, now: .zero)
+    #expect(
+      client.takeActions() == [
+        .write(
+          [
+            0xFF, 0xFA, 0x2C, 0x01, 0x00, 0x01, 0xC2, 0x00, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x02, 0x08, 0xFF,
+            0xF0,
+          ]
+            + [0xFF, 0xFA, 0x2C, 0x03, 0x01, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x04, 0x01, 0xFF, 0xF0]
+            + [0xFF, 0xFA, 0x2C, 0x05, 0x01, 0xFF, 0xF0])
+      ])
+    client.receive(Self.configuration, now: .zero)
+    #expect(client.takeActions() == [.opened])
+    #expect(client.nextDeadline == nil)
+  }
+
+  @Test func `an opening comes to the same wherever its answers are split`() {
+    let stream = [0x41] + Self.agreement + Self.configuration + [0x42, 0xFF, 0xFF]
+    var whole = makeClient()
+    whole.start(now: .zero)
+    whole.receive(stream, now: .zero)
+    let expected = whole.takeActions()
+    #expect(expected.suffix(3) == [.opened, .deliver([0x41]), .deliver([0x42, 0xFF])])
+    for split in 1..<stream.count {
+      var client = makeClient()
+      client.start(now: .zero)
+      client.receive(Array(stream[..<split]), now: .zero)
+      client.receive(Array(stream[split...]), now: .zero)
+      let delivered = client.takeActions().reduce(into: [UInt8]()) {
+        if case .deliver(let bytes) = $1 { $0 += bytes }
+      }
+      #expect(client.isOpen && delivered == [0x41, 0x42, 0xFF], "split at \(split)")
+    }
+  }
+
+  static let refusals: [(name: String, answer: [UInt8], refusal: RFC2217Client.Refusal)] = [
+    ("DONT COM-PORT", [0xFF, 0xFE, 0x2C], .notOffered),
+    (
+      "another rate", agreement + [0xFF, 0xFA, 0x2C, 0x65, 0x00, 0x00, 0x25, 0x80, 0xFF, 0xF0],
+      .rateRefused(offered: 9600)
+    ),
+    ("seven bits", agreement + [0xFF, 0xFA, 0x2C, 0x66, 0x07, 0xFF, 0xF0], .formatRefused),
+  ]
+
+  @Test(arguments: refusals.indices)
+  func `a server that does not do what is needed is refused`(index: Int) {
+    let (name, answer, refusal) = Self.refusals[index]
+    var client = makeClient()
+    client.start(now: .zero)
+    client.receive(answer, now: .zero)
+    #expect(client.takeActions().last == .refuse(refusal), "\(name)")
+    #expect(client.nextDeadline == nil)
+  }
+
+  @Test func `a server that says nothing is given up after the timeout, and not before`() {
+    var client = makeClient()
+    client.start(now: .seconds(10))
+    _ = client.takeActions()
+    client.receive([0x41, 0x42], now: .seconds(10))
+    #expect(client.nextDeadline == .seconds(12))
+    client.handleTimeout(now: .milliseconds(11_999))
+    #expect(client.takeActions() == [])
+    client.handleTimeout(now: .seconds(12))
+    #expect(client.takeActions() == [.refuse(.notNegotiated(dataBytes: 2))])
+  }
+
+  @Test func `a server that agrees and sets nothing is given up`() {
+    var client = makeClient()
+    client.start(now: .zero)
+    client.receive(Self.agreement, now: .seconds(1))
+    _ = client.takeActions()
+    client.handleTimeout(now: .seconds(3))
+    #expect(client.takeActions() == [.refuse(.notConfigured)])
+  }
+
+  @Test func `what a server says before it hangs up is told`() {
+    var client = makeClient()
+    client.start(now: .zero)
+    _ = client.takeActions()
+    client.receive(Array("Port already in use\r\n".utf8), now: .zero)
+    client.end()
+    #expect(client.takeActions() == [.refuse(.ended(said: Array("Port already in use\r\n".utf8)))])
+  }
+
+  @Test func `both lines go out together, and are done when both are confirmed`() {
+    var client = makeOpenClient()
+    client.submit(.lines(ModemLines(dtr: true, rts: false)), id: 7, now: .zero)
+    #expect(
+      client.takeActions() == [
+        .write([0xFF, 0xFA, 0x2C, 0x05, 0x08, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x05, 0x0C, 0xFF, 0xF0])
+      ])
+    client.receive([0xFF, 0xFA, 0x2C, 0x69, 0x08, 0xFF, 0xF0], now: .zero)
+    #expect(client.takeActions() == [])
+    client.receive([0xFF, 0xFA, 0x2C, 0x69, 0x0C, 0xFF, 0xF0], now: .zero)
+    #expect(client.takeActions() == [.completed(7)])
+  }
+
+  @Test func `no order of lines passes a reset that nobody asked for`() {
+    let all = [false, true].flatMap { dtr in [false, true].map { ModemLines(dtr: dtr, rts: $0) } }
+    let reset = ModemLines(dtr: false, rts: true)
+    for from in all {
+      for target in all where target != reset && from != reset {
+        var lines = from
+        for request in LineCommand.lines(target).requests {
+          switch ComPortControl(rawValue: request.value[0]) {
+          case .dtrOn?: lines.dtr = true
+          case .dtrOff?: lines.dtr = false
+          case .rtsOn?: lines.rts = true
+          case .rtsOff?: lines.rts = false
+          case let other: Issue.record("\(String(describing: other)) drives no line")
+          }
+          #expect(lines != reset, "from \(from) to \(target)")
+        }
+        #expect(lines == target)
+      }
+    }
+  }
+
+  @Test func `commands of one kind are confirmed in their order`() {
+    var client = makeOpenClient()
+    client.submit(.rate(9600), id: 1, now: .zero)
+    client.submit(.rate(230_400), id: 2, now: .zero)
+    _ = client.takeActions()
+    client.receive([0xFF, 0xFA, 0x2C, 0x65, 0x00, 0x00, 0x25, 0x80, 0xFF, 0xF0], now: .zero)
+    #expect(client.takeActions() == [.completed(1)])
+    client.receive([0xFF, 0xFA, 0x2C, 0x65, 0x00, 0x00, 0x25, 0x80, 0xFF, 0xF0], now: .zero)
+    #expect(client.takeActions() == [.failed(2, .rateRefused(offered: 9600))])
+  }
+
+  @Test func `a server that does not confirm lines fails the first command in time, and later ones at once`()
+  {
+    var client = makeOpenClient()
+    client.submit(.lines(ModemLines(dtr: true, rts: true)), id: 1, now: .zero)
+    _ = client.takeActions()
+    client.receive([0x41], now: .seconds(1))
+    #expect(client.takeActions() == [.deliver([0x41])])
+    client.handleTimeout(now: .seconds(2))
+    #expect(client.takeActions() == [.failed(1, .unconfirmed)])
+    client.submit(.breakState(isOn: true), id: 2, now: .seconds(2))
+    #expect(client.takeActions() == [.failed(2, .unsupported)])
+    client.submit(.rate(9600), id: 3, now: .seconds(2))
+    #expect(client.takeActions().count == 1)
+    client.receive([0xFF, 0xFA, 0x2C, 0x69, 0x08, 0xFF, 0xF0], now: .seconds(3))
+    client.submit(.breakState(isOn: true), id: 4, now: .seconds(3))
+    #expect(client.takeActions() == [.write([0xFF, 0xFA, 0x2C, 0x05, 0x05, 0xFF, 0xF0])])
+  }
+
+  @Test func `with ign_set_control lines are done when they are sent`() {
+    var client = makeOpenClient(RFC2217Options(confirmsControl: false))
+    client.submit(.breakState(isOn: false), id: 1, now: .zero)
+    #expect(client.takeActions() == [.write([0xFF, 0xFA, 0x2C, 0x05, 0x06, 0xFF, 0xF0]), .completed(1)])
+    #expect(client.nextDeadline == nil)
+  }
+
+  @Test func `what was sent before the input was purged is not delivered`() {
+    var client = makeOpenClient()
+    client.submit(.purgeInput, id: 1, now: .zero)
+    #expect(client.takeActions() == [.write([0xFF, 0xFA, 0x2C, 0x0C, 0x01, 0xFF, 0xF0])])
+    client.receive([0x41, 0x42, 0xFF, 0xFA, 0x2C, 0x70, 0x01, 0xFF, 0xF0, 0x43], now: .zero)
+    #expect(client.takeActions() == [.completed(1), .deliver([0x43])])
+  }
+
+  @Test func `the output that is purged is what has not been written yet`() {
+    var client = makeOpenClient()
+    client.submit(.purgeOutput, id: 1, now: .zero)
+    #expect(client.takeActions() == [.discardOutput, .write([0xFF, 0xFA, 0x2C, 0x0C, 0x02, 0xFF, 0xF0])])
+  }
+
+  @Test func `a server may stop the flow and let it go on`() {
+    var client = makeOpenClient()
+    client.receive([0xFF, 0xFA, 0x2C, 0x6C, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x6C, 0xFF, 0xF0], now: .zero)
+    #expect(client.takeActions() == [.suspended])
+    client.receive([0xFF, 0xFA, 0x2C, 0x6D, 0xFF, 0xF0], now: .zero)
+    #expect(client.takeActions() == [.resumed])
+  }
+
+  @Test func `the modem state is kept, and what belongs to no request is passed over`() {
+    var client = makeOpenClient()
+    client.receive(
+      [0xFF, 0xFA, 0x2C, 0x6B, 0xB0, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x69, 0x08, 0xFF, 0xF0]
+        + [0xFF, 0xFA, 0x18, 0x01, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x6B, 0xFF, 0xF0], now: .zero)
+    #expect(client.takeActions() == [])
+    #expect(client.modemState == 0xB0)
+  }
+
+  @Test func `questions about options are answered once each`() {
+    var client = makeOpenClient()
+    for _ in 0..<10_000 {
+      client.receive([0xFF, 0xFD, 0x18, 0xFF, 0xFB, 0x18, 0xFF, 0xFB, 0x01], now: .zero)
+    }
+    #expect(
+      client.takeActions() == [
+        .write([0xFF, 0xFC, 0x18]), .write([0xFF, 0xFE, 0x18]), .write([0xFF, 0xFD, 0x01]),
+      ])
+  }
+
+  @Test func `a flood of every command in every state is bounded`() {
+    for opening in [[], Self.agreement, Self.agreement + Self.configuration] {
+      var client = makeClient()
+      client.start(now: .zero)
+      client.receive(opening, now: .zero)
+      _ = client.takeActions()
+      for _ in 0..<100 {
+        for option in UInt8.min...UInt8.max {
+          for verb in UInt8(250)...255 { client.receive([0xFF, verb, option], now: .zero) }
+          client.receive([0xFF, 0xFA, 0x2C, option, option, 0xFF, 0xF0], now: .zero)
+        }
+      }
+      #expect(client.takeActions().filter { if case .deliver = $0 { false } else { true } }.count < 1200)
+    }
+  }
+
+  @Test func `a port that is never set up keeps no more than its limit`() {
+    var client = makeClient()
+    client.start(now: .zero)
+    _ = client.takeActions()
+    for _ in 0..<65 { client.receive([UInt8](repeating: 0x41, count: 1024), now: .zero) }
+    #expect(client.takeActions() == [.refuse(.notNegotiated(dataBytes: 66_560))])
+  }
+
+  @Test func `a command is refused when too many wait, and when the port is not open`() {
+    var client = makeClient()
+    client.submit(.purgeInput, id: 1, now: .zero)
+    #expect(client.takeActions() == [.failed(1, .notOpen)])
+    client = makeOpenClient()
+    for id in 0..<RFC2217Client.pendingLimit { client.submit(.purgeInput, id: id, now: .zero) }
+    _ = client.takeActions()
+    client.submit(.rate(9600), id: 99, now: .zero)
+    #expect(client.takeActions() == [.failed(99, .tooMany)])
+    client.end()
+    client.submit(.rate(9600), id: 100, now: .zero)
+    #expect(client.takeActions() == [.failed(100, .notOpen)])
+  }
+
+  private func makeClient(_ options: RFC2217Options = RFC2217Options()) -> RFC2217Client {
+    RFC2217Client(bitsPerSecond: 115_200, options: options)
+  }
+
+  private func makeOpenClient(_ options: RFC2217Options = RFC2217Options()) -> RFC2217Client {
+    var client = makeClient(options)
+    client.start(now: .zero)
+    client.receive(Self.agreement + Self.configuration, now: .zero)
+    _ = client.takeActions()
+    return client
+  }
+}
+
+extension RFC2217Client {
+  fileprivate mutating func takeActions() -> [Action] {
+    var taken: [Action] = []
+    while let action = nextAction() { taken.append(action) }
+    return taken
+  }
+}
