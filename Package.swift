@@ -98,7 +98,8 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "DeviceEmulatorTests", dependencies: ["DeviceEmulator", "NotibotProtocol", "SerialLink"],
+      name: "DeviceEmulatorTests",
+      dependencies: ["DeviceEmulator", "NotibotProtocol", "SerialLink", nioCore, nioPosix],
       swiftSettings: settings),
     .testTarget(
       name: "ConformanceTests", dependencies: ["Conformance"], swiftSettings: settings),

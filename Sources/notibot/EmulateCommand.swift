@@ -8,16 +8,26 @@ import SerialLink
 struct EmulateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "emulate",
-    abstract: "Stands in for a Notibot on a pseudo-terminal.",
+    abstract: "Stands in for a Notibot on a pseudo-terminal, or on a TCP port.",
     discussion: """
       Prints the port that a host opens, one line, and runs until SIGINT or SIGTERM; then removes port, link and \
-      sockets. `notibot control` pulls its plug, restarts it and presses its buttons.
+      sockets. `notibot control` pulls its plug, restarts it and presses its buttons. With --rfc2217 or --tcp the port is \
+      served to one host at a time over TCP, and there is no pseudo-terminal.
 
       \(ExitStatus.helpTable)
       """)
 
   @Option(help: ArgumentHelp("Keep the port under this symbolic link.", valueName: "path"))
   var link: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Serve the port here as telnet with modem lines and baud rate (RFC 2217).",
+      discussion: "Port 0 is any free one; without a host it is 127.0.0.1.", valueName: "host:port"))
+  var rfc2217: String?
+
+  @Option(help: ArgumentHelp("Serve the port here as bytes over TCP.", valueName: "host:port"))
+  var tcp: String?
 
   @Option(help: ArgumentHelp("Take commands from `notibot control` on this unix socket.", valueName: "path"))
   var control: String?
@@ -55,23 +65,46 @@ struct EmulateCommand: AsyncParsableCommand {
   @Flag(help: "List the profiles and exit.")
   var listProfiles = false
 
-  func validate() throws { _ = try att.map(UnixSocketOption.path) }
+  func validate() throws {
+    _ = try att.map(UnixSocketOption.path)
+    guard [link, rfc2217, tcp].count(where: { $0 != nil }) <= 1 else {
+      throw ValidationError("a device has one port: give one of --link, --rfc2217 and --tcp")
+    }
+    _ = try address()
+  }
+
+  /// Where the port is served over TCP; nil for a pseudo-terminal.
+  private func address() throws -> NetworkAddress? {
+    func parsed(_ service: NetworkAddress.Service, _ text: String?) throws -> NetworkAddress? {
+      guard let text else { return nil }
+      guard let address = NetworkAddress(service, parsing: text) else {
+        throw ValidationError("'\(text.printable)' is no address: give HOST:PORT, such as 127.0.0.1:4000")
+      }
+      return address
+    }
+    return try parsed(.rfc2217, rfc2217) ?? parsed(.bytes, tcp)
+  }
 
   func run() async throws {
     if listProfiles { return try printProfiles() }
     let profile = try chosenProfile()
     let seed = seed ?? .randomSeed()
     let faults = try FaultOption.parsed(faults)
-    let link = try link ?? defaultLink()
+    let address = try address()
+    let link = try address == nil ? link ?? defaultLink() : nil
+    if let address, !address.isLoopback {
+      Output.note(
+        "warning: whoever reaches \(address.host.printable) may use this port; there is no password")
+    }
     let attSocket = try att.map(UnixSocketOption.path)
     try await Interruption.cancelling {
       let server = try await EmulatorServer.start(
-        profile: profile, faults: faults, link: link, controlSocket: control, attSocket: attSocket,
-        seed: seed)
+        profile: profile, faults: faults, link: link, address: address, controlSocket: control,
+        attSocket: attSocket, seed: seed)
       do {
         try announce(
           Announcement(
-            port: await server.portPath ?? link, control: control, att: att, pid: getpid(),
+            port: await server.portPath ?? link ?? "", control: control, att: att, pid: getpid(),
             profile: profile.name,
             seed: seed, faults: await server.faultSpec.description))
       } catch {

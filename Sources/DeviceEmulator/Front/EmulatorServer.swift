@@ -3,20 +3,23 @@ import NIOPosix
 import NotibotProtocol
 package import SerialLink
 
-/// An emulated display behind a pseudo-terminal, and maybe an attribute and a control socket, in this process.
+/// An emulated display behind a pseudo-terminal or a TCP port, and maybe an attribute and a control socket, in this
+/// process.
 ///
 /// States of the line: *unplugged* (the device runs on, as one with a battery does) → *plugging* → *plugged* (a PTY
-/// stands there, its name behind the link) → *unplugged*; *plugged* → *withdrawn* while a fault has pulled the plug or
+/// stands there, its name behind the link) or *served* (a host may connect) → *unplugged*; *plugged* → *withdrawn* while a fault has pulled the plug or
 /// a chip that is its own USB device restarts → *plugging*; from each to *stopped* by `stop`. Everything happens on
 /// one event loop.
 package actor EmulatorServer {
-  private enum Line {
+  enum Line {
     case unplugged
     /// The device took the port away and will bring it back.
     case withdrawn
     /// The PTY is being made.
     case plugging
     case plugged(any NIOCore.Channel, path: String)
+    /// Over TCP; with a host or without.
+    case served(host: (any NIOCore.Channel)?)
     case stopped
   }
 
@@ -24,6 +27,8 @@ package actor EmulatorServer {
   private enum Host: Equatable {
     case absent
     case present
+    /// It takes nothing for now.
+    case suspended
   }
 
   /// The most bytes that wait in this process for a host that stopped reading; the kernel holds some 20 KiB more.
@@ -32,14 +37,17 @@ package actor EmulatorServer {
   /// How often the device is asked what it does while its host does not read.
   static let unwritablePause = Duration.milliseconds(5)
 
-  private let loop: any EventLoop
+  let loop: any EventLoop
   package nonisolated let unownedExecutor: UnownedSerialExecutor
   /// What the device's random numbers come from.
   package nonisolated let seed: UInt64
   private let linkPath: String?
   var wired: WiredDevice
-  private var line = Line.unplugged
+  var line = Line.unplugged
   private var link: StableLink?
+  /// Where the port is when it is not a PTY.
+  let address: NetworkAddress?
+  var listener: NetworkListener?
   private var control: ControlServer?
   var attSocket: ATTSocket?
   /// The bearers beside the line; at most `EmulatedDevice.connectionsLimit`.
@@ -47,18 +55,20 @@ package actor EmulatorServer {
   private var host = Host.absent
   /// Bytes that came in this turn of the loop.
   private var unhandled: [UInt8] = []
-  private var unwrittenBytes = 0
+  var unwrittenBytes = 0
   /// Puts the plug in again after the line was withdrawn.
   private var replugging: Task<Void, Never>?
   private var timer: (deadline: Instant, task: Scheduled<Void>)?
 
   private init(
-    profile: DeviceProfile, faults: FaultSpec, seed: UInt64, linkPath: String?, loop: any EventLoop
+    profile: DeviceProfile, faults: FaultSpec, seed: UInt64, linkPath: String?, address: NetworkAddress?,
+    loop: any EventLoop
   ) {
     self.loop = loop
     unownedExecutor = loop.executor.asUnownedSerialExecutor()
     self.seed = seed
     self.linkPath = linkPath
+    self.address = address
     wired = WiredDevice(profile: profile, seed: seed, faults: faults, now: Self.now)
   }
 
@@ -68,19 +78,21 @@ package actor EmulatorServer {
   /// - Parameters:
   ///   - faults: what the line does to bytes; `seed` decides where a spec without a seed of its own does it.
   ///   - link: the path of a symbolic link to the port, which stays the same through unplugging; nil for none.
+  ///   - address: where to listen for a host on TCP, instead of a PTY; nil for a PTY.
   ///   - controlSocket: the path of a unix socket that takes commands; nil for none.
   ///   - attSocket: the path of a unix socket that carries the attribute protocol as over BLE; nil for none.
   ///   - seed: decides boot ids and session ids.
   /// - Throws: `PortError` when the PTY, the link or the socket cannot be made; nothing is left behind then.
   package static func start(
-    profile: DeviceProfile, faults: FaultSpec = .off, link: String? = nil, controlSocket: String? = nil,
-    attSocket: String? = nil, seed: UInt64,
+    profile: DeviceProfile, faults: FaultSpec = .off, link: String? = nil, address: NetworkAddress? = nil,
+    controlSocket: String? = nil, attSocket: String? = nil, seed: UInt64,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws(PortError) -> EmulatorServer {
     let loop = group.next()
     let server = EmulatorServer(
-      profile: profile, faults: faults, seed: seed, linkPath: link, loop: loop)
+      profile: profile, faults: faults, seed: seed, linkPath: link, address: address, loop: loop)
     do {
+      if let address { try await server.listen(at: address) }
       try await server.plug()
       if let controlSocket { try await server.openControl(at: controlSocket) }
       if let attSocket { try await server.openAttributes(at: attSocket) }
@@ -100,15 +112,18 @@ package actor EmulatorServer {
     self.control = nil
     await control?.close()
     await stopConnections()
+    await listener?.close()
     try? await channel?.close()
     await replugging?.value
   }
 
-  /// The path that a host opens: the link, or the PTY where there is no link; nil while unplugged.
+  /// What a host opens: the link, the PTY where there is no link, or a name such as `socket://127.0.0.1:4000`; nil while
+  /// unplugged.
   package var portPath: String? {
     switch line {
     case .unplugged, .withdrawn, .plugging, .stopped: nil
     case .plugged(_, let path): linkPath ?? path
+    case .served: listener?.address.specifier.description
     }
   }
 
@@ -119,7 +134,7 @@ package actor EmulatorServer {
   package var faultSpec: FaultSpec { wired.faultSpec }
 
   /// Whether a host has the port open, as far as the kernel has told.
-  var isHostPresent: Bool { host == .present }
+  var isHostPresent: Bool { host != .absent }
 
   /// Whether the device and its faults leave the port in its place.
   var isLinePresent: Bool { wired.isPresent }
@@ -137,7 +152,7 @@ package actor EmulatorServer {
     switch (command, line) {
     case (_, .stopped):
       return .refused("the emulator has stopped")
-    case (.unplug, .plugged):
+    case (.unplug, .plugged), (.unplug, .served):
       try? await cutLine(.unplugged)?.close()
       return ControlReply()
     case (.unplug, .withdrawn):
@@ -158,10 +173,10 @@ package actor EmulatorServer {
         return .refused("\(error)")
       }
       return ControlReply(port: portPath)
-    case (.plug, .plugged), (.plug, .plugging):
+    case (.plug, .plugged), (.plug, .served), (.plug, .plugging):
       return .refused("the device is plugged in already")
     case (.device(let command), .unplugged), (.device(let command), .withdrawn),
-      (.device(let command), .plugging), (.device(let command), .plugged):
+      (.device(let command), .plugging), (.device(let command), .plugged), (.device(let command), .served):
       let reply = wired.perform(command, now: Self.now)
       drain()
       return ControlReply(reply)
@@ -172,6 +187,10 @@ package actor EmulatorServer {
     line = .plugging
     host = .absent
     unwrittenBytes = 0
+    guard address == nil else {
+      line = .served(host: nil)
+      return drain()
+    }
     do throws(PortError) {
       let terminal = try PseudoTerminal.open()
       let path = terminal.slavePath
@@ -207,6 +226,7 @@ package actor EmulatorServer {
     switch line {
     case .unplugged, .withdrawn, .plugging, .stopped: return nil
     case .plugged(let channel, _): return channel
+    case .served(let host): return host
     }
   }
 
@@ -227,7 +247,7 @@ package actor EmulatorServer {
     unhandled += bytes
   }
 
-  private func takeUnhandled() {
+  func takeUnhandled() {
     guard !unhandled.isEmpty else { return }
     followHostRate()
     wired.receive(unhandled, now: Self.now)
@@ -259,6 +279,13 @@ package actor EmulatorServer {
     drain()
   }
 
+  /// The host takes nothing, or goes on taking.
+  func suspend(_ suspends: Bool) {
+    guard host != .absent else { return }
+    host = suspends ? .suspended : .present
+    drain()
+  }
+
   /// The channel closed by itself: the terminal is lost, as if the plug were pulled.
   func lost(_ channel: any NIOCore.Channel) {
     guard case .plugged(let current, _) = line, current === channel else { return }
@@ -278,7 +305,7 @@ package actor EmulatorServer {
   var hasStopped: Bool {
     switch line {
     case .stopped: true
-    case .unplugged, .withdrawn, .plugging, .plugged: false
+    case .unplugged, .withdrawn, .plugging, .plugged, .served: false
     }
   }
 
@@ -287,9 +314,12 @@ package actor EmulatorServer {
     switch (line, host) {
     case (.stopped, _):
       return
-    case (.unplugged, _), (.withdrawn, _), (.plugging, _), (.plugged, .absent):
+    case (.unplugged, _), (.withdrawn, _), (.plugging, _), (.plugged, .absent), (.served, .absent),
+      (.served(host: nil), _):
       wired.discardOutput(now: Self.now)
-    case (.plugged(let channel, _), .present):
+    case (.plugged, .suspended), (.served, .suspended):
+      if !wired.isFull { setReading(true) }
+    case (.plugged(let channel, _), .present), (.served(let channel?), .present):
       var hasWritten = false
       while channel.isWritable, case .transmit(let bytes)? = wired.nextAction() {
         unwrittenBytes += bytes.count
@@ -309,7 +339,7 @@ package actor EmulatorServer {
   /// Takes the port away when the device has, and brings it back with it.
   private func followPlug() {
     switch line {
-    case .plugged where !wired.isPresent:
+    case .plugged where !wired.isPresent, .served where !wired.isPresent:
       cutLine(.withdrawn)?.close(promise: nil)
     case .withdrawn where wired.isPresent:
       line = .plugging
@@ -317,13 +347,13 @@ package actor EmulatorServer {
         // A port that cannot be made is missing as one that is unplugged; `plug` then says why.
         try? await self.plug()
       }
-    case .plugged, .withdrawn, .unplugged, .plugging, .stopped:
+    case .plugged, .served, .withdrawn, .unplugged, .plugging, .stopped:
       break
     }
   }
 
   private func wrote(_ count: Int, on channel: any NIOCore.Channel) {
-    guard case .plugged(let current, _) = line, current === channel else { return }
+    guard hostChannel === channel else { return }
     unwrittenBytes -= count
     if unwrittenBytes == 0, host == .absent { discardUnread() }
   }
@@ -335,7 +365,7 @@ package actor EmulatorServer {
   }
 
   private func setReading(_ isReading: Bool) {
-    guard case .plugged(let channel, _) = line, let options = channel.syncOptions,
+    guard let options = hostChannel?.syncOptions,
       (try? options.getOption(.autoRead)) != isReading
     else { return }
     try? options.setOption(.autoRead, value: isReading)
@@ -352,7 +382,7 @@ package actor EmulatorServer {
   private func arm() {
     guard var deadline = wired.nextDeadline else { return }
     // What is due and cannot be written waits for the host, not for the clock.
-    if case .plugged(let channel, _) = line, !channel.isWritable {
+    if let channel = hostChannel, !channel.isWritable || host == .suspended {
       deadline = max(deadline, Self.now + Self.unwritablePause)
     }
     if let timer, timer.deadline <= deadline { return }

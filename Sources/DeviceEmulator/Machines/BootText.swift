@@ -17,6 +17,14 @@ enum BootText {
       """
   }
 
+  /// What the chip prints after a reset into its ROM's loader.
+  static let download = """
+    ESP-ROM:esp32c3-api1-20210207\r
+    Build:Feb  7 2021\r
+    rst:0x1 (POWERON),boot:0x4 (DOWNLOAD(USB/UART0/1))\r
+    waiting for download\r\n
+    """
+
   /// What the application logs until the link runs. `bootCount` counts from 1.
   static func application(name: String, version: String, bootCount: UInt32) -> String {
     """

@@ -48,6 +48,10 @@ package struct DeviceStatistics: Equatable, Sendable, Codable {
   package var mode = ""
   package var bootID: UInt32 = 0
   package var bootCount: UInt32 = 0
+  /// What the chip does: running, restarting, held (EN is low) or download (the ROM waits for firmware).
+  package var chip = ""
+  /// Resets by DTR and RTS.
+  package var lineResets: UInt64 = 0
   package var uptimeMs: Int64 = 0
   /// The live session's id; nil when there is none.
   package var session: UInt16?

@@ -35,6 +35,7 @@ extension DeviceProfile {
       pace: .fixed(bitsPerSecond: 8_000_000), latency: .microseconds(125), chunkLimitBytes: 64)
     profile.wire.writeTimeout = .milliseconds(50)
     profile.vanishesAtReset = true
+    profile.resetWiring = .usbSerialJTAG
     return profile
   }()
 
@@ -42,6 +43,14 @@ extension DeviceProfile {
     var profile = adapter(
       "reset-on-open", "as cp2102, but it restarts when the port is opened", packetBytes: 64)
     profile.resetsOnOpen = true
+    return profile
+  }()
+
+  package static let bareEnable = {
+    var profile = adapter(
+      "bare-enable", "as cp2102, but EN has no capacitor: download mode needs DTR and RTS in one step",
+      packetBytes: 64)
+    profile.resetWiring = .bare
     return profile
   }()
 

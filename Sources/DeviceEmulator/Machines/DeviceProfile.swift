@@ -76,6 +76,8 @@ package struct DeviceProfile: Equatable, Sendable {
   package var resetsOnOpen = false
   /// Whether the port goes with the device when it restarts: the chip is its own USB device.
   package var vanishesAtReset = false
+  /// What DTR and RTS do.
+  package var resetWiring: ResetCircuit.Wiring = .capacitor
   /// How long after a boot the supply fails and the device restarts; nil for never.
   package var brownoutAfter: ClosedRange<Duration>?
   /// nil for a flash that nobody notices.
@@ -94,7 +96,7 @@ extension DeviceProfile {
   /// Every profile with a name, the default one first.
   package static let all: [DeviceProfile] = [
     standard, firmware, wide, devkit, quiet, mtu23, tiny, bench, cp2102, ch340, ftdi, usbSerialJTAG,
-    resetOnOpen, brownout, slowFlash,
+    resetOnOpen, bareEnable, brownout, slowFlash,
   ]
 
   /// The profile that `name` names; nil when there is none.

@@ -16,13 +16,17 @@ extension EmulatedDevice {
     case .list(let from?): return .list(attributes.store.items(from: from, limit: Self.listLimit))
     case .reboot, .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode: break
     }
-    switch state {
-    case .restarting: return .refused("the device is restarting")
-    case .running: break
+    switch (state, command) {
+    case (.running, _): break
+    case (.restarting, _): return .refused("the device is restarting")
+    case (.held, _): return .refused("the device is held in reset by the lines of its port")
+    // Somebody presses the button.
+    case (.downloading, .reboot): break
+    case (.downloading, _): return .refused("the device waits for a download, and no application runs")
     }
     let reply = change(by: command)
     switch state {
-    case .restarting: break
+    case .restarting, .held, .downloading: break
     case .running: handleRequests()
     }
     return reply
@@ -103,6 +107,8 @@ extension EmulatedDevice {
     statistics.mode = attributes.mode.rawValue
     statistics.bootID = link.boot.id
     statistics.bootCount = link.boot.count
+    statistics.chip = chip.rawValue
+    statistics.lineResets = lineResets
     statistics.uptimeMs = uptimeMs
     statistics.session = link.sessionID
     statistics.isSuspect = link.isSuspect

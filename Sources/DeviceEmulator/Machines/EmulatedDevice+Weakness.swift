@@ -12,11 +12,11 @@ extension EmulatedDevice {
   /// What a receive buffer takes while nothing runs; later bytes are lost.
   package static let heldInputLimitBytes = 8192
 
-  /// Whether the device is between a reset and its next boot.
+  /// Whether the device is between a reset and what comes after it.
   package var isRestarting: Bool {
     switch state {
-    case .running: false
-    case .restarting: true
+    case .running, .downloading: false
+    case .restarting, .held: true
     }
   }
 

@@ -2,7 +2,8 @@ package import NotibotProtocol
 
 /// The whole display as a rig sees it: what comes in from the line, what goes out, and what people do to it.
 ///
-/// States: *running* → *restarting* (deaf and mute for the profile's `rebootTime`) → *running*. Inputs: `receive`,
+/// States: *running* → *restarting* (deaf and mute for the profile's `rebootTime`) → *running*; from each to *held* and
+/// *downloading*, as the lines of the port have it, and from there to *restarting*. Inputs: `receive`,
 /// `handleTimeout`; commands: `perform`; outputs: `nextAction`, `nextDeadline`; queries: `statistics`, `store`. The
 /// same for each connection beside the line: `connect`, `receive(_:on:)`, `nextAction(for:)`, `disconnect`. After each input or command the driver drains `nextAction`; while it does not, nothing grows: frames are made when
 /// they are taken, console text is dropped beyond `consoleLimitBytes` and counted.
@@ -10,6 +11,10 @@ package struct EmulatedDevice: Equatable, Sendable {
   enum State: Equatable, Sendable {
     case running
     case restarting(until: Instant, ResetReason)
+    /// EN is low.
+    case held
+    /// The ROM waits for a download.
+    case downloading
   }
 
   /// Whether the application handles what comes. Source: PROTOCOL.md LNK-54.
@@ -56,6 +61,8 @@ package struct EmulatedDevice: Equatable, Sendable {
   var connectionCounters = ConnectionCounters()
   var console: [UInt8] = []
   var chatterDeadline: Instant?
+  /// Resets by the lines of the port.
+  var lineResets: UInt64 = 0
   var deafBytes: UInt64 = 0
   var bytesReceived: UInt64 = 0
   var bytesSent: UInt64 = 0
@@ -85,7 +92,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     clock = now
     bytesReceived += UInt64(bytes.count)
     switch state {
-    case .restarting:
+    case .restarting, .held, .downloading:
       deafBytes += UInt64(bytes.count)
       return
     case .running:
@@ -115,6 +122,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     case .restarting(let until, let reason):
       if now >= until { boot(after: reason) }
       return
+    case .held, .downloading: return
     case .running:
       break
     }
@@ -150,6 +158,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   package var nextDeadline: Instant? {
     switch state {
     case .restarting(let until, _): return until
+    case .held, .downloading: return nil
     case .running: break
     }
     if case .erasing(let until, _) = flash { return min(until, brownoutDeadline ?? until) }
@@ -245,7 +254,13 @@ package struct EmulatedDevice: Equatable, Sendable {
 
   /// Goes down: everything but the counters is lost. Source: PROTOCOL.md NTF-12.
   mutating func restart(_ reason: ResetReason) {
-    state = .restarting(until: clock + profile.rebootTime, reason)
+    standStill(.restarting(until: clock + profile.rebootTime, reason))
+    if profile.console.hasBootText { log(BootText.rom(after: reason)) }
+  }
+
+  /// Ends all that runs.
+  mutating func standStill(_ next: State) {
+    state = next
     decoder.flushCandidateAsText()
     while decoder.nextEvent() != nil {}
     silence = .none
@@ -259,7 +274,6 @@ package struct EmulatedDevice: Equatable, Sendable {
     attributes.close(.serial)
     endConnections()
     attributes.store.display?.append(.restarted)
-    if profile.console.hasBootText { log(BootText.rom(after: reason)) }
   }
 
   private mutating func boot(after reason: ResetReason) {

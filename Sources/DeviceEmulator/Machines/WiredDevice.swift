@@ -5,7 +5,7 @@ package import NotibotProtocol
 /// Puts `EmulatedDevice`, `FaultyWire` and `PacedWire` together for the virtual rig and the PTY front alike. On a paced
 /// line the device is asked for its next frame only when the line has room, as a UART driver would ask, so that acks and
 /// credits are those of the moment they leave. Faults happen at the device's end. Inputs: `receive`, `handleTimeout`,
-/// `noticeHost`; commands: `perform`, `setFaults`, `setBitsPerSecond`, `discardOutput`; outputs: `nextAction`,
+/// `noticeHost`; commands: `perform`, `apply`, `setFaults`, `setBitsPerSecond`, `discardOutput`; outputs: `nextAction`,
 /// `nextDeadline`, `isPresent`.
 package struct WiredDevice: Equatable, Sendable {
   /// Bytes that a paced line holds before the device waits: the transmit FIFO of an ESP32.
@@ -39,6 +39,8 @@ package struct WiredDevice: Equatable, Sendable {
   /// Bytes that the device dropped because the host did not take them in time.
   package internal(set) var cutBytes: UInt64 = 0
   var clock: Instant
+  /// What the lines of the port do to the chip.
+  var circuit: ResetCircuit
   private let seed: UInt64
   private var draining = Draining.done
 
@@ -49,6 +51,7 @@ package struct WiredDevice: Equatable, Sendable {
   package init(profile: DeviceProfile, seed: UInt64, faults: FaultSpec = .off, now: Instant) {
     device = EmulatedDevice(profile: profile, seed: seed, now: now)
     wire = PacedWire(model: profile.wire)
+    circuit = ResetCircuit(wiring: profile.resetWiring)
     clock = now
     self.seed = seed
     setFaults(faults)

@@ -1,0 +1,72 @@
+import NIOCore
+import SerialLink
+
+/// The port of a network, on the same event loop.
+extension EmulatorServer {
+  /// Whether somebody who connects becomes the host.
+  enum Admission {
+    /// With the machine that speaks with it; nil where bytes pass alone.
+    case accepted(RFC2217Server?)
+    /// For this reason.
+    case refused(String)
+  }
+
+  /// Listens for hosts. Throws `PortError` when the address cannot be had.
+  func listen(at address: NetworkAddress) async throws(PortError) {
+    listener = try await NetworkListener.open(address, for: self, on: loop)
+  }
+
+  /// The channel to the host that has the port open, or to the PTY.
+  var hostChannel: (any NIOCore.Channel)? {
+    switch line {
+    case .unplugged, .withdrawn, .plugging, .stopped: nil
+    case .plugged(let channel, _): channel
+    case .served(let host): host
+    }
+  }
+
+  /// The lines that the board drives: a USB adapter with power asserts DSR and CD, and CTS stands for a chip that is not
+  /// held in reset, so that a host can see it. Bits as in NOTIFY-MODEMSTATE.
+  var modemState: UInt8 {
+    switch wired.device.chip {
+    case .running, .restarting, .download: 0xB0
+    case .held: 0xA0
+    }
+  }
+
+  /// Somebody has connected.
+  func admit(_ channel: any NIOCore.Channel, over service: NetworkAddress.Service) -> Admission {
+    switch line {
+    case .unplugged, .withdrawn, .plugging: return .refused("The device is unplugged")
+    case .plugged, .stopped: return .refused("The port is not served here")
+    case .served(host: .some): return .refused("Port already in use")
+    case .served(host: nil): line = .served(host: channel)
+    }
+    unwrittenBytes = 0
+    wired.apply(.lines(ModemLines(dtr: true, rts: true)), now: Self.now)
+    switch service {
+    case .bytes: return .accepted(nil)
+    case .rfc2217:
+      return .accepted(
+        RFC2217Server(bitsPerSecond: wired.wire.bitsPerSecond ?? 115_200, modemState: modemState))
+    }
+  }
+
+  /// The host does something to the line. Returns what the device drives then.
+  func perform(_ command: LineCommand) -> UInt8 {
+    takeUnhandled()
+    wired.apply(command, now: Self.now)
+    drain()
+    return modemState
+  }
+
+  /// The host has gone, and its driver released both lines.
+  func left(_ channel: any NIOCore.Channel) {
+    takeUnhandled()
+    guard hostChannel === channel else { return }
+    line = .served(host: nil)
+    noticed(.detached)
+    wired.apply(.lines(ModemLines(dtr: false, rts: false)), now: Self.now)
+    drain()
+  }
+}

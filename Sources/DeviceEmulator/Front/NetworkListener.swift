@@ -1,0 +1,146 @@
+import NIOCore
+import NIOPosix
+import SerialLink
+
+/// Listens on TCP for the one host of an emulator. Who comes while the device is unplugged or taken is told so, and the
+/// connection ends.
+struct NetworkListener: Sendable {
+  /// Connections that the kernel keeps until they are accepted.
+  static let backlog: CInt = 8
+  /// Bytes that wait in this process for a host that does not read; the kernel holds more.
+  static let writeBufferLimitBytes = 32_768
+
+  /// With the port that was given.
+  let address: NetworkAddress
+  private let channel: any NIOCore.Channel
+
+  static func open(
+    _ address: NetworkAddress, for server: EmulatorServer, on loop: any EventLoop
+  ) async throws(PortError) -> NetworkListener {
+    let service = address.service
+    do {
+      let channel = try await ServerBootstrap(group: loop)
+        .serverChannelOption(.backlog, value: backlog)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .childChannelOption(
+          .writeBufferWaterMark, value: .init(low: 4096, high: writeBufferLimitBytes)
+        )
+        .childChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(NetworkHandler(server: server, service: service))
+          }
+        }
+        .bind(host: address.host, port: address.port).get()
+      var bound = address
+      bound.port = channel.localAddress?.port ?? address.port
+      return NetworkListener(address: bound, channel: channel)
+    } catch {
+      let name = address.specifier.description
+      switch error {
+      case let error as IOError:
+        throw PortError(.system(errno: error.errnoCode), port: name, operation: "listen at")
+      case let error:
+        throw PortError(.unreachable("\(error)"), port: name, operation: "listen at")
+      }
+    }
+  }
+
+  /// Stops listening.
+  func close() async { try? await channel.close() }
+}
+
+/// Carries what happens on one connection of a network port to the emulator, which runs on the same event loop.
+final class NetworkHandler: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  /// Answers that a client may leave untaken; one that asks for more and takes none is cut off.
+  static let unsentAnswersLimitBytes = 16_384
+
+  private let server: EmulatorServer
+  private let service: NetworkAddress.Service
+  /// nil before the connection is accepted, and where bytes pass alone.
+  private var telnet: RFC2217Server?
+  private var isAccepted = false
+  private var unsentAnswerBytes = 0
+
+  init(server: EmulatorServer, service: NetworkAddress.Service) {
+    self.server = server
+    self.service = service
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    let channel = context.channel
+    let service = service
+    let admission = server.assumeIsolated { $0.admit(channel, over: service) }
+    switch admission {
+    case .refused(let reason):
+      context.writeAndFlush(wrapOutboundOut(channel.allocator.buffer(string: reason + "\r\n"))).whenComplete {
+        _ in channel.close(promise: nil)
+      }
+    case .accepted(let machine):
+      isAccepted = true
+      telnet = machine
+      telnet?.start()
+      obey(context)
+      server.assumeIsolated { $0.noticed(.attached) }
+    }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard isAccepted else { return }
+    let bytes = Array(unwrapInboundIn(data).readableBytesView)
+    guard telnet != nil else { return server.assumeIsolated { $0.received(bytes) } }
+    telnet?.receive(bytes)
+    obey(context)
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    let buffer = unwrapOutboundIn(data)
+    guard telnet != nil, buffer.readableBytesView.contains(Telnet.iac) else {
+      return context.write(data, promise: promise)
+    }
+    let escaped = Telnet.escaped(Array(buffer.readableBytesView))
+    context.write(wrapOutboundOut(context.channel.allocator.buffer(bytes: escaped)), promise: promise)
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    guard context.channel.isWritable else { return }
+    server.assumeIsolated { $0.drain() }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    guard isAccepted else { return }
+    let channel = context.channel
+    server.assumeIsolated { $0.left(channel) }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // A connection that fails is one that ended; `channelInactive` tells the emulator.
+    context.close(promise: nil)
+  }
+
+  private func obey(_ context: ChannelHandlerContext) {
+    while let action = telnet?.nextAction() {
+      switch action {
+      case .write(let bytes): answer(bytes, context)
+      case .deliver(let bytes): server.assumeIsolated { $0.received(bytes) }
+      case .perform(let command):
+        let state = server.assumeIsolated { $0.perform(command) }
+        telnet?.setModemState(state)
+      case .suspend(let suspends): server.assumeIsolated { $0.suspend(suspends) }
+      }
+    }
+    context.flush()
+  }
+
+  private func answer(_ bytes: [UInt8], _ context: ChannelHandlerContext) {
+    unsentAnswerBytes += bytes.count
+    guard unsentAnswerBytes <= Self.unsentAnswersLimitBytes else { return context.close(promise: nil) }
+    let count = bytes.count
+    context.write(wrapOutboundOut(context.channel.allocator.buffer(bytes: bytes)))
+      .assumeIsolated().whenComplete { _ in self.unsentAnswerBytes -= count }
+  }
+}

@@ -1,0 +1,42 @@
+import NotibotProtocol
+
+/// What lines of the port do to the chip.
+extension EmulatedDevice {
+  /// What the chip does, for whoever asks.
+  package enum Chip: String, Equatable, Sendable {
+    case running
+    /// Between a reset and its boot.
+    case restarting
+    /// EN is low.
+    case held
+    /// The ROM waits for a download: no application runs.
+    case download
+  }
+
+  package var chip: Chip {
+    switch state {
+    case .running: .running
+    case .restarting: .restarting
+    case .held: .held
+    case .downloading: .download
+    }
+  }
+
+  /// EN is low: everything stands still, and what was in memory is lost.
+  mutating func hold(now: Instant) {
+    clock = now
+    standStill(.held)
+  }
+
+  /// EN is high again, or was low for a moment.
+  mutating func release(into mode: BootMode, now: Instant) {
+    clock = now
+    lineResets += 1
+    switch mode {
+    case .application: restart(.externalPin)
+    case .download:
+      standStill(.downloading)
+      if profile.console.hasBootText { log(BootText.download) }
+    }
+  }
+}
