@@ -3,6 +3,7 @@ import Foundation
 import Histogram
 import NotibotHost
 import NotibotProtocol
+import SerialLink
 
 /// `notibot bench`: how fast this host, this port and this device are together.
 struct BenchCommand: AsyncParsableCommand {
@@ -52,6 +53,12 @@ struct BenchCommand: AsyncParsableCommand {
       valueName: "path"))
   var journal: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Commands to the line to time, of each kind; 0: none.",
+      discussion: "The rate that it has, and both modem lines asserted, which resets no board."))
+  var commands = 0
+
   @Flag(help: "Print one JSON document.")
   var json = false
 
@@ -59,6 +66,7 @@ struct BenchCommand: AsyncParsableCommand {
     guard count ?? 1 >= 1, trips >= 0 else {
       throw ValidationError("--count must be 1 or more, --trips 0 or more")
     }
+    guard (0...10_000).contains(commands) else { throw ValidationError("--commands must be 0 to 10000") }
     guard (1...32).contains(window) else { throw ValidationError("--window must be 1 to 32") }
     guard (0...400).contains(textBytes) else { throw ValidationError("--text-bytes must be 0 to 400") }
     if let lineRate, lineRate < 1 { throw ValidationError("--line-rate must be 1 or more") }
@@ -133,7 +141,30 @@ struct BenchCommand: AsyncParsableCommand {
       report.lineShare = rate * load.wireBytes(sampleOf: count) / (Double(bitsPerSecond) / 10)
     }
     report.roundTripMicroseconds = try await measureTrips(device, load)
+    report.path = BenchReport.Path(try port.resolvedPort().value)
+    if commands > 0 {
+      let rate = try port.resolvedBitsPerSecond().value
+      report.commandMicroseconds = BenchReport.Commands(
+        rate: await measureCommand(.rate(rate), device),
+        lines: await measureCommand(.lines(ModemLines(dtr: true, rts: true)), device))
+    }
     return report
+  }
+
+  /// nil where the port does not do it.
+  private func measureCommand(_ command: LineCommand, _ device: Device) async -> BenchReport.RoundTrips? {
+    let stopwatch = TripStopwatch()
+    for _ in 0..<commands {
+      stopwatch.start()
+      do {
+        try await device.perform(command)
+      } catch {
+        Output.note("cannot be timed: \(error)")
+        return nil
+      }
+      stopwatch.stop()
+    }
+    return stopwatch.result()
   }
 
   private func measureTrips(_ device: Device, _ load: BenchLoad) async throws -> BenchReport.RoundTrips? {

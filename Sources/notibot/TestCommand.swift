@@ -12,7 +12,7 @@ struct TestCommand: AsyncParsableCommand {
     discussion: """
       Prints a line for each case: the rule it checks, what must hold, its time. With -p emu:[PROFILE] or --rig \
       emulator the device is an emulator in this process in virtual time, with --rig pty one in a process of its own \
-      behind a pseudo-terminal, with --rig ble one whose attributes are reached as over BLE, on a unix socket; --att \
+      behind a pseudo-terminal, with --rig rfc2217 the same behind a TCP port, with --rig ble one whose attributes are reached as over BLE, on a unix socket; --att \
       names such a socket of any other device. With --rig firmware it is the reference firmware in C, in virtual time, \
       and with -p qemu:[ELF] or --rig qemu the same on an emulated CPU. On a board, cases that must restart it or press \
       its buttons are skipped and named.
@@ -24,6 +24,7 @@ struct TestCommand: AsyncParsableCommand {
   enum RigName: String, ExpressibleByArgument, CaseIterable {
     case emulator
     case pty
+    case rfc2217
     case ble
     case firmware
     case qemu
@@ -36,9 +37,9 @@ struct TestCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Bring a device along: emulator, pty, ble, firmware or qemu.",
+      "Bring a device along: emulator, pty, rfc2217, ble, firmware or qemu.",
       discussion: """
-        In this process; in another, behind a pseudo-terminal or a socket of attributes; in C, in this process; in C, on \
+        In this process; in another, behind a pseudo-terminal, a TCP port or a socket of attributes; in C, in this process; in C, on \
         an emulated CPU.
         """)
   )
@@ -129,6 +130,8 @@ struct TestCommand: AsyncParsableCommand {
       return .emulator(try profile(name))
     case (.pty?, .emulator(let name)):
       return .pty(profile: try profile(name).name)
+    case (.rfc2217?, .emulator(let name)):
+      return .rfc2217(profile: try profile(name).name)
     case (.ble?, .emulator(let name)):
       return .ble(profile: try profile(name).name)
     case (.firmware?, .emulator(nil)):

@@ -9,6 +9,8 @@ struct TestRun: Sendable {
   enum ChosenRig: Sendable {
     case emulator(DeviceProfile)
     case pty(profile: String)
+    /// As `pty`, behind RFC 2217 on a TCP port of this machine.
+    case rfc2217(profile: String)
     /// The reference firmware in this process: the one that is linked in, or a library.
     case firmware(library: String?)
     /// A device and a host that are broken alike (docs/MUTANTS.md).
@@ -68,6 +70,8 @@ struct TestRun: Sendable {
     case .symmetric(let mutant): return mutant.makeRig()
     case .pty(let profile):
       return try await PTYRig.start(program: program(), profile: profile, seed: seed)
+    case .rfc2217(let profile):
+      return try await PTYRig.start(program: program(), profile: profile, front: .rfc2217, seed: seed)
     case .ble(let profile):
       return try await BLERig.start(program: program(), profile: profile, seed: seed)
     case .att(let path, let control):
@@ -92,6 +96,8 @@ struct TestRun: Sendable {
       switch rig {
       case .emulator(let profile): ("emulator", "emu:\(profile.name)")
       case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
+      case .rfc2217(let profile):
+        ("rfc2217", "emulator '\(profile)' in a process of its own, over TCP")
       case .firmware(let path): ("firmware", path ?? "the reference firmware in this process")
       case .symmetric(let mutant): ("emulator", "emu: with the fault '\(mutant.name)' on both sides")
       case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")

@@ -3,9 +3,9 @@ import NIOPosix
 import SerialLink
 import NIOCore
 
-/// An emulator in a process of its own, on a pseudo-terminal that is opened like any serial port.
+/// An emulator in a process of its own, on a pseudo-terminal that is opened like any serial port, or behind RFC 2217.
 package final class PTYRig: Rig {
-  package let name = "pty"
+  package let name: String
   private let emulator: EmulatorProcess
   private let port: PortRig
 
@@ -14,23 +14,27 @@ package final class PTYRig: Rig {
   /// - Parameters:
   ///   - program: the `notibot` executable.
   ///   - profile: what the device is.
+  ///   - front: how its port is reached.
   /// - Throws: `RigTrouble` when the program does not start or says nothing, else as `PortRig.open`.
   package static func start(
-    program: String, profile: String = "default", seed: UInt64 = 1,
+    program: String, profile: String = "default", front: EmulatorProcess.Front = .pty, seed: UInt64 = 1,
     wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> PTYRig {
-    let emulator = try await EmulatorProcess.start(program: program, profile: profile, seed: seed)
+    let emulator = try await EmulatorProcess.start(
+      program: program, profile: profile, front: front, seed: seed)
     do {
       let port = try await PortRig.open(
-        .path(emulator.port), name: "pty", control: emulator.control, offersHost: true, wrapLine: wrapLine)
-      return PTYRig(emulator: emulator, port: port)
+        try PortSpecifier(parsing: emulator.port), name: front.rawValue, control: emulator.control,
+        offersHost: true, wrapLine: wrapLine)
+      return PTYRig(name: front.rawValue, emulator: emulator, port: port)
     } catch {
       await emulator.stop()
       throw error
     }
   }
 
-  private init(emulator: EmulatorProcess, port: PortRig) {
+  private init(name: String, emulator: EmulatorProcess, port: PortRig) {
+    self.name = name
     self.emulator = emulator
     self.port = port
   }
@@ -51,7 +55,17 @@ package final class PTYRig: Rig {
 
 /// A running `notibot emulate` with link and sockets in a directory of its own, which goes when it stops.
 package final class EmulatorProcess: Sendable {
-  /// The path under which the port is opened.
+  /// How the port of an emulator is reached; by the name of its rig.
+  package enum Front: String, Sendable {
+    case pty
+    case rfc2217
+  }
+
+  private struct Announcement: Decodable {
+    var port: String
+  }
+
+  /// The name under which the port is opened.
   package let port: String
   /// The control socket.
   package let control: String
@@ -61,20 +75,27 @@ package final class EmulatorProcess: Sendable {
   private let directory: String
 
   /// Starts it and waits for the line in which it names its port.
-  package static func start(program: String, profile: String, seed: UInt64) async throws -> EmulatorProcess {
+  package static func start(
+    program: String, profile: String, front: Front = .pty, seed: UInt64
+  ) async throws -> EmulatorProcess {
     guard FileManager.default.isExecutableFile(atPath: program) else {
       throw RigTrouble("there is no program \(program)", remedy: "build it: swift build --product notibot")
     }
     let directory = try makeDirectory()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
-    let port = directory + "/port"
     let control = directory + "/control"
     let att = directory + "/att"
-    process.arguments = [
-      "emulate", "--json", "--link", port, "--control", control, "--att", "unix:" + att, "--profile", profile,
-      "--seed", "\(seed)",
-    ]
+    let place =
+      switch front {
+      case .pty: ["--link", directory + "/port"]
+      case .rfc2217: ["--rfc2217", "127.0.0.1:0"]
+      }
+    process.arguments =
+      [
+        "emulate", "--json", "--control", control, "--att", "unix:" + att, "--profile", profile, "--seed",
+        "\(seed)",
+      ] + place
     let output = Pipe()
     process.standardOutput = output
     process.standardInput = FileHandle.nullDevice
@@ -92,8 +113,9 @@ package final class EmulatorProcess: Sendable {
           "\(program) emulate ended at once: \(said.prefix(200))",
           remedy: "run it by hand and see what it says")
       }
+      let announcement = try JSONDecoder().decode(Announcement.self, from: line)
       return EmulatorProcess(
-        process: process, port: port, control: control, att: att, directory: directory)
+        process: process, port: announcement.port, control: control, att: att, directory: directory)
     } catch {
       if process.isRunning { process.terminate() }
       try? FileManager.default.removeItem(atPath: directory)

@@ -1,4 +1,5 @@
 import Foundation
+import SerialLink
 
 /// What `notibot bench` has measured.
 struct BenchReport: Encodable, Sendable {
@@ -8,8 +9,34 @@ struct BenchReport: Encodable, Sendable {
     var max: Double
   }
 
+  /// What lies between host and device. Figures of one are not to be compared with those of another.
+  enum Path: String, Encodable, Sendable {
+    /// A port of this machine: a board's adapter, or a pseudo-terminal.
+    case local
+    /// A server's port.
+    case network
+    /// An emulator in this process, behind a pseudo-terminal of its own.
+    case emulator
+
+    init(_ port: PortSpecifier) {
+      self =
+        switch port {
+        case .path, .automatic, .usb, .deviceID: .local
+        case .rfc2217, .socket: .network
+        case .emulator, .qemu: .emulator
+        }
+    }
+  }
+
+  /// How long commands to the line take.
+  struct Commands: Encodable, Sendable {
+    var rate: RoundTrips?
+    var lines: RoundTrips?
+  }
+
   let schema = "notibot.bench"
   let version = 1
+  var path = Path.local
   var count: Int
   var window: Int
   var textBytes: Int
@@ -32,6 +59,7 @@ struct BenchReport: Encodable, Sendable {
   /// Notifications per second over those that the line can carry back to back; 1 is all of it.
   var lineShare: Double?
   var roundTripMicroseconds: RoundTrips?
+  var commandMicroseconds: Commands?
 
   /// For a person: a line for each figure.
   var text: String {
@@ -52,10 +80,15 @@ struct BenchReport: Encodable, Sendable {
       rows.append(row("round trip us p99", "%.1f", trips.p99))
       rows.append(row("round trip us max", "%.1f", trips.max))
     }
+    if let rate = commandMicroseconds?.rate { rows.append(row("rate command us p50", "%.1f", rate.p50)) }
+    if let lines = commandMicroseconds?.lines { rows.append(row("modem lines us p50", "%.1f", lines.p50)) }
     if let lineShare { rows.append(row("share of the line, %", "%.1f", lineShare * 100)) }
     rows.append(row("sent again", "%.0f", Double(resends)))
     rows.append(row("memory MB, start", "%.1f", Double(residentBytesStart) / 1e6))
     rows.append(row("memory MB, end", "%.1f", Double(residentBytesEnd) / 1e6))
+    if path == .network {
+      rows.append("path                    network: not to be compared with a port of this machine")
+    }
     return rows.joined(separator: "\n")
   }
 }
