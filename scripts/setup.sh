@@ -36,9 +36,10 @@ require_packages() {
     || unfit "apt-get could not install '${missing[*]}': run it by hand to see why."
 }
 
-# A Python environment of the project's own with the packages named; prints the interpreter's path.
+# A Python environment of the project's own with the packages named; prints the interpreter's path. PYTHON_ENVIRONMENT names
+# another, for packages that do not go with the rest.
 python_with() {
-  local environment=.build/python
+  local environment=${PYTHON_ENVIRONMENT:-.build/python}
   [ -x "$environment/bin/python3" ] || python3 -m venv "$environment" >&2 || unfit "python3 -m venv failed: install python3-venv."
   "$environment/bin/python3" -m pip install --quiet --disable-pip-version-check "$@" >&2 \
     || unfit "pip could not install '$*': check the network."

@@ -71,7 +71,7 @@ package struct PortList: Sendable {
     case .usb(let id, let serial):
       let matching = ports.filter { $0.matches(id, serial: serial) }
       return try only(matching, for: specifier, otherwise: .notFound(present: ports.map(\.summary)))
-    case .path, .deviceID, .rfc2217, .socket, .emulator, .qemu:
+    case .path, .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu:
       let code = PortError.Code.badSpecifier("this form names no port of this machine's list")
       throw PortError(code, port: specifier.description, operation: "find")
     }
@@ -105,7 +105,7 @@ package struct PortList: Sendable {
       }
       return known
     case .socket, .rfc2217: return [specifier.description]
-    case .emulator, .qemu:
+    case .labgrid, .emulator, .qemu:
       let code = PortError.Code.badSpecifier("this form names no port of this machine")
       throw PortError(code, port: specifier.description, operation: "find")
     }

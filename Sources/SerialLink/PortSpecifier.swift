@@ -12,6 +12,8 @@ package enum PortSpecifier: Hashable, Sendable {
   case rfc2217(host: String, port: Int, RFC2217Options)
   /// Plain bytes over TCP. Port 1...65535.
   case socket(host: String, port: Int)
+  /// The serial port of a place of labgrid, which has to be acquired first.
+  case labgrid(place: String)
   /// An emulator inside this process; `nil` is its default profile.
   case emulator(profile: String?)
   /// Firmware on an emulated CPU; `nil` is the default image.
@@ -19,8 +21,10 @@ package enum PortSpecifier: Hashable, Sendable {
 
   /// Every form that can be opened, in one line, for help and for the remedy of an error.
   package static let forms =
-    "a port is /dev/NAME or ./NAME, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, rfc2217://HOST:PORT, socket://HOST:PORT, emu:[PROFILE] or qemu:[ELF]"
+    "a port is /dev/NAME or ./NAME, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, rfc2217://HOST:PORT, socket://HOST:PORT, labgrid:PLACE, emu:[PROFILE] or qemu:[ELF]"
 
+  /// The longest name of a place.
+  static let labgridPlaceLimitBytes = 128
   /// Longer than any path the kernel takes.
   static let lengthLimitBytes = 4096
 
@@ -39,6 +43,11 @@ package enum PortSpecifier: Hashable, Sendable {
     } else if let rest = text.after("id:") {
       guard !rest.isEmpty else { throw PortSpecifier.bad(text, "id: needs a device id") }
       self = .deviceID(rest)
+    } else if let rest = text.after("labgrid:") {
+      guard !rest.isEmpty, !rest.hasPrefix("-"), rest.utf8.count <= PortSpecifier.labgridPlaceLimitBytes,
+        !rest.contains(where: \.isWhitespace)
+      else { throw PortSpecifier.bad(text, "labgrid: needs the name of a place") }
+      self = .labgrid(place: rest)
     } else if let rest = text.after("emu:") {
       self = .emulator(profile: rest.isEmpty ? nil : rest)
     } else if let rest = text.after("qemu:") {
@@ -125,6 +134,7 @@ extension PortSpecifier: CustomStringConvertible {
     case .rfc2217(let host, let port, let options):
       "rfc2217://\(bracketed(host)):\(port)\(options.query)"
     case .socket(let host, let port): "socket://\(bracketed(host)):\(port)"
+    case .labgrid(let place): "labgrid:\(place)"
     case .emulator(let profile): "emu:\(profile ?? "")"
     case .qemu(let image): "qemu:\(image ?? "")"
     }

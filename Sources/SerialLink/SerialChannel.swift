@@ -33,7 +33,7 @@ package enum SerialChannel {
       return try await connect(
         host: host, port: port, options: remote, bitsPerSecond: options.bitsPerSecond, on: loop,
         initializer: initializer)
-    case .deviceID, .emulator, .qemu:
+    case .deviceID, .labgrid, .emulator, .qemu:
       let code = PortError.Code.badSpecifier("this form is not available here")
       throw PortError(code, port: specifier.description, operation: "open")
     }

@@ -110,6 +110,11 @@ struct SoakCommand: AsyncParsableCommand {
 
   private func measured() async throws -> SoakReport {
     let port = try line.resolvedPort().value
+    guard case .labgrid(let place) = port else { return try await measured(at: port) }
+    return try await LabgridPlace.with(place) { try await measured(at: $0) }
+  }
+
+  private func measured(at port: PortSpecifier) async throws -> SoakReport {
     let bitsPerSecond = try line.resolvedBitsPerSecond().value
     let faults = try FaultOption.parsed(faults)
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("notibot-soak-\(getpid())")

@@ -89,7 +89,7 @@ struct TestCommand: AsyncParsableCommand {
     let run = TestRun(
       cases: cases, seed: seed ?? .randomSeed(), junit: junit, json: json,
       rig: try chosenRig())
-    try await Interruption.cancelling { try await run.perform() }
+    try await Interruption.cancelling { try await run.performAcquired() }
   }
 
   private func selectedCases() throws -> [Case] {

@@ -26,7 +26,19 @@ struct TestRun: Sendable {
   let seed: UInt64
   let junit: String?
   let json: String?
-  let rig: ChosenRig
+  var rig: ChosenRig
+
+  /// Runs the cases, with a place of labgrid acquired where the port is one.
+  func performAcquired() async throws {
+    guard case .port(.labgrid(let place), let options, let control, let timeout) = rig else {
+      return try await perform()
+    }
+    try await LabgridPlace.with(place) { port in
+      var run = self
+      run.rig = .port(port, options, control: control, timeout: timeout)
+      try await run.perform()
+    }
+  }
 
   /// Runs the cases. The files are written on every way out, also when there is no rig.
   ///

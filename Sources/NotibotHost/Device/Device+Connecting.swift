@@ -151,7 +151,7 @@ extension PortSpecifier {
   fileprivate var isLine: Bool {
     switch self {
     case .path, .automatic, .usb, .deviceID, .rfc2217: true
-    case .socket, .emulator, .qemu: false
+    case .socket, .labgrid, .emulator, .qemu: false
     }
   }
 }

@@ -179,7 +179,7 @@ extension Forwarder {
     switch specifier {
     case .path(let name): path = name
     case .automatic, .usb, .deviceID: path = nil
-    case .socket, .rfc2217, .emulator, .qemu: return
+    case .socket, .rfc2217, .labgrid, .emulator, .qemu: return
     }
     let arrivals = try? await PortArrivals.watch(path: path, on: eventLoop) { [weak self] in
       self?.assumeIsolated { $0.notePortsChanged() }

@@ -75,7 +75,7 @@ extension ForwardingConfiguration {
     case .deviceID(let id):
       host.lineBitsPerSecond = Int(options.bitsPerSecond)
       supervisor.expectedDeviceID = id
-    case .socket, .emulator, .qemu: break
+    case .socket, .labgrid, .emulator, .qemu: break
     }
   }
 }

@@ -216,7 +216,7 @@ public actor Forwarder {
   private var isRemote: Bool {
     switch specifier {
     case .socket, .rfc2217: true
-    case .path, .automatic, .usb, .deviceID, .emulator, .qemu: false
+    case .path, .automatic, .usb, .deviceID, .labgrid, .emulator, .qemu: false
     }
   }
 

@@ -22,7 +22,7 @@ struct BenchReport: Encodable, Sendable {
       self =
         switch port {
         case .path, .automatic, .usb, .deviceID: .local
-        case .rfc2217, .socket: .network
+        case .rfc2217, .socket, .labgrid: .network
         case .emulator, .qemu: .emulator
         }
     }

@@ -21,7 +21,7 @@ enum Board {
     }
   }
 
-  /// Runs `body` with the name of the port that the options mean. `emu:` starts an emulator, `qemu:` firmware on an
+  /// Runs `body` with the name of the port that the options mean. `labgrid:` acquires a place, `emu:` starts an emulator, `qemu:` firmware on an
   /// emulated CPU, for as long as that takes.
   static func withPort<Result: Sendable>(
     _ line: LineOptions, _ body: (String) async throws -> Result
@@ -30,6 +30,7 @@ enum Board {
     switch try line.resolvedPort().value {
     case .emulator(let profile): name = profile ?? "default"
     case .qemu(let image): return try await withFirmware(image, body)
+    case .labgrid(let place): return try await LabgridPlace.with(place) { try await body($0.description) }
     case let specifier: return try await body(specifier.description)
     }
     guard let profile = DeviceProfile.named(name) else {

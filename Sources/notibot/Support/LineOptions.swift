@@ -7,7 +7,7 @@ struct LineOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The port: /dev/ttyACM0, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, rfc2217://host:port, socket://host:port, emu:[profile] or qemu:[elf].",
+      "The port: /dev/ttyACM0, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, rfc2217://host:port, socket://host:port, labgrid:place, emu:[profile] or qemu:[elf].",
       discussion: "Without it: NOTIBOT_PORT, else ESPPORT, else auto.", valueName: "port"))
   var port: String?
 

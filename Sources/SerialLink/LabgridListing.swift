@@ -1,0 +1,37 @@
+/// What `labgrid-client show` says of a place: the parts that name serial ports of a network.
+///
+/// A resource is a line that begins with `Acquired resource`, and below it a Python dictionary, as labgrid 26.0 prints it.
+package enum LabgridListing {
+  /// The longest answer that is read, in bytes.
+  package static let lengthLimitBytes = 65_536
+
+  /// The serial ports of the place, in their order. Those whose host or port cannot be read are left out.
+  package static func serialPorts(in text: String) -> [PortSpecifier] {
+    var blocks: [String] = []
+    for line in text.split(separator: "\n") {
+      if line.hasPrefix("Acquired resource ") {
+        blocks.append("")
+      } else if !blocks.isEmpty {
+        blocks[blocks.count - 1] += line + "\n"
+      }
+    }
+    return blocks.compactMap(serialPort)
+  }
+
+  private static func serialPort(in block: String) -> PortSpecifier? {
+    guard value(of: "cls", in: block) == "NetworkSerialPort", let host = value(of: "host", in: block),
+      let port = value(of: "port", in: block)
+    else { return nil }
+    let scheme = value(of: "protocol", in: block) == "raw" ? "socket" : "rfc2217"
+    let bracketed = host.contains(":") ? "[\(host)]" : host
+    return try? PortSpecifier(parsing: "\(scheme)://\(bracketed):\(port)")
+  }
+
+  /// The text between quotes, or the number, that stands behind a key.
+  private static func value(of key: String, in block: String) -> String? {
+    guard let range = block.firstRange(of: "'\(key)': ") else { return nil }
+    let rest = block[range.upperBound...]
+    if rest.first == "'" { return String(rest.dropFirst().prefix { $0 != "'" && $0 != "\n" }) }
+    return String(rest.prefix { $0.isASCII && $0.isNumber })
+  }
+}

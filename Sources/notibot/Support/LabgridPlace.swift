@@ -1,0 +1,178 @@
+import Foundation
+import Glibc
+import NIOCore
+import NIOPosix
+import SerialLink
+
+/// A place of labgrid, acquired for as long as something runs.
+///
+/// A program of its own acquires it, waits until its standard input ends, and releases it: that is the case however this
+/// process ends, also when it is killed. Signals do not end it, so that Ctrl-C in a terminal ends only what uses the place.
+enum LabgridPlace {
+  /// How long a place may take to be acquired, with its server started.
+  static let acquireLimitSeconds = 30
+  /// How long this process waits, once it is done, until the place is released.
+  static let releaseLimitSeconds = 10
+
+  private static let marker = "NOTIBOT-READY"
+
+  /// Says what it does on stdout, and why it failed on stderr.
+  private static let script = """
+    trap '' INT TERM HUP PIPE
+    timeout -s KILL \(acquireLimitSeconds) labgrid-client -p "$1" acquire >/dev/null || exit 1
+    timeout -s KILL \(acquireLimitSeconds) labgrid-client -p "$1" show
+    echo \(marker)
+    cat >/dev/null
+    timeout -s KILL \(acquireLimitSeconds) labgrid-client -p "$1" release >/dev/null
+    """
+
+  /// Runs `body` with the serial port of the place, and releases the place on every way out.
+  ///
+  /// - Throws: `CommandFailure` when labgrid is not there (18), does not know the place (10) or has given it to somebody
+  ///   else (11); what `body` threw.
+  static func with<Result: Sendable>(
+    _ place: String, _ body: (PortSpecifier) async throws -> Result
+  ) async throws -> Result {
+    guard isInstalled else {
+      throw CommandFailure(
+        .unfitEnvironment, "cannot use labgrid:\(place.printable): there is no labgrid-client in PATH",
+        remedy: "install it: pip install labgrid")
+    }
+    let holder = try Holder(place: place)
+    let said = await holder.untilReady()
+    guard said.isReady else {
+      _ = await holder.end()
+      throw failure("labgrid:\(place.printable)", holder.errors())
+    }
+    do {
+      try Task.checkCancellation()
+      let result = try await body(try port(of: place, in: said.text))
+      await release(holder, place)
+      return result
+    } catch {
+      await release(holder, place)
+      throw error
+    }
+  }
+
+  private static func release(_ holder: Holder, _ place: String) async {
+    if await holder.end() { return }
+    let reason = String(holder.errors().suffix(200)).printable
+    Output.note("labgrid:\(place.printable) may not be released: \(reason)")
+  }
+
+  private static var isInstalled: Bool {
+    (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
+      access("\($0)/labgrid-client", X_OK) == 0
+    }
+  }
+
+  private static func port(of place: String, in said: String) throws -> PortSpecifier {
+    let name = "labgrid:\(place.printable)"
+    let ports = LabgridListing.serialPorts(in: said)
+    guard let port = ports.first, ports.count == 1 else {
+      throw CommandFailure(
+        .noBoard, "cannot open \(name): the place has \(ports.count) serial ports, not one",
+        remedy: "see 'labgrid-client -p \(place.printable) show'; give each board a place of its own")
+    }
+    Output.note("\(name) is \(port.description.printable)")
+    return port
+  }
+
+  private static func failure(_ name: String, _ errors: String) -> CommandFailure {
+    let line = errors.split(separator: "\n").last.map(String.init) ?? "labgrid-client said nothing"
+    let reason = line.split(separator: "Error: ").last.map(String.init) ?? line
+    let text = "cannot acquire \(name): \(String(reason.prefix(300)).printable)"
+    if errors.contains("matches nothing") {
+      return CommandFailure(.noBoard, text, remedy: "see the places with: labgrid-client places")
+    }
+    if errors.contains("already acquired") {
+      return CommandFailure(.portBusy, text, remedy: "see who uses what with: labgrid-client who")
+    }
+    return CommandFailure(
+      .unfitEnvironment, text, remedy: "see whether LG_COORDINATOR names a coordinator that runs")
+  }
+
+  /// The program that holds the place.
+  private final class Holder: Sendable {
+    /// What it said until it was ready, or ended.
+    struct Words: Sendable {
+      var text: String
+      var isReady: Bool
+    }
+
+    private let process = Process()
+    private let input: FileHandle
+    private let output = Pipe()
+    private let errorLog: String
+    /// Where waiting goes on: in a future, because a cancelled task must wait too.
+    private let loop = MultiThreadedEventLoopGroup.singleton.next()
+
+    init(place: String) throws {
+      // Nobody but this process may hold the writing end, or its end would go unnoticed.
+      var ends: [Int32] = [-1, -1]
+      guard pipe(&ends) == 0 else {
+        throw CommandFailure(.unfitEnvironment, "cannot make a pipe: \(String(cString: strerror(errno)))")
+      }
+      ends.forEach { _ = fcntl($0, F_SETFD, FD_CLOEXEC) }
+      let reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+      input = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+      errorLog =
+        FileManager.default.temporaryDirectory
+        .appendingPathComponent("notibot-labgrid-\(getpid())-\(UInt32.random(in: 0 ... .max))").path
+      guard
+        FileManager.default.createFile(
+          atPath: errorLog, contents: nil, attributes: [.posixPermissions: 0o600]),
+        let errors = FileHandle(forWritingAtPath: errorLog)
+      else { throw CommandFailure(.unfitEnvironment, "cannot write \(errorLog)") }
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments = ["-c", LabgridPlace.script, "sh", place]
+      process.standardInput = reading
+      process.standardOutput = output
+      process.standardError = errors
+      do {
+        try process.run()
+      } catch {
+        throw CommandFailure(
+          .unfitEnvironment, "cannot start /bin/sh: \(error.localizedDescription.printable)")
+      }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: errorLog) }
+
+    /// What it complained about, the last of it.
+    func errors() -> String {
+      let text = FileManager.default.contents(atPath: errorLog) ?? Data()
+      return String(decoding: text.suffix(LabgridListing.lengthLimitBytes), as: UTF8.self)
+    }
+
+    /// Reads until it is ready, or has ended. It ends in time.
+    func untilReady() async -> Words {
+      let handle = output.fileHandleForReading
+      let words = NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: loop) {
+        var text = Data()
+        while text.count <= LabgridListing.lengthLimitBytes {
+          let more = handle.availableData
+          if more.isEmpty { return Words(text: String(decoding: text, as: UTF8.self), isReady: false) }
+          text += more
+          let said = String(decoding: text, as: UTF8.self)
+          if said.hasSuffix("\(LabgridPlace.marker)\n") { return Words(text: said, isReady: true) }
+        }
+        return Words(text: "", isReady: true)
+      }
+      return (try? await words.get()) ?? Words(text: "", isReady: false)
+    }
+
+    /// Lets the place go, and waits until it is gone. Returns whether it is.
+    func end() async -> Bool {
+      try? input.close()
+      let process = process
+      let status = NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: loop) { () -> Int32? in
+        let end = ContinuousClock.now + .seconds(LabgridPlace.releaseLimitSeconds)
+        while process.isRunning, ContinuousClock.now < end { _ = poll(nil, 0, 20) }
+        return process.isRunning ? nil : process.terminationStatus
+      }
+      return (try? await status.get()) == 0
+    }
+  }
+}
