@@ -176,28 +176,26 @@ static void exchange_mtu(nb_request_t *request) {
   bearer->mtu = smaller < NB_MTU_MIN ? NB_MTU_MIN : smaller;
 }
 
-/* ATT-16: a PDU has one of two lengths, or the first or more. */
+/* ATT-16: a PDU has one of two lengths, or the first or more. By half of the opcode: those of requests are even. */
 #define OR_MORE 0u
 static const struct shape {
-  uint8_t opcode, length, other_length;
+  uint8_t length, other_length;
 } shapes[] = {
-    {NB_ATT_MTU, 3, 3},
-    {NB_ATT_FIND_INFORMATION, 5, 5},
-    {NB_ATT_FIND_BY_TYPE_VALUE, 7, OR_MORE},
-    {NB_ATT_READ_BY_TYPE, 7, 21},
-    {NB_ATT_READ, 3, 3},
-    {NB_ATT_READ_BLOB, 5, 5},
-    {NB_ATT_READ_BY_GROUP_TYPE, 7, 21},
-    {NB_ATT_WRITE, 3, OR_MORE},
-    {NB_ATT_PREPARE_WRITE, 5, OR_MORE},
-    {NB_ATT_EXECUTE_WRITE, 2, 2},
+    [NB_ATT_MTU / 2] = {3, 3},
+    [NB_ATT_FIND_INFORMATION / 2] = {5, 5},
+    [NB_ATT_FIND_BY_TYPE_VALUE / 2] = {7, OR_MORE},
+    [NB_ATT_READ_BY_TYPE / 2] = {7, 21},
+    [NB_ATT_READ / 2] = {3, 3},
+    [NB_ATT_READ_BLOB / 2] = {5, 5},
+    [NB_ATT_READ_BY_GROUP_TYPE / 2] = {7, 21},
+    [NB_ATT_WRITE / 2] = {3, OR_MORE},
+    [NB_ATT_PREPARE_WRITE / 2] = {5, OR_MORE},
+    [NB_ATT_EXECUTE_WRITE / 2] = {2, 2},
 };
 
 static const struct shape *find_shape(uint8_t opcode) {
-  for (size_t at = 0; at < sizeof shapes / sizeof shapes[0]; at++) {
-    if (shapes[at].opcode == opcode) return &shapes[at];
-  }
-  return NULL;
+  if (opcode % 2 != 0 || opcode > NB_ATT_EXECUTE_WRITE || shapes[opcode / 2].length == 0) return NULL;
+  return &shapes[opcode / 2];
 }
 
 static bool has_valid_length(const struct shape *shape, size_t length) {

@@ -3,7 +3,8 @@
 
 _Static_assert(NB_WIRE_MAX == NB_FRAME_MAX + 5, "two zeros and three code bytes (FRM-2)");
 _Static_assert(NB_TX_QUEUE_MIN >= 2 * (NB_TX_RECORD + NB_MTU_MAX), "an answer and a notification fit");
-_Static_assert(NB_TLVS_MAX >= 6 + 10 + 3 + 6 + 10 + 6 + 6 + 3 + 10 + 8 + 3 * 34 + 6 + 4, "the longest SYNACK fits");
+_Static_assert(NB_TLVS_MAX >= 6 + 10 + 3 + 6 + 10 + 6 + 6 + 3 + 10 + 8 + 3 * 34 + 6 + 4 + 6,
+               "the longest SYNACK fits, and what is written behind its last number");
 
 void nb_link_start_timer(nb_device_t *device, enum nb_link_timer timer, uint32_t after_ms) {
   device->link.timers[timer].start_ms = device->now_ms;
