@@ -124,7 +124,7 @@ typedef struct nb_link {
   uint32_t hellos_left;
   nb_timer_t timers[NB_LINK_TIMERS];
   uint32_t session;                  /* the live one, or the latest */
-  uint32_t next_session;
+  uint32_t next_session;             /* 0 is taken as 1 (LNK-12) */
   uint32_t sendings;                 /* DATA frames sent, again or not: tells what came before what (LNK-34) */
   uint8_t nonce_count;
   uint8_t rst_count;
@@ -158,7 +158,7 @@ typedef struct nb_device {
   nb_boot_t boot;
   uint64_t uptime_ms;
   nb_decoder_t decoder;
-  nb_bearer_t serial;                /* the link's; last, because it is the largest */
+  nb_bearer_t serial;                /* the link's; last, so that the others are in reach */
 } nb_device_t;
 
 #endif

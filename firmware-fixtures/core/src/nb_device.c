@@ -23,7 +23,7 @@ static bool is_valid(const nb_config_t *config) {
   bool has_keys = (config->features & NB_FEATURE_KEYS) != 0;
   bool has_sync = (config->features & NB_FEATURE_SYNC) != 0;
   if (config->frames < 2 || config->frames > NB_FRAMES_MAX) return false;
-  if (config->requests < 1 || config->requests > 32 || config->requests > config->frames / 2) return false;
+  if (config->requests < 1 || config->requests > config->frames / 2) return false; /* so at most 32 */
   if (config->mtu < NB_MTU_MIN || config->mtu > NB_MTU_MAX) return false;
   if ((has_sync && !has_keys) || (has_keys && config->is_firmware_mode)) return false;
   if (config->rx_queue == NULL || config->rx_queue_bytes < NB_RX_QUEUE_MIN) return false;

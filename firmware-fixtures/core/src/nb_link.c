@@ -13,7 +13,7 @@ static const uint8_t reason_no_session = 1;
 void nb_link_start(nb_device_t *device) {
   nb_link_t *link = &device->link;
   const nb_config_t *config = device->config;
-  link->next_session = device->boot.first_session == 0 ? 1 : device->boot.first_session;
+  link->next_session = device->boot.first_session;
   nb_fifo_start(&link->rx, config->rx_queue, config->rx_queue_bytes);
   nb_fifo_start(&link->tx, config->tx_queue, config->tx_queue_bytes);
   nb_fifo_start(&link->log, config->log, config->log == NULL ? 0 : config->log_bytes);
@@ -263,7 +263,7 @@ static NB_NOINLINE void run_out(nb_device_t *device, enum nb_link_timer timer) {
   case NB_TIMER_ACK: link->ack_is_due = true; return;
   case NB_TIMER_RESEND:
     if (!link->heard_since_timer) link->rto_ms = nb_min(link->rto_ms * 2, NB_RESEND_BACKED_OFF_MS);
-    nb_link_resend(device, link->sendings + 1, NB_TX_HELD);
+    nb_link_resend(device, NB_ANY_SENDING, NB_TX_HELD);
     return;
   case NB_TIMER_PING:
     link->ping_is_due = true;

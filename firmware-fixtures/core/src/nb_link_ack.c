@@ -84,7 +84,7 @@ void nb_link_resend(nb_device_t *device, uint32_t limit, uint32_t spared) {
   for (uint32_t at = 0; at < nb_link_in_flight(link); at++) {
     uint8_t *record = nb_link_record(link, at);
     bool is_before = (int16_t)(uint16_t)(limit - nb_get_u16le(record + NB_TX_LAST)) > 0;
-    if (!is_before || (at > 0 && (record[3] & spared) != 0)) continue;
+    if ((limit != NB_ANY_SENDING && !is_before) || (at > 0 && (record[3] & spared) != 0)) continue;
     record[3] |= NB_TX_RESEND_DUE;
     is_resent = true;
   }
@@ -95,10 +95,10 @@ void nb_link_take_nak(nb_device_t *device, const uint8_t *held) {
   nb_link_t *link = &device->link;
   uint32_t count = nb_link_in_flight(link);
   if (count == 0) return;
-  uint32_t limit = link->sendings + 1; /* all of them */
+  uint32_t limit = NB_ANY_SENDING;
   uint32_t spared = 0;
   if (held != NULL) {
-    limit = nb_get_u16le(nb_link_record(link, 0) + NB_TX_FIRST); /* none of them */
+    limit = nb_get_u16le(nb_link_record(link, 0) + NB_TX_FIRST); /* none was sent before it */
     spared = NB_TX_HELD;
     for (uint32_t bit = 0; bit < 64 && bit + 1 < count; bit++) {
       if ((held[bit / 8] >> bit % 8 & 1) == 0) continue;

@@ -20,8 +20,8 @@ enum reason { REASON_NO_SESSION = 1, REASON_NO_VERSION = 2, REASON_CRITICAL = 3,
 #define IN_ALL (NB_TLVS_HELLO | NB_TLVS_SYNACK | NB_TLVS_RST)
 #define IN_BOTH (NB_TLVS_HELLO | NB_TLVS_SYNACK)
 
-/* Of each TLV the least length of its value, and which payloads of ours it is in. What we send has just that length; 0: a
-   text, and as long as it is. */
+/* Of each TLV the least length of its value, and which payloads of ours it is in. What we send has just that length; 0:
+   it is a text, and as long as that is. They are sent in the order of their numbers. */
 static const struct {
   uint8_t length, payloads;
 } tlvs[TLV_LAST + 1] = {
@@ -77,7 +77,7 @@ static uint32_t parse_syn(const uint8_t *payload, size_t length, syn_t *syn) {
     }
   }
   const uint8_t *versions = syn->values[TLV_VERSIONS];
-  bool has_magic = syn->values[TLV_MAGIC] == payload + 2 && nb_get_u32le(payload + 2) == MAGIC; /* first of all */
+  bool has_magic = syn->values[TLV_MAGIC] == payload + 2 && nb_get_u32le(payload + 2) == MAGIC; /* it is the first */
   if (!is_valid || !has_magic || syn->values[TLV_NONCE] == NULL || versions == NULL) return REASON_MALFORMED;
   if (syn->refused != 0) return REASON_CRITICAL;
   return versions[0] > VERSION || versions[1] < VERSION ? REASON_NO_VERSION : 0;
@@ -113,9 +113,8 @@ static void open_session(nb_device_t *device, const syn_t *syn) {
   }
   nb_link_end(device);
   remember(link, syn->values[TLV_NONCE]);
-  link->session = link->next_session;
-  link->next_session = (uint16_t)(link->next_session + 1);
-  if (link->next_session == 0) link->next_session = 1;
+  link->session = link->next_session == 0 ? 1 : link->next_session;
+  link->next_session = (uint16_t)(link->session + 1);
   link->state = NB_LINK_OFFERED;
   link->synacks_due = 1;
   link->features = device->config->features & FEATURES_KNOWN & number_in(syn->values[TLV_FEATURES]);
@@ -176,8 +175,8 @@ nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32
   nb_answer_t *answer = &link->answers[link->answer_count++];
   memset(answer, 0, sizeof *answer);
   answer->type = type;
-  answer->payload = payload;
   answer->session = session;
+  answer->payload = payload;
   return answer;
 }
 
@@ -208,20 +207,20 @@ size_t nb_link_write_tlvs(const nb_device_t *device, const nb_answer_t *answer, 
       [TLV_REASON] = answer->reason,
       [TLV_REFUSED] = answer->refused,
   };
-  const void *texts[] = {config->firmware_name, config->firmware_version, config->build_hash};
+  const void *texts[3] = {config->firmware_name, config->firmware_version, config->build_hash};
   uint8_t *at = out;
   for (uint32_t number = 1; number <= TLV_LAST; number++) {
     size_t length = tlvs[number].length;
     if ((tlvs[number].payloads & answer->payload) == 0) continue;
+    at[0] = (uint8_t)type_of(number);
     if (length > 0) {
       nb_put_u64le(at + 2, numbers[number]);
     } else {
-      const void *text = texts[number - TLV_FIRMWARE_NAME];
+      const void *text = texts[nb_min(number - TLV_FIRMWARE_NAME, 2)];
       if (text == NULL) continue;
       length = number == TLV_BUILD_HASH ? config->build_hash_bytes : strlen(text);
       memcpy(at + 2, text, length);
     }
-    at[0] = (uint8_t)type_of(number);
     at[1] = (uint8_t)length;
     at += 2 + length;
   }

@@ -7,7 +7,7 @@
 /* What the bearer has to tell becomes a record when there is nothing else to send: so Count is the latest. */
 static void queue_message(nb_device_t *device) {
   nb_link_t *link = &device->link;
-  uint8_t channel = NB_CHANNEL_ATT;
+  uint8_t channel;
   uint8_t *record = nb_fifo_reserve(&link->tx, NB_TX_RECORD + (size_t)NB_MTU_MAX);
   if (record == NULL) return;
   int length = nb_tell_next(device, &device->serial, record + NB_TX_RECORD, NB_MTU_MAX, &channel);
@@ -32,7 +32,7 @@ static const uint8_t *next_again(nb_device_t *device, nb_header_t *header) {
     record[3] = (uint8_t)((record[3] & ~NB_TX_RESEND_DUE) | NB_TX_RESENT);
     nb_put_u16le(record + NB_TX_LAST, ++link->sendings);
     device->counters.resends++;
-    header->seq = (uint8_t)(link->oldest + at);
+    header->seq = link->oldest + at; /* modulo 256, as it is encoded */
     return record;
   }
   return NULL;
