@@ -100,8 +100,8 @@ void nb_link_start_resend_timer(nb_device_t *device);
 bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header);
 /* Marks what a NAK asks for; bit i of the 8 bytes is for the frame ack + 1 + i (LNK-34). NULL: there are none. */
 void nb_link_take_nak(nb_device_t *device, const uint8_t *held);
-/* Marks for sending again what was last sent before the sending `limit`, NB_ANY_SENDING for whenever: the oldest, and
-   of the others those that have none of the flags `spared` (LNK-34, LNK-51). */
+/* Marks for sending again what was last sent before the sending `limit` and has none of the flags `spared` (LNK-34).
+   NB_ANY_SENDING: whenever it was sent, and the oldest whatever its flags (LNK-51). */
 #define NB_ANY_SENDING UINT32_MAX
 void nb_link_resend(nb_device_t *device, uint32_t limit, uint32_t spared);
 /* DATA frames sent and not acknowledged. */

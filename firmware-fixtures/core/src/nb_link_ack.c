@@ -84,7 +84,9 @@ void nb_link_resend(nb_device_t *device, uint32_t limit, uint32_t spared) {
   for (uint32_t at = 0; at < nb_link_in_flight(link); at++) {
     uint8_t *record = nb_link_record(link, at);
     bool is_before = (int16_t)(uint16_t)(limit - nb_get_u16le(record + NB_TX_LAST)) > 0;
-    if ((limit != NB_ANY_SENDING && !is_before) || (at > 0 && (record[3] & spared) != 0)) continue;
+    bool is_any = limit == NB_ANY_SENDING;
+    if ((record[3] & spared) != 0 && !(is_any && at == 0)) continue;
+    if (!is_any && !is_before) continue;
     record[3] |= NB_TX_RESEND_DUE;
     is_resent = true;
   }
