@@ -10,14 +10,16 @@ import tempfile
 class Emulator:
     """An emulator process for the time of a `with`."""
 
-    def __init__(self, notibot, *options):
+    def __init__(self, notibot, *options, is_remote=False):
         self.command = [notibot, "emulate", *options]
+        self.is_remote = is_remote
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory()
         self.link = os.path.join(self.folder.name, "notibot")
+        place = ["--rfc2217", "127.0.0.1:0"] if self.is_remote else ["--link", self.link]
         self.process = subprocess.Popen(
-            self.command + ["--link", self.link, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            self.command + place + ["--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.port = json.loads(self.process.stdout.readline())["port"]
         return self
 

@@ -49,6 +49,21 @@ def paced(notibot, profile, text_bytes, notifications, faults="off", latency=16)
             "notificationsPerSecond": result["notificationsPerSecond"], "resends": result["resends"]}
 
 
+def network(notibot):
+    """Client and server of RFC 2217 on loopback: not to be compared with a port of this machine."""
+    with Emulator(notibot, "--profile", "bench", is_remote=True) as emulator:
+        report = document(
+            [notibot, "bench", "-p", emulator.port, "--count", "20000", "--trips", "5000", "--commands", "1000", "--json"])
+    assert report["path"] == "network", report["path"]
+    commands = report["commandMicroseconds"]
+    return {
+        "path": "network", "notificationsPerSecond": report["notificationsPerSecond"],
+        "roundTripMs": {key: value / 1000 for key, value in report["roundTripMicroseconds"].items()},
+        "rateCommandMs": {key: value / 1000 for key, value in commands["rate"].items()},
+        "linesCommandMs": {key: value / 1000 for key, value in commands["lines"].items()},
+    }
+
+
 def memory(notibot, notifications):
     """Resident memory of both processes before and after."""
     with Emulator(notibot, "--profile", "bench") as emulator:
@@ -170,6 +185,9 @@ def main():
     for line in figures["damaged"]:
         say("damaged, {latencyMs:>2} ms       {share:6.1f} %   of the line, 1 % of the frames damaged, {resends} resends".format(
             share=line["shareOfLine"] * 100, **line))
+    figures["network"] = network(notibot)
+    say("RFC 2217, loopback   {0:6.2f} ms  round trip p50; a rate {1:.2f} ms, both modem lines {2:.2f} ms".format(
+        *(figures["network"][key]["p50"] for key in ("roundTripMs", "rateCommandMs", "linesCommandMs"))))
     figures["memory"] = memory(notibot, options.notifications)
     say("memory, {notifications} notifications: host {0:.1f} to {1:.1f} MB, emulator {2:.1f} to {3:.1f} MB".format(
         *(figures["memory"][key] / 1e6 for key in ("hostStartBytes", "hostEndBytes", "emulatorStartBytes", "emulatorEndBytes")),
