@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func `bytes that are no RFC 2217 are told apart from silence`() async throws {
-    let emulator = try await NetworkEmulator(["--tcp", "127.0.0.1:0"])
+    let emulator = try await NetworkEmulator(["--tcp", "127.0.0.1:0", "--profile", "reset-on-open"])
     let port = emulator.port.replacing("socket://", with: "rfc2217://") + "?timeout=0.5"
     let ending = try await run("count", "-p", port)
     #expect(ending.status == .exited(10))

@@ -1,3 +1,4 @@
+import DequeModule
 package import SerialLink
 
 /// The far end of a telnet connection that carries a serial port: answers the client's commands and hands them on.
@@ -25,7 +26,7 @@ package struct RFC2217Server: Equatable, Sendable {
   /// The lines as the client drives them; a driver that opens a port asserts both.
   package private(set) var lines = ModemLines(dtr: true, rts: true)
   private var decoder = TelnetDecoder()
-  private var actions: [Action] = []
+  private var actions: Deque<Action> = []
   private var bitsPerSecond: UInt32
   private var isBreaking = false
   private var isComPort = false
@@ -80,7 +81,7 @@ package struct RFC2217Server: Equatable, Sendable {
 
   /// What to do next; nil when nothing is due.
   package mutating func nextAction() -> Action? {
-    actions.isEmpty ? nil : actions.removeFirst()
+    actions.popFirst()
   }
 
   // MARK: Options

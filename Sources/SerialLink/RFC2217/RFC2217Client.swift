@@ -101,6 +101,8 @@ package struct RFC2217Client: Equatable, Sendable {
   var pending: [Pending] = []
   var control = Control.unknown
   var actions: [Action] = []
+  /// How many of the actions have been taken; they go together, as a flood brings thousands.
+  private var takenCount = 0
   /// Bytes that came before the port was open.
   var early: [UInt8] = []
   var isSuspended = false
@@ -192,7 +194,13 @@ package struct RFC2217Client: Equatable, Sendable {
 
   /// What to do next; nil when nothing is due.
   package mutating func nextAction() -> Action? {
-    actions.isEmpty ? nil : actions.removeFirst()
+    guard takenCount < actions.count else {
+      actions = []
+      takenCount = 0
+      return nil
+    }
+    takenCount += 1
+    return actions[takenCount - 1]
   }
 
   /// When `handleTimeout` has something to do next.
