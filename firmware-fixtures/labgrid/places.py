@@ -113,13 +113,14 @@ def a_command_that_fails_releases_the_place(lab):
     return said[-100:]
 
 
-def ended_by(number):
+def ended_by(number, whole_group=False):
     def body(lab):
         process = subprocess.Popen(
-            [lab.notibot, "watch", "--json", "-p", "labgrid:noti"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=lab.environment)
+            [lab.notibot, "watch", "--json", "-p", "labgrid:noti"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=lab.environment,
+            start_new_session=True)
         assert process.stdout.readline()
         assert not lab.is_free()
-        process.send_signal(number)
+        os.killpg(process.pid, number) if whole_group else process.send_signal(number)
         status = process.wait(30)
         process.stdout.close()
         if number == signal.SIGKILL:
@@ -133,6 +134,9 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
     function = ended_by(number)
     function.__name__ = f"{number.name}_releases_the_place"
     check(function)
+function = ended_by(signal.SIGINT, whole_group=True)
+function.__name__ = "Ctrl-C_in_a_terminal_releases_the_place"
+check(function)
 
 
 @check
