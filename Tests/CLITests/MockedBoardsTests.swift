@@ -40,7 +40,7 @@ struct MockedBoardsTests {
   /// Commands that end by themselves.
   private static let commands = [
     ["count"], ["send", "--app", "a"], ["test", "--filter", "^FRM-1/zeros-around$"],
-    ["bench", "--count", "5", "--trips", "0"], ["soak", "--duration", "0.2s"],
+    ["bench", "--count", "5", "--trips", "0"], ["soak", "--duration", "3s"],
   ]
 
   @Test func `devices --probe says who answers, and that another does not`() async throws {
@@ -100,7 +100,8 @@ struct MockedBoardsTests {
         #expect(
           ending.errors.contains("cannot choose id:\(Self.id): 2 ports match: /dev/ttyUSB70, /dev/ttyUSB71"),
           "\(ending.errors)")
-        #expect(try await first.stored() == [] && second.stored() == [])
+        #expect(try await first.stored() == [])
+        #expect(try await second.stored() == [])
       }
     }
   }

@@ -103,6 +103,8 @@ class Machine:
     def unplug(self, board):
         left = self.devices[board.device]
         left.discard(board.tty)
+        # As the kernel does it: the link of the class goes before the event.
+        os.unlink(f"{self.root}/sys/class/tty/{board.spec['tty']}")
         self.testbed.uevent(f"/sys{board.tty}", "remove")
         self.testbed.remove_device(f"/sys{board.tty}")
         for path in [board.holder, board.interface] if board.holder != board.interface else [board.interface]:

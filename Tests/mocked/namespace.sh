@@ -4,9 +4,8 @@
 #
 #     unshare -m bash namespace.sh TERMINAL... -- PROGRAM [ARGUMENT...]
 #
-# The terminals become CP2102 bridges, all with serial 0001, at /dev/ttyUSB70 and on (lock files are the
-# real machine's). In a user namespace of its own (unshare -rm) nobody
-# needs to be root.
+# The terminals become CP2102 bridges, all with serial 0001, at /dev/ttyUSB70 and on: lock files are the real machine's. In a user
+# namespace of its own (unshare -rm) nobody needs to be root.
 set -euo pipefail
 root=/mnt
 mount -t tmpfs none "$root"
@@ -32,6 +31,7 @@ while [ "$1" != -- ]; do
 done
 shift
 mount --rbind /dev/pts "$root/dev/pts"
+ln -s pts/ptmx "$root/dev/ptmx"
 for node in null zero full random urandom tty; do
   touch "$root/dev/$node"
   mount --bind "/dev/$node" "$root/dev/$node"
