@@ -65,6 +65,12 @@ struct MockedDevicesTests {
     #expect(both.map { $0["serial"] } == ["00A1", "00A1"])
   }
 
+  @Test func `with --links the links that udev made are in the table`() async throws {
+    let ending = try await MockedMachine.run(["jtag"], "devices", "--links")
+    #expect(ending.lines.first?.hasSuffix("BY ID  BY PATH") == true, "\(ending.output)")
+    #expect(ending.output.contains("/dev/serial/by-path/pci-0000_00_14_0-usb-0_5_1_0"))
+  }
+
   // MARK: Choosing
 
   @Test func `auto never chooses between two boards of one serial number, and lists them`() async throws {
