@@ -9,6 +9,7 @@ A board with `orphan` has no port, the node of one with `closed` may be opened b
 import ctypes
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -146,6 +147,8 @@ def main():
     threading.Thread(target=obey, daemon=True).start()
     status = program.wait()
     sys.stderr.flush()
+    # The thread that obeys waits for input, so that there is no ordinary end.
+    shutil.rmtree(machine.root, ignore_errors=True)
     os._exit(status if status >= 0 else 128 - status)
 
 
