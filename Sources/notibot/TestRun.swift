@@ -74,8 +74,10 @@ struct TestRun: Sendable {
       return try await BLERig.open(path, control: control)
     case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
     case .port(let specifier, let options, let control, let timeout):
+      let place = try await Board.located(specifier, bitsPerSecond: options.bitsPerSecond, timeout: timeout)
       return try await PortRig.open(
-        specifier, name: specifier.description, options: options, control: control, answerTimeout: timeout,
+        place, name: specifier.description, options: options, control: control, deviceID: specifier.deviceID,
+        answerTimeout: timeout,
         // Whoever has an emulator there checks both ends; whoever has a board checks the board.
         offersHost: control != nil)
     }
@@ -139,6 +141,10 @@ struct TestRun: Sendable {
     case let error as PortRig.NoAnswer:
       CommandFailure(
         .noAnswer, "\(error.port.printable): \(error.description.printable)", remedy: error.remedy)
+    case let error as PortRig.WrongDevice:
+      CommandFailure(
+        .noBoard, "\(error.port.printable): \(error.description.printable)", remedy: error.remedy)
+    case let error as CommandFailure: error
     case let error as RigTrouble:
       CommandFailure(.unfitEnvironment, error.message.printable, remedy: error.remedy)
     case let error: CommandFailure(.unfitEnvironment, "\(error)".printable)
