@@ -64,7 +64,7 @@ struct MonitorMachineTests {
 
   @Test func `damage ends a line that it cut, and what follows is a line of its own`() {
     var damaged = Self.count
-    damaged[12] ^= 1
+    damaged[10] ^= 0x10
     let told = contents(of: Array("I (5) be".utf8) + damaged + Array("gun\n".utf8), pieceBytes: 64)
     #expect(told.names == ["I (5) be", "crc", "gun"])
     #expect(told.first == .text(ConsoleLine(.console, Array("I (5) be".utf8), end: .broken)))

@@ -92,10 +92,8 @@ package final class PortMonitor: Sendable {
     }
     let port = target.description
     let channel = try await SerialChannel.open(target, ports: ports, options: options, on: loop) { channel in
-      try channel.pipeline.syncOperations.addHandler(MonitorHandler(owner: self))
-      self.report(.opened(port: port))
+      try channel.pipeline.syncOperations.addHandler(MonitorHandler(owner: self, port: port))
     }
-    shared.withLock { $0.channel = channel }
     await withTaskCancellationHandler {
       try? await channel.closeFuture.get()
     } onCancel: {
@@ -118,6 +116,11 @@ package final class PortMonitor: Sendable {
 
   // MARK: From the channel, on the event loop
 
+  fileprivate func noteOpened(_ channel: any Channel, port: String) {
+    shared.withLock { $0.channel = channel }
+    report(.opened(port: port))
+  }
+
   fileprivate func receive(_ bytes: [UInt8]) {
     keep(bytes)
     shared.withLock { $0.waitingBytes += bytes.count }
@@ -138,9 +141,16 @@ private final class MonitorHandler: ChannelDuplexHandler {
   typealias OutboundOut = ByteBuffer
 
   private let owner: PortMonitor
+  private let port: String
 
-  init(owner: PortMonitor) {
+  init(owner: PortMonitor, port: String) {
     self.owner = owner
+    self.port = port
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    owner.noteOpened(context.channel, port: port)
+    context.fireChannelActive()
   }
 
   func read(context: ChannelHandlerContext) {

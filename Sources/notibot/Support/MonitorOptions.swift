@@ -47,6 +47,8 @@ struct MonitorOptions: Sendable {
   var failsOnCrash = false
   /// Sent when the port is first open, each with a newline.
   var linesToSend: [String] = []
+  /// Whether stdout is read by a workflow's runner, which obeys some lines.
+  var isInWorkflow = false
   /// Whether a person's keys go to the device.
   var takesKeys = false
 

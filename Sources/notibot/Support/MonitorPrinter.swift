@@ -1,3 +1,4 @@
+import Conformance
 import NotibotHost
 import NotibotProtocol
 import SerialLink
@@ -99,7 +100,8 @@ struct MonitorPrinter {
       result += lineBreak() + time.prefix(options.timestamps, at: moment)
     }
     let visible = VisibleText(bytes)
-    result += options.usesColor ? visible.colored : visible.plain
+    let shown = options.usesColor ? visible.colored : visible.plain
+    result += options.isInWorkflow ? GitHubReport.harmless(shown) : shown
     if line.end == .silence {
       column = .after(line.source)
       return result
