@@ -95,7 +95,9 @@ struct TestCommand: AsyncParsableCommand {
     }
     let run = TestRun(cases: cases, seed: seed, rig: try chosenRig())
     try await Interruption.cancelling {
+      reports.startGroup(run.name)
       let outcome = await run.perform(print: reports.printLine)
+      reports.endGroup()
       try reports.write(outcome.report)
       if let failure = outcome.failure { throw failure }
     }

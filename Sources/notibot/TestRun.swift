@@ -81,6 +81,9 @@ struct TestRun: Sendable {
     try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
   }
 
+  /// What is tested, as its report names it.
+  var name: String { makeReport([], Date(), .now).port }
+
   func makeReport(
     _ results: [CaseResult], _ startedAt: Date, _ start: ContinuousClock.Instant
   ) -> Report {

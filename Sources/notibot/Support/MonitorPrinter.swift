@@ -31,7 +31,9 @@ struct MonitorPrinter {
   /// What stdout gets for a record; empty when nothing does.
   mutating func output(for record: MonitorRecord) -> String {
     guard isWanted(record.content) else { return "" }
-    return options.isJSON ? json(record) : text(record)
+    guard options.isJSON else { return text(record) }
+    // The runner looks for its older commands anywhere in a line.
+    return options.isInWorkflow ? json(record).replacing("##[", with: #"##\u005b"#) : json(record)
   }
 
   /// The first line.

@@ -75,6 +75,8 @@ struct MonitorRun: Sendable {
     private var machine = MonitorMachine()
     private var printer: MonitorPrinter
     private var linesToSend: [String]
+    /// Whether a record has said how this ends.
+    private var isDecided = false
     private var armed: (deadline: Instant, timer: Scheduled<Void>)?
 
     init(
@@ -119,9 +121,8 @@ struct MonitorRun: Sendable {
       let now = Instant.current
       var ending = ending
       machine.finish(now: now)
-      if case .success = ending, case .failure(let reason, let match, let failure)? = show() {
-        ending = .failure(reason: reason, match: match, failure)
-      }
+      // What waits in the machine may decide otherwise; what came after a line that decided was not waited for.
+      if !isDecided, let decided = show() { ending = decided }
       switch ending {
       case .success(let reason, let match):
         Output.text(printer.closing(reason, match: match, counts: machine.counts, at: now))
@@ -171,8 +172,11 @@ struct MonitorRun: Sendable {
       while let record = machine.nextRecord() {
         output += printer.output(for: record)
         switch judge.verdict(on: record) {
-        case .done(let match)?: return .success(reason: "until", match: match)
+        case .done(let match)?:
+          isDecided = true
+          return .success(reason: "until", match: match)
         case .failed(let reason, let match, let failure)?:
+          isDecided = true
           return .failure(reason: reason, match: match, failure)
         case nil: break
         }

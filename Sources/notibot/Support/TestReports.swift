@@ -31,6 +31,15 @@ struct TestReports: Sendable {
     json == "-" ? Output.note(line) : Output.data(line)
   }
 
+  /// Begins the group of a board's lines in a workflow's log; nothing elsewhere.
+  func startGroup(_ name: String) {
+    if gitHub != nil { printRaw(GitHubReport.groupStart(name.printable)) }
+  }
+
+  func endGroup() {
+    if gitHub != nil { printRaw(GitHubReport.groupEnd) }
+  }
+
   /// Writes what one run came to. The files are written on every way out, also when there was no rig.
   func write(_ report: Report) throws {
     if let junit { try write(JUnitReport.document(of: report), to: junit) }
