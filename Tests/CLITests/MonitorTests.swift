@@ -150,6 +150,15 @@ import Testing
     #expect(!rest.hasControls)
   }
 
+  @Test func `what comes after the line that was waited for decides nothing`() async throws {
+    let terminal = try ControlledTerminal()
+    let monitor = try await startMonitor(terminal.path, "--until", "ready", "--timeout", "20")
+    terminal.write(Array("ready\nabort() was called at PC 0x42\nRebooting...\n".utf8))
+    let ending = await monitor.ending()
+    #expect(ending.status == .exited(0))
+    #expect(ending.output == "ready\n")
+  }
+
   @Test func `a line is sent when the port is open`() async throws {
     let terminal = try ControlledTerminal { _, answer in answer(Array("version 1\n".utf8)) }
     let ending = try await run(
