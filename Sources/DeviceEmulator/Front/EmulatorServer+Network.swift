@@ -7,6 +7,8 @@ extension EmulatorServer {
   enum Admission {
     /// With the machine that speaks with it; nil where bytes pass alone.
     case accepted(RFC2217Server?)
+    /// Another is the host.
+    case taken
     /// For this reason.
     case refused(String)
   }
@@ -39,7 +41,7 @@ extension EmulatorServer {
     switch line {
     case .unplugged, .withdrawn, .plugging: return .refused("The device is unplugged")
     case .plugged, .stopped: return .refused("The port is not served here")
-    case .served(host: .some): return .refused("Port already in use")
+    case .served(host: .some): return .taken
     case .served(host: nil): line = .served(host: channel)
     }
     unwrittenBytes = 0

@@ -23,6 +23,7 @@ struct NetworkListener: Sendable {
         .serverChannelOption(.backlog, value: backlog)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .childChannelOption(.autoRead, value: false)
         .childChannelOption(
           .writeBufferWaterMark, value: .init(low: 4096, high: writeBufferLimitBytes)
         )
@@ -59,6 +60,11 @@ final class NetworkHandler: ChannelDuplexHandler {
   /// Answers that a client may leave untaken; one that asks for more and takes none is cut off.
   static let unsentAnswersLimitBytes = 16_384
 
+  /// How long a host that goes has to be seen to go, when another comes.
+  static let takenPause = TimeAmount.milliseconds(50)
+  /// How long a client that was refused has to hang up.
+  static let partingLimit = TimeAmount.seconds(1)
+
   private let server: EmulatorServer
   private let service: NetworkAddress.Service
   /// nil before the connection is accepted, and where bytes pass alone.
@@ -72,21 +78,40 @@ final class NetworkHandler: ChannelDuplexHandler {
   }
 
   func channelActive(context: ChannelHandlerContext) {
+    enter(context, mayWait: true)
+  }
+
+  /// A host that closes its port and opens it again may be seen to come before it is seen to go: so one that finds the
+  /// port taken is asked in again, once.
+  private func enter(_ context: ChannelHandlerContext, mayWait: Bool) {
     let channel = context.channel
     let service = service
     let admission = server.assumeIsolated { $0.admit(channel, over: service) }
     switch admission {
-    case .refused(let reason):
-      context.writeAndFlush(wrapOutboundOut(channel.allocator.buffer(string: reason + "\r\n"))).whenComplete {
-        _ in channel.close(promise: nil)
+    case .taken where mayWait:
+      context.eventLoop.assumeIsolated().scheduleTask(in: Self.takenPause) {
+        if channel.isActive { self.enter(context, mayWait: false) }
       }
+    case .taken: refuse("Port already in use", context)
+    case .refused(let reason): refuse(reason, context)
     case .accepted(let machine):
       isAccepted = true
       telnet = machine
       telnet?.start()
       obey(context)
+      try? channel.syncOptions?.setOption(.autoRead, value: true)
       server.assumeIsolated { $0.noticed(.attached) }
     }
+  }
+
+  /// Reads what has come, and says why it is not taken, before it hangs up: an end with unread bytes would throw the
+  /// words away.
+  private func refuse(_ reason: String, _ context: ChannelHandlerContext) {
+    let channel = context.channel
+    try? channel.syncOptions?.setOption(.autoRead, value: true)
+    context.writeAndFlush(wrapOutboundOut(channel.allocator.buffer(string: reason + "\r\n")), promise: nil)
+    context.close(mode: .output, promise: nil)
+    context.eventLoop.assumeIsolated().scheduleTask(in: Self.partingLimit) { channel.close(promise: nil) }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
