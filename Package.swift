@@ -28,6 +28,8 @@ let package = Package(
   targets: [
     // The few system calls that Swift cannot spell. Knows nothing of Notibot.
     .target(name: "CSerialShim"),
+    // USB below the tty: descriptors, and the reset of a wedged board.
+    .systemLibrary(name: "CLibusb", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
     // A disk in memory, under SQLite, that loses what was not synced.
     .target(name: "CSimulatedDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
     // The reference firmware, a device in C11 without an operating system. Shares nothing with the Swift targets.
@@ -46,7 +48,7 @@ let package = Package(
     // Ports and bytes. Knows nothing of Notibot.
     .target(
       name: "SerialLink",
-      dependencies: ["CSerialShim", nioCore, nioPosix],
+      dependencies: ["CSerialShim", "CLibusb", nioCore, nioPosix],
       swiftSettings: settings
     ),
     .target(

@@ -1,7 +1,7 @@
 import Glibc
 package import NIOCore
 
-/// Tells that a port may have come, the moment something appears where it would.
+/// Tells that a port may have come, the moment something appears where it would; if asked, that one may have gone as well.
 ///
 /// Watches folders by inotify. Of a folder that does not exist, as /dev/serial/by-id before the first board is plugged in, the
 /// nearest one above it is watched until it does. Says nothing of what came: whoever is told tries to open its port.
@@ -12,9 +12,11 @@ package struct PortArrivals: Sendable {
   package static let deviceFolders = ["/dev", "/dev/serial/by-id"]
 
   /// Watches for `path`, if there is one, and for anything in the folders of devices.
-  /// - Parameter report: called on `loop` after something was made, moved in, or got other rights; once for many.
+  /// - Parameters:
+  ///   - includesLeaving: whether what is removed or moved away is reported too.
+  ///   - report: called on `loop` after something was made, moved in, or got other rights; once for many.
   package static func watch(
-    path: String?, folders: [String] = deviceFolders, on loop: any EventLoop,
+    path: String?, folders: [String] = deviceFolders, includesLeaving: Bool = false, on loop: any EventLoop,
     report: @escaping @Sendable () -> Void
   ) async throws(PortError) -> PortArrivals {
     var wishes = folders.map { WatchedFolders.Wish(folder: $0, name: nil) }
@@ -22,7 +24,7 @@ package struct PortArrivals: Sendable {
     let raw = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     let port = path ?? "ports"
     guard raw >= 0 else { throw PortError(errno: errno, port: port, operation: "watch") }
-    let watched = WatchedFolders(descriptor: raw, wishes: wishes)
+    let watched = WatchedFolders(descriptor: raw, wishes: wishes, includesLeaving: includesLeaving)
     do {
       let channel = try await DescriptorChannel.open(raw, .input, on: loop) { channel in
         try channel.pipeline.syncOperations.addHandler(
@@ -62,12 +64,15 @@ struct WatchedFolders: Sendable {
 
   private let descriptor: Int32
   private let wishes: [Wish]
+  private let events: UInt32
   /// By the number of the watch.
   private var names: [Int32: Set<String?>] = [:]
 
-  init(descriptor: Int32, wishes: [Wish]) {
+  init(descriptor: Int32, wishes: [Wish], includesLeaving: Bool) {
     self.descriptor = descriptor
     self.wishes = wishes
+    let coming = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR)
+    events = includesLeaving ? coming | UInt32(IN_DELETE | IN_MOVED_FROM) : coming
   }
 
   func isWished(_ event: InotifyEvents.Event) -> Bool {
@@ -88,7 +93,6 @@ struct WatchedFolders: Sendable {
 
   private mutating func watchNearest(_ wish: Wish) {
     var (folder, name) = (wish.folder, wish.name)
-    let events = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR)
     while true {
       let watch = inotify_add_watch(descriptor, folder, events)
       if watch >= 0 {
