@@ -113,6 +113,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["CSerialShim", "NotibotHost", "NotibotProtocol"],
+      exclude: ["umockdev-lines.py", "umockdev-realpath.c"],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

@@ -65,9 +65,9 @@ enum FileSystem {
     return status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
   }
 
-  /// Writes `text` to a file that is there already. Returns whether all was taken.
+  /// Makes `text` all that is in a file that is there already. Returns whether all was taken.
   static func overwrite(_ path: String, with text: String) -> Bool {
-    let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+    let descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return false }
     let owned = OwnedDescriptor(owning: descriptor)
     let bytes = Array(text.utf8)

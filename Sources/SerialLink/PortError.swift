@@ -120,7 +120,8 @@ extension PortError: CustomStringConvertible {
     case .linkOccupied: "remove it, or choose another path for the link"
     case .deviceGone: "check the cable and the supply, then connect again"
     case .unreachable: "check host and port, and that the server runs"
-    case .system(EPROTO): "the firmware may have turned its USB off: unplug the board, or press its reset button"
+    case .system(EPROTO):
+      "the firmware may have turned its USB off: unplug the board, or press its reset button"
     case .system: "check the port with: stty -a -F \(port.printable)"
     }
   }

@@ -133,6 +133,7 @@ struct BenchCommand: AsyncParsableCommand {
       report.lineShare = rate * load.wireBytes(sampleOf: count) / (Double(bitsPerSecond) / 10)
     }
     report.roundTripMicroseconds = try await measureTrips(device, load)
+    report.latencyTimerMs = await device.latencyTimerMs
     return report
   }
 

@@ -12,7 +12,7 @@ struct Notibot: AsyncParsableCommand {
     subcommands: [
       DevicesCommand.self, SendCommand.self, ForwardCommand.self, OutboxCommand.self, CountCommand.self,
       WatchCommand.self, BenchCommand.self, SoakCommand.self, EmulateCommand.self, ControlCommand.self,
-      ProxyCommand.self, DamageCommand.self, TestCommand.self, SimulateCommand.self,
+      ProxyCommand.self, DamageCommand.self, TestCommand.self, SimulateCommand.self, ResetCommand.self,
     ]
   )
 

@@ -49,6 +49,8 @@ struct SoakCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Decides restarts and unplugging; random without it.", valueName: "number"))
   var seed: UInt64?
 
+  @OptionGroup var recovery: RecoveryOptions
+
   @Option(help: ArgumentHelp("Write a JUnit report here, whatever becomes of the run.", valueName: "file"))
   var junit: String?
 
@@ -117,6 +119,7 @@ struct SoakCommand: AsyncParsableCommand {
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
+    let recovery = try await recovered(port, bitsPerSecond)
     let target = try await SoakTarget.open(
       port, bitsPerSecond: bitsPerSecond, faults: faults, control: control, folder: folder)
     let run = SoakRun(
@@ -124,13 +127,32 @@ struct SoakCommand: AsyncParsableCommand {
       duration: duration.value,
       rate: rate, keep: keep, seed: seed ?? .randomSeed())
     do {
-      let report = try await run.report(of: port.description)
+      var report = try await run.report(of: port.description)
       await target.close()
+      report.recovery = recovery
       return report
     } catch {
       await target.close()
       throw error
     }
+  }
+
+  /// Looks whether the device answers before the soak begins, and brings it back if not and if that is allowed. Returns what
+  /// was done; `nil` when nothing was to be done.
+  private func recovered(_ port: PortSpecifier, _ bitsPerSecond: UInt32) async throws -> RecoveryAccount? {
+    guard let highest = recovery.highest else { return nil }
+    switch port {
+    case .emulator, .qemu: return nil
+    case .path, .automatic, .usb, .deviceID, .rfc2217, .socket: break
+    }
+    let recovery = Recovery(port, bitsPerSecond: bitsPerSecond, upTo: highest)
+    if await recovery.answers(within: .milliseconds(1800)) { return nil }
+    guard await recovery.climb() else {
+      throw CommandFailure(
+        .noAnswer, "\(port.description.printable): it does not answer, and nothing brought it back",
+        remedy: "press its reset button, or allow more with --recover-up-to")
+    }
+    return await recovery.account
   }
 
   private func judge(_ report: SoakReport) throws {

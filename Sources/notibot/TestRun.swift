@@ -17,7 +17,7 @@ struct TestRun: Sendable {
     /// A device that offers the attribute protocol on a unix socket.
     case att(path: String, control: String?)
     case qemu(image: String?)
-    case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration)
+    case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration, PortCare)
   }
 
   let cases: [Case]
@@ -33,12 +33,14 @@ struct TestRun: Sendable {
     let startedAt = Date()
     let start = ContinuousClock.now
     let device: any Rig
+    let recovery = makeRecovery()
     do {
-      device = try await makeRig()
+      device = try await makeRig(recovery)
     } catch {
       let failure = Self.failure(of: error)
       var report = makeReport([], startedAt, start)
       report.rigTrouble = failure.description
+      report.recovery = await recovery?.account
       try writeFiles(report)
       throw failure
     }
@@ -48,6 +50,9 @@ struct TestRun: Sendable {
     }
     await device.close()
     var report = makeReport(results, startedAt, start)
+    report.bootID = (device as? PortRig)?.bootID ?? (device as? RecoveringRig)?.bootID
+    report.recovery = await recovery?.account
+    report.rigTrouble = await resetAfter()
     if results.count < cases.count {
       report.rigTrouble = "interrupted after \(results.count) of \(cases.count) cases"
     }
@@ -61,7 +66,7 @@ struct TestRun: Sendable {
     json == "-" ? Output.note(line) : Output.data(line)
   }
 
-  private func makeRig() async throws -> any Rig {
+  private func makeRig(_ recovery: Recovery?) async throws -> any Rig {
     switch rig {
     case .emulator(let profile): return EmulatorRig(profile: profile)
     case .firmware(let path): return FirmwareRig(library: try path.map { try .load($0) } ?? .linked)
@@ -73,11 +78,48 @@ struct TestRun: Sendable {
     case .att(let path, let control):
       return try await BLERig.open(path, control: control)
     case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
-    case .port(let specifier, let options, let control, let timeout):
-      return try await PortRig.open(
-        specifier, name: specifier.description, options: options, control: control, answerTimeout: timeout,
-        // Whoever has an emulator there checks both ends; whoever has a board checks the board.
-        offersHost: control != nil)
+    case .port(let specifier, let options, let control, let timeout, let care):
+      try await LinePlay.startApp(
+        specifier, PortList().port(leadingTo: specifier.description), bitsPerSecond: options.bitsPerSecond,
+        way: care.before)
+      let open: @Sendable () async throws -> PortRig = {
+        try await PortRig.open(
+          specifier, name: specifier.description, options: options, control: control, answerTimeout: timeout,
+          // Whoever has an emulator there checks both ends; whoever has a board checks the board.
+          offersHost: control != nil)
+      }
+      guard let recovery else { return try await open() }
+      let reopen: @Sendable () async throws -> any Rig = {
+        guard await recovery.climb() else { throw Self.notRecovered(specifier) }
+        return try await open()
+      }
+      do {
+        return RecoveringRig(try await open(), recover: reopen)
+      } catch is PortRig.NoAnswer {
+        return RecoveringRig(try await reopen(), recover: reopen)
+      }
+    }
+  }
+
+  private func makeRecovery() -> Recovery? {
+    guard case .port(let specifier, let options, _, _, let care) = rig, let highest = care.highest else {
+      return nil
+    }
+    return Recovery(specifier, bitsPerSecond: options.bitsPerSecond, upTo: highest)
+  }
+
+  /// Restarts the board at the end, if that was asked for. Returns why it could not.
+  private func resetAfter() async -> String? {
+    guard case .port(let specifier, let options, _, _, let care) = rig, care.after == .hardReset else {
+      return nil
+    }
+    do {
+      try await LinePlay.startApp(
+        specifier, PortList().port(leadingTo: specifier.description), bitsPerSecond: options.bitsPerSecond,
+        way: .defaultReset)
+      return nil
+    } catch {
+      return Self.failure(of: error).description
     }
   }
 
@@ -97,7 +139,7 @@ struct TestRun: Sendable {
       case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
       case .att(let path, _): ("ble", "unix:\(path)")
       case .qemu(let image): ("qemu", PortSpecifier.qemu(image: image).description)
-      case .port(let specifier, _, _, _): ("port", specifier.description)
+      case .port(let specifier, _, _, _, _): ("port", specifier.description)
       }
     return Report(
       rig: name, port: port, seed: seed, startedAt: startedAt, duration: ContinuousClock.now - start,
@@ -133,9 +175,16 @@ struct TestRun: Sendable {
     }
   }
 
+  private static func notRecovered(_ port: PortSpecifier) -> CommandFailure {
+    CommandFailure(
+      .noAnswer, "\(port.description.printable): it does not answer, and nothing brought it back",
+      remedy: "press its reset button, or allow more with --recover-up-to")
+  }
+
   private static func failure(of error: any Error) -> CommandFailure {
     switch error {
     case let error as PortError: CommandFailure(error)
+    case let error as CommandFailure: error
     case let error as PortRig.NoAnswer:
       CommandFailure(
         .noAnswer, "\(error.port.printable): \(error.description.printable)", remedy: error.remedy)
@@ -144,4 +193,12 @@ struct TestRun: Sendable {
     case let error: CommandFailure(.unfitEnvironment, "\(error)".printable)
     }
   }
+}
+
+/// What is done to the board on a port besides testing it.
+struct PortCare: Sendable {
+  var before: LineReset.Before
+  var after: LineReset.After
+  /// The last step that may be taken when it does not answer; `nil`: none.
+  var highest: RecoveryLadder.Step?
 }

@@ -1,10 +1,10 @@
-import Glibc
+import NIOCore
 import Testing
 
 @testable import SerialLink
 
 /// On a tree of files; the pseudo-terminal stands for the port, whose name is the one in the tree.
-@Suite struct LatencyTimerTests {
+@Suite final class LatencyTimerTests {
   private let directory: TemporaryDirectory
   private let terminal: PseudoTerminal
   private let attribute: String

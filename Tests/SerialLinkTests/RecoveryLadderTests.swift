@@ -28,18 +28,25 @@ import Testing
     var ladder = RecoveryLadder(upTo: .power)
     #expect(
       climb(&ladder, answersAfter: .lines) == [
-        .perform(.drain), .probe, .perform(.session), .probe, .perform(.lines), .probe, .recovered(by: .lines),
+        .perform(.drain), .probe, .perform(.session), .probe, .perform(.lines), .probe,
+        .recovered(by: .lines),
       ])
     #expect(ladder.counts[.drain]?.tries == 1)
     #expect(ladder.counts[.lines]?.recoveries == 1)
     #expect(ladder.counts[.usb] == nil)
-    #expect(ladder.lines == ["drain: tried 1, recovered 0", "session: tried 1, recovered 0", "lines: tried 1, recovered 1"])
+    #expect(ladder.account.steps.map(\.step) == ["drain", "session", "lines"])
+    #expect(
+      ladder.account.steps.map(\.summary) == [
+        "tried 1, recovered 0", "tried 1, recovered 0", "tried 1, recovered 1",
+      ])
   }
 
   @Test func `no step above the highest is taken`() {
     var ladder = RecoveryLadder(upTo: .session)
     #expect(
-      climb(&ladder, answersAfter: .lines) == [.perform(.drain), .probe, .perform(.session), .probe, .exhausted])
+      climb(&ladder, answersAfter: .lines) == [
+        .perform(.drain), .probe, .perform(.session), .probe, .exhausted,
+      ])
   }
 
   @Test func `what the port cannot do is named, passed over, and not asked for again`() {
@@ -48,7 +55,7 @@ import Testing
       .lines: .impossible("no modem lines"), .usb: .impossible("not a USB port"),
     ]
     #expect(climb(&ladder, answersAfter: .power, outcomes: impossible).last == .recovered(by: .power))
-    #expect(ladder.lines[2] == "lines: skipped, no modem lines")
+    #expect(ladder.account.steps[2].summary == "skipped, no modem lines")
     let again = climb(&ladder, answersAfter: .power, outcomes: [:])
     #expect(!again.contains(.perform(.lines)) && !again.contains(.perform(.usb)))
     #expect(again.last == .recovered(by: .power))
@@ -58,7 +65,7 @@ import Testing
     var ladder = RecoveryLadder(upTo: .lines)
     let actions = climb(&ladder, answersAfter: nil, outcomes: [.lines: .failed("the device went away")])
     #expect(actions.suffix(2) == [.perform(.lines), .exhausted])
-    #expect(ladder.lines.last == "lines: tried 1, recovered 0, 1 failed (the device went away)")
+    #expect(ladder.account.steps.last?.summary == "tried 1, recovered 0, failed 1 (the device went away)")
   }
 
   @Test func `climbs are bounded`() {

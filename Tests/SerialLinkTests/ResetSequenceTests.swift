@@ -1,3 +1,4 @@
+import NIOCore
 import Testing
 
 @testable import SerialLink
@@ -51,7 +52,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "|", "D0|", "d0", "D2", "D", "D01", "U1", "U0,2", "U0,1,1", "W", "W.5", "W1.", "W-1", "W1e3", "W0.1.1",
+    "", "|", "D0|", "d0", "D2", "D", "D01", "U1", "U0,2", "U0,1,1", "W", "W.5", "W1.", "W-1", "W1e3",
+    "W0.1.1",
     "W10.000001", "W1234567", "D0 |R1", "X1", "W1", "D0\u{0}", "W１",
   ])
   func `what is no sequence is refused`(text: String) {
@@ -77,7 +79,8 @@ import Testing
     (0x10C4, 0xEA60, "cp210x", ResetStrategy.Wiring.bridge), (0x10C4, 0xEA64, "cp210x", .cp2102c),
     (0x1A86, 0x7523, "ch341", .bridge), (0x1A86, 0x55D4, "cdc_acm", .bridge),
     (0x303A, 0x1001, "cdc_acm", .chip), (0x303A, 0x1002, "cdc_acm", .bridge),
-    (0x303A, 0x0009, "cdc_acm", .chip), (0x1209, 0x0001, "cdc_acm", .chip), (0x1209, 0x0001, "ftdi_sio", .bridge),
+    (0x303A, 0x0009, "cdc_acm", .chip), (0x1209, 0x0001, "cdc_acm", .chip),
+    (0x1209, 0x0001, "ftdi_sio", .bridge),
   ])
   func `vendor, product and driver decide how a board is wired`(
     vendor: UInt16, product: UInt16, driver: String, expected: ResetStrategy.Wiring

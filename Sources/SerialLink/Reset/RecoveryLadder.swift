@@ -49,6 +49,7 @@ package struct RecoveryLadder: Equatable, Sendable {
     package var failures = 0
     /// Why the last failure was, or why the port cannot do it.
     package var reason: String?
+    /// Whether it is never asked for again.
     package var isImpossible = false
   }
 
@@ -73,7 +74,8 @@ package struct RecoveryLadder: Equatable, Sendable {
   ///   - climbsLimit: how often a device may be recovered, 1...1000.
   package init(upTo highest: Step, climbsLimit: Int = 8) {
     self.highest = highest
-    self.climbsLimit = min(max(climbsLimit, Self.climbsLimitRange.lowerBound), Self.climbsLimitRange.upperBound)
+    self.climbsLimit = min(
+      max(climbsLimit, Self.climbsLimitRange.lowerBound), Self.climbsLimitRange.upperBound)
   }
 
   // MARK: Inputs
@@ -139,14 +141,39 @@ package struct RecoveryLadder: Equatable, Sendable {
   }
 }
 
-extension RecoveryLadder {
-  /// The steps that were taken or found impossible, in order, a line each for a report: `lines: 2 tries, 1 recovery`.
-  package var lines: [String] {
-    Step.allCases.compactMap { step in
-      guard let count = counts[step] else { return nil }
-      if count.isImpossible, count.tries == 0 { return "\(step.rawValue): skipped, \(count.reason ?? "")" }
-      let reason = count.failures > 0 ? ", \(count.failures) failed (\(count.reason ?? ""))" : ""
-      return "\(step.rawValue): tried \(count.tries), recovered \(count.recoveries)\(reason)"
+/// What a ladder has done, for a report.
+package struct RecoveryAccount: Encodable, Equatable, Sendable {
+  package struct Step: Encodable, Equatable, Sendable {
+    package var step: String
+    package var tried: Int
+    package var recovered: Int
+    package var failed: Int
+    /// Why the last failure was, or why this port cannot do it. Sanitise before printing.
+    package var reason: String?
+
+    /// In a few words: `tried 2, recovered 1`.
+    package var summary: String {
+      if tried == 0 { return "skipped, \(reason ?? "")" }
+      return "tried \(tried), recovered \(recovered)"
+        + (failed > 0 ? ", failed \(failed) (\(reason ?? ""))" : "")
     }
+  }
+
+  /// How often the device had stopped answering.
+  package var climbs: Int
+  /// Those that were taken or found impossible, from the gentlest on.
+  package var steps: [Step]
+}
+
+extension RecoveryLadder {
+  package var account: RecoveryAccount {
+    let steps = Step.allCases.compactMap { step in
+      counts[step].map {
+        RecoveryAccount.Step(
+          step: step.rawValue, tried: $0.tries, recovered: $0.recoveries, failed: $0.failures,
+          reason: $0.reason)
+      }
+    }
+    return RecoveryAccount(climbs: climbs, steps: steps)
   }
 }

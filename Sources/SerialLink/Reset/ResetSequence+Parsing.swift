@@ -65,7 +65,9 @@ extension ResetSequence {
   /// Seconds with at most six decimals, 0 to `waitLimit`.
   private static func duration(_ text: Substring) -> Duration? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    let digits = parts.allSatisfy { !$0.isEmpty && $0.utf8.count <= 6 && $0.utf8.allSatisfy { (48...57).contains($0) } }
+    let digits = parts.allSatisfy {
+      !$0.isEmpty && $0.utf8.count <= 6 && $0.utf8.allSatisfy { (48...57).contains($0) }
+    }
     guard digits, (1...2).contains(parts.count), let whole = Int64(parts[0]) else { return nil }
     let decimals = parts.count == 2 ? parts[1] : "0"
     let padded = decimals + String(repeating: "0", count: 6 - decimals.utf8.count)

@@ -78,7 +78,8 @@ extension ResetSequence {
     ResetSequence(
       name,
       [
-        .lines(dtr: false, rts: false), .lines(dtr: true, rts: true), .lines(dtr: false, rts: true), .wait(hold),
+        .lines(dtr: false, rts: false), .lines(dtr: true, rts: true), .lines(dtr: false, rts: true),
+        .wait(hold),
         .lines(dtr: true, rts: false), .wait(delay), .lines(dtr: false, rts: false),
       ])
   }
@@ -88,7 +89,8 @@ extension ResetSequence {
     "usb-jtag",
     [
       .lines(dtr: false, rts: false), .wait(hold), .lines(dtr: true, rts: false), .wait(hold),
-      .lines(dtr: true, rts: true), .lines(dtr: false, rts: true), .wait(hold), .lines(dtr: false, rts: false),
+      .lines(dtr: true, rts: true), .lines(dtr: false, rts: true), .wait(hold),
+      .lines(dtr: false, rts: false),
     ])
 
   /// Into the loader behind a CP2102C, whose flow control cannot be turned off: IO0 is not let go at the end.

@@ -31,7 +31,9 @@ package enum PortPower {
     location: String, interface: Int?, ports: PortList = PortList(), searchPath: String,
     on loop: any EventLoop
   ) async throws -> PortInfo {
-    guard let place = USBPlace(location: location) else { throw Failure.noSwitch("\(location) is no port of a hub") }
+    guard let place = USBPlace(location: location) else {
+      throw Failure.noSwitch("\(location) is no port of a hub")
+    }
     guard let program = FileSystem.program(named: "uhubctl", searchPath: searchPath) else {
       throw Failure.notInstalled
     }
@@ -45,7 +47,9 @@ package enum PortPower {
     let isBack = try await PortWatch.wait(upTo: returningLimit, folders: folders, on: loop) {
       ports.port(at: location, interface: interface) != nil
     }
-    guard isBack, let port = ports.port(at: location, interface: interface) else { throw Failure.neverReturned }
+    guard isBack, let port = ports.port(at: location, interface: interface) else {
+      throw Failure.neverReturned
+    }
     return port
   }
 

@@ -148,7 +148,8 @@ package enum USBDevices {
     func digits(_ number: UInt8) -> String {
       String(repeating: "0", count: 3 - String(number).count) + String(number)
     }
-    return "/dev/bus/usb/\(digits(libusb_get_bus_number(device)))/\(digits(libusb_get_device_address(device)))"
+    return
+      "/dev/bus/usb/\(digits(libusb_get_bus_number(device)))/\(digits(libusb_get_device_address(device)))"
   }
 
   private static func failure(_ error: libusb_error, node: String, operation: String) -> PortError {

@@ -32,6 +32,8 @@ struct BenchReport: Encodable, Sendable {
   /// Notifications per second over those that the line can carry back to back; 1 is all of it.
   var lineShare: Double?
   var roundTripMicroseconds: RoundTrips?
+  /// How long the port's FTDI bridge may keep bytes back; none on other ports.
+  var latencyTimerMs: Int?
 
   /// For a person: a line for each figure.
   var text: String {
@@ -53,6 +55,7 @@ struct BenchReport: Encodable, Sendable {
       rows.append(row("round trip us max", "%.1f", trips.max))
     }
     if let lineShare { rows.append(row("share of the line, %", "%.1f", lineShare * 100)) }
+    if let latencyTimerMs { rows.append(row("latency timer ms", "%.0f", Double(latencyTimerMs))) }
     rows.append(row("sent again", "%.0f", Double(resends)))
     rows.append(row("memory MB, start", "%.1f", Double(residentBytesStart) / 1e6))
     rows.append(row("memory MB, end", "%.1f", Double(residentBytesEnd) / 1e6))
