@@ -119,17 +119,17 @@ struct SoakCommand: AsyncParsableCommand {
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let recovery = try await recovered(port, bitsPerSecond)
+    let recovery = try await answering(port, bitsPerSecond)
     let target = try await SoakTarget.open(
       port, bitsPerSecond: bitsPerSecond, faults: faults, control: control, folder: folder)
     let run = SoakRun(
       target: target, outbox: outbox ?? "\(folder)/outbox", bitsPerSecond: bitsPerSecond,
       duration: duration.value,
-      rate: rate, keep: keep, seed: seed ?? .randomSeed())
+      rate: rate, keep: keep, seed: seed ?? .randomSeed(), recovery: target.leavesPortFree ? recovery : nil)
     do {
       var report = try await run.report(of: port.description)
       await target.close()
-      report.recovery = recovery
+      report.recovery = await recovery?.account
       return report
     } catch {
       await target.close()
@@ -137,22 +137,22 @@ struct SoakCommand: AsyncParsableCommand {
     }
   }
 
-  /// Looks whether the device answers before the soak begins, and brings it back if not and if that is allowed. Returns what
-  /// was done; `nil` when nothing was to be done.
-  private func recovered(_ port: PortSpecifier, _ bitsPerSecond: UInt32) async throws -> RecoveryAccount? {
+  /// Looks whether the device answers before the soak begins, and brings it back if not. Returns who does that; `nil` when nobody
+  /// is to.
+  private func answering(_ port: PortSpecifier, _ bitsPerSecond: UInt32) async throws -> Recovery? {
     guard let highest = recovery.highest else { return nil }
     switch port {
     case .emulator, .qemu: return nil
     case .path, .automatic, .usb, .deviceID, .rfc2217, .socket: break
     }
     let recovery = Recovery(port, bitsPerSecond: bitsPerSecond, upTo: highest)
-    if await recovery.answers(within: .milliseconds(1800)) { return nil }
+    if await recovery.answers(within: .milliseconds(1800)) { return recovery }
     guard await recovery.climb() else {
       throw CommandFailure(
         .noAnswer, "\(port.description.printable): it does not answer, and nothing brought it back",
         remedy: "press its reset button, or allow more with --recover-up-to")
     }
-    return await recovery.account
+    return recovery
   }
 
   private func judge(_ report: SoakReport) throws {

@@ -42,6 +42,7 @@ parser.add_argument("--no-lines", action="store_true", help="TIOCMGET and TIOCMS
 parser.add_argument("--deaf", action="store_true", help="the lines lead nowhere")
 parser.add_argument("--io0-low", action="store_true", help="something holds IO0 low")
 parser.add_argument("--stuck", action="store_true", help="the board is in its loader until it is reset")
+parser.add_argument("--stick-after", type=float, help="after so many seconds it is in its loader until it is reset")
 parser.add_argument("--cause", default="POWERON", help="what the ROM calls the cause of a reset")
 parser.add_argument("--silent", action="store_true", help="prints nothing")
 parser.add_argument("--vanish", action="store_true", help="the port goes with a reset, and comes back")
@@ -377,6 +378,16 @@ if options.uhubctl:
         return False
 
     GLib.timeout_add(20, obey)
+
+
+def stick():
+    board.is_in_loader = True
+    record("stick")
+    return False
+
+
+if options.stick_after is not None:
+    GLib.timeout_add(int(options.stick_after * 1000), stick)
 
 loop = GLib.MainLoop()
 status = [1]

@@ -51,7 +51,7 @@ struct SoakReport: Encodable, Sendable {
   var residentBytesStart = 0
   var residentBytesEnd = 0
 
-  /// What was done to a device that did not answer before the soak began; none when it did.
+  /// What was done to a device that did not answer; none when it always did, or when nothing was allowed.
   var recovery: RecoveryAccount?
 
   var isFlawless: Bool { lost == 0 && doubled == 0 && differences == 0 && undelivered == 0 }
