@@ -60,14 +60,14 @@ enum Umockdev {
 
   /// Runs `notibot` beside a port; `PORT` among its arguments is that port's path.
   static func run(
-    _ board: [String], _ arguments: String..., environment: [String: String] = [:]
+    _ board: [String], _ arguments: String...
   ) async throws -> Run {
     let directory = try TemporaryDirectory()
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
       "umockdev-lines.py")
     let words = ["/usr/bin/python3", script.path, "--record", directory.file("record")] + board
     let program = try Program(
-      words + ["--", Program.notibot] + arguments, program: wrapper, environment: environment)
+      words + ["--", Program.notibot] + arguments, program: wrapper)
     let ending = await program.ending()
     let steps = try directory.contents(of: "record").split(separator: "\n").map {
       try JSONDecoder().decode(Step.self, from: Data($0.utf8))

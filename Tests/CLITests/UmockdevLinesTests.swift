@@ -162,16 +162,16 @@ import Testing
   @Test func `a uhubctl that is missing, that fails, or that lies is told`() async throws {
     let directory = try TemporaryDirectory()
     let missing = try await Umockdev.run(
-      [], "reset", "-p", "PORT", "--power", environment: ["PATH": directory.path])
+      ["--path", directory.path], "reset", "-p", "PORT", "--power")
     expect(missing, 18, says: ["uhubctl is not installed", "apt-get install uhubctl"])
     let fake = try directory.write("#!/bin/sh\necho 'Permission problems?' >&2\nexit 1\n", to: "uhubctl")
     chmod(fake, 0o755)
     let failing = try await Umockdev.run(
-      [], "reset", "-p", "PORT", "--power", environment: ["PATH": "\(directory.path):/usr/bin:/bin"])
+      ["--path", "\(directory.path):/usr/bin:/bin"], "reset", "-p", "PORT", "--power")
     expect(failing, 18, says: ["uhubctl failed: Permission problems?"])
     _ = try directory.write("#!/bin/sh\nexit 0\n", to: "uhubctl")
     let lying = try await Umockdev.run(
-      [], "reset", "-p", "PORT", "--power", environment: ["PATH": "\(directory.path):/usr/bin:/bin"])
+      ["--path", "\(directory.path):/usr/bin:/bin"], "reset", "-p", "PORT", "--power")
     expect(lying, 18, says: ["the board never lost its supply"])
   }
 
@@ -180,7 +180,7 @@ import Testing
       if: FileManager.default.isExecutableFile(atPath: "/usr/sbin/uhubctl"), "uhubctl is not installed"))
   func `the real uhubctl without a hub that can says so`() async throws {
     let run = try await Umockdev.run(
-      [], "reset", "-p", "PORT", "--power", environment: ["PATH": "/usr/sbin:/usr/bin:/bin"])
+      ["--path", "/usr/sbin:/usr/bin:/bin"], "reset", "-p", "PORT", "--power")
     expect(run, 18, says: ["no hub there switches its ports", "No compatible devices detected"])
   }
 
