@@ -143,11 +143,20 @@ import Testing
 
   @Test func `the USB port is reset`() async throws {
     let run = try await Umockdev.run([], "reset", "-p", "PORT", "--usb")
-    expect(run, 0, says: ["there after it; by usb"])
+    expect(run, 0, says: ["there after it; by usb (10c4:ea60)"])
     #expect(run.steps("USBDEVFS_RESET").count == 1)
     #expect(run.lines.isEmpty)
     let refused = try await Umockdev.run(["--usb-reset", "EPERM"], "reset", "-p", "PORT", "--usb")
     expect(refused, 18, says: ["cannot reset /dev/bus/usb/001/002"])
+  }
+
+  @Test(
+    .enabled(if: Privilege.canBeGivenUp, "setpriv cannot take the right to open everything from root here"))
+  func `a USB node that the user may not open says which`() async throws {
+    let run = try await Umockdev.run(["--usb-forbidden"], "reset", "-p", "PORT", "--usb")
+    expect(
+      run, 12, says: ["cannot reset /dev/bus/usb/001/002: permission denied", "ls -l /dev/bus/usb/001/002"])
+    #expect(run.steps("USBDEVFS_RESET").isEmpty)
   }
 
   @Test func `the supply is switched at the hub and port that the place names, and the port really goes`()

@@ -49,6 +49,7 @@ parser.add_argument("--vanish", action="store_true", help="the port goes with a 
 parser.add_argument("--stay-away", action="store_true", help="the port goes with a reset")
 parser.add_argument("--usb-reset", default="0", help="what USBDEVFS_RESET returns: 0 or an errno's name")
 parser.add_argument("--uhubctl", action="store_true", help="a uhubctl on PATH that takes the port away and brings it back")
+parser.add_argument("--usb-forbidden", action="store_true", help="the USB node may not be opened, root's rights are given up")
 parser.add_argument("--path", help="the program's PATH")
 parser.add_argument("--emulator", nargs=2, metavar=("PORT", "CONTROL"))
 parser.add_argument("--power-restarts", action="store_true", help="uhubctl restarts the emulator, too")
@@ -351,6 +352,10 @@ shim = f"{testbed.get_root_dir()}/realpath.so"
 source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "umockdev-realpath.c")
 subprocess.run(["/usr/bin/cc", "-shared", "-fPIC", "-o", shim, source], check=True, env={"PATH": "/usr/bin:/bin"})
 environment["LD_PRELOAD"] = f"{shim}:{os.environ['LD_PRELOAD']}"
+if options.usb_forbidden:
+    os.chmod(node("dev/bus/usb/001/002"), 0)
+    dropping = "--bounding-set", "-dac_override,-dac_read_search"
+    options.program[:0] = ["/usr/bin/setpriv", *dropping]
 if options.path:
     environment["PATH"] = options.path
 if options.uhubctl:

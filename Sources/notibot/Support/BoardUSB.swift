@@ -33,20 +33,25 @@ enum BoardGreeting {
 
 /// What can be done to a board below its tty.
 enum BoardUSB {
-  /// Resets the USB port of the board.
-  static func reset(_ port: PortSpecifier, _ info: PortInfo?) async throws {
+  /// Resets the USB port of the board. Returns what is there: USB number and what the device calls itself.
+  @discardableResult
+  static func reset(_ port: PortSpecifier, _ info: PortInfo?) async throws -> String? {
     let place = try place(of: port, info)
     let name = port.description
     let outcome = try await NIOSingletons.posixBlockingThreadPool.runIfActive {
-      () -> Result<Void, PortError> in
+      () -> Result<String?, PortError> in
       do throws(PortError) {
+        let device = USBDevices.description(at: place)
         _ = try USBDevices.reset(at: place, port: name)
-        return .success(())
+        return .success(
+          device.map {
+            [$0.id.description, $0.manufacturer, $0.product].compactMap(\.self).joined(separator: " ")
+          })
       } catch {
         return .failure(error)
       }
     }
-    try outcome.get()
+    return try outcome.get()
   }
 
   /// Turns the supply of the board off and on, and returns its port.

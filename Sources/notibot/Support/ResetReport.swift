@@ -34,6 +34,8 @@ struct ResetReport: Encodable, Sendable {
   var way: String
   /// The sequences that were played, the last one successful.
   var sequences: [String] = []
+  /// What was reset below its tty: USB number and what the device calls itself. Sanitise before printing.
+  var device: String?
   var changes: [Change] = []
   var proof = Proof.none
   /// Eight hexadecimal digits; none where no Notibot answered.
@@ -58,7 +60,7 @@ struct ResetReport: Encodable, Sendable {
     if way == "lines" {
       parts.append("; lines: \(sequences.joined(separator: ", "))")
     } else if way != "none" {
-      parts.append("; by \(way)")
+      parts.append("; by \(way)" + (device.map { " (\($0.printable))" } ?? ""))
     }
     parts.append(String(format: "; %.2f s", seconds))
     return parts.joined()

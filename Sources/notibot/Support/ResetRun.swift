@@ -44,7 +44,7 @@ struct ResetRun: Sendable {
   /// - Throws: `CommandFailure` for whatever did not come out as it should; `PortError`.
   func report() async throws -> ResetReport {
     let start = ContinuousClock.now
-    let greeting = target == .app || isIdentity ? try await greet(specifier, within: Self.greetingLimit) : nil
+    let greeting = target == .app || isIdentity ? try await greetFirst() : nil
     let port = try resolved(greeting)
     let info = ports.port(leadingTo: port.description)
     var report = ResetReport(
@@ -174,7 +174,7 @@ struct ResetRun: Sendable {
 
   private func resetUSB(_ port: PortSpecifier, _ info: PortInfo?, _ report: inout ResetReport) async throws {
     let begin = ContinuousClock.now
-    try await BoardUSB.reset(port, info)
+    report.device = try await BoardUSB.reset(port, info)
     let returned = try await awaitReturn(of: port, info)
     report.portAfter = returned.description
     report.proof = .port
@@ -296,6 +296,17 @@ extension ResetRun {
   private func greet(_ port: PortSpecifier, within limit: Duration) async throws -> Greeting? {
     try await BoardGreeting.ask(
       port, bitsPerSecond: rate ?? PortSelection.standardBitsPerSecond, within: limit)
+  }
+
+  /// A port that is wedged is what a reset below it is for.
+  private func greetFirst() async throws -> Greeting? {
+    do {
+      return try await greet(specifier, within: Self.greetingLimit)
+    } catch let failure as CommandFailure
+      where (way == .usb || way == .power) && [.linkLost, .unfitEnvironment].contains(failure.status)
+    {
+      return nil
+    }
   }
 
   /// A board that has printed its boot text needs no protocol to be believed, so that it is asked for a moment only.

@@ -56,7 +56,9 @@ struct SoakRun: Sendable {
       try await forward(record) { forwarder in
         let memory = try await load(forwarder, record, &report, until: start + duration)
         isStuck = memory == nil
-        if report.residentBytesStart == 0 { report.residentBytesStart = memory ?? ProcessUsage.residentBytes() }
+        if report.residentBytesStart == 0 {
+          report.residentBytesStart = memory ?? ProcessUsage.residentBytes()
+        }
         if !isStuck, !Task.isCancelled, record.counts.sessions > 0 { await settle(forwarder, record) }
         let now = clock.now
         report.seconds = (now - start).inSeconds
