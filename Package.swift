@@ -30,6 +30,8 @@ let package = Package(
     .target(name: "CSerialShim"),
     // USB below the tty: descriptors, and the reset of a wedged board.
     .systemLibrary(name: "CLibusb", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
+    // What udev knows of devices beyond sysfs, and its events.
+    .systemLibrary(name: "CLibudev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
     // A disk in memory, under SQLite, that loses what was not synced.
     .target(name: "CSimulatedDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
     // The reference firmware, a device in C11 without an operating system. Shares nothing with the Swift targets.
@@ -48,7 +50,7 @@ let package = Package(
     // Ports and bytes. Knows nothing of Notibot.
     .target(
       name: "SerialLink",
-      dependencies: ["CSerialShim", "CLibusb", nioCore, nioPosix],
+      dependencies: ["CLibudev", "CLibusb", "CSerialShim", nioCore, nioPosix],
       swiftSettings: settings
     ),
     .target(

@@ -39,6 +39,16 @@ def count(notibot, runs):
     return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": runs}
 
 
+def devices(notibot, runs):
+    """Milliseconds of `notibot devices`, from fork to exit."""
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        document([notibot, "devices"])
+        times.append((time.perf_counter() - start) * 1000)
+    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": runs}
+
+
 def paced(notibot, profile, text_bytes, notifications, faults="off", latency=16):
     """A line of 921600 baud with some ms each way."""
     with Emulator(notibot, "--profile", profile, "--baud-pacing", "--latency", str(latency), "--faults", faults) as emulator:
@@ -161,6 +171,8 @@ def main():
     say("suite over a PTY     {seconds:6.1f} s   {passed} passed, {failed} failed, {skipped} skipped".format(**figures["suitePTY"]))
     figures["count"] = count(notibot, 21)
     say("notibot count        {medianMs:6.1f} ms  median of {runs}, at most {maxMs:.1f} ms".format(**figures["count"]))
+    figures["devices"] = devices(notibot, 21)
+    say("notibot devices      {medianMs:6.1f} ms  median of {runs}, at most {maxMs:.1f} ms".format(**figures["devices"]))
     figures["paced"] = [paced(notibot, "devkit", 400, 450), paced(notibot, "bench", 400, 2000), paced(notibot, "bench", 48, 5000)]
     for line in figures["paced"]:
         say("paced 921600, 16 ms  {share:6.1f} %   of the line, profile {profile}, texts of {textBytes} bytes, {resends} resends".format(

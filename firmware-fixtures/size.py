@@ -3,7 +3,7 @@
 
 Sizes are those of a linked image, in which the linker has halved most calls and dropped what nobody uses. RAM is the
 structs and buffers themselves, as the compiler lays them out on the target, with the smallest queues that a window of 4
-frames allows. Exits 1 when codec, link and attribute server together are over the limit in the last of the ways to compile.
+frames allows. Exits 1 when codec, link and attribute server together are over the budget in the last of the ways to compile.
 """
 
 import re
@@ -14,8 +14,6 @@ from pathlib import Path
 
 CORE = Path(__file__).resolve().parent / "core"
 FLASH_BUDGET_BYTES = 8 * 1024
-# Not reached yet: what it may not grow beyond meanwhile.
-FLASH_LIMIT_BYTES = 8_640
 RAM_BUDGET_BYTES = 6 * 1024
 COMPILER = "riscv64-unknown-elf-gcc"
 FLAGS = ["-march=rv32imc", "-mabi=ilp32", "-misa-spec=2.2", "--specs=picolibc.specs", "-std=c11", "-ffreestanding",
@@ -113,8 +111,8 @@ def main():
     print(f"  {'together':44} {sum(memory.values()):6} of {RAM_BUDGET_BYTES}")
     for part, size in store.items():
         print(f"  {part:44} {size:6}")
-    print("over the budget" if total > FLASH_BUDGET_BYTES else "within the budget")
-    over = total > FLASH_LIMIT_BYTES or sum(memory.values()) > RAM_BUDGET_BYTES
+    over = total > FLASH_BUDGET_BYTES or sum(memory.values()) > RAM_BUDGET_BYTES
+    print("over the budget" if over else "within the budget")
     return 1 if over else 0
 
 

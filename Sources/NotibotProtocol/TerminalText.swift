@@ -1,7 +1,7 @@
 /// Makes bytes from a device fit for a terminal, however they are cut.
 ///
 /// Controls but newline and tab, a carriage return that no newline follows, DEL, C1 controls and invalid UTF-8 become
-/// `\xNN`; scalars that turn the direction of text become U+FFFD. Without it, a device could write
+/// `\xNN`; scalars that turn the direction of text, break lines or show nothing become U+FFFD. Without it, a device could write
 /// over what the user sees, or into the clipboard.
 package struct TerminalText: Hashable, Sendable {
   /// The beginning of a character, or a carriage return, that the next bytes decide on; at most 3 bytes.
@@ -26,6 +26,8 @@ package struct TerminalText: Hashable, Sendable {
   /// The text of bytes that are complete.
   package static func sanitised(_ bytes: some Sequence<UInt8>) -> String {
     let bytes = Array(bytes)
+    // Nearly every line of a console; at 3 Mbaud the way below would take a good part of a processor.
+    if bytes.allSatisfy({ 0x20...0x7E ~= $0 }) { return String(decoding: bytes, as: UTF8.self) }
     var result = String.UnicodeScalarView()
     var index = 0
     while index < bytes.count {
@@ -51,7 +53,8 @@ package struct TerminalText: Hashable, Sendable {
     switch scalar {
     case "\n", "\t": result.append(scalar)
     case "\0"..."\u{1F}", "\u{7F}"..."\u{9F}": appendEscape(of: UInt8(scalar.value), to: &result)
-    case "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": result.append("\u{FFFD}")
+    case "\u{200E}", "\u{200F}", "\u{061C}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{FEFF}":
+      result.append("\u{FFFD}")
     default: result.append(scalar)
     }
   }

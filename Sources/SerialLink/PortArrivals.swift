@@ -3,34 +3,50 @@ package import NIOCore
 
 /// Tells that a port may have come, the moment something appears where it would; if asked, that one may have gone as well.
 ///
-/// Watches folders by inotify. Of a folder that does not exist, as /dev/serial/by-id before the first board is plugged in, the
+/// Takes uevents, which come when udev has given the port its rights, and watches folders by inotify, for links that people make
+/// and for containers, which get no uevents. Of a folder that does not exist, as /dev/serial/by-id before the first board is plugged in, the
 /// nearest one above it is watched until it does. Says nothing of what came: whoever is told tries to open its port.
 package struct PortArrivals: Sendable {
+  /// Which news are wanted.
+  package enum Interest: Hashable, Sendable {
+    /// What came, or changed its rights.
+    case arrivals
+    /// What left, too.
+    case departuresToo
+  }
+
   private let channel: any Channel
+  private let uevents: PortUevents?
 
   /// Where udev puts devices and the names that stay.
   package static let deviceFolders = ["/dev", "/dev/serial/by-id"]
 
   /// Watches for `path`, if there is one, and for anything in the folders of devices.
-  /// - Parameters:
-  ///   - includesLeaving: whether what is removed or moved away is reported too.
-  ///   - report: called on `loop` after something was made, moved in, or got other rights; once for many.
+  /// - Parameter report: called on `loop` after something was made, moved in, or got other rights; once for many. It is told
+  ///   which port has left, if a uevent said so.
   package static func watch(
-    path: String?, folders: [String] = deviceFolders, includesLeaving: Bool = false, on loop: any EventLoop,
-    report: @escaping @Sendable () -> Void
+    path: String?, folders: [String] = deviceFolders, interest: Interest = .arrivals, on loop: any EventLoop,
+    report: @escaping @Sendable (_ gone: String?) -> Void
   ) async throws(PortError) -> PortArrivals {
     var wishes = folders.map { WatchedFolders.Wish(folder: $0, name: nil) }
     if let path { wishes.append(WatchedFolders.Wish(folder: folder(of: path), name: name(of: path))) }
     let raw = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     let port = path ?? "ports"
     guard raw >= 0 else { throw PortError(errno: errno, port: port, operation: "watch") }
-    let watched = WatchedFolders(descriptor: raw, wishes: wishes, includesLeaving: includesLeaving)
+    let watched = WatchedFolders(descriptor: raw, wishes: wishes, interest: interest)
     do {
       let channel = try await DescriptorChannel.open(raw, .input, on: loop) { channel in
         try channel.pipeline.syncOperations.addHandler(
           PortArrivalsHandler(watched: watched, report: report))
       }
-      return PortArrivals(channel: channel)
+      let uevents = PortUevents.watch(on: loop) { event in
+        switch (event, interest) {
+        case (.added, _), (.changed, _): report(nil)
+        case (.removed(let path), .departuresToo): report(path)
+        case (.removed, .arrivals): break
+        }
+      }
+      return PortArrivals(channel: channel, uevents: uevents)
     } catch {
       throw PortError(opening: port, error)
     }
@@ -38,6 +54,7 @@ package struct PortArrivals: Sendable {
 
   /// Watches no more. Returns when the descriptor is closed.
   package func close() async {
+    uevents?.close()
     channel.close(promise: nil)
     try? await channel.closeFuture.get()
   }
@@ -64,15 +81,14 @@ struct WatchedFolders: Sendable {
 
   private let descriptor: Int32
   private let wishes: [Wish]
-  private let events: UInt32
+  private let interest: PortArrivals.Interest
   /// By the number of the watch.
   private var names: [Int32: Set<String?>] = [:]
 
-  init(descriptor: Int32, wishes: [Wish], includesLeaving: Bool) {
+  init(descriptor: Int32, wishes: [Wish], interest: PortArrivals.Interest) {
     self.descriptor = descriptor
     self.wishes = wishes
-    let coming = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR)
-    events = includesLeaving ? coming | UInt32(IN_DELETE | IN_MOVED_FROM) : coming
+    self.interest = interest
   }
 
   func isWished(_ event: InotifyEvents.Event) -> Bool {
@@ -93,6 +109,11 @@ struct WatchedFolders: Sendable {
 
   private mutating func watchNearest(_ wish: Wish) {
     var (folder, name) = (wish.folder, wish.name)
+    var events = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR)
+    switch interest {
+    case .arrivals: break
+    case .departuresToo: events |= UInt32(IN_DELETE | IN_MOVED_FROM)
+    }
     while true {
       let watch = inotify_add_watch(descriptor, folder, events)
       if watch >= 0 {
@@ -110,11 +131,11 @@ private final class PortArrivalsHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
   private var watched: WatchedFolders
-  private let report: @Sendable () -> Void
+  private let report: @Sendable (String?) -> Void
   private var events = InotifyEvents()
   private var hasNews = false
 
-  init(watched: WatchedFolders, report: @escaping @Sendable () -> Void) {
+  init(watched: WatchedFolders, report: @escaping @Sendable (String?) -> Void) {
     self.watched = watched
     self.report = report
   }
@@ -137,6 +158,6 @@ private final class PortArrivalsHandler: ChannelInboundHandler {
     guard hasNews else { return }
     hasNews = false
     watched.renew()
-    report()
+    report(nil)
   }
 }

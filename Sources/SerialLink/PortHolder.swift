@@ -43,15 +43,61 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
 
   /// Another process that has `devicePath` open, as far as /proc lets this user see.
   static func ofOpenDescriptor(on devicePath: String) -> PortHolder? {
-    for name in FileSystem.names(in: "/proc") {
-      guard let pid = Int32(name), pid != getpid() else { continue }
-      let directory = "/proc/\(name)/fd"
-      let isOpen = FileSystem.names(in: directory).contains {
-        FileSystem.target(ofLink: "\(directory)/\($0)") == devicePath
+    openers(of: [devicePath])[devicePath].map { PortHolder(pid: $0) }
+  }
+
+  /// Who holds each of the ports that somebody holds, by the path as given: a lock file's owner, or whoever has it open.
+  /// Looks only; opens none of them.
+  /// - Parameter lockDirectory: where UUCP lock files are.
+  package static func holders(
+    of paths: [String], lockDirectory: String = SerialOptions.standardLockDirectory
+  ) -> [String: PortHolder] {
+    guard !paths.isEmpty else { return [:] }
+    var holders: [String: PortHolder] = [:]
+    let devices = paths.map { FileSystem.resolved($0) ?? $0 }
+    let openers = openers(of: Set(devices))
+    for (path, device) in zip(paths, devices) {
+      if let pid = UUCPLock.liveOwner(devicePath: device, directory: lockDirectory) ?? openers[device] {
+        holders[path] = PortHolder(pid: pid)
       }
-      if isOpen { return PortHolder(pid: pid) }
     }
-    return nil
+    return holders
+  }
+
+  /// Another process for each of the devices that one has open.
+  private static func openers(of devices: Set<String>) -> [String: Int32] {
+    var openers: [String: Int32] = [:]
+    for name in FileSystem.names(in: "/proc") {
+      guard let pid = Int32(name), pid != getpid(), !isOwnBeforeExec(pid) else { continue }
+      let directory = "/proc/\(name)/fd"
+      for number in FileSystem.names(in: directory) {
+        guard let target = FileSystem.target(ofLink: "\(directory)/\(number)"), devices.contains(target),
+          openers[target] == nil
+        else { continue }
+        openers[target] = pid
+      }
+    }
+    return openers
+  }
+
+  /// Whether this is a program that another thread is just starting. Until its exec it is a copy of this process, with every
+  /// descriptor; it holds nothing of its own. Asked before its descriptors are read: what it has after the exec counts.
+  private static func isOwnBeforeExec(_ pid: Int32) -> Bool {
+    guard parent(of: pid) == getpid(),
+      let program = FileSystem.target(ofLink: "/proc/self/exe"),
+      program == FileSystem.target(ofLink: "/proc/\(pid)/exe")
+    else { return false }
+    // One that runs the same program, started with other words, has had its exec.
+    return commandLine(of: pid) == commandLine(of: getpid())
+  }
+
+  /// Source: proc_pid_stat(5): pid, name in parentheses that may hold anything, state, parent.
+  private static func parent(of pid: Int32) -> Int32? {
+    guard let line = FileSystem.line(at: "/proc/\(pid)/stat"), let end = line.lastIndex(of: ")") else {
+      return nil
+    }
+    let fields = line[line.index(after: end)...].split(separator: " ")
+    return fields.count >= 2 ? Int32(fields[1]) : nil
   }
 
   private static func commandLine(of pid: Int32) -> String {

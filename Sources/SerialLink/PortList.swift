@@ -111,6 +111,27 @@ package struct PortList: Sendable {
     }
   }
 
+  /// The paths of all ports that `specifier` means, in the order of the list: every known board for `.automatic`, every
+  /// board of that number for `.usb`, and what is named itself for a path or a socket.
+  /// - Throws: `.noBoard` or `.notFound` when none is there; `.badSpecifier` for the forms that name no such port.
+  package func all(matching specifier: PortSpecifier) throws(PortError) -> [String] {
+    let ports = ports()
+    let matching: [PortInfo]
+    let code: PortError.Code
+    switch specifier {
+    case .path, .socket: return [specifier.description]
+    case .automatic: (matching, code) = (ports.filter(\.isKnownBoard), .noBoard(others: ports.map(\.summary)))
+    case .usb(let id, let serial):
+      matching = ports.filter { $0.matches(id, serial: serial) }
+      code = .notFound(present: ports.map(\.summary))
+    case .deviceID, .rfc2217, .emulator, .qemu:
+      let code = PortError.Code.badSpecifier("this form names no board among several")
+      throw PortError(code, port: specifier.description, operation: "find")
+    }
+    guard !matching.isEmpty else { throw PortError(code, port: specifier.description, operation: "find") }
+    return matching.map(\.path)
+  }
+
   private func knownBoards() -> [String] {
     ports().filter(\.isKnownBoard).map(\.path)
   }

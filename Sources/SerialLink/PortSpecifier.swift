@@ -103,6 +103,16 @@ package enum PortSpecifier: Hashable, Sendable {
   }
 }
 
+extension PortSpecifier {
+  /// The identity that the board must have, if the name says one.
+  package var deviceID: String? {
+    switch self {
+    case .deviceID(let id): id
+    case .path, .automatic, .usb, .rfc2217, .socket, .emulator, .qemu: nil
+    }
+  }
+}
+
 extension PortSpecifier: CustomStringConvertible {
   /// The form that `init(parsing:)` reads back. Not sanitised for a terminal.
   package var description: String {

@@ -1,47 +1,64 @@
 /// What stands behind a USB number that is known to sit on ESP32 boards.
 ///
-/// A table of our own, because the usb.ids of distributions lack Espressif's vendor number and newer bridges.
+/// A table of our own, because the usb.ids of distributions lack Espressif's vendor number and newer bridges. The rules for
+/// udev are made of it.
 package struct USBAdapter: Hashable, Sendable {
   /// For a list: chip or board family.
   package let name: String
+  /// The chip behind it, such as `ESP32-S3`, where the number alone tells; a bridge's never does.
+  package let chip: String?
+  /// The kernel module that makes a serial port of it.
+  package let driver: String
 
   /// The adapter with this number, or `nil`: a port behind an unknown number is never chosen by itself.
   package static func known(_ id: USBID) -> USBAdapter? {
-    if id.vendor == espressif { return espressifName(id.product).map(USBAdapter.init(name:)) }
-    return bridges[id].map(USBAdapter.init(name:))
+    table.first { $0.vendor == id.vendor && $0.products.contains(id.product) }?.adapter
   }
 
-  private static let espressif: UInt16 = 0x303A
+  /// One line of the table: the products of a vendor that are alike.
+  struct Entry {
+    let vendor: UInt16
+    let products: ClosedRange<UInt16>
+    let adapter: USBAdapter
 
-  private static func espressifName(_ product: UInt16) -> String? {
-    switch product {
-    case 0x0002: "ESP32-S2 ROM USB"
-    case 0x0009: "ESP32-S3 ROM USB"
-    case 0x0012: "ESP32-P4 ROM USB"
-    case 0x1001: "ESP32 USB-Serial/JTAG"
-    case 0x1002: "Espressif USB bridge"
-    case 0x4001: "ESP32 TinyUSB CDC"
-    case 0x7000...0x7013: "Espressif development board"
-    default: nil
+    init(
+      _ vendor: UInt16, _ products: ClosedRange<UInt16>, _ name: String, chip: String? = nil, driver: String
+    ) {
+      self.vendor = vendor
+      self.products = products
+      adapter = USBAdapter(name: name, chip: chip, driver: driver)
+    }
+
+    init(_ vendor: UInt16, _ product: UInt16, _ name: String, chip: String? = nil, driver: String) {
+      self.init(vendor, product...product, name, chip: chip, driver: driver)
     }
   }
 
-  private static let bridges: [USBID: String] = [
-    USBID(vendor: 0x10C4, product: 0xEA60): "Silicon Labs CP210x",
-    USBID(vendor: 0x10C4, product: 0xEA64): "Silicon Labs CP2102C",
-    USBID(vendor: 0x10C4, product: 0xEA70): "Silicon Labs CP2105 dual",
-    USBID(vendor: 0x10C4, product: 0xEA71): "Silicon Labs CP2108 quad",
-    USBID(vendor: 0x1A86, product: 0x5523): "WCH CH341",
-    USBID(vendor: 0x1A86, product: 0x7522): "WCH CH340",
-    USBID(vendor: 0x1A86, product: 0x7523): "WCH CH340",
-    USBID(vendor: 0x1A86, product: 0x55D3): "WCH CH343",
-    USBID(vendor: 0x1A86, product: 0x55D4): "WCH CH9102",
-    USBID(vendor: 0x0403, product: 0x6001): "FTDI FT232R",
-    USBID(vendor: 0x0403, product: 0x6010): "FTDI FT2232",
-    USBID(vendor: 0x0403, product: 0x6011): "FTDI FT4232",
-    USBID(vendor: 0x0403, product: 0x6014): "FTDI FT232H",
-    USBID(vendor: 0x0403, product: 0x6015): "FTDI FT230X",
-    USBID(vendor: 0x067B, product: 0x2303): "Prolific PL2303",
-    USBID(vendor: 0x067B, product: 0x23A3): "Prolific PL2303",
+  static let ftdi: UInt16 = 0x0403
+
+  static let table: [Entry] = [
+    Entry(0x303A, 0x0002, "ESP32-S2 ROM USB", chip: "ESP32-S2", driver: "cdc_acm"),
+    Entry(0x303A, 0x0009, "ESP32-S3 ROM USB", chip: "ESP32-S3", driver: "cdc_acm"),
+    Entry(0x303A, 0x0012, "ESP32-P4 ROM USB", chip: "ESP32-P4", driver: "cdc_acm"),
+    Entry(0x303A, 0x1001, "ESP32 USB-Serial/JTAG", driver: "cdc_acm"),
+    Entry(0x303A, 0x1002, "Espressif USB bridge", driver: "cdc_acm"),
+    Entry(0x303A, 0x4001, "ESP32 TinyUSB CDC", driver: "cdc_acm"),
+    Entry(0x303A, 0x7000...0x7013, "Espressif development board", driver: "cdc_acm"),
+    Entry(0x10C4, 0xEA60, "Silicon Labs CP210x", driver: "cp210x"),
+    Entry(0x10C4, 0xEA64, "Silicon Labs CP2102C", driver: "cp210x"),
+    Entry(0x10C4, 0xEA70, "Silicon Labs CP2105 dual", driver: "cp210x"),
+    Entry(0x10C4, 0xEA71, "Silicon Labs CP2108 quad", driver: "cp210x"),
+    Entry(0x1A86, 0x5523, "WCH CH341", driver: "ch341"),
+    Entry(0x1A86, 0x7522, "WCH CH340", driver: "ch341"),
+    Entry(0x1A86, 0x7523, "WCH CH340", driver: "ch341"),
+    Entry(0x1A86, 0x55D3, "WCH CH343", driver: "cdc_acm"),
+    Entry(0x1A86, 0x55D4, "WCH CH9102", driver: "cdc_acm"),
+    Entry(ftdi, 0x6001, "FTDI FT232R", driver: "ftdi_sio"),
+    Entry(ftdi, 0x6010, "FTDI FT2232", driver: "ftdi_sio"),
+    Entry(ftdi, 0x6011, "FTDI FT4232", driver: "ftdi_sio"),
+    Entry(ftdi, 0x6014, "FTDI FT232H", driver: "ftdi_sio"),
+    Entry(ftdi, 0x6015, "FTDI FT230X", driver: "ftdi_sio"),
+    Entry(0x067B, 0x2303, "Prolific PL2303", driver: "pl2303"),
+    Entry(0x067B, 0x23A3, "Prolific PL2303", driver: "pl2303"),
   ]
 }

@@ -18,7 +18,8 @@ package struct USBID: Hashable, Sendable, CustomStringConvertible {
     return UInt16(text, radix: 16)
   }
 
-  private static func digits(_ number: UInt16) -> String {
+  /// Four hexadecimal digits, as sysfs has them.
+  static func digits(_ number: UInt16) -> String {
     let text = String(number, radix: 16)
     return String(repeating: "0", count: 4 - text.count) + text
   }

@@ -40,6 +40,18 @@ struct UUCPLock: ~Copyable, Sendable {
     try refuseIfLive(path: lockPath(devicePath: devicePath, directory: directory), port: port)
   }
 
+  /// The live process, other than this one, whose lock file names `devicePath`.
+  static func liveOwner(devicePath: String, directory: String) -> Int32? {
+    guard case .process(let pid) = owner(of: lockPath(devicePath: devicePath, directory: directory)),
+      pid != getpid(), isAlive(pid)
+    else { return nil }
+    return pid
+  }
+
+  private static func isAlive(_ pid: Int32) -> Bool {
+    kill(pid, 0) == 0 || errno != ESRCH
+  }
+
   deinit {
     guard let path, let status = FileSystem.linkStatus(of: path), status.st_ino == inode else { return }
     unlink(path)
@@ -62,7 +74,7 @@ struct UUCPLock: ~Copyable, Sendable {
       return
     case .process(let pid):
       // Our own pid is a former process's that had the same number: whoever holds the flock is alone here.
-      if pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH) { return }
+      if pid == getpid() || !isAlive(pid) { return }
       throw PortError(.busy(PortHolder(pid: pid)), port: port, operation: "lock")
     case .unreadable:
       let code = PortError.Code.linkOccupied("the lock file \(path) does not say whose it is")

@@ -1,72 +1,175 @@
 import ArgumentParser
+import NIOCore
+import NIOPosix
+import NotibotHost
 import SerialLink
 
-/// `notibot devices`: the serial ports of this machine and what stands behind them. Writes to none of them.
-struct DevicesCommand: ParsableCommand {
+/// `notibot devices`: the serial ports of this machine and what stands behind them.
+struct DevicesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices", abstract: "List the serial ports and the boards behind them.",
-    discussion: "Ports marked * are known boards, which 'auto' may choose. Nothing is written to any port.")
+    discussion: """
+      Ports marked * are known boards, which 'auto' may choose. Nothing is written to any port, but with --probe to known \
+      boards that nobody uses: they are asked who they are, all at once. Opening its port restarts a board on which DTR and \
+      RTS lead to reset.
 
-  @Flag(help: "Print one JSON document.")
+      \(ExitStatus.helpTable)
+      """)
+
+  @Flag(help: "Print one JSON document; with --watch, one a line.")
   var json = false
 
-  func run() throws {
-    let ports = PortList().ports()
-    if json {
-      try Output.json(Document(ports: ports.map(Document.Port.init)), pretty: true)
-    } else if ports.isEmpty {
-      Output.note("notibot: no serial port is present")
-    } else {
-      Output.data(table(of: ports))
+  @Flag(help: "Ask each known board who it is.")
+  var probe = false
+
+  @Flag(help: "Go on: print each port that comes or goes, until interrupted.")
+  var watch = false
+
+  @Flag(help: "Show the links that udev made, too.")
+  var links = false
+
+  @Option(
+    help: ArgumentHelp(
+      "With --watch: end after this time, 0.1-604800. With --probe: how long a board has to answer, 1 without it.",
+      valueName: "seconds"))
+  var timeout: Double?
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "With --probe: bits per second.", discussion: "Without it: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
+      valueName: "rate"))
+  var baud: String?
+
+  func validate() throws {
+    guard !(watch && probe) else { throw ValidationError("--watch does not go with --probe") }
+    guard timeout == nil || watch || probe else {
+      throw ValidationError("--timeout is for --watch and --probe")
+    }
+    guard (0.1...604_800).contains(timeout ?? 1) else {
+      throw ValidationError("--timeout is 0.1 to 604800 seconds")
     }
   }
 
-  private func table(of ports: [PortInfo]) -> String {
-    let rows =
-      [["", "PORT", "ID", "SERIAL", "BOARD", "DRIVER", "AT"]]
-      + ports.map { port in
-        [
-          port.isKnownBoard ? "*" : "", port.path, port.usb?.id.description ?? "-", port.usb?.serial ?? "-",
-          port.usb?.adapter?.name ?? port.usb?.product ?? "-", port.driver ?? "-", port.usb?.location ?? "-",
-        ].map { $0.printable }
-      }
-    return Table.text(rows)
+  func run() async throws {
+    let command = self
+    if watch { return try await Interruption.cancelling { try await command.watchPorts() } }
+    let ports = PortList().ports()
+    let holders = PortHolder.holders(of: ports.map(\.path))
+    var documents = ports.map { PortDocument($0, holder: holders[$0.path]) }
+    if probe {
+      documents = try await Interruption.cancelling { [documents] in try await command.asked(documents) }
+    }
+    if json {
+      try Output.json(Document(ports: documents), pretty: true)
+    } else if documents.isEmpty {
+      Output.note("notibot: no serial port is present")
+    } else {
+      Output.data(table(of: documents))
+    }
+  }
+
+  private func table(of ports: [PortDocument]) -> String {
+    let heads =
+      PortDocument.heads + (probe ? ["NOTIBOT"] : []) + (links ? ["BY ID", "BY PATH"] : [])
+    let rows = ports.map { port in
+      port.cells + (probe ? [port.answerCell] : [])
+        + (links ? [port.byID ?? "-", port.byPath ?? "-"].map(\.printable) : [])
+    }
+    return Table.text([heads] + rows)
   }
 
   /// What `--json` prints.
   private struct Document: Encodable {
-    struct Port: Encodable {
-      var port: String
-      var isKnownBoard: Bool
-      var usbID: String?
-      var serial: String?
-      var manufacturer: String?
-      var product: String?
-      var board: String?
-      var interface: Int?
-      var location: String?
-      var driver: String?
-      var byID: String?
-      var byPath: String?
-
-      init(_ info: PortInfo) {
-        port = info.path
-        isKnownBoard = info.isKnownBoard
-        usbID = info.usb?.id.description
-        serial = info.usb?.serial
-        manufacturer = info.usb?.manufacturer
-        product = info.usb?.product
-        board = info.usb?.adapter?.name
-        interface = info.usb?.interface
-        location = info.usb?.location
-        driver = info.driver
-        byID = info.byID
-        byPath = info.byPath
-      }
-    }
-
     var schema = "notibot.devices"
     var version = 1
-    var ports: [Port]
+    var ports: [PortDocument]
+  }
+
+  // MARK: Asking
+
+  /// Asks those that may be asked, each at the same time as the others.
+  private func asked(_ ports: [PortDocument]) async throws -> [PortDocument] {
+    var options = DeviceOptions()
+    options.bitsPerSecond = try LineOptions.bitsPerSecond(option: baud).value
+    options.connectTimeout = .seconds(timeout ?? 1)
+    options.reconnection = .never
+    return try await withThrowingTaskGroup(of: (Int, PortDocument).self) { [options] group in
+      for (index, port) in ports.enumerated() {
+        group.addTask { (index, try await Self.asked(port, options)) }
+      }
+      var answered = ports
+      for try await (index, port) in group { answered[index] = port }
+      return answered
+    }
+  }
+
+  private static func asked(_ port: PortDocument, _ options: DeviceOptions) async throws -> PortDocument {
+    var port = port
+    guard port.isKnownBoard else {
+      port.unasked = "not asked: unknown board"
+      return port
+    }
+    guard port.heldBy == nil else {
+      port.unasked = "not asked: in use"
+      return port
+    }
+    do {
+      port.notibot = try await withDevice(at: port.port, options: options) { device in
+        let info = await device.info
+        return PortDocument.Answer(
+          deviceID: info.deviceID, firmware: info.firmwareName, version: info.firmwareVersion,
+          count: try await device.count())
+      }
+    } catch let error as NotibotError {
+      port.unasked = error.reason
+    }
+    return port
+  }
+
+  // MARK: Watching
+
+  private func watchPorts() async throws {
+    let (news, continuation) = AsyncStream<String?>.makeStream(bufferingPolicy: .bufferingNewest(256))
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let arrivals = try await PortArrivals.watch(path: nil, interest: .departuresToo, on: loop) { gone in
+      continuation.yield(gone)
+    }
+    let end = timeout.map { seconds in
+      loop.scheduleTask(in: TimeAmount(.seconds(seconds))) { continuation.finish() }
+    }
+    let outcome: Result<Void, any Error>
+    do {
+      var watch = PortWatch()
+      // The watch stands already, so that nothing comes unseen between the first listing and it.
+      try show(&watch)
+      for await gone in news {
+        if let gone { watch.portLeft(gone) }
+        try show(&watch)
+      }
+      outcome = .success(())
+    } catch {
+      outcome = .failure(error)
+    }
+    end?.cancel()
+    await arrivals.close()
+    try outcome.get()
+  }
+
+  private func show(_ watch: inout PortWatch) throws {
+    watch.listed(PortList().ports())
+    while let event = watch.nextEvent() {
+      let document =
+        switch event {
+        case .present(let port): PortDocument(port, event: "present")
+        case .added(let port): PortDocument(port, event: "added")
+        case .removed(let port): PortDocument(port, event: "removed")
+        }
+      if json {
+        try Output.json(document)
+      } else {
+        Output.data(document.line)
+      }
+    }
   }
 }

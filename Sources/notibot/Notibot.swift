@@ -11,8 +11,10 @@ struct Notibot: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       DevicesCommand.self, SendCommand.self, ForwardCommand.self, OutboxCommand.self, CountCommand.self,
-      WatchCommand.self, BenchCommand.self, SoakCommand.self, EmulateCommand.self, ControlCommand.self,
-      ProxyCommand.self, DamageCommand.self, TestCommand.self, SimulateCommand.self, ResetCommand.self,
+      WatchCommand.self, MonitorCommand.self, BenchCommand.self, SoakCommand.self, EmulateCommand.self,
+      ControlCommand.self,
+      ProxyCommand.self, DamageCommand.self, TestCommand.self, SimulateCommand.self,
+      ResetCommand.self, DoctorCommand.self, UdevRulesCommand.self,
     ]
   )
 

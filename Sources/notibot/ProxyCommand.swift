@@ -40,8 +40,10 @@ struct ProxyCommand: AsyncParsableCommand {
     let link = try link ?? defaultLink()
     try await Interruption.cancelling {
       try await Board.withPort(port.line) { name in
+        let board = try await Board.located(
+          try PortSpecifier(parsing: name), bitsPerSecond: bitsPerSecond, timeout: .seconds(port.timeout))
         let proxy = try await PortProxy.start(
-          port: try PortSpecifier(parsing: name), bitsPerSecond: bitsPerSecond, link: link, faults: faults,
+          port: board, bitsPerSecond: bitsPerSecond, link: link, faults: faults,
           seed: .randomSeed(), report: Self.tell)
         do {
           try announce(

@@ -120,10 +120,14 @@ struct SoakCommand: AsyncParsableCommand {
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let recovery = try await answering(port, bitsPerSecond)
+    // A proxy stands before a path; a forwarder finds an identity by itself.
+    let isProxied = control == nil && !faults.rules.isEmpty
+    let place = isProxied ? try await Board.located(port, bitsPerSecond: bitsPerSecond) : port
     let target = try await SoakTarget.open(
-      port, bitsPerSecond: bitsPerSecond, faults: faults, control: control, folder: folder)
+      place, bitsPerSecond: bitsPerSecond, faults: faults, control: control, folder: folder)
     let run = SoakRun(
-      target: target, outbox: outbox ?? "\(folder)/outbox", bitsPerSecond: bitsPerSecond,
+      target: target, deviceID: port.deviceID, outbox: outbox ?? "\(folder)/outbox",
+      bitsPerSecond: bitsPerSecond,
       duration: duration.value,
       rate: rate, keep: keep, seed: seed ?? .randomSeed(), recovery: target.leavesPortFree ? recovery : nil)
     do {

@@ -29,7 +29,7 @@ struct TestCommand: AsyncParsableCommand {
     case qemu
   }
 
-  @OptionGroup var portOptions: PortOptions
+  @OptionGroup var boardOptions: BoardOptions
 
   @Option(help: ArgumentHelp("The control socket of the emulator behind the port.", valueName: "path"))
   var control: String?
@@ -99,10 +99,47 @@ struct TestCommand: AsyncParsableCommand {
     if listSymmetric { return SymmetricMutant.all.forEach { Output.data(TestListing.line(for: $0)) } }
     let cases = try selectedCases()
     if list { return cases.forEach { Output.data(TestListing.line(for: $0)) } }
-    let run = TestRun(
-      cases: cases, seed: seed ?? .randomSeed(), junit: junit, json: json,
-      rig: try chosenRig())
-    try await Interruption.cancelling { try await run.perform() }
+    let (seed, reports) = (seed ?? .randomSeed(), TestReports(junit: junit, json: json))
+    if let boards = try chosenBoards() {
+      let runs = boards.map {
+        BoardsRun.Board(name: $0.name, run: TestRun(cases: cases, seed: seed, rig: $0.rig))
+      }
+      let run = BoardsRun(boards: runs, jobs: boardOptions.jobs ?? runs.count, reports: reports)
+      return try await Interruption.cancelling { try await run.perform() }
+    }
+    let run = TestRun(cases: cases, seed: seed, rig: try chosenRig())
+    try await Interruption.cancelling {
+      reports.startGroup(run.name)
+      let outcome = await run.perform(print: reports.printLine)
+      reports.endGroup()
+      try reports.write(outcome.report)
+      if let failure = outcome.failure { throw failure }
+    }
+  }
+
+  /// The boards of `--all`, or of several ports; nil: there is one device.
+  private func chosenBoards() throws -> [(name: String, rig: TestRun.ChosenRig)]? {
+    guard boardOptions.all || boardOptions.port.count > 1 else { return nil }
+    guard rig == nil, att == nil, control == nil, firmware == nil, symmetric == nil else {
+      throw CommandFailure(
+        .usage, "several boards have no --rig, --att, --control, --firmware or --symmetric",
+        remedy: "test them one by one")
+    }
+    return try boardOptions.resolvedPorts().map { ($0, try ownRig(of: try PortSpecifier(parsing: $0))) }
+  }
+
+  /// What a port brings when no rig is named: an emulator, firmware on an emulated CPU, or what is connected to it.
+  private func ownRig(of specifier: PortSpecifier) throws -> TestRun.ChosenRig {
+    switch specifier {
+    case .emulator(let name): return .emulator(try profile(name))
+    case .qemu(let image): return .qemu(image: image)
+    case .path, .automatic, .usb, .deviceID, .rfc2217, .socket:
+      let rate = try boardOptions.resolvedBitsPerSecond().value
+      return .port(
+        specifier, SerialOptions(bitsPerSecond: rate), control: control,
+        timeout: .seconds(boardOptions.timeout),
+        PortCare(before: before, after: after, highest: recovery.highest))
+    }
   }
 
   private func selectedCases() throws -> [Case] {
@@ -127,20 +164,18 @@ struct TestCommand: AsyncParsableCommand {
     }
     if let symmetric { return .symmetric(try symmetricMutant(symmetric)) }
     if let att {
-      guard rig == nil, portOptions.line.port == nil else {
+      guard rig == nil, boardOptions.port.isEmpty else {
         throw CommandFailure(
           .usage, "--att names the device to test", remedy: "leave --port and --rig out")
       }
       return .att(path: try UnixSocketOption.path(att), control: control)
     }
-    let isBrought = portOptions.line.port == nil && rig != nil
+    let isBrought = boardOptions.port.isEmpty && rig != nil
     let own: PortSpecifier = rig == .qemu ? .qemu(image: nil) : .emulator(profile: nil)
     let named = isBrought ? own : try port()
     switch (rig, named) {
-    case (nil, .qemu(let image)), (.qemu?, .qemu(let image)):
-      return .qemu(image: image)
-    case (nil, .emulator(let name)), (.emulator?, .emulator(let name)):
-      return .emulator(try profile(name))
+    case (.qemu?, .qemu(let image)): return .qemu(image: image)
+    case (.emulator?, .emulator(let name)): return .emulator(try profile(name))
     case (.pty?, .emulator(let name)):
       return .pty(profile: try profile(name).name)
     case (.ble?, .emulator(let name)):
@@ -151,21 +186,12 @@ struct TestCommand: AsyncParsableCommand {
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) brings its own device",
         remedy: "leave --port out, or name \(rig == .qemu ? "qemu:[ELF]" : "emu:[PROFILE]")")
-    case (nil, let specifier):
-      do {
-        let rate = try portOptions.resolvedBitsPerSecond().value
-        return .port(
-          specifier, SerialOptions(bitsPerSecond: rate), control: control,
-          timeout: .seconds(portOptions.timeout),
-          PortCare(before: before, after: after, highest: recovery.highest))
-      } catch let error as PortError {
-        throw CommandFailure(error)
-      }
+    case (nil, let specifier): return try ownRig(of: specifier)
     }
   }
 
   private func symmetricMutant(_ name: String) throws -> SymmetricMutant {
-    guard rig == .emulator, portOptions.line.port == nil else {
+    guard rig == .emulator, boardOptions.port.isEmpty else {
       throw CommandFailure(
         .usage, "--symmetric is for --rig emulator", remedy: "name that rig, without a port")
     }
@@ -179,7 +205,7 @@ struct TestCommand: AsyncParsableCommand {
 
   private func port() throws -> PortSpecifier {
     do {
-      return try portOptions.resolvedPort().value
+      return try boardOptions.resolvedPort().value
     } catch let error as PortError {
       throw CommandFailure(error)
     }

@@ -3,7 +3,7 @@ import DeviceEmulator
 import Foundation
 import SerialLink
 
-/// One run of the suite by the command line: rig, report while it goes, files at its end, exit code.
+/// One run of the suite by the command line: a rig, lines while it goes, a report at its end.
 struct TestRun: Sendable {
   /// What the suite runs on.
   enum ChosenRig: Sendable {
@@ -22,14 +22,17 @@ struct TestRun: Sendable {
 
   let cases: [Case]
   let seed: UInt64
-  let junit: String?
-  let json: String?
   let rig: ChosenRig
 
-  /// Runs the cases. The files are written on every way out, also when there is no rig.
-  ///
-  /// - Throws: `CommandFailure` unless every case passed or was skipped.
-  func perform() async throws {
+  /// How a run came out.
+  struct Outcome: Sendable {
+    var report: Report
+    /// Nil when every case passed or was skipped.
+    var failure: CommandFailure?
+  }
+
+  /// Runs the cases, and hands lines for a person on as they come.
+  func perform(print: @Sendable (String) -> Void) async -> Outcome {
     let startedAt = Date()
     let start = ContinuousClock.now
     let device: any Rig
@@ -41,29 +44,23 @@ struct TestRun: Sendable {
       var report = makeReport([], startedAt, start)
       report.rigTrouble = failure.description
       report.recovery = await recovery?.account
-      try writeFiles(report)
-      throw failure
+      return Outcome(report: report, failure: failure)
     }
     var text = TextReport(cases: cases, usesColor: Output.usesColor())
     let results = await Runner(rig: device, seed: seed).run(cases) { result in
-      text.lines(for: result).forEach(printLine)
+      text.lines(for: result).forEach(print)
     }
     await device.close()
     var report = makeReport(results, startedAt, start)
     report.bootID = (device as? PortRig)?.bootID ?? (device as? RecoveringRig)?.bootID
     report.recovery = await recovery?.account
-    report.rigTrouble = await resetAfter()
+    let trouble = await resetAfter()
+    report.rigTrouble = trouble?.description
     if results.count < cases.count {
       report.rigTrouble = "interrupted after \(results.count) of \(cases.count) cases"
     }
-    text.summary(of: report).forEach(printLine)
-    try writeFiles(report)
-    try judge(report)
-  }
-
-  /// The report goes to stdout, unless the JSON does.
-  private func printLine(_ line: String) {
-    json == "-" ? Output.note(line) : Output.data(line)
+    text.summary(of: report).forEach(print)
+    return Outcome(report: report, failure: Self.judgement(of: report) ?? trouble)
   }
 
   private func makeRig(_ recovery: Recovery?) async throws -> any Rig {
@@ -79,12 +76,14 @@ struct TestRun: Sendable {
       return try await BLERig.open(path, control: control)
     case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
     case .port(let specifier, let options, let control, let timeout, let care):
-      try await LinePlay.startApp(
-        specifier, PortList().port(leadingTo: specifier.description), bitsPerSecond: options.bitsPerSecond,
-        way: care.before)
+      if care.before != .noReset {
+        try await LinePlay.startApp(specifier, bitsPerSecond: options.bitsPerSecond, way: care.before)
+      }
       let open: @Sendable () async throws -> PortRig = {
         try await PortRig.open(
-          specifier, name: specifier.description, options: options, control: control, answerTimeout: timeout,
+          try await Board.located(specifier, bitsPerSecond: options.bitsPerSecond, timeout: timeout),
+          name: specifier.description, options: options, control: control, deviceID: specifier.deviceID,
+          answerTimeout: timeout,
           // Whoever has an emulator there checks both ends; whoever has a board checks the board.
           offersHost: control != nil)
       }
@@ -109,17 +108,15 @@ struct TestRun: Sendable {
   }
 
   /// Restarts the board at the end, if that was asked for. Returns why it could not.
-  private func resetAfter() async -> String? {
+  private func resetAfter() async -> CommandFailure? {
     guard case .port(let specifier, let options, _, _, let care) = rig, care.after == .hardReset else {
       return nil
     }
     do {
-      try await LinePlay.startApp(
-        specifier, PortList().port(leadingTo: specifier.description), bitsPerSecond: options.bitsPerSecond,
-        way: .defaultReset)
+      try await LinePlay.startApp(specifier, bitsPerSecond: options.bitsPerSecond, way: .defaultReset)
       return nil
     } catch {
-      return Self.failure(of: error).description
+      return Self.failure(of: error)
     }
   }
 
@@ -127,7 +124,10 @@ struct TestRun: Sendable {
     try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
   }
 
-  private func makeReport(
+  /// What is tested, as its report names it.
+  var name: String { makeReport([], Date(), .now).port }
+
+  func makeReport(
     _ results: [CaseResult], _ startedAt: Date, _ start: ContinuousClock.Instant
   ) -> Report {
     let (name, port) =
@@ -146,33 +146,17 @@ struct TestRun: Sendable {
       results: results)
   }
 
-  private func writeFiles(_ report: Report) throws {
-    if let junit { try write(JUnitReport.document(of: report), to: junit) }
-    guard let json else { return }
-    let document = try JSONReport(report).document()
-    json == "-" ? Output.json(document: String(document.dropLast())) : try write(document, to: json)
-  }
-
-  private func write(_ document: String, to path: String) throws {
-    do {
-      try Data(document.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-    } catch {
-      throw CommandFailure(
-        .unfitEnvironment, "cannot write \(path.printable): \(error.localizedDescription)",
-        remedy: "choose a place that can be written")
-    }
-  }
-
-  private func judge(_ report: Report) throws {
+  private static func judgement(of report: Report) -> CommandFailure? {
     let totals = report.totals
     if totals.failed > 0 {
-      throw CommandFailure(.testFailed, "\(totals.failed) of \(totals.count) cases failed")
+      return CommandFailure(.testFailed, "\(totals.failed) of \(totals.count) cases failed")
     }
     if totals.errored > 0 {
-      throw CommandFailure(
+      return CommandFailure(
         .unfitEnvironment, "\(totals.errored) of \(totals.count) cases could not be run",
         remedy: "see what the report says about the rig")
     }
+    return nil
   }
 
   private static func notRecovered(_ port: PortSpecifier) -> CommandFailure {
@@ -184,10 +168,13 @@ struct TestRun: Sendable {
   private static func failure(of error: any Error) -> CommandFailure {
     switch error {
     case let error as PortError: CommandFailure(error)
-    case let error as CommandFailure: error
     case let error as PortRig.NoAnswer:
       CommandFailure(
         .noAnswer, "\(error.port.printable): \(error.description.printable)", remedy: error.remedy)
+    case let error as PortRig.WrongDevice:
+      CommandFailure(
+        .noBoard, "\(error.port.printable): \(error.description.printable)", remedy: error.remedy)
+    case let error as CommandFailure: error
     case let error as RigTrouble:
       CommandFailure(.unfitEnvironment, error.message.printable, remedy: error.remedy)
     case let error: CommandFailure(.unfitEnvironment, "\(error)".printable)

@@ -29,7 +29,8 @@ enum Nobody {
 /// Running without the right to open everything, which root has.
 enum Privilege {
   static let setpriv = "/usr/bin/setpriv"
-  private static let dropping = ["--bounding-set", "-dac_override,-dac_read_search"]
+  /// What starts a program so.
+  static let dropping = ["--bounding-set", "-dac_override,-dac_read_search"]
 
   /// Whether what the mode of a file forbids can be forbidden to a program.
   static let canBeGivenUp: Bool = {

@@ -54,9 +54,10 @@ final class Program: Sendable {
   /// - Parameters:
   ///   - environment: added to the tester's own, from which everything that names ports or colours is left out.
   ///   - input: what stdin holds; nil keeps it open for `write` and `closeInput`.
+  ///   - stdin: takes its place, as a terminal does; not closed here.
   init(
     _ arguments: [String], program path: String = notibot, environment: [String: String] = [:],
-    input text: String? = "", streams: Streams = .pipes
+    input text: String? = "", stdin keyboard: Descriptor? = nil, streams: Streams = .pipes
   ) throws {
     let stdin = try Descriptor.pipe()
     let stderr = try Descriptor.pipe()
@@ -69,7 +70,7 @@ final class Program: Sendable {
       }
     let spawn = Spawn(
       arguments: [path] + arguments, environment: Self.environment(adding: environment),
-      streams: [stdin.read, stdout.write, stderr.write])
+      streams: [keyboard ?? stdin.read, stdout.write, stderr.write])
     exit = Exit(pid: try spawn.run())
     // Only the program may hold its ends, or nobody would notice that it is gone.
     for end in [stdin.read, stdout.write, stderr.write] { end?.close() }

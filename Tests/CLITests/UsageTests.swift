@@ -4,7 +4,7 @@ import Testing
 @Suite(.inTurn) struct UsageTests {
   static let commands = [
     "devices", "send", "count", "watch", "bench", "outbox", "emulate", "control", "test", "proxy", "damage",
-    "reset",
+    "reset", "doctor", "udev-rules",
   ]
   static let exitCodes = [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 130, 143]
 
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test(arguments: commands.filter { $0 != "devices" })
+  @Test(arguments: commands.filter { $0 != "udev-rules" })
   func `help of a command that can fail in many ways lists the exit codes`(command: String) async throws {
     let ending = try await run(command, "--help")
     #expect(ending.status == .exited(0))
@@ -36,6 +36,8 @@ import Testing
   }
 
   @Test(arguments: [
+    ["devices", "--watch", "--probe"], ["devices", "--timeout", "1"],
+    ["devices", "--watch", "--timeout", "0"],
     ["--bogus"], ["bogus"], ["count", "--bogus"], ["count", "extra"], ["send"],
     ["send", "--app", "a", "--file", "f"],
     ["send", "--app", "a", "--timestamp", "4294967296"], ["bench", "--count", "0"],
@@ -52,5 +54,13 @@ import Testing
     #expect(ending.status == .exited(2))
     #expect(ending.output == "")
     #expect(!ending.errorLines.isEmpty)
+  }
+
+  @Test func `udev-rules prints the rules and nothing else`() async throws {
+    let ending = try await run("udev-rules")
+    #expect(ending.status == .exited(0))
+    #expect(ending.errors == "")
+    #expect(ending.lines.first == "# Boards that notibot knows. Made by: notibot udev-rules")
+    #expect(ending.lines.last == #"LABEL="notibot_end""#)
   }
 }

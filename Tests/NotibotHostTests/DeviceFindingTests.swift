@@ -13,12 +13,14 @@ struct DeviceFindingTests {
   ]
 
   /// Runs `body` with the list of both.
-  private func withBoards(_ body: (PortList) async throws -> Void) async throws {
+  private func withBoards(_ boards: [[UInt8]] = Self.boards, _ body: (PortList) async throws -> Void)
+    async throws
+  {
     let root = FileManager.default.temporaryDirectory.appendingPathComponent("boards-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: root) }
     let list = PortList(sysfsRoot: root.path + "/sys", deviceRoot: root.path + "/dev")
-    try await TablePeer.withPeer(deviceID: DeviceID(octets: Self.boards[0])) { first in
-      try await TablePeer.withPeer(deviceID: DeviceID(octets: Self.boards[1])) { second in
+    try await TablePeer.withPeer(deviceID: DeviceID(octets: boards[0])) { first in
+      try await TablePeer.withPeer(deviceID: DeviceID(octets: boards[1])) { second in
         for (name, terminal) in zip(Self.names, [first, second]) {
           try plug(name, terminal: terminal, into: root)
         }
@@ -60,6 +62,29 @@ struct DeviceFindingTests {
       #expect(error.code == .noBoard)
       #expect("\(error)".contains("none of 2 boards has this id"))
       #expect(error.hint.contains("24:6F:28:00:00:01") && error.hint.contains("24:6F:28:AA:BB:CC"))
+    }
+  }
+
+  @Test func `its path is told, and the port is free afterwards`() async throws {
+    try await withBoards { list in
+      let options = DeviceOptions()
+      for _ in 0..<2 {
+        let path = try await Device.path(of: "24:6F:28:AA:BB:CC", options: options, ports: list)
+        #expect(path == list.deviceRoot + "/ttyUSB1")
+      }
+    }
+  }
+
+  @Test func `two that say so are an error that names both, and both are free afterwards`() async throws {
+    try await withBoards([Self.boards[1], Self.boards[1]]) { list in
+      for _ in 0..<2 {
+        let error = try await #require(throws: NotibotError.self) {
+          try await Device.connect(to: "id:24:6F:28:AA:BB:CC", options: DeviceOptions(), ports: list)
+        }
+        #expect(error.code == .noBoard)
+        #expect(
+          error.reason == "2 ports match: \(list.deviceRoot)/ttyUSB0, \(list.deviceRoot)/ttyUSB1")
+      }
     }
   }
 }

@@ -33,7 +33,7 @@ struct PortArrivalsTests {
 
   private func watching(_ path: String, _ body: () async throws -> Void) async throws {
     let reports = reports
-    let arrivals = try await PortArrivals.watch(path: path, folders: [], on: testLoop) { reports.add() }
+    let arrivals = try await PortArrivals.watch(path: path, folders: [], on: testLoop) { _ in reports.add() }
     do {
       try await body()
     } catch {
@@ -59,6 +59,7 @@ struct PortArrivalsTests {
     try directory.link("port", to: "/dev/null")
     let ofOther = Reports()
     let arrivals = try await PortArrivals.watch(path: directory.file("other"), folders: [], on: testLoop) {
+      _ in
       ofOther.add()
     }
     try await watching(directory.file("port")) {
@@ -76,6 +77,7 @@ struct PortArrivalsTests {
   @Test func `in a folder of devices everything is told`() async throws {
     let reports = reports
     let arrivals = try await PortArrivals.watch(path: nil, folders: [directory.path], on: testLoop) {
+      _ in
       reports.add()
     }
     try directory.link("ttyUSB7", to: "/dev/null")

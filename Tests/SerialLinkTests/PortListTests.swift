@@ -138,6 +138,25 @@ struct FakeTree {
     #expect(present.count == 2)
   }
 
+  @Test func `all boards that a name means are found, strangers only by their number`() throws {
+    try tree.addUSB("ttyUSB0", at: "1-1", id: "dead:beef", serial: "A")
+    try tree.addUSB("ttyUSB1", at: "1-2", id: "10c4:ea60", serial: "0001")
+    try tree.addUSB("ttyUSB2", at: "1-3", id: "10c4:ea60", serial: "0001")
+    try tree.addUSB("ttyUSB3", at: "1-4", id: "1a86:7523")
+    let dev = tree.directory.file("dev")
+    let id = USBID(vendor: 0x10C4, product: 0xEA60)
+    #expect(
+      try tree.list.all(matching: .automatic) == ["\(dev)/ttyUSB1", "\(dev)/ttyUSB2", "\(dev)/ttyUSB3"])
+    #expect(try tree.list.all(matching: .usb(id, serial: nil)) == ["\(dev)/ttyUSB1", "\(dev)/ttyUSB2"])
+    #expect(
+      try tree.list.all(matching: .usb(USBID(vendor: 0xDEAD, product: 0xBEEF), serial: "A")) == [
+        "\(dev)/ttyUSB0"
+      ])
+    #expect(try tree.list.all(matching: .path("/dev/ttyX")) == ["/dev/ttyX"])
+    #expect(throws: PortError.self) { try tree.list.all(matching: .usb(id, serial: "C")) }
+    #expect(throws: PortError.self) { try tree.list.all(matching: .deviceID("24:6F:28:AA:BB:CC")) }
+  }
+
   @Test(arguments: [("303a:0009", true), ("303a:7013", true), ("303a:7014", false), ("303a:8123", false)])
   func `of Espressif's numbers only those of their own boards are known`(text: String, isKnown: Bool) throws {
     try tree.addUSB("ttyACM0", at: "1-1", id: text)

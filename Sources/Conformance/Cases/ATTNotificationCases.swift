@@ -124,7 +124,7 @@ extension Suite {
     let first = try await probe.nextPDU(until: deadline)
     let second = try await probe.nextPDU(until: deadline)
     probe.expect("the first PDU", first, is: [0x13])
-    probe.expect("the second PDU", second, is: [0x1B, 3, 0] + Wire.u16(UInt16(before + 1)))
+    probe.expect("the second PDU", second, is: [0x1B, 3, 0] + Wire.u16(UInt16(clamping: before + 1)))
   }
 
   static let countsBecomeOne = Case(

@@ -49,9 +49,13 @@ extension Suite {
     _ = try await probe.fence()
     let line = (0..<200).map { "\($0) " }.joined()
     try await control.perform(.log(line))
-    _ = try await probe.fence()
-    _ = try await probe.frames(for: .milliseconds(50))
-    let text = String(decoding: probe.textReceived, as: UTF8.self)
+    // Text has no acknowledgement: a busy device sends its answers first.
+    let deadline = probe.now + Probe.patience
+    var text = ""
+    while !text.contains(line), probe.now < deadline {
+      _ = try await probe.frames(for: .milliseconds(20))
+      text = String(decoding: probe.textReceived, as: UTF8.self)
+    }
     probe.expect(text.contains(line), "of \(line.count) bytes of log \(text.count) came as text")
   }
 

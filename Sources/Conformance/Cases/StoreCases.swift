@@ -116,7 +116,8 @@ extension Suite {
     while told.count < 2, let pdu = try await probe.nextPDU(until: deadline) { told.append(pdu) }
     let counts = told.filter { Array($0.prefix(3)) == Wire.literal("1b 0300") }
     probe.expect(
-      "notifications of Count", counts, is: [Wire.literal("1b 0300") + Wire.u16(UInt16(before - 2))])
+      "notifications of Count", counts, is: [Wire.literal("1b 0300") + Wire.u16(UInt16(clamping: before - 2))]
+    )
     let event = told.first { Array($0.prefix(3)) == Wire.literal("1b 0600") } ?? []
     let text = String(decoding: event.dropFirst(3), as: UTF8.self)
     probe.expect(Sample.isEvent(text, "dismissed", item: 2), "the event of item 2 is \(text)")

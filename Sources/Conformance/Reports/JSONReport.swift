@@ -69,3 +69,30 @@ package struct JSONReport: Encodable, Sendable {
     return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
   }
 }
+
+/// The report of several boards for a program, one JSON document.
+package struct BoardsJSONReport: Encodable, Sendable {
+  package static let schema = "notibot.conformance.boards"
+  package static let version = 1
+
+  let schema = Self.schema
+  let version = Self.version
+  let totals: JSONReport.Totals
+  /// In the order in which they were named or found.
+  let boards: [JSONReport]
+
+  package init(_ reports: [Report]) {
+    boards = reports.map(JSONReport.init)
+    let counted = Report.Totals(reports.flatMap(\.results))
+    totals = JSONReport.Totals(
+      cases: counted.count, passed: counted.passed, failed: counted.failed, errored: counted.errored,
+      skipped: counted.skipped)
+  }
+
+  /// The document, keys sorted.
+  package func document() throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+  }
+}

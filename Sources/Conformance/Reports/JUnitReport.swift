@@ -18,6 +18,33 @@ package enum JUnitReport {
     return lines.joined(separator: "\n") + "\n"
   }
 
+  /// The XML document of several boards: a suite for each. One that could not be tested, or not wholly, has an error.
+  package static func document(of reports: [Report]) -> String {
+    let totals = Report.Totals(reports.flatMap(\.results))
+    let troubles = reports.count { $0.rigTrouble != nil }
+    let time = reports.map(\.duration).max() ?? .zero
+    var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>"]
+    lines.append(
+      "<testsuites name=\"notibot conformance\" tests=\"\(totals.count + troubles)\" "
+        + "failures=\"\(totals.failed)\" errors=\"\(totals.errored + troubles)\" skipped=\"\(totals.skipped)\" "
+        + "time=\"\(seconds(time))\">")
+    for report in reports {
+      let totals = report.totals
+      let troubles = report.rigTrouble == nil ? 0 : 1
+      lines.append(
+        opening(
+          report.port, tests: totals.count + troubles, failures: totals.failed,
+          errors: totals.errored + troubles,
+          totals.skipped, report.duration, report))
+      lines += properties(of: report)
+      for result in report.results { lines += testCase(result, report) }
+      if let trouble = report.rigTrouble { lines += rigCase(trouble, report) }
+      lines.append("  </testsuite>")
+    }
+    lines.append("</testsuites>")
+    return lines.joined(separator: "\n") + "\n"
+  }
+
   private static func suite(_ name: String, _ results: [CaseResult], _ report: Report) -> [String] {
     let totals = Report.Totals(results)
     let time = results.reduce(Duration.zero) { $0 + $1.duration }
@@ -34,12 +61,16 @@ package enum JUnitReport {
 
   private static func rigSuite(_ trouble: String, _ report: Report) -> [String] {
     [opening("Rig", tests: 1, failures: 0, errors: 1, 0, report.duration, report)] + properties(of: report)
-      + [
-        "    <testcase classname=\"\(escaped(report.rig)).Rig\" name=\"the rig is there\" "
-          + "time=\"\(seconds(report.duration))\">",
-        "      <error message=\"\(escaped(trouble))\" type=\"rig\">\(escaped(trouble))</error>",
-        "    </testcase>", "  </testsuite>",
-      ]
+      + rigCase(trouble, report) + ["  </testsuite>"]
+  }
+
+  private static func rigCase(_ trouble: String, _ report: Report) -> [String] {
+    [
+      "    <testcase classname=\"\(escaped(report.rig)).Rig\" name=\"the rig is there\" "
+        + "time=\"\(seconds(report.duration))\">",
+      "      <error message=\"\(escaped(trouble))\" type=\"rig\">\(escaped(trouble))</error>",
+      "    </testcase>",
+    ]
   }
 
   private static func opening(

@@ -58,19 +58,19 @@ package final class EmulatorProcess: Sendable {
   /// The socket that carries the attribute protocol.
   package let att: String
   private let process: Process
-  private let directory: String
+  private let directory: PrivateDirectory
 
   /// Starts it and waits for the line in which it names its port.
   package static func start(program: String, profile: String, seed: UInt64) async throws -> EmulatorProcess {
     guard FileManager.default.isExecutableFile(atPath: program) else {
       throw RigTrouble("there is no program \(program)", remedy: "build it: swift build --product notibot")
     }
-    let directory = try makeDirectory()
+    let directory = try PrivateDirectory.make(for: "rig")
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
-    let port = directory + "/port"
-    let control = directory + "/control"
-    let att = directory + "/att"
+    let port = directory.path + "/port"
+    let control = directory.path + "/control"
+    let att = directory.path + "/att"
     process.arguments = [
       "emulate", "--json", "--link", port, "--control", control, "--att", "unix:" + att, "--profile", profile,
       "--seed", "\(seed)",
@@ -78,7 +78,7 @@ package final class EmulatorProcess: Sendable {
     let output = Pipe()
     process.standardOutput = output
     process.standardInput = FileHandle.nullDevice
-    let log = directory + "/log"
+    let log = directory.path + "/log"
     try Data().write(to: URL(fileURLWithPath: log))
     process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
     do {
@@ -96,12 +96,12 @@ package final class EmulatorProcess: Sendable {
         process: process, port: port, control: control, att: att, directory: directory)
     } catch {
       if process.isRunning { process.terminate() }
-      try? FileManager.default.removeItem(atPath: directory)
+      directory.remove()
       throw error
     }
   }
 
-  private init(process: Process, port: String, control: String, att: String, directory: String) {
+  private init(process: Process, port: String, control: String, att: String, directory: PrivateDirectory) {
     self.process = process
     self.port = port
     self.control = control
@@ -109,27 +109,17 @@ package final class EmulatorProcess: Sendable {
     self.directory = directory
   }
 
-  /// Ends the process and removes what it left.
+  /// Ends the process and removes what it left; also in a task that was cancelled.
   package func stop() async {
     if process.isRunning { process.terminate() }
     let process = process
-    try? await NIOSingletons.posixBlockingThreadPool.runIfActive { process.waitUntilExit() }
-    try? FileManager.default.removeItem(atPath: directory)
+    // A task of its own is not cancelled with the caller's.
+    await Task { try? await NIOSingletons.posixBlockingThreadPool.runIfActive { process.waitUntilExit() } }
+      .value
+    directory.remove()
   }
 
   deinit {
     if process.isRunning { process.terminate() }
-  }
-
-  /// Short, because a socket's path has at most 107 bytes.
-  private static func makeDirectory() throws -> String {
-    let path = "/tmp/notibot-rig-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-    do {
-      try FileManager.default.createDirectory(
-        atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw RigTrouble("cannot make \(path): \(error.localizedDescription)", remedy: "make /tmp writable")
-    }
-    return path
   }
 }

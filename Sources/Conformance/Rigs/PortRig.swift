@@ -23,23 +23,25 @@ package final class PortRig: Rig {
   ///
   /// - Parameters:
   ///   - control: the socket of the emulator behind the port; nil for a board.
+  ///   - deviceID: who the device must be; nil: whoever answers. Asked before anything else is written.
   ///   - answerTimeout: how long the device has to answer the first time.
   ///   - offersHost: whether the cases that test the host machine, not the device, are run as well.
-  /// - Throws: `PortError` when the port cannot be opened, `NoAnswer` when nothing on it speaks the protocol.
+  /// - Throws: `PortError` when the port cannot be opened, `NoAnswer` when nothing on it speaks the protocol, `WrongDevice`.
   package static func open(
     _ specifier: PortSpecifier, name: String, options: SerialOptions = SerialOptions(),
-    control: String? = nil, answerTimeout: Duration = .seconds(1.5),
+    control: String? = nil, deviceID: String? = nil, answerTimeout: Duration = .seconds(1.5),
     offersHost: Bool = false, wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> PortRig {
     try await open(
-      specifier, name: name, options: options, answerTimeout: answerTimeout, offersHost: offersHost,
-      wrapLine: wrapLine
+      specifier, name: name, options: options, deviceID: deviceID, answerTimeout: answerTimeout,
+      offersHost: offersHost, wrapLine: wrapLine
     ) { line in control.map { SocketControl(client: ControlClient(path: $0), line: line) } }
   }
 
   /// The same with another way round the line, which `makeControl` makes; nil for none.
   static func open(
     _ specifier: PortSpecifier, name: String, options: SerialOptions = SerialOptions(),
+    deviceID: String? = nil,
     answerTimeout: Duration = .seconds(1.5), offersHost: Bool,
     wrapLine: @escaping (any Line) -> any Line = { $0 }, makeControl: (ChannelLine) -> (any DeviceControl)?
   ) async throws -> PortRig {
@@ -48,7 +50,7 @@ package final class PortRig: Rig {
       let socket = makeControl(line)
       let attempts = max(1, Int(answerTimeout / openingInterval))
       var (offers, bootID) = try await learnOffers(
-        line, hasControl: socket != nil, name: name, attempts: attempts)
+        line, hasControl: socket != nil, name: name, deviceID: deviceID, attempts: attempts)
       offers.formUnion([.reopen, .session])
       if offersHost { offers.insert(.host) }
       let rig = PortRig(name: name, offers: offers, line: line, control: socket, wrapLine: wrapLine)
@@ -136,19 +138,40 @@ package final class PortRig: Rig {
   }
 
   private static func learnOffers(
-    _ line: ChannelLine, hasControl: Bool, name: String, attempts: Int
+    _ line: ChannelLine, hasControl: Bool, name: String, deviceID: String?, attempts: Int
   ) async throws -> (offers: Set<Need>, bootID: UInt64?) {
-    if hasControl { return ([.control, .strict, .firmwareMode], nil) }
+    if hasControl, deviceID == nil { return ([.control, .strict, .firmwareMode], nil) }
     let seed = UInt64.random(in: 0 ... .max)
     let probe = Probe(line: line, role: .host, record: Record(), seed: seed)
     do {
       try await probe.open(attempts: attempts)
+      if let deviceID {
+        let answer = probe.session.announced.value(of: 0x0E)?.map { Wire.hex([$0]).uppercased() }.joined(
+          separator: ":")
+        guard let answer, answer == deviceID.uppercased() else {
+          try await line.write(probe.frame(.fin).bytes)
+          throw WrongDevice(port: name, wanted: deviceID, seen: answer)
+        }
+      }
+      if hasControl {
+        try await line.write(probe.frame(.fin).bytes)
+        return ([.control, .strict, .firmwareMode], probe.session.bootID)
+      }
       let answer = try await probe.request([0x12, 6, 0, 0x7B])
       try await line.write(probe.frame(.fin).bytes)
       return (answer == [0x13] ? [.firmwareMode] : [.strict], probe.session.bootID)
     } catch let finding as Finding {
       throw NoAnswer(port: name, cause: finding.message)
     }
+  }
+
+  /// Another device answers than the one that was named.
+  package struct WrongDevice: Error, CustomStringConvertible {
+    package let port: String
+    package let wanted: String
+    package let seen: String?
+    package var description: String { "the device here is \(seen ?? "one without an id"), not \(wanted)" }
+    package var remedy: String { "see where it is with: notibot devices --probe" }
   }
 
   /// The port opens, and nothing on it speaks the protocol.

@@ -28,7 +28,7 @@ package actor QEMUBoard {
   package nonisolated let portPath: String
   /// QEMU's process id, until `stop`.
   package nonisolated var pid: Int32 { process.pid }
-  private let directory: String
+  private let directory: PrivateDirectory
   private nonisolated let process: TiedProcess
   private let monitor: QEMUMonitor
   private let control: LineConversation
@@ -46,9 +46,9 @@ package actor QEMUBoard {
   package static func start(
     _ setup: QEMUSetup, start: Start, link: String? = nil, faults: FaultSpec = .off, seed: UInt64 = 1
   ) async throws -> QEMUBoard {
-    let directory = try makeDirectory()
+    let directory = try PrivateDirectory.make(for: "qemu")
     do {
-      let board = try await launch(setup, start, link ?? directory + "/port", faults, seed, directory)
+      let board = try await launch(setup, start, link ?? directory.path + "/port", faults, seed, directory)
       if start == .immediate {
         do {
           try await board.run()
@@ -59,16 +59,16 @@ package actor QEMUBoard {
       }
       return board
     } catch {
-      remove(directory)
+      directory.remove()
       throw error
     }
   }
 
   private static func launch(
     _ setup: QEMUSetup, _ start: Start, _ link: String, _ faults: FaultSpec, _ seed: UInt64,
-    _ directory: String
+    _ directory: PrivateDirectory
   ) async throws -> QEMUBoard {
-    let uart = directory + "/uart"
+    let uart = directory.path + "/uart"
     let (process, monitor, control) = try await spawn(setup, uart: uart)
     do {
       let qemu = QEMUMonitor(conversation: monitor)
@@ -128,7 +128,7 @@ package actor QEMUBoard {
   }
 
   private init(
-    portPath: String, directory: String, process: TiedProcess, monitor: QEMUMonitor,
+    portPath: String, directory: PrivateDirectory, process: TiedProcess, monitor: QEMUMonitor,
     control: LineConversation,
     proxy: PortProxy
   ) {
@@ -148,7 +148,7 @@ package actor QEMUBoard {
     await process.stop()
     try? await monitor.conversation.channel.close()
     try? await control.channel.close()
-    Self.remove(directory)
+    directory.remove()
   }
 
   /// Bytes that were read from the host and are under way to the board, or there.
@@ -189,24 +189,5 @@ package actor QEMUBoard {
     } catch {
       throw (error as? QEMUFailure) ?? .ended
     }
-  }
-
-  // MARK: Files
-
-  /// Short, because a socket's path has at most 107 bytes.
-  private static func makeDirectory() throws(QEMUFailure) -> String {
-    let path = "/tmp/notibot-qemu-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-    do {
-      try FileManager.default.createDirectory(
-        atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw QEMUFailure("cannot make \(path): \(error.localizedDescription)", remedy: "make /tmp writable")
-    }
-    return path
-  }
-
-  private static func remove(_ directory: String) {
-    // What cannot be removed is a few empty files in /tmp.
-    try? FileManager.default.removeItem(atPath: directory)
   }
 }

@@ -1,7 +1,7 @@
 package import NIOCore
 import NIOPosix
 import NotibotProtocol
-import SerialLink
+package import SerialLink
 
 extension Device {
   /// Opens the port and waits until a session is open. Throws `NotibotError`, or `CancellationError`.
@@ -40,25 +40,76 @@ extension Device {
     return device
   }
 
-  /// Asks the known boards one after the other who they are. A board that is no known one is never written to.
+  /// The path of the one known board that says it is `id`.
+  ///
+  /// - Throws: `NotibotError`: no board when none says so or several do, with all that answered; `CancellationError`.
+  package static func path(of id: String, options: DeviceOptions, ports: PortList = PortList()) async throws
+    -> String
+  {
+    do {
+      let device = try await find(id, options: options, ports: ports)
+      await device.close()
+      return device.port
+    } catch let error as PortError {
+      throw NotibotError(error)
+    }
+  }
+
+  /// What became of asking one board.
+  private enum Asked: Sendable {
+    case match(Device)
+    case other(path: String, reason: String)
+  }
+
+  /// Asks the known boards, all at once, who they are. A board that is no known one is never written to, and to one with
+  /// another identity nothing is written but what opens and ends a session.
   private static func find(_ id: String, options: DeviceOptions, ports: PortList) async throws -> Device {
     let name = PortSpecifier.deviceID(id).description
-    var seen: [String] = []
-    for path in try ports.candidates(for: .deviceID(id), isPinned: true) {
-      do {
-        let device = try await connect(to: .path(path), options: options, ports: ports)
-        if let found = await device.info.deviceID, found.uppercased() == id.uppercased() { return device }
-        seen.append("\(path) is \(await device.info.deviceID ?? "one without an id")")
-        await device.close()
-      } catch let error as PortError {
-        seen.append("\(path): \(error.cause)")
-      } catch let error as NotibotError {
-        seen.append("\(path): \(error.reason)")
+    let paths = try ports.candidates(for: .deviceID(id), isPinned: true)
+    let asked = await withTaskGroup(of: (Int, Asked).self) { group in
+      for (index, path) in paths.enumerated() {
+        group.addTask { (index, await ask(path, for: id, options: options, ports: ports)) }
+      }
+      // In the order of the list, whoever answers first.
+      var asked: [Int: Asked] = [:]
+      for await (index, answer) in group { asked[index] = answer }
+      return paths.indices.compactMap { asked[$0] }
+    }
+    var matches: [Device] = []
+    var others: [String] = []
+    for answer in asked {
+      switch answer {
+      case .match(let device): matches.append(device)
+      case .other(let path, let reason): others.append("\(path) \(reason)")
       }
     }
+    if matches.count == 1, !Task.isCancelled { return matches[0] }
+    for device in matches { await device.close() }
+    try Task.checkCancellation()
+    guard matches.isEmpty else {
+      throw PortError(.ambiguous(matches.map(\.port)), port: name, operation: "choose")
+    }
     throw NotibotError(
-      code: .noBoard, port: name, operation: "find", reason: "none of \(seen.count) boards has this id",
-      hint: seen.joined(separator: ", "))
+      code: .noBoard, port: name, operation: "find", reason: "none of \(others.count) boards has this id",
+      hint: others.joined(separator: ", "))
+  }
+
+  private static func ask(
+    _ path: String, for id: String, options: DeviceOptions, ports: PortList
+  ) async -> Asked {
+    do {
+      let device = try await connect(to: .path(path), options: options, ports: ports)
+      let found = await device.info.deviceID
+      if let found, found.uppercased() == id.uppercased() { return .match(device) }
+      await device.close()
+      return .other(path: path, reason: "is \(found ?? "one without an id")")
+    } catch let error as PortError {
+      return .other(path: path, reason: "cannot be asked: \(error.cause)")
+    } catch let error as NotibotError {
+      return .other(path: path, reason: "cannot be asked: \(error.reason)")
+    } catch {
+      return .other(path: path, reason: "was not asked")
+    }
   }
 
   /// Serves a channel that is open already; its other end is the device.

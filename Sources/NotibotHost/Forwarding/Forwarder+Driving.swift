@@ -181,7 +181,7 @@ extension Forwarder {
     case .automatic, .usb, .deviceID: path = nil
     case .socket, .rfc2217, .emulator, .qemu: return
     }
-    let arrivals = try? await PortArrivals.watch(path: path, on: eventLoop) { [weak self] in
+    let arrivals = try? await PortArrivals.watch(path: path, on: eventLoop) { [weak self] _ in
       self?.assumeIsolated { $0.notePortsChanged() }
     }
     self.arrivals = arrivals

@@ -70,6 +70,7 @@ extension ForwardingConfiguration {
     outbox.entriesLimit = min(max(options.entriesLimit, 1), 1_000_000)
     outbox.resendsPlain = options.resendsPlain
     outbox.replaysPlain = options.replaysPlain
+    supervisor.expectedDeviceID = options.expectedDeviceID
     switch specifier {
     case .path, .automatic, .usb: host.lineBitsPerSecond = Int(options.bitsPerSecond)
     case .deviceID(let id):

@@ -13,6 +13,8 @@ public struct ForwardingOptions: Sendable {
   public var reportsLimit = 4096
   /// Changes of the connection that wait to be taken; beyond them the oldest are dropped.
   public var changesLimit = 256
+  /// The only device that is written to, whatever port it is at; `nil`: the first that answers, or the one that the port names.
+  package var expectedDeviceID: String?
   /// Called before and after each commit, and before each report, on any thread: where a test of crashes ends the process.
   package var journalStep: @Sendable () -> Void = {}
 

@@ -39,12 +39,12 @@ package enum PortPower {
     }
     let folders = [ports.deviceRoot, "\(ports.deviceRoot)/serial/by-id"]
     // Watched from before the program starts: it returns when the board may be back already.
-    async let isGone = PortWatch.wait(upTo: goingLimit, folders: folders, on: loop) {
+    async let isGone = PortWait.until(upTo: goingLimit, folders: folders, on: loop) {
       ports.port(at: location, interface: interface) == nil
     }
     try await run(program, ["-l", place.hub, "-p", "\(place.port)", "-a", "cycle"])
     guard try await isGone else { throw Failure.neverWent }
-    let isBack = try await PortWatch.wait(upTo: returningLimit, folders: folders, on: loop) {
+    let isBack = try await PortWait.until(upTo: returningLimit, folders: folders, on: loop) {
       ports.port(at: location, interface: interface) != nil
     }
     guard isBack, let port = ports.port(at: location, interface: interface) else {

@@ -48,6 +48,29 @@ enum Board {
     }
   }
 
+  /// A port that any part of the program can open: instead of an identity the path of the one board that has it. Nothing is
+  /// written to the boards but what opens and ends a session.
+  ///
+  /// - Parameter timeout: how long a board has to answer.
+  /// - Throws: `CommandFailure` when no board has the identity, or several.
+  static func located(
+    _ specifier: PortSpecifier, bitsPerSecond: UInt32, timeout: Duration = .seconds(1.8)
+  ) async throws -> PortSpecifier {
+    switch specifier {
+    case .path, .automatic, .usb, .rfc2217, .socket, .emulator, .qemu: return specifier
+    case .deviceID(let id):
+      var options = DeviceOptions()
+      options.bitsPerSecond = bitsPerSecond
+      options.connectTimeout = timeout
+      options.reconnection = .never
+      do {
+        return .path(try await Device.path(of: id, options: options))
+      } catch let error as NotibotError {
+        throw CommandFailure(error)
+      }
+    }
+  }
+
   private static func withFirmware<Result: Sendable>(
     _ image: String?, _ body: (String) async throws -> Result
   ) async throws -> Result {

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import SerialLink
 import Synchronization
 
 /// Turns SIGINT and SIGTERM, and the loss of stdout, into cancellation of a command, so that it closes its port on the
@@ -33,7 +34,10 @@ enum Interruption {
           defer { seen = seen ?? number }
           return seen == nil
         }
-        if !isFirst { _exit(128 + number) }
+        if !isFirst {
+          KeyTerminal.leave()
+          _exit(128 + number)
+        }
         task.cancel()
       }
       source.resume()

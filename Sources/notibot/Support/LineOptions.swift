@@ -26,7 +26,10 @@ extension LineOptions {
   }
 
   /// The rate that is meant, in bits per second. Throws `PortError` when it is no rate.
-  func resolvedBitsPerSecond() throws -> Sourced<UInt32> {
-    try PortSelection.bitsPerSecond(option: baud, environment: ProcessInfo.processInfo.environment)
+  func resolvedBitsPerSecond() throws -> Sourced<UInt32> { try Self.bitsPerSecond(option: baud) }
+
+  /// The same for a command that takes a rate and no port.
+  static func bitsPerSecond(option: String?) throws -> Sourced<UInt32> {
+    try PortSelection.bitsPerSecond(option: option, environment: ProcessInfo.processInfo.environment)
   }
 }

@@ -19,7 +19,12 @@ enum Output {
 
   /// Writes one line of data to stdout. When that fails, the command is cancelled: see `checkTaken`.
   static func data(_ line: String) {
-    guard let number = write(line + "\n", to: STDOUT_FILENO) else { return }
+    text(line + "\n")
+  }
+
+  /// Writes text that has its line ends to stdout, in one go; none is none.
+  static func text(_ text: String) {
+    guard !text.isEmpty, let number = write(text, to: STDOUT_FILENO) else { return }
     loss.withLock { $0 = $0 ?? Loss(number: number) }
     Interruption.cancel()
   }

@@ -119,7 +119,7 @@ actor Recovery {
   }
 
   private func playLines() async throws {
-    try await LinePlay.startApp(port, info, bitsPerSecond: bitsPerSecond, way: .defaultReset)
+    try await LinePlay.startApp(port, bitsPerSecond: bitsPerSecond, way: .defaultReset)
     try await awaitReturn()
   }
 
@@ -127,7 +127,7 @@ actor Recovery {
     guard let usb = info?.usb else { return }
     let ports = PortList()
     let loop = MultiThreadedEventLoopGroup.singleton.next()
-    let isBack = try await PortWatch.wait(upTo: Self.absenceLimit, on: loop) {
+    let isBack = try await PortWait.until(upTo: Self.absenceLimit, on: loop) {
       ports.port(at: usb.location, interface: usb.interface) != nil
     }
     guard isBack, let back = ports.port(at: usb.location, interface: usb.interface) else {
@@ -141,8 +141,15 @@ actor Recovery {
 enum LinePlay {
   /// - Throws: `PortError`.
   static func startApp(
-    _ port: PortSpecifier, _ info: PortInfo?, bitsPerSecond: UInt32, way: LineReset.Before
+    _ specifier: PortSpecifier, bitsPerSecond: UInt32, way: LineReset.Before
   ) async throws {
+    let ports = PortList()
+    let port: PortSpecifier =
+      switch specifier {
+      case .automatic, .usb: .path(try ports.port(for: specifier).path)
+      case .path, .deviceID, .rfc2217, .socket, .emulator, .qemu: specifier
+      }
+    let info = ports.port(leadingTo: port.description)
     let isRemote = if case .rfc2217 = port { true } else { false }
     let wiring = isRemote ? .remote : info.map { ResetStrategy.Wiring($0) } ?? .bridge
     let sequence: ResetSequence

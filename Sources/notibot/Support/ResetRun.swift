@@ -317,7 +317,7 @@ extension ResetRun {
       } catch let failure as CommandFailure {
         // A port that the reset took away may be there still, or may not have got its rights yet.
         guard [.linkLost, .noBoard, .noPermission].contains(failure.status) else { throw failure }
-        _ = try await PortWatch.wait(upTo: Self.opensInterval, on: loop) { false }
+        _ = try await PortWait.until(upTo: Self.opensInterval, on: loop) { false }
       }
     }
     return try await greet(port, within: timeout)
@@ -327,7 +327,7 @@ extension ResetRun {
   private func awaitReturn(of port: PortSpecifier, _ info: PortInfo?) async throws -> PortSpecifier {
     guard let usb = info?.usb else { return port }
     let ports = ports
-    let isBack = try await PortWatch.wait(upTo: Self.absenceLimit, on: loop) {
+    let isBack = try await PortWait.until(upTo: Self.absenceLimit, on: loop) {
       ports.port(at: usb.location, interface: usb.interface) != nil
     }
     guard isBack, let back = ports.port(at: usb.location, interface: usb.interface) else {

@@ -19,6 +19,8 @@ struct SoakRun: Sendable {
   private static let removalTokens: UInt64 = 1 << 62
 
   let target: SoakTarget
+  /// Who the device must be; nil: whoever answers.
+  let deviceID: String?
   let outbox: String
   let bitsPerSecond: UInt32
   let duration: Duration
@@ -32,10 +34,11 @@ struct SoakRun: Sendable {
   private let clock = ContinuousClock()
 
   init(
-    target: SoakTarget, outbox: String, bitsPerSecond: UInt32, duration: Duration, rate: Double, keep: Int,
-    seed: UInt64, recovery: Recovery?
+    target: SoakTarget, deviceID: String?, outbox: String, bitsPerSecond: UInt32, duration: Duration,
+    rate: Double, keep: Int, seed: UInt64, recovery: Recovery?
   ) {
     self.target = target
+    self.deviceID = deviceID
     self.outbox = outbox
     self.bitsPerSecond = bitsPerSecond
     self.duration = duration
@@ -94,6 +97,7 @@ struct SoakRun: Sendable {
   private func forward(_ record: SoakRecord, _ body: (Forwarder) async throws -> Void) async throws {
     var options = ForwardingOptions()
     options.bitsPerSecond = bitsPerSecond
+    options.expectedDeviceID = deviceID
     try await withForwarder(port: target.port, outbox: outbox, options: options) { forwarder in
       // Not children: what is told on the way out counts too.
       let hearing = Task { for await report in forwarder.reports { record.note(report) } }

@@ -59,15 +59,15 @@ enum nb_link_state { NB_LINK_CLOSED, NB_LINK_OFFERED, NB_LINK_OPEN, NB_LINK_CLOS
 
 #define NB_NONCE_BYTES 8u
 
-/* A frame outside of the session's order: HELLO, SYNACK, and what waits in `answers`. */
+/* A frame outside of the session's order. */
 typedef struct nb_answer {
-  uint32_t type;          /* in `answers`: NB_RST, or NB_ACK of a session that is over */
+  uint32_t type;          /* NB_HELLO, NB_SYNACK, NB_RST, or NB_ACK of a session that is over */
   uint32_t session;
   uint32_t ack, credit;   /* of ACK and SYNACK */
   uint32_t reason;        /* of RST */
   uint32_t refused;       /* TLV type, for reason 3 */
-  bool has_nonce;
-  uint8_t nonce[NB_NONCE_BYTES]; /* of SYNACK; of RST if has_nonce */
+  uint32_t payload;       /* NB_TLVS_*; 0: none */
+  uint8_t nonce[NB_NONCE_BYTES]; /* of SYNACK, and of RST if it is among them */
 } nb_answer_t;
 
 #define NB_ANSWERS 4u
@@ -124,7 +124,7 @@ typedef struct nb_link {
   uint32_t hellos_left;
   nb_timer_t timers[NB_LINK_TIMERS];
   uint32_t session;                  /* the live one, or the latest */
-  uint32_t next_session;
+  uint32_t next_session;             /* 0 is taken as 1 (LNK-12) */
   uint32_t sendings;                 /* DATA frames sent, again or not: tells what came before what (LNK-34) */
   uint8_t nonce_count;
   uint8_t rst_count;
@@ -157,8 +157,8 @@ typedef struct nb_device {
   nb_bearer_t *bearers;              /* open ones */
   nb_boot_t boot;
   uint64_t uptime_ms;
-  nb_bearer_t serial;                /* the link's */
   nb_decoder_t decoder;
+  nb_bearer_t serial;                /* the link's; last, so that the others are in reach */
 } nb_device_t;
 
 #endif

@@ -53,8 +53,8 @@ static uint8_t read(nb_request_t *request, unsigned offset) {
 /* 0 if the handle may be written. */
 static NB_NOINLINE uint8_t check_writable(unsigned handle) {
   if (handle < 1 || handle > NB_HANDLE_LAST) return NB_ATT_INVALID_HANDLE;
-  bool is_writable = handle == NB_HANDLE_COUNT_CCCD || handle == NB_HANDLE_DATA || handle == NB_HANDLE_DATA_CCCD;
-  return is_writable ? 0 : NB_ATT_WRITE_NOT_PERMITTED;
+  const uint32_t writable = 1u << NB_HANDLE_COUNT_CCCD | 1u << NB_HANDLE_DATA | 1u << NB_HANDLE_DATA_CCCD;
+  return (writable >> handle & 1) != 0 ? 0 : NB_ATT_WRITE_NOT_PERMITTED;
 }
 
 static uint8_t check_cccd(const uint8_t *value, size_t length) { /* ATT-12 */
@@ -62,7 +62,8 @@ static uint8_t check_cccd(const uint8_t *value, size_t length) { /* ATT-12 */
   return (nb_get_u16le(value) & ~1u) != 0 ? NB_ATT_CCCD_IMPROPER : 0;
 }
 
-static void set_cccd(nb_bearer_t *bearer, unsigned handle, uint16_t value) {
+static NB_NOINLINE void set_cccd(nb_bearer_t *bearer, unsigned handle, const uint8_t *bytes) {
+  uint16_t value = nb_get_u16le(bytes);
   if (handle == NB_HANDLE_COUNT_CCCD) {
     bearer->cccd_count = value;
     if (value == 0) bearer->count_changed = false;
@@ -86,7 +87,7 @@ static uint8_t write(const nb_request_t *request) {
   if (code != 0) return code;
   if (request->handle == NB_HANDLE_DATA) return write_data(request, value, length);
   code = check_cccd(value, length);
-  if (code == 0) set_cccd(request->bearer, request->handle, nb_get_u16le(value));
+  if (code == 0) set_cccd(request->bearer, request->handle, value);
   return code;
 }
 
@@ -140,26 +141,30 @@ static NB_NOINLINE size_t gather(nb_bearer_t *bearer, unsigned handle, uint8_t *
   return has_part ? used : NOT_WRITTEN;
 }
 
+/* Copies a CCCD's parts together and checks them; without any, the value is what it has been. */
+static NB_NOINLINE uint8_t gather_cccd(nb_request_t *request, unsigned handle, uint8_t value[2]) {
+  (void)nb_att_value(request->device, request->bearer, handle, value);
+  request->handle = handle;
+  size_t length = gather(request->bearer, handle, value, 2);
+  return length == NOT_WRITTEN ? 0 : check_cccd(value, length);
+}
+
 /* The CCCDs are checked, then Data is written, then the CCCDs, so after an error nothing is written. */
 static uint8_t execute(nb_request_t *request) {
   nb_bearer_t *bearer = request->bearer;
-  static const uint8_t handles[3] = {NB_HANDLE_COUNT_CCCD, NB_HANDLE_DATA_CCCD, NB_HANDLE_DATA};
-  uint8_t values[2][2] = {{0, 0}, {0, 0}};
-  bool has_part[3];
+  uint8_t count[2];
+  uint8_t data[2];
   request->handle = find_gap(bearer);
   if (request->handle != 0) return NB_ATT_INVALID_OFFSET;
-  for (unsigned at = 0; at < 3; at++) {
-    uint8_t *value = at < 2 ? values[at] : bearer->prepared;
-    size_t length = gather(bearer, handles[at], value, at < 2 ? sizeof values[at] : sizeof bearer->prepared);
-    uint8_t code = 0;
-    has_part[at] = length != NOT_WRITTEN;
-    request->handle = handles[at];
-    if (has_part[at]) code = at < 2 ? check_cccd(value, length) : write_data(request, value, length);
-    if (code != 0) return code;
-  }
-  for (unsigned at = 0; at < 2; at++) {
-    if (has_part[at]) set_cccd(bearer, handles[at], nb_get_u16le(values[at]));
-  }
+  uint8_t code = gather_cccd(request, NB_HANDLE_COUNT_CCCD, count);
+  if (code == 0) code = gather_cccd(request, NB_HANDLE_DATA_CCCD, data);
+  if (code != 0) return code;
+  request->handle = NB_HANDLE_DATA;
+  size_t length = gather(bearer, NB_HANDLE_DATA, bearer->prepared, sizeof bearer->prepared);
+  if (length != NOT_WRITTEN) code = write_data(request, bearer->prepared, length);
+  if (code != 0) return code;
+  set_cccd(bearer, NB_HANDLE_COUNT_CCCD, count);
+  set_cccd(bearer, NB_HANDLE_DATA_CCCD, data);
   return 0;
 }
 
@@ -168,36 +173,33 @@ static uint8_t execute(nb_request_t *request) {
 static void exchange_mtu(nb_request_t *request) {
   nb_bearer_t *bearer = request->bearer;
   uint32_t smaller = nb_min(nb_get_u16le(request->pdu + 1), request->device->config->mtu);
-  uint8_t own[2];
-  nb_put_u16le(own, request->device->config->mtu);
-  nb_att_append(request, own, sizeof own);
+  nb_put_u16le(request->out + 1, request->device->config->mtu);
+  request->used = 3;
   if (bearer->mtu_is_set) return; /* ATT-8 */
   bearer->mtu_is_set = true;
   bearer->mtu = smaller < NB_MTU_MIN ? NB_MTU_MIN : smaller;
 }
 
-/* ATT-16: a PDU has one of two lengths, or the first or more. */
+/* ATT-16: a PDU has one of two lengths, or the first or more. By half of the opcode: those of requests are even. */
 #define OR_MORE 0u
 static const struct shape {
-  uint8_t opcode, length, other_length;
+  uint8_t length, other_length;
 } shapes[] = {
-    {NB_ATT_MTU, 3, 3},
-    {NB_ATT_FIND_INFORMATION, 5, 5},
-    {NB_ATT_FIND_BY_TYPE_VALUE, 7, OR_MORE},
-    {NB_ATT_READ_BY_TYPE, 7, 21},
-    {NB_ATT_READ, 3, 3},
-    {NB_ATT_READ_BLOB, 5, 5},
-    {NB_ATT_READ_BY_GROUP_TYPE, 7, 21},
-    {NB_ATT_WRITE, 3, OR_MORE},
-    {NB_ATT_PREPARE_WRITE, 5, OR_MORE},
-    {NB_ATT_EXECUTE_WRITE, 2, 2},
+    [NB_ATT_MTU / 2] = {3, 3},
+    [NB_ATT_FIND_INFORMATION / 2] = {5, 5},
+    [NB_ATT_FIND_BY_TYPE_VALUE / 2] = {7, OR_MORE},
+    [NB_ATT_READ_BY_TYPE / 2] = {7, 21},
+    [NB_ATT_READ / 2] = {3, 3},
+    [NB_ATT_READ_BLOB / 2] = {5, 5},
+    [NB_ATT_READ_BY_GROUP_TYPE / 2] = {7, 21},
+    [NB_ATT_WRITE / 2] = {3, OR_MORE},
+    [NB_ATT_PREPARE_WRITE / 2] = {5, OR_MORE},
+    [NB_ATT_EXECUTE_WRITE / 2] = {2, 2},
 };
 
 static const struct shape *find_shape(uint8_t opcode) {
-  for (size_t at = 0; at < sizeof shapes / sizeof shapes[0]; at++) {
-    if (shapes[at].opcode == opcode) return &shapes[at];
-  }
-  return NULL;
+  if (opcode % 2 != 0 || opcode > NB_ATT_EXECUTE_WRITE || shapes[opcode / 2].length == 0) return NULL;
+  return &shapes[opcode / 2];
 }
 
 static bool has_valid_length(const struct shape *shape, size_t length) {
@@ -264,6 +266,6 @@ int nb_att_handle(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, 
 }
 
 int nb_att_next_notification(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_t size) {
-  uint8_t channel = NB_CHANNEL_ATT;
+  uint8_t channel;
   return nb_tell_next(device, bearer, out, size, &channel);
 }

@@ -10,9 +10,11 @@
 #define UUID_COUNT 0xA8, 0x26, 0x1B, 0x36, 0x07, 0xEA, 0xF5, 0xB7, 0x88, 0x46, 0xE1, 0x36, 0x3E, 0x48, 0xB5, 0xBE
 #define UUID_DATA 0x7E, 0xE8, 0x7B, 0x5D, 0x2E, 0x7A, 0x3D, 0xBF, 0x3A, 0x41, 0xF7, 0xD8, 0xE3, 0xD5, 0x95, 0x1C
 
-static const uint8_t type_service[UUID_SHORT] = {0x00, 0x28};
-static const uint8_t type_characteristic[UUID_SHORT] = {0x03, 0x28};
-static const uint8_t type_cccd[UUID_SHORT] = {0x02, 0x29};
+#define TYPE_SERVICE 0x2800u
+#define TYPE_CHARACTERISTIC 0x2803u
+#define TYPE_CCCD 0x2902u
+#define TYPE_LONG 0u /* the UUID in the declaration, which is the attribute before */
+
 static const uint8_t uuid_service[UUID_LONG] = {0x4B, 0x91, 0x31, 0xC3, 0xC9, 0xC5, 0xCC, 0x8F,
                                                 0x9E, 0x45, 0xB5, 0x1F, 0x01, 0xC2, 0xAF, 0x4F};
 /* Properties, value handle, UUID; so the characteristic's type stands in its declaration. */
@@ -22,25 +24,29 @@ static const uint8_t declaration_data[NB_ATT_VALUE_MAX] = {PROPERTIES_DATA, NB_H
 static const uint8_t uuid_base[12] = {0xFB, 0x34, 0x9B, 0x5F, 0x80, 0x00, 0x00, 0x80, 0x00, 0x10, 0x00, 0x00};
 
 typedef struct attribute {
-  const uint8_t *type, *value; /* value NULL: it changes, or may not be read */
-  uint8_t type_length, value_length;
+  const uint8_t *value; /* NULL: it changes, or may not be read */
+  uint16_t type;
+  uint8_t length;       /* of the value */
 } attribute_t;
 
 /* By handle, from 1. */
 static const attribute_t table[NB_HANDLE_LAST] = {
-    {type_service, uuid_service, UUID_SHORT, UUID_LONG},
-    {type_characteristic, declaration_count, UUID_SHORT, NB_ATT_VALUE_MAX},
-    {declaration_count + 3, NULL, UUID_LONG, 2},
-    {type_cccd, NULL, UUID_SHORT, 2},
-    {type_characteristic, declaration_data, UUID_SHORT, NB_ATT_VALUE_MAX},
-    {declaration_data + 3, NULL, UUID_LONG, 0},
-    {type_cccd, NULL, UUID_SHORT, 2},
+    {uuid_service, TYPE_SERVICE, UUID_LONG},
+    {declaration_count, TYPE_CHARACTERISTIC, NB_ATT_VALUE_MAX},
+    {NULL, TYPE_LONG, 2},
+    {NULL, TYPE_CCCD, 2},
+    {declaration_data, TYPE_CHARACTERISTIC, NB_ATT_VALUE_MAX},
+    {NULL, TYPE_LONG, 0},
+    {NULL, TYPE_CCCD, 2},
 };
+
+/* Where the UUID of an attribute of TYPE_LONG is. */
+static const uint8_t *long_type(const attribute_t *attribute) { return attribute[-1].value + 3; }
 
 int nb_att_value(const nb_device_t *device, const nb_bearer_t *bearer, unsigned handle, uint8_t *out) {
   const attribute_t *attribute = &table[handle - 1];
   if (attribute->value != NULL) {
-    memcpy(out, attribute->value, attribute->value_length);
+    memcpy(out, attribute->value, attribute->length);
   } else if (handle == NB_HANDLE_DATA) {
     return NB_ERROR_STATE;
   } else if (handle == NB_HANDLE_COUNT) {
@@ -48,19 +54,19 @@ int nb_att_value(const nb_device_t *device, const nb_bearer_t *bearer, unsigned 
   } else {
     nb_put_u16le(out, handle == NB_HANDLE_COUNT_CCCD ? bearer->cccd_count : bearer->cccd_data);
   }
-  return attribute->value_length;
+  return attribute->length;
 }
 
 uint32_t nb_att_profile_hash(void) {
   uint32_t crc = 0;
   for (unsigned handle = 1; handle <= NB_HANDLE_LAST; handle++) {
     const attribute_t *attribute = &table[handle - 1];
-    uint8_t number[2];
-    if (attribute->type_length != UUID_SHORT) continue; /* the two values */
-    nb_put_u16le(number, handle);
-    crc = nb_crc32(crc, number, sizeof number);
-    crc = nb_crc32(crc, attribute->type, UUID_SHORT);
-    if (attribute->value != NULL) crc = nb_crc32(crc, attribute->value, attribute->value_length);
+    uint8_t head[4];
+    if (attribute->type == TYPE_LONG) continue; /* the two values */
+    nb_put_u16le(head, handle);
+    nb_put_u16le(head + 2, attribute->type);
+    crc = nb_crc32(crc, head, sizeof head);
+    if (attribute->value != NULL) crc = nb_crc32(crc, attribute->value, attribute->length);
   }
   return crc;
 }
@@ -68,12 +74,14 @@ uint32_t nb_att_profile_hash(void) {
 /* A UUID as it came, 2 or 16 bytes, against an attribute's type. */
 static bool is_type(unsigned handle, const uint8_t *uuid, size_t length) {
   const attribute_t *attribute = &table[handle - 1];
-  if (length == UUID_LONG && attribute->type_length == UUID_SHORT) {
-    if (memcmp(uuid, uuid_base, sizeof uuid_base) != 0 || uuid[14] != 0 || uuid[15] != 0) return false;
-    uuid += sizeof uuid_base;
-    length = UUID_SHORT;
+  if (attribute->type == TYPE_LONG) {
+    return length == UUID_LONG && memcmp(uuid, long_type(attribute), UUID_LONG) == 0;
   }
-  return length == attribute->type_length && memcmp(attribute->type, uuid, length) == 0;
+  if (length == UUID_LONG) {
+    if (memcmp(uuid, uuid_base, sizeof uuid_base) != 0 || nb_get_u16le(uuid + 14) != 0) return false;
+    uuid += sizeof uuid_base;
+  }
+  return nb_get_u16le(uuid) == attribute->type;
 }
 
 /* ---- the four searches ---- */
@@ -90,8 +98,10 @@ static int make_entry(const nb_request_t *request, unsigned handle, uint8_t *ent
   bool is_by_value = opcode == NB_ATT_FIND_BY_TYPE_VALUE;
   nb_put_u16le(entry, handle);
   if (opcode == NB_ATT_FIND_INFORMATION) {
-    memcpy(entry + 2, attribute->type, attribute->type_length);
-    return 2 + attribute->type_length;
+    nb_put_u16le(entry + 2, attribute->type);
+    if (attribute->type != TYPE_LONG) return 2 + UUID_SHORT;
+    memcpy(entry + 2, long_type(attribute), UUID_LONG);
+    return 2 + UUID_LONG;
   }
   if (!is_type(handle, request->pdu + 5, is_by_value ? UUID_SHORT : request->length - 5)) return 0;
   int head = 2;
@@ -131,10 +141,7 @@ uint8_t nb_att_search(nb_request_t *request) {
     nb_att_append(request, entry, size);
   }
   if (size == 0) return NB_ATT_NOT_FOUND;
-  if (pdu[0] == NB_ATT_FIND_INFORMATION) {
-    request->out[1] = size == 2 + UUID_SHORT ? 1 : 2;
-  } else if (pdu[0] != NB_ATT_FIND_BY_TYPE_VALUE) {
-    request->out[1] = (uint8_t)size;
-  }
+  if (pdu[0] == NB_ATT_FIND_INFORMATION) size = size == 2 + UUID_SHORT ? 1 : 2; /* the format instead */
+  if (pdu[0] != NB_ATT_FIND_BY_TYPE_VALUE) request->out[1] = (uint8_t)size;
   return 0;
 }

@@ -36,12 +36,14 @@ static enum nb_received hand_text(nb_decoder_t *decoder, enum decoder_state next
 static void decode(nb_decoder_t *decoder, uint8_t byte) {
   if (decoder->left > 0) {
     decoder->left--;
-    decoder->frame[decoder->decoded++] = byte;
-    return;
+  } else {
+    bool was_zero = decoder->length > 0 && decoder->code < 255;
+    decoder->code = byte;
+    decoder->left = byte - 1u;
+    if (!was_zero) return;
+    byte = 0;
   }
-  if (decoder->length > 0 && decoder->code < 255) decoder->frame[decoder->decoded++] = 0;
-  decoder->code = byte;
-  decoder->left = byte - 1u;
+  decoder->frame[decoder->decoded++] = byte;
 }
 
 /* FRM-7 */

@@ -3,7 +3,8 @@
 
 _Static_assert(NB_WIRE_MAX == NB_FRAME_MAX + 5, "two zeros and three code bytes (FRM-2)");
 _Static_assert(NB_TX_QUEUE_MIN >= 2 * (NB_TX_RECORD + NB_MTU_MAX), "an answer and a notification fit");
-_Static_assert(NB_TLVS_MAX >= 6 + 10 + 3 + 6 + 10 + 6 + 6 + 3 + 10 + 8 + 3 * 34 + 6 + 4, "the longest SYNACK fits");
+_Static_assert(NB_TLVS_MAX >= 6 + 10 + 3 + 6 + 10 + 6 + 6 + 3 + 10 + 8 + 3 * 34 + 6 + 4 + 6,
+               "the longest SYNACK fits, and what is written behind its last number");
 
 void nb_link_start_timer(nb_device_t *device, enum nb_link_timer timer, uint32_t after_ms) {
   device->link.timers[timer].start_ms = device->now_ms;
@@ -22,7 +23,7 @@ static bool is_valid(const nb_config_t *config) {
   bool has_keys = (config->features & NB_FEATURE_KEYS) != 0;
   bool has_sync = (config->features & NB_FEATURE_SYNC) != 0;
   if (config->frames < 2 || config->frames > NB_FRAMES_MAX) return false;
-  if (config->requests < 1 || config->requests > 32 || config->requests > config->frames / 2) return false;
+  if (config->requests < 1 || config->requests > config->frames / 2) return false; /* so at most 32 */
   if (config->mtu < NB_MTU_MIN || config->mtu > NB_MTU_MAX) return false;
   if ((has_sync && !has_keys) || (has_keys && config->is_firmware_mode)) return false;
   if (config->rx_queue == NULL || config->rx_queue_bytes < NB_RX_QUEUE_MIN) return false;

@@ -77,11 +77,18 @@ void nb_link_end(nb_device_t *device);
 int nb_link_transmit(nb_device_t *device, uint8_t *out, size_t size);
 
 void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length);
-/* The payload of HELLO, SYNACK or RST; `out` has NB_TLVS_MAX bytes. Returns the length. */
+/* Which TLVs a payload has; RST may have more than its own. */
+#define NB_TLVS_HELLO 1u
+#define NB_TLVS_SYNACK 2u
+#define NB_TLVS_RST 4u
+#define NB_TLVS_NONCE 8u
+#define NB_TLVS_REFUSED 16u
+
+/* The payload of an answer; `out` has NB_TLVS_MAX bytes. Returns the length. */
 #define NB_TLVS_MAX 192u
 size_t nb_link_write_tlvs(const nb_device_t *device, const nb_answer_t *answer, uint8_t *out);
 /* Queues an answer, of which the caller fills in the rest. NULL, and counted, when there is no room. */
-nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32_t session);
+nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32_t payload, uint32_t session);
 
 /* The record of tx with this index, 0 being the oldest. */
 uint8_t *nb_link_record(nb_link_t *link, uint32_t index);
@@ -91,10 +98,12 @@ uint32_t nb_link_credit(const nb_device_t *device);
 void nb_link_start_resend_timer(nb_device_t *device);
 /* Returns whether the frame's ack and credit are valid (LNK-31, LNK-41). */
 bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header);
-/* Marks what a NAK asks for; `held` has bit i for the frame ack + 1 + i (LNK-34). */
-void nb_link_take_nak(nb_device_t *device, uint64_t held);
-/* The resend timer has run out: marks what is not held, and the oldest (LNK-51). */
-void nb_link_resend(nb_device_t *device);
+/* Marks what a NAK asks for; bit i of the 8 bytes is for the frame ack + 1 + i (LNK-34). NULL: there are none. */
+void nb_link_take_nak(nb_device_t *device, const uint8_t *held);
+/* Marks for sending again what was last sent before the sending `limit` and has none of the flags `spared` (LNK-34).
+   NB_ANY_SENDING: whenever it was sent, and the oldest whatever its flags (LNK-51). */
+#define NB_ANY_SENDING UINT32_MAX
+void nb_link_resend(nb_device_t *device, uint32_t limit, uint32_t spared);
 /* DATA frames sent and not acknowledged. */
 uint32_t nb_link_in_flight(const nb_link_t *link);
 

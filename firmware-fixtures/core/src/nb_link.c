@@ -13,7 +13,7 @@ static const uint8_t reason_no_session = 1;
 void nb_link_start(nb_device_t *device) {
   nb_link_t *link = &device->link;
   const nb_config_t *config = device->config;
-  link->next_session = device->boot.first_session == 0 ? 1 : device->boot.first_session;
+  link->next_session = device->boot.first_session;
   nb_fifo_start(&link->rx, config->rx_queue, config->rx_queue_bytes);
   nb_fifo_start(&link->tx, config->tx_queue, config->tx_queue_bytes);
   nb_fifo_start(&link->log, config->log, config->log == NULL ? 0 : config->log_bytes);
@@ -44,12 +44,17 @@ uint32_t nb_link_credit(const nb_device_t *device) {
 
 /* ---- DATA ---- */
 
+/* Starts a timer unless it runs. Returns whether it did not. */
+static NB_NOINLINE bool start_stopped(nb_device_t *device, enum nb_link_timer timer, uint32_t after_ms) {
+  if (nb_timer_runs(&device->link.timers[timer])) return false;
+  nb_link_start_timer(device, timer, after_ms);
+  return true;
+}
+
 static void drop_out_of_window(nb_device_t *device) {
   nb_link_t *link = &device->link;
   device->counters.out_of_window++;
-  if (nb_timer_runs(&link->timers[NB_TIMER_WINDOW_ACK])) return;
-  nb_link_start_timer(device, NB_TIMER_WINDOW_ACK, NB_WINDOW_ACK_MS);
-  link->ack_is_due = true;
+  if (start_stopped(device, NB_TIMER_WINDOW_ACK, NB_WINDOW_ACK_MS)) link->ack_is_due = true;
 }
 
 /* LNK-33: one NAK for each hole and round. */
@@ -68,10 +73,8 @@ static void drop_out_of_order(nb_device_t *device, uint32_t seq) {
 static void take_data(nb_device_t *device, const nb_header_t *header, const uint8_t *payload) {
   nb_link_t *link = &device->link;
   uint32_t ahead = (uint8_t)(header->seq - link->expected);
-  uint32_t beyond_handled = (uint8_t)(header->seq - link->handled);
   uint32_t size = header->length + NB_FRAME_MIN;
-  if (ahead >= device->config->frames || beyond_handled >= device->config->frames ||
-      link->unhandled_bytes + size > link->rx.size) {
+  if (ahead >= nb_link_credit(device) || link->unhandled_bytes + size > link->rx.size) {
     drop_out_of_window(device);
     return;
   }
@@ -94,7 +97,7 @@ static void take_data(nb_device_t *device, const nb_header_t *header, const uint
   link->unhandled_bytes += size;
   link->unacknowledged++;
   if (link->unacknowledged >= 2) link->ack_is_due = true; /* LNK-50 */
-  if (!nb_timer_runs(&link->timers[NB_TIMER_ACK])) nb_link_start_timer(device, NB_TIMER_ACK, NB_ACK_DELAY_MS);
+  (void)start_stopped(device, NB_TIMER_ACK, NB_ACK_DELAY_MS);
 }
 
 /* ---- frames ---- */
@@ -108,7 +111,7 @@ static void forget_rsts(nb_device_t *device) {
   nb_link_t *link = &device->link;
   while (link->rst_count > 0 && device->now_ms - link->rst_ms[0] >= 1000u) {
     link->rst_count--;
-    memmove(link->rst_ms, link->rst_ms + 1, link->rst_count * sizeof link->rst_ms[0]);
+    memmove(link->rst_ms, link->rst_ms + 1, sizeof link->rst_ms - sizeof link->rst_ms[0]);
   }
 }
 
@@ -122,7 +125,7 @@ static void refuse_session(nb_device_t *device, uint32_t session) {
     return;
   }
   link->rst_ms[link->rst_count++] = device->now_ms;
-  nb_answer_t *answer = nb_link_answer(device, NB_RST, session);
+  nb_answer_t *answer = nb_link_answer(device, NB_RST, NB_TLVS_RST, session);
   if (answer != NULL) answer->reason = reason_no_session;
 }
 
@@ -152,7 +155,7 @@ static void take_udata(nb_device_t *device, const nb_header_t *header, const uin
 
 static void take_fin(nb_device_t *device) {
   nb_link_t *link = &device->link;
-  nb_answer_t *answer = nb_link_answer(device, NB_ACK, link->session);
+  nb_answer_t *answer = nb_link_answer(device, NB_ACK, 0, link->session);
   if (answer != NULL) {
     answer->ack = link->expected;
     answer->credit = nb_link_credit(device);
@@ -163,6 +166,11 @@ static void take_fin(nb_device_t *device) {
 static bool is_malformed(const nb_header_t *header) { /* LNK-3 */
   if (header->type == NB_NAK) return header->length > 0 && header->length < 8; /* half a bitmap */
   return (header->type == NB_DATA || header->type == NB_PONG) && header->length == 0;
+}
+
+/* A bitmap of 0 counts as none (LNK-34). */
+static bool has_bitmap(const nb_header_t *header, const uint8_t *payload) {
+  return header->length >= 8 && nb_get_u64le(payload) != 0;
 }
 
 void nb_link_receive(nb_device_t *device, const nb_header_t *header, const uint8_t *payload) {
@@ -194,7 +202,7 @@ void nb_link_receive(nb_device_t *device, const nb_header_t *header, const uint8
     if (link->state == NB_LINK_OPEN) take_data(device, header, payload);
     return;
   case NB_NAK:
-    if (is_valid) nb_link_take_nak(device, header->length >= 8 ? nb_get_u64le(payload) : 0);
+    if (is_valid) nb_link_take_nak(device, has_bitmap(header, payload) ? payload : NULL);
     return;
   case NB_PING:
     if (link->pongs_due < UINT8_MAX) link->pongs_due++;
@@ -242,45 +250,39 @@ bool nb_link_work(nb_device_t *device) {
   nb_fifo_drop(&link->rx, NB_RX_RECORD + (size_t)length);
   link->handled = (uint8_t)(link->handled + 1);
   link->unhandled_bytes -= length + NB_FRAME_MIN;
-  if (!nb_timer_runs(&link->timers[NB_TIMER_ACK])) nb_link_start_timer(device, NB_TIMER_ACK, NB_ACK_DELAY_MS);
+  (void)start_stopped(device, NB_TIMER_ACK, NB_ACK_DELAY_MS);
   return true;
 }
 
 /* ---- time ---- */
 
-/* Whether a timer has run out. It does not run then. */
-static bool take_due(nb_device_t *device, enum nb_link_timer timer) {
-  nb_timer_t *taken = &device->link.timers[timer];
-  if (nb_timer_left(taken, device->now_ms) != 0) return false;
-  nb_timer_stop(taken);
-  return true;
+static NB_NOINLINE void run_out(nb_device_t *device, enum nb_link_timer timer) {
+  nb_link_t *link = &device->link;
+  nb_timer_stop(&link->timers[timer]);
+  switch (timer) {
+  case NB_TIMER_ACK: link->ack_is_due = true; return;
+  case NB_TIMER_RESEND:
+    if (!link->heard_since_timer) link->rto_ms = nb_min(link->rto_ms * 2, NB_RESEND_BACKED_OFF_MS);
+    nb_link_resend(device, NB_ANY_SENDING, NB_TX_HELD);
+    return;
+  case NB_TIMER_PING:
+    link->ping_is_due = true;
+    nb_link_start_timer(device, NB_TIMER_PING, NB_PING_MS);
+    return;
+  case NB_TIMER_SILENCE: device->counters.sessions_lost++; nb_link_end(device); return;
+  case NB_TIMER_FIN: nb_link_end(device); return;
+  case NB_TIMER_HELLO:
+    link->hello_is_due = true;
+    if (--link->hellos_left > 0) nb_link_start_timer(device, NB_TIMER_HELLO, NB_HELLO_MS);
+    return;
+  case NB_TIMER_WINDOW_ACK: case NB_LINK_TIMERS: return;
+  }
 }
 
 void nb_link_poll(nb_device_t *device) {
-  nb_link_t *link = &device->link;
-  if (take_due(device, NB_TIMER_HELLO)) {
-    link->hello_is_due = true;
-    if (--link->hellos_left > 0) nb_link_start_timer(device, NB_TIMER_HELLO, NB_HELLO_MS);
-  }
-  (void)take_due(device, NB_TIMER_WINDOW_ACK);
   forget_rsts(device);
-  if (take_due(device, NB_TIMER_SILENCE)) {
-    device->counters.sessions_lost++;
-    nb_link_end(device);
-    return;
-  }
-  if (take_due(device, NB_TIMER_FIN)) {
-    nb_link_end(device);
-    return;
-  }
-  if (take_due(device, NB_TIMER_ACK)) link->ack_is_due = true;
-  if (take_due(device, NB_TIMER_PING)) {
-    link->ping_is_due = true;
-    nb_link_start_timer(device, NB_TIMER_PING, NB_PING_MS);
-  }
-  if (take_due(device, NB_TIMER_RESEND)) {
-    if (!link->heard_since_timer) link->rto_ms = nb_min(link->rto_ms * 2, NB_RESEND_BACKED_OFF_MS);
-    nb_link_resend(device);
+  for (unsigned timer = 0; timer < NB_LINK_TIMERS; timer++) {
+    if (nb_timer_left(&device->link.timers[timer], device->now_ms) == 0) run_out(device, timer);
   }
 }
 

@@ -37,11 +37,8 @@ static void measure(nb_device_t *device, uint32_t acknowledged) {
 
 /* LNK-42: counts down what the peer has handled. */
 static void release_bytes(nb_link_t *link) {
-  uint32_t ahead = (uint8_t)(link->limit - link->peer_frames - link->peer_handled);
-  uint32_t most = (uint8_t)(link->next - link->peer_handled);
-  if (ahead >= 128) return; /* below 0 */
-  if (ahead > most) ahead = most;
-  while (ahead-- > 0) {
+  uint32_t handled = link->limit - link->peer_frames; /* modulo 256; at first below 0 */
+  while (link->peer_handled != link->next && (int8_t)(uint8_t)(handled - link->peer_handled) > 0) {
     link->peer_unhandled_bytes -= link->sizes[link->peer_handled % NB_FRAMES_MAX];
     link->peer_handled = (uint8_t)(link->peer_handled + 1);
   }
@@ -68,9 +65,7 @@ bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header) {
   }
   if (acknowledged > 0) {
     measure(device, acknowledged);
-    for (uint32_t at = 0; at < acknowledged; at++) {
-      nb_fifo_drop(&link->tx, NB_TX_RECORD + (size_t)nb_get_u16le(link->tx.bytes + link->tx.start));
-    }
+    nb_fifo_drop(&link->tx, (size_t)(nb_link_record(link, acknowledged) - nb_link_record(link, 0)));
     link->oldest = header->ack;
     if (nb_link_in_flight(link) > 0) {
       nb_link_start_resend_timer(device);
@@ -83,34 +78,36 @@ bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header) {
   return true;
 }
 
-void nb_link_take_nak(nb_device_t *device, uint64_t held) {
+void nb_link_resend(nb_device_t *device, uint32_t limit, uint32_t spared) {
   nb_link_t *link = &device->link;
-  uint32_t count = nb_link_in_flight(link);
-  uint16_t newest = 0; /* the latest first sending that has arrived: what went out before it is lost */
-  bool is_any_held = false;
   bool is_resent = false;
-  for (uint32_t at = 1; held != 0 && at < count && at <= 64; at++) {
+  for (uint32_t at = 0; at < nb_link_in_flight(link); at++) {
     uint8_t *record = nb_link_record(link, at);
-    if ((held >> (at - 1) & 1) == 0) continue;
-    record[3] = (uint8_t)((record[3] & ~NB_TX_RESEND_DUE) | NB_TX_HELD);
-    is_any_held = true;
-    newest = nb_get_u16le(record + NB_TX_FIRST);
-  }
-  for (uint32_t at = 0; at < count; at++) {
-    uint8_t *record = nb_link_record(link, at);
-    bool is_lost = (int16_t)(uint16_t)(newest - nb_get_u16le(record + NB_TX_LAST)) > 0;
-    if (held != 0 && (!is_any_held || (record[3] & NB_TX_HELD) != 0 || !is_lost)) continue;
+    bool is_before = (int16_t)(uint16_t)(limit - nb_get_u16le(record + NB_TX_LAST)) > 0;
+    bool is_any = limit == NB_ANY_SENDING;
+    if ((record[3] & spared) != 0 && !(is_any && at == 0)) continue;
+    if (!is_any && !is_before) continue;
     record[3] |= NB_TX_RESEND_DUE;
     is_resent = true;
   }
   if (is_resent) nb_link_start_resend_timer(device);
 }
 
-void nb_link_resend(nb_device_t *device) {
+void nb_link_take_nak(nb_device_t *device, const uint8_t *held) {
   nb_link_t *link = &device->link;
-  for (uint32_t at = 0; at < nb_link_in_flight(link); at++) {
-    uint8_t *record = nb_link_record(link, at);
-    if (at == 0 || (record[3] & NB_TX_HELD) == 0) record[3] |= NB_TX_RESEND_DUE;
+  uint32_t count = nb_link_in_flight(link);
+  if (count == 0) return;
+  uint32_t limit = NB_ANY_SENDING;
+  uint32_t spared = 0;
+  if (held != NULL) {
+    limit = nb_get_u16le(nb_link_record(link, 0) + NB_TX_FIRST); /* none was sent before it */
+    spared = NB_TX_HELD;
+    for (uint32_t bit = 0; bit < 64 && bit + 1 < count; bit++) {
+      if ((held[bit / 8] >> bit % 8 & 1) == 0) continue;
+      uint8_t *record = nb_link_record(link, bit + 1);
+      record[3] = (uint8_t)((record[3] & ~NB_TX_RESEND_DUE) | NB_TX_HELD);
+      limit = nb_get_u16le(record + NB_TX_FIRST); /* has arrived: what went out before it is lost */
+    }
   }
-  nb_link_start_resend_timer(device);
+  nb_link_resend(device, limit, spared);
 }

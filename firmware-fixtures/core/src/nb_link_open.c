@@ -4,71 +4,90 @@
 #define VERSION 1u
 #define FEATURES_KNOWN (NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG)
 
+/* By number, which is the type without its critical bit; that is set of those below TLV_FEATURES. */
 enum tlv {
-  TLV_MAGIC = 0x81, TLV_NONCE, TLV_VERSIONS, TLV_VERSION,
-  TLV_FEATURES = 0x05, TLV_LIMITS, TLV_SRC, TLV_RUN, TLV_CLOCK, TLV_BOOT_ID, TLV_BOOT_COUNT, TLV_RESET_REASON,
-  TLV_UPTIME, TLV_DEVICE_ID, TLV_FIRMWARE_NAME, TLV_FIRMWARE_VERSION, TLV_BUILD_HASH, TLV_PROFILE_HASH, TLV_CAPACITY,
-  TLV_REASON, TLV_REFUSED,
+  TLV_MAGIC = 1, TLV_NONCE, TLV_VERSIONS, TLV_VERSION, TLV_FEATURES, TLV_LIMITS, TLV_SRC, TLV_RUN, TLV_CLOCK,
+  TLV_BOOT_ID, TLV_BOOT_COUNT, TLV_RESET_REASON, TLV_UPTIME, TLV_DEVICE_ID, TLV_FIRMWARE_NAME, TLV_FIRMWARE_VERSION,
+  TLV_BUILD_HASH, TLV_PROFILE_HASH, TLV_CAPACITY, TLV_REASON, TLV_REFUSED,
 };
 
 #define TLV_CRITICAL 0x80u
 #define TLV_LAST TLV_REFUSED
+#define MAGIC 0x544F424Eu /* "NBOT" */
 
 enum reason { REASON_NO_SESSION = 1, REASON_NO_VERSION = 2, REASON_CRITICAL = 3, REASON_MALFORMED = 4 };
 
-static const uint8_t magic[4] = {'N', 'B', 'O', 'T'};
+#define IN_ALL (NB_TLVS_HELLO | NB_TLVS_SYNACK | NB_TLVS_RST)
+#define IN_BOTH (NB_TLVS_HELLO | NB_TLVS_SYNACK)
 
-/* Least length of each known TLV's value, by type without the critical bit. */
-static const uint8_t least_length[TLV_LAST + 1] = {0, 4, 8, 2, 1, 4, 8, 4, 4, 10, 4, 4, 1, 8, 6, 0, 0, 0, 4, 2, 1, 1};
+/* Of each TLV the least length of its value, and which payloads of ours it is in. What we send has just that length; 0:
+   it is a text, and as long as that is. They are sent in the order of their numbers. */
+static const struct {
+  uint8_t length, payloads;
+} tlvs[TLV_LAST + 1] = {
+    [TLV_MAGIC] = {4, IN_ALL},
+    [TLV_NONCE] = {8, NB_TLVS_SYNACK | NB_TLVS_NONCE},
+    [TLV_VERSIONS] = {2, NB_TLVS_HELLO | NB_TLVS_RST},
+    [TLV_VERSION] = {1, NB_TLVS_SYNACK},
+    [TLV_FEATURES] = {4, NB_TLVS_SYNACK},
+    [TLV_LIMITS] = {8, NB_TLVS_SYNACK},
+    [TLV_SRC] = {4, 0},
+    [TLV_RUN] = {4, 0},
+    [TLV_CLOCK] = {10, 0},
+    [TLV_BOOT_ID] = {4, IN_ALL},
+    [TLV_BOOT_COUNT] = {4, IN_BOTH},
+    [TLV_RESET_REASON] = {1, IN_BOTH},
+    [TLV_UPTIME] = {8, NB_TLVS_SYNACK},
+    [TLV_DEVICE_ID] = {6, IN_BOTH},
+    [TLV_FIRMWARE_NAME] = {0, IN_BOTH},
+    [TLV_FIRMWARE_VERSION] = {0, IN_BOTH},
+    [TLV_BUILD_HASH] = {0, NB_TLVS_SYNACK},
+    [TLV_PROFILE_HASH] = {4, NB_TLVS_SYNACK},
+    [TLV_CAPACITY] = {2, NB_TLVS_SYNACK},
+    [TLV_REASON] = {1, NB_TLVS_RST},
+    [TLV_REFUSED] = {1, NB_TLVS_REFUSED},
+};
 
 typedef struct syn {
-  const uint8_t *values[TLV_LAST + 1]; /* by type without the critical bit; NULL: there is none */
-  uint8_t refused;                     /* the first critical type that is not known, or 0 */
-  bool is_malformed;
+  const uint8_t *values[TLV_LAST + 1]; /* by number; NULL: there is none */
+  uint32_t refused;                    /* the first critical type that is not known, or 0 */
 } syn_t;
 
-static bool is_known(uint8_t type) {
-  unsigned number = type & ~TLV_CRITICAL;
-  if (number == 0 || number > TLV_LAST) return false;
-  return (type & TLV_CRITICAL) != 0 ? number <= (TLV_VERSION & ~TLV_CRITICAL) : number >= TLV_FEATURES;
-}
+static uint32_t type_of(uint32_t number) { return number < TLV_FEATURES ? number | TLV_CRITICAL : number; }
 
-static const uint8_t *value_of(const syn_t *syn, uint8_t type) { return syn->values[type & ~TLV_CRITICAL]; }
-
-/* Reads on after what is malformed, for the nonce of the RST (LNK-19). */
-static void parse_syn(const uint8_t *payload, size_t length, syn_t *syn) {
+/* Returns a reason to refuse it, or 0. Reads on after what is malformed, for the nonce of the RST (LNK-19). */
+static uint32_t parse_syn(const uint8_t *payload, size_t length, syn_t *syn) {
+  const uint8_t *at = payload;
   const uint8_t *end = payload + length;
+  bool is_valid = true;
   memset(syn, 0, sizeof *syn);
-  if (length == 0 || payload[0] != TLV_MAGIC) syn->is_malformed = true;
-
-  while (payload < end) {
-    if (end - payload < 2 || payload[1] > end - payload - 2) {
-      syn->is_malformed = true;
-      break;
-    }
-    uint8_t type = payload[0];
-    uint8_t size = payload[1];
-    unsigned number = type & ~TLV_CRITICAL;
-    const uint8_t *value = payload + 2;
-    payload = value + size;
-    if (!is_known(type)) {
-      if ((type & TLV_CRITICAL) != 0 && syn->refused == 0) syn->refused = type;
-    } else if (size < least_length[number] || syn->values[number] != NULL) {
-      syn->is_malformed = true;
+  while (at < end) {
+    if (end - at < 2 || at[1] > end - at - 2) return REASON_MALFORMED;
+    uint32_t type = at[0];
+    uint32_t number = type & ~TLV_CRITICAL;
+    uint32_t size = at[1];
+    const uint8_t *value = at + 2;
+    at = value + size;
+    if (number == 0 || number > TLV_LAST || type != type_of(number)) {
+      if (type >= TLV_CRITICAL && syn->refused == 0) syn->refused = type;
+    } else if (size < tlvs[number].length || syn->values[number] != NULL) {
+      is_valid = false;
     } else {
       syn->values[number] = value;
     }
   }
-  const uint8_t *first = value_of(syn, TLV_MAGIC);
-  if (first == NULL || memcmp(first, magic, sizeof magic) != 0) syn->is_malformed = true;
-  if (value_of(syn, TLV_NONCE) == NULL || value_of(syn, TLV_VERSIONS) == NULL) syn->is_malformed = true;
+  const uint8_t *versions = syn->values[TLV_VERSIONS];
+  bool has_magic = syn->values[TLV_MAGIC] == payload + 2 && nb_get_u32le(payload + 2) == MAGIC; /* it is the first */
+  if (!is_valid || !has_magic || syn->values[TLV_NONCE] == NULL || versions == NULL) return REASON_MALFORMED;
+  if (syn->refused != 0) return REASON_CRITICAL;
+  return versions[0] > VERSION || versions[1] < VERSION ? REASON_NO_VERSION : 0;
 }
 
-static bool is_remembered(const nb_link_t *link, const uint8_t *nonce) {
-  for (unsigned at = 0; at < link->nonce_count; at++) {
-    if (memcmp(link->nonces[at], nonce, NB_NONCE_BYTES) == 0) return true;
-  }
-  return false;
+/* Its place among the remembered ones, or their count. */
+static uint32_t find_nonce(const nb_link_t *link, const uint8_t *nonce) {
+  uint32_t at = 0;
+  while (at < link->nonce_count && memcmp(link->nonces[at], nonce, NB_NONCE_BYTES) != 0) at++;
+  return at;
 }
 
 /* The latest is the first. */
@@ -84,8 +103,8 @@ static uint32_t number_in(const uint8_t *value) { return value == NULL ? 0 : nb_
 /* LNK-12, LNK-14. What must outlive a session is kept; all else begins at 0. */
 static void open_session(nb_device_t *device, const syn_t *syn) {
   nb_link_t *link = &device->link;
-  const uint8_t *limits = value_of(syn, TLV_LIMITS);
-  const uint8_t *clock = value_of(syn, TLV_CLOCK);
+  const uint8_t *limits = syn->values[TLV_LIMITS];
+  const uint8_t *clock = syn->values[TLV_CLOCK];
   uint32_t frames = 4; /* LNK-6 */
   uint32_t bytes = 2160;
   if (limits != NULL) {
@@ -93,13 +112,12 @@ static void open_session(nb_device_t *device, const syn_t *syn) {
     bytes = nb_get_u32le(limits + 4);
   }
   nb_link_end(device);
-  remember(link, value_of(syn, TLV_NONCE));
-  link->session = link->next_session;
-  link->next_session = (uint16_t)(link->next_session + 1);
-  if (link->next_session == 0) link->next_session = 1;
+  remember(link, syn->values[TLV_NONCE]);
+  link->session = link->next_session == 0 ? 1 : link->next_session;
+  link->next_session = (uint16_t)(link->session + 1);
   link->state = NB_LINK_OFFERED;
   link->synacks_due = 1;
-  link->features = device->config->features & FEATURES_KNOWN & number_in(value_of(syn, TLV_FEATURES));
+  link->features = device->config->features & FEATURES_KNOWN & number_in(syn->values[TLV_FEATURES]);
   if ((link->features & NB_FEATURE_KEYS) == 0) link->features &= ~(uint32_t)NB_FEATURE_SYNC;
   link->peer_frames = frames < 2 ? 2 : nb_min(frames, NB_FRAMES_MAX);
   link->peer_bytes = bytes < NB_RX_QUEUE_MIN ? NB_RX_QUEUE_MIN : bytes;
@@ -108,8 +126,22 @@ static void open_session(nb_device_t *device, const syn_t *syn) {
   (void)nb_bearer_open(device, &device->serial);
   device->serial.keys_in_use = (link->features & NB_FEATURE_KEYS) != 0;
   device->serial.sync_in_use = (link->features & NB_FEATURE_SYNC) != 0;
-  device->serial.src = number_in(value_of(syn, TLV_SRC));
+  device->serial.src = number_in(syn->values[TLV_SRC]);
   if (clock != NULL) nb_store_set_clock(device, (int64_t)nb_get_u64le(clock));
+}
+
+/* LNK-19 */
+static void refuse(nb_device_t *device, uint32_t reason, const syn_t *syn) {
+  const uint8_t *nonce = syn->values[TLV_NONCE];
+  uint32_t payload = NB_TLVS_RST;
+  if (reason == REASON_CRITICAL) payload |= NB_TLVS_REFUSED;
+  if (nonce != NULL) payload |= NB_TLVS_NONCE;
+  device->counters.bad_syns++;
+  nb_answer_t *answer = nb_link_answer(device, NB_RST, payload, 0);
+  if (answer == NULL) return;
+  answer->reason = reason;
+  answer->refused = syn->refused;
+  if (nonce != NULL) memcpy(answer->nonce, nonce, sizeof answer->nonce);
 }
 
 void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length) {
@@ -119,37 +151,22 @@ void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length
   link->hello_is_due = false;
   nb_timer_stop(&link->timers[NB_TIMER_HELLO]);
 
-  parse_syn(payload, length, &syn);
-  const uint8_t *nonce = value_of(&syn, TLV_NONCE);
-  const uint8_t *versions = value_of(&syn, TLV_VERSIONS);
-  uint32_t reason;
-  if (syn.is_malformed) {
-    reason = REASON_MALFORMED;
-  } else if (syn.refused != 0) {
-    reason = REASON_CRITICAL;
-  } else if (versions[0] > VERSION || versions[1] < VERSION) {
-    reason = REASON_NO_VERSION;
-  } else if (link->state != NB_LINK_CLOSED && memcmp(nonce, link->nonces[0], NB_NONCE_BYTES) == 0) {
-    if (link->synacks_due < UINT8_MAX) link->synacks_due++; /* LNK-13 */
-    return;
-  } else if (is_remembered(link, nonce)) {
-    device->counters.old_nonces++;
-    return;
-  } else {
-    open_session(device, &syn);
+  uint32_t reason = parse_syn(payload, length, &syn);
+  if (reason != 0) {
+    refuse(device, reason, &syn);
     return;
   }
-  device->counters.bad_syns++;
-  nb_answer_t *answer = nb_link_answer(device, NB_RST, 0);
-  if (answer == NULL) return;
-  answer->reason = reason;
-  answer->refused = syn.refused;
-  if (nonce == NULL) return;
-  answer->has_nonce = true;
-  memcpy(answer->nonce, nonce, sizeof answer->nonce);
+  uint32_t place = find_nonce(link, syn.values[TLV_NONCE]);
+  if (place == link->nonce_count) {
+    open_session(device, &syn);
+  } else if (place > 0 || link->state == NB_LINK_CLOSED) {
+    device->counters.old_nonces++;
+  } else if (link->synacks_due < UINT8_MAX) { /* that of the live session (LNK-13) */
+    link->synacks_due++;
+  }
 }
 
-nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32_t session) {
+nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32_t payload, uint32_t session) {
   nb_link_t *link = &device->link;
   if (link->answer_count == NB_ANSWERS) {
     device->counters.answers_dropped++;
@@ -159,81 +176,53 @@ nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32
   memset(answer, 0, sizeof *answer);
   answer->type = type;
   answer->session = session;
+  answer->payload = payload;
   return answer;
 }
 
 /* ---- payloads that a device sends ---- */
 
-/* Which TLVs a frame has, as bit t for the TLV with number t. They are written in the order of their numbers. */
-#define BIT(type) (UINT32_C(1) << ((type) & ~TLV_CRITICAL))
-#define TLVS_ALL (BIT(TLV_MAGIC) | BIT(TLV_BOOT_ID))
-#define TLVS_BOOT                                                                                     \
-  (BIT(TLV_BOOT_COUNT) | BIT(TLV_RESET_REASON) | BIT(TLV_DEVICE_ID) | BIT(TLV_FIRMWARE_NAME) |        \
-   BIT(TLV_FIRMWARE_VERSION))
-#define TLVS_HELLO (TLVS_ALL | BIT(TLV_VERSIONS) | TLVS_BOOT)
-#define TLVS_SYNACK                                                                                   \
-  (TLVS_ALL | BIT(TLV_NONCE) | BIT(TLV_VERSION) | BIT(TLV_FEATURES) | BIT(TLV_LIMITS) | TLVS_BOOT |   \
-   BIT(TLV_UPTIME) | BIT(TLV_BUILD_HASH) | BIT(TLV_PROFILE_HASH) | BIT(TLV_CAPACITY))
-#define TLVS_RST (TLVS_ALL | BIT(TLV_VERSIONS) | BIT(TLV_REASON))
-
-typedef struct writer {
-  uint8_t *at;     /* where the next TLV goes */
-  uint32_t wanted; /* those that the frame has */
-} writer_t;
-
-static void put(writer_t *writer, uint32_t type, const void *value, size_t length) {
-  if (value == NULL || (writer->wanted >> (type & ~TLV_CRITICAL) & 1) == 0) return;
-  writer->at[0] = (uint8_t)type;
-  writer->at[1] = (uint8_t)length;
-  memcpy(writer->at + 2, value, length);
-  writer->at += 2 + length;
-}
-
-static void put_number(writer_t *writer, uint32_t type, uint32_t value, size_t length) {
-  uint8_t bytes[4];
-  nb_put_u32le(bytes, value);
-  put(writer, type, bytes, length);
-}
-
-static void put_text(writer_t *writer, uint32_t type, const char *text) {
-  if (text != NULL) put(writer, type, text, strlen(text));
-}
-
-static uint32_t wanted_in(const nb_answer_t *answer) {
-  if (answer->type == NB_HELLO) return TLVS_HELLO;
-  if (answer->type == NB_SYNACK) return TLVS_SYNACK;
-  uint32_t wanted = TLVS_RST;
-  if (answer->has_nonce) wanted |= BIT(TLV_NONCE);
-  if (answer->reason == REASON_CRITICAL) wanted |= BIT(TLV_REFUSED);
-  return wanted;
+static uint64_t limits_of(const nb_config_t *config) {
+  uint64_t bytes = config->rx_queue_bytes;
+  return config->frames | (uint32_t)config->requests << 8 | (uint32_t)config->mtu << 16 | bytes << 32;
 }
 
 size_t nb_link_write_tlvs(const nb_device_t *device, const nb_answer_t *answer, uint8_t *out) {
   const nb_config_t *config = device->config;
-  uint8_t limits[8] = {config->frames, config->requests};
-  uint8_t uptime_ms[8];
-  writer_t writer = {.at = out, .wanted = wanted_in(answer)};
-  nb_put_u16le(limits + 2, config->mtu);
-  nb_put_u32le(limits + 4, config->rx_queue_bytes);
-  nb_put_u64le(uptime_ms, device->uptime_ms);
-
-  put(&writer, TLV_MAGIC, magic, sizeof magic);
-  put(&writer, TLV_NONCE, answer->nonce, sizeof answer->nonce);
-  put_number(&writer, TLV_VERSIONS, VERSION << 8 | VERSION, 2);
-  put_number(&writer, TLV_VERSION, VERSION, 1);
-  put_number(&writer, TLV_FEATURES, config->features & FEATURES_KNOWN, 4);
-  put(&writer, TLV_LIMITS, limits, sizeof limits);
-  put_number(&writer, TLV_BOOT_ID, device->boot.boot_id, 4);
-  put_number(&writer, TLV_BOOT_COUNT, device->boot.boot_count, 4);
-  put_number(&writer, TLV_RESET_REASON, device->boot.reset_reason, 1);
-  put(&writer, TLV_UPTIME, uptime_ms, sizeof uptime_ms);
-  put(&writer, TLV_DEVICE_ID, config->device_id, sizeof config->device_id);
-  put_text(&writer, TLV_FIRMWARE_NAME, config->firmware_name);
-  put_text(&writer, TLV_FIRMWARE_VERSION, config->firmware_version);
-  put(&writer, TLV_BUILD_HASH, config->build_hash, config->build_hash_bytes);
-  put_number(&writer, TLV_PROFILE_HASH, nb_att_profile_hash(), 4);
-  put_number(&writer, TLV_CAPACITY, config->capacity, 2);
-  put_number(&writer, TLV_REASON, answer->reason, 1);
-  put_number(&writer, TLV_REFUSED, answer->refused, 1);
-  return (size_t)(writer.at - out);
+  /* Values of fixed length are numbers of up to 8 bytes; the others are texts. */
+  const uint64_t numbers[TLV_LAST + 1] = {
+      [TLV_MAGIC] = MAGIC,
+      [TLV_NONCE] = nb_get_u64le(answer->nonce),
+      [TLV_VERSIONS] = VERSION << 8 | VERSION,
+      [TLV_VERSION] = VERSION,
+      [TLV_FEATURES] = config->features & FEATURES_KNOWN,
+      [TLV_LIMITS] = limits_of(config),
+      [TLV_BOOT_ID] = device->boot.boot_id,
+      [TLV_BOOT_COUNT] = device->boot.boot_count,
+      [TLV_RESET_REASON] = device->boot.reset_reason,
+      [TLV_UPTIME] = device->uptime_ms,
+      [TLV_DEVICE_ID] = nb_get_u32le(config->device_id) | (uint64_t)nb_get_u16le(config->device_id + 4) << 32,
+      [TLV_PROFILE_HASH] = nb_att_profile_hash(),
+      [TLV_CAPACITY] = config->capacity,
+      [TLV_REASON] = answer->reason,
+      [TLV_REFUSED] = answer->refused,
+  };
+  const void *texts[3] = {config->firmware_name, config->firmware_version, config->build_hash};
+  uint8_t *at = out;
+  for (uint32_t number = 1; number <= TLV_LAST; number++) {
+    size_t length = tlvs[number].length;
+    if ((tlvs[number].payloads & answer->payload) == 0) continue;
+    at[0] = (uint8_t)type_of(number);
+    if (length > 0) {
+      nb_put_u64le(at + 2, numbers[number]);
+    } else {
+      const void *text = texts[nb_min(number - TLV_FIRMWARE_NAME, 2)];
+      if (text == NULL) continue;
+      length = number == TLV_BUILD_HASH ? config->build_hash_bytes : strlen(text);
+      memcpy(at + 2, text, length);
+    }
+    at[1] = (uint8_t)length;
+    at += 2 + length;
+  }
+  return (size_t)(at - out);
 }

@@ -7,7 +7,7 @@
 /* What the bearer has to tell becomes a record when there is nothing else to send: so Count is the latest. */
 static void queue_message(nb_device_t *device) {
   nb_link_t *link = &device->link;
-  uint8_t channel = NB_CHANNEL_ATT;
+  uint8_t channel;
   uint8_t *record = nb_fifo_reserve(&link->tx, NB_TX_RECORD + (size_t)NB_MTU_MAX);
   if (record == NULL) return;
   int length = nb_tell_next(device, &device->serial, record + NB_TX_RECORD, NB_MTU_MAX, &channel);
@@ -23,8 +23,8 @@ void nb_link_queue(nb_link_t *link, uint8_t channel, uint32_t length) {
   link->waiting++;
 }
 
-/* The index of a record that is to be sent again, or -1. */
-static int next_again(nb_device_t *device) {
+/* A record that is to be sent again, or NULL. This and the next fill in the header's number. */
+static const uint8_t *next_again(nb_device_t *device, nb_header_t *header) {
   nb_link_t *link = &device->link;
   for (uint32_t at = 0; at < nb_link_in_flight(link); at++) {
     uint8_t *record = nb_link_record(link, at);
@@ -32,66 +32,71 @@ static int next_again(nb_device_t *device) {
     record[3] = (uint8_t)((record[3] & ~NB_TX_RESEND_DUE) | NB_TX_RESENT);
     nb_put_u16le(record + NB_TX_LAST, ++link->sendings);
     device->counters.resends++;
-    return (int)at;
+    header->seq = link->oldest + at; /* modulo 256, as it is encoded */
+    return record;
   }
-  return -1;
+  return NULL;
 }
 
-/* The index of a record that is sent for the first time, or -1 when there is none, or no permission (LNK-41 to
-   LNK-43). */
-static int next_new(nb_device_t *device) {
+/* A record that is sent for the first time, or NULL when there is none, or no permission (LNK-41 to LNK-43). */
+static const uint8_t *next_new(nb_device_t *device, nb_header_t *header) {
   nb_link_t *link = &device->link;
   uint32_t in_flight = nb_link_in_flight(link);
-  if (in_flight >= NB_UNACKNOWLEDGED_MIN && in_flight >= device->config->requests) return -1;
-  if (link->state != NB_LINK_OPEN || link->next == link->limit) return -1;
+  if (in_flight >= NB_UNACKNOWLEDGED_MIN && in_flight >= device->config->requests) return NULL;
+  if (link->state != NB_LINK_OPEN || link->next == link->limit) return NULL;
   if (link->waiting == 0) queue_message(device);
-  if (link->waiting == 0) return -1;
+  if (link->waiting == 0) return NULL;
 
   uint8_t *record = nb_link_record(link, in_flight);
   uint32_t bytes = nb_get_u16le(record) + NB_FRAME_MIN;
-  if (link->peer_unhandled_bytes + bytes > link->peer_bytes) return -1;
+  if (link->peer_unhandled_bytes + bytes > link->peer_bytes) return NULL;
   link->sizes[link->next % NB_FRAMES_MAX] = (uint16_t)bytes;
   link->peer_unhandled_bytes += bytes;
   nb_put_u32le(record + 4, device->now_ms);
   nb_put_u16le(record + NB_TX_FIRST, ++link->sendings);
   nb_put_u16le(record + NB_TX_LAST, link->sendings);
+  header->seq = link->next;
   link->next = (uint8_t)(link->next + 1);
   link->waiting--;
   if (!nb_timer_runs(&link->timers[NB_TIMER_RESEND])) nb_link_start_resend_timer(device);
-  return (int)in_flight;
+  return record;
 }
 
 /* ---- frames: each fills in the header and returns the payload ---- */
 
-static void drop_answer(nb_link_t *link) {
-  link->answer_count--;
-  memmove(link->answers, link->answers + 1, link->answer_count * sizeof link->answers[0]);
+/* HELLO and SYNACK become answers when there is no other. */
+static void queue_opening(nb_device_t *device) {
+  nb_link_t *link = &device->link;
+  if (link->hello_is_due) {
+    link->hello_is_due = false;
+    (void)nb_link_answer(device, NB_HELLO, NB_TLVS_HELLO, 0);
+  } else if (link->synacks_due > 0) {
+    nb_answer_t *answer = nb_link_answer(device, NB_SYNACK, NB_TLVS_SYNACK, link->session);
+    link->synacks_due--;
+    if (answer == NULL) return;
+    answer->credit = device->config->frames; /* the first credit, also when it is repeated (LNK-13) */
+    memcpy(answer->nonce, link->nonces[0], sizeof answer->nonce);
+  }
 }
 
-static NB_NOINLINE const uint8_t *make_answer(const nb_device_t *device, const nb_answer_t *answer, nb_header_t *header,
-                                  uint8_t *buffer) {
+static const uint8_t *make_answer(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
+  nb_link_t *link = &device->link;
+  const nb_answer_t *answer = &link->answers[0];
   header->type = answer->type;
   header->session = answer->session;
   header->ack = answer->ack;
   header->credit = answer->credit;
-  if (answer->type != NB_ACK) header->length = (uint32_t)nb_link_write_tlvs(device, answer, buffer);
+  header->length = (uint32_t)nb_link_write_tlvs(device, answer, buffer);
+  link->answer_count--;
+  memmove(link->answers, link->answers + 1, sizeof link->answers - sizeof link->answers[0]);
   return buffer;
-}
-
-static const uint8_t *make_data(nb_device_t *device, uint32_t index, nb_header_t *header) {
-  const uint8_t *record = nb_link_record(&device->link, index);
-  header->type = NB_DATA;
-  header->length = nb_get_u16le(record);
-  header->channel = record[2];
-  header->seq = (uint8_t)(device->link.oldest + index);
-  return record + NB_TX_RECORD;
 }
 
 /* A frame that carries ack and credit: with it, everything received is acknowledged. NULL if there is none to send. */
 static const uint8_t *make_in_session(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
   nb_link_t *link = &device->link;
   const uint8_t *payload = buffer;
-  int index = -1;
+  const uint8_t *record;
   if (link->pongs_due > 0) {
     link->pongs_due--;
     header->type = NB_PONG;
@@ -100,8 +105,11 @@ static const uint8_t *make_in_session(nb_device_t *device, nb_header_t *header, 
   } else if (link->nak_is_due) {
     link->nak_is_due = false;
     header->type = NB_NAK;
-  } else if ((index = next_again(device)) >= 0 || (index = next_new(device)) >= 0) {
-    payload = make_data(device, (uint32_t)index, header);
+  } else if ((record = next_again(device, header)) != NULL || (record = next_new(device, header)) != NULL) {
+    payload = record + NB_TX_RECORD;
+    header->type = NB_DATA;
+    header->length = nb_get_u16le(record);
+    header->channel = record[2];
   } else if (link->ack_is_due) {
     header->type = NB_ACK;
   } else if (link->fin_is_due) {
@@ -123,27 +131,10 @@ static const uint8_t *make_in_session(nb_device_t *device, nb_header_t *header, 
 
 static const uint8_t *make_next(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
   nb_link_t *link = &device->link;
-  nb_answer_t opening = {.session = link->session};
-  if (link->answer_count > 0) {
-    (void)make_answer(device, &link->answers[0], header, buffer);
-    drop_answer(link);
-    return buffer;
-  }
-  if (link->hello_is_due) {
-    link->hello_is_due = false;
-    opening.type = NB_HELLO;
-    opening.session = 0;
-  } else if (link->synacks_due > 0) {
-    link->synacks_due--;
-    opening.type = NB_SYNACK;
-    opening.credit = device->config->frames; /* the first credit, also when it is repeated (LNK-13) */
-    memcpy(opening.nonce, link->nonces[0], sizeof opening.nonce);
-  } else if (link->state != NB_LINK_OPEN && link->state != NB_LINK_CLOSING) {
-    return NULL;
-  } else {
-    return make_in_session(device, header, buffer);
-  }
-  return make_answer(device, &opening, header, buffer);
+  if (link->answer_count == 0) queue_opening(device);
+  if (link->answer_count > 0) return make_answer(device, header, buffer);
+  if (link->state != NB_LINK_OPEN && link->state != NB_LINK_CLOSING) return NULL;
+  return make_in_session(device, header, buffer);
 }
 
 /* FRM-14: log and frames leave through one door, so none lands in the other. */

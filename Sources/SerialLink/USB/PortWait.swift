@@ -1,20 +1,20 @@
 package import NIOCore
 
 /// Waits for ports to go and to come.
-package enum PortWatch {
+package enum PortWait {
   /// How often a condition is looked at though nothing was told: sysfs and some links change without a word.
   static let interval = TimeAmount.milliseconds(250)
 
   /// Returns when `condition` holds, which is looked at whenever something goes or comes in `folders`, and now and then. `false`
   /// when it does not within `limit`, or when this task is cancelled.
   /// - Throws: `PortError` when nothing can be watched.
-  package static func wait(
+  package static func until(
     upTo limit: Duration, folders: [String] = PortArrivals.deviceFolders, on loop: any EventLoop,
-    until condition: @escaping @Sendable () -> Bool
+    _ condition: @escaping @Sendable () -> Bool
   ) async throws(PortError) -> Bool {
     let (events, sink) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let arrivals = try await PortArrivals.watch(
-      path: nil, folders: folders, includesLeaving: true, on: loop, report: { sink.yield() })
+      path: nil, folders: folders, interest: .departuresToo, on: loop, report: { _ in sink.yield() })
     let clock = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in sink.yield() }
     let end = loop.scheduleTask(in: TimeAmount(limit)) { sink.finish() }
     sink.yield()

@@ -1,0 +1,109 @@
+import Foundation
+import SerialLink
+
+/// Reports for a GitHub workflow: annotations, and Markdown for the summary of a step. Whatever came from a device is
+/// printable in them, and is no command to the runner.
+/// Source: GitHub Actions documentation, "Workflow commands".
+package enum GitHubReport {
+  /// Annotations of a kind that GitHub shows for a step.
+  package static let annotationsLimit = 10
+  /// GitHub drops a summary above 1 MiB altogether.
+  package static let summaryLimitBytes = 1_000_000
+  /// Characters of one message, and of one detail in the summary.
+  static let messageLimit = 1000
+
+  /// A line a finding, the gravest first: boards that could not be tested, cases that failed, cases that errored.
+  package static func annotations(of reports: [Report]) -> [String] {
+    let troubles = reports.compactMap { report in
+      report.rigTrouble.map { annotation("\(report.port): no whole run", $0) }
+    }
+    let cases = ["failed", "errored"].flatMap { word in
+      reports.flatMap { report in
+        report.results.filter { $0.outcome.word == word }.map { result in
+          annotation(
+            "\(result.testCase.id) \(word) on \(report.port)",
+            ([result.testCase.title] + result.outcome.details).joined(separator: "\n"))
+        }
+      }
+    }
+    return Array((troubles + cases).prefix(annotationsLimit))
+  }
+
+  /// What opens the group of a board's lines; `groupEnd` closes it.
+  package static func groupStart(_ name: String) -> String { "::group::\(data(name))" }
+  package static let groupEnd = "::endgroup::"
+
+  /// The line as it may be printed: one that the runner would take for a command is made none.
+  package static func harmless(_ line: String) -> String {
+    var line = line.replacing("##[", with: #"#\x23["#)
+    let start = line.prefix { $0 == " " || $0 == "\t" }
+    if line.dropFirst(start.count).hasPrefix("::") {
+      line = start + #"\x3A"# + line.dropFirst(start.count + 1)
+    }
+    return line
+  }
+
+  /// Markdown: a table of the boards, then what did not pass. Never longer than `limitBytes`; says so when it is cut.
+  package static func summary(of reports: [Report], limitBytes: Int = summaryLimitBytes) -> String {
+    let cut = "\n… cut: the reports have the rest\n"
+    var result = ""
+    for line in summaryLines(of: reports) {
+      guard result.utf8.count + line.utf8.count + 1 + cut.utf8.count <= limitBytes else {
+        return cut.utf8.count <= limitBytes - result.utf8.count ? result + cut : result
+      }
+      result += line + "\n"
+    }
+    return result
+  }
+
+  private static func summaryLines(of reports: [Report]) -> [String] {
+    var lines = [
+      "## Notibot conformance", "", "| | board | passed | failed | errored | skipped | seconds |",
+      "|---|---|---|---|---|---|---|",
+    ]
+    for report in reports {
+      let totals = report.totals
+      let isGood = totals.failed == 0 && totals.errored == 0 && report.rigTrouble == nil
+      lines.append(
+        "| \(isGood ? "✅" : "❌") | \(markdown(report.port)) | \(totals.passed) | \(totals.failed) | \(totals.errored) "
+          + "| \(totals.skipped) | \(String(format: "%.1f", report.duration.inSeconds)) |")
+    }
+    for report in reports {
+      let bad = report.results.filter { $0.outcome.word == "failed" || $0.outcome.word == "errored" }
+      guard !bad.isEmpty || report.rigTrouble != nil else { continue }
+      lines += ["", "### \(markdown(report.port))", ""]
+      if let trouble = report.rigTrouble { lines.append("- \(markdown(trouble))") }
+      for result in bad {
+        lines.append(
+          "- **\(markdown(result.testCase.id))** \(result.outcome.word): \(markdown(result.testCase.title))")
+        lines += result.outcome.details.map { "  - \(markdown($0))" }
+      }
+    }
+    return lines
+  }
+
+  private static func annotation(_ title: String, _ message: String) -> String {
+    let lines = message.prefix(messageLimit).split(separator: "\n").map { String($0).printable }
+    return "::error title=\(property(title.printable))::\(data(lines.joined(separator: "\n")))"
+  }
+
+  /// The text of a command.
+  static func data(_ text: String) -> String {
+    text.replacing("%", with: "%25").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
+  }
+
+  /// A property of a command.
+  static func property(_ text: String) -> String {
+    data(text).replacing(":", with: "%3A").replacing(",", with: "%2C")
+  }
+
+  /// Text in which Markdown finds no mark-up and HTML no element.
+  static func markdown(_ text: String) -> String {
+    var result = ""
+    for character in text.prefix(messageLimit).description.printable {
+      if character.isASCII, character.isPunctuation || character.isSymbol { result += "\\" }
+      result.append(character)
+    }
+    return result
+  }
+}

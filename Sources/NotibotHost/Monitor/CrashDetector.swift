@@ -1,0 +1,198 @@
+import NotibotProtocol
+
+/// Makes one event of all that a device prints when it dies, and sees that it starts again.
+///
+/// States: *running* → a word of a crash → *collecting* → `Rebooting...`, a boot, silence or the limit → *reported* → a boot →
+/// *running*. *reported* → another word of a crash → *collecting*. A boot whose cause is a watchdog or the supply is a crash of
+/// its own in *running*, and the end of the one that was told in *reported*.
+struct CrashDetector: Equatable, Sendable {
+  enum Event: Equatable, Sendable {
+    case crash(Crash)
+    /// The cause is printable.
+    case boot(cause: String)
+  }
+
+  /// What a line is, and what is known by it.
+  struct Reading: Equatable, Sendable {
+    /// What ended before this line.
+    var before: [Event] = []
+    var isInCrash = false
+    /// What this line tells.
+    var after: [Event] = []
+  }
+
+  /// Lines of one crash, and their bytes together; a register dump with a backtrace has 40 lines.
+  static let linesLimit = 128
+  static let textLimitBytes = 16_384
+  /// The longest reason, in characters.
+  static let reasonLimit = 160
+  /// A device that prints no more has told its crash.
+  static let silenceNs: Int64 = 2_000_000_000
+
+  private enum State: Equatable {
+    case running
+    case collecting(Crash, deadline: Instant)
+    case reported
+  }
+
+  /// Of the boot that text told of and HELLO has not yet.
+  private enum Boot: Equatable {
+    case awaitsHello
+    case told(bootID: UInt32?)
+  }
+
+  private var state = State.running
+  private var boot = Boot.told(bootID: nil)
+
+  /// Takes a line of text.
+  mutating func receive(_ line: [UInt8], now: Instant) -> Reading {
+    let found = CrashWord.first(in: line)
+    var reading = Reading()
+    switch (found?.word, state) {
+    case (.crash(let kind), .running), (.crash(let kind), .reported):
+      begin(kind, line, from: found?.offset ?? 0, now: now)
+      reading.isInCrash = true
+    case (nil, .collecting(let crash, _)), (.crash, .collecting(let crash, _)):
+      reading.isInCrash = add(line, to: crash, now: now, into: &reading.after)
+    case (.rebooting, .collecting(let crash, _)):
+      reading.isInCrash = add(line, to: crash, now: now, into: &reading.after)
+      endCollecting(into: &reading.after)
+    case (.banner, .collecting): endCollecting(into: &reading.before)
+    case (.reset, _):
+      endCollecting(into: &reading.before)
+      noteReset(line, from: found?.offset ?? 0, into: &reading.after)
+    case (nil, .running), (nil, .reported), (.rebooting, .running), (.rebooting, .reported),
+      (.banner, .running), (.banner, .reported):
+      break
+    }
+    return reading
+  }
+
+  /// Takes what a HELLO says: of a boot that printed nothing it is the only sign.
+  mutating func receive(_ hello: Hello) -> [Event] {
+    var events: [Event] = []
+    switch boot {
+    case .told(bootID: hello.bootID): return []
+    case .awaitsHello: boot = .told(bootID: hello.bootID)
+    case .told:
+      boot = .told(bootID: hello.bootID)
+      endCollecting(into: &events)
+      let reason = hello.resetReason ?? .unknown
+      if let kind = reason.crashKind, state == .running {
+        events.append(.crash(Crash(kind, reason: reason.name)))
+      }
+      events.append(.boot(cause: reason.name))
+      state = .running
+    }
+    return events
+  }
+
+  /// Ends a crash after which nothing came.
+  mutating func handleTimeout(now: Instant) -> [Event] {
+    guard case .collecting(_, let deadline) = state, now >= deadline else { return [] }
+    return finish()
+  }
+
+  /// Ends a crash that the device did not.
+  mutating func finish() -> [Event] {
+    var events: [Event] = []
+    endCollecting(into: &events)
+    return events
+  }
+
+  var nextDeadline: Instant? {
+    switch state {
+    case .running, .reported: nil
+    case .collecting(_, let deadline): deadline
+    }
+  }
+
+  private mutating func begin(_ kind: Crash.Kind, _ line: [UInt8], from offset: Int, now: Instant) {
+    let text = VisibleText(Array(line[offset...])).plain
+    var reason = text
+    var kind = kind
+    if kind == .panic {
+      // "Guru Meditation Error: Core  0 panic'ed (Load access fault). Exception was unhandled."
+      let inside = text.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" }
+      if !inside.isEmpty { reason = String(inside) }
+      if reason.contains("wdt timeout") { kind = .watchdog }
+      if reason.hasPrefix("Stack canary") || reason.hasPrefix("Stack protection") { kind = .stackOverflow }
+    }
+    let crash = Crash(kind, reason: String(reason.prefix(Self.reasonLimit)), lines: [line])
+    state = .collecting(crash, deadline: now.after(ns: Self.silenceNs))
+  }
+
+  /// Returns whether the line belongs to the crash; one beyond the limits ends it.
+  private mutating func add(
+    _ line: [UInt8], to crash: Crash, now: Instant, into events: inout [Event]
+  ) -> Bool {
+    var crash = crash
+    let size = crash.lines.reduce(line.count) { $0 + $1.count }
+    guard crash.lines.count < Self.linesLimit, size <= Self.textLimitBytes else {
+      crash.isCut = true
+      state = .reported
+      events.append(.crash(crash))
+      return false
+    }
+    crash.lines.append(line)
+    state = .collecting(crash, deadline: now.after(ns: Self.silenceNs))
+    return true
+  }
+
+  private mutating func endCollecting(into events: inout [Event]) {
+    guard case .collecting(let crash, _) = state else { return }
+    events.append(.crash(crash))
+    state = .reported
+  }
+
+  /// `rst:0x8 (TG1WDT_SYS_RST),boot:0xc (SPI_FAST_FLASH_BOOT)`
+  private mutating func noteReset(_ line: [UInt8], from offset: Int, into events: inout [Event]) {
+    let text = VisibleText(Array(line[offset...])).plain
+    let name = text.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" && $0 != "," }
+    let cause = name.isEmpty ? String(text.prefix { $0 != "," }.prefix(16)) : String(name.prefix(40))
+    if state == .running {
+      // ESP32 calls a brownout RTCWDT_BROWN_OUT_RESET.
+      let kind: Crash.Kind? = cause.contains("BROWN") ? .brownout : cause.contains("WDT") ? .watchdog : nil
+      if let kind { events.append(.crash(Crash(kind, reason: cause, lines: [line]))) }
+    }
+    state = .running
+    boot = .awaitsHello
+    events.append(.boot(cause: cause))
+  }
+}
+
+/// Sees that a device does not get beyond its start.
+struct BootHistory: Equatable, Sendable {
+  /// So many boots, the first and the last of them at most `loopWindow` apart, are a loop.
+  static let loopBoots = 3
+  static let loopWindow = Duration.seconds(10)
+
+  private enum State: Equatable {
+    /// The newest boots, fewer than `loopBoots`.
+    case calm([Instant])
+    /// A loop was told; the moment of the last boot.
+    case looping(Instant)
+  }
+
+  private var state = State.calm([])
+
+  /// Returns whether this boot makes a loop that was not told yet.
+  mutating func noteBoot(now: Instant) -> Bool {
+    switch state {
+    case .looping(let last) where now - last <= Self.loopWindow:
+      state = .looping(now)
+      return false
+    case .looping:
+      state = .calm([now])
+      return false
+    case .calm(let boots):
+      let recent = boots.filter { now - $0 <= Self.loopWindow } + [now]
+      guard recent.count >= Self.loopBoots else {
+        state = .calm(recent)
+        return false
+      }
+      state = .looping(now)
+      return true
+    }
+  }
+}

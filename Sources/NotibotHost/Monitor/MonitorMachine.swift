@@ -1,0 +1,212 @@
+import DequeModule
+package import NotibotProtocol
+
+/// Tells what passes on a line without taking part in it: text, frames of both directions, damage, crashes, boots.
+///
+/// It sends nothing. Of every byte but zeros it was in a frame, in a damaged frame, or in a line of text (FRM-12).
+/// States: *closed* → `portOpened` → *open* → `portLost` → *closed*. Bytes in *closed* are late and are ignored.
+package struct MonitorMachine: Equatable, Sendable {
+  private enum State: Equatable {
+    case closed
+    case open
+  }
+
+  package private(set) var counts = MonitorCounts()
+  private var state = State.closed
+  private var device = FrameDecoder(receiving: .fromDevice)
+  /// Finds the host's frames, on a line where one hears both.
+  private var host = FrameDecoder(receiving: .fromHost)
+  private var silence = TextSilence()
+  private var console = ConsoleText(.console)
+  private var framedLog = ConsoleText(.framedLog)
+  private var crashes = CrashDetector()
+  private var boots = BootHistory()
+  private var records: Deque<MonitorRecord> = []
+
+  package init() {}
+
+  // MARK: Inputs
+
+  /// The port is open.
+  package mutating func portOpened(_ port: String, now: Instant) {
+    (device, host) = (FrameDecoder(receiving: .fromDevice), FrameDecoder(receiving: .fromHost))
+    silence = TextSilence()
+    state = .open
+    records.append(MonitorRecord(at: now, .opened(port: port)))
+  }
+
+  /// The port is gone; `reason` is printable.
+  package mutating func portLost(reason: String, now: Instant) {
+    switch state {
+    case .closed: break
+    case .open:
+      breakOff(now: now)
+      state = .closed
+      records.append(MonitorRecord(at: now, .lost(reason: reason)))
+    }
+  }
+
+  /// Bytes were read.
+  package mutating func receive(_ bytes: [UInt8], now: Instant) {
+    switch state {
+    case .closed: break
+    case .open:
+      counts.bytes += UInt64(bytes.count)
+      var start = 0
+      while start < bytes.count {
+        // Zero by zero, so that a damaged frame is known by itself and both directions keep their order.
+        let end = bytes[start...].firstIndex(of: 0).map { $0 + 1 } ?? bytes.count
+        take(bytes.span.bytes.extracting(start..<end), now: now)
+        start = end
+      }
+      silence.noteBytes(hasCandidate: device.hasCandidate, now: now)
+    }
+  }
+
+  /// Does what is due: shows unfinished lines, ends crashes, gives up candidates.
+  package mutating func handleTimeout(now: Instant) {
+    if silence.handleTimeout(now: now) {
+      device.flushCandidateAsText()
+      host.flushCandidateAsText()
+      drain(damage: nil, now: now)
+    }
+    var lines: [MonitorRecord] = []
+    console.handleTimeout(now: now, into: &lines)
+    framedLog.handleTimeout(now: now, into: &lines)
+    read(lines, now: now)
+    tell(crashes.handleTimeout(now: now), now: now)
+  }
+
+  // MARK: Commands
+
+  /// Hands out all that waits: nothing more will come.
+  package mutating func finish(now: Instant) {
+    switch state {
+    case .closed: break
+    case .open:
+      breakOff(now: now)
+      state = .closed
+    }
+  }
+
+  // MARK: Outputs
+
+  /// The next record, or nil.
+  package mutating func nextRecord() -> MonitorRecord? {
+    records.popFirst()
+  }
+
+  /// When `handleTimeout` wants to be called; nil: not before something else happens.
+  package var nextDeadline: Instant? {
+    [silence.nextDeadline, console.nextDeadline, framedLog.nextDeadline, crashes.nextDeadline]
+      .compactMap(\.self).min()
+  }
+
+  // MARK: Steps
+
+  /// Takes bytes of which none but the last is a zero.
+  private mutating func take(_ bytes: RawSpan, now: Instant) {
+    let before = device.counters
+    device.receive(bytes)
+    host.receive(bytes)
+    let after = device.counters
+    let damage: DamagedFrame.Kind? =
+      if after.crcErrors > before.crcErrors { .crc } else if after.malformed > before.malformed {
+        .malformed
+      } else if after.overruns > before.overruns { .overrun } else { nil }
+    drain(damage: damage, now: now)
+  }
+
+  private mutating func drain(damage: DamagedFrame.Kind?, now: Instant) {
+    if damage == .overrun { note(DamagedFrame(.overrun, []), now: now) }
+    while let event = device.nextEvent() {
+      switch (event, damage) {
+      case (.frame(let frame), _): note(frame, now: now)
+      case (.text(let bytes), .crc?): note(DamagedFrame(.crc, bytes), now: now)
+      case (.text(let bytes), .malformed?): note(DamagedFrame(.malformed, bytes), now: now)
+      case (.text(let bytes), .overrun?), (.text(let bytes), nil):
+        var lines: [MonitorRecord] = []
+        console.receive(bytes, now: now, into: &lines)
+        read(lines, now: now)
+      }
+    }
+    while let event = host.nextEvent() {
+      switch event {
+      case .frame(let frame): note(frame, now: now)
+      // Each byte of text is once in the other decoder's.
+      case .text: break
+      }
+    }
+  }
+
+  private mutating func note(_ frame: Frame, now: Instant) {
+    counts.frames += 1
+    records.append(MonitorRecord(at: now, .frame(frame)))
+    guard frame.header.direction == .fromDevice else { return }
+    switch (frame.header.type, frame.header.channel) {
+    case (.hello, _):
+      // One that is malformed is counted nowhere else: the frame itself is shown.
+      if let hello = try? Hello(parsing: frame.payload) { tell(crashes.receive(hello), now: now) }
+    case (.udata, .log):
+      var lines: [MonitorRecord] = []
+      framedLog.receive(frame.payload, now: now, into: &lines)
+      read(lines, now: now)
+    case (.syn, _), (.synack, _), (.data, _), (.ack, _), (.nak, _), (.udata, _), (.ping, _), (.pong, _),
+      (.rst, _), (.fin, _):
+      break
+    }
+  }
+
+  private mutating func note(_ damage: DamagedFrame, now: Instant) {
+    counts.damagedFrames += 1
+    var lines: [MonitorRecord] = []
+    console.breakOff(into: &lines)
+    read(lines, now: now)
+    records.append(MonitorRecord(at: now, .damage(damage)))
+  }
+
+  private mutating func breakOff(now: Instant) {
+    device.flushCandidateAsText()
+    host.flushCandidateAsText()
+    drain(damage: nil, now: now)
+    var lines: [MonitorRecord] = []
+    console.breakOff(into: &lines)
+    framedLog.breakOff(into: &lines)
+    read(lines, now: now)
+    tell(crashes.finish(), now: now)
+  }
+
+  /// Hands lines out, with what they tell.
+  private mutating func read(_ lines: [MonitorRecord], now: Instant) {
+    for var record in lines {
+      guard case .text(var line) = record.content else { continue }
+      switch line.end {
+      case .silence: records.append(record)
+      case .newline, .limit, .broken:
+        counts.lines += line.end == .newline ? 1 : 0
+        let reading = crashes.receive(line.bytes, now: now)
+        tell(reading.before, now: now)
+        line.isInCrash = reading.isInCrash
+        record.content = .text(line)
+        records.append(record)
+        tell(reading.after, now: now)
+      }
+    }
+  }
+
+  private mutating func tell(_ events: [CrashDetector.Event], now: Instant) {
+    for event in events {
+      switch event {
+      case .crash(let crash):
+        counts.crashes += 1
+        records.append(MonitorRecord(at: now, .crash(crash)))
+      case .boot(let cause):
+        counts.boots += 1
+        records.append(MonitorRecord(at: now, .boot(cause: cause)))
+        if boots.noteBoot(now: now) {
+          records.append(MonitorRecord(at: now, .rebootLoop(boots: BootHistory.loopBoots)))
+        }
+      }
+    }
+  }
+}

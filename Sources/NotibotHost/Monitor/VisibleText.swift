@@ -1,0 +1,63 @@
+package import NotibotProtocol
+
+/// A line from a device as a person may see it: nothing in it that a terminal obeys but, if wanted, colours.
+///
+/// Colour sequences (SGR) are those of digits and semicolons alone, at most `sequenceLimitBytes` long; whatever else there is of
+/// controls is made visible as `TerminalText` does.
+package struct VisibleText: Equatable, Sendable {
+  /// Bytes of a colour sequence, from ESC to `m`.
+  static let sequenceLimitBytes = 24
+
+  /// Without colours. This is what regular expressions are run on.
+  package let plain: String
+  /// With the colours that it has, switched off at its end; `plain` if it has none.
+  package let colored: String
+
+  package init(_ bytes: [UInt8]) {
+    guard bytes.contains(0x1B) else {
+      plain = VisibleText.oneLine(TerminalText.sanitised(bytes))
+      colored = plain
+      return
+    }
+    var plain: [UInt8] = []
+    var colored = ""
+    var start = 0
+    var hasColor = false
+    var index = 0
+    while index < bytes.count {
+      guard let end = VisibleText.sequenceEnd(in: bytes, at: index) else {
+        index += 1
+        continue
+      }
+      plain += bytes[start..<index]
+      colored += VisibleText.oneLine(TerminalText.sanitised(bytes[start..<index]))
+      colored += String(decoding: bytes[index..<end], as: UTF8.self)
+      hasColor = true
+      (start, index) = (end, end)
+    }
+    plain += bytes[start...]
+    colored += VisibleText.oneLine(TerminalText.sanitised(bytes[start...]))
+    self.plain = VisibleText.oneLine(TerminalText.sanitised(plain))
+    self.colored = hasColor ? colored + "\u{1B}[0m" : colored
+  }
+
+  /// Where the colour sequence ends that begins at `index`; nil when none does.
+  private static func sequenceEnd(in bytes: [UInt8], at index: Int) -> Int? {
+    guard bytes[index] == 0x1B, index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "[") else {
+      return nil
+    }
+    for end in (index + 2)..<max(index + 2, min(bytes.count, index + sequenceLimitBytes)) {
+      switch bytes[end] {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ";"): continue
+      case UInt8(ascii: "m"): return end + 1
+      case _: return nil
+      }
+    }
+    return nil
+  }
+
+  private static func oneLine(_ text: String) -> String {
+    text.utf8.contains(UInt8(ascii: "\n"))
+      ? text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: #"\n"#) : text
+  }
+}

@@ -1,0 +1,92 @@
+// Who may open the boards, and who has them open.
+extension Diagnosis {
+  /// Groups that distributions give serial ports to.
+  private static let customaryGroups = ["dialout", "uucp"]
+
+  func rights() -> [Finding] {
+    guard !boards.isEmpty else { return customaryGroup() }
+    return boards.compactMap { board in
+      guard let node = machine.node(board.path) else {
+        return Finding(
+          .trouble, "rights", "\(board.path) has no device node",
+          command: "sudo udevadm trigger --subsystem-match=tty")
+      }
+      guard !node.isAccessible else { return Finding(.good, "rights", "\(board.path) may be opened") }
+      return refused(board, node)
+    }
+  }
+
+  private func refused(_ board: PortInfo, _ node: Machine.Node) -> Finding {
+    let text = "\(board.path) may not be opened"
+    guard node.isOpenToGroup, node.group != 0, !machine.user.groups.contains(node.group),
+      let group = machine.groups().first(where: { $0.id == node.group })
+    else { return Finding(.trouble, "rights", "\(text) by this user", command: UdevRules.installation) }
+    return membership(of: group, .trouble, text)
+  }
+
+  /// Without a board there is no node to ask; then the group that ports usually belong to is looked at.
+  private func customaryGroup() -> [Finding] {
+    guard machine.user.id != 0 else { return [] }
+    let groups = machine.groups().filter { Self.customaryGroups.contains($0.name) }
+    guard let group = groups.first, !groups.contains(where: { machine.user.groups.contains($0.id) }) else {
+      return []
+    }
+    return [membership(of: group, .warning, "serial ports usually belong to the group \(group.name)")]
+  }
+
+  private func membership(
+    of group: (id: UInt32, name: String, members: [String]), _ severity: Finding.Severity, _ text: String
+  ) -> Finding {
+    let user = machine.user.name
+    guard group.members.contains(user) else {
+      return Finding(
+        severity, "rights", "\(text): \(user) is not in the group \(group.name)",
+        command: "sudo usermod -a -G \(group.name) \(user), then log out and in again")
+    }
+    return Finding(
+      severity, "rights",
+      "\(text): \(user) is in the group \(group.name), but this login is older than that",
+      command: "newgrp \(group.name), or log out and in again")
+  }
+
+  // MARK: Who has them
+
+  /// Known boards that another process has open.
+  func inUse() -> [Finding] {
+    let chosen = try? PortSelection.port(option: nil, environment: machine.environment).value
+    let target = chosen.flatMap { specifier -> String? in
+      switch specifier {
+      case .automatic, .usb: (try? machine.ports.port(for: specifier))?.path
+      case .path(let path): path
+      case .deviceID, .rfc2217, .socket, .emulator, .qemu: nil
+      }
+    }
+    return boards.compactMap { board in
+      guard let holder = holders[board.path] else { return nil }
+      // Of several boards the others can be worked with.
+      return Finding(
+        board.path == target ? .trouble : .warning, "in use",
+        "\(board.path) is in use by process \(holder.description)", command: "kill \(holder.pid)")
+    }
+  }
+
+  /// Lock files of processes that are gone. They stop programs that do not look whether the process lives.
+  func staleLocks() -> [Finding] {
+    let prefix = "LCK.."
+    return FileSystem.names(in: machine.lockDirectory).filter { $0.hasPrefix(prefix) }.compactMap { name in
+      let path = "\(machine.lockDirectory)/\(name)"
+      switch UUCPLock.owner(of: path) {
+      case nil: return nil
+      case .process(let pid):
+        guard FileSystem.status(of: "\(machine.procRoot)/\(pid)") == nil else { return nil }
+        return Finding(
+          .warning, "lock", "\(path) was left by process \(pid), which is gone", command: "sudo rm \(path)")
+      case .unreadable:
+        let isOfBoard = boards.contains { $0.name == name.dropFirst(prefix.count) }
+        return Finding(
+          isOfBoard ? .trouble : .warning, "lock", "\(path) does not say whose it is",
+          command: "sudo rm \(path)")
+      }
+    }
+  }
+}

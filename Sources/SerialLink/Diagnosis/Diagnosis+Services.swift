@@ -1,0 +1,76 @@
+// What else on the machine reaches for serial ports.
+extension Diagnosis {
+  /// ModemManager sends AT commands to ports that might be modems, and has them open for seconds.
+  func modemManager() -> [Finding] {
+    guard let pid = machine.process(named: "ModemManager") else {
+      return [Finding(.good, "ModemManager", "ModemManager does not run")]
+    }
+    let probed = boards.filter { machine.udevProperties($0.name)["ID_MM_DEVICE_IGNORE"] != "1" }
+    guard !probed.isEmpty else {
+      let text = "ModemManager runs (process \(pid))"
+      return [
+        Finding(
+          .good, "ModemManager", boards.isEmpty ? text : "\(text) and is told to leave the boards alone")
+      ]
+    }
+    return probed.map { board in
+      Finding(
+        .warning, "ModemManager",
+        "ModemManager runs (process \(pid)), and no rule tells it to leave \(board.path) alone",
+        command: UdevRules.installation)
+    }
+  }
+
+  /// brltty takes some USB bridges for braille displays: their ports vanish seconds after they came.
+  func brltty() -> [Finding] {
+    guard let rules = brlttyRules() else { return [] }
+    let present = boards.compactMap(\.usb).map { ($0.id, $0.location) } + orphans.map { ($0.id, $0.location) }
+    return present.filter { rules.text.contains(Self.product($0.0)) }.map { id, location in
+      Finding(
+        .warning, "brltty", "\(rules.path) takes \(id) at \(location) for a braille display",
+        command: "sudo apt-get remove brltty")
+    }
+  }
+
+  /// As udev writes vendor and product in PRODUCT: hexadecimal without leading zeros, a slash behind each.
+  private static func product(_ id: USBID) -> String {
+    "\(String(id.vendor, radix: 16))/\(String(id.product, radix: 16))/"
+  }
+
+  /// The file with brltty's rules, which name products as `ENV{PRODUCT}=="1a86/7523/*"`.
+  private func brlttyRules() -> (path: String, text: String)? {
+    for folder in machine.allRuleFolders {
+      for name in FileSystem.names(in: folder) where name.contains("brltty") && name.hasSuffix(".rules") {
+        let path = "\(folder)/\(name)"
+        // A link to /dev/null is how rules are switched off.
+        guard let bytes = FileSystem.contents(of: path, limitBytes: 1 << 20), !bytes.isEmpty else {
+          return nil
+        }
+        return (path, String(decoding: bytes, as: UTF8.self))
+      }
+    }
+    return nil
+  }
+
+  // MARK: Our own rules
+
+  func udevRules() -> [Finding] {
+    guard machine.hasUdev else {
+      return [Finding(.good, "udev", "udev does not run here: rights and links are the container's affair")]
+    }
+    let files = machine.allRuleFolders.map { "\($0)/\(UdevRules.fileName)" }
+    guard let path = files.first(where: { FileSystem.status(of: $0) != nil }) else {
+      return [
+        Finding(
+          .warning, "udev", "the rules for boards are not installed", command: UdevRules.installation)
+      ]
+    }
+    guard FileSystem.contents(of: path).map({ $0 == Array(UdevRules.text.utf8) }) ?? false else {
+      return [
+        Finding(
+          .warning, "udev", "\(path) is of another version of notibot", command: UdevRules.installation)
+      ]
+    }
+    return [Finding(.good, "udev", "\(path) is installed")]
+  }
+}

@@ -1,0 +1,45 @@
+import Glibc
+
+/// A directory of one process, for links, sockets and logs that end with it: only its user can enter it.
+///
+/// Its name says whose it is, so that what a killed process left is removed by the next one that makes such a directory.
+package struct PrivateDirectory: Hashable, Sendable {
+  /// Such as `/tmp/notibot-qemu-4711-93849301`; short, because a socket's path has at most 107 bytes.
+  package let path: String
+
+  /// Makes a directory for `purpose`, such as `qemu`, and removes those of processes that are gone.
+  /// - Throws: what the system says, such as `.permissionDenied`.
+  package static func make(for purpose: String, in parent: String = "/tmp") throws(PortError)
+    -> PrivateDirectory
+  {
+    removeOrphans(of: purpose, in: parent)
+    let path = "\(parent)/\(prefix(purpose))\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    guard mkdir(path, 0o700) == 0 else { throw PortError(errno: errno, port: path, operation: "make") }
+    return PrivateDirectory(path: path)
+  }
+
+  /// Removes it with the files in it. What cannot be removed stays; it has no folders of its own.
+  package func remove() {
+    PrivateDirectory.remove(path)
+  }
+
+  private static func prefix(_ purpose: String) -> String { "notibot-\(purpose)-" }
+
+  private static func remove(_ path: String) {
+    for name in FileSystem.names(in: path) { unlink("\(path)/\(name)") }
+    rmdir(path)
+  }
+
+  private static func removeOrphans(of purpose: String, in parent: String) {
+    let prefix = prefix(purpose)
+    for name in FileSystem.names(in: parent) where name.hasPrefix(prefix) {
+      let path = "\(parent)/\(name)"
+      guard let owner = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),
+        owner > 0, kill(owner, 0) != 0, errno == ESRCH,
+        // Not followed: in a directory that all may write to, a link here would be somebody's trap.
+        let status = FileSystem.linkStatus(of: path), status.isDirectory, status.st_uid == geteuid()
+      else { continue }
+      remove(path)
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/// Rules for udev, for exactly the adapters that are known: the user at the machine may open them, ModemManager leaves them
+/// alone, each place has a name that stays, and an FTDI chip does not hold bytes back for 16 ms.
+package enum UdevRules {
+  /// Before 73-seat-late.rules, which acts on the tag `uaccess`. Source: systemd, rules.d/73-seat-late.rules.in.
+  package static let fileName = "60-notibot.rules"
+  /// Where an administrator's rules are, below the root of configuration.
+  package static let folder = "udev/rules.d"
+
+  /// What a person types to install them.
+  package static let installation =
+    "notibot udev-rules | sudo tee /etc/\(folder)/\(fileName) && sudo udevadm control --reload && sudo udevadm trigger"
+
+  /// The file, with the newline at its end.
+  package static var text: String {
+    ([
+      "# Boards that notibot knows. Made by: notibot udev-rules",
+      "",
+      #"ACTION=="remove", GOTO="notibot_end""#,
+      #"SUBSYSTEM=="usb", ENV{DEVTYPE}=="usb_device", GOTO="notibot_device""#,
+      #"SUBSYSTEM=="usb-serial", GOTO="notibot_latency""#,
+      #"SUBSYSTEM=="tty", SUBSYSTEMS=="usb", GOTO="notibot_port""#,
+      #"GOTO="notibot_end""#,
+      "",
+      "# ModemManager asks the device, not its port.",
+      #"LABEL="notibot_device""#,
+    ]
+      + vendors.map { vendor in
+        "ATTR{idVendor}==\"\(USBID.digits(vendor))\", ATTR{idProduct}==\"\(products(of: vendor))\", ENV{ID_MM_DEVICE_IGNORE}=\"1\""
+      }
+      + [
+        #"GOTO="notibot_end""#,
+        "",
+        #"LABEL="notibot_latency""#,
+        "DRIVER==\"ftdi_sio\", \(parent(USBAdapter.ftdi)), ATTR{latency_timer}=\"1\"",
+        #"GOTO="notibot_end""#,
+        "",
+        "# 60-serial.rules comes later, so that the path is not known yet.",
+        #"LABEL="notibot_port""#,
+        #"IMPORT{builtin}="path_id""#,
+      ]
+      + vendors.map { vendor in
+        "\(parent(vendor)), TAG+=\"uaccess\", ENV{ID_MM_DEVICE_IGNORE}=\"1\", ENV{NOTIBOT_BOARD}=\"1\""
+      }
+      + [
+        #"ENV{NOTIBOT_BOARD}=="1", ENV{ID_PATH_TAG}=="?*", SYMLINK+="notibot/%E{ID_PATH_TAG}""#,
+        "", #"LABEL="notibot_end""#, "",
+      ]).joined(separator: "\n")
+  }
+
+  /// In the order of the table.
+  private static var vendors: [UInt16] {
+    USBAdapter.table.reduce(into: []) { seen, entry in
+      if !seen.contains(entry.vendor) { seen.append(entry.vendor) }
+    }
+  }
+
+  /// All products of a vendor, as udev writes alternatives.
+  private static func products(of vendor: UInt16) -> String {
+    USBAdapter.table.filter { $0.vendor == vendor }.flatMap { $0.products.map(USBID.digits) }.joined(
+      separator: "|")
+  }
+
+  private static func parent(_ vendor: UInt16) -> String {
+    "ATTRS{idVendor}==\"\(USBID.digits(vendor))\", ATTRS{idProduct}==\"\(products(of: vendor))\""
+  }
+}

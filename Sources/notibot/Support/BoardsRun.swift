@@ -1,0 +1,100 @@
+import Conformance
+import Foundation
+import SerialLink
+import Synchronization
+
+/// The suite on several boards at once: each line says of which board it is, one report has them all.
+struct BoardsRun: Sendable {
+  struct Board: Sendable {
+    /// Its port.
+    var name: String
+    var run: TestRun
+  }
+
+  /// More boards than a host has ports for.
+  static let boardsLimit = 256
+
+  let boards: [Board]
+  /// How many are tested at once; 1 or more.
+  let jobs: Int
+  let reports: TestReports
+
+  /// Tests every board. One that cannot be tested is an error of its own, and keeps nobody else.
+  ///
+  /// - Throws: `CommandFailure` unless all passed: of failed cases if there are any, else that of the first board, in their
+  ///   order, that could not be tested.
+  func perform() async throws {
+    var outcomes: [Int: TestRun.Outcome] = [:]
+    await withTaskGroup(of: (Int, TestRun.Outcome).self) { group in
+      var next = 0
+      while next < min(jobs, boards.count) {
+        start(next, in: &group)
+        next += 1
+      }
+      for await (index, outcome) in group {
+        outcomes[index] = outcome
+        if next < boards.count, !Task.isCancelled { start(next, in: &group) }
+        next += 1
+      }
+    }
+    let done = boards.indices.map { index in
+      outcomes[index]
+        ?? TestRun.Outcome(
+          report: boards[index].run.missing("interrupted before it was tested"),
+          failure: CommandFailure(.interrupted, "interrupted"))
+    }
+    printSummary(done)
+    try reports.write(done.map(\.report))
+    if let failure = judgement(of: done) { throw failure }
+  }
+
+  private func start(_ index: Int, in group: inout TaskGroup<(Int, TestRun.Outcome)>) {
+    let (board, reports) = (boards[index], reports)
+    group.addTask {
+      guard reports.gitHub != nil else {
+        return (index, await board.run.perform { reports.printLine("[\(board.name.printable)] \($0)") })
+      }
+      // A group of a workflow's log cannot be mixed with another one.
+      let lines = Mutex<[String]>([])
+      let outcome = await board.run.perform { line in lines.withLock { $0.append(line) } }
+      let text =
+        [GitHubReport.groupStart(board.name.printable)] + lines.withLock(\.self).map(GitHubReport.harmless)
+        + [outcome.failure.map { GitHubReport.harmless($0.description) }, GitHubReport.groupEnd].compactMap(
+          \.self)
+      reports.printRaw(text.joined(separator: "\n"))
+      return (index, outcome)
+    }
+  }
+
+  private func printSummary(_ outcomes: [TestRun.Outcome]) {
+    reports.printLine("")
+    for (board, outcome) in zip(boards, outcomes) {
+      let totals = outcome.report.totals
+      let counts =
+        "\(totals.passed) passed, \(totals.failed) failed, \(totals.errored) errored, \(totals.skipped) skipped"
+      let trouble = outcome.report.rigTrouble.map { "; \($0.printable)" } ?? ""
+      reports.printLine(
+        "\(outcome.failure == nil ? "ok  " : "FAIL") \(board.name.printable): \(counts)\(trouble)")
+    }
+  }
+
+  private func judgement(of outcomes: [TestRun.Outcome]) -> CommandFailure? {
+    let failures = zip(boards, outcomes).compactMap { board, outcome in outcome.failure.map { (board, $0) } }
+    guard let first = failures.first(where: { $0.1.status == .testFailed }) ?? failures.first else {
+      return nil
+    }
+    return CommandFailure(
+      first.1.status,
+      "\(failures.count) of \(boards.count) boards did not pass; \(first.0.name.printable): \(first.1.message)",
+      remedy: first.1.remedy)
+  }
+}
+
+extension TestRun {
+  /// The report of a run that did not begin.
+  func missing(_ reason: String) -> Report {
+    var report = makeReport([], Date(), .now)
+    report.rigTrouble = reason
+    return report
+  }
+}

@@ -1,0 +1,59 @@
+import NotibotHost
+import SerialLink
+
+/// Decides when a monitor has seen what it waits for.
+struct MonitorJudge {
+  enum Verdict {
+    /// What `--until` names was seen.
+    case done(match: String)
+    case failed(reason: String, match: String, CommandFailure)
+  }
+
+  private let port: String
+  private let until: Regex<AnyRegexOutput>?
+  private let failOn: Regex<AnyRegexOutput>?
+  private let failsOnCrash: Bool
+
+  /// Throws `CommandFailure` when an expression is none.
+  init(_ options: MonitorOptions) throws {
+    port = options.specifier.description.printable
+    until = try options.until.map { try MonitorOptions.expression($0, option: "--until") }
+    failOn = try options.failOn.map { try MonitorOptions.expression($0, option: "--fail-on") }
+    failsOnCrash = options.failsOnCrash
+  }
+
+  /// What a record decides; nil: nothing. What fails comes first.
+  func verdict(on record: MonitorRecord) -> Verdict? {
+    switch record.content {
+    case .text(let line): return verdict(onText: line.bytes)
+    case .damage(let damage): return verdict(onText: damage.bytes)
+    case .crash(let crash):
+      guard failsOnCrash else { return nil }
+      let text = "\(crash.kind.rawValue), \(crash.reason)"
+      return .failed(
+        reason: "crash", match: crash.reason,
+        CommandFailure(.deviceRestarted, "\(port): the device crashed: \(text)"))
+    case .rebootLoop(let boots):
+      guard failsOnCrash else { return nil }
+      return .failed(
+        reason: "rebootLoop", match: "",
+        CommandFailure(
+          .deviceRestarted, "\(port): the device restarts again and again: \(boots) times in 10 s",
+          remedy: "check its supply and what it printed"))
+    case .opened, .lost, .frame, .boot: return nil
+    }
+  }
+
+  private func verdict(onText bytes: [UInt8]) -> Verdict? {
+    guard until != nil || failOn != nil else { return nil }
+    let text = VisibleText(bytes).plain
+    if let failOn, let match = text.firstMatch(of: failOn) {
+      let seen = String(text[match.range])
+      return .failed(
+        reason: "failOn", match: seen,
+        CommandFailure(.testFailed, "\(port): '\(seen.prefix(80).description.printable)' was seen"))
+    }
+    guard let until, let match = text.firstMatch(of: until) else { return nil }
+    return .done(match: String(text[match.range]))
+  }
+}

@@ -1,0 +1,105 @@
+import Dispatch
+import Foundation
+import SerialLink
+import Synchronization
+
+/// A person's keys, from the terminal on standard input, and the shell's job control. The terminal is as it was whenever
+/// this process is stopped, in the background, or over.
+///
+/// All that happens, happens on one queue: keys, SIGTSTP, SIGCONT, the end.
+final class MonitorKeys: Sendable {
+  enum Event: Equatable, Sendable {
+    case keys([UInt8])
+    /// Ctrl-].
+    case leave
+  }
+
+  private static let leaveKey: UInt8 = 0x1D
+  private static let readSizeBytes = 1024
+
+  private struct State {
+    var isReading = false
+    var isOver = false
+  }
+
+  private let queue = DispatchQueue(label: "notibot.keys")
+  // Safe: libdispatch lets every thread call the methods of its objects, and these are made once.
+  nonisolated(unsafe) private let input: any DispatchSourceRead
+  nonisolated(unsafe) private let stops: any DispatchSourceSignal
+  nonisolated(unsafe) private let continues: any DispatchSourceSignal
+  private let state = Mutex(State())
+  private let report: @Sendable (Event) -> Void
+
+  /// Takes the terminal, if it is this process's.
+  /// - Parameter report: called on a queue of this value.
+  init(report: @escaping @Sendable (Event) -> Void) {
+    self.report = report
+    // A background job must be able to give the terminal back, and must not be stopped by looking at it.
+    [SIGTSTP, SIGTTOU, SIGTTIN].forEach { signal($0, SIG_IGN) }
+    input = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
+    stops = DispatchSource.makeSignalSource(signal: SIGTSTP, queue: queue)
+    continues = DispatchSource.makeSignalSource(signal: SIGCONT, queue: queue)
+    input.setEventHandler { [weak self] in self?.read() }
+    stops.setEventHandler { [weak self] in self?.stop() }
+    continues.setEventHandler { [weak self] in self?.resume() }
+    stops.activate()
+    continues.activate()
+    queue.sync { resume() }
+  }
+
+  /// Gives the terminal back. Returns when no key is reported any more.
+  func end() {
+    queue.sync {
+      pause()
+      let wasOver = state.withLock { state in
+        defer { state.isOver = true }
+        return state.isOver
+      }
+      if wasOver { return }
+      [stops, continues].forEach { $0.cancel() }
+      input.cancel()
+      // A source that never ran, or waits, must run once more to be let go.
+      input.resume()
+    }
+    [SIGTSTP, SIGTTOU, SIGTTIN].forEach { signal($0, SIG_DFL) }
+  }
+
+  // MARK: On the queue
+
+  private func read() {
+    guard KeyTerminal.isOurs else { return pause() }
+    var bytes = [UInt8](repeating: 0, count: Self.readSizeBytes)
+    let count = Foundation.read(STDIN_FILENO, &bytes, bytes.count)
+    guard count > 0 else {
+      // The terminal is gone, or this process fell into the background: the device is still watched.
+      if count == 0 || (errno != EINTR && errno != EAGAIN) { pause() }
+      return
+    }
+    let keys = bytes.prefix(count)
+    let typed = Array(keys.prefix { $0 != Self.leaveKey })
+    if !typed.isEmpty { report(.keys(typed)) }
+    if keys.contains(Self.leaveKey) { report(.leave) }
+  }
+
+  /// The shell wants this process to stop.
+  private func stop() {
+    pause()
+    kill(getpid(), SIGSTOP)
+  }
+
+  private func resume() {
+    let mayRead = state.withLock { !$0.isReading && !$0.isOver }
+    guard mayRead, KeyTerminal.enter() else { return }
+    state.withLock { $0.isReading = true }
+    input.resume()
+  }
+
+  private func pause() {
+    let wasReading = state.withLock { state in
+      defer { state.isReading = false }
+      return state.isReading
+    }
+    if wasReading { input.suspend() }
+    KeyTerminal.leave()
+  }
+}

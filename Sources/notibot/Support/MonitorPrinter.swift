@@ -1,0 +1,199 @@
+import Conformance
+import NotibotHost
+import NotibotProtocol
+import SerialLink
+
+/// Makes what a monitor prints of what it saw: lines for a person, or NDJSON. What it returns is complete with line ends.
+struct MonitorPrinter {
+  private enum Column {
+    case start
+    /// Behind the unfinished line of a source.
+    case after(ConsoleLine.Source)
+  }
+
+  private let options: MonitorOptions
+  private var time = MonitorTime()
+  private var column = Column.start
+
+  init(_ options: MonitorOptions) {
+    self.options = options
+  }
+
+  /// Whether a record is wanted at all.
+  private func isWanted(_ content: MonitorRecord.Content) -> Bool {
+    switch content {
+    case .text: options.showsText
+    case .frame, .damage: options.frames != .none
+    case .opened, .lost, .boot, .crash, .rebootLoop: true
+    }
+  }
+
+  /// What stdout gets for a record; empty when nothing does.
+  mutating func output(for record: MonitorRecord) -> String {
+    guard isWanted(record.content) else { return "" }
+    guard options.isJSON else { return text(record) }
+    // The runner looks for its older commands anywhere in a line.
+    return options.isInWorkflow ? json(record).replacing("##[", with: #"##\u005b"#) : json(record)
+  }
+
+  /// The first line.
+  func opening(at moment: Instant) -> String {
+    guard options.isJSON else { return "" }
+    var line = JSONRecord()
+    line.add("event", "start")
+    line.add("schema", "notibot.monitor")
+    line.add("version", 1)
+    line.add("port", options.specifier.description.printable)
+    line.add("time", json: time.epoch(at: moment))
+    return line.document() + "\n"
+  }
+
+  /// The last line, or the end of an unfinished one.
+  mutating func closing(_ reason: String, match: String?, counts: MonitorCounts, at moment: Instant) -> String
+  {
+    guard options.isJSON else { return lineBreak() }
+    var line = JSONRecord()
+    line.add("event", "end")
+    line.add("reason", reason)
+    line.add("match", match)
+    line.add("bytes", counts.bytes)
+    line.add("lines", counts.lines)
+    line.add("frames", counts.frames)
+    line.add("damagedFrames", counts.damagedFrames)
+    line.add("boots", counts.boots)
+    line.add("crashes", counts.crashes)
+    line.add("time", json: time.epoch(at: moment))
+    return line.document() + "\n"
+  }
+
+  /// A new line, if one is unfinished.
+  mutating func lineBreak() -> String {
+    defer { column = .start }
+    return switch column {
+    case .start: ""
+    case .after: "\n"
+    }
+  }
+
+  // MARK: For a person
+
+  private mutating func text(_ record: MonitorRecord) -> String {
+    switch record.content {
+    case .text(let line): return text(line, at: record.at)
+    case .frame(let frame): return event(Self.words(frame, options.frames), at: record.at)
+    case .damage(let damage):
+      let bytes = damage.bytes.isEmpty ? "" : ": " + VisibleText(damage.bytes).plain
+      return event("damaged frame (\(damage.kind.rawValue))\(bytes)", at: record.at)
+    case .boot(let cause): return event("the device starts: \(cause)", at: record.at)
+    case .crash(let crash): return event("crash (\(crash.kind.rawValue)): \(crash.reason)", at: record.at)
+    case .rebootLoop(let boots):
+      return event("the device restarts again and again: \(boots) times in 10 s", at: record.at)
+    // These are notes, not data.
+    case .opened, .lost: return ""
+    }
+  }
+
+  private mutating func text(_ line: ConsoleLine, at moment: Instant) -> String {
+    var result = ""
+    var bytes = line.bytes
+    if case .after(let source) = column, source == line.source, line.toldBytes > 0 {
+      bytes = Array(bytes[line.toldBytes...])
+    } else {
+      result += lineBreak() + time.prefix(options.timestamps, at: moment)
+    }
+    let visible = VisibleText(bytes)
+    let shown = options.usesColor ? visible.colored : visible.plain
+    result += options.isInWorkflow ? GitHubReport.harmless(shown) : shown
+    if line.end == .silence {
+      column = .after(line.source)
+      return result
+    }
+    column = .start
+    return result + "\n"
+  }
+
+  private mutating func event(_ words: String, at moment: Instant) -> String {
+    lineBreak() + time.prefix(options.timestamps, at: moment) + "--- \(words)\n"
+  }
+
+  private static func words(_ frame: Frame, _ detail: MonitorOptions.Frames) -> String {
+    let (header, summary) = (frame.header, FrameSummary(frame))
+    let sender = header.direction == .fromHost ? "host: " : ""
+    let about = [summary.pdu, summary.detail.isEmpty ? nil : summary.detail].compactMap(\.self)
+    switch detail {
+    case .none, .summary:
+      let number = header.type == .data ? " \(header.sequence)" : ""
+      return sender + ([header.type.name + number] + about).joined(separator: ", ")
+    case .full:
+      let payload = frame.payload.isEmpty ? "" : "\n    \(hex(frame.payload, separator: " "))"
+      return ([header.description] + about).joined(separator: ", ") + payload
+    }
+  }
+
+  // MARK: NDJSON
+
+  private func json(_ record: MonitorRecord) -> String {
+    var line = JSONRecord()
+    line.add("time", json: time.epoch(at: record.at))
+    switch record.content {
+    case .text(let text):
+      // It comes with the crash.
+      if text.isInCrash { return "" }
+      line.add("event", "text")
+      line.add("text", VisibleText(text.bytes).plain)
+      if text.source == .framedLog { line.add("framed", true) }
+      switch text.end {
+      case .newline: break
+      case .silence: line.add("end", "silence")
+      case .limit: line.add("end", "limit")
+      case .broken: line.add("end", "broken")
+      }
+    case .frame(let frame): add(frame, to: &line)
+    case .damage(let damage):
+      line.add("event", "damage")
+      line.add("kind", damage.kind.rawValue)
+      line.add("bytes", damage.bytes.count)
+      line.add("text", VisibleText(damage.bytes).plain)
+    case .boot(let cause):
+      line.add("event", "boot")
+      line.add("cause", cause)
+    case .crash(let crash):
+      line.add("event", "crash")
+      line.add("kind", crash.kind.rawValue)
+      line.add("reason", crash.reason)
+      line.add("lines", crash.lines.map { VisibleText($0).plain })
+      if crash.isCut { line.add("isCut", true) }
+    case .rebootLoop(let boots):
+      line.add("event", "rebootLoop")
+      line.add("boots", boots)
+    case .opened(let port):
+      line.add("event", "opened")
+      line.add("port", port.printable)
+    case .lost(let reason):
+      line.add("event", "lost")
+      line.add("reason", reason)
+    }
+    return line.document() + "\n"
+  }
+
+  private func add(_ frame: Frame, to line: inout JSONRecord) {
+    let (header, summary) = (frame.header, FrameSummary(frame))
+    line.add("event", "frame")
+    line.add("type", header.type.name)
+    line.add("from", header.direction == .fromHost ? "host" : "device")
+    line.add("session", header.session)
+    line.add("seq", header.sequence)
+    line.add("ack", header.ack)
+    line.add("credit", header.credit)
+    line.add("channel", header.channel.rawValue)
+    line.add("payloadBytes", frame.payload.count)
+    line.add("pdu", summary.pdu)
+    if !summary.detail.isEmpty { line.add("detail", summary.detail) }
+    if let notification = summary.notification {
+      line.add("app", VisibleText(Array(notification.app.utf8)).plain)
+      line.add("title", VisibleText(Array(notification.title.utf8)).plain)
+      line.add("text", VisibleText(Array(notification.text.utf8)).plain)
+    }
+    if options.frames == .full { line.add("payload", hex(frame.payload)) }
+  }
+}

@@ -1,0 +1,196 @@
+import NIOCore
+import NIOPosix
+import NotibotHost
+import NotibotProtocol
+import SerialLink
+
+/// One run of `notibot monitor`: what comes from port, keyboard and clock passes through one stream, in order.
+struct MonitorRun: Sendable {
+  private enum Input: Sendable {
+    case port(PortMonitor.Event)
+    /// The port is open no more, and will not be again; the error is that of the first attempt.
+    case portEnded(PortError?)
+    case keys(MonitorKeys.Event)
+    case saveFailed(CommandFailure)
+    case timeout
+    /// The machine's deadline.
+    case tick
+  }
+
+  private struct Timed: Sendable {
+    var at: Instant
+    var input: Input
+  }
+
+  private enum Ending {
+    case success(reason: String, match: String?)
+    case failure(reason: String, match: String?, CommandFailure)
+  }
+
+  let options: MonitorOptions
+
+  /// Watches until there is a reason to end; throws `CommandFailure` unless it is a good one.
+  func perform() async throws {
+    let judge = try MonitorJudge(options)
+    let save = try options.save.map { try SaveFile(path: $0) }
+    let (inputs, sink) = AsyncStream<Timed>.makeStream()
+    let tell: @Sendable (Input) -> Void = { sink.yield(Timed(at: .current, input: $0)) }
+    let monitor = PortMonitor(
+      options.specifier, options: options.serial,
+      keep: { if let failure = save?.write($0) { tell(.saveFailed(failure)) } },
+      report: { tell(.port($0)) })
+    let keys = options.takesKeys ? MonitorKeys { tell(.keys($0)) } : nil
+    defer { keys?.end() }
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let timeout = options.timeout.map { limit in
+      loop.scheduleTask(in: TimeAmount(limit)) { tell(.timeout) }
+    }
+    defer { timeout?.cancel() }
+    try await withThrowingTaskGroup(of: Void.self) { [options] group in
+      group.addTask {
+        do throws(PortError) {
+          try await monitor.run(reconnects: options.reconnects)
+          tell(.portEnded(nil))
+        } catch {
+          tell(.portEnded(error))
+        }
+      }
+      defer { group.cancelAll() }
+      var session = Session(options, judge, monitor, loop) { tell(.tick) }
+      for await input in inputs {
+        if let ending = session.take(input.input, at: input.at) { return try session.end(ending) }
+      }
+      // Interrupted.
+      try session.end(.success(reason: "interrupted", match: nil))
+    }
+  }
+
+  /// The machine and those who hang on it; one task's own.
+  private struct Session {
+    private let options: MonitorOptions
+    private let judge: MonitorJudge
+    private let monitor: PortMonitor
+    private let loop: any EventLoop
+    private let tick: @Sendable () -> Void
+    private var machine = MonitorMachine()
+    private var printer: MonitorPrinter
+    private var linesToSend: [String]
+    /// Whether a record has said how this ends.
+    private var isDecided = false
+    private var armed: (deadline: Instant, timer: Scheduled<Void>)?
+
+    init(
+      _ options: MonitorOptions, _ judge: MonitorJudge, _ monitor: PortMonitor, _ loop: any EventLoop,
+      tick: @escaping @Sendable () -> Void
+    ) {
+      (self.options, self.judge, self.monitor, self.loop) = (options, judge, monitor, loop)
+      self.tick = tick
+      linesToSend = options.linesToSend
+      printer = MonitorPrinter(options)
+      Output.text(printer.opening(at: .current))
+    }
+
+    /// Takes what happened; returns why that is the end, if it is.
+    mutating func take(_ input: Input, at now: Instant) -> Ending? {
+      var ending: Ending?
+      switch input {
+      case .port(let event): take(event, at: now)
+      case .portEnded(let error):
+        machine.finish(now: now)
+        let failure =
+          error.map(CommandFailure.init)
+          ?? CommandFailure(
+            .linkLost, "\(port): the device went away", remedy: "check the cable and the supply")
+        ending = .failure(reason: error == nil ? "lost" : "notOpened", match: nil, failure)
+      case .keys(.keys(let bytes)): monitor.write(bytes)
+      case .keys(.leave): ending = .success(reason: "keys", match: nil)
+      case .saveFailed(let failure): ending = .failure(reason: "save", match: nil, failure)
+      case .timeout: ending = timedOut()
+      case .tick:
+        armed = nil
+        machine.handleTimeout(now: now)
+      }
+      let decided = show()
+      arm()
+      return decided ?? ending
+    }
+
+    /// Hands out the rest and ends.
+    mutating func end(_ ending: Ending) throws {
+      armed?.timer.cancel()
+      let now = Instant.current
+      var ending = ending
+      machine.finish(now: now)
+      // What waits in the machine may decide otherwise; what came after a line that decided was not waited for.
+      if !isDecided, let decided = show() { ending = decided }
+      switch ending {
+      case .success(let reason, let match):
+        Output.text(printer.closing(reason, match: match, counts: machine.counts, at: now))
+      case .failure(let reason, let match, let failure):
+        Output.text(printer.closing(reason, match: match, counts: machine.counts, at: now))
+        throw failure
+      }
+    }
+
+    private var port: String { options.specifier.description.printable }
+
+    private mutating func take(_ event: PortMonitor.Event, at now: Instant) {
+      switch event {
+      case .opened(let port):
+        machine.portOpened(port, now: now)
+        note("\(port.printable) is open")
+        linesToSend.forEach { monitor.write(Array("\($0)\n".utf8)) }
+        linesToSend = []
+      case .bytes(let bytes):
+        machine.receive(bytes, now: now)
+        monitor.noteTaken(bytes.count)
+      case .lost(let reason):
+        machine.portLost(reason: reason, now: now)
+        note("\(port): \(reason)\(options.reconnects ? "; waiting for it" : "")")
+      case .waiting(let reason): note(reason)
+      }
+    }
+
+    private mutating func note(_ words: String) {
+      Output.text(printer.lineBreak())
+      Output.note(words)
+    }
+
+    private func timedOut() -> Ending {
+      guard let until = options.until else { return .success(reason: "timeout", match: nil) }
+      return .failure(
+        reason: "timeout", match: nil,
+        CommandFailure(
+          .noAnswer, "\(port): nothing that matches '\(until.prefix(80).description.printable)' came in time",
+          remedy: "see what came, or wait longer with --timeout"))
+    }
+
+    /// Prints what the machine has; what decides is the last that is printed.
+    private mutating func show() -> Ending? {
+      var output = ""
+      defer { Output.text(output) }
+      while let record = machine.nextRecord() {
+        output += printer.output(for: record)
+        switch judge.verdict(on: record) {
+        case .done(let match)?:
+          isDecided = true
+          return .success(reason: "until", match: match)
+        case .failed(let reason, let match, let failure)?:
+          isDecided = true
+          return .failure(reason: reason, match: match, failure)
+        case nil: break
+        }
+      }
+      return nil
+    }
+
+    private mutating func arm() {
+      guard let deadline = machine.nextDeadline else { return }
+      // One that fires early finds nothing due, which costs less than a change at each line.
+      if let armed, armed.deadline <= deadline { return }
+      armed?.timer.cancel()
+      let at = NIODeadline.uptimeNanoseconds(UInt64(max(0, deadline.nanoseconds)))
+      armed = (deadline, loop.scheduleTask(deadline: at) { [tick] in tick() })
+    }
+  }
+}

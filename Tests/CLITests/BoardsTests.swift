@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `notibot test` on several boards, and in a workflow of GitHub.
+@Suite(.inTurn) struct BoardsTests {
+  private static let filter = "^(FRM-1|ATT-5)/"
+
+  @Test func `several boards are tested at once, with one report of all`() async throws {
+    try await withEmulator("--profile", "quiet") { one in
+      try await withEmulator("--profile", "quiet") { two in
+        let directory = try TemporaryDirectory()
+        let ending = try await run(
+          "test", "-p", one.port, "-p", two.port, "--filter", Self.filter, "--junit", directory.file("j.xml"),
+          "--json", directory.file("j.json"))
+        #expect(ending.status == .exited(0), "\(ending.output)\(ending.errors)")
+        #expect(ending.lines.contains { $0.hasPrefix("[\(one.port)]   ok ") })
+        #expect(ending.lines.contains { $0.hasPrefix("[\(two.port)]   ok ") })
+        let document = try JSON(parsing: try directory.contents(of: "j.json"))
+        #expect(document["schema"] == "notibot.conformance.boards" && document["version"] == 1)
+        #expect(document["boards"].elements.map { $0["port"] } == [.string(one.port), .string(two.port)])
+        let junit = try directory.contents(of: "j.xml")
+        let counts = try JUnit(parsing: junit)
+        #expect(counts.failures == 0 && counts.errors == 0)
+        #expect(document["totals"]["cases"] == .number(Double(counts.cases)))
+        #expect(
+          junit.contains("<testsuite name=\"\(one.port)\"")
+            && junit.contains("<testsuite name=\"\(two.port)\""))
+      }
+    }
+  }
+
+  @Test func `a board that is not there is an error of its own, one at a time as well`() async throws {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let directory = try TemporaryDirectory()
+      let ending = try await run(
+        "test", "-p", "/dev/no-such-port", "-p", emulator.port, "-j", "1", "--filter", Self.filter, "--junit",
+        directory.file("j.xml"), "--json", directory.file("j.json"))
+      #expect(ending.status == .exited(10))
+      #expect(ending.errorLines.count == 1 && ending.errors.contains("1 of 2 boards did not pass"))
+      let counts = try JUnit(parsing: try directory.contents(of: "j.xml"))
+      #expect(counts.errors == 1 && counts.failures == 0 && counts.cases > 3)
+      let boards = try JSON(parsing: try directory.contents(of: "j.json"))["boards"].elements
+      #expect(boards[0]["rigTrouble"].string?.contains("no such port") == true)
+      #expect(boards[1]["rigTrouble"] == .null && (boards[1]["totals"]["passed"].number ?? 0) > 2)
+    }
+  }
+
+  @Test func `every matching board of none is an error with its reports`() async throws {
+    let directory = try TemporaryDirectory()
+    let ending = try await run(
+      "test", "--all", "-p", "usb:0001:0002", "--junit", directory.file("j.xml"), "--filter", Self.filter)
+    #expect(ending.status == .exited(10))
+    #expect(try JUnit(parsing: try directory.contents(of: "j.xml")).errors == 1)
+    #expect(try await run("test", "--all", "--rig", "pty").status == .exited(2))
+    #expect(try await run("test", "--all", "-j", "0").status == .exited(2))
+  }
+
+  @Test func `in a workflow each board is a group, failures are annotations and the summary is appended`()
+    async throws
+  {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let directory = try TemporaryDirectory()
+      let summary = try directory.write("before\n", to: "summary")
+      let ending = try await Program(
+        ["test", "-p", "/dev/no-such-port", "-p", emulator.port, "--filter", Self.filter],
+        environment: ["GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": summary]
+      ).ending()
+      #expect(ending.status == .exited(10))
+      #expect(ending.lines.filter { $0.hasPrefix("::group::") }.count == 2)
+      #expect(ending.lines.filter { $0 == "::endgroup::" }.count == 2)
+      let errors = ending.lines.filter { $0.hasPrefix("::error ") }
+      #expect(errors.count == 1 && errors[0].hasPrefix("::error title=/dev/no-such-port%3A no whole run::"))
+      let written = try directory.contents(of: "summary")
+      #expect(written.hasPrefix("before\n## Notibot conformance\n"))
+      #expect(written.contains("| ❌ | \\/dev\\/no\\-such\\-port | 0 |"))
+    }
+  }
+
+  @Test func `outside of a workflow nothing of that is printed`() async throws {
+    let directory = try TemporaryDirectory()
+    let ending = try await Program(
+      ["test", "-p", "/dev/no-such-port"], environment: ["GITHUB_STEP_SUMMARY": directory.file("summary")]
+    ).ending()
+    #expect(ending.status == .exited(10))
+    #expect(!ending.output.contains("::") && !directory.has("summary"))
+  }
+
+  @Test func `a monitor in a workflow lets no device command the runner`() async throws {
+    let terminal = try ControlledTerminal()
+    let monitor = try Program(
+      ["monitor", "-p", terminal.path, "--until", "end", "--timeout", "20"],
+      environment: ["GITHUB_ACTIONS": "true"])
+    _ = try await monitor.errors.line(0)
+    terminal.write(Array("::error::x\n  ::add-mask::y\n##[group]z\nend\n".utf8))
+    let ending = await monitor.ending()
+    #expect(ending.status == .exited(0))
+    #expect(ending.lines == [#"\x3A:error::x"#, #"  \x3A:add-mask::y"#, #"#\x23[group]z"#, "end"])
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `notibot` on a machine whose USB serial ports lead to these terminals: `Tests/mocked/namespace.sh`.
+enum MountNamespace {
+  private static let unshare = "/usr/bin/unshare"
+  private static let options = geteuid() == 0 ? ["-m"] : ["-rm"]
+  private static let script = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().appendingPathComponent("../mocked/namespace.sh").standardized.path
+
+  /// Whether this user may mount in a namespace of its own.
+  static let isAvailable: Bool = {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: unshare)
+    process.arguments = options + ["/bin/bash", script, "--", "/bin/true"]
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }()
+
+  static func start(_ terminals: [String], _ arguments: [String]) throws -> Program {
+    try Program(
+      options + ["/bin/bash", script] + terminals + ["--", Program.notibot] + arguments, program: unshare)
+  }
+
+  static func run(_ terminals: [String], _ arguments: String...) async throws -> Program.Ending {
+    try await start(terminals, arguments).ending()
+  }
+}
+
+/// Boards that answer, at ports that USB would have: who is asked, who is chosen, what is written to whom.
+@Suite(
+  .inTurn, .serialized,
+  .enabled(if: MountNamespace.isAvailable, "needs to mount in a namespace of its own: unshare -m, or -rm"))
+struct MockedBoardsTests {
+  private static let id = "24:6F:28:AA:BB:CC"
+
+  /// Commands that end by themselves.
+  private static let commands = [
+    ["count"], ["send", "--app", "a"], ["test", "--filter", "^FRM-1/zeros-around$"],
+    ["bench", "--count", "5", "--trips", "0"], ["soak", "--duration", "3s"],
+  ]
+
+  @Test func `devices --probe says who answers, and that another does not`() async throws {
+    let mute = try Descriptor.terminal()
+    let mutePath = try ControlledTerminal.slavePath(of: mute.read)
+    try await withEmulator { emulator in
+      let ending = try await MountNamespace.run(
+        [emulator.port, mutePath], "devices", "--probe", "--timeout", "0.5", "--json")
+      #expect(ending.status == .exited(0), "\(ending.errors)")
+      let ports = try JSON(parsing: ending.output)["ports"].elements
+      #expect(
+        ports.first?["notibot"] == [
+          "deviceID": .string(Self.id), "firmware": "notibot", "version": "1.0.0", "count": 0,
+        ])
+      #expect(ports.last?["unasked"] == "no Notibot answers")
+      let table = try await MountNamespace.run([emulator.port], "devices", "--probe")
+      #expect(table.output.contains("\(Self.id), notibot 1.0.0, 0 stored"), "\(table.output)")
+    }
+  }
+
+  @Test func `a board that is in use is listed with its user, and not asked`() async throws {
+    try await withEmulator { emulator in
+      let watch = try MountNamespace.start([emulator.port], ["watch", "-p", "auto"])
+      #expect(try await watch.output.line(0) == "count 0")
+      let ending = try await MountNamespace.run([emulator.port], "devices", "--probe", "--json")
+      let port = try #require(try JSON(parsing: ending.output)["ports"].elements.first)
+      #expect(port["heldBy"]["command"].string?.hasSuffix("watch -p auto") == true, "\(port)")
+      #expect(port["unasked"] == "not asked: in use")
+      watch.send(SIGINT)
+      _ = await watch.ending()
+    }
+  }
+
+  @Test(arguments: commands)
+  func `a board that is named by its identity is found beside one that does not answer`(command: [String])
+    async throws
+  {
+    let mute = try Descriptor.terminal()
+    let mutePath = try ControlledTerminal.slavePath(of: mute.read)
+    try await withEmulator { emulator in
+      let program = try MountNamespace.start(
+        [mutePath, emulator.port], command + ["-p", "id:\(Self.id.lowercased())"])
+      let ending = await program.ending()
+      #expect(ending.status == .exited(0), "\(ending.errors)")
+    }
+  }
+
+  @Test(arguments: commands.dropLast())
+  func `two boards of one identity are an error that names both, and nothing is stored`(command: [String])
+    async throws
+  {
+    try await withEmulator { first in
+      try await withEmulator { second in
+        let program = try MountNamespace.start([first.port, second.port], command + ["-p", "id:\(Self.id)"])
+        let ending = await program.ending()
+        #expect(ending.status == .exited(10))
+        #expect(
+          ending.errors.contains("cannot choose id:\(Self.id): 2 ports match: /dev/ttyUSB70, /dev/ttyUSB71"),
+          "\(ending.errors)")
+        #expect(try await first.stored() == [])
+        #expect(try await second.stored() == [])
+      }
+    }
+  }
+
+  @Test(arguments: commands.dropLast())
+  func `an identity that no board has is no board, and nothing is stored`(command: [String]) async throws {
+    try await withEmulator { emulator in
+      let program = try MountNamespace.start([emulator.port], command + ["-p", "id:24:6F:28:00:00:01"])
+      let ending = await program.ending()
+      #expect(ending.status == .exited(10))
+      #expect(ending.errors.contains("/dev/ttyUSB70 is \(Self.id)"), "\(ending.errors)")
+      #expect(try await emulator.stored() == [])
+    }
+  }
+}

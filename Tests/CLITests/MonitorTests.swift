@@ -1,0 +1,192 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `notibot monitor` without a terminal, as a CI job runs it.
+@Suite(.inTurn) struct MonitorTests {
+  private func log(_ emulator: Emulator, _ text: String) async throws {
+    try await emulator.ask(["command": "log", "text": .string(text)])
+  }
+
+  /// A monitor whose port is open.
+  private func startMonitor(_ port: String, _ options: String...) async throws -> Program {
+    let monitor = try Program(["monitor", "-p", port] + options)
+    _ = try await monitor.errors.line(0)
+    return monitor
+  }
+
+  @Test func `it ends with 0 at the line that is waited for`() async throws {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let monitor = try await startMonitor(emulator.port, "--until", #"ready \d+"#, "--timeout", "20")
+      try await log(emulator, "starting")
+      try await log(emulator, "ready 42")
+      let ending = await monitor.ending()
+      #expect(ending.status == .exited(0))
+      #expect(ending.lines.count == 2 && ending.lines.last?.hasSuffix("ready 42") == true)
+      try await expectFree(emulator)
+    }
+  }
+
+  @Test func `it ends with 1 at the line that must not come, also when both match`() async throws {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let monitor = try await startMonitor(
+        emulator.port, "--until", "test", "--fail-on", "FAIL", "--json", "--timeout", "20")
+      try await log(emulator, "test FAILED")
+      let ending = await monitor.ending()
+      #expect(ending.status == .exited(1))
+      #expect(ending.errorLines.last?.contains("'FAIL' was seen") == true)
+      let last = try JSON(parsing: try #require(ending.lines.last))
+      #expect(last["event"] == "end" && last["reason"] == "failOn" && last["match"] == "FAIL")
+    }
+  }
+
+  @Test(arguments: [(["--until", "never"], 13), ([], 0)] as [([String], Int32)])
+  func `its time is over with 13 when something was waited for, with 0 else`(options: [String], code: Int32)
+    async throws
+  {
+    let terminal = try ControlledTerminal()
+    let monitor = try Program(["monitor", "-p", terminal.path, "--timeout", "0.3", "--json"] + options)
+    let ending = await monitor.ending()
+    #expect(ending.status == .exited(code))
+    #expect(try JSON(parsing: try #require(ending.lines.last))["reason"] == "timeout")
+    #expect(terminal.receivedBytes() == [], "a monitor sends nothing")
+  }
+
+  @Test func `a prompt without a line end is seen`() async throws {
+    let terminal = try ControlledTerminal()
+    let monitor = try await startMonitor(terminal.path, "--until", "^esp> $", "--timeout", "20")
+    terminal.write(Array("hello\r\nesp> ".utf8))
+    let ending = await monitor.ending()
+    #expect(ending.status == .exited(0))
+    #expect(ending.output == "hello\nesp> \n")
+  }
+
+  @Test func `the file has every byte as it came`() async throws {
+    let directory = try TemporaryDirectory()
+    let (master, slave) = try Descriptor.terminal()
+    _ = fcntl(master.number, F_SETFL, 0)
+    let raw = try ControlledTerminal.openRaw(try ControlledTerminal.slavePath(of: master))
+    let monitor = try await startMonitor(
+      try ControlledTerminal.slavePath(of: master), "--save", directory.file("raw"), "--json", "--until",
+      "^END$",
+      "--timeout", "30")
+    var state: UInt64 = 7
+    let bytes = (0..<600_000).map { _ -> UInt8 in
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return UInt8(truncatingIfNeeded: state >> 33)
+    }
+    let sent = bytes + Array("\0\nEND\n".utf8)
+    try await onThread { master.write(sent) }
+    let ending = await monitor.ending()
+    #expect(ending.status == .exited(0))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: directory.file("raw"))) == Data(sent))
+    #expect(!ending.output.hasControls)
+    withExtendedLifetime((slave, raw)) {}
+  }
+
+  @Test func `an unplugged port is waited for, and what comes after is seen`() async throws {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let monitor = try await startMonitor(emulator.port, "--json", "--until", "back", "--timeout", "20")
+      try await emulator.ask(["command": "unplug"])
+      #expect(try JSON(parsing: try await monitor.output.line(2))["event"] == "lost")
+      try await emulator.ask(["command": "plug"])
+      #expect(try JSON(parsing: try await monitor.output.line(3))["event"] == "opened")
+      try await log(emulator, "back again")
+      let ending = await monitor.ending()
+      #expect(ending.status == .exited(0))
+      #expect(ending.errors.contains("went away; waiting for it"))
+    }
+  }
+
+  @Test func `without reconnection a lost port is a lost link`() async throws {
+    try await withEmulator { emulator in
+      let monitor = try await startMonitor(emulator.port, "--no-reconnect")
+      try await emulator.ask(["command": "unplug"])
+      let ending = await monitor.ending()
+      #expect(ending.status == .exited(14))
+      #expect(ending.errorLines.last?.contains("the device went away") == true)
+    }
+  }
+
+  @Test func `a crash is one record and ends it with 17`() async throws {
+    try await withEmulator { emulator in
+      let monitor = try await startMonitor(emulator.port, "--json")
+      try await emulator.ask(["command": "reboot", "reason": "panic"])
+      let ending = await monitor.ending()
+      #expect(ending.status == .exited(17))
+      let crash = try JSON(parsing: ending.lines[ending.lines.count - 2])
+      #expect(crash["event"] == "crash" && crash["kind"] == "panic" && crash["reason"] == "Load access fault")
+      #expect(crash["lines"].elements.count > 5)
+      #expect(!ending.output.contains(#""text":"Guru"#))
+    }
+  }
+
+  @Test func `a crash that is allowed is shown, then the boot with its cause and the frames`() async throws {
+    try await withEmulator { emulator in
+      let monitor = try await startMonitor(
+        emulator.port, "--no-fail-on-crash", "--timeout", "20", "--until", "link on UART0", "--timestamps",
+        "iso")
+      try await emulator.ask(["command": "reboot", "reason": "brownout"])
+      let ending = await monitor.ending()
+      #expect(ending.status == .exited(0), "\(ending.output)")
+      #expect(ending.output.contains("--- crash (brownout): Brownout detector was triggered"))
+      #expect(ending.output.contains("--- the device starts: BROWNOUT_RST"))
+      let isStamped = try Regex(#"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "#)
+      #expect(ending.lines.allSatisfy { $0.firstMatch(of: isStamped) != nil })
+    }
+  }
+
+  @Test func `text of a hostile device is shown without what a terminal obeys`() async throws {
+    let terminal = try ControlledTerminal()
+    let monitor = try await startMonitor(
+      terminal.path, "--until", "end", "--color", "always", "--timeout", "20")
+    terminal.write(
+      Array("\u{1B}[2J\u{1B}]52;c;eA==\u{7}\u{9B}2J\u{202E}\r\u{8}\u{7F}\u{1B}[31mred\u{1B}[0m end\n".utf8)
+        + [0xFF])
+    let ending = await monitor.ending()
+    #expect(ending.status == .exited(0))
+    #expect(ending.output.contains("\u{1B}[31mred"))
+    let rest = ending.output.replacing("\u{1B}[31m", with: "").replacing("\u{1B}[0m", with: "")
+    #expect(!rest.hasControls)
+  }
+
+  @Test func `what comes after the line that was waited for decides nothing`() async throws {
+    let terminal = try ControlledTerminal()
+    let monitor = try await startMonitor(terminal.path, "--until", "ready", "--timeout", "20")
+    terminal.write(Array("ready\nabort() was called at PC 0x42\nRebooting...\n".utf8))
+    let ending = await monitor.ending()
+    #expect(ending.status == .exited(0))
+    #expect(ending.output == "ready\n")
+  }
+
+  @Test func `a line is sent when the port is open`() async throws {
+    let terminal = try ControlledTerminal { _, answer in answer(Array("version 1\n".utf8)) }
+    let ending = try await run(
+      "monitor", "-p", terminal.path, "--send-line", "version", "--until", "version 1", "--timeout", "20")
+    #expect(ending.status == .exited(0))
+    #expect(terminal.receivedBytes() == Array("version\n".utf8))
+  }
+
+  @Test(
+    arguments: [
+      (["-p", "/dev/no-such-port"], 10), (["-p", "id:24:6F:28:AA:BB:CC"], 2), (["--until", "("], 2),
+      (["--timeout", "0"], 2), (["-p", "emu:", "--save", "/no/such/place/x", "--timeout", "1"], 18),
+    ] as [([String], Int32)])
+  func `what cannot be is one line and its exit code`(options: [String], code: Int32) async throws {
+    let ending = try await Program(["monitor"] + options).ending()
+    #expect(ending.status == .exited(code))
+    #expect(code == 2 || ending.errorLines.count == 1)
+  }
+
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func `a signal ends it with its number and the port is free`(signal: Int32, code: Int32) async throws {
+    try await withEmulator { emulator in
+      let monitor = try await startMonitor(emulator.port, "--json")
+      monitor.send(signal)
+      let ending = await monitor.ending()
+      #expect(ending.status == .exited(code))
+      #expect(try JSON(parsing: try #require(ending.lines.last))["reason"] == "interrupted")
+      try await expectFree(emulator)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import DeviceEmulator
+import SerialLink
+import Testing
+
+@testable import Conformance
+
+/// A board that is named by its identity is the only one that the suite writes to.
+@Suite struct PortRigTests {
+  private func withEmulator(_ body: (PortSpecifier) async throws -> Void) async throws {
+    let server = try await EmulatorServer.start(profile: .standard, seed: 1)
+    do {
+      try await body(.path(try #require(await server.portPath)))
+    } catch {
+      await server.stop()
+      throw error
+    }
+    await server.stop()
+  }
+
+  @Test func `the board that was named is taken`() async throws {
+    try await withEmulator { port in
+      let rig = try await PortRig.open(port, name: "id", deviceID: "24:6f:28:aa:bb:cc")
+      #expect(rig.offers.contains(.session))
+      await rig.close()
+    }
+  }
+
+  @Test func `another board is refused before anything is asked of it`() async throws {
+    try await withEmulator { port in
+      let error = try await #require(throws: PortRig.WrongDevice.self) {
+        try await PortRig.open(port, name: "id", deviceID: "24:6F:28:00:00:01")
+      }
+      #expect(error.description == "the device here is 24:6F:28:AA:BB:CC, not 24:6F:28:00:00:01")
+    }
+  }
+}

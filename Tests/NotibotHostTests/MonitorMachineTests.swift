@@ -1,0 +1,238 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// What a monitor makes of a line. Frames are the literal bytes of PROTOCOL.md's appendix.
+struct MonitorMachineTests {
+  /// The device's DATA 1: the count is 1.
+  private static let count = bytes("00 03 4C 05 08 7C 3A 01 01 10 1B 03 02 01 05 15 07 1F 92 00")
+  /// The host's DATA 6, a removal of notification 7.
+  private static let removal = bytes(
+    """
+    00 03 44 40 08 7C 3A 06 0A 40 12 06 41 7B 22 61 70 70 22 3A 22 22 2C 22 74 69 74 6C 65 22 3A 22 \
+    22 2C 22 74 65 78 74 22 3A 22 22 2C 22 74 69 6D 65 73 74 61 6D 70 22 3A 30 2C 22 69 64 22 3A 37 \
+    2C 22 65 76 22 3A 22 72 22 7D 1D F2 14 01 00
+    """)
+  /// The device's UDATA on channel 1: `I (1500) notibot: link up\n`.
+  private static let log = bytes(
+    """
+    00 03 79 1A 03 7C 3A 01 01 1F 49 20 28 31 35 30 30 29 20 6E 6F 74 69 62 6F 74 3A 20 6C 69 6E 6B \
+    20 75 70 0A C5 9B FE 8E 00
+    """)
+
+  static func bytes(_ hex: String) -> [UInt8] {
+    hex.split(separator: " ").compactMap { UInt8($0, radix: 16) }
+  }
+
+  /// What a machine makes of a stream that comes in pieces of one size, without time passing.
+  private func contents(of stream: [UInt8], pieceBytes: Int) -> [MonitorRecord.Content] {
+    var line = MonitoredLine()
+    var start = 0
+    while start < stream.count {
+      line.receive(Array(stream[start..<min(stream.count, start + pieceBytes)]))
+      start += pieceBytes
+    }
+    line.machine.finish(now: line.now)
+    return line.take()
+  }
+
+  @Test(arguments: [1, 2, 3, 64, 4096])
+  func `text, frames of both sides and damage are told in order, however they were cut`(pieceBytes: Int) {
+    var damaged = Self.count
+    damaged[10] ^= 0x10
+    let stream =
+      Array("I (1) one\r\nI (2) t".utf8) + Self.count + Array("wo\r\n".utf8) + damaged + Self.removal
+      + Array("three\nfour".utf8)
+    let told = contents(of: stream, pieceBytes: pieceBytes)
+    #expect(told.count == 7)
+    #expect(told.prefix(1) == [.text(ConsoleLine(.console, Array("I (1) one".utf8)))])
+    #expect(told.names == ["I (1) one", "DATA 1", "I (2) two", "crc", "DATA 6", "three", "four"])
+    #expect(told.last == .text(ConsoleLine(.console, Array("four".utf8), end: .broken)))
+    #expect(told[3] == .damage(DamagedFrame(.crc, Array(damaged.dropFirst().dropLast()))))
+  }
+
+  @Test(arguments: [1, 5, 64])
+  func `a log line in the middle of a frame is in the damage, and breaks nothing else`(pieceBytes: Int) {
+    let spliced = Self.count.prefix(9) + Array("E (77) spliced\r\n".utf8) + Self.count.dropFirst(9)
+    let told = contents(
+      of: Array("a\n".utf8) + spliced + Self.count + Array("b\n".utf8), pieceBytes: pieceBytes)
+    #expect(told.names == ["a", "malformed", "DATA 1", "b"] || told.names == ["a", "crc", "DATA 1", "b"])
+    guard case .damage(let damage) = told[1] else { return }
+    #expect(VisibleText(damage.bytes).plain.contains("E (77) spliced"))
+  }
+
+  @Test func `damage ends a line that it cut, and what follows is a line of its own`() {
+    var damaged = Self.count
+    damaged[10] ^= 0x10
+    let told = contents(of: Array("I (5) be".utf8) + damaged + Array("gun\n".utf8), pieceBytes: 64)
+    #expect(told.names == ["I (5) be", "crc", "gun"])
+    #expect(told.first == .text(ConsoleLine(.console, Array("I (5) be".utf8), end: .broken)))
+  }
+
+  @Test func `a frame of the log is a line of its own source`() {
+    let told = contents(of: Array("half".utf8) + Self.log + Array(" line\n".utf8), pieceBytes: 7)
+    #expect(told.names == ["UDATA", "I (1500) notibot: link up", "half line"])
+    #expect(told[1] == .text(ConsoleLine(.framedLog, Array("I (1500) notibot: link up".utf8))))
+  }
+
+  @Test
+  func
+    `what never becomes a frame is text after a second of silence, and an unfinished line is shown after a fifth`()
+  {
+    var line = MonitoredLine()
+    line.receive(Array("esp> ".utf8))
+    line.pass(.milliseconds(199))
+    #expect(line.take().isEmpty)
+    line.pass(.milliseconds(2))
+    #expect(line.take() == [.text(ConsoleLine(.console, Array("esp> ".utf8), end: .silence))])
+    line.receive(Array("help\n".utf8))
+    #expect(line.take() == [.text(ConsoleLine(.console, Array("esp> help".utf8), toldBytes: 5))])
+    // A zero and the beginning of a possible DATA frame.
+    line.receive([0, 3, 0x4C])
+    line.pass(.milliseconds(900))
+    #expect(line.take().isEmpty)
+    line.pass(.milliseconds(400))
+    #expect(line.take() == [.text(ConsoleLine(.console, [3, 0x4C], end: .silence))])
+  }
+
+  @Test func `a line without an end is cut at its limit`() {
+    var line = MonitoredLine()
+    line.receive([UInt8](repeating: UInt8(ascii: "x"), count: 3 * ConsoleText.lineLimitBytes))
+    let told = line.take()
+    #expect(told.count == 3)
+    let whole = [UInt8](repeating: UInt8(ascii: "x"), count: ConsoleText.lineLimitBytes)
+    #expect(told.allSatisfy { $0 == .text(ConsoleLine(.console, whole, end: .limit)) })
+  }
+
+  @Test func `544 bytes that may be a frame are an overrun, and text`() {
+    var line = MonitoredLine()
+    let endless: [UInt8] = [0, 255, 0x48, 0x10, 1] + [UInt8](repeating: 0x41, count: 540) + [0]
+    line.receive(endless)
+    line.machine.finish(now: line.now)
+    let told = line.take()
+    #expect(told.first == .damage(DamagedFrame(.overrun, [])))
+    #expect(told.count == 2)
+    guard case .text(let text)? = told.last else { return }
+    #expect(text.bytes == Array(endless.dropFirst().dropLast()))
+  }
+
+  @Test func `a lost port breaks its line, ends its frame, and a new one begins anew`() {
+    var line = MonitoredLine()
+    line.receive(Array("cut o".utf8) + Self.count.prefix(7))
+    line.machine.portLost(reason: "the device went away", now: line.now)
+    line.machine.receive(Array("late".utf8), now: line.now)
+    line.machine.portOpened("/dev/ttyX", now: line.now)
+    line.receive(Array("new\n".utf8) + Self.count)
+    let told = line.take()
+    #expect(told.names == ["cut o\\x03L\\x05\\x08|:", "lost", "opened", "new", "DATA 1"])
+    #expect(line.machine.counts.frames == 1)
+  }
+
+  @Test(arguments: 1...20)
+  func `every byte is in a frame, in damage or in text`(seed: UInt64) {
+    var generator = SeededGenerator(seed: seed)
+    var line = MonitoredLine()
+    var (sent, frames) = (0, 0)
+    for _ in 0..<200 {
+      var piece = Self.count
+      switch Int.random(in: 0..<4, using: &generator) {
+      case 0: break
+      case 1:
+        piece[Int.random(in: 1..<19, using: &generator)] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+      case 2: piece = Array("text with no end ".utf8)
+      case _: piece = (0..<40).map { _ in UInt8.random(in: 0...255, using: &generator) }
+      }
+      piece.removeAll { $0 == 0x0A || $0 == 0x0D }
+      sent += piece.count { $0 != 0 }
+      line.receive(piece)
+    }
+    line.machine.finish(now: line.now)
+    var seen = 0
+    for content in line.take() {
+      switch content {
+      case .text(let text): seen += text.bytes.count
+      case .damage(let damage): seen += damage.bytes.count
+      case .frame: (seen, frames) = (seen + 18, frames + 1)
+      case .opened, .lost, .boot, .crash, .rebootLoop: break
+      }
+    }
+    #expect(seen == sent, "seed \(seed)")
+    #expect(frames > 20, "seed \(seed)")
+  }
+
+  @Test func `a host's write is named, with the notification that it brings`() {
+    let write = Self.bytes(
+      """
+      00 03 44 61 08 7C 3A 02 03 40 12 06 63 7B 22 61 70 70 22 3A 22 4D 65 73 73 61 67 65 73 22 2C 22 \
+      74 69 74 6C 65 22 3A 22 4A 61 6E 65 20 44 6F 65 22 2C 22 74 65 78 74 22 3A 22 53 65 65 20 79 6F \
+      75 20 74 6F 6D 6F 72 72 6F 77 21 22 2C 22 74 69 6D 65 73 74 61 6D 70 22 3A 31 32 33 34 35 36 37 \
+      38 39 30 2C 22 69 64 22 3A 37 7D 1B DB 37 39 00
+      """)
+    let told = contents(of: write + Self.count, pieceBytes: 64)
+    guard case .frame(let first)? = told.first, case .frame(let second)? = told.last else {
+      Issue.record("no frames in \(told)")
+      return
+    }
+    let summary = FrameSummary(first)
+    #expect(first.header.direction == .fromHost && summary.pdu == "Write Request")
+    #expect(summary.detail == "Data, id 7, Messages: Jane Doe: See you tomorrow!")
+    #expect(summary.notification?.text == "See you tomorrow!")
+    #expect(FrameSummary(second).detail == "Count 1")
+  }
+}
+
+/// A line that is monitored, and its clock.
+struct MonitoredLine {
+  var machine = MonitorMachine()
+  private(set) var now = Instant.zero
+
+  init() {
+    machine.portOpened("/dev/ttyX", now: now)
+    _ = machine.nextRecord()
+  }
+
+  mutating func receive(_ bytes: [UInt8]) {
+    machine.receive(bytes, now: now)
+  }
+
+  mutating func receive(_ text: String) {
+    receive(Array(text.utf8))
+  }
+
+  /// Lets time pass, deadline by deadline.
+  mutating func pass(_ duration: Duration) {
+    let end = now + duration
+    while let deadline = machine.nextDeadline, deadline <= end {
+      now = max(now, deadline)
+      machine.handleTimeout(now: now)
+    }
+    now = end
+  }
+
+  /// What was told since the last time.
+  mutating func take() -> [MonitorRecord.Content] {
+    var told: [MonitorRecord.Content] = []
+    while let record = machine.nextRecord() { told.append(record.content) }
+    return told
+  }
+}
+
+extension Sequence<MonitorRecord.Content> {
+  /// A word for each.
+  var names: [String] {
+    map { content in
+      switch content {
+      case .opened: "opened"
+      case .lost: "lost"
+      case .text(let line): VisibleText(line.bytes).plain
+      case .frame(let frame):
+        frame.header.type == .data ? "DATA \(frame.header.sequence)" : frame.header.type.name
+      case .damage(let damage): damage.kind.rawValue
+      case .boot(let cause): "boot \(cause)"
+      case .crash(let crash): "crash \(crash.kind.rawValue)"
+      case .rebootLoop(let boots): "loop \(boots)"
+      }
+    }
+  }
+}

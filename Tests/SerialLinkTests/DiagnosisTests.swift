@@ -1,0 +1,237 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import SerialLink
+
+/// Machines that are put together from files, and what is found on them.
+@Suite struct DiagnosisTests {
+  private let tree: FakeTree
+  private let directory: TemporaryDirectory
+  private var machine: Machine
+
+  private static let allowed = Machine.Node(isAccessible: true, group: 20, isOpenToGroup: true)
+  private static let refused = Machine.Node(isAccessible: false, group: 20, isOpenToGroup: true)
+
+  /// A user without any right, no services, no rules, nobody at any port.
+  init() throws {
+    tree = try FakeTree()
+    directory = tree.directory
+    machine = Machine(environment: [:], user: Machine.User(id: 1000, name: "ada", groups: [1000]))
+    machine.sysfsRoot = directory.file("sys")
+    machine.deviceRoot = directory.file("dev")
+    machine.procRoot = directory.file("proc")
+    machine.configurationRoot = directory.file("etc")
+    machine.runtimeRoot = directory.file("run")
+    machine.ruleFolders = [directory.file("lib")]
+    machine.lockDirectory = directory.file("lock")
+    machine.udevProperties = { _ in [:] }
+    machine.node = { _ in Self.allowed }
+    machine.holders = { _ in [:] }
+    machine.makesTerminals = { true }
+  }
+
+  private func findings(_ check: String) -> [Diagnosis.Finding] {
+    Diagnosis(of: machine).findings().filter { $0.check == check }
+  }
+
+  private func finding(_ check: String) throws -> Diagnosis.Finding {
+    let found = findings(check)
+    #expect(found.count == 1, "\(found)")
+    return try #require(found.first)
+  }
+
+  private func plug(_ name: String = "ttyUSB0", at location: String = "1-1", id: String = "10c4:ea60") throws
+  {
+    try tree.addUSB(name, at: location, id: id)
+    try directory.link(
+      "sys/bus/usb/devices/\(location)", to: directory.file("sys/devices/pci0000:00/usb1/\(location)"))
+  }
+
+  // MARK: Selection
+
+  @Test func `one known board is what auto means`() throws {
+    try plug()
+    let found = try finding("selection")
+    #expect(found.severity == .good)
+    #expect(
+      found.text
+        == "auto means \(directory.file("dev"))/ttyUSB0 (10c4:ea60 Silicon Labs CP210x): the one known board")
+  }
+
+  @Test func `no board, or two, is a warning: it is no fault of the machine`() throws {
+    #expect(try finding("selection").severity == .warning)
+    try plug()
+    try plug("ttyUSB1", at: "1-2")
+    let found = try finding("selection")
+    #expect(found.severity == .warning)
+    #expect(found.text.contains("2 ports match"))
+  }
+
+  @Test mutating func `a variable that names what is not there is trouble, and is named`() throws {
+    machine.node = { _ in nil }
+    machine.environment = ["ESPPORT": "/dev/ttyUSB9"]
+    let found = try finding("selection")
+    #expect(found.severity == .trouble)
+    #expect(found.text == "ESPPORT names /dev/ttyUSB9, which is not there")
+    #expect(found.command == "unset ESPPORT")
+    machine.environment = ["NOTIBOT_PORT": "usb:303a:1001"]
+    #expect(try finding("selection").severity == .trouble)
+    machine.environment = ["NOTIBOT_PORT": "gopher://x"]
+    #expect(try finding("selection").severity == .trouble)
+    machine.environment = ["NOTIBOT_PORT": "emu:"]
+    #expect(try finding("selection").severity == .good)
+  }
+
+  // MARK: Drivers and speed
+
+  @Test func `a known board on the bus without a port has no driver`() throws {
+    try directory.write("10c4\n", to: "sys/devices/1-4/idVendor")
+    try directory.write("ea60\n", to: "sys/devices/1-4/idProduct")
+    try directory.link("sys/bus/usb/devices/1-4", to: directory.file("sys/devices/1-4"))
+    let found = try finding("driver")
+    #expect(found.severity == .trouble)
+    #expect(found.command == "sudo modprobe cp210x")
+    #expect(found.text.hasPrefix("10c4:ea60 at 1-4 (Silicon Labs CP210x) has no serial port"))
+  }
+
+  @Test func `a board with a port has a driver`() throws {
+    try plug()
+    let found = try finding("driver")
+    #expect(found.severity == .good)
+    #expect(found.text.hasSuffix("ttyUSB0 is served by cp210x"))
+  }
+
+  @Test(arguments: [("16", Diagnosis.Finding.Severity.warning), ("1", .good)])
+  func `an FTDI chip that holds bytes back is a warning`(
+    latency: String, severity: Diagnosis.Finding.Severity
+  )
+    throws
+  {
+    try plug(id: "0403:6001")
+    try directory.write("\(latency)\n", to: "sys/bus/usb-serial/devices/ttyUSB0/latency_timer")
+    let found = try finding("latency")
+    #expect(found.severity == severity)
+    #expect((found.command?.contains("echo 1 | sudo tee ") ?? false) == (severity == .warning))
+  }
+
+  // MARK: Rights
+
+  @Test mutating func `who is not in the group of the port is told how to join it`() throws {
+    try plug()
+    machine.node = { _ in Self.refused }
+    try directory.write("dialout:x:20:bob\n", to: "etc/group")
+    let found = try finding("rights")
+    #expect(found.severity == .trouble)
+    #expect(found.text.hasSuffix("ada is not in the group dialout"))
+    #expect(found.command == "sudo usermod -a -G dialout ada, then log out and in again")
+  }
+
+  @Test mutating func `a login that is older than the membership is told apart`() throws {
+    try plug()
+    machine.node = { _ in Self.refused }
+    try directory.write("root:x:0:\ndialout:x:20:bob,ada\n", to: "etc/group")
+    let found = try finding("rights")
+    #expect(found.severity == .trouble)
+    #expect(found.text.hasSuffix("this login is older than that"))
+    #expect(found.command == "newgrp dialout, or log out and in again")
+  }
+
+  @Test mutating func `without a board the customary group is a warning`() throws {
+    try directory.write("uucp:x:14:\n", to: "etc/group")
+    #expect(try finding("rights").severity == .warning)
+    machine.user.groups = [14]
+    #expect(findings("rights") == [])
+    machine.user = Machine.User(id: 0, name: "root", groups: [0])
+    #expect(findings("rights") == [])
+  }
+
+  // MARK: Locks
+
+  @Test mutating func `a board in use is trouble where it is the one that is meant, else a warning`() throws {
+    try plug()
+    let path = directory.file("dev") + "/ttyUSB0"
+    machine.holders = { _ in [path: PortHolder(pid: 77, command: "picocom \(path)")] }
+    let alone = try finding("in use")
+    #expect(alone.severity == .trouble)
+    #expect(alone.text == "\(path) is in use by process 77 (picocom \(path))")
+    #expect(alone.command == "kill 77")
+    try plug("ttyUSB1", at: "1-2")
+    #expect(try finding("in use").severity == .warning)
+  }
+
+  @Test func `a lock of a process that is gone is stale, one of a live process is not`() throws {
+    try directory.write("        41\n", to: "lock/LCK..ttyUSB0")
+    let found = try finding("lock")
+    #expect(found.severity == .warning)
+    #expect(found.text == "\(directory.file("lock"))/LCK..ttyUSB0 was left by process 41, which is gone")
+    #expect(found.command == "sudo rm \(directory.file("lock"))/LCK..ttyUSB0")
+    try directory.write("", to: "proc/41/comm")
+    #expect(findings("lock") == [])
+  }
+
+  @Test func `a lock that names nobody stops work at its board`() throws {
+    try directory.write("garbage\n", to: "lock/LCK..ttyUSB0")
+    #expect(try finding("lock").severity == .warning)
+    try plug()
+    #expect(try finding("lock").severity == .trouble)
+  }
+
+  // MARK: Services
+
+  @Test mutating func `ModemManager is a warning until a rule tells it to leave the board alone`() throws {
+    #expect(try finding("ModemManager").severity == .good)
+    try plug()
+    try directory.write("ModemManager\n", to: "proc/812/comm")
+    let found = try finding("ModemManager")
+    #expect(found.severity == .warning)
+    #expect(found.text.contains("process 812"))
+    #expect(found.command == UdevRules.installation)
+    machine.udevProperties = { $0 == "ttyUSB0" ? ["ID_MM_DEVICE_IGNORE": "1"] : [:] }
+    #expect(try finding("ModemManager").severity == .good)
+  }
+
+  @Test func `a rule of brltty that names the board is a warning, another board's is not`() throws {
+    try plug(id: "1a86:7523")
+    try directory.write(#"ENV{PRODUCT}=="10c4/ea60/*", RUN="brltty""#, to: "lib/85-brltty.rules")
+    #expect(findings("brltty") == [])
+    try directory.write(#"ENV{PRODUCT}=="1a86/7523/*", RUN="brltty""#, to: "lib/85-brltty.rules")
+    let found = try finding("brltty")
+    #expect(found.severity == .warning)
+    #expect(found.command == "sudo apt-get remove brltty")
+    // This is how rules are switched off.
+    try directory.link("etc/udev/rules.d/85-brltty.rules", to: "/dev/null")
+    #expect(findings("brltty") == [])
+  }
+
+  @Test func `our rules are installed, old or missing; without udev that matters to nobody`() throws {
+    #expect(try finding("udev").severity == .good)
+    try directory.write("", to: "run/udev/control")
+    #expect(try finding("udev").command == UdevRules.installation)
+    try directory.write("# old\n", to: "etc/udev/rules.d/60-notibot.rules")
+    #expect(try finding("udev").text.contains("of another version"))
+    try directory.write(UdevRules.text, to: "etc/udev/rules.d/60-notibot.rules")
+    #expect(try finding("udev").severity == .good)
+  }
+
+  // MARK: The rest
+
+  @Test mutating func `without pseudo-terminals no emulator runs`() throws {
+    #expect(try finding("terminal").severity == .good)
+    machine.makesTerminals = { false }
+    #expect(try finding("terminal").severity == .trouble)
+  }
+
+  @Test mutating func `programs are looked for in PATH, and one that is missing is a warning`() throws {
+    #expect(findings("program").map(\.severity) == [.warning, .warning, .warning])
+    try directory.write("#!/bin/sh\n", to: "bin/uhubctl")
+    #expect(chmod(directory.file("bin/uhubctl"), 0o755) == 0)
+    machine.environment = ["PATH": "/nonexistent:\(directory.file("bin"))"]
+    #expect(findings("program").map(\.severity) == [.warning, .good, .warning])
+  }
+
+  @Test func `a machine without anything wrong has no trouble`() throws {
+    try plug()
+    #expect(!Diagnosis(of: machine).findings().contains { $0.severity == .trouble })
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import SerialLink
+
+struct PortHolderTests {
+  /// A program that a thread of this process is just starting: between clone and exec, because it opens a FIFO that nobody
+  /// writes to yet. Until then it is a copy of this process, with every descriptor.
+  private struct Starting {
+    let fifo: String
+
+    init(in directory: TemporaryDirectory) throws {
+      fifo = directory.file("fifo")
+      #expect(mkfifo(fifo, 0o600) == 0)
+      Thread.detachNewThread { [fifo] in
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, fifo, O_RDONLY, 0)
+        var pid: pid_t = 0
+        var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
+        defer { free(arguments[0]) }
+        guard posix_spawn(&pid, "/bin/true", &actions, nil, &arguments, environ) == 0 else { return }
+        var status: Int32 = 0
+        waitpid(pid, &status, 0)
+      }
+    }
+
+    /// Lets it go on.
+    func release() {
+      close(open(fifo, O_WRONLY))
+    }
+
+    /// Whether a process that is not this one has a descriptor that leads to `path`.
+    static func hasCopy(of path: String) -> Bool {
+      FileSystem.names(in: "/proc").contains { name in
+        guard let pid = Int32(name), pid != getpid() else { return false }
+        return FileSystem.names(in: "/proc/\(name)/fd").contains {
+          FileSystem.target(ofLink: "/proc/\(name)/fd/\($0)") == path
+        }
+      }
+    }
+  }
+
+  @Test func `a program that this process is just starting holds no port`() async throws {
+    let directory = try TemporaryDirectory()
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    let starting = try Starting(in: directory)
+    try await waitUntil { Starting.hasCopy(of: path) }
+    #expect(PortHolder.ofOpenDescriptor(on: path) == nil)
+    #expect(PortHolder.holders(of: [path], lockDirectory: directory.path) == [:])
+    starting.release()
+    _ = consume terminal
+  }
+
+  @Test func `a process that has a port open holds it, and so does a child of this one`() throws {
+    let directory = try TemporaryDirectory()
+    let terminal = try PseudoTerminal.open()
+    let holder = try FlockHolder(path: terminal.slavePath)
+    let found = try #require(
+      PortHolder.holders(of: [terminal.slavePath], lockDirectory: directory.path)[terminal.slavePath])
+    #expect(found.command.contains(terminal.slavePath) || found.command.contains("read line"))
+    _ = consume holder
+  }
+
+  @Test func `the owner of a lock file holds the port, unless it is gone`() throws {
+    let directory = try TemporaryDirectory()
+    try directory.write("", to: "port")
+    let path = try #require(FileSystem.resolved(directory.file("port")))
+    let lock = UUCPLock.lockPath(devicePath: path, directory: directory.path)
+    try Data("         1\n".utf8).write(to: URL(fileURLWithPath: lock))
+    #expect(PortHolder.holders(of: [path], lockDirectory: directory.path)[path]?.pid == 1)
+    try Data("2147483647\n".utf8).write(to: URL(fileURLWithPath: lock))
+    #expect(PortHolder.holders(of: [path], lockDirectory: directory.path) == [:])
+  }
+}

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Runs a program on a machine whose USB serial ports are mocked by umockdev.
+
+    umockdev-wrapper python3 machine.py '["cp2102-a", "ch340"]' PROGRAM [ARGUMENT...]
+
+The boards are names of CATALOGUE, or objects with its keys. Lines on standard input change the machine while the program runs:
+`plug NAME`, `unplug NAME`, `uevent ACTION NAME`, `signal NUMBER`. Each is answered by a line on standard error, "done: LINE".
+A board with `orphan` has no port, the node of one with `closed` may be opened by nobody. Ends as the program does."""
+import ctypes
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+import gi
+
+gi.require_version("UMockdev", "1.0")
+from gi.repository import UMockdev  # noqa: E402
+
+CATALOGUE = {
+    "cp2102-a": {"tty": "ttyUSB0", "at": "1-1", "id": "10c4:ea60", "serial": "0001", "driver": "cp210x",
+                 "product": "CP2102 USB to UART Bridge Controller"},
+    "cp2102-b": {"tty": "ttyUSB1", "at": "1-2", "id": "10c4:ea60", "serial": "0001", "driver": "cp210x",
+                 "product": "CP2102 USB to UART Bridge Controller"},
+    "ch340": {"tty": "ttyUSB2", "at": "1-3", "id": "1a86:7523", "driver": "ch341-uart", "product": "USB Serial"},
+    "ftdi": {"tty": "ttyUSB3", "at": "1-4", "id": "0403:6001", "serial": "A50285BI", "driver": "ftdi_sio",
+             "product": "FT232R USB UART", "latency": 16},
+    "jtag": {"tty": "ttyACM0", "at": "1-5", "id": "303a:1001", "serial": "7C:DF:A1:00:00:01", "driver": "cdc_acm",
+             "product": "USB JTAG/serial debug unit"},
+    "s3": {"tty": "ttyACM1", "at": "1-6", "id": "303a:4001", "serial": "123456", "driver": "cdc_acm", "product": "TinyUSB Device"},
+    "s3-rom": {"tty": "ttyACM2", "at": "1-7", "id": "303a:0009", "serial": "0", "driver": "cdc_acm", "product": "ESP32-S3"},
+    "stranger": {"tty": "ttyACM3", "at": "1-8", "id": "dead:beef", "serial": "X\x1b[2J", "driver": "cdc_acm", "product": "Modem"},
+    "cp2105-0": {"tty": "ttyUSB4", "at": "1-9", "id": "10c4:ea70", "serial": "00A1", "driver": "cp210x", "interface": 0,
+                 "product": "CP2105 Dual USB to UART Bridge Controller"},
+    "cp2105-1": {"tty": "ttyUSB5", "at": "1-9", "id": "10c4:ea70", "serial": "00A1", "driver": "cp210x", "interface": 1,
+                 "product": "CP2105 Dual USB to UART Bridge Controller"},
+}
+BUS = "/devices/pci0000:00/0000:00:14.0/usb1"
+
+
+class Board:
+    def __init__(self, spec):
+        self.spec = spec
+        self.device = f"{BUS}/{spec['at']}"
+        self.interface = f"{self.device}/{spec['at']}:1.{spec.get('interface', 0)}"
+        native = spec["tty"].startswith("ttyACM")
+        self.holder = self.interface if native else f"{self.interface}/{spec['tty']}"
+        self.tty = f"{self.holder}/tty/{spec['tty']}"
+
+    def device_block(self):
+        number = int(self.spec["at"].split("-")[1]) + 1
+        vendor, product = self.spec["id"].split(":")
+        lines = [
+            f"P: {self.device}", "E: SUBSYSTEM=usb", "E: DEVTYPE=usb_device", f"E: DEVNAME=/dev/bus/usb/001/{number:03}",
+            f"N: bus/usb/001/{number:03}", "E: BUSNUM=001", f"E: DEVNUM={number:03}", "E: MAJOR=189", f"E: MINOR={number - 1}",
+            f"A: idVendor={vendor}", f"A: idProduct={product}"]
+        lines += [f"A: {key}={self.spec[key]}" for key in ("serial", "product") if key in self.spec]
+        return "\n".join(lines) + "\n\n"
+
+    def port_blocks(self):
+        name, driver = self.spec["tty"], self.spec["driver"]
+        minor = int("".join(c for c in name if c.isdigit()))
+        major = 166 if name.startswith("ttyACM") else 188
+        up = "../" * self.interface.count("/")
+        blocks = [[
+            f"P: {self.interface}", "E: SUBSYSTEM=usb", "E: DEVTYPE=usb_interface",
+            f"A: bInterfaceNumber={self.spec.get('interface', 0):02}", f"L: driver={up}bus/usb/drivers/{driver}"]]
+        if self.holder != self.interface:
+            blocks.append([f"P: {self.holder}", "E: SUBSYSTEM=usb-serial", f"L: driver={up}../bus/usb-serial/drivers/{driver}"])
+            if "latency" in self.spec:
+                blocks[-1].append(f"A: latency_timer={self.spec['latency']}")
+        tag = f"pci-0000_00_14_0-usb-0_{self.spec['at'].split('-')[1]}_1_{self.spec.get('interface', 0)}"
+        blocks.append([
+            f"P: {self.tty}", f"N: {name}", f"S: serial/by-path/{tag}", "E: SUBSYSTEM=tty", f"E: DEVNAME=/dev/{name}",
+            f"E: MAJOR={major}", f"E: MINOR={minor}", f"E: ID_PATH_TAG={tag}", f"A: dev={major}:{minor}",
+            f"L: device=../../../{name}" if self.holder != self.interface else f"L: device=../../../{os.path.basename(self.interface)}"])
+        return "".join("\n".join(block) + "\n\n" for block in blocks)
+
+
+class Machine:
+    def __init__(self):
+        self.testbed = UMockdev.Testbed.new()
+        self.root = self.testbed.get_root_dir()
+        for folder in ("sys/class/tty", "sys/bus/usb/devices", "dev"):
+            os.makedirs(f"{self.root}/{folder}", exist_ok=True)
+        self.devices = {}
+
+    def plug(self, board):
+        if not self.devices.get(board.device):
+            self.testbed.add_from_string(board.device_block())
+        self.devices.setdefault(board.device, set()).add(board.tty)
+        if board.spec.get("orphan"):
+            return
+        self.testbed.add_from_string(board.port_blocks())
+        # umockdev puts a terminal there, by a link that leads out of the mocked /dev, and its realpath() then writes where it must not.
+        node = f"{self.root}/dev/{board.spec['tty']}"
+        os.unlink(node)
+        with open(node, "w"):
+            os.chmod(node, 0 if board.spec.get("closed") else 0o660)
+
+    def unplug(self, board):
+        left = self.devices[board.device]
+        left.discard(board.tty)
+        # As the kernel does it: the link of the class goes before the event.
+        os.unlink(f"{self.root}/sys/class/tty/{board.spec['tty']}")
+        self.testbed.uevent(f"/sys{board.tty}", "remove")
+        self.testbed.remove_device(f"/sys{board.tty}")
+        for path in [board.holder, board.interface] if board.holder != board.interface else [board.interface]:
+            self.testbed.remove_device(f"/sys{path}")
+        if not left:
+            self.testbed.remove_device(f"/sys{board.device}")
+        node = f"{self.root}/dev/{board.spec['tty']}"
+        if os.path.lexists(node):
+            os.unlink(node)
+
+
+def main():
+    boards = {}
+    for entry in json.loads(sys.argv[1]):
+        name = entry if isinstance(entry, str) else entry["tty"]
+        boards[name] = Board(CATALOGUE[entry] if isinstance(entry, str) else entry)
+    machine = Machine()
+    for board in boards.values():
+        machine.plug(board)
+    # PR_SET_PDEATHSIG: a test that gives up kills this script, which then takes the program along.
+    tie = lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # noqa: E731
+    program = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, preexec_fn=tie)
+
+    def obey():
+        for line in sys.stdin:
+            word, *rest = line.split()
+            board = boards.get(rest[-1]) or (Board(CATALOGUE[rest[-1]]) if rest[-1] in CATALOGUE else None)
+            if word == "plug":
+                boards[rest[-1]] = board
+                machine.plug(board)
+            elif word == "unplug":
+                machine.unplug(board)
+            elif word == "uevent":
+                machine.testbed.uevent(f"/sys{board.tty}", rest[0])
+            elif word == "signal":
+                program.send_signal(int(rest[0]))
+            print(f"done: {line.strip()}", file=sys.stderr, flush=True)
+
+    threading.Thread(target=obey, daemon=True).start()
+    status = program.wait()
+    sys.stderr.flush()
+    # The thread that obeys waits for input, so that there is no ordinary end.
+    shutil.rmtree(machine.root, ignore_errors=True)
+    os._exit(status if status >= 0 else 128 - status)
+
+
+if __name__ == "__main__":
+    main()
