@@ -22,7 +22,7 @@ import Testing
       try await log(emulator, "ready 42")
       let ending = await monitor.ending()
       #expect(ending.status == .exited(0))
-      #expect(ending.lines.count == 2 && ending.lines.last?.hasSuffix("ready 42") == true)
+      #expect(ending.output.contains("starting\n") && ending.output.hasSuffix("ready 42\n"))
       try await expectFree(emulator)
     }
   }
@@ -88,9 +88,11 @@ import Testing
     try await withEmulator("--profile", "quiet") { emulator in
       let monitor = try await startMonitor(emulator.port, "--json", "--until", "back", "--timeout", "20")
       try await emulator.ask(["command": "unplug"])
-      #expect(try JSON(parsing: try await monitor.output.line(2))["event"] == "lost")
+      // The emulator may still have told of its boot.
+      var index = 2
+      while try await JSON(parsing: monitor.output.line(index))["event"] != "lost" { index += 1 }
       try await emulator.ask(["command": "plug"])
-      #expect(try JSON(parsing: try await monitor.output.line(3))["event"] == "opened")
+      #expect(try JSON(parsing: try await monitor.output.line(index + 1))["event"] == "opened")
       try await log(emulator, "back again")
       let ending = await monitor.ending()
       #expect(ending.status == .exited(0))

@@ -107,7 +107,7 @@ package final class PortMonitor: Sendable {
     let (arrivals, sink) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let path: String? = if case .path(let path) = specifier { path } else { nil }
     // Without a watch, the timer alone finds it again.
-    let watch = try? await PortArrivals.watch(path: path, on: loop) { sink.yield() }
+    let watch = try? await PortArrivals.watch(path: path, on: loop) { _ in sink.yield() }
     let timer = loop.scheduleTask(in: Self.retryInterval) { _ = sink.yield() }
     for await _ in arrivals { break }
     timer.cancel()
