@@ -6,6 +6,7 @@
 #include <asm/termios.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/serial.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -74,6 +75,19 @@ int serial_shim_get_lines(int descriptor, int *dtr, int *rts) {
   *dtr = (lines & TIOCM_DTR) != 0;
   *rts = (lines & TIOCM_RTS) != 0;
   return 0;
+}
+
+int serial_shim_set_low_latency(int descriptor, int on) {
+  struct serial_struct settings;
+  if (ioctl(descriptor, TIOCGSERIAL, &settings) != 0) {
+    return -errno;
+  }
+  int flags = on ? settings.flags | ASYNC_LOW_LATENCY : settings.flags & ~ASYNC_LOW_LATENCY;
+  if (flags == settings.flags) {
+    return 1;
+  }
+  settings.flags = flags;
+  return ioctl(descriptor, TIOCSSERIAL, &settings) == 0 ? 0 : -errno;
 }
 
 int serial_shim_open_master(void) {

@@ -59,6 +59,21 @@ enum FileSystem {
     return String(cString: pointer)
   }
 
+  /// Whether `path` is a file that this user may run.
+  static func isExecutable(_ path: String) -> Bool {
+    guard let status = status(of: path) else { return false }
+    return status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+  }
+
+  /// Makes `text` all that is in a file that is there already. Returns whether all was taken.
+  static func overwrite(_ path: String, with text: String) -> Bool {
+    let descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY)
+    guard descriptor >= 0 else { return false }
+    let owned = OwnedDescriptor(owning: descriptor)
+    let bytes = Array(text.utf8)
+    return write(owned.raw, bytes, bytes.count) == bytes.count
+  }
+
   /// The status of what `path` leads to, or `nil` (see `errno`).
   static func status(of path: String) -> stat? {
     var status = stat()

@@ -25,11 +25,13 @@ package enum LineCommand: Hashable, Sendable {
   /// Throws away what has not been sent yet.
   case purgeOutput
 
+  static let linesOperation = "drive the modem lines of"
+
   /// As a verb, for an error: "cannot set the rate of /dev/ttyUSB0".
   var operation: String {
     switch self {
     case .rate: "set the rate of"
-    case .lines: "drive the modem lines of"
+    case .lines: Self.linesOperation
     case .breakState: "send a break to"
     case .purgeInput, .purgeOutput: "purge"
     }

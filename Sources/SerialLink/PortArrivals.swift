@@ -1,7 +1,7 @@
 import Glibc
 package import NIOCore
 
-/// Tells that a port may have come, the moment something appears where it would.
+/// Tells that a port may have come, the moment something appears where it would; if asked, that one may have gone as well.
 ///
 /// Takes uevents, which come when udev has given the port its rights, and watches folders by inotify, for links that people make
 /// and for containers, which get no uevents. Of a folder that does not exist, as /dev/serial/by-id before the first board is plugged in, the

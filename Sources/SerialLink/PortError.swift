@@ -17,6 +17,8 @@ package struct PortError: Error, Hashable, Sendable {
     case permissionDenied(group: String?)
     /// A file, a directory or some other device. Exit 2.
     case notATTY
+    /// A pseudo-terminal or a socket: it carries bytes and no DTR or RTS. Exit 2.
+    case noModemLines
     /// The driver does not offer this rate; `offered` is what it made of it. Exit 2.
     case unsupportedBaud(requested: UInt32, offered: UInt32?)
     /// Not a port name; the text says what is wrong with it. Exit 2.
@@ -87,6 +89,7 @@ extension PortError: CustomStringConvertible {
     case .busy(nil): "in use by another process"
     case .permissionDenied: "permission denied"
     case .notATTY: "not a serial port"
+    case .noModemLines: "it has no modem lines, as every pseudo-terminal and socket"
     case .unsupportedBaud(let requested, .some(let offered)):
       "the port does not offer \(requested) baud, only \(offered)"
     case .unsupportedBaud(let requested, nil): "the port does not offer \(requested) baud"
@@ -112,12 +115,16 @@ extension PortError: CustomStringConvertible {
       "sudo usermod -a -G \(group.printable) $USER, then log out and in again"
     case .permissionDenied(nil): "ask the administrator for access to it (see: ls -l \(port.printable))"
     case .notATTY: "name a serial port, such as /dev/ttyUSB0 or /dev/ttyACM0"
+    case .noModemLines:
+      "use a port that has them; restart an emulator with: notibot control --socket PATH reboot"
     case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
     case .badSpecifier: PortSpecifier.forms
     case .linkOccupied: "remove it, or choose another path for the link"
     case .deviceGone: "check the cable and the supply, then connect again"
     case .unreachable: "check host and port, and that the server runs"
     case .unconfirmed: "check the server's port; with ?ign_set_control modem lines are not waited for"
+    case .system(EPROTO):
+      "the firmware may have turned its USB off: unplug the board, or press its reset button"
     case .system: "check the port with: stty -a -F \(port.printable)"
     }
   }

@@ -42,7 +42,7 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
     self.tty = tty
   }
 
-  /// Does something to the line. Throws `.notATTY` when there is none: a socket, or a PTY asked for its modem lines.
+  /// Does something to the line. Throws `.notATTY` for a socket, `.noModemLines` for a PTY that is asked for them.
   func perform(_ command: LineCommand) throws(PortError) {
     switch state {
     case .open:
@@ -50,6 +50,20 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
       try SerialPort.perform(command, on: tty.descriptor, port: port)
     case .closing, .lost:
       throw PortError(.deviceGone, port: port, operation: command.operation)
+    }
+  }
+
+  /// That of the port, while it is open; `nil` for a port that has none.
+  var latency: LatencyTimer? { tty?.claim.latency }
+
+  /// How the modem lines are driven. Throws as `perform` does for them.
+  func lines() throws(PortError) -> ModemLines {
+    switch state {
+    case .open:
+      guard let tty else { throw PortError(.noModemLines, port: port, operation: LineCommand.linesOperation) }
+      return try SerialPort.lines(of: tty.descriptor, port: port)
+    case .closing, .lost:
+      throw PortError(.deviceGone, port: port, operation: LineCommand.linesOperation)
     }
   }
 
@@ -97,6 +111,7 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
     let isSent = tty.unsentBytes(tty.descriptor) == 0
     guard !isSent, context.eventLoop.now < deadline else {
       if !isSent { _ = tcflush(tty.descriptor, TCOFLUSH) }
+      tty.claim.latency?.restore(on: tty.descriptor)
       PortDescriptor.unlock(tty.descriptor)
       context.close(mode: .all, promise: promise)
       return

@@ -7,9 +7,14 @@ package struct SerialOptions: Hashable, Sendable {
   package var bitsPerSecond: UInt32
   /// Where lock files live. A directory that is missing or not writable is passed over.
   package var lockDirectory: String
+  /// Where sysfs is mounted: the latency timer of an FTDI bridge is there.
+  package var sysfsRoot: String
 
-  package init(bitsPerSecond: UInt32 = 921_600, lockDirectory: String = standardLockDirectory) {
+  package init(
+    bitsPerSecond: UInt32 = 921_600, lockDirectory: String = standardLockDirectory, sysfsRoot: String = "/sys"
+  ) {
     self.bitsPerSecond = bitsPerSecond
     self.lockDirectory = lockDirectory
+    self.sysfsRoot = sysfsRoot
   }
 }

@@ -17,6 +17,22 @@ extension SerialPort {
     case .purgeOutput:
       result = tcflush(descriptor, TCOFLUSH) == 0 ? 0 : -errno
     }
-    guard result == 0 else { throw PortError(errno: -result, port: port, operation: command.operation) }
+    guard result == 0 else { throw failure(-result, of: command.operation, port: port) }
+  }
+
+  /// Whether DTR and RTS are driven. Throws `.noModemLines` where there are none.
+  static func lines(of descriptor: Int32, port: String) throws(PortError) -> ModemLines {
+    var dtr: Int32 = 0
+    var rts: Int32 = 0
+    let result = serial_shim_get_lines(descriptor, &dtr, &rts)
+    guard result == 0 else { throw failure(-result, of: LineCommand.linesOperation, port: port) }
+    return ModemLines(dtr: dtr != 0, rts: rts != 0)
+  }
+
+  private static func failure(_ number: Int32, of operation: String, port: String) -> PortError {
+    if number == ENOTTY, operation == LineCommand.linesOperation {
+      return PortError(.noModemLines, port: port, operation: operation)
+    }
+    return PortError(errno: number, port: port, operation: operation)
   }
 }

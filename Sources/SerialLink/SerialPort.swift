@@ -26,7 +26,9 @@ package struct SerialPort: ~Copyable, Sendable {
     let lock = try takeLocks(descriptor.raw, devicePath: devicePath, options: options, port: name)
     try configure(descriptor.raw, bitsPerSecond: options.bitsPerSecond, port: name)
     drain(descriptor.raw)
-    return SerialPort(name: name, devicePath: devicePath, descriptor: descriptor, claim: PortClaim(lock))
+    let latency = LatencyTimer.lower(descriptor.raw, devicePath: devicePath, sysfsRoot: options.sysfsRoot)
+    return SerialPort(
+      name: name, devicePath: devicePath, descriptor: descriptor, claim: PortClaim(lock, latency: latency))
   }
 
   /// The rate in force in bits per second, which may be a driver's rounding of what was asked for.
@@ -47,13 +49,19 @@ package struct SerialPort: ~Copyable, Sendable {
   }
 }
 
-/// Keeps the lock file of a port for as long as its descriptor is open somewhere; the flock goes with the
-/// descriptor. A class, because it is handed across threads to the handler that learns of the end.
+/// Keeps the lock file of a port, and its latency timer low, for as long as its descriptor is open somewhere; the flock goes with
+/// the descriptor. A class, because it is handed across threads to the handler that learns of the end.
 package final class PortClaim: Sendable {
   private let lock: UUCPLock
+  let latency: LatencyTimer?
 
-  init(_ lock: consuming UUCPLock) {
+  init(_ lock: consuming UUCPLock, latency: LatencyTimer? = nil) {
     self.lock = lock
+    self.latency = latency
+  }
+
+  deinit {
+    latency?.restoreAttribute()
   }
 }
 

@@ -93,14 +93,30 @@ package final class TiedProcess: Sendable {
     _ = try? await reaped.get()
   }
 
+  /// Waits for its end by itself, and returns its exit code; `nil` when a signal ended it, as `stop` or a cancellation does.
+  package func exitCode() async -> Int32? {
+    let pid = pid
+    await withTaskCancellationHandler {
+      _ = try? await ended.get()
+    } onCancel: {
+      state.withLock { if case .running = $0 { _ = kill(pid, SIGKILL) } }
+    }
+    guard finish(byKilling: false) else { return nil }
+    let reaped = NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: ended.eventLoop) {
+      serial_shim_reap(pid)
+    }
+    guard let status = try? await reaped.get(), status >= 0, status & 0x7F == 0 else { return nil }
+    return status >> 8 & 0xFF
+  }
+
   /// Whether the process is the caller's to reap.
-  private func finish() -> Bool {
+  private func finish(byKilling kills: Bool = true) -> Bool {
     state.withLock { state in
       switch state {
       case .reaped: return false
       case .running:
         // Its entry is there until it is reaped, so that the number is nobody else's.
-        kill(pid, SIGKILL)
+        if kills { kill(pid, SIGKILL) }
         state = .reaped
         return true
       }

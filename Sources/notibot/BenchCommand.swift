@@ -148,6 +148,7 @@ struct BenchCommand: AsyncParsableCommand {
         rate: await measureCommand(.rate(rate), device),
         lines: await measureCommand(.lines(ModemLines(dtr: true, rts: true)), device))
     }
+    report.latencyTimerMs = await device.latencyTimerMs
     return report
   }
 

@@ -14,11 +14,11 @@ struct CountCommand: AsyncParsableCommand {
 
   func run() async throws {
     let port = port
-    let count = try await Interruption.cancelling {
-      try await Board.with(port) { device in try await device.count() }
+    let (count, bootID) = try await Interruption.cancelling {
+      try await Board.with(port) { device in (try await device.count(), await device.info.bootID) }
     }
     if json {
-      try Output.json(Document(count: count))
+      try Output.json(Document(count: count, bootID: ResetReport.hex(bootID)))
     } else {
       Output.data("\(count)")
     }
@@ -26,5 +26,7 @@ struct CountCommand: AsyncParsableCommand {
 
   private struct Document: Encodable {
     var count: Int
+    /// Random at each boot: another one means that the device restarted.
+    var bootID: String
   }
 }

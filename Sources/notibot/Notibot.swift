@@ -14,7 +14,7 @@ struct Notibot: AsyncParsableCommand {
       WatchCommand.self, MonitorCommand.self, BenchCommand.self, SoakCommand.self, EmulateCommand.self,
       ControlCommand.self,
       ProxyCommand.self, DamageCommand.self, TestCommand.self, SimulateCommand.self,
-      DoctorCommand.self, UdevRulesCommand.self,
+      ResetCommand.self, DoctorCommand.self, UdevRulesCommand.self,
     ]
   )
 

@@ -49,6 +49,8 @@ struct SoakCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Decides restarts and unplugging; random without it.", valueName: "number"))
   var seed: UInt64?
 
+  @OptionGroup var recovery: RecoveryOptions
+
   @Option(help: ArgumentHelp("Write a JUnit report here, whatever becomes of the run.", valueName: "file"))
   var junit: String?
 
@@ -122,6 +124,7 @@ struct SoakCommand: AsyncParsableCommand {
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
+    let recovery = try await answering(port, bitsPerSecond)
     // A proxy stands before a path; a forwarder finds an identity by itself.
     let isProxied = control == nil && !faults.rules.isEmpty
     let place = isProxied ? try await Board.located(port, bitsPerSecond: bitsPerSecond) : port
@@ -131,15 +134,34 @@ struct SoakCommand: AsyncParsableCommand {
       target: target, deviceID: port.deviceID, outbox: outbox ?? "\(folder)/outbox",
       bitsPerSecond: bitsPerSecond,
       duration: duration.value,
-      rate: rate, keep: keep, seed: seed ?? .randomSeed())
+      rate: rate, keep: keep, seed: seed ?? .randomSeed(), recovery: target.leavesPortFree ? recovery : nil)
     do {
-      let report = try await run.report(of: port.description)
+      var report = try await run.report(of: port.description)
       await target.close()
+      report.recovery = await recovery?.account
       return report
     } catch {
       await target.close()
       throw error
     }
+  }
+
+  /// Looks whether the device answers before the soak begins, and brings it back if not. Returns who does that; `nil` when nobody
+  /// is to.
+  private func answering(_ port: PortSpecifier, _ bitsPerSecond: UInt32) async throws -> Recovery? {
+    guard let highest = recovery.highest else { return nil }
+    switch port {
+    case .emulator, .qemu: return nil
+    case .path, .automatic, .usb, .deviceID, .rfc2217, .socket, .labgrid: break
+    }
+    let recovery = Recovery(port, bitsPerSecond: bitsPerSecond, upTo: highest)
+    if await recovery.answers(within: .milliseconds(1800)) { return recovery }
+    guard await recovery.climb() else {
+      throw CommandFailure(
+        .noAnswer, "\(port.description.printable): it does not answer, and nothing brought it back",
+        remedy: "press its reset button, or allow more with --recover-up-to")
+    }
+    return recovery
   }
 
   private func judge(_ report: SoakReport) throws {

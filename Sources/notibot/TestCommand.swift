@@ -35,6 +35,14 @@ struct TestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The control socket of the emulator behind the port.", valueName: "path"))
   var control: String?
 
+  @OptionGroup var recovery: RecoveryOptions
+
+  @Option(help: "On a port: what is done to its lines before the run: default-reset, usb-reset or no-reset.")
+  var before = LineReset.Before.noReset
+
+  @Option(help: "On a port: what is done to its lines after the run: hard-reset or no-reset.")
+  var after = LineReset.After.noReset
+
   @Option(
     help: ArgumentHelp(
       "Bring a device along: emulator, pty, rfc2217, ble, firmware or qemu.",
@@ -80,7 +88,13 @@ struct TestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Decides nonces, noise and damage; random without it.", valueName: "number"))
   var seed: UInt64?
 
-  func validate() throws { _ = try att.map(UnixSocketOption.path) }
+  func validate() throws {
+    _ = try att.map(UnixSocketOption.path)
+    let isForPorts = recovery.highest != nil || before != .noReset || after != .noReset
+    guard !isForPorts || (rig == nil && att == nil) else {
+      throw ValidationError("--recover, --before and --after are for a device on a port")
+    }
+  }
 
   func run() async throws {
     if listSymmetric { return SymmetricMutant.all.forEach { Output.data(TestListing.line(for: $0)) } }
@@ -124,7 +138,8 @@ struct TestCommand: AsyncParsableCommand {
       let rate = try boardOptions.resolvedBitsPerSecond().value
       return .port(
         specifier, SerialOptions(bitsPerSecond: rate), control: control,
-        timeout: .seconds(boardOptions.timeout))
+        timeout: .seconds(boardOptions.timeout),
+        PortCare(before: before, after: after, highest: recovery.highest))
     }
   }
 

@@ -19,7 +19,7 @@ struct TestRun: Sendable {
     /// A device that offers the attribute protocol on a unix socket.
     case att(path: String, control: String?)
     case qemu(image: String?)
-    case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration)
+    case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration, PortCare)
   }
 
   let cases: [Case]
@@ -35,13 +35,13 @@ struct TestRun: Sendable {
 
   /// Runs the cases, with a place of labgrid acquired where the port is one, and hands lines for a person on as they come.
   func perform(print: @Sendable (String) -> Void) async -> Outcome {
-    guard case .port(.labgrid(let place), let options, let control, let timeout) = rig else {
+    guard case .port(.labgrid(let place), let options, let control, let timeout, let care) = rig else {
       return await performHere(print: print)
     }
     do {
       return try await LabgridPlace.with(place) { port in
         var run = self
-        run.rig = .port(port, options, control: control, timeout: timeout)
+        run.rig = .port(port, options, control: control, timeout: timeout, care)
         return await run.performHere(print: print)
       }
     } catch {
@@ -56,12 +56,14 @@ struct TestRun: Sendable {
     let startedAt = Date()
     let start = ContinuousClock.now
     let device: any Rig
+    let recovery = makeRecovery()
     do {
-      device = try await makeRig()
+      device = try await makeRig(recovery)
     } catch {
       let failure = Self.failure(of: error)
       var report = makeReport([], startedAt, start)
       report.rigTrouble = failure.description
+      report.recovery = await recovery?.account
       return Outcome(report: report, failure: failure)
     }
     var text = TextReport(cases: cases, usesColor: Output.usesColor())
@@ -70,14 +72,18 @@ struct TestRun: Sendable {
     }
     await device.close()
     var report = makeReport(results, startedAt, start)
+    report.bootID = (device as? PortRig)?.bootID ?? (device as? RecoveringRig)?.bootID
+    report.recovery = await recovery?.account
+    let trouble = await resetAfter()
+    report.rigTrouble = trouble?.description
     if results.count < cases.count {
       report.rigTrouble = "interrupted after \(results.count) of \(cases.count) cases"
     }
     text.summary(of: report).forEach(print)
-    return Outcome(report: report, failure: Self.judgement(of: report))
+    return Outcome(report: report, failure: Self.judgement(of: report) ?? trouble)
   }
 
-  private func makeRig() async throws -> any Rig {
+  private func makeRig(_ recovery: Recovery?) async throws -> any Rig {
     switch rig {
     case .emulator(let profile): return EmulatorRig(profile: profile)
     case .firmware(let path): return FirmwareRig(library: try path.map { try .load($0) } ?? .linked)
@@ -91,13 +97,48 @@ struct TestRun: Sendable {
     case .att(let path, let control):
       return try await BLERig.open(path, control: control)
     case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
-    case .port(let specifier, let options, let control, let timeout):
-      let place = try await Board.located(specifier, bitsPerSecond: options.bitsPerSecond, timeout: timeout)
-      return try await PortRig.open(
-        place, name: specifier.description, options: options, control: control, deviceID: specifier.deviceID,
-        answerTimeout: timeout,
-        // Whoever has an emulator there checks both ends; whoever has a board checks the board.
-        offersHost: control != nil)
+    case .port(let specifier, let options, let control, let timeout, let care):
+      if care.before != .noReset {
+        try await LinePlay.startApp(specifier, bitsPerSecond: options.bitsPerSecond, way: care.before)
+      }
+      let open: @Sendable () async throws -> PortRig = {
+        try await PortRig.open(
+          try await Board.located(specifier, bitsPerSecond: options.bitsPerSecond, timeout: timeout),
+          name: specifier.description, options: options, control: control, deviceID: specifier.deviceID,
+          answerTimeout: timeout,
+          // Whoever has an emulator there checks both ends; whoever has a board checks the board.
+          offersHost: control != nil)
+      }
+      guard let recovery else { return try await open() }
+      let reopen: @Sendable () async throws -> any Rig = {
+        guard await recovery.climb() else { throw Self.notRecovered(specifier) }
+        return try await open()
+      }
+      do {
+        return RecoveringRig(try await open(), recover: reopen)
+      } catch is PortRig.NoAnswer {
+        return RecoveringRig(try await reopen(), recover: reopen)
+      }
+    }
+  }
+
+  private func makeRecovery() -> Recovery? {
+    guard case .port(let specifier, let options, _, _, let care) = rig, let highest = care.highest else {
+      return nil
+    }
+    return Recovery(specifier, bitsPerSecond: options.bitsPerSecond, upTo: highest)
+  }
+
+  /// Restarts the board at the end, if that was asked for. Returns why it could not.
+  private func resetAfter() async -> CommandFailure? {
+    guard case .port(let specifier, let options, _, _, let care) = rig, care.after == .hardReset else {
+      return nil
+    }
+    do {
+      try await LinePlay.startApp(specifier, bitsPerSecond: options.bitsPerSecond, way: .defaultReset)
+      return nil
+    } catch {
+      return Self.failure(of: error)
     }
   }
 
@@ -122,7 +163,7 @@ struct TestRun: Sendable {
       case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
       case .att(let path, _): ("ble", "unix:\(path)")
       case .qemu(let image): ("qemu", PortSpecifier.qemu(image: image).description)
-      case .port(let specifier, _, _, _): ("port", specifier.description)
+      case .port(let specifier, _, _, _, _): ("port", specifier.description)
       }
     return Report(
       rig: name, port: port, seed: seed, startedAt: startedAt, duration: ContinuousClock.now - start,
@@ -142,6 +183,12 @@ struct TestRun: Sendable {
     return nil
   }
 
+  private static func notRecovered(_ port: PortSpecifier) -> CommandFailure {
+    CommandFailure(
+      .noAnswer, "\(port.description.printable): it does not answer, and nothing brought it back",
+      remedy: "press its reset button, or allow more with --recover-up-to")
+  }
+
   private static func failure(of error: any Error) -> CommandFailure {
     switch error {
     case let error as PortError: CommandFailure(error)
@@ -157,4 +204,12 @@ struct TestRun: Sendable {
     case let error: CommandFailure(.unfitEnvironment, "\(error)".printable)
     }
   }
+}
+
+/// What is done to the board on a port besides testing it.
+struct PortCare: Sendable {
+  var before: LineReset.Before
+  var after: LineReset.After
+  /// The last step that may be taken when it does not answer; `nil`: none.
+  var highest: RecoveryLadder.Step?
 }

@@ -4,7 +4,7 @@ import Testing
 @Suite(.inTurn) struct UsageTests {
   static let commands = [
     "devices", "send", "count", "watch", "bench", "outbox", "emulate", "control", "test", "proxy", "damage",
-    "doctor", "udev-rules",
+    "reset", "doctor", "udev-rules",
   ]
   static let exitCodes = [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 130, 143]
 

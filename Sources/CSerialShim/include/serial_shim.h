@@ -27,6 +27,9 @@ int serial_shim_set_lines(int descriptor, int dtr, int rts);
 /* Whether DTR and RTS are driven. -ENOTTY where there are none. */
 int serial_shim_get_lines(int descriptor, int *dtr, int *rts);
 
+/* Asks the driver to hand bytes over at once (1), or as it likes (0). Returns 1 when that was so already. */
+int serial_shim_set_low_latency(int descriptor, int on);
+
 /* A new PTY master (O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), its slave granted and unlocked. */
 int serial_shim_open_master(void);
 

@@ -1,4 +1,5 @@
 import Foundation
+import SerialLink
 
 /// The report for a program, one JSON document.
 package struct JSONReport: Encodable, Sendable {
@@ -34,6 +35,8 @@ package struct JSONReport: Encodable, Sendable {
   let startedAt: String
   let seconds: Double
   let rigTrouble: String?
+  let bootID: String?
+  let recovery: RecoveryAccount?
   let totals: Totals
   let cases: [Entry]
 
@@ -44,6 +47,8 @@ package struct JSONReport: Encodable, Sendable {
     startedAt = report.startedAt.formatted(.iso8601)
     seconds = report.duration.inSeconds
     rigTrouble = report.rigTrouble
+    bootID = report.bootID
+    recovery = report.recovery
     let counted = report.totals
     totals = Totals(
       cases: counted.count, passed: counted.passed, failed: counted.failed, errored: counted.errored,

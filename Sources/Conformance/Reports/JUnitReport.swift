@@ -1,4 +1,5 @@
 import Foundation
+import SerialLink
 
 /// The report for a CI server: `failure` means that the device is wrong, `error` that the rig is.
 package enum JUnitReport {
@@ -80,7 +81,9 @@ package enum JUnitReport {
   }
 
   private static func properties(of report: Report) -> [String] {
-    let values = [("rig", report.rig), ("port", report.port), ("seed", "\(report.seed)")]
+    var values = [("rig", report.rig), ("port", report.port), ("seed", "\(report.seed)")]
+    if let bootID = report.bootID { values.append(("bootID", bootID)) }
+    values += (report.recovery?.steps ?? []).map { ("recovery.\($0.step)", $0.summary) }
     return ["    <properties>"]
       + values.map { "      <property name=\"\($0.0)\" value=\"\(escaped($0.1))\"/>" } + ["    </properties>"]
   }

@@ -1,4 +1,5 @@
 package import Foundation
+package import SerialLink
 
 /// A run of the suite, as the three reports need it.
 package struct Report: Sendable {
@@ -12,6 +13,10 @@ package struct Report: Sendable {
   package var results: [CaseResult]
   /// Why there was no rig to run on; nil when there was one.
   package var rigTrouble: String?
+  /// Of a device on a port, when the run began: eight hexadecimal digits.
+  package var bootID: String?
+  /// What was done to a device that did not answer; nil when nothing was to be done.
+  package var recovery: RecoveryAccount?
 
   package init(
     rig: String, port: String, seed: UInt64, startedAt: Date, duration: Duration, results: [CaseResult],

@@ -44,6 +44,11 @@ package struct TextReport {
       lines += bad.map { "  \($0.testCase.id) (\($0.outcome.word)): \($0.testCase.title)" }
       lines.append("")
     }
+    if let recovery = report.recovery, !recovery.steps.isEmpty {
+      lines.append("Recovery (\(recovery.climbs) \(recovery.climbs == 1 ? "climb" : "climbs")):")
+      lines += recovery.steps.map { "  \($0.step): \($0.summary.printable)" }
+      lines.append("")
+    }
     for (chapter, results) in report.chapters {
       let part = Report.Totals(results)
       lines.append("  \(padded(chapter.rawValue, 14)) \(part.passed) of \(part.count) passed")

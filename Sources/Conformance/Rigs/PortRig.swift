@@ -12,6 +12,8 @@ package final class PortRig: Rig {
 
   package let name: String
   package private(set) var offers: Set<Need>
+  /// When the port was opened: eight hexadecimal digits; nil where a control socket says what the device offers.
+  package private(set) var bootID: String?
   private let line: ChannelLine
   private let control: (any DeviceControl)?
   private let wrapLine: (any Line) -> any Line
@@ -47,11 +49,13 @@ package final class PortRig: Rig {
     do {
       let socket = makeControl(line)
       let attempts = max(1, Int(answerTimeout / openingInterval))
-      var offers = try await learnOffers(
+      var (offers, bootID) = try await learnOffers(
         line, hasControl: socket != nil, name: name, deviceID: deviceID, attempts: attempts)
       offers.formUnion([.reopen, .session])
       if offersHost { offers.insert(.host) }
-      return PortRig(name: name, offers: offers, line: line, control: socket, wrapLine: wrapLine)
+      let rig = PortRig(name: name, offers: offers, line: line, control: socket, wrapLine: wrapLine)
+      rig.bootID = bootID.map { Wire.hexNumber($0) }
+      return rig
     } catch {
       await line.close()
       throw error
@@ -135,8 +139,8 @@ package final class PortRig: Rig {
 
   private static func learnOffers(
     _ line: ChannelLine, hasControl: Bool, name: String, deviceID: String?, attempts: Int
-  ) async throws -> Set<Need> {
-    if hasControl, deviceID == nil { return [.control, .strict, .firmwareMode] }
+  ) async throws -> (offers: Set<Need>, bootID: UInt64?) {
+    if hasControl, deviceID == nil { return ([.control, .strict, .firmwareMode], nil) }
     let seed = UInt64.random(in: 0 ... .max)
     let probe = Probe(line: line, role: .host, record: Record(), seed: seed)
     do {
@@ -151,11 +155,11 @@ package final class PortRig: Rig {
       }
       if hasControl {
         try await line.write(probe.frame(.fin).bytes)
-        return [.control, .strict, .firmwareMode]
+        return ([.control, .strict, .firmwareMode], probe.session.bootID)
       }
       let answer = try await probe.request([0x12, 6, 0, 0x7B])
       try await line.write(probe.frame(.fin).bytes)
-      return answer == [0x13] ? [.firmwareMode] : [.strict]
+      return (answer == [0x13] ? [.firmwareMode] : [.strict], probe.session.bootID)
     } catch let finding as Finding {
       throw NoAnswer(port: name, cause: finding.message)
     }

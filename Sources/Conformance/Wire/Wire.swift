@@ -1,5 +1,11 @@
 /// Byte arithmetic of the wire, spelled as PROTOCOL.md spells it and no faster than a case needs.
 package enum Wire {
+  /// A number of 32 bits as eight digits.
+  static func hexNumber(_ number: UInt64) -> String {
+    let digits = String(UInt32(truncatingIfNeeded: number), radix: 16)
+    return String(repeating: "0", count: 8 - digits.utf8.count) + digits
+  }
+
   /// Least significant byte first.
   package static func u16(_ value: UInt16) -> [UInt8] {
     [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]

@@ -143,6 +143,14 @@ public actor Device {
   /// What the machine has counted so far.
   package var statistics: HostStatistics { machine.statistics }
 
+  /// How long the port's FTDI bridge may keep bytes back, in milliseconds; `nil` for any other port.
+  package var latencyTimerMs: Int? {
+    get async {
+      guard let channel else { return nil }
+      return await SerialChannel.latency(of: channel)?.milliseconds
+    }
+  }
+
   // MARK: Waiting for results
 
   private func request(_ request: HostRequest, _ operation: String) async throws -> HostResult {

@@ -78,7 +78,7 @@ extension NotibotError {
       case .notFound, .noBoard, .ambiguous, .unreachable: .noBoard
       case .busy: .portBusy
       case .permissionDenied: .noPermission
-      case .notATTY, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied: .usage
+      case .notATTY, .noModemLines, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied: .usage
       case .deviceGone: .linkLost
       case .unconfirmed: .noAnswer
       case .system: .environment

@@ -42,7 +42,8 @@ extension PortFailure {
       case .notFound, .noBoard, .deviceGone, .unreachable, .unconfirmed: true
       // A choice between boards is the user's.
       case .ambiguous: false
-      case .busy, .permissionDenied, .notATTY, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied,
+      case .busy, .permissionDenied, .notATTY, .noModemLines, .unsupportedBaud, .badSpecifier, .badRate,
+        .linkOccupied,
         .system:
         false
       }

@@ -24,6 +24,8 @@ final class RFC2217Handler: ChannelDuplexHandler {
   private var machine: RFC2217Client
   private var commands: [Int: (LineCommand, EventLoopPromise<Void>)] = [:]
   private var nextID = 0
+  /// The lines as they were driven last; a server's driver asserts both when it opens its port.
+  private(set) var lines = ModemLines(dtr: true, rts: true)
   private var held: CircularBuffer<Held> = []
   private var heldBytes = 0
   private var isSuspended = false
@@ -49,6 +51,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
     let id = nextID
     nextID += 1
     commands[id] = (command, promise)
+    if case .lines(let lines) = command { self.lines = lines }
     machine.submit(command, id: id, now: Self.now)
     obey(context)
     return promise.futureResult

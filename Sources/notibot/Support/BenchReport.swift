@@ -60,6 +60,8 @@ struct BenchReport: Encodable, Sendable {
   var lineShare: Double?
   var roundTripMicroseconds: RoundTrips?
   var commandMicroseconds: Commands?
+  /// How long the port's FTDI bridge may keep bytes back; none on other ports.
+  var latencyTimerMs: Int?
 
   /// For a person: a line for each figure.
   var text: String {
@@ -83,6 +85,7 @@ struct BenchReport: Encodable, Sendable {
     if let rate = commandMicroseconds?.rate { rows.append(row("rate command us p50", "%.1f", rate.p50)) }
     if let lines = commandMicroseconds?.lines { rows.append(row("modem lines us p50", "%.1f", lines.p50)) }
     if let lineShare { rows.append(row("share of the line, %", "%.1f", lineShare * 100)) }
+    if let latencyTimerMs { rows.append(row("latency timer ms", "%.0f", Double(latencyTimerMs))) }
     rows.append(row("sent again", "%.0f", Double(resends)))
     rows.append(row("memory MB, start", "%.1f", Double(residentBytesStart) / 1e6))
     rows.append(row("memory MB, end", "%.1f", Double(residentBytesEnd) / 1e6))

@@ -15,7 +15,7 @@ extension ExitStatus {
       case .notFound, .noBoard, .ambiguous, .unreachable: .noBoard
       case .busy: .portBusy
       case .permissionDenied: .noPermission
-      case .notATTY, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied: .usage
+      case .notATTY, .noModemLines, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied: .usage
       case .deviceGone: .linkLost
       case .unconfirmed: .noAnswer
       case .system: .unfitEnvironment

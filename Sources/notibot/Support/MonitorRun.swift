@@ -48,12 +48,14 @@ struct MonitorRun: Sendable {
     defer { timeout?.cancel() }
     try await withThrowingTaskGroup(of: Void.self) { [options] group in
       group.addTask {
+        var failure: PortError?
         do throws(PortError) {
           try await monitor.run(reconnects: options.reconnects)
-          tell(.portEnded(nil))
         } catch {
-          tell(.portEnded(error))
+          failure = error
         }
+        // An interruption closes the port too, and is no loss of it.
+        if !Task.isCancelled { tell(.portEnded(failure)) }
       }
       defer { group.cancelAll() }
       var session = Session(options, judge, monitor, loop) { tell(.tick) }

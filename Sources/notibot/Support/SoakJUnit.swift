@@ -1,5 +1,6 @@
 import Conformance
 import Foundation
+import SerialLink
 
 /// A soak for a CI server: `failure` means that the device is wrong, `error` that the rig is.
 enum SoakJUnit {
@@ -34,6 +35,10 @@ enum SoakJUnit {
     lines.append("  <testsuite name=\"Soak\" \(totals)>")
     lines.append("    <properties>")
     lines.append("      <property name=\"port\" value=\"\(JUnitReport.escaped(port))\"/>")
+    for step in report?.recovery?.steps ?? [] {
+      let value = JUnitReport.escaped(step.summary)
+      lines.append("      <property name=\"recovery.\(step.step)\" value=\"\(value)\"/>")
+    }
     lines.append("    </properties>")
     for (name, outcome) in cases { lines += testCase(name, outcome) }
     if let report { lines.append("    <system-out>\(JUnitReport.escaped(report.text))</system-out>") }

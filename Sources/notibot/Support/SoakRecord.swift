@@ -33,6 +33,10 @@ final class SoakRecord: Sendable {
     var latencies = Histogram<UInt64>(highestTrackableValue: 3_600_000_000)
     var bootID: UInt32?
     var upSince: ContinuousClock.Instant?
+    /// Since when no session is open; `nil` while one is.
+    var downSince: ContinuousClock.Instant?
+    /// Of the next notification.
+    var nextIndex = 0
     var upTime = Duration.zero
     var capacity: Int?
     var lacksIdentity = false
@@ -62,6 +66,24 @@ final class SoakRecord: Sendable {
       state.leaving.formUnion(excess)
       return excess
     }
+  }
+
+  /// Numbers for so many new notifications; none is given twice.
+  func takeIndices(_ count: Int) -> Range<Int> {
+    state.withLock { state in
+      defer { state.nextIndex += count }
+      return state.nextIndex..<state.nextIndex + count
+    }
+  }
+
+  /// From now on it counts how long no session is open.
+  func beginListening(at now: ContinuousClock.Instant) {
+    state.withLock { $0.downSince = $0.upSince == nil ? now : nil }
+  }
+
+  /// How long no session has been open by now.
+  func silence(at now: ContinuousClock.Instant) -> Duration {
+    state.withLock { state in state.downSince.map { now - $0 } ?? .zero }
   }
 
   /// So many more are in the outbox.
@@ -154,9 +176,11 @@ final class SoakRecord: Sendable {
         state.capacity = info.capacity
         state.lacksIdentity = !(info.hasIdentity && info.hasSync)
         state.upSince = state.upSince ?? now
+        state.downSince = nil
       case .connecting, .suspect, .down, .ended:
         if let since = state.upSince { state.upTime += now - since }
         state.upSince = nil
+        state.downSince = state.downSince ?? now
       }
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import SerialLink
 
 /// What `soak` prints at its end.
 struct SoakReport: Encodable, Sendable {
@@ -50,6 +51,9 @@ struct SoakReport: Encodable, Sendable {
   var residentBytesStart = 0
   var residentBytesEnd = 0
 
+  /// What was done to a device that did not answer; none when it always did, or when nothing was allowed.
+  var recovery: RecoveryAccount?
+
   var isFlawless: Bool { lost == 0 && doubled == 0 && differences == 0 && undelivered == 0 }
 
   /// For a person: a line for each figure.
@@ -74,6 +78,7 @@ struct SoakReport: Encodable, Sendable {
     rows.append(row("up, % of the time", String(format: "%.1f", upShare * 100)))
     rows.append(row("memory MB, start", String(format: "%.1f", Double(residentBytesStart) / 1e6)))
     rows.append(row("memory MB, end", String(format: "%.1f", Double(residentBytesEnd) / 1e6)))
+    rows += (recovery?.steps ?? []).map { row("recovery, \($0.step)", $0.summary.printable) }
     return rows.joined(separator: "\n")
   }
 }

@@ -10,6 +10,9 @@ struct SoakRun: Sendable {
   private static let settleLimit = Duration.seconds(60)
   /// How long the two sides may take to compare.
   private static let checkLimit = Duration.seconds(30)
+  /// How long no session may be open before the device counts as one that does not answer, and how often that is looked at.
+  private static let silenceLimit = Duration.seconds(10)
+  private static let silenceInterval = Duration.milliseconds(500)
   /// The most that are submitted at once.
   private static let batchLimit = 256
   /// Where the tokens of removals begin.
@@ -24,13 +27,15 @@ struct SoakRun: Sendable {
   let rate: Double
   let keep: Int
   let seed: UInt64
+  /// Brings back a device that does not answer; `nil`: nothing does.
+  let recovery: Recovery?
   /// Of the titles, so that what another soak has left is not taken for this one's.
   private let prefix = "soak \(UInt32.random(in: .min ... .max)) "
   private let clock = ContinuousClock()
 
   init(
     target: SoakTarget, deviceID: String?, outbox: String, bitsPerSecond: UInt32, duration: Duration,
-    rate: Double, keep: Int, seed: UInt64
+    rate: Double, keep: Int, seed: UInt64, recovery: Recovery?
   ) {
     self.target = target
     self.deviceID = deviceID
@@ -40,6 +45,7 @@ struct SoakRun: Sendable {
     self.rate = rate
     self.keep = keep
     self.seed = seed
+    self.recovery = recovery
   }
 
   /// Runs until the time is over or this task is cancelled; then tells what there is to tell.
@@ -48,17 +54,25 @@ struct SoakRun: Sendable {
     let record = SoakRecord()
     var report = SoakReport(port: port)
     let start = clock.now
-    try await forward(record) { forwarder in
-      let memory = try await load(forwarder, record, &report)
-      report.residentBytesStart = memory
-      if !Task.isCancelled, record.counts.sessions > 0 { await settle(forwarder, record) }
-      let now = clock.now
-      report.seconds = (now - start).inSeconds
-      report.upShare = record.upTime(at: now).inSeconds / report.seconds
-      let statistics = await forwarder.statistics
-      report.resends = statistics.host.link.resent
-      report.crcErrors = Int(clamping: statistics.host.decoder.crcErrors)
-    }
+    var isStuck = false
+    repeat {
+      try await forward(record) { forwarder in
+        let memory = try await load(forwarder, record, &report, until: start + duration)
+        isStuck = memory == nil
+        if report.residentBytesStart == 0 {
+          report.residentBytesStart = memory ?? ProcessUsage.residentBytes()
+        }
+        if !isStuck, !Task.isCancelled, record.counts.sessions > 0 { await settle(forwarder, record) }
+        let now = clock.now
+        report.seconds = (now - start).inSeconds
+        report.upShare = record.upTime(at: now).inSeconds / report.seconds
+        let statistics = await forwarder.statistics
+        report.resends += statistics.host.link.resent
+        report.crcErrors += Int(clamping: statistics.host.decoder.crcErrors)
+      }
+      // The port is free now, and what waits is in the outbox.
+      if isStuck { isStuck = await recovery?.climb() == true }
+    } while isStuck
     report.undelivered = record.undelivered
     if !Task.isCancelled, record.counts.sessions > 0 { try await check(record, &report) }
     report.residentBytesEnd = ProcessUsage.residentBytes()
@@ -103,11 +117,12 @@ struct SoakRun: Sendable {
 
   // MARK: Sending
 
-  /// Sends for the whole time; returns the resident memory after a tenth of it.
+  /// Sends until then; returns the resident memory after a tenth of the time, or `nil` when the device does not answer and may be
+  /// brought back.
   private func load(
-    _ forwarder: Forwarder, _ record: SoakRecord, _ report: inout SoakReport
-  ) async throws -> Int {
-    let end = clock.now + duration
+    _ forwarder: Forwarder, _ record: SoakRecord, _ report: inout SoakReport,
+    until end: ContinuousClock.Instant
+  ) async throws -> Int? {
     let disturbance = SoakDisturbance(target: target, end: end, length: duration, seed: seed)
     let disturbing = Task { await disturbance.run() }
     // What cannot heal ends the waiting for the next moment to send.
@@ -116,25 +131,44 @@ struct SoakRun: Sendable {
       _ = try? await forwarder.ended()
       sending.cancel()
     }
+    let listening = Task {
+      let isStuck = await fallsSilent(record)
+      if isStuck { sending.cancel() }
+      return isStuck
+    }
     let outcome = await withTaskCancellationHandler {
       await sending.result
     } onCancel: {
       sending.cancel()
     }
+    listening.cancel()
+    let isStuck = await listening.value
     disturbing.cancel()
     let done = await disturbing.value
-    (report.reboots, report.unplugs) = (done.reboots, done.unplugs)
+    report.reboots += done.reboots
+    report.unplugs += done.unplugs
     await target.calm()
     guarding.cancel()
     await guarding.value
     switch outcome {
     case .success(let memory): return memory
+    case .failure(let error) where error is CancellationError && isStuck && !Task.isCancelled: return nil
     case .failure(let error) where error is CancellationError:
       // Either this task was cancelled, or the forwarder has ended and says why.
       if !Task.isCancelled { try await forwarder.ended() }
       return ProcessUsage.residentBytes()
     case .failure(let error): throw error
     }
+  }
+
+  /// Returns `true` when no session was open for too long, `false` when this task is cancelled or nothing could be done about it.
+  private func fallsSilent(_ record: SoakRecord) async -> Bool {
+    guard recovery != nil else { return false }
+    record.beginListening(at: clock.now)
+    while (try? await clock.sleep(for: Self.silenceInterval)) != nil {
+      if record.silence(at: clock.now) > Self.silenceLimit { return true }
+    }
+    return false
   }
 
   private func send(_ forwarder: Forwarder, _ record: SoakRecord, until end: ContinuousClock.Instant)
@@ -153,7 +187,7 @@ struct SoakRun: Sendable {
         try await clock.sleep(until: min(end, start + .seconds(Double(sent) / rate)))
         continue
       }
-      let batch = (sent..<sent + due).map { (OutboxSubmission.add(notification($0)), token: UInt64($0)) }
+      let batch = record.takeIndices(due).map { (OutboxSubmission.add(notification($0)), token: UInt64($0)) }
       sent += due
       let results = await forwarder.submit(batch)
       record.noteTaken(results.values.count { if case .success = $0 { true } else { false } })

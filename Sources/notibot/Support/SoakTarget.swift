@@ -76,6 +76,14 @@ enum SoakTarget {
     }
   }
 
+  /// Whether nobody but the forwarder has the port of the board open.
+  var leavesPortFree: Bool {
+    switch self {
+    case .board, .controlled: true
+    case .proxied, .emulator, .firmware: false
+    }
+  }
+
   /// Whether it can be restarted, unplugged and listed.
   var isEmulated: Bool {
     switch self {

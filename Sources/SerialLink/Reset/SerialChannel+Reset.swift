@@ -1,0 +1,101 @@
+package import NIOCore
+
+/// A change of the lines that was made, and when.
+package struct PlayedChange: Hashable, Sendable {
+  package let lines: ModemLines
+  /// Since the start of the sequence, as the clock had it when the call returned.
+  package let at: Duration
+}
+
+extension SerialChannel {
+  /// Plays a sequence on the lines of an open channel, and returns when its last wait is over.
+  ///
+  /// Each change has its own moment after the start, kept by a task of the channel's event loop, so that what one call takes does
+  /// not move the next, and a busy processor elsewhere does not either. When a change comes later than `latenessLimit` all the same,
+  /// the rest moves with it: a pulse may become longer, never short.
+  ///
+  /// - Throws: `.noModemLines`, `.deviceGone`, what the driver says. Both lines are let go before, as far as the port still lets
+  ///   that happen: a board must not stay in reset.
+  @discardableResult
+  package static func play(
+    _ sequence: ResetSequence, on channel: any Channel
+  ) async throws(PortError) -> [PlayedChange] {
+    do {
+      return try await channel.eventLoop.flatSubmit {
+        let player = SequencePlayer(sequence, on: channel)
+        player.start()
+        return player.played
+      }.get()
+    } catch {
+      throw (error as? PortError)
+        ?? PortError(.deviceGone, port: "port", operation: LineCommand.linesOperation)
+    }
+  }
+}
+
+/// Plays one sequence. Lives on its channel's event loop.
+private final class SequencePlayer {
+  /// A task of the loop may come so late without the rest being moved.
+  static let latenessLimit = TimeAmount.milliseconds(5)
+
+  private let channel: any Channel
+  private let promise: EventLoopPromise<[PlayedChange]>
+  private let sequence: ResetSequence
+  private var changes: ArraySlice<ResetSequence.Change> = []
+  private var length = Duration.zero
+  /// The moment that the offsets count from; later than `begin` when the rest was moved.
+  private var origin: NIODeadline
+  private let begin: NIODeadline
+  private var done: [PlayedChange] = []
+
+  init(_ sequence: ResetSequence, on channel: any Channel) {
+    self.sequence = sequence
+    self.channel = channel
+    promise = channel.eventLoop.makePromise()
+    begin = channel.eventLoop.now
+    origin = begin
+  }
+
+  var played: EventLoopFuture<[PlayedChange]> { promise.futureResult }
+
+  func start() {
+    do {
+      let before = try SerialChannel.linesOnLoop(of: channel)
+      let (changes, length) = sequence.changes(from: before)
+      (self.changes, self.length) = (changes[...], length)
+      step()
+    } catch {
+      promise.fail(error)
+    }
+  }
+
+  /// Makes every change that is due, and arms a task for the next.
+  private func step() {
+    while let change = changes.first {
+      let due = origin + TimeAmount(change.offset)
+      let now = channel.eventLoop.now
+      guard due <= now else { return arm(due) }
+      if now - due > Self.latenessLimit { origin = origin + (now - due) }
+      changes.removeFirst()
+      // Behind a server the answer comes later; the next change does not wait for it.
+      SerialChannel.startOnLoop(.lines(change.lines), on: channel).assumeIsolated().whenFailure {
+        self.fail($0)
+      }
+      done.append(
+        PlayedChange(lines: change.lines, at: .nanoseconds((NIODeadline.now() - begin).nanoseconds)))
+    }
+    let end = origin + TimeAmount(length)
+    if end <= channel.eventLoop.now { promise.succeed(done) } else { arm(end) }
+  }
+
+  private func arm(_ deadline: NIODeadline) {
+    channel.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.step() }
+  }
+
+  private func fail(_ error: any Error) {
+    // Whatever it says now, the first error is the one that counts.
+    changes = []
+    _ = SerialChannel.startOnLoop(.lines(ModemLines(dtr: false, rts: false)), on: channel)
+    promise.fail(error)
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import NotibotHost
+import SerialLink
+
+/// Who is at a port.
+enum BoardGreeting {
+  /// Opens a session for a moment; `nil` when nothing answers as a Notibot within `limit`.
+  /// - Throws: `CommandFailure` for what is wrong with the port.
+  static func ask(
+    _ port: PortSpecifier, bitsPerSecond: UInt32, within limit: Duration
+  ) async throws -> ResetRun.Greeting? {
+    var options = DeviceOptions()
+    options.bitsPerSecond = bitsPerSecond
+    options.connectTimeout = limit
+    options.reconnection = .never
+    do {
+      return try await withDevice(at: port.description, options: options) { device in
+        let info = await device.info
+        return ResetRun.Greeting(
+          port: device.port, bootID: info.bootID, resetReason: info.resetReason, uptimeMs: info.uptimeMs)
+      }
+    } catch let error as NotibotError {
+      switch error.code {
+      case .noAnswer, .incompatible, .deviceRestarted: return nil
+      case .usage, .noBoard, .portBusy, .noPermission, .linkLost, .refused, .environment, .queueFull:
+        throw CommandFailure(error)
+      }
+    }
+  }
+}
+
+/// What can be done to a board below its tty.
+enum BoardUSB {
+  /// Resets the USB port of the board. Returns what is there: USB number and what the device calls itself.
+  @discardableResult
+  static func reset(_ port: PortSpecifier, _ info: PortInfo?) async throws -> String? {
+    let place = try place(of: port, info)
+    let name = port.description
+    let outcome = try await NIOSingletons.posixBlockingThreadPool.runIfActive {
+      () -> Result<String?, PortError> in
+      do throws(PortError) {
+        let device = USBDevices.description(at: place)
+        _ = try USBDevices.reset(at: place, port: name)
+        return .success(
+          device.map {
+            [$0.id.description, $0.manufacturer, $0.product].compactMap(\.self).joined(separator: " ")
+          })
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try outcome.get()
+  }
+
+  /// Turns the supply of the board off and on, and returns its port.
+  static func cyclePower(_ port: PortSpecifier, _ info: PortInfo?) async throws -> PortInfo {
+    let place = try place(of: port, info)
+    do {
+      return try await PortPower.cycle(
+        location: place.description, interface: info?.usb?.interface,
+        searchPath: ProcessInfo.processInfo.environment["PATH"] ?? "",
+        on: MultiThreadedEventLoopGroup.singleton.next())
+    } catch let failure as PortPower.Failure {
+      let status: ExitStatus =
+        switch failure {
+        case .neverReturned: .linkLost
+        case .notInstalled, .noSwitch, .failed, .neverWent: .unfitEnvironment
+        }
+      throw CommandFailure(
+        status, "cannot switch the supply of \(port.description.printable): \(failure)",
+        remedy: failure.remedy)
+    }
+  }
+
+  private static func place(of port: PortSpecifier, _ info: PortInfo?) throws -> USBPlace {
+    guard let location = info?.usb?.location, let place = USBPlace(location: location) else {
+      throw CommandFailure(
+        .usage, "\(port.description.printable) is no USB port of this machine",
+        remedy: "name one of those that 'notibot devices' lists with a place")
+    }
+    return place
+  }
+}

@@ -1,0 +1,174 @@
+import ArgumentParser
+import NIOPosix
+import NotibotHost
+import SerialLink
+
+extension RecoveryLadder.Step: ExpressibleByArgument {}
+
+/// The options that say what may be done to a device that does not answer.
+struct RecoveryOptions: ParsableArguments {
+  @Flag(help: "When the device does not answer, try to bring it back: see --recover-up-to.")
+  var recover = false
+
+  @Option(
+    help: ArgumentHelp(
+      "The last step that may be taken: drain, session, lines, usb or power.",
+      discussion: "Each is taken once, the gentlest first; implies --recover. Without it: lines.",
+      valueName: "step"))
+  var recoverUpTo: RecoveryLadder.Step?
+
+  /// `nil`: nothing is to be done.
+  var highest: RecoveryLadder.Step? { recoverUpTo ?? (recover ? .lines : nil) }
+}
+
+/// Does to one port what a `RecoveryLadder` says.
+actor Recovery {
+  /// How long the device may take to answer after a step: it may have to boot.
+  private static let probeLimit = Duration.seconds(4)
+  /// How long a drain listens to a device that does not stop talking.
+  private static let drainLimit = Duration.milliseconds(300)
+  /// How long a port may stay away that a step took away.
+  private static let absenceLimit = Duration.seconds(10)
+
+  private var port: PortSpecifier
+  private let info: PortInfo?
+  private let bitsPerSecond: UInt32
+  private var ladder: RecoveryLadder
+
+  /// - Parameters:
+  ///   - specifier: a port that is closed whenever `climb` is called.
+  ///   - highest: the last step that may be taken.
+  init(_ specifier: PortSpecifier, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step) {
+    let ports = PortList()
+    switch specifier {
+    case .automatic, .usb: port = (try? ports.port(for: specifier).path).map { .path($0) } ?? specifier
+    case .path, .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu: port = specifier
+    }
+    info = ports.port(leadingTo: port.description)
+    self.bitsPerSecond = bitsPerSecond
+    ladder = RecoveryLadder(upTo: highest)
+  }
+
+  /// What was done so far; `nil` when the device always answered.
+  var account: RecoveryAccount? { ladder.climbs > 0 ? ladder.account : nil }
+
+  /// Whether the device answers as a Notibot within `limit`.
+  func answers(within limit: Duration) async -> Bool {
+    let greeting = try? await BoardGreeting.ask(port, bitsPerSecond: bitsPerSecond, within: limit)
+    return greeting.map { $0 != nil } ?? false
+  }
+
+  /// Takes step after step until the device answers. Returns whether it does.
+  func climb() async -> Bool {
+    ladder.begin()
+    while let action = ladder.nextAction() {
+      switch action {
+      case .perform(let step):
+        Output.note("notibot: no answer from \(port.description.printable), trying: \(step.rawValue)")
+        let outcome = await perform(step)
+        ladder.note(outcome)
+      case .probe:
+        let isBack = await answers(within: Self.probeLimit)
+        ladder.note(answers: isBack)
+      case .recovered(let step):
+        Output.note("notibot: \(port.description.printable) answers again, after: \(step.rawValue)")
+        return true
+      case .exhausted: return false
+      }
+    }
+    return false
+  }
+
+  private func perform(_ step: RecoveryLadder.Step) async -> RecoveryLadder.Outcome {
+    do {
+      switch step {
+      case .drain: try await withPort { line in _ = await line.says(within: Self.drainLimit) { _ in false } }
+      case .session: try await withPort { line in line.write([0, 0]) }
+      case .lines: try await playLines()
+      case .usb:
+        guard info?.usb != nil else { return .impossible("it is no USB port of this machine") }
+        try await BoardUSB.reset(port, info)
+        try await awaitReturn()
+      case .power:
+        guard info?.usb != nil else { return .impossible("it is no USB port of this machine") }
+        port = .path(try await BoardUSB.cyclePower(port, info).path)
+      }
+      return .done
+    } catch let error as PortError {
+      return error.code == .noModemLines ? .impossible(error.cause) : .failed(error.cause)
+    } catch let failure as CommandFailure {
+      // No program and no such hub: that will not change while this runs.
+      let isForGood = step == .power && failure.status == .unfitEnvironment
+      return isForGood ? .impossible(failure.message) : .failed(failure.message)
+    } catch {
+      return .failed("\(error)")
+    }
+  }
+
+  private func withPort(_ body: (WatchedPort) async throws -> Void) async throws {
+    let options = SerialOptions(bitsPerSecond: bitsPerSecond)
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let line = try await WatchedPort.open(port, options: options, on: loop)
+    do {
+      try await body(line)
+      await line.close()
+    } catch {
+      await line.close()
+      throw error
+    }
+  }
+
+  private func playLines() async throws {
+    try await LinePlay.startApp(port, bitsPerSecond: bitsPerSecond, way: .defaultReset)
+    try await awaitReturn()
+  }
+
+  private func awaitReturn() async throws {
+    guard let usb = info?.usb else { return }
+    let ports = PortList()
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let isBack = try await PortWait.until(upTo: Self.absenceLimit, on: loop) {
+      ports.port(at: usb.location, interface: usb.interface) != nil
+    }
+    guard isBack, let back = ports.port(at: usb.location, interface: usb.interface) else {
+      throw PortError(.deviceGone, port: port.description, operation: "find")
+    }
+    if back.path != info?.path { port = .path(back.path) }
+  }
+}
+
+/// Starts the app by the lines of a port, for commands that do so before or after their work.
+enum LinePlay {
+  /// - Throws: `PortError`.
+  static func startApp(
+    _ specifier: PortSpecifier, bitsPerSecond: UInt32, way: LineReset.Before
+  ) async throws {
+    let ports = PortList()
+    let port: PortSpecifier =
+      switch specifier {
+      case .automatic, .usb: .path(try ports.port(for: specifier).path)
+      case .path, .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu: specifier
+      }
+    let info = ports.port(leadingTo: port.description)
+    let isRemote = if case .rfc2217 = port { true } else { false }
+    let wiring = isRemote ? .remote : info.map { ResetStrategy.Wiring($0) } ?? .bridge
+    let sequence: ResetSequence
+    switch way {
+    case .noReset: return
+    case .usbReset: sequence = .usbHard
+    case .defaultReset: sequence = ResetStrategy.attempts(into: .app, over: wiring)[0].sequence
+    }
+    let line = try await WatchedPort.open(
+      port, options: SerialOptions(bitsPerSecond: bitsPerSecond),
+      on: MultiThreadedEventLoopGroup.singleton.next())
+    do {
+      _ = try await line.play(sequence)
+    } catch {
+      await line.close()
+      // USB inside the chip restarts with it.
+      guard wiring == .chip, error.code == .deviceGone else { throw error }
+      return
+    }
+    await line.close()
+  }
+}

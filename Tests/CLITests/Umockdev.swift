@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+/// A mocked USB serial port with a mocked board behind its lines: `umockdev-lines.py`.
+enum Umockdev {
+  /// Why it cannot be used here; nil when it can.
+  static let lack: String? = {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+    process.arguments = [
+      "-c", "import gi; gi.require_version('UMockdev', '1.0'); from gi.repository import UMockdev",
+    ]
+    process.standardError = FileHandle.nullDevice
+    let programs = [wrapper, "/usr/bin/cc", "/usr/bin/python3"]
+    guard programs.allSatisfy(FileManager.default.isExecutableFile(atPath:)), (try? process.run()) != nil
+    else {
+      return "umockdev, Python or a C compiler is not installed"
+    }
+    process.waitUntilExit()
+    return process.terminationStatus == 0 ? nil : "gir1.2-umockdev-1.0 or python3-gi is not installed"
+  }()
+
+  static let isDemanded =
+    (ProcessInfo.processInfo.environment["NOTIBOT_RIG_REQUIRE"] ?? "")
+    .split(separator: ",").contains { $0.trimmingCharacters(in: .whitespaces) == "umockdev" }
+
+  /// Whether tests with it are run: where it is demanded they fail instead of being skipped.
+  static let isThere = lack == nil || isDemanded
+
+  private static let wrapper = "/usr/bin/umockdev-wrapper"
+
+  /// One thing that was done to the port.
+  struct Step: Decodable, Sendable {
+    var seconds: Double
+    var call: String
+    var dtr: Bool?
+    var rts: Bool?
+    var error: String?
+    var hupcl: Bool?
+    var loader: Bool?
+    var latency: String?
+    var lowLatency: Bool?
+    var arguments: String?
+  }
+
+  /// How a program ended, and what it did to the port meanwhile.
+  struct Run: Sendable {
+    var ending: Program.Ending
+    var steps: [Step]
+
+    /// Each change of the lines, as `DR`.
+    var lines: [String] {
+      steps.filter { $0.call == "TIOCMSET" }.map {
+        ($0.dtr == true ? "1" : "0") + ($0.rts == true ? "1" : "0")
+      }
+    }
+
+    func steps(_ call: String) -> [Step] { steps.filter { $0.call == call } }
+  }
+
+  /// Runs `notibot` beside a port; `PORT` among its arguments is that port's path.
+  static func run(
+    _ board: [String], _ arguments: String...
+  ) async throws -> Run {
+    let directory = try TemporaryDirectory()
+    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+      "umockdev-lines.py")
+    let words = ["/usr/bin/python3", script.path, "--record", directory.file("record")] + board
+    let program = try Program(
+      words + ["--", Program.notibot] + arguments, program: wrapper)
+    let ending = await program.ending()
+    let steps = try directory.contents(of: "record").split(separator: "\n").map {
+      try JSONDecoder().decode(Step.self, from: Data($0.utf8))
+    }
+    return Run(ending: ending, steps: steps)
+  }
+
+  /// The options that put an emulator behind the lines.
+  static func behind(_ emulator: Emulator) -> [String] { ["--emulator", emulator.port, emulator.control] }
+}
+
+@Suite struct UmockdevDemand {
+  @Test(.enabled(if: Umockdev.isDemanded, "NOTIBOT_RIG_REQUIRE does not list umockdev"))
+  func `mocked ports can be made where they are demanded`() {
+    #expect(Umockdev.lack == nil)
+  }
+}
