@@ -60,8 +60,10 @@ final class NetworkHandler: ChannelDuplexHandler {
   /// Answers that a client may leave untaken; one that asks for more and takes none is cut off.
   static let unsentAnswersLimitBytes = 16_384
 
-  /// How long a host that goes has to be seen to go, when another comes.
-  static let takenPause = TimeAmount.milliseconds(50)
+  /// How long a host that goes has to be seen to go, when another comes, and how often it is looked for. As long as that, because
+  /// a child that the host's process is starting holds its socket until it has become another program.
+  static let takenLimit = TimeAmount.milliseconds(500)
+  static let takenPause = TimeAmount.milliseconds(20)
   /// How long a client that was refused has to hang up.
   static let partingLimit = TimeAmount.seconds(1)
 
@@ -78,19 +80,19 @@ final class NetworkHandler: ChannelDuplexHandler {
   }
 
   func channelActive(context: ChannelHandlerContext) {
-    enter(context, mayWait: true)
+    enter(context, waitingUntil: context.eventLoop.now + Self.takenLimit)
   }
 
   /// A host that closes its port and opens it again may be seen to come before it is seen to go: so one that finds the
-  /// port taken is asked in again, once.
-  private func enter(_ context: ChannelHandlerContext, mayWait: Bool) {
+  /// port taken is asked in again until then.
+  private func enter(_ context: ChannelHandlerContext, waitingUntil deadline: NIODeadline) {
     let channel = context.channel
     let service = service
     let admission = server.assumeIsolated { $0.admit(channel, over: service) }
     switch admission {
-    case .taken where mayWait:
+    case .taken where context.eventLoop.now < deadline:
       context.eventLoop.assumeIsolated().scheduleTask(in: Self.takenPause) {
-        if channel.isActive { self.enter(context, mayWait: false) }
+        if channel.isActive { self.enter(context, waitingUntil: deadline) }
       }
     case .taken: refuse("Port already in use", context)
     case .refused(let reason): refuse(reason, context)
