@@ -62,8 +62,8 @@ def paced(notibot, profile, text_bytes, notifications, faults="off", latency=16)
 def network(notibot):
     """Client and server of RFC 2217 on loopback: not to be compared with a port of this machine."""
     with Emulator(notibot, "--profile", "bench", is_remote=True) as emulator:
-        report = document(
-            [notibot, "bench", "-p", emulator.port, "--count", "20000", "--trips", "5000", "--commands", "1000", "--json"])
+        report = json.loads(document(
+            [notibot, "bench", "-p", emulator.port, "--count", "20000", "--trips", "5000", "--commands", "1000", "--json"]))
     assert report["path"] == "network", report["path"]
     commands = report["commandMicroseconds"]
     return {

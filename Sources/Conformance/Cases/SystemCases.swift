@@ -36,8 +36,10 @@ extension Suite {
     for latency in [Duration.milliseconds(16), .milliseconds(1)] {
       var profile = DeviceProfile.bench
       profile.wire = WireModel(pace: .paced(bitsPerSecond: 921_600), latency: latency)
-      // Frames of some 490 bytes on the line.
-      let faults = FaultSpec(rules: [FaultSpec.Rule(.flip, .rate(2.03e-5))])
+      // Frames of some 490 bytes on the line. Where they are damaged is drawn once for all runs: in 8 s of line a loss among the
+      // last frames counts for more than its share, and one draw in fifty is below 90 %. `scripts/measure` has the long run.
+      var faults = FaultSpec(rules: [FaultSpec.Rule(.flip, .rate(2.03e-5))])
+      faults.seed = 1
       let both = try bench.makeHostAndDevice(profile, faults: faults) { $0.lineBitsPerSecond = 921_600 }
       let share = measureShare(bench, both, Sample.json(length: 465), bitsPerSecond: 921_600, count: 1500)
       bench.probe.expect(share >= 0.9, "\(share) of the line with \(latency) each way")
