@@ -180,6 +180,26 @@ import Testing
     #expect(error?.code == .notFound(present: PortList.paths()))
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `a TCP port is given back at once, also when a program that was started meanwhile runs on`()
+    async throws
+  {
+    let accepted = testLoop.makePromise(of: (any Channel).self)
+    let server = try await ServerBootstrap(group: testLoop).childChannelInitializer { child in
+      accepted.succeed(child)
+      return child.eventLoop.makeSucceededVoidFuture()
+    }.bind(host: "127.0.0.1", port: 0).get()
+    let port = try #require(server.localAddress?.port)
+    let channel = try await SerialChannel.connect(host: "127.0.0.1", port: port, on: testLoop) { _ in }
+    let heir = try Heir()
+    try await channel.close()
+    // Ends when the client's end is seen, however long the heir lives.
+    try await accepted.futureResult.get().closeFuture.get()
+    #expect(heir.isRunning)
+    heir.end()
+    try await server.close()
+  }
+
   @Test func `a TCP port is a link like any other, and its end is the loss of the device`() async throws {
     let server = try await ServerBootstrap(group: testLoop).childChannelInitializer { child in
       child.eventLoop.makeCompletedFuture { try child.pipeline.syncOperations.addHandler(Greeter()) }

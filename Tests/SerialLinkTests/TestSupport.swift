@@ -102,3 +102,27 @@ func waitUntil(_ condition: () -> Bool) async throws {
     await Task.yield()
   }
 }
+
+/// A program that inherits every descriptor of this one, and runs until it is ended.
+struct Heir {
+  private let pid: pid_t
+
+  init() throws {
+    var pid: pid_t = 0
+    let words = ["tail", "-f", "/dev/null"]
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    var environment: [UnsafeMutablePointer<CChar>?] = [nil]
+    defer { arguments.forEach { free($0) } }
+    guard posix_spawn(&pid, "/usr/bin/tail", nil, nil, &arguments, &environment) == 0 else {
+      throw POSIXError(.ENOENT)
+    }
+    self.pid = pid
+  }
+
+  var isRunning: Bool { kill(pid, 0) == 0 }
+
+  func end() {
+    kill(pid, SIGKILL)
+    waitpid(pid, nil, 0)
+  }
+}

@@ -105,6 +105,9 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
     context: ChannelHandlerContext, promise: EventLoopPromise<Void>?, deadline: NIODeadline
   ) {
     guard let tty else {
+      // A socket is handed on to programs that are started meanwhile, which would keep the connection: the server must see
+      // its end now.
+      context.close(mode: .output, promise: nil)
       context.close(mode: .all, promise: promise)
       return
     }
