@@ -24,7 +24,7 @@ struct RecoveryOptions: ParsableArguments {
 /// Does to one port what a `RecoveryLadder` says.
 actor Recovery {
   /// How long the device may take to answer after a step: it may have to boot.
-  private static let probeLimit = Duration.seconds(4)
+  private static let probeLimit = Duration.seconds(8)
   /// How long a drain listens to a device that does not stop talking.
   private static let drainLimit = Duration.milliseconds(300)
   /// How long a port may stay away that a step took away.
