@@ -124,7 +124,7 @@ extension Suite {
     let probe = bench.probe
     try await probe.open()
     // 540 bytes each; the first is the one that is missing.
-    let fitting = min(probe.session.peerFrames, probe.session.peerBytes / 540)
+    let fitting = max(1, min(probe.session.peerFrames, probe.session.peerBytes / 540))
     let payload = [UInt8](repeating: 0x55, count: 528)
     let big = { (seq: Int) in probe.data(payload, channel: 2, seq: UInt8(seq)) }
     try await probe.write(big(1))

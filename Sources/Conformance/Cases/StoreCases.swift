@@ -57,7 +57,7 @@ extension Suite {
       throw CaseSkipped("the store holds \(capacity), too many to fill")
     }
     let stored = try await probe.readCount()
-    for index in stored..<capacity {
+    for index in stored..<max(stored, capacity) {
       let reply = try await probe.writeData(Sample.json("item \(index)"))
       if reply == [0x13] { continue }
       if announced == nil { return index }
