@@ -135,7 +135,7 @@ struct BenchCommand: AsyncParsableCommand {
       peerCPUMicrosecondsPerNotification: cpuSeconds.peer.map { $0 * 1e6 / Double(count) },
       resends: after.link.resent - before.link.resent, residentBytesStart: memoryStart,
       residentBytesEnd: memoryEnd)
-    let baud = port.line.baud.flatMap { Int($0) }
+    let baud = port.line.rate.baud.flatMap { Int($0) }
     if let bitsPerSecond = lineRate ?? baud {
       report.lineBitsPerSecond = bitsPerSecond
       report.lineShare = rate * load.wireBytes(sampleOf: count) / (Double(bitsPerSecond) / 10)

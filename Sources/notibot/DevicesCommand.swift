@@ -34,12 +34,7 @@ struct DevicesCommand: AsyncParsableCommand {
       valueName: "seconds"))
   var timeout: Double?
 
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp(
-      "With --probe: bits per second.", discussion: "Without it: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
-      valueName: "rate"))
-  var baud: String?
+  @OptionGroup var rate: RateOptions
 
   func validate() throws {
     guard !(watch && probe) else { throw ValidationError("--watch does not go with --probe") }
@@ -91,7 +86,7 @@ struct DevicesCommand: AsyncParsableCommand {
   /// Asks those that may be asked, each at the same time as the others.
   private func asked(_ ports: [PortDocument]) async throws -> [PortDocument] {
     var options = DeviceOptions()
-    options.bitsPerSecond = try LineOptions.bitsPerSecond(option: baud).value
+    options.bitsPerSecond = try rate.resolvedBitsPerSecond().value
     options.connectTimeout = .seconds(timeout ?? 1)
     options.reconnection = .never
     return try await withThrowingTaskGroup(of: (Int, PortDocument).self) { [options] group in

@@ -41,7 +41,8 @@ struct ProxyCommand: AsyncParsableCommand {
     try await Interruption.cancelling {
       try await Board.withPort(port.line) { name in
         let board = try await Board.located(
-          try PortSpecifier(parsing: name), bitsPerSecond: bitsPerSecond, timeout: .seconds(port.timeout))
+          try PortSpecifier(parsing: name), bitsPerSecond: bitsPerSecond,
+          timeout: .seconds(port.answer.timeout))
         let proxy = try await PortProxy.start(
           port: board, bitsPerSecond: bitsPerSecond, link: link, faults: faults,
           seed: .randomSeed(), report: Self.tell)

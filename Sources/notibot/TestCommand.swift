@@ -135,10 +135,10 @@ struct TestCommand: AsyncParsableCommand {
     case .emulator(let name): return .emulator(try profile(name))
     case .qemu(let image): return .qemu(image: image)
     case .path, .automatic, .usb, .deviceID, .rfc2217, .socket, .labgrid:
-      let rate = try boardOptions.resolvedBitsPerSecond().value
+      let rate = try boardOptions.rate.resolvedBitsPerSecond().value
       return .port(
         specifier, SerialOptions(bitsPerSecond: rate), control: control,
-        timeout: .seconds(boardOptions.timeout),
+        timeout: .seconds(boardOptions.answer.timeout),
         PortCare(before: before, after: after, highest: recovery.highest))
     }
   }

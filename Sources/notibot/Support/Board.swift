@@ -13,7 +13,7 @@ enum Board {
   ) async throws -> Result {
     var options = options
     options.bitsPerSecond = try port.resolvedBitsPerSecond().value
-    options.connectTimeout = .seconds(port.timeout)
+    options.connectTimeout = .seconds(port.answer.timeout)
     do {
       return try await withPort(port.line) { try await withDevice(at: $0, options: options, body) }
     } catch let error as NotibotError {

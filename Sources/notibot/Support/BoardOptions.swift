@@ -7,8 +7,8 @@ struct BoardOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The port: /dev/ttyACM0, auto, usb:VID:PID[:SERIAL], socket://host:port, emu:[profile] or qemu:[elf]; several times for several boards.",
-      discussion: "Without it: NOTIBOT_PORT, else ESPPORT, else auto.", valueName: "port"))
+      "The port: \(LineOptions.portForms); several times for several boards.",
+      discussion: LineOptions.portDefault, valueName: "port"))
   var port: [String] = []
 
   @Flag(help: "Every board that --port means, at once: with auto every known one.")
@@ -22,21 +22,10 @@ struct BoardOptions: ParsableArguments {
   )
   var jobs: Int?
 
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp(
-      "Bits per second.", discussion: "Without it: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
-      valueName: "rate"))
-  var baud: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "How long the device has to answer the first time, 0.1-600.",
-      discussion: "Longer for a board that restarts when its port is opened.", valueName: "seconds"))
-  var timeout = 1.8
+  @OptionGroup var rate: RateOptions
+  @OptionGroup var answer: AnswerOptions
 
   func validate() throws {
-    guard (0.1...600).contains(timeout) else { throw ValidationError("--timeout is 0.1 to 600 seconds") }
     guard (1...BoardsRun.boardsLimit).contains(jobs ?? 1) else {
       throw ValidationError("--jobs is 1 to \(BoardsRun.boardsLimit)")
     }
@@ -64,10 +53,5 @@ extension BoardOptions {
       paths += found.filter { !paths.contains($0) }
     }
     return paths
-  }
-
-  /// The rate that is meant, in bits per second. Throws `PortError` when it is no rate.
-  func resolvedBitsPerSecond() throws -> Sourced<UInt32> {
-    try PortSelection.bitsPerSecond(option: baud, environment: ProcessInfo.processInfo.environment)
   }
 }

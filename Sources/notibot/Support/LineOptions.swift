@@ -4,19 +4,20 @@ import SerialLink
 
 /// The options that name a port and its rate.
 struct LineOptions: ParsableArguments {
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp(
-      "The port: /dev/ttyACM0, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, rfc2217://host:port, socket://host:port, labgrid:place, emu:[profile] or qemu:[elf].",
-      discussion: "Without it: NOTIBOT_PORT, else ESPPORT, else auto.", valueName: "port"))
-  var port: String?
+  /// The names that a port may have, for the help.
+  static let portForms =
+    "/dev/ttyACM0, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, rfc2217://host:port, socket://host:port, labgrid:place, emu:[profile] or qemu:[elf]"
+  /// What is meant without a port, for the help.
+  static let portDefault = "Without it: NOTIBOT_PORT, else ESPPORT, else auto."
 
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "Bits per second.", discussion: "Without it: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
-      valueName: "rate"))
-  var baud: String?
+      "The port: \(Self.portForms).",
+      discussion: Self.portDefault, valueName: "port"))
+  var port: String?
+
+  @OptionGroup var rate: RateOptions
 }
 
 extension LineOptions {
@@ -26,10 +27,5 @@ extension LineOptions {
   }
 
   /// The rate that is meant, in bits per second. Throws `PortError` when it is no rate.
-  func resolvedBitsPerSecond() throws -> Sourced<UInt32> { try Self.bitsPerSecond(option: baud) }
-
-  /// The same for a command that takes a rate and no port.
-  static func bitsPerSecond(option: String?) throws -> Sourced<UInt32> {
-    try PortSelection.bitsPerSecond(option: option, environment: ProcessInfo.processInfo.environment)
-  }
+  func resolvedBitsPerSecond() throws -> Sourced<UInt32> { try rate.resolvedBitsPerSecond() }
 }

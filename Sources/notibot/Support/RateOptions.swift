@@ -1,0 +1,20 @@
+import ArgumentParser
+import Foundation
+import SerialLink
+
+/// The option that names a port's rate.
+struct RateOptions: ParsableArguments {
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "Bits per second.", discussion: "Without it: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
+      valueName: "rate"))
+  var baud: String?
+}
+
+extension RateOptions {
+  /// The rate that is meant, in bits per second. Throws `PortError` when it is no rate.
+  func resolvedBitsPerSecond() throws -> Sourced<UInt32> {
+    try PortSelection.bitsPerSecond(option: baud, environment: ProcessInfo.processInfo.environment)
+  }
+}
