@@ -87,6 +87,20 @@ struct CrashDetectorTests {
     line.pass(.seconds(20))
     line.receive(Self.boot("0xf (BROWNOUT_RST)"))
     #expect(events(&line).names == ["crash brownout", "boot BROWNOUT_RST"])
+    line.pass(.seconds(20))
+    line.receive(Self.boot("0x1a (CPU_LOCKUP)"))
+    #expect(events(&line).names == ["crash panic", "boot CPU_LOCKUP"])
+  }
+
+  @Test(arguments: [
+    ("0x1", "boot rst:0x1"), ("0x1 ()", "boot rst:0x1 ()"),
+    ("0x1 (\(String(repeating: "A", count: 41)))", "boot rst:0x1 (AAAAAAA"),
+    ("0x1 (A\u{1B}[2JB)", "boot A\\x1B[2JB"),
+  ])
+  func `a boot whose cause is no word is told by the line`(cause: String, told: String) {
+    var line = MonitoredLine()
+    line.receive(Self.boot(cause))
+    #expect(events(&line).names == [told])
   }
 
   @Test func `a HELLO tells of a crash and a boot that no text told of`() {

@@ -24,7 +24,7 @@ import Testing
   ])
   func `the last start is read`(text: String, cause: String, isInLoader: Bool) throws {
     let boot = try #require(ESPBootText(lastIn: Array(text.utf8)))
-    #expect(boot.cause == cause)
+    #expect(boot.cause.name == cause)
     #expect(boot.isInLoader == isInLoader)
   }
 
@@ -39,12 +39,14 @@ import Testing
   }
 
   @Test(arguments: [
-    ("TG0WDT_SYS_RESET", true), ("RTCWDT_BROWN_OUT_RESET", true), ("POWERON_RESET", false),
-    ("SW_CPU_RESET", false),
-    ("EXT_CPU_RESET", false),
+    ("TG0WDT_SYS_RESET", ESPResetCause.Trouble.watchdog), ("RTCWDT_BROWN_OUT_RESET", .brownout),
+    ("PANIC", .panic), ("CPU_LOCKUP", .lockup), ("POWERON_RESET", nil), ("SW_CPU_RESET", nil),
+    ("EXT_CPU_RESET", nil),
   ])
-  func `a cause says whether something went wrong`(cause: String, isCrash: Bool) {
-    #expect(ESPBootText(lastIn: Array("rst:0x1 (\(cause)),boot:0x1 (X)\n".utf8))?.isCrash == isCrash)
+  func `a cause says whether something went wrong`(
+    cause: String, trouble: ESPResetCause.Trouble?
+  ) {
+    #expect(ESPBootText(lastIn: Array("rst:0x1 (\(cause)),boot:0x1 (X)\n".utf8))?.cause.trouble == trouble)
   }
 
   @Test func `SYNC is esptool's, and its answer is found anywhere`() {

@@ -1,4 +1,5 @@
 package import NotibotProtocol
+import SerialLink
 
 /// What a device said when it died.
 package struct Crash: Equatable, Sendable {
@@ -64,9 +65,20 @@ enum CrashWord: Equatable, Sendable {
   }
 }
 
+extension ESPResetCause.Trouble {
+  /// A processor that locks up has died in its own panic handler.
+  var crashKind: Crash.Kind {
+    switch self {
+    case .watchdog: .watchdog
+    case .brownout: .brownout
+    case .panic, .lockup: .panic
+    }
+  }
+}
+
 extension ResetReason {
   /// What kind of crash a reset of this reason was; nil: none.
-  var crashKind: Crash.Kind? {
+  package var crashKind: Crash.Kind? {
     switch self {
     case .panic: .panic
     case .interruptWatchdog, .taskWatchdog, .otherWatchdog: .watchdog

@@ -1,4 +1,5 @@
 import NotibotProtocol
+import SerialLink
 
 /// Makes one event of all that a device prints when it dies, and sees that it starts again.
 ///
@@ -147,13 +148,12 @@ struct CrashDetector: Equatable, Sendable {
 
   /// `rst:0x8 (TG1WDT_SYS_RST),boot:0xc (SPI_FAST_FLASH_BOOT)`
   private mutating func noteReset(_ line: [UInt8], from offset: Int, into events: inout [Event]) {
-    let text = VisibleText(Array(line[offset...])).plain
-    let name = text.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" && $0 != "," }
-    let cause = name.isEmpty ? String(text.prefix { $0 != "," }.prefix(16)) : String(name.prefix(40))
-    if state == .running {
-      // ESP32 calls a brownout RTCWDT_BROWN_OUT_RESET.
-      let kind: Crash.Kind? = cause.contains("BROWN") ? .brownout : cause.contains("WDT") ? .watchdog : nil
-      if let kind { events.append(.crash(Crash(kind, reason: cause, lines: [line]))) }
+    let found = ESPResetCause(in: line[offset...])
+    let cause =
+      found.map { VisibleText(Array($0.name.utf8)).plain }
+      ?? String(VisibleText(Array(line[offset...])).plain.prefix { $0 != "," }.prefix(16))
+    if state == .running, let kind = found?.trouble?.crashKind {
+      events.append(.crash(Crash(kind, reason: cause, lines: [line])))
     }
     state = .running
     boot = .awaitsHello

@@ -1,27 +1,24 @@
 /// What the ROM of an ESP32 chip prints when it starts, such as `rst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)`.
 package struct ESPBootText: Hashable, Sendable {
-  /// The ROM's name for the cause of the reset, such as `POWERON`, at most `wordLimitBytes`; as it came, sanitise before printing.
-  package let cause: String
+  package let cause: ESPResetCause
   /// Whether it waits for an image, instead of starting the app.
   package let isInLoader: Bool
 
-  static let wordLimitBytes = 40
-
-  /// Whether the chip restarted because something went wrong on it.
-  package var isCrash: Bool { ["WDT", "BROWN", "PANIC", "LOCKUP"].contains { cause.contains($0) } }
+  private static let bootLabel = Array("boot:0x".utf8)
+  private static let lineLimitBytes = 256
 
   /// The last start in `bytes` whose line is whole; `nil` when there is none.
   package init?(lastIn bytes: some BidirectionalCollection<UInt8>) {
     let lines = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
     let isWhole = bytes.last.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ?? false
-    var found: (cause: String, boot: String)?
+    var found: (cause: ESPResetCause, boot: String)?
     var isWaiting = false
     for line in isWhole ? lines[...] : lines.dropLast() {
-      let text = String(decoding: line.prefix(256), as: UTF8.self)
-      if let start = Self.start(text) {
+      let line = Array(line.prefix(Self.lineLimitBytes))
+      if let start = Self.start(line) {
         found = start
         isWaiting = false
-      } else if text.hasPrefix("waiting for download") {
+      } else if line.starts(with: "waiting for download".utf8) {
         isWaiting = true
       }
     }
@@ -31,25 +28,12 @@ package struct ESPBootText: Hashable, Sendable {
   }
 
   /// `rst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)`, anywhere in a line: noise may stand before it.
-  private static func start(_ line: String) -> (cause: String, boot: String)? {
-    guard let reset = word(after: "rst:0x", in: line), let boot = word(after: "boot:0x", in: line) else {
-      return nil
-    }
-    return (reset, boot)
-  }
-
-  /// What stands in parentheses behind a number behind `label`.
-  private static func word(after label: String, in line: String) -> String? {
-    let parts = Array(line.utf8)
-    let wanted = Array(label.utf8)
-    guard parts.count > wanted.count,
-      let place = (0...(parts.count - wanted.count)).first(where: { parts[$0...].starts(with: wanted) })
+  private static func start(_ line: [UInt8]) -> (cause: ESPResetCause, boot: String)? {
+    guard let cause = ESPResetCause(in: line),
+      let boot = ESPBootWord.word(
+        after: bootLabel, in: line, limitBytes: ESPResetCause.nameLimitBytes)
     else { return nil }
-    let rest = parts[(place + wanted.count)...].drop { $0 != UInt8(ascii: "(") && $0 != UInt8(ascii: ",") }
-    guard rest.first == UInt8(ascii: "(") else { return nil }
-    let word = rest.dropFirst().prefix { $0 != UInt8(ascii: ")") && $0 != UInt8(ascii: "(") }
-    guard (1...wordLimitBytes).contains(word.count) else { return nil }
-    return String(decoding: word, as: UTF8.self)
+    return (cause, boot)
   }
 }
 

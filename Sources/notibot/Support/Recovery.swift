@@ -54,8 +54,8 @@ actor Recovery {
 
   /// Whether the device answers as a Notibot within `limit`.
   func answers(within limit: Duration) async -> Bool {
-    let greeting = try? await BoardGreeting.ask(port, bitsPerSecond: bitsPerSecond, within: limit)
-    return greeting.map { $0 != nil } ?? false
+    // A port that cannot be opened does not answer either.
+    (try? await BoardGreeting.ask(port, bitsPerSecond: bitsPerSecond, within: limit)) != nil
   }
 
   /// Takes step after step until the device answers. Returns whether it does.

@@ -140,7 +140,7 @@ struct ResetRun: Sendable {
           }
           if await answersSync(line) {
             report.proof = .loaderSync
-            report.resetReason = ESPBootText(lastIn: await line.text())?.cause
+            report.resetReason = ESPBootText(lastIn: await line.text())?.cause.name
             await line.close()
             return
           }
@@ -156,7 +156,7 @@ struct ResetRun: Sendable {
     let hint =
       switch ESPBootText(lastIn: seen) {
       case .some(let text) where text.isInLoader: "the loader waits, and does not answer SYNC"
-      case .some(let text): "it starts the app (\(text.cause.printable)): IO0 does not follow DTR"
+      case .some(let text): "it starts the app (\(text.cause.name.printable)): IO0 does not follow DTR"
       case nil: "nothing came back"
       }
     throw CommandFailure(
@@ -219,12 +219,12 @@ struct ResetRun: Sendable {
     if let text, text.isInLoader {
       throw CommandFailure(
         .deviceRestarted,
-        "\(port.description.printable): it came back in the loader (\(text.cause.printable))",
+        "\(port.description.printable): it came back in the loader (\(text.cause.name.printable))",
         remedy: "something holds IO0 low: let go of the BOOT button, or try --strategy usb-hard")
     }
     let greeting = try await greetAgain(port, hasText: text != nil)
     report.bootIDAfter = greeting.map { ResetReport.hex($0.bootID) }
-    report.resetReason = greeting?.resetReason.map(Self.reasonWord) ?? text?.cause
+    report.resetReason = greeting?.resetReason.map(Self.reasonWord) ?? text?.cause.name
     try refuseCrash(port, greeting, text)
     let sinceReset = ContinuousClock.now - begin
     switch (report.bootIDBefore, greeting, text) {
@@ -252,9 +252,10 @@ struct ResetRun: Sendable {
 
   private func refuseCrash(_ port: PortSpecifier, _ greeting: Greeting?, _ text: ESPBootText?) throws {
     let crashes: ClosedRange<UInt8> = 4...7
-    let isCrash = greeting?.resetReason.map { crashes.contains($0) || $0 == 9 } ?? text?.isCrash ?? false
+    let isCrash =
+      greeting?.resetReason.map { crashes.contains($0) || $0 == 9 } ?? (text?.cause.trouble != nil)
     guard isCrash else { return }
-    let reason = greeting?.resetReason.map(Self.reasonWord) ?? text?.cause ?? ""
+    let reason = greeting?.resetReason.map(Self.reasonWord) ?? text?.cause.name ?? ""
     throw CommandFailure(
       .deviceRestarted, "\(port.description.printable): it came back, but from a crash (\(reason.printable))",
       remedy: "its console says why: notibot watch --text")
