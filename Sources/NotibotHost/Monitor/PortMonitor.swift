@@ -21,7 +21,7 @@ package final class PortMonitor: Sendable {
   /// Bytes that wait to be taken before the port is read no more: 56 s of a line of 3 Mbaud.
   package static let backlogLimitBytes = 16 << 20
   /// How long a port that is gone is waited for, at most, before it is tried again.
-  static let retryInterval = TimeAmount.milliseconds(500)
+  static let retryInterval = Duration.milliseconds(500)
 
   private struct Shared {
     var channel: (any Channel)?
@@ -54,8 +54,9 @@ package final class PortMonitor: Sendable {
   package func run(reconnects: Bool) async throws(PortError) {
     try await open()
     var told = ""
+    let path: String? = if case .path(let path) = specifier { path } else { nil }
     while reconnects, !Task.isCancelled {
-      await waitForArrival()
+      await PortWait.forArrival(at: path, upTo: Self.retryInterval, on: loop)
       guard !Task.isCancelled else { return }
       do throws(PortError) {
         try await open()
@@ -100,18 +101,6 @@ package final class PortMonitor: Sendable {
       channel.close(promise: nil)
     }
     shared.withLock { $0.channel = nil }
-  }
-
-  /// Waits until something appears where the port would, or for `retryInterval`.
-  private func waitForArrival() async {
-    let (arrivals, sink) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let path: String? = if case .path(let path) = specifier { path } else { nil }
-    // Without a watch, the timer alone finds it again.
-    let watch = try? await PortArrivals.watch(path: path, on: loop) { _ in sink.yield() }
-    let timer = loop.scheduleTask(in: Self.retryInterval) { _ = sink.yield() }
-    for await _ in arrivals { break }
-    timer.cancel()
-    await watch?.close()
   }
 
   // MARK: From the channel, on the event loop

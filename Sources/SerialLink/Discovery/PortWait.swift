@@ -16,32 +16,30 @@ package enum PortWait {
     let arrivals = try await PortArrivals.watch(
       path: nil, folders: folders, interest: .departuresToo, on: loop, report: { _ in sink.yield() })
     let clock = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in sink.yield() }
-    let end = loop.scheduleTask(in: TimeAmount(limit)) { sink.finish() }
     sink.yield()
-    var holds = false
-    for await _ in events {
-      holds = condition()
-      if holds { break }
-    }
+    let holds = await first(in: events, upTo: limit, on: loop, end: sink) { condition() }
     clock.cancel()
-    end.cancel()
     await arrivals.close()
     return holds
   }
-}
 
-extension PortList {
-  /// The port of the device that is plugged in there, if its node is there too. A bridge with several ports has several
-  /// interfaces. Its name may be another than before.
-  package func port(at location: String, interface: Int?) -> PortInfo? {
-    ports().first {
-      $0.usb?.location == location && $0.usb?.interface == interface && FileSystem.status(of: $0.path) != nil
-    }
+  /// Returns when something has come where `path` would be, or among the devices, at the latest after `limit` or when this task is
+  /// cancelled. Where nothing can be watched, it is `limit` that ends it.
+  package static func forArrival(at path: String?, upTo limit: Duration, on loop: any EventLoop) async {
+    let (events, sink) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let arrivals = try? await PortArrivals.watch(path: path, on: loop) { _ in sink.yield() }
+    _ = await first(in: events, upTo: limit, on: loop, end: sink) { true }
+    await arrivals?.close()
   }
 
-  /// What is known about the port that `path` leads to; `nil` for a pseudo-terminal and what is no port.
-  package func port(leadingTo path: String) -> PortInfo? {
-    guard let target = FileSystem.resolved(path) else { return nil }
-    return ports().first { $0.path == path || $0.path == target || FileSystem.resolved($0.path) == target }
+  /// Whether `condition` holds at one of the events before `limit` is over.
+  private static func first(
+    in events: AsyncStream<Void>, upTo limit: Duration, on loop: any EventLoop,
+    end sink: AsyncStream<Void>.Continuation, where condition: () -> Bool
+  ) async -> Bool {
+    let end = loop.scheduleTask(in: TimeAmount(limit)) { sink.finish() }
+    defer { end.cancel() }
+    for await _ in events where condition() { return true }
+    return false
   }
 }

@@ -1,0 +1,15 @@
+extension PortList {
+  /// The port of the device that is plugged in there, if its node is there too. A bridge with several ports has several
+  /// interfaces. Its name may be another than before.
+  package func port(at location: String, interface: Int?) -> PortInfo? {
+    ports().first {
+      $0.usb?.location == location && $0.usb?.interface == interface && FileSystem.status(of: $0.path) != nil
+    }
+  }
+
+  /// What is known about the port that `path` leads to; `nil` for a pseudo-terminal and what is no port.
+  package func port(leadingTo path: String) -> PortInfo? {
+    guard let target = FileSystem.resolved(path) else { return nil }
+    return ports().first { $0.path == path || $0.path == target || FileSystem.resolved($0.path) == target }
+  }
+}

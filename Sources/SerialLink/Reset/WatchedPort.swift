@@ -1,0 +1,65 @@
+package import NIOCore
+
+/// An open port whose lines can be played on, and what it says meanwhile.
+package struct WatchedPort: Sendable {
+  private let channel: any Channel
+  private let watch: NIOLoopBound<BootWatch>
+
+  package static func open(
+    _ specifier: PortSpecifier, options: SerialOptions, on loop: any EventLoop
+  ) async throws(PortError) -> WatchedPort {
+    let made = loop.makePromise(of: NIOLoopBound<BootWatch>.self)
+    do throws(PortError) {
+      let channel = try await SerialChannel.open(specifier, options: options, on: loop) { channel in
+        let watch = BootWatch(loop: channel.eventLoop)
+        try channel.pipeline.syncOperations.addHandler(watch)
+        made.succeed(NIOLoopBound(watch, eventLoop: channel.eventLoop))
+      }
+      guard let watch = try? await made.futureResult.get() else {
+        throw PortError(.deviceGone, port: specifier.description, operation: "open")
+      }
+      return WatchedPort(channel: channel, watch: watch)
+    } catch {
+      made.fail(error)
+      throw error
+    }
+  }
+
+  /// Plays a sequence; see `SerialChannel.play`. What the port said before is forgotten.
+  package func play(_ sequence: ResetSequence) async throws(PortError) -> [PlayedChange] {
+    let watch = watch
+    _ = try? await channel.eventLoop.submit { watch.value.clear() }.get()
+    return try await SerialChannel.play(sequence, on: channel)
+  }
+
+  /// Whether `condition` holds for what the port has said since, at once or within `limit`.
+  package func says(within limit: Duration, _ condition: @escaping @Sendable ([UInt8]) -> Bool) async -> Bool
+  {
+    let watch = watch
+    let found = channel.eventLoop.flatSubmit { watch.value.wait(upTo: TimeAmount(limit), for: condition) }
+    return (try? await found.get()) ?? false
+  }
+
+  /// What the port has said since, the last of it.
+  package func text() async -> [UInt8] {
+    let watch = watch
+    return (try? await channel.eventLoop.submit { watch.value.text }.get()) ?? []
+  }
+
+  /// Whether the port went away meanwhile.
+  package func isGone() async -> Bool {
+    let watch = watch
+    return (try? await channel.eventLoop.submit { watch.value.hasEnded }.get()) ?? true
+  }
+
+  /// Writes, as far as the port takes it.
+  package func write(_ bytes: [UInt8]) {
+    channel.writeAndFlush(channel.allocator.buffer(bytes: bytes), promise: nil)
+  }
+
+  /// Closes the port, and returns when its locks are gone.
+  package func close() async {
+    channel.close(promise: nil)
+    try? await channel.closeFuture.get()
+  }
+}
