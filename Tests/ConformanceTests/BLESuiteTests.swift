@@ -8,16 +8,7 @@ import Testing
   private static let offers: Set<Need> = [.connection, .control, .strict, .firmwareMode]
   static let cases = Suite.cases.filter { $0.needs.isSubset(of: offers) }
 
-  private static let run = Task { () -> Result<[CaseResult], any Error> in
-    do {
-      let rig = try await BLERig.start(program: PTYSuiteTests.program)
-      let results = await Runner(rig: rig, seed: EmulatorSuiteTests.seed).run(cases) { _ in }
-      await rig.close()
-      return .success(results)
-    } catch {
-      return .failure(error)
-    }
-  }
+  private static let run = SuiteRun(cases) { try await BLERig.start(program: PTYSuiteTests.program) }
 
   @Test(
     .enabled(
@@ -26,16 +17,7 @@ import Testing
       "the rig 'ble' needs the program notibot beside the tests"),
     arguments: cases.map(\.id))
   func `holds over connections`(id: String) async throws {
-    let results = try await Self.run.value.get()
-    let result = try #require(results.first { $0.testCase.id == id })
-    switch result.outcome {
-    case .passed: break
-    case .skipped(let reason): Issue.record("skipped: \(reason)")
-    case .errored(let trouble): Issue.record("rig: \(trouble)")
-    case .failed(let findings):
-      let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")
-      Issue.record("\(id)\n\(text)")
-    }
+    expectPassed(try await Self.run.result(of: id), onRigWithout: [])
   }
 
   @Test(

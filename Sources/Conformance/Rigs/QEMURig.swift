@@ -2,10 +2,10 @@ import DeviceEmulator
 import SerialLink
 
 /// The reference firmware on an emulated CPU, in real time, on a pseudo-terminal that is opened like any serial port.
-package final class QEMURig: Rig {
+package final class QEMURig: OwnedDeviceRig {
   package let name = "qemu"
   let board: QEMUBoard
-  private let port: PortRig
+  package let port: PortRig
 
   /// Starts the firmware and opens its port.
   ///
@@ -36,18 +36,7 @@ package final class QEMURig: Rig {
     self.port = port
   }
 
-  package var offers: Set<Need> { port.offers }
-
-  package func makeBench(for testCase: Case, seed: UInt64) async throws -> Bench {
-    try await port.makeBench(for: testCase, seed: seed)
-  }
-
-  package func finish(_ bench: Bench) async { await port.finish(bench) }
-
-  package func close() async {
-    await port.close()
-    await board.stop()
-  }
+  package func endDevice() async { await board.stop() }
 }
 
 /// The way round the line: reset pin and plug by the board, everything else as a record of `nb_control.h` in hexadecimal

@@ -1,0 +1,97 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import SerialLink
+
+/// A running `notibot emulate` with link and sockets in a directory of its own, which goes when it stops.
+package final class EmulatorProcess: Sendable {
+  /// How the port of an emulator is reached; by the name of its rig.
+  package enum Front: String, Sendable {
+    case pty
+    case rfc2217
+  }
+
+  private struct Announcement: Decodable {
+    var port: String
+  }
+
+  /// The name under which the port is opened.
+  package let port: String
+  /// The control socket.
+  package let control: String
+  /// The socket that carries the attribute protocol.
+  package let att: String
+  private let process: Process
+  private let directory: PrivateDirectory
+
+  /// Starts it and waits for the line in which it names its port.
+  package static func start(
+    program: String, profile: String, front: Front = .pty, seed: UInt64
+  ) async throws -> EmulatorProcess {
+    guard FileManager.default.isExecutableFile(atPath: program) else {
+      throw RigTrouble("there is no program \(program)", remedy: "build it: swift build --product notibot")
+    }
+    let directory = try PrivateDirectory.make(for: "rig")
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    let control = directory.path + "/control"
+    let att = directory.path + "/att"
+    let place =
+      switch front {
+      case .pty: ["--link", directory.path + "/port"]
+      case .rfc2217: ["--rfc2217", "127.0.0.1:0"]
+      }
+    process.arguments =
+      [
+        "emulate", "--json", "--control", control, "--att", "unix:" + att, "--profile", profile, "--seed",
+        "\(seed)",
+      ] + place
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardInput = FileHandle.nullDevice
+    let log = directory.path + "/log"
+    try Data().write(to: URL(fileURLWithPath: log))
+    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
+    do {
+      try process.run()
+      let handle = output.fileHandleForReading
+      // The line comes when the port is there; a program that fails closes the pipe.
+      let line = try await NIOSingletons.posixBlockingThreadPool.runIfActive { handle.availableData }
+      guard !line.isEmpty else {
+        let said = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        throw RigTrouble(
+          "\(program) emulate ended at once: \(said.prefix(200))",
+          remedy: "run it by hand and see what it says")
+      }
+      let announcement = try JSONDecoder().decode(Announcement.self, from: line)
+      return EmulatorProcess(
+        process: process, port: announcement.port, control: control, att: att, directory: directory)
+    } catch {
+      if process.isRunning { process.terminate() }
+      directory.remove()
+      throw error
+    }
+  }
+
+  private init(process: Process, port: String, control: String, att: String, directory: PrivateDirectory) {
+    self.process = process
+    self.port = port
+    self.control = control
+    self.att = att
+    self.directory = directory
+  }
+
+  /// Ends the process and removes what it left; also in a task that was cancelled.
+  package func stop() async {
+    if process.isRunning { process.terminate() }
+    let process = process
+    // A task of its own is not cancelled with the caller's.
+    await Task { try? await NIOSingletons.posixBlockingThreadPool.runIfActive { process.waitUntilExit() } }
+      .value
+    directory.remove()
+  }
+
+  deinit {
+    if process.isRunning { process.terminate() }
+  }
+}

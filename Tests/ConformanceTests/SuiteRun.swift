@@ -1,0 +1,37 @@
+import Conformance
+import Testing
+
+/// A list of cases on one rig, one after the other, run once for all the tests that ask for a result.
+struct SuiteRun: Sendable {
+  static let seed: UInt64 = 2026
+
+  private let results: Task<[CaseResult], any Error>
+
+  init(_ cases: [Case], on makeRig: @escaping @Sendable () async throws -> any Rig) {
+    results = Task {
+      let rig = try await makeRig()
+      let results = await Runner(rig: rig, seed: Self.seed).run(cases) { _ in }
+      await rig.close()
+      return results
+    }
+  }
+
+  /// Throws what the rig did when it could not be made.
+  func result(of id: String) async throws -> CaseResult {
+    try #require(try await results.value.first { $0.testCase.id == id })
+  }
+}
+
+/// Records an issue unless the case passed, or was skipped because it needs what its rig cannot offer: nothing else is skipped,
+/// and such a case cannot pass.
+func expectPassed(_ result: CaseResult, onRigWithout absent: Set<Need>) {
+  let isOffered = result.testCase.needs.isDisjoint(with: absent)
+  switch result.outcome {
+  case .passed: #expect(isOffered)
+  case .skipped(let reason): #expect(!isOffered, "skipped: \(reason)")
+  case .errored(let trouble): Issue.record("rig: \(trouble)")
+  case .failed(let findings):
+    let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")
+    Issue.record("\(result.testCase.id), seed \(SuiteRun.seed)\n\(text)")
+  }
+}
