@@ -116,7 +116,6 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["CSerialShim", "NotibotHost", "NotibotProtocol"],
-      exclude: ["umockdev-lines.py", "umockdev-realpath.c"],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

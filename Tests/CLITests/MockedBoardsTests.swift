@@ -6,14 +6,19 @@ import Testing
 enum MountNamespace {
   private static let unshare = "/usr/bin/unshare"
   private static let options = geteuid() == 0 ? ["-m"] : ["-rm"]
-  private static let script = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().appendingPathComponent("../mocked/namespace.sh").standardized.path
+  private static let script = MockScript.path("namespace.sh")
+
+  /// The number of the first port: no other run of the tests has this one.
+  private static let firstNumber = Int(getpid()) * 10
+
+  /// The name of a port, the first being 0.
+  static func port(_ index: Int) -> String { "/dev/ttyUSB\(firstNumber + index)" }
 
   /// Whether this user may mount in a namespace of its own.
   static let isAvailable: Bool = {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: unshare)
-    process.arguments = options + ["/bin/bash", script, "--", "/bin/true"]
+    process.arguments = options + ["/bin/bash", script, "\(firstNumber)", "--", "/bin/true"]
     process.standardError = FileHandle.nullDevice
     guard (try? process.run()) != nil else { return false }
     process.waitUntilExit()
@@ -22,7 +27,8 @@ enum MountNamespace {
 
   static func start(_ terminals: [String], _ arguments: [String]) throws -> Program {
     try Program(
-      options + ["/bin/bash", script] + terminals + ["--", Program.notibot] + arguments, program: unshare)
+      options + ["/bin/bash", script, "\(firstNumber)"] + terminals + ["--", Program.notibot] + arguments,
+      program: unshare)
   }
 
   static func run(_ terminals: [String], _ arguments: String...) async throws -> Program.Ending {
@@ -98,7 +104,9 @@ struct MockedBoardsTests {
         let ending = await program.ending()
         #expect(ending.status == .exited(10))
         #expect(
-          ending.errors.contains("cannot choose id:\(Self.id): 2 ports match: /dev/ttyUSB70, /dev/ttyUSB71"),
+          ending.errors.contains(
+            "cannot choose id:\(Self.id): 2 ports match: \(MountNamespace.port(0)), \(MountNamespace.port(1))"
+          ),
           "\(ending.errors)")
         #expect(try await first.stored() == [])
         #expect(try await second.stored() == [])
@@ -112,7 +120,7 @@ struct MockedBoardsTests {
       let program = try MountNamespace.start([emulator.port], command + ["-p", "id:24:6F:28:00:00:01"])
       let ending = await program.ending()
       #expect(ending.status == .exited(10))
-      #expect(ending.errors.contains("/dev/ttyUSB70 is \(Self.id)"), "\(ending.errors)")
+      #expect(ending.errors.contains("\(MountNamespace.port(0)) is \(Self.id)"), "\(ending.errors)")
       #expect(try await emulator.stored() == [])
     }
   }

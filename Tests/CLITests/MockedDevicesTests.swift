@@ -4,10 +4,7 @@ import Testing
 
 /// What `notibot` makes of boards: on mocked ports, because no board is at hand.
 @Suite(
-  .inTurn,
-  .enabled(
-    if: MockedMachine.isAvailableOrRequired,
-    "the rig 'umockdev' needs umockdev, gir1.2-umockdev-1.0 and python3-gi"))
+  .inTurn, .enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"))
 struct MockedDevicesTests {
   private static let all: [JSON] = [
     "cp2102-a", "cp2102-b", "ch340", "ftdi", "jtag", "s3", "s3-rom", "stranger", "cp2105-0", "cp2105-1",

@@ -7,34 +7,16 @@ final class MockedMachine: Sendable {
   let program: Program
   private let linesRead = Counter()
 
-  private static let python = "/usr/bin/python3"
-  private static let wrapper = "/usr/bin/umockdev-wrapper"
-  private static let script = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().appendingPathComponent("../mocked/machine.py").standardized.path
-
-  /// Whether umockdev and its Python interface are installed, or NOTIBOT_RIG_REQUIRE demands them.
-  static let isAvailableOrRequired: Bool = {
-    let required = ProcessInfo.processInfo.environment["NOTIBOT_RIG_REQUIRE"] ?? ""
-    if required.split(separator: ",").contains("umockdev") { return true }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: wrapper)
-    process.arguments = [
-      python, "-c", "import gi; gi.require_version('UMockdev', '1.0'); from gi.repository import UMockdev",
-    ]
-    process.standardError = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return false }
-    process.waitUntilExit()
-    return process.terminationStatus == 0
-  }()
-
   /// Starts `notibot` with these boards, names of the script's catalogue.
   /// - Parameter prefix: a program that starts it, with arguments.
   init(
     _ boards: [JSON], _ arguments: [String], prefix: [String] = [], environment: [String: String] = [:]
   ) throws {
     program = try Program(
-      [Self.python, Self.script, JSON.array(boards).description] + prefix + [Program.notibot] + arguments,
-      program: Self.wrapper, environment: environment, input: nil)
+      [Umockdev.python, MockScript.path("machine.py"), JSON.array(boards).description] + prefix + [
+        Program.notibot
+      ] + arguments,
+      program: Umockdev.wrapper, environment: environment, input: nil)
   }
 
   /// Changes the machine, and returns when that has happened.

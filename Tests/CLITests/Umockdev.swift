@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// A mocked USB serial port with a mocked board behind its lines: `umockdev-lines.py`.
+/// A mocked USB serial port with a mocked board behind its lines: `Tests/mocked/lines.py`.
 enum Umockdev {
   /// Why it cannot be used here; nil when it can.
   static let lack: String? = {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+    process.executableURL = URL(fileURLWithPath: python)
     process.arguments = [
       "-c", "import gi; gi.require_version('UMockdev', '1.0'); from gi.repository import UMockdev",
     ]
     process.standardError = FileHandle.nullDevice
-    let programs = [wrapper, "/usr/bin/cc", "/usr/bin/python3"]
+    let programs = [wrapper, "/usr/bin/cc", python]
     guard programs.allSatisfy(FileManager.default.isExecutableFile(atPath:)), (try? process.run()) != nil
     else {
       return "umockdev, Python or a C compiler is not installed"
@@ -27,7 +27,8 @@ enum Umockdev {
   /// Whether tests with it are run: where it is demanded they fail instead of being skipped.
   static let isThere = lack == nil || isDemanded
 
-  private static let wrapper = "/usr/bin/umockdev-wrapper"
+  static let wrapper = "/usr/bin/umockdev-wrapper"
+  static let python = "/usr/bin/python3"
 
   /// One thing that was done to the port.
   struct Step: Decodable, Sendable {
@@ -63,9 +64,7 @@ enum Umockdev {
     _ board: [String], _ arguments: String...
   ) async throws -> Run {
     let directory = try TemporaryDirectory()
-    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
-      "umockdev-lines.py")
-    let words = ["/usr/bin/python3", script.path, "--record", directory.file("record")] + board
+    let words = [python, MockScript.path("lines.py"), "--record", directory.file("record")] + board
     let program = try Program(
       words + ["--", Program.notibot] + arguments, program: wrapper)
     let ending = await program.ending()

@@ -20,6 +20,8 @@ import gi
 gi.require_version("UMockdev", "1.0")
 from gi.repository import UMockdev  # noqa: E402
 
+from tree import Port  # noqa: E402
+
 CATALOGUE = {
     "cp2102-a": {"tty": "ttyUSB0", "at": "1-1", "id": "10c4:ea60", "serial": "0001", "driver": "cp210x",
                  "product": "CP2102 USB to UART Bridge Controller"},
@@ -38,46 +40,16 @@ CATALOGUE = {
     "cp2105-1": {"tty": "ttyUSB5", "at": "1-9", "id": "10c4:ea70", "serial": "00A1", "driver": "cp210x", "interface": 1,
                  "product": "CP2105 Dual USB to UART Bridge Controller"},
 }
-BUS = "/devices/pci0000:00/0000:00:14.0/usb1"
 
 
 class Board:
+    """A port, and what is wrong with it."""
+
     def __init__(self, spec):
-        self.spec = spec
-        self.device = f"{BUS}/{spec['at']}"
-        self.interface = f"{self.device}/{spec['at']}:1.{spec.get('interface', 0)}"
-        native = spec["tty"].startswith("ttyACM")
-        self.holder = self.interface if native else f"{self.interface}/{spec['tty']}"
-        self.tty = f"{self.holder}/tty/{spec['tty']}"
-
-    def device_block(self):
-        number = int(self.spec["at"].split("-")[1]) + 1
-        vendor, product = self.spec["id"].split(":")
-        lines = [
-            f"P: {self.device}", "E: SUBSYSTEM=usb", "E: DEVTYPE=usb_device", f"E: DEVNAME=/dev/bus/usb/001/{number:03}",
-            f"N: bus/usb/001/{number:03}", "E: BUSNUM=001", f"E: DEVNUM={number:03}", "E: MAJOR=189", f"E: MINOR={number - 1}",
-            f"A: idVendor={vendor}", f"A: idProduct={product}"]
-        lines += [f"A: {key}={self.spec[key]}" for key in ("serial", "product") if key in self.spec]
-        return "\n".join(lines) + "\n\n"
-
-    def port_blocks(self):
-        name, driver = self.spec["tty"], self.spec["driver"]
-        minor = int("".join(c for c in name if c.isdigit()))
-        major = 166 if name.startswith("ttyACM") else 188
-        up = "../" * self.interface.count("/")
-        blocks = [[
-            f"P: {self.interface}", "E: SUBSYSTEM=usb", "E: DEVTYPE=usb_interface",
-            f"A: bInterfaceNumber={self.spec.get('interface', 0):02}", f"L: driver={up}bus/usb/drivers/{driver}"]]
-        if self.holder != self.interface:
-            blocks.append([f"P: {self.holder}", "E: SUBSYSTEM=usb-serial", f"L: driver={up}../bus/usb-serial/drivers/{driver}"])
-            if "latency" in self.spec:
-                blocks[-1].append(f"A: latency_timer={self.spec['latency']}")
-        tag = f"pci-0000_00_14_0-usb-0_{self.spec['at'].split('-')[1]}_1_{self.spec.get('interface', 0)}"
-        blocks.append([
-            f"P: {self.tty}", f"N: {name}", f"S: serial/by-path/{tag}", "E: SUBSYSTEM=tty", f"E: DEVNAME=/dev/{name}",
-            f"E: MAJOR={major}", f"E: MINOR={minor}", f"E: ID_PATH_TAG={tag}", f"A: dev={major}:{minor}",
-            f"L: device=../../../{name}" if self.holder != self.interface else f"L: device=../../../{os.path.basename(self.interface)}"])
-        return "".join("\n".join(block) + "\n\n" for block in blocks)
+        self.is_orphan, self.is_closed = spec.get("orphan", False), spec.get("closed", False)
+        self.port = Port(**{key: value for key, value in spec.items() if key not in ("orphan", "closed")})
+        digits = int("".join(c for c in self.port.name if c.isdigit()))
+        self.number = (166 if self.port.name.startswith("ttyACM") else 188, digits)
 
 
 class Machine:
@@ -89,30 +61,32 @@ class Machine:
         self.devices = {}
 
     def plug(self, board):
-        if not self.devices.get(board.device):
-            self.testbed.add_from_string(board.device_block())
-        self.devices.setdefault(board.device, set()).add(board.tty)
-        if board.spec.get("orphan"):
+        port = board.port
+        if not self.devices.get(port.device):
+            self.testbed.add_from_string(port.device_block())
+        self.devices.setdefault(port.device, set()).add(port.tty)
+        if board.is_orphan:
             return
-        self.testbed.add_from_string(board.port_blocks())
-        # umockdev puts a terminal there, by a link that leads out of the mocked /dev, and its realpath() then writes where it must not.
-        node = f"{self.root}/dev/{board.spec['tty']}"
+        self.testbed.add_from_string(port.interface_blocks() + port.tty_block(*board.number))
+        # umockdev puts a terminal there, by a link that leads out of the mocked /dev, and its realpath() then writes where it must
+        # not (realpath.c). These ports are listed and never opened: a file does.
+        node = f"{self.root}/dev/{port.name}"
         os.unlink(node)
         with open(node, "w"):
-            os.chmod(node, 0 if board.spec.get("closed") else 0o660)
+            os.chmod(node, 0 if board.is_closed else 0o660)
 
-    def unplug(self, board):
-        left = self.devices[board.device]
-        left.discard(board.tty)
+    def unplug(self, port):
+        left = self.devices[port.device]
+        left.discard(port.tty)
         # As the kernel does it: the link of the class goes before the event.
-        os.unlink(f"{self.root}/sys/class/tty/{board.spec['tty']}")
-        self.testbed.uevent(f"/sys{board.tty}", "remove")
-        self.testbed.remove_device(f"/sys{board.tty}")
-        for path in [board.holder, board.interface] if board.holder != board.interface else [board.interface]:
+        os.unlink(f"{self.root}/sys/class/tty/{port.name}")
+        self.testbed.uevent(f"/sys{port.tty}", "remove")
+        self.testbed.remove_device(f"/sys{port.tty}")
+        for path in [port.holder, port.interface] if port.holder != port.interface else [port.interface]:
             self.testbed.remove_device(f"/sys{path}")
         if not left:
-            self.testbed.remove_device(f"/sys{board.device}")
-        node = f"{self.root}/dev/{board.spec['tty']}"
+            self.testbed.remove_device(f"/sys{port.device}")
+        node = f"{self.root}/dev/{port.name}"
         if os.path.lexists(node):
             os.unlink(node)
 
@@ -137,9 +111,9 @@ def main():
                 boards[rest[-1]] = board
                 machine.plug(board)
             elif word == "unplug":
-                machine.unplug(board)
+                machine.unplug(board.port)
             elif word == "uevent":
-                machine.testbed.uevent(f"/sys{board.tty}", rest[0])
+                machine.testbed.uevent(f"/sys{board.port.tty}", rest[0])
             elif word == "signal":
                 program.send_signal(int(rest[0]))
             print(f"done: {line.strip()}", file=sys.stderr, flush=True)

@@ -2,17 +2,20 @@
 # Runs a program on a machine whose USB serial ports are given terminals, so that they can be opened: unlike machine.py, which mocks
 # events. Only the program sees them.
 #
-#     unshare -m bash namespace.sh TERMINAL... -- PROGRAM [ARGUMENT...]
+#     unshare -m bash namespace.sh NUMBER TERMINAL... -- PROGRAM [ARGUMENT...]
 #
-# The terminals become CP2102 bridges, all with serial 0001, at /dev/ttyUSB70 and on: lock files are the real machine's. In a user
-# namespace of its own (unshare -rm) nobody needs to be root.
+# The terminals become CP2102 bridges, all with serial 0001, at /dev/ttyUSB<NUMBER> and on. Lock files are the real machine's, so that
+# two programs see each other's: NUMBER must be one that nobody else uses. In a user namespace of its own (unshare -rm) nobody needs
+# to be root.
 set -euo pipefail
+first=$1
+shift
 root=/mnt
 mount -t tmpfs none "$root"
 mkdir -p "$root/sys/class/tty" "$root/dev/pts" "$root/dev/shm"
 number=0
 while [ "$1" != -- ]; do
-  name=ttyUSB$((number + 70))
+  name=ttyUSB$((first + number))
   device=devices/usb1/1-$((number + 1))
   interface=$device/1-$((number + 1)):1.0
   tty=$interface/$name/tty/$name
