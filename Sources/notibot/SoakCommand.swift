@@ -125,9 +125,10 @@ struct SoakCommand: AsyncParsableCommand {
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let recovery = try await answering(port, bitsPerSecond)
-    // A proxy stands before a path; a forwarder finds an identity by itself.
+    // A proxy stands before a path; a forwarder finds an identity by itself, and no other board that comes back under another name.
     let isProxied = control == nil && !faults.rules.isEmpty
-    let place = isProxied ? try await Board.located(port, bitsPerSecond: bitsPerSecond) : port
+    let given = port.deviceID == nil ? await recovery?.port ?? port : port
+    let place = isProxied ? try await Board.located(given, bitsPerSecond: bitsPerSecond) : given
     let target = try await SoakTarget.open(
       place, bitsPerSecond: bitsPerSecond, faults: faults, control: control, folder: folder)
     let run = SoakRun(
@@ -154,7 +155,7 @@ struct SoakCommand: AsyncParsableCommand {
     case .emulator, .qemu: return nil
     case .path, .automatic, .usb, .deviceID, .rfc2217, .socket, .labgrid: break
     }
-    let recovery = Recovery(port, bitsPerSecond: bitsPerSecond, upTo: highest)
+    let recovery = try await Recovery.prepared(for: port, bitsPerSecond: bitsPerSecond, upTo: highest)
     if await recovery.answers(within: .milliseconds(1800)) { return recovery }
     guard await recovery.climb() else {
       throw CommandFailure(

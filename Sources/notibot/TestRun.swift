@@ -56,8 +56,9 @@ struct TestRun: Sendable {
     let startedAt = Date()
     let start = ContinuousClock.now
     let device: any Rig
-    let recovery = makeRecovery()
+    var recovery: Recovery?
     do {
+      recovery = try await makeRecovery()
       device = try await makeRig(recovery)
     } catch {
       let failure = Self.failure(of: error)
@@ -102,9 +103,15 @@ struct TestRun: Sendable {
         try await LinePlay.startApp(specifier, bitsPerSecond: options.bitsPerSecond, way: care.before)
       }
       let open: @Sendable () async throws -> PortRig = {
-        try await PortRig.open(
-          try await Board.located(specifier, bitsPerSecond: options.bitsPerSecond, timeout: timeout),
-          name: specifier.description, options: options, control: control, deviceID: specifier.deviceID,
+        let place: PortSpecifier
+        if let recovery {
+          place = await recovery.port
+        } else {
+          place = try await Board.located(specifier, bitsPerSecond: options.bitsPerSecond, timeout: timeout)
+        }
+        return try await PortRig.open(
+          place, name: specifier.description, options: options, control: control,
+          deviceID: specifier.deviceID,
           answerTimeout: timeout,
           // Whoever has an emulator there checks both ends; whoever has a board checks the board.
           offersHost: control != nil)
@@ -122,11 +129,11 @@ struct TestRun: Sendable {
     }
   }
 
-  private func makeRecovery() -> Recovery? {
+  private func makeRecovery() async throws -> Recovery? {
     guard case .port(let specifier, let options, _, _, let care) = rig, let highest = care.highest else {
       return nil
     }
-    return Recovery(specifier, bitsPerSecond: options.bitsPerSecond, upTo: highest)
+    return try await Recovery.prepared(for: specifier, bitsPerSecond: options.bitsPerSecond, upTo: highest)
   }
 
   /// Restarts the board at the end, if that was asked for. Returns why it could not.

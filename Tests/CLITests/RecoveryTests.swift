@@ -67,6 +67,53 @@ import Testing
   }
 
   @Test(.enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"))
+  func `a board that restarts while it is asked is asked again`() async throws {
+    try await withEmulator { emulator in
+      let run = try await Umockdev.run(
+        Umockdev.behind(emulator) + ["--stuck", "--silent", "--restart-again"], "test", "-p", "PORT",
+        "--filter", "FRM-1/literal-syn", "--timeout", "1", "--recover", "--json", "-")
+      #expect(run.ending.status == .exited(0), "\(run.ending.errors)")
+      #expect(run.steps("restart").count == 1)
+      let steps = try JSON(parsing: run.ending.output)["recovery"]["steps"].elements
+      #expect(steps.map { $0["recovered"] } == [0, 0, 1])
+    }
+  }
+
+  @Test(.enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"))
+  func `a soak whose board hangs in the middle brings it back, and loses nothing`() async throws {
+    try await withEmulator { emulator in
+      let run = try await Umockdev.run(
+        Umockdev.behind(emulator) + ["--silent", "--stick-after", "3"], "soak", "-p", "PORT", "--duration",
+        "40s", "--rate", "20", "--recover", "--json")
+      #expect(run.ending.status == .exited(0), "\(run.ending.errors)")
+      let report = try JSON(parsing: run.ending.output)
+      #expect(report["recovery"]["climbs"] == 1)
+      #expect(report["recovery"]["steps"].elements.map { $0["recovered"] } == [0, 0, 1])
+      #expect(report["lost"] == 0 && report["doubled"] == 0 && report["undelivered"] == 0)
+      #expect(report["delivered"].number ?? 0 > 0 && report["delivered"] == report["queued"])
+      #expect(run.steps("stick").count == 1 && run.lines == ["01", "00"])
+    }
+  }
+
+  @Test(
+    .enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"),
+    arguments: [
+      ["test", "--filter", "FRM-1/literal-syn", "--timeout", "1"],
+      ["soak", "--duration", "1s", "--rate", "20"],
+    ])
+  func `a board that comes back under another name is gone on with there`(command: [String]) async throws {
+    try await withEmulator { emulator in
+      let board = Umockdev.behind(emulator) + ["--stuck", "--silent", "--vanish", "--rename"]
+      let json = command[0] == "test" ? ["--json", "-"] : ["--json"]
+      let run = try await Umockdev.run(board, command + ["-p", "PORT", "--recover"] + json)
+      #expect(run.ending.status == .exited(0), "\(run.ending.errors)")
+      #expect(run.steps.map(\.call).filter { ["add", "remove"].contains($0) } == ["add", "remove", "add"])
+      let steps = try JSON(parsing: run.ending.output)["recovery"]["steps"].elements
+      #expect(steps.map { $0["recovered"] } == [0, 0, 1])
+    }
+  }
+
+  @Test(.enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"))
   func `a run may begin and end with a reset`() async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(

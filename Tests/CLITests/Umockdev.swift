@@ -60,9 +60,11 @@ enum Umockdev {
   }
 
   /// Runs `notibot` beside a port; `PORT` among its arguments is that port's path.
-  static func run(
-    _ board: [String], _ arguments: String...
-  ) async throws -> Run {
+  static func run(_ board: [String], _ arguments: String...) async throws -> Run {
+    try await run(board, arguments)
+  }
+
+  static func run(_ board: [String], _ arguments: [String]) async throws -> Run {
     let directory = try TemporaryDirectory()
     let words = [python, MockScript.path("lines.py"), "--record", directory.file("record")] + board
     let program = try Program(

@@ -47,9 +47,14 @@ class Board:
         self.options, self.record, self.has_taken_port = options, record, has_taken_port
         self.lines = DTR | RTS
         self.is_in_reset = False
+        # From the end of its reset until the emulator has restarted, which takes a moment: no old session may answer.
+        self.is_starting = False
         self.is_in_loader = options.stuck
         self.line = None
         self.sets = 0
+        # What the board has said to the host since it was reset: the first is its HELLO, the second opens a session.
+        self.is_asked, self.answers = False, 0
+        self.passing = threading.Lock()
         self.emulator = None
         if options.emulator:
             self.emulator = os.open(options.emulator[0], os.O_RDWR | os.O_NOCTTY)
@@ -59,12 +64,26 @@ class Board:
             termios.tcsetattr(self.emulator, termios.TCSANOW, settings)
             threading.Thread(target=self.forward, daemon=True).start()
 
+    @property
+    def is_deaf(self):
+        """Whether it neither hears nor says anything as a Notibot."""
+        return self.is_in_loader or self.is_in_reset or self.is_starting
+
     def forward(self):
         """What the emulator says."""
         while True:
             data = os.read(self.emulator, 65536)
-            if not self.is_in_loader and not self.is_in_reset:
+            if self.is_deaf:
+                continue
+            # What the host says to the answer comes after the restart.
+            with self.passing:
                 self.say(data)
+                if self.is_asked:
+                    self.is_asked = False
+                    self.answers += 1
+                    if self.options.restart_again and self.answers == 2:
+                        self.record("restart")
+                        self.restart_emulator()
 
     def say(self, data):
         line = self.line
@@ -80,8 +99,10 @@ class Board:
         if self.is_in_loader:
             if b"\xc0\x00\x08" in data:
                 self.say(b"\xc0\x01\x08\x04\x00\x07\x07\x12\x20\x00\x00\x00\x00\xc0" * 8)
-        elif self.emulator is not None and not self.is_in_reset:
-            os.write(self.emulator, data)
+        elif self.emulator is not None and not self.is_deaf:
+            with self.passing:
+                os.write(self.emulator, data)
+                self.is_asked = True
 
     def set_lines(self, lines):
         self.lines = lines
@@ -98,8 +119,14 @@ class Board:
         self.record("boot", loader=self.is_in_loader)
         if not self.has_taken_port() and not self.options.silent:
             self.print_rom()
+        self.is_asked, self.answers = False, 0
         if self.emulator is not None and not self.is_in_loader:
-            threading.Thread(target=self.restart_emulator, daemon=True).start()
+            self.is_starting = True
+            threading.Thread(target=self.start, daemon=True).start()
+
+    def start(self):
+        self.restart_emulator()
+        self.is_starting = False
 
     def restart_emulator(self):
         with socket.socket(socket.AF_UNIX) as control:

@@ -21,6 +21,7 @@ import gi
 gi.require_version("UMockdev", "1.0")
 from gi.repository import GLib, UMockdev  # noqa: E402
 
+import tied  # noqa: E402
 from board import DTR, RTS, Board, Line  # noqa: E402
 from tree import ROOT_HUB, Port  # noqa: E402
 
@@ -42,9 +43,11 @@ parser.add_argument("--deaf", action="store_true", help="the lines lead nowhere"
 parser.add_argument("--io0-low", action="store_true", help="something holds IO0 low")
 parser.add_argument("--stuck", action="store_true", help="the board is in its loader until it is reset")
 parser.add_argument("--stick-after", type=float, help="after so many seconds it is in its loader until it is reset")
+parser.add_argument("--restart-again", action="store_true", help="after a reset it restarts once more, when it has just opened a session")
 parser.add_argument("--cause", default="POWERON", help="what the ROM calls the cause of a reset")
 parser.add_argument("--silent", action="store_true", help="prints nothing")
 parser.add_argument("--vanish", action="store_true", help="the port goes with a reset, and comes back")
+parser.add_argument("--rename", action="store_true", help="with --vanish: it comes back under another name")
 parser.add_argument("--stay-away", action="store_true", help="the port goes with a reset")
 parser.add_argument("--usb-reset", default="0", help="what USBDEVFS_RESET returns: 0 or an errno's name")
 parser.add_argument("--uhubctl", action="store_true", help="a uhubctl on PATH that takes the port away and brings it back")
@@ -55,7 +58,13 @@ parser.add_argument("--power-restarts", action="store_true", help="uhubctl resta
 parser.add_argument("program", nargs="+")
 options = parser.parse_args()
 
-PORT = Port(f"ttyUSB{os.getpid()}", "1-1", options.id, options.driver, serial="0001", latency=options.latency)
+
+
+def make_port(name):
+    return Port(name, "1-1", options.id, options.driver, serial="0001", latency=options.latency)
+
+
+PORT = make_port(f"ttyUSB{os.getpid()}")
 # Of umockdev's terminals only those of major 4 are ones to isatty().
 NUMBER = (4, 0)
 
@@ -159,6 +168,11 @@ def node(*names):
     return os.path.join(testbed.get_root_dir(), *names)
 
 
+def terminal_number(slave):
+    """Where a testbed keeps what number it says that a terminal has."""
+    return node("dev/.ptymap", os.ttyname(slave).replace("/", "_"))
+
+
 class_link = None
 
 
@@ -171,30 +185,42 @@ def remove():
     os.unlink(node("dev", PORT.name))
     os.unlink(node("sys/class/tty", PORT.name))
     testbed.uevent(f"/sys{PORT.tty}", "remove")
+    # The next terminal may get the same number.
+    os.unlink(terminal_number(line.slave))
     line.close()
     return False
 
 
 def add():
-    """The port comes back, under its name, with another terminal behind it."""
+    """The port comes back with another terminal behind it, under its name or another."""
+    global PORT
+    if options.rename:
+        PORT = make_port("ttyUSB1" + PORT.name.removeprefix("ttyUSB"))
+        assert testbed.add_from_string(PORT.holder_block() + PORT.tty_block(*NUMBER))
+        testbed.attach_ioctl(f"/dev/{PORT.name}", tty_handler)
+        testbed.uevent(f"/sys{PORT.tty}", "add")
+        serve_first()
+        return False
     master, slave = os.openpty()
-    path = os.ttyname(slave)
-    number = node("dev/.ptymap", path.replace("/", "_"))
-    if os.path.lexists(number):
-        os.unlink(number)
-    os.symlink("4:0", number)
+    os.symlink("4:0", terminal_number(slave))
     os.symlink(class_link, node("sys/class/tty", PORT.name))
-    os.symlink(path, node("dev", PORT.name))
+    os.symlink(os.ttyname(slave), node("dev", PORT.name))
     testbed.uevent(f"/sys{PORT.tty}", "add")
     serve(master, slave)
     return False
 
 
-assert testbed.add_from_string(ROOT_HUB + PORT.device_block() + PORT.interface_blocks())
+def serve_first():
+    """Serves the terminal that the testbed has made."""
+    slave = os.open(os.readlink(node("dev", PORT.name)), os.O_RDWR | os.O_NOCTTY)
+    serve(testbed.get_dev_fd(f"/dev/{PORT.name}"), slave)
+
+
+assert testbed.add_from_string(ROOT_HUB + PORT.device_block() + PORT.interface_block() + PORT.holder_block())
 testbed.attach_ioctl(f"/dev/{PORT.usb_node}", usb_handler)
 assert testbed.add_from_string(PORT.tty_block(*NUMBER))
 testbed.attach_ioctl(f"/dev/{PORT.name}", tty_handler)
-serve(testbed.get_dev_fd(f"/dev/{PORT.name}"), os.open(os.readlink(node("dev", PORT.name)), os.O_RDWR | os.O_NOCTTY))
+serve_first()
 if options.latency_read_only:
     # A directory cannot be written to, whoever asks; root may write to every file.
     value = open(attribute()).read()
@@ -258,7 +284,7 @@ status = [1]
 
 def run():
     words = [f"/dev/{PORT.name}" if word == "PORT" else word for word in options.program]
-    status[0] = subprocess.run(words, env=environment).returncode
+    status[0] = tied.start(words, env=environment).wait()
     GLib.idle_add(loop.quit)
 
 

@@ -6,11 +6,9 @@
 The boards are names of CATALOGUE, or objects with its keys. Lines on standard input change the machine while the program runs:
 `plug NAME`, `unplug NAME`, `uevent ACTION NAME`, `signal NUMBER`. Each is answered by a line on standard error, "done: LINE".
 A board with `orphan` has no port, the node of one with `closed` may be opened by nobody. Ends as the program does."""
-import ctypes
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -20,6 +18,7 @@ import gi
 gi.require_version("UMockdev", "1.0")
 from gi.repository import UMockdev  # noqa: E402
 
+import tied  # noqa: E402
 from tree import Port  # noqa: E402
 
 CATALOGUE = {
@@ -67,7 +66,7 @@ class Machine:
         self.devices.setdefault(port.device, set()).add(port.tty)
         if board.is_orphan:
             return
-        self.testbed.add_from_string(port.interface_blocks() + port.tty_block(*board.number))
+        self.testbed.add_from_string(port.interface_block() + port.holder_block() + port.tty_block(*board.number))
         # umockdev puts a terminal there, by a link that leads out of the mocked /dev, and its realpath() then writes where it must
         # not (realpath.c). These ports are listed and never opened: a file does.
         node = f"{self.root}/dev/{port.name}"
@@ -99,9 +98,7 @@ def main():
     machine = Machine()
     for board in boards.values():
         machine.plug(board)
-    # PR_SET_PDEATHSIG: a test that gives up kills this script, which then takes the program along.
-    tie = lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # noqa: E731
-    program = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, preexec_fn=tie)
+    program = tied.start(sys.argv[2:], stdin=subprocess.DEVNULL)
 
     def obey():
         for line in sys.stdin:

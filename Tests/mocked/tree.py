@@ -51,17 +51,22 @@ class Port:
             f"H: descriptors=1201000200000040{swapped}0001010203010902200001010080320904000002FF0000000705810240000007050102400000")
         return "\n".join(lines) + "\n\n"
 
-    def interface_blocks(self):
+    def interface_block(self):
         up = "../" * self.interface.count("/")
-        blocks = [[
+        return "\n".join([
             f"P: {self.interface}", "E: SUBSYSTEM=usb", "E: DEVTYPE=usb_interface", f"E: DRIVER={self.driver}",
-            f"A: bInterfaceNumber={self.number:02}", f"L: driver={up}bus/usb/drivers/{self.driver}"]]
-        if self.holder != self.interface:
-            blocks.append([
-                f"P: {self.holder}", "E: SUBSYSTEM=usb-serial", f"E: DRIVER={self.driver}",
-                f"L: driver={up}../bus/usb-serial/drivers/{self.driver}"])
-            blocks[-1] += [f"A: latency_timer={self.latency}"] if self.latency else []
-        return "".join("\n".join(block) + "\n\n" for block in blocks)
+            f"A: bInterfaceNumber={self.number:02}", f"L: driver={up}bus/usb/drivers/{self.driver}"]) + "\n\n"
+
+    def holder_block(self):
+        """Of a usb-serial port, the device between interface and tty; others have none."""
+        if self.holder == self.interface:
+            return ""
+        up = "../" * self.holder.count("/")
+        lines = [
+            f"P: {self.holder}", "E: SUBSYSTEM=usb-serial", f"E: DRIVER={self.driver}",
+            f"L: driver={up}bus/usb-serial/drivers/{self.driver}"]
+        lines += [f"A: latency_timer={self.latency}"] if self.latency else []
+        return "\n".join(lines) + "\n\n"
 
     def tty_block(self, major, minor):
         tag = f"pci-0000_00_14_0-usb-0_{self.place}_1_{self.number}"

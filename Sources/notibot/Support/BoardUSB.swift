@@ -1,35 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
-import NotibotHost
 import SerialLink
-
-/// Who is at a port.
-enum BoardGreeting {
-  /// Opens a session for a moment; `nil` when nothing answers as a Notibot within `limit`.
-  /// - Throws: `CommandFailure` for what is wrong with the port.
-  static func ask(
-    _ port: PortSpecifier, bitsPerSecond: UInt32, within limit: Duration
-  ) async throws -> ResetRun.Greeting? {
-    var options = DeviceOptions()
-    options.bitsPerSecond = bitsPerSecond
-    options.connectTimeout = limit
-    options.reconnection = .never
-    do {
-      return try await withDevice(at: port.description, options: options) { device in
-        let info = await device.info
-        return ResetRun.Greeting(
-          port: device.port, bootID: info.bootID, resetReason: info.resetReason, uptimeMs: info.uptimeMs)
-      }
-    } catch let error as NotibotError {
-      switch error.code {
-      case .noAnswer, .incompatible, .deviceRestarted: return nil
-      case .usage, .noBoard, .portBusy, .noPermission, .linkLost, .refused, .environment, .queueFull:
-        throw CommandFailure(error)
-      }
-    }
-  }
-}
 
 /// What can be done to a board below its tty.
 enum BoardUSB {

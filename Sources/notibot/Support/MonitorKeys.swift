@@ -42,8 +42,14 @@ final class MonitorKeys: Sendable {
     input.setEventHandler { [weak self] in self?.read() }
     stops.setEventHandler { [weak self] in self?.stop() }
     continues.setEventHandler { [weak self] in self?.resume() }
-    stops.activate()
-    continues.activate()
+    // Until a source is registered its signal is ignored: a Ctrl-Z in the first moments would be lost.
+    let registered = DispatchGroup()
+    for source in [stops, continues] {
+      registered.enter()
+      source.setRegistrationHandler { registered.leave() }
+      source.activate()
+    }
+    registered.wait()
     queue.sync { resume() }
   }
 

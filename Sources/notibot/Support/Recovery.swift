@@ -30,15 +30,26 @@ actor Recovery {
   /// How long a port may stay away that a step took away.
   private static let absenceLimit = Duration.seconds(10)
 
-  private var port: PortSpecifier
+  /// Where the device is: it comes back under another name when a step took its port away.
+  private(set) var port: PortSpecifier
   private let info: PortInfo?
   private let bitsPerSecond: UInt32
   private var ladder: RecoveryLadder
 
+  /// Finds the one port that is meant, while its board still answers: of an identity nobody else could tell later.
+  ///
   /// - Parameters:
   ///   - specifier: a port that is closed whenever `climb` is called.
   ///   - highest: the last step that may be taken.
-  init(_ specifier: PortSpecifier, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step) {
+  /// - Throws: `CommandFailure` when no board has the identity, or several.
+  static func prepared(
+    for specifier: PortSpecifier, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step
+  ) async throws -> Recovery {
+    let located = try await Board.located(specifier, bitsPerSecond: bitsPerSecond)
+    return Recovery(located, bitsPerSecond: bitsPerSecond, upTo: highest)
+  }
+
+  private init(_ specifier: PortSpecifier, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step) {
     let ports = PortList()
     switch specifier {
     case .automatic, .usb: port = (try? ports.port(for: specifier).path).map { .path($0) } ?? specifier

@@ -2,6 +2,7 @@ import DeviceEmulator
 import Foundation
 import NotibotHost
 import NotibotProtocol
+import SerialLink
 import Synchronization
 
 /// One soak: sending, settling, comparing, taking back.
@@ -55,8 +56,9 @@ struct SoakRun: Sendable {
     var report = SoakReport(port: port)
     let start = clock.now
     var isStuck = false
+    var place = target.port
     repeat {
-      try await forward(record) { forwarder in
+      try await forward(place, record) { forwarder in
         let memory = try await load(forwarder, record, &report, until: start + duration)
         isStuck = memory == nil
         if report.residentBytesStart == 0 {
@@ -72,9 +74,10 @@ struct SoakRun: Sendable {
       }
       // The port is free now, and what waits is in the outbox.
       if isStuck { isStuck = await recovery?.climb() == true }
+      if isStuck, deviceID == nil, let recovery { place = await recovery.port.description }
     } while isStuck
     report.undelivered = record.undelivered
-    if !Task.isCancelled, record.counts.sessions > 0 { try await check(record, &report) }
+    if !Task.isCancelled, record.counts.sessions > 0 { try await check(place, record, &report) }
     report.residentBytesEnd = ProcessUsage.residentBytes()
     fill(&report, from: record)
     return report
@@ -94,11 +97,13 @@ struct SoakRun: Sendable {
   }
 
   /// Runs `body` with a forwarder on the outbox, and everything that it tells in the record.
-  private func forward(_ record: SoakRecord, _ body: (Forwarder) async throws -> Void) async throws {
+  private func forward(
+    _ port: String, _ record: SoakRecord, _ body: (Forwarder) async throws -> Void
+  ) async throws {
     var options = ForwardingOptions()
     options.bitsPerSecond = bitsPerSecond
     options.expectedDeviceID = deviceID
-    try await withForwarder(port: target.port, outbox: outbox, options: options) { forwarder in
+    try await withForwarder(port: port, outbox: outbox, options: options) { forwarder in
       // Not children: what is told on the way out counts too.
       let hearing = Task { for await report in forwarder.reports { record.note(report) } }
       let watching = Task { for await change in forwarder.changes { record.note(change) } }
@@ -238,10 +243,10 @@ struct SoakRun: Sendable {
   }
 
   /// Opens another session, in which both sides compare, looks at the display if it can, and takes back all that is left.
-  private func check(_ record: SoakRecord, _ report: inout SoakReport) async throws {
+  private func check(_ port: String, _ record: SoakRecord, _ report: inout SoakReport) async throws {
     let compared = record.beginCheck()
     let held = record.held
-    try await forward(record) { forwarder in
+    try await forward(port, record) { forwarder in
       if await Self.comes(compared, within: Self.checkLimit) {
         report.check = .digest
         if let shown = await target.shown() {
