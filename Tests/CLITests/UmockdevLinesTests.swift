@@ -35,6 +35,14 @@ import Testing
     #expect(!run.steps("TCSETS2").isEmpty)
   }
 
+  @Test func `a call that takes long makes a pulse longer, never short`() async throws {
+    let run = try await Umockdev.run(["--slow-first", "60"], "reset", "-p", "PORT")
+    expect(run, 0, says: ["lines: hard"])
+    let changes = run.steps("TIOCMSET")
+    try #require(changes.count == 2)
+    #expect(changes[1].seconds - changes[0].seconds > 0.095)
+  }
+
   @Test func `the tight sequence goes from reset to download in one call`() async throws {
     let run = try await Umockdev.run([], "reset", "-p", "PORT", "--into", "loader", "--json")
     expect(run, 0, says: [#""proof" : "loader-sync""#, #""target" : "loader""#])

@@ -38,6 +38,7 @@ parser.add_argument("--driver", default="cp210x")
 parser.add_argument("--latency", help="the port has a latency timer of so many milliseconds")
 parser.add_argument("--latency-read-only", action="store_true")
 parser.add_argument("--fail-set", help="NUMBER:ERRNO, the so many-th change of the lines fails, and all behind it")
+parser.add_argument("--slow-first", type=int, help="the first change of the lines takes so many milliseconds")
 parser.add_argument("--no-lines", action="store_true", help="TIOCMGET and TIOCMSET: ENOTTY")
 parser.add_argument("--deaf", action="store_true", help="the lines lead nowhere")
 parser.add_argument("--io0-low", action="store_true", help="something holds IO0 low")
@@ -116,9 +117,18 @@ def handle_tty(_, client):
             number = getattr(errno, options.fail_set.split(":")[1])
             record(call, dtr=bool(word & DTR), rts=bool(word & RTS), error=errno.errorcode[number])
             return answer(client, 0, number)
-        record(call, dtr=bool(word & DTR), rts=bool(word & RTS))
-        board.set_lines({TIOCMSET: word, TIOCMBIS: board.lines | word, TIOCMBIC: board.lines & ~word}[request])
-        return answer(client, 0)
+        after = {TIOCMSET: word, TIOCMBIS: board.lines | word, TIOCMBIC: board.lines & ~word}[request]
+
+        def change():
+            record(call, dtr=bool(word & DTR), rts=bool(word & RTS))
+            board.set_lines(after)
+            client.complete(0, 0)
+
+        if options.slow_first and board.sets == 1:
+            GLib.timeout_add(options.slow_first, change)
+        else:
+            change()
+        return True
     if request == TCGETS2:
         argument.resolve(0, 44).update(0, settings)
         return answer(client, 0)

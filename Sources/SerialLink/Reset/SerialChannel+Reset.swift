@@ -11,8 +11,8 @@ extension SerialChannel {
   /// Plays a sequence on the lines of an open channel, and returns when its last wait is over.
   ///
   /// Each change has its own moment after the start, kept by a task of the channel's event loop, so that what one call takes does
-  /// not move the next, and a busy processor elsewhere does not either. When a change comes later than `latenessLimit` all the same,
-  /// the rest moves with it: a pulse may become longer, never short.
+  /// not move the next, and a busy processor elsewhere does not either. When a change is made later than `latenessLimit` all the same,
+  /// be it that the call itself took so long, the rest moves with it: a pulse may become longer, never short.
   ///
   /// - Throws: `.noModemLines`, `.deviceGone`, what the driver says. Both lines are let go before, as far as the port still lets
   ///   that happen: a board must not stay in reset.
@@ -35,7 +35,7 @@ extension SerialChannel {
 
 /// Plays one sequence. Lives on its channel's event loop.
 private final class SequencePlayer {
-  /// A task of the loop may come so late without the rest being moved.
+  /// A change may be made so late without the rest being moved.
   static let latenessLimit = TimeAmount.milliseconds(5)
 
   private let channel: any Channel
@@ -73,16 +73,15 @@ private final class SequencePlayer {
   private func step() {
     while let change = changes.first {
       let due = origin + TimeAmount(change.offset)
-      let now = channel.eventLoop.now
-      guard due <= now else { return arm(due) }
-      if now - due > Self.latenessLimit { origin = origin + (now - due) }
+      guard due <= channel.eventLoop.now else { return arm(due) }
       changes.removeFirst()
       // Behind a server the answer comes later; the next change does not wait for it.
       SerialChannel.startOnLoop(.lines(change.lines), on: channel).assumeIsolated().whenFailure {
         self.fail($0)
       }
-      done.append(
-        PlayedChange(lines: change.lines, at: .nanoseconds((NIODeadline.now() - begin).nanoseconds)))
+      let made = NIODeadline.now()
+      if made - due > Self.latenessLimit { origin = origin + (made - due) }
+      done.append(PlayedChange(lines: change.lines, at: .nanoseconds((made - begin).nanoseconds)))
     }
     let end = origin + TimeAmount(length)
     if end <= channel.eventLoop.now { promise.succeed(done) } else { arm(end) }
