@@ -9,50 +9,25 @@ import Testing
 /// The attribute socket as clients find it.
 @Suite(.serialized)
 struct ATTSocketTests {
-  /// A connection to the socket; what is not there within 5 s does not come.
-  private final class Client: Sendable {
-    private let descriptor: Int32
+  /// A connection that carries PDUs.
+  private struct Client {
+    private let connection: UnixConnection
 
     init(_ path: String) throws {
-      descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-      var address = sockaddr_un()
-      address.sun_family = sa_family_t(AF_UNIX)
-      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-      let result = withUnsafePointer(to: address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-      }
-      guard result == 0 else { throw HostPort.Failure.cannotOpen(errno: errno) }
-      var limit = timeval(tv_sec: 5, tv_usec: 0)
-      setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+      connection = try UnixConnection(path)
     }
 
-    deinit { close(descriptor) }
-
-    func send(_ stream: [UInt8]) {
-      _ = Glibc.send(descriptor, stream, stream.count, Int32(MSG_NOSIGNAL))
-    }
+    func send(_ stream: [UInt8]) { connection.send(stream) }
 
     /// Sends PDUs, one record each, in one piece.
     func send(pdus: String...) { send(pdus.flatMap { ATTRecord.bytes(of: bytes($0)) }) }
 
-    /// The next PDU in hexadecimal; nil at the end of the connection. Waits on a thread of its own: those that tests
-    /// share are few, and the emulator needs one.
+    /// The next PDU in hexadecimal; nil at the end of the connection.
     func nextPDU() async -> String? {
-      await withCheckedContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(returning: self.readPDU()) }
+      await connection.reading { connection in
+        guard let prefix = connection.read(2) else { return nil }
+        return connection.read(Int(prefix[0]) | Int(prefix[1]) << 8).map { hex($0).lowercased() }
       }
-    }
-
-    private func readPDU() -> String? {
-      guard let prefix = read(2) else { return nil }
-      return read(Int(prefix[0]) | Int(prefix[1]) << 8).map { hex($0).lowercased() }
-    }
-
-    private func read(_ count: Int) -> [UInt8]? {
-      var buffer = [UInt8](repeating: 0, count: count)
-      return recv(descriptor, &buffer, count, Int32(MSG_WAITALL)) == count ? buffer : nil
     }
   }
 

@@ -8,49 +8,27 @@ import Testing
 
 @Suite(.serialized)
 struct ControlServerTests {
-  /// A connection to a socket, for bytes that `ControlClient` would not send.
-  private final class RawClient: Sendable {
-    let descriptor: Int32
+  /// A connection for bytes that `ControlClient` would not send.
+  private struct RawClient {
+    private let connection: UnixConnection
 
     init(_ path: String) throws {
-      descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-      var address = sockaddr_un()
-      address.sun_family = sa_family_t(AF_UNIX)
-      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-      let result = withUnsafePointer(to: address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-      }
-      guard result == 0 else { throw HostPort.Failure.cannotOpen(errno: errno) }
-      var limit = timeval(tv_sec: 5, tv_usec: 0)
-      setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+      connection = try UnixConnection(path)
     }
 
-    deinit { close(descriptor) }
+    func send(_ text: String) { connection.send(Array(text.utf8)) }
 
-    func send(_ text: String) {
-      let bytes = Array(text.utf8)
-      _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-    }
-
-    /// So many lines, or fewer when the connection ends. Waits on a thread of its own: those that tests share are few,
-    /// and the emulator needs one.
+    /// So many lines, or fewer when the connection ends.
     func lines(_ count: Int) async -> [String] {
-      await withCheckedContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(returning: self.readLines(count)) }
+      await connection.reading { connection in
+        var bytes: [UInt8] = []
+        while bytes.count(where: { $0 == 0x0A }) < count {
+          let more = connection.readSome()
+          if more.isEmpty { break }
+          bytes += more
+        }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
       }
-    }
-
-    private func readLines(_ count: Int) -> [String] {
-      var bytes: [UInt8] = []
-      var buffer = [UInt8](repeating: 0, count: 4096)
-      while bytes.count(where: { $0 == 0x0A }) < count {
-        let got = recv(descriptor, &buffer, buffer.count, 0)
-        if got <= 0 { break }
-        bytes += buffer[..<got]
-      }
-      return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
   }
 

@@ -1,0 +1,48 @@
+import Foundation
+import Glibc
+
+/// A connection to a unix socket, as a client has it that knows nothing of this project; what is not there within 20 s does not come.
+final class UnixConnection: Sendable {
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let result = withUnsafePointer(to: address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard result == 0 else { throw HostPort.Failure.cannotOpen(errno: errno) }
+    var limit = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  deinit { close(descriptor) }
+
+  func send(_ bytes: [UInt8]) {
+    _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+  }
+
+  /// So many bytes; nil when the connection ends before.
+  func read(_ count: Int) -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: count)
+    return recv(descriptor, &buffer, count, Int32(MSG_WAITALL)) == count ? buffer : nil
+  }
+
+  /// What is there, at most 4096 bytes; empty when the connection has ended.
+  func readSome() -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let got = recv(descriptor, &buffer, buffer.count, 0)
+    return Array(buffer.prefix(max(0, got)))
+  }
+
+  /// Reads on a thread of its own: those that tests share are few, and the emulator needs one.
+  func reading<Value: Sendable>(_ body: @escaping @Sendable (UnixConnection) -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: body(self)) }
+    }
+  }
+}
