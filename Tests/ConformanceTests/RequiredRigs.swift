@@ -10,7 +10,7 @@ import Testing
 
   @Test func `the rigs that are demanded are known here`() {
     let known: Set<String> = [
-      "emulator", "pty", "rfc2217", "rfc2217-peers", "ble", "ble-parity", "qemu", "umockdev",
+      "emulator", "pty", "rfc2217", "rfc2217-peers", "ble", "ble-parity", "qemu", "umockdev", "labgrid",
     ]
     #expect(Self.names.subtracting(known) == [])
   }
