@@ -124,7 +124,7 @@ extension Suite {
   static let keysNotInUse = Case(
     "NTF-20/not-in-use",
     "Where feature bit 1 is not in use, the keys are ignored: two writes of one id are two",
-    .delivery, also: ["NTF-5"]
+    .delivery, also: ["NTF-5", "LNK-9"]
   ) { bench in
     let probe = bench.probe
     let source = probe.makeSource()
@@ -145,7 +145,7 @@ extension Suite {
   static let syncWithoutKeys = Case(
     "NTF-30/not-in-use",
     "Where feature bit 2 is not in use, SYNC is acknowledged and dropped; bit 2 needs bit 1",
-    .delivery, also: ["LNK-4", "LNK-5"]
+    .delivery, also: ["LNK-4", "LNK-9"]
   ) { bench in
     let probe = bench.probe
     let source = probe.makeSource()

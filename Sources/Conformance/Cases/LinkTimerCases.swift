@@ -8,7 +8,8 @@ extension Suite {
   ]
 
   static let delayedACK = Case(
-    "LNK-50/delayed-ack", "One DATA frame is acknowledged within 5 ms, at most 10", .link
+    "LNK-50/delayed-ack", "One DATA frame is acknowledged within 5 ms, at most 10", .link,
+    also: ["LNK-55"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()

@@ -90,12 +90,9 @@ static uint64_t clock_age_ms(const nb_device_t *device) {
   return device->uptime_ms - device->store.clock_uptime_ms;
 }
 
-/* So far from any `exp` that more makes no difference, and sums do not overflow. */
-#define CLOCK_LIMIT_S (INT64_C(1) << 40)
-
 void nb_store_set_clock(nb_device_t *device, int64_t seconds) {
-  if (seconds > CLOCK_LIMIT_S) seconds = CLOCK_LIMIT_S;
-  if (seconds < -CLOCK_LIMIT_S) seconds = -CLOCK_LIMIT_S;
+  if (seconds < 0) seconds = 0; /* the range of `exp` */
+  if (seconds > UINT32_MAX) seconds = UINT32_MAX;
   device->store.has_clock = true;
   device->store.clock_s = seconds;
   device->store.clock_uptime_ms = device->uptime_ms;
