@@ -4,6 +4,7 @@ package enum Suite {
   package static let cases: [Case] = [
     framing, framingLengths, damage, hostFraming,
     linkOpening, linkOrder, linkLimits, linkTimers, linkResends, hostSession, hostFlow, hostLimits,
+    linkDetails, attDetails, deliveryDetails,
     attTable, attRequests, attLimits, hostATT,
     notifications, connections,
     delivery, deliverySources, deliveryApplied, deliveryRemovals, deliveryGone, deliveryLeaving,

@@ -84,13 +84,17 @@ struct ATTServer: Equatable, Sendable {
   }
 
   /// Takes one PDU. Returns its response, or nil when it gets none. Source: PROTOCOL.md ATT-5.
-  mutating func receive(_ pdu: [UInt8], on id: BearerID) -> [UInt8]? {
+  ///
+  /// - Parameter seconds: now, in seconds since 1970-01-01 UTC; nil when the device does not know. What a write brings
+  ///   and has expired by then never changes Count. Source: PROTOCOL.md NTF-27.
+  mutating func receive(_ pdu: [UInt8], on id: BearerID, at seconds: UInt32? = nil) -> [UInt8]? {
     guard let index = index(of: id) else { return nil }
     // Out of the array while it changes, so that its queues are changed in place.
     var bearer = bearers.remove(at: index)
     let countBefore = store.count
     let response = receive(pdu, on: &bearer)
     bearers.insert(bearer, at: index)
+    if let seconds { while store.expireNext(at: seconds) {} }
     noteChanges(countBefore: countBefore)
     return response?.encoded()
   }

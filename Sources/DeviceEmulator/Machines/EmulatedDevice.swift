@@ -220,8 +220,10 @@ package struct EmulatedDevice: Equatable, Sendable {
   private mutating func handle(_ inbound: DeviceSession.Inbound) {
     switch inbound.channel {
     case .att:
-      if let response = attributes.receive(inbound.payload, on: .serial) { link.send(response, on: .att) }
-      expireDue()
+      let seconds = timeOfDay?.seconds(at: clock)
+      if let response = attributes.receive(inbound.payload, on: .serial, at: seconds) {
+        link.send(response, on: .att)
+      }
     case .link where attributes.receiveMessage(inbound.payload, on: .serial):
       // SYNCED comes behind all that waits; when there is room for it all, what came after SYNC is taken at once.
       sendNews()

@@ -99,10 +99,19 @@ void nb_store_set_clock(nb_device_t *device, int64_t seconds) {
   nb_store_expire(device);
 }
 
+/* Seconds since 1970-01-01 UTC; the caller has checked that the device knows them. */
+static int64_t clock_now_s(const nb_device_t *device) {
+  return device->store.clock_s + (int64_t)(clock_age_ms(device) / 1000);
+}
+
+bool nb_store_has_expired(const nb_device_t *device, const nb_slot_t *slot) {
+  return device->store.has_clock && slot->can_expire && slot->expires_s <= clock_now_s(device);
+}
+
 void nb_store_expire(nb_device_t *device) {
   nb_store_t *store = &device->store;
   if (!store->has_clock) return;
-  int64_t now_s = store->clock_s + (int64_t)(clock_age_ms(device) / 1000);
+  int64_t now_s = clock_now_s(device);
   store->next_expiry_s = UINT64_MAX;
   for (unsigned at = 0; at < device->config->capacity; at++) {
     nb_slot_t *slot = &device->config->slots[at];
