@@ -27,6 +27,12 @@ struct TrialsCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
   var filter: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Keep the order of the cases there: a process that finds it does not run them on a sound device again.",
+      valueName: "file"))
+  var order: String?
+
   @Option(help: "Decides nonces, noise and damage.")
   var seed: UInt64 = 2026
 
@@ -46,11 +52,19 @@ struct TrialsCommand: AsyncParsableCommand {
 
   func run() async throws {
     var trial = FaultTrial(stages: stages, seed: seed)
-    let cases = try Selection.cases(matching: filter).filter {
-      $0.needs.contains(.host) == (subject == .host)
+    if let order, let data = FileManager.default.contents(atPath: order), !data.isEmpty {
+      trial.order = try JSONDecoder().decode([[[String]]].self, from: data)
+      try Output.json(Ready(cases: trial.caseCount, wrong: []))
+    } else {
+      let cases = try Selection.cases(matching: filter).filter {
+        $0.needs.contains(.host) == (subject == .host)
+      }
+      let wrong = try await trial.learn(cases)
+      if let order, wrong.isEmpty {
+        try JSONEncoder().encode(trial.order).write(to: URL(fileURLWithPath: order), options: .atomic)
+      }
+      try Output.json(Ready(cases: trial.caseCount, wrong: wrong.map(\.testCase.id)))
     }
-    let wrong = try await trial.learn(cases)
-    try Output.json(Ready(cases: trial.caseCount, wrong: wrong.map(\.testCase.id)))
     while let device = readLine() {
       let verdict = try await trial.judge(device)
       try Output.json(

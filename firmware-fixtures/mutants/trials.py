@@ -24,10 +24,10 @@ class Trouble(Exception):
 class Trials:
     """Judges devices; starts its process when it is needed, and again when a device ended it."""
 
-    def __init__(self, notibot, subject, environment=None, filter=None):
+    def __init__(self, notibot, subject, environment=None, order=None):
         self.command = [notibot, "trials", "--subject", subject]
-        if filter:
-            self.command += ["--filter", filter]
+        if order:
+            self.command += ["--order", str(order)]
         self.environment = {**os.environ, **(environment or {})}
         self.process = None
         self.judged = 0
@@ -38,7 +38,7 @@ class Trials:
             self.close()
         is_fresh = self.process is None
         if is_fresh:
-            self._start()
+            self.start()
         used = cpu_seconds(self.process.pid)
         resource.prlimit(self.process.pid, resource.RLIMIT_CPU, (int(used) + CPU_LIMIT_SECONDS, -1))
         try:
@@ -67,7 +67,8 @@ class Trials:
         self.process.wait()
         self.process = None
 
-    def _start(self):
+    def start(self):
+        """Starts the process and waits until it is ready."""
         self.judged = 0
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

@@ -68,6 +68,18 @@ package struct FaultTrial {
     return wrong
   }
 
+  /// What was learned, and from what was judged: the ids of cheap and costly cases of each stage.
+  package var order: [[[String]]] {
+    get { stages.map { [$0.cheap.map(\.id), $0.costly.map(\.id)] } }
+    set {
+      let cases = Dictionary(uniqueKeysWithValues: Suite.cases.map { ($0.id, $0) })
+      for (index, ids) in zip(stages.indices, newValue) where ids.count == 2 {
+        stages[index].cheap = ids[0].compactMap { cases[$0] }
+        stages[index].costly = ids[1].compactMap { cases[$0] }
+      }
+    }
+  }
+
   /// Runs cases on the device with this name until one fails.
   ///
   /// - Throws: `RigTrouble` when there is no such device.
