@@ -13,7 +13,7 @@ struct Notibot: AsyncParsableCommand {
       DevicesCommand.self, SendCommand.self, ForwardCommand.self, OutboxCommand.self, CountCommand.self,
       WatchCommand.self, MonitorCommand.self, BenchCommand.self, SoakCommand.self, EmulateCommand.self,
       ControlCommand.self,
-      ProxyCommand.self, DamageCommand.self, TestCommand.self, SimulateCommand.self,
+      ProxyCommand.self, DamageCommand.self, TestCommand.self, SimulateCommand.self, TrialsCommand.self,
       ResetCommand.self, DoctorCommand.self, UdevRulesCommand.self,
     ]
   )

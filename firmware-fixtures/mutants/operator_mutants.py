@@ -1,0 +1,139 @@
+"""Runs the suite against every operator mutant of the C core until a case fails, and lists the survivors.
+
+Exit codes: 0; 1, less than --limit percent of the mutants that are not equivalent are killed, or the table of argued ones
+is wrong; 2, the run cannot be judged, or wrong usage.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import argued  # noqa: E402
+import c_operators  # noqa: E402
+import mutant_files  # noqa: E402
+import operator_report  # noqa: E402
+import trials  # noqa: E402
+
+CORE = "core/src"
+TABLE = pathlib.Path(__file__).resolve().parent / "equivalent.tsv"
+# Equal object code is found more often in optimised code.
+FLAGS = ("-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-w")
+COMPILE_LIMIT_SECONDS = 60
+
+
+def read_mutants(root):
+    """All mutants of the core, file by file."""
+    found = []
+    for path in sorted((root / CORE).glob("*.[ch]")):
+        found += c_operators.mutants(path.name, path.read_text(encoding="utf-8"))
+    return found
+
+
+class Workplace:
+    """A copy of the firmware in which one mutant after the other is compiled."""
+
+    def __init__(self, folder, compiler, root):
+        self.folder = folder
+        self.compiler = compiler
+        for part in ("core", "ports"):
+            shutil.copytree(root / part, folder / part)
+        self.sources = [path for part in mutant_files.SOURCES for path in sorted((folder / part).glob("*.c"))]
+        self.sound = {path: self._object(path, folder / f"{path.stem}.o") for path in self.sources}
+
+    def library(self, mutant):
+        """The path of a mutant's library and None, or None and why there is none."""
+        path = self.folder / CORE / mutant.path
+        text = path.read_text(encoding="utf-8")
+        path.write_text(mutant.applied(text), encoding="utf-8")
+        try:
+            changed = [path] if path.suffix == ".c" else [file for file in self.sources if file.parent == path.parent]
+            objects = {file: self._object(file, self.folder / f"{file.stem}.mutant.o") for file in changed}
+        except subprocess.CalledProcessError:
+            return None, "invalid"
+        finally:
+            path.write_text(text, encoding="utf-8")
+        if all(objects[file].read_bytes() == self.sound[file].read_bytes() for file in changed):
+            return None, "same code"
+        # A name of its own: a path that was loaded once is not loaded again.
+        descriptor, library = tempfile.mkstemp(suffix=".so", dir=self.folder)
+        os.close(descriptor)
+        self._run(["-shared", "-Wl,-Bsymbolic", "-o", library, *map(str, {**self.sound, **objects}.values())])
+        return pathlib.Path(library), None
+
+    def _object(self, path, target):
+        includes = [f"-I{self.folder / include}" for include in mutant_files.INCLUDES]
+        self._run([*FLAGS, *includes, "-c", "-o", str(target), str(path)])
+        return target
+
+    def _run(self, arguments):
+        subprocess.run(
+            [*self.compiler, *arguments], check=True, timeout=COMPILE_LIMIT_SECONDS, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+
+
+def judge_all(mutants, notibot, jobs, folder, report):
+    """A row for each mutant, in their order. Neighbours go to the same worker, as their killers are often the same."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    size = max(1, min(25, len(mutants) // jobs))
+    chunks = [mutants[at : at + size] for at in range(0, len(mutants), size)]
+    places = []
+
+    def judge(chunk):
+        place, judges = places.pop()
+        rows = []
+        try:
+            for mutant in chunk:
+                library, verdict = place.library(mutant)
+                found = {}
+                if library is not None:
+                    found = judges.judge(library)
+                    verdict = "killed" if found.get("failed") else "survives"
+                    library.unlink()
+                rows.append((mutant, verdict, found.get("failed"), found.get("detail")))
+                report.add(mutant, verdict)
+        finally:
+            places.append((place, judges))
+        return rows
+
+    try:
+        for number in range(jobs):
+            place = Workplace(folder / f"worker-{number}", compiler, mutant_files.FIXTURES)
+            places.append((place, trials.Trials(notibot, "firmware", order=folder / "order.json")))
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            try:
+                return [row for rows in pool.map(judge, chunks) for row in rows]
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+    finally:
+        for _, judges in places:
+            judges.close()
+
+
+def main():
+    parser = operator_report.options(__doc__, limit=98)
+    parser.add_argument("--operators", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    try:
+        everything = read_mutants(mutant_files.FIXTURES)
+        report = operator_report.Report(chosen, TABLE, everything)
+        mutants = operator_report.selected(chosen, everything)
+        if not mutants:
+            raise trials.Trouble("no mutant is selected")
+        with tempfile.TemporaryDirectory(prefix="notibot-operators.") as folder:
+            rows = judge_all(mutants, chosen.notibot, max(1, chosen.jobs), pathlib.Path(folder), report)
+    except (argued.BadTable, trials.Trouble, subprocess.SubprocessError) as trouble:
+        print(trouble, file=sys.stderr)
+        return 2
+    return report.finish(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
