@@ -64,6 +64,7 @@ let package = Package(
         "NotibotProtocol", "SerialLink", nioCore, nioPosix,
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       path: sources(of: "NotibotHost"),
       swiftSettings: machineSettings

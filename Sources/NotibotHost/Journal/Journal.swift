@@ -51,14 +51,15 @@ package final class Journal: Sendable {
     switch sharing {
     case .exclusive:
       lock = Mutex(nil)
-      state = Mutex(.open(try JournalOpening(path: path, file: path, access, sharing).open(source: source)))
+      let opening = JournalOpening(path: path, file: path, access, sharing)
+      state = Mutex(.open(try opening.open(try opening.inspect(nil), source: source)))
     case .lockFile:
       let place = try JournalPath(path, operation: "open")
       try JournalOpening.check(place, for: access)
       lock = Mutex(try JournalOpening.lock(place, for: access))
-      try JournalOpening.make(place, for: access)
+      if place.kind == .absent { try JournalOpening.make(place, source: source) }
       let opening = JournalOpening(path: path, file: place.resolved, access, sharing)
-      state = Mutex(.open(try opening.open(source: source)))
+      state = Mutex(.open(try opening.open(try opening.inspect(place), source: source)))
     }
   }
 
@@ -83,7 +84,7 @@ package final class Journal: Sendable {
         do {
           try database.writeWithoutTransaction { database in
             try database.inTransaction(.immediate) {
-              for change in changes { try JournalRows.apply(change, to: database) }
+              try JournalRows.apply(changes, to: database)
               return .commit
             }
           }
@@ -100,7 +101,10 @@ package final class Journal: Sendable {
 
   /// Reads all of the file and looks for damage; takes a second for some hundred megabytes.
   package func check() throws(JournalError) {
-    try read { try JournalOpening.checkForDamage($0, .thorough) }
+    try read {
+      try JournalOpening.checkForDamage($0, .thorough)
+      _ = try JournalRows.contents(of: $0)
+    }
   }
 
   /// The value of an SQLite setting of this connection, as text; `nil` when there is none of that name. For tests.

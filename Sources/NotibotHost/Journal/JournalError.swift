@@ -108,7 +108,8 @@ extension JournalError: CustomStringConvertible {
     case .diskFull: "make room on the disk; nothing that was reported as queued is lost"
     case .notAnOutbox: "check the name; the file was not changed"
     case .tooNew: "update this program"
-    case .corrupt: "restore it from a backup, or save what can be saved with: sqlite3 FILE .recover"
+    case .corrupt:
+      "nothing was changed; save what can be read with: notibot outbox salvage \(shown(path)); then move its files away"
     case .inputOutput: "check the disk and its file system"
     case .closed: ""
     }

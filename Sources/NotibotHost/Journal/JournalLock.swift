@@ -37,6 +37,15 @@ struct JournalLock: ~Copyable, Sendable {
     throw JournalError(.locked(pid: nil), path: journal.named, operation: operation)
   }
 
+  /// Whether another process, or another journal of this one, has the lock of the journal at `path`. A process that asks
+  /// for the lock at the same moment may be refused: for when something is wrong already.
+  static func isTaken(for journal: JournalPath) -> Bool {
+    let descriptor = open(journal.resolved + ".lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+  }
+
   deinit {
     unlink(path)
     close(descriptor)
@@ -80,8 +89,14 @@ struct JournalPath: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     case absent
     case file
-    /// A folder, a terminal, a link that leads nowhere; a file too short for a database, which SQLite would take for empty.
+    /// A folder, a terminal, a link that leads nowhere; a file of some bytes that is too short for a database.
     case other
+  }
+
+  /// Whether a log is left of a file that is not there.
+  var hasOrphanedLog: Bool {
+    var status = stat()
+    return kind == .absent && stat(resolved + "-wal", &status) == 0 && status.st_size > 0
   }
 
   /// Looks at what is there; opens nothing. Throws `.directoryMissing` and what the system says.

@@ -34,6 +34,9 @@ struct JournalOpening {
     switch place.kind {
     case .other: throw JournalError(.notAnOutbox, path: place.named, operation: "open")
     case .absent:
+      if place.hasOrphanedLog {
+        throw JournalError(.corrupt("it is gone, and its log is there"), path: place.named, operation: "open")
+      }
       if access != .forwarding { throw JournalError(.missing, path: place.named, operation: "open") }
     case .file:
       let mode = access == .reading ? R_OK : R_OK | W_OK
@@ -50,25 +53,72 @@ struct JournalOpening {
     }
   }
 
-  /// Makes an empty file that only its owner may read: SQLite would take the mode from the umask. Called with the lock held.
-  static func make(_ place: JournalPath, for access: Journal.Access) throws(JournalError) {
-    guard place.kind == .absent, access == .forwarding else { return }
-    let descriptor = Glibc.open(place.resolved, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    if descriptor >= 0 {
-      Glibc.close(descriptor)
-    } else if errno != EEXIST {
-      throw JournalError(errno: errno, path: place.named, operation: "make")
+  /// Makes the file as a whole, for its owner only, so that a crash leaves it complete or not there. Called with the lock
+  /// held.
+  static func make(_ place: JournalPath, source: UInt32) throws(JournalError) {
+    let unfinished = place.resolved + ".new"
+    removeAll(of: unfinished)
+    // SQLite would take the mode from the umask.
+    let descriptor = Glibc.open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw JournalError(errno: errno, path: place.named, operation: "make") }
+    Glibc.close(descriptor)
+    do throws(JournalError) {
+      let opening = JournalOpening(path: place.named, file: unfinished, .forwarding, .lockFile)
+      let database = try opening.open(.unused, source: source)
+      do {
+        // Takes the log into the file and removes it.
+        try database.close()
+      } catch {
+        throw JournalError(error, path: place.named, operation: "make")
+      }
+      guard rename(unfinished, place.resolved) == 0 else {
+        throw JournalError(errno: errno, path: place.named, operation: "make")
+      }
+    } catch {
+      removeAll(of: unfinished)
+      throw error
+    }
+    syncFolder(of: place)
+  }
+
+  private static func removeAll(of file: String) {
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(file + suffix) }
+  }
+
+  /// Makes the new name durable. Where that fails, a power failure may take the name away, and all that was queued with it.
+  private static func syncFolder(of place: JournalPath) {
+    let folder = place.resolved.lastIndex(of: "/").map { String(place.resolved[...$0]) } ?? "."
+    let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    _ = fsync(descriptor)
+    Glibc.close(descriptor)
+  }
+
+  /// Looks for damage in the bytes of the files, and throws what it finds.
+  func inspect(_ place: JournalPath?) throws(JournalError) -> JournalInspection.Finding {
+    let access = access
+    let finding = try JournalInspection.check(file: file, path: path) {
+      guard access == .reading, let place else { return false }
+      return JournalLock.isTaken(for: place)
+    }
+    switch (finding, sharing) {
+    case (.empty, .lockFile): throw failure(.corrupt("it is empty"))
+    case (.unused, .lockFile): throw failure(.corrupt("it has no tables"))
+    case (.empty, .exclusive), (.unused, .exclusive), (.sound, _), (.undecided, _), (.damaged, _):
+      return finding
     }
   }
 
   // MARK: With SQLite
 
-  /// The open database, known to be an outbox of a version that this program reads. For `forwarding` the run is counted.
-  func open(source: UInt32) throws(JournalError) -> DatabaseQueue {
+  /// The open database, known to be an outbox of a version that this program reads.
+  ///
+  /// For `forwarding` the run is counted, but for that of a database that is only made with it.
+  func open(_ finding: JournalInspection.Finding, source: UInt32) throws(JournalError) -> DatabaseQueue {
     do {
       let database = try DatabaseQueue(path: file, configuration: configuration)
       do {
-        try database.writeWithoutTransaction { database in try prepare(database, source: source) }
+        try database.writeWithoutTransaction { database in try prepare(database, finding, source: source) }
         return database
       } catch {
         try? database.close()
@@ -95,7 +145,9 @@ struct JournalOpening {
     return configuration
   }
 
-  private func prepare(_ database: Database, source: UInt32) throws {
+  private func prepare(
+    _ database: Database, _ finding: JournalInspection.Finding, source: UInt32
+  ) throws {
     let identity = try JournalSchema.identity(of: database)
     switch (identity, access) {
     case (.foreign, _), (.empty, .maintaining), (.empty, .reading): throw failure(.notAnOutbox)
@@ -104,23 +156,25 @@ struct JournalOpening {
     case (.outbox(let version), _) where version < 1: throw failure(.notAnOutbox)
     case (.outbox, .reading): break
     case (.outbox(let version), .maintaining):
-      try Self.checkForDamage(database, .quick)
+      if finding != .sound { try Self.checkForDamage(database, .quick) }
       try database.inTransaction(.immediate) {
         try JournalSchema.migrate(database, from: version)
         return .commit
       }
     case (.outbox(let version), .forwarding):
-      try Self.checkForDamage(database, .quick)
+      if finding != .sound { try Self.checkForDamage(database, .quick) }
       try setUpLog(database)
       try database.inTransaction(.immediate) {
         try JournalSchema.migrate(database, from: version)
-        return try countRun(database)
+        try JournalRows.countRun(in: database)
+        return .commit
       }
     case (.empty, .forwarding):
       try setUpLog(database)
       try database.inTransaction(.immediate) {
         try JournalSchema.create(in: database, source: source)
-        return try countRun(database)
+        if sharing == .exclusive { try JournalRows.countRun(in: database) }
+        return .commit
       }
     }
   }
@@ -129,11 +183,6 @@ struct JournalOpening {
   private func setUpLog(_ database: Database) throws {
     let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
     guard mode == "wal" else { throw DatabaseError(resultCode: .SQLITE_IOERR, message: "no write-ahead log") }
-  }
-
-  private func countRun(_ database: Database) throws -> Database.TransactionCompletion {
-    try database.execute(sql: "UPDATE writer SET run = (run + 1) & 4294967295 WHERE row = 1")
-    return .commit
   }
 
   static func checkForDamage(_ database: Database, _ search: Search) throws {

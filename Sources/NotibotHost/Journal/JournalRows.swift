@@ -10,17 +10,37 @@ struct BadRow: Error, CustomStringConvertible {
   var description: String { "\(row) has no valid '\(column)'" }
 }
 
+/// Why the rows are not those that were written.
+struct BadContents: Error, CustomStringConvertible {
+  var found: Int64
+  var expected: Int64
+
+  var description: String {
+    found == expected
+      ? "not all of its \(expected) notifications are as the last commit left them"
+      : "it has \(found) notifications where it should have \(expected)"
+  }
+}
+
 /// The statements that read and write a journal's rows. Each connection prepares each of them once.
 enum JournalRows {
-  static func apply(_ change: JournalChange, to database: Database) throws {
-    switch change {
-    case .header(let header): try write(header, to: database)
-    case .put(let entry): try put(entry, in: database)
-    case .delete(let number):
-      let statement = try database.cachedStatement(sql: "DELETE FROM notification WHERE number = ?")
-      statement.setUncheckedArguments([number.rawValue])
-      try statement.execute()
+  /// Makes all of the changes, in their order, inside a transaction of the caller's.
+  static func apply(_ changes: [JournalChange], to database: Database) throws {
+    guard !changes.isEmpty else { return }
+    var (header, totals) = try writer(of: database, version: JournalSchema.version)
+    totals.commits += 1
+    for change in changes {
+      switch change {
+      case .header(let newer): header = newer
+      case .put(let entry): try put(entry, in: database, &totals)
+      case .delete(let number):
+        try forget(number, in: database, &totals)
+        let statement = try database.cachedStatement(sql: "DELETE FROM notification WHERE number = ?")
+        statement.setUncheckedArguments([number.rawValue])
+        try statement.execute()
+      }
     }
+    try write(header, totals, to: database)
   }
 
   static func contents(of database: Database) throws -> JournalContents {
@@ -28,47 +48,90 @@ enum JournalRows {
     guard case .outbox(let version) = try JournalSchema.identity(of: database) else {
       throw BadRow(row: "PRAGMA", column: "application_id")
     }
-    let header = try header(of: database, version: version)
-    let told = version < 2 ? "state = 'held'" : "told"
+    let (header, expected) = try writer(of: database, version: version)
     let statement = try database.cachedStatement(
-      sql: "SELECT \(names), \(told) FROM notification ORDER BY number")
+      sql: "SELECT \(columns(ofVersion: version)) FROM notification ORDER BY number")
     var entries: [OutboxEntry] = []
+    var totals = JournalTotals(commits: expected.commits)
     let rows = try Row.fetchCursor(statement)
     while let row = try rows.next() {
-      entries.append(try entry(of: EntryRow(row: row, number: row[0] as Int64? ?? 0)))
+      let values = Array(row.databaseValues)
+      entries.append(try entry(of: values, version: version))
+      if version >= 3 { totals.add(JournalChecksum.of(values.dropLast())) }
+    }
+    guard version < 3 || totals == expected else {
+      throw BadContents(found: totals.entries, expected: expected.entries)
     }
     return JournalContents(header: header, entries: entries)
   }
 
   // MARK: The writer
 
-  private static func write(_ header: JournalHeader, to database: Database) throws {
+  /// Writes the row, and makes it when there is none.
+  static func write(_ header: JournalHeader, _ totals: JournalTotals, to database: Database) throws {
     let statement = try database.cachedStatement(
       sql: """
-        UPDATE writer SET src = ?, last_id = ?, known_id = ?, last_number = ?, run = ?, boot_id = ?, written_boot_id = ?
-        WHERE row = 1
+        REPLACE INTO writer (row, src, last_id, known_id, last_number, run, boot_id, written_boot_id, commits, entries,
+          digest, crc) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
-    statement.setUncheckedArguments([
-      Int64(header.source), Int64(header.lastID), Int64(header.knownID), header.lastNumber.rawValue,
-      Int64(header.run), header.bootID.map { Int64($0) }, header.writtenBootID.map { Int64($0) },
-    ])
+    var columns: [DatabaseValue] = [
+      Int64(header.source).databaseValue, Int64(header.lastID).databaseValue,
+      Int64(header.knownID).databaseValue,
+      header.lastNumber.rawValue.databaseValue, Int64(header.run).databaseValue,
+      header.bootID.map { Int64($0).databaseValue } ?? .null,
+      header.writtenBootID.map { Int64($0).databaseValue } ?? .null, totals.commits.databaseValue,
+      totals.entries.databaseValue, totals.digest.databaseValue,
+    ]
+    columns.append(Int64(JournalChecksum.of(columns)).databaseValue)
+    statement.setUncheckedArguments(StatementArguments(columns))
     try statement.execute()
   }
 
-  private static func header(of database: Database, version: Int) throws -> JournalHeader {
-    let written = version < 2 ? "boot_id" : "written_boot_id"
-    let sql = "SELECT src, last_id, known_id, last_number, run, boot_id, \(written) FROM writer WHERE row = 1"
+  /// What the file says of its writer; of an older version than 3, no totals.
+  static func writer(
+    of database: Database, version: Int
+  ) throws -> (header: JournalHeader, totals: JournalTotals) {
+    let columns =
+      switch version {
+      case ..<2: "src, last_id, known_id, last_number, run, boot_id, boot_id"
+      case 2: "src, last_id, known_id, last_number, run, boot_id, written_boot_id"
+      case _: writerNames
+      }
+    let sql = "SELECT \(columns) FROM writer WHERE row = 1"
     guard let row = try Row.fetchOne(database.cachedStatement(sql: sql)) else {
       throw BadRow(row: "writer", column: "row")
     }
-    let values = EntryRow(row: row, number: 0)
-    return JournalHeader(
+    return try writer(of: Array(row.databaseValues), version: version)
+  }
+
+  /// What the columns of the row in `writer` say, less the first.
+  static func writer(
+    of columns: [DatabaseValue], version: Int
+  ) throws -> (header: JournalHeader, totals: JournalTotals) {
+    let values = EntryRow(values: columns, number: 0)
+    guard version < 3 || JournalChecksum.isValid(columns) else { throw values.bad("crc") }
+    let header = JournalHeader(
       source: try values.number(0, "src", in: 1...UInt32.max), lastID: try values.number(1, "last_id"),
       knownID: try values.number(2, "known_id"),
       lastNumber: OutboxNumber(rawValue: try values.number(3, "last_number", in: 0...Int64.max)),
       run: try values.number(4, "run"),
       bootID: try values.isNull(5) ? nil : values.number(5, "boot_id"),
       writtenBootID: try values.isNull(6) ? nil : values.number(6, "written_boot_id"))
+    guard version >= 3 else { return (header, JournalTotals()) }
+    let totals = JournalTotals(
+      commits: try values.number(7, "commits", in: 0...Int64.max - 1),
+      entries: try values.number(8, "entries", in: 0...Int64.max - 1),
+      digest: try values.number(9, "digest"))
+    return (header, totals)
+  }
+
+  /// Counts the run that begins.
+  static func countRun(in database: Database) throws {
+    var (header, totals) = try writer(of: database, version: JournalSchema.version)
+    // Wrap-around is the rule for this number.
+    header.run &+= 1
+    totals.commits += 1
+    try write(header, totals, to: database)
   }
 
   // MARK: Notifications
@@ -77,49 +140,86 @@ enum JournalRows {
     number, state, has_newer, id, rev, json, next_id, next_rev, next_json, att_error, level, app, title, text, \
     timestamp, category, grp, actions, expires, flags
     """
-  /// Those of `names`, and `told`.
-  private static let columnsCount = 21
+  private static let writerNames = """
+    src, last_id, known_id, last_number, run, boot_id, written_boot_id, commits, entries, digest, crc
+    """
+  /// Those of `names`, `told`, `at_commit` and `crc`.
+  private static let columnsCount = 23
   private static let putSQL = """
-    REPLACE INTO notification (\(names), told)
+    REPLACE INTO notification (\(columns(ofVersion: JournalSchema.version)))
     VALUES (\(Array(repeating: "?", count: columnsCount).joined(separator: ", ")))
     """
 
-  private static func put(_ entry: OutboxEntry, in database: Database) throws {
+  private static func columns(ofVersion version: Int) -> String {
+    switch version {
+    case ..<2: "\(names), state = 'held'"
+    case 2: "\(names), told"
+    case _: "\(names), told, at_commit, crc"
+    }
+  }
+
+  /// Takes what is stored under a number out of the totals.
+  private static func forget(
+    _ number: OutboxNumber, in database: Database, _ totals: inout JournalTotals
+  ) throws {
+    let statement = try database.cachedStatement(sql: "SELECT crc FROM notification WHERE number = ?")
+    statement.setUncheckedArguments([number.rawValue])
+    guard let stored = try Int64.fetchOne(statement) else { return }
+    guard let checksum = UInt32(exactly: stored) else {
+      throw BadRow(row: "notification \(number.rawValue)", column: "crc")
+    }
+    totals.remove(checksum)
+  }
+
+  private static func put(
+    _ entry: OutboxEntry, in database: Database, _ totals: inout JournalTotals
+  ) throws {
+    try forget(entry.number, in: database, &totals)
+    var columns = try self.columns(of: entry)
+    columns.append(totals.commits.databaseValue)
+    let checksum = JournalChecksum.of(columns)
+    columns.append(Int64(checksum).databaseValue)
+    totals.add(checksum)
     let statement = try database.cachedStatement(sql: putSQL)
-    var columns: [(any DatabaseValueConvertible)?] = []
-    columns.reserveCapacity(columnsCount)
-    columns.append(entry.number.rawValue)
-    append(entry.state, hasNewer: entry.hasNewerContent, to: &columns)
-    let content = entry.content
-    columns.append(content.details.level.name)
-    columns.append(kept(content.app))
-    columns.append(kept(content.title))
-    columns.append(kept(content.text))
-    columns.append(Int64(content.timestamp))
-    columns.append(Int64(content.details.category))
-    columns.append(kept(content.details.group))
-    columns.append(try encoded(content.details.actions))
-    columns.append(content.details.expires.map { Int64($0) })
-    columns.append(Int64(content.details.flags))
-    columns.append(entry.isTold ? 1 : 0)
     statement.setUncheckedArguments(StatementArguments(columns))
     try statement.execute()
   }
 
+  /// Those of `names`, and `told`.
+  private static func columns(of entry: OutboxEntry) throws -> [DatabaseValue] {
+    var columns: [DatabaseValue] = []
+    columns.reserveCapacity(columnsCount)
+    columns.append(entry.number.rawValue.databaseValue)
+    append(entry.state, hasNewer: entry.hasNewerContent, to: &columns)
+    let content = entry.content
+    columns.append(content.details.level.name.databaseValue)
+    columns.append(kept(content.app).databaseValue)
+    columns.append(kept(content.title).databaseValue)
+    columns.append(kept(content.text).databaseValue)
+    columns.append(Int64(content.timestamp).databaseValue)
+    columns.append(Int64(content.details.category).databaseValue)
+    columns.append(kept(content.details.group).databaseValue)
+    columns.append(try encoded(content.details.actions)?.databaseValue ?? .null)
+    columns.append(content.details.expires.map { Int64($0).databaseValue } ?? .null)
+    columns.append(Int64(content.details.flags).databaseValue)
+    columns.append(Int64(entry.isTold ? 1 : 0).databaseValue)
+    return columns
+  }
+
   /// `state`, `has_newer`, and the columns of what was written.
   private static func append(
-    _ state: OutboxEntry.State, hasNewer: Bool, to columns: inout [(any DatabaseValueConvertible)?]
+    _ state: OutboxEntry.State, hasNewer: Bool, to columns: inout [DatabaseValue]
   ) {
     func add(_ name: String, id: UInt32? = nil, _ write: OutboxWrite?, next: OutboxWrite?, error: ATTError?) {
-      columns.append(name)
-      columns.append(hasNewer ? 1 : 0)
-      columns.append((write?.id ?? id).map { Int64($0) })
-      columns.append(write.map { Int64($0.revision) })
-      columns.append(write.map { Data($0.json) })
-      columns.append(next.map { Int64($0.id) })
-      columns.append(next.map { Int64($0.revision) })
-      columns.append(next.map { Data($0.json) })
-      columns.append(error.map { Int64($0.rawValue) })
+      columns.append(name.databaseValue)
+      columns.append(Int64(hasNewer ? 1 : 0).databaseValue)
+      columns.append((write?.id ?? id).map { Int64($0).databaseValue } ?? .null)
+      columns.append(write.map { Int64($0.revision).databaseValue } ?? .null)
+      columns.append(write.map { Data($0.json).databaseValue } ?? .null)
+      columns.append(next.map { Int64($0.id).databaseValue } ?? .null)
+      columns.append(next.map { Int64($0.revision).databaseValue } ?? .null)
+      columns.append(next.map { Data($0.json).databaseValue } ?? .null)
+      columns.append(error.map { Int64($0.rawValue).databaseValue } ?? .null)
     }
     let name = state.name
     switch state {
@@ -129,6 +229,15 @@ enum JournalRows {
     case .removing(let id): add(name, id: id, nil, next: nil, error: nil)
     case .refused(let error): add(name, nil, next: nil, error: error)
     }
+  }
+
+  /// The notification that the columns of a row say; from version 3 on their checksum must be right.
+  static func entry(of columns: [DatabaseValue], version: Int) throws -> OutboxEntry {
+    var number: Int64 = 0
+    if case .int64(let stored)? = columns.first?.storage { number = stored }
+    let row = EntryRow(values: columns, number: number)
+    guard version < 3 || JournalChecksum.isValid(columns) else { throw row.bad("crc") }
+    return try entry(of: row)
   }
 
   private static func entry(of row: EntryRow) throws -> OutboxEntry {
@@ -180,32 +289,37 @@ enum JournalRows {
 
 /// A row whose columns are checked as they are taken: another program may have written them, or a bad disk.
 private struct EntryRow {
-  let row: Row
+  let values: [DatabaseValue]
   let number: Int64
+
+  /// A column that is not there is NULL.
+  private func storage(_ index: Int) -> DatabaseValue.Storage {
+    values.indices.contains(index) ? values[index].storage : .null
+  }
 
   func bad(_ column: String) -> BadRow {
     BadRow(row: number == 0 ? "writer" : "notification \(number)", column: column)
   }
 
-  func isNull(_ index: Int) -> Bool { row.hasNull(atIndex: index) }
+  func isNull(_ index: Int) -> Bool { storage(index) == .null }
 
   func number<Value: FixedWidthInteger>(
     _ index: Int, _ name: String, in range: ClosedRange<Value> = Value.min...Value.max
   ) throws -> Value {
-    guard case .int64(let stored) = (row[index] as DatabaseValue).storage,
+    guard case .int64(let stored) = storage(index),
       let value = Value(exactly: stored), range.contains(value)
     else { throw bad(name) }
     return value
   }
 
   func text(_ index: Int, _ name: String) throws -> String {
-    guard case .string(let text) = (row[index] as DatabaseValue).storage else { throw bad(name) }
+    guard case .string(let text) = storage(index) else { throw bad(name) }
     return text
   }
 
   func write(from index: Int, _ name: String) throws -> OutboxWrite {
     let json: [UInt8]
-    switch (row[index + 2] as DatabaseValue).storage {
+    switch storage(index + 2) {
     case .blob(let data): json = [UInt8](data)
     case .string(let text): json = Array(text.utf8)
     // SQLite makes NULL of no bytes.

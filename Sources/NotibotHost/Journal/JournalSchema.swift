@@ -1,11 +1,11 @@
 import GRDB
 
-/// The tables of a journal, version 2, and the way there from version 1. For a person they are described in docs/JOURNAL.md.
+/// The tables of a journal, version 3, and the way there from older ones. For a person they are described in docs/JOURNAL.md.
 enum JournalSchema {
   /// "Ntbt", so that `file` and this program know an outbox from other databases.
   static let applicationID = 0x4E74_6274
   /// Raised when a program of the version before could not read or keep what is written.
-  static let version = 2
+  static let version = 3
 
   /// Whether a database is an outbox.
   enum Identity: Equatable {
@@ -25,12 +25,14 @@ enum JournalSchema {
 
   /// Makes the tables, inside a transaction of the caller's.
   static func create(in database: Database, source: UInt32) throws {
-    try database.execute(sql: tables)
-    try database.execute(
-      sql: "INSERT INTO writer (row, src, last_id, known_id, last_number, run) VALUES (1, ?, 0, 0, 0, 0)",
-      arguments: [source])
+    try makeTables(in: database)
+    try JournalRows.write(JournalHeader(source: source), JournalTotals(), to: database)
     try database.execute(sql: "PRAGMA application_id = \(applicationID)")
     try database.execute(sql: "PRAGMA user_version = \(version)")
+  }
+
+  private static func makeTables(in database: Database) throws {
+    for table in tables { try database.execute(sql: table.sql) }
   }
 
   /// Brings the tables of an older version to this one, inside a transaction of the caller's.
@@ -38,18 +40,36 @@ enum JournalSchema {
   /// Version 1 did not say what was reported delivered: what the device holds was. Nor did it say in which boot it wrote:
   /// at least in the one that it agreed in.
   static func migrate(_ database: Database, from version: Int) throws {
-    guard version < 2 else { return }
-    try database.execute(
-      sql: """
-        ALTER TABLE writer ADD COLUMN written_boot_id INTEGER;
-        UPDATE writer SET written_boot_id = boot_id;
-        ALTER TABLE notification ADD COLUMN told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1));
-        UPDATE notification SET told = 1 WHERE state = 'held';
-        PRAGMA user_version = 2;
-        """)
+    guard version < Self.version else { return }
+    let contents = try JournalRows.contents(of: database)
+    try database.execute(sql: "DROP TABLE writer; DROP TABLE notification")
+    try makeTables(in: database)
+    try JournalRows.write(contents.header, JournalTotals(), to: database)
+    try database.execute(sql: "PRAGMA user_version = \(Self.version)")
+    try JournalRows.apply(contents.entries.map(JournalChange.put), to: database)
   }
 
-  private static let tables = """
+  /// What the tables say against the version in the header; nil when they agree. Of older versions not all tables are
+  /// alike: they are known by not being those of this one.
+  static func contradiction(in database: Database, version: Int) throws -> String? {
+    let found = try String.fetchAll(
+      database,
+      sql: """
+        SELECT coalesce(type || ' ' || name || ' ' || tbl_name || ' ' || sql, name) FROM sqlite_master
+        WHERE name NOT GLOB 'sqlite_stat*'
+        """)
+    let isPresent = found.sorted() == tables.map { "table \($0.name) \($0.name) \($0.sql)" }.sorted()
+    if version == Self.version, !isPresent { return "its tables are not those of version \(version)" }
+    if version != Self.version, isPresent {
+      return "it says version \(version) and has the tables of version \(Self.version)"
+    }
+    return version < 1 ? "it says version \(version), which does not exist" : nil
+  }
+
+  /// A later version must not have the same: that is how a wrong version in the header is noticed.
+  private static let tables = [(name: "writer", sql: writerTable), (name: "notification", sql: notificationTable)]
+
+  private static let writerTable = """
     CREATE TABLE writer (
       row INTEGER PRIMARY KEY CHECK (row = 1),
       src INTEGER NOT NULL CHECK (src BETWEEN 1 AND 4294967295),
@@ -58,8 +78,15 @@ enum JournalSchema {
       last_number INTEGER NOT NULL,
       run INTEGER NOT NULL,
       boot_id INTEGER,
-      written_boot_id INTEGER
-    ) STRICT;
+      written_boot_id INTEGER,
+      commits INTEGER NOT NULL,
+      entries INTEGER NOT NULL,
+      digest INTEGER NOT NULL,
+      crc INTEGER NOT NULL
+    ) STRICT
+    """
+
+  private static let notificationTable = """
     CREATE TABLE notification (
       number INTEGER PRIMARY KEY CHECK (number > 0),
       state TEXT NOT NULL
@@ -82,7 +109,9 @@ enum JournalSchema {
       actions TEXT,
       expires INTEGER,
       flags INTEGER NOT NULL,
-      told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1))
-    ) STRICT;
+      told INTEGER NOT NULL CHECK (told IN (0, 1)),
+      at_commit INTEGER NOT NULL,
+      crc INTEGER NOT NULL
+    ) STRICT
     """
 }

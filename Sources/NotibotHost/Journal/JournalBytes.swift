@@ -1,0 +1,106 @@
+import GRDBSQLite
+
+/// The bytes of a journal's files as they are on the disk, before SQLite has looked at them.
+///
+/// Read through SQLite's own file system layer: closing any other descriptor of the database would end the locks that
+/// SQLite has on it in this process, and simulated disks exist only there.
+/// Source: sqlite.org/howtocorrupt.html, section 2.2; sqlite.org/c3ref/vfs.html.
+struct JournalBytes: Equatable {
+  /// Empty when there is no such file.
+  var database: [UInt8]
+  /// The write-ahead log; empty when there is none.
+  var log: [UInt8]
+  /// Whether a rollback journal is there: SQLite was about to change the file without a log.
+  var hasRollbackJournal: Bool
+
+  /// Why a file could not be read: SQLite's result code.
+  struct ReadError: Error {
+    var code: Int32
+
+    /// Whether it could not be opened. SQLite will find a better reason.
+    var isOpening: Bool { code & 0xFF == SQLITE_CANTOPEN }
+  }
+
+  init(database: [UInt8], log: [UInt8], hasRollbackJournal: Bool = false) {
+    self.database = database
+    self.log = log
+    self.hasRollbackJournal = hasRollbackJournal
+  }
+
+  /// Reads all of the files of the database at `path`, and changes nothing.
+  init(path: String) throws(ReadError) {
+    guard let vfs = sqlite3_vfs_find(nil),
+      let name = sqlite3_create_filename(path, path + "-journal", path + "-wal", 0, nil)
+    else { throw ReadError(code: SQLITE_NOMEM) }
+    defer { sqlite3_free_filename(name) }
+    guard let journal = sqlite3_filename_journal(name), let log = sqlite3_filename_wal(name) else {
+      throw ReadError(code: SQLITE_NOMEM)
+    }
+    // The log first: what a checkpoint takes out of it afterwards is then in the database as well.
+    self.log = try Self.read(log, SQLITE_OPEN_WAL, vfs)
+    database = try Self.read(name, SQLITE_OPEN_MAIN_DB, vfs)
+    hasRollbackJournal = try Self.exists(journal, vfs)
+  }
+
+  /// Whether there is such a file, and something in it.
+  private static func exists(
+    _ name: UnsafePointer<CChar>, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
+  ) throws(ReadError) -> Bool {
+    var isThere: Int32 = 0
+    let result = vfs.pointee.xAccess(vfs, name, SQLITE_ACCESS_EXISTS, &isThere)
+    guard result == SQLITE_OK else { throw ReadError(code: result) }
+    return isThere != 0
+  }
+
+  private static func read(
+    _ name: UnsafePointer<CChar>, _ kind: Int32, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
+  ) throws(ReadError) -> [UInt8] {
+    guard try exists(name, vfs) else { return [] }
+    let room = Int(vfs.pointee.szOsFile)
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 16)
+    defer { memory.deallocate() }
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: room)
+    let file = memory.assumingMemoryBound(to: sqlite3_file.self)
+    var flags: Int32 = 0
+    let result = vfs.pointee.xOpen(vfs, name, file, SQLITE_OPEN_READONLY | kind, &flags)
+    defer { if let methods = file.pointee.pMethods { _ = methods.pointee.xClose(file) } }
+    guard result == SQLITE_OK, let methods = file.pointee.pMethods else {
+      throw ReadError(code: result == SQLITE_OK ? SQLITE_CANTOPEN : result)
+    }
+    return try content(of: file, methods.pointee)
+  }
+
+  private static let chunkBytes = 1 << 20
+
+  private static func content(
+    of file: UnsafeMutablePointer<sqlite3_file>, _ methods: sqlite3_io_methods
+  ) throws(ReadError) -> [UInt8] {
+    var size: sqlite3_int64 = 0
+    var result = methods.xFileSize(file, &size)
+    guard result == SQLITE_OK, size >= 0 else { throw ReadError(code: result) }
+    var bytes = [UInt8](repeating: 0, count: Int(size))
+    result = bytes.withUnsafeMutableBytes { buffer in
+      for offset in stride(from: 0, to: buffer.count, by: chunkBytes) {
+        let count = min(chunkBytes, buffer.count - offset)
+        let part = UnsafeMutableRawBufferPointer(rebasing: buffer[offset..<offset + count])
+        let result = methods.xRead(file, part.baseAddress, Int32(count), sqlite3_int64(offset))
+        // A file that gets shorter meanwhile reads as zeros there.
+        guard result == SQLITE_OK || result == shortRead else { return result }
+      }
+      return SQLITE_OK
+    }
+    guard result == SQLITE_OK else { throw ReadError(code: result) }
+    return bytes
+  }
+
+  /// SQLITE_IOERR_SHORT_READ, which Swift does not import.
+  private static let shortRead = SQLITE_IOERR | 2 << 8
+}
+
+extension [UInt8] {
+  /// The value whose most significant byte is at `offset`; nil when it runs past the end.
+  func bigEndian<Value: FixedWidthInteger & UnsignedInteger>(at offset: Int, as type: Value.Type) -> Value? {
+    guard offset >= 0, offset <= count - Value.bitWidth / 8 else { return nil }
+    return self[offset..<offset + Value.bitWidth / 8].reduce(0) { $0 << 8 | Value($1) }
+  }
+}

@@ -1,0 +1,110 @@
+import GRDB
+import GRDBSQLite
+
+/// A database as its last commit left it: the pages of the file, and over them those of the log.
+struct JournalImage {
+  var bytes: [UInt8]
+  let pageBytes: Int
+
+  /// Source: sqlite.org/fileformat2.html, sections 1.3 and 4.4.
+  init(database: [UInt8], pageBytes: Int, log: [UInt8], frames: [JournalLog.Frame]) {
+    self.pageBytes = pageBytes
+    bytes = database
+    if let pages = frames.last(where: { $0.databasePages > 0 })?.databasePages {
+      // No more than was ever written: a number in a frame may be wrong.
+      let highest = max(database.count / pageBytes, frames.map(\.page).max() ?? 0)
+      resize(toBytes: min(pages, highest) * pageBytes)
+    }
+    for frame in frames {
+      let start = (frame.page - 1) * pageBytes
+      guard start >= 0, start <= bytes.count - pageBytes, frame.contentOffset <= log.count - pageBytes else {
+        continue
+      }
+      bytes.replaceSubrange(
+        start..<start + pageBytes, with: log[frame.contentOffset..<frame.contentOffset + pageBytes])
+    }
+  }
+
+  private mutating func resize(toBytes count: Int) {
+    if bytes.count > count {
+      bytes.removeLast(bytes.count - count)
+    } else {
+      bytes.append(contentsOf: repeatElement(0, count: count - bytes.count))
+    }
+  }
+
+  /// Runs `body` with a database in memory that has this content. What `body` changes goes nowhere.
+  func withDatabase<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    var copy = bytes
+    // A database in memory has no log: it must not say that it wants one.
+    for offset in 18...19 where copy.indices.contains(offset) { copy[offset] = 1 }
+    return try copy.withUnsafeMutableBytes { buffer in
+      let queue = try DatabaseQueue()
+      defer { try? queue.close() }
+      return try queue.inDatabase { database in
+        let result = sqlite3_deserialize(
+          database.sqliteConnection, "main", buffer.baseAddress?.assumingMemoryBound(to: UInt8.self),
+          sqlite3_int64(buffer.count), sqlite3_int64(buffer.count), UInt32(SQLITE_DESERIALIZE_READONLY))
+        guard result == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+        return try body(database)
+      }
+    }
+  }
+}
+
+/// What the first 100 bytes of a file say. Source: sqlite.org/fileformat2.html, section 1.3.
+struct JournalFileHeader {
+  static let lengthBytes = 100
+  /// A mark that differs in so many bits is a damaged one; two that have nothing to do with each other differ in far more.
+  private static let similarBits = 4
+
+  /// How sure it is that the file is an outbox.
+  enum Likeness {
+    /// Both marks say so.
+    case outbox
+    /// An SQLite database without an owner: one that was just made, or another program's.
+    case unowned
+    /// One mark is right, the other nearly.
+    case damagedOutbox
+    case foreign
+  }
+
+  let likeness: Likeness
+  /// nil when the page size, or what never changes in a file of ours, is wrong.
+  let pageBytes: Int?
+
+  /// - Parameter database: at least 100 bytes.
+  init(_ database: [UInt8]) {
+    let magic = Array("SQLite format 3\0".utf8)
+    let wrongBits = zip(magic, database).reduce(0) { $0 + ($1.0 ^ $1.1).nonzeroBitCount }
+    let application = database.bigEndian(at: 68, as: UInt32.self) ?? 0
+    let isOurs = application == UInt32(JournalSchema.applicationID)
+    let isLikeOurs = Self.isLikeApplicationID(application)
+    likeness =
+      switch wrongBits {
+      case 0 where isOurs: .outbox
+      case 0 where application == 0: .unowned
+      case 0 where isLikeOurs: .damagedOutbox
+      case 1...Self.similarBits where isLikeOurs || application == 0: .damagedOutbox
+      case _ where isOurs: .damagedOutbox
+      case _: .foreign
+      }
+    pageBytes = Self.pageBytes(in: database)
+  }
+
+  /// Whether a number is that of an outbox, or has few wrong bits.
+  static func isLikeApplicationID(_ number: UInt32) -> Bool {
+    (number ^ UInt32(JournalSchema.applicationID)).nonzeroBitCount <= similarBits
+  }
+
+  /// nil also when SQLite would read the file in another way than this program writes it: without its log, for example.
+  private static func pageBytes(in database: [UInt8]) -> Int? {
+    guard let stored = database.bigEndian(at: 16, as: UInt16.self) else { return nil }
+    let pageBytes = stored == 1 ? 65_536 : Int(stored)
+    guard pageBytes >= 512, pageBytes.nonzeroBitCount == 1 else { return nil }
+    let versions = database[18..<20]
+    guard versions.elementsEqual([2, 2]) || versions.elementsEqual([1, 1]) else { return nil }
+    // No reserved bytes; three constants.
+    return database[20..<24].elementsEqual([0, 64, 32, 32]) ? pageBytes : nil
+  }
+}

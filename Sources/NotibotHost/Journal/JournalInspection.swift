@@ -1,0 +1,105 @@
+import GRDB
+
+/// Looks for damage in a journal's files before SQLite may change them: it would checkpoint the log when it closes them.
+enum JournalInspection {
+  /// Throws what is wrong with the files of the database at `file`; returns what is there.
+  ///
+  /// - Parameters:
+  ///   - path: as the user named it.
+  ///   - isBusy: whether another process may be changing the files. They are then looked at by SQLite only, row by row.
+  static func check(
+    file: String, path: String, unless isBusy: () -> Bool = { false }
+  ) throws(JournalError) -> Finding {
+    var last: JournalBytes?
+    while true {
+      let files: JournalBytes
+      do throws(JournalBytes.ReadError) {
+        files = try JournalBytes(path: file)
+      } catch {
+        if error.isOpening { return .undecided }
+        let cause = JournalError.Cause(number: error.code, message: "the disk cannot read it")
+        throw JournalError(.inputOutput, path: path, operation: "open", underlying: cause)
+      }
+      let finding = inspect(files)
+      guard case .damaged(let text) = finding else { return finding }
+      if isBusy() { return .undecided }
+      // A file that somebody is changing looks damaged, but never twice in the same way.
+      guard files != last else { throw JournalError(.corrupt(text), path: path, operation: "open") }
+      last = files
+    }
+  }
+
+  /// What was found.
+  enum Finding: Equatable {
+    /// No file, or nothing in it, and no log.
+    case empty
+    /// A database without tables and without an owner.
+    case unused
+    /// All that can be checked is as it was written.
+    case sound
+    /// Not an outbox, or of a version that this program does not know, or with a rollback journal: for SQLite to look at.
+    case undecided
+    /// What is wrong, in a few words.
+    case damaged(String)
+  }
+
+  static func inspect(_ files: JournalBytes) -> Finding {
+    if files.hasRollbackJournal { return .undecided }
+    let log = JournalLog(files.log)
+    guard !files.database.isEmpty else {
+      let hasLog = files.log.contains { $0 != 0 }
+      return hasLog ? .damaged("it has no content, but a log") : .empty
+    }
+    guard files.database.count >= JournalFileHeader.lengthBytes else {
+      return .damaged("it ends in its header")
+    }
+    let header = JournalFileHeader(files.database)
+    switch header.likeness {
+    case .foreign: return .undecided
+    case .damagedOutbox: return .damaged("its header has wrong bits")
+    case .outbox, .unowned: break
+    }
+    if let damage = log.damage { return .damaged(damage.text) }
+    guard let pageBytes = header.pageBytes else { return .damaged("its header has wrong bits") }
+    if let logged = log.header?.pageBytes, logged != pageBytes, !log.committed.isEmpty {
+      return .damaged("its log has pages of another size")
+    }
+    let image = JournalImage(
+      database: files.database, pageBytes: pageBytes, log: files.log, frames: log.committed)
+    return inspect(image)
+  }
+
+  private static func inspect(_ image: JournalImage) -> Finding {
+    do {
+      return try image.withDatabase { database in
+        try database.execute(sql: "PRAGMA cell_size_check = ON")
+        return try inspect(database)
+      }
+    } catch {
+      return .damaged(JournalError(error, path: "", operation: "open").seen)
+    }
+  }
+
+  private static func inspect(_ database: Database) throws -> Finding {
+    switch try JournalSchema.identity(of: database) {
+    case .empty: return .unused
+    case .foreign:
+      let application = try Int64.fetchOne(database, sql: "PRAGMA application_id") ?? 0
+      return JournalFileHeader.isLikeApplicationID(UInt32(truncatingIfNeeded: application))
+        ? .damaged("its header has wrong bits") : .undecided
+    case .outbox(let version):
+      if let text = try JournalSchema.contradiction(in: database, version: version) { return .damaged(text) }
+      guard version <= JournalSchema.version else { return .undecided }
+      try JournalOpening.checkForDamage(database, .quick)
+      _ = try JournalRows.contents(of: database)
+      return .sound
+    }
+  }
+}
+
+extension JournalError {
+  /// What was seen, without the file's name.
+  fileprivate var seen: String {
+    if case .corrupt(let text) = code { text } else { reason }
+  }
+}

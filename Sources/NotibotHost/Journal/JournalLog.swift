@@ -1,0 +1,274 @@
+/// SQLite's write-ahead log, read without SQLite, which takes the first wrong checksum for the end of the log.
+///
+/// Each commit of ours is synced before the next one is written, so that a crash can leave only the last transaction
+/// torn. What else is wrong is damage:
+/// - a header that is neither valid nor all zeros, since it is synced before the first frame;
+/// - a frame that cannot be read, when a transaction behind it was begun;
+/// - a frame that a single flipped bit makes valid, also in the last transaction: a torn write misses whole sectors.
+/// Source: sqlite.org/fileformat2.html, section 4; wal.c, "sqlite3WalFrames".
+struct JournalLog {
+  static let headerBytes = 32
+  static let frameHeaderBytes = 24
+
+  /// What the log's header says.
+  struct Header: Equatable {
+    var pageBytes: Int
+    /// Both, as one number.
+    var salts: UInt64
+    var checksum: LogChecksum
+    /// Whether checksums are made of words whose most significant byte comes first.
+    var isBigEndian: Bool
+  }
+
+  /// One page as a transaction left it.
+  struct Frame: Equatable {
+    /// Where it begins in the log.
+    var offset: Int
+    var page: Int
+    /// Size of the database in pages after the commit that ends with this frame; 0: the commit goes on.
+    var databasePages: Int
+    var salts: UInt64
+    var checksum: LogChecksum
+
+    var contentOffset: Int { offset + JournalLog.frameHeaderBytes }
+  }
+
+  /// The one bit that is wrong.
+  struct WrongBit: Equatable {
+    var offset: Int
+    var mask: UInt8
+  }
+
+  /// What is wrong with a log.
+  enum Damage: Equatable {
+    case header(WrongBit?)
+    /// The frame of this number, counted from 0.
+    case frame(Int, WrongBit?)
+
+    var wrongBit: WrongBit? {
+      switch self {
+      case .header(let bit), .frame(_, let bit): bit
+      }
+    }
+
+    var text: String {
+      switch self {
+      case .header: "the header of its log has a wrong checksum"
+      case .frame(let index, _): "frame \(index + 1) of its log has a wrong checksum"
+      }
+    }
+  }
+
+  private(set) var bytes: [UInt8]
+  /// nil when it has none, or no valid one.
+  private(set) var header: Header?
+  /// Frames that are whole commits, from the first one on without a gap.
+  private(set) var committed: [Frame] = []
+  /// nil when all is as a crash may leave it.
+  private(set) var damage: Damage?
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    read()
+  }
+
+  private mutating func read() {
+    header = nil
+    committed = []
+    damage = nil
+    // Fewer bytes than a header: a crash came before the first frame.
+    guard bytes.count >= Self.headerBytes else { return }
+    guard let header = Self.header(in: bytes) else {
+      // The length of a new file may be on the disk before its bytes are.
+      if bytes.contains(where: { $0 != 0 }) { damage = .header(Self.wrongHeaderBit(in: bytes)) }
+      return
+    }
+    self.header = header
+    var frames: [Frame] = []
+    var checksum = header.checksum
+    while let frame = frame(frames.count), isValid(frame, after: checksum) {
+      frames.append(frame)
+      checksum = frame.checksum
+      if frame.databasePages > 0 { committed = frames }
+    }
+    if let frame = frame(frames.count) { damage = damage(at: frame, number: frames.count, after: checksum) }
+  }
+
+  // MARK: Frames
+
+  /// How many frames there is room for.
+  var framesCount: Int {
+    guard let header else { return 0 }
+    return max(0, bytes.count - Self.headerBytes) / (Self.frameHeaderBytes + header.pageBytes)
+  }
+
+  /// The frame of this number as it stands there, valid or not; nil behind the end.
+  func frame(_ index: Int) -> Frame? {
+    guard let header, index < framesCount else { return nil }
+    let offset = Self.headerBytes + index * (Self.frameHeaderBytes + header.pageBytes)
+    guard let page = bytes.bigEndian(at: offset, as: UInt32.self),
+      let databasePages = bytes.bigEndian(at: offset + 4, as: UInt32.self),
+      let salts = bytes.bigEndian(at: offset + 8, as: UInt64.self),
+      let checksum = LogChecksum(in: bytes, at: offset + 16)
+    else { return nil }
+    return Frame(
+      offset: offset, page: Int(page), databasePages: Int(databasePages), salts: salts, checksum: checksum)
+  }
+
+  /// Whether it is of this log, and its checksum follows from the one before it.
+  func isValid(_ frame: Frame, after checksum: LogChecksum) -> Bool {
+    frame.salts == header?.salts && frame.page > 0 && sum(of: frame, after: checksum) == frame.checksum
+  }
+
+  private func sum(of frame: Frame, after checksum: LogChecksum) -> LogChecksum {
+    guard let header else { return checksum }
+    var sum = checksum
+    sum.add(bytes, frame.offset..<frame.offset + 8, isBigEndian: header.isBigEndian)
+    let content = frame.contentOffset..<frame.contentOffset + header.pageBytes
+    sum.add(bytes, content, isBigEndian: header.isBigEndian)
+    return sum
+  }
+
+  // MARK: Damage
+
+  /// What the first frame that is not valid means: nil for the end of the log, and for a torn last transaction.
+  private func damage(at frame: Frame, number: Int, after checksum: LogChecksum) -> Damage? {
+    if let bit = wrongBit(of: frame, after: checksum) { return .frame(number, bit) }
+    // A commit that another one follows was synced. Frames of a commit that failed may stand behind the last one, too;
+    // none of theirs follows a commit.
+    var last: Frame?
+    for index in number..<framesCount {
+      guard let next = self.frame(index) else { break }
+      if let last, last.databasePages > 0, isValid(next, after: last.checksum) { return .frame(number, nil) }
+      last = next.salts == header?.salts ? next : nil
+    }
+    return nil
+  }
+
+  /// The bit of a frame that has to be flipped to make it valid; nil when it is not one.
+  private func wrongBit(of frame: Frame, after checksum: LogChecksum) -> WrongBit? {
+    guard let header else { return nil }
+    let sum = sum(of: frame, after: checksum)
+    let salts = frame.salts ^ header.salts
+    if salts != 0 {
+      guard salts.nonzeroBitCount == 1, frame.page > 0, sum == frame.checksum else { return nil }
+      return Self.bit(salts, at: frame.offset + 8)
+    }
+    let difference = sum.bits ^ frame.checksum.bits
+    if difference.nonzeroBitCount == 1 { return Self.bit(difference, at: frame.offset + 16) }
+    guard let (word, mask) = wrongWord(of: frame, from: sum, header) else { return nil }
+    // The first two words stand before the salts and the checksum.
+    let offset = word < 2 ? frame.offset + 4 * word : frame.contentOffset + 4 * (word - 2)
+    let shift = mask.trailingZeroBitCount
+    let byte = header.isBigEndian ? 3 - shift / 8 : shift / 8
+    return WrongBit(offset: offset + byte, mask: 1 << UInt8(shift % 8))
+  }
+
+  /// Which word of what is summed has one wrong bit, and which.
+  ///
+  /// One more in the word that is the n-th from the end, counted from 0, makes the sums larger by the Fibonacci numbers
+  /// n and n + 1.
+  private func wrongWord(
+    of frame: Frame, from sum: LogChecksum, _ header: Header
+  ) -> (word: Int, mask: UInt32)? {
+    // Wrap-around is the algorithm.
+    let (first, second) = (frame.checksum.first &- sum.first, frame.checksum.second &- sum.second)
+    var (factor, next): (UInt32, UInt32) = (0, 1)
+    for word in (0..<2 + header.pageBytes / 4).reversed() {
+      for shift in 0..<32 {
+        let mask: UInt32 = 1 << shift
+        for change in [mask, 0 &- mask] where factor &* change == first && next &* change == second {
+          let offset = word < 2 ? frame.offset + 4 * word : frame.contentOffset + 4 * (word - 2)
+          guard let stored = bytes.bigEndian(at: offset, as: UInt32.self) else { return nil }
+          let value = header.isBigEndian ? stored : stored.byteSwapped
+          if value ^ mask == value &+ change { return (word, mask) }
+        }
+      }
+      (factor, next) = (next, factor &+ next)
+    }
+    return nil
+  }
+
+  /// The place of the only bit in `difference`, whose most significant byte is at `offset`.
+  private static func bit(_ difference: UInt64, at offset: Int) -> WrongBit {
+    let shift = difference.trailingZeroBitCount
+    return WrongBit(offset: offset + 7 - shift / 8, mask: 1 << UInt8(shift % 8))
+  }
+
+  /// Flips a bit and reads all anew.
+  mutating func flip(_ bit: WrongBit) {
+    guard bytes.indices.contains(bit.offset) else { return }
+    bytes[bit.offset] ^= bit.mask
+    read()
+  }
+}
+
+// MARK: The header
+
+extension JournalLog {
+  /// The least significant bit says which byte of a word comes first in checksums.
+  private static let magic: UInt32 = 0x377F_0682
+  private static let version: UInt32 = 3_007_000
+
+  /// What a log begins with; nil when it is not valid.
+  static func header(in bytes: [UInt8]) -> Header? {
+    guard let magic = bytes.bigEndian(at: 0, as: UInt32.self), magic & ~1 == Self.magic,
+      bytes.bigEndian(at: 4, as: UInt32.self) == version,
+      let pageBytes = bytes.bigEndian(at: 8, as: UInt32.self), pageBytes.nonzeroBitCount == 1,
+      (512...65_536).contains(pageBytes),
+      let salts = bytes.bigEndian(at: 16, as: UInt64.self),
+      let stored = LogChecksum(in: bytes, at: 24)
+    else { return nil }
+    var sum = LogChecksum()
+    sum.add(bytes, 0..<24, isBigEndian: magic & 1 == 1)
+    guard sum == stored else { return nil }
+    return Header(pageBytes: Int(pageBytes), salts: salts, checksum: sum, isBigEndian: magic & 1 == 1)
+  }
+
+  /// The bit that has to be flipped to make the header valid; nil when it is not one.
+  private static func wrongHeaderBit(in bytes: [UInt8]) -> WrongBit? {
+    var header = Array(bytes.prefix(headerBytes))
+    for offset in header.indices {
+      for shift in 0..<8 as Range<UInt8> {
+        header[offset] ^= 1 << shift
+        if self.header(in: header) != nil { return WrongBit(offset: offset, mask: 1 << shift) }
+        header[offset] ^= 1 << shift
+      }
+    }
+    return nil
+  }
+}
+
+/// The checksum of a write-ahead log, which goes on from frame to frame.
+/// Source: sqlite.org/fileformat2.html, section 4.2.
+struct LogChecksum: Hashable {
+  var first: UInt32 = 0
+  var second: UInt32 = 0
+
+  init() {}
+
+  /// As it is stored at `offset`; nil when that runs past the end.
+  init?(in bytes: [UInt8], at offset: Int) {
+    guard let bits = bytes.bigEndian(at: offset, as: UInt64.self) else { return nil }
+    first = UInt32(truncatingIfNeeded: bits >> 32)
+    second = UInt32(truncatingIfNeeded: bits)
+  }
+
+  /// As it is stored.
+  var bits: UInt64 { UInt64(first) << 32 | UInt64(second) }
+
+  /// Adds bytes, a multiple of 8 of them, which must be there.
+  mutating func add(_ bytes: [UInt8], _ range: Range<Int>, isBigEndian: Bool) {
+    bytes.withUnsafeBytes { buffer in
+      var offset = range.lowerBound
+      while offset < range.upperBound {
+        let even = buffer.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        let odd = buffer.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+        // Wrap-around is the algorithm.
+        first &+= (isBigEndian ? UInt32(bigEndian: even) : UInt32(littleEndian: even)) &+ second
+        second &+= (isBigEndian ? UInt32(bigEndian: odd) : UInt32(littleEndian: odd)) &+ first
+        offset += 8
+      }
+    }
+  }
+}
