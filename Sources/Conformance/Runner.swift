@@ -85,6 +85,8 @@ package struct Runner {
     var results: [CaseResult] = []
     for testCase in cases where !Task.isCancelled {
       let result = await run(testCase)
+      // One that was cut off says nothing about the device.
+      if Task.isCancelled, case .errored = result.outcome { break }
       results.append(result)
       await onResult(result)
     }

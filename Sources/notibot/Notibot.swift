@@ -21,11 +21,13 @@ struct Notibot: AsyncParsableCommand {
   /// Parses, runs, and turns whatever went wrong into one line and the right exit code.
   static func main() async {
     Output.holdStandardStreams()
+    Interruption.begin()
     do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
+        Interruption.release()
         try command.run()
       }
       try Output.checkTaken()

@@ -69,12 +69,18 @@ struct SoakCommand: AsyncParsableCommand {
 
   private func soak() async throws {
     let startedAt = Date()
+    let junit = try junit.map { try ReportFile(path: $0) }
+    let remove = Interruption.addLastWords {
+      let trouble = CommandFailure(.unfitEnvironment, "ended before the soak could be evaluated")
+      writeJUnit(to: junit, nil, trouble, startedAt)
+    }
+    defer { remove() }
     let report: SoakReport
     do {
       report = try await measured()
     } catch {
       let failure = (error as? NotibotError).map { CommandFailure($0) } ?? error
-      try writeJUnit(nil, failure, startedAt)
+      writeJUnit(to: junit, nil, failure, startedAt)
       throw failure
     }
     if json {
@@ -90,24 +96,20 @@ struct SoakCommand: AsyncParsableCommand {
     } else if report.sessions == 0, case .failure(let error) = verdict {
       trouble = error
     }
-    try writeJUnit(report, trouble, startedAt)
+    writeJUnit(to: junit, report, trouble, startedAt)
     try verdict.get()
   }
 
-  private func writeJUnit(_ report: SoakReport?, _ trouble: (any Error)?, _ startedAt: Date) throws {
+  private func writeJUnit(
+    to junit: ReportFile?, _ report: SoakReport?, _ trouble: (any Error)?, _ startedAt: Date
+  ) {
     guard let junit else { return }
     let failure = trouble as? CommandFailure
     let document = SoakJUnit.document(
       of: report, port: report?.port ?? (try? line.resolvedPort().value.description) ?? "",
       trouble: trouble.map { failure?.description ?? "\($0)" }, isDeviceWrong: failure?.status == .refused,
       startedAt: startedAt)
-    do {
-      try Data(document.utf8).write(to: URL(fileURLWithPath: junit), options: .atomic)
-    } catch {
-      throw CommandFailure(
-        .unfitEnvironment, "cannot write \(junit.printable): \(error.localizedDescription)",
-        remedy: "choose a place that can be written")
-    }
+    junit.write(document)
   }
 
   private func measured() async throws -> SoakReport {

@@ -100,15 +100,21 @@ struct TestCommand: AsyncParsableCommand {
     if listSymmetric { return SymmetricMutant.all.forEach { Output.data(TestListing.line(for: $0)) } }
     let cases = try selectedCases()
     if list { return cases.forEach { Output.data(TestListing.line(for: $0)) } }
-    let (seed, reports) = (seed ?? .randomSeed(), TestReports(junit: junit, json: json))
+    let seed = seed ?? .randomSeed()
     if let boards = try chosenBoards() {
+      let reports = try TestReports(junit: junit, json: json)
       let runs = boards.map {
         BoardsRun.Board(name: $0.name, run: TestRun(cases: cases, seed: seed, rig: $0.rig))
       }
       let run = BoardsRun(boards: runs, jobs: boardOptions.jobs ?? runs.count, reports: reports)
+      let remove = Interruption.addLastWords { reports.writeFiles(runs.map { $0.run.unfinished() }) }
+      defer { remove() }
       return try await Interruption.cancelling { try await run.perform() }
     }
     let run = TestRun(cases: cases, seed: seed, rig: try chosenRig())
+    let reports = try TestReports(junit: junit, json: json)
+    let remove = Interruption.addLastWords { reports.writeFiles(run.unfinished()) }
+    defer { remove() }
     try await Interruption.cancelling {
       reports.startGroup(run.name)
       let outcome = await run.perform(print: reports.printLine)

@@ -2,6 +2,7 @@ import Conformance
 import DeviceEmulator
 import Foundation
 import SerialLink
+import Synchronization
 
 /// One run of the suite by the command line: a rig, lines while it goes, a report at its end.
 struct TestRun: Sendable {
@@ -25,6 +26,7 @@ struct TestRun: Sendable {
   let cases: [Case]
   let seed: UInt64
   var rig: ChosenRig
+  private let progress = TestProgress()
 
   /// How a run came out.
   struct Outcome: Sendable {
@@ -69,6 +71,7 @@ struct TestRun: Sendable {
     }
     var text = TextReport(cases: cases, usesColor: Output.usesColor())
     let results = await Runner(rig: device, seed: seed).run(cases) { result in
+      progress.add(result)
       text.lines(for: result).forEach(print)
     }
     await device.close()
@@ -82,6 +85,14 @@ struct TestRun: Sendable {
     }
     text.summary(of: report).forEach(print)
     return Outcome(report: report, failure: Self.judgement(of: report) ?? trouble)
+  }
+
+  /// The report of a run that is ended before it has come to its end.
+  func unfinished() -> Report {
+    let results = progress.results
+    var report = makeReport(results, progress.startedAt, progress.start)
+    report.rigTrouble = "ended after \(results.count) of \(cases.count) cases, in the middle of the next"
+    return report
   }
 
   private func makeRig(_ recovery: Recovery?) async throws -> any Rig {
@@ -211,6 +222,18 @@ struct TestRun: Sendable {
     case let error: CommandFailure(.unfitEnvironment, "\(error)".printable)
     }
   }
+}
+
+/// What a run has come to so far.
+final class TestProgress: Sendable {
+  let startedAt = Date()
+  let start = ContinuousClock.now
+  private let finished = Mutex<[CaseResult]>([])
+
+  /// In the order in which they came.
+  var results: [CaseResult] { finished.withLock(\.self) }
+
+  func add(_ result: CaseResult) { finished.withLock { $0.append(result) } }
 }
 
 /// What is done to the board on a port besides testing it.

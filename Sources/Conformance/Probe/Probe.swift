@@ -6,6 +6,9 @@ package final class Probe {
   /// How long a device may take before a missing answer is a failure. Long, because only a failure waits for it.
   package static let patience = Duration.seconds(3)
 
+  /// How long after a deadline what is there already is read.
+  private static let floodLimit = Duration.milliseconds(200)
+
   package let line: any Line
   /// Whose part the case plays.
   package let role: WireFrame.Sender
@@ -20,6 +23,8 @@ package final class Probe {
   package var bearer: ProbeBearer
   private var pending: [WireItem] = []
   private var pendingStart = 0
+  /// The deadline that has passed while there was still something to read, and when that was seen first.
+  private var lateReading: (deadline: Instant, start: Instant)?
   /// Every byte received since `startCapture`; nil when nobody asked.
   private(set) package var captured: [UInt8]?
   /// The text received so far, unfinished candidates excluded.
@@ -60,12 +65,21 @@ package final class Probe {
   /// The next frame or piece of text; nil at the deadline.
   package func nextItem(until deadline: Instant) async throws -> WireItem? {
     while pendingStart == pending.count {
+      try Task.checkCancellation()
       let bytes = try await line.read(until: deadline)
-      if bytes.isEmpty, line.now >= deadline { return nil }
+      if line.now >= deadline, bytes.isEmpty || isFlooded(beyond: deadline) { return nil }
       take(bytes)
     }
     defer { pendingStart += 1 }
     return pending[pendingStart]
+  }
+
+  /// Whether reading has gone on beyond a deadline for `floodLimit`. What came in time may be read late, but a device that
+  /// sends faster than it is read must not keep a case for good.
+  private func isFlooded(beyond deadline: Instant) -> Bool {
+    if let lateReading, lateReading.deadline == deadline { return now - lateReading.start > Self.floodLimit }
+    lateReading = (deadline, now)
+    return false
   }
 
   /// The next frame; text before it is kept in `textReceived`. Nil at the deadline.

@@ -35,12 +35,7 @@ package enum GitHubReport {
 
   /// The line as it may be printed: one that the runner would take for a command is made none.
   package static func harmless(_ line: String) -> String {
-    var line = line.replacing("##[", with: #"#\x23["#)
-    let start = line.prefix { $0 == " " || $0 == "\t" }
-    if line.dropFirst(start.count).hasPrefix("::") {
-      line = start + #"\x3A"# + line.dropFirst(start.count + 1)
-    }
-    return line
+    WorkflowText.line(line)
   }
 
   /// Markdown: a table of the boards, then what did not pass. Never longer than `limitBytes`; says so when it is cut.

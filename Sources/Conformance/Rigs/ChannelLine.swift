@@ -55,7 +55,13 @@ package final class ChannelLine: Line {
   package func read(until deadline: Instant) async throws -> [UInt8] {
     let wait = TimeAmount.nanoseconds(max(0, (deadline - now).wholeNanoseconds))
     let inbox = port.inbox
-    return try await channel.eventLoop.flatSubmit { inbox.value.read(for: wait) }.get()
+    let loop = channel.eventLoop
+    // A case that is cancelled waits no longer, and finds out in front of its next read.
+    return try await withTaskCancellationHandler {
+      try await loop.flatSubmit { inbox.value.read(for: wait) }.get()
+    } onCancel: {
+      loop.execute { inbox.value.endWait() }
+    }
   }
 
   /// Closes the port and waits until its locks are gone.
@@ -141,8 +147,10 @@ final class ChannelInbox: ChannelDuplexHandler {
     return promise.futureResult
   }
 
-  private func endWait() {
-    guard case .waiting(let promise, _) = state else { return }
+  /// Ends a wait, if there is one, with nothing.
+  func endWait() {
+    guard case .waiting(let promise, let timer) = state else { return }
+    timer.cancel()
     state = .collecting
     promise.succeed([])
   }

@@ -4,8 +4,8 @@ import SerialLink
 
 /// A unix socket of the emulator's, mode 0600: the control socket or the attribute socket.
 struct EmulatorSocket: Sendable {
-  /// Connections that the kernel keeps until they are accepted.
-  static let backlog: CInt = 8
+  /// Connections that the kernel keeps until they are accepted; another is refused at once (EAGAIN).
+  static let backlog: CInt = 128
 
   private let channel: any NIOCore.Channel
   private let place: SocketPlace

@@ -171,6 +171,7 @@ extension BearerFault: CustomStringConvertible {
     switch self {
     case .answersAnotherRequest(let expected, let seen):
       "the device answered request 0x\(hex(seen)) where 0x\(hex(expected)) was the oldest"
+    case .endlessDiscovery(let requests): "the device's attributes do not end within \(requests) requests"
     case .malformedAnswer(let opcode): "the device's answer to request 0x\(hex(opcode)) does not parse"
     }
   }

@@ -58,8 +58,8 @@ struct BoardsRun: Sendable {
       let lines = Mutex<[String]>([])
       let outcome = await board.run.perform { line in lines.withLock { $0.append(line) } }
       let text =
-        [GitHubReport.groupStart(board.name.printable)] + lines.withLock(\.self).map(GitHubReport.harmless)
-        + [outcome.failure.map { GitHubReport.harmless($0.description) }, GitHubReport.groupEnd].compactMap(
+        [GitHubReport.groupStart(board.name.printable)] + lines.withLock(\.self).map(WorkflowText.line)
+        + [outcome.failure.map { WorkflowText.line($0.description) }, GitHubReport.groupEnd].compactMap(
           \.self)
       reports.printRaw(text.joined(separator: "\n"))
       return (index, outcome)

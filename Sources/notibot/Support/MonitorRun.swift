@@ -32,7 +32,8 @@ struct MonitorRun: Sendable {
   /// Watches until there is a reason to end; throws `CommandFailure` unless it is a good one.
   func perform() async throws {
     let judge = try MonitorJudge(options)
-    let save = try options.save.map { try SaveFile(path: $0) }
+    let save = try options.save.map { try OutputFile(path: $0) }
+    if let limit = options.timeout { Interruption.end(after: limit, with: timeoutFailure) }
     let (inputs, sink) = AsyncStream<Timed>.makeStream()
     let tell: @Sendable (Input) -> Void = { sink.yield(Timed(at: .current, input: $0)) }
     let monitor = PortMonitor(
@@ -64,6 +65,17 @@ struct MonitorRun: Sendable {
       }
       // Interrupted.
       try session.end(.success(reason: "interrupted", match: nil))
+    }
+  }
+
+  /// What the end of the time means; `nil`: nothing was waited for.
+  private var timeoutFailure: CommandFailure? {
+    options.until.map { until in
+      CommandFailure(
+        .noAnswer,
+        "\(options.specifier.description.printable): nothing that matches "
+          + "'\(until.prefix(80).description.printable)' came in time",
+        remedy: "see what came, or wait longer with --timeout")
     }
   }
 
@@ -159,12 +171,10 @@ struct MonitorRun: Sendable {
     }
 
     private func timedOut() -> Ending {
-      guard let until = options.until else { return .success(reason: "timeout", match: nil) }
-      return .failure(
-        reason: "timeout", match: nil,
-        CommandFailure(
-          .noAnswer, "\(port): nothing that matches '\(until.prefix(80).description.printable)' came in time",
-          remedy: "see what came, or wait longer with --timeout"))
+      guard let failure = MonitorRun(options: options).timeoutFailure else {
+        return .success(reason: "timeout", match: nil)
+      }
+      return .failure(reason: "timeout", match: nil, failure)
     }
 
     /// Prints what the machine has; what decides is the last that is printed.
