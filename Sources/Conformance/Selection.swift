@@ -2,12 +2,14 @@ import NotibotHost
 
 /// Which cases of the suite are meant.
 package enum Selection {
-  /// The cases whose id, title, chapter or rules match: `filter` is a regular expression, and plain words are one, too.
+  /// The cases of `suite` whose id, title, chapter or rules match: `filter` is a regular expression, and plain words are one, too.
   /// Upper and lower case are the same.
   ///
   /// - Throws: `RigTrouble` when it is not a regular expression.
-  package static func cases(matching filter: String?) throws(RigTrouble) -> [Case] {
-    guard let filter else { return Suite.cases }
+  package static func cases(
+    matching filter: String?, in suite: [Case] = Suite.cases
+  ) throws(RigTrouble) -> [Case] {
+    guard let filter else { return suite }
     let expression: Pattern
     do throws(Pattern.Failure) {
       expression = try Pattern(filter, ignoresCase: true)
@@ -17,7 +19,7 @@ package enum Selection {
           + "(at character \(error.position))",
         remedy: "quote signs that stand for themselves with \\, or use plain words")
     }
-    return Suite.cases.filter { testCase in
+    return suite.filter { testCase in
       let lines = [testCase.id, testCase.title, testCase.chapter.rawValue] + testCase.rules
       return lines.contains { expression.matches($0) }
     }

@@ -1,7 +1,7 @@
 /// The whole suite, in the order in which it is run and reported.
 package enum Suite {
-  /// Every case.
-  package static let cases: [Case] = [
+  /// Every case, of devices and of the host.
+  package static let all: [Case] = [
     framing, framingLengths, damage, hostFraming,
     linkOpening, linkOrder, linkLimits, linkTimers, linkResends, hostSession, hostFlow, hostLimits,
     linkDetails, attDetails, deliveryDetails,
@@ -14,6 +14,12 @@ package enum Suite {
     reconnection, systemReconnection,
   ].flatMap { $0 }
 
+  /// The cases that test a device.
+  package static let cases = all.filter { !$0.needs.contains(.host) }
+
+  /// The cases that test the host of this program (`Need.host`): they are not about any device.
+  package static let hostCases = all.filter { $0.needs.contains(.host) }
+
   /// The rules without a case, each with its reason.
   package static let uncovered: [String: String] = [
     "FRM-17": "a rate is a setting of the port below the line that a case has",
@@ -25,7 +31,7 @@ package enum Suite {
   /// (`Need.host`), some about the device.
   package static let coverage: [String: [Case]] = {
     var coverage: [String: [Case]] = [:]
-    for testCase in cases {
+    for testCase in all {
       for rule in testCase.rules { coverage[rule, default: []].append(testCase) }
     }
     return coverage

@@ -15,7 +15,8 @@ struct TestCommand: AsyncParsableCommand {
       behind a pseudo-terminal, with --rig rfc2217 the same behind a TCP port, with --rig ble one whose attributes are reached as over BLE, on a unix socket; --att \
       names such a socket of any other device. With --rig firmware it is the reference firmware in C, in virtual time, \
       and with -p qemu:[ELF] or --rig qemu the same on an emulated CPU. On a board, cases that must restart it or press \
-      its buttons are skipped and named.
+      its buttons are skipped and named. What other writers have stored on a board may be pushed out by the suite. \
+      With --self no device is tested, but the host of this program.
 
       \(ExitStatus.helpTable)
       """)
@@ -73,6 +74,11 @@ struct TestCommand: AsyncParsableCommand {
     help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
   var filter: String?
 
+  @Flag(
+    name: .customLong("self"),
+    help: "Test the host of this program, in virtual time, instead of a device.")
+  var testsOwnHost = false
+
   @Flag(help: "List the cases and exit.")
   var list = false
 
@@ -91,9 +97,15 @@ struct TestCommand: AsyncParsableCommand {
   func validate() throws {
     _ = try att.map(UnixSocketOption.path)
     let isForPorts = recovery.highest != nil || before != .noReset || after != .noReset
-    guard !isForPorts || (rig == nil && att == nil) else {
+    guard !isForPorts || (rig == nil && att == nil && !testsOwnHost) else {
       throw ValidationError("--recover, --before and --after are for a device on a port")
     }
+  }
+
+  /// A broken pair of host and device is judged by the cases of both.
+  private var suite: [Case] {
+    if symmetric != nil { return Suite.all }
+    return testsOwnHost ? Suite.hostCases : Suite.cases
   }
 
   func run() async throws {
@@ -126,6 +138,16 @@ struct TestCommand: AsyncParsableCommand {
 
   /// The boards of `--all`, or of several ports; nil: there is one device.
   private func chosenBoards() throws -> [(name: String, rig: TestRun.ChosenRig)]? {
+    if testsOwnHost {
+      let isAlone =
+        !boardOptions.all && boardOptions.port.isEmpty && rig == nil && att == nil && control == nil
+        && firmware == nil && symmetric == nil
+      guard isAlone else {
+        throw CommandFailure(
+          .usage, "--self tests no device", remedy: "leave --port, --rig and the other options of a device out")
+      }
+      return nil
+    }
     guard boardOptions.all || boardOptions.port.count > 1 else { return nil }
     guard rig == nil, att == nil, control == nil, firmware == nil, symmetric == nil else {
       throw CommandFailure(
@@ -152,7 +174,7 @@ struct TestCommand: AsyncParsableCommand {
   private func selectedCases() throws -> [Case] {
     let cases: [Case]
     do {
-      cases = try Selection.cases(matching: filter)
+      cases = try Selection.cases(matching: filter, in: suite)
     } catch {
       throw CommandFailure(.usage, error.message.printable, remedy: error.remedy)
     }
@@ -169,6 +191,7 @@ struct TestCommand: AsyncParsableCommand {
       throw CommandFailure(
         .usage, "--firmware is for --rig firmware", remedy: "name that rig, or leave it out")
     }
+    if testsOwnHost { return .ownHost }
     if let symmetric { return .symmetric(try symmetricMutant(symmetric)) }
     if let att {
       guard rig == nil, boardOptions.port.isEmpty else {

@@ -9,6 +9,8 @@ struct TestRun: Sendable {
   /// What the suite runs on.
   enum ChosenRig: Sendable {
     case emulator(DeviceProfile)
+    /// No device: the host of this program is what is tested.
+    case ownHost
     case pty(profile: String)
     /// As `pty`, behind RFC 2217 on a TCP port of this machine.
     case rfc2217(profile: String)
@@ -98,6 +100,7 @@ struct TestRun: Sendable {
   private func makeRig(_ recovery: Recovery?) async throws -> any Rig {
     switch rig {
     case .emulator(let profile): return EmulatorRig(profile: profile)
+    case .ownHost: return EmulatorRig()
     case .firmware(let path): return FirmwareRig(library: try path.map { try .load($0) } ?? .linked)
     case .symmetric(let mutant): return mutant.makeRig()
     case .pty(let profile):
@@ -123,9 +126,7 @@ struct TestRun: Sendable {
         return try await PortRig.open(
           place, name: specifier.description, options: options, control: control,
           deviceID: specifier.deviceID,
-          answerTimeout: timeout,
-          // Whoever has an emulator there checks both ends; whoever has a board checks the board.
-          offersHost: control != nil)
+          answerTimeout: timeout)
       }
       guard let recovery else { return try await open() }
       let reopen: @Sendable () async throws -> any Rig = {
@@ -173,6 +174,7 @@ struct TestRun: Sendable {
     let (name, port) =
       switch rig {
       case .emulator(let profile): ("emulator", "emu:\(profile.name)")
+      case .ownHost: ("self", "the host of this program")
       case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
       case .rfc2217(let profile):
         ("rfc2217", "emulator '\(profile)' in a process of its own, over TCP")
@@ -191,11 +193,11 @@ struct TestRun: Sendable {
   private static func judgement(of report: Report) -> CommandFailure? {
     let totals = report.totals
     if totals.failed > 0 {
-      return CommandFailure(.testFailed, "\(totals.failed) of \(totals.count) cases failed")
+      return CommandFailure(.testFailed, "\(totals.failed) of \(totals.run) cases failed")
     }
     if totals.errored > 0 {
       return CommandFailure(
-        .unfitEnvironment, "\(totals.errored) of \(totals.count) cases could not be run",
+        .unfitEnvironment, "\(totals.errored) of \(totals.run) cases could not be run",
         remedy: "see what the report says about the rig")
     }
     return nil

@@ -169,8 +169,9 @@ extension Suite {
     let source = try await probe.beginDelivery(room: 1)
     let json = Sample.json(id: 3, "in parts")
     for round in 1...2 {
-      for offset in stride(from: 0, to: json.count, by: 40) {
-        let part = Array(json[offset..<min(offset + 40, json.count)])
+      let length = min(40, probe.session.mtu - 5)
+      for offset in stride(from: 0, to: json.count, by: length) {
+        let part = Array(json[offset..<min(offset + length, json.count)])
         try await probe.request([0x16, 6, 0] + Wire.u16(UInt16(offset)) + part)
       }
       let reply = try await probe.request(Wire.literal("18 01"))

@@ -51,6 +51,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
+    try probe.requireMTU(255)
     try await probe.requireStoreRoom(2)
     for isLongForm in [false, true] {
       let frame = try probe.require(

@@ -126,13 +126,15 @@ extension Suite {
     try await probe.openWide()
     try await probe.requireStoreRoom(1)
     let before = try await probe.readCount()
-    let write = probe.data([0x12, 6, 0] + Sample.json("twice"), seq: probe.session.nextSeq)
+    let pdu = try await probe.writePDU(Sample.json("twice"))
+    try await probe.awaitRoom()
+    let write = probe.data(pdu, seq: probe.session.nextSeq)
     try await probe.write(write)
     try await probe.write(write)
     probe.session.nextSeq &+= 1
     let deadline = probe.now + Probe.patience
     let reply = try await probe.nextPDU(until: deadline)
-    probe.expect("the answer", reply, is: [0x13])
+    probe.expect("the answer", reply, is: [pdu[0] + 1])
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before + 1)
   }

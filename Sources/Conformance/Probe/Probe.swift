@@ -14,6 +14,12 @@ package final class Probe {
   package let role: WireFrame.Sender
   package let record: Record
   package var random: SeededGenerator
+  /// Draws nonces and sources: no device may have seen them.
+  package var identities: SeededGenerator
+  /// What the case leaves on the device; nil where nobody will remove it.
+  package var footprint: Footprint?
+  /// Whether the case needs room in the store, and did not come to find it full.
+  var needsStoreRoom = false
   /// What a device may need between two frames that it sends one behind the other.
   package var settleTime = Duration.milliseconds(1)
   /// The session that the case has open.
@@ -35,6 +41,7 @@ package final class Probe {
     self.role = role
     self.record = record
     random = SeededGenerator(seed: seed)
+    identities = SeededGenerator(seed: ~seed)
     bearer = .session(FrameSplitter(from: role.other))
   }
 
@@ -45,14 +52,20 @@ package final class Probe {
 
   /// Writes bytes as they are.
   package func write(_ bytes: [UInt8]) async throws {
-    record.note(bytes, isSent: true, at: now)
-    try await line.write(bytes)
+    footprint?.note(bytes)
+    try await put(bytes)
   }
 
   /// Writes a frame, if the bearer has such.
   package func write(_ frame: WireFrame) async throws {
+    footprint?.note(frame)
     let bytes = bearer.bytes(of: frame)
-    if !bytes.isEmpty { try await write(bytes) }
+    if !bytes.isEmpty { try await put(bytes) }
+  }
+
+  private func put(_ bytes: [UInt8]) async throws {
+    record.note(bytes, isSent: true, at: now)
+    try await line.write(bytes)
   }
 
   /// Keeps every byte received from now on in `captured`.

@@ -21,6 +21,8 @@ package struct JSONReport: Encodable, Sendable {
 
   struct Totals: Encodable, Sendable {
     var cases: Int
+    /// All but those that were skipped.
+    var run: Int
     var passed: Int
     var failed: Int
     var errored: Int
@@ -51,8 +53,8 @@ package struct JSONReport: Encodable, Sendable {
     recovery = report.recovery
     let counted = report.totals
     totals = Totals(
-      cases: counted.count, passed: counted.passed, failed: counted.failed, errored: counted.errored,
-      skipped: counted.skipped)
+      cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,
+      errored: counted.errored, skipped: counted.skipped)
     cases = report.results.map { result in
       Entry(
         id: result.testCase.id, title: result.testCase.title, rules: result.testCase.rules,
@@ -85,8 +87,8 @@ package struct BoardsJSONReport: Encodable, Sendable {
     boards = reports.map(JSONReport.init)
     let counted = Report.Totals(reports.flatMap(\.results))
     totals = JSONReport.Totals(
-      cases: counted.count, passed: counted.passed, failed: counted.failed, errored: counted.errored,
-      skipped: counted.skipped)
+      cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,
+      errored: counted.errored, skipped: counted.skipped)
   }
 
   /// The document, keys sorted.

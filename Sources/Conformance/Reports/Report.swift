@@ -37,7 +37,15 @@ package struct Report: Sendable {
     package var failed = 0
     package var errored = 0
     package var skipped = 0
-    package var count: Int { passed + failed + errored + skipped }
+    package var count: Int { run + skipped }
+    /// All but those that were skipped.
+    package var run: Int { passed + failed + errored }
+
+    /// "24 of 24 passed, 14 skipped", with what failed or errored in between where anything did.
+    package var sentence: String {
+      let parts = [(failed, "failed"), (errored, "errored"), (skipped, "skipped")].filter { $0.0 > 0 }
+      return (["\(passed) of \(run) passed"] + parts.map { "\($0.0) \($0.1)" }).joined(separator: ", ")
+    }
 
     package init(_ results: some Sequence<CaseResult>) {
       for result in results {

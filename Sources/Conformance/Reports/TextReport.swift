@@ -51,12 +51,11 @@ package struct TextReport {
     }
     for (chapter, results) in report.chapters {
       let part = Report.Totals(results)
-      lines.append("  \(padded(chapter.rawValue, 14)) \(part.passed) of \(part.count) passed")
+      lines.append("  \(padded(chapter.rawValue, 14)) \(part.sentence)")
     }
     let seconds = String(format: "%.1f", report.duration.inSeconds)
     lines.append(
-      "\(totals.count) cases on \(report.rig) (\(report.port.printable)), seed \(report.seed): \(totals.passed) passed, "
-        + "\(totals.failed) failed, \(totals.errored) errored, \(totals.skipped) skipped, in \(seconds) s")
+      "\(report.rig) (\(report.port.printable)), seed \(report.seed): \(totals.sentence), in \(seconds) s")
     return lines
   }
 

@@ -96,10 +96,12 @@ package final class BLERig: Rig {
     let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
     bench.reopenPort = { [line] in try await line.reopen() }
     bench.probe.bearer = Self.bearer(over: line, serverMTU: serverMTU)
+    bench.probe.identities = SeededGenerator(seed: .random(in: 0 ... .max))
+    if control == nil { bench.probe.footprint = Footprint() }
     return bench
   }
 
-  package func finish(_ bench: Bench) {}
+  package func finish(_ bench: Bench) async { await bench.tidyUp() }
 
   package func close() async {
     await line.close()

@@ -22,7 +22,7 @@ package final class PTYRig: OwnedDeviceRig {
     do {
       let port = try await PortRig.open(
         try PortSpecifier(parsing: emulator.port), name: front.rawValue, control: emulator.control,
-        offersHost: true, wrapLine: wrapLine)
+        wrapLine: wrapLine)
       return PTYRig(name: front.rawValue, emulator: emulator, port: port)
     } catch {
       await emulator.stop()

@@ -22,7 +22,7 @@ package final class QEMURig: OwnedDeviceRig {
     }
     do {
       let port = try await PortRig.open(
-        .path(board.portPath), name: "qemu", offersHost: true, wrapLine: wrapLine
+        .path(board.portPath), name: "qemu", wrapLine: wrapLine
       ) { _ in BoardControl(board: board) }
       return QEMURig(board: board, port: port)
     } catch {

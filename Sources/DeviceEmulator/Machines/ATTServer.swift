@@ -52,6 +52,8 @@ struct ATTServer: Equatable, Sendable {
   let mtu: UInt16
   /// For SYNCED. Source: PROTOCOL.md NTF-30.
   let bootID: UInt32
+  /// How many notifications of Data wait on a bearer. Source: PROTOCOL.md ATT-19.
+  let eventsLimit: Int
   var mode: DeviceMode
   var store: NotificationStore
   var counters: ATTCounters
@@ -60,10 +62,11 @@ struct ATTServer: Equatable, Sendable {
 
   init(
     mtu: UInt16, mode: DeviceMode, store: NotificationStore, bootID: UInt32 = 0,
-    counters: ATTCounters = ATTCounters()
+    eventsLimit: Int = ATTBearer.eventsLimit, counters: ATTCounters = ATTCounters()
   ) {
     self.mtu = mtu
     self.bootID = bootID
+    self.eventsLimit = eventsLimit
     self.mode = mode
     self.store = store
     self.counters = counters
@@ -75,7 +78,7 @@ struct ATTServer: Equatable, Sendable {
   ///   - source: the SRC of the SYN.
   mutating func open(_ id: BearerID, features: Features = [], source: UInt32? = nil) {
     close(id)
-    bearers.append(ATTBearer(id: id, features: features, source: source))
+    bearers.append(ATTBearer(id: id, features: features, source: source, eventsLimit: eventsLimit))
   }
 
   /// Ends a bearer and all that belongs to it.

@@ -80,7 +80,8 @@ package struct EmulatedDevice: Equatable, Sendable {
       identity: profile.identity, boot: boot,
       firstSessionID: UInt16.random(in: 1 ... .max, using: &generator))
     attributes = ATTServer(
-      mtu: profile.limits.mtu, mode: profile.mode, store: profile.emptyStore, bootID: boot.id)
+      mtu: profile.limits.mtu, mode: profile.mode, store: profile.emptyStore, bootID: boot.id,
+      eventsLimit: profile.eventsLimit)
     printBootText(of: boot)
     armBrownout()
   }
@@ -294,7 +295,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     store.display = attributes.store.display
     attributes = ATTServer(
       mtu: profile.limits.mtu, mode: attributes.mode, store: store, bootID: boot.id,
-      counters: attributes.counters)
+      eventsLimit: profile.eventsLimit, counters: attributes.counters)
     printApplicationText(of: boot)
     armBrownout()
     openConnections()

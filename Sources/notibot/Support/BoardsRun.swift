@@ -69,9 +69,7 @@ struct BoardsRun: Sendable {
   private func printSummary(_ outcomes: [TestRun.Outcome]) {
     reports.printLine("")
     for (board, outcome) in zip(boards, outcomes) {
-      let totals = outcome.report.totals
-      let counts =
-        "\(totals.passed) passed, \(totals.failed) failed, \(totals.errored) errored, \(totals.skipped) skipped"
+      let counts = outcome.report.totals.sentence
       let trouble = outcome.report.rigTrouble.map { "; \($0.printable)" } ?? ""
       reports.printLine(
         "\(outcome.failure == nil ? "ok  " : "FAIL") \(board.name.printable): \(counts)\(trouble)")
