@@ -1,4 +1,4 @@
-package import NotibotProtocol
+import NotibotProtocol
 
 /// A board on a desk, in virtual time: one device in this process for all cases, which only its line reaches. What a case
 /// leaves there the next one finds.
@@ -12,11 +12,15 @@ package final class PlainBoardRig<Peer: VirtualPeer>: Rig {
   ///   - device: just switched on.
   ///   - seed: decides nonces and sources; those of a run are new in the next one as well.
   ///   - isStrict: whether the device refuses what it does not take.
-  package init(_ device: Peer, seed: UInt64, isStrict: Bool) async throws {
+  ///   - prepare: what other writers have done to the device before.
+  package init(
+    _ device: Peer, seed: UInt64, isStrict: Bool, prepare: (Probe) async throws -> Void = { _ in }
+  ) async throws {
     line = VirtualLine(peer: device, now: .zero)
     identities = SeededGenerator(seed: seed)
     offers = [.virtualTime, .session, isStrict ? .strict : .firmwareMode]
     let probe = Probe(line: line, role: .host, record: Record(), seed: seed)
+    try await prepare(probe)
     try await probe.pushOutOtherWriters()
   }
 
