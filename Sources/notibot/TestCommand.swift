@@ -144,7 +144,8 @@ struct TestCommand: AsyncParsableCommand {
         && firmware == nil && symmetric == nil
       guard isAlone else {
         throw CommandFailure(
-          .usage, "--self tests no device", remedy: "leave --port, --rig and the other options of a device out")
+          .usage, "--self tests no device",
+          remedy: "leave --port, --rig and the other options of a device out")
       }
       return nil
     }

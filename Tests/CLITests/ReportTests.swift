@@ -47,7 +47,8 @@ import Testing
     #expect(onDevice.status == .exited(2) && onDevice.errors.contains("no case matches"))
     for device in ["--rig=pty", "--port=emu:", "--all"] {
       let mixed = try await run("test", "--self", device)
-      #expect(mixed.status == .exited(2) && mixed.errors.contains("--self tests no device"), "\(mixed.errors)")
+      #expect(
+        mixed.status == .exited(2) && mixed.errors.contains("--self tests no device"), "\(mixed.errors)")
     }
   }
 

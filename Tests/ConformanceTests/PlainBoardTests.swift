@@ -1,6 +1,8 @@
-import Conformance
+import DeviceEmulator
 import NotibotProtocol
 import Testing
+
+@testable import Conformance
 
 /// The list on devices that nothing but their line reaches, and that stay the same from case to case.
 @Suite struct PlainBoardTests {
@@ -44,19 +46,29 @@ import Testing
   }
 
   @Test func `what a case wrote with an identity is gone when it has ended`() async throws {
-    let rig = try await PlainBoard.all[0].makeRig()
-    let testCase = try #require(Suite.cases.first { $0.id == "NTF-23/new-id" })
-    let before = try await rig.count()
-    #expect(await Runner(rig: rig, seed: 1).run(testCase).outcome == .passed)
-    #expect(try await rig.count() == before)
+    var profile = DeviceProfile.standard
+    profile.writersLimit = 1000
+    let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: 5, now: .zero))
+    let rig = try await PlainBoardRig(device, seed: 11, isStrict: true)
+    var largest = 0
+    for testCase in Suite.cases {
+      _ = await Runner(rig: rig, seed: SuiteRun.seed).run(testCase)
+      let line = try rig.makeBench(for: testCase, seed: 1).probe.line
+      let store = try #require(line as? VirtualLine<VirtualDevice>).peer.wired.device.store
+      let left = store.items.filter { $0.identity != nil }.map { String(decoding: $0.json, as: UTF8.self) }
+      #expect(left == [], "\(testCase.id)")
+      largest = max(largest, store.writers.records.count)
+    }
+    // Or nothing was written in the first place.
+    #expect(largest > 40)
   }
-}
 
-extension Rig {
-  /// Count as a new session reads it.
-  fileprivate func count() async throws -> Int {
-    let bench = try await makeBench(for: Suite.cases[0], seed: 99)
-    try await bench.probe.open()
-    return try await bench.probe.readCount()
+  @Test func `a board that was in use has forgotten its writers before the first case`() async throws {
+    for board in PlainBoard.all where board.description.contains("others' notifications") {
+      let bench = try await board.makeRig().makeBench(for: Suite.cases[0], seed: 1)
+      try await bench.probe.open()
+      // The one without identity stays.
+      #expect(try await bench.probe.readCount() == 1, "\(board)")
+    }
   }
 }

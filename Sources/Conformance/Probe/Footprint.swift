@@ -25,7 +25,8 @@ package struct Footprint: Sendable {
     if frame.kind == .syn {
       source = TLV.parse(frame.payload)?.number(of: 0x07).map { UInt32(truncatingIfNeeded: $0) }
     } else if frame.kind == .data, frame.channel == 0, frame.payload.first == 1, frame.payload.count >= 19 {
-      source = UInt32(Wire.number(Array(frame.payload[1..<5])))
+      let synced = UInt32(Wire.number(Array(frame.payload[1..<5])))
+      if synced != 0 { source = synced }
     } else if frame.kind == .data, frame.channel == 4 {
       note(pdu: frame.payload)
     }

@@ -70,10 +70,11 @@ package struct Told: Equatable, Sendable {
   /// names no item, counts where an event may not fit.
   package func count(_ reason: String, _ source: UInt32, _ id: UInt32, item: UInt32? = nil) -> Int {
     let messages = goneMessages.filter { $0 == [4, Self.code(of: reason)] + Wire.u32(source) + Wire.u32(id) }
-    return messages.count + members.filter {
-      $0["\"ev\""] == "\"\(reason)\"" && $0["\"id\""] == "\(id)" && $0["\"src\""] == "\(source)"
-        && (item == nil || $0["\"item\""] == item.map { "\($0)" })
-    }.count
+    return messages.count
+      + members.filter {
+        $0["\"ev\""] == "\"\(reason)\"" && $0["\"id\""] == "\(id)" && $0["\"src\""] == "\(source)"
+          && (item == nil || $0["\"item\""] == item.map { "\($0)" })
+      }.count
   }
 
   /// How many events say that an action of a notification was chosen.

@@ -200,7 +200,7 @@ extension DeviceProfile {
       buildHash: [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash, capacity: capacity)
   }
 
-  var emptyStore: NotificationStore { 
+  var emptyStore: NotificationStore {
     NotificationStore(capacity: Int(capacity), policy: policy, writersLimit: writersLimit)
   }
 }
