@@ -58,10 +58,13 @@ package struct Verdict: Equatable {
     guard let bad = calmFailures.last ?? runs.last(where: { $0.outcome != .passed }) else {
       return Decision(outcome: .errored("not run"), notes: [], transcript: [])
     }
-    let found = bad.outcome.details.first ?? "no finding"
+    let reason =
+      worst == Lateness()
+      ? "interrupted before it was repeated"
+      : "\(worst.summary) (limit: \(Int(Lateness.limit.inMilliseconds)) ms); run it on a machine with less load"
     let message =
-      "not decided in \(Self.count(runs.count)): \(worst.summary), and below \(Lateness.limit) it counts; "
-      + "run it on a machine with less load; the last finding was: \(found)"
+      "not decided in \(Self.count(runs.count)): \(reason); last finding: "
+      + (bad.outcome.details.first ?? "none")
     return Decision(outcome: .errored(message), notes: [], transcript: bad.transcript)
   }
 

@@ -89,7 +89,12 @@ import Testing
     #expect(
       verdict.undecided.outcome
         == .errored(
-          "not decided in 1 run: the bench was up to 30 ms late, and below 0.01 seconds it counts; "
-            + "run it on a machine with less load; the last finding was: f:1: wrong"))
+          "not decided in 1 run: the bench was up to 30 ms late (limit: 10 ms); "
+            + "run it on a machine with less load; last finding: f:1: wrong"))
+    var calm = Verdict()
+    calm.note(Run.failed.value)
+    #expect(
+      calm.undecided.outcome
+        == .errored("not decided in 1 run: interrupted before it was repeated; last finding: f:1: wrong"))
   }
 }
