@@ -69,7 +69,7 @@ package struct Runner {
     }
     // A host under test is on a virtual line, whatever the rig.
     let gauge = testCase.needs.contains(.host) ? nil : gauge
-    var verdict = Verdict()
+    var verdict = CaseVerdict()
     repeat {
       if !verdict.runs.isEmpty { await gauge?.awaitCalm() }
       verdict.note(await runOnce(testCase, number: verdict.runs.count, gauge))
@@ -110,7 +110,7 @@ package struct Runner {
     if let gauge {
       let atLine = bench.probe.line.takeLateness()
       // A peer that still waits for a processor shows its lateness when it has answered.
-      let atPeer = isWorthReading ? await Echo.lateness(of: bench) : .zero
+      let atPeer = isWorthReading && !Task.isCancelled ? await Echo.lateness(of: bench) : .zero
       // The echo's own lateness is not that of the next run.
       if isWorthReading { _ = bench.probe.line.takeLateness() }
       lateness = await gauge.endWindow().union(Lateness(bench: atLine, peer: atPeer))

@@ -10,8 +10,10 @@ package protocol LatenessGauge: AnyObject, Sendable {
   /// Ends the window and returns its worst lateness.
   func endWindow() async -> Lateness
 
-  /// Returns when neither end has been late for a while, or when that does not happen soon.
-  func awaitCalm() async
+  /// Waits until neither end has been late for a while. Returns false when that does not happen soon, or when the task is
+  /// cancelled.
+  @discardableResult
+  func awaitCalm() async -> Bool
 }
 
 /// The gauge of a rig in real time: a heartbeat on an event loop, and the kernel's account of how long the threads of both
@@ -31,7 +33,7 @@ package actor LatenessMeter: LatenessGauge {
   private let peers: [Int32]
   private var record = LatenessRecord()
   private var next: Scheduled<Void>?
-  private var waiting: (calm: CheckedContinuation<Void, Never>, beatsLeft: Int)?
+  private var waiting: (calm: CheckedContinuation<Bool, Never>, beatsLeft: Int)?
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
 
@@ -57,14 +59,26 @@ package actor LatenessMeter: LatenessGauge {
     return record.worst
   }
 
-  package func awaitCalm() async {
+  @discardableResult
+  package func awaitCalm() async -> Bool {
     record.begin(with: sample())
     schedule()
-    await withCheckedContinuation { continuation in
-      // There is one case at a time; should there be two, the first goes on.
-      waiting?.calm.resume()
-      waiting = (continuation, Self.calmBeatsLimit)
+    // The loop runs what cancels after this has suspended, also when that was earlier.
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        // There is one case at a time; should there be two, the first goes on.
+        waiting?.calm.resume(returning: false)
+        waiting = (continuation, Self.calmBeatsLimit)
+      }
+    } onCancel: {
+      loop.execute { self.assumeIsolated { $0.endWait(isCalm: false) } }
     }
+  }
+
+  private func endWait(isCalm: Bool) {
+    rest()
+    waiting?.calm.resume(returning: isCalm)
+    waiting = nil
   }
 
   private func sample() -> LatenessRecord.Sample {
@@ -88,10 +102,9 @@ package actor LatenessMeter: LatenessGauge {
     record.noteBeat(delay: .nanoseconds((NIODeadline.now() - due).nanoseconds), sample())
     schedule()
     guard let waiting else { return }
-    if record.calmBeats >= Self.calmBeats || waiting.beatsLeft == 0 {
-      rest()
-      self.waiting = nil
-      waiting.calm.resume()
+    let isCalm = record.calmBeats >= Self.calmBeats
+    if isCalm || waiting.beatsLeft == 0 {
+      endWait(isCalm: isCalm)
     } else {
       self.waiting?.beatsLeft -= 1
     }

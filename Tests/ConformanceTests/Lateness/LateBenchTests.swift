@@ -50,7 +50,7 @@ import Testing
       return
     }
     #expect(reason.hasPrefix("not decided in 5 runs: the bench was up to 312 ms late"))
-    #expect(result.runs == Verdict.runsLimit)
+    #expect(result.runs == CaseVerdict.runsLimit)
     #expect(!result.transcript.isEmpty)
   }
 

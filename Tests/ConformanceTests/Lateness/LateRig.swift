@@ -78,5 +78,8 @@ actor ScriptedGauge: LatenessGauge {
     return lateness[min(windows, lateness.count - 1)]
   }
 
-  func awaitCalm() { waits += 1 }
+  func awaitCalm() -> Bool {
+    waits += 1
+    return true
+  }
 }

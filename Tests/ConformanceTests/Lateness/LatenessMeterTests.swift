@@ -103,6 +103,15 @@ import Testing
     _ = await meter.endWindow()
   }
 
+  @Test func `who is cancelled does not wait for calm`() async throws {
+    let machine = try Accounts()
+    try machine.write("0 0 1\n", process: getpid(), thread: "1")
+    let meter = LatenessMeter(peers: [], delays: SchedulingDelays(root: machine.root))
+    let waiting = Task { await meter.awaitCalm() }
+    waiting.cancel()
+    #expect(await !waiting.value)
+  }
+
   @Test func `a read that waits knows when it should have ended`() async throws {
     let channel = EmbeddedChannel()
     let inbox = ChannelInbox(loop: channel.eventLoop)

@@ -17,7 +17,7 @@ package struct CaseRun: Equatable, Sendable {
 /// that cannot be decided is an error of the rig, not a failure of the device.
 ///
 /// States: open, until `decision` is there. Each `note` adds a run; `decision` is there at the latest after `runsLimit`.
-package struct Verdict: Equatable {
+package struct CaseVerdict: Equatable {
   /// Runs of one case.
   package static let runsLimit = 5
   /// Failures in calm windows that make a failed case.

@@ -3,7 +3,7 @@ import Testing
 @testable import Conformance
 
 /// What runs of one case come to, row by row.
-@Suite struct VerdictTests {
+@Suite struct CaseVerdictTests {
   /// A run: its outcome, and whether somebody was late.
   enum Run: Sendable {
     case passed, failed, failedLate, passedLate, errored, erroredLate, skipped
@@ -58,25 +58,25 @@ import Testing
 
   @Test(arguments: rows)
   func `runs come to a verdict`(row: Row) {
-    var verdict = Verdict()
+    var verdict = CaseVerdict()
     row.runs.forEach { verdict.note($0.value) }
     #expect(verdict.decision?.outcome.word == row.word)
   }
 
   @Test func `where no clock can be late the first run decides`() {
-    var verdict = Verdict()
+    var verdict = CaseVerdict()
     verdict.note(CaseRun(.failed([Finding("wrong", file: "f", line: 1)]), lateness: nil))
     #expect(verdict.decision?.outcome.word == "failed")
   }
 
   @Test func `a pass that outvotes a failure on a calm bench says so`() {
-    var verdict = Verdict()
+    var verdict = CaseVerdict()
     for run in [Run.failed, .passed, .passed] { verdict.note(run.value) }
     #expect(verdict.decision?.notes == ["failed in 1 run of 3 in which nobody was late: f:1: wrong"])
   }
 
   @Test func `the transcript is that of a run on a calm bench where there is one`() {
-    var verdict = Verdict()
+    var verdict = CaseVerdict()
     for run in [Run.failedLate, .failed, .failedLate] { verdict.note(run.value) }
     #expect(verdict.undecided.transcript == ["calm"])
     verdict.note(Run.failed.value)
@@ -84,14 +84,14 @@ import Testing
   }
 
   @Test func `a run that cannot be repeated is an error with its reason`() {
-    var verdict = Verdict()
+    var verdict = CaseVerdict()
     verdict.note(Run.failedLate.value)
     #expect(
       verdict.undecided.outcome
         == .errored(
           "not decided in 1 run: the bench was up to 30 ms late (limit: 10 ms); "
             + "run it on a machine with less load; last finding: f:1: wrong"))
-    var calm = Verdict()
+    var calm = CaseVerdict()
     calm.note(Run.failed.value)
     #expect(
       calm.undecided.outcome
