@@ -31,7 +31,7 @@ import Testing
       MutantLine(line, sent: { $0 }, received: { $0 == refusal ? [1, 0, 0x0B] : $0 })
     }
     let permissions = try #require(Self.cases.first { $0.id == "ATT-11/permissions" })
-    // What this machine is busy with does not matter here.
+    // The load of this machine must not change the verdict.
     let result = await Runner(rig: rig, seed: 7, gauge: nil).run(permissions)
     await rig.close()
     guard case .failed(let findings) = result.outcome else {

@@ -24,7 +24,7 @@ package protocol LatenessGauge: AnyObject, Sendable {
 package actor LatenessMeter: LatenessGauge {
   /// How far apart the beats are.
   private static let interval = TimeAmount.milliseconds(10)
-  /// Beats in a row without lateness that count as calm, and beats after which nobody waits for that any more.
+  /// Beats in a row without lateness that count as calm, and beats after which the wait for them ends.
   private static let calmBeats = 20
   private static let calmBeatsLimit = 300
 

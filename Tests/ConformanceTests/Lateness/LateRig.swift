@@ -4,7 +4,7 @@ import NotibotProtocol
 @testable import Conformance
 
 /// The emulator on a virtual clock that passes for a rig in real time: its cases allow what they allow on a port, and
-/// whoever reads its line may be late by a given time.
+/// the reader of its line is late by a given time.
 final class LateRig: Rig {
   let name = "late"
   let offers: Set<Need> = [.control, .strict, .session]
@@ -60,7 +60,7 @@ final class LateLine: Line {
   func takeLateness() -> Duration { lateness }
 }
 
-/// A gauge that says what it is given, window by window.
+/// A gauge that reports what it is given, window by window.
 actor ScriptedGauge: LatenessGauge {
   private let lateness: [Lateness]
   private(set) var windows = 0

@@ -59,7 +59,7 @@ import Testing
     #expect(!Lateness(bench: .milliseconds(5), peer: .milliseconds(5)).isCalm)
   }
 
-  @Test func `a reason is rounded up, so that none stands at its limit`() {
+  @Test func `a time in a reason is rounded up`() {
     #expect(
       Lateness(bench: .microseconds(10_001), peer: .microseconds(1)).summary
         == "the bench was up to 11 ms late, the peer up to 1 ms")
@@ -95,7 +95,7 @@ import Testing
     #expect(await meter.endWindow().peer == .zero)
   }
 
-  @Test func `who waits for calm goes on at last`() async throws {
+  @Test func `a wait for calm ends`() async throws {
     let machine = try Accounts()
     let meter = LatenessMeter(peers: [], delays: SchedulingDelays(root: machine.root))
     await meter.awaitCalm()
@@ -103,7 +103,7 @@ import Testing
     _ = await meter.endWindow()
   }
 
-  @Test func `who is cancelled does not wait for calm`() async throws {
+  @Test func `a cancelled task does not wait for calm`() async throws {
     let machine = try Accounts()
     try machine.write("0 0 1\n", process: getpid(), thread: "1")
     let meter = LatenessMeter(peers: [], delays: SchedulingDelays(root: machine.root))
