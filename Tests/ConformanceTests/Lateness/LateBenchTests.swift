@@ -70,7 +70,7 @@ import Testing
     #expect(result.notes == ["2 runs did not count: the bench was up to 312 ms late"])
   }
 
-  @Test func `a broken device on a bench that is always late is an error of the rig, not a failure`() async throws {
+  @Test func `a broken device on a bench that is always late is an error of the rig`() async throws {
     let result = try await run(Self.broken.caught, lateness: [Self.late], mutant: Self.broken)
     #expect(result.outcome.word == "errored")
   }
