@@ -1,4 +1,4 @@
-package import NotibotProtocol
+import NotibotProtocol
 
 /// What one case works on: a probe on the line, the way round the line if there is one, and the record of what
 /// happened. A bench belongs to one case and one task.
@@ -23,7 +23,7 @@ package final class Bench {
   ) {
     record = Record()
     probe = Probe(line: line, role: .host, record: record, seed: seed)
-    if clock == .real { probe.settleTime = .milliseconds(10) }
+    if clock == .real { probe.settleTime = Lateness.limit }
     self.control = control
     self.clock = clock
     self.seed = seed

@@ -54,7 +54,7 @@ struct MockedBoardsTests {
     let mutePath = try ControlledTerminal.slavePath(of: mute.read)
     try await withEmulator { emulator in
       let ending = try await MountNamespace.run(
-        [emulator.port, mutePath], "devices", "--probe", "--timeout", "0.5", "--json")
+        [emulator.port, mutePath], "devices", "--probe", "--timeout", "5", "--json")
       #expect(ending.status == .exited(0), "\(ending.errors)")
       let ports = try JSON(parsing: ending.output)["ports"].elements
       #expect(

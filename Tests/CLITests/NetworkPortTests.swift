@@ -85,7 +85,7 @@ import Testing
   }
 
   private func wait(for control: String, notifications: Int) async throws {
-    let end = ContinuousClock.now + .seconds(20)
+    let end = ContinuousClock.now + .seconds(60)
     while try await ask("stats", at: control)["statistics"]["storedCount"].number != Double(notifications) {
       guard ContinuousClock.now < end else {
         throw SystemError("see \(notifications) arrive", number: ETIMEDOUT)

@@ -65,13 +65,20 @@ package enum GitHubReport {
     }
     for report in reports {
       let bad = report.results.filter { $0.outcome.word == "failed" || $0.outcome.word == "errored" }
-      guard !bad.isEmpty || report.rigTrouble != nil else { continue }
+      let noted = report.results.filter { !$0.notes.isEmpty }
+      guard !bad.isEmpty || !noted.isEmpty || report.rigTrouble != nil else { continue }
       lines += ["", "### \(markdown(report.port))", ""]
       if let trouble = report.rigTrouble { lines.append("- \(markdown(trouble))") }
       for result in bad {
         lines.append(
           "- **\(markdown(result.testCase.id))** \(result.outcome.word): \(markdown(result.testCase.title))")
         lines += result.outcome.details.map { "  - \(markdown($0))" }
+      }
+      for result in noted {
+        let notes = result.notes.joined(separator: "; ")
+        lines.append(
+          "- **\(markdown(result.testCase.id))** \(result.outcome.word) in \(result.runs) runs: \(markdown(notes))"
+        )
       }
     }
     return lines

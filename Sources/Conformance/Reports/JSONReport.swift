@@ -17,6 +17,9 @@ package struct JSONReport: Encodable, Sendable {
     var seconds: Double
     var details: [String]
     var transcript: [String]
+    /// How often the case ran, and what must be known about that.
+    var runs: Int
+    var notes: [String]
   }
 
   struct Totals: Encodable, Sendable {
@@ -60,7 +63,7 @@ package struct JSONReport: Encodable, Sendable {
         id: result.testCase.id, title: result.testCase.title, rules: result.testCase.rules,
         chapter: result.testCase.chapter.rawValue, needs: result.testCase.needs.sorted().map(\.rawValue),
         outcome: result.outcome.word, seconds: result.duration.inSeconds, details: result.outcome.details,
-        transcript: result.transcript)
+        transcript: result.transcript, runs: result.runs, notes: result.notes)
     }
   }
 

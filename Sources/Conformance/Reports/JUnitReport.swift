@@ -97,6 +97,7 @@ package enum JUnitReport {
     var lines = [opening]
     lines.append("      <properties>")
     lines += testCase.rules.map { "        <property name=\"rule\" value=\"\(escaped($0))\"/>" }
+    lines += result.notes.map { "        <property name=\"note\" value=\"\(escaped($0))\"/>" }
     lines.append("      </properties>")
     let details = escaped(result.outcome.details.joined(separator: "\n"))
     let message = escaped(result.outcome.details.first ?? "")

@@ -23,6 +23,7 @@ package struct TextReport {
       lines.append(emphasised(result.testCase.chapter.rawValue))
     }
     lines.append(line(for: result))
+    lines += result.notes.map { "      (\($0.printable))" }
     switch result.outcome {
     case .passed, .skipped: break
     case .failed, .errored:
@@ -42,6 +43,15 @@ package struct TextReport {
     if !bad.isEmpty {
       lines.append("Not passed:")
       lines += bad.map { "  \($0.testCase.id) (\($0.outcome.word)): \($0.testCase.title)" }
+      lines.append("")
+    }
+    let repeated = report.results.filter { $0.runs > 1 }
+    if !repeated.isEmpty {
+      lines.append("Repeated:")
+      lines += repeated.map { result in
+        let why = result.notes.isEmpty ? "" : ": \(result.notes.joined(separator: "; ").printable)"
+        return "  \(result.testCase.id) (\(result.outcome.word), \(result.runs) runs)\(why)"
+      }
       lines.append("")
     }
     if let recovery = report.recovery, !recovery.steps.isEmpty {

@@ -10,6 +10,7 @@ import SerialLink
 package final class BLERig: Rig {
   package let name = "ble"
   package let offers: Set<Need>
+  package var peerProcesses: [Int32] { emulator.map { [$0.processID] } ?? [] }
   private let line: ChannelLine
   private let serverMTU: Int
   private let control: SocketControl?

@@ -21,6 +21,7 @@ package final class EmulatorProcess: Sendable {
   package let control: String
   /// The socket that carries the attribute protocol.
   package let att: String
+  package var processID: Int32 { process.processIdentifier }
   private let process: Process
   private let directory: PrivateDirectory
 

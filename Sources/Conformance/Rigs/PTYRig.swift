@@ -5,6 +5,7 @@ package final class PTYRig: OwnedDeviceRig {
   package let name: String
   private let emulator: EmulatorProcess
   package let port: PortRig
+  package var peerProcesses: [Int32] { [emulator.processID] }
 
   /// Starts `program emulate` and opens its port.
   ///

@@ -6,6 +6,7 @@ package final class QEMURig: OwnedDeviceRig {
   package let name = "qemu"
   let board: QEMUBoard
   package let port: PortRig
+  package var peerProcesses: [Int32] { [board.pid] }
 
   /// Starts the firmware and opens its port.
   ///
