@@ -55,7 +55,7 @@ import Testing
         found.entries == contents.entries && found.header.lastNumber == contents.header.lastNumber, "\(what)")
       return false
     } catch {
-      let error = try #require(error as? JournalError)
+      // Typed: the body throws nothing else.
       #expect(error.exitCode == 18, "\(what): \(error)")
       #expect(try placed() == files, "\(what): the files were changed")
       return true

@@ -3,7 +3,7 @@ import Glibc
 
 /// What can be read of a damaged journal. Changes nothing, and makes no file.
 ///
-/// A row is taken when its checksum is right. A single wrong bit in the log is corrected, since only one bit can be meant;
+/// A row is taken when its checksum is right. A single wrong bit in the log is corrected where it is clear which;
 /// behind a frame that cannot be read, those are taken whose checksum follows from the one before.
 package struct JournalSalvage: Hashable, Sendable {
   /// In the order of their numbers.
@@ -44,7 +44,7 @@ package struct JournalSalvage: Hashable, Sendable {
 
   private mutating func read(_ files: JournalBytes) {
     if case .damaged(let text) = JournalInspection.inspect(files) { findings.append(text) }
-    let (log, frames) = readableFrames(of: JournalLog(files.log))
+    let (log, frames) = readableFrames(of: JournalLog(files.log), files)
     let pageBytes = Self.pageBytes(of: files.database, log)
     let image = JournalImage(
       database: files.database, pageBytes: pageBytes, log: log.bytes, frames: frames)
@@ -70,11 +70,13 @@ package struct JournalSalvage: Hashable, Sendable {
   private static let correctionsLimit = 64
 
   /// The log with its single wrong bits corrected, and its frames up to the last commit that can be seen.
-  private mutating func readableFrames(of log: JournalLog) -> (JournalLog, [JournalLog.Frame]) {
+  private mutating func readableFrames(
+    of log: JournalLog, _ files: JournalBytes
+  ) -> (JournalLog, [JournalLog.Frame]) {
     var log = log
     for _ in 0..<Self.correctionsLimit {
-      guard let damage = log.damage, let bit = damage.wrongBit else { break }
-      log.flip(bit)
+      guard let damage = log.damage, let corrected = Self.corrected(log, files) else { break }
+      log = corrected
       findings.append("\(damage.text): one bit, which is corrected")
     }
     guard let damage = log.damage else { return (log, log.committed) }
@@ -102,6 +104,20 @@ package struct JournalSalvage: Hashable, Sendable {
     findings.append(
       lost > 1 ? "\(lost) frames of its log cannot be read" : "a frame of its log cannot be read")
     return (log, committed)
+  }
+
+  /// The log without its first wrong bit. Where several bits explain the checksum, the one with which all rows have theirs;
+  /// nil when there is none.
+  private static func corrected(_ log: JournalLog, _ files: JournalBytes) -> JournalLog? {
+    let bits = log.damage?.wrongBits ?? []
+    for bit in bits {
+      var copy = log
+      copy.flip(bit)
+      if bits.count == 1 { return copy }
+      let corrected = JournalBytes(database: files.database, log: copy.bytes)
+      if JournalInspection.inspect(corrected) == .sound { return copy }
+    }
+    return nil
   }
 
   // MARK: Rows
