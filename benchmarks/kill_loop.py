@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 
+import rot_loop
 from emulator import Control, Emulator
 from ledger import Ledger
 
@@ -280,29 +281,16 @@ class KillLoop:
         self.ledger.compare(self.control.all_items(), self.outbox("list")["notifications"], self.outbox("stats"))
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="kill-loop", description=__doc__)
-    parser.add_argument("kills", type=int, help="how often forward is killed")
-    parser.add_argument("--seed", type=int, default=None, help="decides what is done; when it happens is the machine's affair")
-    parser.add_argument("--notibot", required=True)
-    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
-    options = parser.parse_args()
-    seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(32)
-    # Whoever ends this ends the emulator too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    # A socket's path is short.
-    folder = tempfile.mkdtemp(prefix="notibot-kill.", dir="/tmp")
-    start = time.monotonic()
-
+def progress_of(total):
+    """Prints each tenth of the work."""
     def progress(done):
-        if done * 10 // options.kills != (done - 1) * 10 // options.kills:
-            print(f"kill-loop: {done * 100 // options.kills} % ({done} of {options.kills})", file=sys.stderr, flush=True)
+        if done * 10 // total != (done - 1) * 10 // total:
+            print(f"kill-loop: {done * 100 // total} % ({done} of {total})", file=sys.stderr, flush=True)
+    return progress
 
-    print(f"kill-loop: seed {seed}", file=sys.stderr, flush=True)
-    loop = KillLoop(options.notibot, seed, folder)
-    loop.run(options.kills, progress)
-    report = {"schema": "notibot.kill-loop", "version": 1, "seed": seed, "kills": options.kills,
-              "seconds": round(time.monotonic() - start, 1), **loop.counts, **loop.ledger.report()}
+
+def show(report, options, folder):
+    """Prints the report; ends with 1 when something was found."""
     if options.json:
         print(json.dumps(report, indent=2))
     else:
@@ -312,8 +300,38 @@ def main():
     for finding in report["findings"]:
         print(f"kill-loop: {finding}", file=sys.stderr)
     if report["findings"]:
-        print(f"kill-loop: failed with seed {seed}; journal and log stay in {folder}", file=sys.stderr)
+        print(f"kill-loop: failed with seed {report['seed']}; journal and log stay in {folder}", file=sys.stderr)
         sys.exit(1)
+
+
+def rot(options, seed):
+    print(f"kill-loop: seed {seed}", file=sys.stderr, flush=True)
+    report, folder = rot_loop.run(options.notibot, seed, options.kills, progress_of(options.kills))
+    show(report, options, folder)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="kill-loop", description=__doc__)
+    parser.add_argument("kills", type=int, help="how often forward is killed")
+    parser.add_argument("--seed", type=int, default=None, help="decides what is done; when it happens is the machine's affair")
+    parser.add_argument("--notibot", required=True)
+    parser.add_argument("--rot", action="store_true", help="flip a bit of the journal after each kill instead, and open it")
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(32)
+    # Whoever ends this ends the emulator too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if options.rot:
+        return rot(options, seed)
+    # A socket's path is short.
+    folder = tempfile.mkdtemp(prefix="notibot-kill.", dir="/tmp")
+    start = time.monotonic()
+    print(f"kill-loop: seed {seed}", file=sys.stderr, flush=True)
+    loop = KillLoop(options.notibot, seed, folder)
+    loop.run(options.kills, progress_of(options.kills))
+    report = {"schema": "notibot.kill-loop", "version": 1, "seed": seed, "kills": options.kills,
+              "seconds": round(time.monotonic() - start, 1), **loop.counts, **loop.ledger.report()}
+    show(report, options, folder)
     shutil.rmtree(folder)
 
 

@@ -101,6 +101,16 @@ static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 o
   return sd_unlocked(copied == wanted ? SQLITE_OK : SQLITE_IOERR_SHORT_READ);
 }
 
+/* How many bytes of a write that fails are done: up to the end of a sector, none, or all. */
+static size_t reached_in_part(disk_t *disk, size_t offset, size_t count) {
+  size_t reached = (size_t)(disk_random(disk) % ((uint64_t)count + 1));
+  size_t beyond = (offset + reached) % SD_SECTOR_BYTES;
+  if (reached == count || beyond == 0) {
+    return reached;
+  }
+  return beyond < reached ? reached - beyond : 0;
+}
+
 static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
   disk_handle_t *handle = handle_of(file);
   pthread_mutex_lock(&sd_mutex);
@@ -110,7 +120,7 @@ static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_
   disk_t *disk = handle->disk;
   int fault = sd_file_meet_fault(disk, DISK_OPERATION_WRITE, SQLITE_IOERR_WRITE);
   /* A write that fails may have got somewhere. */
-  size_t reached = fault == SQLITE_OK ? (size_t)count : (size_t)(disk_random(disk) % ((uint64_t)count + 1));
+  size_t reached = fault == SQLITE_OK ? (size_t)count : reached_in_part(disk, (size_t)offset, (size_t)count);
   int result = result_of(disk_write(handle->node, (size_t)offset, bytes, reached), SQLITE_IOERR_WRITE);
   disk->counters.writes++;
   disk->counters.written_bytes += reached;

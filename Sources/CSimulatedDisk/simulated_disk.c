@@ -1,6 +1,7 @@
 #include "simulated_disk.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "vfs.h"
 
@@ -97,4 +98,45 @@ int sd_damage(uint64_t id, const char *name, uint64_t offset, const uint8_t *byt
     return sd_unlocked(-ENOENT);
   }
   return sd_unlocked(disk_overwrite(node, offset, bytes, count));
+}
+
+int sd_flip_bit(uint64_t id, const char *name, uint64_t bit) {
+  pthread_mutex_lock(&sd_mutex);
+  disk_t *disk = sd_find_disk(id);
+  disk_node_t *node = disk == NULL ? NULL : disk_find(disk, name);
+  if (node == NULL) {
+    return sd_unlocked(-ENOENT);
+  }
+  if (bit / 8 >= node->current.count) {
+    return sd_unlocked(-EINVAL);
+  }
+  uint8_t byte = (uint8_t)(node->current.bytes[bit / 8] ^ (1U << (bit % 8)));
+  return sd_unlocked(disk_overwrite(node, (size_t)(bit / 8), &byte, 1));
+}
+
+int sd_length(uint64_t id, const char *name, uint64_t *count) {
+  pthread_mutex_lock(&sd_mutex);
+  const disk_t *disk = sd_find_disk(id);
+  if (disk == NULL) {
+    return sd_unlocked(-ENOENT);
+  }
+  const disk_node_t *node = disk_find(disk, name);
+  *count = node == NULL ? 0 : node->current.count;
+  return sd_unlocked(0);
+}
+
+int sd_copy(uint64_t id, const char *name, uint64_t offset, uint8_t *bytes, uint64_t count) {
+  pthread_mutex_lock(&sd_mutex);
+  const disk_t *disk = sd_find_disk(id);
+  const disk_node_t *node = disk == NULL ? NULL : disk_find(disk, name);
+  if (node == NULL) {
+    return sd_unlocked(-ENOENT);
+  }
+  if (offset > node->current.count || count > node->current.count - offset) {
+    return sd_unlocked(-EINVAL);
+  }
+  if (count > 0) {
+    memcpy(bytes, node->current.bytes + offset, (size_t)count);
+  }
+  return sd_unlocked(0);
 }

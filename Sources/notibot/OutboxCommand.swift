@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NotibotHost
+import SerialLink
 
 /// `notibot outbox`: what waits in an outbox's file, and what a person may do about it.
 struct OutboxCommand: ParsableCommand {
@@ -10,15 +11,17 @@ struct OutboxCommand: ParsableCommand {
     case stats
     case retry
     case drop
+    case salvage
   }
 
   static let configuration = CommandConfiguration(
-    commandName: "outbox", abstract: "Show what waits in an outbox, try it again, or drop it.",
+    commandName: "outbox", abstract: "Show what waits in an outbox, try it again, drop it, or salvage it.",
     discussion: """
       list    each notification: number, state, level, age by its timestamp, app, title, why it was refused
       stats   how many are in each state, the writer's identity, the size of the file
       retry   queues again what the device has refused: the given numbers, or all
       drop    takes the given numbers out of the outbox
+      salvage prints what can be read of a damaged outbox, one JSON document per line, as 'forward' takes them
 
       queued, written and updating go out with the next forwarding, held are on the device, refused wait for you. 'drop' \
       deletes what is queued or refused at once. What is on the device, or may be, becomes 'removing': the next \
@@ -30,8 +33,10 @@ struct OutboxCommand: ParsableCommand {
       \(ExitStatus.helpTable)
       """)
 
-  @Option(help: ArgumentHelp("The outbox's file. It is never made here.", valueName: "path"))
-  var file: String
+  @Option(
+    name: .customLong("file"),
+    help: ArgumentHelp("The outbox's file. It is never made here.", valueName: "path"))
+  var namedFile: String?
 
   @Flag(help: "Print one JSON document.")
   var json = false
@@ -42,18 +47,33 @@ struct OutboxCommand: ParsableCommand {
   @Flag(help: "With drop: delete also what is on the device, without a word to it.")
   var forget = false
 
-  @Argument(help: "list, stats, retry or drop.")
+  @Argument(help: "list, stats, retry, drop or salvage.")
   var action: Action
 
-  @Argument(help: ArgumentHelp("Numbers of notifications, as 'list' shows them.", valueName: "number"))
-  var numbers: [Int64] = []
+  @Argument(
+    help: ArgumentHelp(
+      "Numbers of notifications, as 'list' shows them; with salvage the outbox's file.", valueName: "number"))
+  var operands: [String] = []
+
+  private var file: String { namedFile ?? (action == .salvage ? operands.first ?? "" : "") }
+  private var numbers: [Int64] { operands.compactMap(Int64.init) }
 
   func validate() throws {
     switch action {
     case .list, .stats:
-      if !numbers.isEmpty { throw ValidationError("'\(action.rawValue)' takes no numbers") }
+      if !operands.isEmpty { throw ValidationError("'\(action.rawValue)' takes no numbers") }
     case .retry: break
-    case .drop: if numbers.isEmpty { throw ValidationError("'drop' needs the numbers to drop") }
+    case .drop: if operands.isEmpty { throw ValidationError("'drop' needs the numbers to drop") }
+    case .salvage:
+      guard operands.count + (namedFile == nil ? 0 : 1) == 1, !file.isEmpty else {
+        throw ValidationError("'salvage' needs one file")
+      }
+    }
+    if action != .salvage {
+      guard namedFile != nil else { throw ValidationError("name the outbox with --file") }
+      if let wrong = operands.first(where: { Int64($0) == nil }) {
+        throw ValidationError("'\(wrong.printable)' is not a number")
+      }
     }
     if check, action != .stats { throw ValidationError("--check goes with 'stats'") }
     if forget, action != .drop { throw ValidationError("--forget goes with 'drop'") }
@@ -67,6 +87,7 @@ struct OutboxCommand: ParsableCommand {
       case .retry: try maintain { try JournalMaintenance.retry($0, in: $1) }
       case .drop where forget: try maintain { try JournalMaintenance.forget($0, in: $1) }
       case .drop: try maintain { try JournalMaintenance.drop($0, in: $1) }
+      case .salvage: try salvage()
       }
     } catch let error as JournalError {
       throw CommandFailure(error)
@@ -96,6 +117,20 @@ struct OutboxCommand: ParsableCommand {
     } else {
       Output.data(statistics.text)
     }
+  }
+
+  private func salvage() throws {
+    let salvage = try JournalSalvage(path: file)
+    for entry in salvage.entries { Output.data(Output.record(SalvagedNotification(entry))) }
+    for finding in salvage.findings { Output.note("notibot: \(finding)".printable) }
+    let count = salvage.entries.count
+    let expected = salvage.expectedCount.map { " of \($0)" } ?? ""
+    guard salvage.isComplete else {
+      throw CommandFailure(
+        .unfitEnvironment, "salvaged \(count)\(expected) notifications; the others cannot be read",
+        remedy: "the file was not changed; see docs/JOURNAL.md for what to do with the output")
+    }
+    Output.note("notibot: salvaged \(count)\(expected) notifications")
   }
 
   private func maintain(

@@ -41,6 +41,15 @@ struct SimulateCommand: AsyncParsableCommand {
     help: ArgumentHelp("How many runs at once; one for each processor without it.", valueName: "number"))
   var jobs: Int?
 
+  @Flag(
+    help: ArgumentHelp(
+      "Flip a bit in the outbox's file instead, and open it.",
+      discussion: """
+        Each seed is one journal that commits, is killed and loses its power; then one bit of the database or its log \
+        flips. It has to hold all that was committed, or to be refused and left as it is.
+        """))
+  var rot = false
+
   @Flag(help: "Print one JSON document.")
   var json = false
 
@@ -48,6 +57,7 @@ struct SimulateCommand: AsyncParsableCommand {
     guard seed != nil || !trace else {
       throw CommandFailure(.usage, "--trace shows one run", remedy: "say which with --seed N")
     }
+    if rot { return try await flipBits() }
     if trace { return try showRun() }
     var selection = Simulation.Selection(
       seeds: try chosenSeeds(), profile: try chosenProfile(), variant: variant)
@@ -82,6 +92,25 @@ struct SimulateCommand: AsyncParsableCommand {
       summary, selection: selection, jobs: jobs, seconds: (ContinuousClock.now - start) / .seconds(1))
     try report.show(asJSON: json)
     try conclude(summary)
+  }
+
+  private func flipBits() async throws {
+    guard !trace, minutes == nil, profile == nil, variant == nil else {
+      throw CommandFailure(
+        .usage, "--rot goes with --seeds, --seed, --jobs and --json", remedy: "leave the others out")
+    }
+    let (seeds, jobs, start) = (try chosenSeeds(), try chosenJobs(), ContinuousClock.now)
+    let total = Int(clamping: seeds.upperBound - seeds.lowerBound) + 1
+    let progress = Mutex(Progress("simulate", total: total))
+    let summary = try await Interruption.cancelling {
+      await RotSimulation.run(seeds, jobs: jobs) { done in progress.withLock { $0.update(min(total, done)) } }
+    }
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    try RotReport(summary, seeds: seeds, seconds: seconds).show(asJSON: json)
+    guard let first = summary.broken.first else { return }
+    throw CommandFailure(
+      .testFailed, "\(summary.brokenCount) of \(summary.runs) runs broke a rule",
+      remedy: "see the first one with: notibot simulate --rot --seed \(first.seed)")
   }
 
   private func conclude(_ summary: Simulation.Summary) throws {

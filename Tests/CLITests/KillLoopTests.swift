@@ -19,4 +19,16 @@ import Testing
     #expect(kills + (report["stepsNotReached"].number ?? 0) == 6)
     #expect(try #require(report["notifications"].number) > 0)
   }
+
+  @Test func `a bit that flips after a kill loses nothing in silence`() async throws {
+    let ending = try await Program(
+      ["python3", Self.script, "4", "--rot", "--seed", "5", "--json", "--notibot", Program.notibot],
+      program: "/usr/bin/env"
+    ).ending()
+    #expect(ending.status == .exited(0), "\(ending.errors)")
+    let report = try JSON(parsing: ending.output)
+    #expect(report["findings"] == [])
+    let opened = try #require(report["equal"].number) + (report["refused"].number ?? 0)
+    #expect(opened == 4)
+  }
 }

@@ -17,6 +17,8 @@
  *
  * There is no shared memory: a write-ahead log needs PRAGMA locking_mode = EXCLUSIVE before its first use.
  *
+ * A write that fails has reached whole sectors only.
+ *
  * Every function may be called from any thread, and returns 0 or -errno: -ENOENT where there is no such disk.
  */
 
@@ -67,5 +69,15 @@ int sd_counters(uint64_t id, sd_counters_t *counters);
 
 /* Replaces the bytes of a file at `offset`, durably, as a bad disk does. -ENOENT, or -EINVAL when it is not that long. */
 int sd_damage(uint64_t id, const char *name, uint64_t offset, const uint8_t *bytes, uint64_t count);
+
+/* Flips a bit of a file, durably: number 0 is the least significant one of the first byte. -ENOENT, or -EINVAL when the file is not
+ * that long. */
+int sd_flip_bit(uint64_t id, const char *name, uint64_t bit);
+
+/* The length of a file in bytes; 0 when there is none of that name. */
+int sd_length(uint64_t id, const char *name, uint64_t *count);
+
+/* Copies bytes of a file. -ENOENT, or -EINVAL when it is not that long. */
+int sd_copy(uint64_t id, const char *name, uint64_t offset, uint8_t *bytes, uint64_t count);
 
 #endif

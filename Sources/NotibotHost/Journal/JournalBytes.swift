@@ -29,40 +29,39 @@ struct JournalBytes: Equatable {
 
   /// Reads all of the files of the database at `path`, and changes nothing.
   init(path: String) throws(ReadError) {
-    guard let vfs = sqlite3_vfs_find(nil),
-      let name = sqlite3_create_filename(path, path + "-journal", path + "-wal", 0, nil)
-    else { throw ReadError(code: SQLITE_NOMEM) }
-    defer { sqlite3_free_filename(name) }
-    guard let journal = sqlite3_filename_journal(name), let log = sqlite3_filename_wal(name) else {
-      throw ReadError(code: SQLITE_NOMEM)
-    }
+    guard let vfs = sqlite3_vfs_find(nil) else { throw ReadError(code: SQLITE_NOMEM) }
     // The log first: what a checkpoint takes out of it afterwards is then in the database as well.
-    self.log = try Self.read(log, SQLITE_OPEN_WAL, vfs)
-    database = try Self.read(name, SQLITE_OPEN_MAIN_DB, vfs)
-    hasRollbackJournal = try Self.exists(journal, vfs)
+    log = try Self.read(path + "-wal", vfs)
+    database = try Self.read(path, vfs)
+    hasRollbackJournal = try Self.exists(path + "-journal", vfs)
   }
 
   /// Whether there is such a file, and something in it.
   private static func exists(
-    _ name: UnsafePointer<CChar>, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
+    _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
   ) throws(ReadError) -> Bool {
     var isThere: Int32 = 0
-    let result = vfs.pointee.xAccess(vfs, name, SQLITE_ACCESS_EXISTS, &isThere)
+    let result = vfs.pointee.xAccess(vfs, path, SQLITE_ACCESS_EXISTS, &isThere)
     guard result == SQLITE_OK else { throw ReadError(code: result) }
     return isThere != 0
   }
 
+  /// Each file is opened as a database, the log too: a log is opened with the mode of its database, which may be gone.
   private static func read(
-    _ name: UnsafePointer<CChar>, _ kind: Int32, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
+    _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
   ) throws(ReadError) -> [UInt8] {
-    guard try exists(name, vfs) else { return [] }
+    guard try exists(path, vfs) else { return [] }
+    guard let name = sqlite3_create_filename(path, "", "", 0, nil) else {
+      throw ReadError(code: SQLITE_NOMEM)
+    }
+    defer { sqlite3_free_filename(name) }
     let room = Int(vfs.pointee.szOsFile)
     let memory = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 16)
     defer { memory.deallocate() }
     memory.initializeMemory(as: UInt8.self, repeating: 0, count: room)
     let file = memory.assumingMemoryBound(to: sqlite3_file.self)
     var flags: Int32 = 0
-    let result = vfs.pointee.xOpen(vfs, name, file, SQLITE_OPEN_READONLY | kind, &flags)
+    let result = vfs.pointee.xOpen(vfs, name, file, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, &flags)
     defer { if let methods = file.pointee.pMethods { _ = methods.pointee.xClose(file) } }
     guard result == SQLITE_OK, let methods = file.pointee.pMethods else {
       throw ReadError(code: result == SQLITE_OK ? SQLITE_CANTOPEN : result)

@@ -33,7 +33,7 @@ struct JournalLog {
     var contentOffset: Int { offset + JournalLog.frameHeaderBytes }
   }
 
-  /// The one bit that is wrong.
+  /// A bit that may be the one that is wrong.
   struct WrongBit: Equatable {
     var offset: Int
     var mask: UInt8
@@ -41,13 +41,15 @@ struct JournalLog {
 
   /// What is wrong with a log.
   enum Damage: Equatable {
-    case header(WrongBit?)
+    case header([WrongBit])
     /// The frame of this number, counted from 0.
-    case frame(Int, WrongBit?)
+    case frame(Int, [WrongBit])
 
-    var wrongBit: WrongBit? {
+    /// The bits of which one, flipped, makes it valid. In the upper quarter of a word there may be many: the checksum
+    /// tells their words apart badly.
+    var wrongBits: [WrongBit] {
       switch self {
-      case .header(let bit), .frame(_, let bit): bit
+      case .header(let bits), .frame(_, let bits): bits
       }
     }
 
@@ -80,7 +82,7 @@ struct JournalLog {
     guard bytes.count >= Self.headerBytes else { return }
     guard let header = Self.header(in: bytes) else {
       // The length of a new file may be on the disk before its bytes are.
-      if bytes.contains(where: { $0 != 0 }) { damage = .header(Self.wrongHeaderBit(in: bytes)) }
+      if bytes.contains(where: { $0 != 0 }) { damage = .header(Self.wrongHeaderBits(in: bytes)) }
       return
     }
     self.header = header
@@ -133,60 +135,59 @@ struct JournalLog {
 
   /// What the first frame that is not valid means: nil for the end of the log, and for a torn last transaction.
   private func damage(at frame: Frame, number: Int, after checksum: LogChecksum) -> Damage? {
-    if let bit = wrongBit(of: frame, after: checksum) { return .frame(number, bit) }
+    let bits = wrongBits(of: frame, after: checksum)
+    if !bits.isEmpty { return .frame(number, bits) }
     // A commit that another one follows was synced. Frames of a commit that failed may stand behind the last one, too;
     // none of theirs follows a commit.
     var last: Frame?
     for index in number..<framesCount {
       guard let next = self.frame(index) else { break }
-      if let last, last.databasePages > 0, isValid(next, after: last.checksum) { return .frame(number, nil) }
+      if let last, last.databasePages > 0, isValid(next, after: last.checksum) { return .frame(number, []) }
       last = next.salts == header?.salts ? next : nil
     }
     return nil
   }
 
-  /// The bit of a frame that has to be flipped to make it valid; nil when it is not one.
-  private func wrongBit(of frame: Frame, after checksum: LogChecksum) -> WrongBit? {
-    guard let header else { return nil }
+  /// The bits of a frame of which one has to be flipped to make it valid; none when it is not one.
+  private func wrongBits(of frame: Frame, after checksum: LogChecksum) -> [WrongBit] {
+    guard let header else { return [] }
     let sum = sum(of: frame, after: checksum)
     let salts = frame.salts ^ header.salts
     if salts != 0 {
-      guard salts.nonzeroBitCount == 1, frame.page > 0, sum == frame.checksum else { return nil }
-      return Self.bit(salts, at: frame.offset + 8)
+      guard salts.nonzeroBitCount == 1, frame.page > 0, sum == frame.checksum else { return [] }
+      return [Self.bit(salts, at: frame.offset + 8)]
     }
     let difference = sum.bits ^ frame.checksum.bits
-    if difference.nonzeroBitCount == 1 { return Self.bit(difference, at: frame.offset + 16) }
-    guard let (word, mask) = wrongWord(of: frame, from: sum, header) else { return nil }
-    // The first two words stand before the salts and the checksum.
-    let offset = word < 2 ? frame.offset + 4 * word : frame.contentOffset + 4 * (word - 2)
-    let shift = mask.trailingZeroBitCount
-    let byte = header.isBigEndian ? 3 - shift / 8 : shift / 8
-    return WrongBit(offset: offset + byte, mask: 1 << UInt8(shift % 8))
+    let stored = difference.nonzeroBitCount == 1 ? [Self.bit(difference, at: frame.offset + 16)] : []
+    return stored + wrongSummedBits(of: frame, from: sum, header)
   }
 
-  /// Which word of what is summed has one wrong bit, and which.
+  /// The same of what is summed.
   ///
   /// One more in the word that is the n-th from the end, counted from 0, makes the sums larger by the Fibonacci numbers
   /// n and n + 1.
-  private func wrongWord(
-    of frame: Frame, from sum: LogChecksum, _ header: Header
-  ) -> (word: Int, mask: UInt32)? {
+  private func wrongSummedBits(of frame: Frame, from sum: LogChecksum, _ header: Header) -> [WrongBit] {
     // Wrap-around is the algorithm.
     let (first, second) = (frame.checksum.first &- sum.first, frame.checksum.second &- sum.second)
     var (factor, next): (UInt32, UInt32) = (0, 1)
+    var bits: [WrongBit] = []
     for word in (0..<2 + header.pageBytes / 4).reversed() {
+      // The first two words stand before the salts and the checksum.
+      let offset = word < 2 ? frame.offset + 4 * word : frame.contentOffset + 4 * (word - 2)
       for shift in 0..<32 {
         let mask: UInt32 = 1 << shift
-        for change in [mask, 0 &- mask] where factor &* change == first && next &* change == second {
-          let offset = word < 2 ? frame.offset + 4 * word : frame.contentOffset + 4 * (word - 2)
-          guard let stored = bytes.bigEndian(at: offset, as: UInt32.self) else { return nil }
-          let value = header.isBigEndian ? stored : stored.byteSwapped
-          if value ^ mask == value &+ change { return (word, mask) }
-        }
+        let isMore = factor &* mask == first && next &* mask == second
+        let isLess = factor &* mask == 0 &- first && next &* mask == 0 &- second
+        guard isMore || isLess, let stored = bytes.bigEndian(at: offset, as: UInt32.self) else { continue }
+        let value = header.isBigEndian ? stored : stored.byteSwapped
+        // A bit that is 0 makes the sums larger when it flips.
+        guard value & mask == 0 ? isMore : isLess else { continue }
+        let byte = header.isBigEndian ? 3 - shift / 8 : shift / 8
+        bits.append(WrongBit(offset: offset + byte, mask: 1 << UInt8(shift % 8)))
       }
       (factor, next) = (next, factor &+ next)
     }
-    return nil
+    return bits
   }
 
   /// The place of the only bit in `difference`, whose most significant byte is at `offset`.
@@ -225,17 +226,18 @@ extension JournalLog {
     return Header(pageBytes: Int(pageBytes), salts: salts, checksum: sum, isBigEndian: magic & 1 == 1)
   }
 
-  /// The bit that has to be flipped to make the header valid; nil when it is not one.
-  private static func wrongHeaderBit(in bytes: [UInt8]) -> WrongBit? {
+  /// The bits of which one has to be flipped to make the header valid.
+  private static func wrongHeaderBits(in bytes: [UInt8]) -> [WrongBit] {
     var header = Array(bytes.prefix(headerBytes))
+    var bits: [WrongBit] = []
     for offset in header.indices {
       for shift in 0..<8 as Range<UInt8> {
         header[offset] ^= 1 << shift
-        if self.header(in: header) != nil { return WrongBit(offset: offset, mask: 1 << shift) }
+        if self.header(in: header) != nil { bits.append(WrongBit(offset: offset, mask: 1 << shift)) }
         header[offset] ^= 1 << shift
       }
     }
-    return nil
+    return bits
   }
 }
 

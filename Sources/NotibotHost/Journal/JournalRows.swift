@@ -144,7 +144,9 @@ enum JournalRows {
     src, last_id, known_id, last_number, run, boot_id, written_boot_id, commits, entries, digest, crc
     """
   /// Those of `names`, `told`, `at_commit` and `crc`.
-  private static let columnsCount = 23
+  static let columnsCount = 23
+  /// Those of `writerNames`.
+  static let writerColumnsCount = 11
   private static let putSQL = """
     REPLACE INTO notification (\(columns(ofVersion: JournalSchema.version)))
     VALUES (\(Array(repeating: "?", count: columnsCount).joined(separator: ", ")))

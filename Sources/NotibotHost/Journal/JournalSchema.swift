@@ -67,7 +67,9 @@ enum JournalSchema {
   }
 
   /// A later version must not have the same: that is how a wrong version in the header is noticed.
-  private static let tables = [(name: "writer", sql: writerTable), (name: "notification", sql: notificationTable)]
+  private static let tables = [
+    (name: "writer", sql: writerTable), (name: "notification", sql: notificationTable),
+  ]
 
   private static let writerTable = """
     CREATE TABLE writer (

@@ -1,0 +1,75 @@
+import CSimulatedDisk
+import Glibc
+package import NotibotHost
+import Synchronization
+
+/// A disk in memory with one journal, whose bytes can be read and flipped.
+package final class RotDisk {
+  /// A file of the journal.
+  package enum File: String, Equatable, Sendable, CaseIterable {
+    case database = "outbox"
+    case log = "outbox-wal"
+
+    /// As the disk knows it.
+    var name: String { "/" + rawValue }
+  }
+
+  private static let disksCount = Atomic<UInt64>(1 << 40)
+
+  private let id: UInt64
+
+  /// - Parameter seed: decides what a crash leaves.
+  package init(seed: UInt64) {
+    id = Self.disksCount.wrappingAdd(1, ordering: .relaxed).newValue
+    _ = sd_create(id, seed)
+  }
+
+  deinit { _ = sd_destroy(id) }
+
+  private var path: String { "/simulated/\(id)\(File.database.name)" }
+
+  /// Opens the journal, which is made for `forwarding`.
+  package func open(_ access: Journal.Access) throws(JournalError) -> Journal {
+    try Journal(path: path, access: access, sharing: .exclusive, source: 7)
+  }
+
+  /// What can be read of the journal.
+  package func salvage() throws(JournalError) -> JournalSalvage {
+    try JournalSalvage(path: path, sharing: .exclusive)
+  }
+
+  /// The process is gone.
+  package func kill() { _ = sd_kill(id) }
+
+  /// The power is gone, and with it some of what was not synced.
+  package func losePower() { _ = sd_crash(id) }
+
+  /// From the sync of this number on, counted from 1, nothing reaches the disk until the power is gone.
+  package func fail(atSync number: UInt64) { _ = sd_crash_at_sync(id, number) }
+
+  /// From the write of this number on, counted from 1, all fail.
+  package func fail(atWrite number: UInt64) { _ = sd_fail_after(id, number, EIO, SD_FOR_EVER) }
+
+  /// The write of this number, counted from 1, finds no room.
+  package func fill(atWrite number: UInt64) { _ = sd_fail_after(id, number, ENOSPC, SD_ONCE) }
+
+  /// There is room again.
+  package func makeRoom() { _ = sd_fail_after(id, 0, ENOSPC, SD_ONCE) }
+
+  /// Length of a file in bytes; 0 when there is none.
+  package func length(of file: File) -> UInt64 {
+    var count: UInt64 = 0
+    _ = sd_length(id, file.name, &count)
+    return count
+  }
+
+  /// All bytes of a file.
+  package func bytes(of file: File) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Int(length(of: file)))
+    if !bytes.isEmpty { _ = sd_copy(id, file.name, 0, &bytes, UInt64(bytes.count)) }
+    return bytes
+  }
+
+  /// Flips the bit of this number, counted from the least significant one of the first byte.
+  package func flip(bit: UInt64, of file: File) { _ = sd_flip_bit(id, file.name, bit) }
+}

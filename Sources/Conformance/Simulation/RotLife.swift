@@ -1,0 +1,235 @@
+import NotibotHost
+import NotibotProtocol
+
+/// The life of one journal until a bit of it is flipped, and what opening it comes to then.
+struct RotLife {
+  /// What was promised: a journal's contents, less the number of openings.
+  private struct Moment: Equatable {
+    var entries: [Int64: OutboxEntry] = [:]
+    var lastNumber: Int64 = 0
+
+    init() {}
+
+    init(_ contents: JournalContents) {
+      entries = Dictionary(uniqueKeysWithValues: contents.entries.map { ($0.number.rawValue, $0) })
+      lastNumber = contents.header.lastNumber.rawValue
+    }
+  }
+
+  /// A rule that was broken.
+  private struct Broken: Error {
+    var detail: String
+  }
+
+  private let seed: UInt64
+  private var random: SeededGenerator
+  private let disk: RotDisk
+  private var committed = Moment()
+  /// The commit that was under way when all ended: it may be there or not.
+  private var underWay: Moment?
+  /// All that was ever handed to the journal: nothing else may come out of it.
+  private var everPut: Set<OutboxEntry> = []
+  private var commits = 0
+
+  init(seed: UInt64) {
+    self.seed = seed
+    random = SeededGenerator(seed: seed)
+    disk = RotDisk(seed: seed)
+  }
+
+  mutating func outcome() -> RotSimulation.Outcome {
+    var outcome = RotSimulation.Outcome(
+      seed: seed, access: .forwarding, result: .broken, detail: "", commits: 0)
+    do {
+      try live()
+      outcome.commits = commits
+      (outcome.file, outcome.bit) = rot()
+      outcome.access = [.forwarding, .maintaining, .reading][Int.random(in: 0..<3, using: &random)]
+      try open(&outcome)
+    } catch {
+      outcome.result = .broken
+      outcome.detail = (error as? Broken)?.detail ?? "\(error)"
+    }
+    return outcome
+  }
+
+  // MARK: Before
+
+  private mutating func live() throws {
+    // One in 32 writes so much that the log is taken into the database in between.
+    let isLong = seed % 32 == 0
+    let livesCount = isLong ? 1 : Int.random(in: 1...4, using: &random)
+    for _ in 0..<livesCount {
+      let journal: Journal
+      do {
+        journal = try disk.open(.forwarding)
+        let found = Moment(try journal.contents())
+        guard found == committed || found == underWay else {
+          throw Broken(detail: "a crash has changed what was committed")
+        }
+        committed = found
+        underWay = nil
+      } catch let error as JournalError {
+        throw Broken(detail: "a journal does not open after a crash: \(error)")
+      }
+      try commit(isLong ? 160 : Int.random(in: 0...14, using: &random), to: journal, isLong: isLong)
+      end(journal)
+    }
+  }
+
+  private mutating func commit(_ count: Int, to journal: Journal, isLong: Bool) throws {
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0, 1: disk.fail(atSync: UInt64.random(in: 1...12, using: &random))
+    case 2: disk.fail(atWrite: UInt64.random(in: 1...40, using: &random))
+    case 3: disk.fill(atWrite: UInt64.random(in: 1...40, using: &random))
+    case _: break
+    }
+    for _ in 0..<count {
+      var next = committed
+      let changes = draw(&next, isLong: isLong)
+      commits += 1
+      do {
+        try journal.apply(changes)
+        committed = next
+      } catch {
+        if error.code == .diskFull {
+          // Nothing has changed, and there is room for the next one.
+          disk.makeRoom()
+          continue
+        }
+        underWay = next
+        return
+      }
+    }
+  }
+
+  private mutating func draw(_ next: inout Moment, isLong: Bool) -> [JournalChange] {
+    var changes: [JournalChange] = []
+    for _ in 0...Int.random(in: 0...3, using: &random) {
+      let numbers = next.entries.keys.sorted()
+      let draw = Int.random(in: 0..<10, using: &random)
+      if let number = numbers.randomElement(using: &random), draw < 5 {
+        if draw == 0 {
+          next.entries[number] = nil
+          changes.append(.delete(OutboxNumber(rawValue: number)))
+        } else if var entry = next.entries[number] {
+          change(&entry)
+          put(entry, &next, &changes)
+        }
+      } else {
+        next.lastNumber += 1
+        put(newEntry(number: next.lastNumber, isLong: isLong), &next, &changes)
+      }
+    }
+    changes.append(
+      .header(
+        JournalHeader(
+          source: 7, lastID: UInt32(next.lastNumber), lastNumber: OutboxNumber(rawValue: next.lastNumber))))
+    return changes
+  }
+
+  private mutating func put(_ entry: OutboxEntry, _ next: inout Moment, _ changes: inout [JournalChange]) {
+    next.entries[entry.number.rawValue] = entry
+    everPut.insert(entry)
+    changes.append(.put(entry))
+  }
+
+  private mutating func newEntry(number: Int64, isLong: Bool) -> OutboxEntry {
+    let isLarge = isLong || Int.random(in: 0..<16, using: &random) == 0
+    let length =
+      isLarge ? Int.random(in: 5_000...30_000, using: &random) : Int.random(in: 0...300, using: &random)
+    let content = Notification(
+      app: "Messages", title: "Jane Doe \(number)", text: String(repeating: "See you. ", count: length / 9),
+      timestamp: UInt32.random(in: 0 ... .max, using: &random))
+    return OutboxEntry(number: OutboxNumber(rawValue: number), content: content)
+  }
+
+  private mutating func change(_ entry: inout OutboxEntry) {
+    let id = UInt32(truncatingIfNeeded: entry.number.rawValue)
+    let revision = UInt16.random(in: 0...9, using: &random)
+    let write = OutboxWrite(
+      id: id, revision: revision, json: Array(#"{"id":\#(id),"rev":\#(revision)}"#.utf8))
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: entry.state = .written(write)
+    case 1:
+      entry.state = .held(write)
+      entry.isTold = true
+    case 2: entry.state = .removing(id: id)
+    case _: entry.content.title += "!"
+    }
+  }
+
+  private mutating func end(_ journal: Journal) {
+    switch Int.random(in: 0..<(underWay == nil ? 3 : 1), using: &random) {
+    case 0:
+      disk.losePower()
+      journal.close()
+    case 1:
+      disk.kill()
+      journal.close()
+    case _:
+      disk.makeRoom()
+      disk.fail(atSync: 0)
+      journal.close()
+    }
+  }
+
+  // MARK: The bit
+
+  /// Flips one bit of a file that is there; in one of eight runs none.
+  private mutating func rot() -> (RotDisk.File?, UInt64?) {
+    guard Int.random(in: 0..<8, using: &random) > 0,
+      let file = RotDisk.File.allCases.filter({ disk.length(of: $0) > 0 }).randomElement(using: &random)
+    else { return (nil, nil) }
+    // Headers are short, and of the most consequence.
+    let length = disk.length(of: file)
+    let header: UInt64 = file == .log ? 32 : 100
+    let isHeader = Int.random(in: 0..<4, using: &random) == 0
+    let bit = UInt64.random(in: 0..<(isHeader ? min(header, length) : length) * 8, using: &random)
+    disk.flip(bit: bit, of: file)
+    return (file, bit)
+  }
+
+  // MARK: After
+
+  private func open(_ outcome: inout RotSimulation.Outcome) throws {
+    let before = RotDisk.File.allCases.map { disk.bytes(of: $0) }
+    do {
+      let journal = try disk.open(outcome.access)
+      let found = Moment(try journal.contents())
+      journal.close()
+      guard found == committed || found == underWay else {
+        throw Broken(
+          detail: "\(found.entries.count) notifications where \(committed.entries.count) were committed")
+      }
+      outcome.result = .equal
+    } catch let error as JournalError {
+      outcome.detail = error.reason
+      guard outcome.file != nil else { throw Broken(detail: "refused without damage: \(error)") }
+      guard error.exitCode == 18 else { throw Broken(detail: "refused, but not as damaged: \(error)") }
+      guard RotDisk.File.allCases.map({ disk.bytes(of: $0) }) == before else {
+        throw Broken(detail: "refused as damaged, and changed")
+      }
+      try salvage(&outcome)
+      outcome.result = .detected
+    }
+  }
+
+  private func salvage(_ outcome: inout RotSimulation.Outcome) throws {
+    let before = RotDisk.File.allCases.map { disk.bytes(of: $0) }
+    let salvage = try disk.salvage()
+    guard RotDisk.File.allCases.map({ disk.bytes(of: $0) }) == before else {
+      throw Broken(detail: "changed by the salvage")
+    }
+    for entry in salvage.entries where !everPut.contains(entry) {
+      throw Broken(detail: "notification \(entry.number.rawValue) was salvaged as it never was")
+    }
+    let found = Dictionary(uniqueKeysWithValues: salvage.entries.map { ($0.number.rawValue, $0) })
+    guard !salvage.isComplete || found == committed.entries || found == underWay?.entries else {
+      throw Broken(detail: "the salvage says that it has all, and has not")
+    }
+    outcome.isSalvageComplete = salvage.isComplete
+    outcome.refusedEntries = committed.entries.count
+    outcome.salvagedEntries = committed.entries.count { found[$0.key] == $0.value }
+  }
+}

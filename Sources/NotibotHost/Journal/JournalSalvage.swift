@@ -1,0 +1,197 @@
+import GRDB
+import Glibc
+
+/// What can be read of a damaged journal. Changes nothing, and makes no file.
+///
+/// A row is taken when its checksum is right. A single wrong bit in the log is corrected where it is clear which;
+/// behind a frame that cannot be read, those are taken whose checksum follows from the one before.
+package struct JournalSalvage: Hashable, Sendable {
+  /// In the order of their numbers.
+  package private(set) var entries: [OutboxEntry] = []
+  /// How many there should be; nil when the file does not say.
+  package private(set) var expectedCount: Int?
+  /// What is wrong, a line for each.
+  package private(set) var findings: [String] = []
+  /// Whether these are all notifications, with the content of the last commit, as far as the file says.
+  package private(set) var isComplete = false
+
+  /// Reads the journal at `path`. Throws when there is none, when it cannot be read, and when a process is using it.
+  package init(path: String, sharing: Journal.Sharing = .lockFile) throws(JournalError) {
+    var file = path
+    if sharing == .lockFile {
+      let place = try JournalPath(path, operation: "read")
+      switch place.kind {
+      case .other: throw JournalError(.notAnOutbox, path: path, operation: "read")
+      case .absent:
+        if !place.hasOrphanedLog { throw JournalError(.missing, path: path, operation: "read") }
+      case .file:
+        if access(place.resolved, R_OK) != 0 {
+          throw JournalError(errno: errno, path: path, operation: "read")
+        }
+      }
+      if JournalLock.isTaken(for: place) {
+        throw JournalError(.locked(pid: nil), path: path, operation: "read")
+      }
+      file = place.resolved
+    }
+    do throws(JournalBytes.ReadError) {
+      read(try JournalBytes(path: file))
+    } catch {
+      let cause = JournalError.Cause(number: error.code, message: "the disk cannot read it")
+      throw JournalError(.inputOutput, path: path, operation: "read", underlying: cause)
+    }
+  }
+
+  private mutating func read(_ files: JournalBytes) {
+    if case .damaged(let text) = JournalInspection.inspect(files) { findings.append(text) }
+    let (log, frames) = readableFrames(of: JournalLog(files.log), files)
+    let pageBytes = Self.pageBytes(of: files.database, log)
+    let image = JournalImage(
+      database: files.database, pageBytes: pageBytes, log: log.bytes, frames: frames)
+    let pages = JournalPages(image)
+    if pages.freePages == nil {
+      findings.append("its list of free pages cannot be read: some notifications may be done with already")
+    }
+    take(pages.cells(), version: image.bytes.bigEndian(at: 60, as: UInt32.self) ?? 0)
+  }
+
+  /// Of a file whose header is damaged, the page size is that of its log, or what SQLite chooses.
+  private static func pageBytes(of database: [UInt8], _ log: JournalLog) -> Int {
+    if let logged = log.header?.pageBytes { return logged }
+    if database.count >= JournalFileHeader.lengthBytes, let stored = JournalFileHeader(database).pageBytes {
+      return stored
+    }
+    return 4096
+  }
+
+  // MARK: The log
+
+  /// More wrong bits than this are not one accident each.
+  private static let correctionsLimit = 64
+
+  /// The log with its single wrong bits corrected, and its frames up to the last commit that can be seen.
+  private mutating func readableFrames(
+    of log: JournalLog, _ files: JournalBytes
+  ) -> (JournalLog, [JournalLog.Frame]) {
+    var log = log
+    for _ in 0..<Self.correctionsLimit {
+      guard let damage = log.damage, let corrected = Self.corrected(log, files) else { break }
+      log = corrected
+      findings.append("\(damage.text): one bit, which is corrected")
+    }
+    guard let damage = log.damage else { return (log, log.committed) }
+    guard case .frame(let first, _) = damage, first > 0 || log.header != nil else {
+      findings.append("nothing of its log can be read")
+      return (log, [])
+    }
+    var frames = (0..<first).compactMap(log.frame)
+    var (lost, lostSinceCommit, committed) = (0, 0, log.committed)
+    var previous = frames.last?.checksum ?? log.header?.checksum
+    for index in first..<log.framesCount {
+      guard let frame = log.frame(index) else { break }
+      if let checksum = previous, log.isValid(frame, after: checksum) {
+        frames.append(frame)
+        if frame.databasePages > 0 {
+          committed = frames
+          lost += lostSinceCommit
+          lostSinceCommit = 0
+        }
+      } else {
+        lostSinceCommit += 1
+      }
+      previous = frame.checksum
+    }
+    findings.append(
+      lost > 1 ? "\(lost) frames of its log cannot be read" : "a frame of its log cannot be read")
+    return (log, committed)
+  }
+
+  /// The log without its first wrong bit. Where several bits explain the checksum, the one with which all rows have theirs;
+  /// nil when there is none.
+  private static func corrected(_ log: JournalLog, _ files: JournalBytes) -> JournalLog? {
+    let bits = log.damage?.wrongBits ?? []
+    for bit in bits {
+      var copy = log
+      copy.flip(bit)
+      if bits.count == 1 { return copy }
+      let corrected = JournalBytes(database: files.database, log: copy.bytes)
+      if JournalInspection.inspect(corrected) == .sound { return copy }
+    }
+    return nil
+  }
+
+  // MARK: Rows
+
+  /// A notification, and the commit that wrote it.
+  private struct Found {
+    var entry: OutboxEntry
+    var commit: Int64
+    var checksum: Int64
+  }
+
+  private mutating func take(_ cells: [JournalPages.Cell], version: UInt32) {
+    var found: [OutboxNumber: Found] = [:]
+    var totals: JournalTotals?
+    var unreadable: Set<Int64> = []
+    for cell in cells {
+      if let row = Self.found(in: cell) {
+        if let other = found[row.entry.number], other.commit > row.commit { continue }
+        found[row.entry.number] = row
+      } else if let row = Self.totals(in: cell) {
+        if row.commits >= totals?.commits ?? 0 { totals = row }
+      } else if cell.isInLeaf {
+        unreadable.insert(cell.rowID)
+      }
+    }
+    if found.isEmpty, totals == nil, (1...2).contains(version) {
+      return takeUnchecked(cells, version: Int(version))
+    }
+    entries = found.values.map(\.entry).sorted { $0.number < $1.number }
+    expectedCount = totals.map { Int($0.entries) }
+    if totals == nil {
+      findings.append("the writer's row cannot be read: how many there should be is not known")
+    }
+    for number in unreadable.subtracting(found.keys.map(\.rawValue)).sorted() {
+      findings.append("notification \(number) cannot be read, if that is its number")
+    }
+    // Wrap-around is the rule of this sum.
+    let digest = found.values.reduce(Int64(0)) { $0 &+ $1.checksum }
+    isComplete = totals?.entries == Int64(found.count) && totals?.digest == digest
+    if !isComplete, let totals, totals.entries == Int64(found.count) {
+      findings.append("some notifications are as an older commit left them")
+    }
+  }
+
+  private static func found(in cell: JournalPages.Cell) -> Found? {
+    guard var columns = cell.columns, columns.count == JournalRows.columnsCount, columns[0].isNull else {
+      return nil
+    }
+    columns[0] = cell.rowID.databaseValue
+    guard let entry = try? JournalRows.entry(of: columns, version: JournalSchema.version),
+      case .int64(let commit) = columns[columns.count - 2].storage,
+      case .int64(let checksum) = columns[columns.count - 1].storage
+    else { return nil }
+    return Found(entry: entry, commit: commit, checksum: checksum)
+  }
+
+  private static func totals(in cell: JournalPages.Cell) -> JournalTotals? {
+    guard let columns = cell.columns, columns.count == JournalRows.writerColumnsCount + 1 else { return nil }
+    return try? JournalRows.writer(of: Array(columns.dropFirst()), version: JournalSchema.version).totals
+  }
+
+  /// Versions 1 and 2 have no checksums: each row that can be an entry is taken for one.
+  private mutating func takeUnchecked(_ cells: [JournalPages.Cell], version: Int) {
+    findings.append("it is of version \(version), which has no checksums: read what you get")
+    var unique: [OutboxNumber: OutboxEntry] = [:]
+    for cell in cells {
+      guard var columns = cell.columns, (20...21).contains(columns.count) else { continue }
+      columns[0] = cell.rowID.databaseValue
+      if columns.count == 20 {
+        columns.append(Int64(columns[1] == "held".databaseValue ? 1 : 0).databaseValue)
+      }
+      guard let entry = try? JournalRows.entry(of: columns, version: version) else { continue }
+      unique[entry.number] = entry
+    }
+    entries = unique.values.sorted { $0.number < $1.number }
+  }
+}

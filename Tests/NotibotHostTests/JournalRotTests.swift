@@ -1,0 +1,318 @@
+import Foundation
+import GRDB
+import NotibotHost
+import NotibotProtocol
+import Testing
+
+/// Journals on a disk that has changed a bit.
+@Suite struct JournalRotTests {
+  let folder: TemporaryFolder
+  var path: String { folder.file("outbox") }
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private static let suffixes = ["", "-wal"]
+
+  /// The files of a journal that a kill has left with several commits in its log: those of this one, at that moment.
+  private func makeKilled() throws -> (files: [Data], contents: JournalContents) {
+    let live = folder.file("live")
+    let journal = try Journal(path: live, access: .forwarding, source: 7)
+    for number in 1...6 as ClosedRange<Int64> {
+      try journal.apply([
+        .put(Entries.queued(number, title: String(repeating: "t", count: 300))),
+        .header(JournalHeader(source: 7, lastNumber: OutboxNumber(rawValue: number), run: 1)),
+      ])
+    }
+    let contents = try journal.contents()
+    let files = try Self.suffixes.map { try Data(contentsOf: URL(fileURLWithPath: live + $0)) }
+    journal.close()
+    return (files, contents)
+  }
+
+  private func place(_ files: [Data]) throws {
+    for name in try folder.names() where name.hasPrefix("outbox") {
+      try FileManager.default.removeItem(atPath: folder.file(name))
+    }
+    for (suffix, file) in zip(Self.suffixes, files) {
+      try file.write(to: URL(fileURLWithPath: path + suffix))
+    }
+  }
+
+  private func placed() throws -> [Data] {
+    try Self.suffixes.map { try Data(contentsOf: URL(fileURLWithPath: path + $0)) }
+  }
+
+  /// Opens what is placed; it must be refused as damaged and stay as it is, or hold the entries.
+  private func expectNoSilentLoss(
+    of contents: JournalContents, _ files: [Data], _ access: Journal.Access, _ what: String
+  ) throws -> Bool {
+    try place(files)
+    do {
+      let journal = try Journal(path: path, access: access)
+      let found = try journal.contents()
+      journal.close()
+      #expect(
+        found.entries == contents.entries && found.header.lastNumber == contents.header.lastNumber, "\(what)")
+      return false
+    } catch {
+      // Typed: the body throws nothing else.
+      #expect(error.exitCode == 18, "\(what): \(error)")
+      #expect(try placed() == files, "\(what): the files were changed")
+      return true
+    }
+  }
+
+  private func flipped(_ files: [Data], _ file: Int, bit: Int) -> [Data] {
+    var files = files
+    files[file][bit / 8] ^= 1 << UInt8(bit % 8)
+    return files
+  }
+
+  // MARK: Bits
+
+  @Test func `each bit of the log's header is missed when it flips`() throws {
+    let (files, contents) = try makeKilled()
+    for bit in 0..<32 * 8 {
+      let access: Journal.Access = [.forwarding, .maintaining, .reading][bit % 3]
+      let isFound = try expectNoSilentLoss(of: contents, flipped(files, 1, bit: bit), access, "bit \(bit)")
+      #expect(isFound, "bit \(bit)")
+    }
+  }
+
+  @Test func `each bit of a frame's header is missed when it flips, also of the last one`() throws {
+    let (files, contents) = try makeKilled()
+    let frames = (files[1].count - 32) / 4120
+    for frame in [1, frames / 2, frames - 1] {
+      for bit in stride(from: frame % 2, to: 24 * 8, by: 2) {
+        let place = (32 + frame * 4120) * 8 + bit
+        let isFound = try expectNoSilentLoss(
+          of: contents, flipped(files, 1, bit: place), .forwarding, "frame \(frame), bit \(bit)")
+        #expect(isFound, "frame \(frame), bit \(bit)")
+      }
+    }
+  }
+
+  @Test func `bits all over the log are missed when they flip`() throws {
+    let (files, contents) = try makeKilled()
+    for bit in stride(from: 5, to: files[1].count * 8, by: 4_999) {
+      #expect(try expectNoSilentLoss(of: contents, flipped(files, 1, bit: bit), .reading, "bit \(bit)"))
+    }
+  }
+
+  @Test func `each bit of the database's header is missed when it flips, or means nothing`() throws {
+    _ = try makeKilled()
+    // Closed: all is in the database.
+    let closed = try Data(contentsOf: URL(fileURLWithPath: folder.file("live")))
+    let contents = try Journal(path: folder.file("live"), access: .reading).contents()
+    var found = 0
+    for bit in 0..<100 * 8 {
+      let access: Journal.Access = [.forwarding, .maintaining][bit % 2]
+      if try expectNoSilentLoss(of: contents, flipped([closed, Data()], 0, bit: bit), access, "bit \(bit)") {
+        found += 1
+      }
+    }
+    #expect(found > 300)
+  }
+
+  @Test func `bits all over the database are missed when they flip, or mean nothing`() throws {
+    _ = try makeKilled()
+    let closed = try Data(contentsOf: URL(fileURLWithPath: folder.file("live")))
+    let contents = try Journal(path: folder.file("live"), access: .reading).contents()
+    for bit in stride(from: 800, to: closed.count * 8, by: 1_009) {
+      _ = try expectNoSilentLoss(
+        of: contents, flipped([closed, Data()], 0, bit: bit), .forwarding, "bit \(bit)")
+    }
+  }
+
+  // MARK: What a crash leaves is not damage
+
+  @Test func `a log that ends in the middle of its last commit has the others`() throws {
+    let (files, contents) = try makeKilled()
+    for cut in [1, 24, 500, 4096, 4120] {
+      try place([files[0], files[1].dropLast(cut)])
+      let found = try Journal(path: path, access: .forwarding).contents()
+      #expect(found.entries == Array(contents.entries.dropLast()), "cut by \(cut)")
+    }
+  }
+
+  @Test func `a last commit that lacks a sector is dropped`() throws {
+    let (files, contents) = try makeKilled()
+    var torn = files
+    let sector = (files[1].count - 512) / 512 * 512
+    torn[1].replaceSubrange(sector..<sector + 512, with: Data(count: 512))
+    try place(torn)
+    #expect(
+      try Journal(path: path, access: .forwarding).contents().entries == Array(contents.entries.dropLast()))
+  }
+
+  // MARK: Files
+
+  @Test(arguments: JournalErrorTests.accesses)
+  func `a file of no bytes is no new outbox`(access: Journal.Access) throws {
+    try Data().write(to: URL(fileURLWithPath: path))
+    let code = journalErrorCode { _ = try Journal(path: path, access: access) }
+    #expect(code == .corrupt("it is empty"))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
+  }
+
+  @Test(arguments: JournalErrorTests.accesses)
+  func `a log without its file is damage`(access: Journal.Access) throws {
+    let (files, _) = try makeKilled()
+    try place(files)
+    try FileManager.default.removeItem(atPath: path)
+    let code = journalErrorCode { _ = try Journal(path: path, access: access) }
+    #expect(code == .corrupt("it is gone, and its log is there"))
+    #expect(try folder.names() == ["live", "outbox-wal"])
+    #expect(try JournalSalvage(path: path).entries.count == 6)
+  }
+
+  @Test func `a journal whose making was broken off is made anew`() throws {
+    for name in ["outbox.new", "outbox.new-wal", "outbox.new-shm"] {
+      try Data("half".utf8).write(to: URL(fileURLWithPath: folder.file(name)))
+    }
+    try Journal(path: path, access: .forwarding).close()
+    #expect(try folder.names() == ["outbox"])
+  }
+
+  // MARK: Rows
+
+  @Test(arguments: [
+    "UPDATE notification SET text = 'See you tomorrow?' WHERE number = 2",
+    "UPDATE notification SET told = 1 WHERE number = 2",
+    "UPDATE notification SET state = 'refused' WHERE number = 2",
+    "DELETE FROM notification WHERE number = 2", "UPDATE notification SET number = 9 WHERE number = 2",
+    "UPDATE notification SET crc = crc + 1 WHERE number = 2", "UPDATE writer SET last_number = 5",
+    "UPDATE writer SET digest = digest + 1", "PRAGMA user_version = 2", "PRAGMA user_version = 7",
+    "PRAGMA application_id = 1316250229",
+    "CREATE TABLE other (a)",
+  ])
+  func `a letter that changes and a row that goes are damage, and are not written over`(sql: String) throws {
+    let journal = try Journal(path: path, access: .forwarding)
+    try journal.apply((1...3).map { .put(Entries.queued($0)) })
+    journal.close()
+    let database = try DatabaseQueue(path: path)
+    try database.writeWithoutTransaction { try $0.execute(sql: sql) }
+    try database.close()
+    let changed = try Data(contentsOf: URL(fileURLWithPath: path))
+    for access in JournalErrorTests.accesses {
+      guard case .corrupt = journalErrorCode({ _ = try Journal(path: path, access: access) }) else {
+        Issue.record("\(access) accepts: \(sql)")
+        continue
+      }
+      #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == changed)
+    }
+  }
+}
+
+/// What is read out of damaged journals.
+@Suite struct JournalSalvageTests {
+  let folder: TemporaryFolder
+  var path: String { folder.file("outbox") }
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func bytes(_ suffix: String = "") throws -> Data {
+    try Data(contentsOf: URL(fileURLWithPath: path + suffix))
+  }
+
+  private func flip(_ suffix: String, bit: Int) throws {
+    var file = try bytes(suffix)
+    file[bit / 8] ^= 1 << UInt8(bit % 8)
+    try file.write(to: URL(fileURLWithPath: path + suffix))
+  }
+
+  private func makeClosed(_ entries: [OutboxEntry]) throws {
+    let journal = try Journal(path: path, access: .forwarding)
+    try journal.apply(entries.map { .put($0) })
+    journal.close()
+  }
+
+  @Test func `a sound journal gives all, of every kind`() throws {
+    try makeClosed(Entries.varied)
+    let before = try bytes()
+    let salvage = try JournalSalvage(path: path)
+    #expect(salvage.entries == Entries.varied)
+    #expect(salvage.isComplete && salvage.findings == [] && salvage.expectedCount == Entries.varied.count)
+    #expect(try bytes() == before)
+    #expect(try folder.names() == ["outbox"])
+  }
+
+  @Test func `one wrong bit of the log is corrected, wherever it is`() throws {
+    let live = folder.file("live")
+    let journal = try Journal(path: live, access: .forwarding)
+    for entry in Entries.varied { try journal.apply([.put(entry)]) }
+    let files = try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: live + $0)) }
+    journal.close()
+    for bit in [3, 129, 250, 32 * 8 + 1, 36 * 8, 41 * 8, 50 * 8 + 5, 5_000 * 8, files[1].count * 8 - 1] {
+      for (suffix, file) in zip(["", "-wal"], files) {
+        try file.write(to: URL(fileURLWithPath: path + suffix))
+      }
+      try flip("-wal", bit: bit)
+      let salvage = try JournalSalvage(path: path)
+      #expect(salvage.entries == Entries.varied, "bit \(bit)")
+      #expect(salvage.isComplete, "bit \(bit)")
+      #expect(salvage.findings.contains { $0.contains("one bit, which is corrected") }, "\(salvage.findings)")
+    }
+  }
+
+  @Test func `a frame that cannot be read costs what is in it`() throws {
+    let live = folder.file("live")
+    let journal = try Journal(path: live, access: .forwarding)
+    for number in 1...20 as ClosedRange<Int64> {
+      try journal.apply([.put(Entries.queued(number, title: String(repeating: "t", count: 900)))])
+    }
+    let files = try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: live + $0)) }
+    journal.close()
+    for (suffix, file) in zip(["", "-wal"], files) { try file.write(to: URL(fileURLWithPath: path + suffix)) }
+    for bit in [900, 2_000, 9_000] { try flip("-wal", bit: (32 + 4 * 4120) * 8 + 24 * 8 + bit) }
+    guard case .corrupt = journalErrorCode({ _ = try Journal(path: path, access: .forwarding) }) else {
+      Issue.record("damage was not noticed")
+      return
+    }
+    let salvage = try JournalSalvage(path: path)
+    #expect(salvage.entries.count >= 16)
+    #expect(
+      salvage.entries.allSatisfy {
+        $0 == Entries.queued($0.number.rawValue, title: String(repeating: "t", count: 900))
+      })
+  }
+
+  @Test func `a damaged page costs its rows, and they are named`() throws {
+    try makeClosed((1...100).map { Entries.queued($0, title: String(repeating: "t", count: 400)) })
+    // The last byte of a page is in a row.
+    try flip("", bit: (4096 * 10 - 1) * 8)
+    let before = try bytes()
+    let salvage = try JournalSalvage(path: path)
+    #expect(salvage.entries.count == 99 && salvage.expectedCount == 100)
+    #expect(!salvage.isComplete)
+    #expect(salvage.findings.contains { $0.contains("cannot be read, if that is its number") })
+    #expect(try bytes() == before)
+  }
+
+  @Test func `what was deleted does not come back`() throws {
+    let journal = try Journal(path: path, access: .forwarding)
+    try journal.apply((1...100).map { .put(Entries.queued($0, title: String(repeating: "t", count: 400))) })
+    try journal.apply((1...90).map { .delete(OutboxNumber(rawValue: $0)) })
+    journal.close()
+    let salvage = try JournalSalvage(path: path)
+    #expect(salvage.entries.map(\.number.rawValue) == Array(91...100))
+    #expect(salvage.isComplete)
+  }
+
+  @Test func `an older version is read, too, though nothing proves it right`() throws {
+    try JournalFixture.make(at: path)
+    let salvage = try JournalSalvage(path: path)
+    #expect(salvage.entries == JournalFixture.contents.entries)
+    #expect(!salvage.isComplete)
+  }
+
+  @Test func `a text, a missing file and a file in use are refused`() throws {
+    #expect(journalErrorCode { _ = try JournalSalvage(path: path) } == .missing)
+    let journal = try Journal(path: path, access: .forwarding)
+    #expect(journalErrorCode { _ = try JournalSalvage(path: path) } == .locked(pid: nil))
+    journal.close()
+    #expect(journalErrorCode { _ = try JournalSalvage(path: "/dev/null") } == .notAnOutbox)
+    try Data(repeating: 0x78, count: 100_000).write(to: URL(fileURLWithPath: path))
+    #expect(try JournalSalvage(path: path).entries == [])
+  }
+}

@@ -1,0 +1,18 @@
+import Conformance
+import Testing
+
+/// Journals of which one bit flips while nobody uses them; `notibot simulate --rot` makes many more runs.
+struct RotTests {
+  @Test func `a flipped bit loses nothing in silence, and a sound journal is never refused`() async {
+    let summary = await RotSimulation.run(1...150, jobs: 2)
+    #expect(summary.broken == [])
+    #expect(summary.runs == 150)
+    // The runs are worth their name.
+    #expect(summary.detectedInLog > 20 && summary.detectedInDatabase > 10 && summary.controls > 5)
+    #expect(summary.salvagedEntries > summary.refusedEntries / 2)
+  }
+
+  @Test func `one seed is one run`() {
+    #expect(RotSimulation.run(seed: 7) == RotSimulation.run(seed: 7))
+  }
+}
