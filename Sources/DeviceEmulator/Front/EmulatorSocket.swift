@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOPosix
 import SerialLink
@@ -47,6 +48,7 @@ struct EmulatorSocket: Sendable {
     case .pathTooLong: .badSpecifier("a socket's path has at most \(SocketPlace.pathLimitBytes) bytes")
     case .notASocket: .linkOccupied("something that is no socket is there")
     case .occupied: .linkOccupied("another emulator listens there")
+    case .system(EACCES), .system(EPERM): .permissionDenied(group: nil)
     case .system(let number): .system(errno: number)
     }
   }

@@ -125,6 +125,7 @@ extension PortError: CustomStringConvertible {
     case .unconfirmed: "check the server's port; with ?ign_set_control modem lines are not waited for"
     case .system(EPROTO):
       "the firmware may have turned its USB off: unplug the board, or press its reset button"
+    case .system where operation == "listen at": "choose another place for it, which can be written to"
     case .system: "check the port with: stty -a -F \(port.printable)"
     }
   }

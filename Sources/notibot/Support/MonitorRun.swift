@@ -43,6 +43,7 @@ struct MonitorRun: Sendable {
     let keys = options.takesKeys ? MonitorKeys { tell(.keys($0)) } : nil
     defer { keys?.end() }
     let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let end = options.timeout.map { ContinuousClock.now + $0 }
     let timeout = options.timeout.map { limit in
       loop.scheduleTask(in: TimeAmount(limit)) { tell(.timeout) }
     }
@@ -62,6 +63,11 @@ struct MonitorRun: Sendable {
       var session = Session(options, judge, monitor, loop) { tell(.tick) }
       for await input in inputs {
         if let ending = session.take(input.input, at: input.at) { return try session.end(ending) }
+        // What a device that sends without a pause has put in front of the signal or the timeout is not waited for.
+        if Task.isCancelled { break }
+        if let end, ContinuousClock.now >= end, let ending = session.take(.timeout, at: .current) {
+          return try session.end(ending)
+        }
       }
       // Interrupted.
       try session.end(.success(reason: "interrupted", match: nil))
