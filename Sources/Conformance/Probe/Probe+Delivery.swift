@@ -38,9 +38,10 @@ extension Probe {
 
   /// As `openDelivery`, but at MTU 23, so that the events of NTF-26 do not fit.
   package func openNarrow(
-    source: UInt32? = nil, features: UInt32 = deliveryFeatures, file: String = #fileID, line: Int = #line
+    source: UInt32? = nil, features: UInt32 = deliveryFeatures, clock: UInt64? = nil, file: String = #fileID,
+    line: Int = #line
   ) async throws {
-    try await open(deliveryTLVs(source: source, features: features, clock: nil), file: file, line: line)
+    try await open(deliveryTLVs(source: source, features: features, clock: clock), file: file, line: line)
     try requireFeatures(features)
     try await request(Wire.literal("12 0700 0100"), file: file, line: line)
   }

@@ -77,6 +77,17 @@ package struct Told: Equatable, Sendable {
       }.count
   }
 
+  /// The item numbers that events give for a notification, in order.
+  package func items(_ source: UInt32, _ id: UInt32) -> [UInt32] {
+    members.filter { $0["\"src\""] == "\(source)" && $0["\"id\""] == "\(id)" }
+      .compactMap { $0["\"item\""].flatMap { UInt32($0) } }
+  }
+
+  /// The events that give neither an id nor a src.
+  package var plainEvents: [String] {
+    zip(events, members).filter { $1["\"id\""] == nil && $1["\"src\""] == nil }.map(\.0)
+  }
+
   /// How many events say that an action of a notification was chosen.
   package func actions(_ source: UInt32, _ id: UInt32, act: UInt32) -> Int {
     members.filter {

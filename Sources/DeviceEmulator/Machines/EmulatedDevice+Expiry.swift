@@ -2,19 +2,24 @@ import NotibotProtocol
 
 /// What a clock that a host has set says. Source: PROTOCOL.md LNK-5, CLOCK.
 struct TimeOfDay: Equatable, Sendable {
-  /// Seconds since 1970-01-01 UTC at `moment`. In the range of `exp`: beyond it all that can expire has expired.
+  /// What a host may set, in seconds since 1970-01-01 UTC. At the end all that can expire has expired; the beginning
+  /// is 34 years before the least `exp`, so far that an earlier one makes no difference and no sum overflows.
+  private static let range = -(Int64(1) << 30)...Int64(UInt32.max)
+
+  /// Seconds since 1970-01-01 UTC at `moment`.
   private let seconds: Int64
   private let moment: Instant
 
-  /// - Parameter seconds: since 1970-01-01 UTC, as a host told; brought into the range of `exp`.
+  /// - Parameter seconds: since 1970-01-01 UTC, as a host sent it; brought into `range`.
   init(seconds: Int64, at moment: Instant) {
-    self.seconds = min(max(0, seconds), Int64(UInt32.max))
+    self.seconds = min(max(Self.range.lowerBound, seconds), Self.range.upperBound)
     self.moment = moment
   }
 
-  /// Seconds since 1970-01-01 UTC.
-  func seconds(at now: Instant) -> UInt32 {
-    UInt32(clamping: seconds + (now - moment).wholeNanoseconds / 1_000_000_000)
+  /// Seconds since 1970-01-01 UTC; `nil` before that, when nothing can have expired.
+  func seconds(at now: Instant) -> UInt32? {
+    let seconds = seconds + (now - moment).wholeNanoseconds / 1_000_000_000
+    return seconds < 0 ? nil : UInt32(clamping: seconds)
   }
 
   /// When it will be so many seconds since 1970-01-01 UTC; `moment` if it has been.
@@ -38,7 +43,7 @@ extension EmulatedDevice {
   /// Hides what has expired.
   mutating func expireDue() {
     guard let timeOfDay, let expires = attributes.store.nextExpiry else { return }
-    let seconds = timeOfDay.seconds(at: clock)
+    guard let seconds = timeOfDay.seconds(at: clock) else { return }
     if expires <= seconds { attributes.expire(at: seconds) }
   }
 }
