@@ -26,6 +26,8 @@ struct ControlCommand: AsyncParsableCommand {
   var words: [String]
 
   func run() async throws {
+    // There is nothing to close.
+    Interruption.release()
     let request: ControlRequest
     do {
       request = try ControlRequest(words: words)

@@ -19,12 +19,28 @@ enum Interruption {
   /// How long the reports of a command that is ended may take.
   static let lastWordsLimitMs = 600
 
+  /// The time that a command has to end once it should.
+  private struct Grace {
+    private var countedTicks = 0
+    private var ticks = 0
+    private var waitedNanoseconds = ProcessorWait.nanoseconds()
+
+    /// Counts a tick. Returns whether it was the last one.
+    mutating func tick() -> Bool {
+      let waited = ProcessorWait.nanoseconds()
+      let isFair = waited < waitedNanoseconds + UInt64(tickMs) * 500_000
+      waitedNanoseconds = waited
+      ticks += 1
+      if isFair { countedTicks += 1 }
+      return countedTicks >= graceTicks || ticks >= ticksLimit
+    }
+  }
+
   private struct State {
     var signal: (number: Int32, at: ContinuousClock.Instant)?
     var cancel: (@Sendable () -> Void)?
-    var countedTicks = 0
-    var ticks = 0
-    var waitedNanoseconds: UInt64 = 0
+    /// Since the signal.
+    var grace: Grace?
     /// Until when something that must not be cut off may go on.
     var mustFinishUntil: ContinuousClock.Instant?
     var lastWords: [UInt64: @Sendable () -> Void] = [:]
@@ -122,13 +138,14 @@ enum Interruption {
   /// Ends the process with `failure`, or with 0, when `limit` is over by more than the grace: for a command with a time
   /// limit that is held where the limit does not reach it, as by an output that nobody reads.
   static func end(after limit: Duration, with failure: CommandFailure?) {
-    let grace = Duration.milliseconds(Int64(tickMs) * Int64(graceTicks))
-    let end = ContinuousClock.now + limit + grace
+    let end = ContinuousClock.now + limit
     Thread.detachNewThread {
       while ContinuousClock.now < end {
         let left = (end - ContinuousClock.now) / .milliseconds(1)
         _ = poll(nil, 0, Int32(min(max(1, left), 60_000)))
       }
+      var grace = Grace()
+      repeat { _ = poll(nil, 0, tickMs) } while state.withLock(mustFinish) || !grace.tick()
       abandon(with: failure ?? CommandFailure(.success, "its time is over, and its output was not taken"))
     }
   }
@@ -137,7 +154,7 @@ enum Interruption {
     let (isFirst, isAgain, cancel) = state.withLock { state in
       guard let first = state.signal else {
         state.signal = (number, .now)
-        state.waitedNanoseconds = ProcessorWait.nanoseconds()
+        state.grace = Grace()
         return (true, false, state.cancel)
       }
       return (false, ContinuousClock.now - first.at > sameSignalLimit, nil)
@@ -146,16 +163,15 @@ enum Interruption {
     if isAgain { abandon(with: failure(of: number, "ended at the second signal")) }
   }
 
+  /// Whether something goes on that must not be cut off.
+  private static func mustFinish(_ state: inout State) -> Bool {
+    state.mustFinishUntil.map { ContinuousClock.now < $0 } ?? false
+  }
+
   private static func tick() {
     let number = state.withLock { state -> Int32? in
-      guard let signal = state.signal else { return nil }
-      if let end = state.mustFinishUntil, ContinuousClock.now < end { return nil }
-      let waited = ProcessorWait.nanoseconds()
-      let isFair = waited < state.waitedNanoseconds + UInt64(tickMs) * 500_000
-      state.waitedNanoseconds = waited
-      state.ticks += 1
-      if isFair { state.countedTicks += 1 }
-      return state.countedTicks >= graceTicks || state.ticks >= ticksLimit ? signal.number : nil
+      guard let signal = state.signal, !mustFinish(&state) else { return nil }
+      return state.grace?.tick() == true ? signal.number : nil
     }
     if let number { abandon(with: failure(of: number, "ended before all was closed")) }
   }
