@@ -10,15 +10,19 @@ extension Suite {
   ) { bench in
     let good = [
       "0", "-0", "1", "-1", "9", "10", "19", "90", "1234567890", "-987654321", "0.0", "-0.0", "0.5", "1.5",
-      "-1.05", "1.0123456789", "0e0", "0E0", "-0e0", "1e5", "1E5", "1e+5", "1e-5", "1E+5", "1E-5", "1e0", "1e00",
+      "-1.05", "1.0123456789", "0e0", "0E0", "-0e0", "1e5", "1E5", "1e+5", "1e-5", "1E+5", "1E-5", "1e0",
+      "1e00",
       "1e05", "9e9", "1e1234567890", "0.1e1", "1.0E-10", "-1.50e+09", "0.0e0", "1e400", "-1E-400",
       "100000000000000000000000000000000000000000",
     ]
     let bad = [
-      "-", "+", "+0", "+1", "--1", "-+1", "+-1", "00", "01", "-00", "-01", "00.5", "01e1", ".", ".5", "-.5", "1.",
-      "-1.", "0.", "1.e5", "1.E5", ".e1", "1..5", "1.5.", "1.2.3", "1.-5", "1.+5", "e", "e5", "-e5", "1e", "1E",
+      "-", "+", "+0", "+1", "--1", "-+1", "+-1", "00", "01", "-00", "-01", "00.5", "01e1", ".", ".5", "-.5",
+      "1.",
+      "-1.", "0.", "1.e5", "1.E5", ".e1", "1..5", "1.5.", "1.2.3", "1.-5", "1.+5", "e", "e5", "-e5", "1e",
+      "1E",
       "1e+", "1e-", "1E+", "1e.5", "1e5.", "1e5.5", "1ee5", "1eE5", "1e+-5", "1e++5", "1e5e5", "1e 5", "1 e5",
-      "- 1", "1 .5", "1. 5", "1-", "1+", "1+1", "1 2", "0x10", "0b1", "1_0", "1f", "1.5f", "1L", "1n", "a", "-a",
+      "- 1", "1 .5", "1. 5", "1-", "1+", "1+1", "1 2", "0x10", "0b1", "1_0", "1f", "1.5f", "1L", "1n", "a",
+      "-a",
       "NaN", "-NaN", "Infinity", "-Infinity", "inf", "1/", "1:", "-/", "-:", "0/", "0:", "1./", "1.:", "1.5/",
       "1.5:", "1e/", "1e:", "1e+/", "1e-:", "1e5/", "1e5:", "0/1", "１",
     ]
@@ -39,11 +43,15 @@ extension Suite {
     needs: [.strict]
   ) { bench in
     var table = GrammarTable()
-    table.accepted = [GrammarTable.value("[true,false,null,{\"k\":true,\"l\":false,\"m\":null},[null],true , false ]")]
+    table.accepted = [
+      GrammarTable.value("[true,false,null,{\"k\":true,\"l\":false,\"m\":null},[null],true , false ]")
+    ]
     for word in ["true", "false", "null"] {
       let letters = Array(word.utf8)
-      var bad = [word.uppercased(), word + word, "\(word)x", "\(word)0", "\(word) \(word)", "-\(word)", "'\(word)'"]
-        .map { Array($0.utf8) }
+      var bad = [
+        word.uppercased(), word + word, "\(word)x", "\(word)0", "\(word) \(word)", "-\(word)", "'\(word)'",
+      ]
+      .map { Array($0.utf8) }
       for index in letters.indices {
         // Cut short, one letter changed, one missing, one capital, and a space inside.
         if index > 0 { bad.append(Array(letters[..<index])) }
@@ -56,29 +64,41 @@ extension Suite {
         shorter.remove(at: index)
         if shorter != letters { bad.append(shorter) }
       }
-      for value in bad { table.refused += [GrammarTable.value(value), GrammarTable.value([0x5B] + value + [0x5D])] }
+      for value in bad {
+        table.refused += [GrammarTable.value(value), GrammarTable.value([0x5B] + value + [0x5D])]
+      }
     }
     try await bench.probe.expect(table)
   }
 
   static let structure = Case(
-    "NTF-4/structure", "Arrays and objects in each other are taken with commas and colons in their places only",
+    "NTF-4/structure",
+    "Arrays and objects in each other are taken with commas and colons in their places only",
     .notifications, also: ["NTF-5"], needs: [.strict]
   ) { bench in
     let good = [
-      "[]", "{}", "[[]]", "[{}]", "{\"a\":[]}", "{\"a\":{}}", "[{\"a\":1},[1]]", "[[1],{\"a\":1}]", "[{},[]]", "[[],{}]",
+      "[]", "{}", "[[]]", "[{}]", "{\"a\":[]}", "{\"a\":{}}", "[{\"a\":1},[1]]", "[[1],{\"a\":1}]", "[{},[]]",
+      "[[],{}]",
       "[[1],2]", "[{\"a\":1},2]", "[1,[2],3]", "{\"a\":[1],\"b\":2}", "{\"a\":{\"b\":1},\"c\":[1]}",
-      "{\"a\":[1],\"b\":{\"c\":2}}", "{\"a\":[{\"b\":[1]},[{\"c\":2}]],\"d\":[[]]}", "[[[1],{\"a\":1}],[{\"a\":1},[1]]]",
-      "{\"a\":[[1,2],[3]],\"b\":[{\"c\":1},{\"d\":2}]}", "[\"a\",1,true,null,{\"a\":\"b\"}]", "{\"a\":1,\"a\":2}", "\"\"",
+      "{\"a\":[1],\"b\":{\"c\":2}}", "{\"a\":[{\"b\":[1]},[{\"c\":2}]],\"d\":[[]]}",
+      "[[[1],{\"a\":1}],[{\"a\":1},[1]]]",
+      "{\"a\":[[1,2],[3]],\"b\":[{\"c\":1},{\"d\":2}]}", "[\"a\",1,true,null,{\"a\":\"b\"}]",
+      "{\"a\":1,\"a\":2}", "\"\"",
     ]
     let bad = [
-      "[", "]", "{", "}", "[}", "{]", "[1}", "{\"a\":1]", "[1", "{\"a\":1", "[1]]", "{\"a\":1}}", "[[1}", "[{\"a\":1]",
-      "{\"a\":[1}}", "{\"a\":{\"b\":1]}", "[{\"a\":1],1}", "[[1],2}", "{\"a\":[1],2]", "[1 2]", "[1,]", "[,1]", "[,]", "[1,,2]",
-      "[1;2]", "[1:2]", "[\"a\":1]", "[[1][2]]", "[{}{}]", "[\"a\"\"b\"]", "{\"a\"}", "{\"a\":}", "{:1}", "{\"a\":1,}",
-      "{,\"a\":1}", "{\"a\" 1}", "{\"a\",1}", "{\"a\"=1}", "{\"a\"::1}", "{\"a\":1 \"b\":2}", "{\"a\":1;\"b\":2}",
-      "{\"a\":1,,\"b\":2}", "{\"a\":1:2}", "{\"a\":1,\"b\"}", "{\"a\":1,\"b\":}", "{\"a\":1,2}", "{1:2}", "{a:1}", "{'a':1}",
+      "[", "]", "{", "}", "[}", "{]", "[1}", "{\"a\":1]", "[1", "{\"a\":1", "[1]]", "{\"a\":1}}", "[[1}",
+      "[{\"a\":1]",
+      "{\"a\":[1}}", "{\"a\":{\"b\":1]}", "[{\"a\":1],1}", "[[1],2}", "{\"a\":[1],2]", "[1 2]", "[1,]",
+      "[,1]", "[,]", "[1,,2]",
+      "[1;2]", "[1:2]", "[\"a\":1]", "[[1][2]]", "[{}{}]", "[\"a\"\"b\"]", "{\"a\"}", "{\"a\":}", "{:1}",
+      "{\"a\":1,}",
+      "{,\"a\":1}", "{\"a\" 1}", "{\"a\",1}", "{\"a\"=1}", "{\"a\"::1}", "{\"a\":1 \"b\":2}",
+      "{\"a\":1;\"b\":2}",
+      "{\"a\":1,,\"b\":2}", "{\"a\":1:2}", "{\"a\":1,\"b\"}", "{\"a\":1,\"b\":}", "{\"a\":1,2}", "{1:2}",
+      "{a:1}", "{'a':1}",
       "{null:1}", "{true:1}", "{[1]:2}", "{{}:1}", "{[]}", "{1}", "{\"a\":[1],\"b\"}", "[{\"a\":1},\"b\":2]",
-      "{\"a\":{\"b\":1},2}", "'a'", "a", "undefined", "\"a", "a\"", "\"a\"\"b\"", "[\"a]", "\"a\" 1", "/**/1", "1/**/", "#", "<1>", "(1)",
+      "{\"a\":{\"b\":1},2}", "'a'", "a", "undefined", "\"a", "a\"", "\"a\"\"b\"", "[\"a]", "\"a\" 1", "/**/1",
+      "1/**/", "#", "<1>", "(1)",
       "\\\"a\\\"", "\\u0031", ",", ":", "1,", ",1", "1:2",
     ]
     var table = GrammarTable()
@@ -86,7 +106,9 @@ extension Suite {
       GrammarTable.value("[".utf8 + $0 + "]".utf8)
     }
     // At the depth of the top object, too.
-    table.accepted += GrammarTable.packed(good.enumerated().map { Array("\"k\($0)\":\($1)".utf8) }, separator: ",") {
+    table.accepted += GrammarTable.packed(
+      good.enumerated().map { Array("\"k\($0)\":\($1)".utf8) }, separator: ","
+    ) {
       GrammarTable.before($0)
     }
     for value in bad {
@@ -96,7 +118,8 @@ extension Suite {
   }
 
   static let nestingDepth = Case(
-    "NTF-4/mixed-depth", "8 levels of arrays and objects in any order are taken, also one behind the other, 9 are refused",
+    "NTF-4/mixed-depth",
+    "8 levels of arrays and objects in any order are taken, also one behind the other, 9 are refused",
     .notifications, needs: [.strict]
   ) { bench in
     let nested = { (isObject: [Bool], inner: String) in
@@ -112,7 +135,9 @@ extension Suite {
       table.accepted.append(GrammarTable.value("[\(nested(Array(pattern.dropFirst()), "1")),2]"))
       table.accepted.append(GrammarTable.before(Array("\"x\":\(deepest),\"y\":\(deepest)".utf8)))
       table.accepted.append(GrammarTable.value(nested(Array(pattern.dropLast()), pattern[6] ? "{}" : "[]")))
-      for inner in ["[]", "{}", "[1]", "{\"k\":1}"] { table.refused.append(GrammarTable.value(nested(pattern, inner))) }
+      for inner in ["[]", "{}", "[1]", "{\"k\":1}"] {
+        table.refused.append(GrammarTable.value(nested(pattern, inner)))
+      }
       table.refused.append(GrammarTable.before(Array("\"x\":\(deepest),\"y\":\(nested(pattern, "[]"))".utf8)))
     }
     table.refused.append(GrammarTable.value([UInt8](repeating: 0x5B, count: 400)))
@@ -125,16 +150,20 @@ extension Suite {
   }
 
   static let whiteSpace = Case(
-    "NTF-4/white-space", "Space, tab, line feed and carriage return are taken between any two tokens, nothing else is",
+    "NTF-4/white-space",
+    "Space, tab, line feed and carriage return are taken between any two tokens, nothing else is",
     .notifications, also: ["NTF-1"], needs: [.strict]
   ) { bench in
     let tokens = [
-      "{", "\"app\"", ":", "\"\"", ",", "\"title\"", ":", "\"\"", ",", "\"x\"", ":", "[", "1", ",", "{", "\"k\"", ":", "true",
-      ",", "\"l\"", ":", "\"\"", "}", ",", "{", "}", ",", "[", "]", "]", ",", "\"text\"", ":", "\"\"", ",", "\"timestamp\"", ":",
+      "{", "\"app\"", ":", "\"\"", ",", "\"title\"", ":", "\"\"", ",", "\"x\"", ":", "[", "1", ",", "{",
+      "\"k\"", ":", "true",
+      ",", "\"l\"", ":", "\"\"", "}", ",", "{", "}", ",", "[", "]", "]", ",", "\"text\"", ":", "\"\"", ",",
+      "\"timestamp\"", ":",
       "0", "}",
     ]
     let spaced = { (space: [UInt8], places: Range<Int>) in
-      tokens.enumerated().flatMap { index, token in (places.contains(index) ? space : []) + Array(token.utf8) }
+      tokens.enumerated().flatMap { index, token in (places.contains(index) ? space : []) + Array(token.utf8)
+      }
         + (places.contains(tokens.count) ? space : [])
     }
     let everywhere = 0..<(tokens.count + 1)
@@ -154,7 +183,8 @@ extension Suite {
   }
 
   static let cutOff = Case(
-    "NTF-4/cut-off", "A notification that is cut off anywhere, or has one byte more, is refused", .notifications,
+    "NTF-4/cut-off", "A notification that is cut off anywhere, or has one byte more, is refused",
+    .notifications,
     needs: [.strict]
   ) { bench in
     let whole = Array(
@@ -170,13 +200,19 @@ extension Suite {
   }
 
   static let keyNames = Case(
-    "NTF-5/similar-keys", "A key that only resembles one with a meaning is ignored, and an escaped one is the same key",
+    "NTF-5/similar-keys",
+    "A key that only resembles one with a meaning is ignored, and an escaped one is the same key",
     .notifications, also: ["NTF-4", "NTF-20"], needs: [.strict]
   ) { bench in
-    let keys = ["app", "title", "text", "timestamp", "id", "rev", "ev", "lvl", "cat", "grp", "act", "exp", "fl", "src"]
+    let keys = [
+      "app", "title", "text", "timestamp", "id", "rev", "ev", "lvl", "cat", "grp", "act", "exp", "fl", "src",
+    ]
     var members: [[UInt8]] = []
     for key in keys {
-      let similar = [String(key.dropLast()), key + "x", key.prefix(1).uppercased() + key.dropFirst(), " " + key, key + " ", key + "\\u0001"]
+      let similar = [
+        String(key.dropLast()), key + "x", key.prefix(1).uppercased() + key.dropFirst(), " " + key, key + " ",
+        key + "\\u0001",
+      ]
       members += similar.map { Array("\"\($0)\":[null]".utf8) }
     }
     var table = GrammarTable()

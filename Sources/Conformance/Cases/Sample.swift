@@ -13,7 +13,9 @@ enum Sample {
 
   /// A notification without identity that expires.
   static func plain(expires: UInt64) -> [UInt8] {
-    Array("{\"app\":\"Rig\",\"title\":\"Suite\",\"text\":\"plain\",\"timestamp\":1234567890,\"exp\":\(expires)}".utf8)
+    Array(
+      "{\"app\":\"Rig\",\"title\":\"Suite\",\"text\":\"plain\",\"timestamp\":1234567890,\"exp\":\(expires)}"
+        .utf8)
   }
 
   /// A notification of exactly `length` bytes, at least 64.

@@ -5,18 +5,22 @@ extension Suite {
   static let storeOrder: [Case] = [evictionOrder, whatIsAWrite, numbersGoOn, numbersInFirmwareMode]
 
   static let evictionOrder = Case(
-    "NTF-25/order", "The oldest of the lowest level goes first: by its latest level and by when it was accepted",
+    "NTF-25/order",
+    "The oldest of the lowest level goes first: by its latest level and by when it was accepted",
     .delivery, also: ["NTF-23", "NTF-26", "NTF-20"], needs: [.control, .strict]
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
     let source = try await bench.openAfterRestart()
+    try await probe.openDelivery(source: source, clock: Sample.noon)
     let capacity = Int(probe.session.announced.number(of: 0x13) ?? 0)
     let stored = try await probe.readCount()
     guard (stored + 12...2000).contains(capacity) else {
       throw CaseSkipped("the store holds \(capacity), too many or too few to fill")
     }
-    let leveled = { (id: UInt32, level: Int, more: String) in Sample.json(id: id, more: ",\"lvl\":\(level)\(more)") }
+    let leveled = { (id: UInt32, level: Int, more: String) in
+      Sample.json(id: id, more: ",\"lvl\":\(level)\(more)")
+    }
     var held: [UInt32: [UInt8]] = [:]
     let write = { (id: UInt32, level: Int) in
       let json = leveled(id, level, "")
@@ -24,10 +28,15 @@ extension Suite {
       try await probe.expectWritten(json, "id \(id)")
     }
     // 1 and 2 make way for 3001 and 3002, which may then stand before the others in the device's memory.
-    for (id, level) in [(1, 2), (2, 2), (3, 1), (4, 2), (5, 0), (6, 0)] as [(UInt32, Int)] { try await write(id, level) }
+    for (id, level) in [(1, 2), (2, 2), (3, 1), (4, 2), (5, 0)] as [(UInt32, Int)] {
+      try await write(id, level)
+    }
+    held[6] = leveled(6, 0, ",\"exp\":\(Sample.noon - 10)")
+    try await probe.expectWritten(leveled(6, 0, ",\"exp\":\(Sample.noon - 10)"), "one that has expired")
     held[7] = Sample.json(id: 7)
     try await probe.expectWritten(Sample.json(id: 7), "one without lvl")
-    try await probe.expectWritten(Array("\(Sample.text("plain").dropLast()),\"lvl\":0}".utf8), "a plain one of level 0")
+    try await probe.expectWritten(
+      Array("\(Sample.text("plain").dropLast()),\"lvl\":0}".utf8), "a plain one of level 0")
     for id in 9..<UInt32(capacity - stored + 1) { try await write(id, 2) }
     for id in [1, 2] as [UInt32] {
       try await probe.expectWritten(Sample.removal(id: id))
@@ -41,7 +50,8 @@ extension Suite {
     }
     // The level of each further one (nil: it has no lvl and no identity), and whom it pushes out.
     let steps: [(level: Int?, victim: UInt32?)] = [
-      (0, nil), (nil, 4), (1, 6), (2, 3001), (2, 3), (2, 7), (2, 3002), (2, 4003), (2, nil), (1, nil), (3, 5), (3, 9),
+      (0, nil), (nil, 4), (1, 6), (2, 3001), (2, 3), (2, 7), (2, 3002), (2, 4003), (2, nil), (1, nil), (3, 5),
+      (3, 9),
     ]
     for (index, step) in steps.enumerated() {
       let id = 4001 + UInt32(index)
@@ -61,8 +71,14 @@ extension Suite {
       held[victim] = nil
       if step.level != nil { held[id] = json }
     }
-    try await probe.expectHeld(
-      held.map { Holding($0.key, $0.value) }, of: source, highest: held.keys.max() ?? 0)
+    let holdings = held.map { Holding($0.key, $0.value) }
+    try await probe.expectHeld(holdings, of: source, highest: held.keys.max() ?? 0)
+    var again = Told()
+    try await probe.sync(Sync(source), told: &again)
+    let victims = steps.compactMap(\.victim)
+    probe.expect("ids that are gone at SYNC", again.goneIDs(source).sorted(), is: victims.sorted())
+    probe.expect(
+      victims.allSatisfy { again.count("evicted", source, $0) == 1 }, "another reason is reported at SYNC")
     let count = try await probe.readCount()
     probe.expect("Count", count, is: capacity)
     try await control.perform(.clear)
@@ -98,14 +114,17 @@ extension Suite {
       if row.isWrite {
         probe.expect("the answer to \(row.what)", reply, is: [0x13])
       } else {
-        probe.expect(reply.count == 5, "\(row.what) is answered by [\(Wire.hex(reply))], expected \(Wire.hex(refused))")
+        probe.expect(
+          reply.count == 5, "\(row.what) is answered by [\(Wire.hex(reply))], expected \(Wire.hex(refused))")
       }
       let pushed = try await probe.pushOutSource()
       let synced = try await probe.sync(Sync(other))
       probe.expect(
         synced.highest >= 5, "with \(row.what) the wrong one of two writers is forgotten first: \(synced)")
       for source in [mine, other] {
-        for id in [5, 6] as [UInt32] { try await probe.expectWritten(Sample.removal(id: id, more: of(source))) }
+        for id in [5, 6] as [UInt32] {
+          try await probe.expectWritten(Sample.removal(id: id, more: of(source)))
+        }
       }
       probe.expect(pushed >= 3, "a writer is forgotten for \(pushed) others, fewer than 3")
     }
@@ -113,7 +132,8 @@ extension Suite {
 
   static let numbersGoOn = Case(
     "NTF-11/numbers-go-on",
-    "Items are numbered through all sessions of a boot; only what is accepted as new takes a number", .delivery,
+    "Items are numbered through all sessions of a boot; only what is accepted as new takes a number",
+    .delivery,
     also: ["NTF-12", "NTF-23", "NTF-26", "NTF-27"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -145,7 +165,9 @@ extension Suite {
     try await expectNext("one without identity", 1)
     id += 1
     try await probe.expectWritten(Sample.json(id: id))
-    for more in ["", ",\"rev\":2", ",\"rev\":3,\"ev\":\"m\""] { try await probe.expectWritten(Sample.json(id: id, more: more)) }
+    for more in ["", ",\"rev\":2", ",\"rev\":3,\"ev\":\"m\""] {
+      try await probe.expectWritten(Sample.json(id: id, more: more))
+    }
     try await probe.writeData(Sample.json(id: id, "other", more: ",\"rev\":3"))
     try await probe.writeData(Sample.json(id: id, more: ",\"rev\":1"))
     try await probe.expectWritten(Sample.removal(id: id))
@@ -162,7 +184,8 @@ extension Suite {
   }
 
   static let numbersInFirmwareMode = Case(
-    "NTF-11/numbers-in-firmware-mode", "In firmware mode, too, what cannot be stored takes no number", .notifications,
+    "NTF-11/numbers-in-firmware-mode", "In firmware mode, too, what cannot be stored takes no number",
+    .notifications,
     also: ["NTF-9"], needs: [.firmwareMode, .control]
   ) { bench in
     let probe = bench.probe

@@ -59,7 +59,8 @@ extension Probe {
       let reply = try await writeData(input, file: file, line: line)
       expect(
         reply.count == 5 && reply[0] == 0x01 && reply[4] == 0x80,
-        "the answer to \(Self.show(input)) is [\(Wire.hex(reply))], expected error 0x80", file: file, line: line)
+        "the answer to \(Self.show(input)) is [\(Wire.hex(reply))], expected error 0x80", file: file,
+        line: line)
     }
     let between = try await readCount(file: file, line: line)
     expect("Count after \(table.refused.count) refusals", between, is: before, file: file, line: line)
@@ -72,7 +73,8 @@ extension Probe {
     let possible = [1, table.accepted.count].map { before + min($0, table.accepted.count) }
     let expected = keysInUse.map { [possible[$0 ? 0 : 1]] } ?? possible
     expect(
-      expected.contains(after), "Count after \(table.accepted.count) notifications is \(after), was \(before)",
+      expected.contains(after),
+      "Count after \(table.accepted.count) notifications is \(after), was \(before)",
       file: file, line: line)
     if keysInUse == true || keysInUse == nil && after == possible[0] && table.accepted.count > 1 {
       try await expectWritten(Sample.removal(id: 1, more: ",\"src\":\(source)"), file: file, line: line)
