@@ -202,5 +202,6 @@ uint8_t rig_write(rig_t *rig, const char *members) {
 int main(void) {
   check_core();
   check_store();
+  check_link();
   return 0;
 }

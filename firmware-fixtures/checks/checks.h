@@ -61,5 +61,6 @@ uint8_t rig_write(rig_t *rig, const char *members);
 
 void check_core(void);
 void check_store(void);
+void check_link(void);
 
 #endif
