@@ -203,5 +203,6 @@ int main(void) {
   check_core();
   check_store();
   check_link();
+  check_attributes();
   return 0;
 }

@@ -62,5 +62,6 @@ uint8_t rig_write(rig_t *rig, const char *members);
 void check_core(void);
 void check_store(void);
 void check_link(void);
+void check_attributes(void);
 
 #endif

@@ -229,8 +229,15 @@ static void check_bearers(void) {
   CHECK(!bearers[1].count_changed);
   nb_bearer_close(device, &bearers[1]);
   CHECK(nb_bearer_open(device, &bearers[1]) == 0 && bearers[1].cccd_count == 0);
-  nb_bearer_close(device, &bearers[0]);
   nb_bearer_close(device, &bearers[2]);
+  CHECK(nb_att_handle(device, &bearers[1], subscribe, sizeof subscribe, out, 23) == 1);
+  nb_device_set_others(device, 4);
+  CHECK(nb_att_next_notification(device, &bearers[0], out, 23) == 5);
+  CHECK(nb_att_next_notification(device, &bearers[1], out, 23) == 5);
+  CHECK(!bearers[2].count_changed);
+  nb_bearer_close(device, &bearers[0]);
+  nb_device_set_others(device, 5);
+  CHECK(nb_att_next_notification(device, &bearers[1], out, 23) == 5 && !bearers[0].count_changed);
   nb_bearer_close(device, &bearers[1]);
   CHECK(device->bearers == NULL || device->bearers == &device->serial);
   free(out);
@@ -354,6 +361,10 @@ static void check_close(void) {
   CHECK(nb_device_close(rig->device, rig->now_ms) == NB_ERROR_STATE);
   rig_run(rig, 0);
   CHECK(rig->seen[NB_FIN] == 1 && nb_device_deadline(rig->device, rig->now_ms) == 200);
+  uint32_t expected = rig->device->link.expected;
+  rig_send(rig, NB_DATA, NB_CHANNEL_ATT, "\x0A\x03", 3);
+  rig_send(rig, NB_PING, 0, NULL, 0);
+  CHECK(rig->seen[NB_FIN] == 0 && rig->seen[NB_DATA] == 0 && rig->device->link.expected == expected);
   rig_send(rig, NB_ACK, 0, NULL, 0);
   rig_send(rig, NB_PING, 0, NULL, 0);
   CHECK(rig->seen[NB_RST] == 1 && rig->seen[NB_PONG] == 0);

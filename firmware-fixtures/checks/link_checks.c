@@ -135,6 +135,55 @@ static void check_receive_bytes(void) {
   rig_free(rig);
 }
 
+/* Credit that grows from 0 is announced at once (LNK-50). */
+static void check_credit_grows(void) {
+  uint8_t wire[NB_WIRE_MAX + 8];
+  rig_t *rig = rig_make(8, 4096, 2048, 256);
+  rig->config.frames = 2;
+  rig->config.requests = 1;
+  CHECK(nb_device_start(rig->device, &rig->config, &rig->boot, 0) == 0);
+  rig_run(rig, 0);
+  rig_open(rig, 1, 0xF);
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+  for (unsigned count = 0; count < 2; count++) {
+    rig_bytes(rig, wire, rig_frame(rig, NB_DATA, 7, "x", 1, wire));
+    rig->seq = (rig->seq + 1) & 0xFF;
+  }
+  CHECK(nb_device_transmit(rig->device, rig->now_ms, wire, NB_WIRE_MAX) > 0);
+  CHECK(nb_device_transmit(rig->device, rig->now_ms, wire, NB_WIRE_MAX) == 0);
+  CHECK(nb_device_work(rig->device, rig->now_ms));
+  CHECK(nb_device_transmit(rig->device, rig->now_ms, wire, NB_WIRE_MAX) > 0);
+  rig_free(rig);
+}
+
+/* The same hole, 256 frames later, is asked for again (LNK-33). */
+static void check_hole_after_wrap(void) {
+  rig_t *rig = open_rig(4096, 0);
+  for (unsigned round = 0; round < 3; round++) {
+    rig->seq = (rig->seq + 3) & 0xFF;
+    rig_send(rig, NB_DATA, 7, "x", 1);
+    CHECK(rig->seen[NB_NAK] == 1);
+    rig->seq = (rig->seq + 1) & 0xFF;
+    rig_send(rig, NB_DATA, 7, "x", 1);
+    CHECK(rig->seen[NB_NAK] == 0);
+    rig->seq = (rig->seq - 4) & 0xFF;
+    for (unsigned count = 0; count < 256; count++) rig_data(rig, 7, "x", 1);
+  }
+  rig_free(rig);
+}
+
+/* A timer that has nothing to send again does not run, and so does not double (LNK-51). */
+static void check_idle_timer(void) {
+  rig_t *rig = open_rig(4096, 0);
+  answer_after(rig, 90);
+  rig_run(rig, 900);
+  rig_run(rig, 900);
+  uint32_t sample = 90;
+  double measured = resend_after(rig);
+  CHECK(measured >= resend_time(&sample, 1) - 3 && measured <= resend_time(&sample, 1) + 3);
+  rig_free(rig);
+}
+
 /* ---- what is announced ---- */
 
 /* The value of a TLV in the payload of the latest frame of a type; NULL: it is missing. */
@@ -227,6 +276,9 @@ void check_link(void) {
   check_samples();
   check_line_time();
   check_receive_bytes();
+  check_credit_grows();
+  check_hole_after_wrap();
+  check_idle_timer();
   check_announced();
   check_datagrams();
   check_rst_limit();
