@@ -175,6 +175,21 @@ static void check_decoder_counters(void) {
   int echoed = nb_frame_encode(&header, NULL, wire, sizeof wire);
   rig_bytes(rig, wire, (size_t)echoed);
   CHECK(counters->echoes == 1 && counters->frames == 1);
+  /* For a host it is the frame, and one of its own is the echo. */
+  nb_decoder_t host;
+  nb_decoder_start(&host, false);
+  enum nb_received received = NB_RECEIVED_NOTHING;
+  for (int at = 0; at < echoed; at++) received = nb_decoder_receive(&host, wire[at], 0);
+  CHECK(received == NB_RECEIVED_FRAME && host.header.type == NB_PING && host.header.session == 1);
+  length = rig_frame(rig, NB_UDATA, 2, "abc", 3, wire);
+  for (size_t at = 0; at < length; at++) received = nb_decoder_receive(&host, wire[at], 0);
+  CHECK(received == NB_RECEIVED_NOTHING && host.counters.echoes == 1);
+  /* A last block that promises more than comes is no frame, though all bytes of one are there (FRM-2). */
+  size_t last = 1;
+  while (last + wire[last] < length - 1) last += wire[last];
+  wire[last]++;
+  rig_bytes(rig, wire, length);
+  CHECK(counters->frames == 1 && counters->malformed == 4);
   rig_free(rig);
 }
 
