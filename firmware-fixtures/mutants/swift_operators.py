@@ -115,7 +115,8 @@ def sites(text):
         found.append(Site(match.start(), match.end(), "!", "not", (("! dropped", ""),)))
     for match in re.finditer(r"(?<=[\s(])(true|false)\b", plain):
         before = plain[: match.start()].rstrip()
-        if not before.endswith("case") and not before.endswith(("@available", "let")):
+        # `while true` is how the compiler knows that a function needs no return behind it.
+        if not before.endswith(("case", "while")):
             other = "false" if match.group() == "true" else "true"
             found.append(Site(match.start(), match.end(), match.group(), "bool", ((f"{match.group()} becomes {other}", other),)))
     return sorted(found, key=lambda site: site.start)
