@@ -2,10 +2,11 @@
 package enum Suite {
   /// Every case.
   package static let cases: [Case] = [
-    framing, framingLengths, damage, hostFraming,
+    framing, framingLengths, framingBytes, damage, hostFraming,
     linkOpening, linkOrder, linkLimits, linkTimers, linkResends, hostSession, hostFlow, hostLimits,
     linkDetails, attDetails, deliveryDetails,
-    attTable, attRequests, attLimits, hostATT,
+    linkWraps, linkFresh, linkLife, linkFields, linkRefusals, linkTLVs, linkBytes,
+    attTable, attRequests, attLimits, attRare, hostATT,
     notifications, connections,
     delivery, deliverySources, deliveryApplied, deliveryRemovals, deliveryGone, deliveryLeaving,
     deliverySynced,
