@@ -330,9 +330,13 @@ extension Probe {
   /// Notes a finding unless the open session looks as if nothing had been sent in it yet, in either direction.
   fileprivate func expectUnused() async throws {
     try await write(frame(.ping))
-    let pong = try await awaitFrame(.pong)
-    let later = try await frames(for: settleTime)
-    expect("DATA in a new session", later.filter { $0.kind == .data }, is: [])
+    var sent: [WireFrame] = []
+    let pong = try await awaitFrame("PONG") {
+      sent.append($0)
+      return $0.kind == .pong
+    }
+    sent += try await frames(for: settleTime)
+    expect("DATA in a new session", sent.filter { $0.kind == .data }, is: [])
     expect("ack", pong.ack, is: 0)
     expect("ack + credit", Int(pong.credit), is: session.peerFrames)
     expect("handled", pong.payload, is: [0])

@@ -97,7 +97,7 @@ extension Suite {
 
   static let longFramedLog = Case(
     "LNK-4/long-framed-log", "A log longer than a frame comes whole in several UDATA", .link,
-    also: ["FRM-4", "LNK-5"], needs: [.control]
+    also: ["FRM-4", "LNK-9"], needs: [.control]
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()

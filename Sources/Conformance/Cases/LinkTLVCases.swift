@@ -133,7 +133,7 @@ extension Suite {
   static let noFeatures = Case(
     "LNK-6/no-features", "Without FEATURES, or with bit 2 alone, there is no SYNC, whatever came before",
     .link,
-    also: ["LNK-5", "NTF-30"]
+    also: ["LNK-9", "NTF-30"]
   ) { bench in
     let probe = bench.probe
     for features in [0b1111, nil, 0b1111, 0, 0b0100] as [UInt32?] {

@@ -182,7 +182,7 @@ extension Suite {
   private static let timed: [(Case, Int64)] = [
     (delayedACK, 2), (outOfWindow, 120), (firstResend, 100), (resendDoubles, 300), (measuredFast, 50),
     (staysWhenHeard, 500), (pingAfterSilence, 400), (downAfterFiveSeconds, 4000), (aliveByAnyFrame, 20_000),
-    (silentUntilFirstFrame, 10_000), (anySecond, 1200), (slidingSecond, 950), (slowFrame, 900),
+    (silentUntilFirstFrame, 10_000), (anySecond, 1200), (slidingSecond, 950), (slowFrame, 950),
     (silence, 600),
     (hellosAtBoot, 100),
   ]
@@ -191,6 +191,7 @@ extension Suite {
     "LNK-51/clock-wraps", "Timers go on as before when a clock of 32 bits of milliseconds wraps", .link,
     also: ["FRM-9", "LNK-10", "LNK-20", "LNK-32", "LNK-50", "LNK-52", "LNK-53"], needs: [.virtualTime]
   ) { bench in
+    // The lead counts from the moment at which the case begins to open its session.
     for (testCase, lead) in timed where bench.control != nil || !testCase.needs.contains(.control) {
       try await bench.passTime(toBeforeWrap: .milliseconds(lead))
       do {
