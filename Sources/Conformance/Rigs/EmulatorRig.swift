@@ -14,7 +14,7 @@ package final class EmulatorRig: Rig {
   /// - Parameters:
   ///   - profile: what the device is. One in firmware mode is asked for nothing that only a strict one does; a
   ///     strict one changes its mode for the cases that need that.
-  ///   - clockStart: where the clock of each bench starts.
+  ///   - clockStart: where the clock of a bench starts if its case does not say.
   ///   - wrapLine: something to put between the case and the device, such as damage.
   ///   - wrapHostLine: the same between the case and the host machine, where that is what is tested.
   ///   - hostFlaw: what is wrong with a host under test that has an outbox.
@@ -35,6 +35,7 @@ package final class EmulatorRig: Rig {
   package func makeBench(for testCase: Case, seed: UInt64) -> Bench {
     var profile = profile
     if testCase.needs.contains(.firmwareMode) { profile.mode = .firmware }
+    let clockStart = testCase.clockStart(otherwise: clockStart)
     let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: seed, now: clockStart))
     let line = VirtualLine(peer: device, now: clockStart)
     let bench = Bench(

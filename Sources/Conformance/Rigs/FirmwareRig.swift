@@ -12,7 +12,7 @@ package final class FirmwareRig: Rig {
 
   /// - Parameters:
   ///   - library: the build of the firmware.
-  ///   - clockStart: where the clock of each bench starts; the firmware's own is that in milliseconds, modulo 2³².
+  ///   - clockStart: where the clock of a bench starts if its case does not say; the firmware's own is that in milliseconds, modulo 2³².
   ///   - wrapLine: something to put between the case and the device, such as damage.
   package init(
     profile: FirmwareProfile = .standard, library: FirmwareLibrary = .linked,
@@ -29,6 +29,7 @@ package final class FirmwareRig: Rig {
   package func makeBench(for testCase: Case, seed: UInt64) throws -> Bench {
     var profile = profile
     if testCase.needs.contains(.firmwareMode) { profile.isFirmwareMode = true }
+    let clockStart = testCase.clockStart(otherwise: clockStart)
     let device = try FirmwareDevice(profile: profile, library: library, seed: seed, now: clockStart)
     let line = VirtualLine(peer: device, now: clockStart)
     return Bench(line: wrapLine(line), control: FirmwareControl(line: line), clock: .exact, seed: seed)
