@@ -2,10 +2,11 @@
 package enum Suite {
   /// Every case, of devices and of the host.
   package static let all: [Case] = [
-    framing, framingLengths, damage, hostFraming,
+    framing, framingLengths, framingBytes, damage, hostFraming,
     linkOpening, linkOrder, linkLimits, linkTimers, linkResends, hostSession, hostFlow, hostLimits,
     linkDetails, attDetails, deliveryDetails,
-    attTable, attRequests, attLimits, hostATT,
+    linkWraps, linkFresh, linkLife, linkFields, linkRefusals, linkTLVs, linkBytes,
+    attTable, attRequests, attLimits, attRare, hostATT,
     notifications, connections,
     jsonGrammar, jsonStrings,
     delivery, deliverySources, deliveryApplied, deliveryRemovals, deliveryGone, deliveryLeaving,

@@ -2,6 +2,7 @@ import ArgumentParser
 import Conformance
 import DeviceEmulator
 import Foundation
+import NotibotProtocol
 import SerialLink
 
 /// `notibot test`: runs the conformance suite against a device and says rule by rule what held.
@@ -67,6 +68,12 @@ struct TestCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "With --rig emulator or firmware: start the clock at this many milliseconds (default: 0).",
+      discussion: "4294965296 is 2 s before a clock of 32 bits wraps.", valueName: "ms"))
+  var clockStart: UInt64?
+
+  @Option(
+    help: ArgumentHelp(
       "With --rig emulator: break device and host alike, to see which cases tell.", valueName: "name"))
   var symmetric: String?
 
@@ -97,6 +104,13 @@ struct TestCommand: AsyncParsableCommand {
   func validate() throws {
     _ = try att.map(UnixSocketOption.path)
     let isForPorts = recovery.highest != nil || before != .noReset || after != .noReset
+    guard clockStart == nil || (rig == .emulator || rig == .firmware) else {
+      throw ValidationError("--clock-start is for --rig emulator and --rig firmware")
+    }
+    // 292 years of nanoseconds fit.
+    guard clockStart ?? 0 <= 1 << 43 else {
+      throw ValidationError("--clock-start takes at most \(UInt64(1) << 43) milliseconds")
+    }
     guard !isForPorts || (rig == nil && att == nil && !testsOwnHost) else {
       throw ValidationError("--recover, --before and --after are for a device on a port")
     }
@@ -123,7 +137,8 @@ struct TestCommand: AsyncParsableCommand {
       defer { remove() }
       return try await Interruption.cancelling { try await run.perform() }
     }
-    let run = TestRun(cases: cases, seed: seed, rig: try chosenRig())
+    let start = Instant(nanoseconds: Int64(clockStart ?? 0) * 1_000_000)
+    let run = TestRun(cases: cases, seed: seed, rig: try chosenRig(), clockStart: start)
     let reports = try TestReports(junit: junit, json: json)
     let remove = Interruption.addLastWords { reports.writeFiles(run.unfinished()) }
     defer { remove() }

@@ -1,6 +1,7 @@
 import Conformance
 import DeviceEmulator
 import Foundation
+import NotibotProtocol
 import SerialLink
 import Synchronization
 
@@ -28,6 +29,8 @@ struct TestRun: Sendable {
   let cases: [Case]
   let seed: UInt64
   var rig: ChosenRig
+  /// Where the clock of a device in this process starts.
+  var clockStart = Instant.zero
   private let progress = TestProgress()
 
   /// How a run came out.
@@ -99,9 +102,10 @@ struct TestRun: Sendable {
 
   private func makeRig(_ recovery: Recovery?) async throws -> any Rig {
     switch rig {
-    case .emulator(let profile): return EmulatorRig(profile: profile)
-    case .ownHost: return EmulatorRig()
-    case .firmware(let path): return FirmwareRig(library: try path.map { try .load($0) } ?? .linked)
+    case .ownHost: return EmulatorRig(clockStart: clockStart)
+    case .emulator(let profile): return EmulatorRig(profile: profile, clockStart: clockStart)
+    case .firmware(let path):
+      return FirmwareRig(library: try path.map { try .load($0) } ?? .linked, clockStart: clockStart)
     case .symmetric(let mutant): return mutant.makeRig()
     case .pty(let profile):
       return try await PTYRig.start(program: program(), profile: profile, seed: seed)
