@@ -8,6 +8,17 @@ package enum Selection {
   /// - Throws: `RigTrouble` when it is not a regular expression.
   package static func cases(matching filter: String?) throws(RigTrouble) -> [Case] {
     guard let filter else { return Suite.cases }
+    return try cases(Suite.cases, matching: filter, isKept: true)
+  }
+
+  /// The cases without those that match `filter`.
+  package static func cases(_ cases: [Case], excluding filter: String) throws(RigTrouble) -> [Case] {
+    try Self.cases(cases, matching: filter, isKept: false)
+  }
+
+  private static func cases(
+    _ cases: [Case], matching filter: String, isKept: Bool
+  ) throws(RigTrouble) -> [Case] {
     let expression: Pattern
     do throws(Pattern.Failure) {
       expression = try Pattern(filter, ignoresCase: true)
@@ -17,9 +28,9 @@ package enum Selection {
           + "(at character \(error.position))",
         remedy: "quote signs that stand for themselves with \\, or use plain words")
     }
-    return Suite.cases.filter { testCase in
+    return cases.filter { testCase in
       let lines = [testCase.id, testCase.title, testCase.chapter.rawValue] + testCase.rules
-      return lines.contains { expression.matches($0) }
+      return lines.contains { expression.matches($0) } == isKept
     }
   }
 }

@@ -37,6 +37,9 @@ package struct JSONReport: Encodable, Sendable {
   let rigTrouble: String?
   let bootID: String?
   let recovery: RecoveryAccount?
+  let device: RunIdentity.Device?
+  let connection: RunIdentity.Connection?
+  let bench: RunIdentity.Bench?
   let totals: Totals
   let cases: [Entry]
 
@@ -49,6 +52,9 @@ package struct JSONReport: Encodable, Sendable {
     rigTrouble = report.rigTrouble
     bootID = report.bootID
     recovery = report.recovery
+    device = report.identity?.device
+    connection = report.identity?.connection
+    bench = report.identity?.bench
     let counted = report.totals
     totals = Totals(
       cases: counted.count, passed: counted.passed, failed: counted.failed, errored: counted.errored,

@@ -85,7 +85,7 @@ extension NotibotError {
   init(_ error: JournalError) {
     let code: Code =
       switch error.code {
-      case .missing, .directoryMissing, .notAnOutbox, .tooNew: .usage
+      case .missing, .directoryMissing, .lockIsLink, .notAnOutbox, .tooNew: .usage
       case .locked: .portBusy
       case .permissionDenied, .readOnly: .noPermission
       case .diskFull, .corrupt, .inputOutput, .closed: .environment
