@@ -93,7 +93,7 @@ import Testing
   func `an expression that cannot be matched in bounded time is refused`(command: [String]) async throws {
     let ending = try await Program(command + [#"(a)\1"#]).ending()
     #expect(ending.status == .exited(2))
-    #expect(ending.errors.contains("back-references are not supported (at character 4)"))
+    #expect(ending.errors.contains("back-references are not supported (at character 5)"))
   }
 
   // MARK: Paths
