@@ -145,7 +145,7 @@ enum Interruption {
         _ = poll(nil, 0, Int32(min(max(1, left), 60_000)))
       }
       var grace = Grace()
-      repeat { _ = poll(nil, 0, tickMs) } while state.withLock(mustFinish) || !grace.tick()
+      repeat { _ = poll(nil, 0, tickMs) } while state.withLock({ mustFinish(&$0) }) || !grace.tick()
       abandon(with: failure ?? CommandFailure(.success, "its time is over, and its output was not taken"))
     }
   }
