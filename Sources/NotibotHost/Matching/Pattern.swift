@@ -3,7 +3,7 @@
 /// Every alternative is followed at once, so the time is at most the length of the text times the size of the expression: no
 /// pattern of a user and no text of a device can hold a command (docs/DECISIONS.md). Unicode scalars are matched, not
 /// characters. Which match is found is Perl's rule: the leftmost, and of those the one that a backtracking engine would try
-/// first. Back-references and look-around cannot be matched this way and are refused.
+/// first; but a repetition of what can be empty goes on with what is not. Back-references and look-around cannot be matched this way and are refused.
 package struct Pattern: Sendable {
   /// Unicode scalars that an expression has at most.
   package static let lengthLimit = 1000
