@@ -119,7 +119,7 @@ class Round:
         self.number = self.random.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGINT])
         self.is_doubled = self.random.random() < 0.5
         # Most die young: at start-up, while the port is opened, in the first exchange.
-        self.delay = self.random.random() ** 2 * self.random.choice([0.05, 0.3, 1.5])
+        self.delay = self.random.random() ** 2 * self.random.choice([0.1, 0.5, 2])
         self.findings = []
 
     def filled(self, argument):
