@@ -7,6 +7,11 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
+// A folder with changed copies of targets, and faster code to judge them by: scripts/mutants --machines.
+let mutated = Context.environment["NOTIBOT_MUTATED"]
+let machineSettings = settings + (mutated == nil ? [] : [.unsafeFlags(["-O"])])
+func sources(of target: String) -> String { "\(mutated ?? "Sources")/\(target)" }
+
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
@@ -45,7 +50,7 @@ let package = Package(
     // The wire as values: imports nothing, not even Foundation.
     .target(
       name: "NotibotProtocol",
-      swiftSettings: settings
+      swiftSettings: machineSettings
     ),
     // Ports and bytes. Knows nothing of Notibot.
     .target(
@@ -61,7 +66,8 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
-      swiftSettings: settings
+      path: sources(of: "NotibotHost"),
+      swiftSettings: machineSettings
     ),
     .target(
       name: "DeviceEmulator",
@@ -69,7 +75,8 @@ let package = Package(
         "NotibotProtocol", "SerialLink", nioCore, nioPosix,
         .product(name: "DequeModule", package: "swift-collections"),
       ],
-      swiftSettings: settings
+      path: sources(of: "DeviceEmulator"),
+      swiftSettings: machineSettings
     ),
     .target(
       name: "Conformance",
@@ -77,7 +84,7 @@ let package = Package(
         "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "CSimulatedDisk", "CFirmwareHost",
         "CNotibotCore", nioCore, nioPosix,
       ],
-      swiftSettings: settings
+      swiftSettings: machineSettings
     ),
     .executableTarget(
       name: "notibot",

@@ -1,4 +1,4 @@
-package import NotibotProtocol
+import NotibotProtocol
 
 /// What one case works on: a probe on the line, the way round the line if there is one, and the record of what
 /// happened. A bench belongs to one case and one task.
@@ -23,7 +23,7 @@ package final class Bench {
   ) {
     record = Record()
     probe = Probe(line: line, role: .host, record: record, seed: seed)
-    if clock == .real { probe.settleTime = .milliseconds(10) }
+    if clock == .real { probe.settleTime = Lateness.limit }
     self.control = control
     self.clock = clock
     self.seed = seed
@@ -113,54 +113,4 @@ package enum ControlCommand: Equatable, Sendable {
   /// The plug is pulled: the port goes, the device runs on. And put in again.
   case unplug
   case plug
-}
-
-/// What happened on a bench: what the case found wrong and the last bytes of the line.
-package final class Record {
-  /// Steps kept; older ones are dropped and counted.
-  package static let stepsLimit = 40
-  /// Findings kept; a loop over a thousand inputs need not tell the same a thousand times.
-  package static let findingsLimit = 8
-
-  private(set) package var findings: [Finding] = []
-  private var steps: [String] = []
-  private var droppedSteps = 0
-
-  /// Notes something wrong; the case goes on.
-  package func add(_ finding: Finding) {
-    if findings.count < Self.findingsLimit { findings.append(finding) }
-  }
-
-  /// Notes bytes that passed.
-  package func note(_ bytes: [UInt8], isSent: Bool, at time: Instant) {
-    add("\(isSent ? ">" : "<") \(Self.describe(bytes))", at: time)
-  }
-
-  /// Notes anything else worth reading beside the bytes.
-  package func add(_ step: String, at time: Instant) {
-    steps.append("\(Self.format(time)) \(step)")
-    if steps.count > Self.stepsLimit {
-      steps.removeFirst()
-      droppedSteps += 1
-    }
-  }
-
-  /// The last steps, one a line, with times in seconds since the clock's origin.
-  package var transcript: [String] {
-    droppedSteps == 0 ? steps : ["(\(droppedSteps) earlier steps not shown)"] + steps
-  }
-
-  private static func describe(_ bytes: [UInt8]) -> String {
-    let parts = bytes.split(separator: 0)
-    guard bytes.first == 0, bytes.last == 0, parts.count == 1,
-      let frame = WireFrame(candidate: Array(parts[0]))
-    else { return Wire.hex(bytes, limit: 96) }
-    return frame.description
-  }
-
-  private static func format(_ time: Instant) -> String {
-    let microseconds = time.nanoseconds / 1000
-    let fraction = String(1_000_000 + microseconds % 1_000_000).dropFirst()
-    return "\(microseconds / 1_000_000).\(fraction)"
-  }
 }

@@ -1,3 +1,5 @@
+import NotibotProtocol
+
 /// The parts of the suite, in the order of the layers.
 package enum Chapter: String, CaseIterable, Sendable {
   case framing = "Framing"
@@ -42,6 +44,8 @@ package struct Case: Identifiable, Sendable {
   package let rules: [String]
   package let chapter: Chapter
   package let needs: Set<Need>
+  /// How long before a clock of 32 bits of milliseconds wraps the case begins, in virtual time; nil: it does not matter.
+  package let leadToWrap: Duration?
   /// Checks it. Throws `Finding` when the peer is wrong, `CaseSkipped` when it cannot be checked on this
   /// peer, anything else when the rig is wrong.
   package let run: @Sendable (Bench) async throws -> Void
@@ -49,20 +53,29 @@ package struct Case: Identifiable, Sendable {
   /// - Parameters:
   ///   - also: further rules that the case checks.
   ///   - needs: what it asks of the rig; `.session` goes without saying where the case is about sessions.
+  ///   - leadToWrap: how long before the wrap of a clock of 32 bits it begins; such a case needs virtual time.
   package init(
     _ id: String, _ title: String, _ chapter: Chapter, also: [String] = [], needs: Set<Need> = [],
-    run: @escaping @Sendable (Bench) async throws -> Void
+    leadToWrap: Duration? = nil, run: @escaping @Sendable (Bench) async throws -> Void
   ) {
     self.id = id
     self.title = title
     self.rules = [String(id.prefix { $0 != "/" })] + also
     self.chapter = chapter
+    self.leadToWrap = leadToWrap
+    let needs = leadToWrap == nil ? needs : needs.union([.virtualTime])
     self.needs = Self.isAboutSessions(id, chapter, needs) ? needs.union([.session]) : needs
     self.run = run
   }
 }
 
 extension Case {
+  /// Where the clock of its bench starts, if the rig can choose.
+  func clockStart(otherwise start: Instant) -> Instant {
+    guard let leadToWrap else { return start }
+    return Instant(nanoseconds: Int64(1) << 32 * 1_000_000 - leadToWrap.wholeNanoseconds)
+  }
+
   /// Whether a case needs a session, said or unsaid: it is named for a rule of the link or of frames, or stands in a
   /// chapter that does without connections.
   private static func isAboutSessions(_ id: String, _ chapter: Chapter, _ needs: Set<Need>) -> Bool {
@@ -87,7 +100,8 @@ package struct Finding: Error, Equatable, Sendable, CustomStringConvertible {
     self.line = line
   }
 
-  package var description: String { "\(file):\(line): \(message)" }
+  /// What is wrong first; where the suite checks it, for those who doubt the suite, last.
+  package var description: String { "\(message) (checked at \(file):\(line))" }
 }
 
 /// The case cannot be decided on this peer: a store without room, a feature that it does not announce.

@@ -11,6 +11,14 @@ package protocol Line: AnyObject {
 
   /// Waits until there are bytes, and returns all there are; returns none at the deadline.
   func read(until deadline: Instant) async throws -> [UInt8]
+
+  /// By how much the latest of the reads since the last call ended after its bytes, or its deadline, were there.
+  func takeLateness() -> Duration
+}
+
+extension Line {
+  /// Never: a virtual clock waits for its readers.
+  package func takeLateness() -> Duration { .zero }
 }
 
 /// A peer that lives on a virtual clock: bytes and time come in as values.

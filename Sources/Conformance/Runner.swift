@@ -17,24 +17,41 @@ package struct CaseResult: Sendable {
   package let duration: Duration
   /// What passed on the line; empty unless the case failed or errored.
   package let transcript: [String]
+  /// How often it ran; more than once when a run on a late rig did not count.
+  package let runs: Int
+  /// What a reader must know about its runs, a sentence each.
+  package let notes: [String]
 
-  package init(testCase: Case, outcome: Outcome, duration: Duration, transcript: [String]) {
+  package init(
+    testCase: Case, outcome: Outcome, duration: Duration, transcript: [String], runs: Int = 1,
+    notes: [String] = []
+  ) {
     self.testCase = testCase
     self.outcome = outcome
     self.duration = duration
     self.transcript = transcript
+    self.runs = runs
+    self.notes = notes
   }
 }
 
-/// Runs cases on a rig, one after the other.
+/// Runs cases on a rig, one after the other. In real time a case whose failure may be the rig's own runs again.
 package struct Runner {
   private let rig: any Rig
   private let seed: UInt64
+  private let gauge: (any LatenessGauge)?
 
   /// - Parameter seed: decides nonces, noise and damage of every case.
   package init(rig: any Rig, seed: UInt64) {
+    let isRealTime = !rig.offers.contains(.virtualTime)
+    self.init(rig: rig, seed: seed, gauge: isRealTime ? LatenessMeter(peers: rig.peerProcesses) : nil)
+  }
+
+  /// - Parameter gauge: measures how late the rig is; nil where no clock runs that could be late.
+  package init(rig: any Rig, seed: UInt64, gauge: (any LatenessGauge)?) {
     self.rig = rig
     self.seed = seed
+    self.gauge = gauge
   }
 
   /// Why a case cannot run on a rig; nil when it can.
@@ -44,19 +61,34 @@ package struct Runner {
     return "needs \(missing.map(\.rawValue).joined(separator: ", "))"
   }
 
-  /// Runs one case.
+  /// Runs one case, as often as it takes to decide it.
   package func run(_ testCase: Case) async -> CaseResult {
     let start = ContinuousClock.now
     if let reason = Self.reasonToSkip(testCase, on: rig) {
       return CaseResult(testCase: testCase, outcome: .skipped(reason), duration: .zero, transcript: [])
     }
+    // A host under test is on a virtual line, whatever the rig.
+    let gauge = testCase.needs.contains(.host) ? nil : gauge
+    var verdict = CaseVerdict()
+    repeat {
+      if !verdict.runs.isEmpty { await gauge?.awaitCalm() }
+      verdict.note(await runOnce(testCase, number: verdict.runs.count, gauge))
+    } while verdict.decision == nil && !Task.isCancelled
+    let decision = verdict.decision ?? verdict.undecided
+    return CaseResult(
+      testCase: testCase, outcome: decision.outcome, duration: ContinuousClock.now - start,
+      transcript: decision.transcript, runs: verdict.runs.count, notes: decision.notes)
+  }
+
+  private func runOnce(_ testCase: Case, number: Int, _ gauge: (any LatenessGauge)?) async -> CaseRun {
+    await gauge?.beginWindow()
+    // What a run has left on a board must not meet the next one, so that it has another seed.
+    let seed = seed &+ UInt64(Wire.crc(Array(testCase.id.utf8))) &+ UInt64(number) << 32
     let bench: Bench
     do {
-      bench = try await rig.makeBench(for: testCase, seed: seed &+ UInt64(Wire.crc(Array(testCase.id.utf8))))
+      bench = try await rig.makeBench(for: testCase, seed: seed)
     } catch {
-      return CaseResult(
-        testCase: testCase, outcome: .errored("\(error)"), duration: ContinuousClock.now - start,
-        transcript: [])
+      return CaseRun(.errored("\(error)"), lateness: await gauge?.endWindow())
     }
     var outcome = Outcome.passed
     do {
@@ -69,15 +101,23 @@ package struct Runner {
       outcome = .errored("\(error)")
     }
     if !bench.record.findings.isEmpty { outcome = .failed(bench.record.findings) }
-    await rig.finish(bench)
     let isWorthReading =
       switch outcome {
       case .passed, .skipped: false
       case .failed, .errored: true
       }
-    return CaseResult(
-      testCase: testCase, outcome: outcome, duration: ContinuousClock.now - start,
-      transcript: isWorthReading ? bench.record.transcript : [])
+    var lateness: Lateness?
+    if let gauge {
+      let atLine = bench.probe.line.takeLateness()
+      // A peer that still waits for a processor shows its lateness when it has answered.
+      let atPeer = isWorthReading && !Task.isCancelled ? await Echo.lateness(of: bench) : .zero
+      // The echo's own lateness is not that of the next run.
+      if isWorthReading { _ = bench.probe.line.takeLateness() }
+      lateness = await gauge.endWindow().union(Lateness(bench: atLine, peer: atPeer))
+    }
+    await rig.finish(bench)
+    return CaseRun(
+      outcome, lateness: lateness, transcript: isWorthReading ? bench.record.transcript : [])
   }
 
   /// Runs cases in their order and hands each result on when it is there. Stops early when the task is cancelled.
@@ -85,6 +125,8 @@ package struct Runner {
     var results: [CaseResult] = []
     for testCase in cases where !Task.isCancelled {
       let result = await run(testCase)
+      // One that was cut off says nothing about the device.
+      if Task.isCancelled, case .errored = result.outcome { break }
       results.append(result)
       await onResult(result)
     }

@@ -1,22 +1,38 @@
+import NotibotHost
+
 /// Which cases of the suite are meant.
 package enum Selection {
-  /// The cases whose id, title, chapter or rules match: `filter` is a regular expression, and plain words are one, too.
+  /// The cases of `suite` whose id, title, chapter or rules match: `filter` is a regular expression, and plain words are one, too.
   /// Upper and lower case are the same.
   ///
   /// - Throws: `RigTrouble` when it is not a regular expression.
-  package static func cases(matching filter: String?) throws(RigTrouble) -> [Case] {
-    guard let filter else { return Suite.cases }
-    let expression: Regex<AnyRegexOutput>
-    do {
-      expression = try Regex(filter).ignoresCase()
+  package static func cases(
+    matching filter: String?, in suite: [Case] = Suite.cases
+  ) throws(RigTrouble) -> [Case] {
+    guard let filter else { return suite }
+    return try cases(suite, matching: filter, isKept: true)
+  }
+
+  /// The cases without those that match `filter`.
+  package static func cases(_ cases: [Case], excluding filter: String) throws(RigTrouble) -> [Case] {
+    try Self.cases(cases, matching: filter, isKept: false)
+  }
+
+  private static func cases(
+    _ cases: [Case], matching filter: String, isKept: Bool
+  ) throws(RigTrouble) -> [Case] {
+    let expression: Pattern
+    do throws(Pattern.Failure) {
+      expression = try Pattern(filter, ignoresCase: true)
     } catch {
       throw RigTrouble(
-        "'\(filter.prefix(80))' is not a regular expression",
-        remedy: "quote its signs with \\, or use plain words")
+        "'\(filter.prefix(80))' is not a regular expression that can be used: \(error.reason) "
+          + "(at character \(error.position))",
+        remedy: "quote signs that stand for themselves with \\, or use plain words")
     }
-    return Suite.cases.filter { testCase in
+    return cases.filter { testCase in
       let lines = [testCase.id, testCase.title, testCase.chapter.rawValue] + testCase.rules
-      return lines.contains { $0.contains(expression) }
+      return lines.contains { expression.matches($0) } == isKept
     }
   }
 }

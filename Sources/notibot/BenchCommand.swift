@@ -100,6 +100,8 @@ struct BenchCommand: AsyncParsableCommand {
   private static let warmUpLimit = 1000
 
   private func measureJournal(at path: String) throws {
+    // It syncs again and again, and has nothing to close.
+    Interruption.release()
     do {
       let report = try JournalBench(path: path, count: count ?? 2560, textBytes: textBytes).run()
       if json {

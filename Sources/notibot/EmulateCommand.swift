@@ -62,6 +62,12 @@ struct EmulateCommand: AsyncParsableCommand {
   @Flag(help: "Print one line of JSON: port, control, att, pid, profile, seed, faults.")
   var json = false
 
+  @Flag(
+    help: ArgumentHelp(
+      "End when standard input ends, as it does with the program that started this one.", visibility: .hidden)
+  )
+  var untilInputEnds = false
+
   @Flag(help: "List the profiles and exit.")
   var listProfiles = false
 
@@ -97,7 +103,9 @@ struct EmulateCommand: AsyncParsableCommand {
         "warning: whoever reaches \(address.host.printable) may use this port; there is no password")
     }
     let attSocket = try att.map(UnixSocketOption.path)
+    let untilInputEnds = untilInputEnds
     try await Interruption.cancelling {
+      if untilInputEnds { Self.cancelWhenInputEnds() }
       let server = try await EmulatorServer.start(
         profile: profile, faults: faults, link: link, address: address, controlSocket: control,
         attSocket: attSocket, seed: seed)
@@ -113,6 +121,16 @@ struct EmulateCommand: AsyncParsableCommand {
       }
       await Interruption.untilCancelled()
       await server.stop()
+    }
+  }
+
+  private static func cancelWhenInputEnds() {
+    Thread.detachNewThread {
+      var byte: UInt8 = 0
+      while true {
+        let count = read(STDIN_FILENO, &byte, 1)
+        if count == 0 || count < 0 && errno != EINTR { return Interruption.cancel() }
+      }
     }
   }
 

@@ -89,7 +89,6 @@ struct MonitorCommand: AsyncParsableCommand {
     options.takesKeys = isatty(STDIN_FILENO) == 1
     options.failsOnCrash = failOnCrash ?? !options.takesKeys
     options.linesToSend = sendLine
-    options.isInWorkflow = TestReports.GitHub(environment: ProcessInfo.processInfo.environment) != nil
     if case .deviceID = options.specifier {
       throw CommandFailure(
         .usage, "a monitor sends nothing, so it cannot ask boards who they are",

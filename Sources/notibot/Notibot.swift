@@ -13,7 +13,7 @@ struct Notibot: AsyncParsableCommand {
       DevicesCommand.self, SendCommand.self, ForwardCommand.self, OutboxCommand.self, CountCommand.self,
       WatchCommand.self, MonitorCommand.self, BenchCommand.self, SoakCommand.self, EmulateCommand.self,
       ControlCommand.self,
-      ProxyCommand.self, DamageCommand.self, TestCommand.self, SimulateCommand.self,
+      ProxyCommand.self, DamageCommand.self, TestCommand.self, SimulateCommand.self, TrialsCommand.self,
       ResetCommand.self, DoctorCommand.self, UdevRulesCommand.self,
     ]
   )
@@ -21,11 +21,17 @@ struct Notibot: AsyncParsableCommand {
   /// Parses, runs, and turns whatever went wrong into one line and the right exit code.
   static func main() async {
     Output.holdStandardStreams()
+    Interruption.begin()
+    if let failure = CommandNames.missingProc() { end(with: failure) }
+    if let failure = CommandNames.problem(with: Array(CommandLine.arguments.dropFirst())) {
+      end(with: failure)
+    }
     do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
+        Interruption.release()
         try command.run()
       }
       try Output.checkTaken()

@@ -2,6 +2,7 @@ import ArgumentParser
 import Conformance
 import DeviceEmulator
 import Foundation
+import NotibotProtocol
 import SerialLink
 
 /// `notibot test`: runs the conformance suite against a device and says rule by rule what held.
@@ -15,7 +16,8 @@ struct TestCommand: AsyncParsableCommand {
       behind a pseudo-terminal, with --rig rfc2217 the same behind a TCP port, with --rig ble one whose attributes are reached as over BLE, on a unix socket; --att \
       names such a socket of any other device. With --rig firmware it is the reference firmware in C, in virtual time, \
       and with -p qemu:[ELF] or --rig qemu the same on an emulated CPU. On a board, cases that must restart it or press \
-      its buttons are skipped and named.
+      its buttons are skipped and named. What other writers have stored on a board may be pushed out by the suite. \
+      With --self no device is tested, but the host of this program.
 
       \(ExitStatus.helpTable)
       """)
@@ -66,14 +68,23 @@ struct TestCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "With --rig emulator or firmware: start the clock at this many milliseconds (default: 0).",
+      discussion: "4294965296 is 2 s before a clock of 32 bits wraps.", valueName: "ms"))
+  var clockStart: UInt64?
+
+  @Option(
+    help: ArgumentHelp(
       "With --rig emulator: break device and host alike, to see which cases tell.", valueName: "name"))
   var symmetric: String?
 
-  @Option(
-    help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
-  var filter: String?
+  @OptionGroup var options: TestOptions
 
-  @Flag(help: "List the cases and exit.")
+  @Flag(
+    name: .customLong("self"),
+    help: "Test the host of this program, in virtual time, instead of a device.")
+  var testsOwnHost = false
+
+  @Flag(help: "List the cases and exit; with --json as one document.")
   var list = false
 
   @Flag(help: ArgumentHelp("List what --symmetric takes, and exit.", visibility: .hidden))
@@ -91,27 +102,50 @@ struct TestCommand: AsyncParsableCommand {
   func validate() throws {
     _ = try att.map(UnixSocketOption.path)
     let isForPorts = recovery.highest != nil || before != .noReset || after != .noReset
-    guard !isForPorts || (rig == nil && att == nil) else {
+    guard clockStart == nil || (rig == .emulator || rig == .firmware) else {
+      throw ValidationError("--clock-start is for --rig emulator and --rig firmware")
+    }
+    // 292 years of nanoseconds fit.
+    guard clockStart ?? 0 <= 1 << 43 else {
+      throw ValidationError("--clock-start takes at most \(UInt64(1) << 43) milliseconds")
+    }
+    guard !isForPorts || (rig == nil && att == nil && !testsOwnHost) else {
       throw ValidationError("--recover, --before and --after are for a device on a port")
     }
   }
 
+  /// A broken pair of host and device is judged by the cases of both.
+  private var suite: [Case] {
+    if symmetric != nil { return Suite.all }
+    return testsOwnHost ? Suite.hostCases : Suite.cases
+  }
+
   func run() async throws {
     if listSymmetric { return SymmetricMutant.all.forEach { Output.data(TestListing.line(for: $0)) } }
-    let cases = try selectedCases()
-    if list { return cases.forEach { Output.data(TestListing.line(for: $0)) } }
-    let (seed, reports) = (seed ?? .randomSeed(), TestReports(junit: junit, json: json))
+    let cases = try options.cases(of: suite)
+    if list { return try TestListing.print(cases, json: json) }
+    let seed = seed ?? .randomSeed()
     if let boards = try chosenBoards() {
+      let reports = try TestReports(junit: junit, json: json)
       let runs = boards.map {
-        BoardsRun.Board(name: $0.name, run: TestRun(cases: cases, seed: seed, rig: $0.rig))
+        BoardsRun.Board(name: $0.name, run: TestRun(cases: cases, seed: seed, rig: $0.rig, options: options))
       }
       let run = BoardsRun(boards: runs, jobs: boardOptions.jobs ?? runs.count, reports: reports)
+      let remove = Interruption.addLastWords { reports.writeFiles(runs.map { $0.run.unfinished() }) }
+      defer { remove() }
       return try await Interruption.cancelling { try await run.perform() }
     }
-    let run = TestRun(cases: cases, seed: seed, rig: try chosenRig())
+    let start = Instant(nanoseconds: Int64(clockStart ?? 0) * 1_000_000)
+    let showsProgress = options.quiet || (Output.hasTerminal && isatty(STDOUT_FILENO) == 0)
+    let run = TestRun(
+      cases: cases, seed: seed, rig: try chosenRig(), options: options, clockStart: start,
+      showsProgress: showsProgress)
+    let reports = try TestReports(junit: junit, json: json)
+    let remove = Interruption.addLastWords { reports.writeFiles(run.unfinished()) }
+    defer { remove() }
     try await Interruption.cancelling {
-      reports.startGroup(run.name)
-      let outcome = await run.perform(print: reports.printLine)
+      reports.startGroup(test.name)
+      let outcome = await test.perform(print: reports.printLine)
       reports.endGroup()
       try reports.write(outcome.report)
       if let failure = outcome.failure { throw failure }
@@ -120,6 +154,17 @@ struct TestCommand: AsyncParsableCommand {
 
   /// The boards of `--all`, or of several ports; nil: there is one device.
   private func chosenBoards() throws -> [(name: String, rig: TestRun.ChosenRig)]? {
+    if testsOwnHost {
+      let isAlone =
+        !boardOptions.all && boardOptions.port.isEmpty && rig == nil && att == nil && control == nil
+        && firmware == nil && symmetric == nil
+      guard isAlone else {
+        throw CommandFailure(
+          .usage, "--self tests no device",
+          remedy: "leave --port, --rig and the other options of a device out")
+      }
+      return nil
+    }
     guard boardOptions.all || boardOptions.port.count > 1 else { return nil }
     guard rig == nil, att == nil, control == nil, firmware == nil, symmetric == nil else {
       throw CommandFailure(
@@ -143,26 +188,12 @@ struct TestCommand: AsyncParsableCommand {
     }
   }
 
-  private func selectedCases() throws -> [Case] {
-    let cases: [Case]
-    do {
-      cases = try Selection.cases(matching: filter)
-    } catch {
-      throw CommandFailure(.usage, error.message.printable, remedy: error.remedy)
-    }
-    guard !cases.isEmpty else {
-      throw CommandFailure(
-        .usage, "no case matches '\((filter ?? "").printable)'",
-        remedy: "see them all with: notibot test --list")
-    }
-    return cases
-  }
-
   private func chosenRig() throws -> TestRun.ChosenRig {
     if firmware != nil, rig != .firmware {
       throw CommandFailure(
         .usage, "--firmware is for --rig firmware", remedy: "name that rig, or leave it out")
     }
+    if testsOwnHost { return .ownHost }
     if let symmetric { return .symmetric(try symmetricMutant(symmetric)) }
     if let att {
       guard rig == nil, boardOptions.port.isEmpty else {
@@ -227,6 +258,40 @@ struct TestCommand: AsyncParsableCommand {
 
 /// `--list`.
 enum TestListing {
+  private struct Document: Encodable {
+    struct Entry: Encodable {
+      var id: String
+      var title: String
+      var chapter: String
+      var rules: [String]
+      var needs: [String]
+    }
+
+    let schema = "notibot.conformance.cases"
+    let version = 1
+    var cases: [Entry]
+  }
+
+  /// Prints cases, a line each or one JSON document; the document goes to a file if `json` names one.
+  static func print(_ cases: [Case], json: String?) throws {
+    guard let json else { return cases.forEach { Output.data(line(for: $0)) } }
+    let document = Document(
+      cases: cases.map { testCase in
+        Document.Entry(
+          id: testCase.id, title: testCase.title, chapter: testCase.chapter.rawValue, rules: testCase.rules,
+          needs: testCase.needs.sorted().map(\.rawValue))
+      })
+    if json == "-" { return try Output.json(document, pretty: true) }
+    let text = try Output.document(document, pretty: true) + "\n"
+    do {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: json), options: .atomic)
+    } catch {
+      throw CommandFailure(
+        .unfitEnvironment, "cannot write \(json.printable): \(error.localizedDescription)",
+        remedy: "choose a place that can be written")
+    }
+  }
+
   /// One case in one line: chapter, id, title, needs.
   static func line(for testCase: Case) -> String {
     let needs = testCase.needs.sorted().map(\.rawValue).joined(separator: ", ")

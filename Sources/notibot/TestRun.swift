@@ -1,13 +1,17 @@
 import Conformance
 import DeviceEmulator
 import Foundation
+import NotibotProtocol
 import SerialLink
+import Synchronization
 
 /// One run of the suite by the command line: a rig, lines while it goes, a report at its end.
 struct TestRun: Sendable {
   /// What the suite runs on.
   enum ChosenRig: Sendable {
     case emulator(DeviceProfile)
+    /// No device: the host of this program is what is tested.
+    case ownHost
     case pty(profile: String)
     /// As `pty`, behind RFC 2217 on a TCP port of this machine.
     case rfc2217(profile: String)
@@ -25,6 +29,20 @@ struct TestRun: Sendable {
   let cases: [Case]
   let seed: UInt64
   var rig: ChosenRig
+  var options: TestOptions
+  /// Where the clock of a device in this process starts.
+  var clockStart = Instant.zero
+  /// Whether a bar, or a line for each tenth, says on stderr how far it is.
+  var showsProgress = false
+  private let progress = TestProgress()
+
+  init(
+    cases: [Case], seed: UInt64, rig: ChosenRig, options: TestOptions, clockStart: Instant = .zero,
+    showsProgress: Bool = false
+  ) {
+    (self.cases, self.seed, self.rig) = (cases, seed, rig)
+    (self.options, self.clockStart, self.showsProgress) = (options, clockStart, showsProgress)
+  }
 
   /// How a run came out.
   struct Outcome: Sendable {
@@ -67,27 +85,55 @@ struct TestRun: Sendable {
       report.recovery = await recovery?.account
       return Outcome(report: report, failure: failure)
     }
-    var text = TextReport(cases: cases, usesColor: Output.usesColor())
-    let results = await Runner(rig: device, seed: seed).run(cases) { result in
-      text.lines(for: result).forEach(print)
-    }
+    let identity = await identity(of: device)
+    if !options.quiet { TextReport.heading(identity).forEach(print) }
+    let results = await runCases(on: device, print: print)
     await device.close()
     var report = makeReport(results, startedAt, start)
+    report.identity = identity
     report.bootID = (device as? PortRig)?.bootID ?? (device as? RecoveringRig)?.bootID
     report.recovery = await recovery?.account
     let trouble = await resetAfter()
     report.rigTrouble = trouble?.description
-    if results.count < cases.count {
+    if options.failFast, results.last?.outcome.isBad == true {
+      if results.count < cases.count {
+        print("Ended by --fail-fast after \(results.count) of \(cases.count) cases.")
+      }
+    } else if results.count < cases.count {
       report.rigTrouble = "interrupted after \(results.count) of \(cases.count) cases"
     }
-    text.summary(of: report).forEach(print)
+    let summary = TextReport(cases: cases, usesColor: false).summary(of: report)
+    (options.quiet ? summary.suffix(1) : summary[...]).forEach(print)
     return Outcome(report: report, failure: Self.judgement(of: report) ?? trouble)
+  }
+
+  private func runCases(on device: any Rig, print: @Sendable (String) -> Void) async -> [CaseResult] {
+    var text = TextReport(cases: cases, usesColor: Output.usesColor())
+    var bar = Progress("test", total: showsProgress ? cases.count : 0)
+    var done = 0
+    return await Runner.run(cases, on: device, seed: seed, policy: options.policy) { result in
+      progress.add(result)
+      if !options.quiet || result.outcome.isBad { text.lines(for: result).forEach(print) }
+      done += 1
+      bar.update(done)
+    }
+  }
+
+  /// The report of a run that is ended before it has come to its end.
+  func unfinished() -> Report {
+    let results = progress.results
+    var report = makeReport(results, progress.startedAt, progress.start)
+    report.rigTrouble = "ended after \(results.count) of \(cases.count) cases, in the middle of the next"
+    report.identity = identity
+    return report
   }
 
   private func makeRig(_ recovery: Recovery?) async throws -> any Rig {
     switch rig {
-    case .emulator(let profile): return EmulatorRig(profile: profile)
-    case .firmware(let path): return FirmwareRig(library: try path.map { try .load($0) } ?? .linked)
+    case .ownHost: return EmulatorRig(clockStart: clockStart)
+    case .emulator(let profile): return EmulatorRig(profile: profile, clockStart: clockStart)
+    case .firmware(let path):
+      return FirmwareRig(library: try path.map { try .load($0) } ?? .linked, clockStart: clockStart)
     case .symmetric(let mutant): return mutant.makeRig()
     case .pty(let profile):
       return try await PTYRig.start(program: program(), profile: profile, seed: seed)
@@ -112,9 +158,7 @@ struct TestRun: Sendable {
         return try await PortRig.open(
           place, name: specifier.description, options: options, control: control,
           deviceID: specifier.deviceID,
-          answerTimeout: timeout,
-          // Whoever has an emulator there checks both ends; whoever has a board checks the board.
-          offersHost: control != nil)
+          answerTimeout: timeout)
       }
       guard let recovery else { return try await open() }
       let reopen: @Sendable () async throws -> any Rig = {
@@ -162,6 +206,7 @@ struct TestRun: Sendable {
     let (name, port) =
       switch rig {
       case .emulator(let profile): ("emulator", "emu:\(profile.name)")
+      case .ownHost: ("self", "the host of this program")
       case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
       case .rfc2217(let profile):
         ("rfc2217", "emulator '\(profile)' in a process of its own, over TCP")
@@ -180,11 +225,11 @@ struct TestRun: Sendable {
   private static func judgement(of report: Report) -> CommandFailure? {
     let totals = report.totals
     if totals.failed > 0 {
-      return CommandFailure(.testFailed, "\(totals.failed) of \(totals.count) cases failed")
+      return CommandFailure(.testFailed, "\(totals.failed) of \(totals.run) cases failed")
     }
     if totals.errored > 0 {
       return CommandFailure(
-        .unfitEnvironment, "\(totals.errored) of \(totals.count) cases could not be run",
+        .unfitEnvironment, "\(totals.errored) of \(totals.run) cases could not be run",
         remedy: "see what the report says about the rig")
     }
     return nil
@@ -211,6 +256,18 @@ struct TestRun: Sendable {
     case let error: CommandFailure(.unfitEnvironment, "\(error)".printable)
     }
   }
+}
+
+/// What a run has come to so far.
+final class TestProgress: Sendable {
+  let startedAt = Date()
+  let start = ContinuousClock.now
+  private let finished = Mutex<[CaseResult]>([])
+
+  /// In the order in which they came.
+  var results: [CaseResult] { finished.withLock(\.self) }
+
+  func add(_ result: CaseResult) { finished.withLock { $0.append(result) } }
 }
 
 /// What is done to the board on a port besides testing it.

@@ -53,7 +53,7 @@ final class Emulator: Sendable {
 
   /// Returns when the statistics say so; the device does this unasked, with nothing that tells of it.
   func wait(until condition: (JSON) -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(20)
+    let end = ContinuousClock.now + .seconds(60)
     while try await !condition(statistics()) {
       guard ContinuousClock.now < end else {
         throw SystemError("see the emulator do this", number: ETIMEDOUT)

@@ -5,7 +5,7 @@ import Testing
 /// How `notibot forward` ends: signals, kills, and what it cannot work with.
 @Suite(.inTurn) struct ForwardEndTests {
   @Test(arguments: [(SIGTERM, Int32(143)), (SIGINT, Int32(130))])
-  func `a signal ends it in order and in time, and nothing that was queued is lost`(
+  func `a signal ends it in order, and nothing that was queued is lost`(
     signal: Int32, code: Int32
   ) async throws {
     try await withForwarding { forwarding in
@@ -15,11 +15,10 @@ import Testing
       try await forwarding.emulator.ask(["command": "stall"])
       forward.write(Forwarding.lines(2...4))
       try await forward.result("queued", of: 4)
-      let start = ContinuousClock.now
       forward.send(signal)
       let ending = await forward.ending()
+      // A device that is stalled for 10 s, which would end it as well, is a 13.
       #expect(ending.status == .exited(code))
-      #expect(ContinuousClock.now - start < .seconds(4))
       try await forwarding.emulator.ask(["command": "resume"])
       #expect(try await forwarding.run().status == .exited(0))
       #expect(try await forwarding.titles() == ["1", "2", "3", "4"])

@@ -42,7 +42,7 @@ import Testing
 
   /// Returns when it is so; the kernel tells nobody.
   private func wait(until condition: () -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(20)
+    let end = ContinuousClock.now + .seconds(60)
     while !condition() {
       guard ContinuousClock.now < end else { throw SystemError("see it happen", number: ETIMEDOUT) }
       await Task.yield()

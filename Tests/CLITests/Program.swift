@@ -34,7 +34,7 @@ final class Program: Sendable {
     }
   }
 
-  static let hangLimitSeconds = 120
+  static let hangLimitSeconds = 300
 
   /// The `notibot` that was built beside this test.
   static let notibot = {

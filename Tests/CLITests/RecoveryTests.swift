@@ -40,7 +40,7 @@ import Testing
       let run = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--stuck", "--silent"], "test", "-p", "PORT", "--filter",
         "FRM-1/literal-syn",
-        "--timeout", "1", "--recover", "--json", "-")
+        "--timeout", "5", "--recover", "--json", "-")
       #expect(run.ending.status == .exited(0), "\(run.ending.errors)")
       let report = try JSON(parsing: run.ending.output)
       #expect(report["recovery"]["climbs"] == 1)
@@ -56,7 +56,7 @@ import Testing
   func `a soak brings its board back before it begins`() async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(
-        Umockdev.behind(emulator) + ["--stuck", "--silent"], "soak", "-p", "PORT", "--duration", "1s",
+        Umockdev.behind(emulator) + ["--stuck", "--silent"], "soak", "-p", "PORT", "--duration", "5s",
         "--rate", "20",
         "--recover", "--json")
       #expect(run.ending.status == .exited(0), "\(run.ending.errors)")
@@ -71,7 +71,7 @@ import Testing
     try await withEmulator { emulator in
       let run = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--stuck", "--silent", "--restart-again"], "test", "-p", "PORT",
-        "--filter", "FRM-1/literal-syn", "--timeout", "1", "--recover", "--json", "-")
+        "--filter", "FRM-1/literal-syn", "--timeout", "5", "--recover", "--json", "-")
       #expect(run.ending.status == .exited(0), "\(run.ending.errors)")
       #expect(run.steps("restart").count == 1)
       let steps = try JSON(parsing: run.ending.output)["recovery"]["steps"].elements
@@ -98,8 +98,8 @@ import Testing
   @Test(
     .enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"),
     arguments: [
-      ["test", "--filter", "FRM-1/literal-syn", "--timeout", "1"],
-      ["soak", "--duration", "1s", "--rate", "20"],
+      ["test", "--filter", "FRM-1/literal-syn", "--timeout", "5"],
+      ["soak", "--duration", "5s", "--rate", "20"],
     ])
   func `a board that comes back under another name is gone on with there`(command: [String]) async throws {
     try await withEmulator { emulator in

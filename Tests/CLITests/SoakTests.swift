@@ -4,6 +4,9 @@ import Testing
 
 /// `notibot soak`: an account of every notification, through restarts and bad lines.
 @Suite(.inTurn) struct SoakTests {
+  /// Bytes lost where notifications pass, so closely that each loses some, however many there is time for.
+  private static let certainLoss = (10..<20).map { "loss@\($0 * 60)/to-device" }.joined(separator: ",")
+
   @Test func `through restarts and a bad line nothing is lost or doubled, and the display is left empty`()
     async throws
   {
@@ -25,7 +28,7 @@ import Testing
   }
 
   @Test func `an emulator of its own needs no control socket`() async throws {
-    let ending = try await run("soak", "-p", "emu:tiny", "--duration", "1s", "--rate", "20", "--json")
+    let ending = try await run("soak", "-p", "emu:tiny", "--duration", "3s", "--rate", "20", "--json")
     #expect(ending.status == .exited(0), "\(ending.errors)\(ending.output)")
     #expect(try JSON(parsing: ending.output)["check"] == "list")
   }
@@ -33,7 +36,7 @@ import Testing
   @Test func `before a port of somebody else's a proxy makes the line bad`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let ending = try await run(
-        "soak", "-p", emulator.port, "--duration", "1s", "--rate", "40", "--faults", "flip=3e-4,seed=3",
+        "soak", "-p", emulator.port, "--duration", "5s", "--rate", "40", "--faults", Self.certainLoss,
         "--json")
       #expect(ending.status == .exited(0), "\(ending.errors)\(ending.output)")
       let report = try JSON(parsing: ending.output)
@@ -58,7 +61,7 @@ import Testing
 
   @Test func `what somebody dismisses is counted, and is no loss`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
-      let soak = try Program(["soak", "-p", emulator.port, "--duration", "2s", "--rate", "20", "--json"])
+      let soak = try Program(["soak", "-p", emulator.port, "--duration", "6s", "--rate", "20", "--json"])
       try await emulator.wait { $0["acceptedCount"].number ?? 0 > 5 }
       // Somebody's thumb: told to the host, and so no loss, but an account is kept of it.
       try await emulator.ask(["command": "dismiss", "item": 2])
@@ -71,10 +74,11 @@ import Testing
   @Test func `the JUnit report has a case for each claim`() async throws {
     let directory = try TemporaryDirectory()
     let ending = try await run(
-      "soak", "-p", "emu:tiny", "--duration", "1s", "--rate", "20", "--junit", directory.file("j.xml"))
+      "soak", "-p", "emu:tiny", "--duration", "3s", "--rate", "20", "--junit", directory.file("j.xml"))
     #expect(ending.status == .exited(0), "\(ending.errors)\(ending.output)")
     let junit = try JUnit(parsing: try directory.contents(of: "j.xml"))
     #expect(junit.cases == 5 && junit.failures == 0 && junit.errors == 0)
+    #expect(try directory.contents(of: "j.xml").contains(#"<property name="bench.kernel" value="Linux "#))
   }
 
   @Test func `it is written too when nothing comes of the run: the rig's errors, the device's failures`()
@@ -108,7 +112,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ["--duration", "0s"], ["--duration", "5"], ["--duration", "x"], ["--duration", "1s", "--rate", "0"],
+    ["--duration", "0s"], ["--duration", "5d"], ["--duration", "x"], ["--duration", "nan"],
+    ["--duration", "1s", "--rate", "0"],
     ["--duration", "1s", "--keep", "0"], ["--duration", "1s", "--faults", "reboot@9"],
     ["--duration", "1s", "--faults", "flap=1"],
   ])
@@ -116,6 +121,36 @@ import Testing
     let ending = try await Program(["soak", "-p", "/no/such/port"] + options).ending()
     #expect(ending.status == .exited(2))
     #expect(ending.output == "")
+  }
+
+  @Test func `a time without a unit is in seconds, and a wrong one names the units`() async throws {
+    let bare = try await run("soak", "-p", "emu:tiny", "--duration", "1", "--rate", "20", "--json")
+    #expect(bare.status == .exited(0), "\(bare.errors)")
+    let wrong = try await run("soak", "-p", "emu:tiny", "--duration", "3 days")
+    #expect(wrong.errors.contains("a number and s, m or h"))
+  }
+
+  @Test(arguments: [["-p", "/dev/no-such-port"], ["-p", "socket://127.0.0.1:1"]])
+  func `a port that is not there ends a long soak at once`(port: [String]) async throws {
+    let ending = try await Program(["soak", "--duration", "1h"] + port).ending()
+    #expect(ending.status == .exited(10), "\(ending.errors)")
+  }
+
+  @Test func `a device that never answers ends a long soak after its time to answer`() async throws {
+    let terminal = try ControlledTerminal()
+    let ending = try await run("soak", "-p", terminal.path, "--duration", "1h", "--timeout", "1")
+    #expect(ending.status == .exited(13), "\(ending.errors)")
+    #expect(ending.errors.contains("no device answered at \(terminal.path)"))
+  }
+
+  @Test func `a soak that is to wait does so for a port that comes later`() async throws {
+    let directory = try TemporaryDirectory()
+    let soak = try Program(
+      ["soak", "-p", directory.file("port"), "--duration", "3s", "--rate", "20", "--wait", "--json"])
+    let emulator = try await Emulator(in: directory)
+    let ending = await soak.ending()
+    #expect(ending.status == .exited(0), "\(ending.errors)")
+    await emulator.stop()
   }
 
   @Test func `a device without identities is refused`() async throws {

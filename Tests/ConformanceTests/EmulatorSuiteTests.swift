@@ -6,16 +6,15 @@ import Testing
   /// There is neither a port to open again in one process nor a connection.
   private static let absent: Set<Need> = [.reopen, .connection]
 
-  @Test(arguments: Suite.cases.map(\.id))
+  @Test(arguments: Suite.all.map(\.id))
   func `holds on the emulator`(id: String) async throws {
-    let testCase = try #require(Suite.cases.first { $0.id == id })
+    let testCase = try #require(Suite.all.first { $0.id == id })
     expectPassed(
       await Runner(rig: EmulatorRig(), seed: SuiteRun.seed).run(testCase), onRigWithout: Self.absent)
   }
 
   @Test(
-    arguments: Suite.cases.filter { !$0.needs.contains(.host) && [.link, .throughput].contains($0.chapter) }
-      .map(\.id))
+    arguments: Suite.cases.filter { [.link, .throughput].contains($0.chapter) }.map(\.id))
   func `holds on a device that drops what comes too early`(id: String) async throws {
     let testCase = try #require(Suite.cases.first { $0.id == id })
     let rig = EmulatorRig(profile: .dropping)

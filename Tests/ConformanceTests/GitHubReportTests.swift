@@ -41,8 +41,8 @@ struct GitHubReportTests {
   }
 
   @Test(arguments: [
-    ("::error::x", #"\x3A:error::x"#), ("  ::group::", #"  \x3A:group::"#),
-    ("a ##[add-mask]b", #"a #\x23[add-mask]b"#),
+    ("::error::x", #":\x3Aerror::x"#), ("  ::group::", #"  :\x3Agroup::"#),
+    ("a ##[add-mask]b", #"a ##\x5Badd-mask]b"#),
     ("a::b", "a::b"), ("", ""), (":", ":"),
   ])
   func `a line that the runner would obey is made none`(line: String, printed: String) {

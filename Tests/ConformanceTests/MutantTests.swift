@@ -7,7 +7,7 @@ import Testing
     arguments: Mutant.devices + Mutant.holes + Mutant.delivery + Mutant.hosts + Mutant.hostHoles
       + Mutant.hostDelivery)
   func `a broken peer is caught`(mutant: Mutant) async throws {
-    let testCase = try #require(Suite.cases.first { $0.id == mutant.caught }, "no case \(mutant.caught)")
+    let testCase = try #require(Suite.all.first { $0.id == mutant.caught }, "no case \(mutant.caught)")
     let sound = await Runner(rig: EmulatorRig(profile: mutant.profile), seed: 7).run(testCase)
     #expect(sound.outcome == .passed)
     let broken = await Runner(rig: mutant.makeRig(), seed: 7).run(testCase)

@@ -25,3 +25,22 @@ import Testing
     expectPassed(try await Self.run.result(of: id), onRigWithout: Self.absent)
   }
 }
+
+/// The same without the control socket: all that a board on a desk offers is its port.
+@Suite struct PlainPTYSuiteTests {
+  private static let absent = PTYSuiteTests.absent.union([.control, .firmwareMode])
+
+  private static let run = SuiteRun(Suite.cases) {
+    try await PTYRig.start(program: PTYSuiteTests.program, isPlain: true)
+  }
+
+  @Test(
+    .enabled(
+      if: RequiredRigs.names.contains("pty")
+        || FileManager.default.isExecutableFile(atPath: PTYSuiteTests.program),
+      "the rig 'pty' needs the program notibot beside the tests"),
+    arguments: Suite.cases.map(\.id))
+  func `holds over a terminal pair alone`(id: String) async throws {
+    expectPassed(try await Self.run.result(of: id), onRigWithout: Self.absent)
+  }
+}

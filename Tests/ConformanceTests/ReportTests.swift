@@ -59,7 +59,7 @@ import Testing
     for result in report.results { #expect(lines.contains { $0.contains(result.testCase.title) }) }
     #expect(lines.contains("Skipped, needs control: 1"))
     #expect(lines.contains("  \(report.results[2].testCase.id)"))
-    #expect(lines.last?.contains("1 passed, 1 failed, 1 errored, 1 skipped") == true)
+    #expect(lines.last?.contains("1 of 3 passed, 1 failed, 1 errored, 1 skipped") == true)
     #expect(
       lines.joined().unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
   }

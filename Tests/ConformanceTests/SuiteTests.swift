@@ -30,8 +30,8 @@ import Testing
   }
 
   @Test func `ids are unique and titles say something`() {
-    #expect(Set(Suite.cases.map(\.id)).count == Suite.cases.count)
-    for testCase in Suite.cases {
+    #expect(Set(Suite.all.map(\.id)).count == Suite.all.count)
+    for testCase in Suite.all {
       #expect(testCase.id.contains("/") && !testCase.id.contains(" "), "\(testCase.id)")
       #expect(testCase.title.contains(" "), "\(testCase.id)")
     }
@@ -40,6 +40,14 @@ import Testing
   @Test func `there are enough cases, in every chapter`() {
     #expect(Suite.cases.count >= 80)
     for chapter in Chapter.allCases { #expect(Suite.cases.contains { $0.chapter == chapter }, "\(chapter)") }
+  }
+
+  @Test func `a case is about a device or about the host, and no device is scored for the host`() {
+    #expect(Suite.cases.count + Suite.hostCases.count == Suite.all.count)
+    #expect(Suite.cases.allSatisfy { !$0.needs.contains(.host) })
+    #expect(Suite.hostCases.count > 90)
+    // A host case needs nothing that a device would have to bring.
+    for testCase in Suite.hostCases { #expect(testCase.needs.isSubset(of: [.host]), "\(testCase.id)") }
   }
 
   @Test func `a filter matches ids, titles, chapters and rules, whatever the case of letters`() throws {
@@ -53,9 +61,7 @@ import Testing
   @Test(arguments: ["default", "firmware", "wide", "devkit", "quiet", "mtu23", "tiny", "bench"])
   func `no profile of the emulator fails a case`(profile: String) async throws {
     let rig = EmulatorRig(profile: try #require(.named(profile)))
-    // What a host does has nothing to do with the profile.
-    let cases = Suite.cases.filter { !$0.needs.contains(.host) }
-    let results = await Runner(rig: rig, seed: 99).run(cases) { _ in }
+    let results = await Runner(rig: rig, seed: 99).run(Suite.cases) { _ in }
     let bad = results.filter { ["failed", "errored"].contains($0.outcome.word) }
     #expect(bad.map { "\($0.testCase.id): \($0.outcome.details)" } == [])
   }

@@ -55,13 +55,13 @@ import Testing
   }
 
   @Test func `the line between alone fails no case`() async {
-    let results = await Runner(rig: SymmetricMutant.none.makeRig(), seed: 7).run(Suite.cases) { _ in }
+    let results = await Runner(rig: SymmetricMutant.none.makeRig(), seed: 7).run(Suite.all) { _ in }
     let bad = results.filter { ["failed", "errored"].contains($0.outcome.word) }
     #expect(bad.map { "\($0.testCase.id): \($0.outcome.details)" } == [])
   }
 
   private func expectCaught(_ fault: SymmetricMutant, by id: String, isHost: Bool) async throws {
-    let testCase = try #require(Suite.cases.first { $0.id == id }, "no case \(id)")
+    let testCase = try #require(Suite.all.first { $0.id == id }, "no case \(id)")
     #expect(testCase.needs.contains(.host) == isHost)
     #expect(!Set(testCase.rules).isDisjoint(with: fault.rules), "\(id) checks \(testCase.rules)")
     let sound = await Runner(rig: SymmetricMutant.none.makeRig(), seed: 7).run(testCase)

@@ -6,6 +6,9 @@ import NotibotProtocol
 
 /// A host of hand-written bytes: a port opened raw, read with a deadline.
 final class HostPort {
+  /// How long a wait lasts whose end another thread must bring; only a hang takes as long.
+  static let hangLimitMilliseconds: Int32 = 60_000
+
   enum Failure: Error, Equatable {
     case cannotOpen(errno: Int32)
     /// The device went away.
@@ -32,7 +35,7 @@ final class HostPort {
     close(descriptor)
   }
 
-  /// Writes everything, waiting for room up to 5 s.
+  /// Writes everything, waiting for room.
   func write(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -41,7 +44,7 @@ final class HostPort {
         rest = rest.dropFirst(count)
       } else {
         guard errno == EAGAIN else { throw Failure.gone }
-        guard wait(for: POLLOUT, milliseconds: 5000) else { throw Failure.silence }
+        guard wait(for: POLLOUT, milliseconds: Self.hangLimitMilliseconds) else { throw Failure.silence }
       }
     }
   }
@@ -58,7 +61,7 @@ final class HostPort {
   }
 
   /// What is there within the time; empty when nothing came.
-  func read(milliseconds: Int32 = 5000) throws -> [UInt8] {
+  func read(milliseconds: Int32 = hangLimitMilliseconds) throws -> [UInt8] {
     guard wait(for: POLLIN, milliseconds: milliseconds) else { return [] }
     var buffer = [UInt8](repeating: 0, count: 65_536)
     let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
@@ -67,7 +70,7 @@ final class HostPort {
     return Array(buffer[..<count])
   }
 
-  /// The next frame within 5 s.
+  /// The next frame; throws when none comes.
   func nextFrame() throws -> Frame {
     while true {
       while let event = decoder.nextEvent() {
@@ -128,9 +131,9 @@ func mode(of path: String) -> mode_t? {
   return lstat(path, &status) == 0 ? status.st_mode : nil
 }
 
-/// Waits until something that another thread does is seen; false after 5 s.
+/// Waits until something that another thread does is seen; false after a minute, which only a hang takes.
 func eventually(_ condition: () async -> Bool) async -> Bool {
-  let end = ContinuousClock.now + .seconds(5)
+  let end = ContinuousClock.now + .seconds(60)
   while ContinuousClock.now < end {
     if await condition() { return true }
     await Task.yield()

@@ -5,7 +5,7 @@ import Testing
 @Suite struct FirmwareSuiteTests {
   static let seed: UInt64 = 2026
 
-  @Test(arguments: Suite.cases.filter { $0.needs.isDisjoint(with: [.host, .connection]) }.map(\.id))
+  @Test(arguments: Suite.cases.filter { $0.needs.isDisjoint(with: [.connection]) }.map(\.id))
   func `holds on the firmware`(id: String) async throws {
     let testCase = try #require(Suite.cases.first { $0.id == id })
     let result = await Runner(rig: FirmwareRig(), seed: Self.seed).run(testCase)
@@ -24,7 +24,7 @@ import Testing
   /// A small build cannot be asked everything, but breaks nothing.
   @Test(arguments: [FirmwareProfile.small, .plain])
   func `breaks no rule in a smaller build`(profile: FirmwareProfile) async {
-    let cases = Suite.cases.filter { $0.needs.isDisjoint(with: [.host, .connection]) }
+    let cases = Suite.cases.filter { $0.needs.isDisjoint(with: [.connection]) }
     let results = await Runner(rig: FirmwareRig(profile: profile), seed: Self.seed).run(cases) { _ in }
     var passedCount = 0
     for result in results {

@@ -103,6 +103,23 @@ struct DiscoveryTests {
     #expect(device.takeActions() == [.ended(.bearerBroken(.malformedAnswer(opcode: 0x10)))])
   }
 
+  @Test func `a list of services that goes on and on ends the search`() {
+    var device = ScriptedDevice.makeLinked(profileHash: 0x1234_5678)
+    _ = device.takeSent()
+    device.receive(ScriptedDevice.pdu([0x03, 23, 0], sequence: 0, ack: 1))
+    var requests = 0
+    while device.takeSent().contains(where: { $0.header.type == .data }) {
+      requests += 1
+      let handle = UInt16(requests)
+      let (low, high) = (UInt8(handle & 0xFF), UInt8(handle >> 8))
+      let number = UInt8(truncatingIfNeeded: requests)
+      device.receive(
+        ScriptedDevice.pdu([0x11, 6, low, high, low, high, 0x01, 0x18], sequence: number, ack: number &+ 1))
+    }
+    #expect(requests == 256)
+    #expect(device.takeActions() == [.ended(.bearerBroken(.endlessDiscovery(requests: 256)))])
+  }
+
   @Test func `a service that fills the handles ends the search`() {
     var device = play([
       ([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 6, 1, 0, 0xFF, 0xFF, 0x00, 0x18])

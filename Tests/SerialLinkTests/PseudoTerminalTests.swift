@@ -4,7 +4,7 @@ import Testing
 
 @testable import SerialLink
 
-@Suite(.timeLimit(.minutes(1))) struct PseudoTerminalTests {
+@Suite(.timeLimit(.minutes(5))) struct PseudoTerminalTests {
   let directory: TemporaryDirectory
 
   init() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SerialLink
 
-@Suite(.timeLimit(.minutes(1))) struct SerialChannelTests {
+@Suite(.timeLimit(.minutes(5))) struct SerialChannelTests {
   let directory: TemporaryDirectory
 
   init() throws {
@@ -180,7 +180,7 @@ import Testing
     #expect(error?.code == .notFound(present: PortList.paths()))
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `a TCP port is given back at once, also when a program that was started meanwhile runs on`()
     async throws
   {

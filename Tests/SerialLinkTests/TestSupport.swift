@@ -94,9 +94,9 @@ func waitForInput(of descriptor: Int32, bytes: Int32) async throws {
   }
 }
 
-/// Returns once `condition` holds; throws after 10 s. For what the kernel or another thread does unasked.
+/// Returns once `condition` holds; throws after a minute, which only a hang takes. For what the kernel or another thread does unasked.
 func waitUntil(_ condition: () -> Bool) async throws {
-  let deadline = ContinuousClock.now + .seconds(10)
+  let deadline = ContinuousClock.now + .seconds(60)
   while !condition() {
     guard ContinuousClock.now < deadline else { throw POSIXError(.ETIMEDOUT) }
     await Task.yield()

@@ -34,6 +34,10 @@ class Trouble(Exception):
     """The run cannot be judged."""
 
 
+class Died(Exception):
+    """The fault ended the program that ran the suite."""
+
+
 class Suite:
     """`notibot test` on one rig."""
 
@@ -49,6 +53,8 @@ class Suite:
             done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_LIMIT_SECONDS)
         except subprocess.TimeoutExpired as late:
             raise Trouble(f"no end within {RUN_LIMIT_SECONDS} s: {shlex.join(command)}") from late
+        if done.returncode < 0:
+            raise Died
         try:
             cases = json.loads(done.stdout)["cases"]
         except ValueError as error:
@@ -135,12 +141,21 @@ class Run:
 
     def firmware(self, mutant):
         library = self.compiler.library(mutant)
+        arguments = ["--rig", "firmware", "--firmware", str(library)]
         try:
-            failed, _ = self.suite.failures(
-                ["--rig", "firmware", "--firmware", str(library)], self.wanted((mutant.rules, [mutant.case])))
+            failed, _ = self.suite.failures(arguments, self.wanted((mutant.rules, [mutant.case])))
+        except Died:
+            failed = self.deadly(arguments, mutant)
         finally:
             library.unlink()
         return [judge(mutant.name, "device", mutant.what, mutant.rules, mutant.case, failed, self.known["firmware"])]
+
+    def deadly(self, arguments, mutant):
+        """What counts as failed when the program died: the mutant's own case, if it does so alone."""
+        try:
+            return self.suite.failures(arguments, f"^{re.escape(mutant.case)}$")[0]
+        except Died:
+            return [{"id": mutant.case, "rules": [mutant.case.partition("/")[0]]}]
 
     def symmetric(self, mutant):
         failed, _ = self.suite.failures(

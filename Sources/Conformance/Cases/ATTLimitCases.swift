@@ -29,8 +29,8 @@ extension Suite {
     try await probe.openWide()
     let before = try await probe.readCount()
     let json = Sample.json("in parts that overlap")
-    try await probe.request(Wire.literal("16 0600 0000") + json.prefix(20))
-    try await probe.request([0x16, 6, 0] + Wire.u16(19) + json.dropFirst(19))
+    try await probe.request(Wire.literal("16 0600 0000") + json.prefix(18))
+    try await probe.request([0x16, 6, 0] + Wire.u16(17) + json.dropFirst(17).prefix(18))
     let reply = try await probe.request(Wire.literal("18 01"))
     probe.expect("the answer to Execute", reply, is: Wire.literal("01 18 0600 07"))
     let after = try await probe.readCount()
@@ -42,6 +42,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
+    try probe.requireMTU(133)
     for index in 0..<8 {
       let part = [0x06, 0] + Wire.u16(UInt16(128 * index)) + [UInt8](repeating: 0x20, count: 128)
       let echo = try await probe.request([0x16] + part)
@@ -59,6 +60,7 @@ extension Suite {
     let control = try bench.requireControl()
     try await bench.restart()
     try await probe.openWide()
+    try probe.requireEventRoom()
     try await probe.requireStoreRoom(11)
     for index in 1...11 { try await probe.writeData(Sample.json("event \(index)")) }
     try await probe.openShut()
@@ -85,6 +87,7 @@ extension Suite {
     let control = try bench.requireControl()
     try await bench.restart()
     try await probe.openWide()
+    try await probe.requireStoreRoom(1)
     try await probe.writeData(Sample.json("acted on"))
     try await probe.openShut()
     try await probe.grant(3)
@@ -114,6 +117,7 @@ extension Suite {
     let control = try bench.requireControl()
     try await bench.restart()
     try await probe.openWide()
+    try probe.requireEventRoom()
     try await probe.requireStoreRoom(3)
     for index in 1...3 { try await probe.writeData(Sample.json("item \(index)")) }
     try await probe.request(Wire.literal("12 0700 0100"))
@@ -140,6 +144,7 @@ extension Suite {
     let control = try bench.requireControl()
     try await bench.restart()
     try await probe.openWide()
+    try probe.requireEventRoom()
     try await probe.requireStoreRoom(3)
     for index in 1...3 { try await probe.writeData(Sample.json("item \(index)")) }
     try await control.perform(.dismiss(1))

@@ -8,7 +8,8 @@ extension Suite {
     let probe = bench.probe
     try await probe.openWide()
     let before = try await probe.readCount()
-    for pdu in [Wire.literal("52 0600") + Sample.json("command"), [0x52], [0x7F, 1, 2], [0xD2, 6, 0, 1]] {
+    let command: [UInt8] = [0x52, 6, 0] + Sample.json("command").prefix(probe.session.mtu - 3)
+    for pdu in [command, [0x52], [0x7F, 1, 2], [0xD2, 6, 0, 1]] {
       try await probe.sendData(pdu)
       let answers = try await probe.requestFence()
       probe.expect("answers to [\(Wire.hex(pdu, limit: 8))]", answers, is: [])
@@ -75,7 +76,7 @@ extension Suite {
     try await probe.open()
     let before = try await probe.readCount()
     let json = Sample.json("longer than the MTU")
-    let early = try await probe.writeData(json)
+    let early = try await probe.request([0x12, 6, 0] + json)
     probe.expect(
       "the answer at MTU 23 without its handle", Wire.withoutHandle(early), is: Wire.literal("01 12 04"))
     let after = try await probe.readCount()
@@ -94,19 +95,18 @@ extension Suite {
     let probe = bench.probe
     try await probe.openWide()
     try await probe.requireStoreRoom(3)
-    var seen: [[UInt8]] = []
-    try await probe.request([0x12, 6, 0] + Sample.json("before"), notifications: &seen)
-    try await probe.request(Wire.literal("12 0400 0100"), notifications: &seen)
-    _ = try await probe.request(Wire.literal("0a 0300"), notifications: &seen)
-    probe.expect("notifications of what was before", seen, is: [])
-    try await probe.request([0x12, 6, 0] + Sample.json("meanwhile"), notifications: &seen)
-    let count = try await probe.request(Wire.literal("0a 0300"), notifications: &seen)
-    probe.expect("notifications while subscribed", seen, is: [Wire.literal("1b 0300") + count.dropFirst()])
-    seen = []
-    try await probe.request(Wire.literal("12 0400 0000"), notifications: &seen)
-    try await probe.request([0x12, 6, 0] + Sample.json("after"), notifications: &seen)
-    _ = try await probe.request(Wire.literal("0a 0300"), notifications: &seen)
-    probe.expect("notifications after it", seen, is: [])
+    var told = Told()
+    try await probe.writeData(Sample.json("before"), told: &told)
+    try await probe.request(Wire.literal("12 0400 0100"))
+    try await probe.listen(into: &told)
+    probe.expect("notifications of what was before", told.items, is: [])
+    try await probe.writeData(Sample.json("meanwhile"), told: &told)
+    let count = try await probe.readCount()
+    probe.expect("notifications while subscribed", told.items, is: [.count(UInt16(clamping: count))])
+    told = Told()
+    try await probe.request(Wire.literal("12 0400 0000"))
+    try await probe.writeData(Sample.json("after"), told: &told)
+    probe.expect("notifications after it", told.items, is: [])
   }
 
   static let notificationAfterResponse = Case(
@@ -119,11 +119,13 @@ extension Suite {
     try await probe.requireStoreRoom(1)
     try await probe.request(Wire.literal("12 0400 0100"))
     let before = try await probe.readCount()
-    try await probe.sendData([0x12, 6, 0] + Sample.json("order"))
+    let write = try await probe.writePDU(Sample.json("order"))
+    try await probe.awaitRoom()
+    try await probe.sendData(write)
     let deadline = probe.now + Probe.patience
     let first = try await probe.nextPDU(until: deadline)
     let second = try await probe.nextPDU(until: deadline)
-    probe.expect("the first PDU", first, is: [0x13])
+    probe.expect("the first PDU", first, is: [write[0] + 1])
     probe.expect("the second PDU", second, is: [0x1B, 3, 0] + Wire.u16(UInt16(clamping: before + 1)))
   }
 
@@ -167,6 +169,7 @@ extension Suite {
     let control = try bench.requireControl()
     try await bench.restart()
     try await probe.openWide()
+    try probe.requireEventRoom()
     try await probe.requireStoreRoom(8)
     for index in 1...8 { try await probe.writeData(Sample.json("event \(index)")) }
     try await probe.request(Wire.literal("12 0700 0100"))

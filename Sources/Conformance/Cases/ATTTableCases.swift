@@ -235,7 +235,7 @@ extension Suite {
     try await probe.request(Wire.literal("12 0400 0100"))
     try await probe.request(Wire.literal("12 0700 0100"))
     try await probe.writeData(Sample.json("stays"))
-    try await probe.request(Wire.literal("16 0600 0000") + Sample.json("goes"))
+    try await probe.prepare(Sample.json("goes"))
     try await probe.open()
     for handle in [4, 7] as [UInt8] {
       let value = try await probe.request([0x0A, handle, 0])

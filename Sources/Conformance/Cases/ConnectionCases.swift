@@ -65,6 +65,7 @@ extension Suite {
     let control = try bench.requireControl()
     try await bench.restart()
     try await probe.openWide()
+    try probe.requireEventRoom()
     let source = probe.makeSource()
     for id in 1...2 as ClosedRange<UInt32> {
       try await probe.expectWritten(Sample.json(id: id, more: ",\"src\":\(source)"))

@@ -238,6 +238,8 @@ extension Suite {
       Sample.json(id: 1, "a"), changed, Sample.json(id: 1, "c", more: ",\"rev\":1"), second,
       Sample.json(id: 1, "a"),
     ]
+    // A long write is a barrier.
+    try probe.requireMTU(3 + (writes.map(\.count).max() ?? 0))
     for json in writes {
       try await probe.awaitRoom()
       try await probe.sendData([0x12, 6, 0] + json)

@@ -229,6 +229,7 @@ extension Suite {
     let probe = bench.probe
     let control = try bench.requireControl()
     let source = try await bench.openAfterRestart(features: 0b0011)
+    try probe.requireEventRoom()
     try await probe.expectWritten(Sample.json(id: 1))
     try await probe.expectWritten(Sample.json(id: 2))
     try await control.perform(.dismiss(1))
@@ -247,6 +248,7 @@ extension Suite {
     let probe = bench.probe
     let control = try bench.requireControl()
     let source = try await bench.openAfterRestart()
+    try probe.requireEventRoom()
     let json = Sample.json(id: 9, more: ",\"act\":[\"Yes\",\"No\"]")
     try await probe.expectWritten(json)
     try await control.perform(.action(1, 1))

@@ -124,7 +124,7 @@ extension Suite {
   static let keysNotInUse = Case(
     "NTF-20/not-in-use",
     "Where feature bit 1 is not in use, the keys are ignored: two writes of one id are two",
-    .delivery, also: ["NTF-5"]
+    .delivery, also: ["NTF-5", "LNK-9"]
   ) { bench in
     let probe = bench.probe
     let source = probe.makeSource()
@@ -145,7 +145,7 @@ extension Suite {
   static let syncWithoutKeys = Case(
     "NTF-30/not-in-use",
     "Where feature bit 2 is not in use, SYNC is acknowledged and dropped; bit 2 needs bit 1",
-    .delivery, also: ["LNK-4", "LNK-5"]
+    .delivery, also: ["LNK-4", "LNK-9"]
   ) { bench in
     let probe = bench.probe
     let source = probe.makeSource()
@@ -169,8 +169,9 @@ extension Suite {
     let source = try await probe.beginDelivery(room: 1)
     let json = Sample.json(id: 3, "in parts")
     for round in 1...2 {
-      for offset in stride(from: 0, to: json.count, by: 40) {
-        let part = Array(json[offset..<min(offset + 40, json.count)])
+      let length = min(40, probe.session.mtu - 5)
+      for offset in stride(from: 0, to: json.count, by: length) {
+        let part = Array(json[offset..<min(offset + length, json.count)])
         try await probe.request([0x16, 6, 0] + Wire.u16(UInt16(offset)) + part)
       }
       let reply = try await probe.request(Wire.literal("18 01"))

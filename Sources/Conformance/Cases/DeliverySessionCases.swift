@@ -90,13 +90,15 @@ extension Suite {
     let source = try await probe.beginDelivery(room: 1)
     let before = try await probe.readCount()
     let json = Sample.json(id: 1)
-    let length = probe.data([0x12, 6, 0] + json, seq: 0).bytes.count
-    for sent in [length / 2, length - 2, length] {
-      let frame = probe.data([0x12, 6, 0] + json, seq: probe.session.nextSeq).bytes
+    for missing in [nil, 2, 0] as [Int?] {
+      let write = try await probe.writePDU(json)
+      try await probe.awaitRoom()
+      let frame = probe.data(write, seq: probe.session.nextSeq).bytes
+      let sent = missing.map { frame.count - $0 } ?? frame.count / 2
       // The frame, or its beginning, and another session before any answer is looked at.
       try await probe.write(Array(frame.prefix(sent)))
       try await probe.openDelivery(source: source)
-      try await probe.expectWritten(json, "the write after \(sent) of \(length) bytes")
+      try await probe.expectWritten(json, "the write after \(sent) of \(frame.count) bytes")
     }
     try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)
     let after = try await probe.readCount()
@@ -113,7 +115,9 @@ extension Suite {
     let before = try await probe.readCount()
     let held = (1...6).map { Holding($0, Sample.json(id: $0, "number \($0)")) }
     for holding in held {
-      try await probe.sendData([0x12, 6, 0] + holding.json)
+      let write = try await probe.writePDU(holding.json)
+      try await probe.awaitRoom()
+      try await probe.sendData(write)
       // The answer is not waited for.
       try await probe.openDelivery()
       try await probe.sync(Sync(source, known: holding.id - 1))

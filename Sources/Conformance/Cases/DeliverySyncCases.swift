@@ -232,6 +232,7 @@ extension Suite {
     let probe = bench.probe
     let control = try bench.requireControl()
     let source = try await bench.openAfterRestart()
+    try probe.requireEventRoom()
     for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.json(id: id)) }
     // Nothing is acknowledged meanwhile, so that some of them wait.
     for act in 0..<10 as Range<UInt8> { try await control.perform(.action(1, act)) }

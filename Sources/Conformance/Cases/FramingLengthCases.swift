@@ -2,7 +2,7 @@ import NotibotProtocol
 
 /// Long frames and long text from the device, and the ends of what it takes.
 extension Suite {
-  static let framingLengths: [Case] = [longFramesSent, afterOverrun, longLog, framedLog]
+  static let framingLengths: [Case] = [longFramesSent, allValues, afterOverrun, longLog, framedLog]
 
   static let longFramesSent = Case(
     "FRM-2/long-frames-sent", "Frames from the device of every length that makes a full block are whole",
@@ -18,6 +18,21 @@ extension Suite {
       let part = Wire.literal("0600 0000") + [UInt8](repeating: 0x5A, count: length)
       let echo = try await probe.request([0x16] + part)
       probe.expect("the echo of a part of \(length) bytes", echo == [0x17] + part, is: true)
+      try await probe.request(Wire.literal("18 00"))
+    }
+  }
+
+  static let allValues = Case(
+    "FRM-16/all-values", "Each of the 256 values of a byte passes unchanged, in both directions", .framing,
+    also: ["FRM-2"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    // A part is echoed. 16 bytes fit at MTU 23, whatever the device's limits are.
+    for first in stride(from: 0, to: 256, by: 16) {
+      let part = Wire.literal("0600 0000") + (first..<first + 16).map { UInt8($0) }
+      let echo = try await probe.request([0x16] + part)
+      probe.expect("the echo of a part that begins with \(first)", echo, is: [0x17] + part)
       try await probe.request(Wire.literal("18 00"))
     }
   }
@@ -62,7 +77,7 @@ extension Suite {
   static let framedLog = Case(
     "LNK-4/framed-log",
     "The log comes in UDATA on channel 1 where both sides say so, else and without a session as console text",
-    .link, also: ["LNK-5"], needs: [.control]
+    .link, also: ["LNK-9"], needs: [.control]
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()

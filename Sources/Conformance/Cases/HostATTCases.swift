@@ -167,7 +167,7 @@ extension Suite {
   static let hostLongWrite = Case(
     "ATT-14/host-long-write",
     "What does not fit in a Write Request goes in parts, whole and in order, then Execute", .att,
-    needs: [.host]
+    also: ["ATT-20"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
     let probe = device.probe

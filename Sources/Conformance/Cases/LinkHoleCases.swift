@@ -156,7 +156,7 @@ extension Probe {
     expect("ack of the NAK", nak.ack, is: missing, file: file, line: line)
     guard !nak.payload.isEmpty else { return .drops }
     var bitmap: UInt64 = 0
-    for seq in held { bitmap |= 1 << UInt64(seq - missing - 1) }
+    for seq in held { bitmap |= 1 << UInt64(seq &- missing &- 1) }
     expect("bitmap of the NAK", nak.payload, is: Wire.u64(bitmap), file: file, line: line)
     return .keeps
   }

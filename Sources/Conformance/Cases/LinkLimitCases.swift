@@ -60,7 +60,7 @@ extension Suite {
         times.append(probe.now.inMilliseconds)
       }
     }
-    probe.expect(times.count >= 10, "only \(times.count) RSTs in 2.5 s")
+    probe.expect(!times.isEmpty, "no RST in 2.5 s")
     for (first, eleventh) in zip(times, times.dropFirst(10)) {
       // Times are those of the end of 25 ms.
       probe.expect(eleventh - first > 970, "11 RSTs within \(eleventh - first) ms")

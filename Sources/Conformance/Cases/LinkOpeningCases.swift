@@ -97,13 +97,22 @@ extension Suite {
   }
 
   static let onlyRequired = Case(
-    "LNK-6/only-required-tlvs", "A SYN with nothing but MAGIC, VERSIONS and NONCE opens a session", .link,
+    "LNK-6/only-required-tlvs",
+    "A SYN with nothing but MAGIC, VERSIONS and NONCE opens a session, in which a fifth answer waits", .link,
     also: ["LNK-41"]
   ) { bench in
     let probe = bench.probe
     try await probe.open([.magic, .versions(1, 1), .nonce(probe.makeNonce())])
-    // No LIMITS: 4 frames, so a fifth answer waits until the first four are handled. No FEATURES: one request
-    // at a time, here sent late enough to be allowed.
+    // No LIMITS: 4 frames, so a fifth answer waits until one is handled. No FEATURES: one request at a time, here sent
+    // late enough to be allowed.
+    _ = try await probe.unacknowledgedAnswers(4)
+    try await probe.sendData([0x0A, 3, 0])
+    let sent = try await probe.fence() + probe.frames(for: probe.settleTime)
+    probe.expect("whether a fifth answer came", sent.contains { $0.kind == .data && $0.seq == 4 }, is: false)
+    probe.session.expectedSeq = 1
+    try await probe.write(probe.frame(.ack))
+    _ = try await probe.awaitFrame("the fifth answer") { $0.kind == .data && $0.seq == 4 }
+    probe.session.expectedSeq = 5
     for _ in 0..<6 { _ = try await probe.readCount() }
   }
 

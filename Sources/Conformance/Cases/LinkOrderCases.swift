@@ -83,17 +83,27 @@ extension Suite {
   }
 
   static let numbersWrap = Case(
-    "LNK-30/numbers-wrap", "600 requests in one session: numbers go round modulo 256 in both directions",
+    "LNK-30/numbers-wrap",
+    "600 requests in one session: numbers and acks go round modulo 256 in both directions",
     .link,
     also: ["LNK-40"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
+    let frames = probe.session.peerFrames
     for index in 0..<600 {
-      let reply = try await probe.request([0x0A, 3, 0])
-      guard reply.first == 0x0B else {
-        return probe.expect(false, "request \(index) is answered by [\(Wire.hex(reply))]")
+      try await probe.awaitRoom()
+      try await probe.sendData([0x0A, 3, 0])
+      let deadline = probe.now + Probe.patience
+      let reply = try probe.require(
+        try await probe.nextData(until: deadline), "request \(index) is not answered")
+      guard reply.payload.first == 0x0B else {
+        return probe.expect(false, "request \(index) is answered by \(reply)")
       }
+      // The request was received and handled, and nothing else is under way.
+      probe.expect(
+        "ack and credit of answer \(index)", [Int(reply.ack), Int(reply.credit)],
+        is: [(index + 1) % 256, frames])
     }
     probe.expect("the next number", probe.session.nextSeq, is: UInt8(600 % 256))
     probe.expect("the next expected number", probe.session.expectedSeq, is: UInt8(600 % 256))
@@ -126,13 +136,15 @@ extension Suite {
     try await probe.openWide()
     try await probe.requireStoreRoom(1)
     let before = try await probe.readCount()
-    let write = probe.data([0x12, 6, 0] + Sample.json("twice"), seq: probe.session.nextSeq)
+    let pdu = try await probe.writePDU(Sample.json("twice"))
+    try await probe.awaitRoom()
+    let write = probe.data(pdu, seq: probe.session.nextSeq)
     try await probe.write(write)
     try await probe.write(write)
     probe.session.nextSeq &+= 1
     let deadline = probe.now + Probe.patience
     let reply = try await probe.nextPDU(until: deadline)
-    probe.expect("the answer", reply, is: [0x13])
+    probe.expect("the answer", reply, is: [pdu[0] + 1])
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before + 1)
   }

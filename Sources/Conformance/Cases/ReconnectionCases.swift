@@ -147,6 +147,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
+    try await probe.requireStoreRoom(1)
     try await probe.writeData(Sample.json("before the silence"))
     let before = try await probe.readCount()
     _ = try await probe.frames(for: .seconds(60))
@@ -182,6 +183,7 @@ extension Suite {
     let probe = bench.probe
     let control = try bench.requireControl()
     try await probe.openWide()
+    try await probe.requireStoreRoom(1)
     try await probe.writeData(Sample.json("outlives the plug"))
     let count = try await probe.readCount()
     let bootID = probe.session.bootID

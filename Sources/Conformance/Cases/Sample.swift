@@ -1,5 +1,8 @@
 /// Notifications as literal JSON, apart from the text that tells them from each other.
 enum Sample {
+  /// A time of day, in seconds since 1970-01-01 UTC.
+  static let noon: UInt64 = 1_800_000_000
+
   /// A notification with a text; the text must need no escaping.
   static func json(_ text: String) -> [UInt8] {
     Array("{\"app\":\"Rig\",\"title\":\"Suite\",\"text\":\"\(text)\",\"timestamp\":1234567890}".utf8)
@@ -7,6 +10,13 @@ enum Sample {
 
   /// A notification with a text that is escaped already.
   static func text(_ escaped: String) -> String { String(decoding: json(escaped), as: UTF8.self) }
+
+  /// A notification without identity that expires.
+  static func plain(expires: UInt64) -> [UInt8] {
+    Array(
+      "{\"app\":\"Rig\",\"title\":\"Suite\",\"text\":\"plain\",\"timestamp\":1234567890,\"exp\":\(expires)}"
+        .utf8)
+  }
 
   /// A notification of exactly `length` bytes, at least 64.
   static func json(length: Int) -> [UInt8] {

@@ -93,7 +93,7 @@ extension Suite {
   static let everyNthByteDamaged = Case(
     "FRM-3/damaged-line",
     "With every 700th byte wrong in both directions each notification is stored once, in order",
-    .throughput, also: ["LNK-34", "LNK-32", "LNK-51", "FRM-15"], needs: [.host]
+    .throughput, also: ["LNK-34", "LNK-32", "LNK-51", "FRM-15", "NTF-38"], needs: [.host]
   ) { bench in
     var passed = 0
     try checkLossy(bench) { bytes, _ in

@@ -40,6 +40,8 @@ extension Suite {
     let probe = bench.probe
     try await probe.openWide()
     guard probe.session.features & 1 == 1 else { throw CaseSkipped("the device takes one request at a time") }
+    // A long write is a barrier.
+    try probe.requireMTU(3 + Sample.json("burst 0").count)
     let window = min(probe.session.peerRequests, 8)
     try await probe.requireStoreRoom(window)
     try await probe.request(Wire.literal("12 0400 0100"))

@@ -19,6 +19,8 @@ package final class MutantLine: Line {
 
   package var now: Instant { line.now }
 
+  package func takeLateness() -> Duration { line.takeLateness() }
+
   package func write(_ bytes: [UInt8]) async throws { try await line.write(sent(bytes)) }
 
   package func read(until deadline: Instant) async throws -> [UInt8] {

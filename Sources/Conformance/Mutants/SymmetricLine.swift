@@ -16,6 +16,8 @@ package final class SymmetricLine: Line {
 
   package var now: Instant { line.now }
 
+  package func takeLateness() -> Duration { line.takeLateness() }
+
   package func write(_ bytes: [UInt8]) async throws {
     // A case writes its frames whole; half a frame arrives as half a frame, and its other half as it is.
     try await line.write(heard.pass(bytes) + heard.release())

@@ -6,7 +6,7 @@ extension Probe {
   package static let deliveryFeatures: UInt32 = 0b0111
 
   /// A `src` that no other case uses.
-  package func makeSource() -> UInt32 { UInt32(truncatingIfNeeded: random.next() >> 32) | 1 }
+  package func makeSource() -> UInt32 { UInt32(truncatingIfNeeded: identities.next() >> 32) | 1 }
 
   /// Opens a session in which the optional keys, and SYNC, are in use, with an MTU for whole notifications.
   ///
@@ -38,9 +38,10 @@ extension Probe {
 
   /// As `openDelivery`, but at MTU 23, so that the events of NTF-26 do not fit.
   package func openNarrow(
-    source: UInt32? = nil, features: UInt32 = deliveryFeatures, file: String = #fileID, line: Int = #line
+    source: UInt32? = nil, features: UInt32 = deliveryFeatures, clock: UInt64? = nil, file: String = #fileID,
+    line: Int = #line
   ) async throws {
-    try await open(deliveryTLVs(source: source, features: features, clock: nil), file: file, line: line)
+    try await open(deliveryTLVs(source: source, features: features, clock: clock), file: file, line: line)
     try requireFeatures(features)
     try await request(Wire.literal("12 0700 0100"), file: file, line: line)
   }
@@ -57,19 +58,10 @@ extension Probe {
     }
   }
 
-  /// Writes Data, and keeps what the device tells until it answers and for a moment behind it.
+  /// Sends one request and returns its answer; `told` gets what came before it.
   ///
   /// - Throws: `Finding` when no answer comes.
-  @discardableResult
-  package func writeData(
-    _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
-  ) async throws -> [UInt8] {
-    let reply = try await request([0x12, 6, 0] + value, told: &told, file: file, line: line)
-    try await listen(into: &told)
-    return reply
-  }
-
-  private func request(
+  func request(
     _ pdu: [UInt8], told: inout Told, file: String, line: Int
   ) async throws -> [UInt8] {
     try await awaitRoom(file: file, line: line)
@@ -77,7 +69,7 @@ extension Probe {
     let deadline = now + Self.patience
     while let frame = try await nextData(until: deadline) {
       guard frame.channel == 4, frame.payload.first != 0x1B else {
-        told.add(frame)
+        told.add(frame, isNarrow: isNarrow)
         continue
       }
       return frame.payload
@@ -111,7 +103,7 @@ extension Probe {
     let deadline = now + Self.patience
     while let frame = try await nextData(until: deadline) {
       guard frame.channel == 0, frame.payload.first == 2 else {
-        told.add(frame)
+        told.add(frame, isNarrow: isNarrow)
         continue
       }
       guard frame.payload.count == 25, let synced = Synced(frame.payload) else {
@@ -139,13 +131,24 @@ extension Probe {
   /// Everything that the device tells in the next `interval`.
   package func listen(for interval: Duration, into told: inout Told) async throws {
     let deadline = now + interval
-    while let frame = try await nextData(until: deadline) { told.add(frame) }
+    while let frame = try await nextData(until: deadline) { told.add(frame, isNarrow: isNarrow) }
   }
 
   /// Everything that the device tells in the next `interval`.
   package func listen(for interval: Duration) async throws -> Told {
     var told = Told()
     try await listen(for: interval, into: &told)
+    return told
+  }
+
+  /// Everything that the device tells until it has told nothing for `interval`.
+  package func listenUntilQuiet(for interval: Duration) async throws -> Told {
+    var told = Told()
+    var count = -1
+    while told.items.count > count {
+      count = told.items.count
+      try await listen(for: interval, into: &told)
+    }
     return told
   }
 

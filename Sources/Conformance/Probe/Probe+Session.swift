@@ -3,7 +3,7 @@ package import NotibotProtocol
 /// Sessions by hand: every frame that goes out here is spelled from the rules, none is sent unasked.
 extension Probe {
   /// A nonce that no other case uses.
-  package func makeNonce() -> UInt64 { random.next() }
+  package func makeNonce() -> UInt64 { identities.next() }
 
   /// The TLVs of a usual SYN: pipelining offered, 64 frames, 8 requests, MTU 517, 64 KiB.
   package static func synTLVs(
@@ -76,12 +76,12 @@ extension Probe {
       "no SYNACK with the SYN's nonce after \(attempts) SYNs, 500 ms apart", file: file, line: line)
   }
 
-  /// Opens a bearer and exchanges MTU 517, so that a whole notification fits in a Write Request.
+  /// Opens a bearer and exchanges MTU 517, so that a whole notification fits in a Write Request where the device lets it.
   package func openWide(_ tlvs: [TLV]? = nil, file: String = #fileID, line: Int = #line) async throws {
     try await open(tlvs, file: file, line: line)
     let reply = try await request([0x02, 0x05, 0x02], file: file, line: line)
-    guard reply.first == 0x03, Wire.word(reply, at: 1) >= 256 else {
-      throw CaseSkipped("the device's MTU takes no whole notification: [\(Wire.hex(reply))]")
+    guard reply.count == 3, reply.first == 0x03 else {
+      throw Finding("Exchange MTU gives [\(Wire.hex(reply))]", file: file, line: line)
     }
   }
 
@@ -216,7 +216,10 @@ extension Probe {
     try await sendData(pdu)
     let deadline = now + Self.patience
     while let reply = try await nextPDU(until: deadline) {
-      if reply.first != 0x1B { return reply }
+      if reply.first != 0x1B {
+        session.observe(answer: reply, to: pdu)
+        return reply
+      }
       notifications.append(reply)
     }
     throw Finding("request \(Wire.hex(pdu, limit: 16)) is not answered", file: file, line: line)
@@ -249,20 +252,4 @@ extension Probe {
     return Int(Wire.word(reply, at: 1))
   }
 
-  /// Writes Data and returns the answer.
-  @discardableResult
-  package func writeData(_ value: [UInt8], file: String = #fileID, line: Int = #line) async throws -> [UInt8]
-  {
-    try await request([0x12, 6, 0] + value, file: file, line: line)
-  }
-
-  /// Skips the case when the device's store cannot take `count` more notifications for sure.
-  package func requireStoreRoom(_ count: Int) async throws {
-    guard let capacity = session.announced.number(of: 0x13) else { return }
-    let stored = try await readCount()
-    guard stored + count <= Int(capacity) else {
-      throw CaseSkipped(
-        "the store has room for \(max(0, Int(capacity) - stored)) more, the case needs \(count)")
-    }
-  }
 }

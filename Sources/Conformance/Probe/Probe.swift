@@ -6,11 +6,20 @@ package final class Probe {
   /// How long a device may take before a missing answer is a failure. Long, because only a failure waits for it.
   package static let patience = Duration.seconds(3)
 
+  /// How long after a deadline what is there already is read.
+  private static let floodLimit = Duration.milliseconds(200)
+
   package let line: any Line
   /// Whose part the case plays.
   package let role: WireFrame.Sender
   package let record: Record
   package var random: SeededGenerator
+  /// Draws nonces and sources: no device may have seen them.
+  package var identities: SeededGenerator
+  /// What the case leaves on the device; nil where nobody will remove it.
+  package var footprint: Footprint?
+  /// Whether the case needs room in the store, and did not come to find it full.
+  var needsStoreRoom = false
   /// What a device may need between two frames that it sends one behind the other.
   package var settleTime = Duration.milliseconds(1)
   /// The session that the case has open.
@@ -20,6 +29,8 @@ package final class Probe {
   package var bearer: ProbeBearer
   private var pending: [WireItem] = []
   private var pendingStart = 0
+  /// The deadline that has passed while there was still something to read, and when that was seen first.
+  private var lateReading: (deadline: Instant, start: Instant)?
   /// Every byte received since `startCapture`; nil when nobody asked.
   private(set) package var captured: [UInt8]?
   /// The text received so far, unfinished candidates excluded.
@@ -30,6 +41,7 @@ package final class Probe {
     self.role = role
     self.record = record
     random = SeededGenerator(seed: seed)
+    identities = SeededGenerator(seed: ~seed)
     bearer = .session(FrameSplitter(from: role.other))
   }
 
@@ -40,14 +52,20 @@ package final class Probe {
 
   /// Writes bytes as they are.
   package func write(_ bytes: [UInt8]) async throws {
-    record.note(bytes, isSent: true, at: now)
-    try await line.write(bytes)
+    footprint?.note(bytes)
+    try await put(bytes)
   }
 
   /// Writes a frame, if the bearer has such.
   package func write(_ frame: WireFrame) async throws {
+    footprint?.note(frame)
     let bytes = bearer.bytes(of: frame)
-    if !bytes.isEmpty { try await write(bytes) }
+    if !bytes.isEmpty { try await put(bytes) }
+  }
+
+  private func put(_ bytes: [UInt8]) async throws {
+    record.note(bytes, isSent: true, at: now)
+    try await line.write(bytes)
   }
 
   /// Keeps every byte received from now on in `captured`.
@@ -60,12 +78,21 @@ package final class Probe {
   /// The next frame or piece of text; nil at the deadline.
   package func nextItem(until deadline: Instant) async throws -> WireItem? {
     while pendingStart == pending.count {
+      try Task.checkCancellation()
       let bytes = try await line.read(until: deadline)
-      if bytes.isEmpty, line.now >= deadline { return nil }
+      if line.now >= deadline, bytes.isEmpty || isFlooded(beyond: deadline) { return nil }
       take(bytes)
     }
     defer { pendingStart += 1 }
     return pending[pendingStart]
+  }
+
+  /// Whether reading has gone on beyond a deadline for `floodLimit`. What came in time may be read late, but a device that
+  /// sends faster than it is read must not keep a case for good.
+  private func isFlooded(beyond deadline: Instant) -> Bool {
+    if let lateReading, lateReading.deadline == deadline { return now - lateReading.start > Self.floodLimit }
+    lateReading = (deadline, now)
+    return false
   }
 
   /// The next frame; text before it is kept in `textReceived`. Nil at the deadline.

@@ -11,6 +11,8 @@ package struct ProbeSession: Equatable, Sendable {
   package var expectedSeq: UInt8 = 0
   /// The credit put into headers.
   package var credit: UInt8 = 64
+  /// The largest ATT PDU of this session, in bytes, as Exchange MTU has made it.
+  package var mtu = 23
   /// Frames that the peer has granted beyond `nextSeq`.
   package var room: Int = 0
 
@@ -26,6 +28,12 @@ package struct ProbeSession: Equatable, Sendable {
   /// Decoded bytes of DATA frames that the peer takes beyond the last handled one.
   package var peerBytes: Int {
     announced.value(of: 0x06).map { Int(Wire.number(Array($0.dropFirst(4)))) } ?? 2160
+  }
+
+  /// Takes what an Exchange MTU has come to; only the first one of a session counts (ATT-8).
+  mutating func observe(answer: [UInt8], to pdu: [UInt8]) {
+    guard mtu == 23, pdu.count == 3, pdu[0] == 0x02, answer.count == 3, answer[0] == 0x03 else { return }
+    mtu = max(23, Int(min(Wire.word(pdu, at: 1), Wire.word(answer, at: 1))))
   }
 
   /// Takes what a frame of the peer says about the window.

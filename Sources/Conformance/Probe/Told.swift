@@ -12,10 +12,14 @@ package struct Told: Equatable, Sendable {
   }
 
   package var items: [Item] = []
+  /// Whether GONE may stand for an event that does not fit (NTF-26).
+  private var takesGONE = false
 
   package init() {}
 
-  mutating func add(_ frame: WireFrame) {
+  /// - Parameter isNarrow: whether an event may be too long for a notification here.
+  mutating func add(_ frame: WireFrame, isNarrow: Bool) {
+    takesGONE = takesGONE || isNarrow
     if frame.channel == 0 {
       items.append(.message(frame.payload))
     } else if frame.payload.starts(with: [0x1B, 6, 0]) {
@@ -54,12 +58,34 @@ package struct Told: Equatable, Sendable {
     }
   }
 
-  /// How many events say that a notification is gone, for this reason; `item`, when given, must be named, too.
+  /// The messages that are GONE, where they may stand for an event.
+  private var goneMessages: [[UInt8]] { takesGONE ? messages.filter { $0.first == 4 } : [] }
+
+  /// The reason as GONE has it.
+  private static func code(of reason: String) -> UInt8 {
+    ["dismissed": 1, "evicted": 2, "expired": 3][reason] ?? 0
+  }
+
+  /// How many events say that a notification is gone, for this reason; `item`, when given, must be named, too. GONE, which
+  /// names no item, counts where an event may not fit.
   package func count(_ reason: String, _ source: UInt32, _ id: UInt32, item: UInt32? = nil) -> Int {
-    members.filter {
-      $0["\"ev\""] == "\"\(reason)\"" && $0["\"id\""] == "\(id)" && $0["\"src\""] == "\(source)"
-        && (item == nil || $0["\"item\""] == item.map { "\($0)" })
-    }.count
+    let messages = goneMessages.filter { $0 == [4, Self.code(of: reason)] + Wire.u32(source) + Wire.u32(id) }
+    return messages.count
+      + members.filter {
+        $0["\"ev\""] == "\"\(reason)\"" && $0["\"id\""] == "\(id)" && $0["\"src\""] == "\(source)"
+          && (item == nil || $0["\"item\""] == item.map { "\($0)" })
+      }.count
+  }
+
+  /// The item numbers that events give for a notification, in order.
+  package func items(_ source: UInt32, _ id: UInt32) -> [UInt32] {
+    members.filter { $0["\"src\""] == "\(source)" && $0["\"id\""] == "\(id)" }
+      .compactMap { $0["\"item\""].flatMap { UInt32($0) } }
+  }
+
+  /// The events that give neither an id nor a src.
+  package var plainEvents: [String] {
+    zip(events, members).filter { $1["\"id\""] == nil && $1["\"src\""] == nil }.map(\.0)
   }
 
   /// How many events say that an action of a notification was chosen.
@@ -74,5 +100,7 @@ package struct Told: Equatable, Sendable {
   package func goneIDs(_ source: UInt32) -> [UInt32] {
     members.filter { $0["\"src\""] == "\(source)" && $0["\"ev\""] != "\"action\"" }
       .compactMap { $0["\"id\""].flatMap { UInt32($0) } }
+      + goneMessages.filter { $0.count == 10 && Array($0[2..<6]) == Wire.u32(source) }
+      .map { UInt32(Wire.number(Array($0[6..<10]))) }
   }
 }

@@ -35,12 +35,7 @@ package enum GitHubReport {
 
   /// The line as it may be printed: one that the runner would take for a command is made none.
   package static func harmless(_ line: String) -> String {
-    var line = line.replacing("##[", with: #"#\x23["#)
-    let start = line.prefix { $0 == " " || $0 == "\t" }
-    if line.dropFirst(start.count).hasPrefix("::") {
-      line = start + #"\x3A"# + line.dropFirst(start.count + 1)
-    }
-    return line
+    WorkflowText.line(line)
   }
 
   /// Markdown: a table of the boards, then what did not pass. Never longer than `limitBytes`; says so when it is cut.
@@ -69,14 +64,26 @@ package enum GitHubReport {
           + "| \(totals.skipped) | \(String(format: "%.1f", report.duration.inSeconds)) |")
     }
     for report in reports {
+      guard let identity = report.identity else { continue }
+      let words = "\(report.port): \(identity.deviceLine); \(identity.benchLine)"
+      lines += ["", markdown(words)]
+    }
+    for report in reports {
       let bad = report.results.filter { $0.outcome.word == "failed" || $0.outcome.word == "errored" }
-      guard !bad.isEmpty || report.rigTrouble != nil else { continue }
+      let noted = report.results.filter { !$0.notes.isEmpty }
+      guard !bad.isEmpty || !noted.isEmpty || report.rigTrouble != nil else { continue }
       lines += ["", "### \(markdown(report.port))", ""]
       if let trouble = report.rigTrouble { lines.append("- \(markdown(trouble))") }
       for result in bad {
         lines.append(
           "- **\(markdown(result.testCase.id))** \(result.outcome.word): \(markdown(result.testCase.title))")
         lines += result.outcome.details.map { "  - \(markdown($0))" }
+      }
+      for result in noted {
+        let notes = result.notes.joined(separator: "; ")
+        lines.append(
+          "- **\(markdown(result.testCase.id))** \(result.outcome.word) in \(result.runs) runs: \(markdown(notes))"
+        )
       }
     }
     return lines

@@ -17,10 +17,15 @@ package struct JSONReport: Encodable, Sendable {
     var seconds: Double
     var details: [String]
     var transcript: [String]
+    /// How often the case ran, and what must be known about that.
+    var runs: Int
+    var notes: [String]
   }
 
   struct Totals: Encodable, Sendable {
     var cases: Int
+    /// All but those that were skipped.
+    var run: Int
     var passed: Int
     var failed: Int
     var errored: Int
@@ -37,6 +42,9 @@ package struct JSONReport: Encodable, Sendable {
   let rigTrouble: String?
   let bootID: String?
   let recovery: RecoveryAccount?
+  let device: RunIdentity.Device?
+  let connection: RunIdentity.Connection?
+  let bench: RunIdentity.Bench?
   let totals: Totals
   let cases: [Entry]
 
@@ -49,16 +57,19 @@ package struct JSONReport: Encodable, Sendable {
     rigTrouble = report.rigTrouble
     bootID = report.bootID
     recovery = report.recovery
+    device = report.identity?.device
+    connection = report.identity?.connection
+    bench = report.identity?.bench
     let counted = report.totals
     totals = Totals(
-      cases: counted.count, passed: counted.passed, failed: counted.failed, errored: counted.errored,
-      skipped: counted.skipped)
+      cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,
+      errored: counted.errored, skipped: counted.skipped)
     cases = report.results.map { result in
       Entry(
         id: result.testCase.id, title: result.testCase.title, rules: result.testCase.rules,
         chapter: result.testCase.chapter.rawValue, needs: result.testCase.needs.sorted().map(\.rawValue),
         outcome: result.outcome.word, seconds: result.duration.inSeconds, details: result.outcome.details,
-        transcript: result.transcript)
+        transcript: result.transcript, runs: result.runs, notes: result.notes)
     }
   }
 
@@ -85,8 +96,8 @@ package struct BoardsJSONReport: Encodable, Sendable {
     boards = reports.map(JSONReport.init)
     let counted = Report.Totals(reports.flatMap(\.results))
     totals = JSONReport.Totals(
-      cases: counted.count, passed: counted.passed, failed: counted.failed, errored: counted.errored,
-      skipped: counted.skipped)
+      cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,
+      errored: counted.errored, skipped: counted.skipped)
   }
 
   /// The document, keys sorted.

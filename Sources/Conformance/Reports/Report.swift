@@ -15,6 +15,8 @@ package struct Report: Sendable {
   package var rigTrouble: String?
   /// Of a device on a port, when the run began: eight hexadecimal digits.
   package var bootID: String?
+  /// What was tested, and with what; nil where nobody said.
+  package var identity: RunIdentity?
   /// What was done to a device that did not answer; nil when nothing was to be done.
   package var recovery: RecoveryAccount?
 
@@ -37,7 +39,15 @@ package struct Report: Sendable {
     package var failed = 0
     package var errored = 0
     package var skipped = 0
-    package var count: Int { passed + failed + errored + skipped }
+    package var count: Int { run + skipped }
+    /// All but those that were skipped.
+    package var run: Int { passed + failed + errored }
+
+    /// "24 of 24 passed, 14 skipped", with what failed or errored in between where anything did.
+    package var sentence: String {
+      let parts = [(failed, "failed"), (errored, "errored"), (skipped, "skipped")].filter { $0.0 > 0 }
+      return (["\(passed) of \(run) passed"] + parts.map { "\($0.0) \($0.1)" }).joined(separator: ", ")
+    }
 
     package init(_ results: some Sequence<CaseResult>) {
       for result in results {

@@ -14,6 +14,11 @@ package struct TextReport {
     identifierWidth = cases.map(\.id.count).max() ?? 0
   }
 
+  /// What stands above the first case.
+  package static func heading(_ identity: RunIdentity) -> [String] {
+    ["Device  \(identity.deviceLine.printable)", "Bench   \(identity.benchLine.printable)", ""]
+  }
+
   /// The lines for one result, a chapter's heading before its first.
   package mutating func lines(for result: CaseResult) -> [String] {
     var lines: [String] = []
@@ -23,9 +28,11 @@ package struct TextReport {
       lines.append(emphasised(result.testCase.chapter.rawValue))
     }
     lines.append(line(for: result))
+    lines += result.notes.map { "      (\($0.printable))" }
     switch result.outcome {
     case .passed, .skipped: break
     case .failed, .errored:
+      lines.append("      rule \(result.testCase.rules[0]), docs/PROTOCOL.md")
       lines += result.outcome.details.map { "      \($0.printable)" }
       lines += result.transcript.map { "      | \($0.printable)" }
     }
@@ -44,19 +51,27 @@ package struct TextReport {
       lines += bad.map { "  \($0.testCase.id) (\($0.outcome.word)): \($0.testCase.title)" }
       lines.append("")
     }
+    let repeated = report.results.filter { $0.runs > 1 }
+    if !repeated.isEmpty {
+      lines.append("Repeated:")
+      lines += repeated.map { result in
+        let why = result.notes.isEmpty ? "" : ": \(result.notes.joined(separator: "; ").printable)"
+        return "  \(result.testCase.id) (\(result.outcome.word), \(result.runs) runs)\(why)"
+      }
+      lines.append("")
+    }
     if let recovery = report.recovery, !recovery.steps.isEmpty {
-      lines.append("Recovery (\(recovery.climbs) \(recovery.climbs == 1 ? "climb" : "climbs")):")
+      lines.append("Recovery (\(recovery.climbs) \(recovery.climbs == 1 ? "attempt" : "attempts")):")
       lines += recovery.steps.map { "  \($0.step): \($0.summary.printable)" }
       lines.append("")
     }
     for (chapter, results) in report.chapters {
       let part = Report.Totals(results)
-      lines.append("  \(padded(chapter.rawValue, 14)) \(part.passed) of \(part.count) passed")
+      lines.append("  \(padded(chapter.rawValue, 14)) \(part.sentence)")
     }
     let seconds = String(format: "%.1f", report.duration.inSeconds)
     lines.append(
-      "\(totals.count) cases on \(report.rig) (\(report.port.printable)), seed \(report.seed): \(totals.passed) passed, "
-        + "\(totals.failed) failed, \(totals.errored) errored, \(totals.skipped) skipped, in \(seconds) s")
+      "\(report.rig) (\(report.port.printable)), seed \(report.seed): \(totals.sentence), in \(seconds) s")
     return lines
   }
 

@@ -10,6 +10,7 @@ import SerialLink
 package final class BLERig: Rig {
   package let name = "ble"
   package let offers: Set<Need>
+  package var peerProcesses: [Int32] { emulator.map { [$0.processID] } ?? [] }
   private let line: ChannelLine
   private let serverMTU: Int
   private let control: SocketControl?
@@ -96,10 +97,12 @@ package final class BLERig: Rig {
     let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
     bench.reopenPort = { [line] in try await line.reopen() }
     bench.probe.bearer = Self.bearer(over: line, serverMTU: serverMTU)
+    bench.probe.identities = SeededGenerator(seed: .random(in: 0 ... .max))
+    if control == nil { bench.probe.footprint = Footprint() }
     return bench
   }
 
-  package func finish(_ bench: Bench) {}
+  package func finish(_ bench: Bench) async { await bench.tidyUp() }
 
   package func close() async {
     await line.close()

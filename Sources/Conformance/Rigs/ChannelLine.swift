@@ -1,5 +1,6 @@
 import NIOCore
 package import NotibotProtocol
+import SerialLink
 
 /// A line to a device on a real port, in real time.
 package final class ChannelLine: Line {
@@ -18,6 +19,7 @@ package final class ChannelLine: Line {
   private var port: Port
   private let openPort: () async throws -> Port
   private let origin = ContinuousClock.now
+  private var lateness = Duration.zero
 
   /// - Parameter openPort: opens the port, now and whenever it is opened again.
   init(openPort: @escaping () async throws -> Port) async throws {
@@ -55,7 +57,22 @@ package final class ChannelLine: Line {
   package func read(until deadline: Instant) async throws -> [UInt8] {
     let wait = TimeAmount.nanoseconds(max(0, (deadline - now).wholeNanoseconds))
     let inbox = port.inbox
-    return try await channel.eventLoop.flatSubmit { inbox.value.read(for: wait) }.get()
+    let loop = channel.eventLoop
+    // A case that is cancelled waits no longer, and finds out in front of its next read.
+    let arrival = try await withTaskCancellationHandler {
+      try await loop.flatSubmit { inbox.value.read(for: wait) }.get()
+    } onCancel: {
+      loop.execute { inbox.value.endWait(at: nil) }
+    }
+    if let time = arrival.time {
+      lateness = max(lateness, .nanoseconds((NIODeadline.now() - time).nanoseconds))
+    }
+    return arrival.bytes
+  }
+
+  package func takeLateness() -> Duration {
+    defer { lateness = .zero }
+    return lateness
   }
 
   /// Closes the port and waits until its locks are gone.
@@ -77,9 +94,16 @@ final class ChannelInbox: ChannelDuplexHandler {
 
   static let limitBytes = 1 << 20
 
+  /// What a read ends with.
+  struct Arrival: Sendable {
+    var bytes: [UInt8]
+    /// When a read that had to wait should have ended; nil when it did not have to.
+    var time: NIODeadline?
+  }
+
   private enum State {
     case collecting
-    case waiting(EventLoopPromise<[UInt8]>, Scheduled<Void>)
+    case waiting(EventLoopPromise<Arrival>, Scheduled<Void>)
     case ended
   }
 
@@ -88,7 +112,7 @@ final class ChannelInbox: ChannelDuplexHandler {
   private var received: [UInt8] = []
   private var context: ChannelHandlerContext?
   private var isReadHeldBack = false
-  private var cause = "end of stream"
+  private var cause: any Error = ChannelError.eof
 
   init(loop: any EventLoop) {
     self.loop = loop
@@ -103,7 +127,7 @@ final class ChannelInbox: ChannelDuplexHandler {
     guard case .waiting(let promise, let timer) = state else { return }
     timer.cancel()
     state = .collecting
-    promise.succeed(takeReceived())
+    promise.succeed(Arrival(bytes: takeReceived(), time: loop.now))
   }
 
   func read(context: ChannelHandlerContext) {
@@ -111,7 +135,7 @@ final class ChannelInbox: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    cause = "\(error)"
+    cause = error
     context.close(promise: nil)
   }
 
@@ -125,8 +149,8 @@ final class ChannelInbox: ChannelDuplexHandler {
   }
 
   /// What was received, or what comes within the wait; empty when nothing does.
-  func read(for wait: TimeAmount) -> EventLoopFuture<[UInt8]> {
-    if !received.isEmpty { return loop.makeSucceededFuture(takeReceived()) }
+  func read(for wait: TimeAmount) -> EventLoopFuture<Arrival> {
+    if !received.isEmpty { return loop.makeSucceededFuture(Arrival(bytes: takeReceived())) }
     switch state {
     case .ended: return loop.makeFailedFuture(trouble)
     case .waiting:
@@ -134,21 +158,28 @@ final class ChannelInbox: ChannelDuplexHandler {
         RigTrouble("two cases read one line", remedy: "run the cases one after the other"))
     case .collecting: break
     }
-    let promise = loop.makePromise(of: [UInt8].self)
+    let promise = loop.makePromise(of: Arrival.self)
     let bound = NIOLoopBound(self, eventLoop: loop)
-    let timer = loop.scheduleTask(in: wait) { bound.value.endWait() }
+    let deadline = loop.now + wait
+    let timer = loop.scheduleTask(deadline: deadline) { bound.value.endWait(at: deadline) }
     state = .waiting(promise, timer)
     return promise.futureResult
   }
 
-  private func endWait() {
-    guard case .waiting(let promise, _) = state else { return }
+  /// Ends a wait, if there is one, with nothing.
+  ///
+  /// - Parameter deadline: when it should have ended; nil when it ends early.
+  func endWait(at deadline: NIODeadline?) {
+    guard case .waiting(let promise, let timer) = state else { return }
+    timer.cancel()
     state = .collecting
-    promise.succeed([])
+    promise.succeed(Arrival(bytes: [], time: deadline))
   }
 
-  private var trouble: RigTrouble {
-    RigTrouble("the port is gone: \(cause)", remedy: "check the cable, then run the suite again")
+  /// What a read after the end throws: a server that serves another client is not a cable that was pulled.
+  private var trouble: any Error {
+    if let error = cause as? PortError, case .serverBusy = error.code { return error }
+    return RigTrouble("the port is gone: \(cause)", remedy: "check the cable, then run the suite again")
   }
 
   private func takeReceived() -> [UInt8] {

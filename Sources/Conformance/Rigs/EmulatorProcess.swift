@@ -15,13 +15,31 @@ package final class EmulatorProcess: Sendable {
     var port: String
   }
 
+  /// A pipe that nobody writes to, and whose writing end no other program inherits.
+  private final class Life: Sendable {
+    let reading: FileHandle
+    private let writing: FileHandle
+
+    init() throws {
+      var ends: [Int32] = [-1, -1]
+      guard pipe(&ends) == 0 else {
+        throw RigTrouble("cannot make a pipe: \(String(cString: strerror(errno)))", remedy: "close programs")
+      }
+      ends.forEach { _ = fcntl($0, F_SETFD, FD_CLOEXEC) }
+      reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+      writing = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+    }
+  }
+
   /// The name under which the port is opened.
   package let port: String
   /// The control socket.
   package let control: String
   /// The socket that carries the attribute protocol.
   package let att: String
+  package var processID: Int32 { process.processIdentifier }
   private let process: Process
+  private let life: Life
   private let directory: PrivateDirectory
 
   /// Starts it and waits for the line in which it names its port.
@@ -44,11 +62,13 @@ package final class EmulatorProcess: Sendable {
     process.arguments =
       [
         "emulate", "--json", "--control", control, "--att", "unix:" + att, "--profile", profile, "--seed",
-        "\(seed)",
+        "\(seed)", "--until-input-ends",
       ] + place
     let output = Pipe()
     process.standardOutput = output
-    process.standardInput = FileHandle.nullDevice
+    // It ends with this process, however that ends: the kernel closes the writing end.
+    let life = try Life()
+    process.standardInput = life.reading
     let log = directory.path + "/log"
     try Data().write(to: URL(fileURLWithPath: log))
     process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
@@ -65,7 +85,8 @@ package final class EmulatorProcess: Sendable {
       }
       let announcement = try JSONDecoder().decode(Announcement.self, from: line)
       return EmulatorProcess(
-        process: process, port: announcement.port, control: control, att: att, directory: directory)
+        process: process, life: life, port: announcement.port, control: control, att: att,
+        directory: directory)
     } catch {
       if process.isRunning { process.terminate() }
       directory.remove()
@@ -73,8 +94,11 @@ package final class EmulatorProcess: Sendable {
     }
   }
 
-  private init(process: Process, port: String, control: String, att: String, directory: PrivateDirectory) {
+  private init(
+    process: Process, life: Life, port: String, control: String, att: String, directory: PrivateDirectory
+  ) {
     self.process = process
+    self.life = life
     self.port = port
     self.control = control
     self.att = att

@@ -6,6 +6,7 @@ package final class EmulatorRig: Rig {
   package let name = "emulator"
   package let offers: Set<Need>
   private let profile: DeviceProfile
+  private let clockStart: Instant
   private let wrapLine: (any Line) -> any Line
   private let wrapHostLine: (any Line) -> any Line
   private let hostFlaw: HostFlaw?
@@ -13,14 +14,17 @@ package final class EmulatorRig: Rig {
   /// - Parameters:
   ///   - profile: what the device is. One in firmware mode is asked for nothing that only a strict one does; a
   ///     strict one changes its mode for the cases that need that.
+  ///   - clockStart: where the clock of a bench starts if its case does not say.
   ///   - wrapLine: something to put between the case and the device, such as damage.
   ///   - wrapHostLine: the same between the case and the host machine, where that is what is tested.
   ///   - hostFlaw: what is wrong with a host under test that has an outbox.
   package init(
-    profile: DeviceProfile = .standard, wrapLine: @escaping (any Line) -> any Line = { $0 },
+    profile: DeviceProfile = .standard, clockStart: Instant = .zero,
+    wrapLine: @escaping (any Line) -> any Line = { $0 },
     wrapHostLine: @escaping (any Line) -> any Line = { $0 }, hostFlaw: HostFlaw? = nil
   ) {
     self.profile = profile
+    self.clockStart = clockStart
     self.wrapLine = wrapLine
     self.wrapHostLine = wrapHostLine
     self.hostFlaw = hostFlaw
@@ -31,8 +35,9 @@ package final class EmulatorRig: Rig {
   package func makeBench(for testCase: Case, seed: UInt64) -> Bench {
     var profile = profile
     if testCase.needs.contains(.firmwareMode) { profile.mode = .firmware }
-    let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: seed, now: .zero))
-    let line = VirtualLine(peer: device, now: .zero)
+    let clockStart = testCase.clockStart(otherwise: clockStart)
+    let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: seed, now: clockStart))
+    let line = VirtualLine(peer: device, now: clockStart)
     let bench = Bench(
       line: wrapLine(line), control: VirtualControl(line: line),
       clock: profile.wire == .direct ? .exact : .virtual, seed: seed)

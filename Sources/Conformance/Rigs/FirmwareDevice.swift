@@ -3,6 +3,9 @@ package import NotibotProtocol
 
 /// The C reference firmware at the far end of a virtual line. Time in it is whole milliseconds.
 package struct FirmwareDevice: VirtualPeer {
+  /// A port polls at least once in 24 days (`nb_device_poll`); this one does after 20.
+  private static let pollLimitMs: UInt32 = 20 * 24 * 3_600_000
+
   private let memory: FirmwareMemory
   private var milliseconds: UInt64
 
@@ -34,8 +37,8 @@ package struct FirmwareDevice: VirtualPeer {
 
   package var nextDeadline: Instant? {
     let left = memory.table.deadline(memory.host, UInt32(truncatingIfNeeded: milliseconds))
-    guard left != .max else { return nil }
-    return Instant(nanoseconds: Int64(milliseconds + UInt64(left)) * 1_000_000)
+    let wait = min(left, Self.pollLimitMs)
+    return Instant(nanoseconds: Int64(milliseconds + UInt64(wait)) * 1_000_000)
   }
 
   /// The JSON of what is stored, in no order.

@@ -20,6 +20,11 @@ package struct FirmwareLibrary: Sendable {
   ///   with this program.
   package static func load(_ path: String) throws(RigTrouble) -> FirmwareLibrary {
     let remedy = "build it with scripts/firmware-library"
+    // The open of a FIFO would wait for its writer.
+    var status = stat()
+    if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+      throw RigTrouble("cannot load the firmware: \(path) is not a file", remedy: remedy)
+    }
     // Without a slash, dlopen would look in the system's folders.
     guard let handle = dlopen(path.contains("/") ? path : "./" + path, RTLD_NOW | RTLD_LOCAL) else {
       throw RigTrouble("cannot load the firmware: \(String(cString: dlerror()))", remedy: remedy)

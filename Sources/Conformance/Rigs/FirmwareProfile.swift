@@ -13,6 +13,8 @@ package struct FirmwareProfile: Sendable {
   package var receiveBytes: UInt16
   /// Notifications that the store holds.
   package var capacity: UInt16
+  /// Writers that are known at once, 4–255.
+  package var writers: UInt8 = 4
   /// Feature bits as in SYNACK.
   package var features: UInt8
   /// Never refuses a notification (NTF-9).
@@ -39,6 +41,7 @@ package struct FirmwareProfile: Sendable {
     profile.rx_queue_bytes = receiveBytes
     profile.tx_queue_bytes = 2048
     profile.capacity = capacity
+    profile.writer_count = writers
     profile.features = isFirmwareMode ? features & ~0x6 : features
     profile.is_firmware_mode = isFirmwareMode
     profile.can_evict = true

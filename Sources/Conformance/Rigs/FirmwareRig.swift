@@ -1,4 +1,4 @@
-import NotibotProtocol
+package import NotibotProtocol
 
 /// The C reference firmware in this process on a virtual clock, a new one for each case. It shares no line with the
 /// emulator or the host, so that it is a third reading of PROTOCOL.md.
@@ -7,17 +7,20 @@ package final class FirmwareRig: Rig {
   package let offers: Set<Need>
   private let profile: FirmwareProfile
   private let library: FirmwareLibrary
+  private let clockStart: Instant
   private let wrapLine: (any Line) -> any Line
 
   /// - Parameters:
   ///   - library: the build of the firmware.
+  ///   - clockStart: where the clock of a bench starts if its case does not say; the firmware's own is that in milliseconds, modulo 2³².
   ///   - wrapLine: something to put between the case and the device, such as damage.
   package init(
     profile: FirmwareProfile = .standard, library: FirmwareLibrary = .linked,
-    wrapLine: @escaping (any Line) -> any Line = { $0 }
+    clockStart: Instant = .zero, wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) {
     self.profile = profile
     self.library = library
+    self.clockStart = clockStart
     self.wrapLine = wrapLine
     let offers: Set<Need> = [.control, .virtualTime, .firmwareMode, .session]
     self.offers = profile.isFirmwareMode ? offers : offers.union([.strict])
@@ -26,8 +29,9 @@ package final class FirmwareRig: Rig {
   package func makeBench(for testCase: Case, seed: UInt64) throws -> Bench {
     var profile = profile
     if testCase.needs.contains(.firmwareMode) { profile.isFirmwareMode = true }
-    let device = try FirmwareDevice(profile: profile, library: library, seed: seed, now: .zero)
-    let line = VirtualLine(peer: device, now: .zero)
+    let clockStart = testCase.clockStart(otherwise: clockStart)
+    let device = try FirmwareDevice(profile: profile, library: library, seed: seed, now: clockStart)
+    let line = VirtualLine(peer: device, now: clockStart)
     return Bench(line: wrapLine(line), control: FirmwareControl(line: line), clock: .exact, seed: seed)
   }
 

@@ -5,6 +5,7 @@ package final class PTYRig: OwnedDeviceRig {
   package let name: String
   private let emulator: EmulatorProcess
   package let port: PortRig
+  package var peerProcesses: [Int32] { [emulator.processID] }
 
   /// Starts `program emulate` and opens its port.
   ///
@@ -12,17 +13,19 @@ package final class PTYRig: OwnedDeviceRig {
   ///   - program: the `notibot` executable.
   ///   - profile: what the device is.
   ///   - front: how its port is reached.
+  ///   - isPlain: whether nothing but the port is used, as with a board.
   /// - Throws: `RigTrouble` when the program does not start or says nothing, else as `PortRig.open`.
   package static func start(
     program: String, profile: String = "default", front: EmulatorProcess.Front = .pty, seed: UInt64 = 1,
-    wrapLine: @escaping (any Line) -> any Line = { $0 }
+    isPlain: Bool = false, wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> PTYRig {
     let emulator = try await EmulatorProcess.start(
       program: program, profile: profile, front: front, seed: seed)
     do {
       let port = try await PortRig.open(
-        try PortSpecifier(parsing: emulator.port), name: front.rawValue, control: emulator.control,
-        offersHost: true, wrapLine: wrapLine)
+        try PortSpecifier(parsing: emulator.port), name: front.rawValue,
+        control: isPlain ? nil : emulator.control,
+        wrapLine: wrapLine)
       return PTYRig(name: front.rawValue, emulator: emulator, port: port)
     } catch {
       await emulator.stop()

@@ -25,16 +25,15 @@ package final class PortRig: Rig {
   ///   - control: the socket of the emulator behind the port; nil for a board.
   ///   - deviceID: who the device must be; nil: whoever answers. Asked before anything else is written.
   ///   - answerTimeout: how long the device has to answer the first time.
-  ///   - offersHost: whether the cases that test the host machine, not the device, are run as well.
   /// - Throws: `PortError` when the port cannot be opened, `NoAnswer` when nothing on it speaks the protocol, `WrongDevice`.
   package static func open(
     _ specifier: PortSpecifier, name: String, options: SerialOptions = SerialOptions(),
     control: String? = nil, deviceID: String? = nil, answerTimeout: Duration = .seconds(1.5),
-    offersHost: Bool = false, wrapLine: @escaping (any Line) -> any Line = { $0 }
+    wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> PortRig {
     try await open(
       specifier, name: name, options: options, deviceID: deviceID, answerTimeout: answerTimeout,
-      offersHost: offersHost, wrapLine: wrapLine
+      wrapLine: wrapLine
     ) { line in control.map { SocketControl(client: ControlClient(path: $0), line: line) } }
   }
 
@@ -42,7 +41,7 @@ package final class PortRig: Rig {
   static func open(
     _ specifier: PortSpecifier, name: String, options: SerialOptions = SerialOptions(),
     deviceID: String? = nil,
-    answerTimeout: Duration = .seconds(1.5), offersHost: Bool,
+    answerTimeout: Duration = .seconds(1.5),
     wrapLine: @escaping (any Line) -> any Line = { $0 }, makeControl: (ChannelLine) -> (any DeviceControl)?
   ) async throws -> PortRig {
     let line = try await ChannelLine { try await openChannel(specifier, options) }
@@ -52,10 +51,16 @@ package final class PortRig: Rig {
       var (offers, bootID) = try await learnOffers(
         line, hasControl: socket != nil, name: name, deviceID: deviceID, attempts: attempts)
       offers.formUnion([.reopen, .session])
-      if offersHost { offers.insert(.host) }
       let rig = PortRig(name: name, offers: offers, line: line, control: socket, wrapLine: wrapLine)
       rig.bootID = bootID.map { Wire.hexNumber($0) }
       return rig
+    } catch let error as NoAnswer {
+      await line.close()
+      // Without a lock another program can have the port open as well, and read the answers.
+      if case .path(let path) = specifier, let user = PortHolder.user(of: path) {
+        throw PortError(.busy(user), port: name, operation: "test")
+      }
+      throw error
     } catch {
       await line.close()
       throw error
@@ -110,6 +115,9 @@ package final class PortRig: Rig {
     }
     let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
     bench.reopenPort = { [line] in try await line.reopen() }
+    // The device may have seen what an earlier run with this seed has drawn.
+    bench.probe.identities = SeededGenerator(seed: .random(in: 0 ... .max))
+    if control == nil { bench.probe.footprint = Footprint() }
     do {
       try await settle()
     } catch is RigTrouble {
@@ -123,6 +131,7 @@ package final class PortRig: Rig {
 
   package func finish(_ bench: Bench) async {
     guard bench.probe.session.id != 0 else { return }
+    await bench.tidyUp()
     // Only tidies up: a line that is gone is told by the next case.
     try? await bench.probe.line.write([0] + bench.probe.frame(.fin).bytes)
   }
@@ -158,8 +167,10 @@ package final class PortRig: Rig {
         return ([.control, .strict, .firmwareMode], probe.session.bootID)
       }
       let answer = try await probe.request([0x12, 6, 0, 0x7B])
+      let bootID = probe.session.bootID
+      try await probe.pushOutOtherWriters()
       try await line.write(probe.frame(.fin).bytes)
-      return (answer == [0x13] ? [.firmwareMode] : [.strict], probe.session.bootID)
+      return (answer == [0x13] ? [.firmwareMode] : [.strict], bootID)
     } catch let finding as Finding {
       throw NoAnswer(port: name, cause: finding.message)
     }

@@ -6,6 +6,7 @@ package final class QEMURig: OwnedDeviceRig {
   package let name = "qemu"
   let board: QEMUBoard
   package let port: PortRig
+  package var peerProcesses: [Int32] { [board.pid] }
 
   /// Starts the firmware and opens its port.
   ///
@@ -22,7 +23,7 @@ package final class QEMURig: OwnedDeviceRig {
     }
     do {
       let port = try await PortRig.open(
-        .path(board.portPath), name: "qemu", offersHost: true, wrapLine: wrapLine
+        .path(board.portPath), name: "qemu", wrapLine: wrapLine
       ) { _ in BoardControl(board: board) }
       return QEMURig(board: board, port: port)
     } catch {

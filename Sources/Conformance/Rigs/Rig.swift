@@ -5,6 +5,9 @@ package protocol Rig: AnyObject {
   /// The needs that it meets.
   var offers: Set<Need> { get }
 
+  /// The processes that play the device; none where it is in this process, or a board.
+  var peerProcesses: [Int32] { get }
+
   /// Makes the bench of one case. The device may be the same for all of them or a new one each time.
   ///
   /// - Throws: `RigTrouble` when the device cannot be reached.
@@ -15,4 +18,8 @@ package protocol Rig: AnyObject {
 
   /// Gives back everything the rig holds.
   func close() async
+}
+
+extension Rig {
+  package var peerProcesses: [Int32] { [] }
 }

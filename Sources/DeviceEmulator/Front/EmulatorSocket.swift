@@ -1,11 +1,12 @@
+import Glibc
 import NIOCore
 import NIOPosix
 import SerialLink
 
 /// A unix socket of the emulator's, mode 0600: the control socket or the attribute socket.
 struct EmulatorSocket: Sendable {
-  /// Connections that the kernel keeps until they are accepted.
-  static let backlog: CInt = 8
+  /// Connections that the kernel keeps until they are accepted; another is refused at once (EAGAIN).
+  static let backlog: CInt = 128
 
   private let channel: any NIOCore.Channel
   private let place: SocketPlace
@@ -32,7 +33,7 @@ struct EmulatorSocket: Sendable {
       }
       return EmulatorSocket(channel: channel, place: place)
     } catch {
-      throw PortError(failure(of: error), port: path, operation: "listen at")
+      throw failure(of: error, path)
     }
   }
 
@@ -42,12 +43,13 @@ struct EmulatorSocket: Sendable {
     try? await channel.close()
   }
 
-  private static func failure(of reason: SocketPlace.Failure) -> PortError.Code {
-    switch reason {
-    case .pathTooLong: .badSpecifier("a socket's path has at most \(SocketPlace.pathLimitBytes) bytes")
-    case .notASocket: .linkOccupied("something that is no socket is there")
-    case .occupied: .linkOccupied("another emulator listens there")
-    case .system(let number): .system(errno: number)
+  private static func failure(of reason: SocketPlace.Failure, _ path: String) -> PortError {
+    func error(_ code: PortError.Code) -> PortError { PortError(code, port: path, operation: "listen at") }
+    return switch reason {
+    case .pathTooLong: error(.badPlace("a socket's path has at most \(SocketPlace.pathLimitBytes) bytes"))
+    case .notASocket: error(.linkOccupied("something that is no socket is there"))
+    case .occupied: error(.linkOccupied("another emulator listens there"))
+    case .system(let number): PortError(placing: path, errno: number, operation: "listen at")
     }
   }
 }

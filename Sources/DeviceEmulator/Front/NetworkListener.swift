@@ -5,8 +5,9 @@ import SerialLink
 /// Listens on TCP for the one host of an emulator. Who comes while the device is unplugged or taken is told so, and the
 /// connection ends.
 struct NetworkListener: Sendable {
-  /// Connections that the kernel keeps until they are accepted.
-  static let backlog: CInt = 8
+  /// Connections that the kernel keeps until they are accepted; it takes less where net.core.somaxconn is lower. With 8 a
+  /// crowd of clients waits a second or more for the kernel to try again.
+  static let backlog: CInt = 4096
   /// Bytes that wait in this process for a host that does not read; the kernel holds more.
   static let writeBufferLimitBytes = 32_768
 

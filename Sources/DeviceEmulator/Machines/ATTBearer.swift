@@ -36,7 +36,7 @@ struct ATTBearer: Equatable, Sendable {
   static let partsLimit = 32
   /// Bytes of the prepare queue. Source: PROTOCOL.md ATT-14.
   static let partsLimitBytes = 1024
-  /// Notifications of Data that wait. Source: PROTOCOL.md ATT-19.
+  /// The fewest notifications of Data that may wait. Source: PROTOCOL.md ATT-19.
   static let eventsLimit = 8
   /// Notices of what is gone that wait: all that is remembered, and as many that are not.
   static let noticesLimit = 2 * GoneList.limit
@@ -44,6 +44,8 @@ struct ATTBearer: Equatable, Sendable {
   let id: BearerID
   /// What both sides can do. Source: PROTOCOL.md LNK-5.
   let features: Features
+  /// Notifications of Data that wait; beyond it the newest is dropped. Source: PROTOCOL.md ATT-19.
+  let eventsLimit: Int
   /// The largest PDU of either direction, in bytes.
   private(set) var mtu = NotibotProfile.firstMTU
   private var hasExchangedMTU = false
@@ -63,9 +65,13 @@ struct ATTBearer: Equatable, Sendable {
   /// - Parameters:
   ///   - features: those in use.
   ///   - source: the SRC of the SYN.
-  init(id: BearerID, features: Features = [], source: UInt32? = nil) {
+  ///   - eventsLimit: how many notifications of Data wait.
+  init(
+    id: BearerID, features: Features = [], source: UInt32? = nil, eventsLimit: Int = Self.eventsLimit
+  ) {
     self.id = id
     self.features = features
+    self.eventsLimit = eventsLimit
     writer.keys = features.contains(.optionalKeys) ? .all : .four
     writer.source = source
   }
@@ -108,7 +114,7 @@ struct ATTBearer: Equatable, Sendable {
   mutating func queue(event: [UInt8]) -> Bool {
     guard dataCCCD == 1 else { return true }
     guard event.count <= eventLimitBytes else { return false }
-    guard events.count < Self.eventsLimit else {
+    guard events.count < eventsLimit else {
       demandResync()
       return false
     }

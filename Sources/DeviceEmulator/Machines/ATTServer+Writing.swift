@@ -31,9 +31,7 @@ extension ATTServer {
       guard part.offset == written else { throw Refusal(.invalidOffset, handle: part.handle) }
       if let index { writes[index].value += part.value } else { writes.append((part.handle, part.value)) }
     }
-    for write in writes where write.value.count > NotibotProfile.dataLimitBytes {
-      throw Refusal(.invalidValueLength, handle: write.handle)
-    }
+    writes.sort { $0.handle < $1.handle }
     // With the CCCDs checked, only Data can still be refused: it is written first.
     try checkCCCDs(in: writes)
     let isData = { (handle: UInt16) in handle == NotibotProfile.Handle.data }

@@ -52,6 +52,8 @@ struct ATTServer: Equatable, Sendable {
   let mtu: UInt16
   /// For SYNCED. Source: PROTOCOL.md NTF-30.
   let bootID: UInt32
+  /// How many notifications of Data wait on a bearer. Source: PROTOCOL.md ATT-19.
+  let eventsLimit: Int
   var mode: DeviceMode
   var store: NotificationStore
   var counters: ATTCounters
@@ -60,10 +62,11 @@ struct ATTServer: Equatable, Sendable {
 
   init(
     mtu: UInt16, mode: DeviceMode, store: NotificationStore, bootID: UInt32 = 0,
-    counters: ATTCounters = ATTCounters()
+    eventsLimit: Int = ATTBearer.eventsLimit, counters: ATTCounters = ATTCounters()
   ) {
     self.mtu = mtu
     self.bootID = bootID
+    self.eventsLimit = eventsLimit
     self.mode = mode
     self.store = store
     self.counters = counters
@@ -75,7 +78,7 @@ struct ATTServer: Equatable, Sendable {
   ///   - source: the SRC of the SYN.
   mutating func open(_ id: BearerID, features: Features = [], source: UInt32? = nil) {
     close(id)
-    bearers.append(ATTBearer(id: id, features: features, source: source))
+    bearers.append(ATTBearer(id: id, features: features, source: source, eventsLimit: eventsLimit))
   }
 
   /// Ends a bearer and all that belongs to it.
@@ -84,13 +87,17 @@ struct ATTServer: Equatable, Sendable {
   }
 
   /// Takes one PDU. Returns its response, or nil when it gets none. Source: PROTOCOL.md ATT-5.
-  mutating func receive(_ pdu: [UInt8], on id: BearerID) -> [UInt8]? {
+  ///
+  /// - Parameter seconds: now, in seconds since 1970-01-01 UTC; nil when the device does not know. What a write brings
+  ///   and has expired by then never changes Count. Source: PROTOCOL.md NTF-27.
+  mutating func receive(_ pdu: [UInt8], on id: BearerID, at seconds: UInt32? = nil) -> [UInt8]? {
     guard let index = index(of: id) else { return nil }
     // Out of the array while it changes, so that its queues are changed in place.
     var bearer = bearers.remove(at: index)
     let countBefore = store.count
     let response = receive(pdu, on: &bearer)
     bearers.insert(bearer, at: index)
+    if let seconds { while store.expireNext(at: seconds) {} }
     noteChanges(countBefore: countBefore)
     return response?.encoded()
   }

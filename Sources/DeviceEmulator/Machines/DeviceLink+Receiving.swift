@@ -106,9 +106,7 @@ extension DeviceSession {
   private func isWithinBytes(_ item: Inbound, _ distance: UInt64) -> Bool {
     var kept = 0
     switch outOfOrder {
-    case .dropped:
-      // A frame that is not kept takes nothing.
-      guard distance == 0 else { return true }
+    case .dropped: break
     case .kept(let frames, _):
       guard distance == 0 || !frames.holds(distance: Int(distance)) else { return true }
       kept = frames.lengthBytes

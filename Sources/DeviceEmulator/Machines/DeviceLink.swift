@@ -182,7 +182,7 @@ struct DeviceLink: Equatable, Sendable {
     }
   }
 
-  /// Whether console text goes out as UDATA now. Source: PROTOCOL.md LNK-5, feature bit 3.
+  /// Whether console text goes out as UDATA now. Source: PROTOCOL.md LNK-9, bit 3.
   var framesLog: Bool {
     switch state {
     case .idle: false

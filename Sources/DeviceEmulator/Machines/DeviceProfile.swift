@@ -65,9 +65,15 @@ package struct DeviceProfile: Equatable, Sendable {
   /// What it announces to a host. Source: PROTOCOL.md LNK-8.
   package var limits: LinkLimits = DeviceProfile.usualLimits
   package var outOfOrder: OutOfOrderFrames = .kept
+  /// What it can do, as SYNACK says; a device in firmware mode leaves out bits 1 and 2. Source: PROTOCOL.md LNK-5.
+  package var features: Features = [.pipelinedRequests, .optionalKeys, .sync, .framedLog]
   /// How many notifications the store holds. 1...65535.
   package var capacity: UInt16 = 1024
   package var policy: StorePolicy = .refuseWhenFull
+  /// How many writers are known at once. 4...65535. Source: PROTOCOL.md NTF-22.
+  package var writersLimit = WriterRecords.limit
+  /// How many notifications of Data wait on a bearer. 8...65535. Source: PROTOCOL.md ATT-19.
+  package var eventsLimit = ATTBearer.eventsLimit
   package var console = ConsoleModel(hasBootText: true, logInterval: .seconds(10))
   package var wire: WireModel = .direct
   /// How long a restart takes, from the reset to the first HELLO. 0...60 s.

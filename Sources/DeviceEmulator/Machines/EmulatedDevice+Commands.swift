@@ -190,8 +190,8 @@ extension DeviceProfile {
   func identity(in mode: DeviceMode) -> LinkIdentity {
     let features: Features =
       switch mode {
-      case .strict: [.pipelinedRequests, .optionalKeys, .sync, .framedLog]
-      case .firmware: [.pipelinedRequests, .framedLog]
+      case .strict: features
+      case .firmware: features.subtracting([.optionalKeys, .sync])
       }
     return LinkIdentity(
       limits: limits, outOfOrder: outOfOrder, features: features,
@@ -200,5 +200,7 @@ extension DeviceProfile {
       buildHash: [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash, capacity: capacity)
   }
 
-  var emptyStore: NotificationStore { NotificationStore(capacity: Int(capacity), policy: policy) }
+  var emptyStore: NotificationStore {
+    NotificationStore(capacity: Int(capacity), policy: policy, writersLimit: writersLimit)
+  }
 }

@@ -82,10 +82,11 @@ extension EmulatedDevice {
     for index in connections.indices {
       let wasBroken = connections[index].isBroken
       while flash == .idle, let request = connections[index].takeRequest() {
-        if let response = attributes.receive(request, on: connections[index].id) {
+        if let response = attributes.receive(
+          request, on: connections[index].id, at: timeOfDay?.seconds(at: clock))
+        {
           connections[index].answer(response)
         }
-        expireDue()
         startErasing()
         hasHandled = true
       }

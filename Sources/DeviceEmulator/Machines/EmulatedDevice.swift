@@ -80,7 +80,8 @@ package struct EmulatedDevice: Equatable, Sendable {
       identity: profile.identity, boot: boot,
       firstSessionID: UInt16.random(in: 1 ... .max, using: &generator))
     attributes = ATTServer(
-      mtu: profile.limits.mtu, mode: profile.mode, store: profile.emptyStore, bootID: boot.id)
+      mtu: profile.limits.mtu, mode: profile.mode, store: profile.emptyStore, bootID: boot.id,
+      eventsLimit: profile.eventsLimit)
     printBootText(of: boot)
     armBrownout()
   }
@@ -220,8 +221,10 @@ package struct EmulatedDevice: Equatable, Sendable {
   private mutating func handle(_ inbound: DeviceSession.Inbound) {
     switch inbound.channel {
     case .att:
-      if let response = attributes.receive(inbound.payload, on: .serial) { link.send(response, on: .att) }
-      expireDue()
+      let seconds = timeOfDay?.seconds(at: clock)
+      if let response = attributes.receive(inbound.payload, on: .serial, at: seconds) {
+        link.send(response, on: .att)
+      }
     case .link where attributes.receiveMessage(inbound.payload, on: .serial):
       // SYNCED comes behind all that waits; when there is room for it all, what came after SYNC is taken at once.
       sendNews()
@@ -292,7 +295,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     store.display = attributes.store.display
     attributes = ATTServer(
       mtu: profile.limits.mtu, mode: attributes.mode, store: store, bootID: boot.id,
-      counters: attributes.counters)
+      eventsLimit: profile.eventsLimit, counters: attributes.counters)
     printApplicationText(of: boot)
     armBrownout()
     openConnections()

@@ -19,7 +19,7 @@ package struct NotificationStore: Equatable, Sendable {
   /// How many notifications this boot accepted.
   private(set) package var acceptedCount = 0
   /// Those who write notifications with an identity.
-  package internal(set) var writers = WriterRecords()
+  package internal(set) var writers: WriterRecords
   /// What is gone and not yet settled.
   package internal(set) var gone = GoneList()
   /// What the bearers have not been told; a change leaves at most `GoneList.limit` + 4 of them.
@@ -36,9 +36,11 @@ package struct NotificationStore: Equatable, Sendable {
   /// Notifications that writers other than these bearers have in the store, as BLE and a local button would.
   private var otherWritersCount = 0
 
-  package init(capacity: Int, policy: StorePolicy) {
+  /// - Parameter writersLimit: how many writers are known at once (NTF-22).
+  package init(capacity: Int, policy: StorePolicy, writersLimit: Int = WriterRecords.limit) {
     self.capacity = capacity
     self.policy = policy
+    writers = WriterRecords(limit: writersLimit)
   }
 
   /// How many notifications are stored, not dismissed and not expired, from all writers.

@@ -19,10 +19,17 @@ package struct WriterRecord: Equatable, Sendable {
 ///
 /// An array, because it is short and its order matters; lookups by id within a writer take constant time.
 package struct WriterRecords: Equatable, Sendable {
-  /// The most writers that are known; beyond it the first is forgotten. Source: PROTOCOL.md NTF-22.
+  /// The fewest writers that a device may keep. Source: PROTOCOL.md NTF-22.
   package static let limit = 4
 
+  /// The most writers that are known; beyond it the first is forgotten. Source: PROTOCOL.md NTF-22.
+  let limit: Int
   private(set) package var records: [WriterRecord] = []
+
+  /// - Parameter limit: the most writers that are known; 1 or more.
+  init(limit: Int = Self.limit) {
+    self.limit = limit
+  }
 
   /// hwm of a writer; `nil` when it is not known.
   package func highestID(of source: UInt32) -> UInt32? {
@@ -41,7 +48,7 @@ package struct WriterRecords: Equatable, Sendable {
 
   /// The writer that must be forgotten before `source` is known; `nil` when there is room or it is known already.
   func victim(for source: UInt32) -> UInt32? {
-    records.count < Self.limit || index(of: source) != nil ? nil : records[0].source
+    records.count < limit || index(of: source) != nil ? nil : records[0].source
   }
 
   /// Whether a writer has notifications that are stored one by one.
@@ -52,7 +59,7 @@ package struct WriterRecords: Equatable, Sendable {
   /// Notes that a writer wrote or synced. The caller has made room for a new one; without it nothing changes.
   mutating func use(_ source: UInt32) {
     guard let index = index(of: source) else {
-      if records.count < Self.limit { records.append(WriterRecord(source: source)) }
+      if records.count < limit { records.append(WriterRecord(source: source)) }
       return
     }
     if index < records.count - 1 { records.append(records.remove(at: index)) }

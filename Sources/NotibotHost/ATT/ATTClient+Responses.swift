@@ -42,6 +42,8 @@ extension ATTClient {
       case .found(let handles): becomeReady(handles)
       case .missing: actions.append(.failed(.profileMissing))
       case .malformed: breakBearer(request)
+      case .endless:
+        actions.append(.failed(.bearerBroken(.endlessDiscovery(requests: Discovery.requestsLimit))))
       }
     case .writeLong(var write):
       switch write.receive(answer) {

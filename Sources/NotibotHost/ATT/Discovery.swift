@@ -3,7 +3,7 @@ import NotibotProtocol
 /// Finds the service, its two characteristics and their CCCDs by UUID, one request after the other.
 ///
 /// States: *service* → *characteristics* → *descriptors* → found. Every answer must lead further up the handles, so
-/// that no device can keep a host busy for ever. Source: PROTOCOL.md ATT-2, ATT-9.
+/// that no device can keep a host busy indefinitely; and in `requestsLimit` steps. Source: PROTOCOL.md ATT-2, ATT-9.
 struct Discovery: Equatable, Sendable {
   enum Progress: Equatable {
     /// `request` has the next one.
@@ -13,6 +13,8 @@ struct Discovery: Equatable, Sendable {
     case missing
     /// The answer cannot be one to the request.
     case malformed
+    /// The device leads on and on.
+    case endless
   }
 
   private struct Characteristic: Equatable {
@@ -37,8 +39,13 @@ struct Discovery: Equatable, Sendable {
 
   /// Characteristics that one service may have here.
   private static let characteristicsLimit = 64
+  /// Requests until all is found. At MTU 23 a response holds one service or one characteristic with a UUID of 16 bytes, or
+  /// five descriptors: this is enough for 64 services in front of Notibot's, `characteristicsLimit` characteristics and
+  /// 500 descriptors, while a table of 65535 attributes, one in each response, would take a minute.
+  static let requestsLimit = 256
 
   private var state = State.service(from: 1)
+  private var answers = 0
 
   /// The request that is to be answered next.
   var request: ATTPDU {
@@ -54,6 +61,12 @@ struct Discovery: Equatable, Sendable {
 
   /// Takes the answer to `request`: a response of its kind, or an Error Response.
   mutating func receive(_ answer: ATTPDU) -> Progress {
+    answers += 1
+    let progress = takeAnswer(answer)
+    return progress == .more && answers >= Self.requestsLimit ? .endless : progress
+  }
+
+  private mutating func takeAnswer(_ answer: ATTPDU) -> Progress {
     switch (state, answer) {
     case (.service(let from), .readByGroupTypeResponse(let groups)):
       return receive(groups, from: from)

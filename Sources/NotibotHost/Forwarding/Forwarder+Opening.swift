@@ -88,7 +88,7 @@ extension NotibotError {
       case .missing, .directoryMissing, .notAnOutbox, .tooNew: .usage
       case .locked: .portBusy
       case .permissionDenied, .readOnly: .noPermission
-      case .diskFull, .corrupt, .inputOutput, .closed: .environment
+      case .diskFull, .corrupt, .inputOutput, .lockIsLink, .closed: .environment
       }
     self.init(
       code: code, port: error.path, operation: "\(error.operation) the outbox", reason: error.reason,

@@ -147,7 +147,8 @@ extension JournalError {
   fileprivate var leavesJournalUsable: Bool {
     switch code {
     case .diskFull, .locked, .readOnly: true
-    case .missing, .directoryMissing, .permissionDenied, .notAnOutbox, .tooNew, .corrupt, .inputOutput,
+    case .missing, .directoryMissing, .lockIsLink, .permissionDenied, .notAnOutbox, .tooNew, .corrupt,
+      .inputOutput,
       .closed:
       false
     }

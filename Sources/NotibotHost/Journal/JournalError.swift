@@ -10,6 +10,8 @@ package struct JournalError: Error, Hashable, Sendable {
     case missing
     /// The folder that it is to be in is not there. Exit 2.
     case directoryMissing
+    /// The file that locks it, at this path, is a symbolic link: another file would be written to. Exit 18.
+    case lockIsLink(String)
     /// Another process sends from it or changes it; `nil` when it could not be learnt which. Exit 11.
     case locked(pid: Int32?)
     /// The user may not open, write or create it. Exit 12.
@@ -64,7 +66,7 @@ package struct JournalError: Error, Hashable, Sendable {
     case .missing, .directoryMissing, .notAnOutbox, .tooNew: 2
     case .locked: 11
     case .permissionDenied, .readOnly: 12
-    case .diskFull, .corrupt, .inputOutput, .closed: 18
+    case .diskFull, .corrupt, .inputOutput, .lockIsLink, .closed: 18
     }
   }
 }
@@ -80,6 +82,7 @@ extension JournalError: CustomStringConvertible {
     switch code {
     case .missing: "no such file"
     case .directoryMissing: "its folder does not exist"
+    case .lockIsLink(let lock): "its lock file \(shown(lock)) is a symbolic link"
     case .locked(.some(let pid)) where pid == getpid(): "in use by this very program"
     case .locked(.some(let pid)): "in use by process \(pid)"
     case .locked(nil): "in use by another process"
@@ -101,6 +104,7 @@ extension JournalError: CustomStringConvertible {
     switch code {
     case .missing: "check the name; 'notibot forward' makes it when there is none"
     case .directoryMissing: "make the folder first, or choose another place"
+    case .lockIsLink(let lock): "remove the link: rm \(shown(lock))"
     case .locked(.some(let pid)) where pid != getpid(): "end process \(pid), or wait until it is done"
     case .locked: "close the program that uses it (see: fuser -v \(shown(path)))"
     case .permissionDenied: "it belongs to the user who made it, and needs a folder that he can write to"

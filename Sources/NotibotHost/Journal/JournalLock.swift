@@ -17,6 +17,8 @@ struct JournalLock: ~Copyable, Sendable {
     for _ in 0..<100 {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0o600)
       guard descriptor >= 0 else {
+        // Its folder is known, all links followed: only the last name can be one.
+        if errno == ELOOP { throw JournalError(.lockIsLink(path), path: journal.named, operation: operation) }
         throw JournalError(errno: errno, path: journal.named, operation: operation)
       }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {

@@ -34,4 +34,6 @@ package enum BearerFault: Hashable, Sendable {
   case answersAnotherRequest(expected: UInt8, seen: UInt8)
   /// The answer to this request does not parse, or says what it cannot say.
   case malformedAnswer(opcode: UInt8)
+  /// So many requests were answered, and the attributes are still not all found.
+  case endlessDiscovery(requests: Int)
 }

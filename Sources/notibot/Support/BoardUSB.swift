@@ -30,10 +30,13 @@ enum BoardUSB {
   static func cyclePower(_ port: PortSpecifier, _ info: PortInfo?) async throws -> PortInfo {
     let place = try place(of: port, info)
     do {
-      return try await PortPower.cycle(
-        location: place.description, interface: info?.usb?.interface,
-        searchPath: ProcessInfo.processInfo.environment["PATH"] ?? "",
-        on: MultiThreadedEventLoopGroup.singleton.next())
+      // A board whose supply is off must not stay so.
+      return try await Interruption.finishing(within: PortPower.goingLimit) {
+        try await PortPower.cycle(
+          location: place.description, interface: info?.usb?.interface,
+          searchPath: ProcessInfo.processInfo.environment["PATH"] ?? "",
+          on: MultiThreadedEventLoopGroup.singleton.next())
+      }
     } catch let failure as PortPower.Failure {
       let status: ExitStatus =
         switch failure {

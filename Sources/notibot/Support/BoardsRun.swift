@@ -58,8 +58,8 @@ struct BoardsRun: Sendable {
       let lines = Mutex<[String]>([])
       let outcome = await board.run.perform { line in lines.withLock { $0.append(line) } }
       let text =
-        [GitHubReport.groupStart(board.name.printable)] + lines.withLock(\.self).map(GitHubReport.harmless)
-        + [outcome.failure.map { GitHubReport.harmless($0.description) }, GitHubReport.groupEnd].compactMap(
+        [GitHubReport.groupStart(board.name.printable)] + lines.withLock(\.self).map(WorkflowText.line)
+        + [outcome.failure.map { WorkflowText.line($0.description) }, GitHubReport.groupEnd].compactMap(
           \.self)
       reports.printRaw(text.joined(separator: "\n"))
       return (index, outcome)
@@ -69,9 +69,7 @@ struct BoardsRun: Sendable {
   private func printSummary(_ outcomes: [TestRun.Outcome]) {
     reports.printLine("")
     for (board, outcome) in zip(boards, outcomes) {
-      let totals = outcome.report.totals
-      let counts =
-        "\(totals.passed) passed, \(totals.failed) failed, \(totals.errored) errored, \(totals.skipped) skipped"
+      let counts = outcome.report.totals.sentence
       let trouble = outcome.report.rigTrouble.map { "; \($0.printable)" } ?? ""
       reports.printLine(
         "\(outcome.failure == nil ? "ok  " : "FAIL") \(board.name.printable): \(counts)\(trouble)")

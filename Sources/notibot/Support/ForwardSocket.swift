@@ -67,7 +67,7 @@ enum ForwardSocket {
     do {
       return try await SocketPlace.take(path, on: loop) { draft in
         try await ServerBootstrap(group: loop)
-          .serverChannelOption(.backlog, value: 16)
+          .serverChannelOption(.backlog, value: 128)
           .childChannelOption(.allowRemoteHalfClosure, value: true)
           .bind(unixDomainSocketPath: draft) { channel in
             channel.eventLoop.makeCompletedFuture {

@@ -34,7 +34,8 @@ final class InputLines {
     if path == "-" {
       source = Descriptor(number: STDIN_FILENO, isOwned: false)
     } else {
-      let opened = open(path, O_RDONLY | O_CLOEXEC)
+      // Without O_NONBLOCK the open of a FIFO waits for its writer.
+      let opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
       guard opened >= 0 else {
         throw CommandFailure(
           .usage, "cannot read \(name): \(String(cString: strerror(errno)))",
@@ -133,17 +134,23 @@ final class InputLines {
         pollfd(fd: number, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wake.readEnd, events: Int16(POLLIN), revents: 0),
       ]
-      while poll(&waits, nfds_t(waits.count), -1) < 0 {
-        guard errno == EINTR else { return .failure(ReadError(number: errno)) }
+      while true {
+        while poll(&waits, nfds_t(waits.count), -1) < 0 {
+          guard errno == EINTR else { return .failure(ReadError(number: errno)) }
+        }
+        if waits[1].revents != 0 { return .success([]) }
+        var failure: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: InputLines.readSizeBytes) { buffer, count in
+          let read = Foundation.read(number, buffer.baseAddress, buffer.count)
+          if read < 0 { failure = errno }
+          count = max(0, read)
+        }
+        switch failure {
+        case 0: return .success(bytes)
+        case EAGAIN, EINTR: continue
+        case let number: return .failure(ReadError(number: number))
+        }
       }
-      if waits[1].revents != 0 { return .success([]) }
-      var failure: Int32 = 0
-      let bytes = [UInt8](unsafeUninitializedCapacity: InputLines.readSizeBytes) { buffer, count in
-        let read = Foundation.read(number, buffer.baseAddress, buffer.count)
-        if read < 0 { failure = errno }
-        count = max(0, read)
-      }
-      return failure == 0 ? .success(bytes) : .failure(ReadError(number: failure))
     }
   }
 

@@ -41,7 +41,7 @@ enum LabgridPlace {
     let holder = try Holder(place: place)
     let said = await holder.untilReady()
     guard said.isReady else {
-      _ = await holder.end()
+      _ = await Interruption.finishing(within: .seconds(releaseLimitSeconds)) { await holder.end() }
       throw failure("labgrid:\(place.printable)", holder.errors())
     }
     do {
@@ -56,7 +56,8 @@ enum LabgridPlace {
   }
 
   private static func release(_ holder: Holder, _ place: String) async {
-    if await holder.end() { return }
+    let limit = Duration.seconds(releaseLimitSeconds)
+    if await Interruption.finishing(within: limit, { await holder.end() }) { return }
     let reason = String(holder.errors().suffix(200)).printable
     Output.note("labgrid:\(place.printable) may not be released: \(reason)")
   }

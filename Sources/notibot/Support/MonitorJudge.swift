@@ -10,8 +10,8 @@ struct MonitorJudge {
   }
 
   private let port: String
-  private let until: Regex<AnyRegexOutput>?
-  private let failOn: Regex<AnyRegexOutput>?
+  private let until: Pattern?
+  private let failOn: Pattern?
   private let failsOnCrash: Bool
 
   /// Throws `CommandFailure` when an expression is none.
@@ -47,13 +47,11 @@ struct MonitorJudge {
   private func verdict(onText bytes: [UInt8]) -> Verdict? {
     guard until != nil || failOn != nil else { return nil }
     let text = VisibleText(bytes).plain
-    if let failOn, let match = text.firstMatch(of: failOn) {
-      let seen = String(text[match.range])
+    if let failOn, let seen = failOn.firstMatch(in: text) {
       return .failed(
         reason: "failOn", match: seen,
         CommandFailure(.testFailed, "\(port): '\(seen.prefix(80).description.printable)' was seen"))
     }
-    guard let until, let match = text.firstMatch(of: until) else { return nil }
-    return .done(match: String(text[match.range]))
+    return until?.firstMatch(in: text).map { .done(match: $0) }
   }
 }

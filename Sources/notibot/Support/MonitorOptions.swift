@@ -1,4 +1,5 @@
 import ArgumentParser
+import NotibotHost
 import NotibotProtocol
 import SerialLink
 
@@ -47,8 +48,6 @@ struct MonitorOptions: Sendable {
   var failsOnCrash = false
   /// Sent when the port is first open, each with a newline.
   var linesToSend: [String] = []
-  /// Whether stdout is read by a workflow's runner, which obeys some lines.
-  var isInWorkflow = false
   /// Whether a person's keys go to the device.
   var takesKeys = false
 
@@ -56,13 +55,16 @@ struct MonitorOptions: Sendable {
   static let sendLimitBytes = 4096
 
   /// An expression as the user gave it. Throws `CommandFailure` when it is none.
-  static func expression(_ pattern: String, option: String) throws -> Regex<AnyRegexOutput> {
-    do {
-      return try Regex(pattern)
+  static func expression(_ pattern: String, option: String) throws(CommandFailure) -> Pattern {
+    do throws(Pattern.Failure) {
+      return try Pattern(pattern)
     } catch {
       throw CommandFailure(
-        .usage, "\(option): '\(pattern.prefix(80).description.printable)' is not a regular expression",
-        remedy: "quote its signs with \\")
+        .usage,
+        "\(option): '\(pattern.prefix(80).description.printable)' is not a regular expression that can be used: "
+          + "\(error.reason.printable) (at character \(error.position))",
+        remedy: "quote signs that stand for themselves with \\; docs/CLI.md lists what an expression may hold"
+      )
     }
   }
 }

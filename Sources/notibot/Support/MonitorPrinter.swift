@@ -1,4 +1,3 @@
-import Conformance
 import NotibotHost
 import NotibotProtocol
 import SerialLink
@@ -32,8 +31,9 @@ struct MonitorPrinter {
   mutating func output(for record: MonitorRecord) -> String {
     guard isWanted(record.content) else { return "" }
     guard options.isJSON else { return text(record) }
-    // The runner looks for its older commands anywhere in a line.
-    return options.isInWorkflow ? json(record).replacing("##[", with: #"##\u005b"#) : json(record)
+    guard Output.isInWorkflow else { return json(record) }
+    var filter = WorkflowText(.json)
+    return filter.filter(json(record))
   }
 
   /// The first line.
@@ -102,8 +102,7 @@ struct MonitorPrinter {
       result += lineBreak() + time.prefix(options.timestamps, at: moment)
     }
     let visible = VisibleText(bytes)
-    let shown = options.usesColor ? visible.colored : visible.plain
-    result += options.isInWorkflow ? GitHubReport.harmless(shown) : shown
+    result += options.usesColor ? visible.colored : visible.plain
     if line.end == .silence {
       column = .after(line.source)
       return result

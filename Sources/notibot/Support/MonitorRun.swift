@@ -32,7 +32,8 @@ struct MonitorRun: Sendable {
   /// Watches until there is a reason to end; throws `CommandFailure` unless it is a good one.
   func perform() async throws {
     let judge = try MonitorJudge(options)
-    let save = try options.save.map { try SaveFile(path: $0) }
+    let save = try options.save.map { try OutputFile(path: $0) }
+    if let limit = options.timeout { Interruption.end(after: limit, with: timeoutFailure) }
     let (inputs, sink) = AsyncStream<Timed>.makeStream()
     let tell: @Sendable (Input) -> Void = { sink.yield(Timed(at: .current, input: $0)) }
     let monitor = PortMonitor(
@@ -42,6 +43,7 @@ struct MonitorRun: Sendable {
     let keys = options.takesKeys ? MonitorKeys { tell(.keys($0)) } : nil
     defer { keys?.end() }
     let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let end = options.timeout.map { ContinuousClock.now + $0 }
     let timeout = options.timeout.map { limit in
       loop.scheduleTask(in: TimeAmount(limit)) { tell(.timeout) }
     }
@@ -61,9 +63,25 @@ struct MonitorRun: Sendable {
       var session = Session(options, judge, monitor, loop) { tell(.tick) }
       for await input in inputs {
         if let ending = session.take(input.input, at: input.at) { return try session.end(ending) }
+        // What a device that sends without a pause has put in front of the signal or the timeout is not waited for.
+        if Task.isCancelled { break }
+        if let end, ContinuousClock.now >= end, let ending = session.take(.timeout, at: .current) {
+          return try session.end(ending)
+        }
       }
       // Interrupted.
       try session.end(.success(reason: "interrupted", match: nil))
+    }
+  }
+
+  /// What the end of the time means; `nil`: nothing was waited for.
+  private var timeoutFailure: CommandFailure? {
+    options.until.map { until in
+      CommandFailure(
+        .noAnswer,
+        "\(options.specifier.description.printable): nothing that matches "
+          + "'\(until.prefix(80).description.printable)' came in time",
+        remedy: "see what came, or wait longer with --timeout")
     }
   }
 
@@ -77,6 +95,7 @@ struct MonitorRun: Sendable {
     private var machine = MonitorMachine()
     private var printer: MonitorPrinter
     private var linesToSend: [String]
+    private var doubt = RateDoubt()
     /// Whether a record has said how this ends.
     private var isDecided = false
     private var armed: (deadline: Instant, timer: Scheduled<Void>)?
@@ -140,11 +159,17 @@ struct MonitorRun: Sendable {
       switch event {
       case .opened(let port):
         machine.portOpened(port, now: now)
-        note("\(port.printable) is open")
+        let leaving = options.takesKeys ? "Ctrl-] leaves, all other keys go to the device" : "Ctrl-C ends it"
+        note("\(port.printable) is open at \(options.serial.bitsPerSecond) baud; \(leaving)")
         linesToSend.forEach { monitor.write(Array("\($0)\n".utf8)) }
         linesToSend = []
       case .bytes(let bytes):
         machine.receive(bytes, now: now)
+        if doubt.receive(bytes, frames: UInt64(machine.counts.frames)) {
+          note(
+            "most of this is not text: check the rate, which is \(options.serial.bitsPerSecond) baud; boot text of "
+              + "ESP32 chips comes at 115200 (-b 115200), at 74880 with a 26 MHz crystal")
+        }
         monitor.noteTaken(bytes.count)
       case .lost(let reason):
         machine.portLost(reason: reason, now: now)
@@ -159,12 +184,10 @@ struct MonitorRun: Sendable {
     }
 
     private func timedOut() -> Ending {
-      guard let until = options.until else { return .success(reason: "timeout", match: nil) }
-      return .failure(
-        reason: "timeout", match: nil,
-        CommandFailure(
-          .noAnswer, "\(port): nothing that matches '\(until.prefix(80).description.printable)' came in time",
-          remedy: "see what came, or wait longer with --timeout"))
+      guard let failure = MonitorRun(options: options).timeoutFailure else {
+        return .success(reason: "timeout", match: nil)
+      }
+      return .failure(reason: "timeout", match: nil, failure)
     }
 
     /// Prints what the machine has; what decides is the last that is printed.

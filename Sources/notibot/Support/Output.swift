@@ -1,4 +1,5 @@
 import Foundation
+import SerialLink
 import Synchronization
 
 /// The two streams of a command: data on stdout, all else on stderr. A line is written whole and at once, so
@@ -12,6 +13,11 @@ enum Output {
 
   private static let loss = Mutex<Loss?>(nil)
 
+  /// Whether the streams are read by the runner of a GitHub workflow, which obeys some lines.
+  static let isInWorkflow = ProcessInfo.processInfo.environment["GITHUB_ACTIONS"] == "true"
+  /// What is printed passes here in a workflow, so that no text of a device or a server is a command.
+  private static let filters = Mutex((data: WorkflowText(), notes: WorkflowText()))
+
   /// Throws `Loss` when not all of the data could be written.
   static func checkTaken() throws {
     if let loss = loss.withLock({ $0 }) { throw loss }
@@ -24,7 +30,18 @@ enum Output {
 
   /// Writes text that has its line ends to stdout, in one go; none is none.
   static func text(_ text: String) {
-    guard !text.isEmpty, let number = write(text, to: STDOUT_FILENO) else { return }
+    put(isInWorkflow ? filters.withLock { $0.data.filter(text) } : text)
+  }
+
+  /// Writes lines to stdout that may be commands to the runner of a workflow.
+  static func commands(_ lines: String) {
+    put(lines + "\n")
+  }
+
+  private static func put(_ text: String) {
+    guard !text.isEmpty else { return }
+    if isatty(STDOUT_FILENO) == 1 { closeProgress() }
+    guard let number = write(text, to: STDOUT_FILENO) else { return }
     loss.withLock { $0 = $0 ?? Loss(number: number) }
     Interruption.cancel()
   }
@@ -65,13 +82,41 @@ enum Output {
       default: result.append(scalar)
       }
     }
-    return String(result)
+    guard isInWorkflow else { return String(result) }
+    var filter = WorkflowText(.json)
+    return filter.filter(String(result))
   }
 
   /// Writes one line for the person to stderr.
   static func note(_ line: String) {
-    // Nobody is left to be told when this fails.
-    _ = write(line + "\n", to: STDERR_FILENO)
+    closeProgress()
+    let text = line + "\n"
+    // When this fails, there is nobody left to notify.
+    _ = write(isInWorkflow ? filters.withLock { $0.notes.filter(text) } : text, to: STDERR_FILENO)
+  }
+
+  /// Writes lines to stderr that may be commands to the runner of a workflow.
+  static func noteCommands(_ lines: String) {
+    closeProgress()
+    _ = write(lines + "\n", to: STDERR_FILENO)
+  }
+
+  /// Whether a progress bar stands on stderr, without the end of its line.
+  private static let hasOpenProgress = Mutex(false)
+
+  /// Draws a progress bar on stderr in place of the one before; whatever is printed next begins on a line of its own.
+  static func progress(_ bar: String, isDone: Bool) {
+    hasOpenProgress.withLock { $0 = !isDone }
+    _ = write("\r\(bar)\(isDone ? "\n" : "")", to: STDERR_FILENO)
+  }
+
+  /// Ends the line of a progress bar, if one stands there.
+  static func closeProgress() {
+    let wasOpen = hasOpenProgress.withLock { isOpen in
+      defer { isOpen = false }
+      return isOpen
+    }
+    if wasOpen { _ = write("\n", to: STDERR_FILENO) }
   }
 
   /// Whether stderr is a terminal that can redraw a line.

@@ -16,19 +16,29 @@ struct TestReports: Sendable {
     }
   }
 
-  var junit: String?
-  /// `-` is stdout.
-  var json: String?
+  private let junit: ReportFile?
+  private let json: ReportFile?
+  private let isJSONOnStdout: Bool
   let gitHub = GitHub(environment: ProcessInfo.processInfo.environment)
+
+  /// Opens the files. `json` may be `-` for stdout.
+  ///
+  /// - Throws: `CommandFailure` when a report could not be written.
+  init(junit: String?, json: String?) throws(CommandFailure) {
+    isJSONOnStdout = json == "-"
+    self.junit = if let junit { try ReportFile(path: junit) } else { nil }
+    self.json = if let json, json != "-" { try ReportFile(path: json) } else { nil }
+    try self.json?.checkDiffers(from: self.junit)
+  }
 
   /// A line for a person: to stdout, unless the JSON goes there.
   func printLine(_ line: String) {
-    printRaw(gitHub == nil ? line : GitHubReport.harmless(line))
+    isJSONOnStdout ? Output.note(line) : Output.data(line)
   }
 
   /// A line that may be a command to the workflow's runner.
   func printRaw(_ line: String) {
-    json == "-" ? Output.note(line) : Output.data(line)
+    isJSONOnStdout ? Output.noteCommands(line) : Output.commands(line)
   }
 
   /// Begins the group of a board's lines in a workflow's log; nothing elsewhere.
@@ -42,51 +52,55 @@ struct TestReports: Sendable {
 
   /// Writes what one run came to. The files are written on every way out, also when there was no rig.
   func write(_ report: Report) throws {
-    if let junit { try write(JUnitReport.document(of: report), to: junit) }
-    try writeJSON { try JSONReport(report).document() }
-    try tellGitHub([report])
+    writeFiles(report)
+    if isJSONOnStdout { printJSON(try JSONReport(report).document()) }
+    tellGitHub([report])
   }
 
   /// The same of several boards, in one document each.
   func write(_ reports: [Report]) throws {
-    if let junit { try write(JUnitReport.document(of: reports), to: junit) }
-    try writeJSON { try BoardsJSONReport(reports).document() }
-    try tellGitHub(reports)
+    writeFiles(reports)
+    if isJSONOnStdout { printJSON(try BoardsJSONReport(reports).document()) }
+    tellGitHub(reports)
   }
 
-  private func writeJSON(_ document: () throws -> String) throws {
-    guard let json else { return }
-    let document = try document()
-    json == "-" ? Output.json(document: String(document.dropLast())) : try write(document, to: json)
+  /// Writes the files alone, unless they are written already.
+  func writeFiles(_ report: Report) {
+    junit?.write(JUnitReport.document(of: report))
+    json?.write(document { try JSONReport(report).document() })
   }
 
-  private func tellGitHub(_ reports: [Report]) throws {
+  /// The same of several boards.
+  func writeFiles(_ reports: [Report]) {
+    junit?.write(JUnitReport.document(of: reports))
+    json?.write(document { try BoardsJSONReport(reports).document() })
+  }
+
+  private func document(_ make: () throws -> String) -> String {
+    do {
+      return try make()
+    } catch {
+      preconditionFailure("a report holds what JSON can hold: \(error)")
+    }
+  }
+
+  private func printJSON(_ document: String) {
+    Output.json(document: String(document.dropLast()))
+  }
+
+  private func tellGitHub(_ reports: [Report]) {
     guard let gitHub else { return }
     GitHubReport.annotations(of: reports).forEach(printRaw)
     guard let path = gitHub.summaryPath else { return }
-    let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
-    guard file >= 0 else { throw failure(path, String(cString: strerror(errno))) }
-    let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
-    do {
+    do throws(CommandFailure) {
+      let file = try OutputFile(path: path, from: .end)
       // What other commands of this step have written counts as well.
-      let room = GitHubReport.summaryLimitBytes - Int(try handle.seekToEnd())
-      try handle.write(contentsOf: Data(GitHubReport.summary(of: reports, limitBytes: max(0, room)).utf8))
+      let room = max(0, GitHubReport.summaryLimitBytes - file.sizeBytes)
+      let summary = Array(GitHubReport.summary(of: reports, limitBytes: room).utf8)
+      if let failure = file.write(summary, stallLimitMs: OutputFile.stallLimitMs) { throw failure }
     } catch {
-      throw failure(path, error.localizedDescription)
+      // The verdict of the run matters more than its summary.
+      Output.note("notibot: \(error)")
     }
-  }
-
-  private func write(_ document: String, to path: String) throws {
-    do {
-      try Data(document.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-    } catch {
-      throw failure(path, error.localizedDescription)
-    }
-  }
-
-  private func failure(_ path: String, _ reason: String) -> CommandFailure {
-    CommandFailure(
-      .unfitEnvironment, "cannot write \(path.printable): \(reason)",
-      remedy: "choose a place that can be written")
   }
 }

@@ -191,6 +191,8 @@ void nb_store_start(nb_device_t *device);
 uint8_t nb_store_write(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *json, size_t length);
 void nb_store_set_clock(nb_device_t *device, int64_t seconds);
 void nb_store_expire(nb_device_t *device);
+/* Whether the time of a notification has come; hidden or not. */
+bool nb_store_has_expired(const nb_device_t *device, const nb_slot_t *slot);
 uint32_t nb_store_deadline(const nb_device_t *device);
 nb_writer_t *nb_store_writer(const nb_device_t *device, uint32_t src);
 /* Finds or makes the record of `src`; another may have to be forgotten for it (NTF-22). */

@@ -170,6 +170,7 @@ static uint8_t store_new(nb_device_t *device, const nb_bearer_t *bearer, const n
   if (writer != NULL) writer->hwm = new->id;
   device->store.stored++;
   bool is_known = new->id != 0 && src == bearer->known_src && new->id <= bearer->known; /* NTF-28 */
+  if (nb_store_has_expired(device, slot)) return 0; /* it is never shown (NTF-27) */
   nb_store_changed(device, is_known || new->event == 'm' ? NB_CHANGE_SHOWN : NB_CHANGE_ADDED, slot);
   return 0;
 }

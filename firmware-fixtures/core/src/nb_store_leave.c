@@ -90,22 +90,28 @@ static uint64_t clock_age_ms(const nb_device_t *device) {
   return device->uptime_ms - device->store.clock_uptime_ms;
 }
 
-/* So far from any `exp` that more makes no difference, and sums do not overflow. */
-#define CLOCK_LIMIT_S (INT64_C(1) << 40)
-
 void nb_store_set_clock(nb_device_t *device, int64_t seconds) {
-  if (seconds > CLOCK_LIMIT_S) seconds = CLOCK_LIMIT_S;
-  if (seconds < -CLOCK_LIMIT_S) seconds = -CLOCK_LIMIT_S;
+  if (seconds < 0) seconds = 0; /* the range of `exp` */
+  if (seconds > UINT32_MAX) seconds = UINT32_MAX;
   device->store.has_clock = true;
   device->store.clock_s = seconds;
   device->store.clock_uptime_ms = device->uptime_ms;
   nb_store_expire(device);
 }
 
+/* Seconds since 1970-01-01 UTC; the caller has checked that the device knows them. */
+static int64_t clock_now_s(const nb_device_t *device) {
+  return device->store.clock_s + (int64_t)(clock_age_ms(device) / 1000);
+}
+
+bool nb_store_has_expired(const nb_device_t *device, const nb_slot_t *slot) {
+  return device->store.has_clock && slot->can_expire && slot->expires_s <= clock_now_s(device);
+}
+
 void nb_store_expire(nb_device_t *device) {
   nb_store_t *store = &device->store;
   if (!store->has_clock) return;
-  int64_t now_s = store->clock_s + (int64_t)(clock_age_ms(device) / 1000);
+  int64_t now_s = clock_now_s(device);
   store->next_expiry_s = UINT64_MAX;
   for (unsigned at = 0; at < device->config->capacity; at++) {
     nb_slot_t *slot = &device->config->slots[at];

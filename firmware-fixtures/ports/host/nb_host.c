@@ -7,7 +7,6 @@
 
 #define LOG_BYTES 2048u
 #define GONE NB_GONE_MIN
-#define WRITERS NB_WRITERS_MIN
 #define TEXT_LIMIT 65536u /* bytes of console text that are kept for the caller */
 
 struct nb_host {
@@ -69,7 +68,7 @@ static bool allocate(nb_host_t *host) {
   config->tx_queue = malloc(config->tx_queue_bytes);
   config->log = malloc(LOG_BYTES);
   config->slots = calloc(config->capacity, sizeof *config->slots);
-  config->writers = calloc(WRITERS, sizeof *config->writers);
+  config->writers = calloc(config->writer_count, sizeof *config->writers);
   config->gone = calloc(GONE, sizeof *config->gone);
   host->text = malloc(TEXT_LIMIT);
   return config->rx_queue != NULL && config->tx_queue != NULL && config->log != NULL && config->slots != NULL &&
@@ -93,7 +92,7 @@ nb_host_t *nb_host_create(const nb_host_profile_t *profile, uint64_t seed, uint3
       .tx_queue_bytes = profile->tx_queue_bytes,
       .log_bytes = LOG_BYTES,
       .capacity = profile->capacity,
-      .writer_count = WRITERS,
+      .writer_count = profile->writer_count == 0 ? NB_WRITERS_MIN : profile->writer_count,
       .gone_count = GONE,
       .firmware_name = "notibot-c",
       .firmware_version = "1.0.0",

@@ -9,6 +9,7 @@
 /* What a firmware developer decides; the fields of nb_config_t of the same names. */
 typedef struct nb_host_profile {
   uint8_t frames, requests, features;
+  uint8_t writer_count;  /* 0: the fewest, NB_WRITERS_MIN */
   uint16_t mtu, rx_queue_bytes, tx_queue_bytes, capacity;
   bool is_firmware_mode, can_evict;
 } nb_host_profile_t;
@@ -37,7 +38,7 @@ size_t nb_host_stored(const nb_host_t *host, size_t index, uint8_t *out, size_t 
 
 /* The functions above as one table, so that a build of the firmware can be loaded as a shared library. The layout of
    the table and the meaning of its functions, the profile among them, belong to the version. */
-#define NB_HOST_VERSION 1u
+#define NB_HOST_VERSION 2u
 
 typedef struct nb_host_table {
   uint32_t version;

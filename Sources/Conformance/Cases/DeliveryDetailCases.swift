@@ -1,0 +1,159 @@
+import NotibotProtocol
+
+/// Where one sentence of PROTOCOL.md decides between two readings: identity, time and what is gone.
+extension Suite {
+  static let deliveryDetails: [Case] = [
+    zeroInIgnored, syncTakesPlace, replacedIsNotGone, unsubscribedHearsNothing, noFlicker, clockStays,
+    forgottenElsewhere,
+  ]
+
+  static let zeroInIgnored = Case(
+    "NTF-4/whole-document", "What is refused is refused in ignored keys and their values as well",
+    .notifications, also: ["NTF-5"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    let before = try await probe.readCount()
+    for member in [
+      #""x":"\u0000""#, #""\u0000":1"#, #""x":{"\u0000":1}"#, #""x":[["\u0000"]]"#, #""x":["\ud800"]"#,
+      "\"x\":\"\u{0}\"",
+      "\"x\":[\"\u{1}\"]", #""x":{"a":01}"#, #""x":"\uFFFG""#,
+    ] {
+      let json = Array("\(Sample.text("zero").dropLast()),\(member)}".utf8)
+      let reply = try await probe.writeData(json)
+      probe.expect("the answer to \(member)", reply, is: Wire.literal("01 12 0600 80"))
+    }
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+  }
+
+  static let syncTakesPlace = Case(
+    "NTF-22/sync-takes-a-place", "A src that was only synced takes a place, the SRC of a SYN takes none",
+    .delivery, also: ["NTF-33"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    _ = try await bench.restart()
+    let (kept, unused) = (probe.makeSource(), probe.makeSource())
+    try await probe.openDelivery(source: unused)
+    try await probe.requireStoreRoom(1)
+    let json = Sample.json(id: 1, more: ",\"src\":\(kept)")
+    try await probe.expectWritten(json)
+    // With three more that write nothing the least device is full, whatever a SRC says.
+    for _ in 0..<3 { try await probe.sync(Sync(probe.makeSource())) }
+    try await probe.openDelivery(source: probe.makeSource())
+    var others = 0
+    var holder = try await probe.sync(Sync(kept))
+    probe.expect("n of the first of four", Int(holder.count), is: 1)
+    // It was synced last: four more take its place where there are four, each by SYNC alone.
+    while others < 64, holder.count == 1 {
+      for _ in 0...others { try await probe.sync(Sync(probe.makeSource())) }
+      others += 1
+      holder = try await probe.sync(Sync(kept))
+    }
+    guard holder.count == 0 else { throw CaseSkipped("the device keeps more than \(others) writers") }
+    probe.expect(others >= 4, "\(others) others pushed out the first, at least 4 are kept")
+    probe.expect("hwm of the one that was pushed out", holder.highest, is: 0)
+  }
+
+  static let replacedIsNotGone = Case(
+    "NTF-23/replaced-is-not-gone", "What a change replaced is not reported as gone", .delivery,
+    also: ["NTF-26"]
+  ) { bench in
+    let probe = bench.probe
+    let source = try await probe.beginDelivery(room: 1)
+    try await probe.expectWritten(Sample.json(id: 1))
+    var told = Told()
+    for revision in 1...3 {
+      try await probe.writeData(Sample.json(id: 1, more: ",\"rev\":\(revision)"), told: &told)
+    }
+    try await probe.sync(Sync(source, known: 1), told: &told)
+    probe.expect("what is reported", told.items, is: [])
+    try await probe.expectWritten(Sample.removal(id: 1), "the removal")
+  }
+
+  static let unsubscribedHearsNothing = Case(
+    "NTF-26/without-subscription", "Without a subscription neither an event nor GONE is sent", .delivery,
+    also: ["ATT-17", "NTF-30"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    let noon = 1_800_000_000 as UInt64
+    // What has expired when it is written is gone at once, without a control channel.
+    let json = Sample.json(id: 1, more: ",\"exp\":1")
+    try await probe.openDelivery(source: source, clock: noon, isSubscribed: false)
+    try await probe.requireStoreRoom(1)
+    var told = Told()
+    try await probe.writeData(json, told: &told)
+    try await probe.sync(Sync(source, known: 1), told: &told)
+    probe.expect("what is sent", told.items, is: [])
+    try await probe.request(Wire.literal("12 0700 0100"))
+    try await probe.sync(Sync(source, known: 1), told: &told)
+    probe.expect("events once subscribed", told.count("expired", source, 1), is: 1)
+    try await probe.expectWritten(Sample.removal(id: 1), "the removal")
+  }
+
+  static let noFlicker = Case(
+    "NTF-27/no-flicker", "What has expired when it is written never changes Count", .delivery,
+    also: ["NTF-10", "NTF-11"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source, clock: 1_800_000_000)
+    try await probe.requireStoreRoom(2)
+    try await probe.request(Wire.literal("12 0400 0100"))
+    let before = try await probe.readCount()
+    var told = Told()
+    let plain = Array("\(Sample.text("late").dropLast()),\"exp\":9}".utf8)
+    for json in [plain, Sample.json(id: 1, more: ",\"exp\":9")] {
+      let reply = try await probe.writeData(json, told: &told)
+      probe.expect("the answer", reply, is: [0x13])
+    }
+    probe.expect("notifications of Count", told.counts, is: [])
+    let after = try await probe.readCount()
+    probe.expect("Count", after, is: before)
+    try await probe.expectWritten(Sample.removal(id: 1), "the removal")
+  }
+
+  static let clockStays = Case(
+    "NTF-27/clock-outlives-session",
+    "The time goes on without the session that brought it, and is brought into the range of exp", .delivery,
+    needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    // Below the range: it begins at 0. Above it: everything has expired.
+    for (clock, expires) in [(UInt64(bitPattern: -1_000_000), 20), (1 << 33, 4_294_967_295)] {
+      let source = probe.makeSource()
+      try await probe.openDelivery(source: source, clock: clock)
+      try await probe.openDelivery(source: source)
+      try await probe.requireStoreRoom(1)
+      let before = try await probe.readCount()
+      try await probe.expectWritten(Sample.json(id: 1, more: ",\"exp\":\(expires)"))
+      let between = try await probe.readCount()
+      probe.expect("Count with exp \(expires)", between, is: expires == 20 ? before + 1 : before)
+      _ = try await probe.listen(for: .seconds(22))
+      let after = try await probe.readCount()
+      probe.expect("Count 22 s later", after, is: before)
+      try await probe.expectWritten(Sample.removal(id: 1), "the removal")
+    }
+  }
+
+  static let forgottenElsewhere = Case(
+    "NTF-33/of-another-src", "A src that is forgotten causes no RESYNC in the session of another", .delivery,
+    also: ["NTF-22"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(1)
+    try await probe.sync(Sync(source))
+    var told = Told()
+    for _ in 0..<12 {
+      let other = probe.makeSource()
+      try await probe.writeData(Sample.json(id: 1, more: ",\"src\":\(other)"), told: &told)
+      try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(other)"), told: &told)
+      // Its own is used again and again, so that the others are the oldest.
+      try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(source)"), told: &told)
+    }
+    probe.expect("messages on channel 0", told.messages, is: [])
+  }
+}

@@ -1,0 +1,187 @@
+import NotibotProtocol
+
+/// What events say, which of them are sent where they do not fit, and what a SYNC makes needless.
+extension Suite {
+  static let events: [Case] = [
+    allDismissed, actionNumbers, onlyGoneInGONE, goneReasons, unfitHoldsBackNothing, syncComesFirst,
+  ]
+
+  static let allDismissed = Case(
+    "NTF-26/all-dismissed", "Dismissing all at once reports each one that has an identity", .delivery,
+    also: ["NTF-11", "NTF-10", "NTF-32"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    let other = probe.makeSource()
+    let inputs = [
+      Sample.json(id: 1), Sample.json("plain"), Sample.json(id: 2),
+      Sample.json(id: 3, more: ",\"src\":\(other)"),
+      Sample.removal(id: 2), Sample.json(id: 4, more: ",\"lvl\":3"),
+    ]
+    for json in inputs { try await probe.expectWritten(json) }
+    try await control.perform(.clear)
+    let told = try await probe.listen()
+    for (of, id, item) in [(source, 1, 1), (other, 3, 4), (source, 4, 5)] as [(UInt32, UInt32, UInt32)] {
+      probe.expect("events of id \(id)", told.count("dismissed", of, id, item: item), is: 1)
+    }
+    probe.expect("ids that are gone", told.goneIDs(source).sorted(), is: [1, 4])
+    let count = try await probe.readCount()
+    probe.expect("Count", count, is: 0)
+    for (of, gone) in [(other, [3]), (source, [1, 4])] as [(UInt32, [UInt32])] {
+      var told = Told()
+      let synced = try await probe.sync(Sync(of, known: 4), told: &told)
+      probe.expect("ids that are gone at SYNC", told.goneIDs(of).sorted(), is: gone)
+      probe.expect("n", synced.count, is: 0)
+      for id in gone { try await probe.expectWritten(Sample.removal(id: id)) }
+    }
+  }
+
+  static let actionNumbers = Case(
+    "NTF-11/action-numbers",
+    "An event has its numbers in full: act up to 255, item, id and src of any length",
+    .delivery, also: ["NTF-26"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    _ = try await bench.openAfterRestart()
+    try await probe.requireStoreRoom(12)
+    let keys: [(source: UInt32, id: UInt32)] = [
+      (1, 1), (.max, .max), (4_000_000_000, 10), (9, 1_000_000_009),
+    ]
+    for key in keys { try await probe.expectWritten(Sample.json(id: key.id, more: ",\"src\":\(key.source)")) }
+    for index in 5...11 { try await probe.expectWritten(Sample.json("item \(index)")) }
+    for act in [0, 9, 10, 99, 100, 255] as [UInt8] {
+      for (index, key) in keys.enumerated() {
+        try await control.perform(.action(UInt32(index + 1), act))
+        let told = try await probe.listen()
+        probe.expect("events of act \(act)", told.actions(key.source, key.id, act: UInt32(act)), is: 1)
+        probe.expect("items", told.items(key.source, key.id), is: [UInt32(index + 1)])
+      }
+      for item in [9, 10, 11] as [UInt32] {
+        try await control.perform(.action(item, act))
+        let told = try await probe.listen()
+        probe.expect("events of item \(item)", told.events.count, is: 1)
+        probe.expect("those without id and src", told.plainEvents, is: told.events)
+        let text = told.events.first ?? ""
+        probe.expect(Sample.isEvent(text, "action", item: item, action: act), "the event is \(text)")
+      }
+    }
+    try await control.perform(.clear)
+    for key in keys {
+      try await probe.expectWritten(Sample.removal(id: key.id, more: ",\"src\":\(key.source)"))
+    }
+  }
+
+  static let onlyGoneInGONE = Case(
+    "NTF-26/only-gone-in-gone",
+    "At MTU 23 GONE reports what is gone and has an identity, and nothing reports actions and plain ones",
+    .delivery,
+    also: ["NTF-11", "NTF-30"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    try await probe.expectWritten(Sample.json(id: 7))
+    try await probe.expectWritten(Sample.json("plain"))
+    try await probe.openNarrow()
+    for command in [ControlCommand.action(1, 1), .action(2, 0), .dismiss(2)] {
+      try await control.perform(command)
+      let told = try await probe.listen()
+      probe.expect("what is reported of \(command)", told.items, is: [])
+    }
+    let gone = [4, 1] + Wire.u32(source) + Wire.u32(7)
+    try await control.perform(.dismiss(1))
+    var told = try await probe.listen()
+    try await probe.sync(Sync(source), told: &told)
+    probe.expect(
+      "what is reported of the other one, at once and at SYNC", told.items,
+      is: [.message(gone), .message(gone)])
+    try await probe.openDelivery(source: source)
+    try await probe.expectWritten(Sample.removal(id: 7))
+  }
+
+  static let goneReasons = Case(
+    "NTF-30/gone-expired", "GONE has the reason of the event that it stands for", .delivery,
+    also: ["NTF-26", "NTF-27"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try await probe.requireStoreRoom(1)
+    try await probe.expectWritten(Sample.json(id: 0x0102_0304, more: ",\"exp\":\(Sample.noon + 1000)"))
+    try await probe.openNarrow(clock: Sample.noon + 2000)
+    var told = Told()
+    try await probe.sync(Sync(source), told: &told)
+    probe.expect(
+      "what is reported at SYNC", told.items,
+      is: [.message([4, 3] + Wire.u32(source) + Wire.literal("04030201"))])
+    try await probe.openDelivery(source: source)
+    try await probe.expectWritten(Sample.removal(id: 0x0102_0304))
+  }
+
+  static let unfitHoldsBackNothing = Case(
+    "NTF-11/unfit-holds-back-nothing", "An event that does not fit does not hold back those behind it",
+    .delivery,
+    also: ["ATT-19"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    _ = try await bench.openAfterRestart()
+    try await probe.expectWritten(Sample.json("plain"))
+    try await probe.expectWritten(Sample.json(id: .max, more: ",\"src\":4294967295"))
+    // Without SYNC there is no GONE. One frame at a time, so that the others wait for its acknowledgement.
+    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b0011, frames: 2))
+    probe.session.credit = 1
+    try await probe.request(Wire.literal("02 3200"))
+    try await probe.request(Wire.literal("12 0700 0100"))
+    for command in [ControlCommand.action(1, 0), .action(2, 0), .dismiss(2), .action(1, 1)] {
+      try await control.perform(command)
+    }
+    // Until the device's own PING nothing is sent to it that would make it look again.
+    var told = Told()
+    try await probe.listen(for: bench.hasVirtualTime ? .milliseconds(500) : Probe.patience, into: &told)
+    probe.expect("the events", told.events.count, is: 2)
+    for (act, event) in zip([0, 1] as [UInt8], told.events) {
+      probe.expect(Sample.isEvent(event, "action", item: 1, action: act), "event \(act) is \(event)")
+    }
+    try await probe.openDelivery()
+    try await probe.expectWritten(Sample.removal(id: .max, more: ",\"src\":4294967295"))
+    try await control.perform(.clear)
+  }
+
+  static let syncComesFirst = Case(
+    "NTF-33/sync-comes-first", "What a SYNC has answered is not asked for by a RESYNC behind it", .delivery,
+    also: ["NTF-22", "NTF-31"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce(), features: Probe.deliveryFeatures, frames: 2)
+    try await probe.openWide(tlvs)
+    guard probe.session.features & 0b110 == 0b110 else { throw CaseSkipped("the device has no SYNC") }
+    // One frame at a time.
+    probe.session.credit = 1
+    try await probe.requireStoreRoom(1)
+    try await probe.sync(Sync(source))
+    let sources = try await probe.pushOutSource()
+    try await probe.sync(Sync(source))
+    if sources > 1 {
+      let pushed = try await probe.pushOutSource(limit: sources - 1)
+      probe.expect("writers until the next RESYNC, at least", pushed, is: sources - 1)
+    }
+    _ = try await probe.fence()
+    guard probe.session.room >= 2 else { throw CaseSkipped("the device takes one frame at a time") }
+    let more = ",\"src\":\(probe.makeSource())"
+    try await probe.sendData([0x12, 6, 0] + Sample.json(id: 1, more: more))
+    // The answer is not acknowledged yet, so that RESYNC has to wait. It may come before SYNCED: on its way it may
+    // have crossed the SYNC.
+    try await probe.sendData(Sync(source).bytes, channel: 0)
+    _ = try await probe.fence()
+    var told = Told()
+    let synced = try await probe.awaitSynced(told: &told)
+    probe.expect("hwm of the writer that was forgotten", synced.highest, is: 0)
+    let behind = try await probe.listen()
+    probe.expect("what is reported behind SYNCED", behind.items, is: [])
+    try await probe.writeData(Sample.removal(id: 1, more: more))
+  }
+}

@@ -1,0 +1,215 @@
+import NotibotProtocol
+
+/// When a notification expires, and what that leaves.
+extension Suite {
+  static let expiries: [Case] = [
+    withoutExpiry, expiryOutOfOrder, clockOf64Bits, changedExpiry, noClock, hiddenFromTheUser,
+  ]
+
+  static let withoutExpiry = Case(
+    "NTF-27/without-exp", "At its exp a notification is hidden; others, with a later exp or none, stay",
+    .delivery,
+    also: ["NTF-10", "NTF-26", "NTF-32"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    let noon = Sample.noon
+    try await probe.openDelivery(source: source, clock: noon)
+    try await probe.requireStoreRoom(4)
+    let before = try await probe.readCount()
+    let held = [("", 1), (",\"exp\":\(noon + 1000)", 2), (",\"exp\":\(noon + 5000)", 3)].map { more, id in
+      Holding(id, Sample.json(id: id, more: more))
+    }
+    for holding in held { try await probe.expectWritten(holding.json) }
+    try await probe.expectWritten(Sample.plain(expires: noon + 1000))
+    let between = try await probe.readCount()
+    probe.expect("Count before the time", between, is: before + 4)
+    try await probe.openDelivery(source: source, clock: noon + 1000)
+    let after = try await probe.readCount()
+    probe.expect("Count at the exp of two of them", after, is: before + 2)
+    var told = Told()
+    let synced = try await probe.sync(Sync(source, known: 3, held: held), told: &told)
+    probe.expect("ids that are reported gone", told.goneIDs(source), is: [2])
+    probe.expect("events of the expired one", told.count("expired", source, 2), is: 1)
+    probe.expect("digest", synced.digest, is: Holding.digest(of: held))
+    // A write makes a device look at all of them again.
+    try await probe.expectWritten(Sample.json(id: 4))
+    let behind = try await probe.listen()
+    probe.expect("what is reported behind it", behind.items, is: [])
+    for id in 1...4 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
+    let last = try await probe.readCount()
+    probe.expect("Count when all are removed", last, is: before)
+  }
+
+  static let expiryOutOfOrder = Case(
+    "NTF-27/out-of-order", "Each notification expires at its own time, in whatever order they were written",
+    .delivery, also: ["NTF-26", "NTF-10"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    let noon = Sample.noon
+    try await probe.openDelivery(source: source, clock: noon)
+    let start = probe.now
+    try await probe.requireStoreRoom(6)
+    let before = try await probe.readCount()
+    for (id, seconds) in [(1, 300), (2, 100), (3, 200), (4, 40)] as [(UInt32, UInt64)] {
+      try await probe.expectWritten(Sample.json(id: id, more: ",\"exp\":\(noon + seconds)"))
+    }
+    try await probe.expectWritten(Sample.plain(expires: noon + 150))
+    // The soonest goes before its time, and the next one is changed to come later.
+    try await probe.expectWritten(Sample.removal(id: 4))
+    try await probe.expectWritten(Sample.json(id: 3, more: ",\"rev\":1,\"exp\":\(noon + 250)"))
+    var count = before + 4
+    // What goes at which second; the plain one is not reported.
+    for (seconds, id) in [(100, 2), (120, 5), (150, nil), (250, 3), (300, 1)] as [(Int64, UInt32?)] {
+      if seconds == 120 {
+        try await probe.expectWritten(Sample.json(id: 5, more: ",\"exp\":\(noon + 120)"))
+        count += 1
+      }
+      let early = try await probe.listen(for: start + .milliseconds(seconds * 1000 - 1500) - probe.now)
+      probe.expect("what is reported before second \(seconds)", early.events, is: [])
+      let shown = try await probe.readCount()
+      probe.expect("Count before second \(seconds)", shown, is: count)
+      let told = try await probe.listen(for: start + .milliseconds(seconds * 1000 + 1500) - probe.now)
+      probe.expect("ids that expire at second \(seconds)", told.goneIDs(source), is: id.map { [$0] } ?? [])
+      count -= 1
+      let left = try await probe.readCount()
+      probe.expect("Count after second \(seconds)", left, is: count)
+    }
+    probe.expect("Count at the end", count, is: before)
+  }
+
+  static let clockOf64Bits = Case(
+    "NTF-27/clock-of-64-bits", "CLOCK has 64 bits and a sign, and is brought into the range of exp",
+    .delivery, also: ["LNK-5", "NTF-10"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(1)
+    let rows: [(clock: Int64, exp: UInt32, isHidden: Bool)] = [
+      (1_800_000_000, 1_800_001_000, false), (1_800_000_000, 1_799_999_999, true), (1_800_000_000, 0, true),
+      (1 << 32 + 1_800_000_000, 1_800_001_000, true), (1 << 32, .max, true), (1 << 32 - 1000, .max, false),
+      (.max, .max, true), (-1000, 500, false), (-1000, 0, true), (-1 << 33, 500, false), (.min, 500, false),
+      (0, 0, true), (0, 1000, false),
+    ]
+    do {
+      for (index, row) in rows.enumerated() {
+        let id = UInt32(index + 1)
+        try await probe.openDelivery(source: source, clock: UInt64(bitPattern: row.clock))
+        let before = try await probe.readCount()
+        var told = Told()
+        let reply = try await probe.writeData(Sample.json(id: id, more: ",\"exp\":\(row.exp)"), told: &told)
+        probe.expect("the answer", reply, is: [0x13])
+        let what = "with exp \(row.exp) at \(row.clock)"
+        probe.expect("events \(what)", told.count("expired", source, id), is: row.isHidden ? 1 : 0)
+        let after = try await probe.readCount()
+        probe.expect("Count \(what)", after, is: before + (row.isHidden ? 0 : 1))
+        try await probe.expectWritten(Sample.removal(id: id))
+      }
+    } catch {
+      try? await probe.openDelivery(clock: Sample.noon)
+      throw error
+    }
+    // What others have on the device needs a usual time.
+    try await probe.openDelivery(clock: Sample.noon)
+  }
+
+  static let changedExpiry = Case(
+    "NTF-27/changed-exp", "A change brings its own exp: sooner, later, or none", .delivery,
+    also: ["NTF-23", "NTF-26", "NTF-10"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    let noon = Sample.noon
+    try await probe.openDelivery(source: source, clock: noon)
+    try await probe.requireStoreRoom(6)
+    let before = try await probe.readCount()
+    let exp = { (seconds: Int64?) in seconds.map { ",\"exp\":\(Int64(noon) + $0)" } ?? "" }
+    let changes: [(first: Int64?, then: Int64?)] = [
+      (5000, -10), (nil, 0), (1000, 5000), (1000, nil), (5000, 1000), (1000, 1000),
+    ]
+    for (index, change) in changes.enumerated() {
+      try await probe.expectWritten(Sample.json(id: UInt32(index + 1), more: exp(change.first)))
+    }
+    var told = Told()
+    for (index, change) in changes.enumerated() {
+      let json = Sample.json(id: UInt32(index + 1), more: ",\"rev\":1" + exp(change.then))
+      try await probe.writeData(json, told: &told)
+    }
+    probe.expect("ids that are gone at once", told.goneIDs(source), is: [1, 2])
+    probe.expect("events of id 1", told.count("expired", source, 1), is: 1)
+    // Later sessions know later times.
+    for (seconds, gone) in [(0, [1, 2]), (2000, [1, 2, 5, 6]), (6000, [1, 2, 3, 5, 6])]
+      as [(UInt64, [UInt32])]
+    {
+      try await probe.openDelivery(source: source, clock: noon + seconds)
+      var told = Told()
+      let synced = try await probe.sync(Sync(source, known: 6), told: &told)
+      probe.expect("ids that are gone \(seconds) s later", told.goneIDs(source).sorted(), is: gone)
+      probe.expect("n", Int(synced.count), is: changes.count)
+      let count = try await probe.readCount()
+      probe.expect("Count \(seconds) s later", count, is: before + changes.count - gone.count)
+    }
+    for id in 1...6 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
+  }
+
+  static let noClock = Case(
+    "NTF-27/no-clock",
+    "A device that does not know the time hides nothing; what has expired goes when it does",
+    .delivery, also: ["NTF-26", "NTF-10"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let source = try await bench.openAfterRestart()
+    let before = try await probe.readCount()
+    // A time of this century, then the beginning of the count.
+    for (index, exp) in [1_000_000_000, 0, 1].enumerated() {
+      let id = UInt32(index + 1)
+      var told = Told()
+      try await probe.writeData(Sample.json(id: id, more: ",\"exp\":\(exp)"), told: &told)
+      let count = try await probe.readCount()
+      guard index > 0 || count > before else { throw CaseSkipped("the device knows the time by itself") }
+      probe.expect("what is reported of exp \(exp)", told.items, is: [])
+      probe.expect("Count with exp \(exp)", count, is: before + index + 1)
+    }
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    let after = try await probe.readCount()
+    probe.expect("Count when the time is known", after, is: before)
+    var told = Told()
+    try await probe.sync(Sync(source, known: 3), told: &told)
+    probe.expect("ids that are gone", told.goneIDs(source).sorted(), is: [1, 2, 3])
+    for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
+  }
+
+  static let hiddenFromTheUser = Case(
+    "NTF-27/hidden-from-the-user", "What has expired can neither be dismissed nor acted upon", .delivery,
+    also: ["NTF-26", "NTF-32"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await bench.restart()
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try await probe.requireStoreRoom(2)
+    let (expired, shown) = (Sample.json(id: 1, more: ",\"exp\":\(Sample.noon - 10)"), Sample.json(id: 2))
+    try await probe.expectWritten(expired)
+    try await probe.expectWritten(shown)
+    _ = try await probe.listen()
+    for command in [ControlCommand.dismiss(1), .action(1, 0)] {
+      // The rig may say that there is no such notification.
+      do { try await control.perform(command) } catch is RigTrouble {}
+      let told = try await probe.listen()
+      probe.expect("what is reported of \(command)", told.items, is: [])
+    }
+    try await probe.expectHeld([Holding(1, expired), Holding(2, shown)], of: source, highest: 2)
+    try await control.perform(.clear)
+    let told = try await probe.listen()
+    probe.expect("ids that are dismissed with all the others", told.goneIDs(source), is: [2])
+    var again = Told()
+    let synced = try await probe.sync(Sync(source, known: 2), told: &again)
+    probe.expect("digest", synced.digest, is: Holding.digest(of: [Holding(1, expired)]))
+    probe.expect("events of the expired one at SYNC", again.count("expired", source, 1), is: 1)
+    probe.expect("events of the dismissed one at SYNC", again.count("dismissed", source, 2), is: 1)
+    for id in 1...2 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
+  }
+}

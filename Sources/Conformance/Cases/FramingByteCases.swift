@@ -1,0 +1,200 @@
+import NotibotProtocol
+
+/// Every wrong bit, every size of a read, every length of a write.
+extension Suite {
+  static let framingBytes: [Case] = [
+    oneBitWrong, oneByteMoreOrLess, everyReadSize, wholeWindow, everyWriteLength, fullBlockSent,
+    firstSynWithoutZero,
+    textAfterSilence,
+  ]
+
+  static let oneBitWrong = Case(
+    "FRM-6/one-bit-wrong", "A frame with one bit wrong is text, whichever it is", .framing,
+    also: ["FRM-2", "FRM-3", "FRM-5", "FRM-7"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    // Code bytes in the middle, at the beginning and near the end.
+    for frame in [probe.frame(.ping), probe.frame(.ping, payload: [1, 0, 2, 0, 0, 3])] {
+      let bytes = frame.bytes
+      for index in 1..<(bytes.count - 1) {
+        for bit in 0..<8 {
+          var wrong = bytes
+          wrong[index] ^= 1 << UInt8(bit)
+          try await probe.write(wrong)
+        }
+        let answers = try await probe.requestFence()
+        probe.expect("answers to a PING with a wrong bit in byte \(index)", answers, is: [])
+      }
+    }
+    // The last code may not reach beyond the end, however right the rest is.
+    let ping = Array(probe.frame(.ping).bytes.dropLast())
+    let code = ping.indices.last { Int(ping[$0]) == ping.count - $0 && $0 > 0 }
+    let last = try probe.require(code, "the PING has no last block")
+    for excess in [1, 2, 100] {
+      var long = ping
+      long[last] &+= UInt8(excess)
+      try await probe.write(long + [0])
+    }
+    let answers = try await probe.requestFence()
+    probe.expect("answers to PINGs whose last code reaches beyond the end", answers, is: [])
+  }
+
+  static let oneByteMoreOrLess = Case(
+    "FRM-6/one-byte-more-or-less", "A frame with a byte lost, doubled or added is text", .framing,
+    also: ["FRM-3", "FRM-5"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping, payload: [1, 0, 2]).bytes
+    for index in 1..<(ping.count - 1) {
+      var (less, twice) = (ping, ping)
+      less.remove(at: index)
+      twice.insert(ping[index], at: index)
+      try await probe.write(less + twice)
+      for byte in [0x01, 0x02, 0x55, 0xFF] as [UInt8] {
+        var more = ping
+        more.insert(byte, at: index)
+        try await probe.write(more)
+      }
+      let answers = try await probe.requestFence()
+      probe.expect("answers to PINGs with a byte more or less at \(index)", answers, is: [])
+    }
+    try await probe.write(probe.frame(.ping))
+    _ = try await probe.awaitFrame(.pong)
+  }
+
+  static let everyReadSize = Case(
+    "FRM-6/every-size-of-a-read", "Frames are taken in whatever pieces they arrive", .framing,
+    also: ["FRM-8", "LNK-40"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let sizes = [1, 2, 3, 5, 63, 64, 65, 127, 128, 255, 256, 511, 512, 513, 1024]
+    for size in sizes {
+      // Short and long ones, as many as the credit and the bytes allow.
+      let lengths = size < 8 ? [1, 3, 40] : [528, 1, 17]
+      var bytes: [UInt8] = []
+      for length in lengths.prefix(min(3, probe.session.peerFrames, max(1, probe.session.peerBytes / 540))) {
+        let payload = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        bytes += probe.data(payload, channel: 2, seq: probe.session.nextSeq).bytes
+        probe.session.nextSeq &+= 1
+        probe.session.room -= 1
+      }
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        try await probe.write(Array(bytes[start..<min(start + size, bytes.count)]))
+      }
+      try await probe.expectTaken("frames in pieces of \(size) bytes")
+    }
+    _ = try await probe.readCount()
+  }
+
+  static let wholeWindow = Case(
+    "FRM-6/whole-window", "As many and as long frames as were granted are taken in one piece", .framing,
+    also: ["LNK-8", "LNK-32", "LNK-40", "LNK-42"]
+  ) { bench in
+    let probe = bench.probe
+    for length in [528, 200, 40, 1] {
+      try await probe.open()
+      let count = min(probe.session.peerFrames, probe.session.peerBytes / (length + 12))
+      var bytes: [UInt8] = []
+      for seq in 0..<count {
+        bytes += probe.data([UInt8](repeating: 0x55, count: length), channel: 2, seq: UInt8(seq)).bytes
+      }
+      try await probe.write(bytes)
+      probe.session.nextSeq = UInt8(count)
+      try await probe.expectTaken("\(count) frames with \(length) bytes of payload, in one write")
+    }
+    _ = try await probe.readCount()
+  }
+
+  static let everyWriteLength = Case(
+    "FRM-14/every-length-of-a-write",
+    "An answer of any length on the wire comes whole and at once, with nothing behind it that would push it",
+    .framing,
+    also: ["FRM-1", "FRM-4"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    try await probe.request(Wire.literal("02 0502"))
+    let longest = min(probe.session.peerMTU, 517) - 5
+    // An echo with n bytes is a frame of n + 20 bytes on the wire, one more with each further block.
+    // Those around a multiple of 64 in real time, all of them on a line that takes none.
+    for length in 0...longest where bench.hasExactTime || (length + 22) % 64 < 6 {
+      // Late once may be a busy machine; late three times is a byte that stays behind.
+      var times: [Double] = []
+      repeat {
+        let start = probe.now
+        let part = Wire.literal("0600 0000") + [UInt8](repeating: 0x5A, count: length)
+        let echo = try await probe.request([0x16] + part)
+        times.append((probe.now - start).inMilliseconds)
+        probe.expect("whether the echo of \(length) bytes is whole", echo == [0x17] + part, is: true)
+        try await probe.request(Wire.literal("18 00"))
+      } while times.count < 3 && (times.last ?? 0) > 90
+      probe.expect(
+        times.contains { $0 <= 90 }, "the echo of \(length) bytes came after \(times) ms, three times running"
+      )
+    }
+  }
+
+  static let fullBlockSent = Case(
+    "FRM-2/full-block-sent", "A frame whose last block is full is sent without a code byte 01 behind it",
+    .framing,
+    also: ["FRM-4"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    guard probe.session.peerMTU >= 255 else {
+      throw CaseSkipped("the device's MTU has no block of 254 bytes")
+    }
+    // Behind the last zero of handle and offset: 250 bytes, and a CRC that has a zero now and then.
+    var fullBlocks = 0
+    for fill in 0x41...0x50 as ClosedRange<UInt8> where fullBlocks < 3 {
+      probe.startCapture()
+      try await probe.request(Wire.literal("16 0600 0000") + [UInt8](repeating: fill, count: 250))
+      for run in (probe.captured ?? []).split(separator: 0) {
+        guard let decoded = Wire.unstuffed(Array(run)), WireFrame(candidate: Array(run)) != nil else {
+          continue
+        }
+        let shortest = Wire.stuffed(decoded)
+        if shortest.count > 254, shortest[shortest.count - 255] == 255 { fullBlocks += 1 }
+        probe.expect(
+          "whether \(decoded.count) bytes are sent in the shortest form", Array(run) == shortest, is: true)
+      }
+      try await probe.request(Wire.literal("18 00"))
+    }
+    probe.expect(fullBlocks > 0, "no frame ended in a full block")
+  }
+
+  static let firstSynWithoutZero = Case(
+    "FRM-6/start-of-stream", "The start of a stream counts as a zero: a first SYN needs none before it",
+    .framing,
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    _ = try await bench.restartSession()
+    let nonce = probe.makeNonce()
+    try await probe.write(Array(probe.syn(Probe.synTLVs(nonce: nonce)).bytes.dropFirst()))
+    _ = try await probe.awaitFrame("SYNACK to a SYN without its first zero") {
+      $0.kind == .synAck && TLV.parse($0.payload)?.number(of: 0x82) == nonce
+    }
+  }
+
+  static let textAfterSilence = Case(
+    "FRM-10/text-after-silence", "What follows half a frame and silence is text up to the next zero",
+    .framing,
+    also: ["FRM-9"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping).bytes
+    try await probe.write(Array(ping[..<8]))
+    _ = try await probe.frames(for: .milliseconds(2300))
+    try await probe.write(Array(ping.dropFirst()))
+    let answers = try await probe.requestFence()
+    probe.expect(
+      "answers to a PING behind silence, without a zero", answers.filter { $0.kind != .ping }, is: [])
+    try await probe.write(probe.frame(.ping))
+    _ = try await probe.awaitFrame(.pong)
+  }
+}

@@ -1,0 +1,227 @@
+import NotibotProtocol
+
+/// The bytes and frames that a device may have sent, what its queues hold, and when it sends again.
+extension Suite {
+  static let linkBytes: [Case] = [
+    bytesOfEachFrame, creditBelowFrames, queuesFull, longerBitmap, anewAfterNAK, oldestInTime,
+    duplicatesAlone,
+  ]
+
+  static let bytesOfEachFrame = Case(
+    "LNK-42/bytes-of-each-frame",
+    "What the host handles frees the bytes of just those frames, up to 64 of them",
+    .link, also: ["LNK-8", "LNK-41"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), bytes: 1080))
+    // Frames of 15 bytes, then of 29: acknowledged, not handled.
+    var sizes: [Int] = []
+    for _ in 0..<36 { sizes.append(try await probe.answerUnhandled([0x0A, 3, 0])) }
+    for _ in 0..<8 { sizes.append(try await probe.answerUnhandled([0x0A, 1, 0])) }
+    probe.expect("sizes of the answers", Set(sizes), is: [15, 29])
+    // Twelve are handled, then twenty: the first ones, of 15 bytes.
+    var isOneWaiting = false
+    for count in [12, 20] {
+      probe.session.credit = UInt8(64 + count) &- probe.session.expectedSeq
+      try await probe.write(probe.frame(.ack))
+      let free = 1080 - sizes.dropFirst(count).reduce(0, +)
+      let more = min(free / 29, 64 + count - sizes.count)
+      try await probe.expectReads(
+        more, isOneWaiting: isOneWaiting, "in \(free) bytes, \(count) frames handled")
+      isOneWaiting = true
+      sizes += [Int](repeating: 29, count: more)
+    }
+  }
+
+  static let creditBelowFrames = Case(
+    "LNK-42/credit-below-frames", "Bytes are counted also while less credit was given than frames announced",
+    .link, also: ["LNK-41"]
+  ) { bench in
+    let probe = bench.probe
+    for credit in [40, 63] as [UInt8] {
+      try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), bytes: 1080), isAcknowledged: false)
+      probe.session.credit = credit
+      try await probe.write(probe.frame(.ack))
+      try await probe.expectReads(1080 / 29, "in 1080 bytes, with a credit of \(credit)")
+    }
+  }
+
+  static let queuesFull = Case(
+    "LNK-44/queues-full",
+    "While long answers are not acknowledged a device takes requests as long as it has room, and all are answered",
+    .link, also: ["LNK-35", "LNK-43", "ATT-5"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    let first = probe.session.expectedSeq
+    let length = min(probe.session.peerMTU, 517) - 5
+    // The queue of parts takes two of 512 bytes at least.
+    let pdus = (0..<8).map { index in
+      index % 3 == 2
+        ? Wire.literal("18 00")
+        : Wire.literal("16 0600 0000") + [UInt8](repeating: UInt8(0x41 + index), count: length)
+    }
+    var answers: [[UInt8]] = []
+    var sent = 0
+    while sent < pdus.count, answers.count == sent {
+      try await probe.awaitRoom()
+      try await probe.sendData(pdus[sent])
+      sent += 1
+      let frames = try await probe.fence() + probe.frames(for: probe.settleTime)
+      let number = first &+ UInt8(answers.count)
+      guard let answer = frames.first(where: { $0.kind == .data && $0.seq == number }) else { break }
+      answers.append(answer.payload)
+    }
+    probe.session.expectedSeq = first &+ UInt8(answers.count)
+    try await probe.write(probe.frame(.ack))
+    let deadline = probe.now + Probe.patience
+    while answers.count < sent, let answer = try await probe.nextPDU(until: deadline) {
+      answers.append(answer)
+    }
+    probe.expect("answers to \(sent) requests", answers.count, is: sent)
+    for (pdu, answer) in zip(pdus, answers) {
+      let expected = pdu[0] == 0x16 ? [0x17] + pdu.dropFirst() : [0x19]
+      probe.expect(
+        "whether the answer to [\(Wire.hex(pdu, limit: 6))] is whole", answer == expected, is: true)
+    }
+    try await probe.request(Wire.literal("18 00"))
+  }
+
+  static let longerBitmap = Case(
+    "LNK-3/longer-bitmap", "Of a NAK longer than 8 bytes the first 8 are the bitmap", .link,
+    also: ["LNK-34"]
+  ) { bench in
+    let probe = bench.probe
+    for length in [9, 16, 528] {
+      try await probe.open()
+      _ = try await probe.unacknowledgedAnswers(3)
+      let more = [UInt8](repeating: 0xFF, count: length - 8)
+      try await probe.write(probe.frame(.nak, payload: Wire.u64(0b01) + more))
+      let again = try await probe.fence().filter { $0.kind == .data }
+      probe.expect("numbers sent again for a NAK of \(length) bytes", again.map(\.seq), is: [0])
+    }
+  }
+
+  static let anewAfterNAK = Case(
+    "LNK-51/anew-after-nak", "A resend for a NAK starts the resend timer anew", .link, also: ["LNK-34"],
+    needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    // Without a bitmap, and with one.
+    for payload in [[], Wire.u64(0b01)] {
+      try await probe.open()
+      _ = try await probe.unacknowledgedAnswers(2)
+      _ = try await probe.frames(for: .milliseconds(190))
+      try await probe.write(probe.frame(.nak, payload: payload))
+      let start = probe.now
+      let again = try await probe.fence().filter { $0.kind == .data }
+      probe.expect("numbers sent again", again.map(\.seq), is: payload.isEmpty ? [0, 1] : [0])
+      _ = try await probe.awaitFrame("the first answer by the timer") { $0.kind == .data && $0.seq == 0 }
+      let passed = (probe.now - start).inMilliseconds
+      probe.expect((195...505).contains(passed), "the timer ran out \(passed) ms after the NAK")
+    }
+  }
+
+  static let oldestInTime = Case(
+    "LNK-51/oldest-in-time", "The resend timer is that of the oldest frame, whatever else is sent meanwhile",
+    .link,
+    needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let start = probe.now
+    var times: [Double] = []
+    for _ in 0..<7 where times.count < 2 {
+      try await probe.sendData([0x0A, 3, 0])
+      let end = probe.now + .milliseconds(90)
+      while let frame = try await probe.nextFrame(until: end) {
+        if frame.kind == .data, frame.seq == 0 { times.append((probe.now - start).inMilliseconds) }
+      }
+    }
+    let passed = times.dropFirst().first ?? .infinity
+    probe.expect((195...505).contains(passed), "the oldest was sent again after \(passed) ms")
+  }
+
+  static let duplicatesAlone = Case(
+    "LNK-32/duplicates-alone",
+    "Each number outside of the window is answered by an ACK, an old one and a far one",
+    .link, also: ["LNK-31"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for _ in 0..<3 { _ = try await probe.readCount() }
+    let beyond = 3 + probe.session.peerFrames
+    let numbers = bench.hasVirtualTime ? Array(beyond...258) : [beyond, 130, 131, 132, 256, 258]
+    for number in numbers {
+      _ = try await probe.frames(for: .milliseconds(25))
+      try await probe.write(probe.data([0x0A, 3, 0], seq: UInt8(number % 256)))
+      let answer = try await probe.awaitFrame("answer to number \(number % 256)", within: .seconds(1)) {
+        $0.kind != .ping && $0.kind != .udata
+      }
+      probe.expect("the answer to number \(number % 256)", [answer.kind], is: [.ack])
+      probe.expect("its ack", answer.ack, is: 3)
+    }
+  }
+}
+
+extension Probe {
+  /// Sends a request whose answer is acknowledged and not handled: a host that announced 64 frames. Returns the decoded
+  /// size of the answer.
+  fileprivate func answerUnhandled(_ pdu: [UInt8]) async throws -> Int {
+    session.credit = 64 &- session.expectedSeq
+    try await awaitRoom()
+    try await sendData(pdu)
+    let number = session.expectedSeq
+    let answer = try await awaitFrame("answer \(number)") { $0.kind == .data && $0.seq == number }
+    session.observe(answer)
+    session.expectedSeq &+= 1
+    session.credit = 64 &- session.expectedSeq
+    try await write(frame(.ack))
+    return answer.payload.count + 12
+  }
+
+  /// Reads the service, whose answer is a frame of 29 bytes, and acknowledges each answer without handling it. Notes a
+  /// finding unless just so many answers come; the request behind them waits then.
+  ///
+  /// - Parameter isOneWaiting: whether a request waits already.
+  func expectReads(
+    _ count: Int, isOneWaiting: Bool = false, _ what: String, file: String = #fileID, line: Int = #line
+  ) async throws {
+    // Wrap-around is the rule: numbers are modulo 256.
+    let end = session.expectedSeq &+ session.credit
+    for index in 0...count {
+      if index > 0 || !isOneWaiting {
+        try await awaitRoom()
+        try await sendData([0x0A, 1, 0])
+      }
+      let number = session.expectedSeq
+      guard index < count else {
+        let sent = try await fence() + frames(for: settleTime)
+        let isSent = sent.contains { $0.kind == .data && $0.seq == number }
+        return expect(
+          "whether more than \(count) answers of 29 bytes are sent \(what)", isSent, is: false, file: file,
+          line: line)
+      }
+      let answer = try await awaitFrame("answer \(index) of \(count) \(what)", file: file, line: line) {
+        $0.kind == .data && $0.seq == number
+      }
+      session.observe(answer)
+      session.expectedSeq &+= 1
+      session.credit = end &- session.expectedSeq
+      try await write(frame(.ack))
+    }
+  }
+
+  /// Opens a session with these features in which the device may not send any DATA yet.
+  func openShut(features: UInt32) async throws {
+    try await openSession(Self.synTLVs(nonce: makeNonce(), features: features), isAcknowledged: false)
+    session.credit = 0
+    try await write(frame(.ack))
+  }
+
+  /// Lets the device send as much as it likes.
+  func grantAll() async throws {
+    session.credit = 64
+    try await write(frame(.ack))
+  }
+}

@@ -1,0 +1,142 @@
+import NotibotProtocol
+
+/// The fields of every frame that a device sends, each type and each field of LNK-2's table.
+extension Suite {
+  static let linkFields: [Case] = [fieldsOfEveryType, fieldsOfHello]
+
+  static let fieldsOfEveryType = Case(
+    "LNK-2/fields-of-every-type",
+    "In SYNACK, DATA, ACK, NAK, PONG, PING, RST and the ACK of a FIN each field is 0 or present, as its type says",
+    .link, also: ["LNK-1", "LNK-3", "LNK-24", "LNK-40"]
+  ) { bench in
+    let probe = bench.probe
+    let synAck = try await probe.openSession()
+    probe.expectLawful([synAck])
+    for _ in 0..<3 { probe.expectLawful(try await probe.nextAnswer()) }
+    // An ACK: of a frame that nobody answers.
+    try await probe.sendData([0x55], channel: 2)
+    let ack = try await probe.awaitFrame("ACK of DATA") { $0.ack == 4 }
+    probe.expectLawful([ack])
+    probe.expect(
+      "ack, credit and kind of the ACK", "\(ack.kind) \(ack.ack) \(ack.credit)", is: probe.present(.ack, 4))
+    try await probe.write(probe.frame(.ping))
+    let pong = try await probe.awaitFrame(.pong)
+    probe.expectLawful([pong])
+    probe.expect(
+      "ack, credit and kind of PONG", "\(pong.kind) \(pong.ack) \(pong.credit)", is: probe.present(.pong, 4))
+    try await probe.write(probe.data([0x55], channel: 2, seq: 5))
+    let nak = try await probe.awaitFrame(.nak)
+    probe.expectLawful([nak])
+    probe.expect(
+      "ack, credit and kind of NAK", "\(nak.kind) \(nak.ack) \(nak.credit)", is: probe.present(.nak, 4))
+    try await probe.write(probe.data([0x55], channel: 2, seq: 4))
+    // What was kept behind the hole has come with it.
+    probe.session.nextSeq = nak.payload.isEmpty ? 5 : 6
+    try await probe.expectTaken("the missing frame")
+    if bench.hasVirtualTime {
+      let ping = try await probe.awaitFrame(.ping)
+      probe.expectLawful([ping])
+    }
+    try await probe.write(probe.frame(.fin))
+    let last = try await probe.awaitFrame("ACK of FIN") { $0.kind == .ack && $0.session == probe.session.id }
+    probe.expectLawful([last])
+    probe.expect(
+      "ack, credit and kind of the ACK of FIN", "\(last.kind) \(last.ack) \(last.credit)",
+      is: probe.present(.ack, probe.session.nextSeq))
+    let rst = try await probe.ask(probe.frame(.ping), "RST") { $0.kind == .rst }
+    probe.expectLawful([rst])
+  }
+
+  static let fieldsOfHello = Case(
+    "LNK-2/fields-of-hello", "HELLO has session 0, numbers of 0, and its TLVs in the order of the table",
+    .link,
+    also: ["LNK-5", "LNK-6"], needs: [.control]
+  ) { bench in
+    let hello = try await bench.restartSession()
+    bench.probe.expectLawful([hello])
+  }
+}
+
+extension Probe {
+  /// Asks for Count and returns everything up to the answer.
+  fileprivate func nextAnswer() async throws -> [WireFrame] {
+    try await awaitRoom()
+    try await sendData([0x0A, 3, 0])
+    let number = session.expectedSeq
+    let answer = try await awaitFrame("answer") { $0.kind == .data && $0.seq == number }
+    expect(
+      "ack and credit of DATA", "\(answer.kind) \(answer.ack) \(answer.credit)",
+      is: present(.data, session.nextSeq))
+    session.observe(answer)
+    session.expectedSeq &+= 1
+    try await write(frame(.ack))
+    return [answer]
+  }
+
+  /// A kind, an ack, and the credit when everything has been handled, for comparison.
+  fileprivate func present(_ kind: WireFrame.Kind, _ ack: UInt8) -> String {
+    "\(kind) \(ack) \(session.peerFrames)"
+  }
+
+  /// Notes what is wrong with the device's frames.
+  fileprivate func expectLawful(_ frames: [WireFrame], file: String = #fileID, line: Int = #line) {
+    for frame in frames {
+      expect("what is wrong with \(frame)", frame.flaws(in: session), is: [], file: file, line: line)
+    }
+  }
+}
+
+extension WireFrame {
+  /// What a device's frame has that its type must not have. Source: PROTOCOL.md LNK-2, LNK-3, LNK-5, LNK-6.
+  func flaws(in session: ProbeSession) -> [String] {
+    var flaws: [String] = []
+    func claim(_ holds: Bool, _ flaw: String) { if !holds { flaws.append(flaw) } }
+    if kind != .data { claim(seq == 0, "seq \(seq)") }
+    if kind != .data, kind != .udata { claim(channel == 0, "channel \(channel)") }
+    claim(credit <= 64, "credit \(credit)")
+    switch kind {
+    case .hello: claim(self.session == 0, "session \(self.session)")
+    case .synAck, .data, .ack, .nak, .udata, .ping, .pong, .fin:
+      claim(self.session == session.id, "session \(self.session)")
+    case .rst, .syn: break
+    }
+    switch kind {
+    case .hello, .rst, .udata, .syn: claim(ack == 0 && credit == 0, "ack \(ack) and credit \(credit)")
+    case .synAck: claim(ack == 0, "ack \(ack)")
+    case .data, .ack, .nak, .ping, .pong, .fin: break
+    }
+    switch kind {
+    case .ack, .ping, .fin: claim(payload.isEmpty, "a payload")
+    case .nak: claim(payload.isEmpty || payload.count == 8, "\(payload.count) bytes of bitmap")
+    case .pong: claim(payload.count == 1, "\(payload.count) bytes")
+    case .data, .udata: claim(!payload.isEmpty, "no payload")
+    case .hello, .synAck, .rst, .syn: flaws += tlvFlaws
+    }
+    return flaws
+  }
+
+  /// What is wrong with the TLVs of HELLO, SYNACK and RST: their order is that of the table, each is there once and
+  /// listed for the frame, and the required ones are there.
+  private var tlvFlaws: [String] {
+    guard let tlvs = TLV.parse(payload) else { return ["a TLV that runs past the end"] }
+    let types = tlvs.map(\.type)
+    let (required, others): ([UInt8], [UInt8]) =
+      switch kind {
+      case .hello: ([0x81, 0x83, 0x0A], [0x0B, 0x0C, 0x0E, 0x0F, 0x10])
+      case .synAck:
+        ([0x81, 0x82, 0x84, 0x0A], [0x05, 0x06, 0x0B, 0x0C, 0x0D, 0x0E, 0x0F, 0x10, 0x11, 0x12, 0x13])
+      case .rst: ([0x81, 0x83, 0x0A, 0x14], [0x82, 0x15])
+      case .syn, .data, .ack, .nak, .udata, .ping, .pong, .fin: ([], [])
+      }
+    var flaws: [String] = []
+    // The low seven bits number the table's rows.
+    let known = types.map { $0 & 0x7F }.filter { (1...0x15).contains($0) }
+    if known != known.sorted() { flaws.append("TLVs in the order \(Wire.hex(types))") }
+    if Set(types).count != types.count { flaws.append("a TLV twice in \(Wire.hex(types))") }
+    for type in required where !types.contains(type) { flaws.append("no TLV \(Wire.hex([type]))") }
+    for type in types where type & 0x7F <= 0x15 && !(required + others).contains(type) {
+      flaws.append("TLV \(Wire.hex([type]))")
+    }
+    return flaws
+  }
+}

@@ -1,0 +1,173 @@
+import NotibotProtocol
+
+/// What counts as a sign of life, and what confirms a session.
+extension Suite {
+  static let linkLife: [Case] = [keepsOpen, keepsNothingOpen, logWhileOffered, longFramedLog, fieldsOfLog]
+
+  /// A frame that a case sends again and again.
+  private typealias Sign = (what: String, frame: @Sendable (Probe) -> WireFrame)
+
+  private static let signsOfLife: [Sign] = [
+    ("ACK", { $0.frame(.ack) }),
+    ("NAK", { $0.frame(.nak) }),
+    ("NAK of 9 bytes", { $0.frame(.nak, payload: [UInt8](repeating: 0, count: 9)) }),
+    ("PING", { $0.frame(.ping) }),
+    ("PONG", { $0.frame(.pong, payload: [0]) }),
+    ("PONG of 3 bytes", { $0.frame(.pong, payload: [0, 1, 2]) }),
+    ("ACK with an ack that cannot be", { $0.frame(.ack).with(ack: 99) }),
+    ("UDATA on channel 1", { $0.frame(.udata, channel: 1, payload: [0x41]).with(ack: 0, credit: 0) }),
+    ("UDATA on channel 5", { $0.frame(.udata, channel: 5, payload: [0x41]).with(ack: 0, credit: 0) }),
+    ("DATA that was received already", { $0.data([0x55], channel: 2, seq: 0) }),
+    ("DATA beyond the window", { $0.data([0x55], channel: 2, seq: 200) }),
+  ]
+
+  static let keepsOpen = Case(
+    "LNK-53/what-keeps-open", "Each valid frame of the live session keeps it open, whatever it carries",
+    .link,
+    also: ["LNK-3"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    for sign in signsOfLife {
+      try await probe.open()
+      try await probe.sendUnserved(1)
+      let isLive = try await probe.isLive(hearing: sign.frame)
+      probe.expect(isLive, "the session is over, though \(sign.what) came each 400 ms")
+    }
+  }
+
+  static let keepsNothingOpen = Case(
+    "LNK-53/what-keeps-nothing-open",
+    "Malformed frames, frames of session 0 or another one, SYNs and echoes keep no session open", .link,
+    also: ["LNK-3", "LNK-13", "LNK-14", "LNK-19", "FRM-11"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    for kind in [.data, .ack, .nak, .ping, .pong, .fin, .udata] as [WireFrame.Kind] {
+      let payload: [UInt8] = [.data, .pong, .udata].contains(kind) ? [1] : []
+      try await probe.expectDead(hearing: "\(kind) of another session") {
+        $0.frame(kind, channel: kind == .data || kind == .udata ? 2 : 0, payload: payload)
+          .with(session: $0.session.id &+ 1000)
+      }
+      try await probe.expectDead(hearing: "\(kind) in the device's direction") {
+        $0.frame(kind, channel: kind == .data || kind == .udata ? 2 : 0, payload: payload).echoed
+      }
+    }
+    for length in [1, 7] {
+      try await probe.expectDead(hearing: "NAK of \(length) bytes") {
+        $0.frame(.nak, payload: [UInt8](repeating: 0, count: length))
+      }
+    }
+    try await probe.expectDead(hearing: "DATA without payload") { $0.data([], channel: 2, seq: 0) }
+    try await probe.expectDead(hearing: "PONG without payload") { $0.frame(.pong) }
+    try await probe.expectDead(hearing: "UDATA of session 0") {
+      $0.frame(.udata, channel: 1, payload: [0x41]).with(ack: 0, credit: 0, session: 0)
+    }
+    try await probe.expectDead(hearing: "the SYN of the session") {
+      $0.syn(Probe.synTLVs(nonce: $0.session.nonce))
+    }
+    try await probe.expectDead(hearing: "a SYN that is refused") {
+      $0.syn(Probe.synTLVs(nonce: $0.session.nonce &+ 1) + [TLV(0xC0, [])])
+    }
+    let old = probe.session.nonce
+    try await probe.expectDead(hearing: "a SYN with an old nonce") { $0.syn(Probe.synTLVs(nonce: old)) }
+  }
+
+  static let logWhileOffered = Case(
+    "LNK-4/log-while-offered", "Between SYNACK and the first frame of the session the log is console text",
+    .link,
+    also: ["LNK-16"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b1000), isAcknowledged: false)
+    try await control.perform(.log("rig: not yet open"))
+    let deadline = probe.now + Probe.patience
+    var text = ""
+    var early: [WireFrame] = []
+    while !text.contains("rig: not yet open"), early.isEmpty, probe.now < deadline {
+      early += try await probe.frames(for: .milliseconds(5))
+      text = String(decoding: probe.textReceived, as: UTF8.self)
+    }
+    // Its line end may still be under way; what follows text is a zero.
+    probe.expect("frames before the first one of the session", early, is: [])
+    try await probe.write(probe.frame(.ack))
+    _ = try await probe.fence()
+    text = String(decoding: probe.textReceived, as: UTF8.self)
+    probe.expect(text.contains("rig: not yet open"), "the log is not console text")
+  }
+
+  static let longFramedLog = Case(
+    "LNK-4/long-framed-log", "A log longer than a frame comes whole in several UDATA", .link,
+    also: ["FRM-4", "LNK-9"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b1000))
+    guard probe.session.features & 0b1000 != 0 else { throw CaseSkipped("the device frames no log") }
+    _ = try await probe.fence()
+    // Longer than 528 with its line end, and just as long.
+    for length in [526, 527, 528, 529, 700, 1200] {
+      let line = String((0..<length).map { index in Character(UnicodeScalar(UInt8(0x30 + index % 64))) })
+      try await control.perform(.log(line))
+      let deadline = probe.now + Probe.patience
+      var log = ""
+      while !log.contains(line), probe.now < deadline {
+        let frames = try await probe.frames(for: .milliseconds(5))
+        log += String(
+          decoding: frames.filter { $0.kind == .udata && $0.channel == 1 }.flatMap(\.payload), as: UTF8.self)
+      }
+      probe.expect(log.contains(line), "of a log of \(length) bytes \(log.utf8.count) came in UDATA")
+    }
+  }
+
+  static let fieldsOfLog = Case(
+    "LNK-2/fields-of-log", "UDATA from the device has the live session, and 0 for seq, ack and credit", .link,
+    also: ["LNK-4"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b1000))
+    guard probe.session.features & 0b1000 != 0 else { throw CaseSkipped("the device frames no log") }
+    for _ in 0..<3 { _ = try await probe.readCount() }
+    try await control.perform(.log("rig: fields"))
+    let udata = try await probe.awaitFrame(.udata)
+    probe.expect("what is wrong with \(udata)", udata.flaws(in: probe.session), is: [])
+  }
+}
+
+extension Probe {
+  /// Whether the open session is live after 5.6 s in which a frame is sent each 400 ms.
+  fileprivate func isLive(hearing frame: (Probe) -> WireFrame) async throws -> Bool {
+    for _ in 0..<14 {
+      _ = try await frames(for: .milliseconds(400))
+      try await write(frame(self))
+    }
+    return try await isSessionLive()
+  }
+
+  /// Opens a session and notes a finding unless it goes down while nothing comes but these frames.
+  fileprivate func expectDead(
+    hearing what: String, file: String = #fileID, line: Int = #line, _ frame: (Probe) -> WireFrame
+  ) async throws {
+    try await open()
+    _ = try await fence()
+    let isLive = try await isLive(hearing: frame)
+    expect(!isLive, "the session is kept open by \(what)", file: file, line: line)
+  }
+}
+
+extension WireFrame {
+  /// The same frame with other numbers.
+  func with(ack: UInt8? = nil, credit: UInt8? = nil, session: UInt16? = nil) -> WireFrame {
+    var frame = self
+    (frame.ack, frame.credit) = (ack ?? self.ack, credit ?? self.credit)
+    frame.session = session ?? self.session
+    return frame
+  }
+
+  /// The same frame in the other direction.
+  fileprivate var echoed: WireFrame {
+    var frame = self
+    frame.sender = sender.other
+    return frame
+  }
+}

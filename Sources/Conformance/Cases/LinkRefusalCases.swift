@@ -1,0 +1,199 @@
+import NotibotProtocol
+
+/// Nonces, SYNs that are refused, the RSTs that say so, and how many of them.
+extension Suite {
+  static let linkRefusals: [Case] = [
+    everyByteOfNonce, ninthNonce, oldNonceAfterEachEnd, fieldsOfRST, refusalsDoNotCount, slidingSecond,
+    rangesOfVersions,
+  ]
+
+  static let everyByteOfNonce = Case(
+    "LNK-14/every-byte-of-a-nonce", "Nonces that differ in one byte are two nonces", .link,
+    also: ["LNK-13", "LNK-12"]
+  ) { bench in
+    let probe = bench.probe
+    let nonce = probe.makeNonce()
+    let first = try await probe.openSession(Probe.synTLVs(nonce: nonce))
+    var last = first.session
+    for byte in 0..<8 as Range<UInt64> {
+      let reply = try await probe.openSession(
+        Probe.synTLVs(nonce: nonce ^ 1 << (8 * byte)), attempts: 1)
+      probe.expect(reply.session != last, "a nonce that differs in byte \(byte) opened no session of its own")
+      last = reply.session
+    }
+  }
+
+  static let ninthNonce = Case(
+    "LNK-14/ninth-nonce", "The eighth last nonce opens nothing, the ninth last opens a session", .link
+  ) { bench in
+    let probe = bench.probe
+    let (ninth, eighth) = (Probe.synTLVs(nonce: probe.makeNonce()), Probe.synTLVs(nonce: probe.makeNonce()))
+    try await probe.openSession(ninth)
+    try await probe.openSession(eighth)
+    for _ in 0..<7 { try await probe.openSession() }
+    try await probe.expectUnanswered("the SYN with the eighth last nonce", probe.syn(eighth).bytes)
+    try await probe.openSession(ninth, attempts: 2)
+  }
+
+  static let oldNonceAfterEachEnd = Case(
+    "LNK-14/old-nonce-after-each-end",
+    "However sessions ended, their nonces open nothing when they come again", .link,
+    also: ["LNK-24", "LNK-53"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    var syns: [WireFrame] = []
+    for ending in 0..<4 {
+      let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+      try await probe.openSession(tlvs, isAcknowledged: ending != 3)
+      syns.append(probe.syn(tlvs))
+      switch ending {
+      case 0:
+        try await probe.write(probe.frame(.fin))
+        _ = try await probe.awaitFrame("ACK of FIN") { $0.kind == .ack }
+      case 1: _ = try await probe.frames(for: .milliseconds(5600))
+      // By the next SYN: as a session that was open, and as one that was only offered.
+      case _: break
+      }
+      for (index, syn) in syns.enumerated() where index < 2 || index < ending {
+        try await probe.write(syn)
+        let answers = try await probe.frames(for: .milliseconds(20))
+        probe.expect("answers to the SYN of session \(index)", answers.filter { $0.kind == .synAck }, is: [])
+      }
+    }
+  }
+
+  /// A SYN that is refused, and the RST to it.
+  private struct Refusal {
+    let what: String
+    let payload: [UInt8]
+    let reason: UInt64
+    var refused: UInt64?
+    var hasNonce = true
+  }
+
+  static let fieldsOfRST = Case(
+    "LNK-19/fields-of-rst",
+    "An RST to a SYN has session 0, the NONCE that could be read, and REFUSED only with reason 3", .link,
+    also: ["LNK-2", "LNK-5", "LNK-6", "LNK-18", "LNK-20"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let nonce = probe.makeNonce()
+    let good: [TLV] = [.magic, .nonce(nonce), .versions(1, 1)]
+    let refusals = [
+      Refusal(
+        what: "no common version", payload: [TLV.magic, .nonce(nonce), .versions(2, 9)].payload, reason: 2),
+      Refusal(what: "a critical TLV", payload: good.payload + [0xC0, 0], reason: 3, refused: 0xC0),
+      Refusal(what: "no VERSIONS", payload: [TLV.magic, .nonce(nonce)].payload, reason: 4),
+      Refusal(what: "half a TLV", payload: good.payload + [0x08], reason: 4),
+      Refusal(what: "a short TLV", payload: good.payload + [0x07, 1, 1], reason: 4),
+      Refusal(what: "a critical and a short TLV", payload: good.payload + [0xC0, 0, 0x07, 1, 1], reason: 4),
+      Refusal(what: "no NONCE", payload: [TLV.magic, .versions(1, 1)].payload, reason: 4, hasNonce: false),
+      Refusal(
+        what: "a NONCE of 7 bytes",
+        payload: [TLV.magic, TLV(0x82, [1, 2, 3, 4, 5, 6, 7]), .versions(1, 1)].payload,
+        reason: 4, hasNonce: false),
+      Refusal(what: "nothing", payload: [], reason: 4, hasNonce: false),
+    ]
+    for refusal in refusals {
+      let what = refusal.what
+      let syn = WireFrame(kind: .syn, sender: .host, payload: refusal.payload)
+      let rst = try await probe.ask(syn, "RST to a SYN with \(what)") { $0.kind == .rst }
+      let said = TLV.parse(rst.payload) ?? []
+      probe.expect("session of the RST for \(what)", rst.session, is: 0)
+      probe.expect("what is wrong with the RST for \(what)", rst.flaws(in: probe.session), is: [])
+      probe.expect("REASON for \(what)", said.number(of: 0x14), is: refusal.reason)
+      probe.expect("REFUSED for \(what)", said.number(of: 0x15), is: refusal.refused)
+      probe.expect("NONCE for \(what)", said.number(of: 0x82), is: refusal.hasNonce ? nonce : nil)
+      probe.expect("BOOT_ID for \(what)", said.number(of: 0x0A), is: probe.session.bootID)
+      probe.expect("VERSIONS for \(what)", said.value(of: 0x83), is: [1, 1])
+    }
+    for kind in [.data, .ack, .nak, .ping] as [WireFrame.Kind] {
+      let stray = probe.frame(kind, payload: kind == .data ? [1] : []).with(session: probe.session.id &+ 1000)
+      let rst = try await probe.ask(stray, "RST to \(kind) of another session") { $0.kind == .rst }
+      let said = TLV.parse(rst.payload) ?? []
+      probe.expect("session of the RST to \(kind)", rst.session, is: stray.session)
+      probe.expect("what is wrong with the RST to \(kind)", rst.flaws(in: probe.session), is: [])
+      probe.expect("REASON for \(kind)", said.number(of: 0x14), is: 1)
+      probe.expect(
+        "NONCE and REFUSED for \(kind)", [said.number(of: 0x82), said.number(of: 0x15)], is: [nil, nil])
+    }
+  }
+
+  static let refusalsDoNotCount = Case(
+    "LNK-20/refusals-do-not-count",
+    "Each refused SYN is answered, and none of them counts among the ten RSTs", .link,
+    also: ["LNK-19"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    var bad = Probe.synTLVs(nonce: probe.makeNonce())
+    bad.append(TLV(0xC0, []))
+    for count in 1...25 {
+      try await probe.write(probe.syn(bad))
+      let answers = try await probe.fence()
+      probe.expect("answers to refused SYN \(count)", answers.map(\.kind), is: [.rst])
+    }
+    let stray = probe.frame(.ack).with(session: probe.session.id &+ 1000)
+    for count in 1...10 {
+      try await probe.write(stray)
+      let answers = try await probe.fence()
+      probe.expect("answers to stray frame \(count)", answers.map(\.kind), is: [.rst])
+    }
+    try await probe.write(probe.syn(bad))
+    let last = try await probe.fence()
+    probe.expect("answers to a refused SYN behind ten RSTs", last.map(\.kind), is: [.rst])
+  }
+
+  static let slidingSecond = Case(
+    "LNK-20/sliding-second", "Of RSTs there are ten in each second, wherever it begins", .link,
+    needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    // Whatever came before is more than a second ago.
+    _ = try await probe.frames(for: .milliseconds(1100))
+    try await probe.open()
+    var times: [Double] = []
+    let start = probe.now
+    let send = { (count: Int, moment: Int) in
+      _ = try await probe.frames(for: .milliseconds(moment) - (probe.now - start))
+      for _ in 0..<count {
+        try await probe.write(probe.frame(.ack).with(session: probe.session.id &+ 1000))
+        let answers = try await probe.fence()
+        for _ in answers.filter({ $0.kind == .rst }) { times.append((probe.now - start).inMilliseconds) }
+      }
+    }
+    try await send(1, 0)
+    try await send(9, 900)
+    probe.expect("RSTs to the first ten", times.count, is: 10)
+    // The first one is more than a second ago, the others are not.
+    try await send(12, 1050)
+    probe.expect("RSTs up to 1.05 s", times.count, is: 11)
+    try await send(12, 1950)
+    probe.expect("RSTs up to 1.95 s", times.count, is: 20)
+  }
+
+  static let rangesOfVersions = Case(
+    "LNK-12/ranges-of-versions",
+    "Each range that holds version 1 is taken, each other one is refused with reason 2",
+    .link, also: ["LNK-7", "LNK-19"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    for (lowest, highest) in [(0, 1), (1, 1), (0, 2), (1, 2), (0, 255), (1, 255)] as [(UInt8, UInt8)] {
+      let tlvs: [TLV] = [.magic, .nonce(probe.makeNonce()), .versions(lowest, highest)]
+      try await probe.openSession(tlvs, attempts: 2)
+      probe.expect("VERSION for \(lowest) to \(highest)", probe.session.announced.value(of: 0x84), is: [1])
+    }
+    for (lowest, highest) in [(0, 0), (2, 2), (2, 255), (255, 255), (1, 0), (2, 1), (255, 1)]
+      as [(UInt8, UInt8)]
+    {
+      let tlvs: [TLV] = [.magic, .nonce(probe.makeNonce()), .versions(lowest, highest)]
+      let reply = try await probe.ask(probe.syn(tlvs), "answer to versions \(lowest) to \(highest)") {
+        $0.kind == .rst || $0.kind == .synAck
+      }
+      let reason = TLV.parse(reply.payload)?.number(of: 0x14)
+      probe.expect("REASON for versions \(lowest) to \(highest)", reason, is: 2)
+    }
+  }
+}

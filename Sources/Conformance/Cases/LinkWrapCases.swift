@@ -1,0 +1,235 @@
+import NotibotProtocol
+
+/// Arithmetic at wraps: numbers of frames at 256, session ids at 256 and 65536, a clock of 32 bits of milliseconds.
+extension Suite {
+  static let linkWraps: [Case] =
+    [
+      holeAcrossWrap, windowAcrossWrap, resendAcrossWrap, limitAcrossWrap, idCarries, idWraps, uptime,
+      longUptime,
+      bootCount,
+    ] + atWrap
+
+  static let holeAcrossWrap = Case(
+    "LNK-33/hole-across-the-wrap", "A missing frame is asked for on both sides of 255 and 0", .link,
+    also: ["LNK-30", "LNK-32"]
+  ) { bench in
+    let probe = bench.probe
+    for start in [251, 252] {
+      try await probe.open()
+      try await probe.sendUnserved(start)
+      for _ in 0..<3 {
+        let (missing, early) = (probe.session.nextSeq, probe.session.nextSeq &+ 1)
+        try await probe.write(probe.data([0x55], channel: 2, seq: early))
+        let kind = try await probe.awaitNAK(missing: missing, held: [early])
+        try await probe.write(probe.data([0x55], channel: 2, seq: missing))
+        if kind == .drops { try await probe.write(probe.data([0x55], channel: 2, seq: early)) }
+        probe.session.nextSeq = early &+ 1
+        try await probe.expectTaken("numbers \(missing) and \(early)")
+      }
+      _ = try await probe.readCount()
+    }
+  }
+
+  static let windowAcrossWrap = Case(
+    "LNK-32/window-across-the-wrap", "The window has the same ends on both sides of 255 and 0", .link,
+    also: ["LNK-33"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let frames = UInt8(probe.session.peerFrames)
+    try await probe.sendUnserved(250)
+    for _ in 250...260 {
+      let next = probe.session.nextSeq
+      for (what, seq, expected) in [
+        ("the number beyond the window", next &+ frames, WireFrame.Kind.ack),
+        ("the number before", next &- 1, .ack),
+        ("the number 128 before", next &- 128, .ack),
+        ("the last number of the window", next &+ frames &- 1, .nak),
+      ] {
+        _ = try await probe.frames(for: .milliseconds(40))
+        try await probe.write(probe.data([0x55], channel: 2, seq: seq))
+        let answers = try await probe.frames(for: .milliseconds(40)).filter { $0.kind != .ping }
+        probe.expect("the answer to \(what), at \(next)", answers.map(\.kind), is: [expected])
+        probe.expect("its ack", answers.first?.ack, is: next)
+      }
+      // The frame in between fills no hole but the first; what was kept of the last number stays kept.
+      try await probe.open()
+      try await probe.sendUnserved(Int(next) + (next < 128 ? 257 : 1))
+    }
+  }
+
+  static let resendAcrossWrap = Case(
+    "LNK-34/resend-across-the-wrap",
+    "Frames on both sides of 255 and 0 are sent again by NAK, bitmap and timer",
+    .link, also: ["LNK-30", "LNK-31", "LNK-51"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    while probe.session.expectedSeq != 254 { _ = try await probe.readCount() }
+    let first = try await probe.unacknowledgedAnswers(4)
+    probe.expect("numbers sent", first.map(\.seq), is: [254, 255, 0, 1])
+    try await probe.write(probe.frame(.nak))
+    let all = try await probe.fence().filter { $0.kind == .data }
+    probe.expect("numbers sent again from 254 on", all.map(\.seq), is: [254, 255, 0, 1])
+    probe.expect("their payloads", all.map(\.payload), is: first.map(\.payload))
+    // 1 is held, and was sent for the last time after 254 and 0: of those nothing newer has arrived.
+    probe.session.expectedSeq = 0
+    try await probe.write(probe.frame(.nak))
+    let rest = try await probe.fence().filter { $0.kind == .data }
+    probe.expect("numbers sent again from 0 on", rest.map(\.seq), is: [0, 1])
+    let timed = try await probe.frames(for: .milliseconds(bench.hasVirtualTime ? 1100 : 600))
+    probe.expect(
+      "numbers sent by the timer", Set(timed.filter { $0.kind == .data }.map(\.seq)), is: [0, 1])
+    probe.session.expectedSeq = 2
+    _ = try await probe.readCount()
+  }
+
+  static let limitAcrossWrap = Case(
+    "LNK-41/limit-across-the-wrap", "A limit on the other side of 255 and 0 is kept to", .link,
+    also: ["LNK-31", "LNK-40"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openShut()
+    probe.session.credit = 1
+    while probe.session.expectedSeq != 252 { _ = try await probe.readCount() }
+    for _ in 252...260 {
+      let number = probe.session.expectedSeq
+      for _ in 0..<2 { try await probe.sendData([0x0A, 3, 0]) }
+      let sent = try await probe.fence().filter { $0.kind == .data }
+      probe.expect("numbers sent with a limit of \(number &+ 1)", Set(sent.map(\.seq)), is: [number])
+      probe.session.expectedSeq = number &+ 1
+      try await probe.write(probe.frame(.ack))
+      let later = try await probe.awaitFrame("the answer behind \(number)") {
+        $0.kind == .data && $0.seq == number &+ 1
+      }
+      probe.expect("its payload", later.payload.first, is: 0x0B)
+      probe.session.expectedSeq = number &+ 2
+      try await probe.write(probe.frame(.ack))
+    }
+  }
+
+  static let idCarries = Case(
+    "LNK-12/id-carries", "The session id has 16 bits: after one that ends in FF the next high byte comes",
+    .link,
+    needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openSession()
+    for _ in 0..<257 {
+      let last = probe.session.id
+      try await probe.openSession(isAcknowledged: false)
+      probe.expect("the id after \(last)", probe.session.id, is: last == .max ? 1 : last + 1)
+    }
+  }
+
+  static let idWraps = Case(
+    "LNK-12/id-wraps", "After session 65535 comes session 1", .link, needs: [.control, .virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    // The first id of a boot is random: one of 256 is near enough.
+    for _ in 0..<4000 where probe.session.id < 0xFF00 {
+      try await control.perform(.reboot)
+      try await probe.openSession(isAcknowledged: false)
+    }
+    guard probe.session.id >= 0xFF00 else { throw CaseSkipped("no boot in 4000 began near session 65535") }
+    while probe.session.id >= 0xFF00 {
+      let last = probe.session.id
+      try await probe.openSession(isAcknowledged: false)
+      probe.expect("the id after \(last)", probe.session.id, is: last == .max ? 1 : last + 1)
+      guard probe.session.id != last else { return }
+    }
+  }
+
+  static let uptime = Case(
+    "LNK-5/uptime", "UPTIME counts milliseconds since the boot, whatever the clock shows", .link,
+    also: ["LNK-12"],
+    leadToWrap: .seconds(1)
+  ) { bench in
+    let probe = bench.probe
+    let first = try await probe.uptimeMs()
+    probe.expect(first < 60_000, "UPTIME is \(first) ms in the first minute")
+    let start = probe.now
+    for _ in 0..<2 {
+      _ = try await probe.frames(for: .seconds(1))
+      let passed = try await probe.uptimeMs() - first
+      let due = (probe.now - start).inMilliseconds
+      probe.expect(abs(passed - due) < 50, "UPTIME rose by \(passed) ms in \(due) ms")
+    }
+  }
+
+  static let longUptime = Case(
+    "LNK-5/uptime-of-60-days", "UPTIME has more than 32 bits: it goes on behind 49.7 days", .link,
+    also: ["LNK-12"],
+    needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    let first = try await probe.uptimeMs()
+    let start = probe.now
+    _ = try await probe.frames(for: .seconds(10))
+    probe.startCapture()
+    _ = try await probe.frames(for: .seconds(60))
+    guard probe.captured == [] else {
+      throw CaseSkipped("the device writes a log while nothing happens: 60 days of it are too much")
+    }
+    for _ in 0..<3 {
+      _ = try await probe.frames(for: .seconds(86_400 * 20))
+      let passed = try await probe.uptimeMs() - first
+      let due = (probe.now - start).inMilliseconds
+      probe.expect(abs(passed - due) < 1000, "UPTIME rose by \(passed) ms in \(due) ms")
+    }
+  }
+
+  static let bootCount = Case(
+    "LNK-5/boot-count", "BOOT_COUNT is one more after a restart, in HELLO and SYNACK", .link,
+    also: ["LNK-10"],
+    needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openSession()
+    guard let before = probe.session.announced.number(of: 0x0B) else {
+      throw CaseSkipped("the device announces no BOOT_COUNT")
+    }
+    let hello = try await bench.restartSession()
+    probe.expect("BOOT_COUNT in HELLO", TLV.parse(hello.payload)?.number(of: 0x0B), is: before + 1)
+    try await probe.openSession()
+    probe.expect("BOOT_COUNT in SYNACK", probe.session.announced.number(of: 0x0B), is: before + 1)
+  }
+
+  /// What has a timer, and how long before the wrap it begins, in milliseconds: so that the wrap falls into it.
+  private static let timed: [(Case, Int64)] = [
+    (delayedACK, 2), (outOfWindow, 120), (firstResend, 100), (resendDoubles, 300), (measuredFast, 50),
+    (staysWhenHeard, 500), (pingAfterSilence, 400), (downAfterFiveSeconds, 4000), (aliveByAnyFrame, 20_000),
+    (silentUntilFirstFrame, 10_000), (anySecond, 1200), (slidingSecond, 2050), (slowFrame, 950),
+    (silence, 600),
+    (hellosAtBoot, 300),
+  ]
+
+  private static let atWrap: [Case] = timed.map { testCase, lead in
+    Case(
+      testCase.id + "-at-wrap", testCase.title + ", also when a clock of 32 bits wraps meanwhile", .link,
+      also: Array(testCase.rules.dropFirst()), needs: testCase.needs, leadToWrap: .milliseconds(lead),
+      run: testCase.run)
+  }
+}
+
+extension Probe {
+  /// Sends DATA that the device takes and nobody serves, as fast as its credit allows, and waits until all is
+  /// acknowledged.
+  func sendUnserved(_ count: Int, file: String = #fileID, line: Int = #line) async throws {
+    for _ in 0..<count {
+      try await awaitRoom(file: file, line: line)
+      try await sendData([0x55], channel: 2)
+    }
+    try await expectTaken("\(count) frames", file: file, line: line)
+  }
+
+  /// UPTIME of a SYNACK, in milliseconds.
+  fileprivate func uptimeMs() async throws -> Double {
+    try await openSession()
+    guard let uptime = session.announced.number(of: 0x0D) else {
+      throw CaseSkipped("the device announces no UPTIME")
+    }
+    return Double(uptime)
+  }
+}

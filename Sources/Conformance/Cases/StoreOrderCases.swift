@@ -1,0 +1,236 @@
+import NotibotProtocol
+
+/// What a change changes, who is evicted or forgotten first, and how notifications are numbered.
+extension Suite {
+  static let storeOrder: [Case] = [evictionOrder, whatIsAWrite, numbersGoOn, numbersInFirmwareMode]
+
+  static let evictionOrder = Case(
+    "NTF-25/order",
+    "The oldest of the lowest level goes first: by its latest level and by when it was accepted",
+    .delivery, also: ["NTF-23", "NTF-26", "NTF-20"], needs: [.control, .strict]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    let capacity = Int(probe.session.announced.number(of: 0x13) ?? 0)
+    let stored = try await probe.readCount()
+    guard (stored + 12...2000).contains(capacity) else {
+      throw CaseSkipped("the store holds \(capacity), too many or too few to fill")
+    }
+    let leveled = { (id: UInt32, level: Int, more: String) in
+      Sample.json(id: id, more: ",\"lvl\":\(level)\(more)")
+    }
+    var held: [UInt32: [UInt8]] = [:]
+    let write = { (id: UInt32, level: Int) in
+      let json = leveled(id, level, "")
+      held[id] = json
+      try await probe.expectWritten(json, "id \(id)")
+    }
+    // 1 and 2 make way for 3001 and 3002, which may then stand before the others in the device's memory.
+    for (id, level) in [(1, 2), (2, 2), (3, 1), (4, 2), (5, 0)] as [(UInt32, Int)] {
+      try await write(id, level)
+    }
+    held[6] = leveled(6, 0, ",\"exp\":\(Sample.noon - 10)")
+    try await probe.expectWritten(leveled(6, 0, ",\"exp\":\(Sample.noon - 10)"), "one that has expired")
+    held[7] = Sample.json(id: 7)
+    try await probe.expectWritten(Sample.json(id: 7), "one without lvl")
+    try await probe.expectWritten(
+      Array("\(Sample.text("plain").dropLast()),\"lvl\":0}".utf8), "a plain one of level 0")
+    for id in 9..<UInt32(capacity - stored + 1) { try await write(id, 2) }
+    for id in [1, 2] as [UInt32] {
+      try await probe.expectWritten(Sample.removal(id: id))
+      held[id] = nil
+    }
+    try await write(3001, 0)
+    try await write(3002, 1)
+    for (id, level) in [(4, 0), (5, 2)] as [(UInt32, Int)] {
+      held[id] = leveled(id, level, ",\"rev\":1")
+      try await probe.expectWritten(leveled(id, level, ",\"rev\":1"), "a change of id \(id)")
+    }
+    // The level of each further one (nil: it has no lvl and no identity), and whom it pushes out.
+    let steps: [(level: Int?, victim: UInt32?)] = [
+      (0, nil), (nil, 4), (1, 6), (2, 3001), (2, 3), (2, 7), (2, 3002), (2, 4003), (2, nil), (1, nil), (3, 5),
+      (3, 9),
+    ]
+    for (index, step) in steps.enumerated() {
+      let id = 4001 + UInt32(index)
+      let json = step.level.map { leveled(id, $0, "") } ?? Sample.json("plain")
+      var told = Told()
+      let reply = try await probe.writeData(json, told: &told)
+      guard let victim = step.victim, index != 1 || reply == [0x13] else {
+        probe.expect("the answer to step \(index)", reply, is: Wire.literal("01 12 0600 11"))
+        probe.expect("what is reported at step \(index)", told.items, is: [])
+        if step.victim == nil { continue }
+        try await control.perform(.clear)
+        throw CaseSkipped("the device does not evict")
+      }
+      probe.expect("the answer to step \(index)", reply, is: [0x13])
+      probe.expect("ids evicted at step \(index)", told.goneIDs(source), is: [victim])
+      probe.expect("events of id \(victim)", told.count("evicted", source, victim), is: 1)
+      held[victim] = nil
+      if step.level != nil { held[id] = json }
+    }
+    let holdings = held.map { Holding($0.key, $0.value) }
+    try await probe.expectHeld(holdings, of: source, highest: held.keys.max() ?? 0)
+    var again = Told()
+    try await probe.sync(Sync(source), told: &again)
+    let victims = steps.compactMap(\.victim)
+    probe.expect("ids that are gone at SYNC", again.goneIDs(source).sorted(), is: victims.sorted())
+    probe.expect(
+      victims.allSatisfy { again.count("evicted", source, $0) == 1 }, "another reason is reported at SYNC")
+    let count = try await probe.readCount()
+    probe.expect("Count", count, is: capacity)
+    try await control.perform(.clear)
+  }
+
+  static let whatIsAWrite = Case(
+    "NTF-22/what-is-a-write",
+    "Every write that is answered by success counts as one of its src, whatever it changes; a refused one does not",
+    .delivery, also: ["NTF-23", "NTF-24", "NTF-33"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(6)
+    let refused = Wire.literal("01 12 0600 81")
+    let rows: [(what: String, json: (String) -> [UInt8], isWrite: Bool)] = [
+      ("the same again", { Sample.json(id: 5, more: $0) }, true),
+      ("a change", { Sample.json(id: 5, more: ",\"rev\":1" + $0) }, true),
+      ("a new id", { Sample.json(id: 6, more: $0) }, true),
+      ("an old id that is not stored", { Sample.json(id: 4, more: $0) }, true),
+      ("a removal", { Sample.removal(id: 5, more: $0) }, true),
+      ("the removal of what is not there", { Sample.removal(id: 9, more: $0) }, true),
+      ("other bytes of the same rev", { Sample.json(id: 5, "other", more: $0) }, false),
+      ("what is no notification", { Sample.json(id: 7, more: ",\"lvl\":4" + $0) }, false),
+    ]
+    for row in rows {
+      let (mine, other) = (probe.makeSource(), probe.makeSource())
+      let of = { (source: UInt32) in ",\"src\":\(source)" }
+      // Of two writers the first to be forgotten is the session's, so that RESYNC reports it.
+      try await probe.sync(Sync(mine))
+      let order = row.isWrite ? [other, mine] : [mine, other]
+      for source in order { try await probe.expectWritten(Sample.json(id: 5, more: of(source))) }
+      let reply = try await probe.writeData(row.json(of(order[0])))
+      if row.isWrite {
+        probe.expect("the answer to \(row.what)", reply, is: [0x13])
+      } else {
+        probe.expect(
+          reply.count == 5, "\(row.what) is answered by [\(Wire.hex(reply))], expected \(Wire.hex(refused))")
+      }
+      let pushed = try await probe.pushOutSource()
+      let synced = try await probe.sync(Sync(other))
+      probe.expect(
+        synced.highest >= 5, "with \(row.what) the wrong one of two writers is forgotten first: \(synced)")
+      for source in [mine, other] {
+        for id in [5, 6] as [UInt32] {
+          try await probe.expectWritten(Sample.removal(id: id, more: of(source)))
+        }
+      }
+      probe.expect(pushed >= 3, "a writer is forgotten for \(pushed) others, fewer than 3")
+    }
+  }
+
+  static let numbersGoOn = Case(
+    "NTF-11/numbers-go-on",
+    "Items are numbered through all sessions of a boot; only what is accepted as new takes a number",
+    .delivery,
+    also: ["NTF-12", "NTF-23", "NTF-26", "NTF-27"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try await probe.requireStoreRoom(2)
+    var id = 0 as UInt32
+    // One that has expired when it comes is reported at once, with its number.
+    let number = {
+      id += 1
+      var told = Told()
+      let json = Sample.json(id: id, more: ",\"exp\":\(Sample.noon - 10)")
+      try await probe.writeData(json, told: &told)
+      try await probe.expectWritten(Sample.removal(id: id))
+      return try probe.require(told.items(source, id).first, "no event with an item for id \(id)")
+    }
+    var expected = try await number()
+    let expectNext = { (what: String, taken: UInt32) in
+      expected += taken + 1
+      let seen = try await number()
+      probe.expect("the number after \(what)", seen, is: expected)
+      expected = seen
+    }
+    try await expectNext("another one", 0)
+    try await probe.writeData(Array("{\"app\":\"no more than this\"}".utf8))
+    try await probe.writeData(Sample.json(id: id + 1, more: ",\"lvl\":4"))
+    try await expectNext("two that were refused", 0)
+    try await probe.expectWritten(Sample.plain(expires: Sample.noon - 10))
+    try await expectNext("one without identity", 1)
+    id += 1
+    try await probe.expectWritten(Sample.json(id: id))
+    for more in ["", ",\"rev\":2", ",\"rev\":3,\"ev\":\"m\""] {
+      try await probe.expectWritten(Sample.json(id: id, more: more))
+    }
+    try await probe.writeData(Sample.json(id: id, "other", more: ",\"rev\":3"))
+    try await probe.writeData(Sample.json(id: id, more: ",\"rev\":1"))
+    try await probe.expectWritten(Sample.removal(id: id))
+    try await expectNext("one with changes, refused changes and its removal", 1)
+    try await probe.expectWritten(Sample.json(id: 1), "an old id")
+    try await probe.expectWritten(Sample.removal(id: 1))
+    try await expectNext("an old id that was not stored", 0)
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try await expectNext("another session", 0)
+    try await probe.write(probe.frame(.fin))
+    _ = try await probe.awaitFrame(.ack)
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try await expectNext("a session that was closed", 0)
+  }
+
+  static let numbersInFirmwareMode = Case(
+    "NTF-11/numbers-in-firmware-mode", "In firmware mode, too, what cannot be stored takes no number",
+    .notifications,
+    also: ["NTF-9"], needs: [.firmwareMode, .control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await bench.restart()
+    try await probe.openWide()
+    try await probe.requireStoreRoom(1)
+    try await probe.request(Wire.literal("12 0700 0100"))
+    for input in ["{", "{\"app\":\"a\"}", ""] { try await probe.writeData(Array(input.utf8)) }
+    try await probe.writeData(Sample.json("the first one"))
+    // One that is not there may be refused by the rig; the event has the number.
+    var trouble: (any Error)?
+    for item in 1...8 as ClosedRange<UInt32> {
+      do {
+        try await control.perform(.dismiss(item))
+        trouble = nil
+        break
+      } catch let error as RigTrouble {
+        trouble = trouble ?? error
+      }
+    }
+    if let trouble { throw trouble }
+    let told = try await probe.listen()
+    let text = told.events.first ?? ""
+    probe.expect(Sample.isEvent(text, "dismissed", item: 1), "the event of the first one is \(text)")
+  }
+}
+
+extension Probe {
+  /// Sources that a device may keep; a device with more is not asked.
+  private static var sourcesLimit: Int { 300 }
+
+  /// Writes under new sources, each with one notification that is removed again, until the device has forgotten the
+  /// session's. Returns how many that took.
+  ///
+  /// - Throws: `CaseSkipped` when the device keeps too many.
+  func pushOutSource(limit: Int = .max, file: String = #fileID, line: Int = #line) async throws -> Int {
+    for count in 1...Self.sourcesLimit {
+      let more = ",\"src\":\(makeSource())"
+      var told = Told()
+      try await writeData(Sample.json(id: 1, more: more), told: &told, file: file, line: line)
+      try await writeData(Sample.removal(id: 1, more: more), told: &told, file: file, line: line)
+      if told.messages.contains([3]) { return count }
+      if count == limit { return count }
+    }
+    throw CaseSkipped("the device keeps more than \(Self.sourcesLimit) writers")
+  }
+}

@@ -1,0 +1,112 @@
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// Measures how late this process and its peer are while a case runs.
+package protocol LatenessGauge: AnyObject, Sendable {
+  /// Begins a window of time.
+  func beginWindow() async
+
+  /// Ends the window and returns its worst lateness.
+  func endWindow() async -> Lateness
+
+  /// Waits until neither end has been late for a while. Returns false when that does not happen soon, or when the task is
+  /// cancelled.
+  @discardableResult
+  func awaitCalm() async -> Bool
+}
+
+/// The gauge of a rig in real time: a heartbeat on an event loop, and the kernel's account of how long the threads of both
+/// processes wait for a processor. The heartbeat notices what the kernel does not count: a machine that is suspended, a
+/// group of processes that has used up its share, a virtual processor that is not run.
+///
+/// States: *resting* → `beginWindow` or `awaitCalm` → *beating* → `endWindow`, or calm → *resting*.
+package actor LatenessMeter: LatenessGauge {
+  /// How far apart the beats are.
+  private static let interval = TimeAmount.milliseconds(10)
+  /// Beats in a row without lateness that count as calm, and beats after which the wait for them ends.
+  private static let calmBeats = 20
+  private static let calmBeatsLimit = 300
+
+  private let loop: any EventLoop
+  private let delays: SchedulingDelays
+  private let peers: [Int32]
+  private var record = LatenessRecord()
+  private var next: Scheduled<Void>?
+  private var waiting: (calm: CheckedContinuation<Bool, Never>, beatsLeft: Int)?
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
+
+  /// - Parameter peers: the processes at the other end; none when the peer is a board.
+  package init(peers: [Int32]) {
+    self.init(peers: peers, delays: SchedulingDelays())
+  }
+
+  init(peers: [Int32], delays: SchedulingDelays) {
+    loop = MultiThreadedEventLoopGroup.singleton.next()
+    self.delays = delays
+    self.peers = peers
+  }
+
+  package func beginWindow() {
+    record.begin(with: sample())
+    schedule()
+  }
+
+  package func endWindow() -> Lateness {
+    rest()
+    record.noteBeat(delay: .zero, sample())
+    return record.worst
+  }
+
+  @discardableResult
+  package func awaitCalm() async -> Bool {
+    record.begin(with: sample())
+    schedule()
+    // The loop runs what cancels after this has suspended, also when that was earlier.
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        // There is one case at a time; should there be two, the first goes on.
+        waiting?.calm.resume(returning: false)
+        waiting = (continuation, Self.calmBeatsLimit)
+      }
+    } onCancel: {
+      loop.execute { self.assumeIsolated { $0.endWait(isCalm: false) } }
+    }
+  }
+
+  private func endWait(isCalm: Bool) {
+    rest()
+    waiting?.calm.resume(returning: isCalm)
+    waiting = nil
+  }
+
+  private func sample() -> LatenessRecord.Sample {
+    var sample = LatenessRecord.Sample(bench: delays.waits(of: getpid()))
+    for peer in peers { sample.peer.merge(delays.waits(of: peer)) { max($0, $1) } }
+    return sample
+  }
+
+  private func schedule() {
+    let due = NIODeadline.now() + Self.interval
+    next?.cancel()
+    next = loop.scheduleTask(deadline: due) { self.assumeIsolated { $0.beat(due) } }
+  }
+
+  private func rest() {
+    next?.cancel()
+    next = nil
+  }
+
+  private func beat(_ due: NIODeadline) {
+    record.noteBeat(delay: .nanoseconds((NIODeadline.now() - due).nanoseconds), sample())
+    schedule()
+    guard let waiting else { return }
+    let isCalm = record.calmBeats >= Self.calmBeats
+    if isCalm || waiting.beatsLeft == 0 {
+      endWait(isCalm: isCalm)
+    } else {
+      self.waiting?.beatsLeft -= 1
+    }
+  }
+}

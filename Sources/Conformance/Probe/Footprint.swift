@@ -1,0 +1,57 @@
+import NotibotProtocol
+
+/// What a case has left on a device: the identities that it wrote, as far as its own bytes show them.
+package struct Footprint: Sendable {
+  /// Bytes of a value written in parts that are kept: more than any device takes.
+  private static let partsLimitBytes = 4096
+
+  /// The ids that were written, by their `src`.
+  private(set) package var identities: [UInt32: Set<UInt32>] = [:]
+  private var splitter = FrameSplitter(from: .host)
+  /// Of the latest SYN or SYNC.
+  private var source: UInt32?
+  private var parts: [UInt8] = []
+
+  package init() {}
+
+  /// Takes bytes that went onto the line of a session.
+  mutating func note(_ bytes: [UInt8]) {
+    splitter.receive(bytes)
+    for case .frame(let frame) in splitter.takeItems() { note(frame) }
+  }
+
+  /// Takes a frame that was sent.
+  mutating func note(_ frame: WireFrame) {
+    if frame.kind == .syn {
+      source = TLV.parse(frame.payload)?.number(of: 0x07).map { UInt32(truncatingIfNeeded: $0) }
+    } else if frame.kind == .data, frame.channel == 0, frame.payload.first == 1, frame.payload.count >= 19 {
+      let synced = UInt32(Wire.number(Array(frame.payload[1..<5])))
+      if synced != 0 { source = synced }
+    } else if frame.kind == .data, frame.channel == 4 {
+      note(pdu: frame.payload)
+    }
+  }
+
+  private mutating func note(pdu: [UInt8]) {
+    if pdu.starts(with: [0x12, 6, 0]) {
+      note(json: Array(pdu.dropFirst(3)))
+    } else if pdu.starts(with: [0x16, 6, 0]), pdu.count >= 5 {
+      keep(part: pdu.dropFirst(5), at: Int(Wire.word(pdu, at: 3)))
+    } else if pdu == [0x18, 1] {
+      note(json: parts)
+    }
+  }
+
+  private mutating func keep(part: ArraySlice<UInt8>, at offset: Int) {
+    if offset == 0 { parts = [] }
+    guard offset + part.count <= Self.partsLimitBytes else { return }
+    parts = Array(parts.prefix(offset)) + part
+  }
+
+  private mutating func note(json: [UInt8]) {
+    guard let identity = (try? WrittenNotification(parsing: json, keys: .all))?.identity,
+      let source = identity.source ?? source, source != 0
+    else { return }
+    identities[source, default: []].insert(identity.id)
+  }
+}

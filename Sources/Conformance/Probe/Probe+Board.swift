@@ -1,0 +1,75 @@
+import NotibotProtocol
+
+/// A device that stays the same from case to case, and that only its line reaches: a board on a desk. Every case finds
+/// there what the ones before have left, and what other writers have stored.
+extension Probe {
+  /// Writers that are tried before a device is taken to forget none.
+  private static let writersLimit = 1024
+
+  /// Opens a bearer on which identities may be written; false where the device has none.
+  private func openForIdentities() async throws -> Bool {
+    switch bearer {
+    case .session:
+      try await openWide(Self.synTLVs(nonce: makeNonce(), features: Self.deliveryFeatures))
+      return session.features & 0b0010 != 0
+    case .connection:
+      try await openWide()
+      return true
+    }
+  }
+
+  /// Removes notifications with an identity, and ends what the device still has to say of them (NTF-24).
+  package func remove(_ identities: [UInt32: Set<UInt32>]) async throws {
+    guard try await openForIdentities() else { return }
+    for (source, ids) in identities {
+      for id in ids { try await writeData(Sample.removal(id: id, more: ",\"src\":\(source)")) }
+    }
+  }
+
+  /// Makes a device forget the writers that it knows (NTF-22), unless its store is empty: else they would be forgotten
+  /// in the middle of a case, and Count would go down for no fault of the device.
+  ///
+  /// New writers come, each with one notification that it removes at once, until the device has forgotten one of those.
+  /// - Throws: `Finding` when the device does not answer; `CaseSkipped` when it takes no long write.
+  package func pushOutOtherWriters() async throws {
+    guard try await openForIdentities(), try await readCount() > 0 else { return }
+    var written: [UInt32] = []
+    while written.count < Self.writersLimit {
+      let source = makeSource()
+      let key = ",\"src\":\(source)"
+      guard try await writeData(Sample.json(id: 1, more: key)) == [0x13] else { return }
+      try await writeData(Sample.removal(id: 1, more: key))
+      written.append(source)
+      // 4, 8, 16 …: a look at a writer makes it the latest, so each time it is another one.
+      guard written.count >= 4, written.count & (written.count - 1) == 0 else { continue }
+      if try await isForgotten(written[written.count.trailingZeroBitCount]) { return }
+    }
+  }
+
+  /// Writes id 1 of a writer again and removes it. It is stored only where the writer was forgotten.
+  private func isForgotten(_ source: UInt32) async throws -> Bool {
+    let key = ",\"src\":\(source)"
+    let before = try await readCount()
+    try await writeData(Sample.json(id: 1, more: key))
+    let after = try await readCount()
+    try await writeData(Sample.removal(id: 1, more: key))
+    return after > before
+  }
+}
+
+extension Bench {
+  /// Removes what the case has written, as far as that can be named, so that the next case does not find it.
+  package func tidyUp() async {
+    guard let written = probe.footprint?.identities, !written.isEmpty else { return }
+    let tidier = Probe(line: probe.line, role: .host, record: Record(), seed: seed)
+    tidier.bearer = probe.bearer
+    tidier.identities = probe.identities
+    do {
+      try await tidier.remove(written)
+      try await tidier.write(tidier.frame(.fin))
+    } catch {
+      // The next case meets the same line and device, and judges them.
+      record.add("what the case wrote is not removed: \(error)", at: probe.now)
+    }
+  }
+}

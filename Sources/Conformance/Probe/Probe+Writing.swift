@@ -1,0 +1,112 @@
+import NotibotProtocol
+
+/// Writes of Data at every MTU: a Write Request where it fits, else a long write (ATT-14).
+extension Probe {
+  /// An MTU at which every event of NTF-11 fits in a notification.
+  private static let eventMTU = 128
+  /// Parts that every device queues (ATT-14).
+  private static let partsAtLeast = 8
+
+  /// Writes Data and returns the answer, that of a Write Request.
+  @discardableResult
+  package func writeData(_ value: [UInt8], file: String = #fileID, line: Int = #line) async throws -> [UInt8]
+  {
+    var passedOver = Told()
+    let pdu = try await writePDU(value, told: &passedOver, file: file, line: line)
+    return try judged(try await request(pdu, file: file, line: line))
+  }
+
+  /// Writes Data, and keeps what the device tells until it answers and for a moment behind it.
+  ///
+  /// - Throws: `Finding` when no answer comes.
+  @discardableResult
+  package func writeData(
+    _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
+  ) async throws -> [UInt8] {
+    let pdu = try await writePDU(value, told: &told, file: file, line: line)
+    let reply = try await request(pdu, told: &told, file: file, line: line)
+    try await listen(into: &told)
+    return try judged(reply)
+  }
+
+  /// The PDU whose answer says what became of a value: a Write Request of it, or, where that does not fit in the MTU,
+  /// Execute Write, its parts being queued by then.
+  ///
+  /// - Throws: as `prepare`.
+  package func writePDU(
+    _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
+  ) async throws -> [UInt8] {
+    if value.count + 3 <= session.mtu { return [0x12, 6, 0] + value }
+    try await prepare(value, told: &told, file: file, line: line)
+    return [0x18, 1]
+  }
+
+  /// The same without what is told meanwhile.
+  package func writePDU(
+    _ value: [UInt8], file: String = #fileID, line: Int = #line
+  ) async throws -> [UInt8] {
+    var passedOver = Told()
+    return try await writePDU(value, told: &passedOver, file: file, line: line)
+  }
+
+  /// Queues a value of Data in parts as long as the MTU lets them be.
+  ///
+  /// - Throws: `CaseSkipped` when the queue is full behind 8 parts, `Finding` when a part is not echoed.
+  package func prepare(
+    _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
+  ) async throws {
+    let length = session.mtu - 5
+    for (index, offset) in stride(from: 0, to: value.count, by: length).enumerated() {
+      let part = [6, 0] + Wire.u16(UInt16(offset)) + value[offset..<min(offset + length, value.count)]
+      let reply = try await request([0x16] + part, told: &told, file: file, line: line)
+      if reply == [0x01, 0x16, 6, 0, 0x09], index >= Self.partsAtLeast {
+        throw CaseSkipped("the prepare queue takes \(index) parts of \(length) bytes, too few for the case")
+      }
+      guard reply == [0x17] + part else {
+        throw Finding("the answer to part \(index) is [\(Wire.hex(reply))]", file: file, line: line)
+      }
+    }
+  }
+
+  /// The same without what is told meanwhile.
+  package func prepare(_ value: [UInt8], file: String = #fileID, line: Int = #line) async throws {
+    var passedOver = Told()
+    try await prepare(value, told: &passedOver, file: file, line: line)
+  }
+
+  /// The answer to `writePDU` as one to a Write Request.
+  private func judged(_ reply: [UInt8]) throws -> [UInt8] {
+    var reply = reply
+    if reply == [0x19] { reply = [0x13] }
+    if reply.count == 5, reply.starts(with: [0x01, 0x18]) { reply[1] = 0x12 }
+    // Without CAPACITY nobody can know before that there is no room.
+    if reply == [0x01, 0x12, 6, 0, 0x11], needsStoreRoom, session.announced.number(of: 0x13) == nil {
+      throw CaseSkipped("the store is full, and the device does not announce how much it holds")
+    }
+    return reply
+  }
+
+  /// Skips the case when the device's store cannot take `count` more notifications for sure.
+  package func requireStoreRoom(_ count: Int) async throws {
+    needsStoreRoom = true
+    guard let capacity = session.announced.number(of: 0x13) else { return }
+    let stored = try await readCount()
+    guard stored + count <= Int(capacity) else {
+      throw CaseSkipped(
+        "the store has room for \(max(0, Int(capacity) - stored)) more, the case needs \(count)")
+    }
+  }
+
+  /// Skips the case where a PDU of `length` bytes is longer than the MTU.
+  package func requireMTU(_ length: Int) throws {
+    guard session.mtu >= length else {
+      throw CaseSkipped("the MTU is \(session.mtu), the case needs \(length)")
+    }
+  }
+
+  /// Skips the case where an event of NTF-11 may not fit in a notification.
+  package func requireEventRoom() throws { try requireMTU(Self.eventMTU) }
+
+  /// Whether what is gone may be told by GONE, because its event does not fit (NTF-26).
+  var isNarrow: Bool { session.mtu < Self.eventMTU }
+}

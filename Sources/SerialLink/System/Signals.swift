@@ -1,0 +1,44 @@
+import CSerialShim
+import Glibc
+
+/// Signals that arrive as bytes of a descriptor, so that an ordinary thread takes them and none is lost.
+package struct Signals: Sendable {
+  private let descriptor: Int32
+  private let numbers: [Int32]
+
+  /// Takes these signals for good; called once in a process. Returns `nil` when the system has no pipe left: then they keep
+  /// their usual effect.
+  package static func watch(_ numbers: [Int32]) -> Signals? {
+    let descriptor = signals_shim_watch(numbers, numbers.count)
+    return descriptor < 0 ? nil : Signals(descriptor: descriptor, numbers: numbers)
+  }
+
+  /// Gives the signals their usual effect back.
+  package func release() {
+    signals_shim_release(numbers, numbers.count)
+  }
+
+  /// Waits for signals, at most `limitMs` milliseconds (-1: indefinitely). Returns their numbers in order; none when the
+  /// time is over. Blocks its thread.
+  package func wait(limitMs: Int32) -> [Int32] {
+    var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&ready, 1, limitMs) > 0 else { return [] }
+    var bytes = [UInt8](repeating: 0, count: 64)
+    let count = read(descriptor, &bytes, bytes.count)
+    return bytes.prefix(max(0, count)).map(Int32.init)
+  }
+}
+
+/// How long the threads of this process have waited for a processor.
+package enum ProcessorWait {
+  /// Nanoseconds since the threads that run now began, all together; 0 where the kernel does not count.
+  /// Source: kernel Documentation/scheduler/sched-stats.rst, "/proc/<pid>/schedstat".
+  package static func nanoseconds() -> UInt64 {
+    var total: UInt64 = 0
+    for thread in FileSystem.names(in: "/proc/self/task") {
+      let fields = FileSystem.line(at: "/proc/self/task/\(thread)/schedstat")?.split(separator: " ") ?? []
+      if fields.count == 3, let waited = UInt64(fields[1]) { total &+= waited }
+    }
+    return total
+  }
+}

@@ -1,0 +1,301 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Whatever a device, a file, an expression or a signal does, a command ends, and its reports are written.
+@Suite(.inTurn) struct EndsTests {
+  private static let benchmarks = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().appendingPathComponent("../../benchmarks").standardized.path
+
+  /// A device of `benchmarks/flood.py`, and its port.
+  private func withFlood<Result>(
+    _ kind: String, _ options: [String] = [], body: (String) async throws -> Result
+  ) async throws -> Result {
+    let flood = try Program(
+      ["python3", "\(Self.benchmarks)/flood.py", kind] + options, program: "/usr/bin/env")
+    let port = try await flood.output.line(0)
+    let result = try await body(port)
+    flood.send(SIGKILL)
+    _ = await flood.ending()
+    return result
+  }
+
+  // MARK: Signals
+
+  @Test func `every command is gone soon after a signal, with its reports written`() async throws {
+    let ending = try await Program(
+      [
+        "python3", "\(Self.benchmarks)/signal_loop.py", "40", "--jobs", "2", "--json", "--notibot",
+        Program.notibot,
+      ], program: "/usr/bin/env"
+    ).ending()
+    #expect(ending.status == .exited(0), "\(ending.errors)")
+    let report = try JSON(parsing: ending.output)
+    #expect(report["findings"] == [] && report["hangs"] == 0)
+    #expect(try #require(report["caught"].number) > 0)
+  }
+
+  @Test(arguments: [["soak", "--duration", "2h"], ["test", "--rig", "pty"]])
+  func `a signal that comes twice at once is one`(command: [String]) async throws {
+    let directory = try TemporaryDirectory()
+    let port = command[0] == "soak" ? ["-p", "emu:"] : []
+    let program = try Program(command + port + ["--junit", directory.file("j.xml")])
+    if command[0] == "test" {
+      _ = try await program.output.line(2)
+    } else {
+      _ = try await program.errors.line(0)
+    }
+    program.send(SIGTERM)
+    program.send(SIGTERM)
+    #expect(await program.ending().status == .exited(143))
+    #expect(try JUnit(parsing: try directory.contents(of: "j.xml")).errors == 1)
+  }
+
+  @Test func `a command whose output nobody reads is ended, and its report written`() async throws {
+    let directory = try TemporaryDirectory()
+    let fifo = directory.file("fifo")
+    #expect(mkfifo(fifo, 0o600) == 0)
+    let reader = try Descriptor.opening(fifo, O_RDONLY | O_NONBLOCK)
+    let writer = try Descriptor.opening(fifo, O_WRONLY)
+    // Full: what the program writes waits for a reader.
+    _ = fcntl(writer.number, F_SETFL, O_NONBLOCK)
+    writer.write(Array(repeating: 0x20, count: 1 << 20))
+    let program = try Program(
+      ["test", "--rig", "emulator", "--junit", directory.file("j.xml")], streams: .file(fifo))
+    try await onThread { while !directory.has("j.xml") { sched_yield() } }
+    program.send(SIGTERM)
+    #expect(await program.ending().status == .exited(143))
+    #expect(try JUnit(parsing: try directory.contents(of: "j.xml")).errors == 1)
+    withExtendedLifetime((reader, writer)) {}
+  }
+
+  // MARK: Expressions
+
+  @Test(arguments: [
+    (["--until", "(a+)+$"], "a"), (["--fail-on", "a.*a.*a.*b$"], "a"), (["--until", "(a|a)*b"], "a"),
+  ])
+  func `an expression that would backtrack ends in its time`(options: [String], text: String) async throws {
+    let terminal = try ControlledTerminal()
+    let monitor = try Program(
+      ["monitor", "-p", terminal.path, "--timeout", "60", "--fail-on", "^end$"] + options)
+    _ = try await monitor.errors.line(0)
+    let line = String(repeating: text, count: 4000) + "!\n"
+    terminal.write(Array((line + "end\n").utf8))
+    let ending = await monitor.ending()
+    // It came to the line behind, not to its timeout.
+    #expect(
+      ending.status == (options[0] == "--fail-on" ? .exited(13) : .exited(1))
+        || ending.output.hasSuffix("end\n"))
+    #expect(ending.duration < .seconds(50))
+  }
+
+  @Test(arguments: [["monitor", "-p", "emu:", "--until"], ["test", "--rig", "emulator", "--filter"]])
+  func `an expression that cannot be matched in bounded time is refused`(command: [String]) async throws {
+    let ending = try await Program(command + [#"(a)\1"#]).ending()
+    #expect(ending.status == .exited(2))
+    #expect(ending.errors.contains("back-references are not supported (at character 4)"))
+  }
+
+  // MARK: Paths
+
+  @Test(arguments: [
+    ["monitor", "-p", "emu:", "--save"], ["test", "--rig", "emulator", "--junit"],
+    ["test", "--rig", "emulator", "--json"], ["soak", "-p", "emu:", "--duration", "1h", "--junit"],
+  ])
+  func `a FIFO that nobody reads, a directory and a missing folder are found out at once`(command: [String])
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    #expect(mkfifo(directory.file("fifo"), 0o600) == 0)
+    for (path, code, words) in [
+      (directory.file("fifo"), Int32(18), "a FIFO that nobody reads; start its reader first"),
+      (directory.path, 2, "it is a directory"),
+      ("/no/such/place/x", 18, "No such file or directory; make its folder first"),
+    ] {
+      let ending = try await Program(command + [path]).ending()
+      #expect(ending.status == .exited(code))
+      #expect(ending.errors.contains("cannot write \(path)") && ending.errors.contains(words))
+      #expect(ending.output == "")
+    }
+  }
+
+  @Test func `a FIFO gets the report, and stays a FIFO`() async throws {
+    let directory = try TemporaryDirectory()
+    let fifo = directory.file("fifo")
+    #expect(mkfifo(fifo, 0o600) == 0)
+    let reader = try Descriptor.opening(fifo, O_RDONLY | O_NONBLOCK)
+    _ = fcntl(reader.number, F_SETFL, 0)
+    let collected = Collected(reading: reader)
+    let ending = try await run("test", "--rig", "emulator", "--filter", "^FRM-1/", "--junit", fifo)
+    #expect(ending.status == .exited(0))
+    #expect(try JUnit(parsing: await collected.all()).cases > 0)
+    var status = stat()
+    #expect(lstat(fifo, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+  }
+
+  @Test func `a report whose place fails is written elsewhere, and the verdict stays`() async throws {
+    let temporary = try TemporaryDirectory()
+    let program = try Program(
+      ["test", "-p", "/dev/no-such-port", "--junit", "/dev/full"], environment: ["TMPDIR": temporary.path])
+    let ending = await program.ending()
+    #expect(ending.status == .exited(10))
+    let name = try #require(try temporary.names().first)
+    #expect(ending.errors.contains("cannot write /dev/full: No space left on device; the report is in"))
+    #expect(ending.errors.contains(name))
+    #expect(try JUnit(parsing: try temporary.contents(of: name)).errors == 1)
+  }
+
+  @Test func `two reports do not go to one file`() async throws {
+    let directory = try TemporaryDirectory()
+    let file = directory.file("r")
+    let ending = try await run("test", "--rig", "emulator", "--junit", file, "--json", file)
+    #expect(ending.status == .exited(2))
+    #expect(ending.errors.contains("two reports cannot go to one file"))
+  }
+
+  @Test func `a FIFO that nobody writes is waited for, and a signal ends that`() async throws {
+    let directory = try TemporaryDirectory()
+    #expect(mkfifo(directory.file("fifo"), 0o600) == 0)
+    try await withEmulator("--profile", "quiet") { emulator in
+      let program = try Program(["send", "-p", emulator.port, "--file", directory.file("fifo")])
+      try await emulator.wait { ($0["sessions"].number ?? 0) > 0 }
+      program.send(SIGTERM)
+      #expect(await program.ending().status == .exited(143))
+    }
+  }
+
+  // MARK: Floods
+
+  @Test(
+    arguments: ["text", "lines", "frames"],
+    [["count"], ["watch"], ["send", "--app", "a"], ["test"], ["bench"]])
+  func `a device that sends without a pause and never answers is no answer in time`(
+    kind: String, command: [String]
+  ) async throws {
+    let ending = try await withFlood(kind) { try await Program(command + ["-p", $0]).ending() }
+    #expect(ending.status == .exited(13), "\(ending.errors)")
+  }
+
+  @Test(arguments: ["text", "lines", "frames"])
+  func `a monitor of such a device ends at its time, and at a signal`(kind: String) async throws {
+    try await withFlood(kind) { port in
+      let timed = try await run("monitor", "-p", port, "--timeout", "1", streams: .file("/dev/null"))
+      #expect(timed.status == .exited(0))
+      let monitor = try Program(["monitor", "-p", port], streams: .file("/dev/null"))
+      _ = try await monitor.errors.line(0)
+      monitor.send(SIGTERM)
+      #expect(await monitor.ending().status == .exited(143))
+    }
+  }
+
+  @Test func `a case ends though its device sends faster than it is read, and a signal ends the run`()
+    async throws
+  {
+    try await withEmulator("--profile", "quiet") { emulator in
+      try await withFlood("session", ["--port", emulator.port]) { port in
+        let directory = try TemporaryDirectory()
+        let program = try Program([
+          "test", "-p", port, "--filter", "^LNK-", "--junit", directory.file("j.xml"),
+        ])
+        // The heading and the lines of two cases.
+        _ = try await program.output.line(2)
+        program.send(SIGTERM)
+        #expect(await program.ending().status == .exited(143))
+        let junit = try JUnit(parsing: try directory.contents(of: "j.xml"))
+        #expect(junit.cases >= 3 && junit.errors >= 1)
+      }
+    }
+  }
+
+  @Test func `a list of attributes without an end is an error`() async throws {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let ending = try await withFlood("crawl", ["--port", emulator.port]) {
+        try await run("count", "-p", $0)
+      }
+      #expect(ending.status == .exited(14))
+      #expect(ending.errors.contains("the device's attributes do not end within 256 requests"))
+    }
+  }
+
+  // MARK: Commands to a workflow's runner
+
+  @Test(arguments: [
+    ["monitor", "--timeout", "20", "--until", "end"], ["watch", "--text"], ["watch", "--text", "--json"],
+  ])
+  func `no text of a device is a command to the runner`(command: [String]) async throws {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let program = try Program(command + ["-p", emulator.port], environment: ["GITHUB_ACTIONS": "true"])
+      if command[0] == "monitor" {
+        _ = try await program.errors.line(0)
+      } else {
+        _ = try await program.output.line(0)
+      }
+      let spaces = [
+        "", " ", "\u{A0}", "\u{1680}", "\u{2003}", "\u{202F}", "\u{205F}", "\u{3000}", "\u{FEFF}",
+      ]
+      for space in spaces {
+        try await emulator.ask(["command": "log", "text": .string("\(space)::error::x")])
+      }
+      try await emulator.ask(["command": "log", "text": "a ##[error]x"])
+      try await emulator.ask(["command": "log", "text": "end"])
+      if command[0] == "watch" {
+        var index = 1
+        while try await !program.output.line(index).contains("end") { index += 1 }
+        program.send(SIGTERM)
+      }
+      let ending = await program.ending()
+      #expect(ending.output.contains("error"))
+      for line in ending.lines {
+        let rest = line.unicodeScalars.drop { $0.properties.isWhitespace || $0 == "\u{FEFF}" }
+        #expect(!rest.starts(with: "::".unicodeScalars), "\(line)")
+        #expect(!line.contains("##["), "\(line)")
+        if command.contains("--json") { #expect(throws: Never.self) { try JSON(parsing: line) } }
+      }
+    }
+  }
+
+  @Test func `no words of a server are a command to the runner`() async throws {
+    let server = try TCPServer(answer: "##[error]taken\r\n\u{3000}::error::x\r\n")
+    let ending = try await Program(
+      ["count", "-p", "socket://127.0.0.1:\(server.port)"], environment: ["GITHUB_ACTIONS": "true"]
+    ).ending()
+    #expect(!ending.errors.contains("##[") && !ending.errors.contains("\u{3000}::"))
+    server.stop()
+  }
+}
+
+/// A server that says something to who comes, and hangs up.
+final class TCPServer: Sendable {
+  let port: UInt16
+  private let listener: Descriptor
+
+  init(answer: String) throws {
+    let listener = Descriptor(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener.number, $0, length) == 0 && listen(listener.number, 8) == 0
+          && getsockname(listener.number, $0, &length) == 0
+      }
+    }
+    guard isOpen else { throw SystemError("listen on 127.0.0.1") }
+    port = UInt16(bigEndian: address.sin_port)
+    self.listener = listener
+    Thread.detachNewThread {
+      while true {
+        let client = accept(listener.number, nil, nil)
+        guard client >= 0 else { return }
+        let text = Array(answer.utf8)
+        _ = write(client, text, text.count)
+        shutdown(client, Int32(SHUT_WR))
+        close(client)
+      }
+    }
+  }
+
+  /// Ends it.
+  func stop() { shutdown(listener.number, Int32(SHUT_RDWR)) }
+}

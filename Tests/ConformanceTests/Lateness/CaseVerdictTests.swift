@@ -1,0 +1,100 @@
+import Testing
+
+@testable import Conformance
+
+/// What runs of one case come to, row by row.
+@Suite struct CaseVerdictTests {
+  /// A run: its outcome, and whether somebody was late.
+  enum Run: Sendable {
+    case passed, failed, failedLate, passedLate, errored, erroredLate, skipped
+
+    var value: CaseRun {
+      let late = Lateness(bench: .milliseconds(30))
+      let finding = Outcome.failed([Finding("wrong", file: "f", line: 1)])
+      return switch self {
+      case .passed: CaseRun(.passed, lateness: Lateness())
+      case .passedLate: CaseRun(.passed, lateness: late)
+      case .failed: CaseRun(finding, lateness: Lateness(), transcript: ["calm"])
+      case .failedLate: CaseRun(finding, lateness: late, transcript: ["late"])
+      case .errored: CaseRun(.errored("no port"), lateness: Lateness())
+      case .erroredLate: CaseRun(.errored("no port"), lateness: late)
+      case .skipped: CaseRun(.skipped("no room"), lateness: late)
+      }
+    }
+  }
+
+  struct Row: Sendable, CustomTestStringConvertible {
+    let runs: [Run]
+    /// Nil: it must run again.
+    let word: String?
+    var testDescription: String { "\(runs) \(word ?? "again")" }
+  }
+
+  private static let rows = [
+    Row(runs: [], word: nil),
+    Row(runs: [.passed], word: "passed"),
+    Row(runs: [.passedLate], word: "passed"),
+    Row(runs: [.skipped], word: "skipped"),
+    Row(runs: [.errored], word: "errored"),
+    Row(runs: [.erroredLate], word: nil),
+    Row(runs: [.erroredLate, .passed], word: "passed"),
+    Row(runs: [.failed], word: nil),
+    Row(runs: [.failed, .failed], word: "failed"),
+    Row(runs: [.failed, .failedLate], word: nil),
+    Row(runs: [.failed, .failedLate, .failed], word: "failed"),
+    Row(runs: [.failedLate], word: nil),
+    Row(runs: [.failedLate, .passed], word: "passed"),
+    Row(runs: [.failedLate, .passedLate], word: "passed"),
+    Row(runs: [.failedLate, .skipped], word: "skipped"),
+    Row(runs: [.failed, .passed], word: nil),
+    Row(runs: [.failed, .passed, .passed], word: "passed"),
+    Row(runs: [.failed, .passed, .failed], word: "failed"),
+    Row(runs: [.failedLate, .failedLate, .failedLate, .failedLate], word: nil),
+    Row(runs: [.failedLate, .failedLate, .failedLate, .failedLate, .failedLate], word: "errored"),
+    Row(runs: [.failed, .failedLate, .failedLate, .failedLate, .failedLate], word: "errored"),
+    Row(runs: [.erroredLate, .erroredLate, .erroredLate, .erroredLate, .erroredLate], word: "errored"),
+    Row(runs: [.failed, .failedLate, .failedLate, .failedLate, .failed], word: "failed"),
+  ]
+
+  @Test(arguments: rows)
+  func `runs come to a verdict`(row: Row) {
+    var verdict = CaseVerdict()
+    row.runs.forEach { verdict.note($0.value) }
+    #expect(verdict.decision?.outcome.word == row.word)
+  }
+
+  @Test func `where no clock can be late the first run decides`() {
+    var verdict = CaseVerdict()
+    verdict.note(CaseRun(.failed([Finding("wrong", file: "f", line: 1)]), lateness: nil))
+    #expect(verdict.decision?.outcome.word == "failed")
+  }
+
+  @Test func `a pass that outvotes a failure on a calm bench says so`() {
+    var verdict = CaseVerdict()
+    for run in [Run.failed, .passed, .passed] { verdict.note(run.value) }
+    #expect(verdict.decision?.notes == ["failed in 1 run of 3 in which nobody was late: f:1: wrong"])
+  }
+
+  @Test func `the transcript is that of a run on a calm bench where there is one`() {
+    var verdict = CaseVerdict()
+    for run in [Run.failedLate, .failed, .failedLate] { verdict.note(run.value) }
+    #expect(verdict.undecided.transcript == ["calm"])
+    verdict.note(Run.failed.value)
+    #expect(verdict.decision?.transcript == ["calm"])
+  }
+
+  @Test func `a run that cannot be repeated is an error with its reason`() {
+    var verdict = CaseVerdict()
+    verdict.note(Run.failedLate.value)
+    #expect(
+      verdict.undecided.outcome
+        == .errored(
+          "not decided in 1 run: the bench was up to 30 ms late (limit: 10 ms); "
+            + "run it on a machine with less load; last finding: f:1: wrong"))
+    var calm = CaseVerdict()
+    calm.note(Run.failed.value)
+    #expect(
+      calm.undecided.outcome
+        == .errored("not decided in 1 run: interrupted before it was repeated; last finding: f:1: wrong"))
+  }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Glibc
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import Conformance
+
+/// How lateness is measured: the kernel's account, the beats, the reads of a line.
+@Suite struct LatenessMeterTests {
+  private typealias Sample = LatenessRecord.Sample
+
+  @Test func `the longest wait of a thread in a beat is the lateness of its process`() {
+    var record = LatenessRecord()
+    record.begin(with: Sample(bench: [1: 5_000_000, 2: 0], peer: [7: 1_000_000]))
+    record.noteBeat(delay: .zero, Sample(bench: [1: 6_000_000, 2: 3_000_000], peer: [7: 1_500_000]))
+    #expect(record.worst == Lateness(bench: .milliseconds(3), peer: .microseconds(500)))
+    record.noteBeat(delay: .zero, Sample(bench: [1: 6_000_000, 2: 4_000_000], peer: [7: 9_500_000]))
+    #expect(record.worst == Lateness(bench: .milliseconds(3), peer: .milliseconds(8)))
+  }
+
+  @Test func `what was before the window does not count`() {
+    var record = LatenessRecord()
+    record.noteBeat(delay: .seconds(1), Sample(bench: [1: 1_000_000_000]))
+    #expect(record.worst == Lateness())
+    record.begin(with: Sample(bench: [1: 2_000_000_000]))
+    record.noteBeat(delay: .zero, Sample(bench: [1: 2_000_000_000]))
+    #expect(record.worst == Lateness())
+  }
+
+  @Test func `a thread that is new has waited since it started, one that is gone has not`() {
+    var record = LatenessRecord()
+    record.begin(with: Sample(bench: [1: 9_000_000]))
+    record.noteBeat(delay: .zero, Sample(bench: [2: 4_000_000]))
+    #expect(record.worst.bench == .milliseconds(4))
+    // The kernel gives ids out again.
+    record.noteBeat(delay: .zero, Sample(bench: [2: 1_000_000]))
+    #expect(record.worst.bench == .milliseconds(4))
+  }
+
+  @Test func `a beat that comes too late is lateness that no account shows`() {
+    var record = LatenessRecord()
+    record.begin(with: Sample())
+    record.noteBeat(delay: .milliseconds(40), Sample())
+    #expect(record.worst == Lateness(bench: .milliseconds(40)))
+  }
+
+  @Test func `calm beats are counted in a row`() {
+    var record = LatenessRecord()
+    record.begin(with: Sample())
+    for _ in 0..<3 { record.noteBeat(delay: .milliseconds(1), Sample()) }
+    #expect(record.calmBeats == 3)
+    record.noteBeat(delay: Lateness.limit, Sample())
+    #expect(record.calmBeats == 0)
+  }
+
+  @Test func `both ends together make the limit`() {
+    #expect(Lateness(bench: .milliseconds(4), peer: .milliseconds(5)).isCalm)
+    #expect(!Lateness(bench: .milliseconds(5), peer: .milliseconds(5)).isCalm)
+  }
+
+  @Test func `a time in a reason is rounded up`() {
+    #expect(
+      Lateness(bench: .microseconds(10_001), peer: .microseconds(1)).summary
+        == "the bench was up to 11 ms late, the peer up to 1 ms")
+    #expect(Lateness(peer: .milliseconds(7)).summary == "the peer was up to 7 ms late")
+  }
+
+  @Test func `the kernel's account is read thread by thread`() throws {
+    let machine = try Accounts()
+    try machine.write("100 2500000 4\n", process: 40, thread: "40")
+    try machine.write("1 7 1\n", process: 40, thread: "41")
+    try machine.write("nonsense", process: 40, thread: "42")
+    try machine.write("1 2 3\n", process: 40, thread: "x")
+    #expect(SchedulingDelays(root: machine.root).waits(of: 40) == [40: 2_500_000, 41: 7])
+    #expect(SchedulingDelays(root: machine.root).waits(of: 41) == [:])
+  }
+
+  @Test func `this kernel keeps an account of this process`() {
+    #expect(SchedulingDelays().waits(of: getpid())[getpid()] != nil)
+  }
+
+  @Test func `a window's lateness is what both processes have waited in it`() async throws {
+    let machine = try Accounts()
+    try machine.write("0 1000000 1\n", process: getpid(), thread: "1")
+    try machine.write("0 1000000 1\n", process: 40, thread: "40")
+    let meter = LatenessMeter(peers: [40], delays: SchedulingDelays(root: machine.root))
+    await meter.beginWindow()
+    try machine.write("0 9001000000 2\n", process: getpid(), thread: "1")
+    try machine.write("0 8001000000 2\n", process: 40, thread: "40")
+    let lateness = await meter.endWindow()
+    // The beats of this machine are never as late as that.
+    #expect(lateness == Lateness(bench: .seconds(9), peer: .seconds(8)))
+    await meter.beginWindow()
+    #expect(await meter.endWindow().peer == .zero)
+  }
+
+  @Test func `a wait for calm ends`() async throws {
+    let machine = try Accounts()
+    let meter = LatenessMeter(peers: [], delays: SchedulingDelays(root: machine.root))
+    await meter.awaitCalm()
+    await meter.beginWindow()
+    _ = await meter.endWindow()
+  }
+
+  @Test func `a cancelled task does not wait for calm`() async throws {
+    let machine = try Accounts()
+    try machine.write("0 0 1\n", process: getpid(), thread: "1")
+    let meter = LatenessMeter(peers: [], delays: SchedulingDelays(root: machine.root))
+    let waiting = Task { await meter.awaitCalm() }
+    waiting.cancel()
+    #expect(await !waiting.value)
+  }
+
+  @Test func `a read that waits knows when it should have ended`() async throws {
+    let channel = EmbeddedChannel()
+    let inbox = ChannelInbox(loop: channel.eventLoop)
+    try channel.pipeline.syncOperations.addHandler(inbox)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(3))
+    let inTime = inbox.read(for: .milliseconds(10))
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(4))
+    try channel.writeInbound(ByteBuffer(bytes: [1]))
+    #expect(try await inTime.get().time == .uptimeNanoseconds(7_000_000))
+    let none = inbox.read(for: .milliseconds(10))
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(50))
+    #expect(try await none.get().bytes == [])
+    #expect(try await none.get().time == .uptimeNanoseconds(17_000_000))
+    try channel.writeInbound(ByteBuffer(bytes: [2]))
+    let there = try await inbox.read(for: .milliseconds(10)).get()
+    #expect(there.bytes == [2] && there.time == nil)
+  }
+}
+
+/// A folder that looks like the kernel's account of processes; it goes with this value.
+private final class Accounts {
+  let root: String
+
+  init() throws {
+    root = NSTemporaryDirectory() + "accounts-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: root) }
+
+  func write(_ text: String, process: Int32, thread: String) throws {
+    let folder = "\(root)/\(process)/task/\(thread)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/schedstat"), options: .atomic)
+  }
+}

@@ -1,0 +1,162 @@
+import DeviceEmulator
+import NotibotProtocol
+
+@testable import Conformance
+
+/// A device on a desk: nothing but its line reaches it. Any of these is lawful, so no case may fail on it.
+struct PlainBoard: Sendable, CustomStringConvertible {
+  let name: String
+  let makeRig: @Sendable () async throws -> any Rig
+  /// What cannot be asked of it: the beginning of the reason, and the cases.
+  let skips: [String: Set<String>]
+  /// Whether cases may be skipped for want of room in the store as well: nobody empties it in between.
+  let hasSmallStore: Bool
+
+  var description: String { name }
+
+  static let all = emulated + firmware
+
+  private static let emulated: [PlainBoard] = [
+    emulator("4 writers") { _ in },
+    emulator("8 writers, others' notifications", isUsed: true) { $0.writersLimit = 8 },
+    emulator("64 writers, others' notifications", isUsed: true) { $0.writersLimit = 64 },
+    emulator("drops frames out of order") { $0.outOfOrder = .dropped },
+    emulator("the largest limits, deep queues") {
+      $0.limits = LinkLimits(frames: 64, requests: 32, mtu: 528, bytes: 65_536)
+      $0.writersLimit = 64
+      $0.eventsLimit = 4096
+    },
+    emulator("the least limits", skips: [least, narrow, narrowBurst, serialWrites]) {
+      $0.limits = LinkLimits(frames: 2, requests: 1, mtu: 23, bytes: 1080)
+      $0.outOfOrder = .dropped
+    },
+    emulator(
+      "the least limits, keeps frames out of order", skips: [least, narrow, narrowBurst, serialWrites]
+    ) {
+      $0.limits = LinkLimits(frames: 2, requests: 1, mtu: 23, bytes: 1080)
+    },
+    emulator("MTU 23", skips: [narrow, narrowBurst, narrowPipeline]) { $0.limits.mtu = 23 },
+    emulator("a store of 8, others' notifications", hasSmallStore: true, isUsed: true) { $0.capacity = 8 },
+    emulator("no features", skips: [serial, withoutPipelines, withoutKeys]) { $0.features = [] },
+    emulator("keys without SYNC", skips: [withoutKeys]) {
+      $0.features = [.pipelinedRequests, .optionalKeys]
+    },
+    emulator("firmware mode", skips: [withoutKeys]) { $0.mode = .firmware },
+  ]
+
+  private static let firmware: [PlainBoard] = [
+    firmware("C, 4 writers", .standard),
+    firmware("C, 8 writers, others' notifications", .standard, isUsed: true) { $0.writers = 8 },
+    firmware("C, 64 writers, others' notifications", .standard, isUsed: true) { $0.writers = 64 },
+    firmware("C, the largest limits", .standard) {
+      ($0.frames, $0.requests, $0.mtu, $0.receiveBytes) = (64, 32, 528, 65_535)
+    },
+    firmware("C, the least limits", .standard, skips: [least, narrow, narrowBurst, serialWrites]) {
+      ($0.frames, $0.requests, $0.mtu, $0.receiveBytes) = (2, 1, 23, 1080)
+    },
+    firmware("C, the least device", .standard, skips: [least, narrow, withoutPipelines, withoutKeys]) {
+      ($0.frames, $0.requests, $0.mtu, $0.receiveBytes) = (2, 1, 23, 1080)
+      $0.features = 0
+    },
+    firmware("C, four keys", .plain, skips: [serial, withoutPipelines, withoutKeys]),
+    firmware(
+      "C, a store of 8, others' notifications", .small, skips: [small], hasSmallStore: true, isUsed: true
+    ) {
+      $0.capacity = 8
+    },
+  ]
+
+  private typealias Skips = [String: Set<String>]
+
+  /// Two frames and one request leave no room for holes and pipelines.
+  private static let least = serial.merging([
+    "the device takes fewer than 3 frames": ["LNK-41/credit-goes-back"],
+    "the device takes fewer than 4 frames": ["LNK-33/one-nak-per-round", "LNK-33/second-hole"],
+  ]) { $0.union($1) }
+  /// Longer PDUs than the MTU are what these are about; all that only writes a notification does so in parts.
+  private static let narrow: Skips = [
+    "the MTU is 23, the case needs": [
+      "ATT-14/queue-of-1024-bytes", "FRM-2/block-of-254", "ATT-13/513-bytes",
+    ],
+    "the device's MTU": ["ATT-8/smaller-of-both", "LNK-42/byte-limit"],
+  ]
+  /// A long write is a barrier (ATT-6), so that writes in parallel need Write Requests.
+  private static let narrowBurst: Skips = ["the MTU is 23, the case needs": ["ATT-5/writes-in-order"]]
+  private static let narrowPipeline: Skips = ["the MTU is 23, the case needs": ["NTF-23/pipelined"]]
+  /// One request at a time.
+  private static let serial: Skips = [
+    "the device takes fewer than 3 requests": ["LNK-34/nak-bitmap", "LNK-51/held-spared"],
+    "the device takes fewer than 4 requests": ["LNK-32/nothing-twice", "LNK-34/lost-again"],
+    "the device takes one request": ["ATT-6/failure-in-between", "ATT-6/full-window", "ATT-6/pipelined"],
+  ]
+  private static let serialWrites: Skips = [
+    "the device takes fewer than 5 requests": ["NTF-23/pipelined"]
+  ]
+  /// Feature bit 0 is not there either.
+  private static let withoutPipelines: Skips = [
+    "the device takes one request": ["ATT-5/writes-in-order", "LNK-43/unacknowledged-limit"]
+  ]
+  /// All of identities and SYNC but that they are not in use.
+  private static let withoutKeys: Skips = [
+    "the device announces features": Set(Suite.cases.filter { $0.chapter == .delivery }.map(\.id))
+      .subtracting(["NTF-20/not-in-use", "NTF-30/not-in-use"])
+  ]
+  /// Limits that 185 and two requests are.
+  private static let small: Skips = [
+    "the MTU is 185, the case needs": ["FRM-2/block-of-254", "ATT-13/513-bytes"],
+    "the device takes fewer than 3 requests": ["LNK-34/nak-bitmap", "LNK-51/held-spared"],
+    "the device takes fewer than 4 requests": ["LNK-32/nothing-twice", "LNK-34/lost-again"],
+  ]
+
+  private static func emulator(
+    _ name: String, skips: [Skips] = [], hasSmallStore: Bool = false, isUsed: Bool = false,
+    _ change: (inout DeviceProfile) -> Void
+  ) -> PlainBoard {
+    var profile = DeviceProfile.standard
+    profile.capacity = 512
+    change(&profile)
+    return PlainBoard(name, skips, hasSmallStore) { [profile] in
+      let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: 5, now: .zero))
+      return try await PlainBoardRig(
+        device, seed: 11, isStrict: profile.mode == .strict, prepare: isUsed ? useByOthers : { _ in })
+    }
+  }
+
+  private static func firmware(
+    _ name: String, _ profile: FirmwareProfile, skips: [Skips] = [], hasSmallStore: Bool = false,
+    isUsed: Bool = false, _ change: (inout FirmwareProfile) -> Void = { _ in }
+  ) -> PlainBoard {
+    var profile = profile
+    profile.capacity = 512
+    change(&profile)
+    return PlainBoard(name, skips, hasSmallStore) { [profile] in
+      let device = try FirmwareDevice(profile: profile, seed: 5, now: .zero)
+      return try await PlainBoardRig(
+        device, seed: 11, isStrict: !profile.isFirmwareMode, prepare: isUsed ? useByOthers : { _ in })
+    }
+  }
+
+  private init(
+    _ name: String, _ skips: [Skips], _ hasSmallStore: Bool,
+    makeRig: @escaping @Sendable () async throws -> any Rig
+  ) {
+    self.name = name
+    self.makeRig = makeRig
+    self.hasSmallStore = hasSmallStore
+    self.skips = skips.reduce(into: [:]) { all, more in all.merge(more) { $0.union($1) } }
+  }
+
+  /// Notifications of three writers and one without identity, as a board has that was in use.
+  private static func useByOthers(_ probe: Probe) async throws {
+    try await probe.openDelivery()
+    for _ in 1...3 {
+      let source = probe.makeSource()
+      for id in 1...2 { try await probe.expectWritten(notification(",\"id\":\(id),\"src\":\(source)")) }
+    }
+    try await probe.expectWritten(notification(""))
+  }
+
+  private static func notification(_ more: String) -> [UInt8] {
+    Array("{\"app\":\"a\",\"title\":\"of another\",\"text\":\"\",\"timestamp\":1\(more)}".utf8)
+  }
+}

@@ -1,0 +1,74 @@
+import DeviceEmulator
+import NotibotProtocol
+import Testing
+
+@testable import Conformance
+
+/// The list on devices that nothing but their line reaches, and that stay the same from case to case.
+@Suite struct PlainBoardTests {
+  @Test(arguments: PlainBoard.all)
+  func `a sound board fails no case, in any order`(board: PlainBoard) async throws {
+    let rig = try await board.makeRig()
+    var cases = Suite.cases
+    var generator = SeededGenerator(seed: SuiteRun.seed)
+    var skipped: [String: String] = [:]
+    for round in 1...2 {
+      let results = await Runner(rig: rig, seed: SuiteRun.seed).run(cases) { _ in }
+      for result in results {
+        switch result.outcome {
+        case .passed: break
+        case .skipped(let reason): skipped[result.testCase.id] = reason
+        case .failed, .errored:
+          let text = (result.outcome.details + result.transcript).joined(separator: "\n")
+          Issue.record("round \(round): \(result.testCase.id)\n\(text)")
+        }
+      }
+      if round == 1 { #expect(unexplained(skipped, board, rig) == []) }
+      cases.shuffle(using: &generator)
+    }
+  }
+
+  /// What was skipped and is not in the board's table, or is there and was not skipped. What the rig does not offer goes
+  /// without saying.
+  private func unexplained(_ skipped: [String: String], _ board: PlainBoard, _ rig: any Rig) -> [String] {
+    let offered = Set(Suite.cases.filter { $0.needs.isSubset(of: rig.offers) }.map(\.id))
+    var expected: Set<String> = []
+    for (reason, ids) in board.skips {
+      for id in ids where skipped[id]?.hasPrefix(reason) == true { expected.insert(id) }
+    }
+    let surprising = skipped.filter { id, reason in
+      let isForRoom = board.hasSmallStore && reason.hasPrefix("the store has room for")
+      return offered.contains(id) && !expected.contains(id) && !isForRoom
+    }
+    let missing = board.skips.flatMap(\.value).filter { offered.contains($0) && !expected.contains($0) }
+    return surprising.map { "\($0.value): \($0.key)" }.sorted()
+      + missing.map { "not skipped, or for another reason: \($0)" }.sorted()
+  }
+
+  @Test func `what a case wrote with an identity is gone when it has ended`() async throws {
+    var profile = DeviceProfile.standard
+    profile.writersLimit = 1000
+    let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: 5, now: .zero))
+    let rig = try await PlainBoardRig(device, seed: 11, isStrict: true)
+    var largest = 0
+    for testCase in Suite.cases {
+      _ = await Runner(rig: rig, seed: SuiteRun.seed).run(testCase)
+      let line = try rig.makeBench(for: testCase, seed: 1).probe.line
+      let store = try #require(line as? VirtualLine<VirtualDevice>).peer.wired.device.store
+      let left = store.items.filter { $0.identity != nil }.map { String(decoding: $0.json, as: UTF8.self) }
+      #expect(left == [], "\(testCase.id)")
+      largest = max(largest, store.writers.records.count)
+    }
+    // Or nothing was written in the first place.
+    #expect(largest > 40)
+  }
+
+  @Test func `a board that was in use has forgotten its writers before the first case`() async throws {
+    for board in PlainBoard.all where board.description.contains("others' notifications") {
+      let bench = try await board.makeRig().makeBench(for: Suite.cases[0], seed: 1)
+      try await bench.probe.open()
+      // The one without identity stays.
+      #expect(try await bench.probe.readCount() == 1, "\(board)")
+    }
+  }
+}

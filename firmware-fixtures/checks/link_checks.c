@@ -1,0 +1,285 @@
+/* The link's arithmetic, to the millisecond and the byte. */
+#include "checks.h"
+
+static const uint8_t read_count[] = {0x0A, 3, 0};
+
+static rig_t *open_rig(uint16_t rx_bytes, uint32_t bits_per_second) {
+  rig_t *rig = rig_make(8, rx_bytes, 2048, 256);
+  rig->config.bits_per_second = bits_per_second;
+  rig->config.mtu = 528;
+  CHECK(nb_device_start(rig->device, &rig->config, &rig->boot, rig->now_ms) == 0);
+  rig_run(rig, 0);
+  rig_open(rig, 1, 0xF);
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+  return rig;
+}
+
+/* A request whose answer is acknowledged after so long. The first answer of a session is measured, too. */
+static void answer_after(rig_t *rig, uint32_t round_trip_ms) {
+  rig_data(rig, NB_CHANNEL_ATT, read_count, sizeof read_count);
+  rig_run(rig, round_trip_ms);
+  CHECK(rig->seen[NB_DATA] == 0);
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+}
+
+/* Milliseconds after which the answer to a request comes again. PINGs keep the session; they do not move the timer. */
+static uint32_t resend_after(rig_t *rig) {
+  uint32_t passed_ms = 0;
+  uint32_t acknowledged = rig->ack;
+  rig_data(rig, NB_CHANNEL_ATT, read_count, sizeof read_count);
+  rig->ack = acknowledged;
+  for (;;) {
+    rig_send(rig, NB_PING, 0, NULL, 0);
+    CHECK(rig->seen[NB_PONG] == 1);
+    if (rig->seen[NB_DATA] > 0) break;
+    rig_run(rig, 1);
+    CHECK(++passed_ms < 3000);
+    if (rig->seen[NB_DATA] > 0) break;
+  }
+  rig->ack = (acknowledged + 1) & 0xFF;
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+  return passed_ms;
+}
+
+/* The resend time after these round trips, by RFC 6298 (LNK-51). The first is that of the session's first answer: 0. */
+static double resend_time(const uint32_t *round_trips_ms, size_t count) {
+  double smoothed = 0, variation = 0;
+  for (size_t at = 0; at < count; at++) {
+    double sample = round_trips_ms[at];
+    double error = sample > smoothed ? sample - smoothed : smoothed - sample;
+    variation = 0.75 * variation + 0.25 * error;
+    smoothed = 0.875 * smoothed + 0.125 * sample;
+  }
+  double time = smoothed + 4 * variation;
+  return time < 100 ? 100 : time > 500 ? 500 : time;
+}
+
+static void check_resend_times(void) {
+  static const uint32_t rows[][6] = {
+      {90}, {90, 90}, {90, 60}, {95, 95, 95, 95, 95}, {99, 110, 30}, {99, 110, 190}, {99, 110, 190, 30}, {1, 2, 3},
+      {99, 110, 190, 300}, {99, 110, 190, 300, 400}, {20, 20, 90, 20}, {80, 80, 80, 1, 1}, {99, 110, 190, 65, 66},
+  };
+  for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+    rig_t *rig = open_rig(4096, 0);
+    size_t count = 0;
+    for (; count < 6 && rows[row][count] != 0; count++) answer_after(rig, rows[row][count]);
+    double expected = resend_time(rows[row], count);
+    double measured = resend_after(rig);
+    CHECK(measured >= expected - 3 && measured <= expected + 3);
+    rig_free(rig);
+  }
+}
+
+/* Of several answers that are acknowledged at once the newest is measured, and none that came twice. */
+static void check_samples(void) {
+  rig_t *rig = open_rig(4096, 0);
+  uint32_t first = rig->ack;
+  rig_data(rig, NB_CHANNEL_ATT, read_count, sizeof read_count);
+  rig_run(rig, 40);
+  rig->ack = first;
+  rig_data(rig, NB_CHANNEL_ATT, read_count, sizeof read_count);
+  rig->ack = (first + 2) & 0xFF;
+  rig_run(rig, 55);
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+  uint32_t newest = 55;
+  double measured = resend_after(rig);
+  CHECK(measured >= resend_time(&newest, 1) - 3 && measured <= resend_time(&newest, 1) + 3);
+  /* What was sent again is not measured. */
+  measured = resend_after(rig);
+  CHECK(measured >= resend_time(&newest, 1) - 3 && measured <= resend_time(&newest, 1) + 3);
+  rig_free(rig);
+
+  rig = open_rig(4096, 0);
+  first = rig->ack;
+  rig_data(rig, NB_CHANNEL_ATT, read_count, sizeof read_count);
+  rig_run(rig, 40);
+  rig->ack = first;
+  rig_data(rig, NB_CHANNEL_ATT, read_count, sizeof read_count);
+  rig_run(rig, 50);
+  rig->ack = (first + 1) & 0xFF;
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+  rig->ack = (first + 2) & 0xFF;
+  rig_run(rig, 20);
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+  static const uint32_t both[] = {90, 70};
+  measured = resend_after(rig);
+  CHECK(measured >= resend_time(both, 2) - 3 && measured <= resend_time(both, 2) + 3);
+  rig_free(rig);
+}
+
+/* On a slow line what is under way adds its time. */
+static void check_line_time(void) {
+  rig_t *rig = open_rig(4096, 1200);
+  answer_after(rig, 90);
+  uint32_t sample = 90;
+  double measured = resend_after(rig) - resend_time(&sample, 1);
+  CHECK(measured >= 15 * 8 && measured <= 30 * 9); /* an answer is 15 bytes in the queue and 17 and zeros on the line */
+  rig_free(rig);
+}
+
+/* The receive queue takes exactly as many bytes as were announced (LNK-42). */
+static void check_receive_bytes(void) {
+  uint8_t pdu[528], wire[NB_WIRE_MAX + 8];
+  memset(pdu, 0x55, sizeof pdu);
+  rig_t *rig = open_rig(1080, 0);
+  uint32_t before = rig->device->link.expected;
+  for (unsigned count = 0; count < 3; count++) {
+    rig_bytes(rig, wire, rig_frame(rig, NB_DATA, 4, pdu, count < 2 ? 528 : 1, wire));
+    rig->seq = (rig->seq + 1) & 0xFF;
+    CHECK(rig->device->link.expected == ((before + (count < 2 ? count + 1 : 2)) & 0xFF));
+  }
+  CHECK(rig->device->counters.out_of_window == 1 && rig->device->link.unhandled_bytes == 1080);
+  CHECK(nb_device_work(rig->device, rig->now_ms) && rig->device->link.unhandled_bytes == 540);
+  CHECK(nb_device_work(rig->device, rig->now_ms) && rig->device->link.unhandled_bytes == 0);
+  CHECK(!nb_device_work(rig->device, rig->now_ms));
+  rig_free(rig);
+}
+
+/* Credit that grows from 0 is announced at once (LNK-50). */
+static void check_credit_grows(void) {
+  uint8_t wire[NB_WIRE_MAX + 8];
+  rig_t *rig = rig_make(8, 4096, 2048, 256);
+  rig->config.frames = 2;
+  rig->config.requests = 1;
+  CHECK(nb_device_start(rig->device, &rig->config, &rig->boot, 0) == 0);
+  rig_run(rig, 0);
+  rig_open(rig, 1, 0xF);
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+  for (unsigned count = 0; count < 2; count++) {
+    rig_bytes(rig, wire, rig_frame(rig, NB_DATA, 7, "x", 1, wire));
+    rig->seq = (rig->seq + 1) & 0xFF;
+  }
+  CHECK(nb_device_transmit(rig->device, rig->now_ms, wire, NB_WIRE_MAX) > 0);
+  CHECK(nb_device_transmit(rig->device, rig->now_ms, wire, NB_WIRE_MAX) == 0);
+  CHECK(nb_device_work(rig->device, rig->now_ms));
+  CHECK(nb_device_transmit(rig->device, rig->now_ms, wire, NB_WIRE_MAX) > 0);
+  rig_free(rig);
+}
+
+/* The same hole, 256 frames later, is asked for again (LNK-33). */
+static void check_hole_after_wrap(void) {
+  rig_t *rig = open_rig(4096, 0);
+  for (unsigned round = 0; round < 3; round++) {
+    rig->seq = (rig->seq + 3) & 0xFF;
+    rig_send(rig, NB_DATA, 7, "x", 1);
+    CHECK(rig->seen[NB_NAK] == 1);
+    rig->seq = (rig->seq + 1) & 0xFF;
+    rig_send(rig, NB_DATA, 7, "x", 1);
+    CHECK(rig->seen[NB_NAK] == 0);
+    rig->seq = (rig->seq - 4) & 0xFF;
+    for (unsigned count = 0; count < 256; count++) rig_data(rig, 7, "x", 1);
+  }
+  rig_free(rig);
+}
+
+/* A timer that has nothing to send again does not run, and so does not double (LNK-51). */
+static void check_idle_timer(void) {
+  rig_t *rig = open_rig(4096, 0);
+  answer_after(rig, 90);
+  rig_run(rig, 900);
+  rig_run(rig, 900);
+  uint32_t sample = 90;
+  double measured = resend_after(rig);
+  CHECK(measured >= resend_time(&sample, 1) - 3 && measured <= resend_time(&sample, 1) + 3);
+  rig_free(rig);
+}
+
+/* ---- what is announced ---- */
+
+/* The value of a TLV in the payload of the latest frame of a type; NULL: it is missing. */
+static const uint8_t *find_tlv(const rig_t *rig, uint32_t frame, uint8_t type, uint32_t *length) {
+  const uint8_t *payload = rig->last[frame] + 8;
+  for (uint32_t at = 0; at + 2 <= rig->last_length[frame]; at += 2u + payload[at + 1]) {
+    CHECK(at + 2 + payload[at + 1] <= rig->last_length[frame]);
+    *length = payload[at + 1];
+    if (payload[at] == type) return payload + at + 2;
+  }
+  return NULL;
+}
+
+static void expect_tlv(const rig_t *rig, uint32_t frame, uint8_t type, const void *value, uint32_t expected) {
+  uint32_t length = 0;
+  const uint8_t *found = find_tlv(rig, frame, type, &length);
+  CHECK((found == NULL) == (value == NULL));
+  if (value != NULL) CHECK(length == expected && memcmp(found, value, expected) == 0);
+}
+
+static void check_announced(void) {
+  static const uint8_t id[] = {0x10, 0x21, 0x32, 0x43, 0x54, 0x65}, features[] = {9, 0, 0, 0}, hash[] = {1, 2};
+  for (unsigned missing = 0; missing < 8; missing++) {
+    rig_t *rig = rig_make(8, 4096, 2048, 256);
+    memcpy(rig->config.device_id, id, sizeof id);
+    rig->config.features = 9;
+    if ((missing & 1) != 0) rig->config.firmware_name = NULL;
+    if ((missing & 2) != 0) rig->config.firmware_version = NULL;
+    if ((missing & 4) != 0) rig->config.build_hash = NULL;
+    CHECK(nb_device_start(rig->device, &rig->config, &rig->boot, 0) == 0);
+    rig_run(rig, 0);
+    rig_open(rig, 1, 0xF);
+    for (uint32_t frame = NB_HELLO; frame <= NB_SYNACK; frame += NB_SYNACK - NB_HELLO) {
+      expect_tlv(rig, frame, 0x0E, id, sizeof id);
+      expect_tlv(rig, frame, 0x0F, rig->config.firmware_name, 6);
+      expect_tlv(rig, frame, 0x10, rig->config.firmware_version, 1);
+    }
+    expect_tlv(rig, NB_SYNACK, 0x11, rig->config.build_hash == NULL ? NULL : hash, 2);
+    expect_tlv(rig, NB_SYNACK, 0x05, features, 4);
+    rig_free(rig);
+  }
+}
+
+/* Datagrams for the rig go to the application, with a function for them; others are counted. */
+static uint32_t datagrams;
+static void keep_datagram(void *context, const uint8_t *bytes, size_t length) {
+  (void)context;
+  CHECK(length == 2 && bytes[0] == 'r');
+  datagrams++;
+}
+
+static void check_datagrams(void) {
+  rig_t *rig = rig_make(8, 4096, 2048, 256);
+  rig->config.rig = keep_datagram;
+  CHECK(nb_device_start(rig->device, &rig->config, &rig->boot, 0) == 0);
+  rig_run(rig, 0);
+  for (unsigned is_open = 0; is_open < 2; is_open++) {
+    for (uint32_t channel = 0; channel < 8; channel++) rig_send(rig, NB_UDATA, channel, "r!", 2);
+    CHECK(datagrams == 1 + is_open && rig->device->counters.unserved == 7 * (1 + is_open));
+    if (is_open == 0) rig_open(rig, 1, 0xF);
+  }
+  rig->session = (rig->session + 1) & 0xFFFF;
+  rig_send(rig, NB_UDATA, NB_CHANNEL_RIG, "r!", 2);
+  CHECK(datagrams == 2 && rig->device->counters.foreign_frames == 1);
+  rig_free(rig);
+}
+
+/* RSTs of the last second, however uneven, and none of them beyond the table. */
+static void check_rst_limit(void) {
+  rig_t *rig = rig_start();
+  uint32_t sent[64] = {0}, count = 0;
+  rig->session = 0x4444;
+  for (uint32_t step = 0; step < 400; step++) {
+    rig_send(rig, NB_PING, 0, NULL, 0);
+    uint32_t recent = 0;
+    for (uint32_t at = 0; at < count && at < 64; at++) recent += rig->now_ms - sent[at] < 1000;
+    CHECK(rig->seen[NB_RST] == (recent < 10 ? 1u : 0u));
+    if (rig->seen[NB_RST] == 1) {
+      memmove(sent + 1, sent, sizeof sent - sizeof sent[0]);
+      sent[0] = rig->now_ms;
+      if (count < 64) count++;
+    }
+    rig->now_ms += step * 37 % 211;
+  }
+  rig_free(rig);
+}
+
+void check_link(void) {
+  check_resend_times();
+  check_samples();
+  check_line_time();
+  check_receive_bytes();
+  check_credit_grows();
+  check_hole_after_wrap();
+  check_idle_timer();
+  check_announced();
+  check_datagrams();
+  check_rst_limit();
+}

@@ -1,0 +1,115 @@
+/* The store in memory of exact size, and what the application is notified of. */
+#include "checks.h"
+
+static rig_t *open_rig(uint64_t nonce) {
+  static const uint8_t subscribe_data[] = {0x12, 7, 0, 1, 0};
+  rig_t *rig = rig_start();
+  rig_open(rig, nonce, 0xF);
+  rig_data(rig, NB_CHANNEL_ATT, subscribe_data, sizeof subscribe_data);
+  return rig;
+}
+
+static void check_changes(void) {
+  rig_t *rig = open_rig(1);
+  CHECK(rig_write(rig, "") == 0 && rig->changes[NB_CHANGE_ADDED] == 1);
+  CHECK(rig_write(rig, ",\"id\":1") == 0 && rig->changes[NB_CHANGE_ADDED] == 2);
+  CHECK(rig_write(rig, ",\"id\":2,\"ev\":\"m\"") == 0 && rig->changes[NB_CHANGE_SHOWN] == 1);
+  CHECK(rig_write(rig, ",\"id\":1,\"rev\":1") == 0 && rig->changes[NB_CHANGE_REPLACED] == 1);
+  CHECK(rig_write(rig, ",\"id\":1,\"rev\":2,\"ev\":\"m\"") == 0 && rig->changes[NB_CHANGE_MODIFIED] == 1);
+  CHECK(rig_write(rig, ",\"id\":1,\"ev\":\"r\"") == 0 && rig->changes[NB_CHANGE_LEFT] == 1);
+  CHECK(nb_device_dismiss(rig->device, 0) == NB_ERROR_STATE && nb_device_dismiss(rig->device, 99) == NB_ERROR_STATE);
+  CHECK(nb_device_act(rig->device, 99, 0) == NB_ERROR_STATE && nb_device_act(rig->device, 1, 0) == 0);
+  CHECK(nb_device_dismiss(rig->device, 1) == 0 && rig->changes[NB_CHANGE_LEFT] == 2);
+  CHECK(nb_device_count(rig->device) == 1);
+  nb_device_set_others(rig->device, UINT32_MAX);
+  CHECK(nb_device_count(rig->device) == UINT32_MAX);
+  nb_device_set_others(rig->device, UINT32_MAX - 1);
+  CHECK(nb_device_count(rig->device) == UINT32_MAX);
+  nb_device_set_others(rig->device, UINT32_MAX - 2);
+  CHECK(nb_device_count(rig->device) == UINT32_MAX - 1);
+  nb_device_set_others(rig->device, 0);
+  nb_device_clear(rig->device);
+  CHECK(nb_device_count(rig->device) == 0 && rig->changes[NB_CHANGE_LEFT] == 3);
+  rig_free(rig);
+}
+
+/* Every place of every table in use: a search one beyond would leave it. */
+static void check_full_tables(void) {
+  rig_t *rig = open_rig(2);
+  const nb_counters_t *counters = &rig->device->counters;
+  char members[64];
+  for (unsigned id = 1; id <= 8; id++) {
+    snprintf(members, sizeof members, ",\"id\":%u,\"src\":%u,\"lvl\":%u", id, 1 + id % 4, 1 + id % 2);
+    CHECK(rig_write(rig, members) == 0);
+  }
+  CHECK(rig_write(rig, "") == 0x11 && rig_write(rig, ",\"lvl\":1") == 0x11);
+  CHECK(rig->changes[NB_CHANGE_LEFT] == 0);
+  CHECK(rig_write(rig, ",\"lvl\":2") == 0 && rig->changes[NB_CHANGE_LEFT] == 1);
+  CHECK(counters->writers_forgotten == 0);
+  /* A fifth writer takes the place of the oldest, with what that has. */
+  CHECK(rig_write(rig, ",\"id\":1,\"src\":50") == 0 && counters->writers_forgotten == 1);
+  CHECK(nb_device_dismiss(rig->device, 7777) == NB_ERROR_STATE);
+  for (unsigned item = 1; item < 30; item++) (void)nb_device_dismiss(rig->device, item);
+  CHECK(nb_device_count(rig->device) == 0);
+  rig_run(rig, 0);
+  CHECK(rig_write(rig, "") == 0 && counters->events_dropped == 0);
+  uint32_t item = rig->device->store.next_item - 1;
+  for (unsigned count = 0; count < NB_EVENTS + 2; count++) CHECK(nb_device_act(rig->device, item, 1) == 0);
+  CHECK(counters->events_dropped == 2);
+  rig_free(rig);
+}
+
+/* More are gone than are remembered. */
+static void check_gone(void) {
+  rig_t *rig = open_rig(3);
+  char members[64];
+  for (unsigned id = 1; id <= NB_GONE_MIN + 3; id++) {
+    snprintf(members, sizeof members, ",\"id\":%u", id);
+    CHECK(rig_write(rig, members) == 0);
+    CHECK(nb_device_dismiss(rig->device, id) == 0);
+    CHECK(rig->device->counters.gone_forgotten == (id > NB_GONE_MIN ? id - NB_GONE_MIN : 0));
+    rig_send(rig, NB_ACK, 0, NULL, 0);
+  }
+  CHECK(rig->device->store.gone_used == NB_GONE_MIN && rig->config.gone[NB_GONE_MIN - 1].id == NB_GONE_MIN + 3);
+  for (unsigned id = 1; id <= NB_GONE_MIN + 3; id++) {
+    snprintf(members, sizeof members, ",\"id\":%u,\"ev\":\"r\"", id);
+    CHECK(rig_write(rig, members) == 0);
+  }
+  CHECK(rig->device->store.gone_used == 0);
+  rig_free(rig);
+}
+
+static void check_hidden(void) {
+  rig_t *rig = rig_start();
+  uint8_t syn[96];
+  size_t length = rig_syn(4, 0xF, syn);
+  const uint8_t clock[] = {9, 10, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  memcpy(syn + length, clock, sizeof clock);
+  rig_send(rig, NB_SYN, 0, syn, length + sizeof clock);
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+  const uint8_t exchange[] = {0x02, 0x05, 0x02};
+  rig_data(rig, NB_CHANNEL_ATT, exchange, sizeof exchange);
+  CHECK(rig_write(rig, ",\"id\":1,\"exp\":102") == 0 && rig_write(rig, ",\"exp\":103") == 0);
+  CHECK(nb_device_deadline(rig->device, rig->now_ms) <= 2000);
+  for (int second = 0; second < 4; second++) {
+    rig_send(rig, NB_PING, 0, NULL, 0);
+    rig_run(rig, 999);
+    rig_run(rig, 1);
+    CHECK(rig->changes[NB_CHANGE_HIDDEN] == (second >= 1 ? 1 : 0));
+    CHECK(rig->changes[NB_CHANGE_LEFT] == (second >= 2 ? 1 : 0));
+  }
+  CHECK(nb_device_count(rig->device) == 0 && rig->device->store.stored == 1 && rig->device->store.hidden == 1);
+  CHECK(nb_device_dismiss(rig->device, 1) == NB_ERROR_STATE);
+  nb_device_clear(rig->device);
+  CHECK(rig->device->store.stored == 1);
+  CHECK(rig_write(rig, ",\"id\":1,\"ev\":\"r\"") == 0 && rig->device->store.stored == 0);
+  CHECK(rig->device->store.hidden == 0 && rig->changes[NB_CHANGE_LEFT] == 1);
+  rig_free(rig);
+}
+
+void check_store(void) {
+  check_changes();
+  check_full_tables();
+  check_gone();
+  check_hidden();
+}
