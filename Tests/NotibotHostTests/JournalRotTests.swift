@@ -243,7 +243,9 @@ import Testing
     for entry in Entries.varied { try journal.apply([.put(entry)]) }
     let files = try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: live + $0)) }
     journal.close()
-    for bit in [3, 129, 250, 32 * 8 + 1, 36 * 8, 41 * 8, 50 * 8 + 5, 5_000 * 8, files[1].count * 8 - 1] {
+    for bit in [
+      3, 129, 190, 230, 248, 250, 32 * 8 + 1, 36 * 8, 41 * 8, 50 * 8 + 5, 5_000 * 8, files[1].count * 8 - 1,
+    ] {
       for (suffix, file) in zip(["", "-wal"], files) {
         try file.write(to: URL(fileURLWithPath: path + suffix))
       }

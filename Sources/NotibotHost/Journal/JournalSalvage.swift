@@ -106,18 +106,18 @@ package struct JournalSalvage: Hashable, Sendable {
     return (log, committed)
   }
 
-  /// The log without its first wrong bit. Where several bits explain the checksum, the one with which all rows have theirs;
-  /// nil when there is none.
+  /// The log without its first wrong bit. Where several bits explain the checksum, the one with which most of the log can
+  /// be read and all rows have their checksum; nil when there is none.
   private static func corrected(_ log: JournalLog, _ files: JournalBytes) -> JournalLog? {
-    let bits = log.damage?.wrongBits ?? []
-    for bit in bits {
+    let candidates = (log.damage?.wrongBits ?? []).map { bit in
       var copy = log
       copy.flip(bit)
-      if bits.count == 1 { return copy }
-      let corrected = JournalBytes(database: files.database, log: copy.bytes)
-      if JournalInspection.inspect(corrected) == .sound { return copy }
+      return copy
     }
-    return nil
+    if candidates.count == 1 { return candidates[0] }
+    return candidates.sorted { $0.committed.count > $1.committed.count }.first { candidate in
+      JournalInspection.inspect(JournalBytes(database: files.database, log: candidate.bytes)) == .sound
+    }
   }
 
   // MARK: Rows
