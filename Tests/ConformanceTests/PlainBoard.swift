@@ -76,7 +76,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   /// Longer PDUs than the MTU are what these are about; all that only writes a notification does so in parts.
   private static let narrow: Skips = [
     "the MTU is 23, the case needs": [
-      "ATT-14/queue-of-1024-bytes", "FRM-2/block-of-254", "ATT-13/513-bytes",
+      "ATT-14/queue-of-1024-bytes", "FRM-2/block-of-254", "ATT-13/513-bytes", "NTF-11/numbers-go-on",
     ],
     "the device's MTU": ["ATT-8/smaller-of-both", "LNK-42/byte-limit"],
   ]

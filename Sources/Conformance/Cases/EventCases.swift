@@ -3,7 +3,7 @@ import NotibotProtocol
 /// What events say, which of them are sent where they do not fit, and what a SYNC makes needless.
 extension Suite {
   static let events: [Case] = [
-    allDismissed, actionNumbers, onlyGoneInGONE, goneReasons, unfitHoldsBackNothing, syncComesFirst,
+    allDismissed, actionNumbers, onlyGoneInGONE, goneReasons, syncComesFirst,
   ]
 
   static let allDismissed = Case(
@@ -120,36 +120,6 @@ extension Suite {
     try await probe.expectWritten(Sample.removal(id: 0x0102_0304))
   }
 
-  static let unfitHoldsBackNothing = Case(
-    "NTF-11/unfit-holds-back-nothing", "An event that does not fit does not hold back those behind it",
-    .delivery,
-    also: ["ATT-19"], needs: [.control]
-  ) { bench in
-    let probe = bench.probe
-    let control = try bench.requireControl()
-    _ = try await bench.openAfterRestart()
-    try await probe.expectWritten(Sample.json("plain"))
-    try await probe.expectWritten(Sample.json(id: .max, more: ",\"src\":4294967295"))
-    // Without SYNC there is no GONE. One frame at a time, so that the others wait for its acknowledgement.
-    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b0011, frames: 2))
-    probe.session.credit = 1
-    try await probe.request(Wire.literal("02 3200"))
-    try await probe.request(Wire.literal("12 0700 0100"))
-    for command in [ControlCommand.action(1, 0), .action(2, 0), .dismiss(2), .action(1, 1)] {
-      try await control.perform(command)
-    }
-    // Until the device's own PING nothing is sent to it that would make it look again.
-    var told = Told()
-    try await probe.listen(for: bench.hasVirtualTime ? .milliseconds(500) : Probe.patience, into: &told)
-    probe.expect("the events", told.events.count, is: 2)
-    for (act, event) in zip([0, 1] as [UInt8], told.events) {
-      probe.expect(Sample.isEvent(event, "action", item: 1, action: act), "event \(act) is \(event)")
-    }
-    try await probe.openDelivery()
-    try await probe.expectWritten(Sample.removal(id: .max, more: ",\"src\":4294967295"))
-    try await control.perform(.clear)
-  }
-
   static let syncComesFirst = Case(
     "NTF-33/sync-comes-first", "What a SYNC has answered is not asked for by a RESYNC behind it", .delivery,
     also: ["NTF-22", "NTF-31"]
@@ -158,7 +128,9 @@ extension Suite {
     let source = probe.makeSource()
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce(), features: Probe.deliveryFeatures, frames: 2)
     try await probe.openWide(tlvs)
-    guard probe.session.features & 0b110 == 0b110 else { throw CaseSkipped("the device has no SYNC") }
+    guard probe.session.features & 0b110 == 0b110 else {
+      throw CaseSkipped("the device announces features \(probe.session.features): no SYNC")
+    }
     // One frame at a time.
     probe.session.credit = 1
     try await probe.requireStoreRoom(1)
@@ -169,10 +141,11 @@ extension Suite {
       let pushed = try await probe.pushOutSource(limit: sources - 1)
       probe.expect("writers until the next RESYNC, at least", pushed, is: sources - 1)
     }
+    let more = ",\"src\":\(probe.makeSource())"
+    let pdu = try await probe.writePDU(Sample.json(id: 1, more: more))
     _ = try await probe.fence()
     guard probe.session.room >= 2 else { throw CaseSkipped("the device takes one frame at a time") }
-    let more = ",\"src\":\(probe.makeSource())"
-    try await probe.sendData([0x12, 6, 0] + Sample.json(id: 1, more: more))
+    try await probe.sendData(pdu)
     // The answer is not acknowledged yet, so that RESYNC has to wait. It may come before SYNCED: on its way it may
     // have crossed the SYNC.
     try await probe.sendData(Sync(source).bytes, channel: 0)

@@ -4,6 +4,7 @@ import NotibotProtocol
 extension Suite {
   static let expiries: [Case] = [
     withoutExpiry, expiryOutOfOrder, clockOf64Bits, changedExpiry, noClock, hiddenFromTheUser,
+    anyOfSeveral,
   ]
 
   static let withoutExpiry = Case(
@@ -211,5 +212,35 @@ extension Suite {
     probe.expect("events of the expired one at SYNC", again.count("expired", source, 1), is: 1)
     probe.expect("events of the dismissed one at SYNC", again.count("dismissed", source, 2), is: 1)
     for id in 1...2 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
+  }
+
+  static let anyOfSeveral = Case(
+    "NTF-26/any-of-several", "Of several that are gone each can be written to, and be removed, in any order",
+    .delivery, also: ["NTF-24", "NTF-27"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try await probe.requireStoreRoom(5)
+    let json = { (id: UInt32, more: String) in
+      Sample.json(id: id, more: ",\"exp\":\(Sample.noon - 10)\(more)")
+    }
+    var left = Array(1...5 as ClosedRange<UInt32>)
+    for id in left { try await probe.expectWritten(json(id, "")) }
+    _ = try await probe.listen()
+    for id in [3, 5, 1, 4, 2] as [UInt32] {
+      for more in ["", ",\"rev\":1"] {
+        var told = Told()
+        try await probe.writeData(json(id, more), told: &told)
+        probe.expect("events of a write to id \(id)", told.count("expired", source, id), is: 1)
+        probe.expect("all that is reported of it", told.items.count, is: 1)
+      }
+      try await probe.expectWritten(Sample.removal(id: id))
+      left.removeAll { $0 == id }
+      var told = Told()
+      let synced = try await probe.sync(Sync(source, known: 5), told: &told)
+      probe.expect("ids that are gone without \(id)", told.goneIDs(source).sorted(), is: left)
+      probe.expect("n", Int(synced.count), is: left.count)
+    }
   }
 }

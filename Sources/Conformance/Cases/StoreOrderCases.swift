@@ -2,7 +2,9 @@ import NotibotProtocol
 
 /// What a change changes, who is evicted or forgotten first, and how notifications are numbered.
 extension Suite {
-  static let storeOrder: [Case] = [evictionOrder, whatIsAWrite, numbersGoOn, numbersInFirmwareMode]
+  static let storeOrder: [Case] = [
+    evictionOrder, whatIsAWrite, forgottenWhole, numbersGoOn, numbersInFirmwareMode,
+  ]
 
   static let evictionOrder = Case(
     "NTF-25/order",
@@ -130,6 +132,47 @@ extension Suite {
     }
   }
 
+  static let forgottenWhole = Case(
+    "NTF-22/forgotten-as-a-whole",
+    "With a writer its notifications, hwm and what is gone of it are forgotten, and nothing of another",
+    .delivery,
+    also: ["NTF-23", "NTF-26", "NTF-33"]
+  ) { bench in
+    let probe = bench.probe
+    let sources = [probe.makeSource(), probe.makeSource()].sorted()
+    for (forgotten, kept) in [(sources[0], sources[1]), (sources[1], sources[0])] {
+      try await probe.openDelivery(clock: Sample.noon)
+      try await probe.requireStoreRoom(5)
+      try await probe.sync(Sync(forgotten))
+      // The same ids of both: one that stays, one that has expired and one that is changed.
+      let of = { (source: UInt32) in ",\"src\":\(source)" }
+      for source in [kept, forgotten] {
+        try await probe.expectWritten(Sample.json(id: 5, more: of(source)))
+        try await probe.expectWritten(Sample.json(id: 6, more: ",\"exp\":\(Sample.noon - 10)" + of(source)))
+      }
+      let changed = Sample.json(id: 5, more: ",\"rev\":1" + of(forgotten))
+      try await probe.expectWritten(changed, "a change of the later one")
+      let expired = Holding(6, Sample.json(id: 6, more: ",\"exp\":\(Sample.noon - 10)" + of(forgotten)))
+      var told = Told()
+      let before = try await probe.sync(Sync(forgotten, known: 6), told: &told)
+      let digest = Holding.digest(of: [Holding(5, changed), expired])
+      probe.expect("digest of the changed one", before.digest, is: digest)
+      probe.expect("ids of the first writer that are gone", told.goneIDs(forgotten), is: [6])
+      try await probe.expectWritten(Sample.json(id: 5, more: of(kept)), "the same again")
+      _ = try await probe.pushOutSource()
+      told = Told()
+      let other = try await probe.sync(Sync(kept, known: 6), told: &told)
+      probe.expect("n of the other writer", Int(other.count), is: 2)
+      probe.expect("ids of the other writer that are gone", told.goneIDs(kept), is: [6])
+      told = Told()
+      let synced = try await probe.sync(Sync(forgotten, known: 6), told: &told)
+      probe.expect("n of the forgotten writer", Int(synced.count), is: 0)
+      probe.expect("hwm of the forgotten writer", synced.highest, is: 0)
+      probe.expect("ids of the forgotten writer that are gone", told.goneIDs(forgotten), is: [])
+      for id in [5, 6] as [UInt32] { try await probe.expectWritten(Sample.removal(id: id, more: of(kept))) }
+    }
+  }
+
   static let numbersGoOn = Case(
     "NTF-11/numbers-go-on",
     "Items are numbered through all sessions of a boot; only what is accepted as new takes a number",
@@ -139,6 +182,7 @@ extension Suite {
     let probe = bench.probe
     let source = probe.makeSource()
     try await probe.openDelivery(source: source, clock: Sample.noon)
+    try probe.requireEventRoom()
     try await probe.requireStoreRoom(2)
     var id = 0 as UInt32
     // One that has expired when it comes is reported at once, with its number.
