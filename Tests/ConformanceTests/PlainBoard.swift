@@ -70,13 +70,14 @@ struct PlainBoard: Sendable, CustomStringConvertible {
 
   /// Two frames and one request leave no room for holes and pipelines.
   private static let least = serial.merging([
+    "the device takes 2 frames": ["LNK-32/granted-when-handled"],
     "the device takes fewer than 3 frames": ["LNK-41/credit-goes-back"],
     "the device takes fewer than 4 frames": ["LNK-33/one-nak-per-round", "LNK-33/second-hole"],
   ]) { $0.union($1) }
   /// Longer PDUs than the MTU are what these are about; all that only writes a notification does so in parts.
   private static let narrow: Skips = [
     "the MTU is 23, the case needs": [
-      "ATT-14/queue-of-1024-bytes", "FRM-2/block-of-254", "ATT-13/513-bytes",
+      "ATT-14/queue-of-1024-bytes", "ATT-14/order-of-checks", "FRM-2/block-of-254", "ATT-13/513-bytes",
     ],
     "the device's MTU": ["ATT-8/smaller-of-both", "LNK-42/byte-limit"],
   ]
@@ -103,7 +104,8 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   ]
   /// Limits that 185 and two requests are.
   private static let small: Skips = [
-    "the MTU is 185, the case needs": ["FRM-2/block-of-254", "ATT-13/513-bytes"],
+    "the MTU is 185, the case needs": ["ATT-14/order-of-checks", "FRM-2/block-of-254", "ATT-13/513-bytes"],
+    "the device's MTU": ["LNK-42/byte-limit"],
     "the device takes fewer than 3 requests": ["LNK-34/nak-bitmap", "LNK-51/held-spared"],
     "the device takes fewer than 4 requests": ["LNK-32/nothing-twice", "LNK-34/lost-again"],
   ]
