@@ -79,7 +79,8 @@ struct PlainBoard: Sendable, CustomStringConvertible {
     "the MTU is 23, the case needs": [
       "ATT-14/queue-of-1024-bytes", "ATT-14/order-of-checks", "FRM-2/block-of-254", "ATT-13/513-bytes",
     ],
-    "the device's MTU": ["ATT-8/smaller-of-both", "LNK-42/byte-limit"],
+    "the MTU is 23, the case needs 128": ["NTF-11/numbers-go-on"],
+    "the device's MTU": ["ATT-8/smaller-of-both", "FRM-2/full-block-sent", "LNK-42/byte-limit"],
   ]
   /// A long write is a barrier (ATT-6), so that writes in parallel need Write Requests.
   private static let narrowBurst: Skips = ["the MTU is 23, the case needs": ["ATT-5/writes-in-order"]]
@@ -105,7 +106,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   /// Limits that 185 and two requests are.
   private static let small: Skips = [
     "the MTU is 185, the case needs": ["ATT-14/order-of-checks", "FRM-2/block-of-254", "ATT-13/513-bytes"],
-    "the device's MTU": ["LNK-42/byte-limit"],
+    "the device's MTU": ["FRM-2/full-block-sent", "LNK-42/byte-limit"],
     "the device takes fewer than 3 requests": ["LNK-34/nak-bitmap", "LNK-51/held-spared"],
     "the device takes fewer than 4 requests": ["LNK-32/nothing-twice", "LNK-34/lost-again"],
   ]
@@ -116,6 +117,8 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   ) -> PlainBoard {
     var profile = DeviceProfile.standard
     profile.capacity = 512
+    // Of 60 days of silence a line each 10 s would make hours.
+    profile.console.logInterval = nil
     change(&profile)
     return PlainBoard(name, skips, hasSmallStore) { [profile] in
       let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: 5, now: .zero))

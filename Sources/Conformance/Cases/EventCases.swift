@@ -45,6 +45,7 @@ extension Suite {
     let probe = bench.probe
     let control = try bench.requireControl()
     _ = try await bench.openAfterRestart()
+    try probe.requireEventRoom()
     try await probe.requireStoreRoom(12)
     let keys: [(source: UInt32, id: UInt32)] = [
       (1, 1), (.max, .max), (4_000_000_000, 10), (9, 1_000_000_009),
@@ -134,6 +135,7 @@ extension Suite {
     try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b0011, frames: 2))
     probe.session.credit = 1
     try await probe.request(Wire.literal("02 3200"))
+    try probe.requireMTU(50)
     try await probe.request(Wire.literal("12 0700 0100"))
     for command in [ControlCommand.action(1, 0), .action(2, 0), .dismiss(2), .action(1, 1)] {
       try await control.perform(command)
@@ -158,7 +160,7 @@ extension Suite {
     let source = probe.makeSource()
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce(), features: Probe.deliveryFeatures, frames: 2)
     try await probe.openWide(tlvs)
-    guard probe.session.features & 0b110 == 0b110 else { throw CaseSkipped("the device has no SYNC") }
+    try probe.requireFeatures(Probe.deliveryFeatures)
     // One frame at a time.
     probe.session.credit = 1
     try await probe.requireStoreRoom(1)
@@ -169,10 +171,11 @@ extension Suite {
       let pushed = try await probe.pushOutSource(limit: sources - 1)
       probe.expect("writers until the next RESYNC, at least", pushed, is: sources - 1)
     }
+    let more = ",\"src\":\(probe.makeSource())"
+    let write = try await probe.writePDU(Sample.json(id: 1, more: more))
     _ = try await probe.fence()
     guard probe.session.room >= 2 else { throw CaseSkipped("the device takes one frame at a time") }
-    let more = ",\"src\":\(probe.makeSource())"
-    try await probe.sendData([0x12, 6, 0] + Sample.json(id: 1, more: more))
+    try await probe.sendData(write)
     // The answer is not acknowledged yet, so that RESYNC has to wait. It may come before SYNCED: on its way it may
     // have crossed the SYNC.
     try await probe.sendData(Sync(source).bytes, channel: 0)

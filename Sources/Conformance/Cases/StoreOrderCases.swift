@@ -139,6 +139,7 @@ extension Suite {
     let probe = bench.probe
     let source = probe.makeSource()
     try await probe.openDelivery(source: source, clock: Sample.noon)
+    try probe.requireEventRoom()
     try await probe.requireStoreRoom(2)
     var id = 0 as UInt32
     // One that has expired when it comes is reported at once, with its number.
@@ -192,6 +193,7 @@ extension Suite {
     let control = try bench.requireControl()
     try await bench.restart()
     try await probe.openWide()
+    try probe.requireEventRoom()
     try await probe.requireStoreRoom(1)
     try await probe.request(Wire.literal("12 0700 0100"))
     for input in ["{", "{\"app\":\"a\"}", ""] { try await probe.writeData(Array(input.utf8)) }
