@@ -56,9 +56,8 @@ struct TrialsCommand: AsyncParsableCommand {
       trial.order = try JSONDecoder().decode([[[String]]].self, from: data)
       try Output.json(Ready(cases: trial.caseCount, wrong: []))
     } else {
-      let cases = try Selection.cases(matching: filter).filter {
-        $0.needs.contains(.host) == (subject == .host)
-      }
+      let suite = subject == .host ? Suite.hostCases : Suite.cases
+      let cases = try Selection.cases(matching: filter, in: suite)
       let wrong = try await trial.learn(cases)
       if let order, wrong.isEmpty {
         try JSONEncoder().encode(trial.order).write(to: URL(fileURLWithPath: order), options: .atomic)

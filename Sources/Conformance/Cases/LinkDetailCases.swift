@@ -98,6 +98,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
+    try probe.requireMTU(205)
     let before = try await probe.readCount()
     let part = [UInt8](repeating: 0x20, count: 200)
     let long = (0..<3).map { Wire.literal("0600") + Wire.u16(UInt16($0 * 200)) + part }

@@ -236,6 +236,7 @@ extension Suite {
     let control = try bench.requireControl()
     try await bench.restart()
     try await probe.openWide()
+    try probe.requireEventRoom()
     try await probe.requireStoreRoom(1)
     try await probe.request(Wire.literal("12 0700 0100"))
     for input in ["{", "{\"app\":\"a\"}", ""] { try await probe.writeData(Array(input.utf8)) }

@@ -72,7 +72,7 @@ package struct FaultTrial {
   package var order: [[[String]]] {
     get { stages.map { [$0.cheap.map(\.id), $0.costly.map(\.id)] } }
     set {
-      let cases = Dictionary(uniqueKeysWithValues: Suite.cases.map { ($0.id, $0) })
+      let cases = Dictionary(uniqueKeysWithValues: Suite.all.map { ($0.id, $0) })
       for (index, ids) in zip(stages.indices, newValue) where ids.count == 2 {
         stages[index].cheap = ids[0].compactMap { cases[$0] }
         stages[index].costly = ids[1].compactMap { cases[$0] }

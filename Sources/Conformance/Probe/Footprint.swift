@@ -1,12 +1,15 @@
 import NotibotProtocol
 
-/// What a case has left on a device: the identities that it wrote, as far as its own bytes show them.
+/// What a case has left on a device: the identities that it wrote and the time that it set, as far as its own bytes show
+/// them.
 package struct Footprint: Sendable {
   /// Bytes of a value written in parts that are kept: more than any device takes.
   private static let partsLimitBytes = 4096
 
   /// The ids that were written, by their `src`.
   private(set) package var identities: [UInt32: Set<UInt32>] = [:]
+  /// Whether a SYN has brought a CLOCK.
+  private(set) package var hasSetClock = false
   private var splitter = FrameSplitter(from: .host)
   /// Of the latest SYN or SYNC.
   private var source: UInt32?
@@ -23,7 +26,9 @@ package struct Footprint: Sendable {
   /// Takes a frame that was sent.
   mutating func note(_ frame: WireFrame) {
     if frame.kind == .syn {
-      source = TLV.parse(frame.payload)?.number(of: 0x07).map { UInt32(truncatingIfNeeded: $0) }
+      let tlvs = TLV.parse(frame.payload) ?? []
+      source = tlvs.number(of: 0x07).map { UInt32(truncatingIfNeeded: $0) }
+      hasSetClock = hasSetClock || tlvs.value(of: 0x09) != nil
     } else if frame.kind == .data, frame.channel == 0, frame.payload.first == 1, frame.payload.count >= 19 {
       let synced = UInt32(Wire.number(Array(frame.payload[1..<5])))
       if synced != 0 { source = synced }

@@ -1,3 +1,4 @@
+import Glibc
 import NotibotProtocol
 
 /// A device that stays the same from case to case, and that only its line reaches: a board on a desk. Every case finds
@@ -7,10 +8,13 @@ extension Probe {
   private static let writersLimit = 1024
 
   /// Opens a bearer on which identities may be written; false where the device has none.
-  private func openForIdentities() async throws -> Bool {
+  ///
+  /// - Parameter clock: the time that the device gets, in seconds since 1970-01-01 UTC.
+  private func openForIdentities(clock: UInt64? = nil) async throws -> Bool {
     switch bearer {
     case .session:
-      try await openWide(Self.synTLVs(nonce: makeNonce(), features: Self.deliveryFeatures))
+      let tlvs = Self.synTLVs(nonce: makeNonce(), features: Self.deliveryFeatures)
+      try await openWide(tlvs + (clock.map { [.clock($0)] } ?? []))
       return session.features & 0b0010 != 0
     case .connection:
       try await openWide()
@@ -18,10 +22,11 @@ extension Probe {
     }
   }
 
-  /// Removes notifications with an identity, and ends what the device still has to say of them (NTF-24).
-  package func remove(_ identities: [UInt32: Set<UInt32>]) async throws {
-    guard try await openForIdentities() else { return }
-    for (source, ids) in identities {
+  /// Removes notifications with an identity, and ends what the device still has to say of them (NTF-24); sets the time
+  /// right that a case has set.
+  package func remove(_ footprint: Footprint, now: UInt64) async throws {
+    guard try await openForIdentities(clock: footprint.hasSetClock ? now : nil) else { return }
+    for (source, ids) in footprint.identities {
       for id in ids { try await writeData(Sample.removal(id: id, more: ",\"src\":\(source)")) }
     }
   }
@@ -58,14 +63,17 @@ extension Probe {
 }
 
 extension Bench {
+  /// The time of a device in virtual time.
+  private static let virtualNow: UInt64 = 1_700_000_000
+
   /// Removes what the case has written, as far as that can be named, so that the next case does not find it.
   package func tidyUp() async {
-    guard let written = probe.footprint?.identities, !written.isEmpty else { return }
+    guard let left = probe.footprint, left.hasSetClock || !left.identities.isEmpty else { return }
     let tidier = Probe(line: probe.line, role: .host, record: Record(), seed: seed)
     tidier.bearer = probe.bearer
     tidier.identities = probe.identities
     do {
-      try await tidier.remove(written)
+      try await tidier.remove(left, now: hasVirtualTime ? Self.virtualNow : UInt64(max(0, time(nil))))
       try await tidier.write(tidier.frame(.fin))
     } catch {
       // The next case meets the same line and device, and judges them.

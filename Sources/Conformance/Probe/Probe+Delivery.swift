@@ -51,7 +51,8 @@ extension Probe {
       + (clock.map { [.clock($0)] } ?? [])
   }
 
-  private func requireFeatures(_ wanted: UInt32) throws {
+  /// Skips the case where the device has not bits 1 and 2 as far as they are among `wanted`.
+  func requireFeatures(_ wanted: UInt32) throws {
     let wanted = UInt64(wanted & 0b0110)
     guard session.features & wanted == wanted else {
       throw CaseSkipped("the device announces features \(session.features): no optional keys, or no SYNC")
