@@ -47,6 +47,29 @@ import Testing
     #expect(ending.errors.contains("scripts/firmware-library"), "\(ending.errors)")
   }
 
+  @Test func `an argued operator mutant that is detected, or that nobody makes, is an error`() async throws {
+    let folder = try TemporaryDirectory()
+    let loop = { (sign: String) in "for (const uint8_t *end = bytes \(sign) length; bytes < end; bytes++) {" }
+    let entries = [
+      ["nb_crc32.c", "nb_crc32", loop("+"), loop("-"), "is detected"],
+      ["nb_crc32.c", "nb_crc32", "no such line", "nor this", "is stale"],
+    ]
+    let table = try folder.write(
+      entries.map { $0.joined(separator: "\t") }.joined(separator: "\n"), to: "argued.tsv")
+    let ending = try await Program(
+      [
+        "python3", "\(Self.root)/firmware-fixtures/mutants/operator_mutants.py", "--notibot", Program.notibot,
+        "--only", "nb_crc32.c", "--jobs", "1", "--limit", "0", "--table", table,
+      ], program: "/usr/bin/env"
+    ).ending()
+    #expect(ending.status == .exited(1), "\(ending.errors)\(ending.output)")
+    #expect(ending.output.contains("argued to be equivalent, but there is no such mutant: nb_crc32.c"))
+    let isRefuted = ending.lines.contains {
+      $0.hasPrefix("argued to be equivalent, but") && $0.contains("kills it: nb_crc32.c")
+    }
+    #expect(isRefuted, "\(ending.output)")
+  }
+
   private static func write(
     _ name: String, rule: String, old: String, new: String, in folder: TemporaryDirectory
   ) throws {

@@ -201,6 +201,7 @@ uint8_t rig_write(rig_t *rig, const char *members) {
 
 int main(void) {
   check_core();
+  check_codec();
   check_store();
   check_link();
   check_attributes();

@@ -60,6 +60,7 @@ size_t rig_syn(uint64_t nonce, uint8_t features, uint8_t *out);
 uint8_t rig_write(rig_t *rig, const char *members);
 
 void check_core(void);
+void check_codec(void);
 void check_store(void);
 void check_link(void);
 void check_attributes(void);

@@ -1,4 +1,4 @@
-/* What the C interface promises and no line shows: configuration, the codec's own functions, bearers, counters, deadlines. */
+/* What the C interface promises and no line shows: configuration, bearers, counters, deadlines, log, closing. */
 #include "checks.h"
 
 #define FAILS(change)                                                                           \
@@ -70,148 +70,6 @@ static void check_configuration(void) {
   nb_gone_t gone[65];
   STARTS(config->writers = writers; config->writer_count = 9);
   STARTS(config->gone = gone; config->gone_count = 65);
-}
-
-/* ---- the codec ---- */
-
-static void check_encoder(void) {
-  static const uint32_t lengths[] = {0, 1, 2, 241, 242, 243, 495, 496, 497, 527, 528};
-  uint8_t payload[NB_PAYLOAD_MAX + 1];
-  memset(payload, 0xA5, sizeof payload);
-  for (size_t index = 0; index < sizeof lengths / sizeof lengths[0]; index++) {
-    nb_header_t header = {.type = NB_DATA, .channel = 4, .from_device = 1, .seq = 1, .ack = 1, .credit = 1,
-                          .session = 0x0101, .length = lengths[index]};
-    size_t decoded = lengths[index] + 12;
-    size_t bound = 2 + decoded + (decoded + 253) / 254;
-    uint8_t *exact = malloc(bound);
-    int length = nb_frame_encode(&header, payload, exact, bound);
-    CHECK(length > 0 && (size_t)length <= bound && exact[0] == 0 && exact[length - 1] == 0);
-    CHECK(nb_frame_encode(&header, payload, exact, bound - 1) == NB_ERROR_SIZE);
-    free(exact);
-  }
-  nb_header_t header = {.type = NB_DATA, .length = NB_PAYLOAD_MAX + 1};
-  uint8_t room[2 * NB_WIRE_MAX];
-  CHECK(nb_frame_encode(&header, payload, room, sizeof room) == NB_ERROR_SIZE);
-}
-
-/* What one decoder makes of a first byte behind the code byte: text at once, or nothing yet (FRM-7). */
-static void check_first_byte(bool is_device) {
-  for (unsigned first = 1; first < 256; first++) {
-    nb_decoder_t *decoder = malloc(sizeof *decoder);
-    unsigned type = first >> 4;
-    bool from_device = (first & 8) != 0;
-    bool is_possible = type >= NB_HELLO && type <= NB_FIN && !(type == NB_SYN && from_device) &&
-                       !((type == NB_HELLO || type == NB_SYNACK) && !from_device);
-    nb_decoder_start(decoder, is_device);
-    CHECK(nb_decoder_receive(decoder, 9, 0) == NB_RECEIVED_NOTHING);
-    CHECK(nb_decoder_receive(decoder, (uint8_t)first, 0) == (is_possible ? NB_RECEIVED_NOTHING : NB_RECEIVED_TEXT));
-    if (!is_possible) CHECK(decoder->text_length == 2 && decoder->text[0] == 9 && decoder->counters.text_bytes == 2);
-    free(decoder);
-  }
-}
-
-static void check_early_length(void) {
-  static const struct {
-    uint8_t low, high;
-    bool is_possible;
-  } rows[] = {{0x10, 2, true}, {0x11, 2, false}, {1, 3, false}, {0xFF, 1, true}, {0xFF, 0xFF, false}};
-  for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
-    nb_decoder_t decoder;
-    nb_decoder_start(&decoder, true);
-    CHECK(nb_decoder_receive(&decoder, 200, 0) == NB_RECEIVED_NOTHING);
-    CHECK(nb_decoder_receive(&decoder, NB_DATA << 4 | 4, 0) == NB_RECEIVED_NOTHING);
-    CHECK(nb_decoder_receive(&decoder, rows[row].low, 0) == NB_RECEIVED_NOTHING);
-    CHECK(nb_decoder_receive(&decoder, rows[row].high, 0) ==
-          (rows[row].is_possible ? NB_RECEIVED_NOTHING : NB_RECEIVED_TEXT));
-    if (rows[row].is_possible) CHECK(nb_decoder_receive(&decoder, 1, 0) == NB_RECEIVED_NOTHING);
-  }
-}
-
-static void check_decoder_end(void) {
-  nb_decoder_t *decoder = malloc(sizeof *decoder);
-  nb_decoder_start(decoder, true);
-  /* The longest candidate: its 544th byte makes it text. */
-  for (unsigned at = 0; at < NB_CANDIDATE_MAX; at++) {
-    uint8_t byte = at == 1 ? NB_DATA << 4 | 4 : at == 3 ? 1 : 0xFF;
-    enum nb_received received = nb_decoder_receive(decoder, byte, at);
-    CHECK(received == (at + 1 < NB_CANDIDATE_MAX ? NB_RECEIVED_NOTHING : NB_RECEIVED_TEXT));
-  }
-  CHECK(decoder->text_length == NB_CANDIDATE_MAX && decoder->counters.overruns == 1);
-  CHECK(nb_decoder_receive(decoder, 'x', 0) == NB_RECEIVED_TEXT && decoder->text_length == 1);
-  CHECK(decoder->counters.text_bytes == NB_CANDIDATE_MAX + 1);
-  CHECK(nb_decoder_deadline(decoder, 5) == NB_NEVER);
-
-  nb_decoder_start(decoder, true);
-  CHECK(nb_decoder_deadline(decoder, 5) == NB_NEVER);
-  (void)nb_decoder_receive(decoder, 3, 4000000000u);
-  CHECK(nb_decoder_deadline(decoder, 4000000000u) == 1000);
-  CHECK(nb_decoder_deadline(decoder, 4000000999u) == 1);
-  CHECK(nb_decoder_poll(decoder, 4000000999u) == NB_RECEIVED_NOTHING);
-  CHECK(nb_decoder_deadline(decoder, 4000001000u) == 0 && nb_decoder_deadline(decoder, 4000002000u) == 0);
-  CHECK(nb_decoder_poll(decoder, 4000001000u) == NB_RECEIVED_TEXT && decoder->text_length == 1);
-  free(decoder);
-}
-
-static void check_decoder_counters(void) {
-  rig_t *rig = rig_start();
-  nb_decoder_counters_t *counters = &rig->device->decoder.counters;
-  uint8_t wire[NB_WIRE_MAX + 8];
-  size_t length = rig_frame(rig, NB_UDATA, 2, "abc", 3, wire);
-  rig_bytes(rig, wire, length);
-  CHECK(counters->frames == 1 && counters->text_bytes == 0);
-  wire[length - 2] ^= 1;
-  rig_bytes(rig, wire, length);
-  CHECK(counters->crc_errors == 1 && counters->text_bytes == length - 2);
-  rig_bytes(rig, "\x02\x74", 3);
-  CHECK(counters->malformed == 1 && counters->text_bytes == length);
-  /* Seven candidates of one byte too few, one too many, or a block that does not end. */
-  rig_bytes(rig, "\x0B\x74\x01\x01\x01\x01\x01\x01\x01\x01\x01", 12);
-  rig_bytes(rig, "\x0F\x74\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01", 13);
-  CHECK(counters->malformed == 3 && counters->frames == 1);
-  rig_run(rig, 0);
-  CHECK(counters->text_bytes == rig->typed_length);
-  /* A frame of the device is an echo. */
-  nb_header_t header = {.type = NB_PING, .from_device = 1, .session = 1};
-  int echoed = nb_frame_encode(&header, NULL, wire, sizeof wire);
-  rig_bytes(rig, wire, (size_t)echoed);
-  CHECK(counters->echoes == 1 && counters->frames == 1);
-  /* For a host it is the frame, and one of its own is the echo. */
-  nb_decoder_t host;
-  nb_decoder_start(&host, false);
-  enum nb_received received = NB_RECEIVED_NOTHING;
-  for (int at = 0; at < echoed; at++) received = nb_decoder_receive(&host, wire[at], 0);
-  CHECK(received == NB_RECEIVED_FRAME && host.header.type == NB_PING && host.header.session == 1);
-  length = rig_frame(rig, NB_UDATA, 2, "abc", 3, wire);
-  for (size_t at = 0; at < length; at++) received = nb_decoder_receive(&host, wire[at], 0);
-  CHECK(received == NB_RECEIVED_NOTHING && host.counters.echoes == 1);
-  /* A last block that promises more than comes is no frame, though all bytes of one are there (FRM-2). */
-  size_t last = 1;
-  while (last + wire[last] < length - 1) last += wire[last];
-  wire[last]++;
-  rig_bytes(rig, wire, length);
-  CHECK(counters->frames == 1 && counters->malformed == 4);
-  rig_free(rig);
-}
-
-static void check_json_text(void) {
-  static const char json[] = "{\"n\":1,\"t\":\"a\\u20acb\",\"o\":{\"t\":\"no\"},\"e\":\"\",\"l\":\"last\"}";
-  const uint8_t *bytes = (const uint8_t *)json;
-  size_t length = sizeof json - 1;
-  char out[16];
-  CHECK(nb_json_text(bytes, length, "t", out, sizeof out) == 5 && strcmp(out, "a\xE2\x82\xAC" "b") == 0);
-  CHECK(nb_json_text(bytes, length, "e", out, sizeof out) == 0 && out[0] == 0);
-  CHECK(nb_json_text(bytes, length, "l", out, sizeof out) == 4 && strcmp(out, "last") == 0);
-  CHECK(nb_json_text(bytes, length, "n", out, sizeof out) == NB_ERROR_STATE);
-  CHECK(nb_json_text(bytes, length, "o", out, sizeof out) == NB_ERROR_STATE);
-  CHECK(nb_json_text(bytes, length, "x", out, sizeof out) == NB_ERROR_STATE);
-  CHECK(nb_json_text(bytes, length, "", out, sizeof out) == NB_ERROR_STATE);
-  char *exact = malloc(6);
-  CHECK(nb_json_text(bytes, length, "t", exact, 6) == 5);
-  CHECK(nb_json_text(bytes, length, "t", exact, 5) == NB_ERROR_SIZE);
-  CHECK(nb_json_text(bytes, length, "e", exact, 1) == 0);
-  CHECK(nb_json_text(bytes, length, "e", exact, 0) == NB_ERROR_SIZE);
-  free(exact);
-  CHECK(nb_json_text((const uint8_t *)"{}", 2, "t", out, sizeof out) == NB_ERROR_STATE);
 }
 
 /* ---- bearers ---- */
@@ -420,13 +278,6 @@ static void check_log(void) {
 
 void check_core(void) {
   check_configuration();
-  check_encoder();
-  check_first_byte(true);
-  check_first_byte(false);
-  check_early_length();
-  check_decoder_end();
-  check_decoder_counters();
-  check_json_text();
   check_bearers();
   check_link_counters();
   check_deadlines();

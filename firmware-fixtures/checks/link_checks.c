@@ -70,6 +70,45 @@ static void check_resend_times(void) {
   }
 }
 
+/* The first sample of a session decides alone. */
+static void check_first_sample(void) {
+  static const uint32_t samples_ms[] = {20, 33, 60, 100, 160, 240};
+  for (size_t row = 0; row < sizeof samples_ms / sizeof samples_ms[0]; row++) {
+    rig_t *rig = rig_start();
+    uint8_t syn[64];
+    rig_send(rig, NB_SYN, 0, syn, rig_syn(1, 0xF, syn));
+    rig_send(rig, NB_ACK, 0, NULL, 0);
+    answer_after(rig, samples_ms[row]);
+    double expected = 3.0 * samples_ms[row];
+    expected = expected < 100 ? 100 : expected > 500 ? 500 : expected;
+    double measured = resend_after(rig);
+    CHECK(measured >= expected - 3 && measured <= expected + 3);
+    rig_free(rig);
+  }
+}
+
+/* At most max(8, requests) answers are unacknowledged (LNK-43). */
+static void check_unacknowledged(void) {
+  static const uint8_t requests[] = {1, 8, 9, 16};
+  for (size_t row = 0; row < sizeof requests; row++) {
+    rig_t *rig = rig_make(8, 4096, 4096, 256);
+    rig->config.frames = 32;
+    rig->config.requests = requests[row];
+    CHECK(nb_device_start(rig->device, &rig->config, &rig->boot, 0) == 0);
+    rig_run(rig, 0);
+    rig_open(rig, 1, 0xF);
+    rig_send(rig, NB_ACK, 0, NULL, 0);
+    uint32_t acknowledged = rig->ack, answers = 0;
+    for (unsigned count = 0; count < 20; count++) {
+      rig_data(rig, NB_CHANNEL_ATT, read_count, sizeof read_count);
+      rig->ack = acknowledged;
+      answers += rig->seen[NB_DATA];
+    }
+    CHECK(answers == (requests[row] > 8 ? requests[row] : 8));
+    rig_free(rig);
+  }
+}
+
 /* Of several answers that are acknowledged at once the newest is measured, and none that came twice. */
 static void check_samples(void) {
   rig_t *rig = open_rig(4096, 0);
@@ -227,6 +266,59 @@ static void check_announced(void) {
   }
 }
 
+/* SYNs that differ in one TLV, and the reason of the RST; 0: SYNACK. */
+static void check_syns(void) {
+  static const struct {
+    uint8_t before[8], after[16], versions[2], reason, refused;
+    uint8_t before_length, after_length;
+  } rows[] = {
+      {{0}, {0}, {1, 1}, 0, 0, 0, 0},
+      {{0}, {0}, {0, 1}, 0, 0, 0, 0},
+      {{0}, {0}, {0, 9}, 0, 0, 0, 0},
+      {{0}, {0}, {1, 2}, 0, 0, 0, 0},
+      {{0}, {0}, {0, 0}, 2, 0, 0, 0},
+      {{0}, {0}, {2, 3}, 2, 0, 0, 0},
+      {{0}, {0x80, 0}, {1, 1}, 3, 0x80, 0, 2},
+      {{0}, {0x85, 0}, {1, 1}, 3, 0x85, 0, 2},
+      {{0}, {0xF1, 0, 0xF0, 0}, {1, 1}, 3, 0xF1, 0, 4},
+      {{0}, {0xF0, 0, 0xF1, 0}, {1, 1}, 3, 0xF0, 0, 4},
+      {{0}, {0, 0, 1, 1, 1, 2, 8, 1, 2, 3, 4, 5, 6, 7, 8}, {1, 1}, 0, 0, 0, 15},
+      {{0}, {0x16, 0, 0x7F, 1, 1}, {1, 1}, 0, 0, 0, 5},
+      {{0}, {0x7F, 1}, {1, 1}, 4, 0, 0, 2},
+      {{0}, {0x7F, 2, 1}, {1, 1}, 4, 0, 0, 3},
+      {{0}, {0x7F}, {1, 1}, 4, 0, 0, 1},
+      {{0}, {0x09, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {1, 1}, 4, 0, 0, 11},
+      {{0}, {0x07, 4, 1, 0, 0, 0}, {1, 1}, 4, 0, 0, 6},
+      {{0x70, 4, 'N', 'B', 'O', 'T'}, {0}, {1, 1}, 4, 0, 6, 0},
+      {{0x05, 4, 1, 0, 0, 0}, {0}, {1, 1}, 4, 0, 6, 0},
+  };
+  for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+    rig_t *rig = rig_start();
+    uint8_t syn[96], whole[96];
+    uint32_t length = 0;
+    size_t used = rows[row].before_length;
+    memcpy(whole, rows[row].before, used);
+    size_t sound = rig_syn(9, 0xF, syn);
+    memcpy(syn + 18, rows[row].versions, 2);
+    memcpy(whole + used, syn, sound);
+    used += sound;
+    memcpy(whole + used, rows[row].after, rows[row].after_length);
+    used += rows[row].after_length;
+    rig_send(rig, NB_SYN, 0, whole, used);
+    CHECK(rig->seen[NB_SYNACK] == (rows[row].reason == 0) && rig->seen[NB_RST] == (rows[row].reason != 0));
+    if (rows[row].reason != 0) {
+      const uint8_t *reason = find_tlv(rig, NB_RST, 0x14, &length);
+      CHECK(reason != NULL && length == 1 && reason[0] == rows[row].reason);
+      const uint8_t *refused = find_tlv(rig, NB_RST, 0x15, &length);
+      CHECK((refused != NULL) == (rows[row].reason == 3));
+      if (refused != NULL) CHECK(refused[0] == rows[row].refused);
+      const uint8_t *nonce = find_tlv(rig, NB_RST, 0x82, &length);
+      CHECK(nonce != NULL && length == 8 && nonce[0] == 9 && nonce[7] == 0);
+    }
+    rig_free(rig);
+  }
+}
+
 /* Datagrams for the rig go to the application, with a function for them; others are counted. */
 static uint32_t datagrams;
 static void keep_datagram(void *context, const uint8_t *bytes, size_t length) {
@@ -273,6 +365,8 @@ static void check_rst_limit(void) {
 
 void check_link(void) {
   check_resend_times();
+  check_first_sample();
+  check_unacknowledged();
   check_samples();
   check_line_time();
   check_receive_bytes();
@@ -280,6 +374,7 @@ void check_link(void) {
   check_hole_after_wrap();
   check_idle_timer();
   check_announced();
+  check_syns();
   check_datagrams();
   check_rst_limit();
 }

@@ -163,10 +163,11 @@ def judge_all(mutants, notibot, jobs, folder, report):
 def main():
     parser = operator_report.options(__doc__, limit=98)
     parser.add_argument("--operators", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--table", type=pathlib.Path, default=TABLE, metavar="FILE", help="another table of argued ones")
     chosen = parser.parse_args()
     try:
         everything = read_mutants(mutant_files.FIXTURES)
-        report = operator_report.Report(chosen, TABLE, everything)
+        report = operator_report.Report(chosen, chosen.table, everything)
         mutants = operator_report.selected(chosen, everything)
         if not mutants:
             raise trials.Trouble("no mutant is selected")

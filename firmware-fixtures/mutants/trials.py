@@ -10,6 +10,7 @@ import resource
 import shlex
 import signal
 import subprocess
+import tempfile
 
 CPU_LIMIT_SECONDS = 20
 MEMORY_LIMIT_BYTES = 4 << 30
@@ -28,7 +29,8 @@ class Trials:
         self.command = [notibot, "trials", "--subject", subject]
         if order:
             self.command += ["--order", str(order)]
-        self.environment = {**os.environ, **(environment or {})}
+        # A crash is expected: no backtrace.
+        self.environment = {**os.environ, "SWIFT_BACKTRACE": "enable=no", **(environment or {})}
         self.process = None
         self.judged = 0
 
@@ -55,7 +57,7 @@ class Trials:
         if status == -signal.SIGXCPU:
             return {"failed": "hang", "detail": f"more than {CPU_LIMIT_SECONDS} s of processor time"}
         if status >= 0:
-            raise Trouble(f"exit {status} of {shlex.join(self.command)} on {device}")
+            raise Trouble(f"exit {status} of {shlex.join(self.command)} on {device}: {self._errors()}")
         if not is_fresh:
             return self.judge(device)
         return {"failed": "crash", "detail": signal.Signals(-status).name}
@@ -70,18 +72,24 @@ class Trials:
     def start(self):
         """Starts the process and waits until it is ready."""
         self.judged = 0
+        self.errors = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen(
-            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
             env=self.environment)
         resource.prlimit(self.process.pid, resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES, -1))
         # A crash is expected: no core files.
         resource.prlimit(self.process.pid, resource.RLIMIT_CORE, (0, 0))
         line = self.process.stdout.readline()
         if not line:
-            raise Trouble(f"exit {self.process.wait()} at the start of {shlex.join(self.command)}")
+            raise Trouble(f"exit {self.process.wait()} at the start of {shlex.join(self.command)}: {self._errors()}")
         wrong = json.loads(line)["wrong"]
         if wrong:
             raise Trouble(f"fails without a fault: {', '.join(wrong)}")
+
+    def _errors(self):
+        """What the process wrote to stderr, at most 400 characters."""
+        self.errors.seek(0)
+        return self.errors.read().strip()[-400:]
 
 
 def cpu_seconds(pid):

@@ -196,6 +196,13 @@ extension Suite {
     table.refused += whole.indices.dropFirst().map { Array(whole[$0...]) }
     table.refused += ["}", "{", "]", ",", "\"", "0", "{}", "\u{0}"].map { whole + Array($0.utf8) }
     table.refused += ["{", "[", ",", "\"", "0", "{}"].map { Array($0.utf8) + whole }
+    // All that is required is there, and what follows is cut off.
+    let four = String(decoding: GrammarTable.fourKeys, as: UTF8.self)
+    let longer = Array("{\(four),\"x\":[{\"a\":1},2],\"z\":\"a\"}".utf8)
+    table.accepted.append(longer)
+    table.refused += longer.indices.map { Array(longer[..<$0]) }
+    // A string that is broken off by its escape, with what may follow a member behind it.
+    table.refused += ["x", "ev", "grp", "fl"].map { Array("{\(four),\"\($0)\":\"a\\x,\"y\":1}".utf8) }
     try await bench.probe.expect(table)
   }
 

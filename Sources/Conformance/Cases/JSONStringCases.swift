@@ -63,7 +63,8 @@ extension Suite {
       "\\udfff\\udbff", "\\ud800\\",
       "\\ud800\\u", "\\ud800\\udc0", "\\ud800\\udc0g", "\\ud800\\xdc00", "\\ud800udc00", "\\ud800/udc00",
       "\\ud800 \\udc00", "\\ud7ff\\udc00",
-      "\\ue000\\udc00", "\\ud800\\u0000",
+      "\\ue000\\udc00", "\\ud800\\u0000", "\\udc00\\udc00", "\\udfff\\udfff", "\\ud800\\tdc00",
+      "\\ud800\\ndc00",
     ]
     table.refused += halves.map { GrammarTable.text($0.utf8) }
     try await bench.probe.expect(table)
