@@ -87,7 +87,8 @@ package struct Finding: Error, Equatable, Sendable, CustomStringConvertible {
     self.line = line
   }
 
-  package var description: String { "\(file):\(line): \(message)" }
+  /// What is wrong first; where the suite checks it, for those who doubt the suite, last.
+  package var description: String { "\(message) (checked at \(file):\(line))" }
 }
 
 /// The case cannot be decided on this peer: a store without room, a feature that it does not announce.

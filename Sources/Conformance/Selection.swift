@@ -10,6 +10,17 @@ package enum Selection {
     matching filter: String?, in suite: [Case] = Suite.cases
   ) throws(RigTrouble) -> [Case] {
     guard let filter else { return suite }
+    return try cases(suite, matching: filter, isKept: true)
+  }
+
+  /// The cases without those that match `filter`.
+  package static func cases(_ cases: [Case], excluding filter: String) throws(RigTrouble) -> [Case] {
+    try Self.cases(cases, matching: filter, isKept: false)
+  }
+
+  private static func cases(
+    _ cases: [Case], matching filter: String, isKept: Bool
+  ) throws(RigTrouble) -> [Case] {
     let expression: Pattern
     do throws(Pattern.Failure) {
       expression = try Pattern(filter, ignoresCase: true)
@@ -19,9 +30,9 @@ package enum Selection {
           + "(at character \(error.position))",
         remedy: "quote signs that stand for themselves with \\, or use plain words")
     }
-    return suite.filter { testCase in
+    return cases.filter { testCase in
       let lines = [testCase.id, testCase.title, testCase.chapter.rawValue] + testCase.rules
-      return lines.contains { expression.matches($0) }
+      return lines.contains { expression.matches($0) } == isKept
     }
   }
 }

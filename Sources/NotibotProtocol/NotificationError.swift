@@ -36,7 +36,8 @@ package struct NotificationError: Error, Hashable, Sendable {
 
 extension NotificationError: CustomStringConvertible {
   package var description: String {
-    "\(reason) (at byte \(offset))"
+    // Bytes are counted from 1 for a person, as lines are, and as faults count them.
+    "\(reason) (at byte \(offset + 1))"
   }
 }
 

@@ -37,12 +37,8 @@ struct ControlCommand: AsyncParsableCommand {
     let reply: ControlReply
     do {
       reply = try await ControlClient(path: socket).send(request)
-    } catch .unreachable(let path, let reason) {
-      throw CommandFailure(
-        .noBoard, "no emulator listens at \(path.printable): \(reason)",
-        remedy: "start one with: notibot emulate --control \(path.printable)")
     } catch {
-      throw CommandFailure(.noAnswer, "\(error)".printable, remedy: "see whether its process still runs")
+      throw CommandFailure(error)
     }
     if json { try Output.json(reply) }
     guard reply.ok else {
@@ -52,6 +48,9 @@ struct ControlCommand: AsyncParsableCommand {
   }
 
   private func show(_ reply: ControlReply) throws {
+    if reply.port == nil, reply.statistics == nil, reply.items == nil {
+      Output.note("done: \(words.joined(separator: " ").printable)")
+    }
     if let port = reply.port { Output.data(port.printable) }
     if let statistics = reply.statistics { try Output.json(statistics, pretty: true) }
     for item in reply.items ?? [] { Output.data("\(item.item)\t\(item.json.printable)\(identity(of: item))") }

@@ -56,6 +56,9 @@ struct ForwardCommand: AsyncParsableCommand {
   @Flag(help: "Of a device without identities: do not send again what it may have; it may miss it.")
   var noResend = false
 
+  @Flag(help: "Reject what does not fit the device's limits, instead of cutting it.")
+  var strict = false
+
   @Flag(help: "To a device without identities: send again what it had before it restarted.")
   var replay = false
 
@@ -83,7 +86,7 @@ struct ForwardCommand: AsyncParsableCommand {
   }
 
   private func forward() async throws {
-    let results = ForwardResults(showsEventsAsJSON: json)
+    let results = ForwardResults(showsEventsAsJSON: json, isStrict: strict)
     let options = try forwardingOptions()
     do {
       try await Board.withPort(line) { port in

@@ -22,6 +22,10 @@ struct Notibot: AsyncParsableCommand {
   static func main() async {
     Output.holdStandardStreams()
     Interruption.begin()
+    if let failure = CommandNames.missingProc() { end(with: failure) }
+    if let failure = CommandNames.problem(with: Array(CommandLine.arguments.dropFirst())) {
+      end(with: failure)
+    }
     do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {

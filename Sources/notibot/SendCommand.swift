@@ -9,7 +9,9 @@ struct SendCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "send", abstract: "Send notifications, and learn whether the device took them.",
     discussion: """
-      Ends with 0 only if the device accepted every one. What is too long is cut to the device's limits.
+      Ends with 0 only if the device accepted every one. What is too long is cut to the device's limits, with a warning; \
+      with --strict it is refused before it is sent.
+
       A file has one JSON document a line: {"app":"Messages","title":"Jane Doe","text":"Hi","timestamp":1234567890}. \
       At a line that cannot be read the command stops with exit code 2; the lines before it are sent.
 
@@ -38,6 +40,9 @@ struct SendCommand: AsyncParsableCommand {
   @Flag(help: "Print NDJSON: one document for each notification.")
   var json = false
 
+  @Flag(help: "Refuse what would be cut, and text that is not UTF-8, instead of changing it: exit code 2.")
+  var strict = false
+
   func validate() throws {
     let hasFields = app != nil || title != nil || text != nil || timestamp != nil
     switch (file, hasFields) {
@@ -55,6 +60,11 @@ struct SendCommand: AsyncParsableCommand {
 
   private func send() async throws {
     let input = try file.map { try InputLines(path: $0) }
+    if strict, input == nil, case let alteration = alteration(of: single), !alteration.isNone {
+      throw CommandFailure(
+        .usage, "cannot send the notification unchanged: \(alteration.text)",
+        remedy: "shorten or fix it, or leave --strict out")
+    }
     let report = SendReport(json: json, isSingle: input == nil)
     defer { report.printSummary() }
     do {
@@ -62,7 +72,7 @@ struct SendCommand: AsyncParsableCommand {
         guard let input else { return try await sendOne(device, report) }
         var progress = Progress("sending", total: Self.isLong(input) ? input.sizeBytes ?? 0 : 0)
         while let lines = try await input.next() {
-          let (readable, failure) = NotificationLine.parsing(lines)
+          let (readable, failure) = NotificationLine.parsing(lines, isStrict: strict)
           try await sendAll(readable, device, report)
           if let failure { throw failure }
           progress.update(input.doneBytes)
@@ -83,13 +93,25 @@ struct SendCommand: AsyncParsableCommand {
     }
   }
 
-  private func sendOne(_ device: Device, _ report: SendReport) async throws {
-    let notification = Notification(
+  /// The notification of the options.
+  private var single: NotibotProtocol.Notification {
+    NotibotProtocol.Notification(
       app: app ?? "", title: title ?? "", text: text ?? "",
       timestamp: timestamp ?? UInt32(clamping: Int(Date().timeIntervalSince1970)))
+  }
+
+  private func alteration(of notification: NotibotProtocol.Notification) -> Alteration {
+    var alteration = Alteration(of: notification)
+    alteration.isReplaced = [app, title, text].contains { $0.map(Alteration.isRepaired) ?? false }
+    return alteration
+  }
+
+  private func sendOne(_ device: Device, _ report: SendReport) async throws {
+    let notification = single
+    let alteration = alteration(of: notification)
     do {
       try await device.send(notification)
-      report.add(1, .success(()))
+      report.add(1, .success(()), alteration)
     } catch let error as NotibotError {
       report.add(1, .failure(error))
       throw error
@@ -103,7 +125,7 @@ struct SendCommand: AsyncParsableCommand {
     report.begin(at: first.number)
     do {
       _ = try await device.send(contentsOf: lines.map(\.notification)) { index, result in
-        report.add(lines[index].number, result)
+        report.add(lines[index].number, result, lines[index].alteration)
       }
     } catch {
       report.addUnsent(lines.map(\.number))
@@ -121,15 +143,26 @@ struct SendCommand: AsyncParsableCommand {
 struct NotificationLine: Sendable {
   var number: Int
   var notification: NotibotProtocol.Notification
+  var alteration: Alteration
 
-  /// Reads lines up to the first that cannot be read.
-  static func parsing(_ lines: [InputLines.Line]) -> ([NotificationLine], CommandFailure?) {
+  /// Reads lines up to the first that cannot be read, or if `isStrict` not be sent unchanged.
+  static func parsing(
+    _ lines: [InputLines.Line], isStrict: Bool
+  ) -> ([NotificationLine], CommandFailure?) {
     var readable: [NotificationLine] = []
     for line in lines {
       do {
         // Too long for the device is not too long for a file: the host cuts (PROTOCOL.md NTF-7).
         let notification = try NotibotProtocol.Notification(parsingUncut: line.bytes)
-        readable.append(NotificationLine(number: line.number, notification: notification))
+        let alteration = Alteration(of: notification)
+        guard !isStrict || alteration.isNone else {
+          let failure = CommandFailure(
+            .usage, "line \(line.number) cannot be sent unchanged: \(alteration.text)",
+            remedy: "shorten it, or leave --strict out")
+          return (readable, failure)
+        }
+        readable.append(
+          NotificationLine(number: line.number, notification: notification, alteration: alteration))
       } catch {
         let failure = CommandFailure(
           .usage, "line \(line.number) is not a notification: \(error)",

@@ -18,7 +18,9 @@ struct SimulateCommand: AsyncParsableCommand {
       \(ExitStatus.helpTable)
       """)
 
-  @Option(help: ArgumentHelp("The seeds, one run each.", valueName: "first..last"))
+  @Option(
+    help: ArgumentHelp(
+      "The seeds, one run each: a range, or how many, counted from 1.", valueName: "first..last|number"))
   var seeds = "1..1000"
 
   @Option(help: ArgumentHelp("Only this seed.", valueName: "number"))
@@ -140,12 +142,14 @@ struct SimulateCommand: AsyncParsableCommand {
 
   private func chosenSeeds() throws -> ClosedRange<UInt64> {
     if let seed { return seed...seed }
+    if let count = UInt64(seeds), count > 0 { return 1...count }
     let parts = seeds.split(separator: "..", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first.flatMap({ UInt64($0) }), let last = parts.last.flatMap({ UInt64($0) }),
       first <= last
     else {
       throw CommandFailure(
-        .usage, "'\(seeds.printable)' is no range of seeds", remedy: "write it as --seeds 1..1000")
+        .usage, "'\(seeds.printable)' is not a range of seeds",
+        remedy: "write it as --seeds 1..1000 or --seeds 1000")
     }
     return first...last
   }

@@ -23,8 +23,18 @@ struct SoakCommand: AsyncParsableCommand {
 
   @OptionGroup var line: LineOptions
 
-  @Option(help: ArgumentHelp("How long to send: 30s, 10m or 2h; at most 1000h.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp("How long to send: 10 or 10s, 5m, 2h; at most 1000h.", valueName: "time"),
+    transform: SoakTime.init(parsing:))
   var duration: SoakTime
+
+  @Option(
+    help: ArgumentHelp("How long the device has to answer the first time, 0.1-600.", valueName: "seconds"))
+  var timeout = 10.0
+
+  @Flag(
+    help: "Wait for a port that is not there, and for a device that does not answer, as long as --duration.")
+  var wait = false
 
   @Option(help: ArgumentHelp("Notifications to send each second, 0.1-10000.", valueName: "number"))
   var rate = 50.0
@@ -58,6 +68,7 @@ struct SoakCommand: AsyncParsableCommand {
   var json = false
 
   func validate() throws {
+    guard (0.1...600).contains(timeout) else { throw ValidationError("--timeout is 0.1 to 600 seconds") }
     guard (0.1...10_000).contains(rate) else { throw ValidationError("--rate is 0.1 to 10000") }
     guard (1...10_000).contains(keep) else { throw ValidationError("--keep is 1 to 10000") }
   }
@@ -121,6 +132,8 @@ struct SoakCommand: AsyncParsableCommand {
   private func measured(at port: PortSpecifier) async throws -> SoakReport {
     let bitsPerSecond = try line.resolvedBitsPerSecond().value
     let faults = try FaultOption.parsed(faults)
+    try SoakTarget.check(faults, for: port, control: control)
+    if !wait { try await Board.checkPresence(of: port) }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("notibot-soak-\(getpid())")
       .path
     try FileManager.default.createDirectory(
@@ -137,7 +150,9 @@ struct SoakCommand: AsyncParsableCommand {
       target: target, deviceID: port.deviceID, outbox: outbox ?? "\(folder)/outbox",
       bitsPerSecond: bitsPerSecond,
       duration: duration.value,
-      rate: rate, keep: keep, seed: seed ?? .randomSeed(), recovery: target.leavesPortFree ? recovery : nil)
+      rate: rate, keep: keep, seed: seed ?? .randomSeed(),
+      answerTimeout: wait || recovery != nil ? nil : .seconds(timeout),
+      recovery: target.leavesPortFree ? recovery : nil)
     do {
       var report = try await run.report(of: port.description)
       await target.close()
@@ -170,9 +185,7 @@ struct SoakCommand: AsyncParsableCommand {
   private func judge(_ report: SoakReport) throws {
     if Task.isCancelled { return }
     guard report.sessions > 0 else {
-      throw CommandFailure(
-        .noBoard, "no device answered at \(report.port.printable)",
-        remedy: "see 'notibot devices' for what is there")
+      throw SoakRun.noAnswer(at: report.port)
     }
     guard report.isFlawless else {
       throw CommandFailure(
@@ -186,15 +199,20 @@ struct SoakCommand: AsyncParsableCommand {
   }
 }
 
-/// A time as people type it: `30s`, `10m`, `2h`.
-struct SoakTime: ExpressibleByArgument {
+/// A time as people type it, and as sleep(1) and timeout(1) read it: `10` and `10s` are seconds, `5m`, `2h`.
+struct SoakTime {
   var value: Duration
 
-  init?(argument: String) {
+  init(parsing text: String) throws {
     let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600]
-    guard let unit = argument.last.flatMap({ units[$0] }), let number = Double(argument.dropLast()),
-      number * unit >= 0.1, number * unit <= 3_600_000
-    else { return nil }
-    value = .milliseconds(Int64(number * unit * 1000))
+    let unit = text.last.flatMap { units[$0] }
+    guard let number = Double(unit == nil ? text[...] : text.dropLast()), number.isFinite,
+      case let seconds = number * (unit ?? 1), (0.1...3_600_000).contains(seconds)
+    else {
+      throw ValidationError(
+        "'\(text.prefix(40).description.printable)' is not a time: give a number and s, m or h, such as 30s, 10m "
+          + "or 2h; from 0.1s to 1000h")
+    }
+    value = .milliseconds(Int64(seconds * 1000))
   }
 }

@@ -70,16 +70,14 @@ struct TestCommand: AsyncParsableCommand {
       "With --rig emulator: break device and host alike, to see which cases tell.", valueName: "name"))
   var symmetric: String?
 
-  @Option(
-    help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
-  var filter: String?
+  @OptionGroup var options: TestOptions
 
   @Flag(
     name: .customLong("self"),
     help: "Test the host of this program, in virtual time, instead of a device.")
   var testsOwnHost = false
 
-  @Flag(help: "List the cases and exit.")
+  @Flag(help: "List the cases and exit; with --json as one document.")
   var list = false
 
   @Flag(help: ArgumentHelp("List what --symmetric takes, and exit.", visibility: .hidden))
@@ -110,26 +108,28 @@ struct TestCommand: AsyncParsableCommand {
 
   func run() async throws {
     if listSymmetric { return SymmetricMutant.all.forEach { Output.data(TestListing.line(for: $0)) } }
-    let cases = try selectedCases()
-    if list { return cases.forEach { Output.data(TestListing.line(for: $0)) } }
+    let cases = try options.cases(of: suite)
+    if list { return try TestListing.print(cases, json: json) }
     let seed = seed ?? .randomSeed()
     if let boards = try chosenBoards() {
       let reports = try TestReports(junit: junit, json: json)
       let runs = boards.map {
-        BoardsRun.Board(name: $0.name, run: TestRun(cases: cases, seed: seed, rig: $0.rig))
+        BoardsRun.Board(name: $0.name, run: TestRun(cases: cases, seed: seed, rig: $0.rig, options: options))
       }
       let run = BoardsRun(boards: runs, jobs: boardOptions.jobs ?? runs.count, reports: reports)
       let remove = Interruption.addLastWords { reports.writeFiles(runs.map { $0.run.unfinished() }) }
       defer { remove() }
       return try await Interruption.cancelling { try await run.perform() }
     }
-    let run = TestRun(cases: cases, seed: seed, rig: try chosenRig())
+    let showsProgress = options.quiet || (Output.hasTerminal && isatty(STDOUT_FILENO) == 0)
+    let run = TestRun(
+      cases: cases, seed: seed, rig: try chosenRig(), options: options, showsProgress: showsProgress)
     let reports = try TestReports(junit: junit, json: json)
     let remove = Interruption.addLastWords { reports.writeFiles(run.unfinished()) }
     defer { remove() }
     try await Interruption.cancelling {
-      reports.startGroup(run.name)
-      let outcome = await run.perform(print: reports.printLine)
+      reports.startGroup(test.name)
+      let outcome = await test.perform(print: reports.printLine)
       reports.endGroup()
       try reports.write(outcome.report)
       if let failure = outcome.failure { throw failure }
@@ -170,21 +170,6 @@ struct TestCommand: AsyncParsableCommand {
         timeout: .seconds(boardOptions.answer.timeout),
         PortCare(before: before, after: after, highest: recovery.highest))
     }
-  }
-
-  private func selectedCases() throws -> [Case] {
-    let cases: [Case]
-    do {
-      cases = try Selection.cases(matching: filter, in: suite)
-    } catch {
-      throw CommandFailure(.usage, error.message.printable, remedy: error.remedy)
-    }
-    guard !cases.isEmpty else {
-      throw CommandFailure(
-        .usage, "no case matches '\((filter ?? "").printable)'",
-        remedy: "see them all with: notibot test --list")
-    }
-    return cases
   }
 
   private func chosenRig() throws -> TestRun.ChosenRig {
@@ -257,6 +242,40 @@ struct TestCommand: AsyncParsableCommand {
 
 /// `--list`.
 enum TestListing {
+  private struct Document: Encodable {
+    struct Entry: Encodable {
+      var id: String
+      var title: String
+      var chapter: String
+      var rules: [String]
+      var needs: [String]
+    }
+
+    let schema = "notibot.conformance.cases"
+    let version = 1
+    var cases: [Entry]
+  }
+
+  /// Prints cases, a line each or one JSON document; the document goes to a file if `json` names one.
+  static func print(_ cases: [Case], json: String?) throws {
+    guard let json else { return cases.forEach { Output.data(line(for: $0)) } }
+    let document = Document(
+      cases: cases.map { testCase in
+        Document.Entry(
+          id: testCase.id, title: testCase.title, chapter: testCase.chapter.rawValue, rules: testCase.rules,
+          needs: testCase.needs.sorted().map(\.rawValue))
+      })
+    if json == "-" { return try Output.json(document, pretty: true) }
+    let text = try Output.document(document, pretty: true) + "\n"
+    do {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: json), options: .atomic)
+    } catch {
+      throw CommandFailure(
+        .unfitEnvironment, "cannot write \(json.printable): \(error.localizedDescription)",
+        remedy: "choose a place that can be written")
+    }
+  }
+
   /// One case in one line: chapter, id, title, needs.
   static func line(for testCase: Case) -> String {
     let needs = testCase.needs.sorted().map(\.rawValue).joined(separator: ", ")

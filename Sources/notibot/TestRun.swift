@@ -1,3 +1,4 @@
+import ArgumentParser
 import Conformance
 import DeviceEmulator
 import Foundation
@@ -28,7 +29,17 @@ struct TestRun: Sendable {
   let cases: [Case]
   let seed: UInt64
   var rig: ChosenRig
+  var options: TestOptions
+  /// Whether a bar, or a line for each tenth, says on stderr how far it is.
+  var showsProgress = false
   private let progress = TestProgress()
+
+  init(
+    cases: [Case], seed: UInt64, rig: ChosenRig, options: TestOptions, showsProgress: Bool = false
+  ) {
+    (self.cases, self.seed, self.rig) = (cases, seed, rig)
+    (self.options, self.showsProgress) = (options, showsProgress)
+  }
 
   /// How a run came out.
   struct Outcome: Sendable {
@@ -71,22 +82,38 @@ struct TestRun: Sendable {
       report.recovery = await recovery?.account
       return Outcome(report: report, failure: failure)
     }
-    var text = TextReport(cases: cases, usesColor: Output.usesColor())
-    let results = await Runner(rig: device, seed: seed).run(cases) { result in
-      progress.add(result)
-      text.lines(for: result).forEach(print)
-    }
+    let identity = await identity(of: device)
+    if !options.quiet { TextReport.heading(identity).forEach(print) }
+    let results = await runCases(on: device, print: print)
     await device.close()
     var report = makeReport(results, startedAt, start)
+    report.identity = identity
     report.bootID = (device as? PortRig)?.bootID ?? (device as? RecoveringRig)?.bootID
     report.recovery = await recovery?.account
     let trouble = await resetAfter()
     report.rigTrouble = trouble?.description
-    if results.count < cases.count {
+    if options.failFast, results.last?.outcome.isBad == true {
+      if results.count < cases.count {
+        print("Ended by --fail-fast after \(results.count) of \(cases.count) cases.")
+      }
+    } else if results.count < cases.count {
       report.rigTrouble = "interrupted after \(results.count) of \(cases.count) cases"
     }
-    text.summary(of: report).forEach(print)
+    let summary = TextReport(cases: cases, usesColor: false).summary(of: report)
+    (options.quiet ? summary.suffix(1) : summary[...]).forEach(print)
     return Outcome(report: report, failure: Self.judgement(of: report) ?? trouble)
+  }
+
+  private func runCases(on device: any Rig, print: @Sendable (String) -> Void) async -> [CaseResult] {
+    var text = TextReport(cases: cases, usesColor: Output.usesColor())
+    var bar = Progress("test", total: showsProgress ? cases.count : 0)
+    var done = 0
+    return await Runner.run(cases, on: device, seed: seed, policy: options.policy) { result in
+      progress.add(result)
+      if !options.quiet || result.outcome.isBad { text.lines(for: result).forEach(print) }
+      done += 1
+      bar.update(done)
+    }
   }
 
   /// The report of a run that is ended before it has come to its end.
@@ -94,6 +121,7 @@ struct TestRun: Sendable {
     let results = progress.results
     var report = makeReport(results, progress.startedAt, progress.start)
     report.rigTrouble = "ended after \(results.count) of \(cases.count) cases, in the middle of the next"
+    report.identity = identity
     return report
   }
 

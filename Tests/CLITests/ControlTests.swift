@@ -8,11 +8,11 @@ import Testing
     try await Program(["control", "--socket", emulator.control] + words).ending()
   }
 
-  @Test func `what was done says nothing, or what it is asked for`() async throws {
+  @Test func `what was done is confirmed, or answered with what it is asked for`() async throws {
     try await withEmulator { emulator in
       let fill = try await control(emulator, "fill", "3")
       #expect(fill.status == .exited(0))
-      #expect(fill.output == "" && fill.errors == "")
+      #expect(fill.output == "" && fill.errors == "done: fill 3\n")
       #expect(try await run("count", "-p", emulator.port).output == "3\n")
       let statistics = try await control(emulator, "stats")
       #expect(try JSON(parsing: statistics.output)["count"] == 3)
@@ -79,6 +79,17 @@ import Testing
       #expect(ending.errorLines.count == 1)
       #expect(ending.errors.contains("no emulator listens at \(path)"))
       #expect(ending.errors.contains("notibot emulate --control \(path)"))
+    }
+  }
+
+  @Test(
+    .enabled(if: Privilege.canBeGivenUp, "setpriv cannot take the right to open everything from root here"))
+  func `a socket of another user is a missing right, not a missing emulator`() async throws {
+    try await withEmulator { emulator in
+      chmod(emulator.control, 0)
+      let ending = try await Privilege.run(["control", "--socket", emulator.control, "stats"])
+      #expect(ending.status == .exited(12))
+      #expect(ending.errors.contains("\(emulator.control): permission denied"))
     }
   }
 

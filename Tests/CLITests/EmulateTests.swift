@@ -174,8 +174,11 @@ import Testing
 
   @Test func `a place that does not exist is an error that names it`() async throws {
     let ending = try await run("emulate", "--link", "/no/such/place/port")
-    #expect(ending.status != .exited(0))
+    #expect(ending.status == .exited(2))
     #expect(ending.errorLines.count == 1)
-    #expect(ending.errors.contains("/no/such/place/port"))
+    #expect(ending.errors.contains("/no/such/place/port: its folder does not exist"))
+    let socket = try await run("emulate", "--control", "/no/such/place/socket")
+    #expect(socket.status == .exited(2))
+    #expect(socket.errors.contains("/no/such/place/socket: its folder does not exist"))
   }
 }

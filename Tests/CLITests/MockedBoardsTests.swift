@@ -31,6 +31,14 @@ enum MountNamespace {
       program: unshare)
   }
 
+  /// Runs `notibot` on a machine where a folder such as /dev is empty.
+  static func runWithout(_ folder: String, _ arguments: [String]) async throws -> Program.Ending {
+    let command = "mount -t tmpfs none \(folder) && exec \"$@\""
+    return try await Program(
+      options + ["/bin/sh", "-c", command, "sh", Program.notibot] + arguments, program: unshare
+    ).ending()
+  }
+
   static func run(_ terminals: [String], _ arguments: String...) async throws -> Program.Ending {
     try await start(terminals, arguments).ending()
   }

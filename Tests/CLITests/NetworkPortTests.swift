@@ -33,8 +33,27 @@ import Testing
     let watch = try Program(["watch", "--json", "-p", emulator.port])
     _ = try await watch.output.line(0)
     let second = try await run("count", "-p", emulator.port)
-    #expect(second.status == .exited(10))
+    #expect(second.status == .exited(11))
     #expect(second.errors.contains("Port already in use"))
+    #expect(second.errors.contains("close the other connection"))
+    watch.send(SIGTERM)
+    _ = await watch.ending()
+    await emulator.stop()
+  }
+
+  @Test func `a raw port in use is busy, and the server's words are not taken for the device's`() async throws
+  {
+    let emulator = try await NetworkEmulator(["--tcp", "127.0.0.1:0"])
+    let watch = try Program(["watch", "--json", "-p", emulator.port])
+    _ = try await watch.output.line(0)
+    for command in [["count"], ["test", "--filter", "FRM-1/literal-syn"]] {
+      let second = try await Program(command + ["-p", emulator.port]).ending()
+      #expect(second.status == .exited(11), "\(second.errors)")
+      #expect(second.errors.contains("Port already in use"))
+    }
+    let monitor = try await run("monitor", "-p", emulator.port, "--no-reconnect")
+    #expect(!monitor.output.contains("already in use"))
+    #expect(monitor.errors.contains("Port already in use"))
     watch.send(SIGTERM)
     _ = await watch.ending()
     await emulator.stop()

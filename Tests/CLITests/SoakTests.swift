@@ -111,7 +111,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ["--duration", "0s"], ["--duration", "5"], ["--duration", "x"], ["--duration", "1s", "--rate", "0"],
+    ["--duration", "0s"], ["--duration", "5d"], ["--duration", "x"], ["--duration", "nan"],
+    ["--duration", "1s", "--rate", "0"],
     ["--duration", "1s", "--keep", "0"], ["--duration", "1s", "--faults", "reboot@9"],
     ["--duration", "1s", "--faults", "flap=1"],
   ])
@@ -119,6 +120,36 @@ import Testing
     let ending = try await Program(["soak", "-p", "/no/such/port"] + options).ending()
     #expect(ending.status == .exited(2))
     #expect(ending.output == "")
+  }
+
+  @Test func `a time without a unit is in seconds, and a wrong one names the units`() async throws {
+    let bare = try await run("soak", "-p", "emu:tiny", "--duration", "1", "--rate", "20", "--json")
+    #expect(bare.status == .exited(0), "\(bare.errors)")
+    let wrong = try await run("soak", "-p", "emu:tiny", "--duration", "3 days")
+    #expect(wrong.errors.contains("a number and s, m or h"))
+  }
+
+  @Test(arguments: [["-p", "/dev/no-such-port"], ["-p", "socket://127.0.0.1:1"]])
+  func `a port that is not there ends a long soak at once`(port: [String]) async throws {
+    let ending = try await Program(["soak", "--duration", "1h"] + port).ending()
+    #expect(ending.status == .exited(10), "\(ending.errors)")
+  }
+
+  @Test func `a device that never answers ends a long soak after its time to answer`() async throws {
+    let terminal = try ControlledTerminal()
+    let ending = try await run("soak", "-p", terminal.path, "--duration", "1h", "--timeout", "1")
+    #expect(ending.status == .exited(13), "\(ending.errors)")
+    #expect(ending.errors.contains("no device answered at \(terminal.path)"))
+  }
+
+  @Test func `a soak that is to wait does so for a port that comes later`() async throws {
+    let directory = try TemporaryDirectory()
+    let soak = try Program(
+      ["soak", "-p", directory.file("port"), "--duration", "3s", "--rate", "20", "--wait", "--json"])
+    let emulator = try await Emulator(in: directory)
+    let ending = await soak.ending()
+    #expect(ending.status == .exited(0), "\(ending.errors)")
+    await emulator.stop()
   }
 
   @Test func `a device without identities is refused`() async throws {

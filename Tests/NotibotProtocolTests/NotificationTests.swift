@@ -97,7 +97,7 @@ struct NotificationTests {
 
   @Test func `an error says what and where`() {
     let error = NotificationError(.missingKey("title"), at: 17)
-    #expect(error.description == "the key 'title' is missing (at byte 17)")
+    #expect(error.description == "the key 'title' is missing (at byte 18)")
   }
 
   @Test func `every cut of the sample is refused`() throws {

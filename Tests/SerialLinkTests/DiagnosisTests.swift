@@ -146,6 +146,31 @@ import Testing
     #expect(findings("rights") == [])
   }
 
+  /// The first lines of Debian's and Ubuntu's database.
+  private static let debianGroups = "uucp:x:10:\ntty:x:5:\ndialout:x:20:\nserial:x:30:\n"
+
+  private func commandForRights() throws -> String? { try finding("rights").command }
+
+  @Test mutating func `without a port, a rule or a board the group is dialout, though uucp comes first`()
+    throws
+  {
+    try directory.write(Self.debianGroups, to: "etc/group")
+    #expect(try commandForRights() == "sudo usermod -a -G dialout ada, then log out and in again")
+  }
+
+  @Test mutating func `udev's rule names the group before custom does, and a port that is here before both`()
+    throws
+  {
+    try directory.write(Self.debianGroups, to: "etc/group")
+    try directory.write(
+      "KERNEL==\"ptmx\", GROUP=\"tty\"\nKERNEL==\"tty[A-Z]*[0-9]|ttymxc[0-9]*\", GROUP=\"serial\"\n",
+      to: "lib/50-udev-default.rules")
+    #expect(try commandForRights()?.contains("-G serial ") == true)
+    try tree.addUART("ttyS0", type: 4)
+    machine.node = { _ in Machine.Node(isAccessible: false, group: 10, isOpenToGroup: true) }
+    #expect(try commandForRights()?.contains("-G uucp ") == true)
+  }
+
   // MARK: Locks
 
   @Test mutating func `a board in use is trouble where it is the one that is meant, else a warning`() throws {
@@ -208,7 +233,7 @@ import Testing
     #expect(try finding("udev").severity == .good)
     try directory.write("", to: "run/udev/control")
     #expect(try finding("udev").command == UdevRules.installation)
-    try directory.write("# old\n", to: "etc/udev/rules.d/60-notibot.rules")
+    try directory.write("# old\n", to: "etc/udev/rules.d/59-notibot.rules")
     #expect(try finding("udev").text.contains("of another version"))
     try directory.write(UdevRules.text, to: "etc/udev/rules.d/60-notibot.rules")
     #expect(try finding("udev").severity == .good)

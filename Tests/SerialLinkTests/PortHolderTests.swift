@@ -5,6 +5,30 @@ import Testing
 @testable import SerialLink
 
 struct PortHolderTests {
+  /// A process that a shell script starts, or becomes, and prints the pid of. Ended with this value.
+  private final class Inheritor {
+    let pid: pid_t
+    private let process = Process()
+
+    /// - Parameter ends: whether the shell is waited for.
+    init(_ script: String, ends: Bool = false) throws {
+      let output = Pipe()
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments = ["-c", script]
+      process.standardOutput = output
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+      pid = try #require(pid_t(line.prefix { $0 != "\n" }))
+      if ends { process.waitUntilExit() }
+    }
+
+    deinit {
+      kill(pid, SIGKILL)
+      process.waitUntilExit()
+    }
+  }
+
   /// A program that a thread of this process is just starting: between clone and exec, because it opens a FIFO that nobody
   /// writes to yet. Until then it is a copy of this process, with every descriptor.
   private struct Starting {
@@ -63,6 +87,32 @@ struct PortHolderTests {
       PortHolder.holders(of: [terminal.slavePath], lockDirectory: directory.path)[terminal.slavePath])
     #expect(found.command.contains(terminal.slavePath) || found.command.contains("read line"))
     _ = consume holder
+  }
+
+  @Test func `a process that has a port open without a lock uses it, the far end does not`() throws {
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    #expect(PortHolder.user(of: path) == nil)
+    let user = try Inheritor("exec 3<>\(path); echo $$; exec sleep 1000")
+    #expect(PortHolder.user(of: path)?.pid == user.pid)
+    _ = consume terminal
+  }
+
+  @Test func `a lock that was inherited names the process that has the port open now`() throws {
+    let directory = try TemporaryDirectory()
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    // The shell takes the lock, leaves it to the child and is gone.
+    let heir = try Inheritor("exec 3<>\(path); flock -n 3 || exit 1; sleep 1000 & echo $!", ends: true)
+    let error = portError { () throws(PortError) in _ = try SerialPort.open(path, options: directory.options)
+    }
+    guard case .busy(let holder) = error?.code else {
+      Issue.record("expected a busy port, got \(String(describing: error))")
+      return
+    }
+    #expect(holder?.pid == heir.pid)
+    #expect(holder?.command.contains("sleep 1000") == true)
+    _ = consume terminal
   }
 
   @Test func `the owner of a lock file holds the port, unless it is gone`() throws {

@@ -87,6 +87,12 @@ import Testing
     #expect(error?.remedy == PortSpecifier.forms)
   }
 
+  @Test func `a name alone is a path where something has that name`() throws {
+    #expect(try PortSpecifier(parsing: "null") == .path("/dev/null"))
+    // The tests are run where the package is.
+    #expect(try PortSpecifier(parsing: "Package.swift") == .path("./Package.swift"))
+  }
+
   @Test func `what a user typed reaches a terminal without its control characters`() {
     let error = portError { () throws(PortError) in _ = try PortSpecifier(parsing: "\u{1B}[2J\n") }
     #expect(error?.description == "cannot use port \\u{1b}[2J\\u{a}: this is neither a path nor a known form")

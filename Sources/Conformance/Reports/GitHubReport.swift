@@ -64,6 +64,11 @@ package enum GitHubReport {
           + "| \(totals.skipped) | \(String(format: "%.1f", report.duration.inSeconds)) |")
     }
     for report in reports {
+      guard let identity = report.identity else { continue }
+      let words = "\(report.port): \(identity.deviceLine); \(identity.benchLine)"
+      lines += ["", markdown(words)]
+    }
+    for report in reports {
       let bad = report.results.filter { $0.outcome.word == "failed" || $0.outcome.word == "errored" }
       let noted = report.results.filter { !$0.notes.isEmpty }
       guard !bad.isEmpty || !noted.isEmpty || report.rigTrouble != nil else { continue }

@@ -42,6 +42,9 @@ package struct JSONReport: Encodable, Sendable {
   let rigTrouble: String?
   let bootID: String?
   let recovery: RecoveryAccount?
+  let device: RunIdentity.Device?
+  let connection: RunIdentity.Connection?
+  let bench: RunIdentity.Bench?
   let totals: Totals
   let cases: [Entry]
 
@@ -54,6 +57,9 @@ package struct JSONReport: Encodable, Sendable {
     rigTrouble = report.rigTrouble
     bootID = report.bootID
     recovery = report.recovery
+    device = report.identity?.device
+    connection = report.identity?.connection
+    bench = report.identity?.bench
     let counted = report.totals
     totals = Totals(
       cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,

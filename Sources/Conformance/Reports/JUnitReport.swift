@@ -83,6 +83,7 @@ package enum JUnitReport {
   private static func properties(of report: Report) -> [String] {
     var values = [("rig", report.rig), ("port", report.port), ("seed", "\(report.seed)")]
     if let bootID = report.bootID { values.append(("bootID", bootID)) }
+    values += (report.identity?.facts ?? []).map { ($0.name, $0.value) }
     values += (report.recovery?.steps ?? []).map { ("recovery.\($0.step)", $0.summary) }
     return ["    <properties>"]
       + values.map { "      <property name=\"\($0.0)\" value=\"\(escaped($0.1))\"/>" } + ["    </properties>"]

@@ -15,6 +15,8 @@ package struct Report: Sendable {
   package var rigTrouble: String?
   /// Of a device on a port, when the run began: eight hexadecimal digits.
   package var bootID: String?
+  /// What was tested, and with what; nil where nobody said.
+  package var identity: RunIdentity?
   /// What was done to a device that did not answer; nil when nothing was to be done.
   package var recovery: RecoveryAccount?
 

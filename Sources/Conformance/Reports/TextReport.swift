@@ -14,6 +14,11 @@ package struct TextReport {
     identifierWidth = cases.map(\.id.count).max() ?? 0
   }
 
+  /// What stands above the first case.
+  package static func heading(_ identity: RunIdentity) -> [String] {
+    ["Device  \(identity.deviceLine.printable)", "Bench   \(identity.benchLine.printable)", ""]
+  }
+
   /// The lines for one result, a chapter's heading before its first.
   package mutating func lines(for result: CaseResult) -> [String] {
     var lines: [String] = []
@@ -27,6 +32,7 @@ package struct TextReport {
     switch result.outcome {
     case .passed, .skipped: break
     case .failed, .errored:
+      lines.append("      rule \(result.testCase.rules[0]), docs/PROTOCOL.md")
       lines += result.outcome.details.map { "      \($0.printable)" }
       lines += result.transcript.map { "      | \($0.printable)" }
     }
@@ -55,7 +61,7 @@ package struct TextReport {
       lines.append("")
     }
     if let recovery = report.recovery, !recovery.steps.isEmpty {
-      lines.append("Recovery (\(recovery.climbs) \(recovery.climbs == 1 ? "climb" : "climbs")):")
+      lines.append("Recovery (\(recovery.climbs) \(recovery.climbs == 1 ? "attempt" : "attempts")):")
       lines += recovery.steps.map { "  \($0.step): \($0.summary.printable)" }
       lines.append("")
     }

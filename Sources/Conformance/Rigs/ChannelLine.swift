@@ -1,5 +1,6 @@
 import NIOCore
 package import NotibotProtocol
+import SerialLink
 
 /// A line to a device on a real port, in real time.
 package final class ChannelLine: Line {
@@ -111,7 +112,7 @@ final class ChannelInbox: ChannelDuplexHandler {
   private var received: [UInt8] = []
   private var context: ChannelHandlerContext?
   private var isReadHeldBack = false
-  private var cause = "end of stream"
+  private var cause: any Error = ChannelError.eof
 
   init(loop: any EventLoop) {
     self.loop = loop
@@ -134,7 +135,7 @@ final class ChannelInbox: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    cause = "\(error)"
+    cause = error
     context.close(promise: nil)
   }
 
@@ -175,8 +176,10 @@ final class ChannelInbox: ChannelDuplexHandler {
     promise.succeed(Arrival(bytes: [], time: deadline))
   }
 
-  private var trouble: RigTrouble {
-    RigTrouble("the port is gone: \(cause)", remedy: "check the cable, then run the suite again")
+  /// What a read after the end throws: a server that serves another client is not a cable that was pulled.
+  private var trouble: any Error {
+    if let error = cause as? PortError, case .serverBusy = error.code { return error }
+    return RigTrouble("the port is gone: \(cause)", remedy: "check the cable, then run the suite again")
   }
 
   private func takeReceived() -> [UInt8] {

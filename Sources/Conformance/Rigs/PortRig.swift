@@ -54,6 +54,13 @@ package final class PortRig: Rig {
       let rig = PortRig(name: name, offers: offers, line: line, control: socket, wrapLine: wrapLine)
       rig.bootID = bootID.map { Wire.hexNumber($0) }
       return rig
+    } catch let error as NoAnswer {
+      await line.close()
+      // Without a lock another program can have the port open as well, and read the answers.
+      if case .path(let path) = specifier, let user = PortHolder.user(of: path) {
+        throw PortError(.busy(user), port: name, operation: "test")
+      }
+      throw error
     } catch {
       await line.close()
       throw error

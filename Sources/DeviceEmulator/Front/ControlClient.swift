@@ -8,12 +8,15 @@ package struct ControlClient: Sendable {
   package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
     /// Nobody listens at the path.
     case unreachable(path: String, reason: String)
+    /// This user may not connect to the socket.
+    case permissionDenied(path: String)
     /// The connection ended, or time ran out, before the answer came.
     case noAnswer(path: String)
 
     package var description: String {
       switch self {
       case .unreachable(let path, let reason): "cannot reach an emulator at \(path): \(reason)"
+      case .permissionDenied(let path): "this user may not connect to the emulator's socket \(path)"
       case .noAnswer(let path): "the emulator at \(path) did not answer"
       }
     }
@@ -54,6 +57,9 @@ package struct ControlClient: Sendable {
       }.connect(unixDomainSocketPath: path).get()
     } catch {
       answer.fail(error)
+      if let number = (error as? IOError)?.errnoCode, number == EACCES || number == EPERM {
+        throw .permissionDenied(path: path)
+      }
       let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "no connection"
       throw .unreachable(path: path, reason: reason)
     }

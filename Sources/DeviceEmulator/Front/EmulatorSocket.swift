@@ -33,7 +33,7 @@ struct EmulatorSocket: Sendable {
       }
       return EmulatorSocket(channel: channel, place: place)
     } catch {
-      throw PortError(failure(of: error), port: path, operation: "listen at")
+      throw failure(of: error, path)
     }
   }
 
@@ -43,13 +43,13 @@ struct EmulatorSocket: Sendable {
     try? await channel.close()
   }
 
-  private static func failure(of reason: SocketPlace.Failure) -> PortError.Code {
-    switch reason {
-    case .pathTooLong: .badSpecifier("a socket's path has at most \(SocketPlace.pathLimitBytes) bytes")
-    case .notASocket: .linkOccupied("something that is no socket is there")
-    case .occupied: .linkOccupied("another emulator listens there")
-    case .system(EACCES), .system(EPERM): .permissionDenied(group: nil)
-    case .system(let number): .system(errno: number)
+  private static func failure(of reason: SocketPlace.Failure, _ path: String) -> PortError {
+    func error(_ code: PortError.Code) -> PortError { PortError(code, port: path, operation: "listen at") }
+    return switch reason {
+    case .pathTooLong: error(.badPlace("a socket's path has at most \(SocketPlace.pathLimitBytes) bytes"))
+    case .notASocket: error(.linkOccupied("something that is no socket is there"))
+    case .occupied: error(.linkOccupied("another emulator listens there"))
+    case .system(let number): PortError(placing: path, errno: number, operation: "listen at")
     }
   }
 }

@@ -33,11 +33,25 @@ extension Device {
     do {
       try await device.waitUntilOpen()
     } catch {
-      // So that whoever tries again finds the port free.
+      // So that the next attempt finds the port free.
       await device.close()
-      throw error
+      throw named(error, specifier, ports)
     }
     return device
+  }
+
+  /// The error, or that the port is busy when nothing answered and another program has it open: without a lock it could be
+  /// opened, and what the device answered was read by the other.
+  private static func named(_ error: any Error, _ specifier: PortSpecifier, _ ports: PortList) -> any Error {
+    guard let failure = error as? NotibotError, failure.code == .noAnswer else { return error }
+    let path: String? =
+      switch specifier {
+      case .path(let path): path
+      case .automatic, .usb: try? ports.port(for: specifier).path
+      case .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu: nil
+      }
+    guard let path, let user = PortHolder.user(of: path) else { return error }
+    return NotibotError(PortError(.busy(user), port: failure.port, operation: "connect to"))
   }
 
   /// The path of the one known board that says it is `id`.

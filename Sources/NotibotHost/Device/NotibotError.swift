@@ -76,12 +76,12 @@ extension NotibotError {
     let code: Code =
       switch error.code {
       case .notFound, .noBoard, .ambiguous, .unreachable: .noBoard
-      case .busy: .portBusy
-      case .permissionDenied: .noPermission
-      case .notATTY, .noModemLines, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied: .usage
+      case .busy, .serverBusy: .portBusy
+      case .permissionDenied, .placeRefused: .noPermission
+      case .notATTY, .noModemLines, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied, .badPlace: .usage
       case .deviceGone: .linkLost
       case .unconfirmed: .noAnswer
-      case .system: .environment
+      case .noTerminals, .system: .environment
       }
     self.init(
       code: code, port: error.port, operation: error.operation, reason: error.cause, hint: error.remedy,

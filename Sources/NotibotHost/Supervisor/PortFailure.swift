@@ -39,12 +39,12 @@ extension PortFailure {
   init(_ error: PortError) {
     let healsByWaiting =
       switch error.code {
-      case .notFound, .noBoard, .deviceGone, .unreachable, .unconfirmed: true
+      // A server may still hold the connection that was lost.
+      case .notFound, .noBoard, .deviceGone, .unreachable, .serverBusy, .unconfirmed: true
       // A choice between boards is the user's.
       case .ambiguous: false
       case .busy, .permissionDenied, .notATTY, .noModemLines, .unsupportedBaud, .badSpecifier, .badRate,
-        .linkOccupied,
-        .system:
+        .linkOccupied, .badPlace, .placeRefused, .noTerminals, .system:
         false
       }
     let summary = NotibotError(error)

@@ -14,12 +14,14 @@ package struct PseudoTerminal: ~Copyable, Sendable {
   /// Makes a pair, raw at 115200 baud, that only its owner may open.
   package static func open() throws(PortError) -> PseudoTerminal {
     let made = serial_shim_open_master()
-    guard made >= 0 else { throw PortError(errno: -made, port: "/dev/ptmx", operation: "open") }
+    guard made >= 0 else {
+      throw PortError(.noTerminals(systemText(-made)), port: "/dev/ptmx", operation: "open")
+    }
     let master = OwnedDescriptor(owning: made)
     let path = try slavePath(of: master.raw)
     try restrictAccess(to: path)
     let raw = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
-    guard raw >= 0 else { throw PortError(errno: errno, port: path, operation: "open") }
+    guard raw >= 0 else { throw PortError(.noTerminals(systemText(errno)), port: path, operation: "open") }
     let slave = OwnedDescriptor(owning: raw)
     // Until somebody makes the line raw it echoes: the device would hear itself.
     try SerialPort.configure(slave.raw, bitsPerSecond: 115_200, port: path)
@@ -46,7 +48,7 @@ package struct PseudoTerminal: ~Copyable, Sendable {
     var path = [CChar](repeating: 0, count: 128)
     let result = serial_shim_slave_path(master, &path, path.count)
     guard result == 0 else {
-      throw PortError(errno: -result, port: "/dev/ptmx", operation: "name the slave of")
+      throw PortError(.noTerminals(systemText(-result)), port: "/dev/ptmx", operation: "name the slave of")
     }
     return String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }

@@ -12,7 +12,10 @@ extension SerialChannel {
     initializer: @escaping Initializer
   ) async throws(PortError) -> any Channel {
     let name = PortSpecifier.socket(host: host, port: port).description
-    return try await connect(host, port, name: name, timeout: timeout, on: loop, initializer: initializer)
+    return try await connect(host, port, name: name, timeout: timeout, on: loop) { channel in
+      try channel.pipeline.syncOperations.addHandler(SocketRefusalHandler(port: name))
+      try initializer(channel)
+    }
   }
 
   /// Opens a port behind a server of RFC 2217, and sets its rate in bits per second; its format is 8N1. Its modem lines

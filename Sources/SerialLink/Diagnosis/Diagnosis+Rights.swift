@@ -1,6 +1,7 @@
 // Who may open the boards, and who has them open.
 extension Diagnosis {
-  /// Groups that distributions give serial ports to.
+  /// Groups that distributions give serial ports to: Debian, Ubuntu and Fedora the first, Arch the second. All of them
+  /// have a group `uucp` as well, which comes first in their databases and owns nothing.
   private static let customaryGroups = ["dialout", "uucp"]
 
   func rights() -> [Finding] {
@@ -27,11 +28,32 @@ extension Diagnosis {
   /// Without a board there is no node to ask; then the group that ports usually belong to is looked at.
   private func customaryGroup() -> [Finding] {
     guard machine.user.id != 0 else { return [] }
-    let groups = machine.groups().filter { Self.customaryGroups.contains($0.name) }
-    guard let group = groups.first, !groups.contains(where: { machine.user.groups.contains($0.id) }) else {
-      return []
-    }
+    guard let group = groupOfPorts(), !machine.user.groups.contains(group.id) else { return [] }
     return [membership(of: group, .warning, "serial ports usually belong to the group \(group.name)")]
+  }
+
+  /// The group of a port that is here, else the one that udev's rules name, else the customary one.
+  private func groupOfPorts() -> (id: UInt32, name: String, members: [String])? {
+    let groups = machine.groups()
+    let nodes = ports.compactMap { machine.node($0.path) }.filter { $0.isOpenToGroup && $0.group != 0 }
+    if let node = nodes.first, let group = groups.first(where: { $0.id == node.group }) { return group }
+    let names = [groupOfRules()].compactMap(\.self) + Self.customaryGroups
+    return names.lazy.compactMap { name in groups.first { $0.name == name } }.first
+  }
+
+  /// The group that a rule of udev gives serial ports.
+  /// Source: systemd, rules.d/50-udev-default.rules: KERNEL=="tty[A-Z]*[0-9]|ttymxc[0-9]*|…", GROUP="dialout".
+  private func groupOfRules() -> String? {
+    for folder in machine.allRuleFolders {
+      guard let bytes = FileSystem.contents(of: "\(folder)/50-udev-default.rules") else { continue }
+      for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+        guard line.hasPrefix("KERNEL==\"tty[A-Z]"), let start = line.firstRange(of: "GROUP=\"") else {
+          continue
+        }
+        return String(line[start.upperBound...].prefix { $0 != "\"" })
+      }
+    }
+    return nil
   }
 
   private func membership(

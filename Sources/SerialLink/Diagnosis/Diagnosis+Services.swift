@@ -58,7 +58,9 @@ extension Diagnosis {
     guard machine.hasUdev else {
       return [Finding(.good, "udev", "udev does not run here: rights and links are the container's affair")]
     }
-    let files = machine.allRuleFolders.map { "\($0)/\(UdevRules.fileName)" }
+    let files = machine.allRuleFolders.flatMap { folder in
+      [UdevRules.fileName, UdevRules.formerFileName].map { "\(folder)/\($0)" }
+    }
     guard let path = files.first(where: { FileSystem.status(of: $0) != nil }) else {
       return [
         Finding(

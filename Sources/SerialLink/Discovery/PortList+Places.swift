@@ -1,4 +1,15 @@
 extension PortList {
+  /// What is known about the port that a name means; `nil` for one that is not in this list, such as a pseudo-terminal.
+  package func info(for specifier: PortSpecifier) -> PortInfo? {
+    switch specifier {
+    case .path(let path):
+      let target = FileSystem.resolved(path) ?? path
+      return ports().first { $0.path == target }
+    case .automatic, .usb: return try? port(for: specifier)
+    case .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu: return nil
+    }
+  }
+
   /// The port of the device that is plugged in there, if its node is there too. A bridge with several ports has several
   /// interfaces. Its name may be another than before.
   package func port(at location: String, interface: Int?) -> PortInfo? {

@@ -21,7 +21,7 @@ package enum PortSpecifier: Hashable, Sendable {
 
   /// Every form that can be opened, in one line, for help and for the remedy of an error.
   package static let forms =
-    "a port is /dev/NAME or ./NAME, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, rfc2217://HOST:PORT, socket://HOST:PORT, labgrid:PLACE, emu:[PROFILE] or qemu:[ELF]"
+    "a port is /dev/NAME or ./NAME (NAME alone where one of them is there), auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, rfc2217://HOST:PORT, socket://HOST:PORT, labgrid:PLACE, emu:[PROFILE] or qemu:[ELF]"
 
   /// The longest name of a place.
   static let labgridPlaceLimitBytes = 128
@@ -68,6 +68,10 @@ package enum PortSpecifier: Hashable, Sendable {
     if text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("../") { return .path(text) }
     if let scheme = text.firstRange(of: "://") {
       throw bad(text, "the scheme \(text[..<scheme.lowerBound]):// is not known")
+    }
+    // A name without a folder, as completion leaves it: first what `ls /dev` shows, then what is in this folder.
+    for place in ["/dev/\(text)", "./\(text)"] where !text.contains("/") {
+      if FileSystem.status(of: place) != nil { return .path(place) }
     }
     if text.hasPrefix("tty") { throw bad(text, "a path needs its directory: /dev/\(text)") }
     if text.contains("/") { return .path(text) }

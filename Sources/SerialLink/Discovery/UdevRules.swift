@@ -1,8 +1,11 @@
 /// Rules for udev, for exactly the adapters that are known: the user at the machine may open them, ModemManager leaves them
 /// alone, each place has a name that stays, and an FTDI chip does not hold bytes back for 16 ms.
 package enum UdevRules {
-  /// Before 73-seat-late.rules, which acts on the tag `uaccess`. Source: systemd, rules.d/73-seat-late.rules.in.
-  package static let fileName = "60-notibot.rules"
+  /// Before 60-serial.rules by number, not only by its letters, and before 73-seat-late.rules, which acts on the tag
+  /// `uaccess`. Source: systemd, rules.d/60-serial.rules and 73-seat-late.rules.in.
+  package static let fileName = "59-notibot.rules"
+  /// What versions before 0.2 were installed as; it works alike.
+  package static let formerFileName = "60-notibot.rules"
   /// Where an administrator's rules are, below the root of configuration.
   package static let folder = "udev/rules.d"
 

@@ -13,6 +13,8 @@ package struct PortError: Error, Hashable, Sendable {
     case ambiguous([String])
     /// Another process uses the port; `nil` when it could not be learnt which. Exit 11.
     case busy(PortHolder?)
+    /// The server of a network port serves another client; the text says how that is known. Exit 11.
+    case serverBusy(String)
     /// The user may not open it. `group`: the group that may. Exit 12.
     case permissionDenied(group: String?)
     /// A file, a directory or some other device. Exit 2.
@@ -27,12 +29,18 @@ package struct PortError: Error, Hashable, Sendable {
     case badRate(String)
     /// The path of a stable link is taken by something that is not ours to replace. Exit 2.
     case linkOccupied(String)
+    /// A link or a socket cannot be made at its path; the text says why. Exit 2.
+    case badPlace(String)
+    /// This user may not make a link or a socket at its path; the text says why. Exit 12.
+    case placeRefused(String)
     /// End of file, EIO, or the far end hung up: the device went away. Exit 14.
     case deviceGone
     /// A network port did not accept; the text says why. Exit 10.
     case unreachable(String)
     /// A network port did not do a command, or did not say that it did; the text says which of the two. Exit 13.
     case unconfirmed(String)
+    /// No pseudo-terminal can be made; the text says why. Exit 18.
+    case noTerminals(String)
     /// Any other system error, by its number. Exit 18.
     case system(errno: Int32)
   }
@@ -57,6 +65,18 @@ package struct PortError: Error, Hashable, Sendable {
     case let error as IOError: self.init(errno: error.errnoCode, port: port, operation: "open")
     default: self.init(.deviceGone, port: port, operation: "open")
     }
+  }
+
+  /// The error that `errno` value `number` stands for where a link, a folder or a socket is made at `path`.
+  package init(placing path: String, errno number: Int32, operation: String) {
+    let code: Code =
+      switch number {
+      case ENOENT, ENOTDIR: .badPlace("its folder does not exist")
+      case ELOOP, ENAMETOOLONG, EISDIR: .badPlace(systemText(number))
+      case EACCES, EPERM, EROFS: .placeRefused(systemText(number))
+      default: .system(errno: number)
+      }
+    self.init(code, port: path, operation: operation)
   }
 
   /// The error that `errno` value `number` stands for on a port. `group` is looked up only when it is of use.
@@ -87,6 +107,7 @@ extension PortError: CustomStringConvertible {
     case .ambiguous(let ports): "\(ports.count) ports match: \(ports.printableList)"
     case .busy(.some(let holder)): "in use by process \(holder.description)"
     case .busy(nil): "in use by another process"
+    case .serverBusy(let text): text.printable
     case .permissionDenied: "permission denied"
     case .notATTY: "not a serial port"
     case .noModemLines: "it has no modem lines, as every pseudo-terminal and socket"
@@ -94,9 +115,10 @@ extension PortError: CustomStringConvertible {
       "the port does not offer \(requested) baud, only \(offered)"
     case .unsupportedBaud(let requested, nil): "the port does not offer \(requested) baud"
     case .badSpecifier(let text), .badRate(let text): text.printable
-    case .linkOccupied(let text): text.printable
+    case .linkOccupied(let text), .badPlace(let text), .placeRefused(let text): text.printable
     case .deviceGone: "the device went away"
     case .unreachable(let text), .unconfirmed(let text): text.printable
+    case .noTerminals(let text): "no pseudo-terminal can be made: \(text.printable)"
     case .system(let number): "\(systemText(number)) (errno \(number))"
     }
   }
@@ -111,6 +133,7 @@ extension PortError: CustomStringConvertible {
     case .ambiguous: "name one of them with --port"
     case .busy(.some(let holder)): "end process \(holder.pid), or wait until it closes the port"
     case .busy(nil): "close the program that uses it (see: fuser -v \(port.printable))"
+    case .serverBusy: "close the other connection to it, or wait until it ends"
     case .permissionDenied(.some(let group)):
       "sudo usermod -a -G \(group.printable) $USER, then log out and in again"
     case .permissionDenied(nil): "ask the administrator for access to it (see: ls -l \(port.printable))"
@@ -120,9 +143,11 @@ extension PortError: CustomStringConvertible {
     case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
     case .badSpecifier: PortSpecifier.forms
     case .linkOccupied: "remove it, or choose another path for the link"
+    case .badPlace, .placeRefused: "choose a path in a folder that exists and can be written"
     case .deviceGone: "check the cable and the supply, then connect again"
     case .unreachable: "check host and port, and that the server runs"
     case .unconfirmed: "check the server's port; with ?ign_set_control modem lines are not waited for"
+    case .noTerminals: "check /dev/ptmx, and mount what it needs: sudo mount -t devpts devpts /dev/pts"
     case .system(EPROTO):
       "the firmware may have turned its USB off: unplug the board, or press its reset button"
     case .system where operation == "listen at": "choose another place for it, which can be written to"

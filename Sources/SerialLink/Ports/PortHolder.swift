@@ -41,7 +41,28 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
     return nil
   }
 
-  /// Another process that has `devicePath` open, as far as /proc lets this user see.
+  /// Who holds the flock of a port that could not be locked. A lock that was inherited outlives the process that took it,
+  /// so that one is named only while it has the port open itself.
+  static func ofConflict(on status: stat, devicePath: String) -> PortHolder? {
+    let locker = ofFlock(on: status)
+    if let locker, mayHaveOpen(locker.pid, devicePath) { return locker }
+    return ofOpenDescriptor(on: devicePath) ?? locker
+  }
+
+  /// Whether a process has `devicePath` open; true as well when /proc does not show this user its descriptors.
+  private static func mayHaveOpen(_ pid: Int32, _ devicePath: String) -> Bool {
+    guard FileSystem.status(of: "/proc/\(pid)") != nil else { return false }
+    let numbers = FileSystem.names(in: "/proc/\(pid)/fd")
+    return numbers.isEmpty
+      || numbers.contains { FileSystem.target(ofLink: "/proc/\(pid)/fd/\($0)") == devicePath }
+  }
+
+  /// Another process that has the port at `path` open, with a lock or without one. It may read what the device answers.
+  package static func user(of path: String) -> PortHolder? {
+    ofOpenDescriptor(on: FileSystem.resolved(path) ?? path)
+  }
+
+  /// Another process that has `devicePath` open, as far as /proc lets this user see; not the far end of a pseudo-terminal.
   static func ofOpenDescriptor(on devicePath: String) -> PortHolder? {
     openers(of: [devicePath])[devicePath].map { PortHolder(pid: $0) }
   }
@@ -64,7 +85,8 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
     return holders
   }
 
-  /// Another process for each of the devices that one has open.
+  /// Another process for each of the devices that one has open. The far end of a pseudo-terminal, which keeps the port
+  /// open for a host that comes, is no user of it.
   private static func openers(of devices: Set<String>) -> [String: Int32] {
     var openers: [String: Int32] = [:]
     for name in FileSystem.names(in: "/proc") {
@@ -72,12 +94,26 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
       let directory = "/proc/\(name)/fd"
       for number in FileSystem.names(in: directory) {
         guard let target = FileSystem.target(ofLink: "\(directory)/\(number)"), devices.contains(target),
-          openers[target] == nil
+          openers[target] == nil, !isFarEnd(pid, of: target)
         else { continue }
         openers[target] = pid
       }
     }
     return openers
+  }
+
+  /// Whether a process has the master of the pseudo-terminal `device`.
+  /// Source: proc_pid_fdinfo(5), "tty-index" of /dev/ptmx.
+  private static func isFarEnd(_ pid: Int32, of device: String) -> Bool {
+    let prefix = "/dev/pts/"
+    guard device.hasPrefix(prefix) else { return false }
+    let wanted = "tty-index:\t\(device.dropFirst(prefix.count))"
+    return FileSystem.names(in: "/proc/\(pid)/fd").contains { number in
+      guard let target = FileSystem.target(ofLink: "/proc/\(pid)/fd/\(number)"), target.hasSuffix("ptmx"),
+        let info = FileSystem.contents(of: "/proc/\(pid)/fdinfo/\(number)", limitBytes: 4096)
+      else { return false }
+      return String(decoding: info, as: UTF8.self).split(separator: "\n").contains { $0 == wanted }
+    }
   }
 
   /// Whether this is a program that another thread is just starting. Until its exec it is a copy of this process, with every

@@ -103,7 +103,7 @@ extension SerialPort {
     if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       let number = errno
       guard number == EWOULDBLOCK else { throw PortError(errno: number, port: port, operation: "lock") }
-      let holder = PortHolder.ofFlock(on: status) ?? PortHolder.ofOpenDescriptor(on: devicePath)
+      let holder = PortHolder.ofConflict(on: status, devicePath: devicePath)
       throw PortError(.busy(holder), port: port, operation: "open")
     }
     let lock = try UUCPLock.take(devicePath: devicePath, directory: options.lockDirectory, port: port)

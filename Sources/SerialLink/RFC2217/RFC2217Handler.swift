@@ -220,13 +220,18 @@ final class RFC2217Handler: ChannelDuplexHandler {
         .unsupportedBaud(requested: machine.bitsPerSecond, offered: offered)
       case .formatRefused: .unreachable("the server's port does not do 8 bits, no parity, 1 stop bit")
       case .ended(said: let text) where text.isEmpty:
-        .unreachable("the server closed the connection at once, as it does when its port is in use")
+        .serverBusy("the server closed the connection at once, which usually means that its port is in use")
       case .ended(said: let text):
-        .unreachable(
-          "the server closed the connection at once and said: "
-            + String(decoding: text, as: UTF8.self).trimmed)
+        Self.meaning(of: String(decoding: text, as: UTF8.self).trimmed)
       }
     return PortError(code, port: port, operation: "open")
+  }
+
+  /// What a server means that closed the connection at once with these words.
+  private static func meaning(of words: String) -> PortError.Code {
+    let text = "the server closed the connection at once and said: \(words)"
+    let isTaken = ["in use", "busy"].contains { words.lowercased().contains($0) }
+    return isTaken ? .serverBusy(text) : .unreachable(text)
   }
 
   private func error(of failure: RFC2217Client.Failure, _ command: LineCommand) -> PortError {

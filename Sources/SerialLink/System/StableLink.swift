@@ -39,7 +39,7 @@ package struct StableLink: ~Copyable, Sendable {
     let runtime = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
     let path = runtime.map { "\($0)/\(name)" } ?? "\(temporaryDirectory)/\(name)-\(geteuid())"
     if mkdir(path, 0o700) != 0, errno != EEXIST {
-      throw PortError(errno: errno, port: path, operation: "make")
+      throw PortError(placing: path, errno: errno, operation: "make the folder")
     }
     // Not followed: in a directory that all may write to, a link here would be somebody's trap.
     guard let status = FileSystem.linkStatus(of: path), status.isDirectory, status.st_uid == geteuid(),
@@ -64,11 +64,13 @@ package struct StableLink: ~Copyable, Sendable {
 
   private static func place(_ path: String, target: String) throws(PortError) {
     let draft = "\(path).\(getpid()).\(UInt32.random(in: 0 ... .max))"
-    guard symlink(target, draft) == 0 else { throw PortError(errno: errno, port: path, operation: "link") }
+    guard symlink(target, draft) == 0 else {
+      throw PortError(placing: path, errno: errno, operation: "make the link")
+    }
     guard rename(draft, path) == 0 else {
       let number = errno
       unlink(draft)
-      throw PortError(errno: number, port: path, operation: "link")
+      throw PortError(placing: path, errno: number, operation: "make the link")
     }
   }
 }

@@ -1,4 +1,7 @@
 import DeviceEmulator
+import Glibc
+import NIOCore
+import NIOPosix
 import NotibotHost
 import SerialLink
 
@@ -46,6 +49,24 @@ enum Board {
     } catch {
       await server.stop()
       throw error
+    }
+  }
+
+  /// Makes sure that a port is there before a command waits for it. Opens no serial port; a server is connected to, and left
+  /// at once.
+  ///
+  /// - Throws: `PortError`: no such port, no board, several boards, or a server that cannot be reached.
+  static func checkPresence(of specifier: PortSpecifier) async throws {
+    switch specifier {
+    case .path(let path):
+      guard access(path, F_OK) != 0 else { return }
+      throw PortError(.notFound(present: PortList.paths()), port: path, operation: "open")
+    case .automatic, .usb: _ = try PortList().port(for: specifier)
+    case .rfc2217(let host, let port, _), .socket(let host, let port):
+      let loop = MultiThreadedEventLoopGroup.singleton.next()
+      try await SerialChannel.connect(host: host, port: port, on: loop) { _ in }.close()
+    // A place is acquired, and a board asked for its identity, by those who open them.
+    case .deviceID, .labgrid, .emulator, .qemu: break
     }
   }
 

@@ -13,12 +13,13 @@ extension ExitStatus {
     self =
       switch code {
       case .notFound, .noBoard, .ambiguous, .unreachable: .noBoard
-      case .busy: .portBusy
-      case .permissionDenied: .noPermission
-      case .notATTY, .noModemLines, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied: .usage
+      case .busy, .serverBusy: .portBusy
+      case .permissionDenied, .placeRefused: .noPermission
+      case .notATTY, .noModemLines, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied, .badPlace:
+        .usage
       case .deviceGone: .linkLost
       case .unconfirmed: .noAnswer
-      case .system: .unfitEnvironment
+      case .noTerminals, .system: .unfitEnvironment
       }
   }
 }

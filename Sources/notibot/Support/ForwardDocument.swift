@@ -16,6 +16,8 @@ struct ForwardDocument: Encodable, Sendable {
   var action: UInt32?
   var attError: UInt8?
   var reason: String?
+  /// Whether the display may have less of it than was given, since it does not fit together with its identity.
+  var cut: Bool?
 
   init(
     result: String, line: Int? = nil, number: Int64? = nil, action: UInt32? = nil, attError: UInt8? = nil,

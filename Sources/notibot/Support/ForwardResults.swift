@@ -9,7 +9,11 @@ final class ForwardResults: Sendable {
     var line: Int
     /// From 1; `nil`: standard input.
     var client: Int?
+    var isCut = false
   }
+
+  /// Warnings beyond these are counted only.
+  private static let warningsLimit = 20
 
   private struct State {
     var tokens: UInt64 = 0
@@ -17,14 +21,18 @@ final class ForwardResults: Sendable {
     var routes = ForwardRoutes()
     var refused = 0
     var rejected = 0
+    var cut = 0
     var firstRejection: CommandFailure?
   }
 
   private let showsEventsAsJSON: Bool
+  private let isStrict: Bool
   private let state = Mutex(State())
 
-  init(showsEventsAsJSON: Bool) {
+  /// - Parameter isStrict: rejects what would be cut.
+  init(showsEventsAsJSON: Bool, isStrict: Bool = false) {
     self.showsEventsAsJSON = showsEventsAsJSON
+    self.isStrict = isStrict
   }
 
   // MARK: Before
@@ -35,15 +43,26 @@ final class ForwardResults: Sendable {
   ) -> (OutboxSubmission, token: UInt64)? {
     do {
       let submission = try ForwardLine.submission(parsing: bytes)
+      let alteration = Self.alteration(of: submission)
+      guard !isStrict || alteration.isNone else {
+        throw ForwardLine.Problem(description: "it would be cut: \(alteration.text) (--strict)")
+      }
       let token = state.withLock { state in
         state.tokens += 1
-        state.origins[state.tokens] = Origin(line: line, client: client)
+        state.origins[state.tokens] = Origin(line: line, client: client, isCut: alteration.isCut)
         return state.tokens
       }
       return (submission, token)
     } catch {
       reject(Origin(line: line, client: client), reason: "\(error)")
       return nil
+    }
+  }
+
+  private static func alteration(of submission: OutboxSubmission) -> Alteration {
+    switch submission {
+    case .add(let notification), .update(_, let notification): Alteration(ofIdentified: notification)
+    case .remove: Alteration()
     }
   }
 
@@ -91,7 +110,12 @@ final class ForwardResults: Sendable {
     case .queued(let number, let token):
       let origin = takeOrigin(of: token)
       if let client = origin?.client { state.withLock { $0.routes.add(number, for: client) } }
-      show(document.at(origin?.line), client: origin?.client)
+      var queued = document.at(origin?.line)
+      if let origin, origin.isCut {
+        queued.cut = true
+        warn(origin)
+      }
+      show(queued, client: origin?.client)
     case .rejected(let rejection, let token):
       let origin = takeOrigin(of: token)
       state.withLock { state in
@@ -109,6 +133,18 @@ final class ForwardResults: Sendable {
       if let number = document.number { state.withLock { $0.routes.note(report, of: number) } }
     case .storeFull, .synced, .diverged, .newSource: break
     }
+  }
+
+  private func warn(_ origin: Origin) {
+    let count = state.withLock { state in
+      state.cut += 1
+      return state.cut
+    }
+    guard count <= Self.warningsLimit else { return }
+    let client = origin.client.map { " of client \($0)" } ?? ""
+    let consequence = Alteration(isCut: true).consequence
+    Output.note("warning: line \(origin.line)\(client): \(consequence), with its identity")
+    if count == Self.warningsLimit { Output.note("warning: further lines that are cut are only marked") }
   }
 
   func show(_ change: ConnectionChange) {

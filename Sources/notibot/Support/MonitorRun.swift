@@ -95,6 +95,7 @@ struct MonitorRun: Sendable {
     private var machine = MonitorMachine()
     private var printer: MonitorPrinter
     private var linesToSend: [String]
+    private var doubt = RateDoubt()
     /// Whether a record has said how this ends.
     private var isDecided = false
     private var armed: (deadline: Instant, timer: Scheduled<Void>)?
@@ -158,11 +159,17 @@ struct MonitorRun: Sendable {
       switch event {
       case .opened(let port):
         machine.portOpened(port, now: now)
-        note("\(port.printable) is open")
+        let leaving = options.takesKeys ? "Ctrl-] leaves, all other keys go to the device" : "Ctrl-C ends it"
+        note("\(port.printable) is open at \(options.serial.bitsPerSecond) baud; \(leaving)")
         linesToSend.forEach { monitor.write(Array("\($0)\n".utf8)) }
         linesToSend = []
       case .bytes(let bytes):
         machine.receive(bytes, now: now)
+        if doubt.receive(bytes, frames: UInt64(machine.counts.frames)) {
+          note(
+            "most of this is not text: check the rate, which is \(options.serial.bitsPerSecond) baud; boot text of "
+              + "ESP32 chips comes at 115200 (-b 115200), at 74880 with a 26 MHz crystal")
+        }
         monitor.noteTaken(bytes.count)
       case .lost(let reason):
         machine.portLost(reason: reason, now: now)

@@ -39,7 +39,9 @@ enum Output {
   }
 
   private static func put(_ text: String) {
-    guard !text.isEmpty, let number = write(text, to: STDOUT_FILENO) else { return }
+    guard !text.isEmpty else { return }
+    if isatty(STDOUT_FILENO) == 1 { closeProgress() }
+    guard let number = write(text, to: STDOUT_FILENO) else { return }
     loss.withLock { $0 = $0 ?? Loss(number: number) }
     Interruption.cancel()
   }
@@ -87,6 +89,7 @@ enum Output {
 
   /// Writes one line for the person to stderr.
   static func note(_ line: String) {
+    closeProgress()
     let text = line + "\n"
     // When this fails, there is nobody left to notify.
     _ = write(isInWorkflow ? filters.withLock { $0.notes.filter(text) } : text, to: STDERR_FILENO)
@@ -94,7 +97,26 @@ enum Output {
 
   /// Writes lines to stderr that may be commands to the runner of a workflow.
   static func noteCommands(_ lines: String) {
+    closeProgress()
     _ = write(lines + "\n", to: STDERR_FILENO)
+  }
+
+  /// Whether a progress bar stands on stderr, without the end of its line.
+  private static let hasOpenProgress = Mutex(false)
+
+  /// Draws a progress bar on stderr in place of the one before; whatever is printed next begins on a line of its own.
+  static func progress(_ bar: String, isDone: Bool) {
+    hasOpenProgress.withLock { $0 = !isDone }
+    _ = write("\r\(bar)\(isDone ? "\n" : "")", to: STDERR_FILENO)
+  }
+
+  /// Ends the line of a progress bar, if one stands there.
+  static func closeProgress() {
+    let wasOpen = hasOpenProgress.withLock { isOpen in
+      defer { isOpen = false }
+      return isOpen
+    }
+    if wasOpen { _ = write("\n", to: STDERR_FILENO) }
   }
 
   /// Whether stderr is a terminal that can redraw a line.

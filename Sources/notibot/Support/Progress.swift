@@ -1,5 +1,3 @@
-import Foundation
-
 /// Progress of long work on stderr: a bar that redraws itself on a terminal, a line each 10 % in a log.
 struct Progress {
   private let title: String
@@ -24,8 +22,7 @@ struct Progress {
       shownPercent = percent
       let filled = percent * 30 / 100
       let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled)
-      try? FileHandle.standardError.write(contentsOf: Data("\r\(title) [\(bar)] \(percent) %".utf8))
-      if done >= total { try? FileHandle.standardError.write(contentsOf: Data("\n".utf8)) }
+      Output.progress("\(title) [\(bar)] \(percent) %", isDone: done >= total)
     } else if percent / 10 > shownTenths {
       shownTenths = percent / 10
       Output.note("\(title): \(shownTenths * 10) % (\(done) of \(total))")

@@ -9,6 +9,7 @@ final class SendReport: Sendable {
     var unknown = 0
     var unsent = 0
     var shown = 0
+    var altered = 0
     /// Numbers of the present batch that are told, so that what is told late is not told twice.
     var told: Set<Int> = []
   }
@@ -29,10 +30,15 @@ final class SendReport: Sendable {
 
   var totalCount: Int { state.withLock { $0.accepted + $0.refused + $0.unknown + $0.unsent } }
 
-  /// Tells the result of a line that was given to the device.
-  func add(_ line: Int, _ result: Result<Void, NotibotError>) {
+  /// Reports the result of a line that was given to the device; `alteration`: what of it was changed before.
+  func add(_ line: Int, _ result: Result<Void, NotibotError>, _ alteration: Alteration = Alteration()) {
     switch result {
-    case .success: tell(Document(line: line, result: "accepted"), counting: \.accepted)
+    case .success:
+      if !alteration.isNone { warn(line, alteration) }
+      var document = Document(line: line, result: "accepted")
+      document.cut = alteration.isCut ? true : nil
+      document.replaced = alteration.isReplaced ? true : nil
+      tell(document, counting: \.accepted)
     case .failure(let error):
       let document = Document(line: line, error: error)
       switch document.result {
@@ -55,6 +61,15 @@ final class SendReport: Sendable {
     state.withLock { state in state.told = state.told.filter { $0 >= line } }
   }
 
+  private func warn(_ line: Int, _ alteration: Alteration) {
+    let count = state.withLock { state in
+      state.altered += 1
+      return state.altered
+    }
+    guard count <= Self.shownLimit else { return }
+    Output.note("warning: \(isSingle ? "" : "line \(line): ")\(alteration.consequence)")
+  }
+
   private func tell(_ document: Document, counting counter: WritableKeyPath<State, Int>) {
     let (isNew, isShown) = state.withLock { state in
       guard state.told.insert(document.line).inserted else { return (false, false) }
@@ -73,6 +88,9 @@ final class SendReport: Sendable {
   func printSummary() {
     let state = state.withLock { $0 }
     if state.shown > Self.shownLimit { Output.note("and \(state.shown - Self.shownLimit) lines more") }
+    if state.altered > Self.shownLimit {
+      Output.note("warning: and \(state.altered - Self.shownLimit) more lines were cut")
+    }
     guard !json, totalCount > 0 else { return }
     guard !isSingle else {
       if state.accepted == 1 { Output.data("accepted") }
@@ -90,6 +108,9 @@ final class SendReport: Sendable {
     var result: String
     var attError: UInt8?
     var reason: String?
+    /// Whether the display has less of it than was given, or other characters.
+    var cut: Bool?
+    var replaced: Bool?
 
     init(line: Int, result: String) {
       self.line = line

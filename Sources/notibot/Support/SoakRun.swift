@@ -28,6 +28,8 @@ struct SoakRun: Sendable {
   let rate: Double
   let keep: Int
   let seed: UInt64
+  /// How long the device has to answer the first time; `nil`: as long as the run.
+  let answerTimeout: Duration?
   /// Brings back a device that does not answer; `nil`: nothing does.
   let recovery: Recovery?
   /// Of the titles, so that what another soak has left is not taken for this one's.
@@ -36,7 +38,7 @@ struct SoakRun: Sendable {
 
   init(
     target: SoakTarget, deviceID: String?, outbox: String, bitsPerSecond: UInt32, duration: Duration,
-    rate: Double, keep: Int, seed: UInt64, recovery: Recovery?
+    rate: Double, keep: Int, seed: UInt64, answerTimeout: Duration?, recovery: Recovery?
   ) {
     self.target = target
     self.deviceID = deviceID
@@ -46,6 +48,7 @@ struct SoakRun: Sendable {
     self.rate = rate
     self.keep = keep
     self.seed = seed
+    self.answerTimeout = answerTimeout
     self.recovery = recovery
   }
 
@@ -141,11 +144,18 @@ struct SoakRun: Sendable {
       if isStuck { sending.cancel() }
       return isStuck
     }
+    let greeting = Task {
+      let isAbsent = await neverAnswers(record)
+      if isAbsent { sending.cancel() }
+      return isAbsent
+    }
     let outcome = await withTaskCancellationHandler {
       await sending.result
     } onCancel: {
       sending.cancel()
     }
+    greeting.cancel()
+    let isAbsent = await greeting.value
     listening.cancel()
     let isStuck = await listening.value
     disturbing.cancel()
@@ -158,6 +168,8 @@ struct SoakRun: Sendable {
     switch outcome {
     case .success(let memory): return memory
     case .failure(let error) where error is CancellationError && isStuck && !Task.isCancelled: return nil
+    case .failure(let error) where error is CancellationError && isAbsent && !Task.isCancelled:
+      throw Self.noAnswer(at: target.port)
     case .failure(let error) where error is CancellationError:
       // Either this task was cancelled, or the forwarder has ended and says why.
       if !Task.isCancelled { try await forwarder.ended() }
@@ -174,6 +186,20 @@ struct SoakRun: Sendable {
       if record.silence(at: clock.now) > Self.silenceLimit { return true }
     }
     return false
+  }
+
+  /// Returns `true` when the device did not answer within the time that it has, `false` when it did or this task is
+  /// cancelled.
+  private func neverAnswers(_ record: SoakRecord) async -> Bool {
+    guard let answerTimeout, (try? await clock.sleep(for: answerTimeout)) != nil else { return false }
+    return record.counts.sessions == 0
+  }
+
+  /// The failure of a run in which no session was ever open.
+  static func noAnswer(at port: String) -> CommandFailure {
+    CommandFailure(
+      .noAnswer, "no device answered at \(port.printable)",
+      remedy: "check it with: notibot count -p \(port.printable); wait for it with --wait")
   }
 
   private func send(_ forwarder: Forwarder, _ record: SoakRecord, until end: ContinuousClock.Instant)

@@ -44,17 +44,22 @@ enum SoakTarget {
       try await target.mustPerform(.faults(faults))
       return target
     }
-    guard !faults.rules.contains(where: { $0.kind == .reboot }) else {
-      throw CommandFailure(
-        .usage, "a proxy cannot restart a board",
-        remedy: "leave reboot out of --faults, or soak an emulator with --control")
-    }
+    try check(faults, for: specifier, control: control)
     if case .qemu(let image) = specifier { return try await firmware(image, faults: faults) }
     guard !faults.rules.isEmpty else { return .board(port: specifier.description) }
     let link = "\(folder)/proxy"
     let proxy = try await PortProxy.start(
       port: specifier, bitsPerSecond: bitsPerSecond, link: link, faults: faults, seed: .randomSeed())
     return .proxied(proxy, link: link)
+  }
+
+  /// Refuses faults that only an emulator can do. Throws `CommandFailure`.
+  static func check(_ faults: FaultSpec, for specifier: PortSpecifier, control: String?) throws {
+    if case .emulator = specifier { return }
+    guard control == nil, faults.rules.contains(where: { $0.kind == .reboot }) else { return }
+    throw CommandFailure(
+      .usage, "a proxy cannot restart a board",
+      remedy: "leave reboot out of --faults, or soak an emulator with --control")
   }
 
   private static func firmware(_ image: String?, faults: FaultSpec) async throws -> SoakTarget {
@@ -110,8 +115,7 @@ enum SoakTarget {
           .refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
       }
     } catch let failure as ControlClient.Failure {
-      throw CommandFailure(
-        .noBoard, "\(failure)".printable, remedy: "start one with: notibot emulate --control PATH")
+      throw CommandFailure(failure)
     }
   }
 

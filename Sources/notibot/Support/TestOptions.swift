@@ -1,0 +1,109 @@
+import ArgumentParser
+import Conformance
+import Foundation
+import SerialLink
+
+/// The options of `test` that say which cases are run, how often, and what is shown meanwhile.
+struct TestOptions: ParsableArguments {
+  /// A report is a few hundred kilobytes; of many boards some megabytes.
+  private static let reportLimitBytes = 64 << 20
+  private static let repetitionsRange = 1...100_000
+
+  @Option(
+    help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
+  var filter: String?
+
+  @Option(
+    help: ArgumentHelp("Leave out cases whose id, title, chapter or rule matches.", valueName: "regex"))
+  var exclude: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Only cases that did not pass in this JSON report of an earlier run.", valueName: "file"))
+  var rerunFailed: String?
+
+  @Option(
+    name: .customLong("repeat"),
+    help: ArgumentHelp(
+      "Run each case so often, until it does not pass, 1-100000 (default: 1).", valueName: "number"))
+  var repetitions = 1
+
+  @Flag(help: "End with the first case that does not pass.")
+  var failFast = false
+
+  @Flag(name: .shortAndLong, help: "Print only cases that do not pass, and the result.")
+  var quiet = false
+
+  func validate() throws {
+    guard Self.repetitionsRange.contains(repetitions) else {
+      throw ValidationError("--repeat is 1 to 100000")
+    }
+  }
+
+  var policy: RunPolicy { RunPolicy(repetitions: repetitions, endsAtFailure: failFast) }
+
+  /// The cases of a suite that are meant. Throws `CommandFailure` when there is none.
+  func cases(of suite: [Case]) throws -> [Case] {
+    var cases: [Case]
+    do {
+      cases = try Selection.cases(matching: filter, in: suite)
+      if let exclude { cases = try Selection.cases(cases, excluding: exclude) }
+    } catch {
+      throw CommandFailure(.usage, error.message.printable, remedy: error.remedy)
+    }
+    if let rerunFailed {
+      let ids = try Self.failedIDs(in: rerunFailed)
+      cases = cases.filter { ids.contains($0.id) }
+      guard !cases.isEmpty else {
+        throw CommandFailure(
+          .usage, "\(rerunFailed.printable) names no case that did not pass and is selected",
+          remedy: "run all of them without --rerun-failed")
+      }
+    }
+    guard !cases.isEmpty else {
+      throw CommandFailure(
+        .usage, "no case matches '\((filter ?? "").printable)'",
+        remedy: "list them all with: notibot test --list")
+    }
+    return cases
+  }
+
+  private struct Earlier: Decodable {
+    struct Entry: Decodable {
+      var id: String
+      var outcome: String
+    }
+
+    var schema: String
+    var cases: [Entry]?
+    var boards: [Earlier]?
+
+    /// Ids of what did not pass, of all boards.
+    var failedIDs: Set<String> {
+      let own = (cases ?? []).filter { $0.outcome == "failed" || $0.outcome == "errored" }.map(\.id)
+      return Set(own).union((boards ?? []).flatMap(\.failedIDs))
+    }
+  }
+
+  private static func failedIDs(in path: String) throws -> Set<String> {
+    func failure(_ reason: String) -> CommandFailure {
+      CommandFailure(
+        .usage, "cannot read \(path.printable): \(reason)",
+        remedy: "name a report that 'notibot test --json FILE' has written")
+    }
+    guard let file = FileHandle(forReadingAtPath: path) else {
+      throw failure(String(cString: strerror(errno)))
+    }
+    let report: Earlier
+    do {
+      let data = try file.read(upToCount: reportLimitBytes) ?? Data()
+      report = try JSONDecoder().decode(Earlier.self, from: data)
+    } catch {
+      throw failure("it is not a report of 'notibot test'")
+    }
+    guard report.schema.hasPrefix(JSONReport.schema) else {
+      throw failure("it is a '\(report.schema.printable)'")
+    }
+    return report.failedIDs
+  }
+}

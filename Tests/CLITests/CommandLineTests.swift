@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+import Testing
+
+/// What a person mistypes, and machines without what every program takes for granted.
+@Suite(.inTurn) struct CommandLineTests {
+  @Test func `a command that does not exist is refused, and the nearest one is named`() async throws {
+    for words in [["sned"], ["help", "sned"], ["sned", "--app", "a"]] {
+      let ending = try await Program(words).ending()
+      #expect(ending.status == .exited(2))
+      #expect(ending.output == "")
+      #expect(ending.errors == "notibot: there is no command 'sned'; did you mean 'send'?\n")
+    }
+    let stranger = try await run("help", "nonsense")
+    #expect(stranger.status == .exited(2))
+    #expect(stranger.errors.contains("notibot --help"))
+    #expect(try await run("help", "send").status == .exited(0))
+    #expect(try await run("help").status == .exited(0))
+  }
+
+  @Test func `a number of seeds is that many runs from the first seed`() async throws {
+    let ending = try await run("simulate", "--seeds", "2", "--json")
+    #expect(ending.status == .exited(0), "\(ending.errors)")
+    let report = try JSON(parsing: ending.output)
+    #expect(report["runs"] == 2 && report["firstSeed"] == 1 && report["lastSeed"] == 2)
+    #expect(try await run("simulate", "--seeds", "0").status == .exited(2))
+  }
+
+  @Test(arguments: ["null", "zero"])
+  func `a port is found in /dev by its name alone`(name: String) async throws {
+    let ending = try await run("count", "-p", name)
+    #expect(ending.status == .exited(2))
+    #expect(ending.errors.contains("cannot open /dev/\(name): not a serial port"))
+  }
+
+  @Test func `a port is found in the working folder by its name alone`() async throws {
+    try await withEmulator { emulator in
+      let folder = emulator.directory.path
+      let ending = try await Program(
+        ["-c", "cd '\(folder)' && exec \(Program.notibot) count -p port"], program: "/bin/sh"
+      ).ending()
+      #expect(ending.status == .exited(0), "\(ending.errors)")
+      #expect(ending.output == "0\n")
+    }
+  }
+
+  @Test func `an interruption ends the line of the progress bar`() async throws {
+    let soak = try Program(
+      ["-qefc", "TERM=xterm \(Program.notibot) soak -p emu: --duration 1h --rate 1", "/dev/null"],
+      program: "/usr/bin/script", input: nil)
+    while !String(decoding: soak.output.soFar(), as: UTF8.self).contains("0 %") { await Task.yield() }
+    soak.write("\u{3}")
+    let ending = await soak.ending()
+    #expect(ending.output.contains(" %\r\n"), "\(ending.output)")
+    #expect(!ending.output.contains("%notibot"))
+  }
+
+  @Test(.enabled(if: MountNamespace.isAvailable, "needs to mount in a namespace of its own"))
+  func `without pseudo-terminals and without /proc a command says so`() async throws {
+    let terminals = try await MountNamespace.runWithout("/dev", ["count", "-p", "emu:"])
+    #expect(terminals.status == .exited(18), "\(terminals.errors)")
+    #expect(terminals.errors.contains("no pseudo-terminal can be made"))
+    let processes = try await MountNamespace.runWithout("/proc", ["count", "-p", "emu:"])
+    #expect(processes.status == .exited(18), "\(processes.errors)")
+    #expect(processes.errors.contains("/proc/self/cmdline is missing"))
+  }
+
+  @Test func `a program that has the port open without a lock is named when nothing answers`() async throws {
+    let terminal = try ControlledTerminal()
+    let holder = try Program(
+      ["-c", "exec 3<>\(terminal.path); echo held; read line"], program: "/bin/sh", input: nil)
+    #expect(try await holder.output.line(0) == "held")
+    for command in [["count"], ["send", "--app", "a"], ["test"]] {
+      let ending = try await Program(command + ["-p", terminal.path]).ending()
+      #expect(ending.status == .exited(11), "\(ending.errors)")
+      #expect(ending.errors.contains("in use by process \(holder.pid) (/bin/sh"), "\(ending.errors)")
+    }
+    holder.closeInput()
+    _ = await holder.ending()
+  }
+}

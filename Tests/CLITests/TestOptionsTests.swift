@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+/// `notibot test`: which cases are run, how often, what is shown, and what a report says of itself.
+@Suite(.inTurn) struct TestOptionsTests {
+  private func test(_ arguments: String...) async throws -> Program.Ending {
+    try await Program(["test", "--rig", "emulator"] + arguments).ending()
+  }
+
+  /// A fault of host and device that fails a case: its name, and that case.
+  private func fault() async throws -> (name: String, testCase: String) {
+    let listing = try await run("test", "--list-symmetric")
+    let fields = try #require(listing.lines.first).split(separator: "\t", omittingEmptySubsequences: false)
+    return (String(fields[0]), String(fields[2]))
+  }
+
+  @Test func `the list is a document with --json`() async throws {
+    let ending = try await run("test", "--list", "--filter", "FRM-1/literal-syn", "--json", "-")
+    let document = try JSON(parsing: ending.output)
+    #expect(document["schema"] == "notibot.conformance.cases" && document["version"] == 1)
+    #expect(document["cases"].elements.map { $0["id"] } == ["FRM-1/literal-syn"])
+  }
+
+  @Test func `cases can be left out, and a run without any is a usage error`() async throws {
+    let all = try await run("test", "--list", "--filter", "^FRM-1/")
+    let some = try await run("test", "--list", "--filter", "^FRM-1/", "--exclude", "literal-syn")
+    #expect(some.lines.count == all.lines.count - 1)
+    #expect(try await run("test", "--list", "--filter", "^FRM-1/", "--exclude", ".").status == .exited(2))
+    #expect(try await run("test", "--list", "--exclude", "(").status == .exited(2))
+  }
+
+  @Test func `a quiet run prints what does not pass, and one line`() async throws {
+    let good = try await test("--filter", "^FRM-1/", "-q")
+    #expect(good.status == .exited(0))
+    #expect(good.lines.count == 1, "\(good.output)")
+    #expect(good.errors.contains("test: 100 %"))
+    let fault = try await fault()
+    let bad = try await test("--symmetric", fault.name, "--filter", fault.testCase, "-q")
+    #expect(bad.status == .exited(1))
+    #expect(bad.output.contains("FAIL") && bad.output.contains(fault.testCase))
+    #expect(bad.output.contains("rule \(fault.testCase.prefix { $0 != "/" }), docs/PROTOCOL.md"))
+    #expect(bad.output.contains("(checked at "))
+  }
+
+  @Test func `with --fail-fast the first failure is the last case`() async throws {
+    let fault = try await fault()
+    let rule = String(fault.testCase.prefix { $0 != "/" })
+    let directory = try TemporaryDirectory()
+    let ending = try await test(
+      "--symmetric", fault.name, "--fail-fast", "--json", directory.file("r.json"), "--filter", rule)
+    #expect(ending.status == .exited(1))
+    let report = try JSON(parsing: try directory.contents(of: "r.json"))
+    let outcomes = report["cases"].elements.map { $0["outcome"].string ?? "" }
+    #expect(outcomes.last == "failed" && outcomes.count { $0 == "failed" } == 1)
+    #expect(report["rigTrouble"].string == nil)
+    let again = try await run("test", "--list", "--rerun-failed", directory.file("r.json"))
+    #expect(again.lines.count == 1, "\(again.errors)")
+    #expect(again.output.contains(report["cases"].elements.last?["id"].string ?? "?"))
+  }
+
+  @Test func `a report that is none, or has nothing to run again, is a usage error`() async throws {
+    let directory = try TemporaryDirectory()
+    let passed = directory.file("passed.json")
+    #expect(try await test("--filter", "FRM-1/literal-syn", "--json", passed).status == .exited(0))
+    let nonsense = try directory.write("[]", to: "x")
+    for path in [passed, "/no/such/file", nonsense, "/tmp"] {
+      let ending = try await run("test", "--list", "--rerun-failed", path)
+      #expect(ending.status == .exited(2), "\(path): \(ending.errors)")
+      #expect(ending.errors.contains(path))
+    }
+  }
+
+  @Test func `a case is repeated as often as asked, and still counts once`() async throws {
+    let once = try await test("--filter", "FRM-1/literal-syn")
+    let often = try await test("--filter", "FRM-1/literal-syn", "--repeat", "50")
+    #expect(once.status == .exited(0) && often.status == .exited(0))
+    #expect(often.lines.last?.hasPrefix("1 case on emulator") == true)
+    #expect(try await test("--repeat", "0").status == .exited(2))
+  }
+
+  @Test func `every report says what was tested, and with what`() async throws {
+    try await withEmulator { emulator in
+      let (junit, json) = (emulator.directory.file("r.xml"), emulator.directory.file("r.json"))
+      let ending = try await Program(
+        ["test", "-p", emulator.port, "--filter", "FRM-1/literal-syn", "--junit", junit, "--json", json],
+        environment: [
+          "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": emulator.directory.file("summary.md"),
+        ]
+      ).ending()
+      #expect(ending.status == .exited(0), "\(ending.errors)")
+      let report = try JSON(parsing: try emulator.directory.contents(of: "r.json"))
+      let version = try await run("--version").lines[0]
+      #expect(report["device"]["id"] == "24:6F:28:AA:BB:CC")
+      #expect(report["device"]["firmware"] == "notibot" && report["device"]["build"] == "deadbeef")
+      #expect(report["connection"]["bitsPerSecond"] == 921_600)
+      #expect(report["bench"]["notibot"] == .string(version))
+      #expect(report["bench"]["kernel"].string?.hasPrefix("Linux ") == true)
+      let xml = try emulator.directory.contents(of: "r.xml")
+      #expect(xml.contains(#"<property name="device.id" value="24:6F:28:AA:BB:CC"/>"#))
+      #expect(xml.contains(#"<property name="bench.notibot" value="\#(version)"/>"#))
+      #expect(ending.output.contains("Device  24:6F:28:AA:BB:CC, notibot, 1.0.0, build deadbeef"))
+      #expect(try emulator.directory.contents(of: "summary.md").contains("notibot"))
+    }
+  }
+}

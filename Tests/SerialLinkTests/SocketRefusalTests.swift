@@ -1,0 +1,75 @@
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import SerialLink
+
+/// A server's words that its port is taken, and a device's that begin alike.
+@Suite struct SocketRefusalTests {
+  /// The last error that came through.
+  private final class Errors: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    var last: PortError.Code?
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { last = (error as? PortError)?.code }
+  }
+
+  private let errors = Errors()
+
+  private func makeChannel() throws -> EmbeddedChannel {
+    let channel = EmbeddedChannel(handlers: [SocketRefusalHandler(port: "socket://bench:1"), errors])
+    try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    return channel
+  }
+
+  private func receive(_ channel: EmbeddedChannel, _ text: String) throws -> String {
+    try channel.writeInbound(ByteBuffer(string: text))
+    return try received(channel)
+  }
+
+  private func received(_ channel: EmbeddedChannel) throws -> String {
+    var text = ""
+    while let bytes = try channel.readInbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
+    return text
+  }
+
+  private let gone = PortError(.deviceGone, port: "socket://bench:1", operation: "read")
+
+  @Test(arguments: ["Port already in use\r\n", "Port already in use"])
+  func `the words and the end of the connection are a busy port`(words: String) throws {
+    let channel = try makeChannel()
+    #expect(try receive(channel, String(words.prefix(5))) == "")
+    #expect(try receive(channel, String(words.dropFirst(5))) == "")
+    channel.pipeline.fireErrorCaught(gone)
+    guard case .serverBusy(let text) = errors.last else {
+      Issue.record("expected a busy port, got \(String(describing: errors.last))")
+      return
+    }
+    #expect(text.contains("Port already in use"))
+    #expect(try received(channel) == "")
+  }
+
+  @Test func `other bytes pass at once, also behind the same words`() throws {
+    let channel = try makeChannel()
+    #expect(try receive(channel, "Port") == "")
+    #expect(try receive(channel, "al open\n") == "Portal open\n")
+    #expect(try receive(channel, "Port already in use") == "Port already in use")
+    channel.pipeline.fireErrorCaught(gone)
+    #expect(errors.last == .deviceGone)
+  }
+
+  @Test func `what a device says and stays is handed on after a moment`() throws {
+    let channel = try makeChannel()
+    #expect(try receive(channel, "Port already in use\n") == "")
+    channel.embeddedEventLoop.advanceTime(by: SocketRefusalHandler.holdLimit)
+    #expect(try received(channel) == "Port already in use\n")
+  }
+
+  @Test func `half of the words and the end are the device's`() throws {
+    let channel = try makeChannel()
+    #expect(try receive(channel, "Port alr") == "")
+    channel.pipeline.fireErrorCaught(gone)
+    #expect(try received(channel) == "Port alr")
+    #expect(errors.last == .deviceGone)
+  }
+}
