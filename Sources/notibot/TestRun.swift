@@ -1,4 +1,3 @@
-import ArgumentParser
 import Conformance
 import DeviceEmulator
 import Foundation
