@@ -78,6 +78,7 @@ import Testing
     #expect(ending.status == .exited(0), "\(ending.errors)\(ending.output)")
     let junit = try JUnit(parsing: try directory.contents(of: "j.xml"))
     #expect(junit.cases == 5 && junit.failures == 0 && junit.errors == 0)
+    #expect(try directory.contents(of: "j.xml").contains(#"<property name="bench.kernel" value="Linux "#))
   }
 
   @Test func `it is written too when nothing comes of the run: the rig's errors, the device's failures`()

@@ -1,3 +1,5 @@
+import ArgumentParser
+import Conformance
 import Foundation
 import SerialLink
 
@@ -36,6 +38,8 @@ struct BenchReport: Encodable, Sendable {
 
   let schema = "notibot.bench"
   let version = 1
+  /// The machine and the program that measured.
+  let bench = RunIdentity.Bench(notibot: Notibot.configuration.version)
   var path = Path.local
   var count: Int
   var window: Int

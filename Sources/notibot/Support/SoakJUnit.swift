@@ -1,3 +1,4 @@
+import ArgumentParser
 import Conformance
 import Foundation
 import SerialLink
@@ -35,6 +36,9 @@ enum SoakJUnit {
     lines.append("  <testsuite name=\"Soak\" \(totals)>")
     lines.append("    <properties>")
     lines.append("      <property name=\"port\" value=\"\(JUnitReport.escaped(port))\"/>")
+    for fact in RunIdentity(bench: .init(notibot: Notibot.configuration.version)).facts {
+      lines.append("      <property name=\"\(fact.name)\" value=\"\(JUnitReport.escaped(fact.value))\"/>")
+    }
     for step in report?.recovery?.steps ?? [] {
       let value = JUnitReport.escaped(step.summary)
       lines.append("      <property name=\"recovery.\(step.step)\" value=\"\(value)\"/>")

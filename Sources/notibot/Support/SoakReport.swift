@@ -1,3 +1,5 @@
+import ArgumentParser
+import Conformance
 import Foundation
 import SerialLink
 
@@ -22,6 +24,8 @@ struct SoakReport: Encodable, Sendable {
 
   let schema = "notibot.soak"
   let version = 1
+  /// The machine and the program that measured.
+  let bench = RunIdentity.Bench(notibot: Notibot.configuration.version)
   var port: String
   var seconds = 0.0
   var queued = 0
