@@ -28,16 +28,19 @@ extension Runner {
     _ cases: [Case], on rig: any Rig, seed: UInt64, policy: RunPolicy,
     onResult: (CaseResult) async -> Void
   ) async -> [CaseResult] {
+    let runner = Runner(rig: rig, seed: seed)
     var results: [CaseResult] = []
     for testCase in cases where !Task.isCancelled {
-      var result = await Runner(rig: rig, seed: seed).run(testCase)
-      for round in 1..<max(1, policy.repetitions) where !Task.isCancelled {
-        guard result.outcome == .passed else { break }
+      var result = await runner.run(testCase)
+      for round in 1..<max(1, policy.repetitions) {
+        guard result.outcome == .passed, !Task.isCancelled else { break }
         let next = await Runner(rig: rig, seed: seed &+ UInt64(round)).run(testCase)
         result = CaseResult(
           testCase: testCase, outcome: next.outcome, duration: result.duration + next.duration,
-          transcript: next.transcript)
+          transcript: next.transcript, runs: result.runs + next.runs, notes: result.notes + next.notes)
       }
+      // One that was cut off says nothing about the device.
+      if Task.isCancelled, case .errored = result.outcome { break }
       results.append(result)
       await onResult(result)
       if policy.endsAtFailure, result.outcome.isBad { break }

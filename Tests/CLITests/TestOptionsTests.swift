@@ -53,7 +53,9 @@ import Testing
     let outcomes = report["cases"].elements.map { $0["outcome"].string ?? "" }
     #expect(outcomes.last == "failed" && outcomes.count { $0 == "failed" } == 1)
     #expect(report["rigTrouble"].string == nil)
-    let again = try await run("test", "--list", "--rerun-failed", directory.file("r.json"))
+    let again = try await run(
+      "test", "--rig", "emulator", "--symmetric", fault.name, "--list", "--rerun-failed",
+      directory.file("r.json"))
     #expect(again.lines.count == 1, "\(again.errors)")
     #expect(again.output.contains(report["cases"].elements.last?["id"].string ?? "?"))
   }
@@ -74,7 +76,9 @@ import Testing
     let once = try await test("--filter", "FRM-1/literal-syn")
     let often = try await test("--filter", "FRM-1/literal-syn", "--repeat", "50")
     #expect(once.status == .exited(0) && often.status == .exited(0))
-    #expect(often.lines.last?.hasPrefix("1 case on emulator") == true)
+    #expect(often.lines.last?.contains(": 1 of 1 passed, in ") == true, "\(often.output)")
+    #expect(often.output.contains("FRM-1/literal-syn (passed, 50 runs)"))
+    #expect(!once.output.contains("Repeated"))
     #expect(try await test("--repeat", "0").status == .exited(2))
   }
 

@@ -31,7 +31,7 @@ import Testing
 
   @Test func `JUnit says why a case failed, without what XML cannot hold`() throws {
     let document = JUnitReport.document(of: Self.makeReport())
-    #expect(document.contains("F.swift:7: a &lt;b&gt; &amp; &quot;c&quot; \u{FFFD}[2J\u{FFFD} d"))
+    #expect(document.contains("a &lt;b&gt; &amp; &quot;c&quot; \u{FFFD}[2J\u{FFFD} d (checked at F.swift:7)"))
     #expect(document.unicodeScalars.allSatisfy { $0.value >= 0x20 || $0 == "\n" })
   }
 
