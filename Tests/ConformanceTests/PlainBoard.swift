@@ -77,11 +77,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   /// Longer PDUs than the MTU are what these are about; all that only writes a notification does so in parts.
   private static let narrow: Skips = [
     "the MTU is 23, the case needs": [
-<<<<<<< HEAD
-      "ATT-14/queue-of-1024-bytes", "FRM-2/block-of-254", "ATT-13/513-bytes", "NTF-11/numbers-go-on",
-=======
       "ATT-14/queue-of-1024-bytes", "ATT-14/order-of-checks", "FRM-2/block-of-254", "ATT-13/513-bytes",
->>>>>>> c0f5d40001886165964c2a46e58083905ebae869
     ],
     "the MTU is 23, the case needs 128": ["NTF-11/numbers-go-on"],
     "the device's MTU": ["ATT-8/smaller-of-both", "FRM-2/full-block-sent", "LNK-42/byte-limit"],

@@ -121,40 +121,6 @@ extension Suite {
     try await probe.expectWritten(Sample.removal(id: 0x0102_0304))
   }
 
-<<<<<<< HEAD
-=======
-  static let unfitHoldsBackNothing = Case(
-    "NTF-11/unfit-holds-back-nothing", "An event that does not fit does not hold back those behind it",
-    .delivery,
-    also: ["ATT-19"], needs: [.control]
-  ) { bench in
-    let probe = bench.probe
-    let control = try bench.requireControl()
-    _ = try await bench.openAfterRestart()
-    try await probe.expectWritten(Sample.json("plain"))
-    try await probe.expectWritten(Sample.json(id: .max, more: ",\"src\":4294967295"))
-    // Without SYNC there is no GONE. One frame at a time, so that the others wait for its acknowledgement.
-    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b0011, frames: 2))
-    probe.session.credit = 1
-    try await probe.request(Wire.literal("02 3200"))
-    try probe.requireMTU(50)
-    try await probe.request(Wire.literal("12 0700 0100"))
-    for command in [ControlCommand.action(1, 0), .action(2, 0), .dismiss(2), .action(1, 1)] {
-      try await control.perform(command)
-    }
-    // Until the device's own PING nothing is sent to it that would make it look again.
-    var told = Told()
-    try await probe.listen(for: bench.hasVirtualTime ? .milliseconds(500) : Probe.patience, into: &told)
-    probe.expect("the events", told.events.count, is: 2)
-    for (act, event) in zip([0, 1] as [UInt8], told.events) {
-      probe.expect(Sample.isEvent(event, "action", item: 1, action: act), "event \(act) is \(event)")
-    }
-    try await probe.openDelivery()
-    try await probe.expectWritten(Sample.removal(id: .max, more: ",\"src\":4294967295"))
-    try await control.perform(.clear)
-  }
-
->>>>>>> c0f5d40001886165964c2a46e58083905ebae869
   static let syncComesFirst = Case(
     "NTF-33/sync-comes-first", "What a SYNC has answered is not asked for by a RESYNC behind it", .delivery,
     also: ["NTF-22", "NTF-31"]
@@ -163,13 +129,9 @@ extension Suite {
     let source = probe.makeSource()
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce(), features: Probe.deliveryFeatures, frames: 2)
     try await probe.openWide(tlvs)
-<<<<<<< HEAD
     guard probe.session.features & 0b110 == 0b110 else {
       throw CaseSkipped("the device announces features \(probe.session.features): no SYNC")
     }
-=======
-    try probe.requireFeatures(Probe.deliveryFeatures)
->>>>>>> c0f5d40001886165964c2a46e58083905ebae869
     // One frame at a time.
     probe.session.credit = 1
     try await probe.requireStoreRoom(1)
@@ -181,17 +143,10 @@ extension Suite {
       probe.expect("writers until the next RESYNC, at least", pushed, is: sources - 1)
     }
     let more = ",\"src\":\(probe.makeSource())"
-<<<<<<< HEAD
     let pdu = try await probe.writePDU(Sample.json(id: 1, more: more))
     _ = try await probe.fence()
     guard probe.session.room >= 2 else { throw CaseSkipped("the device takes one frame at a time") }
     try await probe.sendData(pdu)
-=======
-    let write = try await probe.writePDU(Sample.json(id: 1, more: more))
-    _ = try await probe.fence()
-    guard probe.session.room >= 2 else { throw CaseSkipped("the device takes one frame at a time") }
-    try await probe.sendData(write)
->>>>>>> c0f5d40001886165964c2a46e58083905ebae869
     // The answer is not acknowledged yet, so that RESYNC has to wait. It may come before SYNCED: on its way it may
     // have crossed the SYNC.
     try await probe.sendData(Sync(source).bytes, channel: 0)
