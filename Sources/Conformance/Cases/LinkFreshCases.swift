@@ -244,8 +244,8 @@ extension Suite {
     try await probe.open()
     try await probe.request(Wire.literal("12 0400 0100"))
     try await probe.request(Wire.literal("12 0700 0100"))
-    let told = try await probe.listen()
-    probe.expect("what is told without a change", told.items, is: [])
+    let heard = try await probe.listen()
+    probe.expect("what is sent without a change", heard.items, is: [])
     try await bench.requireControl().perform(.fill(0))
   }
 
