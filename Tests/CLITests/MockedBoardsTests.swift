@@ -54,7 +54,7 @@ struct MockedBoardsTests {
   /// Commands that end by themselves.
   private static let commands = [
     ["count"], ["send", "--app", "a"], ["test", "--filter", "^FRM-1/zeros-around$"],
-    ["bench", "--count", "5", "--trips", "0"], ["soak", "--duration", "3s"],
+    ["bench", "--count", "5", "--trips", "0"], ["soak", "--duration", "10s"],
   ]
 
   @Test func `devices --probe says who answers, and that another does not`() async throws {

@@ -19,7 +19,7 @@ package struct CaseRun: Equatable, Sendable {
 /// States: open, until `decision` is there. Each `note` adds a run; `decision` is there at the latest after `runsLimit`.
 package struct CaseVerdict: Equatable {
   /// Runs of one case.
-  package static let runsLimit = 5
+  package static let runsLimit = 8
   /// Failures in calm windows that make a failed case.
   package static let failuresToConfirm = 2
 

@@ -51,12 +51,12 @@ package struct TextReport {
       lines += bad.map { "  \($0.testCase.id) (\($0.outcome.word)): \($0.testCase.title)" }
       lines.append("")
     }
-    let repeated = report.results.filter { $0.runs > 1 }
+    let repeated = report.results.filter { !$0.notes.isEmpty }
     if !repeated.isEmpty {
       lines.append("Repeated:")
       lines += repeated.map { result in
-        let why = result.notes.isEmpty ? "" : ": \(result.notes.joined(separator: "; ").printable)"
-        return "  \(result.testCase.id) (\(result.outcome.word), \(result.runs) runs)\(why)"
+        let notes = result.notes.joined(separator: "; ").printable
+        return "  \(result.testCase.id) (\(result.outcome.word), \(result.runs) runs): \(notes)"
       }
       lines.append("")
     }

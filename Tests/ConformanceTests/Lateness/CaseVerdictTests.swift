@@ -50,9 +50,9 @@ import Testing
     Row(runs: [.failed, .passed, .passed], word: "passed"),
     Row(runs: [.failed, .passed, .failed], word: "failed"),
     Row(runs: [.failedLate, .failedLate, .failedLate, .failedLate], word: nil),
-    Row(runs: [.failedLate, .failedLate, .failedLate, .failedLate, .failedLate], word: "errored"),
-    Row(runs: [.failed, .failedLate, .failedLate, .failedLate, .failedLate], word: "errored"),
-    Row(runs: [.erroredLate, .erroredLate, .erroredLate, .erroredLate, .erroredLate], word: "errored"),
+    Row(runs: Array(repeating: .failedLate, count: 8), word: "errored"),
+    Row(runs: [.failed] + Array(repeating: .failedLate, count: 7), word: "errored"),
+    Row(runs: Array(repeating: .erroredLate, count: 8), word: "errored"),
     Row(runs: [.failed, .failedLate, .failedLate, .failedLate, .failed], word: "failed"),
   ]
 
