@@ -199,6 +199,22 @@ static void check_link_counters(void) {
   rig_free(rig);
 }
 
+/* Answers that wait leave one after the other. */
+static void check_answers(void) {
+  uint8_t wire[NB_WIRE_MAX + 8];
+  rig_t *rig = rig_start();
+  for (uint32_t session = 0x1111; session <= 0x3333; session += 0x1111) {
+    rig->session = session;
+    rig_bytes(rig, wire, rig_frame(rig, NB_PING, 0, NULL, 0, wire));
+  }
+  for (uint32_t session = 0x11; session <= 0x33; session += 0x11) {
+    int length = nb_device_transmit(rig->device, rig->now_ms, wire, NB_WIRE_MAX);
+    CHECK(length > 8 && wire[2] >> 4 == NB_RST && memchr(wire, (int)session, 8) != NULL);
+  }
+  CHECK(nb_device_transmit(rig->device, rig->now_ms, wire, NB_WIRE_MAX) == 0);
+  rig_free(rig);
+}
+
 /* ---- time, log, closing ---- */
 
 static void check_deadlines(void) {
@@ -280,6 +296,7 @@ void check_core(void) {
   check_configuration();
   check_bearers();
   check_link_counters();
+  check_answers();
   check_deadlines();
   check_close();
   check_log();

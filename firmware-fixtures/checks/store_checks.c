@@ -79,6 +79,20 @@ static void check_gone(void) {
   rig_free(rig);
 }
 
+/* What is gone belongs to its writer: neither the same id of another one nor the end of that one concerns it. */
+static void check_gone_of_others(void) {
+  rig_t *rig = open_rig(5);
+  const nb_counters_t *counters = &rig->device->counters;
+  CHECK(rig_write(rig, ",\"id\":1,\"src\":50") == 0 && rig_write(rig, ",\"id\":1,\"src\":100") == 0);
+  CHECK(nb_device_dismiss(rig->device, 2) == 0 && rig->device->store.gone_used == 1);
+  CHECK(rig_write(rig, ",\"id\":1,\"src\":50,\"ev\":\"r\"") == 0 && rig->device->store.gone_used == 1);
+  CHECK(rig_write(rig, ",\"id\":2,\"src\":100") == 0 && rig_write(rig, ",\"id\":1,\"src\":60") == 0);
+  CHECK(rig_write(rig, ",\"id\":1,\"src\":70") == 0 && counters->writers_forgotten == 0);
+  CHECK(rig_write(rig, ",\"id\":1,\"src\":80") == 0 && counters->writers_forgotten == 1);
+  CHECK(rig->device->store.gone_used == 1 && rig->config.gone[0].src == 100);
+  rig_free(rig);
+}
+
 static void check_hidden(void) {
   rig_t *rig = rig_start();
   uint8_t syn[96];
@@ -111,5 +125,6 @@ void check_store(void) {
   check_changes();
   check_full_tables();
   check_gone();
+  check_gone_of_others();
   check_hidden();
 }
