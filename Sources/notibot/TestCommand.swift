@@ -144,8 +144,8 @@ struct TestCommand: AsyncParsableCommand {
     let remove = Interruption.addLastWords { reports.writeFiles(run.unfinished()) }
     defer { remove() }
     try await Interruption.cancelling {
-      reports.startGroup(test.name)
-      let outcome = await test.perform(print: reports.printLine)
+      reports.startGroup(run.name)
+      let outcome = await run.perform(print: reports.printLine)
       reports.endGroup()
       try reports.write(outcome.report)
       if let failure = outcome.failure { throw failure }
