@@ -199,7 +199,7 @@ struct SoakCommand: AsyncParsableCommand {
   }
 }
 
-/// A time as people type it, and as sleep(1) and timeout(1) read it: `10` and `10s` are seconds, `5m`, `2h`.
+/// A time as people type it, and as the commands sleep and timeout read it: `10` and `10s` are seconds, `5m`, `2h`.
 struct SoakTime {
   var value: Duration
 

@@ -77,7 +77,8 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   /// Longer PDUs than the MTU are what these are about; all that only writes a notification does so in parts.
   private static let narrow: Skips = [
     "the MTU is 23, the case needs": [
-      "ATT-14/queue-of-1024-bytes", "ATT-14/order-of-checks", "FRM-2/block-of-254", "ATT-13/513-bytes",
+      "ATT-9/whole-values", "ATT-14/queue-of-1024-bytes", "ATT-14/order-of-checks", "FRM-2/block-of-254",
+      "ATT-13/513-bytes",
     ],
     "the MTU is 23, the case needs 128": ["NTF-11/numbers-go-on"],
     "the device's MTU": ["ATT-8/smaller-of-both", "FRM-2/full-block-sent", "LNK-42/byte-limit"],
@@ -101,7 +102,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   /// All of identities and SYNC but that they are not in use.
   private static let withoutKeys: Skips = [
     "the device announces features": Set(Suite.cases.filter { $0.chapter == .delivery }.map(\.id))
-      .subtracting(["NTF-20/not-in-use", "NTF-30/not-in-use"])
+      .union(["LNK-23/fresh-sync"]).subtracting(["NTF-20/not-in-use", "NTF-30/not-in-use"])
   ]
   /// Limits that 185 and two requests are.
   private static let small: Skips = [

@@ -15,6 +15,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
+    try probe.requireMTU(7 + 19 + 40)
     let find = { (type: String, value: [UInt8]) in
       try await probe.request(Wire.literal("06 0100 ffff") + Wire.literal(type) + value)
     }

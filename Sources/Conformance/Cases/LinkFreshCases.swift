@@ -252,7 +252,7 @@ extension Suite {
   private static func useSync(_ bench: Bench) async throws {
     let probe = bench.probe
     try await probe.openShut(features: 0xF)
-    guard probe.session.features & 0b0110 == 0b0110 else { throw CaseSkipped("the device has no SYNC") }
+    try probe.requireFeatures(0b0110)
     try await probe.sendData(Sync(probe.makeSource()).bytes, channel: 0)
     _ = try await probe.fence()
   }

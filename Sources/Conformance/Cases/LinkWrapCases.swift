@@ -147,8 +147,11 @@ extension Suite {
     leadToWrap: .seconds(1)
   ) { bench in
     let probe = bench.probe
+    // Nobody knows how long a board has been up, unless it is restarted here.
+    if bench.control != nil { try await bench.restart() }
     let first = try await probe.uptimeMs()
-    probe.expect(first < 60_000, "UPTIME is \(first) ms in the first minute")
+    probe.expect(
+      bench.control == nil || first < 60_000, "UPTIME is \(first) ms in the first minute after a restart")
     let start = probe.now
     for _ in 0..<2 {
       _ = try await probe.frames(for: .seconds(1))

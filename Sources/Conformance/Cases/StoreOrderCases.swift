@@ -139,8 +139,9 @@ extension Suite {
     also: ["NTF-23", "NTF-26", "NTF-33"]
   ) { bench in
     let probe = bench.probe
-    let sources = [probe.makeSource(), probe.makeSource()].sorted()
-    for (forgotten, kept) in [(sources[0], sources[1]), (sources[1], sources[0])] {
+    for isLowerForgotten in [true, false] {
+      let sources = [probe.makeSource(), probe.makeSource()].sorted()
+      let (forgotten, kept) = isLowerForgotten ? (sources[0], sources[1]) : (sources[1], sources[0])
       try await probe.openDelivery(clock: Sample.noon)
       try await probe.requireStoreRoom(5)
       try await probe.sync(Sync(forgotten))
