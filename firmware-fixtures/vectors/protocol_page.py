@@ -136,9 +136,10 @@ def wrapped(data, width=32):
 
 
 def print_page():
-    print("Every frame type and TLV. The tables show decoded bytes, that is before stuffing; the block under each is the wire.\nThey are examples, not the log of one session.")
-    print(f"These examples are printed by `firmware-fixtures/vectors/generate.py --protocol`. PROFILE_HASH of the table in section 3 is "
-          f"0x{wire.PROFILE_HASH:08X}.")
+    print("Every frame type and TLV. The tables show decoded bytes, that is before stuffing; the block under")
+    print("each is the wire. They are examples, not the log of one session. These examples are printed by")
+    print("`firmware-fixtures/vectors/generate.py --protocol`. PROFILE_HASH of the table in section 3 is")
+    print(f"0x{wire.PROFILE_HASH:08X}.")
     for title, frame in wire.EXAMPLES:
         print(f"\n### {title}\n\n| offset | bytes | meaning |\n|---|---|---|")
         for offset, data, meaning in rows(frame):
