@@ -48,6 +48,7 @@ VARIANTS = {
              ["-p", "emu:", "-p", "emu:tiny", "--junit", "FOLDER/junit.xml"], ["--list"]],
     "simulate": [["--seeds", "1..1000000"], ["--seed", "7", "--trace"]],
     "reset": [["-p", "PORT", "--timeout", "600"]],
+    "trials": [["--subject", "firmware"], ["--subject", "host"]],
     "doctor": [[]],
     "udev-rules": [[]],
 }

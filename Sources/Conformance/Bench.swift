@@ -35,6 +35,11 @@ package final class Bench {
   /// Whether bytes take no time, so that what a timer does can be read off to the microsecond.
   package var hasExactTime: Bool { clock == .exact }
 
+  /// Skips the case where bytes take time.
+  package func requireExactTime() throws {
+    guard hasExactTime else { throw CaseSkipped("the line takes time, which moves what the case looks at") }
+  }
+
   /// The control channel; the runner has seen to it that a case which needs one gets one.
   package func requireControl() throws -> any DeviceControl {
     guard let control else { throw CaseSkipped("the rig has no control channel") }

@@ -144,9 +144,7 @@ struct SimulateCommand: AsyncParsableCommand {
     if let seed { return seed...seed }
     if let count = UInt64(seeds), count > 0 { return 1...count }
     let parts = seeds.split(separator: "..", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let first = parts.first.flatMap({ UInt64($0) }), let last = parts.last.flatMap({ UInt64($0) }),
-      first <= last
-    else {
+    guard parts.count == 2, let first = UInt64(parts[0]), let last = UInt64(parts[1]), first <= last else {
       throw CommandFailure(
         .usage, "'\(seeds.printable)' is not a range of seeds",
         remedy: "write it as --seeds 1..1000 or --seeds 1000")

@@ -61,7 +61,7 @@ import Testing
         "test", "--att", "unix:\(path)", "--control", emulator.control, "--filter", "ATT-17|NTF-30")
       #expect(ending.status == .exited(0))
       #expect(ending.output.contains("Skipped, needs session"))
-      #expect(ending.output.contains(" 0 failed, 0 errored"))
+      #expect(!ending.output.contains(" failed") && !ending.output.contains(" errored"))
       #expect(ending.lines.contains { $0.contains("ATT-17/not-before-subscription") && $0.contains("ok") })
     }
   }

@@ -95,6 +95,6 @@ import Testing
     terminal.write(Array("::error::x\n  ::add-mask::y\n##[group]z\nend\n".utf8))
     let ending = await monitor.ending()
     #expect(ending.status == .exited(0))
-    #expect(ending.lines == [#"\x3A:error::x"#, #"  \x3A:add-mask::y"#, #"#\x23[group]z"#, "end"])
+    #expect(ending.lines == [#":\x3Aerror::x"#, #"  :\x3Aadd-mask::y"#, #"##\x5Bgroup]z"#, "end"])
   }
 }

@@ -1,4 +1,5 @@
 import Conformance
+import DeviceEmulator
 import Testing
 
 /// The list on the emulator in this process, one test a case.
@@ -6,18 +7,26 @@ import Testing
   /// There is neither a port to open again in one process nor a connection.
   private static let absent: Set<Need> = [.reopen, .connection]
 
+  /// A device that logs each 10 s would fill 60 days of silence.
+  private static func profile(_ profile: DeviceProfile, for testCase: Case) -> DeviceProfile {
+    guard testCase.id == "LNK-5/uptime-of-60-days" else { return profile }
+    var quiet = profile
+    quiet.console.logInterval = nil
+    return quiet
+  }
+
   @Test(arguments: Suite.all.map(\.id))
   func `holds on the emulator`(id: String) async throws {
     let testCase = try #require(Suite.all.first { $0.id == id })
-    expectPassed(
-      await Runner(rig: EmulatorRig(), seed: SuiteRun.seed).run(testCase), onRigWithout: Self.absent)
+    let rig = EmulatorRig(profile: Self.profile(.standard, for: testCase))
+    expectPassed(await Runner(rig: rig, seed: SuiteRun.seed).run(testCase), onRigWithout: Self.absent)
   }
 
   @Test(
     arguments: Suite.cases.filter { [.link, .throughput].contains($0.chapter) }.map(\.id))
   func `holds on a device that drops what comes too early`(id: String) async throws {
     let testCase = try #require(Suite.cases.first { $0.id == id })
-    let rig = EmulatorRig(profile: .dropping)
+    let rig = EmulatorRig(profile: Self.profile(.dropping, for: testCase))
     expectPassed(await Runner(rig: rig, seed: SuiteRun.seed).run(testCase), onRigWithout: Self.absent)
   }
 }

@@ -36,7 +36,7 @@ struct GitHubReportTests {
       .first)
     #expect(line.hasPrefix("::error title="))
     #expect(line.contains("on a%2Cb%3Ac\\u{a}%3A%3Ad::"))
-    #expect(line.hasSuffix(#"100 %25%0A::set-env x\u{d}\u{1b}[2J\u{202e}"#))
+    #expect(line.hasSuffix(#"100 %25%0A::set-env x\u{d}\u{1b}[2J\u{202e} (checked at f:1)"#))
     #expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202E })
   }
 

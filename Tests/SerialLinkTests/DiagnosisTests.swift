@@ -235,7 +235,7 @@ import Testing
     #expect(try finding("udev").command == UdevRules.installation)
     try directory.write("# old\n", to: "etc/udev/rules.d/59-notibot.rules")
     #expect(try finding("udev").text.contains("of another version"))
-    try directory.write(UdevRules.text, to: "etc/udev/rules.d/60-notibot.rules")
+    try directory.write(UdevRules.text, to: "etc/udev/rules.d/59-notibot.rules")
     #expect(try finding("udev").severity == .good)
   }
 

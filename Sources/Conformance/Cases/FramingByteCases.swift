@@ -118,6 +118,8 @@ extension Suite {
     try await probe.open()
     try await probe.request(Wire.literal("02 0502"))
     let longest = min(probe.session.peerMTU, 517) - 5
+    // Below the shortest resend time of LNK-51, which would push what stays behind; a line of 115200 baud takes 100.
+    let limitMs = 180.0
     // An echo with n bytes is a frame of n + 20 bytes on the wire, one more with each further block.
     // Those around a multiple of 64 in real time, all of them on a line that takes none.
     for length in 0...longest where bench.hasExactTime || (length + 22) % 64 < 6 {
@@ -130,9 +132,9 @@ extension Suite {
         times.append((probe.now - start).inMilliseconds)
         probe.expect("whether the echo of \(length) bytes is whole", echo == [0x17] + part, is: true)
         try await probe.request(Wire.literal("18 00"))
-      } while times.count < 3 && (times.last ?? 0) > 90
+      } while times.count < 3 && (times.last ?? 0) > limitMs
       probe.expect(
-        times.contains { $0 <= 90 }, "the echo of \(length) bytes came after \(times) ms, three times running"
+        times.contains { $0 <= limitMs }, "the echo of \(length) bytes came after \(times) ms, three times running"
       )
     }
   }
@@ -167,7 +169,7 @@ extension Suite {
   }
 
   static let firstSynWithoutZero = Case(
-    "FRM-6/start-of-stream", "The start of a stream counts as a zero: a first SYN needs none before it",
+    "FRM-6/first-syn-without-zero", "The start of a stream counts as a zero: a first SYN needs none before it",
     .framing,
     needs: [.control]
   ) { bench in

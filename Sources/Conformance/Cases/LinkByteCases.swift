@@ -107,6 +107,7 @@ extension Suite {
     needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
+    try bench.requireExactTime()
     // Without a bitmap, and with one.
     for payload in [[], Wire.u64(0b01)] {
       try await probe.open()

@@ -46,9 +46,7 @@ extension Suite {
     .link, also: ["LNK-33", "LNK-40"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
-    guard bench.hasExactTime else {
-      throw CaseSkipped("the line takes time, and a frame may have announced it")
-    }
+    try bench.requireExactTime()
     try await probe.open()
     let frames = probe.session.peerFrames
     guard frames >= 3 else { throw CaseSkipped("the device takes \(frames) frames") }

@@ -72,7 +72,7 @@ import Testing
   @Test func `a pass that outvotes a failure on a calm bench says so`() {
     var verdict = CaseVerdict()
     for run in [Run.failed, .passed, .passed] { verdict.note(run.value) }
-    #expect(verdict.decision?.notes == ["failed in 1 run of 3 in which nobody was late: f:1: wrong"])
+    #expect(verdict.decision?.notes == ["failed in 1 run of 3 in which nobody was late: wrong (checked at f:1)"])
   }
 
   @Test func `the transcript is that of a run on a calm bench where there is one`() {
@@ -90,11 +90,11 @@ import Testing
       verdict.undecided.outcome
         == .errored(
           "not decided in 1 run: the bench was up to 30 ms late (limit: 10 ms); "
-            + "run it on a machine with less load; last finding: f:1: wrong"))
+            + "run it on a machine with less load; last finding: wrong (checked at f:1)"))
     var calm = CaseVerdict()
     calm.note(Run.failed.value)
     #expect(
       calm.undecided.outcome
-        == .errored("not decided in 1 run: interrupted before it was repeated; last finding: f:1: wrong"))
+        == .errored("not decided in 1 run: interrupted before it was repeated; last finding: wrong (checked at f:1)"))
   }
 }
