@@ -134,7 +134,8 @@ extension Suite {
         try await probe.request(Wire.literal("18 00"))
       } while times.count < 3 && (times.last ?? 0) > limitMs
       probe.expect(
-        times.contains { $0 <= limitMs }, "the echo of \(length) bytes came after \(times) ms, three times running"
+        times.contains { $0 <= limitMs },
+        "the echo of \(length) bytes came after \(times) ms, three times running"
       )
     }
   }
@@ -169,7 +170,8 @@ extension Suite {
   }
 
   static let firstSynWithoutZero = Case(
-    "FRM-6/first-syn-without-zero", "The start of a stream counts as a zero: a first SYN needs none before it",
+    "FRM-6/first-syn-without-zero",
+    "The start of a stream counts as a zero: a first SYN needs none before it",
     .framing,
     needs: [.control]
   ) { bench in

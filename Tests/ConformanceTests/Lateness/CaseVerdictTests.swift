@@ -72,7 +72,8 @@ import Testing
   @Test func `a pass that outvotes a failure on a calm bench says so`() {
     var verdict = CaseVerdict()
     for run in [Run.failed, .passed, .passed] { verdict.note(run.value) }
-    #expect(verdict.decision?.notes == ["failed in 1 run of 3 in which nobody was late: wrong (checked at f:1)"])
+    #expect(
+      verdict.decision?.notes == ["failed in 1 run of 3 in which nobody was late: wrong (checked at f:1)"])
   }
 
   @Test func `the transcript is that of a run on a calm bench where there is one`() {
@@ -95,6 +96,7 @@ import Testing
     calm.note(Run.failed.value)
     #expect(
       calm.undecided.outcome
-        == .errored("not decided in 1 run: interrupted before it was repeated; last finding: wrong (checked at f:1)"))
+        == .errored(
+          "not decided in 1 run: interrupted before it was repeated; last finding: wrong (checked at f:1)"))
   }
 }
