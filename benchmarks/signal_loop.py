@@ -291,11 +291,18 @@ class SignalLoop:
                 "goneMostFairSeconds": round(max((fair for _, fair in self.seconds), default=0), 3), "findings": self.findings}
 
 
+def set_limit(seconds):
+    global GONE_LIMIT_SECONDS
+    GONE_LIMIT_SECONDS = seconds
+
+
 def main():
     parser = argparse.ArgumentParser(prog="signal-loop", description=__doc__)
     parser.add_argument("rounds", type=int, help="how many commands are started")
     parser.add_argument("--seed", type=int, default=None, help="decides which, and when the signal comes")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
+    parser.add_argument("--limit", type=float, default=GONE_LIMIT_SECONDS, metavar="SECONDS",
+                        help="a command is gone so long after the signal; waiting for a processor is not counted, waiting for a disk is")
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args()
@@ -309,6 +316,7 @@ def main():
             print(f"signal-loop: {done * 100 // options.rounds} % ({done} of {options.rounds})", file=sys.stderr, flush=True)
 
     print(f"signal-loop: seed {seed}", file=sys.stderr, flush=True)
+    set_limit(options.limit)
     loop = SignalLoop(options.notibot, seed)
     loop.run(options.rounds, options.jobs, progress)
     report = {"schema": "notibot.signal-loop", "version": 1, "seed": seed, "rounds": options.rounds,
