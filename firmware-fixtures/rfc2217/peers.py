@@ -286,7 +286,7 @@ def a_port_of_ser2net_that_is_in_use_is_told():
         host, number = server.name.removeprefix("rfc2217://").split(":")
         with socket.create_connection((host, int(number))) as first:
             first.recv(1)
-            said = run("count", "-p", server.name, expecting=10)
+            said = run("count", "-p", server.name, expecting=11)
         assert "closed the connection at once" in said, said
         return said.strip()
 
