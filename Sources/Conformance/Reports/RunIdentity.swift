@@ -106,6 +106,7 @@ extension RunIdentity.Device {
   package static func of(_ rig: any Rig, seed: UInt64) async -> RunIdentity.Device? {
     guard rig.offers.contains(.session) else { return nil }
     let question = Case("LNK-5/identity", "a device says what it is", .link) { _ in }
+    // Only the heading depends on the answer; what is wrong with the device or the rig is reported by the cases.
     guard let bench = try? await rig.makeBench(for: question, seed: seed) else { return nil }
     try? await bench.probe.open(attempts: 4)
     let announced = bench.probe.session.announced

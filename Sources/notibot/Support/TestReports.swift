@@ -80,6 +80,7 @@ struct TestReports: Sendable {
     do {
       return try make()
     } catch {
+      // Encoding fails on NaN and infinity alone, and a report has neither: no peer and no user can cause it.
       preconditionFailure("a report holds what JSON can hold: \(error)")
     }
   }
