@@ -117,6 +117,23 @@ import Testing
     }
   }
 
+  @Test(
+    .enabled(if: ReadOnlyFolder.canBeMounted, "no file system can be mounted here"),
+    arguments: [
+      (["emulate", "--control", "/mnt/x"], 12, "Read-only file system"),
+      (["emulate", "--link", "/mnt/x"], 12, "Read-only file system"),
+      (["forward", "-p", "emu:", "--outbox", "/mnt/x"], 12, "it cannot be written to"),
+      (["test", "--rig", "emulator", "--junit", "/mnt/x"], 18, "Read-only file system"),
+    ] as [([String], Int32, String)])
+  func `a read-only file system is reported at once`(command: [String], code: Int32, words: String)
+    async throws
+  {
+    let ending = try await ReadOnlyFolder.run(command)
+    #expect(ending.status == .exited(code))
+    #expect(ending.errors.contains("/mnt/x: \(words)"), "\(ending.errors)")
+    #expect(ending.output == "")
+  }
+
   @Test func `a FIFO gets the report, and stays a FIFO`() async throws {
     let directory = try TemporaryDirectory()
     let fifo = directory.file("fifo")

@@ -26,6 +26,29 @@ enum Nobody {
   }
 }
 
+/// Running with a folder on a read-only file system, in a mount namespace of its own.
+enum ReadOnlyFolder {
+  private static let unshare = "/usr/bin/unshare"
+
+  static let canBeMounted: Bool = {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: unshare)
+    process.arguments = ["--map-root-user", "--mount", "mount", "-t", "tmpfs", "-o", "ro", "none", "/mnt"]
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }()
+
+  /// Runs `notibot` where `/mnt` is that folder.
+  static func run(_ arguments: [String]) async throws -> Program.Ending {
+    let mount = #"mount -t tmpfs -o ro none /mnt && exec "$@""#
+    return try await Program(
+      ["--map-root-user", "--mount", "sh", "-c", mount, "sh", Program.notibot] + arguments, program: unshare
+    ).ending()
+  }
+}
+
 /// Running without the right to open everything, which root has.
 enum Privilege {
   static let setpriv = "/usr/bin/setpriv"

@@ -16,6 +16,7 @@ import re
 DIGITS = [chr(code) for code in range(0x2504, 0x2544)]
 SUPPORT = """\
 import Glibc
+import NotibotProtocol
 
 /// The number of the active mutant; 0: none.
 nonisolated(unsafe) private let activeNumber: UnsafePointer<Int32> = {
@@ -115,8 +116,10 @@ def sites(text):
         found.append(Site(match.start(), match.end(), "!", "not", (("! dropped", ""),)))
     for match in re.finditer(r"(?<=[\s(])(true|false)\b", plain):
         before = plain[: match.start()].rstrip()
+        line = plain[plain.rfind("\n", 0, match.start()) + 1 : match.start()]
+        in_pattern = line.lstrip().startswith("case ") and line.count("(") > line.count(")")
         # `while true` is how the compiler knows that a function needs no return behind it.
-        if not before.endswith(("case", "while")):
+        if not in_pattern and not before.endswith(("case", "while")):
             other = "false" if match.group() == "true" else "true"
             found.append(Site(match.start(), match.end(), match.group(), "bool", ((f"{match.group()} becomes {other}", other),)))
     return sorted(found, key=lambda site: site.start)
@@ -175,9 +178,20 @@ def declaration(site, name, numbers):
     if site.kind == "assign":
         return head + f"func {name} <T: AdditiveArithmetic>(a: inout T, b: T) {{ {chosen(lambda other: f'a {other} b')} }}\n"
     types = {"add": "AdditiveArithmetic", "multiply": "BinaryInteger", "bits": "BinaryInteger", "wrap": "FixedWidthInteger"}
+    if site.kind == "add":
+        head += moments(site, name, numbers)
     if site.kind == "shift":
         return head + f"func {name} <T: BinaryInteger, S: BinaryInteger>(a: T, b: S) -> T {{ {body} }}\n"
     return head + f"func {name} <T: {types[site.kind]}>(a: T, b: T) -> T {{ {body} }}\n"
+
+
+def moments(site, name, numbers):
+    """The operator of a place for points in time, which can be moved by a duration, and whose difference is one."""
+    if site.symbol == "+":
+        return (f"func {name} (a: Instant, b: Duration) -> Instant "
+                f"{{ a + (activeMutant == {numbers[0]} ? .zero - b : b) }}\n")
+    return (f"func {name} (a: Instant, b: Instant) -> Duration "
+            f"{{ activeMutant == {numbers[0]} ? b - a : a - b }}\n")
 
 
 def function_at(text, start):
