@@ -86,9 +86,13 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   /// A long write is a barrier (ATT-6), so that writes in parallel need Write Requests.
   private static let narrowBurst: Skips = ["the MTU is 23, the case needs": ["ATT-5/writes-in-order"]]
   private static let narrowPipeline: Skips = ["the MTU is 23, the case needs": ["NTF-23/pipelined"]]
+  /// Holes among several answers.
+  private static let bitmaps: Set<String> = [
+    "LNK-34/every-bit", "LNK-34/nak-bitmap", "LNK-51/held-oldest", "LNK-51/held-spared",
+  ]
   /// One request at a time.
   private static let serial: Skips = [
-    "the device takes fewer than 3 requests": ["LNK-34/nak-bitmap", "LNK-51/held-spared"],
+    "the device takes fewer than 3 requests": bitmaps,
     "the device takes fewer than 4 requests": ["LNK-32/nothing-twice", "LNK-34/lost-again"],
     "the device takes one request": ["ATT-6/failure-in-between", "ATT-6/full-window", "ATT-6/pipelined"],
   ]
@@ -108,7 +112,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   private static let small: Skips = [
     "the MTU is 185, the case needs": ["ATT-14/order-of-checks", "FRM-2/block-of-254", "ATT-13/513-bytes"],
     "the device's MTU": ["FRM-2/full-block-sent", "LNK-42/byte-limit"],
-    "the device takes fewer than 3 requests": ["LNK-34/nak-bitmap", "LNK-51/held-spared"],
+    "the device takes fewer than 3 requests": bitmaps,
     "the device takes fewer than 4 requests": ["LNK-32/nothing-twice", "LNK-34/lost-again"],
   ]
 

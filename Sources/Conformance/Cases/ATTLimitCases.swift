@@ -3,7 +3,8 @@ import NotibotProtocol
 /// The ends of what the attribute server takes, and what waits when it ends.
 extension Suite {
   static let attLimits: [Case] = [
-    longFormOfType, overlappingParts, queueBytes, eightWait, waitsAtTheEnd, eventJustFits, itemsOnce,
+    longFormOfType, overlappingParts, queueBytes, eightWait, waitsAtTheEnd, subscribedAgain, eventJustFits,
+    itemsOnce,
   ]
 
   static let longFormOfType = Case(
@@ -85,6 +86,41 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
+    try await makeNewsWait(bench, thenWriting: 0)
+    var answers = 0
+    for item in try await probe.listen(for: .milliseconds(600)).items {
+      if item == .other([0x13]) { answers += 1 }
+      let isLate = answers >= 2 && item != .other([0x13])
+      probe.expect(!isLate, "behind the end of the subscriptions: \(item)")
+    }
+    probe.expect("answers to the ends of the subscriptions", answers, is: 2)
+    try await control.perform(.fill(0))
+  }
+
+  static let subscribedAgain = Case(
+    "ATT-12/subscribed-again",
+    "Writing 1 to a CCCD that is 1 keeps its waiting notifications, and causes none", .att,
+    also: ["ATT-17", "ATT-19"], needs: [.control, .session]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await makeNewsWait(bench, thenWriting: 1)
+    let told = try await probe.listen(for: .milliseconds(600))
+    let count = try await probe.readCount()
+    probe.expect("values of Count", told.counts, is: [UInt16(clamping: count)])
+    let acts = (0..<2 as Range<UInt8>).map { act in
+      told.events.filter { Sample.isEvent($0, "action", item: 1, action: act) }.count
+    }
+    if !probe.isNarrow { probe.expect("events of each action", acts, is: [1, 1]) }
+    for handle in [4, 7] as [UInt8] { try await probe.request([0x12, handle, 0, 1, 0]) }
+    let later = try await probe.listen()
+    probe.expect("what is sent for writing 1 once more", later.items, is: [])
+    try await control.perform(.fill(0))
+  }
+
+  /// Lets a change of Count and two events wait, with no permission to send them, then writes both CCCDs and permits all.
+  private static func makeNewsWait(_ bench: Bench, thenWriting value: UInt8) async throws {
+    let (probe, control) = (bench.probe, try bench.requireControl())
     try await bench.restart()
     try await probe.openWide()
     try await probe.requireStoreRoom(1)
@@ -95,18 +131,10 @@ extension Suite {
     try await probe.request(Wire.literal("12 0400 0100"))
     try await probe.request(Wire.literal("12 0700 0100"))
     try await control.perform(.fill(3))
-    try await control.perform(.action(1, 0))
-    for handle in [4, 7] as [UInt8] { try await probe.sendData([0x12, handle, 0, 0, 0]) }
+    for act in [0, 1] as [UInt8] { try await control.perform(.action(1, act)) }
+    for handle in [4, 7] as [UInt8] { try await probe.sendData([0x12, handle, 0, value, 0]) }
     _ = try await probe.fence()
     try await probe.grant(64)
-    var answers = 0
-    for item in try await probe.listen(for: .milliseconds(600)).items {
-      if item == .other([0x13]) { answers += 1 }
-      let isLate = answers >= 2 && item != .other([0x13])
-      probe.expect(!isLate, "behind the end of the subscriptions: \(item)")
-    }
-    probe.expect("answers to the ends of the subscriptions", answers, is: 2)
-    try await control.perform(.fill(0))
   }
 
   static let eventJustFits = Case(

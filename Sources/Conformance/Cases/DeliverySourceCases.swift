@@ -4,7 +4,7 @@ import NotibotProtocol
 extension Suite {
   static let deliverySources: [Case] = [
     sourceOfSYN, sourceOfSYNC, sourceOfKey, sourceMissing, sourceEndsWithSession, fourSources, fifthSource,
-    highestPerSource,
+    highestPerSource, removalTakesNoPlace,
   ]
 
   static let sourceOfSYN = Case(
@@ -169,5 +169,25 @@ extension Suite {
     let next = Sample.json(id: 2, more: ",\"src\":\(second)")
     try await probe.expectWritten(next)
     try await probe.expectHeld([Holding(1, json), Holding(2, next)], of: second, highest: 2)
+  }
+
+  static let removalTakesNoPlace = Case(
+    "NTF-22/removal-takes-no-place", "A removal under an unknown src takes no place from another src",
+    .delivery, also: ["NTF-24"]
+  ) { bench in
+    let probe = bench.probe
+    let sources = (1...4).map { _ in probe.makeSource() }
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(1)
+    let json = Sample.json(id: 7, more: ",\"src\":\(sources[0])")
+    try await probe.expectWritten(json)
+    // With these the least device has no place left, and the first of the four is the oldest.
+    for source in sources.dropFirst() { try await probe.sync(Sync(source)) }
+    for _ in 0..<64 {
+      let more = ",\"src\":\(probe.makeSource())"
+      try await probe.expectWritten(Sample.removal(id: 7, more: more), "a removal")
+    }
+    try await probe.expectHeld([Holding(7, json)], of: sources[0], highest: 7)
+    try await probe.expectWritten(Sample.removal(id: 7))
   }
 }

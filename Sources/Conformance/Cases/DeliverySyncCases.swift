@@ -3,7 +3,8 @@ import NotibotProtocol
 /// SYNC and its answer.
 extension Suite {
   static let deliverySynced: [Case] = [
-    syncedLayout, badMessages, longSync, twoSyncs, twoSyncsWhileBusy, syncAmongRequests, digestOfThePage,
+    syncedLayout, badMessages, longSync, twoSyncs, twoSyncsWhileBusy, syncsHeldBack, syncAmongRequests,
+    digestOfThePage,
     digestOverALife,
     digestOfBytes,
     plainIsNotCounted, syncBehindEvents,
@@ -87,6 +88,29 @@ extension Suite {
     let two = try await probe.awaitSynced(told: &told)
     probe.expect("the src of the answers", [one.source, two.source], is: [first, second])
     probe.expect("what is told with them", told.items, is: [])
+  }
+
+  static let syncsHeldBack = Case(
+    "NTF-31/while-shut", "SYNCs that come while no SYNCED may be sent each get one, in order", .delivery,
+    also: ["LNK-41"]
+  ) { bench in
+    let probe = bench.probe
+    let (first, second) = (probe.makeSource(), probe.makeSource())
+    try await probe.openShut(features: Probe.deliveryFeatures)
+    try probe.requireFeatures(Probe.deliveryFeatures)
+    let sources = Array([first, second, first, first].prefix(probe.session.peerFrames))
+    for source in sources {
+      try await probe.awaitRoom()
+      try await probe.sendData(Sync(source).bytes, channel: 0)
+      _ = try await probe.fence()
+    }
+    try await probe.grantAll()
+    var told = Told()
+    var answered: [UInt32] = []
+    for _ in sources { answered.append(try await probe.awaitSynced(told: &told).source) }
+    probe.expect("the src of the answers", answered, is: sources)
+    try await probe.listen(into: &told)
+    probe.expect("what is sent with them", told.items, is: [])
   }
 
   static let twoSyncs = Case(

@@ -4,7 +4,7 @@ import NotibotProtocol
 extension Suite {
   static let expiries: [Case] = [
     withoutExpiry, expiryOutOfOrder, clockOf64Bits, changedExpiry, noClock, hiddenFromTheUser,
-    anyOfSeveral,
+    anyOfSeveral, expiryWithoutSession,
   ]
 
   static let withoutExpiry = Case(
@@ -242,5 +242,61 @@ extension Suite {
       probe.expect("ids that are gone without \(id)", told.goneIDs(source).sorted(), is: left)
       probe.expect("n", Int(synced.count), is: left.count)
     }
+  }
+
+  static let expiryWithoutSession = Case(
+    "NTF-27/after-its-session",
+    "What was written in a session that has ended expires on time: in a session without CLOCK, and in none",
+    .delivery, also: ["NTF-26", "NTF-10"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    let noon = Sample.noon
+    try await probe.openDelivery(source: source, clock: noon)
+    let start = probe.now
+    try await probe.requireStoreRoom(5)
+    let before = try await probe.readCount()
+    for (id, seconds) in [(1, 30), (2, 60), (3, 90)] as [(UInt32, UInt64)] {
+      try await probe.expectWritten(Sample.json(id: id, more: ",\"exp\":\(noon + seconds)"))
+    }
+    try await probe.expectWritten(Sample.plain(expires: noon + 45))
+    // What is gone between now and a moment after the first session began, and how many are shown then.
+    let expectGone = { (ids: [UInt32], milliseconds: Int64, shown: Int) in
+      let told = try await probe.listen(for: start + .milliseconds(milliseconds) - probe.now)
+      probe.expect("ids that are gone until \(milliseconds) ms", told.goneIDs(source), is: ids)
+      let count = try await probe.readCount()
+      probe.expect("Count at \(milliseconds) ms", count, is: before + shown)
+    }
+    let beSilent = { (milliseconds: Int64) in
+      _ = try await probe.frames(for: start + .milliseconds(milliseconds) - probe.now)
+    }
+    try await expectGone([], 10_000, 4)
+    // Ended by FIN; the time goes on meanwhile.
+    try await probe.write(probe.frame(.fin))
+    try await beSilent(15_000)
+    try await probe.openDelivery(source: source)
+    try await expectGone([], 28_500, 4)
+    try await expectGone([1], 31_500, 3)
+    // A write makes a device look at all of them again.
+    try await probe.expectWritten(Sample.json(id: 4))
+    // Ended by a SYN.
+    try await probe.openDelivery(source: source)
+    try await expectGone([], 43_500, 4)
+    try await expectGone([], 46_500, 3)
+    // Without a session from now on: nothing is sent, and the next session finds it done.
+    try await probe.write(probe.frame(.fin))
+    try await beSilent(62_000)
+    try await probe.openDelivery()
+    try await expectGone([], 63_000, 2)
+    var told = Told()
+    try await probe.sync(Sync(source, known: 4), told: &told)
+    probe.expect("ids that are gone at SYNC", told.goneIDs(source).sorted(), is: [1, 2])
+    // Ended by silence.
+    try await beSilent(75_000)
+    try await probe.openDelivery()
+    try await expectGone([], 88_500, 2)
+    try await expectGone([3], 91_500, 1)
+    try await probe.sync(Sync(source))
+    for id in 1...4 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
   }
 }

@@ -63,8 +63,11 @@ extension Suite {
       "ATT-3/fresh-cccds", "with nothing subscribed", also: ["ATT-12"], use: useCCCDs, check: checkCCCDs),
     Leftover("ATT-3/fresh-mtu", "with MTU 23", also: ["ATT-8"], use: useMTU, check: checkMTU),
     Leftover(
-      "ATT-3/fresh-notifications", "without notifications that waited", also: ["ATT-17", "ATT-19"],
+      "ATT-3/fresh-notifications", "without notifications of Count", also: ["ATT-17", "ATT-19"],
       needs: [.control], use: useNotifications, check: checkNotifications),
+    Leftover(
+      "ATT-3/fresh-events", "without notifications of Data", also: ["ATT-17", "ATT-19", "NTF-11"],
+      needs: [.control], use: useEvents, check: checkEvents),
     Leftover(
       "LNK-23/fresh-sync", "without a SYNC to answer", also: ["NTF-31"], use: useSync, check: checkSync),
   ]
@@ -239,9 +242,38 @@ extension Suite {
     }
   }
 
+  private static func useEvents(_ bench: Bench) async throws {
+    let (probe, control) = (bench.probe, try bench.requireControl())
+    try await bench.restart()
+    try await probe.openWide()
+    try probe.requireEventRoom()
+    try await probe.requireStoreRoom(1)
+    try await probe.writeData(Sample.json("acted on"))
+    try await probe.request(Wire.literal("12 0700 0100"))
+    // Nothing is acknowledged, so that those beyond the device's limit wait.
+    for _ in 0..<(max(8, probe.session.peerRequests) + 4) { try await control.perform(.action(1, 0)) }
+    _ = try await probe.fence()
+  }
+
+  private static func checkEvents(_ bench: Bench) async throws {
+    let probe = bench.probe
+    // An event that was left must wait until the MTU has room for it: at 23 none fits.
+    try await probe.openShut()
+    try await probe.sendData(Wire.literal("02 0502"))
+    _ = try await probe.fence()
+    try await probe.grantAll()
+    let early = try await probe.listen(for: .milliseconds(bench.hasVirtualTime ? 600 : 30))
+    probe.expect("what is sent but for the MTU", early.events + early.counts.map { "Count \($0)" }, is: [])
+    try await probe.request(Wire.literal("12 0700 0100"))
+    let later = try await probe.listen()
+    probe.expect("what is sent to a new subscription", later.items, is: [])
+  }
+
   private static func checkNotifications(_ bench: Bench) async throws {
     let probe = bench.probe
     try await probe.open()
+    // Before a subscription nothing comes either.
+    try await probe.expectUnused()
     try await probe.request(Wire.literal("12 0400 0100"))
     try await probe.request(Wire.literal("12 0700 0100"))
     let heard = try await probe.listen()

@@ -1,8 +1,11 @@
 import NotibotProtocol
 
-/// The resend timer, over several frames and a longer time.
+/// The resend timer, over several frames and a longer time; and which frames a NAK proves lost.
 extension Suite {
-  static let linkResends: [Case] = [resendsAll, measuredFast, measuredSlow, staysWhenHeard, resendAtMost]
+  static let linkResends: [Case] = [
+    resendsAll, measuredFast, measuredSlow, staysWhenHeard, resendAtMost, anewWhenAcknowledged, heldOldest,
+    nothingHeld, firstSendingProves, everyBit, resendsCountOnce,
+  ]
 
   static let resendsAll = Case(
     "LNK-51/resends-all", "When the resend timer runs out all that is not acknowledged is sent again", .link
@@ -64,6 +67,136 @@ extension Suite {
     probe.expect(gaps.contains { $0 >= 1900 }, "resends after \(gaps) ms: never near 2 s")
   }
 
+  static let anewWhenAcknowledged = Case(
+    "LNK-51/anew-when-acknowledged",
+    "While acks advance in time nothing is sent again, though a frame is always unacknowledged", .link,
+    needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let count = 40 as UInt8
+    var numbers: [UInt8] = []
+    let collect = {
+      for frame in try await probe.frames(for: .milliseconds(30)) {
+        probe.session.observe(frame)
+        if frame.kind == .data { numbers.append(frame.seq) }
+      }
+    }
+    // Each answer is acknowledged 30 ms after the next one was asked for. The shortest resend time is 100 ms.
+    for index in 0..<count {
+      try await probe.awaitRoom()
+      try await probe.sendData([0x0A, 3, 0])
+      try await collect()
+      probe.session.expectedSeq = index
+      try await probe.write(probe.frame(.ack))
+      try await collect()
+    }
+    probe.expect("numbers of the answers", numbers, is: Array(0..<count))
+  }
+
+  static let heldOldest = Case(
+    "LNK-51/held-oldest",
+    "The resend timer sends the oldest frame also when a bitmap named it, and spares the other held ones",
+    .link,
+    also: ["LNK-34"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    try probe.requireRequests(3)
+    _ = try await probe.unacknowledgedAnswers(3)
+    try await probe.expectAgain([0], for: Wire.u64(0b11), "for a bitmap of 1 and 2")
+    // Those that are held become the oldest one by one.
+    for oldest in [1, 2] as [UInt8] {
+      probe.session.expectedSeq = oldest
+      try await probe.write(probe.frame(.ack))
+      var timed: [WireFrame] = []
+      for _ in 0..<6 {
+        timed += try await probe.frames(for: .milliseconds(150)).filter { $0.kind == .data }
+        // A side that is heard does not double its timer.
+        try await probe.write(probe.frame(.pong, payload: [0]))
+      }
+      probe.expect("numbers sent by the timer from \(oldest) on", Set(timed.map(\.seq)), is: [oldest])
+    }
+  }
+
+  static let nothingHeld = Case(
+    "LNK-34/nothing-held",
+    "A NAK without bitmap, or with one of 0, asks for all frames, also for those that a bitmap named before",
+    .link, also: ["LNK-3"]
+  ) { bench in
+    let probe = bench.probe
+    for payload in [[], Wire.u64(0), Wire.u64(0) + [0xFF]] {
+      let what = "for a NAK of \(payload.count) bytes"
+      try await probe.open()
+      _ = try await probe.unacknowledgedAnswers(2)
+      try await probe.expectAgain([0, 1], for: payload, what)
+      // A frame that was never sent proves nothing.
+      try await probe.expectAgain([], for: Wire.u64(1 << 20), "for a bitmap of frame 21")
+      try await probe.open()
+      _ = try await probe.unacknowledgedAnswers(2)
+      try await probe.expectAgain([0], for: Wire.u64(0b1), "for a bitmap of 1")
+      try await probe.expectAgain([0, 1], for: payload, what + " behind it")
+    }
+  }
+
+  static let firstSendingProves = Case(
+    "LNK-34/first-sending-proves",
+    "A held frame proves by its first sending: what was sent again since then is not lost for it", .link,
+    also: ["LNK-51", "FRM-15"]
+  ) { bench in
+    let probe = bench.probe
+    for isByTimer in [false, true] {
+      try await probe.open()
+      _ = try await probe.unacknowledgedAnswers(2)
+      if isByTimer {
+        // 1 is sent behind 0.
+        _ = try await probe.awaitFrame("answer 1 again") { $0.kind == .data && $0.seq == 1 }
+      } else {
+        try await probe.expectAgain([0, 1], for: [], "for a NAK")
+      }
+      // Whichever sending of 1 has arrived, it may be the first.
+      let what = "for a bitmap of 1 behind the \(isByTimer ? "timer" : "NAK")"
+      try await probe.expectAgain([], for: Wire.u64(0b1), what)
+    }
+  }
+
+  static let everyBit = Case(
+    "LNK-34/every-bit", "Whichever frame a bitmap names, all that were sent before it are sent again", .link,
+    also: ["LNK-33"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    try probe.requireRequests(3)
+    let count = min(probe.session.peerRequests, 16)
+    for held in 1..<count {
+      try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), requests: 32))
+      // All at once: one after the other they might take longer than the resend timer.
+      for _ in 0..<count { try await probe.sendData([0x0A, 3, 0]) }
+      for seq in 0..<UInt8(count) {
+        _ = try await probe.awaitFrame("answer \(seq)") { $0.kind == .data && $0.seq == seq }
+      }
+      let before = Array(0..<UInt8(held))
+      try await probe.expectAgain(before, for: Wire.u64(1 << UInt64(held - 1)), "for a bitmap of \(held)")
+    }
+  }
+
+  static let resendsCountOnce = Case(
+    "LNK-42/resends-count-once", "A frame that is sent again takes no more of the host's bytes", .link,
+    also: ["LNK-34", "LNK-35"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), bytes: 1080))
+    let answer = try await probe.unacknowledgedAnswers(1)[0]
+    // More than 1080 bytes, if each of them counted.
+    for _ in 0..<(1080 / (answer.payload.count + 12) + 2) {
+      try await probe.write(probe.frame(.nak))
+      _ = try await probe.awaitFrame("the answer again") { $0.kind == .data && $0.seq == answer.seq }
+    }
+    probe.session.expectedSeq &+= 1
+    try await probe.write(probe.frame(.ack))
+    try await probe.expectReads(1080 / 29, "in 1080 bytes")
+  }
+
   /// Milliseconds from an answer to the same one again, when nothing acknowledges it.
   private static func timeToResend(_ probe: Probe) async throws -> Double {
     try await probe.sendData([0x0A, 3, 0])
@@ -94,5 +227,28 @@ extension Suite {
       try await probe.write(probe.frame(.pong, payload: [0]))
     }
     return gaps
+  }
+}
+
+extension Probe {
+  /// Sends a NAK and notes a finding unless just these frames are sent again for it, in this order.
+  fileprivate func expectAgain(
+    _ numbers: [UInt8], for payload: [UInt8], _ what: String, file: String = #fileID, line: Int = #line
+  ) async throws {
+    try await write(frame(.nak, payload: payload))
+    var again = try await fence().filter { $0.kind == .data }
+    // PONG may overtake them on a slow line. The resend timer takes longer than this.
+    let deadline = now + .milliseconds(100)
+    while again.count < numbers.count, let frame = try await nextFrame(until: deadline) {
+      if frame.kind == .data { again.append(frame) }
+    }
+    expect("numbers sent again \(what)", again.map(\.seq), is: numbers, file: file, line: line)
+  }
+
+  /// Skips the case where the device does not take so many requests at once.
+  func requireRequests(_ count: Int) throws {
+    guard session.peerRequests >= count, session.features & 1 == 1 else {
+      throw CaseSkipped("the device takes fewer than \(count) requests at once")
+    }
   }
 }

@@ -26,17 +26,20 @@ extension Suite {
   }
 
   static let storeFull = Case(
-    "NTF-8/store-full", "A full store answers 0x11, and takes again what fits after a dismissal",
-    .notifications,
-    needs: [.control, .strict]
+    "NTF-8/store-full",
+    "A full store answers 0x11, which takes no item number, and takes again what fits after a dismissal",
+    .notifications, also: ["NTF-11"], needs: [.control, .strict]
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
     try await bench.restart()
     try await probe.openWide()
+    let kept = try await probe.readCount()
     let capacity = try await fillStore(probe)
-    let full = try await probe.writeData(Sample.json("one too many"))
-    probe.expect("the answer of a full store", full, is: Wire.literal("01 12 0600 11"))
+    for _ in 0..<2 {
+      let full = try await probe.writeData(Sample.json("one too many"))
+      probe.expect("the answer of a full store", full, is: Wire.literal("01 12 0600 11"))
+    }
     let bad = try await probe.writeData([0x7B])
     probe.expect("the answer of a full store to bad JSON", bad.first, is: 0x01)
     let count = try await probe.readCount()
@@ -44,6 +47,13 @@ extension Suite {
     try await control.perform(.dismiss(1))
     let again = try await probe.writeData(Sample.json("fits again"))
     probe.expect("the answer after a dismissal", again, is: [0x13])
+    // What was refused has taken no number.
+    let next = UInt32(capacity - kept + 1)
+    do {
+      try await control.perform(.dismiss(next))
+    } catch is RigTrouble {
+      probe.expect(false, "there is no item \(next) behind \(next - 1) that were stored")
+    }
     try await control.perform(.clear)
   }
 
