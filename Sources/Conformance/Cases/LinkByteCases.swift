@@ -3,7 +3,8 @@ import NotibotProtocol
 /// The bytes and frames that a device may have sent, what its queues hold, and when it sends again.
 extension Suite {
   static let linkBytes: [Case] = [
-    bytesOfEachFrame, creditBelowFrames, limitsOutOfRangeCounted, queuesFull, longerBitmap, anewAfterNAK, oldestInTime,
+    bytesOfEachFrame, creditBelowFrames, limitsOutOfRangeCounted, queuesFull, longerBitmap, anewAfterNAK,
+    oldestInTime,
     duplicatesAlone,
   ]
 
@@ -53,7 +54,8 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let limits: [(frames: UInt8, bytes: UInt32)] = [
-      (65, 1080), (100, 1080), (128, 1080), (192, 1080), (255, 1080), (64, 0), (64, 500), (64, 1079), (255, 0),
+      (65, 1080), (100, 1080), (128, 1080), (192, 1080), (255, 1080), (64, 0), (64, 540), (64, 1060),
+      (255, 0),
     ]
     for (frames, bytes) in limits {
       try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), frames: frames, bytes: bytes))

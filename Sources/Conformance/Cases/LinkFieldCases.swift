@@ -77,11 +77,10 @@ extension Suite {
         _ = try await probe.awaitFrame("answer for the credit of \(kind) with channel \(channel)") {
           $0.kind == .data && $0.seq == UInt8(index)
         }
-        if kind == .ping { try await probe.write(probe.frame(.nak, channel: channel)) }
-        if kind == .ping {
-          _ = try await probe.awaitFrame("answer again for NAK with channel \(channel)", within: .milliseconds(150))
-          { $0.kind == .data && $0.seq == UInt8(index) }
-        }
+        try await probe.write(probe.frame(.nak, channel: channel))
+        let again = try await probe.fence().filter { $0.kind == .data }
+        probe.expect(
+          "numbers sent again for NAK with channel \(channel)", again.map(\.seq), is: [UInt8(index)])
         probe.session.expectedSeq = UInt8(index + 1)
       }
       try await probe.write(probe.frame(.ping, channel: channel))

@@ -237,7 +237,8 @@ extension Suite {
 
   static let otherSessions = Case(
     "LNK-20/other-sessions",
-    "Session 0, and each that differs in a bit from the live one or the last, is refused with reason 1", .link,
+    "Session 0, and each that differs in a bit from the live one or the last, is refused with reason 1",
+    .link,
     also: ["LNK-3", "LNK-24"]
   ) { bench in
     let probe = bench.probe
@@ -259,12 +260,13 @@ extension Suite {
         }
       }
     }
-    try await probe.expectUnanswered("DATA of session 0, empty", probe.data([], seq: 0).with(session: 0).bytes)
-    try await expectRefused(others.sorted(), "beside session \(id)")
+    try await probe.expectUnanswered(
+      "DATA of session 0, empty", probe.data([], seq: 0).with(session: 0).bytes)
+    try await expectRefused(others.sorted(), "while session \(id) is live")
     _ = try await probe.readCount()
     try await probe.write(probe.frame(.fin))
     _ = try await probe.awaitFrame("ACK of FIN") { $0.kind == .ack && $0.session == id }
-    try await expectRefused([0, id], "behind the end of session \(id)")
+    try await expectRefused([0, id], "after the end of session \(id)")
   }
 }
 

@@ -16,30 +16,41 @@ extension Suite {
     try await probe.open(tlvs)
     _ = try await probe.unacknowledgedAnswers(1)
     let start = probe.now
-    try await probe.write(probe.syn(tlvs))
-    _ = try await probe.awaitFrame(.synAck)
-    var frames: [WireFrame] = []
-    let deadline = start + .milliseconds(2300)
-    while !frames.contains(where: { $0.kind == .ping }), let frame = try await probe.nextFrame(until: deadline) {
-      // That the request was handled.
-      guard frame.kind != .ack, frame.kind != .udata else { continue }
-      if frames.isEmpty {
-        let passed = (probe.now - start).inMilliseconds
-        probe.expect(
-          passed >= 195 && passed <= (bench.hasExactTime ? 505 : 2000), "the first frame after \(passed) ms")
+    var (synAcks, frames): (Int, [WireFrame]) = (0, [])
+    // The SYN again and again: it is no frame of the session.
+    for _ in 0..<6 where !frames.contains(where: { $0.kind == .ping }) {
+      try await probe.write(probe.syn(tlvs))
+      let end = probe.now + .milliseconds(400)
+      while let frame = try await probe.nextFrame(until: end) {
+        switch frame.kind {
+        case .synAck: synAcks += 1
+        // An ACK: that the request was handled.
+        case .ack, .udata: break
+        case .hello, .syn, .data, .nak, .ping, .pong, .rst, .fin:
+          if frames.isEmpty {
+            let passed = (probe.now - start).inMilliseconds
+            probe.expect(
+              passed >= 195 && passed <= (bench.hasExactTime ? 505 : 2000),
+              "the first frame after \(passed) ms")
+          }
+          frames.append(frame)
+        }
       }
-      frames.append(frame)
     }
+    probe.expect(synAcks >= 2, "only \(synAcks) SYNACKs")
     probe.expect("the first frame", frames.first?.kind, is: .data)
     probe.expect("the last frame", frames.last?.kind, is: .ping)
     probe.expect("numbers of DATA", Set(frames.filter { $0.kind == .data }.map(\.seq)), is: [0])
-    let isLive = try await probe.isSessionLive()
-    probe.expect(isLive, "the session is over")
+    // The credit of before still holds.
+    probe.session.credit = 0
+    try await probe.sendData([0x0A, 3, 0])
+    _ = try await probe.awaitFrame("the second answer") { $0.kind == .data && $0.seq == 1 }
   }
 
   static let sameNonceOtherLimits = Case(
-    "LNK-13/other-limits", "A SYN with the nonce of the live session changes no limits, whatever it says", .link,
-    also: ["LNK-8", "LNK-42"]
+    "LNK-13/other-limits", "A SYN with the nonce of the live session changes no limits, whatever it says",
+    .link,
+    also: ["LNK-8", "LNK-41", "LNK-42"]
   ) { bench in
     let probe = bench.probe
     // 37 answers of 29 bytes fit in 1080 bytes, the 64 of the credit in 65536.
@@ -51,6 +62,14 @@ extension Suite {
       probe.expect("the session id", again.session, is: first.session)
       try await probe.expectReads(count, "in \(bytes) bytes, with a second SYN of \(others) bytes")
     }
+    // The credit that was given holds: the first answer needs no more of it.
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.open(tlvs)
+    try await probe.write(probe.syn(tlvs))
+    _ = try await probe.awaitFrame(.synAck)
+    probe.session.credit = 0
+    try await probe.sendData([0x0A, 3, 0])
+    _ = try await probe.awaitFrame("the answer") { $0.kind == .data && $0.seq == 0 }
   }
 
   static let sameNonceOtherSource = Case(

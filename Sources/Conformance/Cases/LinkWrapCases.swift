@@ -4,7 +4,8 @@ import NotibotProtocol
 extension Suite {
   static let linkWraps: [Case] =
     [
-      holeAcrossWrap, windowAcrossWrap, resendAcrossWrap, limitAcrossWrap, creditAcrossWrap, idCarries, idWraps, uptime,
+      holeAcrossWrap, windowAcrossWrap, resendAcrossWrap, limitAcrossWrap, creditAcrossWrap, idCarries,
+      idWraps, uptime,
       longUptime,
       bootCount,
     ] + atWrap
@@ -115,7 +116,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    for start in [0, 128, 254, 255, 256] {
+    for start in [0, 126, 127, 128, 254, 255, 256] {
       try await probe.open()
       try await probe.sendUnserved(start)
       _ = try await probe.fence()
