@@ -157,7 +157,7 @@ extension Suite {
           try await probe.open()
           try await probe.sendUnserved(start)
         }
-        try await probe.expectRounds(ahead, wait: .milliseconds(bench.hasVirtualTime ? 15 : 40))
+        try await probe.expectRounds(ahead, wait: .milliseconds(bench.hasExactTime ? 15 : 60))
         let missing = probe.session.nextSeq
         for distance in 0...farthest {
           try await probe.write(probe.data([0x55], channel: 2, seq: missing &+ distance))
