@@ -5,7 +5,7 @@ package enum Suite {
     framing, framingLengths, framingBytes, damage, hostFraming,
     linkOpening, linkOrder, linkLimits, linkTimers, linkResends, hostSession, hostFlow, hostLimits,
     linkDetails, attDetails, deliveryDetails,
-    linkWraps, linkFresh, linkLife, linkFields, linkRefusals, linkTLVs, linkBytes,
+    linkWraps, linkFresh, linkLife, linkFields, linkRefusals, linkRepeats, linkTLVs, linkBytes,
     attTable, attRequests, attLimits, attRare, hostATT,
     notifications, connections,
     jsonGrammar, jsonStrings,

@@ -43,15 +43,16 @@ package struct Syn: Hashable, Sendable {
     }
   }
 
-  /// The nonce of a SYN payload, also of one that cannot be taken, for the RST that answers it; nil when no whole
-  /// NONCE is found. Source: PROTOCOL.md LNK-19.
+  /// The first whole NONCE of a SYN payload, also of one that cannot be taken, for the RST that answers it; nil when
+  /// there is none before the end or a TLV that runs past it. Source: PROTOCOL.md LNK-19.
   package static func readableNonce(in payload: [UInt8]) -> UInt64? {
     var offset = 0
     while offset + 2 <= payload.count {
       let end = offset + 2 + Int(payload[offset + 1])
       guard end <= payload.count else { return nil }
-      if payload[offset] == TLVType.nonce.rawValue {
-        return Array(payload[..<end]).littleEndian(at: offset + 2, as: UInt64.self)
+      let value = Array(payload[(offset + 2)..<end])
+      if payload[offset] == TLVType.nonce.rawValue, let nonce = value.littleEndian(at: 0, as: UInt64.self) {
+        return nonce
       }
       offset = end
     }

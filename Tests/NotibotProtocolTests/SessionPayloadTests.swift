@@ -90,6 +90,9 @@ struct SessionPayloadTests {
     #expect(Syn.readableNonce(in: []) == nil)
     #expect(Syn.readableNonce(in: [0x81, 0, 0x82, 7, 1, 2, 3, 4, 5, 6, 7]) == nil)
     #expect(Syn.readableNonce(in: [0x81, 200, 0x82, 8, 1, 2, 3, 4, 5, 6, 7, 8]) == nil)
+    let short: [UInt8] = [0x82, 7, 1, 2, 3, 4, 5, 6, 7]
+    let whole: [UInt8] = [0x82, 8, 1, 0, 0, 0, 0, 0, 0, 0]
+    #expect(Syn.readableNonce(in: short + whole) == 1)
   }
 
   @Test func `a NAK has no bitmap or one of eight bytes`() throws {

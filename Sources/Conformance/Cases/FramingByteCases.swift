@@ -5,7 +5,7 @@ extension Suite {
   static let framingBytes: [Case] = [
     oneBitWrong, oneByteMoreOrLess, everyReadSize, wholeWindow, everyWriteLength, fullBlockSent,
     firstSynWithoutZero,
-    textAfterSilence,
+    textAfterSilence, silenceAfterEachByte, oneZeroBetween,
   ]
 
   static let oneBitWrong = Case(
@@ -200,5 +200,68 @@ extension Suite {
       "answers to a PING behind silence, without a zero", answers.filter { $0.kind != .ping }, is: [])
     try await probe.write(probe.frame(.ping))
     _ = try await probe.awaitFrame(.pong)
+  }
+
+  static let silenceAfterEachByte = Case(
+    "FRM-9/silence-after-each-byte",
+    "Of a frame that stops after any byte and goes on 2 s later nothing is taken",
+    .framing, also: ["FRM-10"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    // Short blocks and a long one at the beginning.
+    for payload in [[], [0, 1, 0, 0, 2], [UInt8](repeating: 0x5A, count: 300)] as [[UInt8]] {
+      let ping = probe.frame(.ping, payload: payload).bytes
+      for length in [Int](1..<ping.count) where length < 40 || length % 40 == 0 || length > ping.count - 3 {
+        try await probe.write(Array(ping.prefix(length)))
+        _ = try await probe.frames(for: .milliseconds(2300))
+        try await probe.write(Array(ping.dropFirst(length)))
+        // The zero alone is no candidate: what follows it is a frame, however late.
+        let expected: [WireFrame.Kind] = length == 1 ? [.pong] : []
+        let answers = try await probe.requestFence().map(\.kind).filter { $0 != .ping }
+        probe.expect("answers to a PING with silence behind byte \(length)", answers, is: expected)
+      }
+    }
+  }
+
+  static let oneZeroBetween = Case(
+    "FRM-6/one-zero-between",
+    "A frame is taken when its first zero is the last one of a frame, an echo or text", .framing,
+    also: ["FRM-8", "FRM-10", "FRM-11"]
+  ) { bench in
+    let probe = bench.probe
+    let synAck = try await probe.openSession()
+    let ping = probe.frame(.ping)
+    var echo = ping
+    echo.sender = .device
+    var wrongCRC = Wire.sealed(ping.decoded)
+    wrongCRC[wrongCRC.count - 2] ^= 0x40
+    let long = Wire.stuffed(probe.data([UInt8](repeating: 0x55, count: 528), channel: 2, seq: 0).decoded)
+    let inputs: [(what: String, bytes: [UInt8])] = [
+      ("a frame", ping.bytes), ("UDATA", probe.frame(.udata, channel: 5, payload: [1]).bytes),
+      ("an echo of PING", echo.bytes), ("an echo of SYNACK", synAck.bytes),
+      ("a frame with a wrong CRC", wrongCRC),
+      ("a frame with a wrong length", Wire.sealed([ping.decoded[0], 5, 0] + ping.decoded.dropFirst(3))),
+      ("a frame of 11 bytes", [0] + Wire.stuffed([UInt8](repeating: 0x40, count: 11)) + [0]),
+      ("half a frame", ping.bytes.prefix(9) + [0]),
+      ("a code that reaches beyond the end", [0] + [0x30, 0x80, 0x01] + [0]),
+      ("one byte", [0, 0x02, 0]), ("an impossible type", [0, 0x02, 0xF0, 0]),
+      ("a SYNACK without direction", Wire.sealed([0x30] + synAck.decoded.dropFirst())),
+      ("a length above 528", [0, 0x04, 0x80, 0x11, 0x12, 0]),
+      ("a line of text", [0] + Array("I (1) wifi: text\r\n".utf8) + [0]),
+      ("543 bytes", [0] + (long + [UInt8](repeating: 0x55, count: 544)).prefix(543) + [0]),
+      ("544 bytes", [0] + (long + [UInt8](repeating: 0x55, count: 544)).prefix(544) + [0]),
+      ("600 bytes", [0] + (long + [UInt8](repeating: 0x55, count: 600)).prefix(600) + [0]),
+      ("zeros", [0, 0, 0]),
+    ]
+    for (what, bytes) in inputs {
+      let expected: [WireFrame.Kind] = bytes == ping.bytes ? [.pong, .pong] : [.pong]
+      // With the zero that ends it as the frame's own, and with a further one.
+      for next in [Array(ping.bytes.dropFirst()), ping.bytes] {
+        try await probe.write(bytes + next)
+        let answers = try await probe.requestFence().map(\.kind)
+        probe.expect("answers to a PING behind \(what)", answers, is: expected)
+      }
+    }
   }
 }

@@ -104,8 +104,7 @@ extension Suite {
     let withZeros = (0..<529).map { $0 % 20 == 0 ? 0 : 0x5A } as [UInt8]
     for payload in [dense, withZeros] {
       try await probe.write(probe.data(payload, channel: 2, seq: 0))
-      var lying = probe.data(payload, channel: 2, seq: 0).decoded
-      lying.replaceSubrange(1...2, with: Wire.u16(528))
+      let lying = probe.data(payload, channel: 2, seq: 0).decoded.replacingLength(528)
       try await probe.write(Wire.sealed(lying))
     }
     let answers = try await probe.requestFence()
@@ -118,16 +117,16 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    for length in [1, 2, 255, 528] as [UInt16] {
-      var lying = probe.frame(.ping).decoded
-      lying.replaceSubrange(1...2, with: Wire.u16(length))
-      try await probe.write(Wire.sealed(lying))
+    let some: [UInt16] = [1, 2, 12, 255, 256, 257, 259, 512, 528]
+    for length in [0, 3, 12, 255, 256, 300, 528] as [UInt16] {
+      let right = probe.frame(.ping, payload: [UInt8](repeating: 0x55, count: Int(length))).decoded
+      let fields = bench.hasExactTime ? Array(0...540) : some + [length ^ 0x0100, length &+ 1]
+      for field in fields where field != length {
+        try await probe.write(Wire.sealed(right.replacingLength(field)))
+      }
+      let answers = try await probe.requestFence()
+      probe.expect("answers to PINGs of \(length) bytes with wrong lengths", answers, is: [])
     }
-    var lying = probe.frame(.ping, payload: [1, 2, 3]).decoded
-    lying.replaceSubrange(1...2, with: Wire.u16(2))
-    try await probe.write(Wire.sealed(lying))
-    let answers = try await probe.requestFence()
-    probe.expect("answers to PINGs with wrong lengths", answers, is: [])
   }
 
   static let tooShortFrame = Case(
@@ -307,5 +306,12 @@ extension Suite {
       if encoded.count > 257, encoded[encoded.count - 256] == 255 { return frame }
     }
     return nil
+  }
+}
+
+extension [UInt8] {
+  /// A header and payload with another number in the length field.
+  fileprivate func replacingLength(_ length: UInt16) -> [UInt8] {
+    self[..<1] + Wire.u16(length) + self[3...]
   }
 }

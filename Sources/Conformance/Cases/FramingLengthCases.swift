@@ -2,7 +2,9 @@ import NotibotProtocol
 
 /// Long frames and long text from the device, and the ends of what it takes.
 extension Suite {
-  static let framingLengths: [Case] = [longFramesSent, allValues, afterOverrun, longLog, framedLog]
+  static let framingLengths: [Case] = [
+    longFramesSent, everyBlockLength, allValues, afterOverrun, longLog, framedLog,
+  ]
 
   static let longFramesSent = Case(
     "FRM-2/long-frames-sent", "Frames from the device of every length that makes a full block are whole",
@@ -18,6 +20,31 @@ extension Suite {
       let part = Wire.literal("0600 0000") + [UInt8](repeating: 0x5A, count: length)
       let echo = try await probe.request([0x16] + part)
       probe.expect("the echo of a part of \(length) bytes", echo == [0x17] + part, is: true)
+      try await probe.request(Wire.literal("18 00"))
+    }
+  }
+
+  static let everyBlockLength = Case(
+    "FRM-2/every-block-length", "Blocks of each length, with a zero behind them, are read and sent",
+    .framing,
+    also: ["FRM-3"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    // The zeros around make one block of just so many bytes, or one of 254 and another.
+    let block = { (length: Int) in [0] + [UInt8](repeating: 0x5A, count: length) + [0, 0x5A] as [UInt8] }
+    let some = [0, 1, 2, 127, 128, 251, 252, 253, 254, 255, 256, 506, 507, 508, 509]
+    for length in bench.hasVirtualTime ? Array(0...512) : some {
+      try await probe.awaitRoom()
+      try await probe.sendData(block(length), channel: 2)
+      try await probe.expectTaken("a frame with a block of \(length) bytes")
+    }
+    // A part is echoed.
+    let longest = min(probe.session.peerMTU, 517) - 8
+    for length in bench.hasVirtualTime ? Array(0...longest) : some where length <= longest {
+      let part = Wire.literal("0600 0000") + block(length)
+      let echo = try await probe.request([0x16] + part)
+      probe.expect("whether the echo of a block of \(length) bytes is whole", echo == [0x17] + part, is: true)
       try await probe.request(Wire.literal("18 00"))
     }
   }

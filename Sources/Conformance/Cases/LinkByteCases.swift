@@ -3,7 +3,8 @@ import NotibotProtocol
 /// The bytes and frames that a device may have sent, what its queues hold, and when it sends again.
 extension Suite {
   static let linkBytes: [Case] = [
-    bytesOfEachFrame, creditBelowFrames, queuesFull, longerBitmap, anewAfterNAK, oldestInTime,
+    bytesOfEachFrame, creditBelowFrames, limitsOutOfRangeCounted, queuesFull, longerBitmap, anewAfterNAK,
+    oldestInTime,
     duplicatesAlone,
   ]
 
@@ -43,6 +44,28 @@ extension Suite {
       probe.session.credit = credit
       try await probe.write(probe.frame(.ack))
       try await probe.expectReads(1080 / 29, "in 1080 bytes, with a credit of \(credit)")
+    }
+  }
+
+  static let limitsOutOfRangeCounted = Case(
+    "LNK-8/bytes-with-limits-out-of-range",
+    "Where the host's limits are out of range its bytes are counted with the nearest ones in it", .link,
+    also: ["LNK-42"]
+  ) { bench in
+    let probe = bench.probe
+    let limits: [(frames: UInt8, bytes: UInt32)] = [
+      (65, 1080), (100, 1080), (128, 1080), (192, 1080), (255, 1080), (64, 0), (64, 540), (64, 1060),
+      (255, 0),
+    ]
+    for (frames, bytes) in limits {
+      try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), frames: frames, bytes: bytes))
+      let what = "to a host that announced \(frames) frames and \(bytes) bytes"
+      for isOneWaiting in [false, true] {
+        // All that was sent is handled, and not more.
+        probe.session.credit = 64
+        try await probe.write(probe.frame(.ack))
+        try await probe.expectReads(1080 / 29, isOneWaiting: isOneWaiting, what)
+      }
     }
   }
 

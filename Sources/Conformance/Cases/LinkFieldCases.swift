@@ -2,7 +2,7 @@ import NotibotProtocol
 
 /// The fields of every frame that a device sends, each type and each field of LNK-2's table.
 extension Suite {
-  static let linkFields: [Case] = [fieldsOfEveryType, fieldsOfHello]
+  static let linkFields: [Case] = [fieldsOfEveryType, fieldsOfHello, anyChannel]
 
   static let fieldsOfEveryType = Case(
     "LNK-2/fields-of-every-type",
@@ -54,6 +54,44 @@ extension Suite {
   ) { bench in
     let hello = try await bench.restartSession()
     bench.probe.expectLawful([hello])
+  }
+
+  static let anyChannel = Case(
+    "LNK-3/any-channel", "SYN, ACK, NAK, PING, PONG and FIN are taken with each number of a channel", .link,
+    also: ["LNK-13", "LNK-20", "LNK-24", "LNK-34", "LNK-41"]
+  ) { bench in
+    let probe = bench.probe
+    for channel in 1...7 as ClosedRange<UInt8> {
+      try await probe.openShut()
+      var syn = probe.syn(Probe.synTLVs(nonce: probe.session.nonce))
+      syn.channel = channel
+      try await probe.write(syn)
+      _ = try await probe.awaitFrame("SYNACK to a SYN with channel \(channel)") { $0.kind == .synAck }
+      for (index, kind) in [.ack, .ping, .pong].enumerated() as EnumeratedSequence<[WireFrame.Kind]> {
+        probe.session.credit = 0
+        try await probe.sendData([0x0A, 3, 0])
+        _ = try await probe.fence()
+        // Its credit is what the answer waits for.
+        probe.session.credit = 1
+        try await probe.write(probe.frame(kind, channel: channel, payload: kind == .pong ? [0] : []))
+        _ = try await probe.awaitFrame("answer for the credit of \(kind) with channel \(channel)") {
+          $0.kind == .data && $0.seq == UInt8(index)
+        }
+        try await probe.write(probe.frame(.nak, channel: channel))
+        let again = try await probe.fence().filter { $0.kind == .data }
+        probe.expect(
+          "numbers sent again for NAK with channel \(channel)", again.map(\.seq), is: [UInt8(index)])
+        probe.session.expectedSeq = UInt8(index + 1)
+      }
+      try await probe.write(probe.frame(.ping, channel: channel))
+      _ = try await probe.awaitFrame("PONG to PING with channel \(channel)") { $0.kind == .pong }
+      let stray = probe.frame(.ping, channel: channel).with(session: probe.session.id &+ 1000)
+      _ = try await probe.ask(stray, "RST to PING with channel \(channel)") { $0.kind == .rst }
+      try await probe.write(probe.frame(.fin, channel: channel))
+      _ = try await probe.awaitFrame("ACK of FIN with channel \(channel)") { $0.kind == .ack }
+      let isLive = try await probe.isSessionLive()
+      probe.expect(!isLive, "the session is served after FIN with channel \(channel)")
+    }
   }
 }
 

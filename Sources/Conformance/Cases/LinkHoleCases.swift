@@ -121,21 +121,70 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    // 540 bytes each; the first is the one that is missing.
-    let fitting = max(1, min(probe.session.peerFrames, probe.session.peerBytes / 540))
-    let payload = [UInt8](repeating: 0x55, count: 528)
-    let big = { (seq: Int) in probe.data(payload, channel: 2, seq: UInt8(seq)) }
-    try await probe.write(big(1))
+    // The first is the one that is missing. All together fill the bytes to the last one, if the frames are enough.
+    let lengths = probe.payloadsFillingBytes ?? [Int](repeating: 528, count: probe.session.peerFrames)
+    let frame = { (seq: Int) in
+      probe.data([UInt8](repeating: 0x55, count: lengths[seq]), channel: 2, seq: UInt8(seq))
+    }
+    try await probe.write(frame(1))
     let kind = try await probe.awaitNAK(missing: 0, held: [1])
-    for seq in 1..<fitting where seq > 1 { try await probe.write(big(seq)) }
-    try await probe.write(big(0))
+    for seq in 2..<max(2, lengths.count) { try await probe.write(frame(seq)) }
+    try await probe.write(frame(0))
     switch kind {
     case .keeps: break
-    case .drops: for seq in 1..<fitting { try await probe.write(big(seq)) }
+    case .drops: for seq in 1..<lengths.count { try await probe.write(frame(seq)) }
     }
-    probe.session.nextSeq = UInt8(fitting)
-    try await probe.expectTaken("\(fitting) frames of 540 bytes")
+    probe.session.nextSeq = UInt8(lengths.count)
+    try await probe.expectTaken("\(lengths.count) frames of \(probe.session.peerBytes) bytes")
     _ = try await probe.readCount()
+  }
+
+  static let rounds = Case(
+    "LNK-33/rounds",
+    "Which number begins a round: none but one that is not above the last one, whether that was asked for or not",
+    .link, also: ["LNK-32"]
+  ) { bench in
+    let probe = bench.probe
+    // One hole behind the other, and each of them below 255.
+    for start in bench.hasVirtualTime ? [0, 253] : [253] {
+      try await probe.open()
+      let farthest = UInt8(min(3, probe.session.peerFrames - 1))
+      for ahead in numbersAhead where (bench.hasVirtualTime || ahead[0] == 1) && ahead.max() ?? 0 <= farthest
+      {
+        if start > 0 {
+          try await probe.open()
+          try await probe.sendUnserved(start)
+        }
+        try await probe.expectRounds(ahead, wait: .milliseconds(bench.hasExactTime ? 15 : 60))
+        let missing = probe.session.nextSeq
+        for distance in 0...farthest {
+          try await probe.write(probe.data([0x55], channel: 2, seq: missing &+ distance))
+        }
+        probe.session.nextSeq = missing &+ farthest &+ 1
+        try await probe.expectTaken("what is missing and what follows it")
+      }
+    }
+  }
+
+  /// Three numbers each, by their distance from the missing one.
+  private static let numbersAhead: [[UInt8]] = (0..<27).map { [$0 / 9 + 1, $0 / 3 % 3 + 1, $0 % 3 + 1] }
+
+  static let sameNumberLater = Case(
+    "LNK-33/same-number-later", "A number is asked for when it is missing again 256 frames later", .link,
+    also: ["LNK-30"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let farthest = UInt8(min(3, probe.session.peerFrames - 1))
+    for distance in 1...farthest {
+      let missing = probe.session.nextSeq
+      try await probe.write(probe.data([0x55], channel: 2, seq: missing &+ distance))
+      _ = try await probe.awaitNAK(missing: missing, held: [missing &+ distance])
+      for seq in 0...distance { try await probe.write(probe.data([0x55], channel: 2, seq: missing &+ seq)) }
+      probe.session.nextSeq = missing &+ distance &+ 1
+      try await probe.expectTaken("\(distance) frames behind the missing one")
+      try await probe.sendUnserved(255 - Int(distance))
+    }
   }
 }
 
@@ -157,5 +206,32 @@ extension Probe {
     for seq in held { bitmap |= 1 << UInt64(seq &- missing &- 1) }
     expect("bitmap of the NAK", nak.payload, is: Wire.u64(bitmap), file: file, line: line)
     return .keeps
+  }
+
+  /// Sends frames behind the one that is missing and notes a finding unless they are asked for as LNK-33 says.
+  ///
+  /// - Parameters:
+  ///   - ahead: their distances from the missing one.
+  ///   - wait: how long a NAK may take; a bitmap waits 10 ms at most.
+  fileprivate func expectRounds(_ ahead: [UInt8], wait: Duration) async throws {
+    let missing = session.nextSeq
+    var (held, last): (UInt64, UInt8) = (0, .max)
+    for (index, distance) in ahead.enumerated() {
+      let what = "the last of \(ahead.prefix(index + 1)) ahead of \(missing)"
+      // A number out of window is no part of a round.
+      for seq in index == 0 ? [] : [missing &- 1, missing &+ UInt8(session.peerFrames)] {
+        try await write(data([0x55], channel: 2, seq: seq))
+      }
+      try await write(data([0x55], channel: 2, seq: missing &+ distance))
+      held |= 1 << UInt64(distance - 1)
+      let naks = try await frames(for: wait).filter { $0.kind == .nak }
+      expect(naks.allSatisfy { $0.ack == missing }, "acks of NAKs for \(what): \(naks)")
+      if naks.contains(where: { !$0.payload.isEmpty }) {
+        expect("the last bitmap for \(what)", naks.last?.payload, is: Wire.u64(held))
+      } else {
+        expect("NAKs for \(what)", naks.count, is: distance <= last ? 1 : 0)
+      }
+      last = distance
+    }
   }
 }

@@ -3,7 +3,8 @@ import NotibotProtocol
 /// The ends of windows and limits, and what must not move them.
 extension Suite {
   static let linkLimits: [Case] = [
-    sameSynWhileBusy, oldNonceAfterFIN, anySecond, creditOfBadAck, edgeOfWindow, beyondTheBytes, nakOutside,
+    sameSynWhileBusy, oldNonceAfterFIN, anySecond, creditOfBadAck, edgeOfWindow, beyondTheBytes, justTheBytes,
+    nakOutside,
     shortNAK, byteLimit, creditAtOnce,
   ]
 
@@ -133,6 +134,35 @@ extension Suite {
     try await probe.expectTaken("the frame that was dropped")
   }
 
+  static let justTheBytes = Case(
+    "LNK-32/just-the-bytes", "Frames that fill the bytes that were granted to the last one are taken", .link,
+    also: ["LNK-8", "LNK-42"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    for isLongFirst in [true, false] {
+      try await probe.open()
+      let (frames, bytes) = (probe.session.peerFrames, probe.session.peerBytes)
+      guard let lengths = probe.payloadsFillingBytes else {
+        throw CaseSkipped("\(frames) frames of any length fit in \(bytes) bytes")
+      }
+      try await control.perform(.stall)
+      for length in isLongFirst ? lengths : lengths.reversed() {
+        try await probe.sendData([UInt8](repeating: 0x55, count: length), channel: 2)
+      }
+      try await probe.expectTaken("\(lengths.count) frames of \(bytes) bytes together")
+      _ = try await probe.frames(for: .milliseconds(100))
+      try await probe.write(probe.data([0x55], channel: 2, seq: probe.session.nextSeq))
+      let answer = try await probe.awaitFrame("answer beyond the bytes") { $0.kind != .ping }
+      probe.expect(
+        "kind and ack of the answer", "\(answer.kind) \(answer.ack)", is: "ACK \(probe.session.nextSeq)")
+      try await control.perform(.resume)
+      _ = try await probe.awaitFrame("credit again") { Int($0.credit) == frames }
+      try await probe.sendData([0x55], channel: 2)
+      try await probe.expectTaken("the frame that was dropped")
+    }
+  }
+
   static let nakOutside = Case(
     "LNK-34/nak-outside", "A NAK with an ack that cannot be makes the device send nothing again", .link,
     also: ["LNK-31"]
@@ -206,6 +236,22 @@ extension Suite {
     _ = try await probe.awaitFrame("credit") { $0.credit > 0 && $0.kind != .synAck }
     let passed = (probe.now - start).inMilliseconds
     probe.expect(passed <= (bench.hasExactTime ? 0 : 500), "told after \(passed) ms")
+  }
+}
+
+extension Probe {
+  /// Lengths of payloads that fill the bytes of the peer's limit to the last one, in at most its frames; the longest
+  /// frames come first. Nil where all its frames leave bytes over.
+  var payloadsFillingBytes: [Int]? {
+    var sizes = [Int](repeating: 540, count: session.peerBytes / 540)
+    let rest = session.peerBytes - 540 * sizes.count
+    if rest > 0 { sizes.append(rest) }
+    // A frame has 13 bytes at least: the one before it gives some away.
+    if let last = sizes.last, last < 13, sizes.count > 1 {
+      sizes[sizes.count - 2] -= 13
+      sizes[sizes.count - 1] += 13
+    }
+    return sizes.count <= session.peerFrames ? sizes.map { $0 - 12 } : nil
   }
 }
 

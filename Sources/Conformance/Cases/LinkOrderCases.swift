@@ -4,7 +4,8 @@ import NotibotProtocol
 extension Suite {
   static let linkOrder: [Case] = [
     unknownSession, noRSTForThese, finIsAnswered, numbersWrap, ackOutside, outOfOrder, duplicateData,
-    outOfWindow, oneNAKPerRound, secondHole, nothingTwice, bytesWithHole, nakResends, nakBitmap, lostAgain,
+    outOfWindow, oneNAKPerRound, secondHole, rounds, sameNumberLater, nothingTwice, bytesWithHole, nakResends,
+    nakBitmap, lostAgain,
     heldSpared, repeatedACK, resentFrame, creditWhenHandled,
     beyondTheLimit,
     handledIsTold, shutWindow, creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut, rstRate,

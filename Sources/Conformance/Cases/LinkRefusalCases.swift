@@ -4,7 +4,7 @@ import NotibotProtocol
 extension Suite {
   static let linkRefusals: [Case] = [
     everyByteOfNonce, ninthNonce, oldNonceAfterEachEnd, fieldsOfRST, refusalsDoNotCount, slidingSecond,
-    rangesOfVersions,
+    rangesOfVersions, whichNonce, otherSessions,
   ]
 
   static let everyByteOfNonce = Case(
@@ -63,7 +63,7 @@ extension Suite {
   }
 
   /// A SYN that is refused, and the RST to it.
-  private struct Refusal {
+  fileprivate struct Refusal {
     let what: String
     let payload: [UInt8]
     let reason: UInt64
@@ -95,19 +95,7 @@ extension Suite {
         reason: 4, hasNonce: false),
       Refusal(what: "nothing", payload: [], reason: 4, hasNonce: false),
     ]
-    for refusal in refusals {
-      let what = refusal.what
-      let syn = WireFrame(kind: .syn, sender: .host, payload: refusal.payload)
-      let rst = try await probe.ask(syn, "RST to a SYN with \(what)") { $0.kind == .rst }
-      let said = TLV.parse(rst.payload) ?? []
-      probe.expect("session of the RST for \(what)", rst.session, is: 0)
-      probe.expect("what is wrong with the RST for \(what)", rst.flaws(in: probe.session), is: [])
-      probe.expect("REASON for \(what)", said.number(of: 0x14), is: refusal.reason)
-      probe.expect("REFUSED for \(what)", said.number(of: 0x15), is: refusal.refused)
-      probe.expect("NONCE for \(what)", said.number(of: 0x82), is: refusal.hasNonce ? nonce : nil)
-      probe.expect("BOOT_ID for \(what)", said.number(of: 0x0A), is: probe.session.bootID)
-      probe.expect("VERSIONS for \(what)", said.value(of: 0x83), is: [1, 1])
-    }
+    for refusal in refusals { try await probe.expectRefused(refusal, nonce: nonce) }
     for kind in [.data, .ack, .nak, .ping] as [WireFrame.Kind] {
       let stray = probe.frame(kind, payload: kind == .data ? [1] : []).with(session: probe.session.id &+ 1000)
       let rst = try await probe.ask(stray, "RST to \(kind) of another session") { $0.kind == .rst }
@@ -198,5 +186,111 @@ extension Suite {
       let reason = TLV.parse(reply.payload)?.number(of: 0x14)
       probe.expect("REASON for versions \(lowest) to \(highest)", reason, is: 2)
     }
+  }
+
+  static let whichNonce = Case(
+    "LNK-19/which-nonce",
+    "An RST repeats the first whole NONCE, whatever is wrong before and behind it, up to a TLV past the end",
+    .link, also: ["LNK-5", "LNK-7"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let nonce = probe.makeNonce()
+    let (whole, other) = (TLV.nonce(nonce), TLV.nonce(~nonce))
+    let short = TLV(0x82, [1, 2, 3, 4, 5, 6, 7])
+    let long = TLV(0x82, Wire.u64(nonce) + [9])
+    let versions = TLV.versions(1, 1)
+    let inputs: [(what: String, tlvs: [TLV])] = [
+      ("a short TLV before NONCE", [.magic, TLV(0x07, [1]), whole, versions]),
+      ("a TLV twice before NONCE", [.magic, .features(0), .features(0), whole, versions]),
+      ("MAGIC twice before NONCE", [.magic, .magic, whole, versions]),
+      ("another magic", [TLV(0x81, [0x4E, 0x42, 0x4F, 0x55]), whole, versions]),
+      ("a short MAGIC", [TLV(0x81, [0x4E]), whole, versions]),
+      ("no MAGIC", [whole, versions]), ("MAGIC last", [whole, versions, .magic]),
+      ("nothing but NONCE", [whole]), ("a NONCE of 9 bytes", [.magic, long]),
+      ("a short VERSIONS", [.magic, TLV(0x83, [1]), whole]),
+      ("a NONCE of 7 bytes before NONCE", [.magic, short, whole, versions]),
+      ("a NONCE of 7 bytes behind NONCE", [.magic, whole, short, versions]),
+      ("another NONCE behind NONCE", [.magic, whole, other, versions]),
+      ("three NONCEs", [.magic, short, whole, other, versions]),
+      ("a critical TLV and no VERSIONS", [.magic, TLV(0xC0, [1]), whole]),
+    ]
+    for (what, tlvs) in inputs {
+      try await probe.expectRefused(Refusal(what: what, payload: tlvs.payload, reason: 4), nonce: nonce)
+      let cut = Refusal(what: what + ", cut behind it", payload: tlvs.payload + [0x40, 9], reason: 4)
+      try await probe.expectRefused(cut, nonce: nonce)
+      let early = Refusal(
+        what: what + ", behind one past the end", payload: TLV.magic.bytes + [0x40, 255] + tlvs.payload,
+        reason: 4, hasNonce: false)
+      try await probe.expectRefused(early, nonce: nonce)
+    }
+    let uncritical: [TLV] = [.magic, TLV(0x02, Wire.u64(nonce)), versions]
+    try await probe.expectRefused(
+      Refusal(what: "TLV 02", payload: uncritical.payload, reason: 4, hasNonce: false), nonce: nonce)
+    for tlv in [TLV(0xC0, [1]), TLV(0x80, [])] {
+      let critical = Refusal(
+        what: "a critical TLV before NONCE", payload: [.magic, tlv, whole, versions].payload, reason: 3,
+        refused: UInt64(tlv.type))
+      try await probe.expectRefused(critical, nonce: nonce)
+    }
+  }
+
+  static let otherSessions = Case(
+    "LNK-20/other-sessions",
+    "Session 0, and each that differs in a bit from the live one or the last, is refused with reason 1",
+    .link,
+    also: ["LNK-3", "LNK-24"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let id = probe.session.id
+    let others = Set([0, .max, id &+ 1, id &- 1, id ^ 0x0001, id ^ 0x0100, id ^ 0x8000]).subtracting([id])
+    let expectRefused = { (sessions: [UInt16], what: String) in
+      for session in sessions {
+        let types = session == 0 ? [.data, .ack, .nak, .ping] : [.ping, .data] as [WireFrame.Kind]
+        for kind in types {
+          let payload: [UInt8] = kind == .data ? [0x0A, 3, 0] : []
+          let stray = probe.frame(kind, channel: kind == .data ? 4 : 0, payload: payload)
+          let name = "\(kind) of session \(session) \(what)"
+          let answer = try await probe.ask(stray.with(session: session), "RST to \(name)") {
+            $0.session == session && $0.kind != .udata
+          }
+          probe.expect("the answer to \(name)", answer.kind, is: .rst)
+          probe.expect("REASON for \(name)", TLV.parse(answer.payload)?.number(of: 0x14), is: 1)
+        }
+      }
+    }
+    try await probe.expectUnanswered(
+      "DATA of session 0, empty", probe.data([], seq: 0).with(session: 0).bytes)
+    try await expectRefused(others.sorted(), "while session \(id) is live")
+    _ = try await probe.readCount()
+    try await probe.write(probe.frame(.fin))
+    _ = try await probe.awaitFrame("ACK of FIN") { $0.kind == .ack && $0.session == id }
+    try await expectRefused([0, id], "after the end of session \(id)")
+  }
+}
+
+extension Probe {
+  /// Sends a SYN that is refused and notes what is wrong with the RST.
+  fileprivate func expectRefused(
+    _ refusal: Suite.Refusal, nonce: UInt64, file: String = #fileID, line: Int = #line
+  ) async throws {
+    let what = refusal.what
+    let syn = WireFrame(kind: .syn, sender: .host, payload: refusal.payload)
+    let rst = try await ask(syn, "answer to a SYN with \(what)", file: file, line: line) {
+      $0.kind == .rst || $0.kind == .synAck
+    }
+    let said = TLV.parse(rst.payload) ?? []
+    let claim = { (name: String, actual: UInt64?, expected: UInt64?) in
+      self.expect("\(name) for \(what)", actual, is: expected, file: file, line: line)
+    }
+    expect("the answer to a SYN with \(what)", rst.kind, is: .rst, file: file, line: line)
+    expect("what is wrong with the RST for \(what)", rst.flaws(in: session), is: [], file: file, line: line)
+    claim("session of the RST", UInt64(rst.session), 0)
+    claim("REASON", said.number(of: 0x14), refusal.reason)
+    claim("REFUSED", said.number(of: 0x15), refusal.refused)
+    claim("NONCE", said.number(of: 0x82), refusal.hasNonce ? nonce : nil)
+    claim("BOOT_ID", said.number(of: 0x0A), session.bootID)
+    expect("VERSIONS for \(what)", said.value(of: 0x83), is: [1, 1], file: file, line: line)
   }
 }

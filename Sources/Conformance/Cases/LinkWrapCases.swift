@@ -4,7 +4,8 @@ import NotibotProtocol
 extension Suite {
   static let linkWraps: [Case] =
     [
-      holeAcrossWrap, windowAcrossWrap, resendAcrossWrap, limitAcrossWrap, idCarries, idWraps, uptime,
+      holeAcrossWrap, windowAcrossWrap, resendAcrossWrap, limitAcrossWrap, creditAcrossWrap, idCarries,
+      idWraps, uptime,
       longUptime,
       bootCount,
     ] + atWrap
@@ -105,6 +106,38 @@ extension Suite {
       probe.expect("its payload", later.payload.first, is: 0x0B)
       probe.session.expectedSeq = number &+ 2
       try await probe.write(probe.frame(.ack))
+    }
+  }
+
+  static let creditAcrossWrap = Case(
+    "LNK-40/credit-across-the-wrap",
+    "What is received and not handled is counted on both sides of 255 and 0", .link,
+    also: ["LNK-30", "LNK-32", "LNK-52"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    for start in [0, 126, 127, 128, 254, 255, 256] {
+      try await probe.open()
+      try await probe.sendUnserved(start)
+      _ = try await probe.fence()
+      try await control.perform(.stall)
+      let frames = probe.session.peerFrames
+      for count in 1...frames {
+        try await probe.sendData([0x55], channel: 2)
+        try await probe.write(probe.frame(.ping))
+        let pong = try await probe.awaitFrame(.pong)
+        probe.expect("ack behind \(start) and \(count) frames", pong.ack, is: probe.session.nextSeq)
+        probe.expect("credit behind \(start) and \(count) frames", Int(pong.credit), is: frames - count)
+        probe.expect("handled behind \(start) frames", pong.payload, is: [UInt8(start % 256)])
+      }
+      _ = try await probe.frames(for: .milliseconds(50))
+      try await probe.write(probe.data([0x55], channel: 2, seq: probe.session.nextSeq))
+      let answer = try await probe.awaitFrame("answer beyond the credit") { $0.kind != .ping }
+      probe.expect(
+        "kind and ack of the answer beyond the credit", "\(answer.kind) \(answer.ack)",
+        is: "ACK \(probe.session.nextSeq)")
+      try await control.perform(.resume)
+      _ = try await probe.awaitFrame("credit again") { Int($0.credit) == frames }
     }
   }
 

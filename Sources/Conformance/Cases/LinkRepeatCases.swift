@@ -1,0 +1,188 @@
+import NotibotProtocol
+
+/// SYNs that come again, and HELLOs that must not.
+extension Suite {
+  static let linkRepeats: [Case] = [
+    sameSynGoesOn, sameNonceOtherLimits, sameNonceOtherSource, ignoredSyns, noMoreHellos,
+  ]
+
+  static let sameSynGoesOn = Case(
+    "LNK-13/goes-on", "Behind the same SYN the session goes on: a resend and PING need no frame of the host",
+    .link,
+    also: ["LNK-16", "LNK-51", "LNK-52"]
+  ) { bench in
+    let probe = bench.probe
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.open(tlvs)
+    _ = try await probe.unacknowledgedAnswers(1)
+    let start = probe.now
+    var (synAcks, frames): (Int, [WireFrame]) = (0, [])
+    // The SYN again and again: it is no frame of the session.
+    for _ in 0..<6 where !frames.contains(where: { $0.kind == .ping }) {
+      try await probe.write(probe.syn(tlvs))
+      let end = probe.now + .milliseconds(400)
+      while let frame = try await probe.nextFrame(until: end) {
+        switch frame.kind {
+        case .synAck: synAcks += 1
+        // An ACK: that the request was handled.
+        case .ack, .udata: break
+        case .hello, .syn, .data, .nak, .ping, .pong, .rst, .fin:
+          if frames.isEmpty {
+            let passed = (probe.now - start).inMilliseconds
+            probe.expect(
+              passed >= 195 && passed <= (bench.hasExactTime ? 505 : 2000),
+              "the first frame after \(passed) ms")
+          }
+          frames.append(frame)
+        }
+      }
+    }
+    probe.expect(synAcks >= 2, "only \(synAcks) SYNACKs")
+    probe.expect("the first frame", frames.first?.kind, is: .data)
+    probe.expect("the last frame", frames.last?.kind, is: .ping)
+    probe.expect("numbers of DATA", Set(frames.filter { $0.kind == .data }.map(\.seq)), is: [0])
+    // The credit of before still holds.
+    probe.session.credit = 0
+    try await probe.sendData([0x0A, 3, 0])
+    _ = try await probe.awaitFrame("the second answer") { $0.kind == .data && $0.seq == 1 }
+  }
+
+  static let sameNonceOtherLimits = Case(
+    "LNK-13/other-limits", "A SYN with the nonce of the live session changes no limits, whatever it says",
+    .link,
+    also: ["LNK-8", "LNK-41", "LNK-42"]
+  ) { bench in
+    let probe = bench.probe
+    // 37 answers of 29 bytes fit in 1080 bytes, the 64 of the credit in 65536.
+    for (bytes, others, count) in [(1080, 65536, 37), (65536, 1080, 64)] as [(UInt32, UInt32, Int)] {
+      let nonce = probe.makeNonce()
+      let first = try await probe.openSession(Probe.synTLVs(nonce: nonce, bytes: bytes))
+      try await probe.write(probe.syn(Probe.synTLVs(nonce: nonce, features: 0, frames: 2, bytes: others)))
+      let again = try await probe.awaitFrame(.synAck)
+      probe.expect("the session id", again.session, is: first.session)
+      try await probe.expectReads(count, "in \(bytes) bytes, with a second SYN of \(others) bytes")
+    }
+    // The credit that was given holds: the first answer needs no more of it.
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.open(tlvs)
+    try await probe.write(probe.syn(tlvs))
+    _ = try await probe.awaitFrame(.synAck)
+    probe.session.credit = 0
+    try await probe.sendData([0x0A, 3, 0])
+    _ = try await probe.awaitFrame("the answer") { $0.kind == .data && $0.seq == 0 }
+  }
+
+  static let sameNonceOtherSource = Case(
+    "LNK-13/other-source",
+    "A SYN with the nonce of the live session sets no clock, source or feature, the same one again neither",
+    .delivery,
+    also: ["NTF-20", "NTF-21", "NTF-27"]
+  ) { bench in
+    let probe = bench.probe
+    let (source, other) = (probe.makeSource(), probe.makeSource())
+    let noon = Sample.noon
+    let nonce = probe.makeNonce()
+    let tlvs = { (source: UInt32, features: UInt32, clock: UInt64) -> [TLV] in
+      Probe.synTLVs(nonce: nonce, features: features) + [.source(source), .clock(clock)]
+    }
+    let first = tlvs(source, Probe.deliveryFeatures, noon)
+    try await probe.openWide(first)
+    try probe.requireFeatures(Probe.deliveryFeatures)
+    try await probe.request(Wire.literal("12 0700 0100"))
+    try await probe.requireStoreRoom(1)
+    let before = try await probe.readCount()
+    let json = Sample.json(id: 1, more: ",\"exp\":\(noon + 500)")
+    try await probe.expectWritten(json)
+    try await probe.write(probe.syn(tlvs(other, 0, noon + 1000)))
+    _ = try await probe.awaitFrame(.synAck)
+    let shown = try await probe.readCount()
+    probe.expect("Count behind a SYN with a CLOCK beyond exp", shown, is: before + 1)
+    // Under its own source it is there already.
+    try await probe.expectWritten(json, "the same notification")
+    let same = try await probe.readCount()
+    probe.expect("Count behind a SYN with another SRC", same, is: before + 1)
+    if bench.hasVirtualTime {
+      for _ in 0..<2 {
+        try await probe.stayOpen(for: .seconds(251))
+        // The time of its CLOCK is long past.
+        try await probe.write(probe.syn(first))
+        _ = try await probe.awaitFrame(.synAck)
+      }
+      let expired = try await probe.readCount()
+      probe.expect("Count at exp, behind the first SYN again", expired, is: before)
+    }
+    try await probe.expectWritten(Sample.removal(id: 1, more: ",\"src\":\(source)"), "the removal")
+  }
+
+  static let ignoredSyns = Case(
+    "LNK-14/ignored-syns", "A SYN that opens no session moves no nonce: ignored, refused or repeated", .link,
+    also: ["LNK-13", "LNK-19"]
+  ) { bench in
+    let probe = bench.probe
+    let all = (0..<8).map { _ in Probe.synTLVs(nonce: probe.makeNonce()) }
+    for tlvs in all { try await probe.open(tlvs) }
+    let (live, id) = (probe.syn(all[7]), probe.session.id)
+    let olds = all.dropLast().map { probe.syn($0) }
+    for round in 1...2 {
+      // Each twice, so that it comes again as the latest one.
+      for old in olds + olds.reversed() {
+        for _ in 0..<2 { try await probe.write(old) }
+        try await probe.expectUnanswered("an old SYN in round \(round)", old.bytes)
+      }
+      for _ in 0..<9 {
+        try await probe.write(live)
+        let again = try await probe.awaitFrame(.synAck)
+        probe.expect("the session id", again.session, is: id)
+      }
+    }
+    let refused = (0..<9).map { _ in Probe.synTLVs(nonce: probe.makeNonce()) }
+    for tlvs in refused {
+      let rst = try await probe.ask(probe.syn(tlvs + [TLV(0xC0, [])]), "RST") { $0.kind == .rst }
+      probe.expect("REASON", TLV.parse(rst.payload)?.number(of: 0x14), is: 3)
+    }
+    for old in olds { try await probe.expectUnanswered("an old SYN behind refused ones", old.bytes) }
+    // The nonce that is forgotten first is the one that opened its session first.
+    try await probe.openSession(refused[0], attempts: 2)
+    for old in olds.dropFirst() { try await probe.expectUnanswered("an old SYN", old.bytes) }
+    try await probe.expectUnanswered("the SYN of the session before", live.bytes)
+    try await probe.openSession(all[0], attempts: 2)
+  }
+
+  static let noMoreHellos = Case(
+    "LNK-10/no-more-hellos", "However a session ends, the device sends nothing until the next SYN", .link,
+    also: ["LNK-24", "LNK-52", "LNK-53"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    for isClosed in [true, false] {
+      let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+      try await probe.open(tlvs)
+      _ = try await probe.readCount()
+      if isClosed {
+        try await probe.write(probe.frame(.fin))
+        _ = try await probe.awaitFrame("ACK of FIN") { $0.kind == .ack }
+      } else {
+        let last = try await probe.frames(for: .milliseconds(5600))
+        probe.expect("frames of other types than PING", last.filter { $0.kind != .ping }, is: [])
+      }
+      let what = isClosed ? "FIN" : "silence"
+      let behind = try await probe.frames(for: .seconds(10))
+      probe.expect("frames behind the end by \(what)", behind, is: [])
+      // Nor does a frame that opens nothing start them anew.
+      try await probe.write(probe.syn(tlvs))
+      try await probe.write(probe.frame(.udata, channel: 5, payload: [1]).with(ack: 0, credit: 0, session: 0))
+      let later = try await probe.frames(for: .seconds(10))
+      probe.expect("frames behind an old SYN, after \(what)", later, is: [])
+    }
+  }
+}
+
+extension Probe {
+  /// Lets time pass, with a PING each second.
+  fileprivate func stayOpen(for time: Duration) async throws {
+    let end = now + time
+    while now < end {
+      _ = try await frames(for: min(.seconds(1), end - now))
+      _ = try await fence()
+    }
+  }
+}
