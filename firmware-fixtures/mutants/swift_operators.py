@@ -178,20 +178,30 @@ def declaration(site, name, numbers):
     if site.kind == "assign":
         return head + f"func {name} <T: AdditiveArithmetic>(a: inout T, b: T) {{ {chosen(lambda other: f'a {other} b')} }}\n"
     types = {"add": "AdditiveArithmetic", "multiply": "BinaryInteger", "bits": "BinaryInteger", "wrap": "FixedWidthInteger"}
-    if site.kind == "add":
-        head += moments(site, name, numbers)
+    head += overloads(site, name, numbers)
     if site.kind == "shift":
         return head + f"func {name} <T: BinaryInteger, S: BinaryInteger>(a: T, b: S) -> T {{ {body} }}\n"
     return head + f"func {name} <T: {types[site.kind]}>(a: T, b: T) -> T {{ {body} }}\n"
 
 
-def moments(site, name, numbers):
-    """The operator of a place for points in time, which can be moved by a duration, and whose difference is one."""
-    if site.symbol == "+":
-        return (f"func {name} (a: Instant, b: Duration) -> Instant "
-                f"{{ a + (activeMutant == {numbers[0]} ? .zero - b : b) }}\n")
-    return (f"func {name} (a: Instant, b: Instant) -> Duration "
-            f"{{ activeMutant == {numbers[0]} ? b - a : a - b }}\n")
+def overloads(site, name, numbers):
+    """The operator of a place for types that are no numbers: points in time, durations, collections."""
+    first, other = f"activeMutant == {numbers[0]}", f"activeMutant == {numbers[-1]}"
+    both = "where S.Element == C.Element"
+    table = {
+        "+": [
+            f"(a: Instant, b: Duration) -> Instant {{ a + ({first} ? .zero - b : b) }}",
+            f"<C: RangeReplaceableCollection, S: Sequence>(a: C, b: S) -> C {both} {{ {first} ? a : a + b }}"],
+        "-": [f"(a: Instant, b: Instant) -> Duration {{ {first} ? b - a : a - b }}"],
+        "*": [
+            f"(a: Duration, b: Int) -> Duration {{ {first} ? a : a * b }}",
+            f"(a: Int, b: Duration) -> Duration {{ {first} ? b : b * a }}"],
+        "/": [f"(a: Duration, b: Int) -> Duration {{ {first} ? a * b : a / b }}"],
+        "+=": [
+            f"<C: RangeReplaceableCollection, S: Sequence>(a: inout C, b: S) {both} "
+            f"{{ if {first} {{ return }}; if {other} {{ a = C(b) }} else {{ a += b }} }}"],
+    }
+    return "".join(f"func {name} {rest}\n" for rest in table.get(site.symbol, ()))
 
 
 def function_at(text, start):
