@@ -100,7 +100,7 @@ struct MonitorCommand: AsyncParsableCommand {
     try await Interruption.cancelling {
       try await Board.withPort(line) { name in
         var options = chosen
-        options.specifier = try PortSpecifier(parsing: name)
+        options.specifier = try PortName(parsing: name)
         try await MonitorRun(options: options).perform()
       }
     }

@@ -87,7 +87,7 @@ struct ResetCommand: AsyncParsableCommand {
     return try await LabgridPlace.with(place) { try await reset($0) }
   }
 
-  private func reset(_ specifier: PortSpecifier) async throws -> ResetReport {
+  private func reset(_ specifier: PortName) async throws -> ResetReport {
     switch specifier {
     case .emulator, .qemu:
       throw CommandFailure(

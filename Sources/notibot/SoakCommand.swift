@@ -129,7 +129,7 @@ struct SoakCommand: AsyncParsableCommand {
     return try await LabgridPlace.with(place) { try await measured(at: $0) }
   }
 
-  private func measured(at port: PortSpecifier) async throws -> SoakReport {
+  private func measured(at port: PortName) async throws -> SoakReport {
     let bitsPerSecond = try line.resolvedBitsPerSecond().value
     let faults = try FaultOption.parsed(faults)
     try SoakTarget.check(faults, for: port, control: control)
@@ -166,7 +166,7 @@ struct SoakCommand: AsyncParsableCommand {
 
   /// Looks whether the device answers before the soak begins, and brings it back if not. Returns who does that; `nil` when nobody
   /// is to.
-  private func answering(_ port: PortSpecifier, _ bitsPerSecond: UInt32) async throws -> Recovery? {
+  private func answering(_ port: PortName, _ bitsPerSecond: UInt32) async throws -> Recovery? {
     guard let highest = recovery.highest else { return nil }
     switch port {
     case .emulator, .qemu: return nil

@@ -171,11 +171,11 @@ struct TestCommand: AsyncParsableCommand {
         .usage, "several boards have no --rig, --att, --control, --firmware or --symmetric",
         remedy: "test them one by one")
     }
-    return try boardOptions.resolvedPorts().map { ($0, try ownRig(of: try PortSpecifier(parsing: $0))) }
+    return try boardOptions.resolvedPorts().map { ($0, try ownRig(of: try PortName(parsing: $0))) }
   }
 
   /// What a port brings when no rig is named: an emulator, firmware on an emulated CPU, or what is connected to it.
-  private func ownRig(of specifier: PortSpecifier) throws -> TestRun.ChosenRig {
+  private func ownRig(of specifier: PortName) throws -> TestRun.ChosenRig {
     switch specifier {
     case .emulator(let name): return .emulator(try profile(name))
     case .qemu(let image): return .qemu(image: image)
@@ -203,7 +203,7 @@ struct TestCommand: AsyncParsableCommand {
       return .att(path: try UnixSocketOption.path(att), control: control)
     }
     let isBrought = boardOptions.port.isEmpty && rig != nil
-    let own: PortSpecifier = rig == .qemu ? .qemu(image: nil) : .emulator(profile: nil)
+    let own: PortName = rig == .qemu ? .qemu(image: nil) : .emulator(profile: nil)
     let named = isBrought ? own : try port()
     switch (rig, named) {
     case (.qemu?, .qemu(let image)): return .qemu(image: image)
@@ -237,7 +237,7 @@ struct TestCommand: AsyncParsableCommand {
     return mutant
   }
 
-  private func port() throws -> PortSpecifier {
+  private func port() throws -> PortName {
     do {
       return try boardOptions.resolvedPort().value
     } catch let error as PortError {

@@ -24,7 +24,7 @@ extension TestRun {
   }
 }
 
-extension PortSpecifier {
+extension PortName {
   /// Whether a rate is set at it.
   fileprivate var hasRate: Bool {
     if case .socket = self { false } else { true }

@@ -23,7 +23,7 @@ struct TestRun: Sendable {
     /// A device that offers the attribute protocol on a unix socket.
     case att(path: String, control: String?)
     case qemu(image: String?)
-    case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration, PortCare)
+    case port(PortName, SerialOptions, control: String?, timeout: Duration, PortCare)
   }
 
   let cases: [Case]
@@ -149,7 +149,7 @@ struct TestRun: Sendable {
         try await LinePlay.startApp(specifier, bitsPerSecond: options.bitsPerSecond, way: care.before)
       }
       let open: @Sendable () async throws -> PortRig = {
-        let place: PortSpecifier
+        let place: PortName
         if let recovery {
           place = await recovery.port
         } else {
@@ -214,7 +214,7 @@ struct TestRun: Sendable {
       case .symmetric(let mutant): ("emulator", "emu: with the fault '\(mutant.name)' on both sides")
       case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
       case .att(let path, _): ("ble", "unix:\(path)")
-      case .qemu(let image): ("qemu", PortSpecifier.qemu(image: image).description)
+      case .qemu(let image): ("qemu", PortName.qemu(image: image).description)
       case .port(let specifier, _, _, _, _): ("port", specifier.description)
       }
     return Report(
@@ -235,7 +235,7 @@ struct TestRun: Sendable {
     return nil
   }
 
-  private static func notRecovered(_ port: PortSpecifier) -> CommandFailure {
+  private static func notRecovered(_ port: PortName) -> CommandFailure {
     CommandFailure(
       .noAnswer, "\(port.description.printable): it does not answer, and nothing brought it back",
       remedy: "press its reset button, or allow more with --recover-up-to")

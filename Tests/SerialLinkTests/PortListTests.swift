@@ -52,7 +52,7 @@ struct FakeTree {
     tree = try FakeTree()
   }
 
-  private func error(for specifier: PortSpecifier) -> PortError.Code? {
+  private func error(for specifier: PortName) -> PortError.Code? {
     portError { () throws(PortError) in _ = try tree.list.port(for: specifier) }?.code
   }
 

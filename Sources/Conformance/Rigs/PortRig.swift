@@ -27,7 +27,7 @@ package final class PortRig: Rig {
   ///   - answerTimeout: how long the device has to answer the first time.
   /// - Throws: `PortError` when the port cannot be opened, `NoAnswer` when nothing on it speaks the protocol, `WrongDevice`.
   package static func open(
-    _ specifier: PortSpecifier, name: String, options: SerialOptions = SerialOptions(),
+    _ specifier: PortName, name: String, options: SerialOptions = SerialOptions(),
     control: String? = nil, deviceID: String? = nil, answerTimeout: Duration = .seconds(1.5),
     wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> PortRig {
@@ -39,7 +39,7 @@ package final class PortRig: Rig {
 
   /// The same with another way round the line, which `makeControl` makes; nil for none.
   static func open(
-    _ specifier: PortSpecifier, name: String, options: SerialOptions = SerialOptions(),
+    _ specifier: PortName, name: String, options: SerialOptions = SerialOptions(),
     deviceID: String? = nil,
     answerTimeout: Duration = .seconds(1.5),
     wrapLine: @escaping (any Line) -> any Line = { $0 }, makeControl: (ChannelLine) -> (any DeviceControl)?
@@ -68,7 +68,7 @@ package final class PortRig: Rig {
   }
 
   private static func openChannel(
-    _ specifier: PortSpecifier, _ options: SerialOptions
+    _ specifier: PortName, _ options: SerialOptions
   ) async throws -> ChannelLine.Port {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let inbox = loop.makePromise(of: NIOLoopBound<ChannelInbox>.self)
@@ -86,7 +86,7 @@ package final class PortRig: Rig {
   }
 
   private static func futureValue(
-    _ inbox: EventLoopPromise<NIOLoopBound<ChannelInbox>>, _ specifier: PortSpecifier
+    _ inbox: EventLoopPromise<NIOLoopBound<ChannelInbox>>, _ specifier: PortName
   ) async throws(PortError) -> NIOLoopBound<ChannelInbox> {
     do {
       return try await inbox.futureResult.get()

@@ -49,7 +49,7 @@ package struct NetworkAddress: Hashable, Sendable {
   }
 
   /// The port as a host names it.
-  package var specifier: PortSpecifier {
+  package var specifier: PortName {
     switch service {
     case .rfc2217: .rfc2217(host: host, port: port, RFC2217Options())
     case .bytes: .socket(host: host, port: port)

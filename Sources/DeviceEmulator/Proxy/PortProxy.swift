@@ -86,7 +86,7 @@ package actor PortProxy {
   ///   - report: told of each event, on the event loop.
   /// - Throws: `PortError` when the port cannot be opened, or terminal or link cannot be made.
   package static func start(
-    port: PortSpecifier, bitsPerSecond: UInt32, link: String, faults: FaultSpec, seed: UInt64,
+    port: PortName, bitsPerSecond: UInt32, link: String, faults: FaultSpec, seed: UInt64,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     report: @escaping @Sendable (Event) -> Void = { _ in }
   ) async throws(PortError) -> PortProxy {

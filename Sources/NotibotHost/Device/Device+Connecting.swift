@@ -9,7 +9,7 @@ extension Device {
     to port: String, options: DeviceOptions, ports: PortList = PortList()
   ) async throws -> Device {
     do {
-      switch try PortSpecifier(parsing: port) {
+      switch try PortName(parsing: port) {
       case .deviceID(let id): return try await find(id, options: options, ports: ports)
       case let specifier: return try await connect(to: specifier, options: options, ports: ports)
       }
@@ -19,7 +19,7 @@ extension Device {
   }
 
   private static func connect(
-    to specifier: PortSpecifier, options: DeviceOptions, ports: PortList
+    to specifier: PortName, options: DeviceOptions, ports: PortList
   ) async throws -> Device {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let device = Device(
@@ -42,7 +42,7 @@ extension Device {
 
   /// The error, or that the port is busy when nothing answered and another program has it open: without a lock it could be
   /// opened, and what the device answered was read by the other.
-  private static func named(_ error: any Error, _ specifier: PortSpecifier, _ ports: PortList) -> any Error {
+  private static func named(_ error: any Error, _ specifier: PortName, _ ports: PortList) -> any Error {
     guard let failure = error as? NotibotError, failure.code == .noAnswer else { return error }
     let path: String? =
       switch specifier {
@@ -78,7 +78,7 @@ extension Device {
   /// Asks the known boards, all at once, who they are. A board that is no known one is never written to, and to one with
   /// another identity nothing is written but what opens and ends a session.
   private static func find(_ id: String, options: DeviceOptions, ports: PortList) async throws -> Device {
-    let name = PortSpecifier.deviceID(id).description
+    let name = PortName.deviceID(id).description
     let paths = try ports.candidates(for: .deviceID(id), isPinned: true)
     let asked = await withTaskGroup(of: (Int, Asked).self) { group in
       for (index, path) in paths.enumerated() {
@@ -211,7 +211,7 @@ public func withDevice<Result>(
   }
 }
 
-extension PortSpecifier {
+extension PortName {
   /// Whether the bytes pass a serial line whose rate this host sets.
   fileprivate var isLine: Bool {
     switch self {

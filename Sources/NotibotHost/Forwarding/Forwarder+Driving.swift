@@ -144,7 +144,7 @@ extension Forwarder {
     let opening = eventLoop.makeFutureWithTask {
       // Two of our own must not meet at one port.
       try? await closed?.get()
-      let specifier = try PortSpecifier(parsing: path)
+      let specifier = try PortName(parsing: path)
       _ = try await SerialChannel.open(specifier, ports: ports, options: serialOptions, on: loop) { channel in
         try channel.pipeline.syncOperations.addHandler(ForwarderHandler(forwarder: self, number: number))
       }

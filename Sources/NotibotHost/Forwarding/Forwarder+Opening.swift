@@ -34,9 +34,9 @@ extension Forwarder {
   static func open(
     port: String, outbox path: String, options: ForwardingOptions, ports: PortList = PortList()
   ) async throws -> Forwarder {
-    let specifier: PortSpecifier
+    let specifier: PortName
     do {
-      specifier = try PortSpecifier(parsing: port)
+      specifier = try PortName(parsing: port)
     } catch {
       throw NotibotError(error)
     }
@@ -65,7 +65,7 @@ extension Forwarder {
 
 extension ForwardingConfiguration {
   /// What the options and the kind of port come to.
-  init(_ options: ForwardingOptions, _ specifier: PortSpecifier) {
+  init(_ options: ForwardingOptions, _ specifier: PortName) {
     self.init()
     outbox.entriesLimit = min(max(options.entriesLimit, 1), 1_000_000)
     outbox.resendsPlain = options.resendsPlain

@@ -31,7 +31,7 @@ public actor Forwarder {
   public nonisolated let changes: Changes
   public nonisolated let reports: Reports
 
-  let specifier: PortSpecifier
+  let specifier: PortName
   let ports: PortList
   let options: ForwardingOptions
   let journal: Journal
@@ -54,7 +54,7 @@ public actor Forwarder {
   }
 
   init(
-    specifier: PortSpecifier, ports: PortList, options: ForwardingOptions, journal: Journal,
+    specifier: PortName, ports: PortList, options: ForwardingOptions, journal: Journal,
     contents: JournalContents, eventLoop: any EventLoop, seed: UInt64
   ) {
     self.eventLoop = eventLoop

@@ -28,7 +28,7 @@ package final class PortMonitor: Sendable {
     var waitingBytes = 0
   }
 
-  private let specifier: PortSpecifier
+  private let specifier: PortName
   private let ports: PortList
   private let options: SerialOptions
   private let shared = Mutex(Shared())
@@ -40,7 +40,7 @@ package final class PortMonitor: Sendable {
   ///   - keep: called with all that was read, on the event loop, before anybody else sees it.
   ///   - report: called with each event, on any thread, one after the other.
   package init(
-    _ specifier: PortSpecifier, ports: PortList = PortList(), options: SerialOptions,
+    _ specifier: PortName, ports: PortList = PortList(), options: SerialOptions,
     keep: @escaping @Sendable ([UInt8]) -> Void, report: @escaping @Sendable (Event) -> Void
   ) {
     (self.specifier, self.ports, self.options) = (specifier, ports, options)

@@ -16,9 +16,9 @@ package enum SerialChannel {
   static let readSizeBytes = 32_768
 
   /// Opens whatever `specifier` names, as far as it is a port of this machine or of a server: a path, `auto`, `usb:`,
-  /// `socket://` and `rfc2217://`. Throws `.badSpecifier` for the forms that need more than a byte link.
+  /// `socket://` and `rfc2217://`. Throws `.badPortName` for the forms that need more than a byte link.
   package static func open(
-    _ specifier: PortSpecifier, ports: PortList = PortList(), options: SerialOptions = SerialOptions(),
+    _ specifier: PortName, ports: PortList = PortList(), options: SerialOptions = SerialOptions(),
     on loop: any EventLoop, initializer: @escaping Initializer
   ) async throws(PortError) -> any Channel {
     switch specifier {
@@ -34,7 +34,7 @@ package enum SerialChannel {
         host: host, port: port, options: remote, bitsPerSecond: options.bitsPerSecond, on: loop,
         initializer: initializer)
     case .deviceID, .labgrid, .emulator, .qemu:
-      let code = PortError.Code.badSpecifier("this form is not available here")
+      let code = PortError.Code.badPortName("this form is not available here")
       throw PortError(code, port: specifier.description, operation: "open")
     }
   }

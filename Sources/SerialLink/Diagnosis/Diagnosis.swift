@@ -22,7 +22,7 @@ package struct Diagnosis: Sendable {
 
   /// What a command without `--port` would open, and why.
   private func selection() -> [Finding] {
-    let chosen: Sourced<PortSpecifier>
+    let chosen: Sourced<PortName>
     do throws(PortError) {
       chosen = try PortSelection.port(option: nil, environment: machine.environment)
     } catch {
@@ -44,7 +44,7 @@ package struct Diagnosis: Sendable {
     }
   }
 
-  private func found(_ chosen: Sourced<PortSpecifier>) -> Finding {
+  private func found(_ chosen: Sourced<PortName>) -> Finding {
     let who =
       switch chosen.source {
       case .standard: "auto"

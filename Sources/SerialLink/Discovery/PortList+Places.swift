@@ -1,6 +1,6 @@
 extension PortList {
   /// What is known about the port that a name means; `nil` for one that is not in this list, such as a pseudo-terminal.
-  package func info(for specifier: PortSpecifier) -> PortInfo? {
+  package func info(for specifier: PortName) -> PortInfo? {
     switch specifier {
     case .path(let path):
       let target = FileSystem.resolved(path) ?? path

@@ -61,8 +61,8 @@ package struct PortList: Sendable {
 
   /// The one port that `.automatic` or `.usb` means. Throws `.noBoard` or `.notFound` if none matches, and
   /// `.ambiguous` if several do; never chooses one of several, nor a board that is not known. Throws
-  /// `.badSpecifier` for the other forms, which name no port of this list.
-  package func port(for specifier: PortSpecifier) throws(PortError) -> PortInfo {
+  /// `.badPortName` for the other forms, which name no port of this list.
+  package func port(for specifier: PortName) throws(PortError) -> PortInfo {
     let ports = ports()
     switch specifier {
     case .automatic:
@@ -72,7 +72,7 @@ package struct PortList: Sendable {
       let matching = ports.filter { $0.matches(id, serial: serial) }
       return try only(matching, for: specifier, otherwise: .notFound(present: ports.map(\.summary)))
     case .path, .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu:
-      let code = PortError.Code.badSpecifier("this form names no port of this machine's list")
+      let code = PortError.Code.badPortName("this form names no port of this machine's list")
       throw PortError(code, port: specifier.description, operation: "find")
     }
   }
@@ -80,9 +80,9 @@ package struct PortList: Sendable {
   /// The ports that a board may be at which `specifier` means, the likeliest first; links are not followed.
   ///
   /// - Parameter isPinned: whether the board is known by its identity, so that any known board may be asked for it.
-  /// - Throws: `.noBoard`, `.notFound` or `.ambiguous` when there is none to ask; `.badSpecifier` for the forms that name
+  /// - Throws: `.noBoard`, `.notFound` or `.ambiguous` when there is none to ask; `.badPortName` for the forms that name
   ///   no port of a machine.
-  package func candidates(for specifier: PortSpecifier, isPinned: Bool) throws(PortError) -> [String] {
+  package func candidates(for specifier: PortName, isPinned: Bool) throws(PortError) -> [String] {
     switch specifier {
     case .path(let path):
       guard isPinned else { return [path] }
@@ -106,15 +106,15 @@ package struct PortList: Sendable {
       return known
     case .socket, .rfc2217: return [specifier.description]
     case .labgrid, .emulator, .qemu:
-      let code = PortError.Code.badSpecifier("this form names no port of this machine")
+      let code = PortError.Code.badPortName("this form names no port of this machine")
       throw PortError(code, port: specifier.description, operation: "find")
     }
   }
 
   /// The paths of all ports that `specifier` means, in the order of the list: every known board for `.automatic`, every
   /// board of that number for `.usb`, and what is named itself for a path or a socket.
-  /// - Throws: `.noBoard` or `.notFound` when none is there; `.badSpecifier` for the forms that name no such port.
-  package func all(matching specifier: PortSpecifier) throws(PortError) -> [String] {
+  /// - Throws: `.noBoard` or `.notFound` when none is there; `.badPortName` for the forms that name no such port.
+  package func all(matching specifier: PortName) throws(PortError) -> [String] {
     let ports = ports()
     let matching: [PortInfo]
     let code: PortError.Code
@@ -125,7 +125,7 @@ package struct PortList: Sendable {
       matching = ports.filter { $0.matches(id, serial: serial) }
       code = .notFound(present: ports.map(\.summary))
     case .deviceID, .emulator, .qemu:
-      let code = PortError.Code.badSpecifier("this form names no board among several")
+      let code = PortError.Code.badPortName("this form names no board among several")
       throw PortError(code, port: specifier.description, operation: "find")
     }
     guard !matching.isEmpty else { throw PortError(code, port: specifier.description, operation: "find") }
@@ -137,7 +137,7 @@ package struct PortList: Sendable {
   }
 
   private func only(
-    _ matching: [PortInfo], for specifier: PortSpecifier, otherwise code: PortError.Code
+    _ matching: [PortInfo], for specifier: PortName, otherwise code: PortError.Code
   ) throws(PortError) -> PortInfo {
     guard let first = matching.first else {
       throw PortError(code, port: specifier.description, operation: "find")

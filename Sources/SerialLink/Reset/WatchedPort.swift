@@ -6,7 +6,7 @@ package struct WatchedPort: Sendable {
   private let watch: NIOLoopBound<BootWatch>
 
   package static func open(
-    _ specifier: PortSpecifier, options: SerialOptions, on loop: any EventLoop
+    _ specifier: PortName, options: SerialOptions, on loop: any EventLoop
   ) async throws(PortError) -> WatchedPort {
     let made = loop.makePromise(of: NIOLoopBound<BootWatch>.self)
     do throws(PortError) {

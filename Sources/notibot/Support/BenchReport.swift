@@ -20,7 +20,7 @@ struct BenchReport: Encodable, Sendable {
     /// An emulator in this process, behind a pseudo-terminal of its own.
     case emulator
 
-    init(_ port: PortSpecifier) {
+    init(_ port: PortName) {
       self =
         switch port {
         case .path, .automatic, .usb, .deviceID: .local

@@ -56,7 +56,7 @@ enum Board {
   /// at once.
   ///
   /// - Throws: `PortError`: no such port, no board, several boards, or a server that cannot be reached.
-  static func checkPresence(of specifier: PortSpecifier) async throws {
+  static func checkPresence(of specifier: PortName) async throws {
     switch specifier {
     case .path(let path):
       guard access(path, F_OK) != 0 else { return }
@@ -76,8 +76,8 @@ enum Board {
   /// - Parameter timeout: how long a board has to answer.
   /// - Throws: `CommandFailure` when no board has the identity, or several.
   static func located(
-    _ specifier: PortSpecifier, bitsPerSecond: UInt32, timeout: Duration = .seconds(1.8)
-  ) async throws -> PortSpecifier {
+    _ specifier: PortName, bitsPerSecond: UInt32, timeout: Duration = .seconds(1.8)
+  ) async throws -> PortName {
     switch specifier {
     case .path, .automatic, .usb, .rfc2217, .socket, .labgrid, .emulator, .qemu: return specifier
     case .deviceID(let id):

@@ -10,7 +10,7 @@ enum BoardGreeting {
   /// that was just reset may, is asked again.
   /// - Throws: `CommandFailure` for what is wrong with the port.
   static func ask(
-    _ port: PortSpecifier, bitsPerSecond: UInt32, within limit: Duration
+    _ port: PortName, bitsPerSecond: UInt32, within limit: Duration
   ) async throws -> ResetRun.Greeting? {
     var options = DeviceOptions()
     options.bitsPerSecond = bitsPerSecond

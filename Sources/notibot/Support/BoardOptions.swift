@@ -37,14 +37,14 @@ struct BoardOptions: ParsableArguments {
 
 extension BoardOptions {
   /// The one port that is meant, and what named it. Throws `PortError` when its name cannot be read.
-  func resolvedPort() throws -> Sourced<PortSpecifier> {
+  func resolvedPort() throws -> Sourced<PortName> {
     try PortSelection.port(option: port.first, environment: ProcessInfo.processInfo.environment)
   }
 
   /// All ports that are meant, each once. Throws `PortError` when one cannot be read.
   func resolvedPorts(_ list: PortList = PortList()) throws -> [String] {
     let specifiers =
-      port.isEmpty ? [try resolvedPort().value] : try port.map { try PortSpecifier(parsing: $0) }
+      port.isEmpty ? [try resolvedPort().value] : try port.map { try PortName(parsing: $0) }
     var paths: [String] = []
     for specifier in specifiers {
       // Without --all a name means one board. One that nothing answers to is a board that cannot be opened.

@@ -31,7 +31,7 @@ enum LabgridPlace {
   /// - Throws: `CommandFailure` when labgrid is not there (18), does not know the place (10) or has given it to somebody
   ///   else (11); what `body` threw.
   static func with<Result: Sendable>(
-    _ place: String, _ body: (PortSpecifier) async throws -> Result
+    _ place: String, _ body: (PortName) async throws -> Result
   ) async throws -> Result {
     guard isInstalled else {
       throw CommandFailure(
@@ -68,7 +68,7 @@ enum LabgridPlace {
     }
   }
 
-  private static func port(of place: String, in said: String) throws -> PortSpecifier {
+  private static func port(of place: String, in said: String) throws -> PortName {
     let name = "labgrid:\(place.printable)"
     let ports = LabgridListing.serialPorts(in: said)
     guard let port = ports.first, ports.count == 1 else {

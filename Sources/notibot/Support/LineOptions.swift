@@ -22,7 +22,7 @@ struct LineOptions: ParsableArguments {
 
 extension LineOptions {
   /// The port that is meant, and what named it. Throws `PortError` when its name cannot be read.
-  func resolvedPort() throws -> Sourced<PortSpecifier> {
+  func resolvedPort() throws -> Sourced<PortName> {
     try PortSelection.port(option: port, environment: ProcessInfo.processInfo.environment)
   }
 

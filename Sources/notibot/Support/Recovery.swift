@@ -31,7 +31,7 @@ actor Recovery {
   private static let absenceLimit = Duration.seconds(10)
 
   /// Where the device is: it comes back under another name when a step took its port away.
-  private(set) var port: PortSpecifier
+  private(set) var port: PortName
   private let info: PortInfo?
   private let bitsPerSecond: UInt32
   private var ladder: RecoveryLadder
@@ -43,13 +43,13 @@ actor Recovery {
   ///   - highest: the last step that may be taken.
   /// - Throws: `CommandFailure` when no board has the identity, or several.
   static func prepared(
-    for specifier: PortSpecifier, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step
+    for specifier: PortName, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step
   ) async throws -> Recovery {
     let located = try await Board.located(specifier, bitsPerSecond: bitsPerSecond)
     return Recovery(located, bitsPerSecond: bitsPerSecond, upTo: highest)
   }
 
-  private init(_ specifier: PortSpecifier, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step) {
+  private init(_ specifier: PortName, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step) {
     let ports = PortList()
     switch specifier {
     case .automatic, .usb: port = (try? ports.port(for: specifier).path).map { .path($0) } ?? specifier
@@ -152,10 +152,10 @@ actor Recovery {
 enum LinePlay {
   /// - Throws: `PortError`.
   static func startApp(
-    _ specifier: PortSpecifier, bitsPerSecond: UInt32, way: LineReset.Before
+    _ specifier: PortName, bitsPerSecond: UInt32, way: LineReset.Before
   ) async throws {
     let ports = PortList()
-    let port: PortSpecifier =
+    let port: PortName =
       switch specifier {
       case .automatic, .usb: .path(try ports.port(for: specifier).path)
       case .path, .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu: specifier

@@ -31,7 +31,7 @@ struct ResetRun: Sendable {
   /// The rate at which ROMs print.
   private static let romBitsPerSecond: UInt32 = 115_200
 
-  let specifier: PortSpecifier
+  let specifier: PortName
   /// In bits per second; `nil`: nobody asked for one.
   let rate: UInt32?
   let target: ResetTarget
@@ -80,7 +80,7 @@ struct ResetRun: Sendable {
 
   private var isIdentity: Bool { if case .deviceID = specifier { true } else { false } }
 
-  private func wiring(of port: PortSpecifier, _ info: PortInfo?) -> ResetStrategy.Wiring {
+  private func wiring(of port: PortName, _ info: PortInfo?) -> ResetStrategy.Wiring {
     if case .rfc2217 = port { return .remote }
     return info.map { ResetStrategy.Wiring($0) } ?? .bridge
   }
@@ -91,10 +91,10 @@ struct ResetRun: Sendable {
   }
 
   /// The one port that is meant, so that what comes later is about the same.
-  private func resolved(_ greeting: Greeting?) throws -> PortSpecifier {
+  private func resolved(_ greeting: Greeting?) throws -> PortName {
     switch specifier {
     case .automatic, .usb: return .path(try ports.port(for: specifier).path)
-    case .deviceID: return try PortSpecifier(parsing: greeting?.port ?? specifier.description)
+    case .deviceID: return try PortName(parsing: greeting?.port ?? specifier.description)
     case .path, .rfc2217, .socket, .labgrid, .emulator, .qemu: return specifier
     }
   }
@@ -102,7 +102,7 @@ struct ResetRun: Sendable {
   // MARK: Ways
 
   private func startApp(
-    _ port: PortSpecifier, _ sequence: ResetSequence, _ wiring: ResetStrategy.Wiring, _ info: PortInfo?,
+    _ port: PortName, _ sequence: ResetSequence, _ wiring: ResetStrategy.Wiring, _ info: PortInfo?,
     _ report: inout ResetReport
   ) async throws {
     let line = try await open(port)
@@ -127,7 +127,7 @@ struct ResetRun: Sendable {
   }
 
   private func enterLoader(
-    _ port: PortSpecifier, _ sequences: [ResetSequence], _ info: PortInfo?, _ report: inout ResetReport
+    _ port: PortName, _ sequences: [ResetSequence], _ info: PortInfo?, _ report: inout ResetReport
   ) async throws {
     var seen: [UInt8] = []
     for _ in 0..<Self.roundsLimit {
@@ -172,7 +172,7 @@ struct ResetRun: Sendable {
     return false
   }
 
-  private func resetUSB(_ port: PortSpecifier, _ info: PortInfo?, _ report: inout ResetReport) async throws {
+  private func resetUSB(_ port: PortName, _ info: PortInfo?, _ report: inout ResetReport) async throws {
     let begin = ContinuousClock.now
     report.device = try await BoardUSB.reset(port, info)
     let returned = try await awaitReturn(of: port, info)
@@ -183,10 +183,9 @@ struct ResetRun: Sendable {
     try await prove(returned, nil, since: begin, &report)
   }
 
-  private func cyclePower(_ port: PortSpecifier, _ info: PortInfo?, _ report: inout ResetReport) async throws
-  {
+  private func cyclePower(_ port: PortName, _ info: PortInfo?, _ report: inout ResetReport) async throws {
     let begin = ContinuousClock.now
-    let returned = PortSpecifier.path(try await BoardUSB.cyclePower(port, info).path)
+    let returned = PortName.path(try await BoardUSB.cyclePower(port, info).path)
     report.portAfter = returned.description
     report.proof = .port
     if report.bootIDBefore != nil { try await prove(returned, nil, since: begin, &report) }
@@ -194,7 +193,7 @@ struct ResetRun: Sendable {
 
   /// Leaves the loader.
   private func finish(
-    _ port: PortSpecifier, _ wiring: ResetStrategy.Wiring, _ report: inout ResetReport
+    _ port: PortName, _ wiring: ResetStrategy.Wiring, _ report: inout ResetReport
   ) async throws {
     let sequence = ResetStrategy.attempts(into: .app, over: wiring)[0].sequence
     let line = try await open(port)
@@ -213,7 +212,7 @@ struct ResetRun: Sendable {
   // MARK: Proof
 
   private func prove(
-    _ port: PortSpecifier, _ text: ESPBootText?, since begin: ContinuousClock.Instant,
+    _ port: PortName, _ text: ESPBootText?, since begin: ContinuousClock.Instant,
     _ report: inout ResetReport
   ) async throws {
     if let text, text.isInLoader {
@@ -250,7 +249,7 @@ struct ResetRun: Sendable {
     }
   }
 
-  private func refuseCrash(_ port: PortSpecifier, _ greeting: Greeting?, _ text: ESPBootText?) throws {
+  private func refuseCrash(_ port: PortName, _ greeting: Greeting?, _ text: ESPBootText?) throws {
     let crashes: ClosedRange<UInt8> = 4...7
     let isCrash =
       greeting?.resetReason.map { crashes.contains($0) || $0 == 9 } ?? (text?.cause.trouble != nil)
@@ -288,13 +287,13 @@ extension ResetRun {
     var uptimeMs: UInt64?
   }
 
-  private func open(_ port: PortSpecifier) async throws -> WatchedPort {
+  private func open(_ port: PortName) async throws -> WatchedPort {
     let options = SerialOptions(bitsPerSecond: rate ?? Self.romBitsPerSecond)
     return try await WatchedPort.open(port, options: options, on: loop)
   }
 
   /// Asks who is there; `nil` when nothing answers as a Notibot. Throws what is wrong with the port.
-  private func greet(_ port: PortSpecifier, within limit: Duration) async throws -> Greeting? {
+  private func greet(_ port: PortName, within limit: Duration) async throws -> Greeting? {
     try await BoardGreeting.ask(
       port, bitsPerSecond: rate ?? PortSelection.standardBitsPerSecond, within: limit)
   }
@@ -311,7 +310,7 @@ extension ResetRun {
   }
 
   /// A board that has printed its boot text needs no protocol to be believed, so that it is asked for a moment only.
-  private func greetAgain(_ port: PortSpecifier, hasText: Bool) async throws -> Greeting? {
+  private func greetAgain(_ port: PortName, hasText: Bool) async throws -> Greeting? {
     for _ in 1..<Self.opensLimit {
       do {
         return try await greet(port, within: hasText ? min(timeout, Self.greetingLimit) : timeout)
@@ -325,7 +324,7 @@ extension ResetRun {
   }
 
   /// The port of the board after the reset: at once where it stayed, or when it is back where it was plugged in.
-  private func awaitReturn(of port: PortSpecifier, _ info: PortInfo?) async throws -> PortSpecifier {
+  private func awaitReturn(of port: PortName, _ info: PortInfo?) async throws -> PortName {
     guard let usb = info?.usb else { return port }
     let ports = ports
     let isBack = try await PortWait.until(upTo: Self.absenceLimit, on: loop) {

@@ -25,7 +25,7 @@ enum SoakTarget {
   ///   - folder: where a proxy's or emulator's link may be made.
   /// - Throws: `CommandFailure` for options that do not go together, `PortError`.
   static func open(
-    _ specifier: PortSpecifier, bitsPerSecond: UInt32, faults: FaultSpec, control: String?, folder: String
+    _ specifier: PortName, bitsPerSecond: UInt32, faults: FaultSpec, control: String?, folder: String
   ) async throws -> SoakTarget {
     if case .emulator(let name) = specifier {
       guard let profile = DeviceProfile.named(name ?? "default") else {
@@ -54,7 +54,7 @@ enum SoakTarget {
   }
 
   /// Refuses faults that only an emulator can do. Throws `CommandFailure`.
-  static func check(_ faults: FaultSpec, for specifier: PortSpecifier, control: String?) throws {
+  static func check(_ faults: FaultSpec, for specifier: PortName, control: String?) throws {
     if case .emulator = specifier { return }
     guard control == nil, faults.rules.contains(where: { $0.kind == .reboot }) else { return }
     throw CommandFailure(

@@ -2,8 +2,8 @@ import Testing
 
 @testable import SerialLink
 
-@Suite struct PortSpecifierTests {
-  static let readable: [(String, PortSpecifier)] = [
+@Suite struct PortNameTests {
+  static let readable: [(String, PortName)] = [
     ("/dev/ttyACM0", .path("/dev/ttyACM0")),
     ("./board", .path("./board")),
     ("run/board", .path("run/board")),
@@ -39,8 +39,8 @@ import Testing
   ]
 
   @Test(arguments: readable)
-  func `every form is read, and written back alike`(text: String, specifier: PortSpecifier) throws {
-    #expect(try PortSpecifier(parsing: text) == specifier)
+  func `every form is read, and written back alike`(text: String, specifier: PortName) throws {
+    #expect(try PortName(parsing: text) == specifier)
     #expect(specifier.description == text)
   }
 
@@ -82,19 +82,19 @@ import Testing
 
   @Test(arguments: unreadable)
   func `junk is refused with what is wrong about it`(text: String, problem: String) {
-    let error = portError { () throws(PortError) in _ = try PortSpecifier(parsing: text) }
-    #expect(error?.code == .badSpecifier(problem))
-    #expect(error?.remedy == PortSpecifier.forms)
+    let error = portError { () throws(PortError) in _ = try PortName(parsing: text) }
+    #expect(error?.code == .badPortName(problem))
+    #expect(error?.remedy == PortName.forms)
   }
 
   @Test func `a name alone is a path where something has that name`() throws {
-    #expect(try PortSpecifier(parsing: "null") == .path("/dev/null"))
+    #expect(try PortName(parsing: "null") == .path("/dev/null"))
     // The tests are run where the package is.
-    #expect(try PortSpecifier(parsing: "Package.swift") == .path("./Package.swift"))
+    #expect(try PortName(parsing: "Package.swift") == .path("./Package.swift"))
   }
 
   @Test func `what a user typed reaches a terminal without its control characters`() {
-    let error = portError { () throws(PortError) in _ = try PortSpecifier(parsing: "\u{1B}[2J\n") }
+    let error = portError { () throws(PortError) in _ = try PortName(parsing: "\u{1B}[2J\n") }
     #expect(error?.description == "cannot use port \\u{1b}[2J\\u{a}: this is neither a path nor a known form")
   }
 }
@@ -125,7 +125,7 @@ import Testing
     let error = portError { () throws(PortError) in
       _ = try PortSelection.port(option: nil, environment: ["ESPPORT": "COM3"])
     }
-    #expect(error?.code == .badSpecifier("this is neither a path nor a known form (from ESPPORT)"))
+    #expect(error?.code == .badPortName("this is neither a path nor a known form (from ESPPORT)"))
   }
 
   @Test func `the rate is looked for in the same order`() throws {

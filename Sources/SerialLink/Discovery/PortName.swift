@@ -1,5 +1,5 @@
 /// A port as a user names it.
-package enum PortSpecifier: Hashable, Sendable {
+package enum PortName: Hashable, Sendable {
   /// A serial device or a link to one.
   case path(String)
   /// The one known board that is connected.
@@ -28,32 +28,32 @@ package enum PortSpecifier: Hashable, Sendable {
   /// Longer than any path the kernel takes.
   static let lengthLimitBytes = 4096
 
-  /// Reads `text`. Throws `PortError` with code `.badSpecifier`, which says what is wrong with it.
+  /// Reads `text`. Throws `PortError` with code `.badPortName`, which says what is wrong with it.
   package init(parsing text: String) throws(PortError) {
-    if let problem = PortSpecifier.generalProblem(with: text) { throw PortSpecifier.bad(text, problem) }
+    if let problem = PortName.generalProblem(with: text) { throw PortName.bad(text, problem) }
     if text == "auto" {
       self = .automatic
     } else if let rest = text.after("rfc2217://") {
-      self = try PortSpecifier.rfc2217(parsing: rest, in: text)
+      self = try PortName.rfc2217(parsing: rest, in: text)
     } else if let rest = text.after("socket://") {
-      let (host, port) = try PortSpecifier.endpoint(rest, in: text)
+      let (host, port) = try PortName.endpoint(rest, in: text)
       self = .socket(host: host, port: port)
     } else if let rest = text.after("usb:") {
-      self = try PortSpecifier.usb(parsing: rest, in: text)
+      self = try PortName.usb(parsing: rest, in: text)
     } else if let rest = text.after("id:") {
-      guard !rest.isEmpty else { throw PortSpecifier.bad(text, "id: needs a device id") }
+      guard !rest.isEmpty else { throw PortName.bad(text, "id: needs a device id") }
       self = .deviceID(rest)
     } else if let rest = text.after("labgrid:") {
-      guard !rest.isEmpty, !rest.hasPrefix("-"), rest.utf8.count <= PortSpecifier.labgridPlaceLimitBytes,
+      guard !rest.isEmpty, !rest.hasPrefix("-"), rest.utf8.count <= PortName.labgridPlaceLimitBytes,
         !rest.contains(where: \.isWhitespace)
-      else { throw PortSpecifier.bad(text, "labgrid: needs the name of a place") }
+      else { throw PortName.bad(text, "labgrid: needs the name of a place") }
       self = .labgrid(place: rest)
     } else if let rest = text.after("emu:") {
       self = .emulator(profile: rest.isEmpty ? nil : rest)
     } else if let rest = text.after("qemu:") {
       self = .qemu(image: rest.isEmpty ? nil : rest)
     } else {
-      self = try PortSpecifier.path(parsing: text)
+      self = try PortName.path(parsing: text)
     }
   }
 
@@ -64,7 +64,7 @@ package enum PortSpecifier: Hashable, Sendable {
     return nil
   }
 
-  private static func path(parsing text: String) throws(PortError) -> PortSpecifier {
+  private static func path(parsing text: String) throws(PortError) -> PortName {
     if text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("../") { return .path(text) }
     if let scheme = text.firstRange(of: "://") {
       throw bad(text, "the scheme \(text[..<scheme.lowerBound]):// is not known")
@@ -78,7 +78,7 @@ package enum PortSpecifier: Hashable, Sendable {
     throw bad(text, "this is neither a path nor a known form")
   }
 
-  private static func usb(parsing rest: String, in text: String) throws(PortError) -> PortSpecifier {
+  private static func usb(parsing rest: String, in text: String) throws(PortError) -> PortName {
     // A serial number may itself contain colons: native USB of ESP32 chips reports its MAC.
     let parts = rest.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count >= 2, let vendor = USBID.number(parts[0]), let product = USBID.number(parts[1]) else {
@@ -89,7 +89,7 @@ package enum PortSpecifier: Hashable, Sendable {
     return .usb(USBID(vendor: vendor, product: product), serial: serial)
   }
 
-  private static func rfc2217(parsing rest: String, in text: String) throws(PortError) -> PortSpecifier {
+  private static func rfc2217(parsing rest: String, in text: String) throws(PortError) -> PortName {
     let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let (host, port) = try endpoint(String(parts[0]), in: text)
     guard parts.count == 2 else { return .rfc2217(host: host, port: port, RFC2217Options()) }
@@ -122,11 +122,11 @@ package enum PortSpecifier: Hashable, Sendable {
   }
 
   private static func bad(_ text: String, _ problem: String) -> PortError {
-    PortError(.badSpecifier(problem), port: String(text.prefix(80)), operation: "use port")
+    PortError(.badPortName(problem), port: String(text.prefix(80)), operation: "use port")
   }
 }
 
-extension PortSpecifier {
+extension PortName {
   /// The identity that the board must have, if the name says one.
   package var deviceID: String? {
     switch self {
@@ -136,7 +136,7 @@ extension PortSpecifier {
   }
 }
 
-extension PortSpecifier: CustomStringConvertible {
+extension PortName: CustomStringConvertible {
   /// The form that `init(parsing:)` reads back. Not sanitised for a terminal.
   package var description: String {
     switch self {
