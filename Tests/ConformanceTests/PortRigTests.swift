@@ -9,7 +9,7 @@ import Testing
   private func withEmulator(_ body: (PortName) async throws -> Void) async throws {
     let server = try await EmulatorServer.start(profile: .standard, seed: 1)
     do {
-      try await body(.path(try #require(await server.portPath)))
+      try await body(.address(.tty(path: try #require(await server.portPath))))
     } catch {
       await server.stop()
       throw error

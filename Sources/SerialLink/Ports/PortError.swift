@@ -141,7 +141,7 @@ extension PortError: CustomStringConvertible {
     case .noModemLines:
       "use a port that has them; restart an emulator with: notibot control --socket PATH reboot"
     case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
-    case .badPortName: PortName.forms
+    case .badPortName: "a port is \(PortName.allForms)"
     case .linkOccupied: "remove it, or choose another path for the link"
     case .badPlace, .placeRefused: "choose a path in a folder that exists and can be written"
     case .deviceGone: "check the cable and the supply, then connect again"

@@ -31,7 +31,7 @@ struct MonitorOptions: Sendable {
     case never
   }
 
-  var specifier: PortName
+  var port: PortName
   var serial: SerialOptions
   /// Regular expressions.
   var until: String?
