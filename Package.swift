@@ -123,7 +123,7 @@ let package = Package(
       name: "SimulationTests", dependencies: ["Conformance", "DeviceEmulator", "NotibotProtocol"],
       swiftSettings: settings),
     .testTarget(
-      name: "CLITests", dependencies: ["CSerialShim", "NotibotHost", "NotibotProtocol"],
+      name: "CLITests", dependencies: ["CSerialShim", "NotibotHost", "NotibotProtocol", "SerialLink"],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

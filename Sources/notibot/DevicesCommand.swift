@@ -110,7 +110,7 @@ struct DevicesCommand: AsyncParsableCommand {
       return port
     }
     do {
-      port.notibot = try await withDevice(at: port.port, options: options) { device in
+      port.notibot = try await withDevice(at: .address(.tty(path: port.port)), options: options) { device in
         let info = await device.info
         return PortDocument.Answer(
           deviceID: info.deviceID, firmware: info.firmwareName, version: info.firmwareVersion,

@@ -156,11 +156,7 @@ struct EmulateCommand: AsyncParsableCommand {
   }
 
   private func chosenProfile() throws -> DeviceProfile {
-    guard var profile = DeviceProfile.named(profile) else {
-      let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
-      throw CommandFailure(
-        .usage, "there is no profile '\(self.profile.printable)'", remedy: "choose one of: \(names)")
-    }
+    var profile = try Board.profile(profile)
     if let mode {
       guard let chosen = DeviceMode(rawValue: mode) else {
         throw CommandFailure(

@@ -73,7 +73,7 @@ struct MonitorCommand: AsyncParsableCommand {
 
   func run() async throws {
     var options = MonitorOptions(
-      specifier: try line.resolvedPort().value,
+      port: try line.resolvedPort().value,
       serial: SerialOptions(bitsPerSecond: try line.resolvedBitsPerSecond().value))
     (options.until, options.failOn, options.save) = (until, failOn, save)
     options.timeout = timeout.map { .seconds($0) }
@@ -89,7 +89,7 @@ struct MonitorCommand: AsyncParsableCommand {
     options.takesKeys = isatty(STDIN_FILENO) == 1
     options.failsOnCrash = failOnCrash ?? !options.takesKeys
     options.linesToSend = sendLine
-    if case .deviceID = options.specifier {
+    guard options.port.deviceID == nil else {
       throw CommandFailure(
         .usage, "a monitor sends nothing, so it cannot ask boards who they are",
         remedy: "name the port by its path or by usb:VID:PID")
@@ -100,7 +100,7 @@ struct MonitorCommand: AsyncParsableCommand {
     try await Interruption.cancelling {
       try await Board.withPort(line) { name in
         var options = chosen
-        options.specifier = try PortSpecifier(parsing: name)
+        options.port = name
         try await MonitorRun(options: options).perform()
       }
     }

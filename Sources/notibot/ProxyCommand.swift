@@ -41,7 +41,7 @@ struct ProxyCommand: AsyncParsableCommand {
     try await Interruption.cancelling {
       try await Board.withPort(port.line) { name in
         let board = try await Board.located(
-          try PortSpecifier(parsing: name), bitsPerSecond: bitsPerSecond,
+          name, bitsPerSecond: bitsPerSecond,
           timeout: .seconds(port.answer.timeout))
         let proxy = try await PortProxy.start(
           port: board, bitsPerSecond: bitsPerSecond, link: link, faults: faults,

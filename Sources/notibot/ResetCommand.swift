@@ -82,18 +82,14 @@ struct ResetCommand: AsyncParsableCommand {
   }
 
   private func reset() async throws -> ResetReport {
-    let specifier = try line.resolvedPort().value
-    guard case .labgrid(let place) = specifier else { return try await reset(specifier) }
-    return try await LabgridPlace.with(place) { try await reset($0) }
+    try await LabgridPlace.withPlace(of: try line.resolvedPort().value) { try await reset($0) }
   }
 
-  private func reset(_ specifier: PortSpecifier) async throws -> ResetReport {
-    switch specifier {
-    case .emulator, .qemu:
+  private func reset(_ name: PortName) async throws -> ResetReport {
+    guard !name.isStandIn else {
       throw CommandFailure(
-        .usage, "\(specifier.description.printable) has no lines to reset it by",
+        .usage, "\(name.description.printable) has no lines to reset it by",
         remedy: "start one with 'notibot emulate --control PATH', then: notibot control --socket PATH reboot")
-    case .path, .automatic, .usb, .deviceID, .rfc2217, .socket, .labgrid: break
     }
     let way: ResetRun.Way =
       if usb {
@@ -113,7 +109,7 @@ struct ResetCommand: AsyncParsableCommand {
         }
       }
     let run = ResetRun(
-      specifier: specifier, rate: try chosenRate(), target: into ?? strategy?.target ?? .app, way: way,
+      name: name, rate: try chosenRate(), target: into ?? strategy?.target ?? .app, way: way,
       after: after,
       timeout: .milliseconds(Int64(timeout * 1000)))
     return try await run.report()

@@ -124,12 +124,10 @@ struct SoakCommand: AsyncParsableCommand {
   }
 
   private func measured() async throws -> SoakReport {
-    let port = try line.resolvedPort().value
-    guard case .labgrid(let place) = port else { return try await measured(at: port) }
-    return try await LabgridPlace.with(place) { try await measured(at: $0) }
+    try await LabgridPlace.withPlace(of: try line.resolvedPort().value) { try await measured(at: $0) }
   }
 
-  private func measured(at port: PortSpecifier) async throws -> SoakReport {
+  private func measured(at port: PortName) async throws -> SoakReport {
     let bitsPerSecond = try line.resolvedBitsPerSecond().value
     let faults = try FaultOption.parsed(faults)
     try SoakTarget.check(faults, for: port, control: control)
@@ -166,12 +164,8 @@ struct SoakCommand: AsyncParsableCommand {
 
   /// Looks whether the device answers before the soak begins, and brings it back if not. Returns who does that; `nil` when nobody
   /// is to.
-  private func answering(_ port: PortSpecifier, _ bitsPerSecond: UInt32) async throws -> Recovery? {
-    guard let highest = recovery.highest else { return nil }
-    switch port {
-    case .emulator, .qemu: return nil
-    case .path, .automatic, .usb, .deviceID, .rfc2217, .socket, .labgrid: break
-    }
+  private func answering(_ port: PortName, _ bitsPerSecond: UInt32) async throws -> Recovery? {
+    guard let highest = recovery.highest, !port.isStandIn else { return nil }
     let recovery = try await Recovery.prepared(for: port, bitsPerSecond: bitsPerSecond, upTo: highest)
     if await recovery.answers(within: .milliseconds(1800)) { return recovery }
     guard await recovery.climb() else {

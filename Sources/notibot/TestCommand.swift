@@ -171,21 +171,7 @@ struct TestCommand: AsyncParsableCommand {
         .usage, "several boards have no --rig, --att, --control, --firmware or --symmetric",
         remedy: "test them one by one")
     }
-    return try boardOptions.resolvedPorts().map { ($0, try ownRig(of: try PortSpecifier(parsing: $0))) }
-  }
-
-  /// What a port brings when no rig is named: an emulator, firmware on an emulated CPU, or what is connected to it.
-  private func ownRig(of specifier: PortSpecifier) throws -> TestRun.ChosenRig {
-    switch specifier {
-    case .emulator(let name): return .emulator(try profile(name))
-    case .qemu(let image): return .qemu(image: image)
-    case .path, .automatic, .usb, .deviceID, .rfc2217, .socket, .labgrid:
-      let rate = try boardOptions.rate.resolvedBitsPerSecond().value
-      return .port(
-        specifier, SerialOptions(bitsPerSecond: rate), control: control,
-        timeout: .seconds(boardOptions.answer.timeout),
-        PortCare(before: before, after: after, highest: recovery.highest))
-    }
+    return try boardOptions.resolvedPorts().map { ($0.description, try rig(nil, at: $0)) }
   }
 
   private func chosenRig() throws -> TestRun.ChosenRig {
@@ -202,25 +188,32 @@ struct TestCommand: AsyncParsableCommand {
       }
       return .att(path: try UnixSocketOption.path(att), control: control)
     }
-    let isBrought = boardOptions.port.isEmpty && rig != nil
-    let own: PortSpecifier = rig == .qemu ? .qemu(image: nil) : .emulator(profile: nil)
-    let named = isBrought ? own : try port()
-    switch (rig, named) {
-    case (.qemu?, .qemu(let image)): return .qemu(image: image)
-    case (.emulator?, .emulator(let name)): return .emulator(try profile(name))
-    case (.pty?, .emulator(let name)):
-      return .pty(profile: try profile(name).name)
-    case (.rfc2217?, .emulator(let name)):
-      return .rfc2217(profile: try profile(name).name)
-    case (.ble?, .emulator(let name)):
-      return .ble(profile: try profile(name).name)
-    case (.firmware?, .emulator(nil)):
-      return .firmware(library: firmware)
+    let own: PortName.StandIn = rig == .qemu ? .qemu(image: nil) : .emulator(profile: nil)
+    let isOwn = boardOptions.port.isEmpty && rig != nil
+    return try self.rig(rig, at: isOwn ? .standIn(own) : try port())
+  }
+
+  /// What the suite runs on: the device that a rig starts, else what the port stands for.
+  private func rig(_ rig: RigName?, at name: PortName) throws -> TestRun.ChosenRig {
+    switch (rig, name) {
+    case (nil, .standIn(.emulator(let profile))), (.emulator?, .standIn(.emulator(let profile))):
+      return .emulator(try Board.profile(profile))
+    case (nil, .standIn(.qemu(let image))), (.qemu?, .standIn(.qemu(let image))): return .qemu(image: image)
+    case (.pty?, .standIn(.emulator(let profile))): return .pty(profile: try Board.profile(profile).name)
+    case (.rfc2217?, .standIn(.emulator(let profile))):
+      return .rfc2217(profile: try Board.profile(profile).name)
+    case (.ble?, .standIn(.emulator(let profile))): return .ble(profile: try Board.profile(profile).name)
+    case (.firmware?, .standIn(.emulator(nil))): return .firmware(library: firmware)
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) brings its own device",
-        remedy: "leave --port out, or name \(rig == .qemu ? "qemu:[ELF]" : "emu:[PROFILE]")")
-    case (nil, let specifier): return try ownRig(of: specifier)
+        remedy: "omit --port, or name \(rig == .qemu ? "qemu:[ELF]" : "emu:[PROFILE]")")
+    case (nil, .address), (nil, .automatic), (nil, .usb), (nil, .deviceID), (nil, .labgrid):
+      let rate = try boardOptions.rate.resolvedBitsPerSecond().value
+      return .port(
+        name, SerialOptions(bitsPerSecond: rate), control: control,
+        timeout: .seconds(boardOptions.answer.timeout),
+        PortCare(before: before, after: after, highest: recovery.highest))
     }
   }
 
@@ -237,22 +230,12 @@ struct TestCommand: AsyncParsableCommand {
     return mutant
   }
 
-  private func port() throws -> PortSpecifier {
+  private func port() throws -> PortName {
     do {
       return try boardOptions.resolvedPort().value
     } catch let error as PortError {
       throw CommandFailure(error)
     }
-  }
-
-  private func profile(_ name: String?) throws -> DeviceProfile {
-    guard let name else { return .standard }
-    guard let profile = DeviceProfile.named(name) else {
-      let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
-      throw CommandFailure(
-        .usage, "there is no profile '\(name.printable)'", remedy: "choose one of: \(names)")
-    }
-    return profile
   }
 }
 

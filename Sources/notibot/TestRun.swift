@@ -23,7 +23,7 @@ struct TestRun: Sendable {
     /// A device that offers the attribute protocol on a unix socket.
     case att(path: String, control: String?)
     case qemu(image: String?)
-    case port(PortSpecifier, SerialOptions, control: String?, timeout: Duration, PortCare)
+    case port(PortName, SerialOptions, control: String?, timeout: Duration, PortCare)
   }
 
   let cases: [Case]
@@ -53,11 +53,11 @@ struct TestRun: Sendable {
 
   /// Runs the cases, with a place of labgrid acquired where the port is one, and hands lines for a person on as they come.
   func perform(print: @Sendable (String) -> Void) async -> Outcome {
-    guard case .port(.labgrid(let place), let options, let control, let timeout, let care) = rig else {
+    guard case .port(let name, let options, let control, let timeout, let care) = rig else {
       return await performHere(print: print)
     }
     do {
-      return try await LabgridPlace.with(place) { port in
+      return try await LabgridPlace.withPlace(of: name) { port in
         var run = self
         run.rig = .port(port, options, control: control, timeout: timeout, care)
         return await run.performHere(print: print)
@@ -93,7 +93,7 @@ struct TestRun: Sendable {
     report.identity = identity
     report.bootID = (device as? PortRig)?.bootID ?? (device as? RecoveringRig)?.bootID
     report.recovery = await recovery?.account
-    let trouble = await resetAfter()
+    let trouble = await resetAfter(recovery)
     report.rigTrouble = trouble?.description
     if options.failFast, results.last?.outcome.isBad == true {
       if results.count < cases.count {
@@ -144,25 +144,23 @@ struct TestRun: Sendable {
     case .att(let path, let control):
       return try await BLERig.open(path, control: control)
     case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
-    case .port(let specifier, let options, let control, let timeout, let care):
-      if care.before != .noReset {
-        try await LinePlay.startApp(specifier, bitsPerSecond: options.bitsPerSecond, way: care.before)
-      }
+    case .port(let name, let options, let control, let timeout, let care):
+      if care.before != .noReset { try await playLines(of: name, options, timeout, recovery, care.before) }
       let open: @Sendable () async throws -> PortRig = {
-        let place: PortSpecifier
+        let place: PortName
         if let recovery {
           place = await recovery.port
         } else {
-          place = try await Board.located(specifier, bitsPerSecond: options.bitsPerSecond, timeout: timeout)
+          place = try await Board.located(name, bitsPerSecond: options.bitsPerSecond, timeout: timeout)
         }
         return try await PortRig.open(
-          place, name: specifier.description, options: options, control: control,
-          deviceID: specifier.deviceID,
+          place, name: name.description, options: options, control: control,
+          deviceID: name.deviceID,
           answerTimeout: timeout)
       }
       guard let recovery else { return try await open() }
       let reopen: @Sendable () async throws -> any Rig = {
-        guard await recovery.climb() else { throw Self.notRecovered(specifier) }
+        guard await recovery.climb() else { throw Self.notRecovered(name) }
         return try await open()
       }
       do {
@@ -174,19 +172,33 @@ struct TestRun: Sendable {
   }
 
   private func makeRecovery() async throws -> Recovery? {
-    guard case .port(let specifier, let options, _, _, let care) = rig, let highest = care.highest else {
+    guard case .port(let name, let options, _, _, let care) = rig, let highest = care.highest else {
       return nil
     }
-    return try await Recovery.prepared(for: specifier, bitsPerSecond: options.bitsPerSecond, upTo: highest)
+    return try await Recovery.prepared(for: name, bitsPerSecond: options.bitsPerSecond, upTo: highest)
+  }
+
+  private func playLines(
+    of name: PortName, _ options: SerialOptions, _ timeout: Duration, _ recovery: Recovery?,
+    _ way: LineReset.Before
+  ) async throws {
+    let place: PortName
+    if let recovery {
+      place = await recovery.port
+    } else {
+      place = try await Board.located(name, bitsPerSecond: options.bitsPerSecond, timeout: timeout)
+    }
+    let address = try PortList().address(of: place)
+    try await LinePlay.startApp(address, bitsPerSecond: options.bitsPerSecond, way: way)
   }
 
   /// Restarts the board at the end, if that was asked for. Returns why it could not.
-  private func resetAfter() async -> CommandFailure? {
-    guard case .port(let specifier, let options, _, _, let care) = rig, care.after == .hardReset else {
+  private func resetAfter(_ recovery: Recovery?) async -> CommandFailure? {
+    guard case .port(let name, let options, _, let timeout, let care) = rig, care.after == .hardReset else {
       return nil
     }
     do {
-      try await LinePlay.startApp(specifier, bitsPerSecond: options.bitsPerSecond, way: .defaultReset)
+      try await playLines(of: name, options, timeout, recovery, .defaultReset)
       return nil
     } catch {
       return Self.failure(of: error)
@@ -214,8 +226,8 @@ struct TestRun: Sendable {
       case .symmetric(let mutant): ("emulator", "emu: with the fault '\(mutant.name)' on both sides")
       case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
       case .att(let path, _): ("ble", "unix:\(path)")
-      case .qemu(let image): ("qemu", PortSpecifier.qemu(image: image).description)
-      case .port(let specifier, _, _, _, _): ("port", specifier.description)
+      case .qemu(let image): ("qemu", PortName.standIn(.qemu(image: image)).description)
+      case .port(let name, _, _, _, _): ("port", name.description)
       }
     return Report(
       rig: name, port: port, seed: seed, startedAt: startedAt, duration: ContinuousClock.now - start,
@@ -235,7 +247,7 @@ struct TestRun: Sendable {
     return nil
   }
 
-  private static func notRecovered(_ port: PortSpecifier) -> CommandFailure {
+  private static func notRecovered(_ port: PortName) -> CommandFailure {
     CommandFailure(
       .noAnswer, "\(port.description.printable): it does not answer, and nothing brought it back",
       remedy: "press its reset button, or allow more with --recover-up-to")

@@ -113,11 +113,13 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"))
-  func `a run may begin and end with a reset`() async throws {
+  @Test(
+    .enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"),
+    arguments: ["PORT", "auto", "id:24:6F:28:AA:BB:CC"])
+  func `a run may begin and end with a reset, however the port is named`(name: String) async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(
-        Umockdev.behind(emulator) + ["--silent"], "test", "-p", "PORT", "--filter", "FRM-1/literal-syn",
+        Umockdev.behind(emulator) + ["--silent"], "test", "-p", name, "--filter", "FRM-1/literal-syn",
         "--timeout", "5",
         "--before", "default-reset", "--after", "hard-reset")
       #expect(run.ending.status == .exited(0), "\(run.ending.errors)")

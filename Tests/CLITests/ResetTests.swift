@@ -45,9 +45,9 @@ import Testing
   }
 
   @Test(arguments: ["--usb", "--power"])
-  func `what is below USB cannot be done to a port that is none`(option: String) async throws {
+  func `what is below USB cannot be done to a port that is not on USB`(option: String) async throws {
     let terminal = try ControlledTerminal()
-    expect(try await run("reset", option, "-p", terminal.path), 2, says: [terminal.path, "no USB port"])
+    expect(try await run("reset", option, "-p", terminal.path), 2, says: [terminal.path, "not a USB port"])
   }
 
   @Test(arguments: ["emu:", "qemu:"])

@@ -1,4 +1,5 @@
 import Foundation
+import SerialLink
 import Testing
 
 @Suite(.inTurn) struct UsageTests {
@@ -26,6 +27,14 @@ import Testing
     #expect(ending.status == .exited(0))
     #expect(ending.output.contains("11  port busy"))
     #expect(ending.output.contains("USAGE: notibot \(command)"))
+  }
+
+  @Test(arguments: [
+    "send", "count", "watch", "forward", "monitor", "reset", "test", "soak", "bench", "proxy",
+  ])
+  func `help of a command that opens a port lists every form of its name`(command: String) async throws {
+    let help = try await run(command, "--help").output.filter { !$0.isWhitespace }
+    for form in PortName.forms { #expect(help.contains(form.syntax), "\(form.syntax) is missing") }
   }
 
   @Test func `the version is one line`() async throws {

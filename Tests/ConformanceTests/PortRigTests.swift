@@ -6,10 +6,10 @@ import Testing
 
 /// A board that is named by its identity is the only one that the suite writes to.
 @Suite struct PortRigTests {
-  private func withEmulator(_ body: (PortSpecifier) async throws -> Void) async throws {
+  private func withEmulator(_ body: (PortName) async throws -> Void) async throws {
     let server = try await EmulatorServer.start(profile: .standard, seed: 1)
     do {
-      try await body(.path(try #require(await server.portPath)))
+      try await body(.address(.tty(path: try #require(await server.portPath))))
     } catch {
       await server.stop()
       throw error

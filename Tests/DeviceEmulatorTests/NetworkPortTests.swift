@@ -126,13 +126,13 @@ struct NetworkPortTests {
 
   private func withNetworkEmulator(
     _ service: NetworkAddress.Service, profile: DeviceProfile = .standard,
-    _ body: (EmulatorServer, PortSpecifier) async throws -> Void
+    _ body: (EmulatorServer, PortAddress) async throws -> Void
   ) async throws {
     let address = NetworkAddress(service, host: "127.0.0.1", port: 0)
     let server = try await EmulatorServer.start(profile: profile, address: address, seed: 1)
     do {
       let name = try #require(await server.portPath)
-      try await body(server, try PortSpecifier(parsing: name))
+      try await body(server, try PortList().address(of: try PortName(parsing: name)))
       await server.stop()
     } catch {
       await server.stop()
@@ -147,7 +147,7 @@ private struct NetworkHost {
   private let inbox: NIOLoopBound<Inbox>
 
   static func open(
-    _ port: PortSpecifier, bitsPerSecond: UInt32 = 115_200, reads: Bool = true
+    _ port: PortAddress, bitsPerSecond: UInt32 = 115_200, reads: Bool = true
   ) async throws -> NetworkHost {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let promise = loop.makePromise(of: NIOLoopBound<Inbox>.self)

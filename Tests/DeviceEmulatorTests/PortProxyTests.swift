@@ -27,7 +27,8 @@ struct PortProxyTests {
     try await withEmulator(profile, link: directory.file("board")) { server, board in
       let link = directory.file("port")
       let proxy = try await PortProxy.start(
-        port: .path(board), bitsPerSecond: 460_800, link: link, faults: try FaultSpec(parsing: faults),
+        port: .address(.tty(path: board)), bitsPerSecond: 460_800, link: link,
+        faults: try FaultSpec(parsing: faults),
         seed: 1,
         report: log.note)
       do {
@@ -198,7 +199,8 @@ struct PortProxyTests {
     let directory = try TemporaryDirectory()
     await #expect(throws: PortError.self) {
       _ = try await PortProxy.start(
-        port: .path("/dev/notibot-nothing"), bitsPerSecond: 115_200, link: directory.file("port"),
+        port: .address(.tty(path: "/dev/notibot-nothing")), bitsPerSecond: 115_200,
+        link: directory.file("port"),
         faults: .off,
         seed: 1)
     }

@@ -47,7 +47,7 @@ struct DeviceFindingTests {
   @Test(arguments: ["24:6F:28:AA:BB:CC", "24:6f:28:aa:bb:cc"])
   func `the board that says so is found, whatever port it is at`(id: String) async throws {
     try await withBoards { list in
-      let device = try await Device.connect(to: "id:\(id)", options: DeviceOptions(), ports: list)
+      let device = try await Device.connect(to: .deviceID(id), options: DeviceOptions(), ports: list)
       #expect(device.port == list.deviceRoot + "/ttyUSB1")
       #expect(await device.info.deviceID == "24:6F:28:AA:BB:CC")
       await device.close()
@@ -57,7 +57,7 @@ struct DeviceFindingTests {
   @Test func `if none says so it is no board, and the error says who is there`() async throws {
     try await withBoards { list in
       let error = try await #require(throws: NotibotError.self) {
-        try await Device.connect(to: "id:24:6F:28:00:00:99", options: DeviceOptions(), ports: list)
+        try await Device.connect(to: .deviceID("24:6F:28:00:00:99"), options: DeviceOptions(), ports: list)
       }
       #expect(error.code == .noBoard)
       #expect("\(error)".contains("none of 2 boards has this id"))
@@ -65,12 +65,13 @@ struct DeviceFindingTests {
     }
   }
 
-  @Test func `its path is told, and the port is free afterwards`() async throws {
+  @Test func `its address is returned, and the port is free afterwards`() async throws {
     try await withBoards { list in
       let options = DeviceOptions()
       for _ in 0..<2 {
-        let path = try await Device.path(of: "24:6F:28:AA:BB:CC", options: options, ports: list)
-        #expect(path == list.deviceRoot + "/ttyUSB1")
+        let address = try await Device.address(
+          ofBoard: "24:6F:28:AA:BB:CC", options: options, ports: list)
+        #expect(address == .tty(path: list.deviceRoot + "/ttyUSB1"))
       }
     }
   }
@@ -79,7 +80,7 @@ struct DeviceFindingTests {
     try await withBoards([Self.boards[1], Self.boards[1]]) { list in
       for _ in 0..<2 {
         let error = try await #require(throws: NotibotError.self) {
-          try await Device.connect(to: "id:24:6F:28:AA:BB:CC", options: DeviceOptions(), ports: list)
+          try await Device.connect(to: .deviceID("24:6F:28:AA:BB:CC"), options: DeviceOptions(), ports: list)
         }
         #expect(error.code == .noBoard)
         #expect(

@@ -319,7 +319,7 @@ struct DeviceTests {
   @Test(arguments: [
     (PortError.Code.notFound(present: []), Int32(10)), (.noBoard(others: []), 10), (.ambiguous([]), 10),
     (.unreachable("no route"), 10), (.busy(nil), 11), (.permissionDenied(group: nil), 12), (.notATTY, 2),
-    (.badSpecifier("?"), 2), (.deviceGone, 14), (.system(errno: 24), 18),
+    (.badPortName("?"), 2), (.deviceGone, 14), (.system(errno: 24), 18),
   ])
   func `a port's error keeps its exit code, its reason and its remedy`(code: PortError.Code, exit: Int32) {
     let below = PortError(code, port: "/dev/x", operation: "open")

@@ -52,8 +52,8 @@ struct FakeTree {
     tree = try FakeTree()
   }
 
-  private func error(for specifier: PortSpecifier) -> PortError.Code? {
-    portError { () throws(PortError) in _ = try tree.list.port(for: specifier) }?.code
+  private func error(for name: PortName) -> PortError.Code? {
+    portError { () throws(PortError) in _ = try tree.list.port(for: name) }?.code
   }
 
   @Test func `a bridge is listed with everything that tells it from others`() throws {
@@ -145,16 +145,46 @@ struct FakeTree {
     try tree.addUSB("ttyUSB3", at: "1-4", id: "1a86:7523")
     let dev = tree.directory.file("dev")
     let id = USBID(vendor: 0x10C4, product: 0xEA60)
-    #expect(
-      try tree.list.all(matching: .automatic) == ["\(dev)/ttyUSB1", "\(dev)/ttyUSB2", "\(dev)/ttyUSB3"])
-    #expect(try tree.list.all(matching: .usb(id, serial: nil)) == ["\(dev)/ttyUSB1", "\(dev)/ttyUSB2"])
-    #expect(
-      try tree.list.all(matching: .usb(USBID(vendor: 0xDEAD, product: 0xBEEF), serial: "A")) == [
-        "\(dev)/ttyUSB0"
-      ])
-    #expect(try tree.list.all(matching: .path("/dev/ttyX")) == ["/dev/ttyX"])
-    #expect(throws: PortError.self) { try tree.list.all(matching: .usb(id, serial: "C")) }
-    #expect(throws: PortError.self) { try tree.list.all(matching: .deviceID("24:6F:28:AA:BB:CC")) }
+    func names(_ names: String...) -> [PortName] { names.map { .address(.tty(path: "\(dev)/\($0)")) } }
+    #expect(tree.list.all(matching: .automatic) == names("ttyUSB1", "ttyUSB2", "ttyUSB3"))
+    #expect(tree.list.all(matching: .usb(id, serial: nil)) == names("ttyUSB1", "ttyUSB2"))
+    let stranger = USBID(vendor: 0xDEAD, product: 0xBEEF)
+    #expect(tree.list.all(matching: .usb(stranger, serial: "A")) == names("ttyUSB0"))
+  }
+
+  @Test func `what matches no board of the list, or is not looked for there, stands for itself`() throws {
+    try tree.addUSB("ttyUSB0", at: "1-1", id: "10c4:ea60", serial: "0001")
+    let id = USBID(vendor: 0x10C4, product: 0xEA60)
+    let names: [PortName] = [
+      .address(.tty(path: "/dev/ttyX")), .usb(id, serial: "C"), .deviceID("24:6F:28:AA:BB:CC"),
+      .labgrid(place: "a"), .standIn(.emulator(profile: nil)),
+    ]
+    for name in names { #expect(tree.list.all(matching: name) == [name]) }
+  }
+
+  @Test func `only a name that the list resolves has an address`() throws {
+    try tree.addUSB("ttyUSB0", at: "1-1", id: "10c4:ea60")
+    let path = tree.directory.file("dev/ttyUSB0")
+    #expect(try tree.list.address(of: .automatic) == .tty(path: path))
+    let server = PortAddress.socket(host: "lab", port: 1)
+    #expect(try tree.list.address(of: .address(server)) == server)
+    let others: [PortName] = [.deviceID("AA"), .labgrid(place: "a"), .standIn(.qemu(image: nil))]
+    for name in others {
+      let error = portError { () throws(PortError) in _ = try tree.list.address(of: name) }
+      #expect(error?.description == "cannot open \(name): this form is not available here")
+    }
+  }
+
+  @Test func `a port is known by its path, by a link to it, and not by a server's name`() throws {
+    try tree.addUSB("ttyUSB0", at: "1-1", id: "10c4:ea60")
+    try tree.directory.write("", to: "dev/ttyUSB0")
+    let path = tree.directory.file("dev/ttyUSB0")
+    try tree.directory.link("mine", to: path)
+    #expect(tree.list.info(at: .tty(path: path))?.usb?.location == "1-1")
+    #expect(tree.list.info(at: .tty(path: tree.directory.file("mine")))?.path == path)
+    #expect(tree.list.info(at: .socket(host: path, port: 1)) == nil)
+    #expect(tree.list.info(for: .automatic)?.path == path)
+    #expect(tree.list.info(for: .deviceID("AA")) == nil)
   }
 
   @Test(arguments: [("303a:0009", true), ("303a:7013", true), ("303a:7014", false), ("303a:8123", false)])
@@ -163,6 +193,8 @@ struct FakeTree {
     #expect(try #require(tree.list.ports().first).isKnownBoard == isKnown)
   }
 
+  private func addresses(_ paths: [String]) -> [PortAddress] { paths.map { .tty(path: $0) } }
+
   @Test
   func `a path stands alone until its board is known by identity, then the known boards stand behind it`()
     throws
@@ -170,12 +202,13 @@ struct FakeTree {
     try tree.addUSB("ttyUSB0", at: "1-1", id: "10c4:ea60")
     try tree.addUSB("ttyUSB1", at: "1-2", id: "dead:beef")
     let known = tree.directory.file("dev/ttyUSB0")
-    #expect(try tree.list.candidates(for: .path("/p"), isPinned: false) == ["/p"])
-    #expect(try tree.list.candidates(for: .path("/p"), isPinned: true) == ["/p", known])
+    #expect(try tree.list.candidates(for: .address(.tty(path: "/p")), isPinned: false) == addresses(["/p"]))
+    #expect(
+      try tree.list.candidates(for: .address(.tty(path: "/p")), isPinned: true) == addresses(["/p", known]))
     try tree.directory.write("", to: "dev/ttyUSB0")
     try tree.directory.link("mine", to: known)
     let mine = tree.directory.file("mine")
-    #expect(try tree.list.candidates(for: .path(mine), isPinned: true) == [mine])
+    #expect(try tree.list.candidates(for: .address(.tty(path: mine)), isPinned: true) == addresses([mine]))
   }
 
   @Test func `a board that is named by identity is looked for at all known boards and at no others`() throws {
@@ -189,12 +222,14 @@ struct FakeTree {
     try tree.addUSB("ttyUSB2", at: "1-3", id: "303a:1001")
     let dev = tree.directory.file("dev")
     let both = ["\(dev)/ttyUSB1", "\(dev)/ttyUSB2"]
-    #expect(try tree.list.candidates(for: .deviceID("AA"), isPinned: true) == both)
-    #expect(try tree.list.candidates(for: .automatic, isPinned: true) == both)
+    #expect(try tree.list.candidates(for: .deviceID("AA"), isPinned: true) == addresses(both))
+    #expect(try tree.list.candidates(for: .automatic, isPinned: true) == addresses(both))
     let stranged = USBID(vendor: 0xDEAD, product: 0xBEEF)
     #expect(
-      try tree.list.candidates(for: .usb(stranged, serial: nil), isPinned: true) == ["\(dev)/ttyUSB0"] + both)
+      try tree.list.candidates(for: .usb(stranged, serial: nil), isPinned: true)
+        == addresses(["\(dev)/ttyUSB0"] + both))
     #expect(
-      try tree.list.candidates(for: .usb(stranged, serial: nil), isPinned: false) == ["\(dev)/ttyUSB0"])
+      try tree.list.candidates(for: .usb(stranged, serial: nil), isPinned: false)
+        == addresses(["\(dev)/ttyUSB0"]))
   }
 }

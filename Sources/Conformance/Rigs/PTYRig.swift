@@ -23,7 +23,7 @@ package final class PTYRig: OwnedDeviceRig {
       program: program, profile: profile, front: front, seed: seed)
     do {
       let port = try await PortRig.open(
-        try PortSpecifier(parsing: emulator.port), name: front.rawValue,
+        try PortName(parsing: emulator.port), name: front.rawValue,
         control: isPlain ? nil : emulator.control,
         wrapLine: wrapLine)
       return PTYRig(name: front.rawValue, emulator: emulator, port: port)

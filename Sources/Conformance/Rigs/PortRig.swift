@@ -27,24 +27,24 @@ package final class PortRig: Rig {
   ///   - answerTimeout: how long the device has to answer the first time.
   /// - Throws: `PortError` when the port cannot be opened, `NoAnswer` when nothing on it speaks the protocol, `WrongDevice`.
   package static func open(
-    _ specifier: PortSpecifier, name: String, options: SerialOptions = SerialOptions(),
+    _ port: PortName, name: String, options: SerialOptions = SerialOptions(),
     control: String? = nil, deviceID: String? = nil, answerTimeout: Duration = .seconds(1.5),
     wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> PortRig {
     try await open(
-      specifier, name: name, options: options, deviceID: deviceID, answerTimeout: answerTimeout,
+      port, name: name, options: options, deviceID: deviceID, answerTimeout: answerTimeout,
       wrapLine: wrapLine
     ) { line in control.map { SocketControl(client: ControlClient(path: $0), line: line) } }
   }
 
   /// The same with another way round the line, which `makeControl` makes; nil for none.
   static func open(
-    _ specifier: PortSpecifier, name: String, options: SerialOptions = SerialOptions(),
+    _ port: PortName, name: String, options: SerialOptions = SerialOptions(),
     deviceID: String? = nil,
     answerTimeout: Duration = .seconds(1.5),
     wrapLine: @escaping (any Line) -> any Line = { $0 }, makeControl: (ChannelLine) -> (any DeviceControl)?
   ) async throws -> PortRig {
-    let line = try await ChannelLine { try await openChannel(specifier, options) }
+    let line = try await ChannelLine { try await openChannel(port, options) }
     do {
       let socket = makeControl(line)
       let attempts = max(1, Int(answerTimeout / openingInterval))
@@ -57,7 +57,7 @@ package final class PortRig: Rig {
     } catch let error as NoAnswer {
       await line.close()
       // Without a lock another program can have the port open as well, and read the answers.
-      if case .path(let path) = specifier, let user = PortHolder.user(of: path) {
+      if let path = port.address?.path, let user = PortHolder.user(of: path) {
         throw PortError(.busy(user), port: name, operation: "test")
       }
       throw error
@@ -68,17 +68,19 @@ package final class PortRig: Rig {
   }
 
   private static func openChannel(
-    _ specifier: PortSpecifier, _ options: SerialOptions
+    _ port: PortName, _ options: SerialOptions
   ) async throws -> ChannelLine.Port {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let inbox = loop.makePromise(of: NIOLoopBound<ChannelInbox>.self)
     do throws(PortError) {
-      let channel = try await SerialChannel.open(specifier, options: options, on: loop) { channel in
+      // A board that comes back may be at another path.
+      let address = try PortList().address(of: port)
+      let channel = try await SerialChannel.open(address, options: options, on: loop) { channel in
         let handler = ChannelInbox(loop: channel.eventLoop)
         try channel.pipeline.syncOperations.addHandler(handler)
         inbox.succeed(NIOLoopBound(handler, eventLoop: channel.eventLoop))
       }
-      return ChannelLine.Port(channel: channel, inbox: try await futureValue(inbox, specifier))
+      return ChannelLine.Port(channel: channel, inbox: try await futureValue(inbox, address))
     } catch {
       inbox.fail(error)
       throw error
@@ -86,12 +88,12 @@ package final class PortRig: Rig {
   }
 
   private static func futureValue(
-    _ inbox: EventLoopPromise<NIOLoopBound<ChannelInbox>>, _ specifier: PortSpecifier
+    _ inbox: EventLoopPromise<NIOLoopBound<ChannelInbox>>, _ address: PortAddress
   ) async throws(PortError) -> NIOLoopBound<ChannelInbox> {
     do {
       return try await inbox.futureResult.get()
     } catch {
-      throw PortError(.deviceGone, port: specifier.description, operation: "open")
+      throw PortError(.deviceGone, port: address.description, operation: "open")
     }
   }
 

@@ -23,7 +23,7 @@ package final class QEMURig: OwnedDeviceRig {
     }
     do {
       let port = try await PortRig.open(
-        .path(board.portPath), name: "qemu", wrapLine: wrapLine
+        .address(.tty(path: board.portPath)), name: "qemu", wrapLine: wrapLine
       ) { _ in BoardControl(board: board) }
       return QEMURig(board: board, port: port)
     } catch {

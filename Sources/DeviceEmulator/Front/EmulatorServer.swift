@@ -123,7 +123,7 @@ package actor EmulatorServer {
     switch line {
     case .unplugged, .withdrawn, .plugging, .stopped: nil
     case .plugged(_, let path): linkPath ?? path
-    case .served: listener?.address.specifier.description
+    case .served: listener?.address.portAddress.description
     }
   }
 

@@ -48,8 +48,8 @@ package struct NetworkAddress: Hashable, Sendable {
     host == "localhost" || host == "::1" || host.hasPrefix("127.")
   }
 
-  /// The port as a host names it.
-  package var specifier: PortSpecifier {
+  /// What a host opens.
+  package var portAddress: PortAddress {
     switch service {
     case .rfc2217: .rfc2217(host: host, port: port, RFC2217Options())
     case .bytes: .socket(host: host, port: port)

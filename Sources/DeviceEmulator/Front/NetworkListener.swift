@@ -38,7 +38,7 @@ struct NetworkListener: Sendable {
       bound.port = channel.localAddress?.port ?? address.port
       return NetworkListener(address: bound, channel: channel)
     } catch {
-      let name = address.specifier.description
+      let name = address.portAddress.description
       switch error {
       case let error as IOError:
         throw PortError(.system(errno: error.errnoCode), port: name, operation: "listen at")

@@ -86,17 +86,19 @@ package actor PortProxy {
   ///   - report: told of each event, on the event loop.
   /// - Throws: `PortError` when the port cannot be opened, or terminal or link cannot be made.
   package static func start(
-    port: PortSpecifier, bitsPerSecond: UInt32, link: String, faults: FaultSpec, seed: UInt64,
+    port name: PortName, bitsPerSecond: UInt32, link: String, faults: FaultSpec, seed: UInt64,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     report: @escaping @Sendable (Event) -> Void = { _ in }
   ) async throws(PortError) -> PortProxy {
     try await start(
-      board: port.description, bitsPerSecond: bitsPerSecond, link: link, faults: faults, seed: seed,
+      board: name.description, bitsPerSecond: bitsPerSecond, link: link, faults: faults, seed: seed,
       on: group,
       report: report
     ) { rate, loop, initializer throws(PortError) in
       let options = SerialOptions(bitsPerSecond: rate)
-      return try await SerialChannel.open(port, options: options, on: loop, initializer: initializer)
+      // A board that comes back may be at another path.
+      let address = try PortList().address(of: name)
+      return try await SerialChannel.open(address, options: options, on: loop, initializer: initializer)
     }
   }
 

@@ -6,28 +6,25 @@ package import SerialLink
 extension Device {
   /// Opens the port and waits until a session is open. Throws `NotibotError`, or `CancellationError`.
   static func connect(
-    to port: String, options: DeviceOptions, ports: PortList = PortList()
+    to name: PortName, options: DeviceOptions, ports: PortList = PortList()
   ) async throws -> Device {
     do {
-      switch try PortSpecifier(parsing: port) {
-      case .deviceID(let id): return try await find(id, options: options, ports: ports)
-      case let specifier: return try await connect(to: specifier, options: options, ports: ports)
-      }
+      if let id = name.deviceID { return try await find(id, options: options, ports: ports).device }
+      return try await connect(to: try ports.address(of: name), as: name, options: options)
     } catch let error as PortError {
       throw NotibotError(error)
     }
   }
 
   private static func connect(
-    to specifier: PortSpecifier, options: DeviceOptions, ports: PortList
+    to address: PortAddress, as name: PortName, options: DeviceOptions
   ) async throws -> Device {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let device = Device(
-      port: specifier.description, options: options,
-      lineBitsPerSecond: specifier.isLine ? Int(options.bitsPerSecond) : nil, eventLoop: loop,
+      port: name.description, address: address, options: options, eventLoop: loop,
       seed: .random(in: .min ... .max))
     let serialOptions = SerialOptions(bitsPerSecond: options.bitsPerSecond)
-    _ = try await SerialChannel.open(specifier, ports: ports, options: serialOptions, on: loop) { channel in
+    _ = try await SerialChannel.open(address, options: serialOptions, on: loop) { channel in
       try channel.pipeline.syncOperations.addHandler(DeviceHandler(device: device))
     }
     do {
@@ -35,35 +32,30 @@ extension Device {
     } catch {
       // So that the next attempt finds the port free.
       await device.close()
-      throw named(error, specifier, ports)
+      throw named(error, address)
     }
     return device
   }
 
   /// The error, or that the port is busy when nothing answered and another program has it open: without a lock it could be
   /// opened, and what the device answered was read by the other.
-  private static func named(_ error: any Error, _ specifier: PortSpecifier, _ ports: PortList) -> any Error {
-    guard let failure = error as? NotibotError, failure.code == .noAnswer else { return error }
-    let path: String? =
-      switch specifier {
-      case .path(let path): path
-      case .automatic, .usb: try? ports.port(for: specifier).path
-      case .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu: nil
-      }
-    guard let path, let user = PortHolder.user(of: path) else { return error }
+  private static func named(_ error: any Error, _ address: PortAddress) -> any Error {
+    guard let failure = error as? NotibotError, failure.code == .noAnswer, let path = address.path,
+      let user = PortHolder.user(of: path)
+    else { return error }
     return NotibotError(PortError(.busy(user), port: failure.port, operation: "connect to"))
   }
 
-  /// The path of the one known board that says it is `id`.
+  /// Where the one known board is that reports the identity `id`.
   ///
-  /// - Throws: `NotibotError`: no board when none says so or several do, with all that answered; `CancellationError`.
-  package static func path(of id: String, options: DeviceOptions, ports: PortList = PortList()) async throws
-    -> String
-  {
+  /// - Throws: `NotibotError`: no board when none reports it or several do, with all that answered; `CancellationError`.
+  package static func address(
+    ofBoard id: String, options: DeviceOptions, ports: PortList = PortList()
+  ) async throws -> PortAddress {
     do {
-      let device = try await find(id, options: options, ports: ports)
+      let (device, address) = try await find(id, options: options, ports: ports)
       await device.close()
-      return device.port
+      return address
     } catch let error as PortError {
       throw NotibotError(error)
     }
@@ -71,37 +63,39 @@ extension Device {
 
   /// What became of asking one board.
   private enum Asked: Sendable {
-    case match(Device)
-    case other(path: String, reason: String)
+    case match(Device, PortAddress)
+    case other(port: String, reason: String)
   }
 
-  /// Asks the known boards, all at once, who they are. A board that is no known one is never written to, and to one with
-  /// another identity nothing is written but what opens and ends a session.
-  private static func find(_ id: String, options: DeviceOptions, ports: PortList) async throws -> Device {
-    let name = PortSpecifier.deviceID(id).description
-    let paths = try ports.candidates(for: .deviceID(id), isPinned: true)
+  /// Asks the known boards, all at once, who they are. Unknown boards are never written to; a board with another identity
+  /// gets only what opens and ends a session.
+  private static func find(_ id: String, options: DeviceOptions, ports: PortList) async throws -> (
+    device: Device, address: PortAddress
+  ) {
+    let name = PortName.deviceID(id).description
+    let addresses = try ports.candidates(for: .deviceID(id), isPinned: true)
     let asked = await withTaskGroup(of: (Int, Asked).self) { group in
-      for (index, path) in paths.enumerated() {
-        group.addTask { (index, await ask(path, for: id, options: options, ports: ports)) }
+      for (index, address) in addresses.enumerated() {
+        group.addTask { (index, await ask(address, for: id, options: options)) }
       }
-      // In the order of the list, whoever answers first.
+      // In the order of the list, not of the answers.
       var asked: [Int: Asked] = [:]
       for await (index, answer) in group { asked[index] = answer }
-      return paths.indices.compactMap { asked[$0] }
+      return addresses.indices.compactMap { asked[$0] }
     }
-    var matches: [Device] = []
+    var matches: [(device: Device, address: PortAddress)] = []
     var others: [String] = []
     for answer in asked {
       switch answer {
-      case .match(let device): matches.append(device)
-      case .other(let path, let reason): others.append("\(path) \(reason)")
+      case .match(let device, let address): matches.append((device, address))
+      case .other(let port, let reason): others.append("\(port) \(reason)")
       }
     }
     if matches.count == 1, !Task.isCancelled { return matches[0] }
-    for device in matches { await device.close() }
+    for match in matches { await match.device.close() }
     try Task.checkCancellation()
     guard matches.isEmpty else {
-      throw PortError(.ambiguous(matches.map(\.port)), port: name, operation: "choose")
+      throw PortError(.ambiguous(matches.map(\.address.description)), port: name, operation: "choose")
     }
     throw NotibotError(
       code: .noBoard, port: name, operation: "find", reason: "none of \(others.count) boards has this id",
@@ -109,20 +103,21 @@ extension Device {
   }
 
   private static func ask(
-    _ path: String, for id: String, options: DeviceOptions, ports: PortList
+    _ address: PortAddress, for id: String, options: DeviceOptions
   ) async -> Asked {
+    let port = address.description
     do {
-      let device = try await connect(to: .path(path), options: options, ports: ports)
+      let device = try await connect(to: address, as: .address(address), options: options)
       let found = await device.info.deviceID
-      if let found, found.uppercased() == id.uppercased() { return .match(device) }
+      if let found, found.uppercased() == id.uppercased() { return .match(device, address) }
       await device.close()
-      return .other(path: path, reason: "is \(found ?? "one without an id")")
+      return .other(port: port, reason: "is \(found ?? "one without an id")")
     } catch let error as PortError {
-      return .other(path: path, reason: "cannot be asked: \(error.cause)")
+      return .other(port: port, reason: "cannot be asked: \(error.cause)")
     } catch let error as NotibotError {
-      return .other(path: path, reason: "cannot be asked: \(error.reason)")
+      return .other(port: port, reason: "cannot be asked: \(error.reason)")
     } catch {
-      return .other(path: path, reason: "was not asked")
+      return .other(port: port, reason: "was not asked")
     }
   }
 
@@ -131,7 +126,7 @@ extension Device {
     on channel: any NIOCore.Channel, port: String, options: DeviceOptions = DeviceOptions(), seed: UInt64
   ) async throws -> Device {
     let device = Device(
-      port: port, options: options, lineBitsPerSecond: nil, eventLoop: channel.eventLoop, seed: seed)
+      port: port, address: nil, options: options, eventLoop: channel.eventLoop, seed: seed)
     try await channel.eventLoop.submit {
       try channel.pipeline.syncOperations.addHandler(DeviceHandler(device: device))
     }.get()
@@ -200,7 +195,21 @@ public func withDevice<Result>(
   at port: String, options: DeviceOptions = DeviceOptions(), isolation: isolated (any Actor)? = #isolation,
   _ body: (Device) async throws -> Result
 ) async throws -> Result {
-  let device = try await Device.connect(to: port, options: options)
+  let name: PortName
+  do {
+    name = try PortName(parsing: port)
+  } catch {
+    throw NotibotError(error)
+  }
+  return try await withDevice(at: name, options: options, isolation: isolation, body)
+}
+
+/// The same for a name that has been read. `labgrid:`, `emu:` and `qemu:` cannot be opened here.
+package func withDevice<Result>(
+  at name: PortName, options: DeviceOptions = DeviceOptions(), isolation: isolated (any Actor)? = #isolation,
+  _ body: (Device) async throws -> Result
+) async throws -> Result {
+  let device = try await Device.connect(to: name, options: options)
   do {
     let result = try await body(device)
     await device.close()
@@ -208,15 +217,5 @@ public func withDevice<Result>(
   } catch {
     await device.close()
     throw error
-  }
-}
-
-extension PortSpecifier {
-  /// Whether the bytes pass a serial line whose rate this host sets.
-  fileprivate var isLine: Bool {
-    switch self {
-    case .path, .automatic, .usb, .deviceID, .rfc2217: true
-    case .socket, .labgrid, .emulator, .qemu: false
-    }
   }
 }

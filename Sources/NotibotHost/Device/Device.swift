@@ -1,6 +1,6 @@
 import NIOCore
 public import NotibotProtocol
-import SerialLink
+package import SerialLink
 
 /// A Notibot at the other end of a port. Get one from `withDevice`.
 ///
@@ -30,6 +30,8 @@ public actor Device {
   nonisolated let eventLoop: any EventLoop
   /// The port as the user named it.
   public nonisolated let port: String
+  /// What was opened; `nil` for a channel that was open already.
+  package nonisolated let address: PortAddress?
   /// What the device and the connection do by themselves; for one consumer.
   public nonisolated let events: Events
 
@@ -53,14 +55,16 @@ public actor Device {
   }
 
   /// - Parameter seed: for nonces; must differ from run to run.
-  init(port: String, options: DeviceOptions, lineBitsPerSecond: Int?, eventLoop: any EventLoop, seed: UInt64)
-  {
+  init(
+    port: String, address: PortAddress?, options: DeviceOptions, eventLoop: any EventLoop, seed: UInt64
+  ) {
     self.eventLoop = eventLoop
     self.port = port
+    self.address = address
     self.options = options
     var configuration = HostConfiguration()
     configuration.connectTimeout = options.connectTimeout
-    configuration.lineBitsPerSecond = lineBitsPerSecond
+    configuration.lineBitsPerSecond = address?.hasRate == true ? Int(options.bitsPerSecond) : nil
     configuration.limits.requests = UInt8(min(max(options.requestsLimit, 1), 32))
     switch options.reconnection {
     case .never, .always: configuration.reconnectTimeout = nil

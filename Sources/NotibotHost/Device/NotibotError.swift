@@ -78,7 +78,7 @@ extension NotibotError {
       case .notFound, .noBoard, .ambiguous, .unreachable: .noBoard
       case .busy, .serverBusy: .portBusy
       case .permissionDenied, .placeRefused: .noPermission
-      case .notATTY, .noModemLines, .unsupportedBaud, .badSpecifier, .badRate, .linkOccupied, .badPlace:
+      case .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .badRate, .linkOccupied, .badPlace:
         .usage
       case .deviceGone: .linkLost
       case .unconfirmed: .noAnswer

@@ -119,18 +119,18 @@ extension Forwarder {
   // MARK: Ports
 
   private func findPorts() {
-    let (specifier, ports) = (specifier, ports)
+    let (name, ports) = (name, ports)
     let isPinned = machine.supervisor.deviceID != nil
     NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: eventLoop) {
-      Result { () throws(PortError) in try ports.candidates(for: specifier, isPinned: isPinned) }
+      Result { () throws(PortError) in try ports.candidates(for: name, isPinned: isPinned) }
     }.whenComplete { result in
       self.assumeIsolated { $0.noteFound(result.flatMap { $0.mapError { $0 as any Error } }) }
     }
   }
 
-  private func noteFound(_ result: Result<[String], any Error>) {
+  private func noteFound(_ result: Result<[PortAddress], any Error>) {
     switch result {
-    case .success(let paths): machine.portsFound(paths, now: now)
+    case .success(let addresses): machine.portsFound(addresses.map(\.description), now: now)
     case .failure(let error): machine.openFailed(failure(error), now: now)
     }
     obey()
@@ -139,13 +139,15 @@ extension Forwarder {
   private func open(_ path: String) {
     line.number += 1
     let number = line.number
-    let (closed, ports, loop) = (line.closed, ports, eventLoop)
+    let (closed, loop) = (line.closed, eventLoop)
+    // The machine knows ports by their text. A server is the only candidate of its name; all others are serial devices.
+    let server = isRemote ? name.address : nil
+    let address = server ?? .tty(path: path)
     let serialOptions = SerialOptions(bitsPerSecond: options.bitsPerSecond)
     let opening = eventLoop.makeFutureWithTask {
       // Two of our own must not meet at one port.
       try? await closed?.get()
-      let specifier = try PortSpecifier(parsing: path)
-      _ = try await SerialChannel.open(specifier, ports: ports, options: serialOptions, on: loop) { channel in
+      _ = try await SerialChannel.open(address, options: serialOptions, on: loop) { channel in
         try channel.pipeline.syncOperations.addHandler(ForwarderHandler(forwarder: self, number: number))
       }
     }
@@ -175,13 +177,8 @@ extension Forwarder {
 
   /// Tries again the moment that something appears where a port would. Without it the back-off finds the port, later.
   func watchArrivals() async {
-    let path: String?
-    switch specifier {
-    case .path(let name): path = name
-    case .automatic, .usb, .deviceID: path = nil
-    case .socket, .rfc2217, .labgrid, .emulator, .qemu: return
-    }
-    let arrivals = try? await PortArrivals.watch(path: path, on: eventLoop) { [weak self] _ in
+    guard !isRemote else { return }
+    let arrivals = try? await PortArrivals.watch(path: name.address?.path, on: eventLoop) { [weak self] _ in
       self?.assumeIsolated { $0.notePortsChanged() }
     }
     self.arrivals = arrivals

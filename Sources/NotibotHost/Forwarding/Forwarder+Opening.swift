@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 import NotibotProtocol
-import SerialLink
+package import SerialLink
 
 /// Brings notifications to the Notibot at `port`, each exactly once, for as long as `body` runs; what is not delivered by
 /// then stays in the outbox, and goes out at the next run.
@@ -18,7 +18,22 @@ public func withForwarder<Result>(
   port: String, outbox path: String, options: ForwardingOptions = ForwardingOptions(),
   isolation: isolated (any Actor)? = #isolation, _ body: (Forwarder) async throws -> Result
 ) async throws -> Result {
-  let forwarder = try await Forwarder.open(port: port, outbox: path, options: options)
+  let name: PortName
+  do {
+    name = try PortName(parsing: port)
+  } catch {
+    throw NotibotError(error)
+  }
+  return try await withForwarder(
+    port: name, outbox: path, options: options, isolation: isolation, body)
+}
+
+/// The same for a name that has been read. `labgrid:`, `emu:` and `qemu:` cannot be opened here.
+package func withForwarder<Result>(
+  port name: PortName, outbox path: String, options: ForwardingOptions = ForwardingOptions(),
+  isolation: isolated (any Actor)? = #isolation, _ body: (Forwarder) async throws -> Result
+) async throws -> Result {
+  let forwarder = try await Forwarder.open(port: name, outbox: path, options: options)
   do {
     let result = try await body(forwarder)
     await forwarder.stop()
@@ -32,14 +47,8 @@ public func withForwarder<Result>(
 extension Forwarder {
   /// Opens the outbox and begins. Throws `NotibotError`. The caller calls `stop`.
   static func open(
-    port: String, outbox path: String, options: ForwardingOptions, ports: PortList = PortList()
+    port name: PortName, outbox path: String, options: ForwardingOptions, ports: PortList = PortList()
   ) async throws -> Forwarder {
-    let specifier: PortSpecifier
-    do {
-      specifier = try PortSpecifier(parsing: port)
-    } catch {
-      throw NotibotError(error)
-    }
     let opened = try await NIOSingletons.posixBlockingThreadPool.runIfActive {
       () -> Swift.Result<(Journal, JournalContents), JournalError> in
       Swift.Result { () throws(JournalError) in
@@ -55,7 +64,7 @@ extension Forwarder {
       throw NotibotError(error)
     }
     let forwarder = Forwarder(
-      specifier: specifier, ports: ports, options: options, journal: journal, contents: contents,
+      name: name, ports: ports, options: options, journal: journal, contents: contents,
       eventLoop: MultiThreadedEventLoopGroup.singleton.next(), seed: .random(in: .min ... .max))
     await forwarder.watchArrivals()
     await forwarder.start()
@@ -65,19 +74,14 @@ extension Forwarder {
 
 extension ForwardingConfiguration {
   /// What the options and the kind of port come to.
-  init(_ options: ForwardingOptions, _ specifier: PortSpecifier) {
+  init(_ options: ForwardingOptions, _ name: PortName) {
     self.init()
     outbox.entriesLimit = min(max(options.entriesLimit, 1), 1_000_000)
     outbox.resendsPlain = options.resendsPlain
     outbox.replaysPlain = options.replaysPlain
-    supervisor.expectedDeviceID = options.expectedDeviceID
-    switch specifier {
-    case .path, .automatic, .usb, .rfc2217: host.lineBitsPerSecond = Int(options.bitsPerSecond)
-    case .deviceID(let id):
-      host.lineBitsPerSecond = Int(options.bitsPerSecond)
-      supervisor.expectedDeviceID = id
-    case .socket, .labgrid, .emulator, .qemu: break
-    }
+    supervisor.expectedDeviceID = name.deviceID ?? options.expectedDeviceID
+    // A board that is still to be found is at a serial device.
+    if name.address?.hasRate ?? true { host.lineBitsPerSecond = Int(options.bitsPerSecond) }
   }
 }
 

@@ -31,7 +31,7 @@ public actor Forwarder {
   public nonisolated let changes: Changes
   public nonisolated let reports: Reports
 
-  let specifier: PortSpecifier
+  let name: PortName
   let ports: PortList
   let options: ForwardingOptions
   let journal: Journal
@@ -54,17 +54,17 @@ public actor Forwarder {
   }
 
   init(
-    specifier: PortSpecifier, ports: PortList, options: ForwardingOptions, journal: Journal,
+    name: PortName, ports: PortList, options: ForwardingOptions, journal: Journal,
     contents: JournalContents, eventLoop: any EventLoop, seed: UInt64
   ) {
     self.eventLoop = eventLoop
-    self.specifier = specifier
+    self.name = name
     self.ports = ports
     self.options = options
     self.journal = journal
-    port = specifier.description
+    port = name.description
     machine = ForwardingMachine(
-      configuration: ForwardingConfiguration(options, specifier), journal: contents, seed: seed)
+      configuration: ForwardingConfiguration(options, name), journal: contents, seed: seed)
     let (changeStream, changeSink) = AsyncStream<ConnectionChange>.makeStream(
       bufferingPolicy: .bufferingNewest(max(1, options.changesLimit)))
     changes = Changes(stream: changeStream)
@@ -213,12 +213,7 @@ public actor Forwarder {
   }
 
   /// Whether a port is at the other end of a network, which takes its time to say no; one that opens too late is closed.
-  private var isRemote: Bool {
-    switch specifier {
-    case .socket, .rfc2217: true
-    case .path, .automatic, .usb, .deviceID, .labgrid, .emulator, .qemu: false
-    }
-  }
+  var isRemote: Bool { name.isRemote }
 
   func beginStopping(_ error: NotibotError?) {
     guard case .running = state else { return }

@@ -28,7 +28,7 @@ package final class PortMonitor: Sendable {
     var waitingBytes = 0
   }
 
-  private let specifier: PortSpecifier
+  private let name: PortName
   private let ports: PortList
   private let options: SerialOptions
   private let shared = Mutex(Shared())
@@ -40,10 +40,10 @@ package final class PortMonitor: Sendable {
   ///   - keep: called with all that was read, on the event loop, before anybody else sees it.
   ///   - report: called with each event, on any thread, one after the other.
   package init(
-    _ specifier: PortSpecifier, ports: PortList = PortList(), options: SerialOptions,
+    _ name: PortName, ports: PortList = PortList(), options: SerialOptions,
     keep: @escaping @Sendable ([UInt8]) -> Void, report: @escaping @Sendable (Event) -> Void
   ) {
-    (self.specifier, self.ports, self.options) = (specifier, ports, options)
+    (self.name, self.ports, self.options) = (name, ports, options)
     (self.keep, self.report) = (keep, report)
   }
 
@@ -54,9 +54,8 @@ package final class PortMonitor: Sendable {
   package func run(reconnects: Bool) async throws(PortError) {
     try await open()
     var told = ""
-    let path: String? = if case .path(let path) = specifier { path } else { nil }
     while reconnects, !Task.isCancelled {
-      await PortWait.forArrival(at: path, upTo: Self.retryInterval, on: loop)
+      await PortWait.forArrival(at: name.address?.path, upTo: Self.retryInterval, on: loop)
       guard !Task.isCancelled else { return }
       do throws(PortError) {
         try await open()
@@ -86,13 +85,9 @@ package final class PortMonitor: Sendable {
 
   /// Opens the port, and returns when it is gone or the task is cancelled.
   private func open() async throws(PortError) {
-    var target = specifier
-    switch specifier {
-    case .automatic, .usb: target = .path(try ports.port(for: specifier).path)
-    case .path, .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu: break
-    }
-    let port = target.description
-    let channel = try await SerialChannel.open(target, ports: ports, options: options, on: loop) { channel in
+    let address = try ports.address(of: name)
+    let port = address.description
+    let channel = try await SerialChannel.open(address, options: options, on: loop) { channel in
       try channel.pipeline.syncOperations.addHandler(MonitorHandler(owner: self, port: port))
     }
     await withTaskCancellationHandler {

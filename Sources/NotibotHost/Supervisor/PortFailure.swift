@@ -43,7 +43,7 @@ extension PortFailure {
       case .notFound, .noBoard, .deviceGone, .unreachable, .serverBusy, .unconfirmed: true
       // A choice between boards is the user's.
       case .ambiguous: false
-      case .busy, .permissionDenied, .notATTY, .noModemLines, .unsupportedBaud, .badSpecifier, .badRate,
+      case .busy, .permissionDenied, .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .badRate,
         .linkOccupied, .badPlace, .placeRefused, .noTerminals, .system:
         false
       }

@@ -11,7 +11,7 @@ extension SerialChannel {
     host: String, port: Int, timeout: Duration = connectTimeout, on loop: any EventLoop,
     initializer: @escaping Initializer
   ) async throws(PortError) -> any Channel {
-    let name = PortSpecifier.socket(host: host, port: port).description
+    let name = PortAddress.socket(host: host, port: port).description
     return try await connect(host, port, name: name, timeout: timeout, on: loop) { channel in
       try channel.pipeline.syncOperations.addHandler(SocketRefusalHandler(port: name))
       try initializer(channel)
@@ -24,7 +24,7 @@ extension SerialChannel {
     host: String, port: Int, options: RFC2217Options, bitsPerSecond: UInt32,
     timeout: Duration = connectTimeout, on loop: any EventLoop, initializer: @escaping Initializer
   ) async throws(PortError) -> any Channel {
-    let name = PortSpecifier.rfc2217(host: host, port: port, options).description
+    let name = PortAddress.rfc2217(host: host, port: port, options).description
     guard bitsPerSecond > 0 else {
       throw PortError(
         .unsupportedBaud(requested: bitsPerSecond, offered: nil), port: name, operation: "open")

@@ -15,17 +15,13 @@ package enum SerialChannel {
   /// Bursts arrive in one read: a PTY holds 20 KiB, a USB adapter less.
   static let readSizeBytes = 32_768
 
-  /// Opens whatever `specifier` names, as far as it is a port of this machine or of a server: a path, `auto`, `usb:`,
-  /// `socket://` and `rfc2217://`. Throws `.badSpecifier` for the forms that need more than a byte link.
+  /// Opens a port of this machine or of a server. Throws `PortError`.
   package static func open(
-    _ specifier: PortSpecifier, ports: PortList = PortList(), options: SerialOptions = SerialOptions(),
-    on loop: any EventLoop, initializer: @escaping Initializer
+    _ address: PortAddress, options: SerialOptions = SerialOptions(), on loop: any EventLoop,
+    initializer: @escaping Initializer
   ) async throws(PortError) -> any Channel {
-    switch specifier {
-    case .path(let path):
-      return try await open(path: path, options: options, on: loop, initializer: initializer)
-    case .automatic, .usb:
-      let path = try ports.port(for: specifier).path
+    switch address {
+    case .tty(let path):
       return try await open(path: path, options: options, on: loop, initializer: initializer)
     case .socket(let host, let port):
       return try await connect(host: host, port: port, on: loop, initializer: initializer)
@@ -33,9 +29,6 @@ package enum SerialChannel {
       return try await connect(
         host: host, port: port, options: remote, bitsPerSecond: options.bitsPerSecond, on: loop,
         initializer: initializer)
-    case .deviceID, .labgrid, .emulator, .qemu:
-      let code = PortError.Code.badSpecifier("this form is not available here")
-      throw PortError(code, port: specifier.description, operation: "open")
     }
   }
 

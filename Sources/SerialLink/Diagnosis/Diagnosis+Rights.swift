@@ -76,13 +76,7 @@ extension Diagnosis {
   /// Known boards that another process has open.
   func inUse() -> [Finding] {
     let chosen = try? PortSelection.port(option: nil, environment: machine.environment).value
-    let target = chosen.flatMap { specifier -> String? in
-      switch specifier {
-      case .automatic, .usb: (try? machine.ports.port(for: specifier))?.path
-      case .path(let path): path
-      case .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu: nil
-      }
-    }
+    let target = chosen.flatMap { try? machine.ports.address(of: $0) }?.path
     return boards.compactMap { board in
       guard let holder = holders[board.path] else { return nil }
       // Of several boards the others can be worked with.

@@ -22,29 +22,23 @@ package struct Diagnosis: Sendable {
 
   /// What a command without `--port` would open, and why.
   private func selection() -> [Finding] {
-    let chosen: Sourced<PortSpecifier>
+    let chosen: Sourced<PortName>
     do throws(PortError) {
       chosen = try PortSelection.port(option: nil, environment: machine.environment)
     } catch {
       return [Finding(.trouble, "selection", error.description, command: "unset NOTIBOT_PORT ESPPORT")]
     }
-    switch chosen.value {
-    case .automatic, .usb: return [found(chosen)]
-    case .path(let path):
-      let text = "\(chosen.source) names \(path)"
-      guard machine.node(path) != nil else {
-        return [
-          Finding(
-            .trouble, "selection", "\(text), which is not there", command: "unset \(chosen.source)")
-        ]
-      }
-      return [Finding(.good, "selection", text)]
-    case .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu:
-      return [Finding(.good, "selection", "\(chosen.source) names \(chosen.value)")]
+    guard let address = chosen.value.address else { return [found(chosen)] }
+    let text = "\(chosen.source) names \(address)"
+    if let path = address.path, machine.node(path) == nil {
+      return [
+        Finding(.trouble, "selection", "\(text), which is not there", command: "unset \(chosen.source)")
+      ]
     }
+    return [Finding(.good, "selection", text)]
   }
 
-  private func found(_ chosen: Sourced<PortSpecifier>) -> Finding {
+  private func found(_ chosen: Sourced<PortName>) -> Finding {
     let who =
       switch chosen.source {
       case .standard: "auto"
@@ -56,7 +50,11 @@ package struct Diagnosis: Sendable {
       let reason = chosen.value == .automatic ? ": the one known board" : ""
       return Finding(.good, "selection", "\(who) means \(port.path)\(board)\(reason)")
     } catch {
-      // That no board is there is no fault of the machine; that a variable names one is.
+      // Not a name of this list: only opening it shows whether it is there.
+      if case .badPortName = error.code {
+        return Finding(.good, "selection", "\(chosen.source) names \(chosen.value)")
+      }
+      // A missing board is not a fault of the machine; a variable that names one is.
       let severity: Finding.Severity = chosen.source == .standard ? .warning : .trouble
       return Finding(
         severity, "selection", "\(who) means no port: \(error.cause); \(error.remedy)",

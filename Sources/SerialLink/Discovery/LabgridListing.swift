@@ -6,7 +6,7 @@ package enum LabgridListing {
   package static let lengthLimitBytes = 65_536
 
   /// The serial ports of the place, in their order. Those whose host or port cannot be read are left out.
-  package static func serialPorts(in text: String) -> [PortSpecifier] {
+  package static func serialPorts(in text: String) -> [PortAddress] {
     var blocks: [String] = []
     for line in text.split(separator: "\n") {
       if line.hasPrefix("Acquired resource ") {
@@ -18,13 +18,13 @@ package enum LabgridListing {
     return blocks.compactMap(serialPort)
   }
 
-  private static func serialPort(in block: String) -> PortSpecifier? {
+  private static func serialPort(in block: String) -> PortAddress? {
     guard value(of: "cls", in: block) == "NetworkSerialPort", let host = value(of: "host", in: block),
-      let port = value(of: "port", in: block)
+      let port = value(of: "port", in: block), let server = try? ServerEndpoint(host: host, port: port)
     else { return nil }
-    let scheme = value(of: "protocol", in: block) == "raw" ? "socket" : "rfc2217"
-    let bracketed = host.contains(":") ? "[\(host)]" : host
-    return try? PortSpecifier(parsing: "\(scheme)://\(bracketed):\(port)")
+    return value(of: "protocol", in: block) == "raw"
+      ? .socket(host: server.host, port: server.port)
+      : .rfc2217(host: server.host, port: server.port, RFC2217Options())
   }
 
   /// The text between quotes, or the number, that stands behind a key.

@@ -30,19 +30,19 @@ package enum PortSelection {
   package static let limitBitsPerSecond: UInt32 = 20_000_000
 
   /// `--port`, else NOTIBOT_PORT, else ESPPORT, else `auto`. An empty variable counts as not set.
-  /// Throws `.badSpecifier`, naming the source, if the one that wins cannot be read.
+  /// Throws `.badPortName`, naming the source, if the one that wins cannot be read.
   package static func port(
     option: String?, environment: [String: String]
-  ) throws(PortError) -> Sourced<PortSpecifier> {
+  ) throws(PortError) -> Sourced<PortName> {
     let variables = ["NOTIBOT_PORT", "ESPPORT"]
     guard let text = first(option, "--port", variables, environment) else {
       return Sourced(value: .automatic, source: .standard)
     }
     do throws(PortError) {
-      return Sourced(value: try PortSpecifier(parsing: text.value), source: text.source)
+      return Sourced(value: try PortName(parsing: text.value), source: text.source)
     } catch {
-      guard case .badSpecifier(let problem) = error.code else { throw error }
-      let code = PortError.Code.badSpecifier("\(problem) (from \(text.source))")
+      guard case .badPortName(let problem) = error.code else { throw error }
+      let code = PortError.Code.badPortName("\(problem) (from \(text.source))")
       throw PortError(code, port: error.port, operation: error.operation)
     }
   }

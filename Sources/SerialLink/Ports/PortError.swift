@@ -24,7 +24,7 @@ package struct PortError: Error, Hashable, Sendable {
     /// The driver does not offer this rate; `offered` is what it made of it. Exit 2.
     case unsupportedBaud(requested: UInt32, offered: UInt32?)
     /// Not a port name; the text says what is wrong with it. Exit 2.
-    case badSpecifier(String)
+    case badPortName(String)
     /// Not a rate; the text says what is wrong with it. Exit 2.
     case badRate(String)
     /// The path of a stable link is taken by something that is not ours to replace. Exit 2.
@@ -114,7 +114,7 @@ extension PortError: CustomStringConvertible {
     case .unsupportedBaud(let requested, .some(let offered)):
       "the port does not offer \(requested) baud, only \(offered)"
     case .unsupportedBaud(let requested, nil): "the port does not offer \(requested) baud"
-    case .badSpecifier(let text), .badRate(let text): text.printable
+    case .badPortName(let text), .badRate(let text): text.printable
     case .linkOccupied(let text), .badPlace(let text), .placeRefused(let text): text.printable
     case .deviceGone: "the device went away"
     case .unreachable(let text), .unconfirmed(let text): text.printable
@@ -141,7 +141,7 @@ extension PortError: CustomStringConvertible {
     case .noModemLines:
       "use a port that has them; restart an emulator with: notibot control --socket PATH reboot"
     case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
-    case .badSpecifier: PortSpecifier.forms
+    case .badPortName: "a port is \(PortName.allForms)"
     case .linkOccupied: "remove it, or choose another path for the link"
     case .badPlace, .placeRefused: "choose a path in a folder that exists and can be written"
     case .deviceGone: "check the cable and the supply, then connect again"

@@ -1,4 +1,4 @@
-/// What a name like `rfc2217://host:port?ign_set_control` says beside host and port.
+/// What a name like `rfc2217://host:port?ign_set_control` says in addition to host and port.
 package struct RFC2217Options: Hashable, Sendable {
   /// How long a server has to confirm a command unless the name says otherwise.
   package static let usualTimeout = Duration.seconds(2)
@@ -15,13 +15,8 @@ package struct RFC2217Options: Hashable, Sendable {
     self.timeout = timeout
   }
 
-  /// What is wrong with a query.
-  struct Problem: Error {
-    var text: String
-  }
-
   /// Reads what follows the question mark, such as `ign_set_control&timeout=5`.
-  init(parsing query: Substring) throws(Problem) {
+  init(parsing query: Substring) throws(PortName.Problem) {
     self.init()
     for part in query.split(separator: "&", omittingEmptySubsequences: false) {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -29,11 +24,11 @@ package struct RFC2217Options: Hashable, Sendable {
       case ("ign_set_control", 1): confirmsControl = false
       case ("timeout", 2):
         guard let timeout = Self.timeout(pair[1]) else {
-          throw Problem(text: "timeout= takes 0.1 to 60 seconds, as in ?timeout=5")
+          throw PortName.Problem(text: "timeout= takes 0.1 to 60 seconds, as in ?timeout=5")
         }
         self.timeout = timeout
       case _:
-        throw Problem(
+        throw PortName.Problem(
           text:
             "'\(part.prefix(40))' is not known after the question mark: ign_set_control or timeout=SECONDS")
       }

@@ -88,7 +88,8 @@ extension ResetStrategy.Wiring {
     }
   }
 
-  package init(_ port: PortInfo) {
-    self.init(id: port.usb?.id, driver: port.driver)
+  /// Of the port at `address`; `info` is what the list of ports has about it, if anything.
+  package init(_ address: PortAddress, _ info: PortInfo?) {
+    if address.isRemote { self = .remote } else { self.init(id: info?.usb?.id, driver: info?.driver) }
   }
 }

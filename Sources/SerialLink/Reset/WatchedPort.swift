@@ -5,18 +5,19 @@ package struct WatchedPort: Sendable {
   private let channel: any Channel
   private let watch: NIOLoopBound<BootWatch>
 
+  /// Opens a port. Throws `PortError`.
   package static func open(
-    _ specifier: PortSpecifier, options: SerialOptions, on loop: any EventLoop
+    _ address: PortAddress, options: SerialOptions, on loop: any EventLoop
   ) async throws(PortError) -> WatchedPort {
     let made = loop.makePromise(of: NIOLoopBound<BootWatch>.self)
     do throws(PortError) {
-      let channel = try await SerialChannel.open(specifier, options: options, on: loop) { channel in
+      let channel = try await SerialChannel.open(address, options: options, on: loop) { channel in
         let watch = BootWatch(loop: channel.eventLoop)
         try channel.pipeline.syncOperations.addHandler(watch)
         made.succeed(NIOLoopBound(watch, eventLoop: channel.eventLoop))
       }
       guard let watch = try? await made.futureResult.get() else {
-        throw PortError(.deviceGone, port: specifier.description, operation: "open")
+        throw PortError(.deviceGone, port: address.description, operation: "open")
       }
       return WatchedPort(channel: channel, watch: watch)
     } catch {

@@ -20,13 +20,8 @@ struct BenchReport: Encodable, Sendable {
     /// An emulator in this process, behind a pseudo-terminal of its own.
     case emulator
 
-    init(_ port: PortSpecifier) {
-      self =
-        switch port {
-        case .path, .automatic, .usb, .deviceID: .local
-        case .rfc2217, .socket, .labgrid: .network
-        case .emulator, .qemu: .emulator
-        }
+    init(_ name: PortName) {
+      self = name.isStandIn ? .emulator : name.isRemote ? .network : .local
     }
   }
 

@@ -24,26 +24,37 @@ enum Board {
     }
   }
 
-  /// Runs `body` with the name of the port that the options mean. `labgrid:` acquires a place, `emu:` starts an emulator,
-  /// `qemu:` firmware on an emulated CPU, for as long as that takes.
+  /// Runs `body` with the port that the options name. `labgrid:` acquires a place, `emu:` starts an emulator, `qemu:`
+  /// firmware on an emulated CPU, for as long as that takes; `body` gets the address of what was acquired or started.
   static func withPort<Result: Sendable>(
-    _ line: LineOptions, _ body: (String) async throws -> Result
+    _ line: LineOptions, _ body: (PortName) async throws -> Result
   ) async throws -> Result {
-    let name: String
-    switch try line.resolvedPort().value {
-    case .emulator(let profile): name = profile ?? "default"
-    case .qemu(let image): return try await withFirmware(image, body)
-    case .labgrid(let place): return try await LabgridPlace.with(place) { try await body($0.description) }
-    case let specifier: return try await body(specifier.description)
+    let name = try line.resolvedPort().value
+    switch name {
+    case .standIn(.emulator(let profile)): return try await withEmulator(try Self.profile(profile), body)
+    case .standIn(.qemu(let image)): return try await withFirmware(image, body)
+    case .labgrid, .address, .automatic, .usb, .deviceID:
+      return try await LabgridPlace.withPlace(of: name, body)
     }
+  }
+
+  /// The profile of that name; the default one without a name. Throws `CommandFailure` when there is none.
+  static func profile(_ name: String?) throws -> DeviceProfile {
+    guard let name else { return .standard }
     guard let profile = DeviceProfile.named(name) else {
       let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
       throw CommandFailure(
         .usage, "there is no profile '\(name.printable)'", remedy: "choose one of: \(names)")
     }
+    return profile
+  }
+
+  private static func withEmulator<Result: Sendable>(
+    _ profile: DeviceProfile, _ body: (PortName) async throws -> Result
+  ) async throws -> Result {
     let server = try await EmulatorServer.start(profile: profile, seed: .randomSeed())
     do {
-      let result = try await body(await server.portPath ?? "")
+      let result = try await body(.address(.tty(path: await server.portPath ?? "")))
       await server.stop()
       return result
     } catch {
@@ -56,50 +67,45 @@ enum Board {
   /// at once.
   ///
   /// - Throws: `PortError`: no such port, no board, several boards, or a server that cannot be reached.
-  static func checkPresence(of specifier: PortSpecifier) async throws {
-    switch specifier {
-    case .path(let path):
-      guard access(path, F_OK) != 0 else { return }
-      throw PortError(.notFound(present: PortList.paths()), port: path, operation: "open")
-    case .automatic, .usb: _ = try PortList().port(for: specifier)
-    case .rfc2217(let host, let port, _), .socket(let host, let port):
+  static func checkPresence(of name: PortName) async throws {
+    // A board is asked for its identity when it is opened, and a stand-in started.
+    guard name.deviceID == nil, !name.isStandIn else { return }
+    let address = try PortList().address(of: name)
+    guard let path = address.path else {
       let loop = MultiThreadedEventLoopGroup.singleton.next()
-      try await SerialChannel.connect(host: host, port: port, on: loop) { _ in }.close()
-    // A place is acquired, and a board asked for its identity, by those who open them.
-    case .deviceID, .labgrid, .emulator, .qemu: break
+      return try await SerialChannel.open(address.withoutNegotiation, on: loop) { _ in }.close()
     }
+    guard name.address != nil, access(path, F_OK) != 0 else { return }
+    throw PortError(.notFound(present: PortList.paths()), port: path, operation: "open")
   }
 
-  /// A port that any part of the program can open: instead of an identity the path of the one board that has it. Nothing is
-  /// written to the boards but what opens and ends a session.
+  /// The name with an identity replaced by the address of the one board that has it. The boards get only what opens and
+  /// ends a session.
   ///
   /// - Parameter timeout: how long a board has to answer.
   /// - Throws: `CommandFailure` when no board has the identity, or several.
   static func located(
-    _ specifier: PortSpecifier, bitsPerSecond: UInt32, timeout: Duration = .seconds(1.8)
-  ) async throws -> PortSpecifier {
-    switch specifier {
-    case .path, .automatic, .usb, .rfc2217, .socket, .labgrid, .emulator, .qemu: return specifier
-    case .deviceID(let id):
-      var options = DeviceOptions()
-      options.bitsPerSecond = bitsPerSecond
-      options.connectTimeout = timeout
-      options.reconnection = .never
-      do {
-        return .path(try await Device.path(of: id, options: options))
-      } catch let error as NotibotError {
-        throw CommandFailure(error)
-      }
+    _ name: PortName, bitsPerSecond: UInt32, timeout: Duration = .seconds(1.8)
+  ) async throws -> PortName {
+    guard let id = name.deviceID else { return name }
+    var options = DeviceOptions()
+    options.bitsPerSecond = bitsPerSecond
+    options.connectTimeout = timeout
+    options.reconnection = .never
+    do {
+      return .address(try await Device.address(ofBoard: id, options: options))
+    } catch let error as NotibotError {
+      throw CommandFailure(error)
     }
   }
 
   private static func withFirmware<Result: Sendable>(
-    _ image: String?, _ body: (String) async throws -> Result
+    _ image: String?, _ body: (PortName) async throws -> Result
   ) async throws -> Result {
     do {
       let board = try await QEMUBoard.start(try QEMUSetup(image: image), start: .whenOpened)
       do {
-        let result = try await body(board.portPath)
+        let result = try await body(.address(.tty(path: board.portPath)))
         await board.stop()
         return result
       } catch {

@@ -10,7 +10,7 @@ enum BoardGreeting {
   /// that was just reset may, is asked again.
   /// - Throws: `CommandFailure` for what is wrong with the port.
   static func ask(
-    _ port: PortSpecifier, bitsPerSecond: UInt32, within limit: Duration
+    _ name: PortName, bitsPerSecond: UInt32, within limit: Duration
   ) async throws -> ResetRun.Greeting? {
     var options = DeviceOptions()
     options.bitsPerSecond = bitsPerSecond
@@ -21,10 +21,11 @@ enum BoardGreeting {
       guard left > .zero else { return nil }
       options.connectTimeout = left
       do {
-        return try await withDevice(at: port.description, options: options) { device in
+        return try await withDevice(at: name, options: options) { device in
           let info = await device.info
           return ResetRun.Greeting(
-            port: device.port, bootID: info.bootID, resetReason: info.resetReason, uptimeMs: info.uptimeMs)
+            address: device.address, bootID: info.bootID, resetReason: info.resetReason,
+            uptimeMs: info.uptimeMs)
         }
       } catch let error as NotibotError {
         switch error.code {

@@ -7,7 +7,7 @@ struct BoardOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The port: \(LineOptions.portForms); several times for several boards.",
+      "The port: \(PortName.allForms); several times for several boards.",
       discussion: LineOptions.portDefault, valueName: "port"))
   var port: [String] = []
 
@@ -37,21 +37,19 @@ struct BoardOptions: ParsableArguments {
 
 extension BoardOptions {
   /// The one port that is meant, and what named it. Throws `PortError` when its name cannot be read.
-  func resolvedPort() throws -> Sourced<PortSpecifier> {
+  func resolvedPort() throws -> Sourced<PortName> {
     try PortSelection.port(option: port.first, environment: ProcessInfo.processInfo.environment)
   }
 
   /// All ports that are meant, each once. Throws `PortError` when one cannot be read.
-  func resolvedPorts(_ list: PortList = PortList()) throws -> [String] {
-    let specifiers =
-      port.isEmpty ? [try resolvedPort().value] : try port.map { try PortSpecifier(parsing: $0) }
-    var paths: [String] = []
-    for specifier in specifiers {
-      // Without --all a name means one board. One that nothing answers to is a board that cannot be opened.
-      let found =
-        all ? (try? list.all(matching: specifier)) ?? [specifier.description] : [specifier.description]
-      paths += found.filter { !paths.contains($0) }
+  func resolvedPorts(_ list: PortList = PortList()) throws -> [PortName] {
+    let given = port.isEmpty ? [try resolvedPort().value] : try port.map { try PortName(parsing: $0) }
+    var names: [PortName] = []
+    for name in given {
+      // Only with --all a name means several boards. One that matches none is a board that cannot be opened.
+      let found = all ? list.all(matching: name) : [name]
+      names += found.filter { !names.contains($0) }
     }
-    return paths
+    return names
   }
 }

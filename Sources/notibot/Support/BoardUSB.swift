@@ -7,7 +7,7 @@ import SerialLink
 enum BoardUSB {
   /// Resets the USB port of the board. Returns what is there: USB number and what the device calls itself.
   @discardableResult
-  static func reset(_ port: PortSpecifier, _ info: PortInfo?) async throws -> String? {
+  static func reset(_ port: PortAddress, _ info: PortInfo?) async throws -> String? {
     let place = try place(of: port, info)
     let name = port.description
     let outcome = try await NIOSingletons.posixBlockingThreadPool.runIfActive {
@@ -27,7 +27,7 @@ enum BoardUSB {
   }
 
   /// Turns the supply of the board off and on, and returns its port.
-  static func cyclePower(_ port: PortSpecifier, _ info: PortInfo?) async throws -> PortInfo {
+  static func cyclePower(_ port: PortAddress, _ info: PortInfo?) async throws -> PortInfo {
     let place = try place(of: port, info)
     do {
       // A board whose supply is off must not stay so.
@@ -49,10 +49,10 @@ enum BoardUSB {
     }
   }
 
-  private static func place(of port: PortSpecifier, _ info: PortInfo?) throws -> USBPlace {
+  private static func place(of port: PortAddress, _ info: PortInfo?) throws -> USBPlace {
     guard let location = info?.usb?.location, let place = USBPlace(location: location) else {
       throw CommandFailure(
-        .usage, "\(port.description.printable) is no USB port of this machine",
+        .usage, "\(port.description.printable) is not a USB port of this machine",
         remedy: "name one of those that 'notibot devices' lists with a place")
     }
     return place

@@ -26,13 +26,15 @@ enum LabgridPlace {
     timeout -s KILL \(acquireLimitSeconds) labgrid-client -p "$1" release >/dev/null
     """
 
-  /// Runs `body` with the serial port of the place, and releases the place on every way out.
+  /// Runs `body` with a name that can be opened: of a place its serial port, which is released on every way out, else the
+  /// name itself.
   ///
-  /// - Throws: `CommandFailure` when labgrid is not there (18), does not know the place (10) or has given it to somebody
+  /// - Throws: `CommandFailure` when labgrid is missing (18), does not know the place (10) or has given it to somebody
   ///   else (11); what `body` threw.
-  static func with<Result: Sendable>(
-    _ place: String, _ body: (PortSpecifier) async throws -> Result
+  static func withPlace<Result: Sendable>(
+    of name: PortName, _ body: (PortName) async throws -> Result
   ) async throws -> Result {
+    guard case .labgrid(let place) = name else { return try await body(name) }
     guard isInstalled else {
       throw CommandFailure(
         .unfitEnvironment, "cannot use labgrid:\(place.printable): there is no labgrid-client in PATH",
@@ -46,7 +48,7 @@ enum LabgridPlace {
     }
     do {
       try Task.checkCancellation()
-      let result = try await body(try port(of: place, in: said.text))
+      let result = try await body(.address(try port(of: place, in: said.text)))
       await release(holder, place)
       return result
     } catch {
@@ -68,7 +70,7 @@ enum LabgridPlace {
     }
   }
 
-  private static func port(of place: String, in said: String) throws -> PortSpecifier {
+  private static func port(of place: String, in said: String) throws -> PortAddress {
     let name = "labgrid:\(place.printable)"
     let ports = LabgridListing.serialPorts(in: said)
     guard let port = ports.first, ports.count == 1 else {

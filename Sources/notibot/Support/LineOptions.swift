@@ -4,16 +4,13 @@ import SerialLink
 
 /// The options that name a port and its rate.
 struct LineOptions: ParsableArguments {
-  /// The names that a port may have, for the help.
-  static let portForms =
-    "/dev/ttyACM0, auto, usb:VID:PID[:SERIAL], id:DEVICE-ID, rfc2217://host:port, socket://host:port, labgrid:place, emu:[profile] or qemu:[elf]"
-  /// What is meant without a port, for the help.
-  static let portDefault = "Without it: NOTIBOT_PORT, else ESPPORT, else auto."
+  /// The port if the option is omitted, for the help.
+  static let portDefault = "Default: NOTIBOT_PORT, else ESPPORT, else auto."
 
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The port: \(Self.portForms).",
+      "The port: \(PortName.allForms).",
       discussion: Self.portDefault, valueName: "port"))
   var port: String?
 
@@ -22,7 +19,7 @@ struct LineOptions: ParsableArguments {
 
 extension LineOptions {
   /// The port that is meant, and what named it. Throws `PortError` when its name cannot be read.
-  func resolvedPort() throws -> Sourced<PortSpecifier> {
+  func resolvedPort() throws -> Sourced<PortName> {
     try PortSelection.port(option: port, environment: ProcessInfo.processInfo.environment)
   }
 

@@ -16,7 +16,7 @@ struct MonitorJudge {
 
   /// Throws `CommandFailure` when an expression is none.
   init(_ options: MonitorOptions) throws {
-    port = options.specifier.description.printable
+    port = options.port.description.printable
     until = try options.until.map { try MonitorOptions.expression($0, option: "--until") }
     failOn = try options.failOn.map { try MonitorOptions.expression($0, option: "--fail-on") }
     failsOnCrash = options.failsOnCrash

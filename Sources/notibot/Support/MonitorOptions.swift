@@ -31,7 +31,7 @@ struct MonitorOptions: Sendable {
     case never
   }
 
-  var specifier: PortSpecifier
+  var port: PortName
   var serial: SerialOptions
   /// Regular expressions.
   var until: String?

@@ -43,7 +43,7 @@ struct MonitorPrinter {
     line.add("event", "start")
     line.add("schema", "notibot.monitor")
     line.add("version", 1)
-    line.add("port", options.specifier.description.printable)
+    line.add("port", options.port.description.printable)
     line.add("time", json: time.epoch(at: moment))
     return line.document() + "\n"
   }

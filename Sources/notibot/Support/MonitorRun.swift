@@ -37,7 +37,7 @@ struct MonitorRun: Sendable {
     let (inputs, sink) = AsyncStream<Timed>.makeStream()
     let tell: @Sendable (Input) -> Void = { sink.yield(Timed(at: .current, input: $0)) }
     let monitor = PortMonitor(
-      options.specifier, options: options.serial,
+      options.port, options: options.serial,
       keep: { if let failure = save?.write($0) { tell(.saveFailed(failure)) } },
       report: { tell(.port($0)) })
     let keys = options.takesKeys ? MonitorKeys { tell(.keys($0)) } : nil
@@ -79,7 +79,7 @@ struct MonitorRun: Sendable {
     options.until.map { until in
       CommandFailure(
         .noAnswer,
-        "\(options.specifier.description.printable): nothing that matches "
+        "\(options.port.description.printable): nothing that matches "
           + "'\(until.prefix(80).description.printable)' came in time",
         remedy: "see what came, or wait longer with --timeout")
     }
@@ -153,7 +153,7 @@ struct MonitorRun: Sendable {
       }
     }
 
-    private var port: String { options.specifier.description.printable }
+    private var port: String { options.port.description.printable }
 
     private mutating func take(_ event: PortMonitor.Event, at now: Instant) {
       switch event {

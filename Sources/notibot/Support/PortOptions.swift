@@ -9,7 +9,7 @@ struct PortOptions: ParsableArguments {
 
 extension PortOptions {
   /// The port that is meant, and what named it. Throws `PortError` when its name cannot be read.
-  func resolvedPort() throws -> Sourced<PortSpecifier> { try line.resolvedPort() }
+  func resolvedPort() throws -> Sourced<PortName> { try line.resolvedPort() }
 
   /// The rate that is meant, in bits per second. Throws `PortError` when it is no rate.
   func resolvedBitsPerSecond() throws -> Sourced<UInt32> { try line.resolvedBitsPerSecond() }

@@ -7,7 +7,7 @@ struct RateOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "Bits per second.", discussion: "Without it: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
+      "Bits per second.", discussion: "Default: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
       valueName: "rate"))
   var baud: String?
 }

@@ -31,7 +31,7 @@ actor Recovery {
   private static let absenceLimit = Duration.seconds(10)
 
   /// Where the device is: it comes back under another name when a step took its port away.
-  private(set) var port: PortSpecifier
+  private(set) var port: PortName
   private let info: PortInfo?
   private let bitsPerSecond: UInt32
   private var ladder: RecoveryLadder
@@ -39,23 +39,21 @@ actor Recovery {
   /// Finds the one port that is meant, while its board still answers: of an identity nobody else could tell later.
   ///
   /// - Parameters:
-  ///   - specifier: a port that is closed whenever `climb` is called.
+  ///   - name: a port that is closed whenever `climb` is called.
   ///   - highest: the last step that may be taken.
   /// - Throws: `CommandFailure` when no board has the identity, or several.
   static func prepared(
-    for specifier: PortSpecifier, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step
+    for name: PortName, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step
   ) async throws -> Recovery {
-    let located = try await Board.located(specifier, bitsPerSecond: bitsPerSecond)
+    let located = try await Board.located(name, bitsPerSecond: bitsPerSecond)
     return Recovery(located, bitsPerSecond: bitsPerSecond, upTo: highest)
   }
 
-  private init(_ specifier: PortSpecifier, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step) {
+  private init(_ name: PortName, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step) {
     let ports = PortList()
-    switch specifier {
-    case .automatic, .usb: port = (try? ports.port(for: specifier).path).map { .path($0) } ?? specifier
-    case .path, .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu: port = specifier
-    }
-    info = ports.port(leadingTo: port.description)
+    let address = try? ports.address(of: name)
+    port = address.map { .address($0) } ?? name
+    info = address.flatMap { ports.info(at: $0) }
     self.bitsPerSecond = bitsPerSecond
     ladder = RecoveryLadder(upTo: highest)
   }
@@ -97,12 +95,12 @@ actor Recovery {
       case .session: try await withPort { line in line.write([0, 0]) }
       case .lines: try await playLines()
       case .usb:
-        guard info?.usb != nil else { return .impossible("it is no USB port of this machine") }
-        try await BoardUSB.reset(port, info)
+        guard info?.usb != nil else { return .impossible("it is not a USB port of this machine") }
+        try await BoardUSB.reset(address(), info)
         try await awaitReturn()
       case .power:
-        guard info?.usb != nil else { return .impossible("it is no USB port of this machine") }
-        port = .path(try await BoardUSB.cyclePower(port, info).path)
+        guard info?.usb != nil else { return .impossible("it is not a USB port of this machine") }
+        port = .address(try await BoardUSB.cyclePower(address(), info).address)
       }
       return .done
     } catch let error as PortError {
@@ -116,10 +114,12 @@ actor Recovery {
     }
   }
 
+  private func address() throws(PortError) -> PortAddress { try PortList().address(of: port) }
+
   private func withPort(_ body: (WatchedPort) async throws -> Void) async throws {
     let options = SerialOptions(bitsPerSecond: bitsPerSecond)
     let loop = MultiThreadedEventLoopGroup.singleton.next()
-    let line = try await WatchedPort.open(port, options: options, on: loop)
+    let line = try await WatchedPort.open(address(), options: options, on: loop)
     do {
       try await body(line)
       await line.close()
@@ -130,7 +130,7 @@ actor Recovery {
   }
 
   private func playLines() async throws {
-    try await LinePlay.startApp(port, bitsPerSecond: bitsPerSecond, way: .defaultReset)
+    try await LinePlay.startApp(address(), bitsPerSecond: bitsPerSecond, way: .defaultReset)
     try await awaitReturn()
   }
 
@@ -144,7 +144,7 @@ actor Recovery {
     guard isBack, let back = ports.port(at: usb.location, interface: usb.interface) else {
       throw PortError(.deviceGone, port: port.description, operation: "find")
     }
-    if back.path != info?.path { port = .path(back.path) }
+    if back.path != info?.path { port = .address(back.address) }
   }
 }
 
@@ -152,17 +152,9 @@ actor Recovery {
 enum LinePlay {
   /// - Throws: `PortError`.
   static func startApp(
-    _ specifier: PortSpecifier, bitsPerSecond: UInt32, way: LineReset.Before
+    _ port: PortAddress, bitsPerSecond: UInt32, way: LineReset.Before
   ) async throws {
-    let ports = PortList()
-    let port: PortSpecifier =
-      switch specifier {
-      case .automatic, .usb: .path(try ports.port(for: specifier).path)
-      case .path, .deviceID, .rfc2217, .socket, .labgrid, .emulator, .qemu: specifier
-      }
-    let info = ports.port(leadingTo: port.description)
-    let isRemote = if case .rfc2217 = port { true } else { false }
-    let wiring = isRemote ? .remote : info.map { ResetStrategy.Wiring($0) } ?? .bridge
+    let wiring = ResetStrategy.Wiring(port, PortList().info(at: port))
     let sequence: ResetSequence
     switch way {
     case .noReset: return

@@ -31,7 +31,7 @@ struct ResetRun: Sendable {
   /// The rate at which ROMs print.
   private static let romBitsPerSecond: UInt32 = 115_200
 
-  let specifier: PortSpecifier
+  let name: PortName
   /// In bits per second; `nil`: nobody asked for one.
   let rate: UInt32?
   let target: ResetTarget
@@ -44,18 +44,18 @@ struct ResetRun: Sendable {
   /// - Throws: `CommandFailure` for whatever did not come out as it should; `PortError`.
   func report() async throws -> ResetReport {
     let start = ContinuousClock.now
-    let greeting = target == .app || isIdentity ? try await greetFirst() : nil
+    let greeting = target == .app || name.deviceID != nil ? try await greetFirst() : nil
     let port = try resolved(greeting)
-    let info = ports.port(leadingTo: port.description)
+    let info = ports.info(at: port)
     var report = ResetReport(
-      port: specifier.description, portAfter: port.description, target: target.rawValue, way: word)
+      port: name.description, portAfter: port.description, target: target.rawValue, way: word)
     report.bootIDBefore = greeting.map { ResetReport.hex($0.bootID) }
     switch way {
     case .none: if target == .loader { try await enterLoader(port, [], info, &report) }
     case .usb: try await resetUSB(port, info, &report)
     case .power: try await cyclePower(port, info, &report)
     case .byPort, .sequences:
-      let wiring = wiring(of: port, info)
+      let wiring = ResetStrategy.Wiring(port, info)
       let sequences = sequences(over: wiring)
       switch target {
       case .app: try await startApp(port, sequences[0], wiring, info, &report)
@@ -63,7 +63,7 @@ struct ResetRun: Sendable {
       }
     }
     if after == .hardReset, target == .loader || way == .none {
-      try await finish(port, wiring(of: port, info), &report)
+      try await finish(port, ResetStrategy.Wiring(port, info), &report)
     }
     report.seconds = (ContinuousClock.now - start).inSeconds
     return report
@@ -78,31 +78,21 @@ struct ResetRun: Sendable {
     }
   }
 
-  private var isIdentity: Bool { if case .deviceID = specifier { true } else { false } }
-
-  private func wiring(of port: PortSpecifier, _ info: PortInfo?) -> ResetStrategy.Wiring {
-    if case .rfc2217 = port { return .remote }
-    return info.map { ResetStrategy.Wiring($0) } ?? .bridge
-  }
-
   private func sequences(over wiring: ResetStrategy.Wiring) -> [ResetSequence] {
     if case .sequences(let sequences) = way { return sequences }
     return ResetStrategy.attempts(into: target, over: wiring).map(\.sequence)
   }
 
   /// The one port that is meant, so that what comes later is about the same.
-  private func resolved(_ greeting: Greeting?) throws -> PortSpecifier {
-    switch specifier {
-    case .automatic, .usb: return .path(try ports.port(for: specifier).path)
-    case .deviceID: return try PortSpecifier(parsing: greeting?.port ?? specifier.description)
-    case .path, .rfc2217, .socket, .labgrid, .emulator, .qemu: return specifier
-    }
+  private func resolved(_ greeting: Greeting?) throws -> PortAddress {
+    if name.deviceID != nil, let address = greeting?.address { return address }
+    return try ports.address(of: name)
   }
 
   // MARK: Ways
 
   private func startApp(
-    _ port: PortSpecifier, _ sequence: ResetSequence, _ wiring: ResetStrategy.Wiring, _ info: PortInfo?,
+    _ port: PortAddress, _ sequence: ResetSequence, _ wiring: ResetStrategy.Wiring, _ info: PortInfo?,
     _ report: inout ResetReport
   ) async throws {
     let line = try await open(port)
@@ -127,7 +117,7 @@ struct ResetRun: Sendable {
   }
 
   private func enterLoader(
-    _ port: PortSpecifier, _ sequences: [ResetSequence], _ info: PortInfo?, _ report: inout ResetReport
+    _ port: PortAddress, _ sequences: [ResetSequence], _ info: PortInfo?, _ report: inout ResetReport
   ) async throws {
     var seen: [UInt8] = []
     for _ in 0..<Self.roundsLimit {
@@ -172,21 +162,20 @@ struct ResetRun: Sendable {
     return false
   }
 
-  private func resetUSB(_ port: PortSpecifier, _ info: PortInfo?, _ report: inout ResetReport) async throws {
+  private func resetUSB(_ port: PortAddress, _ info: PortInfo?, _ report: inout ResetReport) async throws {
     let begin = ContinuousClock.now
     report.device = try await BoardUSB.reset(port, info)
     let returned = try await awaitReturn(of: port, info)
     report.portAfter = returned.description
     report.proof = .port
     // A reset of USB restarts only a chip that has its USB inside.
-    guard report.bootIDBefore != nil, wiring(of: port, info) == .chip else { return }
+    guard report.bootIDBefore != nil, ResetStrategy.Wiring(port, info) == .chip else { return }
     try await prove(returned, nil, since: begin, &report)
   }
 
-  private func cyclePower(_ port: PortSpecifier, _ info: PortInfo?, _ report: inout ResetReport) async throws
-  {
+  private func cyclePower(_ port: PortAddress, _ info: PortInfo?, _ report: inout ResetReport) async throws {
     let begin = ContinuousClock.now
-    let returned = PortSpecifier.path(try await BoardUSB.cyclePower(port, info).path)
+    let returned = try await BoardUSB.cyclePower(port, info).address
     report.portAfter = returned.description
     report.proof = .port
     if report.bootIDBefore != nil { try await prove(returned, nil, since: begin, &report) }
@@ -194,7 +183,7 @@ struct ResetRun: Sendable {
 
   /// Leaves the loader.
   private func finish(
-    _ port: PortSpecifier, _ wiring: ResetStrategy.Wiring, _ report: inout ResetReport
+    _ port: PortAddress, _ wiring: ResetStrategy.Wiring, _ report: inout ResetReport
   ) async throws {
     let sequence = ResetStrategy.attempts(into: .app, over: wiring)[0].sequence
     let line = try await open(port)
@@ -213,7 +202,7 @@ struct ResetRun: Sendable {
   // MARK: Proof
 
   private func prove(
-    _ port: PortSpecifier, _ text: ESPBootText?, since begin: ContinuousClock.Instant,
+    _ port: PortAddress, _ text: ESPBootText?, since begin: ContinuousClock.Instant,
     _ report: inout ResetReport
   ) async throws {
     if let text, text.isInLoader {
@@ -250,7 +239,7 @@ struct ResetRun: Sendable {
     }
   }
 
-  private func refuseCrash(_ port: PortSpecifier, _ greeting: Greeting?, _ text: ESPBootText?) throws {
+  private func refuseCrash(_ port: PortAddress, _ greeting: Greeting?, _ text: ESPBootText?) throws {
     let crashes: ClosedRange<UInt8> = 4...7
     let isCrash =
       greeting?.resetReason.map { crashes.contains($0) || $0 == 9 } ?? (text?.cause.trouble != nil)
@@ -282,27 +271,27 @@ extension ResetReport.Change {
 extension ResetRun {
   /// What a device says of itself.
   struct Greeting: Sendable {
-    var port: String
+    var address: PortAddress?
     var bootID: UInt32
     var resetReason: UInt8?
     var uptimeMs: UInt64?
   }
 
-  private func open(_ port: PortSpecifier) async throws -> WatchedPort {
+  private func open(_ port: PortAddress) async throws -> WatchedPort {
     let options = SerialOptions(bitsPerSecond: rate ?? Self.romBitsPerSecond)
     return try await WatchedPort.open(port, options: options, on: loop)
   }
 
   /// Asks who is there; `nil` when nothing answers as a Notibot. Throws what is wrong with the port.
-  private func greet(_ port: PortSpecifier, within limit: Duration) async throws -> Greeting? {
+  private func greet(_ name: PortName, within limit: Duration) async throws -> Greeting? {
     try await BoardGreeting.ask(
-      port, bitsPerSecond: rate ?? PortSelection.standardBitsPerSecond, within: limit)
+      name, bitsPerSecond: rate ?? PortSelection.standardBitsPerSecond, within: limit)
   }
 
   /// A port that is wedged is what a reset below it is for.
   private func greetFirst() async throws -> Greeting? {
     do {
-      return try await greet(specifier, within: Self.greetingLimit)
+      return try await greet(name, within: Self.greetingLimit)
     } catch let failure as CommandFailure
       where (way == .usb || way == .power) && [.linkLost, .unfitEnvironment].contains(failure.status)
     {
@@ -311,21 +300,21 @@ extension ResetRun {
   }
 
   /// A board that has printed its boot text needs no protocol to be believed, so that it is asked for a moment only.
-  private func greetAgain(_ port: PortSpecifier, hasText: Bool) async throws -> Greeting? {
+  private func greetAgain(_ port: PortAddress, hasText: Bool) async throws -> Greeting? {
     for _ in 1..<Self.opensLimit {
       do {
-        return try await greet(port, within: hasText ? min(timeout, Self.greetingLimit) : timeout)
+        return try await greet(.address(port), within: hasText ? min(timeout, Self.greetingLimit) : timeout)
       } catch let failure as CommandFailure {
         // A port that the reset took away may be there still, or may not have got its rights yet.
         guard [.linkLost, .noBoard, .noPermission].contains(failure.status) else { throw failure }
         _ = try await PortWait.until(upTo: Self.opensInterval, on: loop) { false }
       }
     }
-    return try await greet(port, within: timeout)
+    return try await greet(.address(port), within: timeout)
   }
 
   /// The port of the board after the reset: at once where it stayed, or when it is back where it was plugged in.
-  private func awaitReturn(of port: PortSpecifier, _ info: PortInfo?) async throws -> PortSpecifier {
+  private func awaitReturn(of port: PortAddress, _ info: PortInfo?) async throws -> PortAddress {
     guard let usb = info?.usb else { return port }
     let ports = ports
     let isBack = try await PortWait.until(upTo: Self.absenceLimit, on: loop) {
@@ -336,6 +325,6 @@ extension ResetRun {
         .linkLost, "\(port.description.printable) went away, and did not come back within 10 s",
         remedy: "pull the plug and put it in again")
     }
-    return back.path == info?.path ? port : .path(back.path)
+    return back.path == info?.path ? port : back.address
   }
 }

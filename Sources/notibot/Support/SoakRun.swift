@@ -52,8 +52,8 @@ struct SoakRun: Sendable {
     self.recovery = recovery
   }
 
-  /// Runs until the time is over or this task is cancelled; then tells what there is to tell.
-  /// Throws `NotibotError` for what cannot heal, such as a port that is no port.
+  /// Runs until the time is over or this task is cancelled; then reports.
+  /// Throws `NotibotError` for what cannot heal, such as a path that is not a serial port.
   func report(of port: String) async throws -> SoakReport {
     let record = SoakRecord()
     var report = SoakReport(port: port)
@@ -77,7 +77,7 @@ struct SoakRun: Sendable {
       }
       // The port is free now, and what waits is in the outbox.
       if isStuck { isStuck = await recovery?.climb() == true }
-      if isStuck, deviceID == nil, let recovery { place = await recovery.port.description }
+      if isStuck, deviceID == nil, let recovery { place = await recovery.port }
     } while isStuck
     report.undelivered = record.undelivered
     if !Task.isCancelled, record.counts.sessions > 0 { try await check(place, record, &report) }
@@ -101,7 +101,7 @@ struct SoakRun: Sendable {
 
   /// Runs `body` with a forwarder on the outbox, and everything that it tells in the record.
   private func forward(
-    _ port: String, _ record: SoakRecord, _ body: (Forwarder) async throws -> Void
+    _ port: PortName, _ record: SoakRecord, _ body: (Forwarder) async throws -> Void
   ) async throws {
     var options = ForwardingOptions()
     options.bitsPerSecond = bitsPerSecond
@@ -169,7 +169,7 @@ struct SoakRun: Sendable {
     case .success(let memory): return memory
     case .failure(let error) where error is CancellationError && isStuck && !Task.isCancelled: return nil
     case .failure(let error) where error is CancellationError && isAbsent && !Task.isCancelled:
-      throw Self.noAnswer(at: target.port)
+      throw Self.noAnswer(at: target.port.description)
     case .failure(let error) where error is CancellationError:
       // Either this task was cancelled, or the forwarder has ended and says why.
       if !Task.isCancelled { try await forwarder.ended() }
@@ -269,7 +269,7 @@ struct SoakRun: Sendable {
   }
 
   /// Opens another session, in which both sides compare, looks at the display if it can, and takes back all that is left.
-  private func check(_ port: String, _ record: SoakRecord, _ report: inout SoakReport) async throws {
+  private func check(_ port: PortName, _ record: SoakRecord, _ report: inout SoakReport) async throws {
     let compared = record.beginCheck()
     let held = record.held
     try await forward(port, record) { forwarder in

@@ -4,18 +4,18 @@ import SerialLink
 
 /// What a soak sends to: a board, a proxy of its own before it, an emulator of its own, or one in another process.
 enum SoakTarget {
-  case board(port: String)
+  case board(port: PortName)
   case proxied(PortProxy, link: String)
-  case emulator(EmulatorServer, port: String)
+  case emulator(EmulatorServer, link: String)
   case firmware(QEMUBoard)
-  case controlled(ControlClient, port: String)
+  case controlled(ControlClient, port: PortName)
 
   /// The port that the forwarder opens.
-  var port: String {
+  var port: PortName {
     switch self {
-    case .board(let port), .emulator(_, let port), .controlled(_, let port): port
-    case .proxied(_, let link): link
-    case .firmware(let board): board.portPath
+    case .board(let port), .controlled(_, let port): port
+    case .proxied(_, let link), .emulator(_, let link): .address(.tty(path: link))
+    case .firmware(let board): .address(.tty(path: board.portPath))
     }
   }
 
@@ -25,37 +25,32 @@ enum SoakTarget {
   ///   - folder: where a proxy's or emulator's link may be made.
   /// - Throws: `CommandFailure` for options that do not go together, `PortError`.
   static func open(
-    _ specifier: PortSpecifier, bitsPerSecond: UInt32, faults: FaultSpec, control: String?, folder: String
+    _ name: PortName, bitsPerSecond: UInt32, faults: FaultSpec, control: String?, folder: String
   ) async throws -> SoakTarget {
-    if case .emulator(let name) = specifier {
-      guard let profile = DeviceProfile.named(name ?? "default") else {
-        let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
-        throw CommandFailure(
-          .usage, "there is no profile '\((name ?? "").printable)'", remedy: "choose one of: \(names)")
-      }
+    if case .standIn(.emulator(let profile)) = name {
       let link = "\(folder)/port"
       let server = try await EmulatorServer.start(
-        profile: profile, faults: faults, link: link, seed: .randomSeed())
-      return .emulator(server, port: link)
+        profile: try Board.profile(profile), faults: faults, link: link, seed: .randomSeed())
+      return .emulator(server, link: link)
     }
     if let control {
       let client = ControlClient(path: control)
-      let target = SoakTarget.controlled(client, port: specifier.description)
+      let target = SoakTarget.controlled(client, port: name)
       try await target.mustPerform(.faults(faults))
       return target
     }
-    try check(faults, for: specifier, control: control)
-    if case .qemu(let image) = specifier { return try await firmware(image, faults: faults) }
-    guard !faults.rules.isEmpty else { return .board(port: specifier.description) }
+    try check(faults, for: name, control: control)
+    if case .standIn(.qemu(let image)) = name { return try await firmware(image, faults: faults) }
+    guard !faults.rules.isEmpty else { return .board(port: name) }
     let link = "\(folder)/proxy"
     let proxy = try await PortProxy.start(
-      port: specifier, bitsPerSecond: bitsPerSecond, link: link, faults: faults, seed: .randomSeed())
+      port: name, bitsPerSecond: bitsPerSecond, link: link, faults: faults, seed: .randomSeed())
     return .proxied(proxy, link: link)
   }
 
   /// Refuses faults that only an emulator can do. Throws `CommandFailure`.
-  static func check(_ faults: FaultSpec, for specifier: PortSpecifier, control: String?) throws {
-    if case .emulator = specifier { return }
+  static func check(_ faults: FaultSpec, for name: PortName, control: String?) throws {
+    if case .standIn(.emulator) = name { return }
     guard control == nil, faults.rules.contains(where: { $0.kind == .reboot }) else { return }
     throw CommandFailure(
       .usage, "a proxy cannot restart a board",

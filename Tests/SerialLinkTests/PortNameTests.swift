@@ -2,12 +2,12 @@ import Testing
 
 @testable import SerialLink
 
-@Suite struct PortSpecifierTests {
-  static let readable: [(String, PortSpecifier)] = [
-    ("/dev/ttyACM0", .path("/dev/ttyACM0")),
-    ("./board", .path("./board")),
-    ("run/board", .path("run/board")),
-    ("/dev/serial/by-id/usb-1a86:x", .path("/dev/serial/by-id/usb-1a86:x")),
+@Suite struct PortNameTests {
+  static let readable: [(String, PortName)] = [
+    ("/dev/ttyACM0", .address(.tty(path: "/dev/ttyACM0"))),
+    ("./board", .address(.tty(path: "./board"))),
+    ("run/board", .address(.tty(path: "run/board"))),
+    ("/dev/serial/by-id/usb-1a86:x", .address(.tty(path: "/dev/serial/by-id/usb-1a86:x"))),
     ("auto", .automatic),
     ("usb:303a:1001", .usb(USBID(vendor: 0x303A, product: 0x1001), serial: nil)),
     (
@@ -15,33 +15,34 @@ import Testing
       .usb(USBID(vendor: 0x303A, product: 0x1001), serial: "7C:DF:A1:00:00:01")
     ),
     ("id:7CDFA1000001", .deviceID("7CDFA1000001")),
-    ("rfc2217://bench:4001", .rfc2217(host: "bench", port: 4001, RFC2217Options())),
+    ("rfc2217://bench:4001", .address(.rfc2217(host: "bench", port: 4001, RFC2217Options()))),
     (
       "rfc2217://bench:4001?ign_set_control",
-      .rfc2217(host: "bench", port: 4001, RFC2217Options(confirmsControl: false))
+      .address(.rfc2217(host: "bench", port: 4001, RFC2217Options(confirmsControl: false)))
     ),
     (
       "rfc2217://[::1]:4001?ign_set_control&timeout=0.25",
-      .rfc2217(
-        host: "::1", port: 4001, RFC2217Options(confirmsControl: false, timeout: .milliseconds(250)))
+      .address(
+        .rfc2217(
+          host: "::1", port: 4001, RFC2217Options(confirmsControl: false, timeout: .milliseconds(250))))
     ),
     (
       "rfc2217://bench:1?timeout=60",
-      .rfc2217(host: "bench", port: 1, RFC2217Options(timeout: .seconds(60)))
+      .address(.rfc2217(host: "bench", port: 1, RFC2217Options(timeout: .seconds(60))))
     ),
-    ("socket://127.0.0.1:65535", .socket(host: "127.0.0.1", port: 65_535)),
-    ("socket://[::1]:1", .socket(host: "::1", port: 1)),
+    ("socket://127.0.0.1:65535", .address(.socket(host: "127.0.0.1", port: 65_535))),
+    ("socket://[::1]:1", .address(.socket(host: "::1", port: 1))),
     ("labgrid:noti", .labgrid(place: "noti")),
-    ("emu:", .emulator(profile: nil)),
-    ("emu:esp32-s3", .emulator(profile: "esp32-s3")),
-    ("qemu:", .qemu(image: nil)),
-    ("qemu:images/a.bin", .qemu(image: "images/a.bin")),
+    ("emu:", .standIn(.emulator(profile: nil))),
+    ("emu:esp32-s3", .standIn(.emulator(profile: "esp32-s3"))),
+    ("qemu:", .standIn(.qemu(image: nil))),
+    ("qemu:images/a.bin", .standIn(.qemu(image: "images/a.bin"))),
   ]
 
   @Test(arguments: readable)
-  func `every form is read, and written back alike`(text: String, specifier: PortSpecifier) throws {
-    #expect(try PortSpecifier(parsing: text) == specifier)
-    #expect(specifier.description == text)
+  func `every form is read, and written back alike`(text: String, name: PortName) throws {
+    #expect(try PortName(parsing: text) == name)
+    #expect(name.description == text)
   }
 
   static let unreadable: [(String, String)] = [
@@ -82,20 +83,55 @@ import Testing
 
   @Test(arguments: unreadable)
   func `junk is refused with what is wrong about it`(text: String, problem: String) {
-    let error = portError { () throws(PortError) in _ = try PortSpecifier(parsing: text) }
-    #expect(error?.code == .badSpecifier(problem))
-    #expect(error?.remedy == PortSpecifier.forms)
+    let error = portError { () throws(PortError) in _ = try PortName(parsing: text) }
+    #expect(error?.code == .badPortName(problem))
+    #expect(error?.remedy == "a port is \(PortName.allForms)")
+  }
+
+  @Test(arguments: PortName.forms)
+  func `the example of each form in the table is of that form`(form: PortName.Form) throws {
+    let name = try PortName(parsing: form.example)
+    #expect(name.description == form.example)
+    #expect(form.syntax.hasPrefix(form.prefix))
+    #expect(form.example.hasPrefix(form.prefix.isEmpty ? "/dev/" : form.prefix))
+  }
+
+  @Test func `docs CLI md has the table of forms, row by row`() throws {
+    let page = String(decoding: try #require(FileSystem.contents(of: "docs/CLI.md")), as: UTF8.self)
+    let rows = page.split(separator: "\n").drop { $0 != "| form | example | what it names |" }.dropFirst(2)
+      .prefix { $0.hasPrefix("|") }
+    let expected = PortName.forms.map { "| `\($0.syntax)` | `\($0.example)` | \($0.meaning) |" }
+    #expect(rows.map(String.init) == expected)
   }
 
   @Test func `a name alone is a path where something has that name`() throws {
-    #expect(try PortSpecifier(parsing: "null") == .path("/dev/null"))
+    #expect(try PortName(parsing: "null") == .address(.tty(path: "/dev/null")))
     // The tests are run where the package is.
-    #expect(try PortSpecifier(parsing: "Package.swift") == .path("./Package.swift"))
+    #expect(try PortName(parsing: "Package.swift") == .address(.tty(path: "./Package.swift")))
   }
 
   @Test func `what a user typed reaches a terminal without its control characters`() {
-    let error = portError { () throws(PortError) in _ = try PortSpecifier(parsing: "\u{1B}[2J\n") }
+    let error = portError { () throws(PortError) in _ = try PortName(parsing: "\u{1B}[2J\n") }
     #expect(error?.description == "cannot use port \\u{1b}[2J\\u{a}: this is neither a path nor a known form")
+  }
+}
+
+@Suite struct PortAddressTests {
+  private static let tty = PortAddress.tty(path: "/dev/ttyUSB0")
+  private static let rfc2217 = PortAddress.rfc2217(
+    host: "lab", port: 4000, RFC2217Options(confirmsControl: false))
+  private static let socket = PortAddress.socket(host: "lab", port: 4000)
+
+  @Test func `only a serial device is on this machine, and only a socket has no rate`() {
+    #expect([Self.tty, Self.rfc2217, Self.socket].map(\.isRemote) == [false, true, true])
+    #expect([Self.tty, Self.rfc2217, Self.socket].map(\.hasRate) == [true, true, false])
+    #expect(Self.tty.path == "/dev/ttyUSB0")
+  }
+
+  @Test func `a server without RFC 2217 is a socket, and other addresses stay`() {
+    #expect(Self.rfc2217.withoutNegotiation == Self.socket)
+    #expect(Self.socket.withoutNegotiation == Self.socket)
+    #expect(Self.tty.withoutNegotiation == Self.tty)
   }
 }
 
@@ -103,15 +139,15 @@ import Testing
   @Test func `the option wins over both variables`() throws {
     let environment = ["NOTIBOT_PORT": "/dev/b", "ESPPORT": "/dev/c"]
     let chosen = try PortSelection.port(option: "/dev/a", environment: environment)
-    #expect(chosen == Sourced(value: .path("/dev/a"), source: .option("--port")))
+    #expect(chosen == Sourced(value: .address(.tty(path: "/dev/a")), source: .option("--port")))
   }
 
   @Test func `our variable wins over the one of other tools, and an empty one does not count`() throws {
     let both = ["NOTIBOT_PORT": "/dev/b", "ESPPORT": "/dev/c"]
     let ours = try PortSelection.port(option: nil, environment: both)
-    #expect(ours == Sourced(value: .path("/dev/b"), source: .environment("NOTIBOT_PORT")))
+    #expect(ours == Sourced(value: .address(.tty(path: "/dev/b")), source: .environment("NOTIBOT_PORT")))
     let theirs = try PortSelection.port(option: nil, environment: ["NOTIBOT_PORT": "", "ESPPORT": "/dev/c"])
-    #expect(theirs == Sourced(value: .path("/dev/c"), source: .environment("ESPPORT")))
+    #expect(theirs == Sourced(value: .address(.tty(path: "/dev/c")), source: .environment("ESPPORT")))
   }
 
   @Test func `nothing set means auto at the standard rate`() throws {
@@ -125,7 +161,7 @@ import Testing
     let error = portError { () throws(PortError) in
       _ = try PortSelection.port(option: nil, environment: ["ESPPORT": "COM3"])
     }
-    #expect(error?.code == .badSpecifier("this is neither a path nor a known form (from ESPPORT)"))
+    #expect(error?.code == .badPortName("this is neither a path nor a known form (from ESPPORT)"))
   }
 
   @Test func `the rate is looked for in the same order`() throws {

@@ -1,0 +1,119 @@
+// From names to addresses. Nothing else decides which port a name means.
+extension PortList {
+  /// What can be opened under `name`: the address itself, or the one port that `auto` or `usb:` means.
+  ///
+  /// - Throws: `PortError` as `port(for:)`. The identity of a board is learnt by asking the boards, a place of labgrid has
+  ///   to be acquired and a stand-in to be started; their names have an address only then, and throw `.badPortName`.
+  package func address(of name: PortName) throws(PortError) -> PortAddress {
+    if let address = name.address { return address }
+    return .tty(path: try port(for: name).path)
+  }
+
+  /// The one port that `.automatic` or `.usb` means; never one of several, nor a board that is not known.
+  ///
+  /// - Throws: `.noBoard` or `.notFound` if none matches, `.ambiguous` if several do, `.badPortName` for the other forms,
+  ///   which do not name a port of this list.
+  package func port(for name: PortName) throws(PortError) -> PortInfo {
+    guard name.deviceID == nil else { throw unavailable(name) }
+    let matches = try matches(of: name, among: ports())
+    guard let first = matches.ports.first else {
+      throw PortError(matches.otherwise, port: name.description, operation: "find")
+    }
+    guard matches.ports.count == 1 else {
+      let code = PortError.Code.ambiguous(matches.ports.map(\.summary))
+      throw PortError(code, port: name.description, operation: "choose")
+    }
+    return first
+  }
+
+  /// The ports where the board that `name` means may be, the likeliest first; links are not followed.
+  ///
+  /// - Parameter isPinned: whether the board is known by its identity, so that any known board may be asked for it.
+  /// - Throws: `.noBoard`, `.notFound` or `.ambiguous` when there is none to ask; `.badPortName` for a place of labgrid and
+  ///   a stand-in.
+  package func candidates(for name: PortName, isPinned: Bool) throws(PortError) -> [PortAddress] {
+    let ports = ports()
+    let known = ports.filter(\.isKnownBoard)
+    if let address = name.address {
+      guard isPinned, let path = address.path else { return [address] }
+      let target = FileSystem.resolved(path)
+      let others = known.filter { target == nil || FileSystem.resolved($0.path) != target }
+      return [address] + others.map(\.address)
+    }
+    guard isPinned || name.deviceID != nil else { return [try address(of: name)] }
+    let matches = try matches(of: name, among: ports)
+    let candidates = matches.ports + known.filter { !matches.ports.contains($0) }
+    guard !candidates.isEmpty else {
+      throw PortError(matches.otherwise, port: name.description, operation: "find")
+    }
+    return candidates.map(\.address)
+  }
+
+  /// All boards that `name` means, in the order of the list: every known one for `.automatic`, every one of that number
+  /// for `.usb`. A name of another form, and one that nothing matches, stands for itself.
+  package func all(matching name: PortName) -> [PortName] {
+    guard name.deviceID == nil, let matches = try? matches(of: name, among: ports()), !matches.ports.isEmpty
+    else { return [name] }
+    return matches.ports.map { .address($0.address) }
+  }
+
+  /// The ports that a name may mean, and the error when there are none.
+  private struct Matches {
+    var ports: [PortInfo]
+    var otherwise: PortError.Code
+  }
+
+  private func matches(of name: PortName, among ports: [PortInfo]) throws(PortError) -> Matches {
+    switch name {
+    case .automatic, .deviceID:
+      return Matches(ports: ports.filter(\.isKnownBoard), otherwise: .noBoard(others: ports.map(\.summary)))
+    case .usb(let id, let serial):
+      return Matches(
+        ports: ports.filter { $0.matches(id, serial: serial) },
+        otherwise: .notFound(present: ports.map(\.summary)))
+    case .address, .labgrid, .standIn: throw unavailable(name)
+    }
+  }
+
+  private func unavailable(_ name: PortName) -> PortError {
+    let code = PortError.Code.badPortName("this form is not available here")
+    return PortError(code, port: name.description, operation: "open")
+  }
+}
+
+extension PortList {
+  /// What is known about the port at an address; `nil` for one that is not in this list, such as a pseudo-terminal or a
+  /// server's port.
+  package func info(at address: PortAddress) -> PortInfo? {
+    guard let path = address.path else { return nil }
+    let target = FileSystem.resolved(path) ?? path
+    return ports().first { $0.path == path || $0.path == target || FileSystem.resolved($0.path) == target }
+  }
+
+  /// What is known about the port that a name means; `nil` if nothing is, or if the name means no port at present.
+  package func info(for name: PortName) -> PortInfo? {
+    (try? address(of: name)).flatMap { info(at: $0) }
+  }
+
+  /// The port of the device that is plugged in there, if its node is there too. A bridge with several ports has several
+  /// interfaces. Its name may be another than before.
+  package func port(at location: String, interface: Int?) -> PortInfo? {
+    ports().first {
+      $0.usb?.location == location && $0.usb?.interface == interface && FileSystem.status(of: $0.path) != nil
+    }
+  }
+}
+
+extension PortInfo {
+  /// What to open.
+  package var address: PortAddress { .tty(path: path) }
+
+  fileprivate func matches(_ id: USBID, serial: String?) -> Bool {
+    usb?.id == id && (serial == nil || usb?.serial == serial)
+  }
+
+  /// Path and USB number, enough to tell boards apart in a message.
+  fileprivate var summary: String {
+    usb.map { "\(path) (\($0.id)\($0.serial.map { " \($0)" } ?? ""))" } ?? path
+  }
+}

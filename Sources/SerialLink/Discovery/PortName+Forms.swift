@@ -1,0 +1,150 @@
+extension PortName {
+  /// One way to name a port.
+  package struct Form: Sendable {
+    /// What a name of this form begins with; empty for a path, which is what begins with none of the others.
+    let prefix: String
+    /// What a user types, as help and errors show it; capital letters stand for what the user fills in.
+    package let syntax: String
+    /// A name of this form.
+    package let example: String
+    /// What such a name means, as docs/CLI.md says it.
+    package let meaning: String
+    /// Reads what follows the prefix.
+    let read: @Sendable (Substring) throws(Problem) -> PortName
+
+    /// Whether `text` is of this form, right or wrong.
+    fileprivate func covers(_ text: String) -> Bool {
+      // `auto` is a whole name.
+      prefix == syntax ? text == prefix : !prefix.isEmpty && text.hasPrefix(prefix)
+    }
+  }
+
+  /// Why text is not a port name, for a message.
+  struct Problem: Error {
+    let text: String
+  }
+
+  /// Every form. Names are read by this table; help, errors and the table in docs/CLI.md are checked against it.
+  package static let forms = [
+    path,
+    Form(
+      prefix: "auto", syntax: "auto", example: "auto",
+      meaning:
+        "the one known board that is connected; with several, an error lists them; unknown boards are never written to",
+      read: { _ in .automatic }),
+    Form(
+      prefix: "usb:", syntax: "usb:VID:PID[:SERIAL]", example: "usb:303a:1001",
+      meaning: "the USB device with these numbers", read: usb),
+    Form(
+      prefix: "id:", syntax: "id:DEVICE-ID", example: "id:24:6F:28:AA:BB:CC",
+      meaning:
+        "the known board that reports this id; all known boards are asked at once; if two report it, an error lists them",
+      read: deviceID),
+    Form(
+      prefix: "rfc2217://", syntax: "rfc2217://HOST:PORT[?OPTIONS]", example: "rfc2217://lab:4000?timeout=5",
+      meaning:
+        "a serial port behind a telnet server, with rate and modem lines; options: ign_set_control, timeout=SECONDS",
+      read: rfc2217),
+    Form(
+      prefix: "socket://", syntax: "socket://HOST:PORT", example: "socket://[::1]:4000",
+      meaning: "bytes over TCP", read: socket),
+    Form(
+      prefix: "labgrid:", syntax: "labgrid:PLACE", example: "labgrid:noti",
+      meaning: "the serial port of a labgrid place, acquired for as long as the command runs", read: labgrid),
+    Form(
+      prefix: "emu:", syntax: "emu:[PROFILE]", example: "emu:usb-serial-jtag",
+      meaning: "an emulator in this process; for test in virtual time",
+      read: { .standIn(.emulator(profile: $0.isEmpty ? nil : String($0))) }),
+    Form(
+      prefix: "qemu:", syntax: "qemu:[ELF]", example: "qemu:app.elf",
+      meaning:
+        "the reference firmware, or another ELF file for the same board, on an emulated CPU that runs as long as the command",
+      read: { .standIn(.qemu(image: $0.isEmpty ? nil : String($0))) }),
+  ]
+
+  private static let path = Form(
+    prefix: "", syntax: "/dev/NAME", example: "/dev/ttyACM0",
+    meaning:
+      "a serial device or a symbolic link to one; NAME alone if /dev or the working folder has it",
+    read: tty)
+
+  /// All forms in one line, for help and for the remedy of an error.
+  package static let allForms: String = {
+    let syntaxes = forms.map(\.syntax)
+    return "\(syntaxes.dropLast().joined(separator: ", ")) or \(syntaxes[syntaxes.count - 1])"
+  }()
+
+  /// The longest name of a place.
+  static let labgridPlaceLimitBytes = 128
+  /// Longer than any path the kernel takes.
+  static let lengthLimitBytes = 4096
+
+  /// Reads `text`. Throws `PortError` with code `.badPortName` and what is wrong with the name.
+  package init(parsing text: String) throws(PortError) {
+    do throws(Problem) {
+      try PortName.check(text)
+      let form = PortName.forms.first { $0.covers(text) } ?? PortName.path
+      self = try form.read(text.dropFirst(form.prefix.count))
+    } catch {
+      throw PortError(.badPortName(error.text), port: String(text.prefix(80)), operation: "use port")
+    }
+  }
+
+  private static func check(_ text: String) throws(Problem) {
+    if text.isEmpty { throw Problem(text: "the port name is empty") }
+    if text.utf8.count > lengthLimitBytes {
+      throw Problem(text: "the port name is longer than \(lengthLimitBytes) bytes")
+    }
+    if text.utf8.contains(0) { throw Problem(text: "the port name contains a NUL") }
+  }
+
+  private static func tty(parsing text: Substring) throws(Problem) -> PortName {
+    let path = PortName.address(.tty(path: String(text)))
+    if text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("../") { return path }
+    if let scheme = text.firstRange(of: "://") {
+      throw Problem(text: "the scheme \(text[..<scheme.lowerBound]):// is not known")
+    }
+    // A name without a folder, as completion leaves it: first what `ls /dev` shows, then what is in this folder.
+    for place in ["/dev/\(text)", "./\(text)"] where !text.contains("/") {
+      if FileSystem.status(of: place) != nil { return .address(.tty(path: place)) }
+    }
+    if text.hasPrefix("tty") { throw Problem(text: "a path needs its directory: /dev/\(text)") }
+    if text.contains("/") { return path }
+    throw Problem(text: "this is neither a path nor a known form")
+  }
+
+  private static func usb(parsing rest: Substring) throws(Problem) -> PortName {
+    // A serial number may itself contain colons: native USB of ESP32 chips reports its MAC.
+    let parts = rest.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count >= 2, let vendor = USBID.number(parts[0]), let product = USBID.number(parts[1]) else {
+      throw Problem(text: "usb: needs two numbers of four hexadecimal digits, as in usb:303a:1001")
+    }
+    let serial = parts.count == 3 ? String(parts[2]) : nil
+    guard serial != "" else { throw Problem(text: "the serial number after the last colon is missing") }
+    return .usb(USBID(vendor: vendor, product: product), serial: serial)
+  }
+
+  private static func deviceID(parsing rest: Substring) throws(Problem) -> PortName {
+    guard !rest.isEmpty else { throw Problem(text: "id: needs a device id") }
+    return .deviceID(String(rest))
+  }
+
+  private static func rfc2217(parsing rest: Substring) throws(Problem) -> PortName {
+    let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let server = try ServerEndpoint(parsing: parts[0])
+    let options = parts.count == 2 ? try RFC2217Options(parsing: parts[1]) : RFC2217Options()
+    return .address(.rfc2217(host: server.host, port: server.port, options))
+  }
+
+  private static func socket(parsing rest: Substring) throws(Problem) -> PortName {
+    let server = try ServerEndpoint(parsing: rest)
+    return .address(.socket(host: server.host, port: server.port))
+  }
+
+  private static func labgrid(parsing rest: Substring) throws(Problem) -> PortName {
+    guard !rest.isEmpty, !rest.hasPrefix("-"), rest.utf8.count <= labgridPlaceLimitBytes,
+      !rest.contains(where: \.isWhitespace)
+    else { throw Problem(text: "labgrid: needs the name of a place") }
+    return .labgrid(place: String(rest))
+  }
+}

@@ -1,0 +1,55 @@
+/// A port as a person types it: nine forms, listed in `forms`.
+///
+/// What can be opened is a `PortAddress`; `PortList.address(of:)` makes one of a name.
+package enum PortName: Hashable, Sendable {
+  /// What can be opened as it is: a path, or a server's port.
+  case address(PortAddress)
+  /// The one known board that is connected.
+  case automatic
+  /// The USB device with this vendor, product and, if given, serial number.
+  case usb(USBID, serial: String?)
+  /// The board that reports this identity after connecting.
+  case deviceID(String)
+  /// The serial port of a place of labgrid, which has to be acquired first.
+  case labgrid(place: String)
+  /// A device that the program starts for as long as it is used.
+  case standIn(StandIn)
+
+  /// A device that takes the place of a board.
+  package enum StandIn: Hashable, Sendable {
+    /// An emulator inside this process; `nil` is its default profile.
+    case emulator(profile: String?)
+    /// Firmware on an emulated CPU; `nil` is the default image.
+    case qemu(image: String?)
+  }
+}
+
+extension PortName {
+  /// The address, if the name is one.
+  package var address: PortAddress? { if case .address(let address) = self { address } else { nil } }
+
+  /// The identity that the board must have, if the name gives one.
+  package var deviceID: String? { if case .deviceID(let id) = self { id } else { nil } }
+
+  /// Whether the program starts a device of its own.
+  package var isStandIn: Bool { if case .standIn = self { true } else { false } }
+
+  /// Whether a network lies between this host and the port.
+  package var isRemote: Bool { if case .labgrid = self { true } else { address?.isRemote ?? false } }
+}
+
+extension PortName: CustomStringConvertible {
+  /// The form that `init(parsing:)` reads back. Not sanitised for a terminal.
+  package var description: String {
+    switch self {
+    case .address(let address): address.description
+    case .automatic: "auto"
+    case .usb(let id, .some(let serial)): "usb:\(id):\(serial)"
+    case .usb(let id, nil): "usb:\(id)"
+    case .deviceID(let id): "id:\(id)"
+    case .labgrid(let place): "labgrid:\(place)"
+    case .standIn(.emulator(let profile)): "emu:\(profile ?? "")"
+    case .standIn(.qemu(let image)): "qemu:\(image ?? "")"
+    }
+  }
+}
