@@ -5,34 +5,32 @@ import NotibotHost
 import NotibotProtocol
 import SerialLink
 
-/// `notibot bench`: how fast this host, this port and this device are together.
+/// `notibot bench`: measures the performance of this host, port and device together.
 struct BenchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "bench", abstract: "Measure throughput, round trips and CPU with real notifications.",
+    commandName: "bench", abstract: "Measure throughput, round trips and CPU time with real notifications.",
     discussion: """
-      Three phases: warm-up; --count notifications, as many at a time as --window and the device allow; --trips \
-      notifications one at a time. Each is made from its fields, encoded, sent, and answered by the device before it \
-      counts. The device stores what it is sent: use the profile 'bench' or 'wide' of the emulator for long runs.
+      Three phases: warm-up; --count notifications, as many in parallel as --window and the device allow; --trips \
+      notifications one at a time. A notification counts when the device has answered it. The device stores every \
+      notification: for long runs use the emulator profile 'bench' or 'wide'.
 
-      With --journal no port is opened. An outbox's file is made there, and --count notifications are queued, written, \
-      held and gone in it, for batches of 1, 16 and 256 that share a commit. The file is removed at the end. Syncs are \
-      counted in memory, with the same load: a disk does not tell.
-
-      \(ExitStatus.helpTable)
+      With --journal no port is opened. Instead an outbox file is created, and --count notifications pass through the \
+      states queued, written, held and gone, in batches of 1, 16 and 256 that share a commit. The file is removed at \
+      the end. Syncs are counted with the same load in memory, because a disk does not report them.
       """)
 
   @OptionGroup var port: PortOptions
 
   @Option(
     help: ArgumentHelp(
-      "Notifications to send at full speed, 1 or more.",
-      discussion: "Without it: 50000, with --journal 2560 for each size of batch."))
+      "Notifications to send at full speed, at least 1.",
+      discussion: "Default: 50000; with --journal, 2560 per batch size."))
   var count: Int?
 
-  @Option(help: "Notifications to send one at a time; 0: none.")
+  @Option(help: "Notifications to send one at a time; 0 skips this phase.")
   var trips = 5_000
 
-  @Option(help: "Notifications on their way at once, 1-32; the device may allow fewer.")
+  @Option(help: "Notifications in flight, 1-32; the device can limit it further.")
   var window = 32
 
   @Option(help: ArgumentHelp("Length of each text, 0-400.", valueName: "bytes"))
@@ -40,23 +38,25 @@ struct BenchCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The line's rate, to tell the share of its limit that was reached.",
-      discussion: "Without it: --baud, when that is given.", valueName: "bits per second"))
+      "Line rate, used to compute the share of it that was reached, at least 1.",
+      discussion: "Default: --baud, if given.", valueName: "bits per second"))
   var lineRate: Int?
 
-  @Option(help: ArgumentHelp("Count this process's CPU time too: an emulator's, say.", valueName: "pid"))
+  @Option(
+    help: ArgumentHelp(
+      "Also measure the CPU time of this process, for example an emulator.", valueName: "pid"))
   var peerPid: Int32?
 
   @Option(
     help: ArgumentHelp(
-      "Measure the outbox's file instead; a file that does not exist, on the disk in question.",
+      "Measure an outbox file instead of a device; it must not exist yet.",
       valueName: "path"))
   var journal: String?
 
   @Option(
     help: ArgumentHelp(
-      "Commands to the line to time, of each kind; 0: none.",
-      discussion: "The rate that it has, and both modem lines asserted, which resets no board."))
+      "Port commands to time, of each kind, 0-10000; 0 skips them.",
+      discussion: "Sets the current rate, and asserts both modem lines, which does not reset a board."))
   var commands = 0
 
   @Flag(help: "Print one JSON document.")
@@ -92,15 +92,15 @@ struct BenchCommand: AsyncParsableCommand {
     if report.refused > 0 {
       throw CommandFailure(
         .refused, "the device refused \(report.refused) of \(count) notifications",
-        remedy: "let it have room: restart it, or emulate the profile 'bench'")
+        remedy: "make room in its store: restart it, or emulate the profile 'bench'")
     }
   }
 
-  /// Notifications that are sent before anything is measured: code paged in, buffers grown, rates learnt.
+  /// Notifications of the warm-up: it pages code in, grows buffers and trains the timers.
   private static let warmUpLimit = 1000
 
   private func measureJournal(at path: String) throws {
-    // It syncs again and again, and has nothing to close.
+    // It only syncs a file, and has no port to close.
     Interruption.release()
     do {
       let report = try JournalBench(path: path, count: count ?? 2560, textBytes: textBytes).run()
@@ -154,7 +154,7 @@ struct BenchCommand: AsyncParsableCommand {
     return report
   }
 
-  /// nil where the port does not do it.
+  /// `nil` if the port does not support the command.
   private func measureCommand(_ command: LineCommand, _ device: Device) async -> BenchReport.RoundTrips? {
     let stopwatch = TripStopwatch()
     for _ in 0..<commands {

@@ -4,29 +4,27 @@ import Foundation
 import NotibotProtocol
 import SerialLink
 
-/// `notibot control`: does something to an emulator in another process.
+/// `notibot control`: sends a command to an emulator in another process.
 struct ControlCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "control",
-    abstract: "Pulls an emulator's plug, restarts it, presses its buttons.",
+    abstract: "Unplug or restart an emulator, press its buttons, or read its state.",
     discussion: """
       COMMANDS
       \(ControlRequest.forms.map { "  " + $0 }.joined(separator: "\n"))
-
-      \(ExitStatus.helpTable)
       """)
 
-  @Option(help: ArgumentHelp("The socket that `notibot emulate --control` made.", valueName: "path"))
+  @Option(help: ArgumentHelp("Control socket of `notibot emulate --control`.", valueName: "path"))
   var socket: String
 
   @Flag(help: "Print the answer as one line of JSON.")
   var json = false
 
-  @Argument(help: "The command and what belongs to it.")
+  @Argument(help: "Command and its arguments.")
   var words: [String]
 
   func run() async throws {
-    // There is nothing to close.
+    // There is no port to close.
     Interruption.release()
     let request: ControlRequest
     do {
@@ -56,7 +54,7 @@ struct ControlCommand: AsyncParsableCommand {
     for item in reply.items ?? [] { Output.data("\(item.item)\t\(item.json.printable)\(identity(of: item))") }
   }
 
-  /// A third column for what has an identity.
+  /// A third column, for notifications with an identity.
   private func identity(of item: ControlReply.Item) -> String {
     guard let id = item.id, let source = item.src, let revision = item.rev, let level = item.lvl else {
       return ""

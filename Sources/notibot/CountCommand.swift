@@ -1,11 +1,10 @@
 import ArgumentParser
 import NotibotHost
 
-/// `notibot count`: how many notifications the device holds.
+/// `notibot count`: prints how many notifications the device holds.
 struct CountCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "count", abstract: "Print how many notifications the device holds.",
-    discussion: ExitStatus.helpTable)
+    commandName: "count", abstract: "Print the number of notifications on the device.")
 
   @OptionGroup var port: PortOptions
 
@@ -26,7 +25,7 @@ struct CountCommand: AsyncParsableCommand {
 
   private struct Document: Encodable {
     var count: Int
-    /// Random at each boot: another one means that the device restarted.
+    /// Random at each boot: a new one means that the device restarted.
     var bootID: String
   }
 }

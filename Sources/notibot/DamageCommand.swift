@@ -3,23 +3,23 @@ import Conformance
 import DeviceEmulator
 import Foundation
 
-/// `notibot damage`: what each kind of fault costs in frames.
+/// `notibot damage`: measures how many frames each kind of fault costs.
 struct DamageCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "damage",
-    abstract: "Measures how many frames each fault of a line costs.",
+    abstract: "Measure how many frames each kind of line fault costs.",
     discussion: """
-      Passes frames and log lines through each kind of fault and decodes what is left, without resends. Fails when a \
-      frame is accepted that nobody sent, when a byte is neither in a frame nor in the text, or when a fault of a \
-      single byte costs more than one frame.
+      Passes frames and log lines through each kind of fault and decodes the result, without retransmission.
 
-      \(ExitStatus.helpTable)
+      EXIT CODES HERE
+        1: a frame was accepted that was not sent; a byte is neither in a frame nor in
+           the text; or a fault of a single byte cost more than one frame
       """)
 
-  @Option(help: ArgumentHelp("How many frames for each kind.", valueName: "number"))
+  @Option(help: ArgumentHelp("Frames per kind of fault, 1-100000000.", valueName: "number"))
   var frames = 100_000
 
-  @Option(help: ArgumentHelp("Decides payloads and faults.", valueName: "number"))
+  @Option(help: ArgumentHelp("Seed for payloads and faults.", valueName: "number"))
   var seed: UInt64 = 1
 
   @Flag(help: "Print one JSON document.")
@@ -44,7 +44,7 @@ struct DamageCommand: ParsableCommand {
     }
     try show(results)
     guard results.allSatisfy(\.isWithinLimits) else {
-      throw CommandFailure(.testFailed, "a limit was missed", remedy: "repeat it with --seed \(seed)")
+      throw CommandFailure(.testFailed, "a limit was exceeded", remedy: "reproduce it with --seed \(seed)")
     }
   }
 

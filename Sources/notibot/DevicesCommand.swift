@@ -4,45 +4,44 @@ import NIOPosix
 import NotibotHost
 import SerialLink
 
-/// `notibot devices`: the serial ports of this machine and what stands behind them.
+/// `notibot devices`: the serial ports of this computer and the boards connected to them.
 struct DevicesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "devices", abstract: "List the serial ports and the boards behind them.",
+    commandName: "devices", abstract: "List serial ports and the boards connected to them.",
     discussion: """
-      Ports marked * are known boards, which 'auto' may choose. Nothing is written to any port, but with --probe to known \
-      boards that nobody uses: they are asked who they are, all at once. Opening its port restarts a board on which DTR and \
-      RTS lead to reset.
-
-      \(ExitStatus.helpTable)
+      Ports marked * are known boards; 'auto' chooses among them. Nothing is written to any port, except with \
+      --probe to known boards that are not in use. On boards where DTR and RTS drive reset, opening the port \
+      restarts the board.
       """)
 
-  @Flag(help: "Print one JSON document; with --watch, one a line.")
+  @Flag(help: "Print one JSON document; with --watch, one per line.")
   var json = false
 
-  @Flag(help: "Ask each known board who it is.")
+  @Flag(help: "Query each known board that is not in use, all at the same time.")
   var probe = false
 
-  @Flag(help: "Go on: print each port that comes or goes, until interrupted.")
+  @Flag(help: "Print each port that is added or removed, until interrupted.")
   var watch = false
 
-  @Flag(help: "Show the links that udev made, too.")
+  @Flag(help: "Show udev's links as well.")
   var links = false
 
   @Option(
     help: ArgumentHelp(
-      "With --watch: end after this time, 0.1-604800. With --probe: how long a board has to answer, 1 without it.",
+      "With --watch: time to run. With --probe: time limit for a board to answer. 0.1-604800.",
+      discussion: "Default: until interrupted with --watch, 1 with --probe.",
       valueName: "seconds"))
   var timeout: Double?
 
   @OptionGroup var rate: RateOptions
 
   func validate() throws {
-    guard !(watch && probe) else { throw ValidationError("--watch does not go with --probe") }
+    guard !(watch && probe) else { throw ValidationError("--watch cannot be combined with --probe") }
     guard timeout == nil || watch || probe else {
-      throw ValidationError("--timeout is for --watch and --probe")
+      throw ValidationError("--timeout requires --watch or --probe")
     }
     guard (0.1...604_800).contains(timeout ?? 1) else {
-      throw ValidationError("--timeout is 0.1 to 604800 seconds")
+      throw ValidationError("--timeout must be 0.1 to 604800 seconds")
     }
   }
 
@@ -53,7 +52,7 @@ struct DevicesCommand: AsyncParsableCommand {
     let holders = PortHolder.holders(of: ports.map(\.path))
     var documents = ports.map { PortDocument($0, holder: holders[$0.path]) }
     if probe {
-      documents = try await Interruption.cancelling { [documents] in try await command.asked(documents) }
+      documents = try await Interruption.cancelling { [documents] in try await command.probed(documents) }
     }
     if json {
       try Output.json(Document(ports: documents), pretty: true)
@@ -74,24 +73,24 @@ struct DevicesCommand: AsyncParsableCommand {
     return Table.text([heads] + rows)
   }
 
-  /// What `--json` prints.
+  /// The document of `--json`.
   private struct Document: Encodable {
     var schema = "notibot.devices"
     var version = 1
     var ports: [PortDocument]
   }
 
-  // MARK: Asking
+  // MARK: Probing
 
-  /// Asks those that may be asked, each at the same time as the others.
-  private func asked(_ ports: [PortDocument]) async throws -> [PortDocument] {
+  /// Probes all known boards that are not in use, in parallel.
+  private func probed(_ ports: [PortDocument]) async throws -> [PortDocument] {
     var options = DeviceOptions()
     options.bitsPerSecond = try rate.resolvedBitsPerSecond().value
     options.connectTimeout = .seconds(timeout ?? 1)
     options.reconnection = .never
     return try await withThrowingTaskGroup(of: (Int, PortDocument).self) { [options] group in
       for (index, port) in ports.enumerated() {
-        group.addTask { (index, try await Self.asked(port, options)) }
+        group.addTask { (index, try await Self.probed(port, options)) }
       }
       var answered = ports
       for try await (index, port) in group { answered[index] = port }
@@ -99,14 +98,14 @@ struct DevicesCommand: AsyncParsableCommand {
     }
   }
 
-  private static func asked(_ port: PortDocument, _ options: DeviceOptions) async throws -> PortDocument {
+  private static func probed(_ port: PortDocument, _ options: DeviceOptions) async throws -> PortDocument {
     var port = port
     guard port.isKnownBoard else {
-      port.unasked = "not asked: unknown board"
+      port.unasked = "not probed: unknown board"
       return port
     }
     guard port.heldBy == nil else {
-      port.unasked = "not asked: in use"
+      port.unasked = "not probed: in use"
       return port
     }
     do {
@@ -125,7 +124,7 @@ struct DevicesCommand: AsyncParsableCommand {
   // MARK: Watching
 
   private func watchPorts() async throws {
-    let (news, continuation) = AsyncStream<String?>.makeStream(bufferingPolicy: .bufferingNewest(256))
+    let (departures, continuation) = AsyncStream<String?>.makeStream(bufferingPolicy: .bufferingNewest(256))
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let arrivals = try await PortArrivals.watch(path: nil, interest: .departuresToo, on: loop) { gone in
       continuation.yield(gone)
@@ -136,9 +135,9 @@ struct DevicesCommand: AsyncParsableCommand {
     let outcome: Result<Void, any Error>
     do {
       var watch = PortWatch()
-      // The watch stands already, so that nothing comes unseen between the first listing and it.
+      // The watch already runs, so that no change between it and the first listing is missed.
       try show(&watch)
-      for await gone in news {
+      for await gone in departures {
         if let gone { watch.portLeft(gone) }
         try show(&watch)
       }

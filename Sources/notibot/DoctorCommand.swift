@@ -2,16 +2,17 @@ import ArgumentParser
 import Foundation
 import SerialLink
 
-/// `notibot doctor`: what on this machine would keep somebody from working with boards, and the command that mends it.
+/// `notibot doctor`: problems of this computer that prevent the use of boards, and the commands that fix them.
 struct DoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Say what on this machine would hinder work with boards, and how to mend it.",
+    abstract: "Check this computer for problems with boards, and suggest fixes.",
     discussion: """
-      Looks at ports, drivers, rights, locks, services that reach for serial ports, rules of udev, and programs. Opens no \
-      port and changes nothing. Ends with 18 when something would stop work; warnings do not change the exit code.
+      Checks ports, drivers, permissions, lock files, services that open serial ports, udev rules, and programs. \
+      Opens no port and changes nothing.
 
-      \(ExitStatus.helpTable)
+      EXIT CODES HERE
+        18: a problem prevents the use of boards. Warnings do not change the exit code.
       """)
 
   @Flag(help: "Print one JSON document.")
@@ -27,8 +28,8 @@ struct DoctorCommand: ParsableCommand {
     let troubles = findings.count { $0.severity == .trouble }
     guard troubles == 0 else {
       throw CommandFailure(
-        .unfitEnvironment, "\(troubles) of \(findings.count) findings would stop work",
-        remedy: "mend what is marked trouble")
+        .unfitEnvironment, "\(troubles) of \(findings.count) findings prevent the use of boards",
+        remedy: "fix the findings marked trouble")
     }
   }
 
@@ -40,7 +41,7 @@ struct DoctorCommand: ParsableCommand {
       case .trouble: "trouble "
       }
     let text = "\(mark) \(finding.text.printable)"
-    return finding.command.map { "\(text)\n         mend: \($0.printable)" } ?? text
+    return finding.command.map { "\(text)\n         fix: \($0.printable)" } ?? text
   }
 
   private struct Document: Encodable {

@@ -4,58 +4,60 @@ import Foundation
 import NotibotProtocol
 import SerialLink
 
-/// `notibot emulate`: stands in for a display, until interrupted.
+/// `notibot emulate`: runs an emulated device until interrupted.
 struct EmulateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "emulate",
-    abstract: "Stands in for a Notibot on a pseudo-terminal, or on a TCP port.",
+    abstract: "Emulate a Notibot on a pseudo-terminal or a TCP port.",
     discussion: """
-      Prints the port that a host opens, one line, and runs until SIGINT or SIGTERM; then removes port, link and \
-      sockets. `notibot control` pulls its plug, restarts it and presses its buttons. With --rfc2217 or --tcp the port is \
-      served to one host at a time over TCP, and there is no pseudo-terminal.
-
-      \(ExitStatus.helpTable)
+      Prints one line with the port to open, and runs until SIGINT or SIGTERM; then removes the port, its link and its \
+      sockets. `notibot control` unplugs it, restarts it and presses its buttons. With --rfc2217 or --tcp the port is \
+      served over TCP, to one host at a time, instead of on a pseudo-terminal.
       """)
 
-  @Option(help: ArgumentHelp("Keep the port under this symbolic link.", valueName: "path"))
+  @Option(help: ArgumentHelp("Symbolic link to the port.", valueName: "path"))
   var link: String?
 
   @Option(
     help: ArgumentHelp(
-      "Serve the port here as telnet with modem lines and baud rate (RFC 2217).",
-      discussion: "Port 0 is any free one; without a host it is 127.0.0.1.", valueName: "host:port"))
+      "Serve the port at this address over RFC 2217 (telnet, with modem lines and baud rate).",
+      discussion: "Port 0: any free port. Default host: 127.0.0.1.", valueName: "host:port"))
   var rfc2217: String?
 
-  @Option(help: ArgumentHelp("Serve the port here as bytes over TCP.", valueName: "host:port"))
+  @Option(
+    help: ArgumentHelp("Serve the port at this address as plain bytes over TCP.", valueName: "host:port"))
   var tcp: String?
 
-  @Option(help: ArgumentHelp("Take commands from `notibot control` on this unix socket.", valueName: "path"))
+  @Option(help: ArgumentHelp("Accept commands of `notibot control` on this unix socket.", valueName: "path"))
   var control: String?
 
   @Option(
     help: ArgumentHelp(
-      "Carry the attribute protocol on this unix socket, too, as over BLE.",
-      discussion: "A record is a u16 length, little-endian, and one ATT PDU; a connection is a bearer.",
+      "Serve the attributes on this unix socket as well, as over BLE.",
+      discussion: "Each record is a little-endian u16 length and one ATT PDU; each connection is a bearer.",
       valueName: "unix:path"))
   var att: String?
 
-  @Option(help: ArgumentHelp("Which device to be; see --list-profiles.", valueName: "name"))
+  @Option(help: ArgumentHelp("Profile of the device; see --list-profiles.", valueName: "name"))
   var profile = "default"
 
-  @Option(help: ArgumentHelp("strict, or firmware: answers success to every write.", valueName: "mode"))
+  @Option(
+    help: ArgumentHelp(
+      "strict, or firmware (answers every write with success). Default: the profile's.", valueName: "mode"))
   var mode: String?
 
-  @Option(help: ArgumentHelp("Decides boot ids and session ids; random without it.", valueName: "number"))
+  @Option(help: ArgumentHelp("Seed for boot ids and session ids (default: random).", valueName: "number"))
   var seed: UInt64?
 
-  @Flag(help: "Let bytes pass no faster than the baud rate that the host sets.")
+  @Flag(help: "Limit the data rate to the baud rate that the host sets.")
   var baudPacing = false
 
-  @Option(help: ArgumentHelp("How long bytes are under way, each way, 0-10000.", valueName: "ms"))
+  @Option(help: ArgumentHelp("Latency of each direction, 0-10000. Default: the profile's.", valueName: "ms"))
   var latency: Int?
 
   @Option(
-    help: ArgumentHelp("Damage the line so, as in flip=1e-4,reboot@5000; see docs/CLI.md.", valueName: "spec")
+    help: ArgumentHelp(
+      "Inject line faults, for example flip=1e-4,reboot@5000; see docs/CLI.md.", valueName: "spec")
   )
   var faults: String?
 
@@ -64,7 +66,7 @@ struct EmulateCommand: AsyncParsableCommand {
 
   @Flag(
     help: ArgumentHelp(
-      "End when standard input ends, as it does with the program that started this one.", visibility: .hidden)
+      "Exit when standard input closes, which happens when the parent process exits.", visibility: .hidden)
   )
   var untilInputEnds = false
 
@@ -74,7 +76,7 @@ struct EmulateCommand: AsyncParsableCommand {
   func validate() throws {
     _ = try att.map(UnixSocketOption.path)
     guard [link, rfc2217, tcp].count(where: { $0 != nil }) <= 1 else {
-      throw ValidationError("a device has one port: give one of --link, --rfc2217 and --tcp")
+      throw ValidationError("a device has one port: use only one of --link, --rfc2217 and --tcp")
     }
     _ = try address()
   }
@@ -84,7 +86,8 @@ struct EmulateCommand: AsyncParsableCommand {
     func parsed(_ service: NetworkAddress.Service, _ text: String?) throws -> NetworkAddress? {
       guard let text else { return nil }
       guard let address = NetworkAddress(service, parsing: text) else {
-        throw ValidationError("'\(text.printable)' is no address: give HOST:PORT, such as 127.0.0.1:4000")
+        throw ValidationError(
+          "'\(text.printable)' is not an address: use HOST:PORT, for example 127.0.0.1:4000")
       }
       return address
     }
@@ -100,7 +103,7 @@ struct EmulateCommand: AsyncParsableCommand {
     let link = try address == nil ? link ?? defaultLink() : nil
     if let address, !address.isLoopback {
       Output.note(
-        "warning: whoever reaches \(address.host.printable) may use this port; there is no password")
+        "warning: anyone who can reach \(address.host.printable) can use this port; there is no password")
     }
     let attSocket = try att.map(UnixSocketOption.path)
     let untilInputEnds = untilInputEnds
@@ -150,7 +153,7 @@ struct EmulateCommand: AsyncParsableCommand {
     } else {
       Output.data(announcement.port)
       Output.note(
-        "emulating '\(announcement.profile)', seed \(announcement.seed), faults \(announcement.faults); Ctrl-C ends it"
+        "emulating '\(announcement.profile)', seed \(announcement.seed), faults \(announcement.faults); press Ctrl-C to exit"
       )
     }
   }
@@ -160,7 +163,7 @@ struct EmulateCommand: AsyncParsableCommand {
     if let mode {
       guard let chosen = DeviceMode(rawValue: mode) else {
         throw CommandFailure(
-          .usage, "there is no mode '\(mode.printable)'", remedy: "choose strict or firmware")
+          .usage, "unknown mode '\(mode.printable)'", remedy: "choose strict or firmware")
       }
       profile.mode = chosen
     }
@@ -175,7 +178,7 @@ struct EmulateCommand: AsyncParsableCommand {
     return profile
   }
 
-  /// A name of its own for each emulator that runs, so that unplugging does not change it.
+  /// Named for the process, so that unplugging does not change it.
   private func defaultLink() throws -> String {
     let directory = try StableLink.defaultDirectory(
       named: "notibot", environment: ProcessInfo.processInfo.environment)

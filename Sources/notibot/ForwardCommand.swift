@@ -4,80 +4,83 @@ import NotibotHost
 import NotibotProtocol
 import SerialLink
 
-/// `notibot forward`: each notification once on the display, whatever happens to cable, device and this process.
+/// `notibot forward`: delivers each notification exactly once, despite failures of cable, device and this process.
 struct ForwardCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "forward",
     abstract:
-      "Bring each notification to the device exactly once, through lost cables, restarts and crashes.",
+      "Deliver each notification exactly once, despite unplugging, restarts and crashes.",
     discussion: """
-      Takes one JSON document a line from standard input, or from clients of a unix socket: \
-      {"app":"Messages","title":"Jane Doe","text":"Hi","timestamp":1234567890}, with lvl, cat, grp, act, exp and fl if \
-      wanted. A document with "number" gives that notification new content; {"number":N,"ev":"r"} takes it back. \
-      What happens to each is told on standard output, one JSON document a line.
+      Reads one JSON document per line from standard input, or from clients of a unix socket: \
+      {"app":"Messages","title":"Jane Doe","text":"Hi","timestamp":1234567890}, with optional lvl, cat, grp, act, exp \
+      and fl. A document with "number" replaces the content of that notification; {"number":N,"ev":"r"} removes it. \
+      Results are printed on standard output, one JSON document per line.
 
-      What is queued is in the outbox's file, and goes out when the device is there, at the next run if need be. At the \
-      end of its input the command waits until all is delivered.
-
-      \(ExitStatus.helpTable)
+      Queued notifications are kept in the outbox file until the device is connected, if necessary until the next run. \
+      At the end of its input the command waits until all notifications are delivered.
       """)
 
   @OptionGroup var line: LineOptions
 
   @Option(
-    help: ArgumentHelp("Keep what is not delivered in this file; made if it is not there.", valueName: "path")
+    help: ArgumentHelp("Outbox file for undelivered notifications; created if missing.", valueName: "path")
   )
   var outbox: String
 
   @Option(
     help: ArgumentHelp(
-      "Take notifications from clients of this unix socket, and none from standard input.",
+      "Read notifications from clients of this unix socket instead of standard input.",
       discussion: "Runs until interrupted.", valueName: "unix:path"))
   var listen: String?
 
-  @Flag(help: "Put changes of the connection among the results, instead of on standard error.")
+  @Flag(help: "Print connection changes on standard output as JSON, instead of as text on standard error.")
   var json = false
 
   @Option(
     help: ArgumentHelp(
-      "How long to wait at the end of the input until all is delivered, 0.1-604800; for ever, without it.",
+      "Time limit for deliveries after the end of the input, 0.1-604800 (default: none).",
       valueName: "seconds"))
   var timeout: Double?
 
-  @Flag(help: "End when all is in the outbox, delivered or not.")
+  @Flag(help: "Exit when all input is in the outbox, delivered or not.")
   var noWait = false
 
   @Option(
     help: ArgumentHelp(
-      "Notifications that the outbox holds, 1-1000000; when it is full, no more are read.",
+      "Capacity of the outbox, 1-1000000; input is not read while it is full.",
       valueName: "number"))
   var entriesLimit = 10_000
 
-  @Flag(help: "Of a device without identities: do not send again what it may have; it may miss it.")
+  @Flag(
+    help:
+      "For devices without identities: never resend after an unknown outcome (can lose, never duplicates).")
   var noResend = false
 
-  @Flag(help: "Reject what does not fit the device's limits, instead of cutting it.")
+  @Flag(help: "Reject notifications that exceed the device's limits instead of truncating them.")
   var strict = false
 
-  @Flag(help: "To a device without identities: send again what it had before it restarted.")
+  @Flag(help: "For devices without identities: resend after a restart what it had before.")
   var replay = false
 
   func validate() throws {
     if let timeout, !(0.1...604_800).contains(timeout) {
-      throw ValidationError("--timeout is 0.1 to 604800 seconds")
+      throw ValidationError("--timeout must be 0.1 to 604800 seconds")
     }
     guard (1...1_000_000).contains(entriesLimit) else {
-      throw ValidationError("--entries-limit is 1 to 1000000")
+      throw ValidationError("--entries-limit must be 1 to 1000000")
     }
     if let listen {
       guard listen.hasPrefix("unix:"), listen.count > 5 else {
-        throw ValidationError("--listen takes unix: and a path, as in unix:/run/user/1000/notibot.sock")
+        throw ValidationError("--listen must be unix:PATH, for example unix:/run/user/1000/notibot.sock")
       }
       guard !noWait, timeout == nil else {
-        throw ValidationError("--listen runs until interrupted: --timeout and --no-wait do not go with it")
+        throw ValidationError(
+          "--listen runs until interrupted; it cannot be combined with --timeout or --no-wait")
       }
     }
-    guard !noWait || timeout == nil else { throw ValidationError("--no-wait does not go with --timeout") }
+    guard !noWait || timeout == nil else {
+      throw ValidationError("--no-wait cannot be combined with --timeout")
+    }
   }
 
   func run() async throws {
@@ -110,9 +113,9 @@ struct ForwardCommand: AsyncParsableCommand {
     return options
   }
 
-  /// Feeds the forwarder and shows what it tells, until the input or the forwarder ends, or this task is cancelled.
+  /// Feeds the forwarder and prints its reports, until the input or the forwarder ends, or this task is cancelled.
   private func serve(_ forwarder: Forwarder, _ results: ForwardResults) async throws {
-    // Not children: what is told on the way out must still be shown after a cancellation.
+    // Not child tasks: reports that arrive after a cancellation must still be printed.
     let printing = Task { for await report in forwarder.reports { results.show(report) } }
     let watching = Task { for await change in forwarder.changes { results.show(change) } }
     let listen = listen.map { String($0.dropFirst(5)) }
@@ -151,7 +154,7 @@ struct ForwardCommand: AsyncParsableCommand {
         guard let next = try await input.next() else { return }
         lines = next
       } catch let failure as CommandFailure where failure.status == .usage {
-        // What came before it is delivered all the same.
+        // The lines before it are still delivered.
         return results.rejectRest(failure)
       }
       let batch = lines.compactMap { results.submission(for: $0.bytes, line: $0.number, client: nil) }

@@ -2,69 +2,67 @@ import ArgumentParser
 import Foundation
 import SerialLink
 
-/// `notibot monitor`: what a board prints and sends, without being its host.
+/// `notibot monitor`: shows the output of a board without being its host.
 struct MonitorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "monitor",
-    abstract: "Shows what a board prints, and the frames between, without being its host.",
+    abstract: "Show a board's console text and frames without being its host.",
     discussion: """
-      Sends nothing but what --send-line and a person's keys say; opening the port resets no board that can be left \
-      alone. With a terminal as standard input keys go to the device, Ctrl-C too, and Ctrl-] leaves. A port that goes \
-      away is waited for. Expressions are run on each line as it is shown, without colours and timestamps.
-
-      \(ExitStatus.helpTable)
+      Sends only the text of --send-line and keys. Opening the port does not reset the board if that can be avoided. If \
+      standard input is a terminal, keys go to the device, including Ctrl-C; Ctrl-] exits. If the port disappears, the \
+      command waits for it to return. Expressions are matched against each line without colours and timestamps.
       """)
 
   @OptionGroup var line: LineOptions
 
-  @Option(help: ArgumentHelp("End with 0 when a line matches.", valueName: "regex"))
+  @Option(help: ArgumentHelp("Exit with 0 when a line matches.", valueName: "regex"))
   var until: String?
 
-  @Option(help: ArgumentHelp("End with 1 when a line matches.", valueName: "regex"))
+  @Option(help: ArgumentHelp("Exit with 1 when a line matches.", valueName: "regex"))
   var failOn: String?
 
   @Option(
     help: ArgumentHelp(
-      "End after so long: with 13 if --until has not been seen, with 0 where there is none; 0.1-604800.",
+      "Time to run, 0.1-604800 (default: unlimited); then exit with 13 if --until was given, else with 0.",
       valueName: "seconds"))
   var timeout: Double?
 
-  @Option(help: ArgumentHelp("Write all that comes to this file, byte for byte.", valueName: "file"))
+  @Option(help: ArgumentHelp("Write the received bytes to this file.", valueName: "file"))
   var save: String?
 
-  @Option(help: "Before each line: none, clock, iso, delta or epoch.")
+  @Option(help: "Timestamp before each line.")
   var timestamps = MonitorOptions.Timestamps.none
 
-  @Option(help: "How much of frames: none, summary or full.")
+  @Option(help: "Details of frames.")
   var frames = MonitorOptions.Frames.summary
 
-  @Flag(help: "Leave console text out; expressions still see it.")
+  @Flag(help: "Do not print console text; expressions still match it.")
   var noText = false
 
-  @Flag(help: "Print NDJSON: one document for each line, frame and event.")
+  @Flag(help: "Print NDJSON: one document per line, frame and event.")
   var json = false
 
-  @Option(help: "Let the device's colours through: auto, always or never.")
+  @Option(help: "Print the device's colours.")
   var color = MonitorOptions.Color.auto
 
-  @Flag(inversion: .prefixedNo, help: "Wait for a port that went away; without it that ends with 14.")
+  @Flag(inversion: .prefixedNo, help: "Wait for a port that disappeared to return, or exit with 14.")
   var reconnect = true
 
   @Flag(
     inversion: .prefixedNo,
     help:
-      "End with 17 when the device crashes or restarts again and again; usual unless standard input is a terminal."
+      "Exit with 17 on a crash or a reboot loop (default: if standard input is not a terminal)."
   )
   var failOnCrash: Bool?
 
   @Option(
-    help: ArgumentHelp("Send this line when the port is open; may be given several times.", valueName: "text")
+    help: ArgumentHelp("Send this line when the port is opened; can be repeated.", valueName: "text")
   )
   var sendLine: [String] = []
 
   func validate() throws {
     if let timeout, !(0.1...604_800).contains(timeout) {
-      throw ValidationError("--timeout is 0.1 to 604800 seconds")
+      throw ValidationError("--timeout must be 0.1 to 604800 seconds")
     }
     if sendLine.contains(where: { $0.utf8.count > MonitorOptions.sendLimitBytes }) {
       throw ValidationError("--send-line takes at most \(MonitorOptions.sendLimitBytes) bytes")
@@ -91,10 +89,10 @@ struct MonitorCommand: AsyncParsableCommand {
     options.linesToSend = sendLine
     guard options.port.deviceID == nil else {
       throw CommandFailure(
-        .usage, "a monitor sends nothing, so it cannot ask boards who they are",
+        .usage, "cannot use an id: with monitor: it sends nothing, and so cannot query boards",
         remedy: "name the port by its path or by usb:VID:PID")
     }
-    // Said before a port is opened.
+    // Reports a wrong expression before a port is opened.
     _ = try MonitorJudge(options)
     let chosen = options
     try await Interruption.cancelling {

@@ -6,19 +6,27 @@ import SerialLink
 struct Notibot: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "notibot",
-    abstract: "Speaks to Notibot boards over USB-serial, tests them, and stands in for one.",
+    abstract: "Communicate with Notibot boards over USB serial, test them, and emulate them.",
     discussion: ExitStatus.helpTable,
     version: "0.1.0",
-    subcommands: [
-      DevicesCommand.self, SendCommand.self, ForwardCommand.self, OutboxCommand.self, CountCommand.self,
-      WatchCommand.self, MonitorCommand.self, BenchCommand.self, SoakCommand.self, EmulateCommand.self,
-      ControlCommand.self,
-      ProxyCommand.self, DamageCommand.self, TestCommand.self, SimulateCommand.self, TrialsCommand.self,
-      ResetCommand.self, DoctorCommand.self, UdevRulesCommand.self,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Use a device",
+        subcommands: [
+          DevicesCommand.self, SendCommand.self, CountCommand.self, WatchCommand.self, MonitorCommand.self,
+          ForwardCommand.self, OutboxCommand.self, ResetCommand.self,
+        ]),
+      CommandGroup(
+        name: "Test", subcommands: [TestCommand.self, SoakCommand.self, TrialsCommand.self]),
+      CommandGroup(
+        name: "Emulate", subcommands: [EmulateCommand.self, ControlCommand.self, ProxyCommand.self]),
+      CommandGroup(
+        name: "Measure", subcommands: [BenchCommand.self, SimulateCommand.self, DamageCommand.self]),
+      CommandGroup(name: "Set up", subcommands: [DoctorCommand.self, UdevRulesCommand.self]),
     ]
   )
 
-  /// Parses, runs, and turns whatever went wrong into one line and the right exit code.
+  /// Parses and runs the command line, and maps every error to one line and an exit code.
   static func main() async {
     Output.holdStandardStreams()
     Interruption.begin()
@@ -46,7 +54,7 @@ struct Notibot: AsyncParsableCommand {
       Foundation.exit(failure.status.rawValue)
     }
     if let loss = error as? Output.Loss {
-      // As any filter ends whose reader has left; NIO made the signal an error.
+      // Ends by SIGPIPE, as other filters do when their reader is gone; NIO ignores that signal.
       if loss.number == EPIPE {
         signal(SIGPIPE, SIG_DFL)
         raise(SIGPIPE)
@@ -55,7 +63,7 @@ struct Notibot: AsyncParsableCommand {
       end(
         with: CommandFailure(
           .unfitEnvironment, "cannot write to standard output: \(reason)",
-          remedy: "choose another place for it"))
+          remedy: "redirect it to another file or program"))
     }
     if let error = error as? PortError {
       end(with: CommandFailure(error))

@@ -3,9 +3,9 @@ import Foundation
 import NotibotHost
 import SerialLink
 
-/// `notibot outbox`: what waits in an outbox's file, and what a person may do about it.
+/// `notibot outbox`: lists and changes the entries of an outbox file.
 struct OutboxCommand: ParsableCommand {
-  /// What is asked of the outbox.
+  /// The action of the first argument.
   enum Action: String, CaseIterable, ExpressibleByArgument {
     case list
     case stats
@@ -15,44 +15,43 @@ struct OutboxCommand: ParsableCommand {
   }
 
   static let configuration = CommandConfiguration(
-    commandName: "outbox", abstract: "Show what waits in an outbox, try it again, drop it, or salvage it.",
+    commandName: "outbox", abstract: "List, retry, drop or salvage the notifications of an outbox.",
     discussion: """
-      list    each notification: number, state, level, age by its timestamp, app, title, why it was refused
-      stats   how many are in each state, the writer's identity, the size of the file
-      retry   queues again what the device has refused: the given numbers, or all
-      drop    takes the given numbers out of the outbox
-      salvage prints what can be read of a damaged outbox, one JSON document per line, as 'forward' takes them
+      ACTIONS
+        list     list notifications: number, state, level, age, app, title, reason
+        stats    count notifications per state; show identity and size of the file
+        retry    queue refused notifications again: the given numbers, or all
+        drop     remove the given numbers from the outbox
+        salvage  print the readable notifications of a damaged outbox as NDJSON
 
-      queued, written and updating go out with the next forwarding, held are on the device, refused wait for you. 'drop' \
-      deletes what is queued or refused at once. What is on the device, or may be, becomes 'removing': the next \
-      forwarding takes it off the device. With --forget it is deleted at once and stays on the device; do that only when \
-      that device will not be seen again.
+      Notifications in the states queued, written and updating are sent by the next 'forward'; held are on the device; \
+      refused need a decision. 'drop' deletes queued and refused notifications immediately. Notifications that are, or \
+      may be, on the device become 'removing'; the next 'forward' removes them from the device. With --forget they are \
+      deleted immediately and stay on the device: use it only for a device that will not be connected again.
 
-      'list' and 'stats' work while a process forwards; 'retry' and 'drop' do not. docs/JOURNAL.md describes the file.
-
-      \(ExitStatus.helpTable)
+      'list' and 'stats' work while 'forward' is running; 'retry' and 'drop' do not. docs/JOURNAL.md describes the file.
       """)
 
   @Option(
     name: .customLong("file"),
-    help: ArgumentHelp("The outbox's file. It is never made here.", valueName: "path"))
+    help: ArgumentHelp("Outbox file; it must exist.", valueName: "path"))
   var namedFile: String?
 
   @Flag(help: "Print one JSON document.")
   var json = false
 
-  @Flag(help: "With stats: read the whole file and look for damage.")
+  @Flag(help: "With stats: check the whole file for damage.")
   var check = false
 
-  @Flag(help: "With drop: delete also what is on the device, without a word to it.")
+  @Flag(help: "With drop: also delete delivered notifications, without removing them from the device.")
   var forget = false
 
-  @Argument(help: "list, stats, retry, drop or salvage.")
+  @Argument(help: "Action; see above.")
   var action: Action
 
   @Argument(
     help: ArgumentHelp(
-      "Numbers of notifications, as 'list' shows them; with salvage the outbox's file.", valueName: "number"))
+      "Numbers of notifications, as printed by 'list'; with salvage, the outbox file.", valueName: "number"))
   var operands: [String] = []
 
   private var file: String { namedFile ?? (action == .salvage ? operands.first ?? "" : "") }
@@ -75,8 +74,8 @@ struct OutboxCommand: ParsableCommand {
         throw ValidationError("'\(wrong.printable)' is not a number")
       }
     }
-    if check, action != .stats { throw ValidationError("--check goes with 'stats'") }
-    if forget, action != .drop { throw ValidationError("--forget goes with 'drop'") }
+    if check, action != .stats { throw ValidationError("--check requires 'stats'") }
+    if forget, action != .drop { throw ValidationError("--forget requires 'drop'") }
   }
 
   func run() throws {
@@ -159,12 +158,12 @@ extension CommandFailure {
     switch refusal {
     case .unknownNumber(let number):
       self.init(
-        .usage, "there is no notification \(number.rawValue) in the outbox; nothing was changed",
-        remedy: "see 'notibot outbox list' for the numbers")
+        .usage, "the outbox has no notification \(number.rawValue); nothing was changed",
+        remedy: "list the numbers with: notibot outbox list")
     case .notRefused(let number, let state):
       self.init(
         .usage, "notification \(number.rawValue) is \(state), not refused; nothing was changed",
-        remedy: "only what the device has refused can be tried again")
+        remedy: "retry only notifications in the state refused")
     }
   }
 }

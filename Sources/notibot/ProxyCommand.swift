@@ -3,26 +3,25 @@ import DeviceEmulator
 import Foundation
 import SerialLink
 
-/// `notibot proxy`: a bad line in front of a good board, until interrupted.
+/// `notibot proxy`: injects faults into the line of a board until interrupted.
 struct ProxyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "proxy",
-    abstract: "Stands between a host and a board, and damages what passes.",
+    abstract: "Offer a board's port under another name and inject faults into its line.",
     discussion: """
-      Opens the port, offers another under a link, prints the link, and passes bytes both ways until SIGINT or \
-      SIGTERM. The host's baud rate is handed on. A board that goes away takes the offered port with it, and brings \
-      it back. At the end the faults that happened are counted on stderr.
-
-      \(ExitStatus.helpTable)
+      Opens the port, creates a pseudo-terminal and a link to it, prints the link, and passes bytes in both directions \
+      until SIGINT or SIGTERM. The host's baud rate is applied to the port. The link disappears and returns with the \
+      board. At the end the injected faults are counted on stderr.
       """)
 
   @OptionGroup var port: PortOptions
 
-  @Option(help: ArgumentHelp("Keep the offered port under this symbolic link.", valueName: "path"))
+  @Option(help: ArgumentHelp("Symbolic link to the offered port.", valueName: "path"))
   var link: String?
 
   @Option(
-    help: ArgumentHelp("Damage the line so, as in flip=1e-4,unplug@5000; see docs/CLI.md.", valueName: "spec")
+    help: ArgumentHelp(
+      "Inject line faults, for example flip=1e-4,unplug@5000; see docs/CLI.md.", valueName: "spec")
   )
   var faults: String?
 
@@ -33,7 +32,8 @@ struct ProxyCommand: AsyncParsableCommand {
     let faults = try FaultOption.parsed(faults)
     guard !faults.rules.contains(where: { $0.kind == .reboot }) else {
       throw CommandFailure(
-        .usage, "a proxy cannot restart a board", remedy: "leave reboot out of --faults, or use emulate")
+        .usage, "a proxy cannot restart a board",
+        remedy: "omit reboot from --faults, or use 'notibot emulate'")
     }
     let target = try port.resolvedPort().value
     let bitsPerSecond = try port.resolvedBitsPerSecond().value
@@ -45,7 +45,7 @@ struct ProxyCommand: AsyncParsableCommand {
           timeout: .seconds(port.answer.timeout))
         let proxy = try await PortProxy.start(
           port: board, bitsPerSecond: bitsPerSecond, link: link, faults: faults,
-          seed: .randomSeed(), report: Self.tell)
+          seed: .randomSeed(), report: Self.show)
         do {
           try announce(
             Announcement(
@@ -79,21 +79,22 @@ struct ProxyCommand: AsyncParsableCommand {
     } else {
       Output.data(announcement.port)
       Output.note(
-        "in front of \(announcement.target.printable), faults \(announcement.faults); Ctrl-C ends it")
+        "in front of \(announcement.target.printable), faults \(announcement.faults); press Ctrl-C to exit")
     }
   }
 
-  private static func tell(_ event: PortProxy.Event) {
+  private static func show(_ event: PortProxy.Event) {
     switch event {
-    case .broken(.boardGone): Output.note("the board went away; waiting for it")
-    case .broken(.plugPulled): Output.note("a fault pulled the plug")
-    case .broken(.terminalGone): Output.note("the offered port failed; making another")
+    case .broken(.boardGone): Output.note("the board disappeared; waiting for it to return")
+    case .broken(.plugPulled): Output.note("unplugged by a fault")
+    case .broken(.terminalGone): Output.note("the offered port failed; creating a new one")
     case .mended: Output.note("the port is back")
-    case .rateRefused(let rate): Output.note("the board's port does not take \(rate) baud; its rate stays")
+    case .rateRefused(let rate):
+      Output.note("the board's port does not support \(rate) baud; its rate is unchanged")
     }
   }
 
-  /// A name of its own for each proxy that runs, so that unplugging does not change it.
+  /// Named for the process, so that unplugging does not change it.
   private func defaultLink() throws -> String {
     let directory = try StableLink.defaultDirectory(
       named: "notibot", environment: ProcessInfo.processInfo.environment)

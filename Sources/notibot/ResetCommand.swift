@@ -3,64 +3,72 @@ import Foundation
 import NotibotHost
 import SerialLink
 
-/// `notibot reset`: restarts a board, and proves that it did.
+/// `notibot reset`: restarts a board, and verifies that it restarted.
 struct ResetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reset",
-    abstract: "Restart a board by its modem lines, its USB port or its supply, and prove it.",
+    abstract: "Restart a board by its modem lines, USB port or power supply, and verify it.",
     discussion: """
-      The proof is another boot id, a short time since boot, or the text that the chip's ROM prints; into the loader, its \
-      answer to SYNC. Without --strategy or --sequence the port's USB numbers and driver decide what is done to DTR and RTS. \
-      A board whose USB is inside its chip takes the port away; it is waited for.
+      The restart is verified by a new boot id, a short uptime, or the text of the chip's ROM; for the loader by its \
+      answer to SYNC. If --strategy and --sequence are omitted, the port's USB ids and driver select the sequence of \
+      DTR and RTS. If the port disappears, as with USB inside the chip, the command waits for it to return.
 
       STRATEGIES
       \(ResetStrategy.allCases.map { "  \($0.rawValue) (\($0.target.rawValue))" }.joined(separator: "\n"))
 
       EXIT CODES HERE
-        13: nothing came back; 14: the port did; 17: it came back from a crash, or in the loader; 18: it never restarted.
-
-      \(ExitStatus.helpTable)
+        13: no answer after the reset
+        14: the port disappeared
+        17: the board restarted after a crash, or into the loader
+        18: the board did not restart
       """)
 
   @OptionGroup var line: LineOptions
 
-  @Option(help: ArgumentHelp("What to start: app or loader.", valueName: "target"))
+  @Option(
+    help: ArgumentHelp(
+      "Program to start (default: the strategy's, else app).", valueName: "target"))
   var into: ResetTarget?
 
-  @Option(help: ArgumentHelp("Drive DTR and RTS so, whatever the port is; see above.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp("Use this reset strategy instead of selecting one; see above.", valueName: "name"))
   var strategy: ResetStrategy?
 
-  @Option(help: ArgumentHelp("Drive DTR and RTS so.", discussion: ResetSequence.form, valueName: "steps"))
+  @Option(
+    help: ArgumentHelp(
+      "Use a custom sequence of DTR and RTS.", discussion: ResetSequence.form, valueName: "steps"))
   var sequence: String?
 
-  @Flag(help: "Reset the board's USB port, with the supply left on.")
+  @Flag(help: "Reset the board's USB port; its power stays on.")
   var usb = false
 
-  @Flag(help: "Turn the board's supply off and on, with uhubctl and a hub that can.")
+  @Flag(help: "Switch the board's power off and on, with uhubctl and a hub that supports it.")
   var power = false
 
-  @Option(help: "What is done to the lines at first: default-reset, usb-reset or no-reset.")
+  @Option(help: "Reset at the beginning.")
   var before = LineReset.Before.defaultReset
 
   @Option(
-    help: "What is done to them at the end, when the loader is no longer wanted: hard-reset or no-reset.")
+    help: "Reset at the end, out of the loader.")
   var after = LineReset.After.noReset
 
-  @Option(help: ArgumentHelp("How long the board may take to come back, 0.1-600.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Time limit for the board to restart, 0.1-600.", valueName: "seconds"))
   var timeout = 5.0
 
   @Flag(help: "Print one JSON document.")
   var json = false
 
   func validate() throws {
-    guard (0.1...600).contains(timeout) else { throw ValidationError("--timeout is 0.1 to 600 seconds") }
+    guard (0.1...600).contains(timeout) else { throw ValidationError("--timeout must be 0.1 to 600 seconds") }
     let ways = [strategy != nil, sequence != nil, usb, power].count { $0 }
-    guard ways <= 1 else { throw ValidationError("choose one of --strategy, --sequence, --usb and --power") }
+    guard ways <= 1 else {
+      throw ValidationError("use only one of --strategy, --sequence, --usb and --power")
+    }
     if let into, let strategy, strategy.target != into {
       throw ValidationError("the strategy \(strategy.rawValue) starts the \(strategy.target.rawValue)")
     }
     guard !(usb || power) || into != .loader else {
-      throw ValidationError("only the lines lead into the loader: leave --usb and --power out")
+      throw ValidationError("only DTR and RTS can start the loader: omit --usb and --power")
     }
     if let sequence {
       do {
@@ -88,8 +96,10 @@ struct ResetCommand: AsyncParsableCommand {
   private func reset(_ name: PortName) async throws -> ResetReport {
     guard !name.isStandIn else {
       throw CommandFailure(
-        .usage, "\(name.description.printable) has no lines to reset it by",
-        remedy: "start one with 'notibot emulate --control PATH', then: notibot control --socket PATH reboot")
+        .usage, "\(name.description.printable) has no modem lines to reset it with",
+        remedy:
+          "start an emulator with 'notibot emulate --control PATH', then run: notibot control --socket PATH reboot"
+      )
     }
     let way: ResetRun.Way =
       if usb {
@@ -115,7 +125,7 @@ struct ResetCommand: AsyncParsableCommand {
     return try await run.report()
   }
 
-  /// `nil`: nobody asked for one.
+  /// `nil` if neither an option nor a variable sets it.
   private func chosenRate() throws -> UInt32? {
     let rate = try line.resolvedBitsPerSecond()
     return rate.source == .standard ? nil : rate.value
@@ -125,12 +135,12 @@ struct ResetCommand: AsyncParsableCommand {
 extension ResetTarget: ExpressibleByArgument {}
 extension ResetStrategy: ExpressibleByArgument {}
 
-/// What a command does to the lines of a port before and after its work, in esptool's words.
+/// The resets before and after a command's work, with esptool's names.
 enum LineReset {
   enum Before: String, CaseIterable, ExpressibleByArgument, Sendable {
-    /// As the port's USB numbers and driver say.
+    /// Selected by the port's USB ids and driver.
     case defaultReset = "default-reset"
-    /// As a chip with USB-Serial/JTAG wants it.
+    /// For a chip with USB-Serial/JTAG.
     case usbReset = "usb-reset"
     case noReset = "no-reset"
   }

@@ -7,48 +7,48 @@ import SerialLink
 /// `notibot send`: one notification from options, or many from a file.
 struct SendCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "send", abstract: "Send notifications, and learn whether the device took them.",
+    commandName: "send", abstract: "Send notifications and report whether the device accepted them.",
     discussion: """
-      Ends with 0 only if the device accepted every one. What is too long is cut to the device's limits, with a warning; \
-      with --strict it is refused before it is sent.
+      The exit code is 0 only if the device accepted every notification. Text that exceeds the device's limits is \
+      truncated with a warning; with --strict the notification is not sent.
 
-      A file has one JSON document a line: {"app":"Messages","title":"Jane Doe","text":"Hi","timestamp":1234567890}. \
-      At a line that cannot be read the command stops with exit code 2; the lines before it are sent.
-
-      \(ExitStatus.helpTable)
+      A file has one JSON document per line: {"app":"Messages","title":"Jane Doe","text":"Hi","timestamp":1234567890}. \
+      At an invalid line the command stops with exit code 2; the lines before it have been sent.
       """)
 
   @OptionGroup var port: PortOptions
 
-  @Option(help: "Who says it.")
+  @Option(help: "Name of the application.")
   var app: String?
 
-  @Option(help: "The first line.")
+  @Option(help: "Title of the notification.")
   var title: String?
 
-  @Option(help: "The rest.")
+  @Option(help: "Text of the notification.")
   var text: String?
 
-  @Option(help: ArgumentHelp("Seconds since 1970-01-01 UTC; now, without it.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Time in seconds since 1970-01-01 UTC (default: now).", valueName: "seconds"))
   var timestamp: UInt32?
 
   @Option(
-    help: ArgumentHelp("Send one notification for each line of JSON; - is standard input.", valueName: "path")
+    help: ArgumentHelp(
+      "Send one notification per line of this NDJSON file; - is standard input.", valueName: "path")
   )
   var file: String?
 
-  @Flag(help: "Print NDJSON: one document for each notification.")
+  @Flag(help: "Print NDJSON: one document per notification.")
   var json = false
 
-  @Flag(help: "Refuse what would be cut, and text that is not UTF-8, instead of changing it: exit code 2.")
+  @Flag(help: "Reject text that is too long or not UTF-8 with exit code 2, instead of changing it.")
   var strict = false
 
   func validate() throws {
     let hasFields = app != nil || title != nil || text != nil || timestamp != nil
     switch (file, hasFields) {
     case (.some, true):
-      throw ValidationError("--file does not go together with --app, --title, --text, --timestamp")
-    case (nil, false): throw ValidationError("say what to send: --app, --title and --text, or --file")
+      throw ValidationError("--file cannot be combined with --app, --title, --text or --timestamp")
+    case (nil, false):
+      throw ValidationError("no notification given: use --app, --title and --text, or --file")
     case (.some, false), (nil, true): break
     }
   }
@@ -63,7 +63,7 @@ struct SendCommand: AsyncParsableCommand {
     if strict, input == nil, case let alteration = alteration(of: single), !alteration.isNone {
       throw CommandFailure(
         .usage, "cannot send the notification unchanged: \(alteration.text)",
-        remedy: "shorten or fix it, or leave --strict out")
+        remedy: "shorten or fix it, or omit --strict")
     }
     let report = SendReport(json: json, isSingle: input == nil)
     defer { report.printSummary() }
@@ -79,7 +79,7 @@ struct SendCommand: AsyncParsableCommand {
         }
       }
     } catch let failure as CommandFailure where failure.status != .usage && !Task.isCancelled {
-      // What a file still holds was not sent, and each line of it is told so. Who writes into a pipe may take for ever.
+      // Reports the remaining lines of a file as unsent. A pipe could block forever.
       if let input, input.sizeBytes != nil {
         while let lines = try? await input.next() { report.addUnsent(lines.map(\.number)) }
       }
@@ -133,7 +133,7 @@ struct SendCommand: AsyncParsableCommand {
     }
   }
 
-  /// Shorter files are sent before anybody could read of their progress.
+  /// Shorter files are sent before their progress could be read.
   private static func isLong(_ input: InputLines) -> Bool {
     (input.sizeBytes ?? 0) > 262_144
   }
@@ -145,7 +145,7 @@ struct NotificationLine: Sendable {
   var notification: NotibotProtocol.Notification
   var alteration: Alteration
 
-  /// Reads lines up to the first that cannot be read, or if `isStrict` not be sent unchanged.
+  /// Reads lines up to the first invalid one; if `isStrict`, to the first that cannot be sent unchanged.
   static func parsing(
     _ lines: [InputLines.Line], isStrict: Bool
   ) -> ([NotificationLine], CommandFailure?) {
@@ -158,7 +158,7 @@ struct NotificationLine: Sendable {
         guard !isStrict || alteration.isNone else {
           let failure = CommandFailure(
             .usage, "line \(line.number) cannot be sent unchanged: \(alteration.text)",
-            remedy: "shorten it, or leave --strict out")
+            remedy: "shorten it, or omit --strict")
           return (readable, failure)
         }
         readable.append(
@@ -166,7 +166,7 @@ struct NotificationLine: Sendable {
       } catch {
         let failure = CommandFailure(
           .usage, "line \(line.number) is not a notification: \(error)",
-          remedy: #"write {"app":"…","title":"…","text":"…","timestamp":1234567890}, one a line"#)
+          remedy: #"write {"app":"…","title":"…","text":"…","timestamp":1234567890}, one per line"#)
         return (readable, failure)
       }
     }

@@ -5,50 +5,48 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// `notibot simulate`: host, wire, device and disk in virtual time, with everything going wrong that can.
+/// `notibot simulate`: host, line, device and disk in virtual time, with injected faults of every kind.
 struct SimulateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "simulate",
-    abstract: "Looks for lost and doubled notifications in simulated runs.",
+    abstract: "Search simulated runs for lost and duplicated notifications.",
     discussion: """
-      Each seed is one run in virtual time: notifications are submitted while wire, device, plug, host and disk fail, \
-      then all faults stop, and what the display shows must be what it should. A run that breaks a rule is named, with \
-      the command that shows it again.
-
-      \(ExitStatus.helpTable)
+      Each seed is one run in virtual time: notifications are submitted while line, device, plug, host and disk fail; \
+      then all faults stop, and the display must show exactly the expected notifications. For a run that breaks a rule \
+      the command to reproduce it is printed.
       """)
 
   @Option(
     help: ArgumentHelp(
-      "The seeds, one run each: a range, or how many, counted from 1.", valueName: "first..last|number"))
+      "Seeds, one run each: a range, or a count from 1.", valueName: "first..last|number"))
   var seeds = "1..1000"
 
-  @Option(help: ArgumentHelp("Only this seed.", valueName: "number"))
+  @Option(help: ArgumentHelp("Run only this seed.", valueName: "number"))
   var seed: UInt64?
 
-  @Flag(help: "Print what happens in the run, line by line. With --seed.")
+  @Flag(help: "With --seed: print the events of the run, one per line.")
   var trace = false
 
   @Option(
-    help: ArgumentHelp("Go on for so long, whatever the last seed of --seeds.", valueName: "number"))
+    help: ArgumentHelp("Time to run, ignoring the last seed of --seeds, 0.01-100000.", valueName: "minutes"))
   var minutes: Double?
 
-  @Option(help: ArgumentHelp("Only this device; drawn from the seed without it.", valueName: "name"))
+  @Option(help: ArgumentHelp("Device profile (default: chosen by the seed).", valueName: "name"))
   var profile: String?
 
-  @Option(help: ArgumentHelp("Only this variant; drawn from the seed without it.", valueName: "name"))
+  @Option(help: ArgumentHelp("Variant (default: chosen by the seed).", valueName: "name"))
   var variant: Scenario.Variant?
 
   @Option(
-    help: ArgumentHelp("How many runs at once; one for each processor without it.", valueName: "number"))
+    help: ArgumentHelp("Runs in parallel, 1-256 (default: one per processor).", valueName: "number"))
   var jobs: Int?
 
   @Flag(
     help: ArgumentHelp(
-      "Flip a bit in the outbox's file instead, and open it.",
+      "Test outbox files with a flipped bit instead.",
       discussion: """
-        Each seed is one journal that commits, is killed and loses its power; then one bit of the database or its log \
-        flips. It has to hold all that was committed, or to be refused and left as it is.
+        Each seed is one outbox that commits, is killed and loses power; then one bit of the database or its log is \
+        flipped. The outbox must hold every committed change, or be refused and left unchanged.
         """))
   var rot = false
 
@@ -57,7 +55,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
   func run() async throws {
     guard seed != nil || !trace else {
-      throw CommandFailure(.usage, "--trace shows one run", remedy: "say which with --seed N")
+      throw CommandFailure(.usage, "--trace requires one run", remedy: "choose it with --seed N")
     }
     if rot { return try await flipBits() }
     if trace { return try showRun() }
@@ -67,7 +65,7 @@ struct SimulateCommand: AsyncParsableCommand {
     var end: ContinuousClock.Instant?
     if let minutes {
       guard (0.01...100_000).contains(minutes) else {
-        throw CommandFailure(.usage, "--minutes is 0.01 to 100000", remedy: "choose another time")
+        throw CommandFailure(.usage, "--minutes must be 0.01 to 100000", remedy: "choose another time")
       }
       selection.seeds = selection.seeds.lowerBound...UInt64.max
       end = .now + .seconds(minutes * 60)
@@ -99,7 +97,8 @@ struct SimulateCommand: AsyncParsableCommand {
   private func flipBits() async throws {
     guard !trace, minutes == nil, profile == nil, variant == nil else {
       throw CommandFailure(
-        .usage, "--rot goes with --seeds, --seed, --jobs and --json", remedy: "leave the others out")
+        .usage, "--rot can be combined only with --seeds, --seed, --jobs and --json",
+        remedy: "omit the other options")
     }
     let (seeds, jobs, start) = (try chosenSeeds(), try chosenJobs(), ContinuousClock.now)
     let total = Int(clamping: seeds.upperBound - seeds.lowerBound) + 1
@@ -112,14 +111,14 @@ struct SimulateCommand: AsyncParsableCommand {
     guard let first = summary.broken.first else { return }
     throw CommandFailure(
       .testFailed, "\(summary.brokenCount) of \(summary.runs) runs broke a rule",
-      remedy: "see the first one with: notibot simulate --rot --seed \(first.seed)")
+      remedy: "reproduce the first with: notibot simulate --rot --seed \(first.seed)")
   }
 
   private func conclude(_ summary: Simulation.Summary) throws {
     guard let first = summary.failures.first else { return }
     throw CommandFailure(
       .testFailed, "\(summary.failuresCount) of \(summary.counts.runs) runs broke a rule",
-      remedy: "see the first one with: \(replay(of: first.seed))")
+      remedy: "reproduce the first with: \(replay(of: first.seed))")
   }
 
   private func showRun() throws {
@@ -147,7 +146,7 @@ struct SimulateCommand: AsyncParsableCommand {
     guard parts.count == 2, let first = UInt64(parts[0]), let last = UInt64(parts[1]), first <= last else {
       throw CommandFailure(
         .usage, "'\(seeds.printable)' is not a range of seeds",
-        remedy: "write it as --seeds 1..1000 or --seeds 1000")
+        remedy: "use a range or a count, for example --seeds 1..1000 or --seeds 1000")
     }
     return first...last
   }
@@ -157,7 +156,7 @@ struct SimulateCommand: AsyncParsableCommand {
     guard let named = DeviceProfile.named(profile) else {
       let names = Scenario.profiles.map(\.name).joined(separator: ", ")
       throw CommandFailure(
-        .usage, "there is no profile '\(profile.printable)'", remedy: "choose one of: \(names)")
+        .usage, "unknown profile '\(profile.printable)'", remedy: "choose one of: \(names)")
     }
     return named
   }
@@ -165,7 +164,7 @@ struct SimulateCommand: AsyncParsableCommand {
   private func chosenJobs() throws -> Int {
     let wanted = jobs ?? ProcessInfo.processInfo.activeProcessorCount
     guard (1...256).contains(wanted) else {
-      throw CommandFailure(.usage, "--jobs is 1 to 256", remedy: "leave it out for one on each processor")
+      throw CommandFailure(.usage, "--jobs must be 1 to 256", remedy: "omit it for one per processor")
     }
     return wanted
   }

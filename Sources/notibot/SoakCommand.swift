@@ -4,73 +4,72 @@ import Foundation
 import NotibotHost
 import SerialLink
 
-/// `notibot soak`: notifications for hours, and an account of each.
+/// `notibot soak`: forwards notifications for a long time and accounts for each.
 struct SoakCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "soak",
-    abstract: "Forward notifications for a time, and see that none is lost or doubled.",
+    abstract: "Forward notifications for a long time and verify that none is lost or duplicated.",
     discussion: """
-      Sends notifications through an outbox, takes the oldest back so that the device does not fill up, and at the end \
-      compares what is on the display with what was sent; then takes back the rest. A device without identities is \
-      refused, because nothing could be taken back from it.
+      Sends notifications through an outbox and removes the oldest ones so that the device does not fill up. At the \
+      end the command compares the notifications on the display with the sent ones, and removes the rest. A device \
+      without identities is refused, because notifications cannot be removed from it.
 
-      An emulator, 'emu:' or one in another process whose control socket is given, is restarted and unplugged now and \
-      then. With --faults its line is bad; before any other port a proxy makes it so. For the last comparison an \
-      emulator's line is mended, a proxy's is not.
-
-      \(ExitStatus.helpTable)
+      An emulator ('emu:', or one in another process with --control) is restarted and unplugged at random. --faults \
+      injects line faults: into an emulator's own line, or at any other port through a proxy. For the final comparison \
+      the faults of an emulator are turned off, those of a proxy are not.
       """)
 
   @OptionGroup var line: LineOptions
 
   @Option(
-    help: ArgumentHelp("How long to send: 10 or 10s, 5m, 2h; at most 1000h.", valueName: "time"),
+    help: ArgumentHelp("Time to send, 0.1s-1000h; for example 10 or 10s, 5m, 2h.", valueName: "time"),
     transform: SoakTime.init(parsing:))
   var duration: SoakTime
 
   @Option(
-    help: ArgumentHelp("How long the device has to answer the first time, 0.1-600.", valueName: "seconds"))
+    help: ArgumentHelp("Time limit for the device's first answer, 0.1-600.", valueName: "seconds"))
   var timeout = 10.0
 
   @Flag(
-    help: "Wait for a port that is not there, and for a device that does not answer, as long as --duration.")
+    help: "Wait up to --duration for a missing port or a device that does not answer.")
   var wait = false
 
-  @Option(help: ArgumentHelp("Notifications to send each second, 0.1-10000.", valueName: "number"))
+  @Option(help: ArgumentHelp("Notifications per second, 0.1-10000.", valueName: "number"))
   var rate = 50.0
 
-  @Option(help: ArgumentHelp("Damage the line so; see docs/CLI.md.", valueName: "spec"))
+  @Option(
+    help: ArgumentHelp("Inject line faults, for example flip=1e-4; see docs/CLI.md.", valueName: "spec"))
   var faults: String?
 
   @Option(
     help: ArgumentHelp(
-      "The control socket of the emulator behind the port: restart and unplug it.", valueName: "path"))
+      "Control socket of the emulator at the port, used to restart and unplug it.", valueName: "path"))
   var control: String?
 
   @Option(
-    help: ArgumentHelp("Keep the outbox in this file; without it, in one that is removed.", valueName: "path")
+    help: ArgumentHelp("Outbox file (default: a temporary file).", valueName: "path")
   )
   var outbox: String?
 
   @Option(
-    help: "Notifications to leave on the display, 1-10000; at most half of what the device has room for.")
+    help: "Notifications to leave on the display, 1-10000; at most half of the device's capacity.")
   var keep = 64
 
-  @Option(help: ArgumentHelp("Decides restarts and unplugging; random without it.", valueName: "number"))
+  @Option(help: ArgumentHelp("Seed for restarts and unplugging (default: random).", valueName: "number"))
   var seed: UInt64?
 
   @OptionGroup var recovery: RecoveryOptions
 
-  @Option(help: ArgumentHelp("Write a JUnit report here, whatever becomes of the run.", valueName: "file"))
+  @Option(help: ArgumentHelp("Write a JUnit report to this file, even if the run fails.", valueName: "file"))
   var junit: String?
 
   @Flag(help: "Print one JSON document.")
   var json = false
 
   func validate() throws {
-    guard (0.1...600).contains(timeout) else { throw ValidationError("--timeout is 0.1 to 600 seconds") }
-    guard (0.1...10_000).contains(rate) else { throw ValidationError("--rate is 0.1 to 10000") }
-    guard (1...10_000).contains(keep) else { throw ValidationError("--keep is 1 to 10000") }
+    guard (0.1...600).contains(timeout) else { throw ValidationError("--timeout must be 0.1 to 600 seconds") }
+    guard (0.1...10_000).contains(rate) else { throw ValidationError("--rate must be 0.1 to 10000") }
+    guard (1...10_000).contains(keep) else { throw ValidationError("--keep must be 1 to 10000") }
   }
 
   func run() async throws {
@@ -138,7 +137,7 @@ struct SoakCommand: AsyncParsableCommand {
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let recovery = try await answering(port, bitsPerSecond)
-    // A proxy stands before a path; a forwarder finds an identity by itself, and no other board that comes back under another name.
+    // A proxy needs a path. A forwarder finds an identity on its own, but not another board that comes back under a new name.
     let isProxied = control == nil && !faults.rules.isEmpty
     let given = port.deviceID == nil ? await recovery?.port ?? port : port
     let place = isProxied ? try await Board.located(given, bitsPerSecond: bitsPerSecond) : given
@@ -162,15 +161,15 @@ struct SoakCommand: AsyncParsableCommand {
     }
   }
 
-  /// Looks whether the device answers before the soak begins, and brings it back if not. Returns who does that; `nil` when nobody
-  /// is to.
+  /// Checks before the soak that the device answers, and recovers it if not. Returns the recovery, `nil` when
+  /// `--recover` was not given.
   private func answering(_ port: PortName, _ bitsPerSecond: UInt32) async throws -> Recovery? {
     guard let highest = recovery.highest, !port.isStandIn else { return nil }
     let recovery = try await Recovery.prepared(for: port, bitsPerSecond: bitsPerSecond, upTo: highest)
     if await recovery.answers(within: .milliseconds(1800)) { return recovery }
     guard await recovery.climb() else {
       throw CommandFailure(
-        .noAnswer, "\(port.description.printable): it does not answer, and nothing brought it back",
+        .noAnswer, "\(port.description.printable): no answer, and no recovery step helped",
         remedy: "press its reset button, or allow more with --recover-up-to")
     }
     return recovery
@@ -193,7 +192,7 @@ struct SoakCommand: AsyncParsableCommand {
   }
 }
 
-/// A time as people type it, and as the commands sleep and timeout read it: `10` and `10s` are seconds, `5m`, `2h`.
+/// A duration as the commands sleep and timeout read it: `10` and `10s` are seconds; also `5m`, `2h`.
 struct SoakTime {
   var value: Duration
 
@@ -204,8 +203,8 @@ struct SoakTime {
       case let seconds = number * (unit ?? 1), (0.1...3_600_000).contains(seconds)
     else {
       throw ValidationError(
-        "'\(text.prefix(40).description.printable)' is not a time: give a number and s, m or h, such as 30s, 10m "
-          + "or 2h; from 0.1s to 1000h")
+        "'\(text.prefix(40).description.printable)' is not a duration: use a number and s, m or h, for example 30s, "
+          + "10m or 2h; 0.1s to 1000h")
     }
     value = .milliseconds(Int64(seconds * 1000))
   }

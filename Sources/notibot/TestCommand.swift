@@ -5,24 +5,26 @@ import Foundation
 import NotibotProtocol
 import SerialLink
 
-/// `notibot test`: runs the conformance suite against a device and says rule by rule what held.
+/// `notibot test`: runs the conformance suite against a device and reports the result of each case.
 struct TestCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "test",
-    abstract: "Checks a device, rule by rule, against docs/PROTOCOL.md.",
+    abstract: "Test a device against each rule of docs/PROTOCOL.md.",
     discussion: """
-      Prints a line for each case: the rule it checks, what must hold, its time. With -p emu:[PROFILE] or --rig \
-      emulator the device is an emulator in this process in virtual time, with --rig pty one in a process of its own \
-      behind a pseudo-terminal, with --rig rfc2217 the same behind a TCP port, with --rig ble one whose attributes are reached as over BLE, on a unix socket; --att \
-      names such a socket of any other device. With --rig firmware it is the reference firmware in C, in virtual time, \
-      and with -p qemu:[ELF] or --rig qemu the same on an emulated CPU. On a board, cases that must restart it or press \
-      its buttons are skipped and named. What other writers have stored on a board may be pushed out by the suite. \
-      With --self no device is tested, but the host of this program.
+      Prints a line per case: its rule, the expected behaviour, its time. Cases that must restart a board or press its \
+      buttons are skipped and named, unless --control is given. The suite can evict notifications that other writers \
+      have stored on a board. With --self the host of this program is tested instead of a device.
 
-      \(ExitStatus.helpTable)
+      RIGS
+        emulator  an emulator in this process, in virtual time; also -p emu:[PROFILE]
+        pty       an emulator in another process, on a pseudo-terminal
+        rfc2217   an emulator in another process, on a TCP port
+        ble       an emulator in another process, with attributes on a unix socket
+        firmware  the reference firmware in C, in this process, in virtual time
+        qemu      the reference firmware on an emulated CPU; also -p qemu:[ELF]
       """)
 
-  /// What stands in for a board.
+  /// The devices that the command can start.
   enum RigName: String, ExpressibleByArgument, CaseIterable {
     case emulator
     case pty
@@ -34,87 +36,83 @@ struct TestCommand: AsyncParsableCommand {
 
   @OptionGroup var boardOptions: BoardOptions
 
-  @Option(help: ArgumentHelp("The control socket of the emulator behind the port.", valueName: "path"))
+  @Option(help: ArgumentHelp("Control socket of the emulator at the port.", valueName: "path"))
   var control: String?
 
   @OptionGroup var recovery: RecoveryOptions
 
-  @Option(help: "On a port: what is done to its lines before the run: default-reset, usb-reset or no-reset.")
+  @Option(help: "Reset before the run; requires a port.")
   var before = LineReset.Before.noReset
 
-  @Option(help: "On a port: what is done to its lines after the run: hard-reset or no-reset.")
+  @Option(help: "Reset after the run; requires a port.")
   var after = LineReset.After.noReset
 
-  @Option(
-    help: ArgumentHelp(
-      "Bring a device along: emulator, pty, rfc2217, ble, firmware or qemu.",
-      discussion: """
-        In this process; in another, behind a pseudo-terminal, a TCP port or a socket of attributes; in C, in this process; in C, on \
-        an emulated CPU.
-        """)
-  )
+  @Option(help: "Start a device to test; see above.")
   var rig: RigName?
 
   @Option(
     help: ArgumentHelp(
-      "Test the device that serves attributes on this socket, as emulate --att does.", valueName: "unix:path")
+      "Test the device that serves its attributes on this socket, as 'emulate --att' does.",
+      valueName: "unix:path")
   )
   var att: String?
 
   @Option(
     help: ArgumentHelp(
-      "With --rig firmware: the shared library of another build of it.", valueName: "file"))
+      "With --rig firmware: shared library of another build of the firmware.", valueName: "file"))
   var firmware: String?
 
   @Option(
     help: ArgumentHelp(
-      "With --rig emulator or firmware: start the clock at this many milliseconds (default: 0).",
-      discussion: "4294965296 is 2 s before a clock of 32 bits wraps.", valueName: "ms"))
+      "With --rig emulator or firmware: initial time of the clock, 0-8796093022208 (default: 0).",
+      discussion: "4294965296 is 2 s before a 32-bit clock wraps.", valueName: "ms"))
   var clockStart: UInt64?
 
   @Option(
     help: ArgumentHelp(
-      "With --rig emulator: break device and host alike, to see which cases tell.", valueName: "name"))
+      "With --rig emulator: inject a fault into both device and host; the suite should detect it.",
+      valueName: "name"))
   var symmetric: String?
 
   @OptionGroup var options: TestOptions
 
   @Flag(
     name: .customLong("self"),
-    help: "Test the host of this program, in virtual time, instead of a device.")
+    help: "Test the host of this program instead of a device, in virtual time.")
   var testsOwnHost = false
 
-  @Flag(help: "List the cases and exit; with --json as one document.")
+  @Flag(help: "List the cases and exit; with --json, as one document.")
   var list = false
 
-  @Flag(help: ArgumentHelp("List what --symmetric takes, and exit.", visibility: .hidden))
+  @Flag(help: ArgumentHelp("List the names for --symmetric and exit.", visibility: .hidden))
   var listSymmetric = false
 
-  @Option(help: ArgumentHelp("Write a JUnit report here.", valueName: "file"))
+  @Option(help: ArgumentHelp("Write a JUnit report to this file.", valueName: "file"))
   var junit: String?
 
-  @Option(help: ArgumentHelp("Write a JSON report here; - is stdout.", valueName: "file"))
+  @Option(help: ArgumentHelp("Write a JSON report to this file; - is standard output.", valueName: "file"))
   var json: String?
 
-  @Option(help: ArgumentHelp("Decides nonces, noise and damage; random without it.", valueName: "number"))
+  @Option(
+    help: ArgumentHelp("Seed for nonces, noise and line faults (default: random).", valueName: "number"))
   var seed: UInt64?
 
   func validate() throws {
     _ = try att.map(UnixSocketOption.path)
     let isForPorts = recovery.highest != nil || before != .noReset || after != .noReset
     guard clockStart == nil || (rig == .emulator || rig == .firmware) else {
-      throw ValidationError("--clock-start is for --rig emulator and --rig firmware")
+      throw ValidationError("--clock-start requires --rig emulator or --rig firmware")
     }
-    // 292 years of nanoseconds fit.
+    // An Int64 holds 292 years of nanoseconds.
     guard clockStart ?? 0 <= 1 << 43 else {
-      throw ValidationError("--clock-start takes at most \(UInt64(1) << 43) milliseconds")
+      throw ValidationError("--clock-start must be at most \(UInt64(1) << 43) milliseconds")
     }
     guard !isForPorts || (rig == nil && att == nil && !testsOwnHost) else {
-      throw ValidationError("--recover, --before and --after are for a device on a port")
+      throw ValidationError("--recover, --before and --after require a device on a port")
     }
   }
 
-  /// A broken pair of host and device is judged by the cases of both.
+  /// With a fault in both host and device, the cases of both run.
   private var suite: [Case] {
     if symmetric != nil { return Suite.all }
     return testsOwnHost ? Suite.hostCases : Suite.cases
@@ -160,15 +158,15 @@ struct TestCommand: AsyncParsableCommand {
         && firmware == nil && symmetric == nil
       guard isAlone else {
         throw CommandFailure(
-          .usage, "--self tests no device",
-          remedy: "leave --port, --rig and the other options of a device out")
+          .usage, "--self does not test a device",
+          remedy: "omit --port, --rig and the other options for a device")
       }
       return nil
     }
     guard boardOptions.all || boardOptions.port.count > 1 else { return nil }
     guard rig == nil, att == nil, control == nil, firmware == nil, symmetric == nil else {
       throw CommandFailure(
-        .usage, "several boards have no --rig, --att, --control, --firmware or --symmetric",
+        .usage, "--rig, --att, --control, --firmware and --symmetric cannot be used with several boards",
         remedy: "test them one by one")
     }
     return try boardOptions.resolvedPorts().map { ($0.description, try rig(nil, at: $0)) }
@@ -177,14 +175,14 @@ struct TestCommand: AsyncParsableCommand {
   private func chosenRig() throws -> TestRun.ChosenRig {
     if firmware != nil, rig != .firmware {
       throw CommandFailure(
-        .usage, "--firmware is for --rig firmware", remedy: "name that rig, or leave it out")
+        .usage, "--firmware requires --rig firmware", remedy: "add --rig firmware, or omit --firmware")
     }
     if testsOwnHost { return .ownHost }
     if let symmetric { return .symmetric(try symmetricMutant(symmetric)) }
     if let att {
       guard rig == nil, boardOptions.port.isEmpty else {
         throw CommandFailure(
-          .usage, "--att names the device to test", remedy: "leave --port and --rig out")
+          .usage, "--att cannot be combined with --port or --rig", remedy: "omit --port and --rig")
       }
       return .att(path: try UnixSocketOption.path(att), control: control)
     }
@@ -193,7 +191,7 @@ struct TestCommand: AsyncParsableCommand {
     return try self.rig(rig, at: isOwn ? .standIn(own) : try port())
   }
 
-  /// What the suite runs on: the device that a rig starts, else what the port stands for.
+  /// The device that a rig starts, else the one at the port.
   private func rig(_ rig: RigName?, at name: PortName) throws -> TestRun.ChosenRig {
     switch (rig, name) {
     case (nil, .standIn(.emulator(let profile))), (.emulator?, .standIn(.emulator(let profile))):
@@ -206,7 +204,7 @@ struct TestCommand: AsyncParsableCommand {
     case (.firmware?, .standIn(.emulator(nil))): return .firmware(library: firmware)
     case (.some(let rig), _):
       throw CommandFailure(
-        .usage, "--rig \(rig.rawValue) brings its own device",
+        .usage, "--rig \(rig.rawValue) starts its own device",
         remedy: "omit --port, or name \(rig == .qemu ? "qemu:[ELF]" : "emu:[PROFILE]")")
     case (nil, .address), (nil, .automatic), (nil, .usb), (nil, .deviceID), (nil, .labgrid):
       let rate = try boardOptions.rate.resolvedBitsPerSecond().value
@@ -220,12 +218,12 @@ struct TestCommand: AsyncParsableCommand {
   private func symmetricMutant(_ name: String) throws -> SymmetricMutant {
     guard rig == .emulator, boardOptions.port.isEmpty else {
       throw CommandFailure(
-        .usage, "--symmetric is for --rig emulator", remedy: "name that rig, without a port")
+        .usage, "--symmetric requires --rig emulator", remedy: "add --rig emulator, and omit --port")
     }
     guard let mutant = SymmetricMutant.all.first(where: { $0.name == name }) else {
       let names = SymmetricMutant.all.map(\.name).joined(separator: ", ")
       throw CommandFailure(
-        .usage, "there is no fault '\(name.printable)'", remedy: "choose one of: \(names)")
+        .usage, "unknown fault '\(name.printable)'", remedy: "choose one of: \(names)")
     }
     return mutant
   }
@@ -255,7 +253,7 @@ enum TestListing {
     var cases: [Entry]
   }
 
-  /// Prints cases, a line each or one JSON document; the document goes to a file if `json` names one.
+  /// Prints cases, one per line or as one JSON document; the document goes to a file if `json` names one.
   static func print(_ cases: [Case], json: String?) throws {
     guard let json else { return cases.forEach { Output.data(line(for: $0)) } }
     let document = Document(
@@ -271,7 +269,7 @@ enum TestListing {
     } catch {
       throw CommandFailure(
         .unfitEnvironment, "cannot write \(json.printable): \(error.localizedDescription)",
-        remedy: "choose a place that can be written")
+        remedy: "choose a path that you can write to")
     }
   }
 
@@ -282,7 +280,7 @@ enum TestListing {
     return "\(testCase.chapter.rawValue)\t\(testCase.id)\t\(testCase.title)\t\(also)\t\(needs)"
   }
 
-  /// One fault in one line: name, rules, the case that tells of the device, that of the host, what is wrong.
+  /// One fault in one line: name, rules, the device case and the host case that detect it, description.
   static func line(for mutant: SymmetricMutant) -> String {
     [mutant.name, mutant.rules.joined(separator: ","), mutant.deviceCase, mutant.hostCase, mutant.what]
       .joined(separator: "\t")

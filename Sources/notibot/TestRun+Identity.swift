@@ -3,7 +3,7 @@ import Conformance
 import SerialLink
 
 extension TestRun {
-  /// What is tested, and with what, as far as it is known without asking the device.
+  /// The device and the connection under test, as far as known without a query.
   var identity: RunIdentity {
     var identity = RunIdentity(bench: RunIdentity.Bench(notibot: Notibot.configuration.version))
     guard case .port(let name, let options, _, _, _) = rig else { return identity }
@@ -16,7 +16,7 @@ extension TestRun {
     return identity
   }
 
-  /// The same with what the device says of itself.
+  /// The same, with the information that the device reports.
   func identity(of device: any Rig) async -> RunIdentity {
     var identity = identity
     identity.device = await RunIdentity.Device.of(device, seed: seed)

@@ -5,19 +5,19 @@ import NotibotProtocol
 import SerialLink
 import Synchronization
 
-/// One run of the suite by the command line: a rig, lines while it goes, a report at its end.
+/// One run of the suite: a rig, lines during the run, a report at its end.
 struct TestRun: Sendable {
-  /// What the suite runs on.
+  /// The device under test.
   enum ChosenRig: Sendable {
     case emulator(DeviceProfile)
-    /// No device: the host of this program is what is tested.
+    /// No device: the host of this program is tested.
     case ownHost
     case pty(profile: String)
-    /// As `pty`, behind RFC 2217 on a TCP port of this machine.
+    /// Like `pty`, with RFC 2217 on a TCP port of this computer.
     case rfc2217(profile: String)
     /// The reference firmware in this process: the one that is linked in, or a library.
     case firmware(library: String?)
-    /// A device and a host that are broken alike (docs/MUTANTS.md).
+    /// A device and a host with the same fault (docs/MUTANTS.md).
     case symmetric(SymmetricMutant)
     case ble(profile: String)
     /// A device that offers the attribute protocol on a unix socket.
@@ -30,9 +30,9 @@ struct TestRun: Sendable {
   let seed: UInt64
   var rig: ChosenRig
   var options: TestOptions
-  /// Where the clock of a device in this process starts.
+  /// Initial time of the clock of a device in this process.
   var clockStart = Instant.zero
-  /// Whether a bar, or a line for each tenth, says on stderr how far it is.
+  /// Whether stderr shows the progress, as a bar or as a line per 10 %.
   var showsProgress = false
   private let progress = TestProgress()
 
@@ -44,14 +44,14 @@ struct TestRun: Sendable {
     (self.options, self.clockStart, self.showsProgress) = (options, clockStart, showsProgress)
   }
 
-  /// How a run came out.
+  /// The result of a run.
   struct Outcome: Sendable {
     var report: Report
-    /// Nil when every case passed or was skipped.
+    /// `nil` if every case passed or was skipped.
     var failure: CommandFailure?
   }
 
-  /// Runs the cases, with a place of labgrid acquired where the port is one, and hands lines for a person on as they come.
+  /// Runs the cases, with the labgrid place of the port acquired, and passes each line of text on immediately.
   func perform(print: @Sendable (String) -> Void) async -> Outcome {
     guard case .port(let name, let options, let control, let timeout, let care) = rig else {
       return await performHere(print: print)
@@ -119,7 +119,7 @@ struct TestRun: Sendable {
     }
   }
 
-  /// The report of a run that is ended before it has come to its end.
+  /// The report of a run that ends early.
   func unfinished() -> Report {
     let results = progress.results
     var report = makeReport(results, progress.startedAt, progress.start)
@@ -192,7 +192,7 @@ struct TestRun: Sendable {
     try await LinePlay.startApp(address, bitsPerSecond: options.bitsPerSecond, way: way)
   }
 
-  /// Restarts the board at the end, if that was asked for. Returns why it could not.
+  /// Restarts the board at the end, if requested. Returns why that failed.
   private func resetAfter(_ recovery: Recovery?) async -> CommandFailure? {
     guard case .port(let name, let options, _, let timeout, let care) = rig, care.after == .hardReset else {
       return nil
@@ -209,7 +209,7 @@ struct TestRun: Sendable {
     try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
   }
 
-  /// What is tested, as its report names it.
+  /// The device under test, as named in the report.
   var name: String { makeReport([], Date(), .now).port }
 
   func makeReport(
@@ -242,14 +242,14 @@ struct TestRun: Sendable {
     if totals.errored > 0 {
       return CommandFailure(
         .unfitEnvironment, "\(totals.errored) of \(totals.run) cases could not be run",
-        remedy: "see what the report says about the rig")
+        remedy: "see the errors of the rig in the report")
     }
     return nil
   }
 
   private static func notRecovered(_ port: PortName) -> CommandFailure {
     CommandFailure(
-      .noAnswer, "\(port.description.printable): it does not answer, and nothing brought it back",
+      .noAnswer, "\(port.description.printable): no answer, and no recovery step helped",
       remedy: "press its reset button, or allow more with --recover-up-to")
   }
 
@@ -270,22 +270,22 @@ struct TestRun: Sendable {
   }
 }
 
-/// What a run has come to so far.
+/// The results of a run so far.
 final class TestProgress: Sendable {
   let startedAt = Date()
   let start = ContinuousClock.now
   private let finished = Mutex<[CaseResult]>([])
 
-  /// In the order in which they came.
+  /// In the order of the run.
   var results: [CaseResult] { finished.withLock(\.self) }
 
   func add(_ result: CaseResult) { finished.withLock { $0.append(result) } }
 }
 
-/// What is done to the board on a port besides testing it.
+/// Resets and recovery of the board on a port.
 struct PortCare: Sendable {
   var before: LineReset.Before
   var after: LineReset.After
-  /// The last step that may be taken when it does not answer; `nil`: none.
+  /// The last recovery step allowed; `nil`: no recovery.
   var highest: RecoveryLadder.Step?
 }

@@ -2,18 +2,18 @@ import ArgumentParser
 import Conformance
 import Foundation
 
-/// `notibot trials`: what scripts/mutants --operators drives. Not for users, and not listed.
+/// `notibot trials`: the back end of scripts/mutants --operators. Not for users, and not listed.
 struct TrialsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "trials",
-    abstract: "Judge one device per line of stdin, each until its first case fails.",
+    abstract: "Test one device per line of standard input, each until its first failed case.",
     discussion: """
-      Writes one line of NDJSON when it is ready, and one per device. With --rig firmware a line is the path of a \
-      shared library; with --rig emulator it is a name that says nothing to the suite.
+      Writes one line of NDJSON when ready, and one per device. With --subject firmware a line is the path of a \
+      shared library; with --subject emulator it is a name that the suite does not interpret.
       """,
     shouldDisplay: false)
 
-  /// What is tested in each trial.
+  /// The subject of each trial.
   enum Subject: String, ExpressibleByArgument, CaseIterable {
     case firmware
     case emulator
@@ -21,19 +21,19 @@ struct TrialsCommand: AsyncParsableCommand {
     case host
   }
 
-  @Option(help: "What is tested: firmware, emulator or host.")
+  @Option(help: "Subject of the trials.")
   var subject: Subject
 
-  @Option(help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
+  @Option(help: ArgumentHelp("Run only cases whose id, title, chapter or rule matches.", valueName: "regex"))
   var filter: String?
 
   @Option(
     help: ArgumentHelp(
-      "Keep the order of the cases there: a process that finds it does not run them on a sound device again.",
+      "File for the order of the cases; if it exists, the run on a correct device is skipped.",
       valueName: "file"))
   var order: String?
 
-  @Option(help: "Decides nonces, noise and damage.")
+  @Option(help: "Seed for nonces, noise and line faults.")
   var seed: UInt64 = 2026
 
   private struct Ready: Encodable {

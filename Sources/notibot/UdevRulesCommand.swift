@@ -1,16 +1,16 @@
 import ArgumentParser
 import SerialLink
 
-/// `notibot udev-rules`: the rules that let a person use boards without being root, on standard output.
+/// `notibot udev-rules`: prints the udev rules that give the logged-in user access to boards.
 struct UdevRulesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "udev-rules", abstract: "Print rules for udev, for the boards that notibot knows.",
+    commandName: "udev-rules", abstract: "Print udev rules for the known boards.",
     discussion: """
       Install them with: \(UdevRules.installation)
       """)
 
   func run() {
-    // The file ends with a newline, and so does what is printed.
+    // The text ends with a newline, and `data` adds one.
     Output.data(String(UdevRules.text.dropLast()))
   }
 }

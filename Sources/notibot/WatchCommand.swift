@@ -4,23 +4,23 @@ import NotibotHost
 import NotibotProtocol
 import SerialLink
 
-/// `notibot watch`: count changes and device events, as they come, until interrupted.
+/// `notibot watch`: prints count changes and device events until interrupted.
 struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "watch", abstract: "Print changes of the count and what happens to notifications.",
+    commandName: "watch", abstract: "Print count changes and notification events until interrupted.",
     discussion: """
-      Runs until interrupted, and has the port to itself. A device that restarts is connected to again; a port that \
-      goes away ends the command with exit code 14.
+      Opens the port exclusively. After a restart of the device the command connects again.
 
-      \(ExitStatus.helpTable)
+      EXIT CODES HERE
+        14: the port was removed.
       """)
 
   @OptionGroup var port: PortOptions
 
-  @Flag(help: "Print NDJSON: one document for each event.")
+  @Flag(help: "Print NDJSON: one document per event.")
   var json = false
 
-  @Flag(help: "Print the device's console text as well, a line at a time.")
+  @Flag(help: "Print the device's console text as well, one line at a time.")
   var text = false
 
   func run() async throws {
@@ -85,7 +85,7 @@ struct WatchCommand: AsyncParsableCommand {
         (self.item, self.action) = (item, action)
       case .unknown(let bytes):
         self.init(event: "unknown")
-        // A line break among them would let a device forge the next event.
+        // With a line break in it a device could forge the next event.
         data = TerminalText.sanitised(bytes).printable
       case .disconnected(let error):
         let isRestart = error.code == .deviceRestarted
@@ -98,7 +98,7 @@ struct WatchCommand: AsyncParsableCommand {
       }
     }
 
-    /// For a person: the event, then what is known of it.
+    /// As text: the event, then its details.
     var text: String {
       let details: [String?] = [
         count.map { "\($0)" }, item.map { "item \($0)" }, action.map { "action \($0)" }, reason,

@@ -77,7 +77,7 @@ import Testing
       let ending = try await run("control", "--socket", path, "stats")
       #expect(ending.status == .exited(10))
       #expect(ending.errorLines.count == 1)
-      #expect(ending.errors.contains("no emulator listens at \(path)"))
+      #expect(ending.errors.contains("cannot connect to \(path)"))
       #expect(ending.errors.contains("notibot emulate --control \(path)"))
     }
   }

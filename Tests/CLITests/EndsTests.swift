@@ -106,9 +106,9 @@ import Testing
     let directory = try TemporaryDirectory()
     #expect(mkfifo(directory.file("fifo"), 0o600) == 0)
     for (path, code, words) in [
-      (directory.file("fifo"), Int32(18), "a FIFO that nobody reads; start its reader first"),
+      (directory.file("fifo"), Int32(18), "a FIFO without a reader; start the reader first"),
       (directory.path, 2, "it is a directory"),
-      ("/no/such/place/x", 18, "No such file or directory; make its folder first"),
+      ("/no/such/place/x", 18, "No such file or directory; create its folder first"),
     ] {
       let ending = try await Program(command + [path]).ending()
       #expect(ending.status == .exited(code))
@@ -122,7 +122,7 @@ import Testing
     arguments: [
       (["emulate", "--control", "/mnt/x"], 12, "Read-only file system"),
       (["emulate", "--link", "/mnt/x"], 12, "Read-only file system"),
-      (["forward", "-p", "emu:", "--outbox", "/mnt/x"], 12, "it cannot be written to"),
+      (["forward", "-p", "emu:", "--outbox", "/mnt/x"], 12, "the file or its file system is read-only"),
       (["test", "--rig", "emulator", "--junit", "/mnt/x"], 18, "Read-only file system"),
     ] as [([String], Int32, String)])
   func `a read-only file system is reported at once`(command: [String], code: Int32, words: String)
@@ -165,7 +165,7 @@ import Testing
     let file = directory.file("r")
     let ending = try await run("test", "--rig", "emulator", "--junit", file, "--json", file)
     #expect(ending.status == .exited(2))
-    #expect(ending.errors.contains("two reports cannot go to one file"))
+    #expect(ending.errors.contains("cannot write two reports to the same file"))
   }
 
   @Test func `a FIFO that nobody writes is waited for, and a signal ends that`() async throws {
@@ -237,7 +237,7 @@ import Testing
         try await run("count", "-p", $0)
       }
       #expect(ending.status == .exited(14))
-      #expect(ending.errors.contains("the device's attributes do not end within 256 requests"))
+      #expect(ending.errors.contains("the device's list of attributes does not end within 256 requests"))
     }
   }
 

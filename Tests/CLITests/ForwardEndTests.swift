@@ -95,7 +95,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [("/dev/null", Int32(2), "not a serial port"), ("bogus", Int32(2), "a port is /dev/NAME")])
+  @Test(arguments: [
+    ("/dev/null", Int32(2), "not a serial port"), ("bogus", Int32(2), "use one of: /dev/NAME"),
+  ])
   func `a port that waiting does not mend ends it`(port: String, code: Int32, says: String) async throws {
     let directory = try TemporaryDirectory()
     let ending = try await run(

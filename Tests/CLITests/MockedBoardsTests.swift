@@ -69,7 +69,7 @@ struct MockedBoardsTests {
         ports.first?["notibot"] == [
           "deviceID": .string(Self.id), "firmware": "notibot", "version": "1.0.0", "count": 0,
         ])
-      #expect(ports.last?["unasked"] == "no Notibot answers")
+      #expect(ports.last?["unasked"] == "no answer")
       let table = try await MountNamespace.run([emulator.port], "devices", "--probe")
       #expect(table.output.contains("\(Self.id), notibot 1.0.0, 0 stored"), "\(table.output)")
     }
@@ -82,7 +82,7 @@ struct MockedBoardsTests {
       let ending = try await MountNamespace.run([emulator.port], "devices", "--probe", "--json")
       let port = try #require(try JSON(parsing: ending.output)["ports"].elements.first)
       #expect(port["heldBy"]["command"].string?.hasSuffix("watch -p auto") == true, "\(port)")
-      #expect(port["unasked"] == "not asked: in use")
+      #expect(port["unasked"] == "not probed: in use")
       watch.send(SIGINT)
       _ = await watch.ending()
     }

@@ -77,7 +77,7 @@ struct MockedDevicesTests {
       #expect(ending.output == "")
       #expect(
         ending.errors
-          == "notibot: cannot choose \(port): 2 ports match: /dev/ttyUSB0 (10c4:ea60 0001), /dev/ttyUSB1 (10c4:ea60 0001); name one of them with --port\n"
+          == "notibot: cannot choose \(port): 2 ports match: /dev/ttyUSB0 (10c4:ea60 0001), /dev/ttyUSB1 (10c4:ea60 0001); choose one of them with --port\n"
       )
     }
   }
@@ -112,7 +112,7 @@ struct MockedDevicesTests {
     #expect(ending.errors.contains("/dev/ttyUSB0: permission denied"))
     let doctor = try await MockedMachine.run([closed], "doctor", prefix: prefix)
     #expect(doctor.status == .exited(18), "\(doctor.errors)")
-    #expect(doctor.output.contains("trouble  /dev/ttyUSB0 may not be opened"), "\(doctor.output)")
+    #expect(doctor.output.contains("trouble  no permission to open /dev/ttyUSB0"), "\(doctor.output)")
   }
 
   @Test func `a port that a live process has locked is busy, and says by whom`() async throws {
@@ -125,14 +125,14 @@ struct MockedDevicesTests {
     #expect(ending.errors.contains("in use by process \(getpid())"), "\(ending.errors)")
     let listed = try #require(try await ports([board], "--probe").first)
     #expect(listed["heldBy"]["pid"].number == Double(getpid()))
-    #expect(listed["unasked"] == "not asked: in use")
+    #expect(listed["unasked"] == "not probed: in use")
   }
 
   @Test func `of boards only the known ones are asked who they are`() async throws {
     let asked = try await ports(["cp2102-a", "stranger"], "--probe", "--timeout", "0.1")
     let answers = asked.map { $0["unasked"].string ?? "" }
     // Files stand in for the terminals: whoever opens one learns that.
-    #expect(answers == ["not asked: unknown board", "not a serial port"])
+    #expect(answers == ["not probed: unknown board", "not a serial port"])
   }
 
   // MARK: Plugging
@@ -197,7 +197,7 @@ struct MockedDevicesTests {
     #expect(ending.status == .exited(0), "\(ending.errors)")
     let findings = try JSON(parsing: ending.output)["findings"].elements
     let selection = findings.first { $0["check"] == "selection" }
-    #expect(selection?["text"] == "auto means /dev/ttyUSB3 (0403:6001 FTDI FT232R): the one known board")
+    #expect(selection?["text"] == "auto selects /dev/ttyUSB3 (0403:6001 FTDI FT232R): the only known board")
     let latency = findings.first { $0["check"] == "latency" }
     #expect(latency?["severity"] == "warning")
     #expect(latency?["command"] == "echo 1 | sudo tee /sys/bus/usb-serial/devices/ttyUSB3/latency_timer")
@@ -208,6 +208,6 @@ struct MockedDevicesTests {
     let ending = try await MockedMachine.run([orphan], "doctor")
     #expect(ending.status == .exited(18), "\(ending.output)")
     #expect(ending.output.contains("trouble  10c4:ea60 at 1-1 (Silicon Labs CP210x) has no serial port"))
-    #expect(ending.output.contains("mend: sudo modprobe cp210x"))
+    #expect(ending.output.contains("fix: sudo modprobe cp210x"))
   }
 }

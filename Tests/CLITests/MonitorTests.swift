@@ -34,7 +34,7 @@ import Testing
       try await log(emulator, "test FAILED")
       let ending = await monitor.ending()
       #expect(ending.status == .exited(1))
-      #expect(ending.errorLines.last?.contains("'FAIL' was seen") == true)
+      #expect(ending.errorLines.last?.contains("'FAIL' matched --fail-on") == true)
       let last = try JSON(parsing: try #require(ending.lines.last))
       #expect(last["event"] == "end" && last["reason"] == "failOn" && last["match"] == "FAIL")
     }
@@ -96,7 +96,7 @@ import Testing
       try await log(emulator, "back again")
       let ending = await monitor.ending()
       #expect(ending.status == .exited(0))
-      #expect(ending.errors.contains("went away; waiting for it"))
+      #expect(ending.errors.contains("was disconnected; waiting for it to return"))
     }
   }
 
@@ -106,7 +106,7 @@ import Testing
       try await emulator.ask(["command": "unplug"])
       let ending = await monitor.ending()
       #expect(ending.status == .exited(14))
-      #expect(ending.errorLines.last?.contains("the device went away") == true)
+      #expect(ending.errorLines.last?.contains("the device was disconnected") == true)
     }
   }
 

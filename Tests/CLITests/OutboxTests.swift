@@ -145,7 +145,7 @@ import Testing
     let ending = try await outbox("drop", "8", "7", "5", "4", "3", "2", "1", "1")
     #expect(ending.status == .exited(0))
     #expect(
-      ending.output == "dropped: 1 7 8\nto be taken off the device by the next forwarding: 2 3 4 5\n")
+      ending.output == "dropped: 1 7 8\nto be removed from the device by the next 'forward': 2 3 4 5\n")
     #expect(
       try states() == [2: "removing", 3: "removing", 4: "removing", 5: "removing", 6: "refused"])
   }
@@ -168,7 +168,7 @@ import Testing
 
   @Test(arguments: ["list", "stats", "retry"])
   func `a missing outbox is not made`(action: String) async throws {
-    expectRefusal(try await outbox(action), 2, says: file, "no such file", "check the name")
+    expectRefusal(try await outbox(action), 2, says: file, "no such file", "check the path")
     #expect(try directory.names() == [])
   }
 
@@ -187,7 +187,7 @@ import Testing
     for action in ["retry", "drop"] {
       expectRefusal(
         try await outbox(action, "6"), 11, says: file, "in use by process \(getpid())",
-        "end process \(getpid())")
+        "stop process \(getpid())")
     }
     #expect(try states()[6] == "refused")
   }

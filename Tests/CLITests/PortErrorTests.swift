@@ -46,7 +46,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let file = try directory.write("precious", to: "file")
     let ending = try await Program(command + ["-p", file]).ending()
-    expect(ending, 2, says: [file, "not a serial port", "name a serial port"])
+    expect(ending, 2, says: [file, "not a serial port", "use a serial port"])
     #expect(try directory.contents(of: "file") == "precious")
   }
 
@@ -57,7 +57,7 @@ import Testing
 
   @Test(arguments: ["bogus", "ttyUSB0", "usb:12", "socket://host", "gopher://host:1", ""])
   func `a name that is no port's is refused with the forms there are`(name: String) async throws {
-    expect(try await run("count", "-p", name), 2, says: ["a port is /dev/NAME"])
+    expect(try await run("count", "-p", name), 2, says: ["use one of: /dev/NAME"])
   }
 
   @Test func `a network port that nobody serves is no board`() async throws {
@@ -76,7 +76,7 @@ import Testing
       let ending = try await Program(command + ["-p", terminal.path]).ending()
       expect(
         ending, 11,
-        says: [terminal.path, "in use by process \(holder.pid) (/usr/bin/flock -n", "end process"])
+        says: [terminal.path, "in use by process \(holder.pid) (/usr/bin/flock -n", "stop process"])
     }
     holder.closeInput()
     #expect(await holder.ending().status == .exited(1))
@@ -130,7 +130,7 @@ import Testing
   func `a port where nothing answers`(command: [String]) async throws {
     let terminal = try ControlledTerminal()
     let ending = try await Program(command + ["-p", terminal.path]).ending()
-    expect(ending, 13, says: [terminal.path, "check that"])
+    expect(ending, 13, says: [terminal.path, "check"])
     #expect(!terminal.receivedBytes().isEmpty)
   }
 
@@ -148,8 +148,8 @@ import Testing
     let chatty = try ControlledTerminal(printing: "hello\r\n")
     async let first = run("count", "-p", silent.path)
     async let second = run("count", "-p", chatty.path)
-    #expect(try await first.errors.contains("no Notibot answers"))
-    #expect(try await second.errors.contains("only console text came"))
+    #expect(try await first.errors.contains("no answer"))
+    #expect(try await second.errors.contains("no answer, only console text"))
   }
 
   @Test func `a loopback plug is no Notibot`() async throws {

@@ -48,7 +48,8 @@ import Testing
     for device in ["--rig=pty", "--port=emu:", "--all"] {
       let mixed = try await run("test", "--self", device)
       #expect(
-        mixed.status == .exited(2) && mixed.errors.contains("--self tests no device"), "\(mixed.errors)")
+        mixed.status == .exited(2) && mixed.errors.contains("--self does not test a device"),
+        "\(mixed.errors)")
     }
   }
 

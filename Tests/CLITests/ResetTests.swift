@@ -52,7 +52,7 @@ import Testing
 
   @Test(arguments: ["emu:", "qemu:"])
   func `what has no port has no lines`(name: String) async throws {
-    expect(try await run("reset", "-p", name), 2, says: [name, "no lines", "reboot"])
+    expect(try await run("reset", "-p", name), 2, says: [name, "no modem lines", "reboot"])
   }
 
   @Test func `a port that another program has locked is busy`() async throws {

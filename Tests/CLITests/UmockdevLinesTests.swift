@@ -22,7 +22,7 @@ import Testing
     async throws
   {
     let run = try await Umockdev.run([], "reset", "-p", "PORT")
-    expect(run, 0, says: ["restarted, by its boot text (POWERON)", "lines: hard"])
+    expect(run, 0, says: ["restarted; verified by boot text (POWERON)", "lines: hard"])
     #expect(run.lines == ["01", "00"])
     #expect(run.steps("TIOCMBIS").isEmpty && run.steps("TIOCMBIC").isEmpty)
     let changes = run.steps("TIOCMSET")
@@ -53,7 +53,7 @@ import Testing
   @Test func `into the loader and out again`() async throws {
     let run = try await Umockdev.run(
       [], "reset", "-p", "PORT", "--strategy", "classic", "--after", "hard-reset")
-    expect(run, 0, says: ["in the loader, which answers", "lines: classic, hard"])
+    expect(run, 0, says: ["the loader answers", "lines: classic, hard"])
     #expect(run.lines == ["01", "01", "11", "10", "00", "01", "00"])
     #expect(run.steps("boot").map(\.loader) == [true, false])
   }
@@ -66,7 +66,7 @@ import Testing
 
   @Test func `a board that stays silent is asked in every way, in esptool's order`() async throws {
     let run = try await Umockdev.run(["--deaf"], "reset", "-p", "PORT", "--into", "loader")
-    expect(run, 13, says: ["cannot enter the loader", "nothing came back", "BOOT button"])
+    expect(run, 13, says: ["cannot enter the loader", "no answer", "BOOT button"])
     let tight = ["00", "11", "01", "10", "00"]
     // Both lines are off before: the port was not closed in the mock's eyes.
     let classic = ["00", "01", "11", "10", "00"]
@@ -99,43 +99,43 @@ import Testing
       let run = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--id", "303a:1001", "--driver", "cdc_acm", "--vanish"],
         "reset", "-p", "PORT")
-      expect(run, 0, says: ["restarted, boot id", "lines: usb-hard"])
+      expect(run, 0, says: ["restarted; boot id", "lines: usb-hard"])
       #expect(run.steps.map(\.call).filter { ["add", "remove"].contains($0) } == ["add", "remove", "add"])
     }
   }
 
   @Test func `a port that does not come back is a lost link`() async throws {
     let run = try await Umockdev.run(["--stay-away"], "reset", "-p", "PORT", "--timeout", "1")
-    expect(run, 14, says: ["went away, and did not come back"])
+    expect(run, 14, says: ["disappeared and did not return"])
   }
 
   @Test func `lines that lead nowhere are told from a reset`() async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(Umockdev.behind(emulator) + ["--deaf"], "reset", "-p", "PORT")
-      expect(run, 18, says: ["never restarted", "boot id is ", "--usb"])
+      expect(run, 18, says: ["did not restart", "boot id is ", "--usb"])
     }
     let silent = try await Umockdev.run(["--deaf"], "reset", "-p", "PORT", "--timeout", "0.5")
-    expect(silent, 13, says: ["nothing came back within 0.5 s"])
+    expect(silent, 13, says: ["no boot text and no answer within 0.5 s"])
   }
 
   @Test func `a board that comes back in the loader or from a crash is no success`() async throws {
     let loader = try await Umockdev.run(["--io0-low"], "reset", "-p", "PORT")
-    expect(loader, 17, says: ["came back in the loader", "BOOT button"])
+    expect(loader, 17, says: ["restarted into the loader", "BOOT button"])
     let crash = try await Umockdev.run(["--cause", "TG0WDT_SYS_RESET"], "reset", "-p", "PORT")
-    expect(crash, 17, says: ["from a crash (TG0WDT_SYS_RESET)"])
+    expect(crash, 17, says: ["after a crash (TG0WDT_SYS_RESET)"])
     try await withEmulator { emulator in
       let panic = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--cause", "PANIC", "--silent"], "reset", "-p", "PORT")
-      expect(panic, 17, says: ["from a crash (panic)"])
+      expect(panic, 17, says: ["after a crash (panic)"])
     }
   }
 
   @Test(arguments: [
     (
-      "1:EPROTO", Int32(18), "Protocol error (errno 71); the firmware may have turned its USB off",
+      "1:EPROTO", Int32(18), "Protocol error (errno 71); the firmware has possibly turned USB off",
       ["01", "00"]
     ),
-    ("2:EIO", 14, "the device went away", ["01", "00", "00"]),
+    ("2:EIO", 14, "the device was disconnected", ["01", "00", "00"]),
   ])
   func `an error in the middle of a sequence is told, and both lines are let go of`(
     fault: String, code: Int32, text: String, lines: [String]
@@ -151,7 +151,7 @@ import Testing
 
   @Test func `the USB port is reset`() async throws {
     let run = try await Umockdev.run([], "reset", "-p", "PORT", "--usb")
-    expect(run, 0, says: ["there after it; by usb (10c4:ea60)"])
+    expect(run, 0, says: ["the port is present; by usb (10c4:ea60)"])
     #expect(run.steps("USBDEVFS_RESET").count == 1)
     #expect(run.lines.isEmpty)
     let refused = try await Umockdev.run(["--usb-reset", "EPERM"], "reset", "-p", "PORT", "--usb")
@@ -171,7 +171,7 @@ import Testing
     async throws
   {
     let run = try await Umockdev.run(["--uhubctl"], "reset", "-p", "PORT", "--power")
-    expect(run, 0, says: ["went and came back", "by power"])
+    expect(run, 0, says: ["the port disappeared and returned", "by power"])
     #expect(run.steps("uhubctl").map(\.arguments) == ["-l 1 -p 1 -a cycle"])
     #expect(run.steps.map(\.call).filter { ["add", "remove"].contains($0) } == ["add", "remove", "add"])
   }

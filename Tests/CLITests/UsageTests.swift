@@ -3,30 +3,66 @@ import SerialLink
 import Testing
 
 @Suite(.inTurn) struct UsageTests {
-  static let commands = [
-    "devices", "send", "count", "watch", "bench", "outbox", "emulate", "control", "test", "proxy", "damage",
-    "reset", "doctor", "udev-rules",
+  /// The program's own list, in which nothing is hidden.
+  private struct Dump: Decodable {
+    struct Command: Decodable {
+      var commandName: String
+      var abstract: String?
+      var shouldDisplay: Bool?
+      var subcommands: [Command]?
+    }
+
+    var command: Command
+  }
+
+  /// The groups of `notibot --help`, and the commands in each.
+  static let groups = [
+    "USE A DEVICE": ["devices", "send", "count", "watch", "monitor", "forward", "outbox", "reset"],
+    "TEST": ["test", "soak"], "EMULATE": ["emulate", "control", "proxy"],
+    "MEASURE": ["bench", "simulate", "damage"], "SET UP": ["doctor", "udev-rules"],
   ]
   static let exitCodes = [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 130, 143]
 
-  @Test func `help lists the commands and all exit codes`() async throws {
+  private func commands() async throws -> [Dump.Command] {
+    let ending = try await run("--experimental-dump-help")
+    let dump = try JSONDecoder().decode(Dump.self, from: Data(ending.output.utf8))
+    return (dump.command.subcommands ?? []).filter { $0.commandName != "help" }
+  }
+
+  @Test func `help lists every command in one group, and all exit codes`() async throws {
     let ending = try await run("--help")
     #expect(ending.status == .exited(0))
     #expect(ending.errors == "")
-    for command in Self.commands {
-      #expect(ending.lines.contains { $0.hasPrefix("  \(command) ") }, "\(command) is missing")
+    var found: [String: [String]] = [:]
+    var group: String?
+    for line in ending.lines {
+      if !line.hasPrefix(" ") {
+        group = line.hasSuffix(" SUBCOMMANDS:") ? String(line.dropLast(" SUBCOMMANDS:".count)) : nil
+      } else if let group, line.hasPrefix("  "), !line.hasPrefix("   "), !line.hasPrefix("  See ") {
+        found[group, default: []].append(String(line.dropFirst(2).prefix { $0 != " " }))
+      }
     }
+    #expect(found == Self.groups)
+    let shown = try await commands().filter { $0.shouldDisplay ?? true }.map(\.commandName)
+    #expect(shown.sorted() == found.values.flatMap(\.self).sorted())
     for code in Self.exitCodes {
       #expect(ending.lines.contains { $0.drop { $0 == " " }.hasPrefix("\(code)  ") }, "\(code) is missing")
     }
   }
 
-  @Test(arguments: commands.filter { $0 != "udev-rules" })
-  func `help of a command that can fail in many ways lists the exit codes`(command: String) async throws {
-    let ending = try await run(command, "--help")
-    #expect(ending.status == .exited(0))
-    #expect(ending.output.contains("11  port busy"))
-    #expect(ending.output.contains("USAGE: notibot \(command)"))
+  @Test func `each command has a page of help, without the table of exit codes`() async throws {
+    let commands = try await commands()
+    #expect(commands.count == 19)
+    for command in commands {
+      let ending = try await run(command.commandName, "--help")
+      #expect(ending.status == .exited(0))
+      #expect(ending.output.contains("USAGE: notibot \(command.commandName)"))
+      #expect(!ending.output.contains("11  port busy"), "\(command.commandName)")
+      let abstract = try #require(command.abstract)
+      let verb = abstract.prefix { $0 != " " }
+      #expect(!verb.hasSuffix("s"), "\(command.commandName): \(abstract)")
+      #expect(abstract.hasSuffix("."), "\(command.commandName): \(abstract)")
+    }
   }
 
   @Test(arguments: [

@@ -92,7 +92,7 @@ import Testing
       #expect(ending.status == .exited(14))
       #expect(ending.lines.count == 1)
       #expect(ending.errorLines.count == 1)
-      #expect(ending.errors.contains(emulator.port) && ending.errors.contains("went away"))
+      #expect(ending.errors.contains(emulator.port) && ending.errors.contains("was disconnected"))
       #expect(try await run("count", "-p", emulator.port).status == .exited(10))
       #expect(try await emulator.ask(["command": "plug"])["port"] == .string(emulator.port))
       #expect(try await run("count", "-p", emulator.port).output == "1\n")

@@ -91,7 +91,7 @@ struct DeviceTests {
       #expect(error.code == .refused(0x11))
       #expect(error.exitCode == 15)
       #expect(error.isOutcomeUnknown == false)
-      #expect("\(error)" == "cannot send to /dev/test: the device refused: store full (ATT error 0x11)")
+      #expect("\(error)" == "cannot send to /dev/test: refused by the device: store full (ATT error 0x11)")
     }
     async let count = device.count()
     _ = try await line.next(.data)

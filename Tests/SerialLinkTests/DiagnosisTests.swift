@@ -56,7 +56,8 @@ import Testing
     #expect(found.severity == .good)
     #expect(
       found.text
-        == "auto means \(directory.file("dev"))/ttyUSB0 (10c4:ea60 Silicon Labs CP210x): the one known board")
+        == "auto selects \(directory.file("dev"))/ttyUSB0 (10c4:ea60 Silicon Labs CP210x): the only known board"
+    )
   }
 
   @Test func `no board, or two, is a warning: it is no fault of the machine`() throws {
@@ -73,7 +74,7 @@ import Testing
     machine.environment = ["ESPPORT": "/dev/ttyUSB9"]
     let found = try finding("selection")
     #expect(found.severity == .trouble)
-    #expect(found.text == "ESPPORT names /dev/ttyUSB9, which is not there")
+    #expect(found.text == "ESPPORT names /dev/ttyUSB9, which does not exist")
     #expect(found.command == "unset ESPPORT")
     machine.environment = ["NOTIBOT_PORT": "usb:303a:1001"]
     #expect(try finding("selection").severity == .trouble)
@@ -99,7 +100,7 @@ import Testing
     try plug()
     let found = try finding("driver")
     #expect(found.severity == .good)
-    #expect(found.text.hasSuffix("ttyUSB0 is served by cp210x"))
+    #expect(found.text.hasSuffix("ttyUSB0 uses the driver cp210x"))
   }
 
   @Test(arguments: [("16", Diagnosis.Finding.Severity.warning), ("1", .good)])
@@ -133,7 +134,7 @@ import Testing
     try directory.write("root:x:0:\ndialout:x:20:bob,ada\n", to: "etc/group")
     let found = try finding("rights")
     #expect(found.severity == .trouble)
-    #expect(found.text.hasSuffix("this login is older than that"))
+    #expect(found.text.hasSuffix("but logged in before that"))
     #expect(found.command == "newgrp dialout, or log out and in again")
   }
 
@@ -189,7 +190,7 @@ import Testing
     try directory.write("        41\n", to: "lock/LCK..ttyUSB0")
     let found = try finding("lock")
     #expect(found.severity == .warning)
-    #expect(found.text == "\(directory.file("lock"))/LCK..ttyUSB0 was left by process 41, which is gone")
+    #expect(found.text == "\(directory.file("lock"))/LCK..ttyUSB0 is stale: process 41 no longer exists")
     #expect(found.command == "sudo rm \(directory.file("lock"))/LCK..ttyUSB0")
     try directory.write("", to: "proc/41/comm")
     #expect(findings("lock") == [])
@@ -234,7 +235,7 @@ import Testing
     try directory.write("", to: "run/udev/control")
     #expect(try finding("udev").command == UdevRules.installation)
     try directory.write("# old\n", to: "etc/udev/rules.d/59-notibot.rules")
-    #expect(try finding("udev").text.contains("of another version"))
+    #expect(try finding("udev").text.contains("by another version"))
     try directory.write(UdevRules.text, to: "etc/udev/rules.d/59-notibot.rules")
     #expect(try finding("udev").severity == .good)
   }

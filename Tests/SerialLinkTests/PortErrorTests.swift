@@ -20,11 +20,11 @@ import Testing
   }
 
   static let messages: [(PortError.Code, String, String)] = [
-    (.notFound(present: []), "no such port", "no serial port is present: plug the board in"),
+    (.notFound(present: []), "no such port", "no serial port is present; plug the board in"),
     (.notFound(present: ["/dev/a", "/dev/b"]), "no such port", "ports present: /dev/a, /dev/b"),
     (
       .noBoard(others: []), "no known board is connected",
-      "plug the board in, or name its port with --port"
+      "plug the board in, or choose its port with --port"
     ),
     (
       .permissionDenied(group: "dialout"), "permission denied",
@@ -33,13 +33,14 @@ import Testing
     (
       .busy(PortHolder(pid: 1, command: "picocom\u{1B}[2J\n")),
       "in use by process 1 (picocom\\u{1b}[2J\\u{a})",
-      "end process 1, or wait until it closes the port"
+      "stop process 1, or wait until it closes the port"
     ),
     (
-      .unsupportedBaud(requested: 74_880, offered: 9600), "the port does not offer 74880 baud, only 9600",
+      .unsupportedBaud(requested: 74_880, offered: 9600),
+      "74880 baud is not supported by the port, only 9600",
       "choose another rate with --baud, such as 115200"
     ),
-    (.deviceGone, "the device went away", "check the cable and the supply, then connect again"),
+    (.deviceGone, "the device was disconnected", "check the cable and the power supply, then connect again"),
     (
       .system(errno: EMFILE), "Too many open files (errno 24)",
       "check the port with: stty -a -F /dev/\\u{7}x"

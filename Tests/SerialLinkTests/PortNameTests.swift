@@ -85,7 +85,7 @@ import Testing
   func `junk is refused with what is wrong about it`(text: String, problem: String) {
     let error = portError { () throws(PortError) in _ = try PortName(parsing: text) }
     #expect(error?.code == .badPortName(problem))
-    #expect(error?.remedy == "a port is \(PortName.allForms)")
+    #expect(error?.remedy == "use one of: \(PortName.allForms)")
   }
 
   @Test(arguments: PortName.forms)
@@ -98,7 +98,7 @@ import Testing
 
   @Test func `docs CLI md has the table of forms, row by row`() throws {
     let page = String(decoding: try #require(FileSystem.contents(of: "docs/CLI.md")), as: UTF8.self)
-    let rows = page.split(separator: "\n").drop { $0 != "| form | example | what it names |" }.dropFirst(2)
+    let rows = page.split(separator: "\n").drop { $0 != "| form | example | names |" }.dropFirst(2)
       .prefix { $0.hasPrefix("|") }
     let expected = PortName.forms.map { "| `\($0.syntax)` | `\($0.example)` | \($0.meaning) |" }
     #expect(rows.map(String.init) == expected)

@@ -1,7 +1,7 @@
 import NotibotProtocol
 import SerialLink
 
-/// What went wrong with a device: what, at which port, during what, why, and what to do about it.
+/// An error of a device: the failed operation, the port, the reason, and what to do about it.
 public struct NotibotError: Error, Sendable {
   /// What went wrong. Each has the exit code that a program ends with because of it.
   public enum Code: Hashable, Sendable {
@@ -11,7 +11,7 @@ public struct NotibotError: Error, Sendable {
     case noBoard
     /// Another program uses the port. Exit 11.
     case portBusy
-    /// The user may not open the port. Exit 12.
+    /// The user is not permitted to open the port. Exit 12.
     case noPermission
     /// Nothing answered in time. Exit 13.
     case noAnswer
@@ -24,23 +24,22 @@ public struct NotibotError: Error, Sendable {
     case incompatible
     /// The device restarted. Exit 17.
     case deviceRestarted
-    /// The machine's fault: too many open files, no memory. Exit 18.
+    /// A fault of this computer: too many open files, no memory. Exit 18.
     case environment
-    /// Too many requests wait already. Exit 18.
+    /// Too many requests are pending. Exit 18.
     case queueFull
   }
 
   public var code: Code
   /// The port as the user named it.
   public var port: String
-  /// What was being done, as a verb: "open", "send to".
+  /// The operation that failed, as a verb: "open", "send to".
   public var operation: String
   /// Why, in a few words.
   public var reason: String
-  /// What the user can do about it; empty when there is nothing to add.
+  /// The action for the user; empty if there is nothing to add.
   public var hint: String
-  /// Whether the request may have been carried out all the same: sending it again may show it twice, not sending it
-  /// may lose it.
+  /// Whether the request was possibly executed: sending it again can show it twice, not sending it can lose it.
   public var isOutcomeUnknown = false
   /// The error below this one, if there is one.
   public var underlying: (any Error)?
@@ -96,36 +95,43 @@ extension NotibotError {
       case .closed: (.linkLost, "this side closed the session", "")
       case .noAnswer where textBytes > 0:
         (
-          .noAnswer, "only console text came (\(textBytes) bytes), no answer of a Notibot",
+          .noAnswer, "no answer, only console text (\(textBytes) bytes)",
           "check that this is the right port, and that the firmware speaks the Notibot serial protocol"
         )
       case .noAnswer:
         (
-          .noAnswer, "no Notibot answers",
-          "check that this is the right port, that the board has power, and the rate (--baud)"
+          .noAnswer, "no answer",
+          "check the port, the power supply of the board, and the rate (--baud)"
         )
       case .refused(.noCommonVersion, let versions):
         (
-          .incompatible, "it speaks protocol versions \(versions.lowest) to \(versions.highest), this host 1",
+          .incompatible,
+          "the device supports protocol versions \(versions.lowest) to \(versions.highest), this host version 1",
           "update the older of the two"
         )
       case .refused(.malformed, _):
-        (.incompatible, "it could not read this host's SYN", "report this to the maker of the firmware")
+        (
+          .incompatible, "the device could not parse the SYN of this host",
+          "report this to the developers of the firmware"
+        )
       case .refused(let reason, _):
-        (.incompatible, "it refused the session (RST reason \(reason.wire))", "update the older of the two")
+        (
+          .incompatible, "the device refused the session (RST reason \(reason.wire))",
+          "update the older of the two"
+        )
       case .deviceRestarted:
-        (.deviceRestarted, "the device restarted", "its console says why: notibot watch --text")
-      case .unknownToDevice: (.linkLost, "the device does not know the session any more", "connect again")
+        (.deviceRestarted, "the device restarted", "see its console text with: notibot watch --text")
+      case .unknownToDevice: (.linkLost, "the device no longer knows the session", "connect again")
       case .closedByDevice: (.linkLost, "the device closed the session", "connect again")
-      case .silent: (.linkLost, "nothing came from the device for 5 s", "check the cable and the supply")
+      case .silent: (.linkLost, "the device was silent for 5 s", "check the cable and the power supply")
       case .applicationStalled:
-        (.noAnswer, "the link answers, the application does not (10 s)", "reset the board")
-      case .transactionTimedOut: (.noAnswer, "a request had no answer for 30 s", "reset the board")
-      case .bearerBroken(let fault): (.linkLost, "\(fault)", "report this to the maker of the firmware")
+        (.noAnswer, "the link answers, but the application did not for 10 s", "reset the board")
+      case .transactionTimedOut: (.noAnswer, "no answer to a request for 30 s", "reset the board")
+      case .bearerBroken(let fault): (.linkLost, "\(fault)", "report this to the developers of the firmware")
       case .profileMissing:
-        (.incompatible, "the device has no Notibot service", "check that its firmware is a Notibot's")
+        (.incompatible, "the device has no Notibot service", "check that it runs Notibot firmware")
       case .portGone:
-        (.linkLost, "the device went away", "check the cable and the supply, then connect again")
+        (.linkLost, "the device was disconnected", "check the cable and the power supply, then connect again")
       }
     self.init(code: code, port: port, operation: operation, reason: reason, hint: hint, underlying: end)
   }
@@ -139,7 +145,7 @@ extension NotibotError {
     case .notSent(let end): self.init(end, port: port, operation: operation, textBytes: 0)
     case .queueFull:
       self.init(
-        code: .queueFull, port: port, operation: operation, reason: "too many requests wait",
+        code: .queueFull, port: port, operation: operation, reason: "too many requests are pending",
         hint: "await some of their results first", underlying: failure)
     case .badLength(let bytes):
       self.init(
@@ -148,7 +154,7 @@ extension NotibotError {
     case .unsupported:
       self.init(
         code: .incompatible, port: port, operation: operation,
-        reason: "the device does not offer this", hint: "update its firmware", underlying: failure)
+        reason: "not supported by the device", hint: "update its firmware", underlying: failure)
     }
   }
 
@@ -162,7 +168,7 @@ extension NotibotError {
       }
     self.init(
       code: .refused(error.rawValue), port: port, operation: operation,
-      reason: "the device refused: \(error)",
+      reason: "refused by the device: \(error)",
       hint: hint, underlying: error)
   }
 }
@@ -171,9 +177,10 @@ extension BearerFault: CustomStringConvertible {
   package var description: String {
     switch self {
     case .answersAnotherRequest(let expected, let seen):
-      "the device answered request 0x\(hex(seen)) where 0x\(hex(expected)) was the oldest"
-    case .endlessDiscovery(let requests): "the device's attributes do not end within \(requests) requests"
-    case .malformedAnswer(let opcode): "the device's answer to request 0x\(hex(opcode)) does not parse"
+      "the device answered request 0x\(hex(seen)) instead of the oldest, 0x\(hex(expected))"
+    case .endlessDiscovery(let requests):
+      "the device's list of attributes does not end within \(requests) requests"
+    case .malformedAnswer(let opcode): "the device's answer to request 0x\(hex(opcode)) is malformed"
     }
   }
 }

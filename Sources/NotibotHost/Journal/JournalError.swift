@@ -8,32 +8,31 @@ package struct JournalError: Error, Hashable, Sendable {
   package enum Code: Hashable, Sendable {
     /// No such file. Exit 2.
     case missing
-    /// The folder that it is to be in is not there. Exit 2.
+    /// Its folder does not exist. Exit 2.
     case directoryMissing
     /// The file that locks it, at this path, is a symbolic link: another file would be written to. Exit 18.
     case lockIsLink(String)
-    /// Another process sends from it or changes it; `nil` when it could not be learnt which. Exit 11.
+    /// Another process sends from it or changes it; `nil` if that process is unknown. Exit 11.
     case locked(pid: Int32?)
-    /// The user may not open, write or create it. Exit 12.
+    /// The user is not permitted to open, write or create it. Exit 12.
     case permissionDenied
-    /// The file or its file system takes no writes. Exit 12.
+    /// The file or its file system is read-only. Exit 12.
     case readOnly
-    /// No room. The commit failed as a whole, and may be tried again. Exit 18.
+    /// No space. The commit failed as a whole, and can be retried. Exit 18.
     case diskFull
     /// Another program's database, or no database. Exit 2.
     case notAnOutbox
     /// Written by a later version of this program. Exit 2.
     case tooNew(version: Int)
-    /// Damaged; the text says what was seen. Exit 18.
+    /// Damaged; the text is the finding. Exit 18.
     case corrupt(String)
-    /// Reading or writing failed. A commit that ends so may be there or not when the journal is opened again, whole or not
-    /// at all. Exit 18.
+    /// Reading or writing failed. After the journal is opened again, such a commit is either complete or absent. Exit 18.
     case inputOutput
     /// Used after `close`. Exit 18.
     case closed
   }
 
-  /// SQLite's or the system's own words.
+  /// The error of SQLite or of the system.
   package struct Cause: Hashable, Sendable {
     /// SQLite's extended result code, or the system's error number.
     package var number: Int32
@@ -48,9 +47,9 @@ package struct JournalError: Error, Hashable, Sendable {
   package var code: Code
   /// The journal as the user named it.
   package var path: String
-  /// What was being done, as a verb: "open", "read", "write".
+  /// The operation that failed, as a verb: "open", "read", "write".
   package var operation: String
-  /// What was reported from below; `nil` when this program saw for itself.
+  /// The underlying error; `nil` if this program detected the error.
   package var underlying: Cause?
 
   package init(_ code: Code, path: String, operation: String, underlying: Cause? = nil) {
@@ -83,37 +82,37 @@ extension JournalError: CustomStringConvertible {
     case .missing: "no such file"
     case .directoryMissing: "its folder does not exist"
     case .lockIsLink(let lock): "its lock file \(shown(lock)) is a symbolic link"
-    case .locked(.some(let pid)) where pid == getpid(): "in use by this very program"
+    case .locked(.some(let pid)) where pid == getpid(): "already in use by this process"
     case .locked(.some(let pid)): "in use by process \(pid)"
     case .locked(nil): "in use by another process"
     case .permissionDenied: "permission denied"
-    case .readOnly: "it cannot be written to"
-    case .diskFull: "no space is left for it"
-    case .notAnOutbox: "it is not an outbox"
+    case .readOnly: "the file or its file system is read-only"
+    case .diskFull: "no space left on the disk"
+    case .notAnOutbox: "not an outbox file"
     case .tooNew(let version):
-      "it is of version \(version), this program knows up to \(JournalSchema.version)"
-    case .corrupt(let text): "it is damaged: \(shown(text))"
+      "its version is \(version), this program supports up to \(JournalSchema.version)"
+    case .corrupt(let text): "the file is damaged: \(shown(text))"
     case .inputOutput:
       underlying.map { "\(shown($0.message)) (error \($0.number))" } ?? "input/output error"
-    case .closed: "it is closed"
+    case .closed: "already closed"
     }
   }
 
-  /// One line: what the user can do. Safe to print.
+  /// One line: the action for the user. Safe to print.
   package var hint: String {
     switch code {
-    case .missing: "check the name; 'notibot forward' makes it when there is none"
-    case .directoryMissing: "make the folder first, or choose another place"
+    case .missing: "check the path; 'notibot forward' creates a missing outbox"
+    case .directoryMissing: "create the folder first, or choose another path"
     case .lockIsLink(let lock): "remove the link: rm \(shown(lock))"
-    case .locked(.some(let pid)) where pid != getpid(): "end process \(pid), or wait until it is done"
-    case .locked: "close the program that uses it (see: fuser -v \(shown(path)))"
-    case .permissionDenied: "it belongs to the user who made it, and needs a folder that he can write to"
-    case .readOnly: "copy it to where it can be written, and use the copy only"
-    case .diskFull: "make room on the disk; nothing that was reported as queued is lost"
-    case .notAnOutbox: "check the name; the file was not changed"
+    case .locked(.some(let pid)) where pid != getpid(): "stop process \(pid), or wait until it ends"
+    case .locked: "stop the program that uses it (find it with: fuser -v \(shown(path)))"
+    case .permissionDenied: "run this as the user who created it; its folder must be writable for that user"
+    case .readOnly: "copy it to a writable folder, and use only the copy"
+    case .diskFull: "free space on the disk; notifications reported as queued are not lost"
+    case .notAnOutbox: "check the path; the file was not changed"
     case .tooNew: "update this program"
     case .corrupt:
-      "nothing was changed; save what can be read with: notibot outbox salvage \(shown(path)); then move its files away"
+      "the file was not changed; save its readable notifications with: notibot outbox salvage \(shown(path)); then move its files away"
     case .inputOutput: "check the disk and its file system"
     case .closed: ""
     }
@@ -127,7 +126,7 @@ extension JournalError: CustomStringConvertible {
 // MARK: Where errors come from
 
 extension JournalError {
-  /// What an error of the database means.
+  /// The error for an error of the database.
   init(_ error: any Error, path: String, operation: String) {
     switch error {
     case let error as JournalError: self = error
@@ -165,7 +164,7 @@ extension JournalError.Code {
       case .SQLITE_PERM, .SQLITE_AUTH: .permissionDenied
       case .SQLITE_NOTADB: .notAnOutbox
       case .SQLITE_CORRUPT: .corrupt(error.message ?? "malformed")
-      // Of this program's own tables: somebody else has changed them.
+      // In this program's own tables: another program has changed them.
       case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_ERROR: .corrupt(error.message ?? "malformed")
       case _: .inputOutput
       }

@@ -1,4 +1,4 @@
-// Who may open the boards, and who has them open.
+// Permissions for the boards, and processes that have them open.
 extension Diagnosis {
   /// Groups that distributions give serial ports to: Debian, Ubuntu and Fedora the first, Arch the second. All of them
   /// have a group `uucp` as well, which comes first in their databases and owns nothing.
@@ -12,27 +12,29 @@ extension Diagnosis {
           .trouble, "rights", "\(board.path) has no device node",
           command: "sudo udevadm trigger --subsystem-match=tty")
       }
-      guard !node.isAccessible else { return Finding(.good, "rights", "\(board.path) may be opened") }
+      guard !node.isAccessible else {
+        return Finding(.good, "rights", "you have permission to open \(board.path)")
+      }
       return refused(board, node)
     }
   }
 
   private func refused(_ board: PortInfo, _ node: Machine.Node) -> Finding {
-    let text = "\(board.path) may not be opened"
+    let text = "no permission to open \(board.path)"
     guard node.isOpenToGroup, node.group != 0, !machine.user.groups.contains(node.group),
       let group = machine.groups().first(where: { $0.id == node.group })
-    else { return Finding(.trouble, "rights", "\(text) by this user", command: UdevRules.installation) }
+    else { return Finding(.trouble, "rights", "\(text)", command: UdevRules.installation) }
     return membership(of: group, .trouble, text)
   }
 
-  /// Without a board there is no node to ask; then the group that ports usually belong to is looked at.
+  /// Without a board there is no device node to check, so the usual group of serial ports is checked.
   private func customaryGroup() -> [Finding] {
     guard machine.user.id != 0 else { return [] }
     guard let group = groupOfPorts(), !machine.user.groups.contains(group.id) else { return [] }
     return [membership(of: group, .warning, "serial ports usually belong to the group \(group.name)")]
   }
 
-  /// The group of a port that is here, else the one that udev's rules name, else the customary one.
+  /// The group of an existing port, else the one in udev's rules, else the usual one.
   private func groupOfPorts() -> (id: UInt32, name: String, members: [String])? {
     let groups = machine.groups()
     let nodes = ports.compactMap { machine.node($0.path) }.filter { $0.isOpenToGroup && $0.group != 0 }
@@ -67,11 +69,11 @@ extension Diagnosis {
     }
     return Finding(
       severity, "rights",
-      "\(text): \(user) is in the group \(group.name), but this login is older than that",
+      "\(text): \(user) is in the group \(group.name), but logged in before that",
       command: "newgrp \(group.name), or log out and in again")
   }
 
-  // MARK: Who has them
+  // MARK: Processes
 
   /// Known boards that another process has open.
   func inUse() -> [Finding] {
@@ -79,14 +81,14 @@ extension Diagnosis {
     let target = chosen.flatMap { try? machine.ports.address(of: $0) }?.path
     return boards.compactMap { board in
       guard let holder = holders[board.path] else { return nil }
-      // Of several boards the others can be worked with.
+      // With several boards the others can still be used.
       return Finding(
         board.path == target ? .trouble : .warning, "in use",
         "\(board.path) is in use by process \(holder.description)", command: "kill \(holder.pid)")
     }
   }
 
-  /// Lock files of processes that are gone. They stop programs that do not look whether the process lives.
+  /// Lock files of processes that no longer exist. They block programs that do not check that.
   func staleLocks() -> [Finding] {
     let prefix = "LCK.."
     return FileSystem.names(in: machine.lockDirectory).filter { $0.hasPrefix(prefix) }.compactMap { name in
@@ -96,11 +98,11 @@ extension Diagnosis {
       case .process(let pid):
         guard FileSystem.status(of: "\(machine.procRoot)/\(pid)") == nil else { return nil }
         return Finding(
-          .warning, "lock", "\(path) was left by process \(pid), which is gone", command: "sudo rm \(path)")
+          .warning, "lock", "\(path) is stale: process \(pid) no longer exists", command: "sudo rm \(path)")
       case .unreadable:
         let isOfBoard = boards.contains { $0.name == name.dropFirst(prefix.count) }
         return Finding(
-          isOfBoard ? .trouble : .warning, "lock", "\(path) does not say whose it is",
+          isOfBoard ? .trouble : .warning, "lock", "\(path) names no process",
           command: "sudo rm \(path)")
       }
     }

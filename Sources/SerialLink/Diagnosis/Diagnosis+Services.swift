@@ -1,38 +1,38 @@
-// What else on the machine reaches for serial ports.
+// Other software on the computer that uses serial ports.
 extension Diagnosis {
-  /// ModemManager sends AT commands to ports that might be modems, and has them open for seconds.
+  /// ModemManager sends AT commands to ports that could be modems, and keeps them open for seconds.
   func modemManager() -> [Finding] {
     guard let pid = machine.process(named: "ModemManager") else {
-      return [Finding(.good, "ModemManager", "ModemManager does not run")]
+      return [Finding(.good, "ModemManager", "ModemManager is not running")]
     }
     let probed = boards.filter { machine.udevProperties($0.name)["ID_MM_DEVICE_IGNORE"] != "1" }
     guard !probed.isEmpty else {
-      let text = "ModemManager runs (process \(pid))"
+      let text = "ModemManager is running (process \(pid))"
       return [
         Finding(
-          .good, "ModemManager", boards.isEmpty ? text : "\(text) and is told to leave the boards alone")
+          .good, "ModemManager", boards.isEmpty ? text : "\(text) and ignores the boards")
       ]
     }
     return probed.map { board in
       Finding(
         .warning, "ModemManager",
-        "ModemManager runs (process \(pid)), and no rule tells it to leave \(board.path) alone",
+        "ModemManager is running (process \(pid)), and no udev rule makes it ignore \(board.path)",
         command: UdevRules.installation)
     }
   }
 
-  /// brltty takes some USB bridges for braille displays: their ports vanish seconds after they came.
+  /// brltty claims some USB bridges as braille displays: their ports disappear seconds after they were added.
   func brltty() -> [Finding] {
     guard let rules = brlttyRules() else { return [] }
     let present = boards.compactMap(\.usb).map { ($0.id, $0.location) } + orphans.map { ($0.id, $0.location) }
     return present.filter { rules.text.contains(Self.product($0.0)) }.map { id, location in
       Finding(
-        .warning, "brltty", "\(rules.path) takes \(id) at \(location) for a braille display",
+        .warning, "brltty", "\(rules.path) claims \(id) at \(location) as a braille display",
         command: "sudo apt-get remove brltty")
     }
   }
 
-  /// As udev writes vendor and product in PRODUCT: hexadecimal without leading zeros, a slash behind each.
+  /// Vendor and product as in udev's PRODUCT: hexadecimal without leading zeros, each followed by a slash.
   private static func product(_ id: USBID) -> String {
     "\(String(id.vendor, radix: 16))/\(String(id.product, radix: 16))/"
   }
@@ -56,7 +56,7 @@ extension Diagnosis {
 
   func udevRules() -> [Finding] {
     guard machine.hasUdev else {
-      return [Finding(.good, "udev", "udev does not run here: rights and links are the container's affair")]
+      return [Finding(.good, "udev", "udev is not running (container?): the host sets permissions and links")]
     }
     let files = machine.allRuleFolders.flatMap { folder in
       [UdevRules.fileName, UdevRules.formerFileName].map { "\(folder)/\($0)" }
@@ -70,7 +70,8 @@ extension Diagnosis {
     guard FileSystem.contents(of: path).map({ $0 == Array(UdevRules.text.utf8) }) ?? false else {
       return [
         Finding(
-          .warning, "udev", "\(path) is of another version of notibot", command: UdevRules.installation)
+          .warning, "udev", "\(path) was written by another version of notibot",
+          command: UdevRules.installation)
       ]
     }
     return [Finding(.good, "udev", "\(path) is installed")]

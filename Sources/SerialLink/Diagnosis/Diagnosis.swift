@@ -1,4 +1,4 @@
-/// Looks for what would keep somebody from working with boards on this machine. Changes nothing and opens no port.
+/// Checks this computer for problems that prevent the use of boards. Changes nothing and opens no port.
 package struct Diagnosis: Sendable {
   let machine: Machine
   let ports: [PortInfo]
@@ -10,7 +10,7 @@ package struct Diagnosis: Sendable {
     holders = machine.holders(ports.map(\.path))
   }
 
-  /// What was found, in the order in which a person would mend it.
+  /// The findings, in the order in which to fix them.
   package func findings() -> [Finding] {
     selection() + drivers() + rights() + inUse() + staleLocks() + latencies() + modemManager() + brltty()
       + udevRules() + terminals() + programs()
@@ -20,7 +20,7 @@ package struct Diagnosis: Sendable {
 
   // MARK: Which port
 
-  /// What a command without `--port` would open, and why.
+  /// The port that a command without `--port` would open, and why.
   private func selection() -> [Finding] {
     let chosen: Sourced<PortName>
     do throws(PortError) {
@@ -32,7 +32,7 @@ package struct Diagnosis: Sendable {
     let text = "\(chosen.source) names \(address)"
     if let path = address.path, machine.node(path) == nil {
       return [
-        Finding(.trouble, "selection", "\(text), which is not there", command: "unset \(chosen.source)")
+        Finding(.trouble, "selection", "\(text), which does not exist", command: "unset \(chosen.source)")
       ]
     }
     return [Finding(.good, "selection", text)]
@@ -47,24 +47,24 @@ package struct Diagnosis: Sendable {
     do throws(PortError) {
       let port = try machine.ports.port(for: chosen.value)
       let board = port.usb.map { " (\($0.id) \($0.adapter?.name ?? "unknown"))" } ?? ""
-      let reason = chosen.value == .automatic ? ": the one known board" : ""
-      return Finding(.good, "selection", "\(who) means \(port.path)\(board)\(reason)")
+      let reason = chosen.value == .automatic ? ": the only known board" : ""
+      return Finding(.good, "selection", "\(who) selects \(port.path)\(board)\(reason)")
     } catch {
-      // Not a name of this list: only opening it shows whether it is there.
+      // Not a local port: only opening it shows whether it exists.
       if case .badPortName = error.code {
         return Finding(.good, "selection", "\(chosen.source) names \(chosen.value)")
       }
-      // A missing board is not a fault of the machine; a variable that names one is.
+      // A missing board is not a fault of the computer; a variable that names one is.
       let severity: Finding.Severity = chosen.source == .standard ? .warning : .trouble
       return Finding(
-        severity, "selection", "\(who) means no port: \(error.cause); \(error.remedy)",
+        severity, "selection", "\(who) selects no port: \(error.cause); \(error.remedy)",
         command: chosen.source == .standard ? nil : "unset \(chosen.source)")
     }
   }
 
   // MARK: Drivers
 
-  /// Boards that hang on the bus without a serial port, and their places.
+  /// Boards on the USB without a serial port, and their locations.
   var orphans: [(id: USBID, location: String, adapter: USBAdapter)] {
     let served = Set(ports.compactMap { $0.usb?.location })
     let folder = "\(machine.sysfsRoot)/bus/usb/devices"
@@ -80,11 +80,11 @@ package struct Diagnosis: Sendable {
     orphans.map { orphan in
       Finding(
         .trouble, "driver",
-        "\(orphan.id) at \(orphan.location) (\(orphan.adapter.name)) has no serial port: no driver has taken it",
+        "\(orphan.id) at \(orphan.location) (\(orphan.adapter.name)) has no serial port: no driver is bound to it",
         command: "sudo modprobe \(orphan.adapter.driver)")
     }
       + boards.map { board in
-        Finding(.good, "driver", "\(board.path) is served by \(board.driver ?? "a driver without a name")")
+        Finding(.good, "driver", "\(board.path) uses the driver \(board.driver ?? "(unnamed)")")
       }
   }
 
@@ -97,15 +97,17 @@ package struct Diagnosis: Sendable {
 
   // MARK: Speed
 
-  /// FTDI chips hold back less than a packet for as long as this.
+  /// FTDI chips delay data that does not fill a packet for this time.
   private func latencies() -> [Finding] {
     boards.compactMap { board in
       let name = board.name
       let path = "\(machine.sysfsRoot)/bus/usb-serial/devices/\(name)/latency_timer"
       guard let text = FileSystem.line(at: path), let latencyMs = Int(text) else { return nil }
-      guard latencyMs > 1 else { return Finding(.good, "latency", "\(board.path) waits 1 ms for more bytes") }
+      guard latencyMs > 1 else {
+        return Finding(.good, "latency", "the latency timer of \(board.path) is 1 ms")
+      }
       return Finding(
-        .warning, "latency", "\(board.path) waits \(latencyMs) ms for more bytes, 1 is enough",
+        .warning, "latency", "the latency timer of \(board.path) is \(latencyMs) ms, 1 ms is recommended",
         command: "echo 1 | sudo tee \(path)")
     }
   }
@@ -116,11 +118,11 @@ package struct Diagnosis: Sendable {
     guard machine.makesTerminals() else {
       return [
         Finding(
-          .trouble, "terminal", "no pseudo-terminal can be made: emulators cannot run",
+          .trouble, "terminal", "cannot create pseudo-terminals: emulators cannot run",
           command: "sudo mount -t devpts devpts /dev/pts")
       ]
     }
-    return [Finding(.good, "terminal", "pseudo-terminals can be made")]
+    return [Finding(.good, "terminal", "pseudo-terminals can be created")]
   }
 
   private func programs() -> [Finding] {
@@ -132,7 +134,7 @@ package struct Diagnosis: Sendable {
     return wanted.map { wanted in
       guard let path = machine.program(wanted.names) else {
         return Finding(
-          .warning, "program", "\(wanted.names[0]), which \(wanted.purpose), is not in PATH",
+          .warning, "program", "\(wanted.names[0]) (\(wanted.purpose)) is not in PATH",
           command: wanted.command)
       }
       return Finding(.good, "program", "\(wanted.names[0]) is \(path)")

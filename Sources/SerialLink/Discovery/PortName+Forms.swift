@@ -7,7 +7,7 @@ extension PortName {
     package let syntax: String
     /// A name of this form.
     package let example: String
-    /// What such a name means, as docs/CLI.md says it.
+    /// The meaning of such a name, as in docs/CLI.md.
     package let meaning: String
     /// Reads what follows the prefix.
     let read: @Sendable (Substring) throws(Problem) -> PortName
@@ -30,15 +30,15 @@ extension PortName {
     Form(
       prefix: "auto", syntax: "auto", example: "auto",
       meaning:
-        "the one known board that is connected; with several, an error lists them; unknown boards are never written to",
+        "the only known board that is connected; several are an error that lists them; unknown boards are never written to",
       read: { _ in .automatic }),
     Form(
       prefix: "usb:", syntax: "usb:VID:PID[:SERIAL]", example: "usb:303a:1001",
-      meaning: "the USB device with these numbers", read: usb),
+      meaning: "the USB device with these ids", read: usb),
     Form(
       prefix: "id:", syntax: "id:DEVICE-ID", example: "id:24:6F:28:AA:BB:CC",
       meaning:
-        "the known board that reports this id; all known boards are asked at once; if two report it, an error lists them",
+        "the known board that reports this id; all known boards are queried in parallel; several are an error that lists them",
       read: deviceID),
     Form(
       prefix: "rfc2217://", syntax: "rfc2217://HOST:PORT[?OPTIONS]", example: "rfc2217://lab:4000?timeout=5",
@@ -50,22 +50,22 @@ extension PortName {
       meaning: "bytes over TCP", read: socket),
     Form(
       prefix: "labgrid:", syntax: "labgrid:PLACE", example: "labgrid:noti",
-      meaning: "the serial port of a labgrid place, acquired for as long as the command runs", read: labgrid),
+      meaning: "the serial port of a labgrid place, acquired while the command runs", read: labgrid),
     Form(
       prefix: "emu:", syntax: "emu:[PROFILE]", example: "emu:usb-serial-jtag",
-      meaning: "an emulator in this process; for test in virtual time",
+      meaning: "an emulator in this process; in virtual time for `test`",
       read: { .standIn(.emulator(profile: $0.isEmpty ? nil : String($0))) }),
     Form(
       prefix: "qemu:", syntax: "qemu:[ELF]", example: "qemu:app.elf",
       meaning:
-        "the reference firmware, or another ELF file for the same board, on an emulated CPU that runs as long as the command",
+        "the reference firmware, or another ELF file for the same board, on an emulated CPU, while the command runs",
       read: { .standIn(.qemu(image: $0.isEmpty ? nil : String($0))) }),
   ]
 
   private static let path = Form(
     prefix: "", syntax: "/dev/NAME", example: "/dev/ttyACM0",
     meaning:
-      "a serial device or a symbolic link to one; NAME alone if /dev or the working folder has it",
+      "a serial device or a symbolic link to one; NAME alone if it is in /dev or in the working folder",
     read: tty)
 
   /// All forms in one line, for help and for the remedy of an error.
@@ -79,7 +79,7 @@ extension PortName {
   /// Longer than any path the kernel takes.
   static let lengthLimitBytes = 4096
 
-  /// Reads `text`. Throws `PortError` with code `.badPortName` and what is wrong with the name.
+  /// Reads `text`. Throws `PortError` with code `.badPortName` and the reason.
   package init(parsing text: String) throws(PortError) {
     do throws(Problem) {
       try PortName.check(text)
@@ -104,7 +104,7 @@ extension PortName {
     if let scheme = text.firstRange(of: "://") {
       throw Problem(text: "the scheme \(text[..<scheme.lowerBound]):// is not known")
     }
-    // A name without a folder, as completion leaves it: first what `ls /dev` shows, then what is in this folder.
+    // A name without a folder, as completion leaves it: first in /dev, then in the working folder.
     for place in ["/dev/\(text)", "./\(text)"] where !text.contains("/") {
       if FileSystem.status(of: place) != nil { return .address(.tty(path: place)) }
     }

@@ -5,41 +5,41 @@ import NIOCore
 package struct PortError: Error, Hashable, Sendable {
   /// What went wrong, with what was seen. A later layer gives each its exit code.
   package enum Code: Hashable, Sendable {
-    /// Nothing is there by that name. `present`: the paths of the ports that are. Exit 10.
+    /// No port has that name. `present`: the paths of the existing ports. Exit 10.
     case notFound(present: [String])
-    /// `auto` found no known board. `others`: ports it did not dare to choose. Exit 10.
+    /// `auto` found no known board. `others`: ports of unknown boards, which it never chooses. Exit 10.
     case noBoard(others: [String])
-    /// More than one port answers the description. Exit 10.
+    /// More than one port matches. Exit 10.
     case ambiguous([String])
-    /// Another process uses the port; `nil` when it could not be learnt which. Exit 11.
+    /// Another process uses the port; `nil` if that process is unknown. Exit 11.
     case busy(PortHolder?)
-    /// The server of a network port serves another client; the text says how that is known. Exit 11.
+    /// The server of a network port serves another client; the text is the reason. Exit 11.
     case serverBusy(String)
-    /// The user may not open it. `group`: the group that may. Exit 12.
+    /// The user is not permitted to open it. `group`: the group that is. Exit 12.
     case permissionDenied(group: String?)
     /// A file, a directory or some other device. Exit 2.
     case notATTY
     /// A pseudo-terminal or a socket: it carries bytes and no DTR or RTS. Exit 2.
     case noModemLines
-    /// The driver does not offer this rate; `offered` is what it made of it. Exit 2.
+    /// The driver does not support this rate; `offered`: the rate that it set instead. Exit 2.
     case unsupportedBaud(requested: UInt32, offered: UInt32?)
-    /// Not a port name; the text says what is wrong with it. Exit 2.
+    /// Not a port name; the text is the reason. Exit 2.
     case badPortName(String)
-    /// Not a rate; the text says what is wrong with it. Exit 2.
+    /// Not a rate; the text is the reason. Exit 2.
     case badRate(String)
-    /// The path of a stable link is taken by something that is not ours to replace. Exit 2.
+    /// The path of a stable link is in use by a file that must not be replaced. Exit 2.
     case linkOccupied(String)
-    /// A link or a socket cannot be made at its path; the text says why. Exit 2.
+    /// A link or a socket cannot be created at its path; the text is the reason. Exit 2.
     case badPlace(String)
-    /// This user may not make a link or a socket at its path; the text says why. Exit 12.
+    /// The user is not permitted to create a link or a socket at its path; the text is the reason. Exit 12.
     case placeRefused(String)
-    /// End of file, EIO, or the far end hung up: the device went away. Exit 14.
+    /// End of file, EIO or hang-up: the device was disconnected. Exit 14.
     case deviceGone
-    /// A network port did not accept; the text says why. Exit 10.
+    /// A network port did not accept the connection; the text is the reason. Exit 10.
     case unreachable(String)
-    /// A network port did not do a command, or did not say that it did; the text says which of the two. Exit 13.
+    /// A network port did not execute or did not confirm a command; the text is the reason. Exit 13.
     case unconfirmed(String)
-    /// No pseudo-terminal can be made; the text says why. Exit 18.
+    /// A pseudo-terminal cannot be created; the text is the reason. Exit 18.
     case noTerminals(String)
     /// Any other system error, by its number. Exit 18.
     case system(errno: Int32)
@@ -49,7 +49,7 @@ package struct PortError: Error, Hashable, Sendable {
   package var code: Code
   /// The port as the user named it.
   package var port: String
-  /// What was being done, as a verb: "open", "set the rate of", "read".
+  /// The operation that failed, as a verb: "open", "set the rate of", "read".
   package var operation: String
 
   package init(_ code: Code, port: String, operation: String) {
@@ -58,7 +58,7 @@ package struct PortError: Error, Hashable, Sendable {
     self.operation = operation
   }
 
-  /// What `error` means that came out of making a channel of an open port.
+  /// The error for `error` of creating a channel for an open port.
   init(opening port: String, _ error: any Error) {
     switch error {
     case let error as PortError: self = error
@@ -67,7 +67,7 @@ package struct PortError: Error, Hashable, Sendable {
     }
   }
 
-  /// The error that `errno` value `number` stands for where a link, a folder or a socket is made at `path`.
+  /// The error for `errno` value `number` of creating a link, a folder or a socket at `path`.
   package init(placing path: String, errno number: Int32, operation: String) {
     let code: Code =
       switch number {
@@ -79,7 +79,7 @@ package struct PortError: Error, Hashable, Sendable {
     self.init(code, port: path, operation: operation)
   }
 
-  /// The error that `errno` value `number` stands for on a port. `group` is looked up only when it is of use.
+  /// The error for `errno` value `number` on a port. `group` is looked up only if it is needed.
   init(errno number: Int32, port: String, operation: String, group: @autoclosure () -> String? = nil) {
     let code: Code =
       switch number {
@@ -110,47 +110,47 @@ extension PortError: CustomStringConvertible {
     case .serverBusy(let text): text.printable
     case .permissionDenied: "permission denied"
     case .notATTY: "not a serial port"
-    case .noModemLines: "it has no modem lines, as every pseudo-terminal and socket"
+    case .noModemLines: "no modem lines (pseudo-terminals and plain sockets have none)"
     case .unsupportedBaud(let requested, .some(let offered)):
-      "the port does not offer \(requested) baud, only \(offered)"
-    case .unsupportedBaud(let requested, nil): "the port does not offer \(requested) baud"
+      "\(requested) baud is not supported by the port, only \(offered)"
+    case .unsupportedBaud(let requested, nil): "\(requested) baud is not supported by the port"
     case .badPortName(let text), .badRate(let text): text.printable
     case .linkOccupied(let text), .badPlace(let text), .placeRefused(let text): text.printable
-    case .deviceGone: "the device went away"
+    case .deviceGone: "the device was disconnected"
     case .unreachable(let text), .unconfirmed(let text): text.printable
-    case .noTerminals(let text): "no pseudo-terminal can be made: \(text.printable)"
+    case .noTerminals(let text): "cannot create a pseudo-terminal: \(text.printable)"
     case .system(let number): "\(systemText(number)) (errno \(number))"
     }
   }
 
-  /// One line: what the user can do. Safe to print.
+  /// One line: the action for the user. Safe to print.
   package var remedy: String {
     switch code {
-    case .notFound(let present) where present.isEmpty: "no serial port is present: plug the board in"
+    case .notFound(let present) where present.isEmpty: "no serial port is present; plug the board in"
     case .notFound(let present): "ports present: \(present.printableList)"
-    case .noBoard(let others) where others.isEmpty: "plug the board in, or name its port with --port"
-    case .noBoard(let others): "name the port with --port; present: \(others.printableList)"
-    case .ambiguous: "name one of them with --port"
-    case .busy(.some(let holder)): "end process \(holder.pid), or wait until it closes the port"
-    case .busy(nil): "close the program that uses it (see: fuser -v \(port.printable))"
-    case .serverBusy: "close the other connection to it, or wait until it ends"
+    case .noBoard(let others) where others.isEmpty: "plug the board in, or choose its port with --port"
+    case .noBoard(let others): "choose a port with --port; ports present: \(others.printableList)"
+    case .ambiguous: "choose one of them with --port"
+    case .busy(.some(let holder)): "stop process \(holder.pid), or wait until it closes the port"
+    case .busy(nil): "stop the program that uses it (find it with: fuser -v \(port.printable))"
+    case .serverBusy: "close the other connection, or wait until it ends"
     case .permissionDenied(.some(let group)):
       "sudo usermod -a -G \(group.printable) $USER, then log out and in again"
-    case .permissionDenied(nil): "ask the administrator for access to it (see: ls -l \(port.printable))"
-    case .notATTY: "name a serial port, such as /dev/ttyUSB0 or /dev/ttyACM0"
+    case .permissionDenied(nil): "ask the administrator for access (check with: ls -l \(port.printable))"
+    case .notATTY: "use a serial port, such as /dev/ttyUSB0 or /dev/ttyACM0"
     case .noModemLines:
-      "use a port that has them; restart an emulator with: notibot control --socket PATH reboot"
+      "use a port with modem lines; restart an emulator with: notibot control --socket PATH reboot"
     case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
-    case .badPortName: "a port is \(PortName.allForms)"
+    case .badPortName: "use one of: \(PortName.allForms)"
     case .linkOccupied: "remove it, or choose another path for the link"
-    case .badPlace, .placeRefused: "choose a path in a folder that exists and can be written"
-    case .deviceGone: "check the cable and the supply, then connect again"
-    case .unreachable: "check host and port, and that the server runs"
-    case .unconfirmed: "check the server's port; with ?ign_set_control modem lines are not waited for"
-    case .noTerminals: "check /dev/ptmx, and mount what it needs: sudo mount -t devpts devpts /dev/pts"
+    case .badPlace, .placeRefused: "choose a path in an existing folder that you can write to"
+    case .deviceGone: "check the cable and the power supply, then connect again"
+    case .unreachable: "check host and port, and that the server is running"
+    case .unconfirmed: "check the server's port; add ?ign_set_control to skip the confirmation of modem lines"
+    case .noTerminals: "check /dev/ptmx, and mount its file system: sudo mount -t devpts devpts /dev/pts"
     case .system(EPROTO):
-      "the firmware may have turned its USB off: unplug the board, or press its reset button"
-    case .system where operation == "listen at": "choose another place for it, which can be written to"
+      "the firmware has possibly turned USB off; unplug the board, or press its reset button"
+    case .system where operation == "listen at": "choose another path that you can write to"
     case .system: "check the port with: stty -a -F \(port.printable)"
     }
   }

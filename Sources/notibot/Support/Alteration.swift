@@ -1,16 +1,16 @@
 import Glibc
 import NotibotProtocol
 
-/// What a notification loses on its way to the display.
+/// How a notification differs on the display from its input.
 struct Alteration: Hashable, Sendable {
-  /// Something is longer than the display takes, and loses its end (NTF-7).
+  /// A field exceeds the limits of the display and is truncated (NTF-7).
   var isCut = false
   /// Bytes that are not UTF-8 were replaced by U+FFFD.
   var isReplaced = false
 
   var isNone: Bool { self == Alteration() }
 
-  /// In a few words; empty for none.
+  /// A short description; empty if nothing is altered.
   var text: String {
     let limits =
       "longer than \(NotificationLimits.jsonBytes) bytes of JSON, \(NotificationLimits.appBytes) of app or "
@@ -19,7 +19,7 @@ struct Alteration: Hashable, Sendable {
       separator: ", and ")
   }
 
-  /// What becomes of it for a person.
+  /// The effect and the reason, as text.
   var consequence: String {
     let verbs = [isCut ? "cut" : nil, isReplaced ? "bytes replaced by U+FFFD" : nil].compactMap(\.self)
     return "\(verbs.joined(separator: ", ")): \(text)"
@@ -27,13 +27,13 @@ struct Alteration: Hashable, Sendable {
 }
 
 extension Alteration {
-  /// Of the four fields alone, as `send` writes them.
+  /// The alteration of the four fields that `send` writes.
   init(of notification: NotibotProtocol.Notification) {
     var json: [UInt8] = []
     self.init(isCut: notification.encode(into: &json) == .fields)
   }
 
-  /// Of all that `forward` writes, with the longest identity there is.
+  /// The alteration of all fields that `forward` writes, with the longest possible identity.
   init(ofIdentified notification: NotibotProtocol.Notification) {
     let identity = NotificationIdentity(id: .max, revision: .max, change: .added, source: .max)
     var json: [UInt8] = []
@@ -41,7 +41,7 @@ extension Alteration {
     self.init(isCut: written.encode(into: &json) == .fields)
   }
 
-  /// Whether an argument of this program that reads as `text` held bytes that are not UTF-8.
+  /// Whether the argument of this program that was decoded as `text` was not UTF-8.
   static func isRepaired(_ text: String) -> Bool {
     guard text.unicodeScalars.contains("\u{FFFD}") else { return false }
     return (1..<max(1, Int(CommandLine.argc))).contains { index in

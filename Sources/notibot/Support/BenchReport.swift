@@ -3,7 +3,7 @@ import Conformance
 import Foundation
 import SerialLink
 
-/// What `notibot bench` has measured.
+/// The results of `notibot bench`.
 struct BenchReport: Encodable, Sendable {
   struct RoundTrips: Encodable, Sendable {
     var p50: Double
@@ -11,9 +11,9 @@ struct BenchReport: Encodable, Sendable {
     var max: Double
   }
 
-  /// What lies between host and device. Figures of one are not to be compared with those of another.
+  /// The path between host and device. Figures of different paths are not comparable.
   enum Path: String, Encodable, Sendable {
-    /// A port of this machine: a board's adapter, or a pseudo-terminal.
+    /// A port of this computer: a board's adapter, or a pseudo-terminal.
     case local
     /// A server's port.
     case network
@@ -25,7 +25,7 @@ struct BenchReport: Encodable, Sendable {
     }
   }
 
-  /// How long commands to the line take.
+  /// Times of port commands.
   struct Commands: Encodable, Sendable {
     var rate: RoundTrips?
     var lines: RoundTrips?
@@ -33,7 +33,7 @@ struct BenchReport: Encodable, Sendable {
 
   let schema = "notibot.bench"
   let version = 1
-  /// The machine and the program that measured.
+  /// The computer and the program of the measurement.
   let bench = RunIdentity.Bench(notibot: Notibot.configuration.version)
   var path = Path.local
   var count: Int
@@ -44,9 +44,9 @@ struct BenchReport: Encodable, Sendable {
   var refused: Int
   /// Answered by the device.
   var notificationsPerSecond: Double
-  /// From host to device, all that was written.
+  /// All bytes written from host to device.
   var bytesPerSecond: Double
-  /// Of this process, and of the peer when its id was given.
+  /// CPU time of this process, and of the peer if its id was given.
   var cpuMicrosecondsPerNotification: Double
   var hostCPUMicrosecondsPerNotification: Double
   var peerCPUMicrosecondsPerNotification: Double?
@@ -55,14 +55,14 @@ struct BenchReport: Encodable, Sendable {
   var residentBytesStart: Int
   var residentBytesEnd: Int
   var lineBitsPerSecond: Int?
-  /// Notifications per second over those that the line can carry back to back; 1 is all of it.
+  /// Notifications per second relative to the maximum of the line; 1 is the maximum.
   var lineShare: Double?
   var roundTripMicroseconds: RoundTrips?
   var commandMicroseconds: Commands?
-  /// How long the port's FTDI bridge may keep bytes back; none on other ports.
+  /// Latency timer of the port's FTDI bridge; `nil` for other ports.
   var latencyTimerMs: Int?
 
-  /// For a person: a line for each figure.
+  /// As text: one line per figure.
   var text: String {
     func row(_ name: String, _ format: String, _ value: Double) -> String {
       name.padding(toLength: 24, withPad: " ", startingAt: 0) + String(format: format, value)
@@ -89,7 +89,7 @@ struct BenchReport: Encodable, Sendable {
     rows.append(row("memory MB, start", "%.1f", Double(residentBytesStart) / 1e6))
     rows.append(row("memory MB, end", "%.1f", Double(residentBytesEnd) / 1e6))
     if path == .network {
-      rows.append("path                    network: not to be compared with a port of this machine")
+      rows.append("path                    network: not comparable with a port of this computer")
     }
     return rows.joined(separator: "\n")
   }

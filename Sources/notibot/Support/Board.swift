@@ -5,11 +5,11 @@ import NIOPosix
 import NotibotHost
 import SerialLink
 
-/// Connects a command to the board that its options mean.
+/// Connects a command to the board that its options select.
 enum Board {
-  /// Opens the port, runs `body` with the device, and closes. `emu:` starts an emulator for as long as that takes.
+  /// Opens the port, runs `body` with the device, and closes. `emu:` starts an emulator for that time.
   ///
-  /// - Throws: `CommandFailure` for whatever is wrong with port, device or session; what else `body` threw.
+  /// - Throws: `CommandFailure` for errors of port, device or session; any other error of `body`.
   static func with<Result: Sendable>(
     _ port: PortOptions, options: DeviceOptions = DeviceOptions(),
     _ body: (Device) async throws -> Result
@@ -24,8 +24,8 @@ enum Board {
     }
   }
 
-  /// Runs `body` with the port that the options name. `labgrid:` acquires a place, `emu:` starts an emulator, `qemu:`
-  /// firmware on an emulated CPU, for as long as that takes; `body` gets the address of what was acquired or started.
+  /// Runs `body` with the port that the options name. For that time `labgrid:` acquires a place, `emu:` starts an
+  /// emulator, `qemu:` firmware on an emulated CPU; `body` gets the resulting address.
   static func withPort<Result: Sendable>(
     _ line: LineOptions, _ body: (PortName) async throws -> Result
   ) async throws -> Result {
@@ -38,13 +38,13 @@ enum Board {
     }
   }
 
-  /// The profile of that name; the default one without a name. Throws `CommandFailure` when there is none.
+  /// The profile of that name, the default profile for `nil`. Throws `CommandFailure` for an unknown name.
   static func profile(_ name: String?) throws -> DeviceProfile {
     guard let name else { return .standard }
     guard let profile = DeviceProfile.named(name) else {
       let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
       throw CommandFailure(
-        .usage, "there is no profile '\(name.printable)'", remedy: "choose one of: \(names)")
+        .usage, "unknown profile '\(name.printable)'", remedy: "choose one of: \(names)")
     }
     return profile
   }
@@ -63,12 +63,12 @@ enum Board {
     }
   }
 
-  /// Makes sure that a port is there before a command waits for it. Opens no serial port; a server is connected to, and left
-  /// at once.
+  /// Makes sure that a port exists before a command waits for it. Opens no serial port; a connection to a server is
+  /// closed immediately.
   ///
   /// - Throws: `PortError`: no such port, no board, several boards, or a server that cannot be reached.
   static func checkPresence(of name: PortName) async throws {
-    // A board is asked for its identity when it is opened, and a stand-in started.
+    // An identity is queried, and an emulator started, when the port is opened.
     guard name.deviceID == nil, !name.isStandIn else { return }
     let address = try PortList().address(of: name)
     guard let path = address.path else {
@@ -79,10 +79,10 @@ enum Board {
     throw PortError(.notFound(present: PortList.paths()), port: path, operation: "open")
   }
 
-  /// The name with an identity replaced by the address of the one board that has it. The boards get only what opens and
-  /// ends a session.
+  /// The name with an identity replaced by the address of the one board that has it. To the boards only the frames that
+  /// open and end a session are sent.
   ///
-  /// - Parameter timeout: how long a board has to answer.
+  /// - Parameter timeout: time limit for a board to answer.
   /// - Throws: `CommandFailure` when no board has the identity, or several.
   static func located(
     _ name: PortName, bitsPerSecond: UInt32, timeout: Duration = .seconds(1.8)

@@ -1,14 +1,14 @@
 import NotibotHost
 import SerialLink
 
-/// Who is at a port.
+/// Identity and state of the device at a port.
 enum BoardGreeting {
-  /// How often a board may restart while it is asked, before it counts as one that does not answer.
+  /// Restarts of a board during the query before it counts as not answering.
   private static let restartsLimit = 5
 
-  /// Opens a session for a moment; `nil` when nothing answers as a Notibot within `limit`. A board that restarts meanwhile, as one
-  /// that was just reset may, is asked again.
-  /// - Throws: `CommandFailure` for what is wrong with the port.
+  /// Opens and closes a session; `nil` if no Notibot answers within `limit`. A board that restarts meanwhile, for
+  /// example after a reset, is queried again.
+  /// - Throws: `CommandFailure` for an error of the port.
   static func ask(
     _ name: PortName, bitsPerSecond: UInt32, within limit: Duration
   ) async throws -> ResetRun.Greeting? {

@@ -3,9 +3,9 @@ import NIOCore
 import NIOPosix
 import SerialLink
 
-/// What can be done to a board below its tty.
+/// Resets of a board below its tty.
 enum BoardUSB {
-  /// Resets the USB port of the board. Returns what is there: USB number and what the device calls itself.
+  /// Resets the USB port of the board. Returns the device's USB id and the names that it reports.
   @discardableResult
   static func reset(_ port: PortAddress, _ info: PortInfo?) async throws -> String? {
     let place = try place(of: port, info)
@@ -26,11 +26,11 @@ enum BoardUSB {
     return try outcome.get()
   }
 
-  /// Turns the supply of the board off and on, and returns its port.
+  /// Switches the power of the board off and on, and returns its port.
   static func cyclePower(_ port: PortAddress, _ info: PortInfo?) async throws -> PortInfo {
     let place = try place(of: port, info)
     do {
-      // A board whose supply is off must not stay so.
+      // The power must not stay off.
       return try await Interruption.finishing(within: PortPower.goingLimit) {
         try await PortPower.cycle(
           location: place.description, interface: info?.usb?.interface,
@@ -44,7 +44,7 @@ enum BoardUSB {
         case .notInstalled, .noSwitch, .failed, .neverWent: .unfitEnvironment
         }
       throw CommandFailure(
-        status, "cannot switch the supply of \(port.description.printable): \(failure)",
+        status, "cannot switch the power of \(port.description.printable): \(failure)",
         remedy: failure.remedy)
     }
   }
@@ -52,8 +52,8 @@ enum BoardUSB {
   private static func place(of port: PortAddress, _ info: PortInfo?) throws -> USBPlace {
     guard let location = info?.usb?.location, let place = USBPlace(location: location) else {
       throw CommandFailure(
-        .usage, "\(port.description.printable) is not a USB port of this machine",
-        remedy: "name one of those that 'notibot devices' lists with a place")
+        .usage, "\(port.description.printable) is not a USB port of this computer",
+        remedy: "use a port that 'notibot devices' lists with a location (AT)")
     }
     return place
   }

@@ -3,7 +3,7 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// The suite on several boards at once: each line says of which board it is, one report has them all.
+/// The suite on several boards in parallel: each line begins with its board, one report has all boards.
 struct BoardsRun: Sendable {
   struct Board: Sendable {
     /// Its port.
@@ -11,18 +11,18 @@ struct BoardsRun: Sendable {
     var run: TestRun
   }
 
-  /// More boards than a host has ports for.
+  /// More than the ports of a host.
   static let boardsLimit = 256
 
   let boards: [Board]
-  /// How many are tested at once; 1 or more.
+  /// Boards tested in parallel; at least 1.
   let jobs: Int
   let reports: TestReports
 
-  /// Tests every board. One that cannot be tested is an error of its own, and keeps nobody else.
+  /// Tests every board. A board that cannot be tested is an error, and does not affect the others.
   ///
-  /// - Throws: `CommandFailure` unless all passed: of failed cases if there are any, else that of the first board, in their
-  ///   order, that could not be tested.
+  /// - Throws: `CommandFailure` unless all passed: for failed cases if there are any, else that of the first board that
+  ///   could not be tested.
   func perform() async throws {
     var outcomes: [Int: TestRun.Outcome] = [:]
     await withTaskGroup(of: (Int, TestRun.Outcome).self) { group in
@@ -54,7 +54,7 @@ struct BoardsRun: Sendable {
       guard reports.gitHub != nil else {
         return (index, await board.run.perform { reports.printLine("[\(board.name.printable)] \($0)") })
       }
-      // A group of a workflow's log cannot be mixed with another one.
+      // Groups in a workflow's log cannot be interleaved.
       let lines = Mutex<[String]>([])
       let outcome = await board.run.perform { line in lines.withLock { $0.append(line) } }
       let text =

@@ -2,19 +2,19 @@ import DeviceEmulator
 import SerialLink
 
 extension CommandFailure {
-  /// The failure that a control socket without an answer stands for.
+  /// The failure for a control socket that does not answer.
   init(_ failure: ControlClient.Failure) {
     switch failure {
     case .unreachable(let path, let reason):
       self.init(
-        .noBoard, "no emulator listens at \(path.printable): \(reason)",
-        remedy: "start one with: notibot emulate --control \(path.printable)")
+        .noBoard, "cannot connect to \(path.printable): \(reason)",
+        remedy: "start an emulator with: notibot emulate --control \(path.printable)")
     case .permissionDenied(let path):
       self.init(
         .noPermission, "cannot connect to \(path.printable): permission denied",
         remedy: "run this as the user who started the emulator")
     case .noAnswer:
-      self.init(.noAnswer, "\(failure)".printable, remedy: "check whether its process still runs")
+      self.init(.noAnswer, "\(failure)".printable, remedy: "check that its process is still running")
     }
   }
 }

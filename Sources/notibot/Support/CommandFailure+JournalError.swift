@@ -1,7 +1,7 @@
 import NotibotHost
 
 extension CommandFailure {
-  /// The failure that an error of the outbox's file stands for.
+  /// The failure for an error of the outbox file.
   init(_ error: JournalError) {
     self.init(
       ExitStatus(rawValue: error.exitCode) ?? .unfitEnvironment, error.description, remedy: error.hint)

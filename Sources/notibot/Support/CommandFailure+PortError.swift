@@ -1,7 +1,7 @@
 import SerialLink
 
 extension CommandFailure {
-  /// The failure that a port error stands for.
+  /// The failure for a port error.
   init(_ error: PortError) {
     self.init(ExitStatus(error.code), error.description, remedy: error.remedy)
   }

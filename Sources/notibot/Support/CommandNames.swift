@@ -2,21 +2,22 @@ import ArgumentParser
 import Glibc
 import SerialLink
 
-/// What is wrong with a command line before any command reads it.
+/// Checks of a command line before the parser reads it.
 enum CommandNames {
-  /// A command that does not exist, also after `help`; `nil` when the parser may go on.
+  /// The error for an unknown command, also after `help`; `nil` when the command exists.
   static func problem(with arguments: [String]) -> CommandFailure? {
     let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
     guard let word = words.first, !word.hasPrefix("-"), word != "help" else { return nil }
     let names = Notibot.configuration.subcommands.map { $0._commandName }
     guard !names.contains(word) else { return nil }
     let remedy =
-      nearest(to: word, among: names).map { "did you mean '\($0)'?" } ?? "list them with: notibot --help"
+      nearest(to: word, among: names).map { "did you mean '\($0)'?" }
+      ?? "list the commands with: notibot --help"
     return CommandFailure(
-      .usage, "there is no command '\(word.prefix(80).description.printable)'", remedy: remedy)
+      .usage, "unknown command '\(word.prefix(80).description.printable)'", remedy: remedy)
   }
 
-  /// Swift reads the arguments from /proc: without it there are none, and every command would print the help.
+  /// Swift reads the arguments from /proc. Without it the list is empty, and every command would print the help.
   static func missingProc() -> CommandFailure? {
     guard access("/proc/self/cmdline", R_OK) != 0 else { return nil }
     return CommandFailure(
@@ -24,14 +25,14 @@ enum CommandNames {
       remedy: "mount it with: sudo mount -t proc proc /proc")
   }
 
-  /// The name that at most two changes make of `word`, one change of four letters or fewer.
+  /// The nearest name within two edits of `word`; within one edit if it has at most four letters.
   static func nearest(to word: String, among names: [String]) -> String? {
     let limit = word.count <= 4 ? 1 : 2
     let distances = names.map { (name: $0, distance: distance(Array(word), Array($0))) }
     return distances.filter { $0.distance <= limit }.min { $0.distance < $1.distance }?.name
   }
 
-  /// Letters to insert, remove, replace or swap with their neighbour to make one word of the other.
+  /// The number of letters to insert, remove, replace or swap with their neighbour.
   private static func distance(_ left: [Character], _ right: [Character]) -> Int {
     var rows = [Array(0...right.count)]
     for row in 0..<left.count {

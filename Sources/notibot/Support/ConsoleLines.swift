@@ -1,8 +1,8 @@
 import NotibotProtocol
 
-/// Cuts console text, which comes in pieces, into lines that are safe to print.
+/// Splits console text, which arrives in pieces, into lines that are safe to print.
 struct ConsoleLines {
-  /// A longer line is cut, so that a device that never ends one makes nothing grow.
+  /// A longer line is split, so that memory is bounded if a device never ends a line.
   static let lineLimitBytes = 4096
 
   private var pending: [UInt8] = []

@@ -1,4 +1,4 @@
-/// What a `notibot` process ends with. The numbers are a promise to scripts; docs/CLI.md lists them.
+/// The exit codes of `notibot`. The numbers are stable for scripts; docs/CLI.md lists them.
 enum ExitStatus: Int32, CaseIterable, Sendable {
   case success = 0
   case testFailed = 1
@@ -15,27 +15,27 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case interrupted = 130
   case terminated = 143
 
-  /// What the number says, in a few words.
+  /// The meaning of the number, in a few words.
   var meaning: String {
     switch self {
-    case .success: "done, all passed"
-    case .testFailed: "a test failed, a limit was missed"
-    case .usage: "usage or configuration"
-    case .noBoard: "no board"
-    case .portBusy: "port busy (the message says by whom)"
-    case .noPermission: "no permission"
+    case .success: "success; all cases passed"
+    case .testFailed: "a test failed, or a limit was exceeded"
+    case .usage: "wrong usage or configuration"
+    case .noBoard: "no board found"
+    case .portBusy: "port busy (the message names the process)"
+    case .noPermission: "permission denied"
     case .noAnswer: "no answer in time"
-    case .linkLost: "link lost"
-    case .refused: "the device refused"
-    case .flashingFailed: "flashing failed"
+    case .linkLost: "connection lost"
+    case .refused: "refused by the device"
+    case .flashingFailed: "flashing failed (reserved)"
     case .deviceRestarted: "the device crashed or rebooted unexpectedly"
-    case .unfitEnvironment: "the environment is unfit"
+    case .unfitEnvironment: "environment not usable"
     case .interrupted: "interrupted (Ctrl-C)"
     case .terminated: "terminated (SIGTERM)"
     }
   }
 
-  /// The table that `--help` shows.
+  /// The table in `notibot --help`.
   static let helpTable =
     "EXIT CODES\n"
     + allCases.map { status in
@@ -44,12 +44,12 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     }.joined(separator: "\n")
 }
 
-/// Ends a command with a status and one line that says what, where, why and what to do.
+/// Ends a command with a status and one line: what, where, why, what to do.
 struct CommandFailure: Error, CustomStringConvertible {
   var status: ExitStatus
   /// One line, without the program's name; sanitised before it is printed.
   var message: String
-  /// What the user can do about it; empty when there is nothing to add.
+  /// The action for the user; empty if there is nothing to add.
   var remedy: String
 
   init(_ status: ExitStatus, _ message: String, remedy: String = "") {

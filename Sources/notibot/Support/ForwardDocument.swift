@@ -3,20 +3,20 @@ import NotibotHost
 import NotibotProtocol
 import SerialLink
 
-/// What became of one notification, as `forward` prints it.
+/// The result of one notification, as `forward` prints it.
 struct ForwardDocument: Encodable, Sendable {
   /// `queued`, `rejected`, `delivered`, `refused`, `gone`, `removed`, `action` or `unknown`.
   var result: String
-  /// Of the input, from 1; of what was not typed in just now there is none.
+  /// The line of the input, from 1; `nil` for notifications of an earlier run.
   var line: Int?
   /// The outbox's number.
   var number: Int64?
-  /// Which client of the socket it came from, from 1.
+  /// The client of the socket, from 1.
   var client: Int?
   var action: UInt32?
   var attError: UInt8?
   var reason: String?
-  /// Whether the display may have less of it than was given, since it does not fit together with its identity.
+  /// Whether the display possibly shows it truncated, because it does not fit together with its identity.
   var cut: Bool?
 
   init(
@@ -31,7 +31,7 @@ struct ForwardDocument: Encodable, Sendable {
     self.reason = reason
   }
 
-  /// `nil` for what is not about a single one.
+  /// `nil` for reports that are not about one notification.
   init?(_ report: ForwardingReport) {
     switch report {
     case .queued(let number, _): self.init(result: "queued", number: number)
@@ -61,7 +61,7 @@ struct ForwardDocument: Encodable, Sendable {
   }
 }
 
-/// What happened to the connection or the outbox as a whole.
+/// An event of the connection or of the whole outbox.
 struct ForwardEvent: Encodable, Sendable {
   /// `connecting`, `up`, `suspect`, `down`, `ended`, `storeFull`, `synced`, `diverged` or `newSource`.
   var event: String
@@ -108,14 +108,14 @@ struct ForwardEvent: Encodable, Sendable {
     }
   }
 
-  /// For a person, safe to print.
+  /// As text, safe to print.
   var text: String {
     let place = port.map { " \($0.printable)" } ?? ""
     switch event {
-    case "storeFull": return "the device's store is full; what waits goes out when there is room"
-    case "synced": return (rounds ?? 0) == 0 ? "in step with the device" : "in step with the device again"
-    case "diverged": return "what the device holds is not what was sent; going on"
-    case "newSource": return "this outbox is not the one that wrote last; going on under a new identity"
+    case "storeFull": return "the device's store is full; queued notifications are sent when it has room"
+    case "synced": return (rounds ?? 0) == 0 ? "in sync with the device" : "in sync with the device again"
+    case "diverged": return "the device's notifications differ from the sent ones; continuing"
+    case "newSource": return "another outbox wrote to the device last; continuing under a new identity"
     case _: return "\(event)\(place): \((reason ?? "").printable)"
     }
   }

@@ -2,9 +2,9 @@ import NotibotHost
 import NotibotProtocol
 import Synchronization
 
-/// What became of each notification, on stdout and for the client that it came from. Each document is one line.
+/// The results of all notifications, on stdout and for the client that sent them. Each document is one line.
 final class ForwardResults: Sendable {
-  /// Where a submission came from.
+  /// The source of a submission.
   struct Origin: Hashable {
     var line: Int
     /// From 1; `nil`: standard input.
@@ -12,7 +12,7 @@ final class ForwardResults: Sendable {
     var isCut = false
   }
 
-  /// Warnings beyond these are counted only.
+  /// Further warnings are only counted.
   private static let warningsLimit = 20
 
   private struct State {
@@ -29,7 +29,7 @@ final class ForwardResults: Sendable {
   private let isStrict: Bool
   private let state = Mutex(State())
 
-  /// - Parameter isStrict: rejects what would be cut.
+  /// - Parameter isStrict: rejects notifications that would be truncated.
   init(showsEventsAsJSON: Bool, isStrict: Bool = false) {
     self.showsEventsAsJSON = showsEventsAsJSON
     self.isStrict = isStrict
@@ -37,7 +37,7 @@ final class ForwardResults: Sendable {
 
   // MARK: Before
 
-  /// Reads a line; `nil` when it is none, which is told.
+  /// Parses a line; reports an invalid one and returns `nil`.
   func submission(
     for bytes: [UInt8], line: Int, client: Int?
   ) -> (OutboxSubmission, token: UInt64)? {
@@ -45,7 +45,7 @@ final class ForwardResults: Sendable {
       let submission = try ForwardLine.submission(parsing: bytes)
       let alteration = Self.alteration(of: submission)
       guard !isStrict || alteration.isNone else {
-        throw ForwardLine.Problem(description: "it would be cut: \(alteration.text) (--strict)")
+        throw ForwardLine.Problem(description: "it would be truncated: \(alteration.text) (--strict)")
       }
       let token = state.withLock { state in
         state.tokens += 1
@@ -66,7 +66,7 @@ final class ForwardResults: Sendable {
     }
   }
 
-  /// Nothing more can be read, for this reason.
+  /// Reports that the rest of the input cannot be read.
   func rejectRest(_ failure: CommandFailure) {
     state.withLock { state in
       state.rejected += 1
@@ -81,14 +81,14 @@ final class ForwardResults: Sendable {
         state.firstRejection
         ?? CommandFailure(
           .usage, "line \(origin.line) is not a notification: \(reason)",
-          remedy: #"write {"app":"…","title":"…","text":"…","timestamp":1234567890}, one a line"#)
+          remedy: #"write {"app":"…","title":"…","text":"…","timestamp":1234567890}, one per line"#)
     }
     show(ForwardDocument(result: "rejected", line: origin.line, reason: reason), client: origin.client)
   }
 
   // MARK: Clients
 
-  /// From now on `sink` gets the results of what this client sends.
+  /// From now on `sink` receives the results of this client's notifications.
   func attach(_ client: Int, _ sink: ForwardRoutes.Sink) {
     state.withLock { $0.routes.attach(client, sink) }
   }
@@ -97,7 +97,7 @@ final class ForwardResults: Sendable {
     state.withLock { $0.routes.detach(client) }
   }
 
-  /// The client will send no more: its sink ends when all that it sent is delivered.
+  /// The client sends no more: its sink ends when all its notifications are delivered.
   func noteEnd(of client: Int) {
     state.withLock { $0.routes.noteEnd(of: client) }
   }
@@ -122,7 +122,7 @@ final class ForwardResults: Sendable {
         state.rejected += 1
         state.firstRejection =
           state.firstRejection
-          ?? CommandFailure(.usage, "line \(origin?.line ?? 0) was not taken: \(rejection)")
+          ?? CommandFailure(.usage, "line \(origin?.line ?? 0) was rejected: \(rejection)")
       }
       show(document.at(origin?.line), client: origin?.client)
     case .delivered, .refused, .gone, .removed, .action, .outcomeUnknown:
@@ -144,7 +144,9 @@ final class ForwardResults: Sendable {
     let client = origin.client.map { " of client \($0)" } ?? ""
     let consequence = Alteration(isCut: true).consequence
     Output.note("warning: line \(origin.line)\(client): \(consequence), with its identity")
-    if count == Self.warningsLimit { Output.note("warning: further lines that are cut are only marked") }
+    if count == Self.warningsLimit {
+      Output.note("warning: further truncated lines are marked, but not reported here")
+    }
   }
 
   func show(_ change: ConnectionChange) {
@@ -156,7 +158,7 @@ final class ForwardResults: Sendable {
     if showsEventsAsJSON {
       Output.data(Output.record(event))
     } else if event.event != "ended" {
-      // Why it ended is the command's last line.
+      // The reason of the end is the command's last line.
       Output.note(event.text)
     }
   }
@@ -178,7 +180,7 @@ final class ForwardResults: Sendable {
     if state.refused > 0 {
       throw CommandFailure(
         .refused, "the device refused \(state.refused) notification\(state.refused == 1 ? "" : "s")",
-        remedy: "they wait in the outbox: notibot outbox --file FILE list")
+        remedy: "list them with: notibot outbox --file FILE list")
     }
     guard var failure = state.firstRejection else { return }
     if state.rejected > 1 { failure.message += " (and \(state.rejected - 1) more)" }

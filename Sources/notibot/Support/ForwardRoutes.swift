@@ -1,17 +1,17 @@
 import NotibotHost
 
-/// Which client of `forward` gets the results of which notification.
+/// Maps notifications to the clients of `forward` that get their results.
 struct ForwardRoutes {
   typealias Sink = AsyncStream<[UInt8]>.Continuation
 
   private struct Client {
     var sink: Sink
-    /// Sent by it and not delivered yet, nor refused.
+    /// Notifications of this client that are neither delivered nor refused yet.
     var open: Set<Int64> = []
     var hasEnded = false
   }
 
-  /// Notifications whose results are sent to somebody; beyond them the oldest are forgotten.
+  /// Notifications that are mapped to a client; beyond this limit the oldest are dropped.
   private static let routesLimit = 65_536
 
   private var clients: [Int: Client] = [:]
@@ -41,7 +41,7 @@ struct ForwardRoutes {
 
   func client(of number: Int64) -> Int? { routes[number] }
 
-  /// After a result was sent: what is delivered is waited for no more.
+  /// Called after a result was sent: removes delivered notifications.
   mutating func note(_ report: ForwardingReport, of number: Int64) {
     guard let client = routes[number] else { return }
     switch report {
@@ -54,7 +54,7 @@ struct ForwardRoutes {
     endIfDone(client)
   }
 
-  /// A client that does not take its results is let go.
+  /// Disconnects a client that does not read its results.
   mutating func send(_ document: ForwardDocument, to client: Int) {
     guard let sink = clients[client]?.sink else { return }
     switch sink.yield(document.lineBytes) {

@@ -5,14 +5,15 @@ import NotibotHost
 import SerialLink
 import Synchronization
 
-/// The unix socket of `forward --listen`: any number of clients, one JSON document a line each way.
+/// The unix socket of `forward --listen`: several clients, one JSON document per line in each direction.
 ///
-/// A client may close its sending half and stay for its results; the connection ends when all that it sent is delivered.
+/// A client can close its sending half and wait for results; the connection ends when all its notifications are
+/// delivered.
 enum ForwardSocket {
   typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
   static let clientsLimit = 64
-  /// Results that wait for a client to take them; one that lets more pile up is let go.
+  /// Unread results of a client; a client with more is disconnected.
   static let resultsLimit = 4096
 
   /// Serves clients until this task is cancelled. Throws `CommandFailure` when the socket cannot be made.
@@ -38,7 +39,7 @@ enum ForwardSocket {
           let isAdmitted = present.count.add(1, ordering: .relaxed).newValue <= clientsLimit
           group.addTask {
             defer { present.count.subtract(1, ordering: .relaxed) }
-            // Whatever is wrong with one client is no matter of the others'.
+            // An error of one client does not affect the others.
             if isAdmitted {
               try? await ForwardClient(number: number, forwarder: forwarder, results: results).serve(
                 connection)
@@ -53,7 +54,7 @@ enum ForwardSocket {
 
   private static func turnAway(_ connection: Connection) async throws {
     try await connection.executeThenClose { _, outbound in
-      let reason = "\(clientsLimit) clients are connected already"
+      let reason = "already \(clientsLimit) clients are connected"
       try await outbound.write(
         ByteBuffer(bytes: ForwardDocument(result: "rejected", reason: reason).lineBytes))
     }
@@ -84,7 +85,7 @@ enum ForwardSocket {
     }
   }
 
-  /// In a folder that others may write to, anybody could put a socket of his own in its place.
+  /// In a folder that other users can write to, another user could replace the socket.
   private static func checkFolder(of path: String) throws {
     let folder = (path as NSString).deletingLastPathComponent
     var status = stat()
@@ -93,8 +94,8 @@ enum ForwardSocket {
     }
     guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
       throw CommandFailure(
-        .usage, "cannot listen at \(path.printable): others may write to its folder",
-        remedy: "choose a folder that is yours alone, such as $XDG_RUNTIME_DIR")
+        .usage, "cannot listen at \(path.printable): other users can write to its folder",
+        remedy: "choose a folder that only you can write to, such as $XDG_RUNTIME_DIR")
     }
   }
 
@@ -106,11 +107,11 @@ enum ForwardSocket {
         .usage, refused + "a socket's path has at most \(SocketPlace.pathLimitBytes) bytes")
     case .notASocket:
       return CommandFailure(
-        .usage, refused + "something that is no socket is there", remedy: "remove it, or choose another path")
+        .usage, refused + "a file that is not a socket is there", remedy: "remove it, or choose another path")
     case .occupied:
       return CommandFailure(
         .portBusy, refused + "another process listens there",
-        remedy: "end it, or choose another path (see: fuser -v \(path.printable))")
+        remedy: "stop it, or choose another path (see: fuser -v \(path.printable))")
     case .system(let number):
       let status: ExitStatus =
         switch number {
@@ -124,7 +125,7 @@ enum ForwardSocket {
   }
 }
 
-/// How many clients are connected.
+/// Counts the connected clients.
 private final class Attendance: Sendable {
   let count = Atomic(0)
 }
@@ -150,7 +151,7 @@ private struct ForwardClient {
           try await receive(inbound)
           results.noteEnd(of: number)
         }
-        // A client that takes no more results, or whose line is too long, is done with.
+        // A client that does not read its results, or whose line is too long, is disconnected.
         do {
           for try await _ in group {}
         } catch {
@@ -183,7 +184,7 @@ private struct ForwardClient {
       _ = await forwarder.submit(batch)
       if unread.readableBytes > InputLines.lineLimitBytes { throw LineTooLong() }
     }
-    // The last line without its newline is a line too.
+    // The last line can lack its newline.
     guard unread.readableBytes > 0,
       let submission = results.submission(
         for: Array(unread.readableBytesView), line: line + 1, client: number)

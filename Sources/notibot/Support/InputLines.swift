@@ -3,8 +3,8 @@ import NIOCore
 import NIOPosix
 import SerialLink
 
-/// The lines of a file or of standard input, as many at a time as are there, so that a line typed into a pipe is
-/// worked on at once and a long file is read in large pieces.
+/// The lines of a file or of standard input, as many at a time as are available, so that a line in a pipe is processed
+/// immediately and a long file is read in large pieces.
 final class InputLines {
   /// A line, and its number from 1.
   struct Line {
@@ -12,7 +12,7 @@ final class InputLines {
     var bytes: [UInt8]
   }
 
-  /// No notification comes near this.
+  /// Far more than any notification.
   static let lineLimitBytes = 65_536
   private static let readSizeBytes = 65_536
 
@@ -39,7 +39,7 @@ final class InputLines {
       guard opened >= 0 else {
         throw CommandFailure(
           .usage, "cannot read \(name): \(String(cString: strerror(errno)))",
-          remedy: "name a file with one JSON document a line, or - for standard input")
+          remedy: "use a file with one JSON document per line, or - for standard input")
       }
       source = Descriptor(number: opened, isOwned: true)
     }
@@ -47,13 +47,13 @@ final class InputLines {
     guard fstat(source.number, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
       throw CommandFailure(
         .usage, "cannot read \(name): it is a directory",
-        remedy: "name a file with one JSON document a line, or - for standard input")
+        remedy: "use a file with one JSON document per line, or - for standard input")
     }
     let isFile = status.st_mode & S_IFMT == S_IFREG
     sizeBytes = isFile ? Int(status.st_size) : nil
   }
 
-  /// The next lines, at least one; `nil` at the end. Empty lines are left out.
+  /// The next lines, at least one; `nil` at the end. Empty lines are omitted.
   /// - Throws: `CommandFailure` for a line that is too long, or when reading fails; `CancellationError`.
   func next() async throws -> [Line]? {
     while true {
@@ -68,7 +68,7 @@ final class InputLines {
       if pending.count > Self.lineLimitBytes {
         throw CommandFailure(
           .usage, "line \(number + 1) of \(name) is longer than \(Self.lineLimitBytes) bytes",
-          remedy: "write one JSON document a line")
+          remedy: "write one JSON document per line")
       }
       if !lines.isEmpty { return lines }
       if hasEnded {
@@ -92,7 +92,7 @@ final class InputLines {
     }
   }
 
-  /// Waits for bytes on a thread of its own, and for cancellation; none at the end of the input.
+  /// Waits for bytes on a separate thread, and for cancellation; returns no bytes at the end of the input.
   private func read() async throws -> [UInt8] {
     try Task.checkCancellation()
     let (source, wake) = (source, try WakeUp())
@@ -128,7 +128,7 @@ final class InputLines {
       if isOwned { close(number) }
     }
 
-    /// Blocks until there is something to read or `wake` is signalled.
+    /// Blocks until bytes are available or `wake` is signalled.
     func read(unless wake: WakeUp) -> Result<[UInt8], ReadError> {
       var waits = [
         pollfd(fd: number, events: Int16(POLLIN), revents: 0),
@@ -162,7 +162,7 @@ final class InputLines {
     init() throws {
       var ends: [Int32] = [0, 0]
       guard pipe(&ends) == 0 else {
-        throw CommandFailure(.unfitEnvironment, "cannot make a pipe: \(String(cString: strerror(errno)))")
+        throw CommandFailure(.unfitEnvironment, "cannot create a pipe: \(String(cString: strerror(errno)))")
       }
       (readEnd, writeEnd) = (ends[0], ends[1])
     }

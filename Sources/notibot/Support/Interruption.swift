@@ -3,23 +3,23 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// Turns SIGINT and SIGTERM, and the loss of stdout, into cancellation of a command, so that it closes its port and writes
-/// its reports on the way out. A command that does not end within `graceTicks` is ended all the same, by a thread of its
-/// own that nothing else can hold: its reports are written first (docs/DECISIONS.md).
+/// Cancels a command on SIGINT, SIGTERM or the loss of stdout, so that it closes its port and writes its reports. If it
+/// does not end within `graceTicks`, a separate thread that nothing can block writes its reports and ends the process
+/// (docs/DECISIONS.md).
 enum Interruption {
-  /// A second signal within this time is the first one again: `timeout` and `make` send it to the process and to its group.
+  /// A second signal within this time is a copy of the first: `timeout` and `make` signal the process and its group.
   static let sameSignalLimit = Duration.milliseconds(500)
-  /// How often a command that is to end is looked at.
+  /// Interval of the checks whether a cancelled command has ended.
   static let tickMs: Int32 = 100
-  /// Ticks that a command has to end after a signal. One in which its threads waited for a processor for half of the time
-  /// is not counted.
+  /// Ticks that a command has to end after a signal. A tick in which its threads waited for a processor for half of the
+  /// time is not counted.
   static let graceTicks = 12
   /// All ticks, counted or not.
   static let ticksLimit = 60
-  /// How long the reports of a command that is ended may take.
+  /// Time limit for the reports of a command that is ended.
   static let lastWordsLimitMs = 600
 
-  /// The time that a command has to end once it should.
+  /// The remaining time of a command that should end.
   private struct Grace {
     private var countedTicks = 0
     private var ticks = 0
@@ -41,7 +41,7 @@ enum Interruption {
     var cancel: (@Sendable () -> Void)?
     /// Since the signal.
     var grace: Grace?
-    /// Until when something that must not be cut off may go on.
+    /// The deadline of a section that must not be interrupted.
     var mustFinishUntil: ContinuousClock.Instant?
     var lastWords: [UInt64: @Sendable () -> Void] = [:]
     var nextKey: UInt64 = 0
@@ -52,14 +52,14 @@ enum Interruption {
 
   /// Waits until this task is cancelled.
   static func untilCancelled() async {
-    // Nothing comes on this stream; it ends with the task.
+    // This stream has no elements; it ends with the task.
     let (never, continuation) = AsyncStream<Never>.makeStream()
     for await _ in never {}
     continuation.finish()
   }
 
-  /// Takes the signals. Called once, first of all: one that comes before the command has begun is not lost, and its
-  /// reports are written.
+  /// Installs the signal handlers. Called once, before anything else: a signal that arrives before the command has begun
+  /// is not lost, and its reports are written.
   static func begin() {
     guard let signals = Signals.watch([SIGINT, SIGTERM]) else { return }
     watched.withLock { $0 = signals }
@@ -73,16 +73,16 @@ enum Interruption {
     }
   }
 
-  /// Gives signals their usual effect back, for a command that has nothing to close.
+  /// Restores the default effect of the signals, for a command that has no port to close.
   static func release() {
     watched.withLock { $0?.release() }
     if let number = state.withLock({ $0.signal?.number }) { raise(number) }
   }
 
-  /// Runs `body` and cancels it when a signal comes, or when stdout takes no more.
+  /// Runs `body` and cancels it on a signal, or when stdout cannot be written to.
   ///
-  /// - Returns: what `body` returned.
-  /// - Throws: what `body` threw; after a signal `CommandFailure` with `interrupted` or `terminated`; `Output.Loss`.
+  /// - Returns: the result of `body`.
+  /// - Throws: the error of `body`; after a signal `CommandFailure` with `interrupted` or `terminated`; `Output.Loss`.
   static func cancelling<Result: Sendable>(
     _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -106,17 +106,17 @@ enum Interruption {
     }
   }
 
-  /// Cancels what runs, if anything does.
+  /// Cancels the running command, if there is one.
   static func cancel() {
     state.withLock(\.cancel)?()
   }
 
   // MARK: The end of a command that does not end
 
-  /// Keeps `words` for the case that the command does not end on its own: they write its reports. They run on another
-  /// thread, at most once, and must not wait for the command.
+  /// Registers `words`, which write the reports if the command does not end on its own. They run on another thread, at
+  /// most once, and must not wait for the command.
   ///
-  /// - Returns: what removes them.
+  /// - Returns: a closure that removes them.
   static func addLastWords(_ words: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
     let key = state.withLock { state in
       state.nextKey += 1
@@ -126,7 +126,7 @@ enum Interruption {
     return { state.withLock { $0.lastWords[key] = nil } }
   }
 
-  /// Runs what must not be cut off by a signal, for at most `limit`: others wait for what it gives back.
+  /// Runs a section that a signal must not interrupt, for at most `limit`, because it releases a shared resource.
   static func finishing<Result>(
     within limit: Duration, _ body: () async throws -> Result
   ) async rethrows -> Result {
@@ -135,8 +135,8 @@ enum Interruption {
     return try await body()
   }
 
-  /// Ends the process with `failure`, or with 0, when `limit` is over by more than the grace: for a command with a time
-  /// limit that is held where the limit does not reach it, as by an output that nobody reads.
+  /// Ends the process with `failure`, or with 0, when `limit` is exceeded by more than the grace time: for a command with
+  /// a time limit that is blocked elsewhere, for example by an output that is not read.
   static func end(after limit: Duration, with failure: CommandFailure?) {
     let end = ContinuousClock.now + limit
     Thread.detachNewThread {
@@ -146,7 +146,9 @@ enum Interruption {
       }
       var grace = Grace()
       repeat { _ = poll(nil, 0, tickMs) } while state.withLock({ mustFinish(&$0) }) || !grace.tick()
-      abandon(with: failure ?? CommandFailure(.success, "its time is over, and its output was not taken"))
+      abandon(
+        with: failure
+          ?? CommandFailure(.success, "the time limit was reached, and the output could not be written"))
     }
   }
 
@@ -160,10 +162,10 @@ enum Interruption {
       return (false, ContinuousClock.now - first.at > sameSignalLimit, nil)
     }
     if isFirst { cancel?() }
-    if isAgain { abandon(with: failure(of: number, "ended at the second signal")) }
+    if isAgain { abandon(with: failure(of: number, "ended by the second signal")) }
   }
 
-  /// Whether something goes on that must not be cut off.
+  /// Whether a section that must not be interrupted is running.
   private static func mustFinish(_ state: inout State) -> Bool {
     state.mustFinishUntil.map { ContinuousClock.now < $0 } ?? false
   }
@@ -173,7 +175,7 @@ enum Interruption {
       guard let signal = state.signal, !mustFinish(&state) else { return nil }
       return state.grace?.tick() == true ? signal.number : nil
     }
-    if let number { abandon(with: failure(of: number, "ended before all was closed")) }
+    if let number { abandon(with: failure(of: number, "ended before everything was closed")) }
   }
 
   private static func failure(of number: Int32, _ words: String) -> CommandFailure {
@@ -182,7 +184,8 @@ enum Interruption {
       : CommandFailure(.terminated, "terminated; \(words)")
   }
 
-  /// Writes the reports, as far as that goes in time, and ends the process. What they wait for may hold only their thread.
+  /// Writes the reports within their time limit, and ends the process. They run on their own thread, because they can
+  /// block.
   private static func abandon(with failure: CommandFailure) -> Never {
     let words = state.withLock { state in
       defer { state.lastWords = [:] }

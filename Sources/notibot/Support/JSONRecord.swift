@@ -1,4 +1,4 @@
-/// One line of NDJSON, put together by hand: a console at 3 Mbaud has 5000 lines a second.
+/// One line of NDJSON, encoded by hand: a console at 3 Mbaud has 5000 lines per second.
 struct JSONRecord {
   private var members: [(key: String, value: String)] = []
 
@@ -25,7 +25,7 @@ struct JSONRecord {
     return "{" + sorted.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
   }
 
-  /// A JSON string in which nothing stands that a terminal obeys.
+  /// A JSON string without control sequences for a terminal.
   static func quoted(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy {
       $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && 0x20...0x7E ~= $0

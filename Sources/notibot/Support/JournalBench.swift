@@ -3,9 +3,9 @@ import Foundation
 import NotibotHost
 import SerialLink
 
-/// What the outbox's file costs: `notibot bench --journal`.
+/// Measures the outbox file: `notibot bench --journal`.
 struct JournalBench {
-  /// What has been measured.
+  /// The results.
   struct Report: Encodable, Sendable {
     struct Row: Encodable, Sendable {
       var batchSize: Int
@@ -21,10 +21,10 @@ struct JournalBench {
     var count: Int
     var textBytes: Int
     var batches: [Row]
-    /// To open an empty journal, make one commit and close it, on a disk that takes no time.
+    /// Time to open an empty journal, commit once and close it, on a disk without latency.
     var emptyLifeMicroseconds: Double
 
-    /// For a person.
+    /// As text.
     var text: String {
       let rows = batches.map { row in
         String(
@@ -43,14 +43,14 @@ struct JournalBench {
 
   /// A file that does not exist yet; it is removed at the end.
   let path: String
-  /// Notifications for each size of batch.
+  /// Notifications per batch size.
   let count: Int
   let textBytes: Int
 
   func run() throws -> Report {
     guard access(path, F_OK) != 0 else {
       throw CommandFailure(
-        .usage, "\(path.printable) exists: a bench would fill it with notifications that nobody wrote",
+        .usage, "\(path.printable) already exists; a measurement would fill it with test notifications",
         remedy: "name a file that does not exist yet, on the disk to be measured")
     }
     let rows = try Self.batchSizes.map { try measure(batchSize: $0) }
@@ -77,7 +77,7 @@ struct JournalBench {
       cpuMicrosecondsPerNotification: cpuSeconds * 1e6 / Double(count))
   }
 
-  /// A real disk does not tell how often it was synced: the same load on a simulated one does.
+  /// A real disk does not report how often it was synced, so the same load runs on a simulated one.
   private func syncs(of load: JournalLoad) throws -> Int {
     let disk = try MeasuredDisk()
     let journal = try disk.open()
@@ -100,7 +100,7 @@ struct JournalBench {
   }
 }
 
-/// A simulated disk of its own, gone with this value.
+/// A simulated disk with the lifetime of this value.
 private final class MeasuredDisk {
   private let id = UInt64.random(in: 1 << 32...UInt64.max >> 1)
 

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Ends the process at the N-th step of its journal, as NOTIBOT_KILL_AT_STEP asks, for tests of what outlives it.
+/// Kills the process at the N-th step of its journal (NOTIBOT_KILL_AT_STEP), for tests of recovery.
 final class KillStep: Sendable {
   private let remaining: Atomic<Int>
 
@@ -11,7 +11,7 @@ final class KillStep: Sendable {
     remaining = Atomic(count)
   }
 
-  /// One step further.
+  /// Counts one step.
   func pass() {
     if remaining.subtract(1, ordering: .relaxed).newValue == 0 { kill(getpid(), SIGKILL) }
   }

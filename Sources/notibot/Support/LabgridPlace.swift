@@ -4,19 +4,19 @@ import NIOCore
 import NIOPosix
 import SerialLink
 
-/// A place of labgrid, acquired for as long as something runs.
+/// A place of labgrid, acquired for the duration of a closure.
 ///
-/// A program of its own acquires it, waits until its standard input ends, and releases it: that is the case however this
-/// process ends, also when it is killed. Signals do not end it, so that Ctrl-C in a terminal ends only what uses the place.
+/// A child process acquires it, waits until its standard input closes, and releases it. So the place is released however
+/// this process ends, even by SIGKILL. The child ignores signals, so that Ctrl-C ends only the user of the place.
 enum LabgridPlace {
-  /// How long a place may take to be acquired, with its server started.
+  /// Time limit to acquire a place and start its server.
   static let acquireLimitSeconds = 30
-  /// How long this process waits, once it is done, until the place is released.
+  /// Time limit for the release of the place.
   static let releaseLimitSeconds = 10
 
   private static let marker = "NOTIBOT-READY"
 
-  /// Says what it does on stdout, and why it failed on stderr.
+  /// Prints its progress on stdout, and the reason of a failure on stderr.
   private static let script = """
     trap '' INT TERM HUP PIPE
     timeout -s KILL \(acquireLimitSeconds) labgrid-client -p "$1" acquire >/dev/null || exit 1
@@ -26,18 +26,18 @@ enum LabgridPlace {
     timeout -s KILL \(acquireLimitSeconds) labgrid-client -p "$1" release >/dev/null
     """
 
-  /// Runs `body` with a name that can be opened: of a place its serial port, which is released on every way out, else the
-  /// name itself.
+  /// Runs `body` with a name that can be opened: for a place its serial port, which is always released, else the name
+  /// itself.
   ///
-  /// - Throws: `CommandFailure` when labgrid is missing (18), does not know the place (10) or has given it to somebody
-  ///   else (11); what `body` threw.
+  /// - Throws: `CommandFailure` when labgrid is missing (18), does not know the place (10) or has it acquired for another
+  ///   user (11); the error of `body`.
   static func withPlace<Result: Sendable>(
     of name: PortName, _ body: (PortName) async throws -> Result
   ) async throws -> Result {
     guard case .labgrid(let place) = name else { return try await body(name) }
     guard isInstalled else {
       throw CommandFailure(
-        .unfitEnvironment, "cannot use labgrid:\(place.printable): there is no labgrid-client in PATH",
+        .unfitEnvironment, "cannot use labgrid:\(place.printable): labgrid-client is not in PATH",
         remedy: "install it: pip install labgrid")
     }
     let holder = try Holder(place: place)
@@ -61,7 +61,7 @@ enum LabgridPlace {
     let limit = Duration.seconds(releaseLimitSeconds)
     if await Interruption.finishing(within: limit, { await holder.end() }) { return }
     let reason = String(holder.errors().suffix(200)).printable
-    Output.note("labgrid:\(place.printable) may not be released: \(reason)")
+    Output.note("labgrid:\(place.printable) is possibly not released: \(reason)")
   }
 
   private static var isInstalled: Bool {
@@ -76,29 +76,29 @@ enum LabgridPlace {
     guard let port = ports.first, ports.count == 1 else {
       throw CommandFailure(
         .noBoard, "cannot open \(name): the place has \(ports.count) serial ports, not one",
-        remedy: "see 'labgrid-client -p \(place.printable) show'; give each board a place of its own")
+        remedy: "check 'labgrid-client -p \(place.printable) show'; create one place per board")
     }
     Output.note("\(name) is \(port.description.printable)")
     return port
   }
 
   private static func failure(_ name: String, _ errors: String) -> CommandFailure {
-    let line = errors.split(separator: "\n").last.map(String.init) ?? "labgrid-client said nothing"
+    let line = errors.split(separator: "\n").last.map(String.init) ?? "labgrid-client printed no error"
     let reason = line.split(separator: "Error: ").last.map(String.init) ?? line
     let text = "cannot acquire \(name): \(String(reason.prefix(300)).printable)"
     if errors.contains("matches nothing") {
-      return CommandFailure(.noBoard, text, remedy: "see the places with: labgrid-client places")
+      return CommandFailure(.noBoard, text, remedy: "list the places with: labgrid-client places")
     }
     if errors.contains("already acquired") {
-      return CommandFailure(.portBusy, text, remedy: "see who uses what with: labgrid-client who")
+      return CommandFailure(.portBusy, text, remedy: "list the users with: labgrid-client who")
     }
     return CommandFailure(
-      .unfitEnvironment, text, remedy: "see whether LG_COORDINATOR names a coordinator that runs")
+      .unfitEnvironment, text, remedy: "check that LG_COORDINATOR names a running coordinator")
   }
 
-  /// The program that holds the place.
+  /// The child process that holds the place.
   private final class Holder: Sendable {
-    /// What it said until it was ready, or ended.
+    /// Its output until it was ready, or ended.
     struct Words: Sendable {
       var text: String
       var isReady: Bool
@@ -108,14 +108,14 @@ enum LabgridPlace {
     private let input: FileHandle
     private let output = Pipe()
     private let errorLog: String
-    /// Where waiting goes on: in a future, because a cancelled task must wait too.
+    /// A future for waiting, because a cancelled task must wait too.
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
     init(place: String) throws {
-      // Nobody but this process may hold the writing end, or its end would go unnoticed.
+      // Only this process may hold the writing end, else its exit would go unnoticed.
       var ends: [Int32] = [-1, -1]
       guard pipe(&ends) == 0 else {
-        throw CommandFailure(.unfitEnvironment, "cannot make a pipe: \(String(cString: strerror(errno)))")
+        throw CommandFailure(.unfitEnvironment, "cannot create a pipe: \(String(cString: strerror(errno)))")
       }
       ends.forEach { _ = fcntl($0, F_SETFD, FD_CLOEXEC) }
       let reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
@@ -143,13 +143,13 @@ enum LabgridPlace {
 
     deinit { try? FileManager.default.removeItem(atPath: errorLog) }
 
-    /// What it complained about, the last of it.
+    /// The end of its error output.
     func errors() -> String {
       let text = FileManager.default.contents(atPath: errorLog) ?? Data()
       return String(decoding: text.suffix(LabgridListing.lengthLimitBytes), as: UTF8.self)
     }
 
-    /// Reads until it is ready, or has ended. It ends in time.
+    /// Reads until it is ready or has ended; it has a time limit of its own.
     func untilReady() async -> Words {
       let handle = output.fileHandleForReading
       let words = NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: loop) {
@@ -166,7 +166,7 @@ enum LabgridPlace {
       return (try? await words.get()) ?? Words(text: "", isReady: false)
     }
 
-    /// Lets the place go, and waits until it is gone. Returns whether it is.
+    /// Releases the place and waits for that. Returns whether it is released.
     func end() async -> Bool {
       try? input.close()
       let process = process

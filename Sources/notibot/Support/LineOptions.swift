@@ -10,7 +10,7 @@ struct LineOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The port: \(PortName.allForms).",
+      "Port: \(PortName.allForms).",
       discussion: Self.portDefault, valueName: "port"))
   var port: String?
 
@@ -18,11 +18,11 @@ struct LineOptions: ParsableArguments {
 }
 
 extension LineOptions {
-  /// The port that is meant, and what named it. Throws `PortError` when its name cannot be read.
+  /// The selected port, and the source of its name. Throws `PortError` when the name is invalid.
   func resolvedPort() throws -> Sourced<PortName> {
     try PortSelection.port(option: port, environment: ProcessInfo.processInfo.environment)
   }
 
-  /// The rate that is meant, in bits per second. Throws `PortError` when it is no rate.
+  /// The selected rate, in bits per second. Throws `PortError` when it is invalid.
   func resolvedBitsPerSecond() throws -> Sourced<UInt32> { try rate.resolvedBitsPerSecond() }
 }

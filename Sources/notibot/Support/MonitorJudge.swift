@@ -1,10 +1,10 @@
 import NotibotHost
 import SerialLink
 
-/// Decides when a monitor has seen what it waits for.
+/// Decides when a monitor ends.
 struct MonitorJudge {
   enum Verdict {
-    /// What `--until` names was seen.
+    /// The expression of `--until` matched.
     case done(match: String)
     case failed(reason: String, match: String, CommandFailure)
   }
@@ -14,7 +14,7 @@ struct MonitorJudge {
   private let failOn: Pattern?
   private let failsOnCrash: Bool
 
-  /// Throws `CommandFailure` when an expression is none.
+  /// Throws `CommandFailure` when an expression is invalid.
   init(_ options: MonitorOptions) throws {
     port = options.port.description.printable
     until = try options.until.map { try MonitorOptions.expression($0, option: "--until") }
@@ -22,7 +22,7 @@ struct MonitorJudge {
     failsOnCrash = options.failsOnCrash
   }
 
-  /// What a record decides; nil: nothing. What fails comes first.
+  /// The decision for a record; `nil`: continue. Failures take precedence.
   func verdict(on record: MonitorRecord) -> Verdict? {
     switch record.content {
     case .text(let line): return verdict(onText: line.bytes)
@@ -38,8 +38,8 @@ struct MonitorJudge {
       return .failed(
         reason: "rebootLoop", match: "",
         CommandFailure(
-          .deviceRestarted, "\(port): the device restarts again and again: \(boots) times in 10 s",
-          remedy: "check its supply and what it printed"))
+          .deviceRestarted, "\(port): the device is in a reboot loop: \(boots) boots in 10 s",
+          remedy: "check its power supply and its console text"))
     case .opened, .lost, .frame, .boot: return nil
     }
   }
@@ -50,7 +50,7 @@ struct MonitorJudge {
     if let failOn, let seen = failOn.firstMatch(in: text) {
       return .failed(
         reason: "failOn", match: seen,
-        CommandFailure(.testFailed, "\(port): '\(seen.prefix(80).description.printable)' was seen"))
+        CommandFailure(.testFailed, "\(port): '\(seen.prefix(80).description.printable)' matched --fail-on"))
     }
     return until?.firstMatch(in: text).map { .done(match: $0) }
   }

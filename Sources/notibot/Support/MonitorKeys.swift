@@ -3,10 +3,10 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// A person's keys, from the terminal on standard input, and the shell's job control. The terminal is as it was whenever
-/// this process is stopped, in the background, or over.
+/// Keys from the terminal on standard input, and the shell's job control. The terminal settings are restored whenever
+/// this process is stopped, in the background, or ended.
 ///
-/// All that happens, happens on one queue: keys, SIGTSTP, SIGCONT, the end.
+/// All events are handled on one queue: keys, SIGTSTP, SIGCONT, the end.
 final class MonitorKeys: Sendable {
   enum Event: Equatable, Sendable {
     case keys([UInt8])
@@ -23,18 +23,18 @@ final class MonitorKeys: Sendable {
   }
 
   private let queue = DispatchQueue(label: "notibot.keys")
-  // Safe: libdispatch lets every thread call the methods of its objects, and these are made once.
+  // Safe: the methods of libdispatch objects can be called on any thread, and these are created once.
   nonisolated(unsafe) private let input: any DispatchSourceRead
   nonisolated(unsafe) private let stops: any DispatchSourceSignal
   nonisolated(unsafe) private let continues: any DispatchSourceSignal
   private let state = Mutex(State())
   private let report: @Sendable (Event) -> Void
 
-  /// Takes the terminal, if it is this process's.
+  /// Takes control of the terminal, if this process is in its foreground.
   /// - Parameter report: called on a queue of this value.
   init(report: @escaping @Sendable (Event) -> Void) {
     self.report = report
-    // A background job must be able to give the terminal back, and must not be stopped by looking at it.
+    // A background job must be able to restore the terminal, and must not be stopped by reading its settings.
     [SIGTSTP, SIGTTOU, SIGTTIN].forEach { signal($0, SIG_IGN) }
     input = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
     stops = DispatchSource.makeSignalSource(signal: SIGTSTP, queue: queue)
@@ -53,7 +53,7 @@ final class MonitorKeys: Sendable {
     queue.sync { resume() }
   }
 
-  /// Gives the terminal back. Returns when no key is reported any more.
+  /// Restores the terminal. After it returns, no key is reported.
   func end() {
     queue.sync {
       pause()
@@ -64,7 +64,7 @@ final class MonitorKeys: Sendable {
       if wasOver { return }
       [stops, continues].forEach { $0.cancel() }
       input.cancel()
-      // A source that never ran, or waits, must run once more to be let go.
+      // A source that is suspended or never ran must be resumed before it is released.
       input.resume()
     }
     [SIGTSTP, SIGTTOU, SIGTTIN].forEach { signal($0, SIG_DFL) }
@@ -77,7 +77,7 @@ final class MonitorKeys: Sendable {
     var bytes = [UInt8](repeating: 0, count: Self.readSizeBytes)
     let count = Foundation.read(STDIN_FILENO, &bytes, bytes.count)
     guard count > 0 else {
-      // The terminal is gone, or this process fell into the background: the device is still watched.
+      // The terminal is gone, or this process is in the background: the device is still monitored.
       if count == 0 || (errno != EINTR && errno != EAGAIN) { pause() }
       return
     }

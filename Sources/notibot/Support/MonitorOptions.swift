@@ -3,13 +3,13 @@ import NotibotHost
 import NotibotProtocol
 import SerialLink
 
-/// What `notibot monitor` was asked for.
+/// The options of `notibot monitor`.
 struct MonitorOptions: Sendable {
   enum Frames: String, ExpressibleByArgument, CaseIterable, Sendable {
     case none
-    /// A line each: what it is and what is in it.
+    /// One line per frame: its type and content.
     case summary
-    /// Its header and payload besides.
+    /// Header and payload in addition.
     case full
   }
 
@@ -25,7 +25,7 @@ struct MonitorOptions: Sendable {
   }
 
   enum Color: String, ExpressibleByArgument, CaseIterable, Sendable {
-    /// On a terminal, unless NO_COLOR says otherwise.
+    /// On a terminal, unless NO_COLOR is set.
     case auto
     case always
     case never
@@ -37,7 +37,7 @@ struct MonitorOptions: Sendable {
   var until: String?
   var failOn: String?
   var timeout: Duration?
-  /// The file for what comes.
+  /// The file for received bytes.
   var save: String?
   var isJSON = false
   var showsText = true
@@ -48,22 +48,22 @@ struct MonitorOptions: Sendable {
   var failsOnCrash = false
   /// Sent when the port is first open, each with a newline.
   var linesToSend: [String] = []
-  /// Whether a person's keys go to the device.
+  /// Whether keys go to the device.
   var takesKeys = false
 
-  /// A line that is longer is not one that a console takes.
+  /// Consoles do not accept longer lines.
   static let sendLimitBytes = 4096
 
-  /// An expression as the user gave it. Throws `CommandFailure` when it is none.
+  /// The parsed expression of an option. Throws `CommandFailure` when it is invalid.
   static func expression(_ pattern: String, option: String) throws(CommandFailure) -> Pattern {
     do throws(Pattern.Failure) {
       return try Pattern(pattern)
     } catch {
       throw CommandFailure(
         .usage,
-        "\(option): '\(pattern.prefix(80).description.printable)' is not a regular expression that can be used: "
+        "\(option): '\(pattern.prefix(80).description.printable)' is not a supported regular expression: "
           + "\(error.reason.printable) (at character \(error.position))",
-        remedy: "quote signs that stand for themselves with \\; docs/CLI.md lists what an expression may hold"
+        remedy: "escape literal characters with \\; docs/CLI.md lists the supported syntax"
       )
     }
   }

@@ -2,7 +2,7 @@ import NotibotHost
 import NotibotProtocol
 import SerialLink
 
-/// Makes what a monitor prints of what it saw: lines for a person, or NDJSON. What it returns is complete with line ends.
+/// Formats the records of a monitor as text or NDJSON. The results include line ends.
 struct MonitorPrinter {
   private enum Column {
     case start
@@ -18,7 +18,7 @@ struct MonitorPrinter {
     self.options = options
   }
 
-  /// Whether a record is wanted at all.
+  /// Whether a record is printed.
   private func isWanted(_ content: MonitorRecord.Content) -> Bool {
     switch content {
     case .text: options.showsText
@@ -27,7 +27,7 @@ struct MonitorPrinter {
     }
   }
 
-  /// What stdout gets for a record; empty when nothing does.
+  /// The text for stdout; empty if the record is not printed.
   mutating func output(for record: MonitorRecord) -> String {
     guard isWanted(record.content) else { return "" }
     guard options.isJSON else { return text(record) }
@@ -75,7 +75,7 @@ struct MonitorPrinter {
     }
   }
 
-  // MARK: For a person
+  // MARK: Text
 
   private mutating func text(_ record: MonitorRecord) -> String {
     switch record.content {
@@ -83,7 +83,7 @@ struct MonitorPrinter {
     case .frame(let frame): return event(Self.words(frame, options.frames), at: record.at)
     case .damage(let damage):
       let bytes = damage.bytes.isEmpty ? "" : ": " + VisibleText(damage.bytes).plain
-      return event("damaged frame (\(damage.kind.rawValue))\(bytes)", at: record.at)
+      return event("corrupt frame (\(damage.kind.rawValue))\(bytes)", at: record.at)
     case .boot(let cause): return event("the device starts: \(cause)", at: record.at)
     case .crash(let crash): return event("crash (\(crash.kind.rawValue)): \(crash.reason)", at: record.at)
     case .rebootLoop(let boots):

@@ -4,11 +4,11 @@ import NotibotHost
 import NotibotProtocol
 import SerialLink
 
-/// One run of `notibot monitor`: what comes from port, keyboard and clock passes through one stream, in order.
+/// One run of `notibot monitor`: the events of port, keyboard and clock pass through one stream, in order.
 struct MonitorRun: Sendable {
   private enum Input: Sendable {
     case port(PortMonitor.Event)
-    /// The port is open no more, and will not be again; the error is that of the first attempt.
+    /// The port is closed for good; the error is that of the first attempt.
     case portEnded(PortError?)
     case keys(MonitorKeys.Event)
     case saveFailed(CommandFailure)
@@ -29,23 +29,23 @@ struct MonitorRun: Sendable {
 
   let options: MonitorOptions
 
-  /// Watches until there is a reason to end; throws `CommandFailure` unless it is a good one.
+  /// Runs until there is a reason to end; throws `CommandFailure` unless that is a success.
   func perform() async throws {
     let judge = try MonitorJudge(options)
     let save = try options.save.map { try OutputFile(path: $0) }
     if let limit = options.timeout { Interruption.end(after: limit, with: timeoutFailure) }
     let (inputs, sink) = AsyncStream<Timed>.makeStream()
-    let tell: @Sendable (Input) -> Void = { sink.yield(Timed(at: .current, input: $0)) }
+    let emit: @Sendable (Input) -> Void = { sink.yield(Timed(at: .current, input: $0)) }
     let monitor = PortMonitor(
       options.port, options: options.serial,
-      keep: { if let failure = save?.write($0) { tell(.saveFailed(failure)) } },
-      report: { tell(.port($0)) })
-    let keys = options.takesKeys ? MonitorKeys { tell(.keys($0)) } : nil
+      keep: { if let failure = save?.write($0) { emit(.saveFailed(failure)) } },
+      report: { emit(.port($0)) })
+    let keys = options.takesKeys ? MonitorKeys { emit(.keys($0)) } : nil
     defer { keys?.end() }
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let end = options.timeout.map { ContinuousClock.now + $0 }
     let timeout = options.timeout.map { limit in
-      loop.scheduleTask(in: TimeAmount(limit)) { tell(.timeout) }
+      loop.scheduleTask(in: TimeAmount(limit)) { emit(.timeout) }
     }
     defer { timeout?.cancel() }
     try await withThrowingTaskGroup(of: Void.self) { [options] group in
@@ -56,14 +56,14 @@ struct MonitorRun: Sendable {
         } catch {
           failure = error
         }
-        // An interruption closes the port too, and is no loss of it.
-        if !Task.isCancelled { tell(.portEnded(failure)) }
+        // An interruption closes the port too, and does not count as a loss.
+        if !Task.isCancelled { emit(.portEnded(failure)) }
       }
       defer { group.cancelAll() }
-      var session = Session(options, judge, monitor, loop) { tell(.tick) }
+      var session = Session(options, judge, monitor, loop) { emit(.tick) }
       for await input in inputs {
         if let ending = session.take(input.input, at: input.at) { return try session.end(ending) }
-        // What a device that sends without a pause has put in front of the signal or the timeout is not waited for.
+        // Does not process the backlog of a device that sends without a pause before the signal or the timeout.
         if Task.isCancelled { break }
         if let end, ContinuousClock.now >= end, let ending = session.take(.timeout, at: .current) {
           return try session.end(ending)
@@ -74,18 +74,18 @@ struct MonitorRun: Sendable {
     }
   }
 
-  /// What the end of the time means; `nil`: nothing was waited for.
+  /// The failure at the end of the time; `nil` without `--until`.
   private var timeoutFailure: CommandFailure? {
     options.until.map { until in
       CommandFailure(
         .noAnswer,
-        "\(options.port.description.printable): nothing that matches "
-          + "'\(until.prefix(80).description.printable)' came in time",
-        remedy: "see what came, or wait longer with --timeout")
+        "\(options.port.description.printable): no line matched "
+          + "'\(until.prefix(80).description.printable)' within the time limit",
+        remedy: "check the output above, or increase --timeout")
     }
   }
 
-  /// The machine and those who hang on it; one task's own.
+  /// The machine and its outputs; used by one task.
   private struct Session {
     private let options: MonitorOptions
     private let judge: MonitorJudge
@@ -96,7 +96,7 @@ struct MonitorRun: Sendable {
     private var printer: MonitorPrinter
     private var linesToSend: [String]
     private var doubt = RateDoubt()
-    /// Whether a record has said how this ends.
+    /// Whether a record has decided the end.
     private var isDecided = false
     private var armed: (deadline: Instant, timer: Scheduled<Void>)?
 
@@ -111,7 +111,7 @@ struct MonitorRun: Sendable {
       Output.text(printer.opening(at: .current))
     }
 
-    /// Takes what happened; returns why that is the end, if it is.
+    /// Handles an event; returns the reason if it ends the run.
     mutating func take(_ input: Input, at now: Instant) -> Ending? {
       var ending: Ending?
       switch input {
@@ -121,7 +121,7 @@ struct MonitorRun: Sendable {
         let failure =
           error.map(CommandFailure.init)
           ?? CommandFailure(
-            .linkLost, "\(port): the device went away", remedy: "check the cable and the supply")
+            .linkLost, "\(port): the device was disconnected", remedy: "check the cable and the power supply")
         ending = .failure(reason: error == nil ? "lost" : "notOpened", match: nil, failure)
       case .keys(.keys(let bytes)): monitor.write(bytes)
       case .keys(.leave): ending = .success(reason: "keys", match: nil)
@@ -136,13 +136,13 @@ struct MonitorRun: Sendable {
       return decided ?? ending
     }
 
-    /// Hands out the rest and ends.
+    /// Prints the remaining records and ends.
     mutating func end(_ ending: Ending) throws {
       armed?.timer.cancel()
       let now = Instant.current
       var ending = ending
       machine.finish(now: now)
-      // What waits in the machine may decide otherwise; what came after a line that decided was not waited for.
+      // Records that are still in the machine can change the decision; after a line that decided they are dropped.
       if !isDecided, let decided = show() { ending = decided }
       switch ending {
       case .success(let reason, let match):
@@ -159,7 +159,8 @@ struct MonitorRun: Sendable {
       switch event {
       case .opened(let port):
         machine.portOpened(port, now: now)
-        let leaving = options.takesKeys ? "Ctrl-] leaves, all other keys go to the device" : "Ctrl-C ends it"
+        let leaving =
+          options.takesKeys ? "Ctrl-] exits, all other keys go to the device" : "press Ctrl-C to exit"
         note("\(port.printable) is open at \(options.serial.bitsPerSecond) baud; \(leaving)")
         linesToSend.forEach { monitor.write(Array("\($0)\n".utf8)) }
         linesToSend = []
@@ -167,13 +168,13 @@ struct MonitorRun: Sendable {
         machine.receive(bytes, now: now)
         if doubt.receive(bytes, frames: UInt64(machine.counts.frames)) {
           note(
-            "most of this is not text: check the rate, which is \(options.serial.bitsPerSecond) baud; boot text of "
-              + "ESP32 chips comes at 115200 (-b 115200), at 74880 with a 26 MHz crystal")
+            "most of this is not text: check the rate, now \(options.serial.bitsPerSecond) baud; ESP32 chips print boot "
+              + "text at 115200 (-b 115200), with a 26 MHz crystal at 74880")
         }
         monitor.noteTaken(bytes.count)
       case .lost(let reason):
         machine.portLost(reason: reason, now: now)
-        note("\(port): \(reason)\(options.reconnects ? "; waiting for it" : "")")
+        note("\(port): \(reason)\(options.reconnects ? "; waiting for it to return" : "")")
       case .waiting(let reason): note(reason)
       }
     }
@@ -190,7 +191,7 @@ struct MonitorRun: Sendable {
       return .failure(reason: "timeout", match: nil, failure)
     }
 
-    /// Prints what the machine has; what decides is the last that is printed.
+    /// Prints the records of the machine, up to one that decides.
     private mutating func show() -> Ending? {
       var output = ""
       defer { Output.text(output) }
@@ -211,7 +212,7 @@ struct MonitorRun: Sendable {
 
     private mutating func arm() {
       guard let deadline = machine.nextDeadline else { return }
-      // One that fires early finds nothing due, which costs less than a change at each line.
+      // A timer that fires early does nothing, which is cheaper than a new timer for each line.
       if let armed, armed.deadline <= deadline { return }
       armed?.timer.cancel()
       let at = NIODeadline.uptimeNanoseconds(UInt64(max(0, deadline.nanoseconds)))

@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NotibotProtocol
 
-/// The time of day of a monotonic moment, so that records never go back when somebody sets the clock.
+/// The time of day of a monotonic moment, so that timestamps never go back when the clock is set.
 struct MonitorTime {
   private let startedAt: Instant
   private let startedMicroseconds: Int64
@@ -26,7 +26,7 @@ struct MonitorTime {
     return "\(time / 1_000_000).\(Self.padded(time % 1_000_000, 6))"
   }
 
-  /// What stands before a line, with a space after it; empty where none is wanted.
+  /// The prefix of a line, with a space after it; empty without timestamps.
   mutating func prefix(_ kind: MonitorOptions.Timestamps, at moment: Instant) -> String {
     defer { last = moment }
     switch kind {

@@ -3,12 +3,12 @@ import NotibotHost
 import NotibotProtocol
 import SerialLink
 
-/// What `outbox list` prints.
+/// The report of `outbox list`.
 struct OutboxListing: Encodable {
   struct Item: Encodable {
     var number: Int64
     var state: String
-    /// The number on the wire, where it has one.
+    /// The number on the wire, if it has one.
     var id: UInt32?
     var revision: UInt16?
     var hasNewerContent: Bool
@@ -39,7 +39,7 @@ struct OutboxListing: Encodable {
     notifications = entries.map(Item.init)
   }
 
-  /// A table for a person.
+  /// As text: a table.
   var text: String {
     let rows =
       [["NUMBER", "STATE", "LEVEL", "AGE", "APP", "TITLE", "REASON"]]
@@ -53,7 +53,7 @@ struct OutboxListing: Encodable {
     return Table.text(rows)
   }
 
-  /// The largest unit that is not 0; a dash for what lies in the future.
+  /// The age in the largest unit that is not 0; a dash for times in the future.
   private static func age(_ seconds: Double) -> String {
     switch seconds {
     case ..<0: "-"
@@ -85,12 +85,12 @@ extension OutboxListing.Item {
   }
 }
 
-/// What `outbox stats` prints.
+/// The report of `outbox stats`.
 struct OutboxStatistics: Encodable {
   let schema = "notibot.outbox.stats"
   let version = 1
   var file: String
-  /// How many there are in each state, and in all.
+  /// Notifications per state, and in total.
   var states: [String: Int]
   var notifications: Int
   /// The writer's identity, as on the wire.
@@ -100,13 +100,13 @@ struct OutboxStatistics: Encodable {
   var lastNumber: Int64
   /// How often it was opened for forwarding.
   var run: UInt32
-  /// The device's boot in which both sides last agreed, and the one that was last written in; none yet without.
+  /// The device's boot of the last agreement of both sides, and of the last write; `nil` if there was none yet.
   var agreedBootID: UInt32?
   var writtenBootID: UInt32?
-  /// Of the file and of the log beside it.
+  /// Sizes of the file and of its log.
   var sizeBytes: Int
   var logSizeBytes: Int
-  /// Whether the whole file was read, and no damage found.
+  /// Whether the whole file was checked and no damage found.
   var isChecked: Bool
 
   init(file: String, _ contents: JournalContents, isChecked: Bool) {
@@ -127,7 +127,7 @@ struct OutboxStatistics: Encodable {
     self.isChecked = isChecked
   }
 
-  /// For a person: a line for each figure.
+  /// As text: one line per figure.
   var text: String {
     func row(_ name: String, _ value: some CustomStringConvertible) -> String {
       name.padding(toLength: 20, withPad: " ", startingAt: 0) + "\(value)"
@@ -160,7 +160,7 @@ struct OutboxStatistics: Encodable {
   }
 }
 
-/// What `outbox retry` and `outbox drop` print.
+/// The report of `outbox retry` and `outbox drop`.
 struct OutboxMaintenanceReport: Encodable {
   let schema = "notibot.outbox.change"
   let version = 1
@@ -174,11 +174,11 @@ struct OutboxMaintenanceReport: Encodable {
     removing = plan.removing.map(\.rawValue)
   }
 
-  /// For a person: a line for each kind of change.
+  /// As text: one line per kind of change.
   var text: String {
     let lines = [
       ("queued again", queued), ("dropped", dropped),
-      ("to be taken off the device by the next forwarding", removing),
+      ("to be removed from the device by the next 'forward'", removing),
     ].filter { !$0.1.isEmpty }.map { "\($0.0): \($0.1.map(String.init).joined(separator: " "))" }
     return lines.isEmpty ? "nothing to do" : lines.joined(separator: "\n")
   }

@@ -2,10 +2,10 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// The two streams of a command: data on stdout, all else on stderr. A line is written whole and at once, so
-/// that a reader at the other end of a pipe sees each result when it happens.
+/// The two streams of a command: data on stdout, everything else on stderr. Each line is written immediately and as a
+/// whole, so that the reader of a pipe sees each result when it happens.
 enum Output {
-  /// Stdout took no more of the data: the command cannot do what it is for.
+  /// Data could not be written to stdout.
   struct Loss: Error {
     /// The error's number: EPIPE when the reader left, ENOSPC on a full disk.
     var number: Int32
@@ -13,9 +13,9 @@ enum Output {
 
   private static let loss = Mutex<Loss?>(nil)
 
-  /// Whether the streams are read by the runner of a GitHub workflow, which obeys some lines.
+  /// Whether the streams are read by the runner of a GitHub workflow, which executes commands in lines.
   static let isInWorkflow = ProcessInfo.processInfo.environment["GITHUB_ACTIONS"] == "true"
-  /// What is printed passes here in a workflow, so that no text of a device or a server is a command.
+  /// Filters all output in a workflow, so that no text of a device or a server is a command.
   private static let filters = Mutex((data: WorkflowText(), notes: WorkflowText()))
 
   /// Throws `Loss` when not all of the data could be written.
@@ -28,12 +28,12 @@ enum Output {
     text(line + "\n")
   }
 
-  /// Writes text that has its line ends to stdout, in one go; none is none.
+  /// Writes text, which includes its line ends, to stdout in one write; does nothing for an empty text.
   static func text(_ text: String) {
     put(isInWorkflow ? filters.withLock { $0.data.filter(text) } : text)
   }
 
-  /// Writes lines to stdout that may be commands to the runner of a workflow.
+  /// Writes lines to stdout that can be commands to the runner of a workflow.
   static func commands(_ lines: String) {
     put(lines + "\n")
   }
@@ -56,7 +56,7 @@ enum Output {
     data(escaped(document))
   }
 
-  /// A value as JSON, with sorted keys. What a terminal would obey and JSON allows in strings is escaped.
+  /// A value as JSON, with sorted keys. Characters that JSON allows but a terminal could execute are escaped.
   static func document(_ value: some Encodable, pretty: Bool = false) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -87,15 +87,15 @@ enum Output {
     return filter.filter(String(result))
   }
 
-  /// Writes one line for the person to stderr.
+  /// Writes one line for the user to stderr.
   static func note(_ line: String) {
     closeProgress()
     let text = line + "\n"
-    // When this fails, there is nobody left to notify.
+    // An error here cannot be reported anywhere.
     _ = write(isInWorkflow ? filters.withLock { $0.notes.filter(text) } : text, to: STDERR_FILENO)
   }
 
-  /// Writes lines to stderr that may be commands to the runner of a workflow.
+  /// Writes lines to stderr that can be commands to the runner of a workflow.
   static func noteCommands(_ lines: String) {
     closeProgress()
     _ = write(lines + "\n", to: STDERR_FILENO)
@@ -104,7 +104,7 @@ enum Output {
   /// Whether a progress bar stands on stderr, without the end of its line.
   private static let hasOpenProgress = Mutex(false)
 
-  /// Draws a progress bar on stderr in place of the one before; whatever is printed next begins on a line of its own.
+  /// Draws a progress bar on stderr in place of the previous one; the next output begins on a new line.
   static func progress(_ bar: String, isDone: Bool) {
     hasOpenProgress.withLock { $0 = !isDone }
     _ = write("\r\(bar)\(isDone ? "\n" : "")", to: STDERR_FILENO)
@@ -131,11 +131,11 @@ enum Output {
     return isatty(descriptor) == 1
   }
 
-  /// Opens what a closed stream stands for to nothing. Its number would be the next file's to be opened, so that what
-  /// is printed would reach the board.
+  /// Opens /dev/null in place of a closed stream. Otherwise the next opened file would get its number, and output could
+  /// be written to the board.
   static func holdStandardStreams() {
     for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
-      // The wrong way round, so that whoever uses it is told.
+      // Opened in the wrong direction, so that its use fails with EBADF.
       _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
   }
@@ -150,7 +150,7 @@ enum Output {
         if count >= 0 {
           written += count
         } else if errno == EAGAIN {
-          // Somebody else made the terminal or pipe non-blocking.
+          // Another process made the terminal or pipe non-blocking.
           var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
           poll(&wait, 1, -1)
         } else if errno != EINTR {

@@ -2,17 +2,17 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// A file that a command writes: a report, or what a port sends. It is opened before the work begins, so that a place that
-/// takes nothing is found then, and never waited for without a limit: a FIFO is written to like a file, if somebody reads it.
+/// A file that a command writes: a report, or the bytes of a port. It is opened before the work begins, so that an
+/// unusable path is found then, and writes never block indefinitely. A FIFO with a reader is written to like a file.
 final class OutputFile: Sendable {
   enum Beginning {
-    /// What is there is replaced.
+    /// Replaces the content.
     case empty
-    /// What is there stays.
+    /// Appends to the content.
     case end
   }
 
-  /// How long a reader that takes nothing is waited for, once a report is written.
+  /// Time limit for a stalled reader of a report.
   static let stallLimitMs: Int32 = 2000
 
   private struct State {
@@ -23,9 +23,9 @@ final class OutputFile: Sendable {
   private let descriptor: Int32
   private let state = Mutex(State())
 
-  /// Makes the file, or empties it.
+  /// Creates the file, or truncates it.
   ///
-  /// - Throws: `CommandFailure` with what is wrong with the place: 2 for one that cannot be a file, 18 for the rest.
+  /// - Throws: `CommandFailure` for an unusable path: 2 if it cannot be a file, else 18.
   init(path: String, from beginning: Beginning = .empty) throws(CommandFailure) {
     self.path = path
     // Without O_NONBLOCK the open of a FIFO waits for its reader.
@@ -38,7 +38,7 @@ final class OutputFile: Sendable {
     switch status.st_mode & S_IFMT {
     case S_IFBLK:
       throw CommandFailure(
-        .usage, "cannot write \(path.printable): it is a disk", remedy: "name a file")
+        .usage, "cannot write \(path.printable): it is a disk", remedy: "use the path of a file")
     case S_IFREG where beginning == .empty:
       guard ftruncate(descriptor, 0) == 0 else { throw OutputFile.failure(path, errno) }
     case _: break
@@ -49,9 +49,9 @@ final class OutputFile: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Writes all of it. Blocks while a reader takes nothing: up to `stallLimitMs` milliseconds (-1: indefinitely).
+  /// Writes all bytes. Blocks while the reader is stalled: up to `stallLimitMs` milliseconds (-1: indefinitely).
   ///
-  /// - Returns: what went wrong, the first time that something does; nothing is written after that.
+  /// - Returns: the error, the first time that a write fails; nothing is written after that.
   func write(_ bytes: [UInt8], stallLimitMs: Int32 = -1) -> CommandFailure? {
     state.withLock { state -> CommandFailure? in
       guard !state.hasFailed else { return nil }
@@ -67,7 +67,7 @@ final class OutputFile: Sendable {
     return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
   }
 
-  /// Whether both are one regular file, in which each would write over the other.
+  /// Whether both are the same regular file.
   func isSameFile(as other: OutputFile) -> Bool {
     var (own, others) = (stat(), stat())
     return fstat(descriptor, &own) == 0 && fstat(other.descriptor, &others) == 0
@@ -99,46 +99,47 @@ final class OutputFile: Sendable {
     switch (number, kind) {
     case (ENXIO, S_IFIFO):
       return CommandFailure(
-        .unfitEnvironment, "cannot write \(path.printable): it is a FIFO that nobody reads",
-        remedy: "start its reader first")
+        .unfitEnvironment, "cannot write \(path.printable): it is a FIFO without a reader",
+        remedy: "start the reader first")
     case (ENXIO, S_IFSOCK):
       return CommandFailure(
-        .usage, "cannot write \(path.printable): it is a socket", remedy: "name a file")
+        .usage, "cannot write \(path.printable): it is a socket", remedy: "use the path of a file")
     case (EISDIR, _):
       return CommandFailure(
-        .usage, "cannot write \(path.printable): it is a directory", remedy: "name a file in it")
+        .usage, "cannot write \(path.printable): it is a directory", remedy: "use the path of a file in it")
     case _: return failure(path, number)
     }
   }
 
   private static func failure(_ path: String, _ number: Int32) -> CommandFailure {
     let reason =
-      number == ETIMEDOUT ? "its reader takes nothing" : String(cString: strerror(number))
+      number == ETIMEDOUT ? "its reader is stalled" : String(cString: strerror(number))
     return CommandFailure(
       .unfitEnvironment, "cannot write \(path.printable): \(reason)",
-      remedy: number == ENOENT ? "make its folder first" : "choose a place that can be written")
+      remedy: number == ENOENT ? "create its folder first" : "choose a path that you can write to")
   }
 }
 
-/// A report's file. The report is written once, on whichever way out comes first, and elsewhere if its place takes it no more.
+/// A report's file. The report is written once, by the first exit path, and to a temporary file if its path fails.
 final class ReportFile: Sendable {
   private let file: OutputFile
   private let isWritten = Mutex(false)
 
-  /// - Throws: `CommandFailure` when the place cannot be written to.
+  /// - Throws: `CommandFailure` when the path cannot be written to.
   init(path: String) throws(CommandFailure) {
     file = try OutputFile(path: path)
   }
 
-  /// - Throws: `CommandFailure` when both are one file.
+  /// - Throws: `CommandFailure` when both are the same file.
   func checkDiffers(from other: ReportFile?) throws(CommandFailure) {
     guard let other, file.isSameFile(as: other.file) else { return }
     throw CommandFailure(
-      .usage, "two reports cannot go to one file, \(file.path.printable)", remedy: "name a file for each")
+      .usage, "cannot write two reports to the same file \(file.path.printable)",
+      remedy: "use one file per report")
   }
 
-  /// Writes the report; does nothing after the first time. When its place fails, a file in the directory for temporary files
-  /// gets it, and stderr names both: the verdict of the run stays what it is.
+  /// Writes the report; does nothing after the first time. If its path fails, the report is written to a temporary file,
+  /// and stderr names both: the verdict of the run is not changed.
   func write(_ document: String) {
     let isFirst = isWritten.withLock { isWritten in
       defer { isWritten = true }

@@ -1,14 +1,14 @@
 import SerialLink
 
-/// A serial port as `devices` shows it: in a table, in a document, or as an event.
+/// A serial port as `devices` prints it: in a table, in a document, or as an event.
 struct PortDocument: Encodable, Sendable {
-  /// The process that has the port.
+  /// The process that has the port open.
   struct Holder: Encodable, Sendable {
     var pid: Int32
     var command: String
   }
 
-  /// What a Notibot said when it was asked.
+  /// The answer of a Notibot to the probe.
   struct Answer: Encodable, Sendable {
     var deviceID: String?
     var firmware: String?
@@ -25,7 +25,7 @@ struct PortDocument: Encodable, Sendable {
   var manufacturer: String?
   var product: String?
   var board: String?
-  /// Where the USB number tells it.
+  /// Known for some USB ids only.
   var chip: String?
   var interface: Int?
   var location: String?
@@ -33,9 +33,9 @@ struct PortDocument: Encodable, Sendable {
   var byID: String?
   var byPath: String?
   var heldBy: Holder?
-  /// With `--probe`: what answered.
+  /// With `--probe`: the answer.
   var notibot: Answer?
-  /// With `--probe`: why nothing did, or why it was not asked.
+  /// With `--probe`: why there is no answer, or why the port was not probed.
   var unasked: String?
 
   init(_ info: PortInfo, event: String? = nil, holder: PortHolder? = nil) {
@@ -68,7 +68,7 @@ struct PortDocument: Encodable, Sendable {
     ].map(\.printable)
   }
 
-  /// What the board said, safe to print.
+  /// The board's answer, safe to print.
   var answerCell: String {
     guard let notibot else { return (unasked ?? "-").printable }
     let firmware = [notibot.firmware, notibot.version].compactMap(\.self).joined(separator: " ")

@@ -8,9 +8,9 @@ struct PortOptions: ParsableArguments {
 }
 
 extension PortOptions {
-  /// The port that is meant, and what named it. Throws `PortError` when its name cannot be read.
+  /// The selected port, and the source of its name. Throws `PortError` when the name is invalid.
   func resolvedPort() throws -> Sourced<PortName> { try line.resolvedPort() }
 
-  /// The rate that is meant, in bits per second. Throws `PortError` when it is no rate.
+  /// The selected rate, in bits per second. Throws `PortError` when it is invalid.
   func resolvedBitsPerSecond() throws -> Sourced<UInt32> { try line.resolvedBitsPerSecond() }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Histogram
 
-/// What processes use, from the kernel's own counts.
+/// Resource usage of processes, as counted by the kernel.
 enum ProcessUsage {
   /// Memory of this process in RAM, in bytes; 0 when it cannot be read.
   static func residentBytes() -> Int {
@@ -20,12 +20,13 @@ enum ProcessUsage {
 
   /// CPU time of another process, user and system, in seconds, in steps of the kernel's tick (10 ms).
   static func cpuSeconds(of pid: Int32) throws -> Double {
-    // The second field is the program's name, which may hold anything but ends with the last bracket.
+    // The second field is the program's name, which can contain any character and ends with the last bracket.
     guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
       let bracket = text.lastIndex(of: ")")
     else {
       throw CommandFailure(
-        .usage, "there is no process \(pid) to measure", remedy: "give the emulator's id with --peer-pid")
+        .usage, "cannot measure process \(pid): no such process",
+        remedy: "use the emulator's process id with --peer-pid")
     }
     let fields = text[text.index(after: bracket)...].split(separator: " ")
     guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
@@ -33,7 +34,7 @@ enum ProcessUsage {
   }
 }
 
-/// CPU time from its creation on, of this process and of a peer.
+/// CPU time of this process and of a peer since the creation of this value.
 struct CPUMeter: Sendable {
   private let peer: Int32?
   private let ownStart: Double

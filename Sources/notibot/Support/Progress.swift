@@ -1,4 +1,4 @@
-/// Progress of long work on stderr: a bar that redraws itself on a terminal, a line each 10 % in a log.
+/// Progress of long work on stderr: a bar on a terminal, a line per 10 % in a log.
 struct Progress {
   private let title: String
   private let total: Int
@@ -13,7 +13,7 @@ struct Progress {
     isBar = Output.hasTerminal
   }
 
-  /// Tells that `done` steps of the total are behind us.
+  /// Reports that `done` steps of the total are completed.
   mutating func update(_ done: Int) {
     guard total > 0 else { return }
     let percent = min(100, done * 100 / total)

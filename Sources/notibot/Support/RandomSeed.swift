@@ -1,5 +1,5 @@
 extension UInt64 {
-  /// A seed for a run that was given none: below 2⁵³, so that every reader of JSON can hand it back unchanged.
+  /// A random seed below 2⁵³, which every JSON parser preserves.
   static func randomSeed() -> UInt64 {
     random(in: 0..<(1 << 53))
   }

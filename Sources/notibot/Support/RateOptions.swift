@@ -7,13 +7,13 @@ struct RateOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "Bits per second.", discussion: "Default: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
+      "Serial rate in bits per second.", discussion: "Default: NOTIBOT_BAUD, else ESPBAUD, else 921600.",
       valueName: "rate"))
   var baud: String?
 }
 
 extension RateOptions {
-  /// The rate that is meant, in bits per second. Throws `PortError` when it is no rate.
+  /// The selected rate, in bits per second. Throws `PortError` when it is invalid.
   func resolvedBitsPerSecond() throws -> Sourced<UInt32> {
     try PortSelection.bitsPerSecond(option: baud, environment: ProcessInfo.processInfo.environment)
   }

@@ -5,42 +5,42 @@ import SerialLink
 
 extension RecoveryLadder.Step: ExpressibleByArgument {}
 
-/// The options that say what may be done to a device that does not answer.
+/// The options for the recovery of a device that does not answer.
 struct RecoveryOptions: ParsableArguments {
-  @Flag(help: "When the device does not answer, try to bring it back: see --recover-up-to.")
+  @Flag(help: "Recover a device that does not answer; see --recover-up-to.")
   var recover = false
 
   @Option(
     help: ArgumentHelp(
-      "The last step that may be taken: drain, session, lines, usb or power.",
-      discussion: "Each is taken once, the gentlest first; implies --recover. Without it: lines.",
+      "Last recovery step.",
+      discussion: "Each step is tried once, in the order of the values. Implies --recover. Default: lines.",
       valueName: "step"))
   var recoverUpTo: RecoveryLadder.Step?
 
-  /// `nil`: nothing is to be done.
+  /// `nil` if recovery is off.
   var highest: RecoveryLadder.Step? { recoverUpTo ?? (recover ? .lines : nil) }
 }
 
-/// Does to one port what a `RecoveryLadder` says.
+/// Runs the steps of a `RecoveryLadder` on one port.
 actor Recovery {
-  /// How long the device may take to answer after a step: it may have to boot.
+  /// Time limit for an answer after a step, including a boot.
   private static let probeLimit = Duration.seconds(8)
-  /// How long a drain listens to a device that does not stop talking.
+  /// Time limit for draining a device that sends continuously.
   private static let drainLimit = Duration.milliseconds(300)
-  /// How long a port may stay away that a step took away.
+  /// Time limit for a port that disappeared in a step to return.
   private static let absenceLimit = Duration.seconds(10)
 
-  /// Where the device is: it comes back under another name when a step took its port away.
+  /// The port of the device: it can return under another name after a step.
   private(set) var port: PortName
   private let info: PortInfo?
   private let bitsPerSecond: UInt32
   private var ladder: RecoveryLadder
 
-  /// Finds the one port that is meant, while its board still answers: of an identity nobody else could tell later.
+  /// Resolves the port while its board still answers, because an identity cannot be queried later.
   ///
   /// - Parameters:
-  ///   - name: a port that is closed whenever `climb` is called.
-  ///   - highest: the last step that may be taken.
+  ///   - name: a port that is closed when `climb` is called.
+  ///   - highest: the last step allowed.
   /// - Throws: `CommandFailure` when no board has the identity, or several.
   static func prepared(
     for name: PortName, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step
@@ -58,7 +58,7 @@ actor Recovery {
     ladder = RecoveryLadder(upTo: highest)
   }
 
-  /// What was done so far; `nil` when the device always answered.
+  /// The steps so far; `nil` if the device always answered.
   var account: RecoveryAccount? { ladder.climbs > 0 ? ladder.account : nil }
 
   /// Whether the device answers as a Notibot within `limit`.
@@ -67,7 +67,7 @@ actor Recovery {
     (try? await BoardGreeting.ask(port, bitsPerSecond: bitsPerSecond, within: limit)) != nil
   }
 
-  /// Takes step after step until the device answers. Returns whether it does.
+  /// Runs one step after the other until the device answers. Returns whether it does.
   func climb() async -> Bool {
     ladder.begin()
     while let action = ladder.nextAction() {
@@ -148,7 +148,7 @@ actor Recovery {
   }
 }
 
-/// Starts the app by the lines of a port, for commands that do so before or after their work.
+/// Starts the app with the modem lines of a port, for commands that do so before or after their work.
 enum LinePlay {
   /// - Throws: `PortError`.
   static func startApp(

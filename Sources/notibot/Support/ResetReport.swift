@@ -1,7 +1,7 @@
 import Foundation
 import SerialLink
 
-/// What `reset` has done, and how it is known.
+/// The result of `reset`, and how it was verified.
 struct ResetReport: Encodable, Sendable {
   /// One change of the lines.
   struct Change: Encodable, Sendable {
@@ -11,51 +11,51 @@ struct ResetReport: Encodable, Sendable {
     var seconds: Double
   }
 
-  /// How it is known that the board restarted.
+  /// How the restart was verified.
   enum Proof: String, Encodable, Sendable {
     case bootID = "boot-id"
-    /// The time since boot that the device tells is shorter than since the reset.
+    /// The uptime that the device reports is shorter than the time since the reset.
     case uptime
     case bootText = "boot-text"
     case loaderSync = "loader-sync"
-    /// Its node went and came back; nothing on it spoke.
+    /// Its device node disappeared and returned; the board did not answer.
     case port
-    /// Nothing was done to it.
+    /// The board was not reset.
     case none
   }
 
   let schema = "notibot.reset"
   let version = 1
   var port: String
-  /// Under which name it is now.
+  /// Its name after the reset.
   var portAfter: String
   var target: String
   /// `lines`, `usb`, `power` or `none`.
   var way: String
   /// The sequences that were played, the last one successful.
   var sequences: [String] = []
-  /// What was reset below its tty: USB number and what the device calls itself. Sanitise before printing.
+  /// The reset USB device: its id and the names that it reports. Sanitise before printing.
   var device: String?
   var changes: [Change] = []
   var proof = Proof.none
-  /// Eight hexadecimal digits; none where no Notibot answered.
+  /// Eight hexadecimal digits; `nil` if no Notibot answered.
   var bootIDBefore: String?
   var bootIDAfter: String?
-  /// The number of `esp_reset_reason_t` that the device tells, or the ROM's word.
+  /// The `esp_reset_reason_t` that the device reports, or the ROM's word.
   var resetReason: String?
   var seconds = 0.0
 
-  /// For a person: one line.
+  /// As text: one line.
   var text: String {
     var parts = ["\(portAfter.printable): "]
     switch proof {
     case .bootID:
-      parts.append("restarted, boot id \(bootIDBefore ?? "unknown") is \(bootIDAfter ?? "unknown") now")
-    case .uptime: parts.append("restarted, boot id \(bootIDAfter ?? "unknown"), by the time since its boot")
-    case .bootText: parts.append("restarted, by its boot text (\((resetReason ?? "").printable))")
-    case .loaderSync: parts.append("in the loader, which answers")
-    case .port: parts.append(way == "power" ? "went and came back" : "there after it")
-    case .none: parts.append("left alone")
+      parts.append("restarted; boot id \(bootIDBefore ?? "unknown") -> \(bootIDAfter ?? "unknown")")
+    case .uptime: parts.append("restarted; verified by uptime; boot id \(bootIDAfter ?? "unknown")")
+    case .bootText: parts.append("restarted; verified by boot text (\((resetReason ?? "").printable))")
+    case .loaderSync: parts.append("the loader answers")
+    case .port: parts.append(way == "power" ? "the port disappeared and returned" : "the port is present")
+    case .none: parts.append("not reset")
     }
     if way == "lines" {
       parts.append("; lines: \(sequences.joined(separator: ", "))")
@@ -66,6 +66,6 @@ struct ResetReport: Encodable, Sendable {
     return parts.joined()
   }
 
-  /// A boot id as all reports write it.
+  /// A boot id as printed in reports.
   static func hex(_ id: UInt32) -> String { String(format: "%08x", id) }
 }

@@ -4,35 +4,35 @@ import NIOPosix
 import NotibotHost
 import SerialLink
 
-/// One reset: who is there, the reset itself, the proof.
+/// One reset: query of the device, reset, verification.
 struct ResetRun: Sendable {
   enum Way: Equatable, Sendable {
-    /// By the lines, as the port's USB numbers and driver say.
+    /// By the modem lines, selected by the port's USB ids and driver.
     case byPort
-    /// By the lines, one sequence after the other until one works.
+    /// By the modem lines, one sequence after the other until one works.
     case sequences([ResetSequence])
     case usb
     case power
     case none
   }
 
-  /// How long the device may take to tell its boot id before it is reset.
+  /// Time limit for the device to report its boot id before the reset.
   private static let greetingLimit = Duration.seconds(1)
-  /// How long a port may stay away that the reset took away.
+  /// Time limit for a port that disappeared in the reset to return.
   private static let absenceLimit = Duration.seconds(10)
-  /// SYNCs to the loader after each sequence, and how long each may take.
+  /// SYNCs to the loader after each sequence, and the time limit of each.
   private static let syncsLimit = 5
   private static let syncTimeout = Duration.milliseconds(100)
   /// How often all sequences into the loader are tried.
   private static let roundsLimit = 2
-  /// How often a port that has come back is opened, and how far apart. Source: esptool 5, which does it so.
+  /// Attempts to open a port that has returned, and their interval. Source: esptool 5.
   private static let opensLimit = 3
   private static let opensInterval = Duration.milliseconds(500)
   /// The rate at which ROMs print.
   private static let romBitsPerSecond: UInt32 = 115_200
 
   let name: PortName
-  /// In bits per second; `nil`: nobody asked for one.
+  /// In bits per second; `nil` if neither an option nor a variable sets it.
   let rate: UInt32?
   let target: ResetTarget
   let way: Way
@@ -41,7 +41,7 @@ struct ResetRun: Sendable {
   var ports = PortList()
   private var loop: any EventLoop { MultiThreadedEventLoopGroup.singleton.next() }
 
-  /// - Throws: `CommandFailure` for whatever did not come out as it should; `PortError`.
+  /// - Throws: `CommandFailure` when the reset failed; `PortError`.
   func report() async throws -> ResetReport {
     let start = ContinuousClock.now
     let greeting = target == .app || name.deviceID != nil ? try await greetFirst() : nil
@@ -83,7 +83,7 @@ struct ResetRun: Sendable {
     return ResetStrategy.attempts(into: target, over: wiring).map(\.sequence)
   }
 
-  /// The one port that is meant, so that what comes later is about the same.
+  /// Resolves the port once, so that all later steps use the same.
   private func resolved(_ greeting: Greeting?) throws -> PortAddress {
     if name.deviceID != nil, let address = greeting?.address { return address }
     return try ports.address(of: name)
@@ -107,7 +107,7 @@ struct ResetRun: Sendable {
       text = ESPBootText(lastIn: await line.text())
     } catch {
       await line.close()
-      // USB inside the chip restarts with it: an error of the last steps is what was wanted.
+      // USB inside the chip restarts with it, so an error of the last steps is expected.
       guard wiring == .chip, error.code == .deviceGone else { throw error }
     }
     await line.close()
@@ -145,13 +145,13 @@ struct ResetRun: Sendable {
     }
     let hint =
       switch ESPBootText(lastIn: seen) {
-      case .some(let text) where text.isInLoader: "the loader waits, and does not answer SYNC"
+      case .some(let text) where text.isInLoader: "the loader runs, but does not answer SYNC"
       case .some(let text): "it starts the app (\(text.cause.name.printable)): IO0 does not follow DTR"
-      case nil: "nothing came back"
+      case nil: "no answer"
       }
     throw CommandFailure(
       .noAnswer, "cannot enter the loader of \(port.description.printable): \(hint)",
-      remedy: "hold the board's BOOT button and try again, or another --strategy")
+      remedy: "hold the board's BOOT button and try again, or try another --strategy")
   }
 
   private func answersSync(_ line: WatchedPort) async -> Bool {
@@ -190,7 +190,7 @@ struct ResetRun: Sendable {
     do {
       _ = try await line.play(sequence)
     } catch  where wiring == .chip && error.code == .deviceGone {
-      // It restarts, and its port with it.
+      // The chip restarts together with its port.
     } catch {
       await line.close()
       throw error
@@ -199,7 +199,7 @@ struct ResetRun: Sendable {
     report.sequences.append(sequence.name)
   }
 
-  // MARK: Proof
+  // MARK: Verification
 
   private func prove(
     _ port: PortAddress, _ text: ESPBootText?, since begin: ContinuousClock.Instant,
@@ -208,8 +208,8 @@ struct ResetRun: Sendable {
     if let text, text.isInLoader {
       throw CommandFailure(
         .deviceRestarted,
-        "\(port.description.printable): it came back in the loader (\(text.cause.name.printable))",
-        remedy: "something holds IO0 low: let go of the BOOT button, or try --strategy usb-hard")
+        "\(port.description.printable): it restarted into the loader (\(text.cause.name.printable))",
+        remedy: "IO0 is held low: release the BOOT button, or try --strategy usb-hard")
     }
     let greeting = try await greetAgain(port, hasText: text != nil)
     report.bootIDAfter = greeting.map { ResetReport.hex($0.bootID) }
@@ -221,21 +221,23 @@ struct ResetRun: Sendable {
     case (.some, .some, _):
       throw CommandFailure(
         .unfitEnvironment,
-        "\(port.description.printable) never restarted: its boot id is \(report.bootIDBefore ?? "") still",
-        remedy: "its lines may not lead to EN: try another --strategy, --usb or --power")
+        "\(port.description.printable) did not restart: its boot id is still \(report.bootIDBefore ?? "")",
+        remedy:
+          "check that DTR and RTS are connected to EN and IO0, or try another --strategy, --usb or --power")
     case (nil, let now?, _)
     where now.uptimeMs.map({ Duration.milliseconds(Int64(clamping: $0)) < sinceReset }) == true:
       report.proof = .uptime
     case (_, _, .some): report.proof = .bootText
     case (_, .some, nil):
       throw CommandFailure(
-        .unfitEnvironment, "\(port.description.printable) answers, and nothing tells that it restarted",
-        remedy: "its lines may not lead to EN: try another --strategy, --usb or --power")
+        .unfitEnvironment, "\(port.description.printable) answers, but a restart cannot be verified",
+        remedy:
+          "check that DTR and RTS are connected to EN and IO0, or try another --strategy, --usb or --power")
     case (_, nil, nil):
       throw CommandFailure(
         .noAnswer,
-        "\(port.description.printable): nothing came back within \(String(format: "%.1f", timeout.inSeconds)) s, no boot text and no Notibot",
-        remedy: "check the supply and the rate, or give it longer with --timeout")
+        "\(port.description.printable): no boot text and no answer within \(String(format: "%.1f", timeout.inSeconds)) s",
+        remedy: "check the power supply and the rate, or increase --timeout")
     }
   }
 
@@ -246,8 +248,8 @@ struct ResetRun: Sendable {
     guard isCrash else { return }
     let reason = greeting?.resetReason.map(Self.reasonWord) ?? text?.cause.name ?? ""
     throw CommandFailure(
-      .deviceRestarted, "\(port.description.printable): it came back, but from a crash (\(reason.printable))",
-      remedy: "its console says why: notibot watch --text")
+      .deviceRestarted, "\(port.description.printable): it restarted after a crash (\(reason.printable))",
+      remedy: "see its console text with: notibot watch --text")
   }
 
   /// Source: ESP-IDF, `esp_reset_reason_t`.
@@ -269,7 +271,7 @@ extension ResetReport.Change {
 // MARK: - The port
 
 extension ResetRun {
-  /// What a device says of itself.
+  /// The device at the port.
   struct Greeting: Sendable {
     var address: PortAddress?
     var bootID: UInt32
@@ -282,13 +284,13 @@ extension ResetRun {
     return try await WatchedPort.open(port, options: options, on: loop)
   }
 
-  /// Asks who is there; `nil` when nothing answers as a Notibot. Throws what is wrong with the port.
+  /// Queries the device; `nil` if no Notibot answers. Throws an error of the port.
   private func greet(_ name: PortName, within limit: Duration) async throws -> Greeting? {
     try await BoardGreeting.ask(
       name, bitsPerSecond: rate ?? PortSelection.standardBitsPerSecond, within: limit)
   }
 
-  /// A port that is wedged is what a reset below it is for.
+  /// A reset of USB or power also works for a port that cannot be opened.
   private func greetFirst() async throws -> Greeting? {
     do {
       return try await greet(name, within: Self.greetingLimit)
@@ -299,13 +301,13 @@ extension ResetRun {
     }
   }
 
-  /// A board that has printed its boot text needs no protocol to be believed, so that it is asked for a moment only.
+  /// Boot text already verifies the restart, so the query of such a board is short.
   private func greetAgain(_ port: PortAddress, hasText: Bool) async throws -> Greeting? {
     for _ in 1..<Self.opensLimit {
       do {
         return try await greet(.address(port), within: hasText ? min(timeout, Self.greetingLimit) : timeout)
       } catch let failure as CommandFailure {
-        // A port that the reset took away may be there still, or may not have got its rights yet.
+        // After the reset the old device node can still exist, or the permissions of the new one are not set yet.
         guard [.linkLost, .noBoard, .noPermission].contains(failure.status) else { throw failure }
         _ = try await PortWait.until(upTo: Self.opensInterval, on: loop) { false }
       }
@@ -313,7 +315,7 @@ extension ResetRun {
     return try await greet(.address(port), within: timeout)
   }
 
-  /// The port of the board after the reset: at once where it stayed, or when it is back where it was plugged in.
+  /// The port of the board after the reset: the same, or the one that returned at the same place.
   private func awaitReturn(of port: PortAddress, _ info: PortInfo?) async throws -> PortAddress {
     guard let usb = info?.usb else { return port }
     let ports = ports
@@ -322,8 +324,8 @@ extension ResetRun {
     }
     guard isBack, let back = ports.port(at: usb.location, interface: usb.interface) else {
       throw CommandFailure(
-        .linkLost, "\(port.description.printable) went away, and did not come back within 10 s",
-        remedy: "pull the plug and put it in again")
+        .linkLost, "\(port.description.printable) disappeared and did not return within 10 s",
+        remedy: "unplug the board and plug it in again")
     }
     return back.path == info?.path ? port : back.address
   }

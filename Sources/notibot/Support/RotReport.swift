@@ -2,7 +2,7 @@ import Conformance
 import Foundation
 import SerialLink
 
-/// What `notibot simulate --rot` prints in the end.
+/// The report of `notibot simulate --rot`.
 struct RotReport: Encodable {
   struct Failure: Encodable {
     var seed: UInt64

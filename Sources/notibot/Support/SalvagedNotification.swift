@@ -1,8 +1,8 @@
 import NotibotHost
 import NotibotProtocol
 
-/// A line of what `outbox salvage` prints: a document that `forward` takes as a new notification, with what the outbox
-/// knew of it under a key that `forward` passes over.
+/// A line of `outbox salvage`: a document that `forward` reads as a new notification, with the outbox's state under a
+/// key that `forward` ignores.
 struct SalvagedNotification: Encodable {
   /// As in `outbox list --json`.
   struct Origin: Encodable {

@@ -1,7 +1,7 @@
 import NotibotHost
 import Synchronization
 
-/// What became of each notification: told by the device's thread, read by the command's. Each line is told once.
+/// The results of all notifications: added by the device's thread, read by the command's. Each line is reported once.
 final class SendReport: Sendable {
   private struct State {
     var accepted = 0
@@ -10,11 +10,11 @@ final class SendReport: Sendable {
     var unsent = 0
     var shown = 0
     var altered = 0
-    /// Numbers of the present batch that are told, so that what is told late is not told twice.
-    var told: Set<Int> = []
+    /// Line numbers of this batch that are already reported, so that a late result is not reported twice.
+    var reported: Set<Int> = []
   }
 
-  /// Reasons beyond these are counted only.
+  /// Further reasons are only counted.
   private static let shownLimit = 20
 
   private let json: Bool
@@ -30,7 +30,7 @@ final class SendReport: Sendable {
 
   var totalCount: Int { state.withLock { $0.accepted + $0.refused + $0.unknown + $0.unsent } }
 
-  /// Reports the result of a line that was given to the device; `alteration`: what of it was changed before.
+  /// Adds the result of a line that was submitted to the device, with its alteration.
   func add(_ line: Int, _ result: Result<Void, NotibotError>, _ alteration: Alteration = Alteration()) {
     switch result {
     case .success:
@@ -38,27 +38,27 @@ final class SendReport: Sendable {
       var document = Document(line: line, result: "accepted")
       document.cut = alteration.isCut ? true : nil
       document.replaced = alteration.isReplaced ? true : nil
-      tell(document, counting: \.accepted)
+      report(document, counting: \.accepted)
     case .failure(let error):
       let document = Document(line: line, error: error)
       switch document.result {
-      case "refused": tell(document, counting: \.refused)
-      case "unknown": tell(document, counting: \.unknown)
-      case _: tell(document, counting: \.unsent)
+      case "refused": report(document, counting: \.refused)
+      case "unknown": report(document, counting: \.unknown)
+      case _: report(document, counting: \.unsent)
       }
     }
   }
 
-  /// Tells that lines were never sent, but for those whose result is told already.
+  /// Reports lines as unsent, except those that are already reported.
   func addUnsent(_ lines: [Int]) {
     guard let first = lines.first else { return }
     begin(at: first)
-    for line in lines { tell(Document(line: line, result: "unsent"), counting: \.unsent) }
+    for line in lines { report(Document(line: line, result: "unsent"), counting: \.unsent) }
   }
 
-  /// Begins with lines of this number and above: all below it are told.
+  /// Begins a batch with lines of this number and above: all lines below it are reported.
   func begin(at line: Int) {
-    state.withLock { state in state.told = state.told.filter { $0 >= line } }
+    state.withLock { state in state.reported = state.reported.filter { $0 >= line } }
   }
 
   private func warn(_ line: Int, _ alteration: Alteration) {
@@ -70,26 +70,26 @@ final class SendReport: Sendable {
     Output.note("warning: \(isSingle ? "" : "line \(line): ")\(alteration.consequence)")
   }
 
-  private func tell(_ document: Document, counting counter: WritableKeyPath<State, Int>) {
+  private func report(_ document: Document, counting counter: WritableKeyPath<State, Int>) {
     let (isNew, isShown) = state.withLock { state in
-      guard state.told.insert(document.line).inserted else { return (false, false) }
+      guard state.reported.insert(document.line).inserted else { return (false, false) }
       state[keyPath: counter] += 1
       guard document.reason != nil else { return (true, false) }
       state.shown += 1
       return (true, state.shown <= Self.shownLimit)
     }
     guard isNew else { return }
-    // The reason of a single one is the command's last line.
+    // The reason of a single notification is the command's last line.
     if isShown, !isSingle { Output.note("line \(document.line): \(document.text)") }
     if json { Output.data(Output.record(document)) }
   }
 
-  /// The last lines for a person.
+  /// The last lines of the text output.
   func printSummary() {
     let state = state.withLock { $0 }
-    if state.shown > Self.shownLimit { Output.note("and \(state.shown - Self.shownLimit) lines more") }
+    if state.shown > Self.shownLimit { Output.note("and \(state.shown - Self.shownLimit) more lines") }
     if state.altered > Self.shownLimit {
-      Output.note("warning: and \(state.altered - Self.shownLimit) more lines were cut")
+      Output.note("warning: and \(state.altered - Self.shownLimit) more lines were truncated")
     }
     guard !json, totalCount > 0 else { return }
     guard !isSingle else {
@@ -104,11 +104,11 @@ final class SendReport: Sendable {
 
   private struct Document: Encodable {
     var line: Int
-    /// `accepted`, `refused`, `unknown` (sent, no answer: it may be on the device) or `unsent`.
+    /// `accepted`, `refused`, `unknown` (sent, no answer: it is possibly on the device) or `unsent`.
     var result: String
     var attError: UInt8?
     var reason: String?
-    /// Whether the display has less of it than was given, or other characters.
+    /// Whether the notification was truncated, or characters replaced.
     var cut: Bool?
     var replaced: Bool?
 
@@ -128,7 +128,7 @@ final class SendReport: Sendable {
       }
     }
 
-    /// For a person: what happened, and why.
+    /// As text: the result and its reason.
     var text: String {
       switch result {
       case "unknown": "outcome unknown: \(reason ?? "")"

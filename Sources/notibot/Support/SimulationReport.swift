@@ -3,7 +3,7 @@ import Foundation
 import NotibotProtocol
 import SerialLink
 
-/// What `notibot simulate` prints in the end.
+/// The report of `notibot simulate`.
 struct SimulationReport: Encodable {
   private struct Failure: Encodable {
     var seed: UInt64
@@ -46,7 +46,7 @@ struct SimulationReport: Encodable {
     let counts = summary.counts
     self.jobs = jobs
     firstSeed = selection.seeds.lowerBound
-    // With a time for a limit the last seed is the one that was reached.
+    // With a time limit the last seed is the one that was reached.
     lastSeed = min(selection.seeds.upperBound, firstSeed + UInt64(max(1, counts.runs)) - 1)
     runs = counts.runs
     wallSeconds = seconds
@@ -83,7 +83,7 @@ struct SimulationReport: Encodable {
     if asJSON { return try Output.json(self) }
     let speed = wallSeconds > 0 ? virtualSeconds / wallSeconds : 0
     let rows: [(String, String)] = [
-      ("seeds", "\(firstSeed)..\(lastSeed) (\(runs) runs, \(jobs) at once)"),
+      ("seeds", "\(firstSeed)..\(lastSeed) (\(runs) runs, \(jobs) in parallel)"),
       (
         "time",
         String(
@@ -91,9 +91,9 @@ struct SimulationReport: Encodable {
       ),
       ("notifications", "\(notifications), \(updates) updates, \(removals) removals"),
       ("delivered", "\(delivered)"),
-      ("shown", "\(shown), \(shownAgain) of them again or in silence"),
+      ("shown", "\(shown), \(shownAgain) of them again or silently"),
       ("sessions", "\(sessions)"),
-      ("frames again", "\(resends)"),
+      ("retransmissions", "\(resends)"),
       ("reboots", "\(reboots)"),
       ("unplugs", "\(unplugs)"),
       ("host kills", "\(hostKills)"),

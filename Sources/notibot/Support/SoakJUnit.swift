@@ -3,21 +3,21 @@ import Conformance
 import Foundation
 import SerialLink
 
-/// A soak for a CI server: `failure` means that the device is wrong, `error` that the rig is.
+/// The JUnit report of a soak: `failure` is a fault of the device, `error` a fault of the rig.
 enum SoakJUnit {
-  /// How one claim of a soak ended.
+  /// The result of one claim of a soak.
   private enum Outcome {
     case held
     case failed(String)
     case errored(String)
   }
 
-  /// The XML document; never without a case.
+  /// The XML document; it has at least one case.
   ///
   /// - Parameters:
-  ///   - report: what was measured; `nil`: it came to nothing.
-  ///   - trouble: why it came to nothing, or to an end before its time; `nil`: it did not.
-  ///   - isDeviceWrong: whether the trouble is the device's.
+  ///   - report: the results; `nil` if the soak did not start.
+  ///   - trouble: why it did not start, or ended early; `nil` if it was completed.
+  ///   - isDeviceWrong: whether the trouble is a fault of the device.
   static func document(
     of report: SoakReport?, port: String, trouble: String?, isDeviceWrong: Bool, startedAt: Date
   ) -> String {

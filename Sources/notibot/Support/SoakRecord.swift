@@ -2,49 +2,49 @@ import Histogram
 import NotibotHost
 import Synchronization
 
-/// What a soak has heard of its notifications and of the connection: told by the forwarder's streams, read by the command.
+/// The reports of a soak's notifications and connection: added by the forwarder's streams, read by the command.
 final class SoakRecord: Sendable {
-  /// How much was heard.
+  /// Counters.
   struct Counts: Equatable {
     var queued = 0
     var delivered = 0
     var removed = 0
     var refused = 0
-    /// Left the display though nobody here asked for it.
+    /// Left the display without a request of this host.
     var gone = 0
     var storeFull = 0
-    /// Results that were told twice, or of what was never queued.
+    /// Duplicate results, and results of notifications that were never queued.
     var doubled = 0
     var sessions = 0
     var restarts = 0
-    /// Times that host and device did not agree after all that was tried, or agreed only after sending again to a device that
-    /// had not restarted and had been in step.
+    /// Comparisons in which host and device did not agree, or agreed only after a retransmission to a device that had
+    /// not restarted and had been in sync.
     var differences = 0
   }
 
   private struct State {
     var counts = Counts()
-    /// When each that is not delivered yet was queued.
+    /// Queueing times of the notifications that are not delivered yet.
     var waiting: [Int64: ContinuousClock.Instant] = [:]
-    /// On the display, oldest first; and asked to be taken back.
+    /// On the display, oldest first; and being removed.
     var held: [Int64] = []
     var leaving: Set<Int64> = []
     /// From queued to delivered, in microseconds, three digits, up to an hour.
     var latencies = Histogram<UInt64>(highestTrackableValue: 3_600_000_000)
     var bootID: UInt32?
     var upSince: ContinuousClock.Instant?
-    /// Since when no session is open; `nil` while one is.
+    /// Start of the time without a session; `nil` while a session is open.
     var downSince: ContinuousClock.Instant?
-    /// Of the next notification.
+    /// Token of the next notification.
     var nextIndex = 0
     var upTime = Duration.zero
     var capacity: Int?
     var lacksIdentity = false
     var check: AsyncStream<Void>.Continuation?
     var steps: AsyncStream<Void>.Continuation?
-    /// How many are in the outbox for sure, heard of or not.
+    /// Notifications that are certainly in the outbox, reported or not.
     var taken = 0
-    /// Whether the next comparison must find both sides alike at once.
+    /// Whether the next comparison must find both sides equal immediately.
     var isCheckDue = false
   }
 
@@ -52,12 +52,12 @@ final class SoakRecord: Sendable {
 
   var counts: Counts { state.withLock(\.counts) }
   var undelivered: Int { state.withLock { $0.waiting.count } }
-  /// Numbers of those on the display, oldest first.
+  /// Numbers of the notifications on the display, oldest first.
   var held: [Int64] { state.withLock(\.held) }
-  /// Whether the device knows no identities, so that nothing could be taken back.
+  /// Whether the device does not support identities, so that notifications cannot be removed.
   var lacksIdentity: Bool { state.withLock(\.lacksIdentity) }
 
-  /// Takes the oldest that are more than `limit`, or than half of what the device has room for: they are to be taken back.
+  /// Takes the oldest notifications beyond `limit`, or beyond half of the device's capacity, for removal.
   func takeExcess(over limit: Int) -> [Int64] {
     state.withLock { state in
       let limit = min(limit, max(1, (state.capacity ?? .max) / 2))
@@ -68,7 +68,7 @@ final class SoakRecord: Sendable {
     }
   }
 
-  /// Numbers for so many new notifications; none is given twice.
+  /// Unique tokens for new notifications.
   func takeIndices(_ count: Int) -> Range<Int> {
     state.withLock { state in
       defer { state.nextIndex += count }
@@ -76,27 +76,27 @@ final class SoakRecord: Sendable {
     }
   }
 
-  /// From now on it counts how long no session is open.
+  /// Starts to measure the time without a session.
   func beginListening(at now: ContinuousClock.Instant) {
     state.withLock { $0.downSince = $0.upSince == nil ? now : nil }
   }
 
-  /// How long no session has been open by now.
+  /// The current time without a session.
   func silence(at now: ContinuousClock.Instant) -> Duration {
     state.withLock { state in state.downSince.map { now - $0 } ?? .zero }
   }
 
-  /// So many more are in the outbox.
+  /// Adds to the number of notifications in the outbox.
   func noteTaken(_ count: Int) { state.withLock { $0.taken += count } }
 
-  /// Whether something has become of all that was taken.
+  /// Whether all submitted notifications have a result.
   var isSettled: Bool {
     state.withLock { state in
       state.waiting.isEmpty && state.counts.queued >= state.taken
     }
   }
 
-  /// Tells of each thing that is heard from now on, the first time at once; for one consumer.
+  /// Yields immediately and after each report from now on; for one consumer.
   func steps() -> AsyncStream<Void> {
     let (stream, sink) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     state.withLock { $0.steps = sink }
@@ -104,7 +104,7 @@ final class SoakRecord: Sendable {
     return stream
   }
 
-  /// From now on nothing is under way, so that the next comparison must find both sides alike. The stream tells of it.
+  /// From now on nothing is in flight, so that the next comparison must find both sides equal. The stream yields after it.
   func beginCheck() -> AsyncStream<Void> {
     let (stream, sink) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     state.withLock { state in
@@ -114,7 +114,7 @@ final class SoakRecord: Sendable {
     return stream
   }
 
-  // MARK: Hearing
+  // MARK: Reports
 
   func note(_ report: ForwardingReport) {
     let now = ContinuousClock.now
@@ -165,11 +165,11 @@ final class SoakRecord: Sendable {
     state.withLock { state in
       switch change.state {
       case .up(_, let info):
-        // After a silence that ended it is up again without another session.
+        // After a silence the connection is up again without a new session.
         if change.reason != .recovered { state.counts.sessions += 1 }
         if let bootID = state.bootID, bootID != info.bootID {
           state.counts.restarts += 1
-          // What it held is sent again, as it should be.
+          // Its notifications are sent again, as required.
           state.isCheckDue = false
         }
         state.bootID = info.bootID
@@ -187,7 +187,7 @@ final class SoakRecord: Sendable {
 
   // MARK: The end
 
-  /// How long a session was open, of all the time until now.
+  /// Share of the time with an open session.
   func upTime(at now: ContinuousClock.Instant) -> Duration {
     state.withLock { state in state.upTime + (state.upSince.map { now - $0 } ?? .zero) }
   }

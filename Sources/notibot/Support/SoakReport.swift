@@ -3,7 +3,7 @@ import Conformance
 import Foundation
 import SerialLink
 
-/// What `soak` prints at its end.
+/// The report of `soak`.
 struct SoakReport: Encodable, Sendable {
   /// From queued to delivered, in milliseconds.
   struct Latencies: Encodable, Sendable {
@@ -12,55 +12,55 @@ struct SoakReport: Encodable, Sendable {
     var max: Double
   }
 
-  /// How it was found out what is lost or doubled.
+  /// The method that detects lost and duplicated notifications.
   enum Check: String, Encodable, Sendable {
-    /// The emulator's list was compared, one by one.
+    /// Each notification was compared with the emulator's list.
     case list
     /// Host and device compared count and digest. Source: PROTOCOL.md NTF-34.
     case digest
-    /// It was interrupted before.
+    /// Interrupted before the comparison.
     case none
   }
 
   let schema = "notibot.soak"
   let version = 1
-  /// The machine and the program that measured.
+  /// The computer and the program of the measurement.
   let bench = RunIdentity.Bench(notibot: Notibot.configuration.version)
   var port: String
   var seconds = 0.0
   var queued = 0
   var delivered = 0
   var refused = 0
-  /// Left the display though nobody here asked for it.
+  /// Left the display without a request of this host.
   var gone = 0
-  /// Still waiting at the end.
+  /// Still queued at the end.
   var undelivered = 0
   var lost = 0
   var doubled = 0
-  /// Times that host and device did not agree on what is on the display.
+  /// Comparisons in which host and device did not agree on the display.
   var differences = 0
   var check = Check.none
   var sessions = 0
   var restarts = 0
   var reboots = 0
   var unplugs = 0
-  /// Frames that the host sent again.
+  /// Frames that the host retransmitted.
   var resends = 0
-  /// Damaged frames that came to the host.
+  /// Corrupt frames that the host received.
   var crcErrors = 0
   var latencyMs: Latencies?
-  /// Share of the time that a session was open, 0 to 1.
+  /// Share of the time with an open session, 0 to 1.
   var upShare = 0.0
   /// After a tenth of the time, and at the end.
   var residentBytesStart = 0
   var residentBytesEnd = 0
 
-  /// What was done to a device that did not answer; none when it always did, or when nothing was allowed.
+  /// Recovery of a device that did not answer; `nil` if it always answered, or without `--recover`.
   var recovery: RecoveryAccount?
 
   var isFlawless: Bool { lost == 0 && doubled == 0 && differences == 0 && undelivered == 0 }
 
-  /// For a person: a line for each figure.
+  /// As text: one line per figure.
   var text: String {
     func row(_ name: String, _ value: String) -> String {
       name.padding(toLength: 24, withPad: " ", startingAt: 0) + value

@@ -5,22 +5,22 @@ import NotibotProtocol
 import SerialLink
 import Synchronization
 
-/// One soak: sending, settling, comparing, taking back.
+/// One soak: sending, settling, comparing, removing.
 struct SoakRun: Sendable {
-  /// How long all may take to be delivered when nothing more is sent.
+  /// Time limit for the delivery of all notifications at the end.
   private static let settleLimit = Duration.seconds(60)
-  /// How long the two sides may take to compare.
+  /// Time limit for the comparison.
   private static let checkLimit = Duration.seconds(30)
-  /// How long no session may be open before the device counts as one that does not answer, and how often that is looked at.
+  /// Time without a session after which the device counts as not answering, and the interval of that check.
   private static let silenceLimit = Duration.seconds(10)
   private static let silenceInterval = Duration.milliseconds(500)
-  /// The most that are submitted at once.
+  /// Maximum size of a submission.
   private static let batchLimit = 256
-  /// Where the tokens of removals begin.
+  /// First token of removals.
   private static let removalTokens: UInt64 = 1 << 62
 
   let target: SoakTarget
-  /// Who the device must be; nil: whoever answers.
+  /// The required identity of the device; `nil`: any.
   let deviceID: String?
   let outbox: String
   let bitsPerSecond: UInt32
@@ -28,11 +28,11 @@ struct SoakRun: Sendable {
   let rate: Double
   let keep: Int
   let seed: UInt64
-  /// How long the device has to answer the first time; `nil`: as long as the run.
+  /// Time limit for the device's first answer; `nil`: the duration of the run.
   let answerTimeout: Duration?
-  /// Brings back a device that does not answer; `nil`: nothing does.
+  /// Recovers a device that does not answer; `nil`: no recovery.
   let recovery: Recovery?
-  /// Of the titles, so that what another soak has left is not taken for this one's.
+  /// Prefix of the titles, to distinguish them from those of another soak.
   private let prefix = "soak \(UInt32.random(in: .min ... .max)) "
   private let clock = ContinuousClock()
 
@@ -53,7 +53,7 @@ struct SoakRun: Sendable {
   }
 
   /// Runs until the time is over or this task is cancelled; then reports.
-  /// Throws `NotibotError` for what cannot heal, such as a path that is not a serial port.
+  /// Throws `NotibotError` for permanent errors, such as a path that is not a serial port.
   func report(of port: String) async throws -> SoakReport {
     let record = SoakRecord()
     var report = SoakReport(port: port)
@@ -75,7 +75,7 @@ struct SoakRun: Sendable {
         report.resends += statistics.host.link.resent
         report.crcErrors += Int(clamping: statistics.host.decoder.crcErrors)
       }
-      // The port is free now, and what waits is in the outbox.
+      // The port is closed now, and unsent notifications are in the outbox.
       if isStuck { isStuck = await recovery?.climb() == true }
       if isStuck, deviceID == nil, let recovery { place = await recovery.port }
     } while isStuck
@@ -99,7 +99,7 @@ struct SoakRun: Sendable {
     report.latencyMs = record.latencies()
   }
 
-  /// Runs `body` with a forwarder on the outbox, and everything that it tells in the record.
+  /// Runs `body` with a forwarder on the outbox, whose reports go into the record.
   private func forward(
     _ port: PortName, _ record: SoakRecord, _ body: (Forwarder) async throws -> Void
   ) async throws {
@@ -107,7 +107,7 @@ struct SoakRun: Sendable {
     options.bitsPerSecond = bitsPerSecond
     options.expectedDeviceID = deviceID
     try await withForwarder(port: port, outbox: outbox, options: options) { forwarder in
-      // Not children: what is told on the way out counts too.
+      // Not child tasks: reports that arrive after a cancellation count too.
       let hearing = Task { for await report in forwarder.reports { record.note(report) } }
       let watching = Task { for await change in forwarder.changes { record.note(change) } }
       var failure: (any Error)?
@@ -125,15 +125,15 @@ struct SoakRun: Sendable {
 
   // MARK: Sending
 
-  /// Sends until then; returns the resident memory after a tenth of the time, or `nil` when the device does not answer and may be
-  /// brought back.
+  /// Sends until `end`; returns the resident memory after a tenth of the time, or `nil` when the device does not answer
+  /// and should be recovered.
   private func load(
     _ forwarder: Forwarder, _ record: SoakRecord, _ report: inout SoakReport,
     until end: ContinuousClock.Instant
   ) async throws -> Int? {
     let disturbance = SoakDisturbance(target: target, end: end, length: duration, seed: seed)
     let disturbing = Task { await disturbance.run() }
-    // What cannot heal ends the waiting for the next moment to send.
+    // A permanent error ends the wait for the next moment to send.
     let sending = Task { try await send(forwarder, record, until: end) }
     let guarding = Task {
       _ = try? await forwarder.ended()
@@ -171,14 +171,14 @@ struct SoakRun: Sendable {
     case .failure(let error) where error is CancellationError && isAbsent && !Task.isCancelled:
       throw Self.noAnswer(at: target.port.description)
     case .failure(let error) where error is CancellationError:
-      // Either this task was cancelled, or the forwarder has ended and says why.
+      // Either this task was cancelled, or the forwarder has ended with a reason.
       if !Task.isCancelled { try await forwarder.ended() }
       return ProcessUsage.residentBytes()
     case .failure(let error): throw error
     }
   }
 
-  /// Returns `true` when no session was open for too long, `false` when this task is cancelled or nothing could be done about it.
+  /// Returns `true` after too long a time without a session, `false` when this task is cancelled or there is no recovery.
   private func fallsSilent(_ record: SoakRecord) async -> Bool {
     guard recovery != nil else { return false }
     record.beginListening(at: clock.now)
@@ -188,8 +188,7 @@ struct SoakRun: Sendable {
     return false
   }
 
-  /// Returns `true` when the device did not answer within the time that it has, `false` when it did or this task is
-  /// cancelled.
+  /// Returns `true` when the device did not answer within its time limit, `false` when it did or this task is cancelled.
   private func neverAnswers(_ record: SoakRecord) async -> Bool {
     guard let answerTimeout, (try? await clock.sleep(for: answerTimeout)) != nil else { return false }
     return record.counts.sessions == 0
@@ -198,8 +197,8 @@ struct SoakRun: Sendable {
   /// The failure of a run in which no session was ever open.
   static func noAnswer(at port: String) -> CommandFailure {
     CommandFailure(
-      .noAnswer, "no device answered at \(port.printable)",
-      remedy: "check it with: notibot count -p \(port.printable); wait for it with --wait")
+      .noAnswer, "no answer from \(port.printable)",
+      remedy: "check it with: notibot count -p \(port.printable); or wait for it with --wait")
   }
 
   private func send(_ forwarder: Forwarder, _ record: SoakRecord, until end: ContinuousClock.Instant)
@@ -226,7 +225,7 @@ struct SoakRun: Sendable {
       try Task.checkCancellation()
       if record.lacksIdentity {
         throw CommandFailure(
-          .refused, "the device knows no identities: what was sent could not be taken back",
+          .refused, "the device does not support identities: notifications could not be removed from it",
           remedy: "use firmware that announces feature bits 1 and 2")
       }
     }
@@ -242,7 +241,7 @@ struct SoakRun: Sendable {
 
   // MARK: Settling and comparing
 
-  /// Waits until all is delivered, and makes room for that; what is not by the end of the limit is in the record.
+  /// Waits until all notifications are delivered, and makes room for them; undelivered ones are in the record.
   private func settle(_ forwarder: Forwarder, _ record: SoakRecord) async {
     let settling = Task {
       for await _ in record.steps() {
@@ -268,7 +267,7 @@ struct SoakRun: Sendable {
       numbers.map { (.remove(OutboxNumber(rawValue: $0)), token: Self.removalTokens + UInt64($0)) })
   }
 
-  /// Opens another session, in which both sides compare, looks at the display if it can, and takes back all that is left.
+  /// Opens another session, in which both sides compare, reads the display if possible, and removes the rest.
   private func check(_ port: PortName, _ record: SoakRecord, _ report: inout SoakReport) async throws {
     let compared = record.beginCheck()
     let held = record.held
@@ -287,7 +286,7 @@ struct SoakRun: Sendable {
     }
   }
 
-  /// Waits for the next of a stream, for so long.
+  /// Waits for the next element of a stream, with a time limit.
   private static func comes(_ stream: AsyncStream<Void>, within limit: Duration) async -> Bool {
     await withTaskGroup(of: Bool.self) { group in
       group.addTask {
@@ -303,7 +302,7 @@ struct SoakRun: Sendable {
     }
   }
 
-  /// Each of what is held must be there once, and no other of ours.
+  /// Each held notification must be on the display once, and no other one of this soak.
   private func compare(_ shown: [String], with held: [Int64], _ report: inout SoakReport) {
     let titles = shown.compactMap { json -> String? in
       let title = (try? NotibotProtocol.Notification(parsingDetailed: Array(json.utf8)))?.title
@@ -316,20 +315,20 @@ struct SoakRun: Sendable {
   }
 }
 
-/// Restarts and unplugs an emulator now and then.
+/// Restarts and unplugs an emulator at random.
 struct SoakDisturbance: Sendable {
   let target: SoakTarget
   let end: ContinuousClock.Instant
   let length: Duration
   let seed: UInt64
 
-  /// Runs until the end, or until this task is cancelled; returns how often it did what.
+  /// Runs until the end, or until this task is cancelled; returns the counts.
   func run() async -> (reboots: Int, unplugs: Int) {
     guard target.isEmulated else { return (0, 0) }
     let clock = ContinuousClock()
     var random = SeededGenerator(seed: seed)
     var (reboots, unplugs) = (0, 0)
-    // Often enough for a short soak, seldom enough for a long one to send in peace as well.
+    // Often enough for a short soak, rarely enough for a long one to have undisturbed times.
     let pause = min(10, max(0.2, length.inSeconds / 8))
     do {
       while true {
@@ -345,7 +344,7 @@ struct SoakDisturbance: Sendable {
         }
       }
     } catch {
-      // Cancelled: whoever did so mends the line.
+      // Cancelled: the caller turns the faults off.
     }
     return (reboots, unplugs)
   }

@@ -2,7 +2,7 @@ import DeviceEmulator
 import Foundation
 import SerialLink
 
-/// What a soak sends to: a board, a proxy of its own before it, an emulator of its own, or one in another process.
+/// The target of a soak: a board, a proxy in front of it, an emulator in this process, or one in another process.
 enum SoakTarget {
   case board(port: PortName)
   case proxied(PortProxy, link: String)
@@ -19,11 +19,11 @@ enum SoakTarget {
     }
   }
 
-  /// Starts what stands between, or instead.
+  /// Starts the proxy or the emulator.
   /// - Parameters:
   ///   - control: the control socket of the emulator behind the port.
-  ///   - folder: where a proxy's or emulator's link may be made.
-  /// - Throws: `CommandFailure` for options that do not go together, `PortError`.
+  ///   - folder: the folder for the link of a proxy or emulator.
+  /// - Throws: `CommandFailure` for options that cannot be combined, `PortError`.
   static func open(
     _ name: PortName, bitsPerSecond: UInt32, faults: FaultSpec, control: String?, folder: String
   ) async throws -> SoakTarget {
@@ -48,13 +48,13 @@ enum SoakTarget {
     return .proxied(proxy, link: link)
   }
 
-  /// Refuses faults that only an emulator can do. Throws `CommandFailure`.
+  /// Refuses faults that only an emulator supports. Throws `CommandFailure`.
   static func check(_ faults: FaultSpec, for name: PortName, control: String?) throws {
     if case .standIn(.emulator) = name { return }
     guard control == nil, faults.rules.contains(where: { $0.kind == .reboot }) else { return }
     throw CommandFailure(
       .usage, "a proxy cannot restart a board",
-      remedy: "leave reboot out of --faults, or soak an emulator with --control")
+      remedy: "omit reboot from --faults, or use an emulator with --control")
   }
 
   private static func firmware(_ image: String?, faults: FaultSpec) async throws -> SoakTarget {
@@ -76,7 +76,7 @@ enum SoakTarget {
     }
   }
 
-  /// Whether nobody but the forwarder has the port of the board open.
+  /// Whether only the forwarder has the port of the board open.
   var leavesPortFree: Bool {
     switch self {
     case .board, .controlled: true
@@ -92,7 +92,7 @@ enum SoakTarget {
     }
   }
 
-  /// Does something to the emulator, if there is one; `nil` when there is none or it cannot be reached.
+  /// Sends a command to the emulator; `nil` if there is no emulator or it cannot be reached.
   func perform(_ command: EmulatorCommand) async -> ControlReply? {
     switch self {
     case .board, .proxied, .firmware: nil
@@ -114,18 +114,18 @@ enum SoakTarget {
     }
   }
 
-  /// Mends an emulator's line for good. A proxy's stays as it is.
+  /// Turns the faults of an emulator off for good. Those of a proxy stay on.
   func calm() async {
     switch self {
     case .board, .proxied, .firmware: break
     case .emulator, .controlled:
-      // Refused where it is plugged in, which is as well.
+      // Refused if it is already plugged in, which is fine.
       _ = await perform(.plug)
       _ = await perform(.faults(.off))
     }
   }
 
-  /// The JSON of all that is on the display; `nil` when nobody can tell.
+  /// The JSON of all notifications on the display; `nil` if unknown.
   func shown() async -> [String]? {
     guard isEmulated else { return nil }
     var items: [ControlReply.Item] = []

@@ -3,32 +3,33 @@ import Conformance
 import Foundation
 import SerialLink
 
-/// The options of `test` that say which cases are run, how often, and what is shown meanwhile.
+/// The options of `test` that select cases, repetitions and output.
 struct TestOptions: ParsableArguments {
   /// A report is a few hundred kilobytes; of many boards some megabytes.
   private static let reportLimitBytes = 64 << 20
   private static let repetitionsRange = 1...100_000
 
   @Option(
-    help: ArgumentHelp("Only cases whose id, title, chapter or rule matches.", valueName: "regex"))
+    help: ArgumentHelp("Run only cases whose id, title, chapter or rule matches.", valueName: "regex"))
   var filter: String?
 
   @Option(
-    help: ArgumentHelp("Leave out cases whose id, title, chapter or rule matches.", valueName: "regex"))
+    help: ArgumentHelp("Skip cases whose id, title, chapter or rule matches.", valueName: "regex"))
   var exclude: String?
 
   @Option(
     help: ArgumentHelp(
-      "Only cases that did not pass in this JSON report of an earlier run.", valueName: "file"))
+      "Run only cases that did not pass in this JSON report of an earlier run.", valueName: "file"))
   var rerunFailed: String?
 
   @Option(
     name: .customLong("repeat"),
     help: ArgumentHelp(
-      "Run each case so often, until it does not pass, 1-100000 (default: 1).", valueName: "number"))
+      "Runs of each case, 1-100000; stops at the first run that does not pass.",
+      valueName: "number"))
   var repetitions = 1
 
-  @Flag(help: "End with the first case that does not pass.")
+  @Flag(help: "Stop after the first case that does not pass.")
   var failFast = false
 
   @Flag(name: .shortAndLong, help: "Print only cases that do not pass, and the result.")
@@ -36,13 +37,13 @@ struct TestOptions: ParsableArguments {
 
   func validate() throws {
     guard Self.repetitionsRange.contains(repetitions) else {
-      throw ValidationError("--repeat is 1 to 100000")
+      throw ValidationError("--repeat must be 1 to 100000")
     }
   }
 
   var policy: RunPolicy { RunPolicy(repetitions: repetitions, endsAtFailure: failFast) }
 
-  /// The selected cases of a suite. Throws `CommandFailure` when there is none.
+  /// The selected cases of a suite. Throws `CommandFailure` when no case is selected.
   func cases(of suite: [Case]) throws -> [Case] {
     var cases: [Case]
     do {
@@ -56,8 +57,8 @@ struct TestOptions: ParsableArguments {
       cases = cases.filter { ids.contains($0.id) }
       guard !cases.isEmpty else {
         throw CommandFailure(
-          .usage, "\(rerunFailed.printable) names no case that did not pass and is selected",
-          remedy: "run all of them without --rerun-failed")
+          .usage, "\(rerunFailed.printable) has no selected case that did not pass",
+          remedy: "omit --rerun-failed to run all cases")
       }
     }
     guard !cases.isEmpty else {
@@ -78,7 +79,7 @@ struct TestOptions: ParsableArguments {
     var cases: [Entry]?
     var boards: [Earlier]?
 
-    /// Ids of what did not pass, of all boards.
+    /// Ids of the cases that did not pass, on all boards.
     var failedIDs: Set<String> {
       let own = (cases ?? []).filter { $0.outcome == "failed" || $0.outcome == "errored" }.map(\.id)
       return Set(own).union((boards ?? []).flatMap(\.failedIDs))
@@ -89,7 +90,7 @@ struct TestOptions: ParsableArguments {
     func failure(_ reason: String) -> CommandFailure {
       CommandFailure(
         .usage, "cannot read \(path.printable): \(reason)",
-        remedy: "name a report that 'notibot test --json FILE' has written")
+        remedy: "use a report that was written by: notibot test --json FILE")
     }
     guard let file = FileHandle(forReadingAtPath: path) else {
       throw failure(String(cString: strerror(errno)))
@@ -99,10 +100,10 @@ struct TestOptions: ParsableArguments {
       let data = try file.read(upToCount: reportLimitBytes) ?? Data()
       report = try JSONDecoder().decode(Earlier.self, from: data)
     } catch {
-      throw failure("it is not a report of 'notibot test'")
+      throw failure("not a report of 'notibot test'")
     }
     guard report.schema.hasPrefix(JSONReport.schema) else {
-      throw failure("it is a '\(report.schema.printable)'")
+      throw failure("its schema is '\(report.schema.printable)'")
     }
     return report.failedIDs
   }

@@ -2,14 +2,14 @@ import Conformance
 import Foundation
 import SerialLink
 
-/// Where the results of `notibot test` go: lines, files, and what GitHub shows.
+/// The outputs of `notibot test`: lines, files, and GitHub's annotations and summary.
 struct TestReports: Sendable {
-  /// Of a GitHub workflow, what concerns a report.
+  /// The environment of a GitHub workflow.
   struct GitHub: Sendable {
     /// The file that the summary of the step is appended to.
     var summaryPath: String?
 
-    /// Nil outside of a workflow.
+    /// `nil` outside of a workflow.
     init?(environment: [String: String]) {
       guard environment["GITHUB_ACTIONS"] == "true" else { return nil }
       summaryPath = environment["GITHUB_STEP_SUMMARY"].flatMap { $0.isEmpty ? nil : $0 }
@@ -21,7 +21,7 @@ struct TestReports: Sendable {
   private let isJSONOnStdout: Bool
   let gitHub = GitHub(environment: ProcessInfo.processInfo.environment)
 
-  /// Opens the files. `json` may be `-` for stdout.
+  /// Opens the files. `json` can be `-` for stdout.
   ///
   /// - Throws: `CommandFailure` when a report could not be written.
   init(junit: String?, json: String?) throws(CommandFailure) {
@@ -31,12 +31,12 @@ struct TestReports: Sendable {
     try self.json?.checkDiffers(from: self.junit)
   }
 
-  /// A line for a person: to stdout, unless the JSON goes there.
+  /// Prints a line of text to stdout, unless the JSON goes there.
   func printLine(_ line: String) {
     isJSONOnStdout ? Output.note(line) : Output.data(line)
   }
 
-  /// A line that may be a command to the workflow's runner.
+  /// Prints a line that can be a command to the workflow's runner.
   func printRaw(_ line: String) {
     isJSONOnStdout ? Output.noteCommands(line) : Output.commands(line)
   }
@@ -50,27 +50,27 @@ struct TestReports: Sendable {
     if gitHub != nil { printRaw(GitHubReport.groupEnd) }
   }
 
-  /// Writes what one run came to. The files are written on every way out, also when there was no rig.
+  /// Writes the result of one run. The files are always written, even if the rig failed.
   func write(_ report: Report) throws {
     writeFiles(report)
     if isJSONOnStdout { printJSON(try JSONReport(report).document()) }
-    tellGitHub([report])
+    notifyGitHub([report])
   }
 
-  /// The same of several boards, in one document each.
+  /// The same for several boards, in one document per file.
   func write(_ reports: [Report]) throws {
     writeFiles(reports)
     if isJSONOnStdout { printJSON(try BoardsJSONReport(reports).document()) }
-    tellGitHub(reports)
+    notifyGitHub(reports)
   }
 
-  /// Writes the files alone, unless they are written already.
+  /// Writes only the files, unless they are already written.
   func writeFiles(_ report: Report) {
     junit?.write(JUnitReport.document(of: report))
     json?.write(document { try JSONReport(report).document() })
   }
 
-  /// The same of several boards.
+  /// The same for several boards.
   func writeFiles(_ reports: [Report]) {
     junit?.write(JUnitReport.document(of: reports))
     json?.write(document { try BoardsJSONReport(reports).document() })
@@ -80,8 +80,8 @@ struct TestReports: Sendable {
     do {
       return try make()
     } catch {
-      // Encoding fails on NaN and infinity alone, and a report has neither: no peer and no user can cause it.
-      preconditionFailure("a report holds what JSON can hold: \(error)")
+      // Encoding fails only on NaN and infinity, and a report has neither: no peer and no user can cause it.
+      preconditionFailure("a report can always be encoded as JSON: \(error)")
     }
   }
 
@@ -89,18 +89,18 @@ struct TestReports: Sendable {
     Output.json(document: String(document.dropLast()))
   }
 
-  private func tellGitHub(_ reports: [Report]) {
+  private func notifyGitHub(_ reports: [Report]) {
     guard let gitHub else { return }
     GitHubReport.annotations(of: reports).forEach(printRaw)
     guard let path = gitHub.summaryPath else { return }
     do throws(CommandFailure) {
       let file = try OutputFile(path: path, from: .end)
-      // What other commands of this step have written counts as well.
+      // Includes the summaries of other commands of this step.
       let room = max(0, GitHubReport.summaryLimitBytes - file.sizeBytes)
       let summary = Array(GitHubReport.summary(of: reports, limitBytes: room).utf8)
       if let failure = file.write(summary, stallLimitMs: OutputFile.stallLimitMs) { throw failure }
     } catch {
-      // The verdict of the run matters more than its summary.
+      // A failed summary does not change the verdict of the run.
       Output.note("notibot: \(error)")
     }
   }

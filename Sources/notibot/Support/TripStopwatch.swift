@@ -1,7 +1,7 @@
 import Histogram
 import Synchronization
 
-/// Times trips that do not overlap: `start` when one begins, `stop` when its answer is there.
+/// Times trips that do not overlap: `start` when one begins, `stop` when its answer arrives.
 final class TripStopwatch: Sendable {
   private struct State {
     var startedAt: ContinuousClock.Instant?
