@@ -22,6 +22,28 @@ struct ATTNotificationTests {
     #expect(rig.notifications().isEmpty)
   }
 
+  @Test func `events that wait are dropped when the client unsubscribes from Data`() {
+    var rig = ATTRig()
+    _ = rig.ask("12 0700 0100")
+    rig.server.tell([1])
+    _ = rig.ask("12 0700 0000")
+    #expect(rig.notifications().isEmpty)
+  }
+
+  @Test func `SYNC queues what is gone of its source anew and leaves other sources alone`() {
+    var rig = ATTRig()
+    rig.server.open(.serial, features: [.optionalKeys, .sync], source: 5)
+    _ = rig.ask("02 0502")
+    _ = rig.ask("12 0700 0100")
+    for source in [5, 77] { _ = rig.write(identified(id: 1, tail: #","src":\#(source)"#)) }
+    for item in 1...2 { rig.server.changeStore { _ = $0.dismiss(item: item) } }
+    _ = rig.server.receiveMessage(syncMessage(5), on: .serial)
+    let events = [
+      #"{"ev":"dismissed","item":2,"id":1,"src":77}"#, #"{"ev":"dismissed","item":1,"id":1,"src":5}"#,
+    ]
+    #expect(rig.notifications().prefix(2) == events.map { "1b0600" + hex(Array($0.utf8)).lowercased() }[...])
+  }
+
   @Test func `waiting counts become one with the latest value`() {
     var rig = ATTRig()
     _ = rig.ask("12 0400 0100")

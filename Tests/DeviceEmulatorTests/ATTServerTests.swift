@@ -231,6 +231,13 @@ struct ATTServerTests {
     #expect(rig.notifications() == ["1b03000100"])
   }
 
+  @Test(arguments: [["04", "07"], ["07", "04"]])
+  func `of two bad CCCDs the error names the lower handle, whichever was prepared first`(handles: [String]) {
+    var rig = ATTRig()
+    for handle in handles { _ = rig.ask("16 \(handle)00 0000 0200") }
+    #expect(rig.ask("18 01") == "01180400fd")
+  }
+
   @Test func `the queue takes 1024 bytes and then is full`() {
     var rig = ATTRig()
     for offset in [0, 512] {

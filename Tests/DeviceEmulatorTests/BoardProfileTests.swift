@@ -144,6 +144,30 @@ struct BoardProfileTests {
     #expect(quick.boots == 2 || quick.wired.device.isRestarting)
   }
 
+  @Test func `a supply fails also when the timer fires late`() {
+    var device = EmulatedDevice(profile: .brownout, seed: 1, now: .zero)
+    device.handleTimeout(now: .ms(3000))
+    #expect(device.isRestarting)
+  }
+
+  @Test func `no timer of the link runs while a page is erased`() throws {
+    var rig = DeviceRig()
+    let session = try rig.openSession()
+    rig.device.flash = .erasing(until: .ms(6000), held: [])
+    rig.device.handleTimeout(now: .ms(5500))
+    #expect(rig.device.statistics.session == session)
+  }
+
+  @Test func `what became due while a page was erased is done when it is`() throws {
+    var rig = DeviceRig()
+    _ = try rig.openSession()
+    rig.device.flash = .erasing(until: .ms(1500), held: [])
+    rig.now = .ms(1500)
+    rig.device.handleTimeout(now: rig.now)
+    rig.send([])
+    #expect(rig.frameTypes() == [.ping])
+  }
+
   @Test func `a page erase holds everything up for 85 to 150 ms and loses nothing`() throws {
     var rig = try LineRig(.slowFlash)
     let session = try rig.openSession()

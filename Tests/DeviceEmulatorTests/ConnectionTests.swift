@@ -175,6 +175,19 @@ import Testing
     #expect(!rig.device.isFull(id))
   }
 
+  @Test func `a connection is full when two of the longest records wait, and when it is gone`() throws {
+    var rig = Rig()
+    let id = try rig.connect(mtu: nil)
+    _ = rig.device.perform(.stall, now: rig.now)
+    // 5 bytes each, and the longest record has 530.
+    rig.send((0..<211).flatMap { _ in bytes("0300 0a0300") }, on: id)
+    #expect(!rig.device.isFull(id))
+    rig.send(bytes("0300 0a0300"), on: id)
+    #expect(rig.device.isFull(id))
+    rig.device.disconnect(id, now: rig.now)
+    #expect(rig.device.isFull(id))
+  }
+
   @Test func `notifications that nobody takes do not grow without end`() throws {
     var rig = Rig()
     let id = try rig.connect()

@@ -27,6 +27,12 @@ struct DeviceLinkHoleTests {
     #expect(link.counters.outOfOrder == 4)
   }
 
+  @Test func `the same frame out of order again begins a new round`() {
+    var link = DeviceLink.make(.open, outOfOrder: .dropped)
+    #expect(link.reply(to: .data(1)).types == [.nak])
+    #expect(link.reply(to: .data(1)).types == [.nak])
+  }
+
   @Test func `another hole is asked for anew`() {
     var link = DeviceLink.make(.open, outOfOrder: .dropped)
     _ = link.reply(to: .data(2))
@@ -78,6 +84,21 @@ struct DeviceLinkHoleTests {
     #expect(link.frames(at: .ms(40)).isEmpty)
   }
 
+  @Test func `a frame between two kept ones opens no hole and is told after 5 ms`() {
+    var link = DeviceLink.make(.open)
+    _ = link.reply(to: .data(1))
+    _ = link.reply(to: .data(4))
+    #expect(link.reply(to: .data(3)).isEmpty)
+    #expect(link.frames(at: .ms(5)).map(\.payload.first) == [0b1101])
+  }
+
+  @Test func `a bitmap is sent also when the timer fires late`() {
+    var link = DeviceLink.make(.open)
+    _ = link.reply(to: .data(1))
+    _ = link.reply(to: .data(2))
+    #expect(link.frames(at: .ms(30)).map(\.payload.first) == [0b11])
+  }
+
   @Test func `while a later hole is open a NAK stands for the ACK`() {
     var link = DeviceLink.make(.open)
     _ = link.reply(to: .data(1))
@@ -95,6 +116,15 @@ struct DeviceLinkHoleTests {
     // 4096 / 540 = 7; 8 and 9 are beyond what was granted.
     #expect(link.counters.outOfWindow == 2)
     #expect(link.takeFrames().last?.payload.first == 0b1111111)
+  }
+
+  @Test func `a frame that is kept already takes no more of the bytes that were granted`() {
+    var link = DeviceLink.make(.open)
+    let payload = [UInt8](repeating: 1, count: 528)
+    for sequence in UInt8(1)...7 { link.receive(.data(sequence, payload: payload), now: .zero) }
+    link.receive(.data(3, payload: payload), now: .zero)
+    #expect(link.counters.outOfWindow == 0)
+    #expect(link.counters.outOfOrder == 8)
   }
 
   @Test(arguments: [OutOfOrderFrames.kept, .dropped])
@@ -152,6 +182,24 @@ struct DeviceLinkHoleTests {
     #expect(link.frames(at: .ms(250)).sequences == [0, 1, 3])
     link.receive(.host(.ack, ack: 2), now: .ms(260))
     #expect(link.frames(at: .ms(760)).sequences == [2, 3])
+  }
+
+  @Test func `an ACK of a frame that is due again leaves the others due`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(5)
+    link.receive(.host(.nak), now: .zero)
+    link.receive(.host(.ack, ack: 1), now: .zero)
+    #expect(link.takeFrames().sequences == [1, 2, 3, 4])
+  }
+
+  @Test func `a bitmap that spares a frame due again leaves the timer running`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(2)
+    link.handleTimeout(now: .ms(250))
+    #expect(link.nextFrame()?.header.sequence == 0)
+    link.receive(.nak(0b1), now: .ms(251))
+    #expect(link.takeFrames().isEmpty)
+    #expect(link.frames(at: .ms(750)).sequences == [0])
   }
 
   @Test func `a NAK without a bitmap takes back what was held`() {

@@ -50,6 +50,15 @@ struct DeviceLinkOrderTests {
     #expect(link.counters.dataReceived == 7)
   }
 
+  @Test func `bytes that were handled are granted again`() {
+    var link = DeviceLink.make(.open)
+    let payload = [UInt8](repeating: 1, count: 528)
+    for sequence in UInt8(0)..<7 { link.receive(.data(sequence, payload: payload), now: .zero) }
+    while link.takeInbound() != nil {}
+    for sequence in UInt8(7)..<14 { link.receive(.data(sequence, payload: payload), now: .zero) }
+    #expect(link.counters.dataReceived == 14)
+  }
+
   @Test func `numbers go on from 255 to 0`() {
     var link = DeviceLink.make(.open)
     for number in 0..<600 {

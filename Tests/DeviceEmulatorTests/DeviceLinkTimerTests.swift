@@ -64,6 +64,16 @@ struct DeviceLinkTimerTests {
     #expect(slow.wait == .milliseconds(500))
   }
 
+  @Test(arguments: [(80, 160, 290), (160, 80, 470)])
+  func `a sample above or below srtt counts with its distance`(first: Int, second: Int, wait: Int) {
+    var timer = ResendTimer()
+    timer.sample(.milliseconds(first))
+    timer.sample(.milliseconds(second))
+    timer.settle()
+    // 90 + 4 × (3 × 40 + 80) / 4, and 150 + 4 × (3 × 80 + 80) / 4.
+    #expect(timer.wait == .milliseconds(wait))
+  }
+
   @Test func `no sample is taken from a frame that was sent twice`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(1)
@@ -90,6 +100,25 @@ struct DeviceLinkTimerTests {
     _ = link.takeFrames()
     // Each is 500 bytes and 4 of framing: 525 ms at 9600 baud.
     #expect(link.nextDeadline == .ms(525 + 250))
+  }
+
+  @Test func `the line time of what is queued ahead is no part of the round trip`() {
+    var link = DeviceLink.make(.open)
+    link.lineBitsPerSecond = 9600
+    for _ in 0..<2 { link.send([UInt8](repeating: 1, count: 488), on: .att) }
+    _ = link.takeFrames()
+    link.lineBitsPerSecond = nil
+    link.receive(.host(.ack, ack: 2), now: .ms(1100))
+    _ = link.sendData(1)
+    // The second frame left at 1050 ms: 50 + 4 × 25.
+    #expect(link.nextDeadline == .ms(1100 + 150))
+  }
+
+  @Test func `the timer runs on while the line does not take what is to be sent again`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(1)
+    link.handleTimeout(now: .ms(250))
+    #expect(link.nextDeadline == .ms(750))
   }
 
   @Test func `PING comes after each second of silence`() {
@@ -124,6 +153,15 @@ struct DeviceLinkTimerTests {
     link.handleTimeout(now: .ms(5000))
     #expect(link.takeEvents() == [.ended(.silence)])
     #expect(link.counters.silences == 1)
+  }
+
+  @Test func `silence is suspect and ends also when the timer fires late, and then is not suspect`() {
+    var link = DeviceLink.make(.open)
+    link.handleTimeout(now: .ms(4500))
+    #expect(link.isSuspect)
+    link.handleTimeout(now: .ms(5500))
+    #expect(link.takeEvents() == [.ended(.silence)])
+    #expect(!link.isSuspect)
   }
 
   @Test func `PONG tells how many frames were handled`() {

@@ -236,7 +236,26 @@ struct EmulatedDeviceTests {
     #expect(lines.map { $0.prefix(9) } == ["I (1000) ", "I (2000) ", "I (3000) "])
   }
 
+  @Test func `a chatty device logs whether a host is connected`() throws {
+    var rig = DeviceRig(profile: .devkit)
+    rig.advance(by: .milliseconds(1500))
+    #expect(String(decoding: rig.text, as: UTF8.self).contains("shown, no host"))
+    _ = try rig.openSession()
+    rig.advance(by: .seconds(1))
+    #expect(String(decoding: rig.text, as: UTF8.self).contains("shown, host connected"))
+  }
+
   // MARK: Noise
+
+  @Test func `half a frame becomes text 10 ms after a timer that fires late`() {
+    var device = EmulatedDevice(profile: .quiet, seed: 1, now: .zero)
+    device.receive(Array(Frame.syn(1).encoded().dropLast(10)), now: .zero)
+    device.handleTimeout(now: .ms(1500))
+    device.handleTimeout(now: .ms(1509))
+    #expect(device.statistics.textBytesReceived == 0)
+    device.handleTimeout(now: .ms(1510))
+    #expect(device.statistics.textBytesReceived > 0)
+  }
 
   @Test func `half a frame becomes text after a second of silence`() {
     var rig = DeviceRig()

@@ -18,6 +18,12 @@ struct ExpiryTests {
     #expect(rig.device.statistics.attributes.expiries == 1)
   }
 
+  @Test func `an expiry is due so many seconds after the clock was set, or at once`() {
+    let time = TimeOfDay(seconds: 1000, at: .ms(5))
+    #expect(time.moment(of: 1002) == .ms(2005))
+    #expect(time.moment(of: 900) == .ms(5))
+  }
+
   @Test func `one that has expired already is stored, hidden and told`() {
     var rig = SyncRig()
     rig.open(source: homeSource, clock: 1000)

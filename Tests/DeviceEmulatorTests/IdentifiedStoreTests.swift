@@ -284,10 +284,10 @@ struct IdentifiedStoreTests {
     store.display = DisplayLog()
     var writer = NotificationStore.Writer.home
     writer.knownID = 2
-    for id in 2...3 { _ = store.write(identified(id: id), by: writer) }
+    for id in 1...3 { _ = store.write(identified(id: id), by: writer) }
     _ = store.write(identified(id: 1, tail: #","src":77"#), by: writer)
-    #expect(store.items.map(\.isPreExisting) == [true, false, false])
-    #expect(store.takeDisplayChanges().map(\.isAnnounced) == [false, true, true])
+    #expect(store.items.map(\.isPreExisting) == [true, true, false, false])
+    #expect(store.takeDisplayChanges().map(\.isAnnounced) == [false, false, true, true])
   }
 
   @Test func `the display's changes are all there, in order, once`() {

@@ -53,6 +53,15 @@ import Testing
     #expect(after.deafBytes == 3)
   }
 
+  @Test func `each reset by lines is counted`() {
+    var device = WiredDevice(profile: .standard, seed: 1, now: .zero)
+    for _ in 0..<2 {
+      device.apply(.lines(ModemLines(dtr: false, rts: true)), now: .zero)
+      device.apply(.lines(ModemLines(dtr: false, rts: false)), now: .zero)
+    }
+    #expect(device.statistics.lineResets == 2)
+  }
+
   @Test func `in download mode the chip says so, answers nothing, and a button starts the application`() {
     var device = WiredDevice(profile: .standard, seed: 1, now: .zero)
     _ = text(of: &device)

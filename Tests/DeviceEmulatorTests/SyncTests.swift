@@ -126,6 +126,7 @@ struct SyncTests {
     #expect(rig.sync() == [news, "SYNCED n=0 hwm=1"])
     #expect(rig.write(identified(id: 1)) == ["13", news])
     #expect(rig.write(WrittenNotification.removal(of: 1).encoded()) == ["13"])
+    #expect(rig.device.statistics.attributes.removed == 1)
     #expect(rig.sync() == ["SYNCED n=0 hwm=1"])
     #expect(rig.device.store.gone.notices.isEmpty)
   }

@@ -83,6 +83,19 @@ struct ATTClientTests {
     #expect(device.takeActions() == [.completed(id, .failed(.badLength(bytes: length)))])
   }
 
+  @Test func `a raw PDU that fills a frame is sent`() {
+    var device = ScriptedDevice.makeReady()
+    device.submit(.rawATT([UInt8](repeating: 0x0A, count: 528)))
+    #expect(pdus(&device).map(\.count) == [528])
+  }
+
+  @Test func `as many messages wait as requests may`() {
+    var client = ATTClient(waitingLimit: 2)
+    client.expectBearer()
+    let taken = (0..<3).map { _ in client.submitMessage([1]) }
+    #expect(taken == [true, true, false])
+  }
+
   @Test func `513 bytes of JSON are refused here`() {
     var device = ScriptedDevice.makeReady()
     let id = device.submit(.sendEncoded([UInt8](repeating: 0x20, count: 513)))
@@ -175,6 +188,32 @@ struct ATTClientTests {
         .completed(id, .failed(.outcomeUnknown(.applicationStalled))), .ended(.applicationStalled),
       ])
     #expect(lastWords.last == .fin)
+  }
+
+  @Test func `a stalled application ends the session also when the timer fires late`() {
+    var device = ScriptedDevice.makeReady()
+    device.submit(.readCount)
+    device.receive(ScriptedDevice.frame(.ack, ack: 2))
+    for _ in 0..<10 {
+      device.now = device.now + .seconds(1)
+      device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [1]))
+    }
+    device.now = device.now + .milliseconds(500)
+    device.machine.handleTimeout(now: device.now)
+    device.drain()
+    #expect(device.takeActions().last == .ended(.applicationStalled))
+  }
+
+  @Test func `a PONG from before the request does not show that the application stalls`() {
+    var device = ScriptedDevice.makeReady()
+    device.receive(ScriptedDevice.frame(.pong, ack: 1, payload: [1]))
+    device.pass(.milliseconds(1))
+    device.submit(.readCount)
+    for _ in 0..<22 {
+      device.pass(.milliseconds(500))
+      device.receive(ScriptedDevice.frame(.ack, ack: 2))
+    }
+    #expect(device.takeActions().isEmpty)
   }
 
   @Test func `an idle session is never stalled`() {
@@ -283,5 +322,17 @@ struct ATTClientTests {
     device.machine.receiveEndOfStream(now: device.now)
     device.drain()
     #expect(device.takeActions().first == .completed(id, .failed(.outcomeUnknown(.portGone))))
+  }
+
+  @Test func `a write between two of its parts has an unknown outcome`() {
+    var device = ScriptedDevice.makeReady(mtu: 23)
+    let value = [UInt8](repeating: 0x41, count: 30)
+    let id = device.submit(.sendEncoded(value))
+    // One read brings both, so that the second part has not been sent.
+    device.receive(
+      ScriptedDevice.pdu([0x17, 6, 0, 0, 0] + value.prefix(18), sequence: 1, ack: 2),
+      ScriptedDevice.hello(bootID: 2))
+    #expect(
+      device.takeActions().first == .completed(id, .failed(.outcomeUnknown(.deviceRestarted(bootID: 2)))))
   }
 }

@@ -103,6 +103,29 @@ struct DiscoveryTests {
     #expect(device.takeActions() == [.ended(.bearerBroken(.malformedAnswer(opcode: 0x10)))])
   }
 
+  @Test func `a characteristic whose value is its declaration breaks the bearer`() {
+    var device = play([
+      ([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 20, 1, 0, 5, 0] + service),
+      ([0x08, 1, 0, 5, 0, 0x03, 0x28], [0x09, 21, 2, 0, 0x02, 2, 0] + count),
+    ])
+    #expect(device.takeActions() == [.ended(.bearerBroken(.malformedAnswer(opcode: 0x08)))])
+  }
+
+  @Test func `a value that claims the type of a CCCD is none`() {
+    var device = play([
+      ([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 20, 1, 0, 7, 0] + service),
+      ([0x08, 1, 0, 7, 0, 0x03, 0x28], [0x09, 21, 2, 0, 0x08, 3, 0] + data),
+      ([0x08, 3, 0, 7, 0, 0x03, 0x28], [0x09, 21, 5, 0, 0x02, 6, 0] + count),
+      ([0x08, 6, 0, 7, 0, 0x03, 0x28], [0x01, 0x08, 6, 0, 0x0A]),
+      (
+        [0x04, 4, 0, 7, 0],
+        [0x05, 1, 4, 0, 0x02, 0x29, 5, 0, 0x03, 0x28, 6, 0, 0x02, 0x29, 7, 0, 0x02, 0x29]
+      ),
+    ])
+    device.submit(.subscribe(.count))
+    #expect(device.takeSent().map(\.payload) == [[0x12, 7, 0, 1, 0]])
+  }
+
   @Test func `a list of services that goes on and on ends the search`() {
     var device = ScriptedDevice.makeLinked(profileHash: 0x1234_5678)
     _ = device.takeSent()

@@ -263,6 +263,25 @@ struct ForwardingMachineTests {
     #expect(rig.machine.entriesCount == 2)
   }
 
+  @Test func `stop ends also when its timer fires late`() {
+    var rig = Self.makeUp()
+    rig.answersWrites = false
+    rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
+    rig.perform { $0.stop(now: $1) }
+    rig.now = rig.now + .milliseconds(2500)
+    rig.perform { $0.handleTimeout(now: $1) }
+    #expect(rig.actions.last == .finished)
+    #expect(rig.finsCount == 1)
+  }
+
+  @Test func `stop without a port is over at once`() {
+    var rig = Rig()
+    rig.ports = []
+    rig.perform { $0.start(now: $1) }
+    rig.perform { $0.stop(now: $1) }
+    #expect(rig.actions.last == .finished)
+  }
+
   @Test func `stop with nothing out is over as soon as the device has heard of it`() {
     var rig = Self.makeUp()
     rig.perform { $0.stop(now: $1) }

@@ -139,6 +139,13 @@ struct HostMachineSyncTests {
     #expect(!isSent)
   }
 
+  @Test func `a session that closes takes no SYNC`() {
+    var device = ScriptedDevice.makeReady(features: Self.all)
+    device.close()
+    let isSent = device.machine.sendSync(Self.request, now: device.now)
+    #expect(!isSent)
+  }
+
   @Test func `more SYNCs than may wait are not taken`() {
     var device = ScriptedDevice.makeReady(features: Self.all)
     let taken = (0..<6).map { _ in device.machine.sendSync(Self.request, now: device.now) }

@@ -163,6 +163,26 @@ struct LinkOpeningTests {
     #expect(device.takeActions() == [.ended(.portGone)])
   }
 
+  @Test func `a SYN is repeated, and the attempt ends, also when the timer fires late`() {
+    var device = ScriptedDevice.makeOpening()
+    let syn = device.takeSent()
+    device.machine.handleTimeout(now: .zero + .milliseconds(300))
+    device.drain()
+    #expect(device.takeSent() == syn)
+    device.machine.handleTimeout(now: .zero + .milliseconds(2500))
+    device.drain()
+    #expect(device.takeActions() == [.ended(.noAnswer)])
+  }
+
+  @Test func `a session that is not open takes no payload`() {
+    var link = LinkSession(configuration: HostConfiguration())
+    #expect(!link.hasRoom)
+    let isTaken = link.send([0x0A, 3, 0])
+    #expect(!isTaken)
+    link.open(nonce: 1, clock: nil, limit: nil, now: .zero)
+    #expect(!link.hasRoom)
+  }
+
   @Test func `connecting twice sends one SYN`() {
     var device = ScriptedDevice.makeOpening()
     device.connect()

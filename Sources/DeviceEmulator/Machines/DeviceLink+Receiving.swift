@@ -221,7 +221,7 @@ extension DeviceSession {
       var newestSending: UInt64 = 0
       for index in 0..<sentCount {
         // The first place is the missing frame itself.
-        if index > 0, index <= 64, held >> UInt64(index - 1) & 1 == 1 { noteHeld(index) }
+        if index > 0, held >> UInt64(index - 1) & 1 == 1 { noteHeld(index) }
         if outbound[index].isHeld { newestSending = max(newestSending, outbound[index].firstSending) }
       }
       // The line keeps order: what left before something that has arrived is lost if it has not.

@@ -23,10 +23,6 @@ struct ExpiryQueue: Equatable, Sendable {
     if position < entries.count, entries[position] == entry { entries.remove(at: position) }
   }
 
-  mutating func removeAll() {
-    entries.removeAll()
-  }
-
   /// The first place at which no entry is later than `entry`.
   private func position(of entry: Entry) -> Int {
     var low = 0

@@ -26,10 +26,6 @@ extension ATTClient {
       let isBarrier = Self.isBarrier(opcode)
       if isBarrier, !outstanding.isEmpty { return nil }
       waiting.removeFirst()
-      guard pdu.count <= mtu || isRaw(operation) else {
-        complete(next.id, .failed(.badLength(bytes: pdu.count)))
-        continue
-      }
       statistics.requests += 1
       if Self.isAnswered(opcode) {
         outstanding.append(
@@ -65,13 +61,6 @@ extension ATTClient {
       let cccd = subscriptions.contains(.count) ? handles.countCCCD : handles.dataCCCD
       return cccd.map { (operation, ATTPDU.writeRequest(handle: $0, value: [1, 0]).encoded()) }
     case (.readCount, _), (.write, _), (.subscribe, _), (.message, _): return nil
-    }
-  }
-
-  private func isRaw(_ operation: Operation) -> Bool {
-    switch operation {
-    case .raw: true
-    case .exchangeMTU, .discover, .readCount, .write, .writeLong, .subscribe, .message: false
     }
   }
 

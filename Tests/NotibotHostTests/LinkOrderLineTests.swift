@@ -1,0 +1,78 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// DATA and acknowledgements on a line that takes nothing, and timers that fire late. Source: PROTOCOL.md LNK-32, LNK-50, LNK-51.
+struct LinkOrderLineTests {
+  /// A PONG on the line.
+  private static let pongBytes = 16
+  /// What a Read Request on the line has more than a PONG.
+  private static let furtherBytes = 2
+
+  private func notification(_ sequence: UInt8) -> Frame {
+    ScriptedDevice.pdu([0x1B, 0x03, 0x00, 1, 0x00], sequence: sequence, ack: 1)
+  }
+
+  /// A host whose line takes nothing, with as much to write as it keeps: so many requests, the rest PONGs.
+  private func makeFull(requests: Int) -> ScriptedDevice {
+    var device = ScriptedDevice.makeReady()
+    device.machine.handleWritability(false, now: device.now)
+    for _ in 0..<requests { device.submit(.readCount) }
+    let ping = ScriptedDevice.frame(.ping, ack: 1).encoded()
+    for _ in 0..<LinkSession.outputLimitBytes / Self.pongBytes - requests {
+      device.machine.receive(ping, now: device.now)
+    }
+    return device
+  }
+
+  @Test(arguments: [0, 1])
+  func `a request waits while the output is full to the byte, or beyond`(requests: Int) {
+    var device = makeFull(requests: requests)
+    device.submit(.readCount)
+    #expect(device.machine.statistics.link.outputDropped == 0)
+    #expect(device.machine.statistics.link.dataSent == 1 + requests)
+    device.machine.handleWritability(true, now: device.now)
+    guard case .write(let bytes)? = device.machine.nextAction() else {
+      Issue.record("nothing to write")
+      return
+    }
+    #expect(bytes.count == LinkSession.outputLimitBytes + Self.furtherBytes * requests)
+  }
+
+  @Test func `an acknowledgement that a full output dropped is sent when there is room`() {
+    var device = makeFull(requests: 0)
+    device.receive(notification(1), notification(2))
+    #expect(device.machine.statistics.link.outputDropped == 1)
+    device.machine.handleWritability(true, now: device.now)
+    device.drain()
+    _ = device.takeSent()
+    device.pass(.milliseconds(5))
+    #expect(device.takeSent().map(\.header.ack) == [3])
+  }
+
+  @Test func `a frame is acknowledged also when the timer fires late`() {
+    var device = ScriptedDevice.makeReady()
+    device.receive(notification(1))
+    device.machine.handleTimeout(now: device.now + .milliseconds(7))
+    device.drain()
+    #expect(device.takeSent().map(\.header.ack) == [2])
+  }
+
+  @Test func `a frame outside of the window is answered again after more than 20 ms`() {
+    var device = ScriptedDevice.makeReady()
+    device.receive(notification(0))
+    device.pass(.milliseconds(50))
+    device.receive(notification(0))
+    #expect(device.takeSent().map(\.header.type) == [.ack, .ack])
+  }
+
+  @Test func `a line rate of 0 adds nothing to the timer`() {
+    var configuration = HostConfiguration()
+    configuration.lineBitsPerSecond = 0
+    var device = ScriptedDevice.makeLinked(configuration)
+    _ = device.takeSent()
+    device.pass(.milliseconds(250))
+    #expect(device.takeSent().map(\.header.type) == [.data])
+  }
+}
