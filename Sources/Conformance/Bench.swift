@@ -94,6 +94,53 @@ package protocol DeviceControl: AnyObject {
   ///
   /// - Throws: `RigTrouble` when the device cannot be reached or does not know the command.
   func perform(_ command: ControlCommand) async throws
+
+  /// What the device's receiver has counted since some moment in the past.
+  ///
+  /// - Throws: `CaseSkipped` when this way does not report it; `RigTrouble` as `perform`.
+  func receiverCounters() async throws -> ReceiverCounters
+}
+
+extension DeviceControl {
+  package func receiverCounters() async throws -> ReceiverCounters {
+    throw CaseSkipped("the control channel does not report the receiver's counters")
+  }
+}
+
+/// The counters of a receiver. Source: PROTOCOL.md FRM-12.
+package struct ReceiverCounters: Equatable, Sendable, CustomStringConvertible {
+  package var frames: UInt64 = 0
+  package var crcErrors: UInt64 = 0
+  package var malformed: UInt64 = 0
+  package var textBytes: UInt64 = 0
+  package var echoes: UInt64 = 0
+  package var overruns: UInt64 = 0
+
+  package init(
+    frames: UInt64 = 0, crcErrors: UInt64 = 0, malformed: UInt64 = 0, textBytes: UInt64 = 0,
+    echoes: UInt64 = 0,
+    overruns: UInt64 = 0
+  ) {
+    (self.frames, self.crcErrors, self.malformed) = (frames, crcErrors, malformed)
+    (self.textBytes, self.echoes, self.overruns) = (textBytes, echoes, overruns)
+  }
+
+  package static func - (later: Self, earlier: Self) -> Self {
+    // Wrap-around: a counter may have gone back to 0.
+    Self(
+      frames: later.frames &- earlier.frames, crcErrors: later.crcErrors &- earlier.crcErrors,
+      malformed: later.malformed &- earlier.malformed, textBytes: later.textBytes &- earlier.textBytes,
+      echoes: later.echoes &- earlier.echoes, overruns: later.overruns &- earlier.overruns)
+  }
+
+  package var description: String {
+    let named = [
+      ("frames", frames), ("CRC errors", crcErrors), ("malformed", malformed), ("text bytes", textBytes),
+      ("echoes", echoes), ("overruns", overruns),
+    ]
+    let counted = named.filter { $0.1 != 0 }.map { "\($0.0) \($0.1)" }
+    return counted.isEmpty ? "nothing" : counted.joined(separator: ", ")
+  }
 }
 
 /// What a case can make happen to a device.
@@ -113,6 +160,8 @@ package enum ControlCommand: Equatable, Sendable {
   /// The application stops taking what the link hands it, and takes it up again.
   case stall
   case resume
+  /// The device closes its open session (LNK-24).
+  case close
   case strictMode
   case firmwareMode
   /// The plug is pulled: the port goes, the device runs on. And put in again.

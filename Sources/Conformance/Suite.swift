@@ -2,10 +2,11 @@
 package enum Suite {
   /// Every case, of devices and of the host.
   package static let all: [Case] = [
-    framing, framingLengths, framingBytes, damage, hostFraming,
+    framing, framingLengths, framingBytes, framingCounters, damage, hostFraming,
     linkOpening, linkOrder, linkLimits, linkTimers, linkResends, hostSession, hostFlow, hostLimits,
     linkDetails, attDetails, deliveryDetails,
     linkWraps, linkFresh, linkLife, linkFields, linkRefusals, linkRepeats, linkTLVs, linkBytes,
+    linkEnds, linkEffects, linkTiming,
     attTable, attRequests, attLimits, attRare, hostATT,
     notifications, connections,
     jsonGrammar, jsonStrings,

@@ -120,6 +120,21 @@ static void check_decoder_counters(void) {
   rig_free(rig);
 }
 
+/* FRM-9: the time alone ends no candidate. A port that was stopped has read before it polls. */
+static void check_late_bytes(void) {
+  rig_t *rig = rig_start();
+  nb_decoder_t decoder;
+  uint8_t wire[NB_WIRE_MAX];
+  size_t length = rig_frame(rig, NB_UDATA, 2, "abc", 3, wire);
+  for (size_t late = 1; late < length; late++) {
+    enum nb_received received = NB_RECEIVED_NOTHING;
+    nb_decoder_start(&decoder, true);
+    for (size_t at = 0; at < length; at++) received = nb_decoder_receive(&decoder, wire[at], at < late ? 0 : 5000);
+    CHECK(received == NB_RECEIVED_FRAME && decoder.counters.frames == 1 && decoder.counters.text_bytes == 0);
+  }
+  rig_free(rig);
+}
+
 static void check_json_text(void) {
   static const char json[] = "{\"n\":1,\"t\":\"a\\u20acb\",\"o\":{\"t\":\"no\"},\"e\":\"\",\"l\":\"last\"}";
   const uint8_t *bytes = (const uint8_t *)json;
@@ -148,5 +163,6 @@ void check_codec(void) {
   check_early_length();
   check_decoder_end();
   check_decoder_counters();
+  check_late_bytes();
   check_json_text();
 }

@@ -322,7 +322,7 @@ private struct Leftover: Sendable {
 }
 
 /// How a session ends at the device, except for its own FIN.
-private enum SessionEnding: String, CaseIterable {
+enum SessionEnding: String, CaseIterable {
   case syn = "a SYN with a new nonce"
   case twoSyns = "two SYNs, the first without a frame of its session"
   case fin = "FIN"

@@ -154,7 +154,7 @@ extension Suite {
 extension Probe {
   /// Sends a SYN and notes a finding unless it is refused for this reason. Returns the TLVs of the RST.
   @discardableResult
-  fileprivate func expectRefused(
+  func expectRefused(
     _ payload: [UInt8], reason: UInt64, _ what: String, file: String = #fileID, line: Int = #line
   ) async throws -> [TLV] {
     let syn = WireFrame(kind: .syn, sender: .host, payload: payload)

@@ -84,6 +84,20 @@ final class VirtualControl: DeviceControl {
       throw RigTrouble("the emulator refuses \(command): \(reason)", remedy: "this is a bug of the case")
     }
   }
+
+  func receiverCounters() throws -> ReceiverCounters {
+    ReceiverCounters(line.peer.wired.device.statistics)
+  }
+}
+
+extension ReceiverCounters {
+  /// Those of the emulator.
+  init(_ statistics: DeviceStatistics) {
+    self.init(
+      frames: statistics.framesReceived, crcErrors: statistics.crcErrors,
+      malformed: statistics.malformedCandidates, textBytes: statistics.textBytesReceived,
+      echoes: statistics.echoes, overruns: statistics.overruns)
+  }
 }
 
 extension ControlCommand {
@@ -98,6 +112,7 @@ extension ControlCommand {
     case .clear: .device(.clear)
     case .stall: .device(.stall)
     case .resume: .device(.resume)
+    case .close: .device(.close)
     case .strictMode: .device(.mode(.strict))
     case .firmwareMode: .device(.mode(.firmware))
     case .unplug: .unplug

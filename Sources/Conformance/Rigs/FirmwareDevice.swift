@@ -50,6 +50,16 @@ package struct FirmwareDevice: VirtualPeer {
     }.filter { !$0.isEmpty }
   }
 
+  /// What the receiver has counted since the latest boot.
+  var receiverCounters: ReceiverCounters {
+    var counters = nb_host_counters_t()
+    memory.table.counters(memory.host, &counters)
+    return ReceiverCounters(
+      frames: UInt64(counters.frames), crcErrors: UInt64(counters.crc_errors),
+      malformed: UInt64(counters.malformed), textBytes: UInt64(counters.text_bytes),
+      echoes: UInt64(counters.echoes), overruns: UInt64(counters.overruns))
+  }
+
   /// Hands a control record over (`nb_control.h`).
   ///
   /// - Returns: 0, or a negative error of the firmware.

@@ -58,6 +58,8 @@ private final class FirmwareControl: DeviceControl {
         "the firmware refuses \(command): error \(result)", remedy: "this is a bug of the case")
     }
   }
+
+  func receiverCounters() throws -> ReceiverCounters { line.peer.receiverCounters }
 }
 
 extension ControlCommand {
@@ -72,6 +74,7 @@ extension ControlCommand {
     case .clear: [6]
     case .stall: [7] + UInt32(0).littleEndianBytes
     case .resume: [8]
+    case .close: [11]
     case .strictMode: [9, 0]
     case .firmwareMode: [9, 1]
     case .unplug, .plug: nil

@@ -225,4 +225,17 @@ final class SocketControl: DeviceControl {
       _ = try await line.read(until: line.now + .milliseconds(20))
     }
   }
+
+  func receiverCounters() async throws -> ReceiverCounters {
+    let reply: ControlReply
+    do {
+      reply = try await client.perform(.device(.statistics))
+    } catch {
+      throw RigTrouble("\(error)", remedy: "see whether the emulator still runs")
+    }
+    guard let statistics = reply.statistics else {
+      throw RigTrouble("the emulator reports no statistics", remedy: "see the emulator's log")
+    }
+    return ReceiverCounters(statistics)
+  }
 }

@@ -55,7 +55,8 @@ final class BoardControl: DeviceControl {
       case .reboot: try await board.reset()
       case .unplug: await board.unplug()
       case .plug: try await board.plug()
-      case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .strictMode, .firmwareMode:
+      case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .strictMode,
+        .firmwareMode:
         let answer = try await board.perform(Self.line(command.firmwareRecord ?? []))
         guard answer == "ok" else {
           throw RigTrouble("the firmware refuses \(command): \(answer)", remedy: "see what the case asks for")

@@ -53,6 +53,7 @@ int nb_control_perform(nb_control_t *control, const uint8_t *record, size_t leng
     control->stalled_for_ms = get_u32le(record + 1);
     return NB_CONTROL_DONE;
   case NB_CONTROL_RESUME: control->is_stalled = false; return NB_CONTROL_DONE;
+  case NB_CONTROL_CLOSE: return nb_device_close(device, now_ms);
   case NB_CONTROL_MODE: set_mode(control, record[1] != 0); return NB_CONTROL_DONE;
   default: return NB_ERROR_INVALID;
   }

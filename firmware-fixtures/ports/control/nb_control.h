@@ -17,6 +17,7 @@ enum nb_control_command {
   NB_CONTROL_RESUME = 8,   /* - */
   NB_CONTROL_MODE = 9,     /* u8: 0 strict, 1 firmware (NTF-9); features change with the next session */
   NB_CONTROL_PANIC = 10,   /* text: the port prints it and restarts with reset reason 4 */
+  NB_CONTROL_CLOSE = 11,   /* - : closes the open session (LNK-24) */
 };
 
 typedef struct nb_control {

@@ -177,6 +177,16 @@ size_t nb_host_stored(const nb_host_t *host, size_t index, uint8_t *out, size_t 
   return length;
 }
 
+void nb_host_counters(const nb_host_t *host, nb_host_counters_t *out) {
+  const nb_decoder_counters_t *counters = &host->device.decoder.counters;
+  out->frames = counters->frames;
+  out->crc_errors = counters->crc_errors;
+  out->malformed = counters->malformed;
+  out->text_bytes = counters->text_bytes;
+  out->echoes = counters->echoes;
+  out->overruns = counters->overruns;
+}
+
 const nb_host_table_t *nb_host_table(void) {
   static const nb_host_table_t table = {
       .version = NB_HOST_VERSION,
@@ -189,6 +199,7 @@ const nb_host_table_t *nb_host_table(void) {
       .control = nb_host_control,
       .take_text = nb_host_take_text,
       .stored = nb_host_stored,
+      .counters = nb_host_counters,
   };
   return &table;
 }

@@ -36,9 +36,16 @@ size_t nb_host_take_text(nb_host_t *host, uint8_t *out, size_t size);
 /* The JSON of the `index`th slot of the store. Returns its length, 0 for a free slot and beyond the last. */
 size_t nb_host_stored(const nb_host_t *host, size_t index, uint8_t *out, size_t size);
 
+/* What the receiver has counted since the latest boot (FRM-12). */
+typedef struct nb_host_counters {
+  uint32_t frames, crc_errors, malformed, text_bytes, echoes, overruns;
+} nb_host_counters_t;
+
+void nb_host_counters(const nb_host_t *host, nb_host_counters_t *out);
+
 /* The functions above as one table, so that a build of the firmware can be loaded as a shared library. The layout of
    the table and the meaning of its functions, the profile among them, belong to the version. */
-#define NB_HOST_VERSION 2u
+#define NB_HOST_VERSION 3u
 
 typedef struct nb_host_table {
   uint32_t version;
@@ -51,6 +58,7 @@ typedef struct nb_host_table {
   int (*control)(nb_host_t *host, const uint8_t *record, size_t length, uint32_t now_ms);
   size_t (*take_text)(nb_host_t *host, uint8_t *out, size_t size);
   size_t (*stored)(const nb_host_t *host, size_t index, uint8_t *out, size_t size);
+  void (*counters)(const nb_host_t *host, nb_host_counters_t *out);
 } nb_host_table_t;
 
 /* The one symbol that a library exports. The table is constant and lives as long as the library. */

@@ -1,0 +1,227 @@
+import NotibotProtocol
+
+/// How sessions end, from either side, and what the next one begins with.
+extension Suite {
+  static let linkEnds: [Case] = [
+    finAgain, idsAfterEnds, refusedNonces, nonceZero, deviceEndsSession, closesUnanswered, hellosGoOn,
+    rstsAcrossSessions,
+  ]
+
+  static let finAgain = Case(
+    "LNK-24/fin-again", "A FIN of a session that is over is not answered, however the session ended", .link,
+    also: ["LNK-20"]
+  ) { bench in
+    let probe = bench.probe
+    for ending in SessionEnding.allCases where ending.isPossible(on: bench) {
+      try await probe.open()
+      _ = try await probe.readCount()
+      let fin = probe.frame(.fin)
+      try await ending.end(bench)
+      if ending == .syn { try await probe.open() }
+      _ = try await probe.frames(for: .milliseconds(30))
+      for _ in 0..<2 { try await probe.write(fin) }
+      try await probe.expectNone("answer to FIN after \(ending.rawValue)") {
+        $0.kind != .hello && $0.kind != .ping && $0.kind != .udata
+      }
+    }
+    try await probe.open()
+    _ = try await probe.readCount()
+  }
+
+  static let idsAfterEnds = Case(
+    "LNK-12/id-after-each-end",
+    "However a session ended the next one has the next id; a SYN that opens none uses up no id", .link,
+    also: ["LNK-13", "LNK-14", "LNK-19"]
+  ) { bench in
+    let probe = bench.probe
+    for ending in SessionEnding.allCases where ending != .reset && ending.isPossible(on: bench) {
+      let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+      try await probe.open(tlvs)
+      try await ending.end(bench)
+      let last = probe.session.id
+      // Old, refused and malformed ones; where the session still lives, its own again.
+      try await probe.write(probe.syn(tlvs))
+      _ = try await probe.frames(for: .milliseconds(bench.hasVirtualTime ? 300 : 30))
+      let refused = Probe.synTLVs(nonce: probe.makeNonce()) + [TLV(0xC0, [])]
+      try await probe.expectRefused(refused.payload, reason: 3, "a critical TLV")
+      let other = [TLV.magic, .nonce(probe.makeNonce()), .versions(2, 3)]
+      try await probe.expectRefused(other.payload, reason: 2, "versions 2 and 3")
+      try await probe.expectRefused([TLV.magic].payload, reason: 4, "MAGIC alone")
+      try await probe.openSession()
+      probe.expect(
+        "the session id after \(ending.rawValue)", probe.session.id, is: last == .max ? 1 : last + 1)
+    }
+  }
+
+  static let refusedNonces = Case(
+    "LNK-14/refused-nonce",
+    "The nonce of a SYN that was refused is not remembered: the same nonce opens a session", .link,
+    also: ["LNK-19"]
+  ) { bench in
+    let probe = bench.probe
+    for isLive in [false, true] {
+      let flaws: [(UInt64, @Sendable (UInt64) -> [TLV])] = [
+        (2, { [.magic, .nonce($0), .versions(2, 3)] }),
+        (3, { Probe.synTLVs(nonce: $0) + [TLV(0xC0, [])] }),
+        (4, { Probe.synTLVs(nonce: $0) + [.features(1)] }),
+      ]
+      for (reason, tlvs) in flaws {
+        try await probe.open()
+        if !isLive { try await SessionEnding.fin.end(bench) }
+        let nonce = probe.makeNonce()
+        let what = "reason \(reason) \(isLive ? "with" : "without") a live session"
+        for _ in 0..<2 {
+          try await probe.expectRefused(tlvs(nonce).payload, reason: reason, what)
+        }
+        try await probe.openSession(Probe.synTLVs(nonce: nonce), attempts: 2)
+        _ = try await probe.readCount()
+        // A remembered nonce, the live session's too, is refused like any other.
+        try await probe.expectRefused(tlvs(nonce).payload, reason: reason, "\(what), for its nonce")
+        let isStillLive = try await probe.isSessionLive()
+        probe.expect(isStillLive, "a refused SYN with the session's nonce ends it")
+      }
+    }
+  }
+
+  static let nonceZero = Case(
+    "LNK-14/any-nonce", "Each value is a nonce, 0 as well: after a boot it opens a session, and is then remembered",
+    .link, also: ["LNK-12", "LNK-13"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    for nonce in [0, .max, 1] as [UInt64] {
+      _ = try await bench.restartSession()
+      let tlvs = Probe.synTLVs(nonce: nonce)
+      let first = try await probe.openSession(tlvs, attempts: 3)
+      _ = try await probe.readCount()
+      try await probe.write(probe.syn(tlvs))
+      let again = try await probe.awaitFrame(.synAck)
+      probe.expect("the session id for the same nonce \(nonce)", again.session, is: first.session)
+      try await probe.open()
+      try await probe.expectUnanswered("the old SYN with nonce \(nonce)", probe.syn(tlvs).bytes)
+    }
+  }
+
+  static let deviceEndsSession = Case(
+    "LNK-24/device-closes", "A device that closes sends one FIN and ends with the host's ACK or FIN", .link,
+    also: ["LNK-20", "LNK-23"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    for kind in [.ack, .fin] as [WireFrame.Kind] {
+      try await probe.open()
+      _ = try await probe.readCount()
+      try await control.perform(.close)
+      let fin = try await probe.awaitFrame(.fin)
+      probe.expect("what is wrong with \(fin)", fin.flaws(in: probe.session), is: [])
+      probe.expect("ack of the FIN", fin.ack, is: probe.session.nextSeq)
+      let answer = probe.frame(kind)
+      try await probe.write(answer)
+      if bench.hasExactTime {
+        // Before the FIN wait is over, which is 100 ms at least.
+        let isLive = try await probe.isSessionLive()
+        probe.expect(!isLive, "the session is served after the \(kind) that ends it")
+      } else {
+        _ = try await probe.ask(probe.frame(.ping), "RST behind \(kind)") {
+          $0.kind == .rst && $0.session == probe.session.id
+        }
+      }
+      try await probe.write(answer)
+      // An ACK may have answered the FIN; an RST answers the ACK that came again.
+      try await probe.expectNone("frame after the end by \(kind)", within: .milliseconds(600)) {
+        ![.ack, .rst, .udata].contains($0.kind)
+      }
+      try await probe.open()
+      _ = try await probe.readCount()
+    }
+  }
+
+  static let closesUnanswered = Case(
+    "LNK-24/device-closes-unanswered",
+    "A device that closes takes no DATA any more, sends FIN once, and ends after 200 ms, 100 to 500", .link,
+    also: ["LNK-13", "LNK-18", "LNK-55"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.open(tlvs)
+    _ = try await probe.readCount()
+    try await control.perform(.close)
+    _ = try await probe.awaitFrame(.fin)
+    if bench.hasExactTime {
+      // Neither an RST, which only a device sends, nor anything else but ACK and FIN ends it.
+      try await probe.write(WireFrame(kind: .rst, sender: .host, session: probe.session.id, payload: []))
+      try await probe.write(probe.data([0x0A, 3, 0], seq: probe.session.nextSeq))
+      try await probe.write(probe.frame(.nak))
+      try await probe.write(probe.frame(.pong, payload: [1]))
+      try await probe.write(probe.syn(tlvs))
+      let closing = try await probe.frames(for: .milliseconds(90))
+      probe.expect("FINs, DATA and RSTs while it closes", closing.filter { [.fin, .data, .rst].contains($0.kind) }, is: [])
+      let again = closing.filter { $0.kind == .synAck }
+      probe.expect("sessions of the SYNACK while it closes", again.map(\.session), is: [probe.session.id])
+    }
+    let later = try await probe.frames(for: .milliseconds(600))
+    probe.expect("FINs and DATA later", later.filter { [.fin, .data].contains($0.kind) }, is: [])
+    let isLive = try await probe.isSessionLive()
+    probe.expect(!isLive, "the session is served 600 ms after FIN")
+    try await probe.expectUnanswered(in: bench, "its SYN", probe.syn(tlvs).bytes)
+  }
+
+  static let hellosGoOn = Case(
+    "LNK-10/only-syn-ends", "Frames other than SYN, broken SYNs and text do not end the HELLOs", .reconnection,
+    also: ["LNK-3", "LNK-20", "FRM-11"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    var broken = probe.syn(Probe.synTLVs(nonce: probe.makeNonce())).bytes
+    broken[broken.count - 3] ^= broken[broken.count - 3] == 1 ? 2 : 1
+    var echo = probe.frame(.ping)
+    echo.sender = .device
+    let stray: [[UInt8]] = [
+      probe.frame(.udata, channel: 1, payload: [0x41]).with(ack: 0, credit: 0, session: 0).bytes,
+      probe.frame(.ping).with(session: 0).bytes, probe.frame(.fin).with(session: 4711).bytes,
+      probe.frame(.ack).with(session: 4711).bytes, probe.frame(.pong, payload: [0]).with(session: 1).bytes,
+      probe.data([0x0A, 3, 0], seq: 0).with(session: 4711).bytes,
+      WireFrame(kind: .rst, sender: .host, payload: [TLV.magic, .versions(1, 1), .reason(1)].payload).bytes,
+      broken, echo.bytes, Array("hello\r\n".utf8),
+    ]
+    for bytes in bench.hasVirtualTime ? stray : [stray.flatMap { $0 }] {
+      _ = try await bench.restartSession()
+      try await probe.write(bytes + [0])
+      let hellos = try await probe.frames(for: .milliseconds(900)).filter { $0.kind == .hello }
+      probe.expect("HELLOs behind [\(Wire.hex(bytes, limit: 16))]", hellos.count, is: 2)
+    }
+  }
+
+  static let rstsAcrossSessions = Case(
+    "LNK-20/across-sessions", "Of RSTs there are ten in any second, whatever sessions begin and end in it", .link,
+    also: ["LNK-14", "LNK-24"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    try bench.requireExactTime()
+    for isClosed in [false, true] {
+      _ = try await probe.frames(for: .seconds(1.1))
+      var rsts = 0
+      for _ in 0..<4 {
+        try await probe.open()
+        for _ in 0..<8 {
+          try await probe.write(probe.frame(.ping).with(session: probe.session.id &+ 1000))
+        }
+        rsts += try await probe.fence().filter { $0.kind == .rst }.count
+        if isClosed {
+          try await probe.write(probe.frame(.fin))
+          rsts += try await probe.frames(for: .milliseconds(1)).filter { $0.kind == .rst }.count
+        }
+      }
+      probe.expect("RSTs at one moment, in four sessions", rsts, is: 10)
+    }
+  }
+}
+
+extension Probe {
+  /// Notes a finding when a frame answers these bytes, without a session that could prove it.
+  fileprivate func expectUnanswered(in bench: Bench, _ what: String, _ bytes: [UInt8]) async throws {
+    try await write(bytes)
+    try await expectNone("answer to \(what)", within: .milliseconds(bench.hasVirtualTime ? 300 : 30)) {
+      $0.kind != .udata
+    }
+  }
+}
