@@ -4,7 +4,7 @@ package enum Suite {
   package static let all: [Case] = [
     framing, framingLengths, framingBytes, damage, hostFraming,
     linkOpening, linkOrder, linkLimits, linkTimers, linkResends, hostSession, hostFlow, hostLimits,
-    linkDetails, attDetails, attLongWrites, deliveryDetails,
+    linkDetails, attDetails, attLongWrites, attWalks, deliveryDetails,
     linkWraps, linkFresh, linkLife, linkFields, linkRefusals, linkRepeats, linkTLVs, linkBytes,
     attTable, attRequests, attLimits, attRare, hostATT,
     notifications, connections,

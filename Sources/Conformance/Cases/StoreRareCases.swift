@@ -78,7 +78,8 @@ extension Suite {
     guard room >= 3 else { throw CaseSkipped("the store has room for \(room) more, the case needs 3") }
     for index in 1...3 {
       try await probe.expectWritten(Sample.plain(expires: Sample.noon - 10), "expired one \(index)")
-      try await probe.expectWritten(Sample.plain(expires: Sample.noon + 5000), "one that will expire \(index)")
+      try await probe.expectWritten(
+        Sample.plain(expires: Sample.noon + 5000), "one that will expire \(index)")
     }
     let between = try await probe.readCount()
     probe.expect("Count with expired ones", between, is: before + 3)
@@ -154,7 +155,8 @@ extension Suite {
     var behind = try await probe.listenUntilQuiet(for: .milliseconds(600))
     behind.items = told.items + behind.items
     let events = behind.actions(source, 1, act: 0)
-    probe.expect("messages, with \(events) of \(count) events", behind.messages, is: events < count ? [[3]] : [])
+    probe.expect(
+      "messages, with \(events) of \(count) events", behind.messages, is: events < count ? [[3]] : [])
   }
 }
 

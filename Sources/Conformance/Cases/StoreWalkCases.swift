@@ -5,10 +5,12 @@ extension Suite {
   static let storeWalks: [Case] = [walk, walkOfWriters, walkOfSyncs, walkOfExpiry]
 
   static let walk = Case(
-    "NTF-8/random-walk", "Writes, changes, removals and dismissals in a store that is often full do as the rules say",
+    "NTF-8/random-walk",
+    "Writes, changes, removals and dismissals in a store that is often full do as the rules say",
     .delivery,
     also: [
-      "NTF-1", "NTF-4", "NTF-10", "NTF-20", "NTF-22", "NTF-23", "NTF-24", "NTF-25", "NTF-26", "NTF-27", "NTF-32",
+      "NTF-1", "NTF-4", "NTF-10", "NTF-20", "NTF-22", "NTF-23", "NTF-24", "NTF-25", "NTF-26", "NTF-27",
+      "NTF-32",
       "ATT-17",
     ], needs: [.strict]
   ) { bench in
@@ -16,11 +18,13 @@ extension Suite {
   }
 
   static let walkOfWriters = Case(
-    "NTF-22/random-walk-of-writers", "More writers than the device knows take turns, and it forgets the right ones",
+    "NTF-22/random-walk-of-writers",
+    "More writers than the device knows take turns, and it forgets the right ones",
     .delivery, also: ["NTF-10", "NTF-21", "NTF-23", "NTF-24", "NTF-26", "NTF-31", "NTF-33"], needs: [.strict]
   ) { bench in
     try await StoreWalk.run(
-      .init(sources: .max, fresh: 40, changes: 20, plains: 2, syncs: 15, sessions: 6, dismissals: 4), on: bench)
+      .init(sources: .max, fresh: 40, changes: 20, plains: 2, syncs: 15, sessions: 6, dismissals: 4),
+      on: bench)
   }
 
   static let walkOfSyncs = Case(
@@ -36,6 +40,6 @@ extension Suite {
     .delivery, also: ["NTF-10", "NTF-23", "NTF-25", "NTF-26", "NTF-32"], needs: [.strict]
   ) { bench in
     try await StoreWalk.run(
-      .init(changes: 40, plains: 15, syncs: 8, sessions: 12, expiring: 80, room: 6), on: bench)
+      .init(changes: 40, plains: 15, syncs: 8, sessions: 10, waits: 12, expiring: 70, room: 12), on: bench)
   }
 }

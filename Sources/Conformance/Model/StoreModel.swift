@@ -118,6 +118,13 @@ struct StoreModel: Sendable {
     )
   }
 
+  /// Time passes. Returns what must be reported.
+  mutating func wait(_ seconds: UInt64) -> [Report] {
+    guard let time else { return [] }
+    self.time = time + seconds
+    return shown.filter { isDue($0.draft) }.compactMap { hide($0.number) }
+  }
+
   // MARK: What the user does
 
   /// A notification that is shown is dismissed.

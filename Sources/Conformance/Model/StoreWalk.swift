@@ -17,6 +17,7 @@ struct StoreWalk {
     var sessions = 3
     var subscriptions = 4
     var dismissals = 6
+    var waits = 1
     /// Percent of the writes that have an `exp`.
     var expiring = 25
     /// Notifications that the store is left room for, where it can be filled.
@@ -24,7 +25,7 @@ struct StoreWalk {
   }
 
   private enum Operation {
-    case fresh, change, old, removal, plain, refusal, sync, session, subscription, dismissal
+    case fresh, change, old, removal, plain, refusal, sync, session, subscription, dismissal, wait
   }
 
   /// The largest store that is filled.
@@ -33,8 +34,8 @@ struct StoreWalk {
   private static let goneLimit = 40
   /// Notifications without identity and `exp`, which nothing but a dismissal removes.
   private static let lastingLimit = 3
-  /// Seconds between the CLOCKs of two sessions; what expires between them does so in the middle.
-  private static let clockStep: UInt64 = 20_000
+  /// Notifications that may expire at once: so many events wait (ATT-19).
+  private static let expiringLimit = 8
 
   let bench: Bench
   let plan: Plan
@@ -43,6 +44,9 @@ struct StoreWalk {
   private var sources: [UInt32] = []
   private let seed: UInt64
   private let capacity: Int
+  /// Seconds between the CLOCKs of two sessions; what expires between them does so in the middle. Long where operations
+  /// take time.
+  private let clockStep: UInt64
   /// Count without what the walk has written.
   private let base: Int
   /// The item of the model's number 0; nil until an event has named one.
@@ -76,27 +80,36 @@ struct StoreWalk {
     self.plan = plan
     let probe = bench.probe
     seed = bench.seed
+    clockStep = bench.hasExactTime ? 40 : 20_000
     if bench.control != nil { try await bench.restart() }
-    itemOffset = bench.control == nil ? nil : 0
     try await probe.openDelivery(clock: Sample.noon)
     try await probe.requireStoreRoom(4)
     try await probe.sync(Sync(probe.makeSource()))
     // From now on every writer that the device knows has nothing, and how many it knows is known.
-    let writersLimit = try await probe.pushOutSource()
+    let known: Int?
+    do { known = try await probe.pushOutSource() } catch is CaseSkipped { known = nil }
+    // A device with more writers than can be counted forgets none of a few.
+    let writersLimit = known ?? 4
     capacity = Int(probe.session.announced.number(of: 0x13) ?? 0)
     let stored = try await probe.readCount()
-    guard capacity >= stored + 4 else { throw CaseSkipped("the store's capacity is not announced, or too small") }
+    guard capacity >= stored + 4 else {
+      throw CaseSkipped("the store's capacity is not announced, or too small")
+    }
     var (room, base) = (capacity - stored, stored)
-    sources = (0..<(min(plan.sources, writersLimit <= 16 ? writersLimit + 2 : 6))).map { _ in probe.makeSource() }
+    // Each writer that was pushed through has taken a number, and so does each filler.
+    var numbered = known ?? 0
+    let most = known.map { $0 <= 16 ? $0 + 2 : 6 } ?? 3
+    sources = (0..<min(plan.sources, most)).map { _ in probe.makeSource() }
     if let wanted = plan.room, room <= Self.fillLimit, room > wanted, plan.sources < writersLimit {
       let filler = probe.makeSource()
       for id in 1...UInt32(room - wanted) {
-        try await probe.expectWritten(Sample.json(id: id, more: ",\"lvl\":3,\"src\":\(filler)"), "filler \(id)")
+        try await probe.expectWritten(
+          Sample.json(id: id, more: ",\"lvl\":3,\"src\":\(filler)"), "filler \(id)")
       }
-      itemOffset = itemOffset.map { $0 + room - wanted }
+      numbered += room - wanted
       (base, room) = (base + room - wanted, wanted)
     }
-    itemOffset = itemOffset.map { $0 + writersLimit }
+    itemOffset = bench.control == nil || known == nil ? nil : numbered
     self.base = base
     model = StoreModel(room: room, writersLimit: writersLimit)
     draw = WriteDrawer(random: SeededGenerator(seed: bench.seed), textLimit: probe.isNarrow ? 10 : 60)
@@ -111,14 +124,15 @@ struct StoreWalk {
     case .session: try await openSession()
     case .subscription: try await subscribe()
     case .dismissal: try await dismiss()
+    case .wait: try await wait()
     }
   }
 
   /// Leaves nothing that cannot be removed, and a usual time.
   private mutating func finish() async throws {
-    try await probe.openDelivery(clock: clock + 10 * Self.clockStep)
+    try await probe.openDelivery(clock: clock + 10 * clockStep)
     let left = try await probe.readCount()
-    model.open(source: nil, time: clock + 10 * Self.clockStep)
+    model.open(source: nil, time: clock + 10 * clockStep)
     probe.expect("Count when all with an exp have expired", left, is: base + model.shown.count)
     if let control = bench.control { try await control.perform(.clear) }
     try await probe.openDelivery(clock: Sample.noon)
@@ -131,6 +145,7 @@ struct StoreWalk {
       (.fresh, plan.fresh), (.change, plan.changes), (.old, plan.olds), (.removal, plan.removals),
       (.plain, plan.plains), (.refusal, plan.refusals), (.sync, plan.syncs), (.session, plan.sessions),
       (.subscription, plan.subscriptions), (.dismissal, plan.dismissals),
+      (.wait, bench.hasExactTime ? plan.waits : 0),
     ]
     var drawn = draw.number(1...shares.reduce(0) { $0 + $1.1 })
     for (operation, share) in shares {
@@ -157,6 +172,9 @@ struct StoreWalk {
     case .change:
       guard let id = draw.pick(ids), let old = model.stored(.init(source: owner, id: id)) else { break }
       if draw.chance(20) { return .identified(old.draft, id: id, source: old.draft.source) }
+      if draw.chance(10) {
+        return .identified(draw.altered(old.draft), id: id, source: old.draft.source)
+      }
       let revision = max(0, old.draft.revision + (draw.pick([1, 1, 1, 2, 256, 0, -1, -300]) ?? 1))
       let draft = draw.draft(
         id: id, revision: min(revision, 65535), level: level, expires: expires, source: named, event: event)
@@ -175,10 +193,10 @@ struct StoreWalk {
     case .plain:
       let isLasting = expires == nil && bench.control != nil && lasting < Self.lastingLimit
       if isLasting { lasting += 1 }
-      let ending = isLasting ? nil : expires ?? clock + Self.clockStep / 2
+      let ending = isLasting ? nil : expires ?? clock + clockStep / 2
       return .plain(draw.draft(id: nil, level: level, expires: ending, source: nil))
     case .refusal: return draw.refused(id: above, source: named)
-    case .fresh, .sync, .session, .subscription, .dismissal: break
+    case .fresh, .sync, .session, .subscription, .dismissal, .wait: break
     }
     let revision = draw.pick([0, 0, 0, 1, 300]) ?? 0
     let draft = draw.draft(
@@ -189,7 +207,9 @@ struct StoreWalk {
   /// Never near the time of a session, because the device's own clock goes on.
   private mutating func drawExpiry() -> UInt64? {
     guard draw.chance(plan.expiring) else { return nil }
-    return draw.pick([0, clock - Self.clockStep / 2, clock + Self.clockStep / 2, clock + 5 * Self.clockStep / 2, 4_294_967_295])
+    return draw.pick([
+      0, clock - clockStep / 2, clock + clockStep / 2, clock + 5 * clockStep / 2, 4_294_967_295,
+    ])
   }
 
   // MARK: Operations
@@ -198,7 +218,7 @@ struct StoreWalk {
     let source = draw.chance(70) ? draw.pick(sources) : nil
     if draw.chance(60) {
       let steps = draw.number(0...2)
-      clock = draw.chance(15) ? clock - Self.clockStep : clock + UInt64(steps) * Self.clockStep
+      clock = draw.chance(15) ? clock - clockStep : clock + UInt64(steps) * clockStep
     }
     let hasClock = step == 0 || draw.chance(70)
     what = "a session with SRC \(source.map { "\($0)" } ?? "none"), CLOCK \(hasClock ? "\(clock)" : "none")"
@@ -223,6 +243,20 @@ struct StoreWalk {
     let reply = try await probe.request([0x12, handle, 0, value, 0])
     guard reply == [0x13] else { throw failure("the answer is [\(Wire.hex(reply))], expected [13]") }
     if handle == 4 { isSubscribedToCount = value == 1 } else { isSubscribedToData = value == 1 }
+  }
+
+  /// Lets the device's clock go on past the next time at which something may expire.
+  private mutating func wait() async throws {
+    let before = model
+    let reports = model.wait(clockStep)
+    guard reports.count <= Self.expiringLimit else {
+      model = before
+      return
+    }
+    what = "a wait of \(clockStep) s"
+    clock = model.time ?? clock
+    let told = try await probe.listen(for: .seconds(Int64(clockStep)))
+    try await judge(told, reports, count: before.shown.count)
   }
 
   private mutating func dismiss() async throws {
@@ -250,7 +284,8 @@ struct StoreWalk {
     model = outcome.model
     let isForgotten = before.resyncs == 0 && model.resyncs > 0
     try await judge(
-      told, outcome.reports, optional: outcome.optional, count: before.shown.count, resyncs: isForgotten ? 1...1 : 0...0)
+      told, outcome.reports, optional: outcome.optional, count: before.shown.count,
+      resyncs: isForgotten ? 1...1 : 0...0)
   }
 
   private mutating func sync() async throws {
@@ -292,7 +327,10 @@ struct StoreWalk {
       throw failure("reading Count gives [\(Wire.hex(reply))], expected a count of \(count)")
     }
     let counts = isSubscribedToCount && base + before != count ? [UInt16(clamping: count)] : []
-    guard told.counts == counts else {
+    // What expires at once may be counted one by one.
+    guard told.counts.last == counts.last,
+      told.counts.count <= max(counts.count, reports.count) || told.counts == counts
+    else {
       throw failure("notifications of Count are \(told.counts), expected \(counts)")
     }
     let sent = told.messages.filter { $0 == [3] }.count
@@ -342,7 +380,9 @@ struct StoreWalk {
       guard probe.isNarrow, message.count == 10, message[0] == 4,
         let reason = StoreModel.Reason(rawValue: message[1])
       else { throw failure("an unexpected message on channel 0: [\(Wire.hex(message))]") }
-      let (source, id) = (UInt32(Wire.number(Array(message[2..<6]))), UInt32(Wire.number(Array(message[6...]))))
+      let (source, id) = (
+        UInt32(Wire.number(Array(message[2..<6]))), UInt32(Wire.number(Array(message[6...])))
+      )
       return .init(reason: reason, key: .init(source: source, id: id))
     case .event(let json):
       let members = Told.members(of: json)
@@ -350,8 +390,11 @@ struct StoreWalk {
       let reasons: [String: StoreModel.Reason] = [
         "\"dismissed\"": .dismissed, "\"evicted\"": .evicted, "\"expired\"": .expired,
       ]
-      guard let reason = reasons[members["\"ev\""] ?? ""] else { throw failure("an unexpected event: \(json)") }
-      let key = number("src").flatMap { source in number("id").map { StoreModel.Key(source: source, id: $0) } }
+      guard let reason = reasons[members["\"ev\""] ?? ""] else {
+        throw failure("an unexpected event: \(json)")
+      }
+      let key = number("src").flatMap { source in number("id").map { StoreModel.Key(source: source, id: $0) }
+      }
       return .init(reason: reason, key: key, number: number("item").map { Int($0) })
     }
   }

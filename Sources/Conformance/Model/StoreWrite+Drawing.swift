@@ -32,6 +32,17 @@ struct WriteDrawer {
       json: json(members), revision: revision, level: level ?? 1, expires: expires, source: source)
   }
 
+  /// The same of the same length with another timestamp.
+  mutating func altered(_ draft: StoreWrite.Draft) -> StoreWrite.Draft {
+    var draft = draft
+    let key = Array("\"timestamp\":".utf8)
+    guard let start = draft.json.indices.first(where: { draft.json[$0...].starts(with: key) }) else {
+      return draft
+    }
+    draft.json[start + key.count] ^= 1
+    return draft
+  }
+
   /// A removal (NTF-24).
   mutating func removal(id: UInt32, source: UInt32?) -> StoreWrite {
     let revision = chance(20) ? "\(number(0...65535))" : nil
