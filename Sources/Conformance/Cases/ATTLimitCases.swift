@@ -192,7 +192,7 @@ extension Suite {
 
 extension Probe {
   /// Lets the device send `frames` more DATA frames, and none after that.
-  fileprivate func grant(_ frames: UInt8) async throws {
+  func grant(_ frames: UInt8) async throws {
     session.credit = frames
     try await write(frame(.ack))
     session.credit = 0

@@ -24,7 +24,12 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    for opcode in [0x0E, 0x20, 0x14, 0x1A, 0x30, 0x3F, 0x80, 0xBF] as [UInt8] {
+    // Without bit 6, and none that the table or the Core specification knows, but Read Multiple (Variable).
+    let known: Set<UInt8> = [
+      0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x0F, 0x10, 0x11, 0x12,
+      0x13, 0x16, 0x17, 0x18, 0x19, 0x1B, 0x1D, 0x1E, 0x21, 0x23,
+    ]
+    for opcode in (0...0xFF as ClosedRange<UInt8>) where opcode & 0x40 == 0 && !known.contains(opcode) {
       let reply = try await probe.request([opcode, 3, 0, 3, 0])
       probe.expect("the answer to opcode \(Wire.hex([opcode]))", reply, is: [0x01, opcode, 0, 0, 0x06])
     }

@@ -47,15 +47,16 @@ package struct Told: Equatable, Sendable {
   }
 
   /// The members of each event, as far as they need no understanding of JSON: none of them has a comma inside.
-  private var members: [[String: String]] {
-    events.map { json in
-      var members: [String: String] = [:]
-      for member in json.filter({ $0 != " " }).dropFirst().dropLast().split(separator: ",") {
-        let parts = member.split(separator: ":", maxSplits: 1).map(String.init)
-        if parts.count == 2 { members[parts[0]] = parts[1] }
-      }
-      return members
+  private var members: [[String: String]] { events.map { Self.members(of: $0) } }
+
+  /// The members of an event, keys and values as they are written.
+  static func members(of json: String) -> [String: String] {
+    var members: [String: String] = [:]
+    for member in json.filter({ $0 != " " }).dropFirst().dropLast().split(separator: ",") {
+      let parts = member.split(separator: ":", maxSplits: 1).map(String.init)
+      if parts.count == 2 { members[parts[0]] = parts[1] }
     }
+    return members
   }
 
   /// The messages that are GONE, where they may stand for an event.

@@ -19,7 +19,9 @@ package struct TLV: Equatable, Sendable {
     TLV(0x06, [frames, requests] + Wire.u16(mtu) + Wire.u32(bytes))
   }
   package static func source(_ source: UInt32) -> TLV { TLV(0x07, Wire.u32(source)) }
-  package static func clock(_ seconds: UInt64) -> TLV { TLV(0x09, Wire.u64(seconds) + [0, 0]) }
+  package static func clock(_ seconds: UInt64, zoneMinutes: Int16 = 0) -> TLV {
+    TLV(0x09, Wire.u64(seconds) + Wire.u16(UInt16(bitPattern: zoneMinutes)))
+  }
   package static func bootID(_ id: UInt32) -> TLV { TLV(0x0A, Wire.u32(id)) }
   package static func profileHash(_ hash: UInt32) -> TLV { TLV(0x12, Wire.u32(hash)) }
   package static func reason(_ reason: UInt8) -> TLV { TLV(0x14, [reason]) }

@@ -95,10 +95,17 @@ struct ATTServer: Equatable, Sendable {
     // Out of the array while it changes, so that its queues are changed in place.
     var bearer = bearers.remove(at: index)
     let countBefore = store.count
+    let (count, data) = (bearer.countCCCD, bearer.dataCCCD)
     let response = receive(pdu, on: &bearer)
+    let (countAfter, dataAfter) = (bearer.countCCCD, bearer.dataCCCD)
+    // Execute Write writes Data before it subscribes: what that causes is for those subscribed before (ATT-14).
+    bearer.setCCCD(of: .count, to: count)
+    bearer.setCCCD(of: .data, to: data)
     bearers.insert(bearer, at: index)
     if let seconds { while store.expireNext(at: seconds) {} }
     noteChanges(countBefore: countBefore)
+    bearers[index].setCCCD(of: .count, to: countAfter)
+    bearers[index].setCCCD(of: .data, to: dataAfter)
     return response?.encoded()
   }
 

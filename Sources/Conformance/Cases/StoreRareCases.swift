@@ -1,0 +1,184 @@
+import NotibotProtocol
+
+/// What is refused first, what needs no room, and what a change leaves of the bytes before it.
+extension Suite {
+  static let storeRare: [Case] = [
+    fullStoreAndBadJSON, refusedForgetsNoSource, expiredTakesNoRoom, zoneOffset, shorterChange,
+    resyncDuringSync,
+  ]
+
+  static let fullStoreAndBadJSON = Case(
+    "NTF-8/bad-json-first", "A full store answers 0x0D, 0x80 and 0x81 before 0x11, and takes changes",
+    .delivery, also: ["NTF-4", "NTF-23", "NTF-24", "ATT-13"], needs: [.control, .strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = try await bench.openAfterRestart()
+    let first = Sample.json(id: 1, more: ",\"rev\":1,\"lvl\":3")
+    try await probe.expectWritten(first)
+    try await probe.fillStore()
+    let rows: [(what: String, json: [UInt8], code: UInt8)] = [
+      ("one too many", Sample.json("one too many"), 0x11),
+      ("one too many with an id", Sample.json(id: 2, more: ",\"lvl\":0"), 0x11),
+      ("bad JSON", [0x7B], 0x80), ("nothing", [], 0x80),
+      ("a level of 4", Sample.json(id: 2, more: ",\"lvl\":4"), 0x80),
+      ("no title", Array("{\"app\":\"a\",\"text\":\"b\",\"timestamp\":1}".utf8), 0x80),
+      ("other bytes of the same rev", Sample.json(id: 1, "other", more: ",\"rev\":1"), 0x81),
+      ("a lower rev", Sample.json(id: 1), 0x81), ("513 bytes", Sample.json(length: 513), 0x0D),
+    ]
+    for row in rows {
+      let reply = try await probe.writeData(row.json)
+      probe.expect("the answer to \(row.what)", reply, is: [0x01, 0x12, 6, 0, row.code])
+    }
+    try await probe.expectWritten(first, "the same again")
+    let changed = Sample.json(id: 1, "changed", more: ",\"rev\":2,\"lvl\":3")
+    try await probe.expectWritten(changed, "a change")
+    try await probe.expectWritten(Sample.removal(id: 9), "the removal of what is not there")
+    try await probe.expectHeld([Holding(1, changed)], of: source, highest: 1)
+    try await probe.expectWritten(Sample.removal(id: 1), "a removal")
+    try await probe.expectWritten(Sample.json(id: 2), "one in its place")
+    try await bench.requireControl().perform(.clear)
+  }
+
+  static let refusedForgetsNoSource = Case(
+    "NTF-22/refused-forgets-none", "A write that a full store refuses forgets no src, and none is evicted",
+    .delivery, also: ["NTF-8", "NTF-23", "NTF-33"], needs: [.control, .strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = try await bench.openAfterRestart()
+    try await probe.sync(Sync(source))
+    try await probe.expectWritten(Sample.json(id: 7))
+    try await probe.expectWritten(Sample.removal(id: 7))
+    // The first is the oldest of at least four.
+    for _ in 2...4 {
+      let more = ",\"src\":\(probe.makeSource())"
+      try await probe.expectWritten(Sample.json(id: 7, more: more))
+      try await probe.expectWritten(Sample.removal(id: 7, more: more))
+    }
+    try await probe.fillStore()
+    var told = Told()
+    for _ in 0..<64 {
+      let more = ",\"lvl\":3,\"src\":\(probe.makeSource())"
+      let reply = try await probe.writeData(Sample.json(id: 1, more: more), told: &told)
+      probe.expect("the answer of a full store", reply, is: Wire.literal("01 12 0600 11"))
+    }
+    probe.expect("what is reported", told.items, is: [])
+    try await probe.expectHeld([], of: source, highest: 7)
+    try await bench.requireControl().perform(.clear)
+  }
+
+  static let expiredTakesNoRoom = Case(
+    "NTF-27/forgotten-makes-room", "One without identity that has expired leaves its room in the store",
+    .delivery, also: ["NTF-8", "NTF-10"], needs: [.control, .strict]
+  ) { bench in
+    let probe = bench.probe
+    _ = try await bench.openAfterRestart()
+    try await probe.openDelivery(clock: Sample.noon)
+    let before = try await probe.readCount()
+    let room = try probe.roomToFill(stored: before)
+    guard room >= 3 else { throw CaseSkipped("the store has room for \(room) more, the case needs 3") }
+    for index in 1...3 {
+      try await probe.expectWritten(Sample.plain(expires: Sample.noon - 10), "expired one \(index)")
+      try await probe.expectWritten(
+        Sample.plain(expires: Sample.noon + 5000), "one that will expire \(index)")
+    }
+    let between = try await probe.readCount()
+    probe.expect("Count with expired ones", between, is: before + 3)
+    try await probe.fillStore()
+    try await probe.openDelivery(clock: Sample.noon + 6000)
+    let after = try await probe.readCount()
+    probe.expect("Count after three have expired", after, is: before + room - 3)
+    for index in 1...3 { try await probe.expectWritten(Sample.json("in its place"), "new one \(index)") }
+    let full = try await probe.writeData(Sample.json("one too many"))
+    probe.expect("the answer of a full store", full, is: Wire.literal("01 12 0600 11"))
+    try await bench.requireControl().perform(.clear)
+  }
+
+  static let zoneOffset = Case(
+    "NTF-27/zone-offset", "CLOCK is in UTC: its zone offset moves no exp", .delivery, also: ["LNK-5"]
+  ) { bench in
+    let probe = bench.probe
+    let noon = Sample.noon
+    for zone in [60, -60, 840, -720, .max, .min, 0] as [Int16] {
+      let source = probe.makeSource()
+      let tlvs = Probe.synTLVs(nonce: probe.makeNonce(), features: Probe.deliveryFeatures)
+      try await probe.openWide(tlvs + [.source(source), .clock(noon, zoneMinutes: zone)])
+      try probe.requireFeatures(Probe.deliveryFeatures)
+      try await probe.requireStoreRoom(2)
+      let before = try await probe.readCount()
+      try await probe.expectWritten(Sample.json(id: 1, more: ",\"exp\":\(noon + 1500)"))
+      try await probe.expectWritten(Sample.json(id: 2, more: ",\"exp\":\(noon - 30)"))
+      let after = try await probe.readCount()
+      probe.expect("Count at a zone offset of \(zone) minutes", after, is: before + 1)
+      for id in [1, 2] as [UInt32] { try await probe.expectWritten(Sample.removal(id: id)) }
+    }
+  }
+
+  static let shorterChange = Case(
+    "NTF-23/change-of-length", "A change is compared whole: of any length, and with its first bytes alike",
+    .delivery, also: ["NTF-32"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = try await probe.beginDelivery(room: 1)
+    let text = { (count: Int) in String(repeating: "x", count: count) }
+    for (index, length) in [300, 10, 11, 0, 150, 149, 1].enumerated() {
+      let json = Sample.json(id: 1, text(length), more: ",\"rev\":\(index + 1)")
+      try await probe.expectWritten(json, "rev \(index + 1)")
+      try await probe.expectWritten(json, "rev \(index + 1) again")
+      for other in [json + [0x20], json + [0x0A], [0x20] + json] {
+        let reply = try await probe.writeData(other)
+        probe.expect("the answer to white space in addition", reply, is: Wire.literal("01 12 0600 81"))
+      }
+      try await probe.expectHeld([Holding(1, json)], of: source, highest: 1, "after rev \(index + 1)")
+    }
+  }
+
+  static let resyncDuringSync = Case(
+    "NTF-33/during-sync", "An event that is dropped while SYNCED waits still causes a RESYNC", .delivery,
+    also: ["NTF-31", "ATT-19"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    try probe.requireEventRoom()
+    try await probe.expectWritten(Sample.json(id: 1))
+    try await probe.openShut(features: Probe.deliveryFeatures)
+    try await probe.grant(2)
+    try await probe.request(Wire.literal("02 0502"))
+    try await probe.request(Wire.literal("12 0700 0100"))
+    try await probe.sendData(Sync(source, known: 1).bytes, channel: 0)
+    _ = try await probe.fence()
+    let count = 200
+    for _ in 0..<count { try await control.perform(.action(1, 0)) }
+    try await probe.grantAll()
+    var told = Told()
+    _ = try await probe.awaitSynced(told: &told)
+    var behind = try await probe.listenUntilQuiet(for: .milliseconds(600))
+    behind.items = told.items + behind.items
+    let events = behind.actions(source, 1, act: 0)
+    probe.expect(
+      "messages, with \(events) of \(count) events", behind.messages, is: events < count ? [[3]] : [])
+  }
+}
+
+extension Probe {
+  /// The largest store that a case fills.
+  private static var fillLimit: Int { 2000 }
+
+  /// How many notifications the store has room for.
+  ///
+  /// - Throws: `CaseSkipped` when that is not announced, or too many.
+  func roomToFill(stored: Int) throws -> Int {
+    guard let capacity = session.announced.number(of: 0x13).map({ Int($0) }),
+      (stored + 1...Self.fillLimit).contains(capacity)
+    else { throw CaseSkipped("the store has no room that is known, or too much to fill") }
+    return capacity - stored
+  }
+
+  /// Fills the store with notifications that nothing but a dismissal removes.
+  func fillStore(file: String = #fileID, line: Int = #line) async throws {
+    let stored = try await readCount()
+    for index in 0..<(try roomToFill(stored: stored)) {
+      try await expectWritten(Sample.json("filler"), "filler \(index)", file: file, line: line)
+    }
+  }
+}

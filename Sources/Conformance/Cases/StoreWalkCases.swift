@@ -1,0 +1,45 @@
+import NotibotProtocol
+
+/// Random operations, each compared with a model of the store.
+extension Suite {
+  static let storeWalks: [Case] = [walk, walkOfWriters, walkOfSyncs, walkOfExpiry]
+
+  static let walk = Case(
+    "NTF-8/random-walk",
+    "Writes, changes, removals and dismissals in a store that is often full do as the rules say",
+    .delivery,
+    also: [
+      "NTF-1", "NTF-4", "NTF-10", "NTF-20", "NTF-22", "NTF-23", "NTF-24", "NTF-25", "NTF-26", "NTF-27",
+      "NTF-32",
+      "ATT-17",
+    ], needs: [.strict]
+  ) { bench in
+    try await StoreWalk.run(.init(room: 5), on: bench)
+  }
+
+  static let walkOfWriters = Case(
+    "NTF-22/random-walk-of-writers",
+    "More writers than the device knows take turns, and it forgets the right ones",
+    .delivery, also: ["NTF-10", "NTF-21", "NTF-23", "NTF-24", "NTF-26", "NTF-31", "NTF-33"], needs: [.strict]
+  ) { bench in
+    try await StoreWalk.run(
+      .init(sources: .max, fresh: 40, changes: 20, plains: 2, syncs: 15, sessions: 6, dismissals: 4),
+      on: bench)
+  }
+
+  static let walkOfSyncs = Case(
+    "NTF-31/random-walk-of-syncs", "SYNCs between all kinds of writes are answered by what the device holds",
+    .delivery, also: ["NTF-21", "NTF-23", "NTF-26", "NTF-30", "NTF-32", "ATT-17"], needs: [.strict]
+  ) { bench in
+    try await StoreWalk.run(
+      .init(sources: 3, olds: 15, removals: 10, syncs: 40, sessions: 5, subscriptions: 6), on: bench)
+  }
+
+  static let walkOfExpiry = Case(
+    "NTF-27/random-walk-of-expiry", "What expires while others come, change and go is hidden and reported",
+    .delivery, also: ["NTF-10", "NTF-23", "NTF-25", "NTF-26", "NTF-32"], needs: [.strict]
+  ) { bench in
+    try await StoreWalk.run(
+      .init(changes: 40, plains: 15, syncs: 8, sessions: 10, waits: 12, expiring: 70, room: 12), on: bench)
+  }
+}

@@ -1,0 +1,405 @@
+import NotibotProtocol
+
+/// Drives a device with random operations of a host and compares all that it answers and reports with a model.
+struct StoreWalk {
+  /// How often each operation is drawn, and on what.
+  struct Plan: Sendable {
+    /// Writers that the walk writes under.
+    var sources = 2
+    /// The share of each operation, in any unit.
+    var fresh = 30
+    var changes = 25
+    var olds = 8
+    var removals = 12
+    var plains = 6
+    var refusals = 6
+    var syncs = 6
+    var sessions = 3
+    var subscriptions = 4
+    var dismissals = 6
+    var waits = 1
+    /// Percent of the writes that have an `exp`.
+    var expiring = 25
+    /// Notifications that the store is left room for, where it can be filled.
+    var room: Int?
+  }
+
+  private enum Operation {
+    case fresh, change, old, removal, plain, refusal, sync, session, subscription, dismissal, wait
+  }
+
+  /// The largest store that is filled.
+  private static let fillLimit = 160
+  /// Gone notifications at which the walk only removes: every device remembers 64 (NTF-26).
+  private static let goneLimit = 40
+  /// Notifications without identity and `exp`, which nothing but a dismissal removes.
+  private static let lastingLimit = 3
+  /// Notifications that may expire at once: so many events wait (ATT-19).
+  private static let expiringLimit = 8
+
+  let bench: Bench
+  let plan: Plan
+  private var model: StoreModel
+  private var draw: WriteDrawer
+  private var sources: [UInt32] = []
+  private let seed: UInt64
+  private let capacity: Int
+  /// Seconds between the CLOCKs of two sessions; what expires between them does so in the middle. Long where operations
+  /// take time.
+  private let clockStep: UInt64
+  /// Count without what the walk has written.
+  private let base: Int
+  /// The item of the model's number 0; nil until an event has named one.
+  private var itemOffset: Int?
+  private var isSubscribedToData = false
+  private var isSubscribedToCount = false
+  private var clock = Sample.noon
+  private var lasting = 0
+  private var step = 0
+  /// What the step does, for messages.
+  private var what = ""
+
+  private var probe: Probe { bench.probe }
+
+  // MARK: The walk
+
+  /// Runs a walk.
+  ///
+  /// - Throws: `Finding` at the first step whose outcome the model does not allow, with the seed, the step and the
+  ///   operation.
+  static func run(_ plan: Plan, on bench: Bench, steps: Int = 200) async throws {
+    var walk = try await StoreWalk(plan, on: bench)
+    try await walk.openSession()
+    let steps = bench.hasVirtualTime ? steps : steps / 4
+    for _ in 0..<steps { try await walk.advance() }
+    try await walk.finish()
+  }
+
+  private init(_ plan: Plan, on bench: Bench) async throws {
+    self.bench = bench
+    self.plan = plan
+    let probe = bench.probe
+    seed = bench.seed
+    clockStep = bench.hasExactTime ? 40 : 20_000
+    if bench.control != nil { try await bench.restart() }
+    try await probe.openDelivery(clock: Sample.noon)
+    try await probe.requireStoreRoom(4)
+    try await probe.sync(Sync(probe.makeSource()))
+    // From now on every writer that the device knows has nothing, and how many it knows is known.
+    let known: Int?
+    do { known = try await probe.pushOutSource() } catch is CaseSkipped { known = nil }
+    // A device with more writers than can be counted forgets none of a few.
+    let writersLimit = known ?? 4
+    capacity = Int(probe.session.announced.number(of: 0x13) ?? 0)
+    let stored = try await probe.readCount()
+    guard capacity >= stored + 4 else {
+      throw CaseSkipped("the store's capacity is not announced, or too small")
+    }
+    var (room, base) = (capacity - stored, stored)
+    // Each writer that was pushed through has taken a number, and so does each filler.
+    var numbered = known ?? 0
+    let most = known.map { $0 <= 16 ? $0 + 2 : 6 } ?? 3
+    sources = (0..<min(plan.sources, most)).map { _ in probe.makeSource() }
+    if let wanted = plan.room, room <= Self.fillLimit, room > wanted, plan.sources < writersLimit {
+      let filler = probe.makeSource()
+      for id in 1...UInt32(room - wanted) {
+        try await probe.expectWritten(
+          Sample.json(id: id, more: ",\"lvl\":3,\"src\":\(filler)"), "filler \(id)")
+      }
+      numbered += room - wanted
+      (base, room) = (base + room - wanted, wanted)
+    }
+    itemOffset = bench.control == nil || known == nil ? nil : numbered
+    self.base = base
+    model = StoreModel(room: room, writersLimit: writersLimit)
+    draw = WriteDrawer(random: SeededGenerator(seed: bench.seed), textLimit: probe.isNarrow ? 10 : 60)
+  }
+
+  private mutating func advance() async throws {
+    step += 1
+    let operation = model.gone.count + model.unsure.count > Self.goneLimit ? .removal : drawOperation()
+    switch operation {
+    case .fresh, .change, .old, .removal, .plain, .refusal: try await write(drawWrite(operation))
+    case .sync: try await sync()
+    case .session: try await openSession()
+    case .subscription: try await subscribe()
+    case .dismissal: try await dismiss()
+    case .wait: try await wait()
+    }
+  }
+
+  /// Leaves nothing that cannot be removed, and a usual time.
+  private mutating func finish() async throws {
+    try await probe.openDelivery(clock: clock + 10 * clockStep)
+    let left = try await probe.readCount()
+    model.open(source: nil, time: clock + 10 * clockStep)
+    probe.expect("Count when all with an exp have expired", left, is: base + model.shown.count)
+    if let control = bench.control { try await control.perform(.clear) }
+    try await probe.openDelivery(clock: Sample.noon)
+  }
+
+  // MARK: Drawing
+
+  private mutating func drawOperation() -> Operation {
+    let shares: [(Operation, Int)] = [
+      (.fresh, plan.fresh), (.change, plan.changes), (.old, plan.olds), (.removal, plan.removals),
+      (.plain, plan.plains), (.refusal, plan.refusals), (.sync, plan.syncs), (.session, plan.sessions),
+      (.subscription, plan.subscriptions), (.dismissal, plan.dismissals),
+      (.wait, bench.hasExactTime ? plan.waits : 0),
+    ]
+    var drawn = draw.number(1...shares.reduce(0) { $0 + $1.1 })
+    for (operation, share) in shares {
+      drawn -= share
+      if drawn <= 0 { return operation }
+    }
+    return .fresh
+  }
+
+  private mutating func drawWrite(_ operation: Operation) -> StoreWrite {
+    let source = draw.pick(sources) ?? 0
+    // Without the key it is of the session's src; sometimes there is none.
+    let key = source == model.source || draw.chance(3) ? nil : source
+    let named = draw.chance(30) ? source : key
+    let owner = named ?? model.source ?? source
+    let above = model.highest(owner) + UInt32(draw.number(1...3))
+    let event = draw.pick([nil, nil, "a", "m"]) ?? nil
+    let level = draw.pick([nil, 0, 1, 2, 3]) ?? nil
+    let expires = drawExpiry()
+    let ids = model.stored.compactMap { $0.key?.source == owner ? $0.key?.id : nil }
+    let leaving = model.gone.keys.filter { $0.source == owner }.map(\.id).sorted()
+    let unsure = model.unsure.filter { $0.source == owner }.map(\.id).sorted()
+    switch operation {
+    case .change:
+      guard let id = draw.pick(ids), let old = model.stored(.init(source: owner, id: id)) else { break }
+      if draw.chance(20) { return .identified(old.draft, id: id, source: old.draft.source) }
+      if draw.chance(10) {
+        return .identified(draw.altered(old.draft), id: id, source: old.draft.source)
+      }
+      let revision = max(0, old.draft.revision + (draw.pick([1, 1, 1, 2, 256, 0, -1, -300]) ?? 1))
+      let draft = draw.draft(
+        id: id, revision: min(revision, 65535), level: level, expires: expires, source: named, event: event)
+      return .identified(draft, id: id, source: named)
+    case .old:
+      let id = draw.pick(leaving + [UInt32(draw.number(1...Int(max(1, above - 1))))]) ?? 1
+      let draft = draw.draft(
+        id: id, revision: draw.pick([0, 0, 1, 65535]) ?? 0, level: level, expires: expires, source: named)
+      return .identified(draft, id: id, source: named)
+    case .removal:
+      let all = model.gone.keys.sorted { ($0.source, $0.id) < ($1.source, $1.id) }
+      if let key = draw.pick(all), draw.chance(50) || all.count > Self.goneLimit / 2 {
+        return draw.removal(id: key.id, source: key.source)
+      }
+      return draw.removal(id: draw.pick(ids + leaving + unsure + [above]) ?? above, source: named)
+    case .plain:
+      let isLasting = expires == nil && bench.control != nil && lasting < Self.lastingLimit
+      if isLasting { lasting += 1 }
+      let ending = isLasting ? nil : expires ?? clock + clockStep / 2
+      return .plain(draw.draft(id: nil, level: level, expires: ending, source: nil))
+    case .refusal: return draw.refused(id: above, source: named)
+    case .fresh, .sync, .session, .subscription, .dismissal, .wait: break
+    }
+    let revision = draw.pick([0, 0, 0, 1, 300]) ?? 0
+    let draft = draw.draft(
+      id: above, revision: revision, level: level, expires: expires, source: named, event: event)
+    return .identified(draft, id: above, source: named)
+  }
+
+  /// Never near the time of a session, because the device's own clock goes on.
+  private mutating func drawExpiry() -> UInt64? {
+    guard draw.chance(plan.expiring) else { return nil }
+    return draw.pick([
+      0, clock - clockStep / 2, clock + clockStep / 2, clock + 5 * clockStep / 2, 4_294_967_295,
+    ])
+  }
+
+  // MARK: Operations
+
+  private mutating func openSession() async throws {
+    let source = draw.chance(70) ? draw.pick(sources) : nil
+    if draw.chance(60) {
+      let steps = draw.number(0...2)
+      clock = draw.chance(15) ? clock - clockStep : clock + UInt64(steps) * clockStep
+    }
+    let hasClock = step == 0 || draw.chance(70)
+    what = "a session with SRC \(source.map { "\($0)" } ?? "none"), CLOCK \(hasClock ? "\(clock)" : "none")"
+    try await probe.openDelivery(source: source, clock: hasClock ? clock : nil, isSubscribed: false)
+    model.open(source: source, time: hasClock ? clock : nil)
+    // What was drawn for a CLOCK that was not sent is as good later.
+    clock = model.time ?? clock
+    (isSubscribedToData, isSubscribedToCount) = (false, false)
+    for handle in [4, 7] as [UInt8] where draw.chance(80) { try await setCCCD(handle, to: 1) }
+    try await judge(Told(), count: model.shown.count)
+  }
+
+  private mutating func subscribe() async throws {
+    let handle: UInt8 = draw.chance(50) ? 4 : 7
+    let value: UInt8 = draw.chance(70) ? 1 : 0
+    what = "\(value) to the CCCD \(handle)"
+    try await setCCCD(handle, to: value)
+    try await judge(Told(), count: model.shown.count)
+  }
+
+  private mutating func setCCCD(_ handle: UInt8, to value: UInt8) async throws {
+    let reply = try await probe.request([0x12, handle, 0, value, 0])
+    guard reply == [0x13] else { throw failure("the answer is [\(Wire.hex(reply))], expected [13]") }
+    if handle == 4 { isSubscribedToCount = value == 1 } else { isSubscribedToData = value == 1 }
+  }
+
+  /// Lets the device's clock go on past the next time at which something may expire.
+  private mutating func wait() async throws {
+    let before = model
+    let reports = model.wait(clockStep)
+    guard reports.count <= Self.expiringLimit else {
+      model = before
+      return
+    }
+    what = "a wait of \(clockStep) s"
+    clock = model.time ?? clock
+    let told = try await probe.listen(for: .seconds(Int64(clockStep)))
+    try await judge(told, reports, count: before.shown.count)
+  }
+
+  private mutating func dismiss() async throws {
+    guard let control = bench.control, let itemOffset, let one = draw.pick(model.shown) else { return }
+    what = "the dismissal of \(one.key.map { "\($0)" } ?? "one without identity"), number \(one.number)"
+    let before = model
+    let reports = model.dismiss(one.number)
+    try await control.perform(.dismiss(UInt32(one.number + itemOffset)))
+    try await judge(Told(), reports, count: before.shown.count)
+  }
+
+  private mutating func write(_ write: StoreWrite) async throws {
+    what = "a write of \(String(decoding: write.json, as: UTF8.self))"
+    var told = Told()
+    let pdu = try await probe.writePDU(write.json, told: &told)
+    let reply = try await probe.request(pdu, told: &told, file: #fileID, line: #line)
+    let outcomes = model.outcomes(of: write)
+    let opcode = pdu[0]
+    let answer = { (code: UInt8) in code == 0 ? [opcode + 1] : [0x01, opcode, 6, 0, code] }
+    guard let outcome = outcomes.first(where: { answer($0.code) == reply }) else {
+      let allowed = outcomes.map { "[\(Wire.hex(answer($0.code)))]" }.joined(separator: " or ")
+      throw failure("the answer is [\(Wire.hex(reply))], expected \(allowed)")
+    }
+    let before = model
+    model = outcome.model
+    let isForgotten = before.resyncs == 0 && model.resyncs > 0
+    try await judge(
+      told, outcome.reports, optional: outcome.optional, count: before.shown.count,
+      resyncs: isForgotten ? 1...1 : 0...0)
+  }
+
+  private mutating func sync() async throws {
+    let source = draw.chance(50) ? model.source ?? sources[0] : draw.pick(sources) ?? sources[0]
+    let known = draw.pick([0, model.highest(source), .max]) ?? 0
+    what = "SYNC of \(source), known \(known)"
+    let before = model
+    let (reports, optional) = model.sync(source)
+    var told = Told()
+    let held = model.held(source)
+    let believed = draw.chance(50) ? held : []
+    let synced = try await probe.sync(Sync(source, known: known, held: believed), told: &told)
+    let expected = (source, held.count, Holding.digest(of: held), model.highest(source), capacity)
+    guard (synced.source, Int(synced.count), synced.digest, synced.highest, Int(synced.capacity)) == expected
+    else {
+      throw failure(
+        "SYNCED is \(synced), expected src \(source), n \(held.count), digest "
+          + "0x\(String(expected.2, radix: 16)), hwm \(expected.3), capacity \(capacity)")
+    }
+    // Reports come before SYNCED, so that only Count may follow.
+    let early = told
+    try await judge(
+      told, reports, optional: optional, count: before.shown.count,
+      resyncs: before.source == source ? 0...0 : 0...1, isOver: isSubscribedToData ? early.items.count : nil)
+  }
+
+  // MARK: Judging
+
+  /// Reads what is left to be reported, and compares it and Count with the model.
+  private mutating func judge(
+    _ told: Told, _ reports: [StoreModel.Report] = [], optional: [StoreModel.Report] = [], count before: Int,
+    resyncs: ClosedRange<Int> = 0...0, isOver: Int? = nil
+  ) async throws {
+    var told = told
+    let reply = try await probe.request([0x0A, 3, 0], told: &told, file: #fileID, line: #line)
+    try await probe.listen(for: probe.settleTime, into: &told)
+    let count = base + model.shown.count
+    guard reply == [0x0B] + Wire.u16(UInt16(clamping: count)) else {
+      throw failure("reading Count gives [\(Wire.hex(reply))], expected a count of \(count)")
+    }
+    let counts = isSubscribedToCount && base + before != count ? [UInt16(clamping: count)] : []
+    // What expires at once may be counted one by one.
+    guard told.counts.last == counts.last,
+      told.counts.count <= max(counts.count, reports.count) || told.counts == counts
+    else {
+      throw failure("notifications of Count are \(told.counts), expected \(counts)")
+    }
+    let sent = told.messages.filter { $0 == [3] }.count
+    guard resyncs.contains(sent) else { throw failure("RESYNC comes \(sent) times, expected \(resyncs)") }
+    if let isOver {
+      let late = told.items.dropFirst(isOver).filter { if case .event = $0 { true } else { false } }
+      guard late.isEmpty else { throw failure("behind SYNCED comes \(late)") }
+    }
+    try compare(told, isSubscribedToData ? reports : [], isSubscribedToData ? optional : [])
+  }
+
+  /// Compares events, and GONE where it may stand for one, with what must and what may be reported.
+  private mutating func compare(
+    _ told: Told, _ reports: [StoreModel.Report], _ optional: [StoreModel.Report]
+  ) throws {
+    // An event of what has no identity may be too long for this MTU (NTF-11).
+    var due = reports.filter { $0.key != nil || !probe.isNarrow }
+    var allowed = optional + reports.filter { $0.key == nil && probe.isNarrow }
+    for item in told.items {
+      guard let seen = try event(item) else { continue }
+      let matches = { (report: StoreModel.Report) in report.reason == seen.reason && report.key == seen.key }
+      let report: StoreModel.Report
+      if let index = due.firstIndex(where: matches) {
+        report = due.remove(at: index)
+      } else if let index = allowed.firstIndex(where: matches) {
+        report = allowed.remove(at: index)
+      } else {
+        throw failure("reported is \(item), expected \(due)")
+      }
+      guard let number = report.number, let seenItem = seen.number else { continue }
+      let offset = itemOffset ?? seenItem - number
+      itemOffset = offset
+      guard seenItem == number + offset else {
+        throw failure("the event of \(report) names item \(seenItem), expected \(number + offset)")
+      }
+    }
+    guard due.isEmpty else { throw failure("not reported: \(due)") }
+  }
+
+  /// What an item says is gone; nil when it is about something else. `number` is the event's `item`.
+  private func event(_ item: Told.Item) throws -> StoreModel.Report? {
+    switch item {
+    case .count: return nil
+    case .other(let pdu): throw failure("an unexpected PDU: [\(Wire.hex(pdu))]")
+    case .message(let message):
+      if message == [3] { return nil }
+      guard probe.isNarrow, message.count == 10, message[0] == 4,
+        let reason = StoreModel.Reason(rawValue: message[1])
+      else { throw failure("an unexpected message on channel 0: [\(Wire.hex(message))]") }
+      let (source, id) = (
+        UInt32(Wire.number(Array(message[2..<6]))), UInt32(Wire.number(Array(message[6...])))
+      )
+      return .init(reason: reason, key: .init(source: source, id: id))
+    case .event(let json):
+      let members = Told.members(of: json)
+      let number = { (key: String) in members["\"\(key)\""].flatMap { UInt32($0) } }
+      let reasons: [String: StoreModel.Reason] = [
+        "\"dismissed\"": .dismissed, "\"evicted\"": .evicted, "\"expired\"": .expired,
+      ]
+      guard let reason = reasons[members["\"ev\""] ?? ""] else {
+        throw failure("an unexpected event: \(json)")
+      }
+      let key = number("src").flatMap { source in number("id").map { StoreModel.Key(source: source, id: $0) }
+      }
+      return .init(reason: reason, key: key, number: number("item").map { Int($0) })
+    }
+  }
+
+  private func failure(_ message: String, file: String = #fileID, line: Int = #line) -> Finding {
+    Finding("seed \(seed), step \(step), \(what): \(message)", file: file, line: line)
+  }
+}
