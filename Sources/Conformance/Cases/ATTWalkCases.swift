@@ -19,31 +19,39 @@ extension Suite {
 
 /// Drives a bearer with random requests. Nothing but notifications without identity is stored, and few of them.
 private struct ATTWalk {
-  private static let storedLimit = 2
+  /// Notifications that are stored where nothing but a dismissal removes them, and where the case can dismiss.
+  private static let (storedLeast, storedMost) = (2, 30)
 
   let probe: Probe
   let seed: UInt64
   private var model: ATTModel
   private var draw: WriteDrawer
   private var stored = 0
+  private let storedLimit: Int
   /// What is written in parts, and what the next part begins with.
   private var json: [UInt8] = []
+  /// The rest of a long write that was drawn as a whole.
+  private var pending: [[UInt8]] = []
   private var step = 0
 
   static func run(on bench: Bench) async throws {
     let probe = bench.probe
     try await probe.open()
-    try await probe.requireStoreRoom(storedLimit + 2)
-    var walk = try await ATTWalk(probe, seed: bench.seed)
-    let steps = bench.hasVirtualTime ? 300 : 80
+    try await probe.requireStoreRoom(storedLeast + 2)
+    var walk = try await ATTWalk(probe, seed: bench.seed, canClear: bench.control != nil)
+    let steps = bench.hasVirtualTime ? 400 : 80
     for _ in 0..<steps { try await walk.advance() }
+    if let control = bench.control { try await control.perform(.clear) }
   }
 
-  private init(_ probe: Probe, seed: UInt64) async throws {
+  private init(_ probe: Probe, seed: UInt64, canClear: Bool) async throws {
     self.probe = probe
     self.seed = seed
     draw = WriteDrawer(random: SeededGenerator(seed: seed), textLimit: 60)
-    model = try await Self.makeModel(probe)
+    let model = try await Self.makeModel(probe)
+    self.model = model
+    let room = probe.session.announced.number(of: 0x13).map { Int($0) - model.count - 2 } ?? 0
+    storedLimit = canClear ? max(Self.storedLeast, min(room, Self.storedMost)) : Self.storedLeast
   }
 
   private static func makeModel(_ probe: Probe) async throws -> ATTModel {
@@ -70,6 +78,8 @@ private struct ATTWalk {
     model = try await Self.makeModel(probe)
     model.notifications = notifications
     json = []
+    pending = []
+    if draw.chance(60) { try await ask([0x02] + Wire.u16(517)) }
     guard model.count == before else { throw failure([], "Count is \(model.count), expected \(before)") }
   }
 
@@ -109,6 +119,11 @@ private struct ATTWalk {
   // MARK: Drawing
 
   private mutating func drawRequest() -> [UInt8] {
+    if pending.isEmpty, model.parts.isEmpty, draw.chance(30) { drawLongWrite() }
+    if !pending.isEmpty {
+      if draw.chance(97) { return pending.removeFirst() }
+      pending = []
+    }
     let handle = UInt8(draw.pick([0, 1, 2, 3, 4, 4, 5, 6, 6, 7, 7, 8, 255]) ?? 0)
     let high = UInt8(draw.chance(3) ? 1 : 0)
     switch draw.number(1...100) {
@@ -119,10 +134,36 @@ private struct ATTWalk {
     case ...40: return [0x12, handle, high] + drawValue(of: handle)
     case ...44: return [0x02] + Wire.u16(UInt16(draw.pick([0, 22, 23, 24, 64, 517, 65535]) ?? 0))
     case ...50: return drawBroken(handle)
-    case ...64: return [0x18, UInt8(draw.pick([0, 1, 1, 1, 1, 2, 255]) ?? 0)]
+    case ...66: return [0x18, UInt8(draw.pick([0, 1, 1, 1, 1, 2, 255]) ?? 0)]
     case ...80: return drawPart(of: 6)
     case _: return drawPart(of: UInt8(draw.pick([4, 7, 4, 7, 6, 3, 0, 8]) ?? 0), high: high)
     }
+  }
+
+  /// A notification and CCCDs in at most 8 parts, mixed, and Execute Write.
+  private mutating func drawLongWrite() {
+    var lanes: [[[UInt8]]] = []
+    let hasData = draw.chance(stored < storedLimit ? 75 : 10)
+    let whole = hasData ? drawNotification() : []
+    let least = (whole.count + 5) / 6
+    if hasData || draw.chance(5), least <= model.mtu - 5 {
+      var (lane, offset) = ([[UInt8]](), draw.chance(8) ? 1 : 0)
+      repeat {
+        let end = min(whole.count, offset + max(1, draw.number(least...max(least, model.mtu - 5))))
+        lane.append([0x16, 6, 0] + Wire.u16(UInt16(offset)) + whole[min(offset, end)..<end])
+        offset = end
+      } while offset < whole.count
+      lanes.append(lane)
+    }
+    for handle in [4, 7] as [UInt8] where draw.chance(hasData ? 40 : 80) {
+      let value = draw.chance(20) ? drawValue(of: handle) : [UInt8(draw.number(0...1)), 0]
+      lanes.append([[0x16, handle, 0, 0, 0] + value])
+    }
+    while let lane = lanes.indices.randomElement(using: &draw.random) {
+      pending.append(lanes[lane].removeFirst())
+      if lanes[lane].isEmpty { lanes.remove(at: lane) }
+    }
+    pending.append([0x18, 1])
   }
 
   private mutating func drawBroken(_ handle: UInt8) -> [UInt8] {
@@ -152,7 +193,7 @@ private struct ATTWalk {
   private mutating func drawNotification() -> [UInt8] {
     if draw.chance(10) { return Sample.json(length: draw.number(513...520)) }
     let text = String(repeating: "x", count: draw.number(0...60))
-    guard stored < Self.storedLimit else { return Array(Sample.json(text).dropLast()) }
+    guard stored < storedLimit else { return Array(Sample.json(text).dropLast()) }
     let json = draw.chance(20) ? Sample.json(length: 512) : Sample.json(text)
     model.notifications.insert(json)
     return json

@@ -23,7 +23,9 @@ extension Suite {
     .delivery, also: ["NTF-10", "NTF-21", "NTF-23", "NTF-24", "NTF-26", "NTF-31", "NTF-33"], needs: [.strict]
   ) { bench in
     try await StoreWalk.run(
-      .init(sources: .max, fresh: 40, changes: 20, plains: 2, syncs: 15, sessions: 6, dismissals: 4),
+      .init(
+        sources: .max, fresh: 40, changes: 20, plains: 2, syncs: 15, sessions: 6, dismissals: 4,
+        room: 7),
       on: bench)
   }
 
@@ -32,7 +34,7 @@ extension Suite {
     .delivery, also: ["NTF-21", "NTF-23", "NTF-26", "NTF-30", "NTF-32", "ATT-17"], needs: [.strict]
   ) { bench in
     try await StoreWalk.run(
-      .init(sources: 3, olds: 15, removals: 10, syncs: 40, sessions: 5, subscriptions: 6), on: bench)
+      .init(sources: 3, olds: 15, removals: 25, syncs: 40, sessions: 5, subscriptions: 6, room: 4), on: bench)
   }
 
   static let walkOfExpiry = Case(

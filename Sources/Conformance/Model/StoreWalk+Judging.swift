@@ -1,0 +1,91 @@
+/// What a device answers and reports, compared with the model.
+extension StoreWalk {
+  /// Reads what is left to be reported, and compares it and Count with the model.
+  mutating func judge(
+    _ told: Told, _ reports: [StoreModel.Report] = [], optional: [StoreModel.Report] = [], count before: Int,
+    resyncs: ClosedRange<Int> = 0...0, isOver: Int? = nil
+  ) async throws {
+    var told = told
+    let reply = try await probe.request([0x0A, 3, 0], told: &told, file: #fileID, line: #line)
+    try await probe.listen(for: probe.settleTime, into: &told)
+    let count = base + model.shown.count
+    guard reply == [0x0B] + Wire.u16(UInt16(clamping: count)) else {
+      throw failure("reading Count gives [\(Wire.hex(reply))], expected a count of \(count)")
+    }
+    let counts = isSubscribedToCount && base + before != count ? [UInt16(clamping: count)] : []
+    // What expires at once may be counted one by one.
+    guard told.counts.last == counts.last,
+      told.counts.count <= max(counts.count, reports.count) || told.counts == counts
+    else {
+      throw failure("notifications of Count are \(told.counts), expected \(counts)")
+    }
+    let sent = told.messages.filter { $0 == [3] }.count
+    guard resyncs.contains(sent) else { throw failure("RESYNC comes \(sent) times, expected \(resyncs)") }
+    if let isOver {
+      let late = told.items.dropFirst(isOver).filter { if case .event = $0 { true } else { false } }
+      guard late.isEmpty else { throw failure("behind SYNCED comes \(late)") }
+    }
+    try compare(told, isSubscribedToData ? reports : [], isSubscribedToData ? optional : [])
+  }
+
+  /// Compares events, and GONE where it may stand for one, with what must and what may be reported.
+  private mutating func compare(
+    _ told: Told, _ reports: [StoreModel.Report], _ optional: [StoreModel.Report]
+  ) throws {
+    // An event of what has no identity may be too long for this MTU (NTF-11).
+    var due = reports.filter { $0.key != nil || !probe.isNarrow }
+    var allowed = optional + reports.filter { $0.key == nil && probe.isNarrow }
+    for item in told.items {
+      guard let seen = try event(item) else { continue }
+      let matches = { (report: StoreModel.Report) in report.reason == seen.reason && report.key == seen.key }
+      let report: StoreModel.Report
+      if let index = due.firstIndex(where: matches) {
+        report = due.remove(at: index)
+      } else if let index = allowed.firstIndex(where: matches) {
+        report = allowed.remove(at: index)
+      } else {
+        throw failure("reported is \(item), expected \(due)")
+      }
+      guard let number = report.number, let seenItem = seen.number else { continue }
+      let offset = itemOffset ?? seenItem - number
+      itemOffset = offset
+      guard seenItem == number + offset else {
+        throw failure("the event of \(report) names item \(seenItem), expected \(number + offset)")
+      }
+    }
+    guard due.isEmpty else { throw failure("not reported: \(due)") }
+  }
+
+  /// What an item says is gone; nil when it is about something else. `number` is the event's `item`.
+  private func event(_ item: Told.Item) throws -> StoreModel.Report? {
+    switch item {
+    case .count: return nil
+    case .other(let pdu): throw failure("an unexpected PDU: [\(Wire.hex(pdu))]")
+    case .message(let message):
+      if message == [3] { return nil }
+      guard probe.isNarrow, message.count == 10, message[0] == 4,
+        let reason = StoreModel.Reason(rawValue: message[1])
+      else { throw failure("an unexpected message on channel 0: [\(Wire.hex(message))]") }
+      let (source, id) = (
+        UInt32(Wire.number(Array(message[2..<6]))), UInt32(Wire.number(Array(message[6...])))
+      )
+      return .init(reason: reason, key: .init(source: source, id: id))
+    case .event(let json):
+      let members = Told.members(of: json)
+      let number = { (key: String) in members["\"\(key)\""].flatMap { UInt32($0) } }
+      let reasons: [String: StoreModel.Reason] = [
+        "\"dismissed\"": .dismissed, "\"evicted\"": .evicted, "\"expired\"": .expired,
+      ]
+      guard let reason = reasons[members["\"ev\""] ?? ""] else {
+        throw failure("an unexpected event: \(json)")
+      }
+      let key = number("src").flatMap { source in number("id").map { StoreModel.Key(source: source, id: $0) }
+      }
+      return .init(reason: reason, key: key, number: number("item").map { Int($0) })
+    }
+  }
+
+  func failure(_ message: String, file: String = #fileID, line: Int = #line) -> Finding {
+    Finding("seed \(seed), step \(step), \(what): \(message)", file: file, line: line)
+  }
+}
