@@ -2,7 +2,9 @@ import NotibotProtocol
 
 /// What a receiver counts: each input of a table, and the change of the counters that it makes.
 extension Suite {
-  static let framingCounters: [Case] = [countsCandidates, countsAtOnce, countsOverruns, countsSilence, countsNoise]
+  static let framingCounters: [Case] = [
+    countsCandidates, countsAtOnce, countsOverruns, countsSilence, countsNoise,
+  ]
 
   /// An input, and what it adds to the counters.
   private typealias Input = (what: String, bytes: [UInt8], change: ReceiverCounters)
@@ -38,7 +40,8 @@ extension Suite {
   }
 
   static let countsCandidates = Case(
-    "FRM-12/candidates", "A complete candidate is counted as what it is: frame, echo, CRC error, malformed or text",
+    "FRM-12/candidates",
+    "A complete candidate is counted as what it is: frame, echo, CRC error, malformed or text",
     .framing, also: ["FRM-2", "FRM-4", "FRM-5", "FRM-6", "FRM-7", "FRM-11"], needs: [.control]
   ) { bench in
     try await bench.awaitReceiver()
@@ -47,7 +50,10 @@ extension Suite {
     var inputs: [Input] = [
       ("zeros", [0, 0, 0, 0], ReceiverCounters()),
       ("a frame", udata(abc), ReceiverCounters(frames: 1)),
-      ("two frames with one zero between them", udata(abc) + udata(long).dropFirst(), ReceiverCounters(frames: 2)),
+      (
+        "two frames with one zero between them", udata(abc) + udata(long).dropFirst(),
+        ReceiverCounters(frames: 2)
+      ),
       ("an echo", udata(long, sender: .device), ReceiverCounters(echoes: 1)),
       ("text", candidate(Array("hello\r\nworld".utf8)), text(12)),
     ]
@@ -66,7 +72,8 @@ extension Suite {
     }
     // 1 byte, which is a code alone, to 11 decoded bytes.
     for count in [0, 1, 2, 3, 8, 11] {
-      let short = candidate(Wire.stuffed(Array(header(length: 3).prefix(count) + abc.prefix(max(0, count - 8)))))
+      let short = candidate(
+        Wire.stuffed(Array(header(length: 3).prefix(count) + abc.prefix(max(0, count - 8)))))
       inputs.append(("\(count) decoded bytes", short, malformed(short)))
     }
     let cut = candidate([20, 0x71, 3, 1, 1, 1, 1, 1])
@@ -113,7 +120,9 @@ extension Suite {
     try await expectChanges(inputs, on: bench)
     // Behind text without a zero all is text, too, and a zero ends it.
     try await expectChange(("text", Array("no frame".utf8), text(8)), on: bench)
-    try await expectChange(("a frame without its first zero", Array(udata([1]).dropFirst()), text(udata([1]).count - 2)), on: bench)
+    try await expectChange(
+      ("a frame without its first zero", Array(udata([1]).dropFirst()), text(udata([1]).count - 2)), on: bench
+    )
     try await expectChange(("a frame behind that", udata([1]), ReceiverCounters(frames: 1)), on: bench)
   }
 
@@ -130,8 +139,14 @@ extension Suite {
         ("544 bytes", [0] + possible.prefix(544), overrun(544)),
         ("545 bytes", [0] + possible.prefix(545), overrun(545)),
         ("800 bytes and a zero", [0] + possible.prefix(800) + [0], overrun(800)),
-        ("800 bytes and a frame", [0] + possible.prefix(800) + udata([1]), overrun(800) + ReceiverCounters(frames: 1)),
-        ("543 bytes and a zero", [0] + possible.prefix(543) + [0], ReceiverCounters(malformed: 1, textBytes: 543)),
+        (
+          "800 bytes and a frame", [0] + possible.prefix(800) + udata([1]),
+          overrun(800) + ReceiverCounters(frames: 1)
+        ),
+        (
+          "543 bytes and a zero", [0] + possible.prefix(543) + [0],
+          ReceiverCounters(malformed: 1, textBytes: 543)
+        ),
         // Text from its header on: it cannot overrun any more.
         ("800 bytes of text", [0] + [UInt8](repeating: 0x65, count: 800) + [0], text(800)),
       ], on: bench)
@@ -145,7 +160,8 @@ extension Suite {
     let frame = udata(Array("abc".utf8))
     for count in [1, 5, frame.count - 2] {
       let begun = [0] + Array(frame.dropFirst().prefix(count))
-      try await expectChange(("\(count) bytes and silence", begun, text(count)), on: bench, wait: .seconds(2.2))
+      try await expectChange(
+        ("\(count) bytes and silence", begun, text(count)), on: bench, wait: .seconds(2.2))
       try await expectChange(("text behind silence", [0x55, 0x55], text(2)), on: bench)
     }
     try await expectChange(("a frame behind silence", frame, ReceiverCounters(frames: 1)), on: bench)

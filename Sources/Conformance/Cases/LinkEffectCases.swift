@@ -33,7 +33,10 @@ extension Suite {
     stray.append(("RST", probe.frame(.rst, payload: [TLV.magic, .versions(1, 1), .reason(1)].payload)))
     for kind in [.ack, .nak, .ping, .pong, .fin] as [WireFrame.Kind] {
       stray.append(
-        ("\(kind) of another session", probe.frame(kind, payload: kind == .pong ? [0] : []).with(session: id &+ 1000)))
+        (
+          "\(kind) of another session",
+          probe.frame(kind, payload: kind == .pong ? [0] : []).with(session: id &+ 1000)
+        ))
     }
     for (what, frame) in stray {
       try await probe.write(frame.with(credit: 64))
@@ -45,7 +48,9 @@ extension Suite {
     _ = try await probe.awaitFrame(.data)
     // It is not acknowledged by any of them, so it comes again.
     for (_, frame) in stray { try await probe.write(frame.with(ack: 1)) }
-    _ = try await probe.awaitFrame("the answer again, after an ack in SYN, UDATA and RST") { $0.kind == .data }
+    _ = try await probe.awaitFrame("the answer again, after an ack in SYN, UDATA and RST") {
+      $0.kind == .data
+    }
   }
 
   static let udataNotServed = Case(
@@ -59,7 +64,9 @@ extension Suite {
     // Channel 2 is reserved for rigs.
     for channel in [0, 1, 3, 4, 5, 6, 7] as [UInt8] {
       for session in [probe.session.id, 0] {
-        for payload in [[0x0A, 3, 0], Wire.literal("12 0400 0100"), Wire.literal("02 0502"), sync] as [[UInt8]] {
+        for payload in [[0x0A, 3, 0], Wire.literal("12 0400 0100"), Wire.literal("02 0502"), sync]
+          as [[UInt8]]
+        {
           let udata = probe.frame(.udata, channel: channel, payload: payload)
             .with(ack: 0, credit: 0, session: session)
           try await probe.write(udata)
@@ -80,13 +87,16 @@ extension Suite {
     let probe = bench.probe
     // Values that read as TLVs would be another magic, an unknown critical one, a second FEATURES, or run past the end.
     let values: [[UInt8]] = [
-      [], [0], [1], [0xC0], [0xC0, 0], [0x81, 0], [0x05, 4, 1, 0, 0, 0, 0x05, 4, 1, 0, 0, 0], [0xFF, 0xFF, 0xFF],
+      [], [0], [1], [0xC0], [0xC0, 0], [0x81, 0], [0x05, 4, 1, 0, 0, 0, 0x05, 4, 1, 0, 0, 0],
+      [0xFF, 0xFF, 0xFF],
       [UInt8](repeating: 0xC0, count: 200),
     ]
     for type in [0x00, 0x01, 0x16, 0x7F] as [UInt8] {
       for value in values {
         let usual = Probe.synTLVs(nonce: probe.makeNonce())
-        for tlvs in [usual + [TLV(type, value)], Array(usual.prefix(1)) + [TLV(type, value)] + usual.dropFirst()] {
+        for tlvs in [
+          usual + [TLV(type, value)], Array(usual.prefix(1)) + [TLV(type, value)] + usual.dropFirst(),
+        ] {
           try await probe.openSession(tlvs, attempts: 2)
         }
       }
@@ -103,7 +113,8 @@ extension Suite {
   }
 
   static let confirmedByEach = Case(
-    "LNK-16/confirmed-by-each", "The frame that confirms a session has its usual effect, whichever it is", .link,
+    "LNK-16/confirmed-by-each", "The frame that confirms a session has its usual effect, whichever it is",
+    .link,
     also: ["LNK-24", "LNK-32", "LNK-41", "LNK-52"]
   ) { bench in
     let probe = bench.probe
@@ -218,7 +229,8 @@ extension Suite {
   }
 
   static let rstIsNoFrame = Case(
-    "LNK-18/from-the-host", "An RST from the host is no frame of the session: it confirms, ends and keeps open nothing",
+    "LNK-18/from-the-host",
+    "An RST from the host is no frame of the session: it confirms, ends and keeps open nothing",
     .link, also: ["LNK-16", "LNK-53"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -249,7 +261,8 @@ extension Suite {
     let probe = bench.probe
     for types in [[0xC0, 0xD0], [0xD0, 0xC0], [0x85, 0xFF, 0x80], [0xFF, 0x80, 0xFF]] as [[UInt8]] {
       let usual = Probe.synTLVs(nonce: probe.makeNonce())
-      let tlvs = usual.prefix(3) + [TLV(types[0], [1])] + usual.dropFirst(3) + types.dropFirst().map { TLV($0, []) }
+      let tlvs =
+        usual.prefix(3) + [TLV(types[0], [1])] + usual.dropFirst(3) + types.dropFirst().map { TLV($0, []) }
       let said = try await probe.expectRefused(Array(tlvs).payload, reason: 3, "TLVs \(Wire.hex(types))")
       probe.expect("REFUSED for \(Wire.hex(types))", said.number(of: 0x15), is: UInt64(types[0]))
     }

@@ -84,7 +84,8 @@ extension Suite {
   }
 
   static let nonceZero = Case(
-    "LNK-14/any-nonce", "Each value is a nonce, 0 as well: after a boot it opens a session, and is then remembered",
+    "LNK-14/any-nonce",
+    "Each value is a nonce, 0 as well: after a boot it opens a session, and is then remembered",
     .link, also: ["LNK-12", "LNK-13"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -155,7 +156,9 @@ extension Suite {
       try await probe.write(probe.frame(.pong, payload: [1]))
       try await probe.write(probe.syn(tlvs))
       let closing = try await probe.frames(for: .milliseconds(90))
-      probe.expect("FINs, DATA and RSTs while it closes", closing.filter { [.fin, .data, .rst].contains($0.kind) }, is: [])
+      probe.expect(
+        "FINs, DATA and RSTs while it closes", closing.filter { [.fin, .data, .rst].contains($0.kind) },
+        is: [])
       let again = closing.filter { $0.kind == .synAck }
       probe.expect("sessions of the SYNACK while it closes", again.map(\.session), is: [probe.session.id])
     }
@@ -167,7 +170,8 @@ extension Suite {
   }
 
   static let hellosGoOn = Case(
-    "LNK-10/only-syn-ends", "Frames other than SYN, broken SYNs and text do not end the HELLOs", .reconnection,
+    "LNK-10/only-syn-ends", "Frames other than SYN, broken SYNs and text do not end the HELLOs",
+    .reconnection,
     also: ["LNK-3", "LNK-20", "FRM-11"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -192,7 +196,8 @@ extension Suite {
   }
 
   static let rstsAcrossSessions = Case(
-    "LNK-20/across-sessions", "Of RSTs there are ten in any second, whatever sessions begin and end in it", .link,
+    "LNK-20/across-sessions", "Of RSTs there are ten in any second, whatever sessions begin and end in it",
+    .link,
     also: ["LNK-14", "LNK-24"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe

@@ -5,7 +5,8 @@ extension Suite {
   static let linkTiming: [Case] = [sendingAndPing, pongForEach, noSampleBesideResent]
 
   static let sendingAndPing = Case(
-    "LNK-52/while-sending", "What a device sends does not put off its PING: only what it receives counts", .link,
+    "LNK-52/while-sending", "What a device sends does not put off its PING: only what it receives counts",
+    .link,
     also: ["LNK-53"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -38,7 +39,9 @@ extension Suite {
     _ = try await probe.fence()
     for count in [1, 2, 5, 16] {
       try await probe.write((0..<count).flatMap { _ in probe.frame(.ping).bytes })
-      for index in 1...count { _ = try await probe.awaitFrame("PONG \(index) of \(count)") { $0.kind == .pong } }
+      for index in 1...count {
+        _ = try await probe.awaitFrame("PONG \(index) of \(count)") { $0.kind == .pong }
+      }
       try await probe.expectNone("PONG") { $0.kind == .pong }
     }
   }
