@@ -363,6 +363,33 @@ static void check_rst_limit(void) {
   rig_free(rig);
 }
 
+/* What was due when a frame came, on a line that was busy. */
+static void check_busy_line(void) {
+  rig_t *rig = rig_start();
+  uint8_t bytes[NB_WIRE_MAX], syn[64];
+  /* A HELLO that is due when the SYN comes is not sent any more (LNK-10). */
+  rig_run(rig, 0);
+  rig->now_ms += 250;
+  nb_device_poll(rig->device, rig->now_ms);
+  rig_send(rig, NB_SYN, 0, syn, rig_syn(1, 0xF, syn));
+  CHECK(rig->seen[NB_HELLO] == 0 && rig->seen[NB_SYNACK] == 1);
+  /* Each PING has its PONG (LNK-52). */
+  for (int ping = 0; ping < 16; ping++) {
+    rig_bytes(rig, bytes, rig_frame(rig, NB_PING, 0, NULL, 0, bytes));
+  }
+  rig_run(rig, 0);
+  CHECK(rig->seen[NB_PONG] == 16);
+  /* The 5 ms begin with the first frame that was handled, not with each (LNK-50). */
+  for (int frame = 0; frame < 3; frame++) {
+    rig_bytes(rig, bytes, rig_frame(rig, NB_DATA, NB_CHANNEL_RIG, "x", 1, bytes));
+    rig->seq++;
+  }
+  CHECK(nb_device_transmit(rig->device, rig->now_ms, bytes, sizeof bytes) > 0);
+  CHECK(nb_device_work(rig->device, rig->now_ms) && nb_device_work(rig->device, rig->now_ms + 4));
+  CHECK(nb_device_deadline(rig->device, rig->now_ms + 4) == 1);
+  rig_free(rig);
+}
+
 void check_link(void) {
   check_resend_times();
   check_first_sample();
@@ -377,4 +404,5 @@ void check_link(void) {
   check_syns();
   check_datagrams();
   check_rst_limit();
+  check_busy_line();
 }
