@@ -54,7 +54,7 @@ import Testing
 
   @Test func `a filter matches ids, titles, chapters and rules, whatever the case of letters`() throws {
     #expect(try Selection.cases(matching: nil).count == Suite.cases.count)
-    #expect(try Selection.cases(matching: "^ntf-8/").map(\.id) == ["NTF-8/store-full"])
+    #expect(try Selection.cases(matching: "^ntf-8/store-").map(\.id) == ["NTF-8/store-full"])
     #expect(try Selection.cases(matching: "reconnection").allSatisfy { $0.chapter == .reconnection })
     #expect(try Selection.cases(matching: "no such case").isEmpty)
     #expect(throws: RigTrouble.self) { try Selection.cases(matching: "(") }

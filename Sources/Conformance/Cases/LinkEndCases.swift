@@ -103,7 +103,7 @@ extension Suite {
   }
 
   static let deviceEndsSession = Case(
-    "LNK-24/device-closes", "A device that closes sends one FIN and ends with the host's ACK or FIN", .link,
+    "LNK-24/one-fin", "A device that closes sends one FIN and ends with the host's ACK or FIN", .link,
     also: ["LNK-20", "LNK-23"], needs: [.control]
   ) { bench in
     let probe = bench.probe
