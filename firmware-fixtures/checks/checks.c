@@ -204,6 +204,7 @@ int main(void) {
   check_codec();
   check_store();
   check_link();
+  check_traffic();
   check_attributes();
   return 0;
 }

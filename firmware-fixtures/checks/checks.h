@@ -63,6 +63,7 @@ void check_core(void);
 void check_codec(void);
 void check_store(void);
 void check_link(void);
+void check_traffic(void);
 void check_attributes(void);
 
 #endif
