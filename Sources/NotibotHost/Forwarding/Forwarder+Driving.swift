@@ -175,7 +175,8 @@ extension Forwarder {
     channel.close(promise: nil)
   }
 
-  /// Tries again the moment that something appears where a port would. Without it the back-off finds the port, later.
+  /// Tries again the moment that something appears where a port would. If the folder cannot be watched, the back-off
+  /// finds the port, later.
   func watchArrivals() async {
     guard !isRemote else { return }
     let arrivals = try? await PortArrivals.watch(path: name.address?.path, on: eventLoop) { [weak self] _ in

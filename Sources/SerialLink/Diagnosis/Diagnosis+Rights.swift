@@ -78,6 +78,7 @@ extension Diagnosis {
   /// Known boards that another process has open.
   func inUse() -> [Finding] {
     let chosen = try? PortSelection.port(option: nil, environment: machine.environment).value
+    // A name that selects no port has a finding of its own: here it only makes no port the target.
     let target = chosen.flatMap { try? machine.ports.address(of: $0) }?.path
     return boards.compactMap { board in
       guard let holder = holders[board.path] else { return nil }

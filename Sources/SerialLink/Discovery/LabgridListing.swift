@@ -19,6 +19,7 @@ package enum LabgridListing {
   }
 
   private static func serialPort(in block: String) -> PortAddress? {
+    // A block that is not a port that can be opened is passed over; the caller reports a place without any.
     guard value(of: "cls", in: block) == "NetworkSerialPort", let host = value(of: "host", in: block),
       let port = value(of: "port", in: block), let server = try? ServerEndpoint(host: host, port: port)
     else { return nil }

@@ -52,6 +52,7 @@ extension PortList {
   /// All boards that `name` means, in the order of the list: every known one for `.automatic`, every one of that number
   /// for `.usb`. A name of another form, and one that nothing matches, stands for itself.
   package func all(matching name: PortName) -> [PortName] {
+    // Opening the name itself reports the error.
     guard name.deviceID == nil, let matches = try? matches(of: name, among: ports()), !matches.ports.isEmpty
     else { return [name] }
     return matches.ports.map { .address($0.address) }

@@ -51,6 +51,7 @@ actor Recovery {
 
   private init(_ name: PortName, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step) {
     let ports = PortList()
+    // A name that means no port at present stays a name, and the steps that need a port are left out.
     let address = try? ports.address(of: name)
     port = address.map { .address($0) } ?? name
     info = address.flatMap { ports.info(at: $0) }
