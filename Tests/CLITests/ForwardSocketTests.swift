@@ -72,6 +72,17 @@ import Testing
     }
   }
 
+  @Test func `a client that closes its sending half at once gets the result of its only line`() async throws {
+    try await withSocket { _, _, path in
+      for _ in 1...100 {
+        let client = try Client(path)
+        client.write(Forwarding.line("1") + "\n")
+        client.endInput()
+        #expect(try await client.rest().map { $0["result"] } == ["queued", "delivered"])
+      }
+    }
+  }
+
   @Test func `only its owner may speak to the socket, and it stands in a folder of his`() async throws {
     try await withSocket { _, _, path in
       var status = stat()

@@ -50,6 +50,7 @@ final class ForwardResults: Sendable {
       let token = state.withLock { state in
         state.tokens += 1
         state.origins[state.tokens] = Origin(line: line, client: client, isCut: alteration.isCut)
+        if let client { state.routes.noteSubmission(of: client) }
         return state.tokens
       }
       return (submission, token)
@@ -109,7 +110,7 @@ final class ForwardResults: Sendable {
     switch report {
     case .queued(let number, let token):
       let origin = takeOrigin(of: token)
-      if let client = origin?.client { state.withLock { $0.routes.add(number, for: client) } }
+      if let client = origin?.client { state.withLock { $0.routes.noteQueued(number, of: client) } }
       var queued = document.at(origin?.line)
       if let origin, origin.isCut {
         queued.cut = true
@@ -125,6 +126,7 @@ final class ForwardResults: Sendable {
           ?? CommandFailure(.usage, "line \(origin?.line ?? 0) was rejected: \(rejection)")
       }
       show(document.at(origin?.line), client: origin?.client)
+      if let client = origin?.client { state.withLock { $0.routes.noteRejection(of: client) } }
     case .delivered, .refused, .gone, .removed, .action, .outcomeUnknown:
       if case .refused = report { state.withLock { $0.refused += 1 } }
       show(

@@ -6,6 +6,8 @@ struct ForwardRoutes {
 
   private struct Client {
     var sink: Sink
+    /// Submissions that are neither queued nor rejected yet.
+    var submitted = 0
     /// Notifications of this client that are neither delivered nor refused yet.
     var open: Set<Int64> = []
     var hasEnded = false
@@ -31,8 +33,19 @@ struct ForwardRoutes {
     endIfDone(client)
   }
 
-  mutating func add(_ number: Int64, for client: Int) {
+  /// Called before a submission is passed on; each is followed by `noteQueued` or `noteRejection`.
+  mutating func noteSubmission(of client: Int) {
+    clients[client]?.submitted += 1
+  }
+
+  mutating func noteRejection(of client: Int) {
+    clients[client]?.submitted -= 1
+    endIfDone(client)
+  }
+
+  mutating func noteQueued(_ number: Int64, of client: Int) {
     guard clients[client] != nil else { return }
+    clients[client]?.submitted -= 1
     clients[client]?.open.insert(number)
     routes[number] = client
     guard routes.count > Self.routesLimit else { return }
@@ -67,7 +80,9 @@ struct ForwardRoutes {
   }
 
   private func endIfDone(_ client: Int) {
-    guard let known = clients[client], known.hasEnded, known.open.isEmpty else { return }
+    guard let known = clients[client], known.hasEnded, known.submitted == 0, known.open.isEmpty else {
+      return
+    }
     known.sink.finish()
   }
 }
