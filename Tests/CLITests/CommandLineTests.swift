@@ -71,11 +71,32 @@ import Testing
     let holder = try Program(
       ["-c", "exec 3<>\(terminal.path); echo held; read line"], program: "/bin/sh", input: nil)
     #expect(try await holder.output.line(0) == "held")
-    for command in [["count"], ["send", "--app", "a"], ["test"]] {
+    for command in [["count"], ["send", "--app", "a"], ["test"], ["reset"]] {
       let ending = try await Program(command + ["-p", terminal.path]).ending()
       #expect(ending.status == .exited(11), "\(ending.errors)")
       #expect(ending.errors.contains("in use by process \(holder.pid) (/bin/sh"), "\(ending.errors)")
     }
+    holder.closeInput()
+    _ = await holder.ending()
+  }
+
+  @Test(arguments: [["monitor"], ["forward", "--outbox"]])
+  func `a program that has the port open without a lock is named once it is open`(
+    command: [String]
+  ) async throws {
+    let (terminal, directory) = (try ControlledTerminal(), try TemporaryDirectory())
+    let holder = try Program(
+      ["-c", "exec 3<>\(terminal.path); echo held; read line"], program: "/bin/sh", input: nil)
+    #expect(try await holder.output.line(0) == "held")
+    let outbox = command.count > 1 ? [directory.file("outbox")] : []
+    let program = try Program(command + outbox + ["-p", terminal.path], input: nil)
+    var line = ""
+    for index in 0..<3 where !line.contains("is also open") {
+      line = try await program.errors.line(index)
+    }
+    #expect(line.contains("\(terminal.path) is also open in process \(holder.pid) (/bin/sh"), "\(line)")
+    program.send(SIGTERM)
+    #expect(await program.ending().status == .exited(143))
     holder.closeInput()
     _ = await holder.ending()
   }

@@ -27,6 +27,7 @@ final class ForwardResults: Sendable {
 
   private let showsEventsAsJSON: Bool
   private let isStrict: Bool
+  private let unlockedUsers = UnlockedUsers()
   private let state = Mutex(State())
 
   /// - Parameter isStrict: rejects notifications that would be truncated.
@@ -152,6 +153,9 @@ final class ForwardResults: Sendable {
   }
 
   func show(_ change: ConnectionChange) {
+    if case .connecting(let port) = change.state, let warning = unlockedUsers.warning(for: port) {
+      Output.note(warning)
+    }
     showEvent(ForwardEvent(change))
   }
 

@@ -96,6 +96,7 @@ struct MonitorRun: Sendable {
     private var printer: MonitorPrinter
     private var linesToSend: [String]
     private var doubt = RateDoubt()
+    private let unlockedUsers = UnlockedUsers()
     /// Whether a record has decided the end.
     private var isDecided = false
     private var armed: (deadline: Instant, timer: Scheduled<Void>)?
@@ -162,6 +163,7 @@ struct MonitorRun: Sendable {
         let leaving =
           options.takesKeys ? "Ctrl-] exits, all other keys go to the device" : "press Ctrl-C to exit"
         note("\(port.printable) is open at \(options.serial.bitsPerSecond) baud; \(leaving)")
+        if let warning = unlockedUsers.warning(for: port) { note(warning) }
         linesToSend.forEach { monitor.write(Array("\($0)\n".utf8)) }
         linesToSend = []
       case .bytes(let bytes):

@@ -39,6 +39,7 @@ struct ResetRun: Sendable {
   let after: LineReset.After
   let timeout: Duration
   var ports = PortList()
+  private let unlockedUsers = UnlockedUsers()
   private var loop: any EventLoop { MultiThreadedEventLoopGroup.singleton.next() }
 
   /// - Throws: `CommandFailure` when the reset failed; `PortError`.
@@ -281,7 +282,9 @@ extension ResetRun {
 
   private func open(_ port: PortAddress) async throws -> WatchedPort {
     let options = SerialOptions(bitsPerSecond: rate ?? Self.romBitsPerSecond)
-    return try await WatchedPort.open(port, options: options, on: loop)
+    let line = try await WatchedPort.open(port, options: options, on: loop)
+    if let path = port.path, let warning = unlockedUsers.warning(for: path) { Output.note(warning) }
+    return line
   }
 
   /// Queries the device; `nil` if no Notibot answers. Throws an error of the port.
