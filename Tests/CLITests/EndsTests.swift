@@ -192,7 +192,10 @@ import Testing
 
   @Test(
     arguments: ["text", "lines", "frames"],
-    [["count"], ["watch"], ["send", "--app", "a"], ["test"], ["bench"]])
+    [
+      ["count"], ["watch"], ["send", "--app", "a"], ["test"], ["bench"],
+      ["reset", "--before", "no-reset", "--into", "loader"],
+    ])
   func `a device that sends without a pause and never answers is no answer in time`(
     kind: String, command: [String]
   ) async throws {
