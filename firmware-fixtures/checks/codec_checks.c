@@ -156,6 +156,27 @@ static void check_json_text(void) {
   CHECK(nb_json_text((const uint8_t *)"{}", 2, "t", out, sizeof out) == NB_ERROR_STATE);
 }
 
+/* A document that is cut anywhere is not read beyond its end, which is the end of its memory. */
+static void check_cut_json(void) {
+  static const char json[] = "{\"v\":[ -0.5e+10 , 12,true,null,{\"\\ud83d\\ude00\\n\":\"\xC3\xA9\"}] , \"t\" : \"\\ud83d\\ude00\"}";
+  char out[8];
+  for (size_t length = 0; length < sizeof json; length++) {
+    uint8_t *cut = malloc(length > 0 ? length : 1);
+    memcpy(cut, json, length);
+    int read = nb_json_text(cut, length, "t", out, sizeof out);
+    /* The closing brace is not needed. */
+    CHECK(read == (length >= sizeof json - 2 ? 4 : NB_ERROR_STATE));
+    CHECK(read < 0 || strcmp(out, "\xF0\x9F\x98\x80") == 0);
+    free(cut);
+  }
+  for (size_t length = 1; length < 8; length++) {
+    uint8_t *number = malloc(length);
+    memcpy(number, "{\"v\":12", length);
+    CHECK(nb_json_text(number, length, "t", out, sizeof out) == NB_ERROR_STATE);
+    free(number);
+  }
+}
+
 void check_codec(void) {
   check_encoder();
   check_first_byte(true);
@@ -165,4 +186,5 @@ void check_codec(void) {
   check_decoder_counters();
   check_late_bytes();
   check_json_text();
+  check_cut_json();
 }
