@@ -196,6 +196,8 @@ extension Suite {
     probe.expect(
       remembered == all || remembered >= Int(limit) && resyncs == 1,
       "\(remembered) of \(all) are told, and RESYNC \(resyncs) times")
+    probe.expect(
+      "ids still remembered", told.goneIDs(source).sorted(), is: Array((1...limit + 1).suffix(remembered)))
   }
 
   static let goneBeyondMTU = Case(

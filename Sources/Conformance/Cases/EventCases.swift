@@ -3,7 +3,7 @@ import NotibotProtocol
 /// What events say, which of them are sent where they do not fit, and what a SYNC makes needless.
 extension Suite {
   static let events: [Case] = [
-    allDismissed, actionNumbers, onlyGoneInGONE, goneReasons, syncComesFirst,
+    allDismissed, actionNumbers, onlyGoneInGONE, goneReasons, syncComesFirst, queuedEventsOutliveSource,
   ]
 
   static let allDismissed = Case(
@@ -157,5 +157,36 @@ extension Suite {
     let behind = try await probe.listen()
     probe.expect("what is reported behind SYNCED", behind.items, is: [])
     try await probe.writeData(Sample.removal(id: 1, more: more))
+  }
+
+  static let queuedEventsOutliveSource = Case(
+    "NTF-22/queued-events-are-sent", "Events that were queued before their src was forgotten are still sent",
+    .delivery, also: ["NTF-26", "ATT-19"], needs: [.control]
+  ) { bench in
+    let (probe, control) = (bench.probe, try bench.requireControl())
+    let source = try await bench.openAfterRestart()
+    try await probe.requireStoreRoom(9)
+    // One frame at a time.
+    probe.session.credit = 1
+    try await probe.sync(Sync(source))
+    let sources = try await probe.pushOutSource()
+    try await probe.sync(Sync(source))
+    for id in 1...8 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.json(id: id)) }
+    if sources > 1 { _ = try await probe.pushOutSource(limit: sources - 1) }
+    guard probe.session.room >= 2 else { throw CaseSkipped("the device takes one frame at a time") }
+    // While the answer is not acknowledged, events have to wait; at least 8 can (ATT-19).
+    try await probe.sendData([0x0A, 3, 0])
+    _ = try await probe.fence()
+    for item in 1...8 { try await control.perform(.dismiss(UInt32(sources + item))) }
+    try await probe.sendData(Sync(probe.makeSource()).bytes, channel: 0)
+    _ = try await probe.fence()
+    var told = Told()
+    try await probe.awaitSynced(told: &told)
+    try await probe.listen(into: &told)
+    let again = try await probe.sync(Sync(source))
+    guard again.highest == 0 else {
+      throw CaseSkipped("the device handled no SYNC while its events were waiting")
+    }
+    probe.expect("ids of the events", told.goneIDs(source), is: Array(1...8))
   }
 }

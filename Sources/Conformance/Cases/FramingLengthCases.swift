@@ -3,7 +3,7 @@ import NotibotProtocol
 /// Long frames and long text from the device, and the ends of what it takes.
 extension Suite {
   static let framingLengths: [Case] = [
-    longFramesSent, everyBlockLength, allValues, afterOverrun, longLog, framedLog,
+    longFramesSent, everyBlockLength, allValues, noEcho, afterOverrun, longLog, framedLog,
   ]
 
   static let longFramesSent = Case(
@@ -62,6 +62,21 @@ extension Suite {
       probe.expect("the echo of a part that begins with \(first)", echo, is: [0x17] + part)
       try await probe.request(Wire.literal("18 00"))
     }
+  }
+
+  static let noEcho = Case(
+    "FRM-16/no-echo", "What a host types between frames does not come back", .framing, also: ["FRM-11"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let typed = "rig: typed \(probe.session.nonce)"
+    try await probe.write(Array("\0\(typed)\r\n\0".utf8))
+    _ = try await probe.readCount()
+    _ = try await probe.frames(for: .milliseconds(100))
+    // A frame behind it shows that text before it would be complete.
+    _ = try await probe.readCount()
+    let text = String(decoding: probe.textReceived, as: UTF8.self)
+    probe.expect(!text.contains(typed), "what was typed comes back as console text")
   }
 
   static let afterOverrun = Case(

@@ -92,7 +92,8 @@ extension Suite {
       "[,1]", "[,]", "[1,,2]",
       "[1;2]", "[1:2]", "[\"a\":1]", "[[1][2]]", "[{}{}]", "[\"a\"\"b\"]", "{\"a\"}", "{\"a\":}", "{:1}",
       "{\"a\":1,}",
-      "{,\"a\":1}", "{\"a\" 1}", "{\"a\",1}", "{\"a\"=1}", "{\"a\"::1}", "{\"a\":1 \"b\":2}",
+      "{,\"a\":1}", "{\"a\":1,", "{,\"a\":1", "[1,", "[,1", "{\"a\" 1}", "{\"a\",1}", "{\"a\"=1}",
+      "{\"a\"::1}", "{\"a\":1 \"b\":2}",
       "{\"a\":1;\"b\":2}",
       "{\"a\":1,,\"b\":2}", "{\"a\":1:2}", "{\"a\":1,\"b\"}", "{\"a\":1,\"b\":}", "{\"a\":1,2}", "{1:2}",
       "{a:1}", "{'a':1}",
@@ -112,7 +113,9 @@ extension Suite {
       GrammarTable.before($0)
     }
     for value in bad {
-      table.refused += [GrammarTable.value(value), GrammarTable.value("[\(value)]")]
+      table.refused += [
+        GrammarTable.value(value), GrammarTable.value("[\(value)]"), GrammarTable.after("\"x\":\(value)"),
+      ]
     }
     try await bench.probe.expect(table)
   }

@@ -63,7 +63,12 @@ extension Suite {
     "ATT-9/group-ends", "Find By Type Value gives an attribute's own handle as the end of its group", .att
   ) { bench in
     let probe = bench.probe
-    try await probe.open()
+    try await probe.openWide()
+    for handle in [2, 5] as [UInt8] where probe.session.mtu >= 26 {
+      let declaration = try await probe.request([0x0A, handle, 0]).dropFirst()
+      let found = try await probe.request(Wire.literal("06 0100 ffff 0328") + declaration)
+      probe.expect("declaration \(handle)", found, is: [0x07, handle, 0, handle, 0])
+    }
     let cccds = try await probe.request(Wire.literal("06 0100 ffff 0229 0000"))
     probe.expect("the CCCDs", cccds, is: Wire.literal("07 0400 0400 0700 0700"))
     try await probe.request(Wire.literal("12 0700 0100"))

@@ -145,10 +145,12 @@ extension Suite {
     let control = try bench.requireControl()
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
     try await probe.open(tlvs)
-    _ = try await probe.readCount()
+    try await probe.request(Wire.literal("12 0400 0100"))
     try await control.perform(.close)
     _ = try await probe.awaitFrame(.fin)
     if bench.hasExactTime {
+      // Would be notified.
+      try await control.perform(.fill(1))
       // Neither an RST, which only a device sends, nor anything else but ACK and FIN ends it.
       try await probe.write(WireFrame(kind: .rst, sender: .host, session: probe.session.id, payload: []))
       try await probe.write(probe.data([0x0A, 3, 0], seq: probe.session.nextSeq))
@@ -159,6 +161,8 @@ extension Suite {
       probe.expect(
         "FINs, DATA and RSTs while it closes", closing.filter { [.fin, .data, .rst].contains($0.kind) },
         is: [])
+      let taken = closing.filter { [.ack, .nak, .pong].contains($0.kind) && $0.ack != probe.session.nextSeq }
+      probe.expect("frames that acknowledge DATA while it closes", taken, is: [])
       let again = closing.filter { $0.kind == .synAck }
       probe.expect("sessions of the SYNACK while it closes", again.map(\.session), is: [probe.session.id])
     }
@@ -167,6 +171,7 @@ extension Suite {
     let isLive = try await probe.isSessionLive()
     probe.expect(!isLive, "the session is served 600 ms after FIN")
     try await probe.expectUnanswered(in: bench, "its SYN", probe.syn(tlvs).bytes)
+    try await control.perform(.clear)
   }
 
   static let hellosGoOn = Case(

@@ -72,7 +72,8 @@ extension Suite {
   }
 
   static let logWhileOffered = Case(
-    "LNK-4/log-while-offered", "Between SYNACK and the first frame of the session the log is console text",
+    "LNK-4/log-while-offered",
+    "Between SYNACK and the first frame of the session, and without a session, the log is console text",
     .link,
     also: ["LNK-16"], needs: [.control]
   ) { bench in
@@ -95,6 +96,13 @@ extension Suite {
     _ = try await probe.fence()
     let text = String(decoding: probe.textReceived, as: UTF8.self)
     probe.expect(text.contains(line), "the log is not console text")
+    try await SessionEnding.fin.end(bench)
+    let next = "rig: without a session"
+    try await control.perform(.log(next))
+    _ = try await probe.frames(for: .milliseconds(100))
+    try await probe.open()
+    let later = String(decoding: probe.textReceived, as: UTF8.self)
+    probe.expect(later.contains(next), "without a session the log is not console text")
   }
 
   static let longFramedLog = Case(

@@ -128,6 +128,13 @@ extension Suite {
     try await probe.write(probe.data(payload, channel: 2, seq: UInt8(fitting)))
     let answer = try await probe.awaitFrame("answer beyond the bytes") { $0.kind != .ping }
     probe.expect("kind and ack of the answer", "\(answer.kind) \(answer.ack)", is: "ACK \(fitting)")
+    if fitting + 1 < frames {
+      // One ACK in 20 ms is enough.
+      _ = try await probe.frames(for: .milliseconds(50))
+      try await probe.write(probe.data(payload, channel: 2, seq: UInt8(fitting + 1)))
+      let answer = try await probe.awaitFrame("answer beyond bytes and hole") { $0.kind != .ping }
+      probe.expect("kind and ack beyond a hole", "\(answer.kind) \(answer.ack)", is: "ACK \(fitting)")
+    }
     try await control.perform(.resume)
     _ = try await probe.awaitFrame("credit again") { Int($0.credit) == frames }
     try await probe.sendData(payload, channel: 2)

@@ -3,7 +3,8 @@ import NotibotProtocol
 /// Timers of the device. On a virtual clock they are exact; in real time only a generous end is asked for.
 extension Suite {
   static let linkTimers: [Case] = [
-    delayedACK, secondFrameACK, firstResend, resendDoubles, resendStops, pingAfterSilence, pongAtOnce,
+    delayedACK, logIsNoACK, secondFrameACK, firstResend, resendDoubles, resendStops, pingAfterSilence,
+    pongAtOnce,
     downAfterFiveSeconds, aliveByAnyFrame, sendingKeepsNothingAlive,
   ]
 
@@ -20,6 +21,23 @@ extension Suite {
     let passed = (probe.now - start).inMilliseconds
     probe.expect(
       passed <= (bench.hasExactTime ? 10 : 500), "acknowledged after \(passed) ms by \(reply.kind)")
+  }
+
+  static let logIsNoACK = Case(
+    "LNK-50/log-is-no-ack", "A line of the log in UDATA does not stand for an acknowledgement", .link,
+    also: ["LNK-2", "LNK-4"], needs: [.control]
+  ) { bench in
+    let (probe, control) = (bench.probe, try bench.requireControl())
+    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b1000))
+    guard probe.session.features & 0b1000 != 0 else { throw CaseSkipped("the device frames no log") }
+    _ = try await probe.fence()
+    let start = probe.now
+    try await probe.sendData([0x55], channel: 2)
+    try await control.perform(.log("rig: before the acknowledgement"))
+    let reply = try await probe.awaitFrame("acknowledgement") { $0.kind != .udata && $0.ack == 1 }
+    let passed = (probe.now - start).inMilliseconds
+    probe.expect(
+      !bench.hasExactTime || passed <= 10, "acknowledged after \(passed) ms by \(reply.kind)")
   }
 
   static let secondFrameACK = Case(

@@ -143,22 +143,26 @@ extension Suite {
       let sources = [probe.makeSource(), probe.makeSource()].sorted()
       let (forgotten, kept) = isLowerForgotten ? (sources[0], sources[1]) : (sources[1], sources[0])
       try await probe.openDelivery(clock: Sample.noon)
-      try await probe.requireStoreRoom(5)
+      try await probe.requireStoreRoom(6)
       try await probe.sync(Sync(forgotten))
-      // The same ids of both: one that stays, one that has expired and one that is changed.
+      // The same ids of both: one that stays, some that have expired and one that is changed.
       let of = { (source: UInt32) in ",\"src\":\(source)" }
+      let expired = { (id: UInt32, source: UInt32) in
+        Sample.json(id: id, more: ",\"exp\":\(Sample.noon - 10)" + of(source))
+      }
       for source in [kept, forgotten] {
         try await probe.expectWritten(Sample.json(id: 5, more: of(source)))
-        try await probe.expectWritten(Sample.json(id: 6, more: ",\"exp\":\(Sample.noon - 10)" + of(source)))
+        try await probe.expectWritten(expired(6, source))
       }
+      try await probe.expectWritten(expired(7, forgotten))
       let changed = Sample.json(id: 5, more: ",\"rev\":1" + of(forgotten))
       try await probe.expectWritten(changed, "a change of the later one")
-      let expired = Holding(6, Sample.json(id: 6, more: ",\"exp\":\(Sample.noon - 10)" + of(forgotten)))
       var told = Told()
-      let before = try await probe.sync(Sync(forgotten, known: 6), told: &told)
-      let digest = Holding.digest(of: [Holding(5, changed), expired])
+      let before = try await probe.sync(Sync(forgotten, known: 7), told: &told)
+      let gone = [6, 7].map { Holding($0, expired($0, forgotten)) }
+      let digest = Holding.digest(of: [Holding(5, changed)] + gone)
       probe.expect("digest of the changed one", before.digest, is: digest)
-      probe.expect("ids of the first writer that are gone", told.goneIDs(forgotten), is: [6])
+      probe.expect("ids of the first writer that are gone", told.goneIDs(forgotten), is: [6, 7])
       try await probe.expectWritten(Sample.json(id: 5, more: of(kept)), "the same again")
       _ = try await probe.pushOutSource()
       told = Told()
@@ -166,7 +170,7 @@ extension Suite {
       probe.expect("n of the other writer", Int(other.count), is: 2)
       probe.expect("ids of the other writer that are gone", told.goneIDs(kept), is: [6])
       told = Told()
-      let synced = try await probe.sync(Sync(forgotten, known: 6), told: &told)
+      let synced = try await probe.sync(Sync(forgotten, known: 7), told: &told)
       probe.expect("n of the forgotten writer", Int(synced.count), is: 0)
       probe.expect("hwm of the forgotten writer", synced.highest, is: 0)
       probe.expect("ids of the forgotten writer that are gone", told.goneIDs(forgotten), is: [])

@@ -35,7 +35,13 @@ extension Suite {
     try await probe.expectWritten(Sample.removal(id: 9), "the removal of what is not there")
     try await probe.expectHeld([Holding(1, changed)], of: source, highest: 1)
     try await probe.expectWritten(Sample.removal(id: 1), "a removal")
-    try await probe.expectWritten(Sample.json(id: 2), "one in its place")
+    // With none that could be evicted.
+    try await probe.expectWritten(Sample.json("plain"), "one in its place")
+    for row in rows where row.code != 0x81 {
+      let reply = try await probe.writeData(row.json)
+      probe.expect("the answer to \(row.what) without identities", reply, is: [0x01, 0x12, 6, 0, row.code])
+    }
+    try await probe.expectWritten(Sample.removal(id: 9), "the removal of what is not there")
     try await bench.requireControl().perform(.clear)
   }
 

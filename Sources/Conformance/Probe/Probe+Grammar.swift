@@ -15,6 +15,11 @@ struct GrammarTable {
     Array("{".utf8) + members + Array(",".utf8) + fourKeys + Array("}".utf8)
   }
 
+  /// A notification with further members, which stand behind the four: its last brace follows them.
+  static func after(_ members: String) -> [UInt8] {
+    Array("{".utf8) + fourKeys + Array(",\(members)}".utf8)
+  }
+
   /// A notification with a value under a key that no rule mentions.
   static func value(_ value: some Sequence<UInt8>) -> [UInt8] { before(Array("\"x\":".utf8) + value) }
 

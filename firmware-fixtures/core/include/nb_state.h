@@ -95,11 +95,11 @@ typedef struct nb_link {
   /* receiving */
   uint32_t expected;                 /* 0-255, like all numbers of frames: the next DATA in order, our ack */
   uint32_t handled;                  /* frames that the application has taken */
-  uint32_t nak_hole, nak_last;       /* the hole asked for, the last out-of-order number */
+  uint32_t nak_last;                 /* the last out-of-order number behind the hole at `expected` */
   uint32_t unhandled_bytes;          /* decoded sizes in rx */
   uint32_t unacknowledged;           /* DATA received since the last word of it */
   uint32_t ack_is_due;               /* 0 or 1, like all that are due */
-  uint32_t nak_is_known;             /* nak_hole and nak_last say something */
+  uint32_t nak_is_known;             /* a NAK was sent for that hole */
   uint32_t nak_is_due;
 
   /* sending */

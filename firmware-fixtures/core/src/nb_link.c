@@ -62,11 +62,9 @@ static void drop_out_of_order(nb_device_t *device, uint32_t seq) {
   nb_link_t *link = &device->link;
   uint32_t ahead = (uint8_t)(seq - link->expected);
   uint32_t last_ahead = (uint8_t)(link->nak_last - link->expected);
-  bool is_asked_for = link->nak_is_known && link->nak_hole == link->expected;
   device->counters.out_of_order++;
-  if (!is_asked_for || ahead <= last_ahead) link->nak_is_due = true;
+  if (!link->nak_is_known || ahead <= last_ahead) link->nak_is_due = true;
   link->nak_is_known = true;
-  link->nak_hole = link->expected;
   link->nak_last = seq;
 }
 
