@@ -25,7 +25,7 @@ struct ATTNotificationTests {
   @Test func `events that wait are dropped when the client unsubscribes from Data`() {
     var rig = ATTRig()
     _ = rig.ask("12 0700 0100")
-    rig.server.tell([1])
+    rig.server.notify([1])
     _ = rig.ask("12 0700 0000")
     #expect(rig.notifications().isEmpty)
   }
@@ -72,7 +72,7 @@ struct ATTNotificationTests {
   @Test func `eight events wait in order, the ninth is dropped and counted`() {
     var rig = ATTRig()
     _ = rig.ask("12 0700 0100")
-    for number in UInt8(0)..<9 { rig.server.tell([number]) }
+    for number in UInt8(0)..<9 { rig.server.notify([number]) }
     #expect(rig.notifications() == (0..<8).map { "1b06000\($0)" })
     #expect(rig.server.counters.eventsDropped == 1)
   }
@@ -80,8 +80,8 @@ struct ATTNotificationTests {
   @Test func `an event of MTU minus 3 bytes is told, a longer one is dropped and counted`() {
     var rig = ATTRig(mtu: nil)
     _ = rig.ask("12 0700 0100")
-    rig.server.tell([UInt8](repeating: 0x41, count: 20))
-    rig.server.tell([UInt8](repeating: 0x42, count: 21))
+    rig.server.notify([UInt8](repeating: 0x41, count: 20))
+    rig.server.notify([UInt8](repeating: 0x42, count: 21))
     #expect(rig.notifications() == ["1b0600" + String(repeating: "41", count: 20)])
     #expect(rig.server.counters.eventsDropped == 1)
   }

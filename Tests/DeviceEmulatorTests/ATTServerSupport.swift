@@ -37,7 +37,9 @@ struct ATTRig {
   /// Every notification that waits, in hexadecimal.
   mutating func notifications(for bearer: BearerID = .serial) -> [String] {
     var found: [String] = []
-    while let news = server.nextNews(for: bearer) { found.append(hex(news.payload).lowercased()) }
+    while let outgoing = server.nextUnsolicited(for: bearer) {
+      found.append(hex(outgoing.payload).lowercased())
+    }
     return found
   }
 }

@@ -25,13 +25,13 @@ import Testing
     /// Sends PDUs, one record each, and returns what comes back on the same connection.
     mutating func ask(_ pdus: String..., on id: BearerID) -> [String] {
       send(pdus.flatMap { ATTRecord.bytes(of: bytes($0)) }, on: id)
-      return heard(on: id)
+      return received(on: id)
     }
 
     mutating func send(_ stream: [UInt8], on id: BearerID) { device.receive(stream, on: id, now: now) }
 
     /// Every PDU that the device sends now; `close` where it ends the connection.
-    mutating func heard(on id: BearerID) -> [String] {
+    mutating func received(on id: BearerID) -> [String] {
       var found: [String] = []
       while let action = device.nextAction(for: id) {
         switch action {
@@ -46,7 +46,7 @@ import Testing
 
     mutating func write(_ json: String, on id: BearerID) -> [String] {
       send(ATTRecord.bytes(of: [0x12, 6, 0] + Array(json.utf8)), on: id)
-      return heard(on: id)
+      return received(on: id)
     }
 
     mutating func advance(to moment: Instant) {
@@ -82,15 +82,15 @@ import Testing
     let (writer, subscriber, silent) = (try rig.connect(), try rig.connect(), try rig.connect())
     _ = rig.ask("12 0400 0100", "12 0700 0100", on: subscriber)
     #expect(rig.write(sampleJSON, on: writer) == ["13"])
-    #expect(rig.heard(on: subscriber) == ["1b03000100"])
-    #expect(rig.heard(on: silent) == [])
+    #expect(rig.received(on: subscriber) == ["1b03000100"])
+    #expect(rig.received(on: silent) == [])
     #expect(rig.device.perform(.dismiss(item: 1), now: rig.now) == .done)
-    let told = rig.heard(on: subscriber)
-    #expect(told.count == 2 && told.contains("1b03000000"))
-    #expect(rig.heard(on: writer) + rig.heard(on: silent) == [])
+    let received = rig.received(on: subscriber)
+    #expect(received.count == 2 && received.contains("1b03000000"))
+    #expect(rig.received(on: writer) + rig.received(on: silent) == [])
     _ = rig.ask("12 0400 0000", "12 0700 0000", on: subscriber)
     _ = rig.write(sampleJSON, on: writer)
-    #expect(rig.heard(on: subscriber) == [])
+    #expect(rig.received(on: subscriber) == [])
   }
 
   @Test func `a write over a connection is news for the session on the line, and the other way round`() throws
@@ -121,7 +121,7 @@ import Testing
     _ = rig.ask("12 0400 0100", "12 0700 0100", "16 0600 0000 7b", on: first)
     _ = rig.write(sampleJSON, on: first)
     rig.device.disconnect(first, now: rig.now)
-    #expect(rig.heard(on: first) == [])
+    #expect(rig.received(on: first) == [])
     let second = try rig.connect(mtu: nil)
     #expect(second != first)
     #expect(
@@ -144,10 +144,10 @@ import Testing
     var rig = Rig()
     let (bad, good) = (try rig.connect(), try rig.connect())
     rig.send(bytes("0300 0a0300 0000 0300 0a0100"), on: bad)
-    #expect(rig.heard(on: bad) == ["0b0000", "close"])
-    #expect(rig.heard(on: bad) == [])
+    #expect(rig.received(on: bad) == ["0b0000", "close"])
+    #expect(rig.received(on: bad) == [])
     rig.send(bytes("0300 0a0300"), on: bad)
-    #expect(rig.heard(on: bad) == [])
+    #expect(rig.received(on: bad) == [])
     #expect(rig.ask("0a0300", on: good) == ["0b0000"])
     #expect(rig.device.statistics.connections.malformed == 1)
     rig.device.disconnect(bad, now: rig.now)
@@ -171,7 +171,7 @@ import Testing
     rig.send((0..<400).flatMap { _ in requests }, on: id)
     #expect(rig.device.isFull(id))
     #expect(rig.device.connections[0].hasRequest == false)
-    #expect(rig.heard(on: id) == [String](repeating: "0b0000", count: 400))
+    #expect(rig.received(on: id) == [String](repeating: "0b0000", count: 400))
     #expect(!rig.device.isFull(id))
   }
 
@@ -195,9 +195,9 @@ import Testing
     let other = try rig.connect()
     for _ in 0..<20 { _ = rig.write(sampleJSON, on: other) }
     for item in 1...20 { _ = rig.device.perform(.dismiss(item: item), now: rig.now) }
-    let told = rig.heard(on: id)
-    #expect(told.filter { $0.hasPrefix("1b0300") } == ["1b03000000"])
-    #expect(told.count == 1 + ATTBearer.eventsLimit)
+    let received = rig.received(on: id)
+    #expect(received.filter { $0.hasPrefix("1b0300") } == ["1b03000000"])
+    #expect(received.count == 1 + ATTBearer.eventsLimit)
     #expect(rig.device.statistics.attributes.eventsDropped == 20 - ATTBearer.eventsLimit)
   }
 
@@ -205,12 +205,12 @@ import Testing
     var rig = Rig()
     let old = try rig.connect()
     #expect(rig.device.perform(.reboot(.software), now: rig.now) == .done)
-    #expect(rig.heard(on: old) == ["close"])
+    #expect(rig.received(on: old) == ["close"])
     rig.device.disconnect(old, now: rig.now)
     let new = try rig.connect(mtu: nil)
     #expect(rig.ask("0a0300", on: new) == [])
     rig.advance(to: rig.now + .seconds(1))
-    #expect(rig.heard(on: new) == ["0b0000"])
+    #expect(rig.received(on: new) == ["0b0000"])
   }
 
   @Test func `a stalled application answers when it goes on`() throws {
@@ -219,7 +219,7 @@ import Testing
     _ = rig.device.perform(.stall, now: rig.now)
     #expect(rig.ask("0a0300", on: id) == [])
     _ = rig.device.perform(.resume, now: rig.now)
-    #expect(rig.heard(on: id) == ["0b0000"])
+    #expect(rig.received(on: id) == ["0b0000"])
   }
 
   @Test func `an id needs its src, and a device in firmware mode has no ids`() throws {

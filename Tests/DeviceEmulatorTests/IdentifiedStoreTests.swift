@@ -21,7 +21,7 @@ struct IdentifiedStoreTests {
     _ = store.write(id: 1)
     #expect(store.write(id: 1) == .unchanged)
     #expect(store.count == 1)
-    #expect(store.takeNews().isEmpty)
+    #expect(store.takeEvents().isEmpty)
   }
 
   @Test func `other bytes of the same revision are a conflict that moves nothing`() {
@@ -57,7 +57,7 @@ struct IdentifiedStoreTests {
     #expect(store.write(id: 4) == .unchanged)
     #expect(store.count == 1)
     let notice = GoneNotice(reason: .dismissed, key: .init(source: homeSource, id: 4), item: 0)
-    #expect(store.takeNews() == [.stillGone(notice)])
+    #expect(store.takeEvents() == [.stillGone(notice)])
   }
 
   @Test func `a removal succeeds whether or not there is something to remove, and leaves hwm`() {
@@ -112,7 +112,7 @@ struct IdentifiedStoreTests {
     #expect(store.write(id: 1, tail: #","src":5"#) == .stored(item: 5))
     #expect(store.writers.records.map(\.source) == [1, 2, 3, 5])
     #expect(store.items.map(\.identity?.key.source) == [1, 2, 3, 5])
-    #expect(store.takeNews().contains(.forgot(source: 4)))
+    #expect(store.takeEvents().contains(.forgot(source: 4)))
     #expect(store.count == 4)
   }
 
@@ -153,7 +153,7 @@ struct IdentifiedStoreTests {
     #expect(store.write(id: 5) == .stored(item: 5))
     #expect(store.items.map(\.item) == [1, 3, 4, 5])
     let notice = GoneNotice(reason: .evicted, key: .init(source: homeSource, id: 2), item: 2)
-    #expect(store.takeNews() == [.gone(notice)])
+    #expect(store.takeEvents() == [.gone(notice)])
     #expect(store.writers.holdings(of: homeSource).count == 4)
     #expect(store.write(id: 6, tail: #","lvl":0"#) == .full)
     #expect(store.write(id: 6, tail: #","lvl":3"#) == .stored(item: 6))
@@ -165,7 +165,7 @@ struct IdentifiedStoreTests {
     _ = store.write(Array(sampleJSON.utf8), by: .home)
     #expect(store.write(id: 1, tail: #","lvl":3"#) == .full)
     #expect(store.writers.highestID(of: homeSource) == nil)
-    #expect(store.takeNews().isEmpty)
+    #expect(store.takeEvents().isEmpty)
   }
 
   @Test func `one without identity evicts one of a lower level`() {
@@ -201,7 +201,7 @@ struct IdentifiedStoreTests {
     #expect(store.dismiss(item: 2) == false)
     #expect(store.writers.holdings(of: homeSource) == holdings)
     let notice = GoneNotice(reason: .expired, key: .init(source: homeSource, id: 2), item: 2)
-    #expect(store.takeNews() == [.gone(notice)])
+    #expect(store.takeEvents() == [.gone(notice)])
     #expect(store.nextExpiry == 1000)
     #expect(store.write(WrittenNotification.removal(of: 2).encoded(), by: .home) == .removed)
     #expect(store.writers.holdings(of: homeSource).count == 1)
@@ -213,14 +213,14 @@ struct IdentifiedStoreTests {
     var store = NotificationStore.make()
     _ = store.write(id: 1, tail: #","exp":10"#)
     _ = store.expireNext(at: 10)
-    _ = store.takeNews()
+    _ = store.takeEvents()
     let notice = GoneNotice(reason: .expired, key: .init(source: homeSource, id: 1), item: 1)
     #expect(store.write(id: 1, tail: #","rev":1,"exp":99"#) == .replaced(item: 1))
-    #expect(store.takeNews() == [.stillGone(notice)])
+    #expect(store.takeEvents() == [.stillGone(notice)])
     #expect(store.count == 0)
     #expect(store.nextExpiry == nil)
     #expect(store.write(id: 1, tail: #","rev":1,"exp":99"#) == .unchanged)
-    #expect(store.takeNews() == [.stillGone(notice)])
+    #expect(store.takeEvents() == [.stillGone(notice)])
   }
 
   @Test func `one without identity that expired is forgotten`() {
@@ -229,7 +229,7 @@ struct IdentifiedStoreTests {
     _ = store.write(Array(json.utf8), by: .home)
     #expect(store.expireNext(at: 10) == true)
     #expect(store.items.isEmpty)
-    #expect(store.takeNews().isEmpty)
+    #expect(store.takeEvents().isEmpty)
   }
 
   @Test func `a removed one does not expire, and a changed one when its change says`() {
@@ -248,20 +248,20 @@ struct IdentifiedStoreTests {
     var store = NotificationStore.make()
     for id in 1...65 { _ = store.write(id: id) }
     for item in 1...64 { _ = store.dismiss(item: item) }
-    #expect(store.takeNews().contains(.forgot(source: homeSource)) == false)
+    #expect(store.takeEvents().contains(.forgot(source: homeSource)) == false)
     _ = store.dismiss(item: 65)
     #expect(store.gone.notices.map(\.key.id) == Array(2...65))
-    #expect(store.takeNews().contains(.forgot(source: homeSource)))
+    #expect(store.takeEvents().contains(.forgot(source: homeSource)))
   }
 
   @Test func `one that was forgotten is called dismissed, and pushes no other out`() {
     var store = NotificationStore.make()
     for id in 1...65 { _ = store.write(id: id) }
     for item in 1...65 { _ = store.dismiss(item: item) }
-    _ = store.takeNews()
+    _ = store.takeEvents()
     _ = store.write(id: 1)
     let notice = GoneNotice(reason: .dismissed, key: .init(source: homeSource, id: 1), item: 0)
-    #expect(store.takeNews() == [.stillGone(notice)])
+    #expect(store.takeEvents() == [.stillGone(notice)])
     #expect(store.gone.notices.map(\.key.id) == Array(2...65))
   }
 
@@ -271,10 +271,10 @@ struct IdentifiedStoreTests {
     _ = store.write(id: 2)
     _ = store.write(Array(sampleJSON.utf8), by: .home)
     _ = store.expireNext(at: 10)
-    _ = store.takeNews()
+    _ = store.takeEvents()
     store.removeAll()
     let notice = GoneNotice(reason: .dismissed, key: .init(source: homeSource, id: 2), item: 2)
-    #expect(store.takeNews() == [.gone(notice)])
+    #expect(store.takeEvents() == [.gone(notice)])
     #expect(store.count == 0)
     #expect(store.writers.holdings(of: homeSource).count == 1)
   }
@@ -334,7 +334,7 @@ struct IdentifiedStoreTests {
     #expect(store.writers.holdings(of: homeSource) == all)
     #expect(store.count == 5)
     #expect(store.write(id: 5) == .unchanged)
-    #expect(store.takeNews().isEmpty)
+    #expect(store.takeEvents().isEmpty)
   }
 }
 

@@ -115,7 +115,7 @@ struct PortProxyTests {
       #expect(await eventually { log.all == [.broken(.boardGone)] })
       #expect(mode(of: link) == nil)
       #expect(await server.perform(.plug).ok)
-      #expect(await eventually { log.all == [.broken(.boardGone), .mended] })
+      #expect(await eventually { log.all == [.broken(.boardGone), .restored] })
       let again = try await openHost(link)
       #expect(try await passesPing(again, session))
     }
@@ -129,7 +129,7 @@ struct PortProxyTests {
       try? host.write(.ping, session: session)
       try? host.write(.ping, session: session)
       #expect(throws: HostPort.Failure.gone) { while true { _ = try host.read() } }
-      #expect(await eventually { log.all == [.broken(.plugPulled), .mended] })
+      #expect(await eventually { log.all == [.broken(.plugPulled), .restored] })
       #expect(ContinuousClock.now - start >= .milliseconds(120))
       let again = try await openHost(link)
       #expect(try await passesPing(again, session))
@@ -162,12 +162,12 @@ struct PortProxyTests {
       #expect(try host.nextFrame(.pong).header.type == .pong && host.nextFrame(.pong).header.type == .pong)
       let taken = await proxy.takenBytes
       try await proxy.silenceBoard()
-      let heard = await server.statistics.bytesReceived
+      let received = await server.statistics.bytesReceived
       try host.write(.ping, session: session)
       #expect(await eventually { await proxy.takenBytes > taken })
       await #expect(throws: PortError.self) { try await proxy.silenceBoard() }
       try await proxy.reopenBoard()
-      #expect(await server.statistics.bytesReceived == heard)
+      #expect(await server.statistics.bytesReceived == received)
       #expect(try await passesPing(host, session))
       #expect(log.all == [])
     }

@@ -21,7 +21,7 @@ import Testing
     }
 
     /// What came next. Waits for it on a thread of the blocking pool.
-    func hear() async throws -> String {
+    func receive() async throws -> String {
       try await NIOSingletons.posixBlockingThreadPool.runIfActive { [self] in
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = read(descriptor, &bytes, bytes.count)
@@ -55,7 +55,7 @@ import Testing
       peer.say(#"{"QMP": {"version": {}, "capabilities": []}}"# + "\r\n")
       try await monitor.conversation.channel.eventLoop.submit {}.get()
       async let begun: Void = monitor.begin()
-      let command = try await peer.hear()
+      let command = try await peer.receive()
       #expect(command.hasPrefix(#"{"execute":"qmp_capabilities","id":"#))
       peer.say(#"{"return": {}, "id": \#(id(in: command))}"# + "\r\n")
       try await begun
@@ -65,7 +65,7 @@ import Testing
   @Test func `an answer to another command and events between are passed over`() async throws {
     try await withMonitor { monitor, peer in
       async let done = monitor.execute("system_reset", event: "RESET")
-      let command = try await peer.hear()
+      let command = try await peer.receive()
       peer.say(#"{"return": {}, "id": 0}"# + "\n" + #"{"event": "STOP"}"# + "\nnot JSON\n")
       peer.say(#"{"event": "RESET", "data": {"guest": false}}"# + "\n")
       peer.say(#"{"return": {}, "id": \#(id(in: command))}"# + "\n")
@@ -76,7 +76,7 @@ import Testing
   @Test func `a refusal is told in QEMU's words`() async throws {
     try await withMonitor { monitor, peer in
       async let done = monitor.execute("cont")
-      let command = try await peer.hear()
+      let command = try await peer.receive()
       peer.say(
         #"{"error": {"class": "GenericError", "desc": "no machine"}, "id": \#(id(in: command))}"# + "\n")
       do {
@@ -91,7 +91,7 @@ import Testing
   @Test func `whoever waits when QEMU ends is told, and whoever asks after that`() async throws {
     try await withMonitor { monitor, peer in
       async let done = monitor.execute("stop")
-      _ = try await peer.hear()
+      _ = try await peer.receive()
       peer.hangUp()
       do {
         _ = try await done
@@ -114,7 +114,7 @@ import Testing
   @Test func `a line without an end closes the conversation`() async throws {
     try await withMonitor { monitor, peer in
       async let done = monitor.execute("stop")
-      _ = try await peer.hear()
+      _ = try await peer.receive()
       peer.say(String(repeating: "x", count: LineExchange.lineLimitBytes / 2))
       peer.say(String(repeating: "x", count: LineExchange.lineLimitBytes / 2 + 1))
       do {

@@ -30,7 +30,7 @@ struct StoreRandomTests {
       default: if step % 50 == 0 { store.removeAll() }
       }
       follow(store.takeDisplayChanges(), in: &shown)
-      #expect(store.takeNews().count <= GoneList.limit + WriterRecords.limit, "seed \(seed), step \(step)")
+      #expect(store.takeEvents().count <= GoneList.limit + WriterRecords.limit, "seed \(seed), step \(step)")
       check(store, shown: shown, now: now, "seed \(seed), step \(step)")
     }
   }

@@ -72,11 +72,11 @@ struct FaultLane: Equatable, Sendable {
     output.reserveCapacity(input.count)
     var index = 0
     while index < input.count {
-      var undisturbed = input.count - index
-      if let nextPosition { undisturbed = Int(min(UInt64(undisturbed), nextPosition - position - 1)) }
-      carry(input[index..<index + undisturbed], into: &output)
-      index += undisturbed
-      position += UInt64(undisturbed)
+      var unaffected = input.count - index
+      if let nextPosition { unaffected = Int(min(UInt64(unaffected), nextPosition - position - 1)) }
+      carry(input[index..<index + unaffected], into: &output)
+      index += unaffected
+      position += UInt64(unaffected)
       guard index < input.count else { break }
       position += 1
       disturb(input[index], output: &output, items: &items)

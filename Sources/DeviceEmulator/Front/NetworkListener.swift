@@ -66,7 +66,7 @@ final class NetworkHandler: ChannelDuplexHandler {
   static let takenLimit = TimeAmount.milliseconds(500)
   static let takenPause = TimeAmount.milliseconds(20)
   /// How long a client that was refused has to hang up.
-  static let partingLimit = TimeAmount.seconds(1)
+  static let closingLimit = TimeAmount.seconds(1)
 
   private let server: EmulatorServer
   private let service: NetworkAddress.Service
@@ -114,7 +114,7 @@ final class NetworkHandler: ChannelDuplexHandler {
     try? channel.syncOptions?.setOption(.autoRead, value: true)
     context.writeAndFlush(wrapOutboundOut(channel.allocator.buffer(string: reason + "\r\n")), promise: nil)
     context.close(mode: .output, promise: nil)
-    context.eventLoop.assumeIsolated().scheduleTask(in: Self.partingLimit) { channel.close(promise: nil) }
+    context.eventLoop.assumeIsolated().scheduleTask(in: Self.closingLimit) { channel.close(promise: nil) }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {

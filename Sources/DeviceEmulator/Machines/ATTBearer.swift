@@ -11,25 +11,25 @@ struct ATTBearer: Equatable, Sendable {
   }
 
   /// What a characteristic has to tell, if the client subscribed.
-  enum CountNews: Equatable, Sendable {
+  enum PendingCount: Equatable, Sendable {
     case none
     /// The value changed; which one it is now is read when the notification is made. Source: PROTOCOL.md ATT-19.
     case changed
   }
 
   /// What a SYNC is still to be answered with. Source: PROTOCOL.md NTF-31.
-  enum SyncDebt: Equatable, Sendable {
+  enum PendingSync: Equatable, Sendable {
     case none
     /// SYNCED for this source follows what waits.
     case synced(source: UInt32)
   }
 
   /// Whether the host should sync. Source: PROTOCOL.md NTF-33.
-  enum ResyncDebt: Equatable, Sendable {
+  enum PendingResync: Equatable, Sendable {
     case none
     case due
     /// It was told, and has not synced since.
-    case told
+    case sent
   }
 
   /// Entries of the prepare queue: enough for 512 bytes at MTU 23. Source: PROTOCOL.md ATT-14.
@@ -53,14 +53,14 @@ struct ATTBearer: Equatable, Sendable {
   private(set) var countCCCD: UInt16 = 0
   private(set) var dataCCCD: UInt16 = 0
   private(set) var parts: [Part] = []
-  private(set) var countNews = CountNews.none
+  private(set) var pendingCount = PendingCount.none
   private(set) var events: Deque<[UInt8]> = []
   /// What is gone and waits to be told, each notification once. Source: PROTOCOL.md NTF-26.
   private(set) var notices: Deque<GoneNotice> = []
   /// Who writes here, and what its host is known to know. Source: PROTOCOL.md NTF-21, NTF-28.
   private(set) var writer = NotificationStore.Writer()
-  private(set) var syncDebt = SyncDebt.none
-  private(set) var resyncDebt = ResyncDebt.none
+  private(set) var pendingSync = PendingSync.none
+  private(set) var pendingResync = PendingResync.none
 
   /// - Parameters:
   ///   - features: those in use.
@@ -95,7 +95,7 @@ struct ATTBearer: Equatable, Sendable {
     switch subscription {
     case .count:
       countCCCD = value
-      if value == 0 { countNews = .none }
+      if value == 0 { pendingCount = .none }
     case .data:
       dataCCCD = value
       guard value == 0 else { return }
@@ -106,7 +106,7 @@ struct ATTBearer: Equatable, Sendable {
 
   /// Notes that the count changed.
   mutating func noteCountChange() {
-    if countCCCD == 1 { countNews = .changed }
+    if countCCCD == 1 { pendingCount = .changed }
   }
 
   /// Queues an event of Data. Returns false when it had to be dropped: too many wait, or it is longer than a
@@ -115,7 +115,7 @@ struct ATTBearer: Equatable, Sendable {
     guard dataCCCD == 1 else { return true }
     guard event.count <= eventLimitBytes else { return false }
     guard events.count < eventsLimit else {
-      demandResync()
+      requestResync()
       return false
     }
     events.append(event)
@@ -126,9 +126,9 @@ struct ATTBearer: Equatable, Sendable {
   var eventLimitBytes: Int { Int(mtu) - 3 }
 
   /// Takes the count's news, if there are any.
-  mutating func takeCountNews() -> Bool {
-    defer { countNews = .none }
-    return countNews == .changed
+  mutating func takePendingCount() -> Bool {
+    defer { pendingCount = .none }
+    return pendingCount == .changed
   }
 
   mutating func takeEvent() -> [UInt8]? {
@@ -146,7 +146,7 @@ struct ATTBearer: Equatable, Sendable {
       return true
     }
     guard notices.count < Self.noticesLimit else {
-      demandResync()
+      requestResync()
       return false
     }
     notices.append(notice)
@@ -170,29 +170,29 @@ struct ATTBearer: Equatable, Sendable {
     writer.source = request.source
     writer.knownID = request.knownID
     notices.removeAll { $0.key.source == request.source }
-    syncDebt = .synced(source: request.source)
-    resyncDebt = .none
+    pendingSync = .synced(source: request.source)
+    pendingResync = .none
   }
 
   /// Notes that the host should sync; told once until it does. Source: PROTOCOL.md NTF-33.
-  mutating func demandResync() {
-    guard features.contains(.sync), resyncDebt == .none else { return }
-    resyncDebt = .due
+  mutating func requestResync() {
+    guard features.contains(.sync), pendingResync == .none else { return }
+    pendingResync = .due
   }
 
   /// The source that SYNCED is owed to, which is then no longer owed.
-  mutating func takeSyncDebt() -> UInt32? {
-    defer { syncDebt = .none }
-    switch syncDebt {
+  mutating func takePendingSync() -> UInt32? {
+    defer { pendingSync = .none }
+    switch pendingSync {
     case .none: return nil
     case .synced(let source): return source
     }
   }
 
   /// Whether RESYNC is due; it is told then.
-  mutating func takeResyncDebt() -> Bool {
-    guard resyncDebt == .due else { return false }
-    resyncDebt = .told
+  mutating func takePendingResync() -> Bool {
+    guard pendingResync == .due else { return false }
+    pendingResync = .sent
     return true
   }
 

@@ -46,7 +46,7 @@ package struct ATTCounters: Equatable, Sendable, Codable {
 ///
 /// A bearer is *open* from `open` to `close`; requests of a bearer that is not open are ignored. Inputs:
 /// `receive`, which gives the one response, and `sync`; commands: `open`, `close`, `expire`, the store's changes;
-/// output: `nextNews`.
+/// output: `nextUnsolicited`.
 struct ATTServer: Equatable, Sendable {
   /// The largest PDU that the server takes, in bytes. Source: PROTOCOL.md ATT-8.
   let mtu: UInt16

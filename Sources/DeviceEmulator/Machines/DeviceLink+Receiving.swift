@@ -133,9 +133,9 @@ extension DeviceSession {
     switch exchange(&outOfOrder, with: .dropped(nil)) {
     case .dropped:
       return nil
-    case .kept(var kept, let untold):
+    case .kept(var kept, let unreported):
       let next = kept.advance()
-      outOfOrder = .kept(kept, untold: kept.isEmpty ? 0 : untold)
+      outOfOrder = .kept(kept, unreported: kept.isEmpty ? 0 : unreported)
       if kept.isEmpty {
         isNakDue = false
         bitmapDeadline = nil
@@ -152,10 +152,10 @@ extension DeviceSession {
       // One NAK for each hole and round.
       if hole?.missing != received || number <= hole?.lastOutOfOrder ?? 0 { isNakDue = true }
       outOfOrder = .dropped(Hole(missing: received, lastOutOfOrder: number))
-    case .kept(var kept, let untold):
-      let news = kept.keep(item, distance: distance)
-      outOfOrder = .kept(kept, untold: untold + 1)
-      if news == .opensHole || untold >= 1 {
+    case .kept(var kept, let unreported):
+      let placement = kept.keep(item, distance: distance)
+      outOfOrder = .kept(kept, unreported: unreported + 1)
+      if placement == .opensHole || unreported >= 1 {
         isNakDue = true
       } else if bitmapDeadline == nil {
         bitmapDeadline = now + DeviceLink.delayedAckTime

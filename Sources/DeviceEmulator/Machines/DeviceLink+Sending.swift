@@ -6,7 +6,7 @@ extension DeviceLink {
   /// Tells the time, and does what is due.
   mutating func handleTimeout(now: Instant) {
     clock = now
-    if hellosLeft > 0, now >= helloDeadline { sayHello() }
+    if hellosLeft > 0, now >= helloDeadline { scheduleHello() }
     guard let end = withSession({ $0.handleTimeout(now: now) }) ?? nil else { return }
     if end == .silence { counters.silences += 1 }
     self.end(end)
@@ -110,18 +110,19 @@ extension DeviceSession {
     guard phase == .open else { return nil }
     if pongsDue > 0 {
       pongsDue -= 1
-      return told(Frame(header(.pong), payload: Pong(handled: UInt8(truncatingIfNeeded: handled)).encoded()))
+      return noteReported(
+        Frame(header(.pong), payload: Pong(handled: UInt8(truncatingIfNeeded: handled)).encoded()))
     }
     if isNakDue { return nak(counters: &counters) }
     if dueCount > 0, let index = nextDueIndex {
-      return told(
+      return noteReported(
         sendData(at: index, lineFreeAt: lineFreeAt, bitsPerSecond: bitsPerSecond, counters: &counters))
     }
     if isPingDue {
       isPingDue = false
-      return told(Frame(header(.ping)))
+      return noteReported(Frame(header(.ping)))
     }
-    if ackDue == .now { return isKeeping ? nak(counters: &counters) : told(Frame(header(.ack))) }
+    if ackDue == .now { return isKeeping ? nak(counters: &counters) : noteReported(Frame(header(.ack))) }
     return nil
   }
 
@@ -133,10 +134,10 @@ extension DeviceSession {
     switch exchange(&outOfOrder, with: .dropped(nil)) {
     case .dropped(let hole):
       outOfOrder = .dropped(hole)
-      return told(Frame(header(.nak)))
+      return noteReported(Frame(header(.nak)))
     case .kept(let kept, _):
-      outOfOrder = .kept(kept, untold: 0)
-      return told(Frame(header(.nak), payload: Nak(held: kept.bitmap).encoded()))
+      outOfOrder = .kept(kept, unreported: 0)
+      return noteReported(Frame(header(.nak), payload: Nak(held: kept.bitmap).encoded()))
     }
   }
 
@@ -178,7 +179,7 @@ extension DeviceSession {
   }
 
   /// Notes what a frame with ack and credit tells the peer. Source: PROTOCOL.md LNK-50.
-  private mutating func told(_ frame: Frame) -> Frame {
+  private mutating func noteReported(_ frame: Frame) -> Frame {
     ackDue = .no
     unacknowledgedReceived = 0
     grantedLimit = received + UInt64(credit)

@@ -145,7 +145,7 @@ struct DeviceLink: Equatable, Sendable {
     clock = boot.time
     helloDeadline = boot.time
     lineFreeAt = boot.time
-    sayHello()
+    scheduleHello()
   }
 
   // MARK: Queries
@@ -274,7 +274,7 @@ struct DeviceLink: Equatable, Sendable {
   }
 
   /// Makes HELLO due and sets the time of the next one. Source: PROTOCOL.md LNK-10.
-  mutating func sayHello() {
+  mutating func scheduleHello() {
     isHelloDue = true
     hellosLeft -= 1
     helloDeadline = helloDeadline + Self.helloInterval

@@ -52,8 +52,8 @@ struct DeviceSession: Equatable, Sendable {
   enum OutOfOrder: Equatable, Sendable {
     /// They are dropped; the hole is the one that was asked for last.
     case dropped(Hole?)
-    /// They are kept; `untold` came since the last bitmap.
-    case kept(KeptFrames, untold: Int)
+    /// They are kept; `unreported` came since the last bitmap.
+    case kept(KeptFrames, unreported: Int)
   }
 
   let id: UInt16
@@ -117,7 +117,7 @@ struct DeviceSession: Equatable, Sendable {
     self.features = features
     switch outOfOrder {
     case .dropped: self.outOfOrder = .dropped(nil)
-    case .kept: self.outOfOrder = .kept(KeptFrames(), untold: 0)
+    case .kept: self.outOfOrder = .kept(KeptFrames(), unreported: 0)
     }
     grantedLimit = UInt64(ownLimits.frames)
     lastReceived = now

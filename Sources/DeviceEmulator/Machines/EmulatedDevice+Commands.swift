@@ -57,7 +57,7 @@ extension EmulatedDevice {
     else { return .refused("there is no notification \(item)") }
     // That one with an identity is gone is the store's news (NTF-26).
     if dismissed.identity == nil {
-      attributes.tell(DeviceEvent.dismissed(item: UInt32(clamping: item)).encoded())
+      attributes.notify(DeviceEvent.dismissed(item: UInt32(clamping: item)).encoded())
     }
     return .done
   }
@@ -73,7 +73,7 @@ extension EmulatedDevice {
       case .some(let identity): .actionOf(identity.key, item: number, act: UInt32(act))
       case nil: .action(item: number, act: UInt32(act))
       }
-    attributes.tell(event.encoded())
+    attributes.notify(event.encoded())
     return .done
   }
 

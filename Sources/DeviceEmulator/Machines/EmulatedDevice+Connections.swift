@@ -52,9 +52,9 @@ extension EmulatedDevice {
     guard let index = connectionIndex(id) else { return nil }
     while true {
       if let answer = connections[index].takeAnswer() { return .transmit(ATTRecord.bytes(of: answer)) }
-      if isHandling, connections[index].isOpen, let news = attributes.nextNews(for: id) {
+      if isHandling, connections[index].isOpen, let outgoing = attributes.nextUnsolicited(for: id) {
         // A bearer without SYNC has news on the ATT channel only.
-        return .transmit(ATTRecord.bytes(of: news.payload))
+        return .transmit(ATTRecord.bytes(of: outgoing.payload))
       }
       if isHandling, connections[index].hasRequest {
         handleRequests()

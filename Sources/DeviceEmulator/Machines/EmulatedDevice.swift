@@ -194,7 +194,7 @@ package struct EmulatedDevice: Equatable, Sendable {
       switch event {
       case .opened(let peer):
         attributes.open(.serial, features: peer.features, source: peer.source)
-        if let told = peer.clock { timeOfDay = TimeOfDay(seconds: told.seconds, at: clock) }
+        if let hostClock = peer.clock { timeOfDay = TimeOfDay(seconds: hostClock.seconds, at: clock) }
       case .ended: attributes.close(.serial)
       }
     }
@@ -208,14 +208,14 @@ package struct EmulatedDevice: Equatable, Sendable {
     }
     if case .erasing = flash { return }
     expireDue()
-    sendNews()
+    sendUnsolicited()
     while link.hasRoom, flash == .idle, !attributes.owesAnswer(to: .serial), let inbound = link.takeInbound()
     {
       handle(inbound)
       startErasing()
     }
-    sendNews()
-    if handleConnections() { sendNews() }
+    sendUnsolicited()
+    if handleConnections() { sendUnsolicited() }
   }
 
   private mutating func handle(_ inbound: DeviceSession.Inbound) {
@@ -227,15 +227,15 @@ package struct EmulatedDevice: Equatable, Sendable {
       }
     case .link where attributes.receiveMessage(inbound.payload, on: .serial):
       // SYNCED comes behind all that waits; when there is room for it all, what came after SYNC is taken at once.
-      sendNews()
+      sendUnsolicited()
     default:
       link.counters.unserved += 1
     }
   }
 
-  private mutating func sendNews() {
-    while link.hasRoom, let news = attributes.nextNews(for: .serial) {
-      link.send(news.payload, on: news.channel)
+  private mutating func sendUnsolicited() {
+    while link.hasRoom, let outgoing = attributes.nextUnsolicited(for: .serial) {
+      link.send(outgoing.payload, on: outgoing.channel)
     }
   }
 

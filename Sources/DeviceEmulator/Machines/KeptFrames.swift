@@ -13,7 +13,7 @@ struct KeptFrames: Equatable, Sendable {
   var isEmpty: Bool { places.isEmpty }
 
   /// What a frame means for the bitmap.
-  enum News: Equatable, Sendable {
+  enum Placement: Equatable, Sendable {
     /// There is a further missing frame below it.
     case opensHole
     case isOneMore
@@ -22,7 +22,7 @@ struct KeptFrames: Equatable, Sendable {
   }
 
   /// Keeps a frame that lies `distance` above the missing one, 1 or more.
-  mutating func keep(_ frame: DeviceSession.Inbound, distance: Int) -> News {
+  mutating func keep(_ frame: DeviceSession.Inbound, distance: Int) -> Placement {
     let isNewHole = places.isEmpty || distance > places.count + 1
     while places.count < distance { places.append(nil) }
     guard places[distance - 1] == nil else { return .isKnown }

@@ -54,21 +54,21 @@ extension NotificationStore {
     guard let key = notification.identity?.key else { return }
     let notice = GoneNotice(reason: reason, key: key, item: UInt32(clamping: notification.item))
     if let forgotten = gone.insert(notice) { forget(source: forgotten.key.source) }
-    news.append(.gone(notice))
+    events.append(.gone(notice))
   }
 
   private mutating func forget(source: UInt32) {
-    if !news.contains(.forgot(source: source)) { news.append(.forgot(source: source)) }
+    if !events.contains(.forgot(source: source)) { events.append(.forgot(source: source)) }
   }
 }
 
 /// What others see of the store.
 extension NotificationStore {
   /// What the bearers must hear, taken.
-  mutating func takeNews() -> [News] {
-    guard !news.isEmpty else { return [] }
-    defer { news = [] }
-    return news
+  mutating func takeEvents() -> [Event] {
+    guard !events.isEmpty else { return [] }
+    defer { events = [] }
+    return events
   }
 
   /// The changes of the display since the last time, taken; none unless `display` is there to record them.

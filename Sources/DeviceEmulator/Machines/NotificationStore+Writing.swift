@@ -62,7 +62,7 @@ extension NotificationStore {
       let old = items[position].identity, let new = draft.identity
     else {
       writers.use(key.source)
-      tellAgain(key)
+      notifyAgain(key)
       return .unchanged
     }
     if new.revision < old.revision { return .conflict }
@@ -77,7 +77,7 @@ extension NotificationStore {
       if !draft.hasExpired { display?.append(.replaced(draft.subject, isAnnounced: isAnnounced)) }
       outcome = .replaced(item: draft.item)
     }
-    if items[position].hasExpired { tellAgain(key) }
+    if items[position].hasExpired { notifyAgain(key) }
     return outcome
   }
 
@@ -94,7 +94,7 @@ extension NotificationStore {
     // A writer that is not known has nothing here; it need not be remembered for that.
     guard writers.highestID(of: key.source) != nil else { return .unchanged }
     writers.use(key.source)
-    news.append(.settled(key))
+    events.append(.settled(key))
     let wasGone = gone.remove(key)
     guard let position = writers.item(of: key).flatMap({ index(of: $0) }) else {
       return wasGone ? .removed : .unchanged
@@ -105,11 +105,11 @@ extension NotificationStore {
   }
 
   /// A writer does not know that one is gone. Source: PROTOCOL.md NTF-26.
-  private mutating func tellAgain(_ key: NotificationKey) {
+  private mutating func notifyAgain(_ key: NotificationKey) {
     let notice = gone.notice(of: key) ?? GoneNotice(reason: .dismissed, key: key, item: 0)
     // One that was forgotten comes back where there is room, but pushes no other out.
     if !gone.isFull { _ = gone.insert(notice) }
-    news.append(.stillGone(notice))
+    events.append(.stillGone(notice))
   }
 
   /// Forgets the writer of longest ago if `source` is new and there is no room for it. Source: PROTOCOL.md NTF-22.
@@ -121,6 +121,6 @@ extension NotificationStore {
     }
     writers.forget(victim)
     gone.removeAll(of: victim)
-    news.append(.forgot(source: victim))
+    events.append(.forgot(source: victim))
   }
 }

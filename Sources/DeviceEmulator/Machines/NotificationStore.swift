@@ -3,7 +3,7 @@ import NotibotProtocol
 
 /// What the display shows: one store for all bearers. Source: PROTOCOL.md NTF-12.
 ///
-/// A plain collection with limits; it has no states. Each change may leave `news` for the bearers, which the server
+/// A plain collection with limits; it has no states. Each change may leave `events` for the bearers, which the server
 /// takes before the next one.
 package struct NotificationStore: Equatable, Sendable {
   /// The count at which the two bytes stop. Source: PROTOCOL.md NTF-10.
@@ -23,7 +23,7 @@ package struct NotificationStore: Equatable, Sendable {
   /// What is gone and not yet settled.
   package internal(set) var gone = GoneList()
   /// What the bearers have not been told; a change leaves at most `GoneList.limit` + 4 of them.
-  var news: [News] = []
+  var events: [Event] = []
   /// `nil`: nobody looks at the display.
   var display: DisplayLog?
   private var expiries = ExpiryQueue()

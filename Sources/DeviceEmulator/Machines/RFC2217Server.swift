@@ -33,7 +33,7 @@ package struct RFC2217Server: Equatable, Sendable {
   private var modemState: UInt8
   private var modemStateMask: UInt8 = 255
   /// Options that this side said it uses or not, and that it lets the client use or not.
-  private var told: Set<UInt16> = []
+  private var sent: Set<UInt16> = []
 
   /// - Parameters:
   ///   - bitsPerSecond: the rate in force. 1 or more.
@@ -66,7 +66,7 @@ package struct RFC2217Server: Equatable, Sendable {
     for (verb, option): (TelnetVerb, UInt8) in [
       (.will, Telnet.binary), (.do, Telnet.binary), (.will, Telnet.suppressGoAhead),
       (.do, Telnet.suppressGoAhead), (.do, Telnet.comPort),
-    ] { tell(verb, option) }
+    ] { sendOnce(verb, option) }
   }
 
   /// The device's lines are so from now on; the client is told of what it wants to know.
@@ -89,8 +89,8 @@ package struct RFC2217Server: Equatable, Sendable {
   private mutating func negotiate(_ verb: TelnetVerb, _ option: UInt8) {
     let isOffered = Self.offered.contains(option)
     switch verb {
-    case .do: tell(isOffered ? .will : .wont, option)
-    case .will: tell(isOffered ? .do : .dont, option)
+    case .do: sendOnce(isOffered ? .will : .wont, option)
+    case .will: sendOnce(isOffered ? .do : .dont, option)
     // What a client gives up, it may; nothing here depends on it.
     case .dont, .wont: break
     }
@@ -100,8 +100,8 @@ package struct RFC2217Server: Equatable, Sendable {
   }
 
   /// Says something once: a client that asks again and again makes no traffic.
-  private mutating func tell(_ verb: TelnetVerb, _ option: UInt8) {
-    guard told.insert(UInt16(verb.rawValue) << 8 | UInt16(option)).inserted else { return }
+  private mutating func sendOnce(_ verb: TelnetVerb, _ option: UInt8) {
+    guard sent.insert(UInt16(verb.rawValue) << 8 | UInt16(option)).inserted else { return }
     actions.append(.write(Telnet.negotiation(verb, option)))
   }
 

@@ -60,7 +60,7 @@ extension NotificationStore {
   }
 
   /// What the bearers must hear about the store.
-  package enum News: Equatable, Sendable {
+  package enum Event: Equatable, Sendable {
     /// A notification is gone, just now. Source: PROTOCOL.md NTF-26.
     case gone(GoneNotice)
     /// One that was gone before was written to. Source: PROTOCOL.md NTF-26.

@@ -17,7 +17,7 @@ package actor PortProxy {
     /// The board went away, or a fault pulled the plug; the terminal is gone.
     case broken(Break)
     /// The terminal is there again under its link.
-    case mended
+    case restored
     /// The port does not take the rate that the host set, in bits per second.
     case rateRefused(UInt32)
   }
@@ -230,7 +230,7 @@ package actor PortProxy {
         await pause(Self.retryInterval)
       }
     }
-    if case .passing = state { report(.mended) }
+    if case .passing = state { report(.restored) }
   }
 
   private func pause(_ duration: Duration) async {

@@ -22,13 +22,13 @@ final class LineExchange: ChannelInboundHandler {
   static let earlyLinesLimit = 8
 
   private enum State {
-    case unasked(early: [String])
+    case collecting(early: [String])
     case open
     case ended
   }
 
   private let channel: any NIOCore.Channel
-  private var state = State.unasked(early: [])
+  private var state = State.collecting(early: [])
   private var waits: [Wait] = []
   private var lastNumber = 0
   private var unread: [UInt8] = []
@@ -45,7 +45,7 @@ final class LineExchange: ChannelInboundHandler {
     switch state {
     case .ended: promise.fail(QEMUFailure.ended)
     case .open: wait(promise, limit, matches)
-    case .unasked(let early):
+    case .collecting(let early):
       state = .open
       wait(promise, limit, matches)
       early.forEach(take)
@@ -87,8 +87,8 @@ final class LineExchange: ChannelInboundHandler {
 
   private func take(_ line: String) {
     switch state {
-    case .unasked(let early):
-      if early.count < Self.earlyLinesLimit { state = .unasked(early: early + [line]) }
+    case .collecting(let early):
+      if early.count < Self.earlyLinesLimit { state = .collecting(early: early + [line]) }
       return
     case .open, .ended: break
     }

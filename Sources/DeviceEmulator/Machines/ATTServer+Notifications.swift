@@ -17,7 +17,7 @@ extension ATTServer {
   // MARK: Inputs
 
   /// Takes a message of channel 0. Returns false when it is none that a device takes. Its answer comes out of
-  /// `nextNews`, after all that waits; until then the caller takes nothing else from this bearer.
+  /// `nextUnsolicited`, after all that waits; until then the caller takes nothing else from this bearer.
   /// Source: PROTOCOL.md NTF-30, NTF-31.
   mutating func receiveMessage(_ payload: [UInt8], on id: BearerID) -> Bool {
     guard let index = index(of: id), bearers[index].features.contains(.sync),
@@ -51,7 +51,7 @@ extension ATTServer {
   }
 
   /// Tells each subscriber of Data what happened to a notification. Source: PROTOCOL.md NTF-11.
-  mutating func tell(_ event: [UInt8]) {
+  mutating func notify(_ event: [UInt8]) {
     for index in bearers.indices where !bearers[index].queue(event: event) { counters.eventsDropped += 1 }
   }
 
@@ -60,8 +60,8 @@ extension ATTServer {
     if store.count != countBefore {
       for index in bearers.indices { bearers[index].noteCountChange() }
     }
-    for news in store.takeNews() {
-      switch news {
+    for event in store.takeEvents() {
+      switch event {
       case .gone(let notice):
         switch notice.reason {
         case .dismissed: break
@@ -75,7 +75,7 @@ extension ATTServer {
         for index in bearers.indices { bearers[index].settle(key) }
       case .forgot(let source):
         for index in bearers.indices where bearers[index].writer.source == source {
-          bearers[index].demandResync()
+          bearers[index].requestResync()
         }
       }
     }
@@ -88,9 +88,9 @@ extension ATTServer {
   // MARK: Outputs
 
   /// The next payload for a bearer that answers no ATT request; nil when there is none. Source: PROTOCOL.md ATT-17.
-  mutating func nextNews(for id: BearerID) -> Outgoing? {
+  mutating func nextUnsolicited(for id: BearerID) -> Outgoing? {
     guard let index = index(of: id) else { return nil }
-    if bearers[index].takeCountNews() {
+    if bearers[index].takePendingCount() {
       return .att(
         .handleValueNotification(handle: NotibotProfile.Handle.count, value: store.count.littleEndianBytes))
     }
@@ -98,15 +98,15 @@ extension ATTServer {
       return .att(.handleValueNotification(handle: NotibotProfile.Handle.data, value: event))
     }
     if let notice = nextNotice(at: index) { return notice }
-    if let source = bearers[index].takeSyncDebt() { return .link(.synced(answer(to: source))) }
-    guard bearers[index].takeResyncDebt() else { return nil }
+    if let source = bearers[index].takePendingSync() { return .link(.synced(answer(to: source))) }
+    guard bearers[index].takePendingResync() else { return nil }
     counters.resyncs += 1
     return .link(.resync)
   }
 
   /// Whether a bearer waits for SYNCED. Source: PROTOCOL.md NTF-31.
   func owesAnswer(to id: BearerID) -> Bool {
-    index(of: id).map { bearers[$0].syncDebt != .none } ?? false
+    index(of: id).map { bearers[$0].pendingSync != .none } ?? false
   }
 
   /// An event, or GONE where that does not fit. Source: PROTOCOL.md NTF-26.
