@@ -60,7 +60,7 @@ extension Mutant {
         name: "a removal moves hwm", caught: "NTF-24/unknown",
         sent: writing("\"ev\":\"r\"", as: "\"ev\":\"m\"")),
       Mutant(
-        name: "tells what the writer removed", caught: "NTF-24/ends-the-telling",
+        name: "tells what the writer removed", caught: "NTF-24/ends-the-notifications",
         sent: writing("\"ev\":\"r\"", as: "\"ev\":\"m\"")),
       Mutant(
         name: "removes by rev", caught: "NTF-24/rev-is-not-looked-at",
@@ -69,18 +69,18 @@ extension Mutant {
       Mutant(
         name: "takes all, full or not", caught: "NTF-25/full",
         received: answering("01 12 0600 11", with: "13")),
-    ] + deliveryNews
+    ] + deliveryNotifications
 
-  private static let deliveryNews: [Mutant] = [
+  private static let deliveryNotifications: [Mutant] = [
     Mutant(name: "tells no dismissal", caught: "NTF-26/at-once", received: silent("\"dismissed\"")),
     Mutant(
-      name: "tells the item only", caught: "NTF-26/at-once", received: telling("\"id\":", as: "\"iD\":")),
-    Mutant(name: "tells everything once", caught: "NTF-26/at-each-sync", received: tellingOnce()),
-    Mutant(name: "tells a late write nothing", caught: "NTF-26/at-a-write", received: tellingOnce()),
-    Mutant(name: "forgets 64 that are gone", caught: "NTF-26/remembers-64", received: tellingOnce()),
+      name: "tells the item only", caught: "NTF-26/at-once", received: rewriting("\"id\":", as: "\"iD\":")),
+    Mutant(name: "tells everything once", caught: "NTF-26/at-each-sync", received: notifyingOnce()),
+    Mutant(name: "tells a late write nothing", caught: "NTF-26/at-a-write", received: notifyingOnce()),
+    Mutant(name: "forgets 64 that are gone", caught: "NTF-26/remembers-64", received: notifyingOnce()),
     Mutant(
       name: "tells another id", caught: "NTF-26/of-its-src",
-      received: telling("\"id\":1", as: "\"id\":2")),
+      received: rewriting("\"id\":1", as: "\"id\":2")),
     Mutant(
       name: "forgets what went between sessions", caught: "NTF-26/between-sessions",
       received: silent("\"dismissed\"")),
@@ -90,7 +90,7 @@ extension Mutant {
       sent: changingTLV(5, in: .syn, to: [7, 0, 0, 0])),
     Mutant(
       name: "tells an action by item only", caught: "NTF-26/action",
-      received: telling("\"id\":", as: "\"iD\":")
+      received: rewriting("\"id\":", as: "\"iD\":")
     ),
     Mutant(name: "does not know the time", caught: "NTF-27/expires", sent: withoutTLV(9)),
     Mutant(
@@ -179,7 +179,7 @@ extension Mutant {
   }
 
   /// Changes what is told on Data.
-  static func telling(_ old: String, as new: String) -> @Sendable () -> MutantLine.Change {
+  static func rewriting(_ old: String, as new: String) -> @Sendable () -> MutantLine.Change {
     replacing([0x1B, 6, 0], old, with: new)
   }
 
@@ -192,11 +192,11 @@ extension Mutant {
   }
 
   /// Tells each event once and never again, in whatever session.
-  static func tellingOnce() -> @Sendable () -> MutantLine.Change {
+  static func notifyingOnce() -> @Sendable () -> MutantLine.Change {
     {
-      var told: Set<[UInt8]> = []
+      var unsolicited: Set<[UInt8]> = []
       return FrameFilter.frames { frame in
-        guard frame.payload.starts(with: [0x1B, 6, 0]), !told.insert(frame.payload).inserted else {
+        guard frame.payload.starts(with: [0x1B, 6, 0]), !unsolicited.insert(frame.payload).inserted else {
           return [frame]
         }
         var changed = frame

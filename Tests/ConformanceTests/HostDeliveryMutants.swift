@@ -61,10 +61,10 @@ extension Mutant {
     host("does not know GONE", "NTF-26/host-confirms-gone", sent: message(4, as: 9)),
     host(
       "takes the expired for dismissed", "NTF-31/host-gone-before-synced",
-      sent: telling("\"expired\"", as: "\"dismissed\"")),
+      sent: rewriting("\"expired\"", as: "\"dismissed\"")),
     host(
       "does not look whose it is that is gone", "NTF-26/host-other-source",
-      sent: telling("3237998080", as: "3237998081")),
+      sent: rewriting("3237998080", as: "3237998081")),
   ]
 
   private static let hostDeliverySources: [Mutant] = [
@@ -114,9 +114,9 @@ extension Mutant {
       return FrameFilter.frames { frame in
         guard frame.kind == .data, frame.channel == 0, frame.payload.count == 25 else { return [frame] }
         var changed = frame
-        let said = first ?? Array(frame.payload[5..<19])
-        first = said
-        changed.payload.replaceSubrange(5..<19, with: said)
+        let reused = first ?? Array(frame.payload[5..<19])
+        first = reused
+        changed.payload.replaceSubrange(5..<19, with: reused)
         return [changed]
       }
     }

@@ -39,7 +39,7 @@ extension Mutant {
         name: "answers its own frames", caught: "FRM-11/echo", sent: changing { $0.sender = .host }),
       Mutant(name: "never gives up half a frame", caught: "FRM-9/silence", sent: withoutPauses()),
       Mutant(
-        name: "prints into its frames", caught: "FRM-14/log-beside-frames",
+        name: "prints into its frames", caught: "FRM-14/log-between-frames",
         received: {
           FrameFilter.bytes { frame in
             let bytes = frame.bytes

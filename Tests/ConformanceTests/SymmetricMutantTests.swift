@@ -18,13 +18,13 @@ import Testing
     throws
   {
     let both = HostAndDevice(profile: .standard, seed: 11, configuration: HostConfiguration())
-    var speaks = [WireFrame.Sender.host: CandidateFilter(fault.codec.speak)]
-    speaks[.device] = CandidateFilter(fault.codec.speak)
-    var hears = [WireFrame.Sender.host: CandidateFilter(fault.codec.hear)]
-    hears[.device] = CandidateFilter(fault.codec.hear)
+    var senders = [WireFrame.Sender.host: CandidateFilter(fault.codec.onSend)]
+    senders[.device] = CandidateFilter(fault.codec.onSend)
+    var receivers = [WireFrame.Sender.host: CandidateFilter(fault.codec.onReceive)]
+    receivers[.device] = CandidateFilter(fault.codec.onReceive)
     both.damage = { bytes, sender in
-      let spoken = speaks[sender]?.pass(bytes) ?? []
-      return hears[sender.other]?.pass(spoken) ?? []
+      let sent = senders[sender]?.pass(bytes) ?? []
+      return receivers[sender.other]?.pass(sent) ?? []
     }
     let json = Array("{\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1}".utf8)
     let (sent, count) = both.withHost { host, now in

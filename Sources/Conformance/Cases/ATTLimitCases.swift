@@ -86,7 +86,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    try await makeNewsWait(bench, thenWriting: 0)
+    try await queueNotification(bench, thenWriting: 0)
     var answers = 0
     for item in try await probe.listen(for: .milliseconds(600)).items {
       if item == .other([0x13]) { answers += 1 }
@@ -104,12 +104,12 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    try await makeNewsWait(bench, thenWriting: 1)
-    let told = try await probe.listen(for: .milliseconds(600))
+    try await queueNotification(bench, thenWriting: 1)
+    let unsolicited = try await probe.listen(for: .milliseconds(600))
     let count = try await probe.readCount()
-    probe.expect("values of Count", told.counts, is: [UInt16(clamping: count)])
+    probe.expect("values of Count", unsolicited.counts, is: [UInt16(clamping: count)])
     let acts = (0..<2 as Range<UInt8>).map { act in
-      told.events.filter { Sample.isEvent($0, "action", item: 1, action: act) }.count
+      unsolicited.events.filter { Sample.isEvent($0, "action", item: 1, action: act) }.count
     }
     if !probe.isNarrow { probe.expect("events of each action", acts, is: [1, 1]) }
     for handle in [4, 7] as [UInt8] { try await probe.request([0x12, handle, 0, 1, 0]) }
@@ -119,7 +119,7 @@ extension Suite {
   }
 
   /// Lets a change of Count and two events wait, with no permission to send them, then writes both CCCDs and permits all.
-  private static func makeNewsWait(_ bench: Bench, thenWriting value: UInt8) async throws {
+  private static func queueNotification(_ bench: Bench, thenWriting value: UInt8) async throws {
     let (probe, control) = (bench.probe, try bench.requireControl())
     try await bench.restart()
     try await probe.openWide()

@@ -100,18 +100,18 @@ extension Suite {
     let probe = bench.probe
     try await probe.openWide()
     try await probe.requireStoreRoom(3)
-    var told = Told()
-    try await probe.writeData(Sample.json("before"), told: &told)
+    var unsolicited = Unsolicited()
+    try await probe.writeData(Sample.json("before"), unsolicited: &unsolicited)
     try await probe.request(Wire.literal("12 0400 0100"))
-    try await probe.listen(into: &told)
-    probe.expect("notifications of what was before", told.items, is: [])
-    try await probe.writeData(Sample.json("meanwhile"), told: &told)
+    try await probe.listen(into: &unsolicited)
+    probe.expect("notifications of what was before", unsolicited.items, is: [])
+    try await probe.writeData(Sample.json("meanwhile"), unsolicited: &unsolicited)
     let count = try await probe.readCount()
-    probe.expect("notifications while subscribed", told.items, is: [.count(UInt16(clamping: count))])
-    told = Told()
+    probe.expect("notifications while subscribed", unsolicited.items, is: [.count(UInt16(clamping: count))])
+    unsolicited = Unsolicited()
     try await probe.request(Wire.literal("12 0400 0000"))
-    try await probe.writeData(Sample.json("after"), told: &told)
-    probe.expect("notifications after it", told.items, is: [])
+    try await probe.writeData(Sample.json("after"), unsolicited: &unsolicited)
+    probe.expect("notifications after it", unsolicited.items, is: [])
   }
 
   static let notificationAfterResponse = Case(

@@ -72,9 +72,9 @@ extension Suite {
     }
     try await probe.request(Wire.literal("12 0700 0100"))
     try await control.perform(.dismiss(1))
-    let told = try await probe.listen()
-    probe.expect("events of item 1", told.count("dismissed", source, 1, item: 1), is: 1)
-    probe.expect("all that is told", told.items.count, is: 1)
+    let unsolicited = try await probe.listen()
+    probe.expect("events of item 1", unsolicited.count("dismissed", source, 1, item: 1), is: 1)
+    probe.expect("all that is told", unsolicited.items.count, is: 1)
     try await probe.open()
     try await probe.request(Wire.literal("12 0700 0100"))
     try await control.perform(.dismiss(2))

@@ -37,10 +37,10 @@ extension Suite {
     let before = try await probe.readCount()
     for (revision, event) in [(1, "m"), (2, "a"), (300, "m")] {
       let changed = Sample.json(id: 1, "changed", more: ",\"rev\":\(revision),\"ev\":\"\(event)\"")
-      var told = Told()
-      let reply = try await probe.writeData(changed, told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(changed, unsolicited: &unsolicited)
       probe.expect("the answer to rev \(revision)", reply, is: [0x13])
-      probe.expect("what is told of it", told.items, is: [])
+      probe.expect("what is told of it", unsolicited.items, is: [])
       try await probe.expectHeld(
         [Holding(1, changed), Holding(2, second)], of: source, highest: 2, "after rev \(revision)")
     }
@@ -63,9 +63,9 @@ extension Suite {
     try await probe.expectWritten(Sample.json(id: 3))
     try await control.perform(.dismiss(1))
     try await control.perform(.dismiss(3))
-    let told = try await probe.listen()
-    probe.expect("what is told of item 1", told.count("dismissed", source, 1, item: 1), is: 1)
-    probe.expect("what is told of item 3", told.count("dismissed", source, 3, item: 3), is: 1)
+    let unsolicited = try await probe.listen()
+    probe.expect("what is told of item 1", unsolicited.count("dismissed", source, 1, item: 1), is: 1)
+    probe.expect("what is told of item 3", unsolicited.count("dismissed", source, 3, item: 3), is: 1)
   }
 
   static let sameAgain = Case(
@@ -81,10 +81,10 @@ extension Suite {
     try await probe.request(Wire.literal("12 0400 0100"))
     let before = try await probe.readCount()
     for json in [first, second, first, first] {
-      var told = Told()
-      let reply = try await probe.writeData(json, told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       probe.expect("the answer to the same again", reply, is: [0x13])
-      probe.expect("what is told of it", told.items, is: [])
+      probe.expect("what is told of it", unsolicited.items, is: [])
     }
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
@@ -108,10 +108,10 @@ extension Suite {
       Sample.json(id: 1, "one", more: ",\"rev\":0"), Sample.json(id: 1, "one") + [0x20],
     ]
     for json in others {
-      var told = Told()
-      let reply = try await probe.writeData(json, told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       probe.expect("the answer to other bytes", reply, is: Wire.literal("01 12 0600 81"))
-      probe.expect("what is told of it", told.items, is: [])
+      probe.expect("what is told of it", unsolicited.items, is: [])
     }
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
@@ -128,10 +128,11 @@ extension Suite {
     try await probe.expectWritten(stored)
     // 44 is 300 modulo 256.
     for more in ["", ",\"rev\":299", ",\"rev\":44,\"ev\":\"m\"", ",\"rev\":1,\"lvl\":3"] {
-      var told = Told()
-      let reply = try await probe.writeData(Sample.json(id: 1, "older", more: more), told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(
+        Sample.json(id: 1, "older", more: more), unsolicited: &unsolicited)
       probe.expect("the answer to id 1\(more)", reply, is: Wire.literal("01 12 0600 81"))
-      probe.expect("what is told of it", told.items, is: [])
+      probe.expect("what is told of it", unsolicited.items, is: [])
     }
     try await probe.expectHeld([Holding(1, stored)], of: source, highest: 1)
   }
@@ -147,11 +148,11 @@ extension Suite {
     try await probe.expectWritten(stored)
     let before = try await probe.readCount()
     for (id, more) in [(3, ""), (9, ",\"rev\":5,\"ev\":\"m\""), (3, "")] as [(UInt32, String)] {
-      var told = Told()
-      let reply = try await probe.writeData(Sample.json(id: id, more: more), told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(Sample.json(id: id, more: more), unsolicited: &unsolicited)
       probe.expect("the answer to id \(id)", reply, is: [0x13])
-      probe.expect("events that id \(id) is gone", told.count("dismissed", source, id), is: 1)
-      probe.expect("all that is told", told.items.count, is: 1)
+      probe.expect("events that id \(id) is gone", unsolicited.count("dismissed", source, id), is: 1)
+      probe.expect("all that is told", unsolicited.items.count, is: 1)
     }
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
@@ -211,10 +212,10 @@ extension Suite {
     let source = try await probe.beginDelivery(room: 1)
     let before = try await probe.readCount()
     let json = Sample.json(id: 5, more: ",\"rev\":12,\"ev\":\"m\"")
-    var told = Told()
-    let reply = try await probe.writeData(json, told: &told)
+    var unsolicited = Unsolicited()
+    let reply = try await probe.writeData(json, unsolicited: &unsolicited)
     probe.expect("the answer", reply, is: [0x13])
-    probe.expect("what is told", told.events, is: [])
+    probe.expect("what is told", unsolicited.events, is: [])
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before + 1)
     try await probe.expectHeld([Holding(5, json)], of: source, highest: 5)

@@ -62,12 +62,12 @@ extension Suite {
     let probe = bench.probe
     let source = try await probe.beginDelivery(room: 1)
     try await probe.expectWritten(Sample.json(id: 1))
-    var told = Told()
+    var unsolicited = Unsolicited()
     for revision in 1...3 {
-      try await probe.writeData(Sample.json(id: 1, more: ",\"rev\":\(revision)"), told: &told)
+      try await probe.writeData(Sample.json(id: 1, more: ",\"rev\":\(revision)"), unsolicited: &unsolicited)
     }
-    try await probe.sync(Sync(source, known: 1), told: &told)
-    probe.expect("what is reported", told.items, is: [])
+    try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
+    probe.expect("what is reported", unsolicited.items, is: [])
     try await probe.expectWritten(Sample.removal(id: 1), "the removal")
   }
 
@@ -82,13 +82,13 @@ extension Suite {
     let json = Sample.json(id: 1, more: ",\"exp\":1")
     try await probe.openDelivery(source: source, clock: noon, isSubscribed: false)
     try await probe.requireStoreRoom(1)
-    var told = Told()
-    try await probe.writeData(json, told: &told)
-    try await probe.sync(Sync(source, known: 1), told: &told)
-    probe.expect("what is sent", told.items, is: [])
+    var unsolicited = Unsolicited()
+    try await probe.writeData(json, unsolicited: &unsolicited)
+    try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
+    probe.expect("what is sent", unsolicited.items, is: [])
     try await probe.request(Wire.literal("12 0700 0100"))
-    try await probe.sync(Sync(source, known: 1), told: &told)
-    probe.expect("events once subscribed", told.count("expired", source, 1), is: 1)
+    try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
+    probe.expect("events once subscribed", unsolicited.count("expired", source, 1), is: 1)
     try await probe.expectWritten(Sample.removal(id: 1), "the removal")
   }
 
@@ -102,13 +102,13 @@ extension Suite {
     try await probe.requireStoreRoom(2)
     try await probe.request(Wire.literal("12 0400 0100"))
     let before = try await probe.readCount()
-    var told = Told()
+    var unsolicited = Unsolicited()
     let plain = Array("\(Sample.text("late").dropLast()),\"exp\":9}".utf8)
     for json in [plain, Sample.json(id: 1, more: ",\"exp\":9")] {
-      let reply = try await probe.writeData(json, told: &told)
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       probe.expect("the answer", reply, is: [0x13])
     }
-    probe.expect("notifications of Count", told.counts, is: [])
+    probe.expect("notifications of Count", unsolicited.counts, is: [])
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
     try await probe.expectWritten(Sample.removal(id: 1), "the removal")
@@ -146,14 +146,14 @@ extension Suite {
     try await probe.openDelivery()
     try await probe.requireStoreRoom(1)
     try await probe.sync(Sync(source))
-    var told = Told()
+    var unsolicited = Unsolicited()
     for _ in 0..<12 {
       let other = probe.makeSource()
-      try await probe.writeData(Sample.json(id: 1, more: ",\"src\":\(other)"), told: &told)
-      try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(other)"), told: &told)
+      try await probe.writeData(Sample.json(id: 1, more: ",\"src\":\(other)"), unsolicited: &unsolicited)
+      try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(other)"), unsolicited: &unsolicited)
       // Its own is used again and again, so that the others are the oldest.
-      try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(source)"), told: &told)
+      try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(source)"), unsolicited: &unsolicited)
     }
-    probe.expect("messages on channel 0", told.messages, is: [])
+    probe.expect("messages on channel 0", unsolicited.messages, is: [])
   }
 }

@@ -153,8 +153,8 @@ extension Suite {
       try await probe.openWide(
         Probe.synTLVs(nonce: probe.makeNonce(), features: features) + [.source(source)])
       try await probe.sendData(Sync(source).bytes, channel: 0)
-      let told = try await probe.listen()
-      probe.expect("what is told after SYNC with features \(features)", told.items, is: [])
+      let unsolicited = try await probe.listen()
+      probe.expect("what is told after SYNC with features \(features)", unsolicited.items, is: [])
       let isLive = try await probe.isSessionLive()
       probe.expect(isLive, "the session ended")
     }

@@ -34,15 +34,16 @@ extension Suite {
       // The last of these would push out one of those of level 1 that were written here.
       guard level < 3 else { break }
       let json = Sample.json(id: id, more: ",\"lvl\":\(level)")
-      var told = Told()
-      let reply = try await probe.writeData(json, told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       guard let victim, reply == [0x13] else {
         probe.expect("the answer of a full store to level \(level)", reply, is: Wire.literal("01 12 0600 11"))
-        probe.expect("what is told of it", told.items, is: [])
+        probe.expect("what is told of it", unsolicited.items, is: [])
         continue
       }
-      probe.expect("ids told to be evicted for level \(level)", told.count("evicted", source, victim), is: 1)
-      probe.expect("ids told to be gone for level \(level)", told.goneIDs(source), is: [victim])
+      probe.expect(
+        "ids told to be evicted for level \(level)", unsolicited.count("evicted", source, victim), is: 1)
+      probe.expect("ids told to be gone for level \(level)", unsolicited.goneIDs(source), is: [victim])
       victims.append(victim)
       held.removeAll { $0.id == victim }
       held.append(Holding(id, json))
@@ -52,8 +53,8 @@ extension Suite {
     try await probe.expectHeld(held, of: source, highest: highest)
     let after = try await probe.readCount()
     probe.expect("Count", after, is: capacity)
-    var again = Told()
-    try await probe.sync(Sync(source), told: &again)
+    var again = Unsolicited()
+    try await probe.sync(Sync(source), unsolicited: &again)
     probe.expect("ids told at SYNC", again.goneIDs(source).sorted(), is: victims.sorted())
     probe.expect(
       victims.allSatisfy { again.count("evicted", source, $0) == 1 }, "another reason is told at SYNC")
@@ -77,13 +78,13 @@ extension Suite {
     let before = try await probe.readCount()
     let early = try await probe.listen(for: .milliseconds(58_500))
     probe.expect("what is told before the time", early.events, is: [])
-    let told = try await probe.listen(for: .seconds(2))
-    probe.expect("events of the expired one", told.count("expired", source, 1), is: 1)
-    probe.expect("counts told", told.counts, is: [UInt16(clamping: before - 1)])
+    let unsolicited = try await probe.listen(for: .seconds(2))
+    probe.expect("events of the expired one", unsolicited.count("expired", source, 1), is: 1)
+    probe.expect("counts told", unsolicited.counts, is: [UInt16(clamping: before - 1)])
     try await probe.expectHeld(
       [Holding(1, soon), Holding(2, later)], of: source, highest: 2, "with the expired one")
-    var again = Told()
-    try await probe.sync(Sync(source, known: 2), told: &again)
+    var again = Unsolicited()
+    try await probe.sync(Sync(source, known: 2), unsolicited: &again)
     probe.expect("events of it before SYNCED", again.count("expired", source, 1), is: 1)
     let changed = Sample.json(id: 1, more: ",\"rev\":1,\"exp\":\(noon + 9000)")
     try await probe.expectWritten(changed, "a change of the expired one")
@@ -108,10 +109,10 @@ extension Suite {
     try await probe.requireStoreRoom(1)
     let before = try await probe.readCount()
     let json = Sample.json(id: 1, more: ",\"exp\":\(noon - 10)")
-    var told = Told()
-    let reply = try await probe.writeData(json, told: &told)
+    var unsolicited = Unsolicited()
+    let reply = try await probe.writeData(json, unsolicited: &unsolicited)
     probe.expect("the answer", reply, is: [0x13])
-    probe.expect("events of the expired one", told.count("expired", source, 1), is: 1)
+    probe.expect("events of the expired one", unsolicited.count("expired", source, 1), is: 1)
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
     try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)
@@ -129,8 +130,8 @@ extension Suite {
     try await probe.expectWritten(Array("\(Sample.text("soon").dropLast()),\"exp\":\(noon + 5)}".utf8))
     let between = try await probe.readCount()
     probe.expect("Count before the time", between, is: before + 1)
-    let told = try await probe.listen(for: .seconds(8))
-    probe.expect("what is told", told.items, is: [])
+    let unsolicited = try await probe.listen(for: .seconds(8))
+    probe.expect("what is told", unsolicited.items, is: [])
     let after = try await probe.readCount()
     probe.expect("Count after it", after, is: before)
   }
@@ -148,27 +149,27 @@ extension Suite {
     // many may wait is the device's to say, from 8 on.
     var count = 40
     for round in 1...2 {
-      var told = Told()
+      var unsolicited = Unsolicited()
       repeat {
         count *= round == 1 ? 2 : 1
         guard count <= 5120 else { throw CaseSkipped("the device keeps \(count / 2) events that wait") }
         for _ in 0..<count { try await control.perform(.action(1, 0)) }
-        told = try await probe.listenUntilQuiet(for: .milliseconds(600))
-      } while told.actions(source, 1, act: 0) == count && round == 1
-      let events = told.actions(source, 1, act: 0)
+        unsolicited = try await probe.listenUntilQuiet(for: .milliseconds(600))
+      } while unsolicited.actions(source, 1, act: 0) == count && round == 1
+      let events = unsolicited.actions(source, 1, act: 0)
       probe.expect((8..<count).contains(events), "\(events) of \(count) events are told")
-      probe.expect("messages of round \(round)", told.messages, is: [[3]])
+      probe.expect("messages of round \(round)", unsolicited.messages, is: [[3]])
       for _ in 0..<count { try await control.perform(.action(1, 2)) }
-      told = try await probe.listenUntilQuiet(for: .milliseconds(600))
-      probe.expect(told.actions(source, 1, act: 2) < count, "\(count) of \(count) events are told")
-      probe.expect("messages when more events were dropped", told.messages, is: [])
+      unsolicited = try await probe.listenUntilQuiet(for: .milliseconds(600))
+      probe.expect(unsolicited.actions(source, 1, act: 2) < count, "\(count) of \(count) events are told")
+      probe.expect("messages when more events were dropped", unsolicited.messages, is: [])
       for _ in 0..<2 { try await control.perform(.action(1, 1)) }
-      told = try await probe.listen()
-      probe.expect("events when there is room again", told.actions(source, 1, act: 1), is: 2)
-      probe.expect("messages before SYNC", told.messages, is: [])
-      told = Told()
-      try await probe.sync(Sync(source, known: 1), told: &told)
-      probe.expect("what is told at SYNC", told.items, is: [])
+      unsolicited = try await probe.listen()
+      probe.expect("events when there is room again", unsolicited.actions(source, 1, act: 1), is: 2)
+      probe.expect("messages before SYNC", unsolicited.messages, is: [])
+      unsolicited = Unsolicited()
+      try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
+      probe.expect("what is told at SYNC", unsolicited.items, is: [])
     }
   }
 
@@ -183,13 +184,14 @@ extension Suite {
     try await probe.sync(Sync(source))
     let json = Sample.json(id: 1)
     try await probe.expectWritten(json)
-    var told = Told()
+    var unsolicited = Unsolicited()
     for _ in 1...4 {
-      try await probe.writeData(Sample.json(id: 1, more: ",\"src\":\(probe.makeSource())"), told: &told)
+      try await probe.writeData(
+        Sample.json(id: 1, more: ",\"src\":\(probe.makeSource())"), unsolicited: &unsolicited)
     }
     let synced = try await probe.sync(Sync(source, known: 1, held: [Holding(1, json)]))
     let isForgotten = synced.highest == 0
-    probe.expect("messages, with hwm \(synced.highest)", told.messages, is: isForgotten ? [[3]] : [])
+    probe.expect("messages, with hwm \(synced.highest)", unsolicited.messages, is: isForgotten ? [[3]] : [])
     probe.expect("n", Int(synced.count), is: isForgotten ? 0 : 1)
   }
 }

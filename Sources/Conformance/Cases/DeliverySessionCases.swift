@@ -21,10 +21,10 @@ extension Suite {
     var held: [Holding] = []
     for id in [3, 8, 9] as [UInt32] {
       let json = Sample.json(id: id)
-      var told = Told()
-      let reply = try await probe.writeData(json, told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       probe.expect("the answer to id \(id)", reply, is: [0x13])
-      probe.expect("what is told of id \(id)", told.events, is: [])
+      probe.expect("what is told of id \(id)", unsolicited.events, is: [])
       held.append(Holding(id, json))
     }
     try await probe.expectHeld(held, of: source, highest: 9)
@@ -69,12 +69,13 @@ extension Suite {
     let before = try await probe.sync(Sync(source, known: 2))
     try await bench.restart()
     try await probe.openDelivery()
-    var told = Told()
-    let after = try await probe.sync(Sync(source, known: 2, held: [Holding(2, second)]), told: &told)
+    var unsolicited = Unsolicited()
+    let after = try await probe.sync(
+      Sync(source, known: 2, held: [Holding(2, second)]), unsolicited: &unsolicited)
     guard after.count == 0 else { throw CaseSkipped("the device keeps its store over a restart (NTF-12)") }
     probe.expect("digest", after.digest, is: 0)
     probe.expect("hwm", after.highest, is: 0)
-    probe.expect("what is told to be gone", told.items, is: [])
+    probe.expect("what is told to be gone", unsolicited.items, is: [])
     probe.expect(after.bootID != before.bootID, "the boot id is the same")
     try await probe.expectWritten(first, "an old id after the restart")
     try await probe.expectWritten(second, "the next one")

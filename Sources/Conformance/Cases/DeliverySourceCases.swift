@@ -160,9 +160,9 @@ extension Suite {
     try await probe.requireStoreRoom(4)
     try await probe.expectWritten(Sample.json(id: 1_000_000, more: ",\"src\":\(first)"))
     let json = Sample.json(id: 1, more: ",\"src\":\(second)")
-    var told = Told()
-    try await probe.writeData(json, told: &told)
-    probe.expect("what is told", told.events, is: [])
+    var unsolicited = Unsolicited()
+    try await probe.writeData(json, unsolicited: &unsolicited)
+    probe.expect("what is told", unsolicited.events, is: [])
     try await probe.expectHeld([Holding(1, json)], of: second, highest: 1)
     // Both are known by now.
     try await probe.expectWritten(Sample.json(id: 1_000_001, more: ",\"src\":\(first)"))

@@ -43,8 +43,8 @@ extension Suite {
     for message in bad {
       try await probe.awaitRoom()
       try await probe.sendData(message, channel: 0)
-      let told = try await probe.listen()
-      probe.expect("what is told after [\(Wire.hex(message))]", told.items, is: [])
+      let unsolicited = try await probe.listen()
+      probe.expect("what is told after [\(Wire.hex(message))]", unsolicited.items, is: [])
     }
     // None of them was taken for a SYNC: the src is still that of the SYN.
     let json = Sample.json(id: 1)
@@ -62,8 +62,8 @@ extension Suite {
     for extra in [1, 13, 500] {
       try await probe.awaitRoom()
       try await probe.sendData(Sync(source).bytes + [UInt8](repeating: 0xFF, count: extra), channel: 0)
-      var told = Told()
-      let synced = try await probe.awaitSynced(told: &told)
+      var unsolicited = Unsolicited()
+      let synced = try await probe.awaitSynced(unsolicited: &unsolicited)
       probe.expect("src of the answer to \(extra) bytes more", synced.source, is: source)
     }
   }
@@ -83,11 +83,11 @@ extension Suite {
     }
     _ = try await probe.fence()
     try await control.perform(.resume)
-    var told = Told()
-    let one = try await probe.awaitSynced(told: &told)
-    let two = try await probe.awaitSynced(told: &told)
+    var unsolicited = Unsolicited()
+    let one = try await probe.awaitSynced(unsolicited: &unsolicited)
+    let two = try await probe.awaitSynced(unsolicited: &unsolicited)
     probe.expect("the src of the answers", [one.source, two.source], is: [first, second])
-    probe.expect("what is told with them", told.items, is: [])
+    probe.expect("what is told with them", unsolicited.items, is: [])
   }
 
   static let syncsHeldBack = Case(
@@ -105,12 +105,12 @@ extension Suite {
       _ = try await probe.fence()
     }
     try await probe.grantAll()
-    var told = Told()
+    var unsolicited = Unsolicited()
     var answered: [UInt32] = []
-    for _ in sources { answered.append(try await probe.awaitSynced(told: &told).source) }
+    for _ in sources { answered.append(try await probe.awaitSynced(unsolicited: &unsolicited).source) }
     probe.expect("the src of the answers", answered, is: sources)
-    try await probe.listen(into: &told)
-    probe.expect("what is sent with them", told.items, is: [])
+    try await probe.listen(into: &unsolicited)
+    probe.expect("what is sent with them", unsolicited.items, is: [])
   }
 
   static let twoSyncs = Case(
@@ -125,19 +125,19 @@ extension Suite {
     try await probe.sendData(Sync(first).bytes, channel: 0)
     try await probe.awaitRoom()
     try await probe.sendData(Sync(second).bytes, channel: 0)
-    var told = Told()
-    let one = try await probe.awaitSynced(told: &told)
-    let two = try await probe.awaitSynced(told: &told)
+    var unsolicited = Unsolicited()
+    let one = try await probe.awaitSynced(unsolicited: &unsolicited)
+    let two = try await probe.awaitSynced(unsolicited: &unsolicited)
     probe.expect("the src of the answers", [one.source, two.source], is: [first, second])
     let behind = try await probe.listen()
-    probe.expect("what is told with them", told.items + behind.items, is: [])
+    probe.expect("what is told with them", unsolicited.items + behind.items, is: [])
     let json = Sample.json(id: 1)
     try await probe.expectWritten(json)
     try await probe.expectHeld([Holding(1, json)], of: second, highest: 1)
   }
 
   static let syncAmongRequests = Case(
-    "NTF-31/beside-requests", "SYNC has its place beside requests: each gets its answer", .delivery,
+    "NTF-31/among-requests", "SYNC has its place beside requests: each gets its answer", .delivery,
     also: ["ATT-5"]
   ) { bench in
     let probe = bench.probe
@@ -261,12 +261,12 @@ extension Suite {
     // Nothing is acknowledged meanwhile, so that some of them wait.
     for act in 0..<10 as Range<UInt8> { try await control.perform(.action(1, act)) }
     try await control.perform(.dismiss(2))
-    var told = Told()
-    let synced = try await probe.sync(Sync(source, known: 3), told: &told)
+    var unsolicited = Unsolicited()
+    let synced = try await probe.sync(Sync(source, known: 3), unsolicited: &unsolicited)
     for act in 0..<10 as Range<UInt32> {
-      probe.expect("events of action \(act) before SYNCED", told.actions(source, 1, act: act), is: 1)
+      probe.expect("events of action \(act) before SYNCED", unsolicited.actions(source, 1, act: act), is: 1)
     }
-    probe.expect(told.goneIDs(source).contains(2), "the dismissal comes behind SYNCED, or not at all")
+    probe.expect(unsolicited.goneIDs(source).contains(2), "the dismissal comes behind SYNCED, or not at all")
     probe.expect("n", synced.count, is: 2)
     let behind = try await probe.listen()
     probe.expect("what is told behind SYNCED", behind.items, is: [])

@@ -21,17 +21,17 @@ extension Suite {
     ]
     for json in inputs { try await probe.expectWritten(json) }
     try await control.perform(.clear)
-    let told = try await probe.listen()
+    let unsolicited = try await probe.listen()
     for (of, id, item) in [(source, 1, 1), (other, 3, 4), (source, 4, 5)] as [(UInt32, UInt32, UInt32)] {
-      probe.expect("events of id \(id)", told.count("dismissed", of, id, item: item), is: 1)
+      probe.expect("events of id \(id)", unsolicited.count("dismissed", of, id, item: item), is: 1)
     }
-    probe.expect("ids that are gone", told.goneIDs(source).sorted(), is: [1, 4])
+    probe.expect("ids that are gone", unsolicited.goneIDs(source).sorted(), is: [1, 4])
     let count = try await probe.readCount()
     probe.expect("Count", count, is: 0)
     for (of, gone) in [(other, [3]), (source, [1, 4])] as [(UInt32, [UInt32])] {
-      var told = Told()
-      let synced = try await probe.sync(Sync(of, known: 4), told: &told)
-      probe.expect("ids that are gone at SYNC", told.goneIDs(of).sorted(), is: gone)
+      var unsolicited = Unsolicited()
+      let synced = try await probe.sync(Sync(of, known: 4), unsolicited: &unsolicited)
+      probe.expect("ids that are gone at SYNC", unsolicited.goneIDs(of).sorted(), is: gone)
       probe.expect("n", synced.count, is: 0)
       for id in gone { try await probe.expectWritten(Sample.removal(id: id)) }
     }
@@ -55,16 +55,16 @@ extension Suite {
     for act in [0, 9, 10, 99, 100, 255] as [UInt8] {
       for (index, key) in keys.enumerated() {
         try await control.perform(.action(UInt32(index + 1), act))
-        let told = try await probe.listen()
-        probe.expect("events of act \(act)", told.actions(key.source, key.id, act: UInt32(act)), is: 1)
-        probe.expect("items", told.items(key.source, key.id), is: [UInt32(index + 1)])
+        let unsolicited = try await probe.listen()
+        probe.expect("events of act \(act)", unsolicited.actions(key.source, key.id, act: UInt32(act)), is: 1)
+        probe.expect("items", unsolicited.items(key.source, key.id), is: [UInt32(index + 1)])
       }
       for item in [9, 10, 11] as [UInt32] {
         try await control.perform(.action(item, act))
-        let told = try await probe.listen()
-        probe.expect("events of item \(item)", told.events.count, is: 1)
-        probe.expect("those without id and src", told.plainEvents, is: told.events)
-        let text = told.events.first ?? ""
+        let unsolicited = try await probe.listen()
+        probe.expect("events of item \(item)", unsolicited.events.count, is: 1)
+        probe.expect("those without id and src", unsolicited.plainEvents, is: unsolicited.events)
+        let text = unsolicited.events.first ?? ""
         probe.expect(Sample.isEvent(text, "action", item: item, action: act), "the event is \(text)")
       }
     }
@@ -88,15 +88,15 @@ extension Suite {
     try await probe.openNarrow()
     for command in [ControlCommand.action(1, 1), .action(2, 0), .dismiss(2)] {
       try await control.perform(command)
-      let told = try await probe.listen()
-      probe.expect("what is reported of \(command)", told.items, is: [])
+      let unsolicited = try await probe.listen()
+      probe.expect("what is reported of \(command)", unsolicited.items, is: [])
     }
     let gone = [4, 1] + Wire.u32(source) + Wire.u32(7)
     try await control.perform(.dismiss(1))
-    var told = try await probe.listen()
-    try await probe.sync(Sync(source), told: &told)
+    var unsolicited = try await probe.listen()
+    try await probe.sync(Sync(source), unsolicited: &unsolicited)
     probe.expect(
-      "what is reported of the other one, at once and at SYNC", told.items,
+      "what is reported of the other one, at once and at SYNC", unsolicited.items,
       is: [.message(gone), .message(gone)])
     try await probe.openDelivery(source: source)
     try await probe.expectWritten(Sample.removal(id: 7))
@@ -112,10 +112,10 @@ extension Suite {
     try await probe.requireStoreRoom(1)
     try await probe.expectWritten(Sample.json(id: 0x0102_0304, more: ",\"exp\":\(Sample.noon + 1000)"))
     try await probe.openNarrow(clock: Sample.noon + 2000)
-    var told = Told()
-    try await probe.sync(Sync(source), told: &told)
+    var unsolicited = Unsolicited()
+    try await probe.sync(Sync(source), unsolicited: &unsolicited)
     probe.expect(
-      "what is reported at SYNC", told.items,
+      "what is reported at SYNC", unsolicited.items,
       is: [.message([4, 3] + Wire.u32(source) + Wire.literal("04030201"))])
     try await probe.openDelivery(source: source)
     try await probe.expectWritten(Sample.removal(id: 0x0102_0304))
@@ -151,8 +151,8 @@ extension Suite {
     // have crossed the SYNC.
     try await probe.sendData(Sync(source).bytes, channel: 0)
     _ = try await probe.fence()
-    var told = Told()
-    let synced = try await probe.awaitSynced(told: &told)
+    var unsolicited = Unsolicited()
+    let synced = try await probe.awaitSynced(unsolicited: &unsolicited)
     probe.expect("hwm of the writer that was forgotten", synced.highest, is: 0)
     let behind = try await probe.listen()
     probe.expect("what is reported behind SYNCED", behind.items, is: [])

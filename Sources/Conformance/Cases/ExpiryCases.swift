@@ -28,10 +28,10 @@ extension Suite {
     try await probe.openDelivery(source: source, clock: noon + 1000)
     let after = try await probe.readCount()
     probe.expect("Count at the exp of two of them", after, is: before + 2)
-    var told = Told()
-    let synced = try await probe.sync(Sync(source, known: 3, held: held), told: &told)
-    probe.expect("ids that are reported gone", told.goneIDs(source), is: [2])
-    probe.expect("events of the expired one", told.count("expired", source, 2), is: 1)
+    var unsolicited = Unsolicited()
+    let synced = try await probe.sync(Sync(source, known: 3, held: held), unsolicited: &unsolicited)
+    probe.expect("ids that are reported gone", unsolicited.goneIDs(source), is: [2])
+    probe.expect("events of the expired one", unsolicited.count("expired", source, 2), is: 1)
     probe.expect("digest", synced.digest, is: Holding.digest(of: held))
     // A write makes a device look at all of them again.
     try await probe.expectWritten(Sample.json(id: 4))
@@ -71,8 +71,9 @@ extension Suite {
       probe.expect("what is reported before second \(seconds)", early.events, is: [])
       let shown = try await probe.readCount()
       probe.expect("Count before second \(seconds)", shown, is: count)
-      let told = try await probe.listen(for: start + .milliseconds(seconds * 1000 + 1500) - probe.now)
-      probe.expect("ids that expire at second \(seconds)", told.goneIDs(source), is: id.map { [$0] } ?? [])
+      let unsolicited = try await probe.listen(for: start + .milliseconds(seconds * 1000 + 1500) - probe.now)
+      probe.expect(
+        "ids that expire at second \(seconds)", unsolicited.goneIDs(source), is: id.map { [$0] } ?? [])
       count -= 1
       let left = try await probe.readCount()
       probe.expect("Count after second \(seconds)", left, is: count)
@@ -99,11 +100,12 @@ extension Suite {
         let id = UInt32(index + 1)
         try await probe.openDelivery(source: source, clock: UInt64(bitPattern: row.clock))
         let before = try await probe.readCount()
-        var told = Told()
-        let reply = try await probe.writeData(Sample.json(id: id, more: ",\"exp\":\(row.exp)"), told: &told)
+        var unsolicited = Unsolicited()
+        let reply = try await probe.writeData(
+          Sample.json(id: id, more: ",\"exp\":\(row.exp)"), unsolicited: &unsolicited)
         probe.expect("the answer", reply, is: [0x13])
         let what = "with exp \(row.exp) at \(row.clock)"
-        probe.expect("events \(what)", told.count("expired", source, id), is: row.isHidden ? 1 : 0)
+        probe.expect("events \(what)", unsolicited.count("expired", source, id), is: row.isHidden ? 1 : 0)
         let after = try await probe.readCount()
         probe.expect("Count \(what)", after, is: before + (row.isHidden ? 0 : 1))
         try await probe.expectWritten(Sample.removal(id: id))
@@ -133,21 +135,21 @@ extension Suite {
     for (index, change) in changes.enumerated() {
       try await probe.expectWritten(Sample.json(id: UInt32(index + 1), more: exp(change.first)))
     }
-    var told = Told()
+    var unsolicited = Unsolicited()
     for (index, change) in changes.enumerated() {
       let json = Sample.json(id: UInt32(index + 1), more: ",\"rev\":1" + exp(change.then))
-      try await probe.writeData(json, told: &told)
+      try await probe.writeData(json, unsolicited: &unsolicited)
     }
-    probe.expect("ids that are gone at once", told.goneIDs(source), is: [1, 2])
-    probe.expect("events of id 1", told.count("expired", source, 1), is: 1)
+    probe.expect("ids that are gone at once", unsolicited.goneIDs(source), is: [1, 2])
+    probe.expect("events of id 1", unsolicited.count("expired", source, 1), is: 1)
     // Later sessions know later times.
     for (seconds, gone) in [(0, [1, 2]), (2000, [1, 2, 5, 6]), (6000, [1, 2, 3, 5, 6])]
       as [(UInt64, [UInt32])]
     {
       try await probe.openDelivery(source: source, clock: noon + seconds)
-      var told = Told()
-      let synced = try await probe.sync(Sync(source, known: 6), told: &told)
-      probe.expect("ids that are gone \(seconds) s later", told.goneIDs(source).sorted(), is: gone)
+      var unsolicited = Unsolicited()
+      let synced = try await probe.sync(Sync(source, known: 6), unsolicited: &unsolicited)
+      probe.expect("ids that are gone \(seconds) s later", unsolicited.goneIDs(source).sorted(), is: gone)
       probe.expect("n", Int(synced.count), is: changes.count)
       let count = try await probe.readCount()
       probe.expect("Count \(seconds) s later", count, is: before + changes.count - gone.count)
@@ -166,19 +168,19 @@ extension Suite {
     // A time of this century, then the beginning of the count.
     for (index, exp) in [1_000_000_000, 0, 1].enumerated() {
       let id = UInt32(index + 1)
-      var told = Told()
-      try await probe.writeData(Sample.json(id: id, more: ",\"exp\":\(exp)"), told: &told)
+      var unsolicited = Unsolicited()
+      try await probe.writeData(Sample.json(id: id, more: ",\"exp\":\(exp)"), unsolicited: &unsolicited)
       let count = try await probe.readCount()
       guard index > 0 || count > before else { throw CaseSkipped("the device knows the time by itself") }
-      probe.expect("what is reported of exp \(exp)", told.items, is: [])
+      probe.expect("what is reported of exp \(exp)", unsolicited.items, is: [])
       probe.expect("Count with exp \(exp)", count, is: before + index + 1)
     }
     try await probe.openDelivery(source: source, clock: Sample.noon)
     let after = try await probe.readCount()
     probe.expect("Count when the time is known", after, is: before)
-    var told = Told()
-    try await probe.sync(Sync(source, known: 3), told: &told)
-    probe.expect("ids that are gone", told.goneIDs(source).sorted(), is: [1, 2, 3])
+    var unsolicited = Unsolicited()
+    try await probe.sync(Sync(source, known: 3), unsolicited: &unsolicited)
+    probe.expect("ids that are gone", unsolicited.goneIDs(source).sorted(), is: [1, 2, 3])
     for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
   }
 
@@ -199,15 +201,15 @@ extension Suite {
     for command in [ControlCommand.dismiss(1), .action(1, 0)] {
       // The rig may say that there is no such notification.
       do { try await control.perform(command) } catch is RigTrouble {}
-      let told = try await probe.listen()
-      probe.expect("what is reported of \(command)", told.items, is: [])
+      let unsolicited = try await probe.listen()
+      probe.expect("what is reported of \(command)", unsolicited.items, is: [])
     }
     try await probe.expectHeld([Holding(1, expired), Holding(2, shown)], of: source, highest: 2)
     try await control.perform(.clear)
-    let told = try await probe.listen()
-    probe.expect("ids that are dismissed with all the others", told.goneIDs(source), is: [2])
-    var again = Told()
-    let synced = try await probe.sync(Sync(source, known: 2), told: &again)
+    let unsolicited = try await probe.listen()
+    probe.expect("ids that are dismissed with all the others", unsolicited.goneIDs(source), is: [2])
+    var again = Unsolicited()
+    let synced = try await probe.sync(Sync(source, known: 2), unsolicited: &again)
     probe.expect("digest", synced.digest, is: Holding.digest(of: [Holding(1, expired)]))
     probe.expect("events of the expired one at SYNC", again.count("expired", source, 1), is: 1)
     probe.expect("events of the dismissed one at SYNC", again.count("dismissed", source, 2), is: 1)
@@ -230,16 +232,16 @@ extension Suite {
     _ = try await probe.listen()
     for id in [3, 5, 1, 4, 2] as [UInt32] {
       for more in ["", ",\"rev\":1"] {
-        var told = Told()
-        try await probe.writeData(json(id, more), told: &told)
-        probe.expect("events of a write to id \(id)", told.count("expired", source, id), is: 1)
-        probe.expect("all that is reported of it", told.items.count, is: 1)
+        var unsolicited = Unsolicited()
+        try await probe.writeData(json(id, more), unsolicited: &unsolicited)
+        probe.expect("events of a write to id \(id)", unsolicited.count("expired", source, id), is: 1)
+        probe.expect("all that is reported of it", unsolicited.items.count, is: 1)
       }
       try await probe.expectWritten(Sample.removal(id: id))
       left.removeAll { $0 == id }
-      var told = Told()
-      let synced = try await probe.sync(Sync(source, known: 5), told: &told)
-      probe.expect("ids that are gone without \(id)", told.goneIDs(source).sorted(), is: left)
+      var unsolicited = Unsolicited()
+      let synced = try await probe.sync(Sync(source, known: 5), unsolicited: &unsolicited)
+      probe.expect("ids that are gone without \(id)", unsolicited.goneIDs(source).sorted(), is: left)
       probe.expect("n", Int(synced.count), is: left.count)
     }
   }
@@ -262,8 +264,8 @@ extension Suite {
     try await probe.expectWritten(Sample.plain(expires: noon + 45))
     // What is gone between now and a moment after the first session began, and how many are shown then.
     let expectGone = { (ids: [UInt32], milliseconds: Int64, shown: Int) in
-      let told = try await probe.listen(for: start + .milliseconds(milliseconds) - probe.now)
-      probe.expect("ids that are gone until \(milliseconds) ms", told.goneIDs(source), is: ids)
+      let unsolicited = try await probe.listen(for: start + .milliseconds(milliseconds) - probe.now)
+      probe.expect("ids that are gone until \(milliseconds) ms", unsolicited.goneIDs(source), is: ids)
       let count = try await probe.readCount()
       probe.expect("Count at \(milliseconds) ms", count, is: before + shown)
     }
@@ -288,9 +290,9 @@ extension Suite {
     try await beSilent(62_000)
     try await probe.openDelivery()
     try await expectGone([], 63_000, 2)
-    var told = Told()
-    try await probe.sync(Sync(source, known: 4), told: &told)
-    probe.expect("ids that are gone at SYNC", told.goneIDs(source).sorted(), is: [1, 2])
+    var unsolicited = Unsolicited()
+    try await probe.sync(Sync(source, known: 4), unsolicited: &unsolicited)
+    probe.expect("ids that are gone at SYNC", unsolicited.goneIDs(source).sorted(), is: [1, 2])
     // Ended by silence.
     try await beSilent(75_000)
     try await probe.openDelivery()

@@ -256,7 +256,7 @@ extension Suite {
   }
 
   static let logLinesBetweenFrames = Case(
-    "FRM-14/log-beside-frames", "Console text never stands inside a frame", .framing, also: ["FRM-6"],
+    "FRM-14/log-between-frames", "Console text never stands inside a frame", .framing, also: ["FRM-6"],
     needs: [.control]
   ) { bench in
     let probe = bench.probe

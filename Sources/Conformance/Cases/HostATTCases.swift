@@ -240,7 +240,7 @@ extension Suite {
   }
 
   static let hostErrors = Case(
-    "NTF-1/host-tells-refusals", "An Error Response is told as that error, and the session goes on",
+    "NTF-1/host-reports-refusals", "An Error Response is told as that error, and the session goes on",
     .notifications,
     also: ["ATT-5", "NTF-4", "NTF-8"], needs: [.host]
   ) { bench in

@@ -18,7 +18,7 @@ extension Suite {
     let isNew = sync.source != 0 && sync.source != ForwardingBench.source
     device.probe.expect(isNew, "the source is \(sync.source), no new one", file: file, line: line)
     device.probe.expect(
-      "SYNC", sync, is: HeardSync(source: sync.source, known: 0, held: []), file: file, line: line)
+      "SYNC", sync, is: ReceivedSync(source: sync.source, known: 0, held: []), file: file, line: line)
     return sync.source
   }
 
@@ -85,12 +85,12 @@ extension Suite {
     try await device.open()
     try await device.expectSync(known: 2, held: both)
     _ = device.takeReports()
-    try await device.tell("{\"ev\":\"dismissed\",\"id\":2,\"src\":\(ForwardingBench.source)}")
+    try await device.notify("{\"ev\":\"dismissed\",\"id\":2,\"src\":\(ForwardingBench.source)}")
     try await device.answerSync(held: [], highest: 22)
     for holding in both { try await device.expectWrite(holding.json) }
     for id in 1...2 {
       try await device.answer()
-      try await device.tell("{\"ev\":\"dismissed\",\"id\":\(id),\"src\":\(ForwardingBench.source)}")
+      try await device.notify("{\"ev\":\"dismissed\",\"id\":\(id),\"src\":\(ForwardingBench.source)}")
     }
     try await device.expectSync(known: 2, held: both)
     try await device.answerSync(held: [], highest: 22)

@@ -87,7 +87,7 @@ extension Suite {
     try await device.expectSync(known: 4, held: all)
     try await device.answerSync(held: [], highest: 0, capacity: 2)
     var written: [[UInt8]] = []
-    while case .write(let json)? = try await device.hear() {
+    while case .write(let json)? = try await device.nextMessage() {
       written.append(json)
       try await device.answer()
     }
@@ -145,7 +145,7 @@ extension Suite {
     try await device.answerSync(held: both, highest: 2)
     _ = device.takeReports()
     device.isJournalHeld = true
-    try await device.tell(Self.gone("dismissed", id: 1))
+    try await device.notify(Self.gone("dismissed", id: 1))
     try await device.expectNothing("before the journal has forgotten it")
     device.probe.expect("reports", device.takeReports(), is: [])
     device.confirmCommit()
@@ -172,14 +172,14 @@ extension Suite {
     device.add("six")
     try await device.open()
     try await device.expectSync(known: 5, held: all)
-    try await device.tell(Self.gone("dismissed", id: 1))
-    try await device.tell(Self.gone("expired", id: 2))
+    try await device.notify(Self.gone("dismissed", id: 1))
+    try await device.notify(Self.gone("expired", id: 2))
     try await device.probe.sendData([4, 2] + source + Wire.u32(3), channel: 0)
     try await device.probe.sendData([4, 3] + source + Wire.u32(4), channel: 0)
     try await device.answerSync(held: [all[1], all[3], all[4]], highest: 5)
     var removals: Set<[UInt8]> = []
     for _ in 0..<4 {
-      guard case .write(let json)? = try await device.hear() else { break }
+      guard case .write(let json)? = try await device.nextMessage() else { break }
       removals.insert(json)
     }
     device.probe.expect("removals", removals, is: Set((1...4).map { Sample.removal(id: $0) }))
@@ -198,8 +198,8 @@ extension Suite {
     try await device.expectSync(known: 1, held: Self.held("one"))
     try await device.answerSync(held: Self.held("one"), highest: 1)
     _ = device.takeReports()
-    try await device.tell(Self.gone("dismissed", id: 1, source: ForwardingBench.source - 1))
-    try await device.tell(Self.gone("evicted", id: 9))
+    try await device.notify(Self.gone("dismissed", id: 1, source: ForwardingBench.source - 1))
+    try await device.notify(Self.gone("evicted", id: 9))
     try await device.probe.sendData([4, 1] + Wire.u32(7) + Wire.u32(1), channel: 0)
     try await device.expectNothing("for what is another's")
     device.probe.expect("reports", device.takeReports(), is: [])

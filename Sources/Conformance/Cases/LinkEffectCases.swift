@@ -263,8 +263,8 @@ extension Suite {
       let usual = Probe.synTLVs(nonce: probe.makeNonce())
       let tlvs =
         usual.prefix(3) + [TLV(types[0], [1])] + usual.dropFirst(3) + types.dropFirst().map { TLV($0, []) }
-      let said = try await probe.expectRefused(Array(tlvs).payload, reason: 3, "TLVs \(Wire.hex(types))")
-      probe.expect("REFUSED for \(Wire.hex(types))", said.number(of: 0x15), is: UInt64(types[0]))
+      let fields = try await probe.expectRefused(Array(tlvs).payload, reason: 3, "TLVs \(Wire.hex(types))")
+      probe.expect("REFUSED for \(Wire.hex(types))", fields.number(of: 0x15), is: UInt64(types[0]))
     }
   }
 }

@@ -149,8 +149,9 @@ extension Suite {
     _ = try await probe.readCount()
   }
 
-  static let handledIsTold = Case(
-    "LNK-50/handled-is-told", "That a frame was handled is told within 10 ms, also when nothing else is sent",
+  static let handledIsReported = Case(
+    "LNK-50/handled-is-reported",
+    "That a frame was handled is told within 10 ms, also when nothing else is sent",
     .link,
     also: ["LNK-40", "LNK-42"], needs: [.control]
   ) { bench in

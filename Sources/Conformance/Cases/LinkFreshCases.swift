@@ -276,8 +276,8 @@ extension Suite {
     try await probe.expectUnused()
     try await probe.request(Wire.literal("12 0400 0100"))
     try await probe.request(Wire.literal("12 0700 0100"))
-    let heard = try await probe.listen()
-    probe.expect("what is sent without a change", heard.items, is: [])
+    let unsolicited = try await probe.listen()
+    probe.expect("what is sent without a change", unsolicited.items, is: [])
     try await bench.requireControl().perform(.fill(0))
   }
 

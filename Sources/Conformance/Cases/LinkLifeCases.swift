@@ -30,7 +30,7 @@ extension Suite {
     for sign in signsOfLife {
       try await probe.open()
       try await probe.sendUnserved(1)
-      let isLive = try await probe.isLive(hearing: sign.frame)
+      let isLive = try await probe.isLive(receiving: sign.frame)
       probe.expect(isLive, "the session is over, though \(sign.what) came each 400 ms")
     }
   }
@@ -43,32 +43,32 @@ extension Suite {
     let probe = bench.probe
     for kind in [.data, .ack, .nak, .ping, .pong, .fin, .udata] as [WireFrame.Kind] {
       let payload: [UInt8] = [.data, .pong, .udata].contains(kind) ? [1] : []
-      try await probe.expectDead(hearing: "\(kind) of another session") {
+      try await probe.expectDead(receiving: "\(kind) of another session") {
         $0.frame(kind, channel: kind == .data || kind == .udata ? 2 : 0, payload: payload)
           .with(session: $0.session.id &+ 1000)
       }
-      try await probe.expectDead(hearing: "\(kind) in the device's direction") {
+      try await probe.expectDead(receiving: "\(kind) in the device's direction") {
         $0.frame(kind, channel: kind == .data || kind == .udata ? 2 : 0, payload: payload).echoed
       }
     }
     for length in [1, 7] {
-      try await probe.expectDead(hearing: "NAK of \(length) bytes") {
+      try await probe.expectDead(receiving: "NAK of \(length) bytes") {
         $0.frame(.nak, payload: [UInt8](repeating: 0, count: length))
       }
     }
-    try await probe.expectDead(hearing: "DATA without payload") { $0.data([], channel: 2, seq: 0) }
-    try await probe.expectDead(hearing: "PONG without payload") { $0.frame(.pong) }
-    try await probe.expectDead(hearing: "UDATA of session 0") {
+    try await probe.expectDead(receiving: "DATA without payload") { $0.data([], channel: 2, seq: 0) }
+    try await probe.expectDead(receiving: "PONG without payload") { $0.frame(.pong) }
+    try await probe.expectDead(receiving: "UDATA of session 0") {
       $0.frame(.udata, channel: 1, payload: [0x41]).with(ack: 0, credit: 0, session: 0)
     }
-    try await probe.expectDead(hearing: "the SYN of the session") {
+    try await probe.expectDead(receiving: "the SYN of the session") {
       $0.syn(Probe.synTLVs(nonce: $0.session.nonce))
     }
-    try await probe.expectDead(hearing: "a SYN that is refused") {
+    try await probe.expectDead(receiving: "a SYN that is refused") {
       $0.syn(Probe.synTLVs(nonce: $0.session.nonce &+ 1) + [TLV(0xC0, [])])
     }
     let old = probe.session.nonce
-    try await probe.expectDead(hearing: "a SYN with an old nonce") { $0.syn(Probe.synTLVs(nonce: old)) }
+    try await probe.expectDead(receiving: "a SYN with an old nonce") { $0.syn(Probe.synTLVs(nonce: old)) }
   }
 
   static let logWhileOffered = Case(
@@ -138,7 +138,7 @@ extension Suite {
 
 extension Probe {
   /// Whether the open session is live after 5.6 s in which a frame is sent each 400 ms.
-  fileprivate func isLive(hearing frame: (Probe) -> WireFrame) async throws -> Bool {
+  fileprivate func isLive(receiving frame: (Probe) -> WireFrame) async throws -> Bool {
     for _ in 0..<14 {
       _ = try await frames(for: .milliseconds(400))
       try await write(frame(self))
@@ -148,11 +148,11 @@ extension Probe {
 
   /// Opens a session and notes a finding unless it goes down while nothing comes but these frames.
   fileprivate func expectDead(
-    hearing what: String, file: String = #fileID, line: Int = #line, _ frame: (Probe) -> WireFrame
+    receiving what: String, file: String = #fileID, line: Int = #line, _ frame: (Probe) -> WireFrame
   ) async throws {
     try await open()
     _ = try await fence()
-    let isLive = try await isLive(hearing: frame)
+    let isLive = try await isLive(receiving: frame)
     expect(!isLive, "the session is kept open by \(what)", file: file, line: line)
   }
 }

@@ -302,13 +302,13 @@ extension Suite {
     tooNew[2] = .versions(2, 9)
     for (tlvs, reason, refused) in [(critical, 3, 0xC0), (tooNew, 2, nil)] as [([TLV], UInt64, UInt64?)] {
       let reply = try await probe.ask(probe.syn(tlvs), "RST") { $0.kind == .rst }
-      let said = try probe.require(TLV.parse(reply.payload), "the RST's TLVs run past its end")
-      probe.expect("REASON", said.number(of: 0x14), is: reason)
-      probe.expect("REFUSED", said.number(of: 0x15), is: refused)
-      probe.expect("NONCE", said.number(of: 0x82), is: nonce)
-      probe.expect("BOOT_ID", said.number(of: 0x0A), is: bootID)
-      probe.expect("VERSIONS", said.value(of: 0x83), is: [1, 1])
-      probe.expect("first TLV", said.first, is: .magic)
+      let fields = try probe.require(TLV.parse(reply.payload), "the RST's TLVs run past its end")
+      probe.expect("REASON", fields.number(of: 0x14), is: reason)
+      probe.expect("REFUSED", fields.number(of: 0x15), is: refused)
+      probe.expect("NONCE", fields.number(of: 0x82), is: nonce)
+      probe.expect("BOOT_ID", fields.number(of: 0x0A), is: bootID)
+      probe.expect("VERSIONS", fields.value(of: 0x83), is: [1, 1])
+      probe.expect("first TLV", fields.first, is: .magic)
       probe.expect("seq, ack, credit", [reply.seq, reply.ack, reply.credit], is: [0, 0, 0])
     }
   }
@@ -334,9 +334,9 @@ extension Suite {
     for (what, payload, reason, refused) in inputs {
       let syn = WireFrame(kind: .syn, sender: .host, payload: payload)
       let reply = try await probe.ask(syn, "RST to \(what)") { $0.kind == .rst }
-      let said = TLV.parse(reply.payload) ?? []
-      probe.expect("REASON for \(what)", said.number(of: 0x14), is: reason)
-      probe.expect("REFUSED for \(what)", said.number(of: 0x15), is: refused)
+      let fields = TLV.parse(reply.payload) ?? []
+      probe.expect("REASON for \(what)", fields.number(of: 0x14), is: reason)
+      probe.expect("REFUSED for \(what)", fields.number(of: 0x15), is: refused)
     }
   }
 

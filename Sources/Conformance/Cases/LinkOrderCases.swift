@@ -8,7 +8,7 @@ extension Suite {
     nakBitmap, lostAgain,
     heldSpared, repeatedACK, resentFrame, creditWhenHandled,
     beyondTheLimit,
-    handledIsTold, shutWindow, creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut, rstRate,
+    handledIsReported, shutWindow, creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut, rstRate,
   ]
 
   static let unknownSession = Case(

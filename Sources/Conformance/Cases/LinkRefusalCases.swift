@@ -99,12 +99,12 @@ extension Suite {
     for kind in [.data, .ack, .nak, .ping] as [WireFrame.Kind] {
       let stray = probe.frame(kind, payload: kind == .data ? [1] : []).with(session: probe.session.id &+ 1000)
       let rst = try await probe.ask(stray, "RST to \(kind) of another session") { $0.kind == .rst }
-      let said = TLV.parse(rst.payload) ?? []
+      let fields = TLV.parse(rst.payload) ?? []
       probe.expect("session of the RST to \(kind)", rst.session, is: stray.session)
       probe.expect("what is wrong with the RST to \(kind)", rst.flaws(in: probe.session), is: [])
-      probe.expect("REASON for \(kind)", said.number(of: 0x14), is: 1)
+      probe.expect("REASON for \(kind)", fields.number(of: 0x14), is: 1)
       probe.expect(
-        "NONCE and REFUSED for \(kind)", [said.number(of: 0x82), said.number(of: 0x15)], is: [nil, nil])
+        "NONCE and REFUSED for \(kind)", [fields.number(of: 0x82), fields.number(of: 0x15)], is: [nil, nil])
     }
   }
 
@@ -280,17 +280,17 @@ extension Probe {
     let rst = try await ask(syn, "answer to a SYN with \(what)", file: file, line: line) {
       $0.kind == .rst || $0.kind == .synAck
     }
-    let said = TLV.parse(rst.payload) ?? []
+    let fields = TLV.parse(rst.payload) ?? []
     let claim = { (name: String, actual: UInt64?, expected: UInt64?) in
       self.expect("\(name) for \(what)", actual, is: expected, file: file, line: line)
     }
     expect("the answer to a SYN with \(what)", rst.kind, is: .rst, file: file, line: line)
     expect("what is wrong with the RST for \(what)", rst.flaws(in: session), is: [], file: file, line: line)
     claim("session of the RST", UInt64(rst.session), 0)
-    claim("REASON", said.number(of: 0x14), refusal.reason)
-    claim("REFUSED", said.number(of: 0x15), refusal.refused)
-    claim("NONCE", said.number(of: 0x82), refusal.hasNonce ? nonce : nil)
-    claim("BOOT_ID", said.number(of: 0x0A), session.bootID)
-    expect("VERSIONS for \(what)", said.value(of: 0x83), is: [1, 1], file: file, line: line)
+    claim("REASON", fields.number(of: 0x14), refusal.reason)
+    claim("REFUSED", fields.number(of: 0x15), refusal.refused)
+    claim("NONCE", fields.number(of: 0x82), refusal.hasNonce ? nonce : nil)
+    claim("BOOT_ID", fields.number(of: 0x0A), session.bootID)
+    expect("VERSIONS for \(what)", fields.value(of: 0x83), is: [1, 1], file: file, line: line)
   }
 }

@@ -48,7 +48,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    let gaps = try await gapsOfResends(probe, within: .milliseconds(2400), hearingEach: .milliseconds(60))
+    let gaps = try await gapsOfResends(probe, within: .milliseconds(2400), sendingPongEach: .milliseconds(60))
     probe.expect(gaps.count >= 4, "resends after \(gaps) ms in 2.4 s")
     for gap in gaps {
       probe.expect(abs(gap - gaps[0]) <= gaps[0] * 0.05, "resends after \(gaps) ms: not each time the same")
@@ -62,7 +62,7 @@ extension Suite {
     let probe = bench.probe
     try await probe.open()
     // A frame every 3.9 s keeps the session, and leaves the timer time to double.
-    let gaps = try await gapsOfResends(probe, within: .seconds(20), hearingEach: .milliseconds(3900))
+    let gaps = try await gapsOfResends(probe, within: .seconds(20), sendingPongEach: .milliseconds(3900))
     probe.expect(gaps.allSatisfy { $0 <= 2050 }, "resends after \(gaps) ms")
     probe.expect(gaps.contains { $0 >= 1900 }, "resends after \(gaps) ms: never near 2 s")
   }
@@ -210,7 +210,7 @@ extension Suite {
 
   /// Milliseconds between the sendings of an answer that nothing acknowledges, while PONGs are sent.
   private static func gapsOfResends(
-    _ probe: Probe, within limit: Duration, hearingEach interval: Duration
+    _ probe: Probe, within limit: Duration, sendingPongEach interval: Duration
   ) async throws -> [Double] {
     try await probe.sendData([0x0A, 3, 0])
     _ = try await probe.awaitFrame(.data)

@@ -53,8 +53,8 @@ extension Suite {
     let types = [0x80] + Array(0x85...0xFF) as [UInt8]
     for type in bench.hasVirtualTime ? types : [0x80, 0x85, 0x86, 0x95, 0x96, 0xC0, 0xFE, 0xFF] {
       let tlvs = Probe.synTLVs(nonce: probe.makeNonce()) + [TLV(type, [])]
-      let said = try await probe.expectRefused(tlvs.payload, reason: 3, "TLV \(Wire.hex([type]))")
-      probe.expect("REFUSED for TLV \(Wire.hex([type]))", said.number(of: 0x15), is: UInt64(type))
+      let fields = try await probe.expectRefused(tlvs.payload, reason: 3, "TLV \(Wire.hex([type]))")
+      probe.expect("REFUSED for TLV \(Wire.hex([type]))", fields.number(of: 0x15), is: UInt64(type))
     }
   }
 
@@ -143,9 +143,9 @@ extension Suite {
       try await probe.sendData(Sync(probe.makeSource()).bytes, channel: 0)
       try await probe.expectTaken("SYNC")
       if !has {
-        let said = try await probe.listen()
+        let unsolicited = try await probe.listen()
         let name = features.map { "FEATURES \($0)" } ?? "no FEATURES"
-        probe.expect("answers to SYNC with \(name)", said.messages, is: [])
+        probe.expect("answers to SYNC with \(name)", unsolicited.messages, is: [])
       }
     }
   }
@@ -161,9 +161,9 @@ extension Probe {
     let reply = try await ask(syn, "answer to \(what)", file: file, line: line) {
       $0.kind == .rst || $0.kind == .synAck
     }
-    let said = TLV.parse(reply.payload) ?? []
+    let fields = TLV.parse(reply.payload) ?? []
     expect("the answer to \(what)", reply.kind, is: .rst, file: file, line: line)
-    expect("REASON for \(what)", said.number(of: 0x14), is: reason, file: file, line: line)
-    return said
+    expect("REASON for \(what)", fields.number(of: 0x14), is: reason, file: file, line: line)
+    return fields
   }
 }

@@ -5,7 +5,7 @@ extension Suite {
   static let notifications: [Case] = [
     storedAndCounted, orderAndWhiteSpace, escapesAndUnicode, lengthLimits, otherKeys, timestamps, notJSON,
     hostileText,
-    depth, duplicateKeys, missingAndMistyped, refusedLongWrite, firmwareSaysYes, storeFull, countSaturates,
+    depth, duplicateKeys, missingAndMistyped, refusedLongWrite, firmwareAccepts, storeFull, countSaturates,
     dismissal, eventTooLong, actionChosen, storeOutlivesSession,
   ]
 

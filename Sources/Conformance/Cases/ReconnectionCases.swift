@@ -27,10 +27,10 @@ extension Suite {
     try await probe.open()
     let before = probe.session.bootID
     let hello = try await bench.restartSession()
-    let told = TLV.parse(hello.payload)?.number(of: 0x0A)
-    probe.expect(told != before, "the boot id is the same after a restart")
+    let tlvs = TLV.parse(hello.payload)?.number(of: 0x0A)
+    probe.expect(tlvs != before, "the boot id is the same after a restart")
     try await probe.open()
-    probe.expect("BOOT_ID of SYNACK, that of HELLO", probe.session.bootID, is: told)
+    probe.expect("BOOT_ID of SYNACK, that of HELLO", probe.session.bootID, is: tlvs)
   }
 
   static let staleSession = Case(
@@ -45,9 +45,9 @@ extension Suite {
     probe.session = old
     let rst = try await probe.ask(probe.data([0x0A, 3, 0], seq: 0), "RST") { $0.kind == .rst }
     probe.expect("session", rst.session, is: old.id)
-    let told = TLV.parse(rst.payload) ?? []
-    probe.expect("REASON", told.number(of: 0x14), is: 1)
-    probe.expect(told.number(of: 0x0A) != old.bootID, "RST carries the boot id from before the restart")
+    let tlvs = TLV.parse(rst.payload) ?? []
+    probe.expect("REASON", tlvs.number(of: 0x14), is: 1)
+    probe.expect(tlvs.number(of: 0x0A) != old.bootID, "RST carries the boot id from before the restart")
   }
 
   static let noncesSinceBoot = Case(

@@ -2,7 +2,7 @@ import NotibotProtocol
 
 /// What happens to notifications once they are stored, and to the count.
 extension Suite {
-  static let firmwareSaysYes = Case(
+  static let firmwareAccepts = Case(
     "NTF-9/firmware-mode", "In firmware mode every write succeeds, and only the count tells what was stored",
     .notifications, needs: [.firmwareMode]
   ) { bench in
@@ -124,13 +124,15 @@ extension Suite {
     try await probe.request(Wire.literal("12 0400 0100"))
     try await control.perform(.dismiss(2))
     let deadline = probe.now + Probe.patience
-    var told: [[UInt8]] = []
-    while told.count < 2, let pdu = try await probe.nextPDU(until: deadline) { told.append(pdu) }
-    let counts = told.filter { Array($0.prefix(3)) == Wire.literal("1b 0300") }
+    var notifications: [[UInt8]] = []
+    while notifications.count < 2, let pdu = try await probe.nextPDU(until: deadline) {
+      notifications.append(pdu)
+    }
+    let counts = notifications.filter { Array($0.prefix(3)) == Wire.literal("1b 0300") }
     probe.expect(
       "notifications of Count", counts, is: [Wire.literal("1b 0300") + Wire.u16(UInt16(clamping: before - 2))]
     )
-    let event = told.first { Array($0.prefix(3)) == Wire.literal("1b 0600") } ?? []
+    let event = notifications.first { Array($0.prefix(3)) == Wire.literal("1b 0600") } ?? []
     let text = String(decoding: event.dropFirst(3), as: UTF8.self)
     probe.expect(Sample.isEvent(text, "dismissed", item: 2), "the event of item 2 is \(text)")
   }
@@ -150,8 +152,8 @@ extension Suite {
     try await probe.request(Wire.literal("12 0700 0100"))
     try await probe.request(Wire.literal("12 0400 0100"))
     try await control.perform(.dismiss(1))
-    let told = try await probe.awaitFrame(.data)
-    probe.expect("the notification", Array(told.payload.prefix(3)), is: Wire.literal("1b 0300"))
+    let notifications = try await probe.awaitFrame(.data)
+    probe.expect("the notification", Array(notifications.payload.prefix(3)), is: Wire.literal("1b 0300"))
     probe.session.expectedSeq &+= 1
     let others = try await probe.requestFence()
     probe.expect("other notifications", others, is: [])

@@ -58,25 +58,25 @@ extension Suite {
     for (index, step) in steps.enumerated() {
       let id = 4001 + UInt32(index)
       let json = step.level.map { leveled(id, $0, "") } ?? Sample.json("plain")
-      var told = Told()
-      let reply = try await probe.writeData(json, told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       guard let victim = step.victim, index != 1 || reply == [0x13] else {
         probe.expect("the answer to step \(index)", reply, is: Wire.literal("01 12 0600 11"))
-        probe.expect("what is reported at step \(index)", told.items, is: [])
+        probe.expect("what is reported at step \(index)", unsolicited.items, is: [])
         if step.victim == nil { continue }
         try await control.perform(.clear)
         throw CaseSkipped("the device does not evict")
       }
       probe.expect("the answer to step \(index)", reply, is: [0x13])
-      probe.expect("ids evicted at step \(index)", told.goneIDs(source), is: [victim])
-      probe.expect("events of id \(victim)", told.count("evicted", source, victim), is: 1)
+      probe.expect("ids evicted at step \(index)", unsolicited.goneIDs(source), is: [victim])
+      probe.expect("events of id \(victim)", unsolicited.count("evicted", source, victim), is: 1)
       held[victim] = nil
       if step.level != nil { held[id] = json }
     }
     let holdings = held.map { Holding($0.key, $0.value) }
     try await probe.expectHeld(holdings, of: source, highest: held.keys.max() ?? 0)
-    var again = Told()
-    try await probe.sync(Sync(source), told: &again)
+    var again = Unsolicited()
+    try await probe.sync(Sync(source), unsolicited: &again)
     let victims = steps.compactMap(\.victim)
     probe.expect("ids that are gone at SYNC", again.goneIDs(source).sorted(), is: victims.sorted())
     probe.expect(
@@ -154,22 +154,22 @@ extension Suite {
       let changed = Sample.json(id: 5, more: ",\"rev\":1" + of(forgotten))
       try await probe.expectWritten(changed, "a change of the later one")
       let expired = Holding(6, Sample.json(id: 6, more: ",\"exp\":\(Sample.noon - 10)" + of(forgotten)))
-      var told = Told()
-      let before = try await probe.sync(Sync(forgotten, known: 6), told: &told)
+      var unsolicited = Unsolicited()
+      let before = try await probe.sync(Sync(forgotten, known: 6), unsolicited: &unsolicited)
       let digest = Holding.digest(of: [Holding(5, changed), expired])
       probe.expect("digest of the changed one", before.digest, is: digest)
-      probe.expect("ids of the first writer that are gone", told.goneIDs(forgotten), is: [6])
+      probe.expect("ids of the first writer that are gone", unsolicited.goneIDs(forgotten), is: [6])
       try await probe.expectWritten(Sample.json(id: 5, more: of(kept)), "the same again")
       _ = try await probe.pushOutSource()
-      told = Told()
-      let other = try await probe.sync(Sync(kept, known: 6), told: &told)
+      unsolicited = Unsolicited()
+      let other = try await probe.sync(Sync(kept, known: 6), unsolicited: &unsolicited)
       probe.expect("n of the other writer", Int(other.count), is: 2)
-      probe.expect("ids of the other writer that are gone", told.goneIDs(kept), is: [6])
-      told = Told()
-      let synced = try await probe.sync(Sync(forgotten, known: 6), told: &told)
+      probe.expect("ids of the other writer that are gone", unsolicited.goneIDs(kept), is: [6])
+      unsolicited = Unsolicited()
+      let synced = try await probe.sync(Sync(forgotten, known: 6), unsolicited: &unsolicited)
       probe.expect("n of the forgotten writer", Int(synced.count), is: 0)
       probe.expect("hwm of the forgotten writer", synced.highest, is: 0)
-      probe.expect("ids of the forgotten writer that are gone", told.goneIDs(forgotten), is: [])
+      probe.expect("ids of the forgotten writer that are gone", unsolicited.goneIDs(forgotten), is: [])
       for id in [5, 6] as [UInt32] { try await probe.expectWritten(Sample.removal(id: id, more: of(kept))) }
     }
   }
@@ -189,11 +189,11 @@ extension Suite {
     // One that has expired when it comes is reported at once, with its number.
     let number = {
       id += 1
-      var told = Told()
+      var unsolicited = Unsolicited()
       let json = Sample.json(id: id, more: ",\"exp\":\(Sample.noon - 10)")
-      try await probe.writeData(json, told: &told)
+      try await probe.writeData(json, unsolicited: &unsolicited)
       try await probe.expectWritten(Sample.removal(id: id))
-      return try probe.require(told.items(source, id).first, "no event with an item for id \(id)")
+      return try probe.require(unsolicited.items(source, id).first, "no event with an item for id \(id)")
     }
     var expected = try await number()
     let expectNext = { (what: String, taken: UInt32) in
@@ -254,8 +254,8 @@ extension Suite {
       }
     }
     if let trouble { throw trouble }
-    let told = try await probe.listen()
-    let text = told.events.first ?? ""
+    let unsolicited = try await probe.listen()
+    let text = unsolicited.events.first ?? ""
     probe.expect(Sample.isEvent(text, "dismissed", item: 1), "the event of the first one is \(text)")
   }
 }
@@ -271,10 +271,11 @@ extension Probe {
   func pushOutSource(limit: Int = .max, file: String = #fileID, line: Int = #line) async throws -> Int {
     for count in 1...Self.sourcesLimit {
       let more = ",\"src\":\(makeSource())"
-      var told = Told()
-      try await writeData(Sample.json(id: 1, more: more), told: &told, file: file, line: line)
-      try await writeData(Sample.removal(id: 1, more: more), told: &told, file: file, line: line)
-      if told.messages.contains([3]) { return count }
+      var unsolicited = Unsolicited()
+      try await writeData(Sample.json(id: 1, more: more), unsolicited: &unsolicited, file: file, line: line)
+      try await writeData(
+        Sample.removal(id: 1, more: more), unsolicited: &unsolicited, file: file, line: line)
+      if unsolicited.messages.contains([3]) { return count }
       if count == limit { return count }
     }
     throw CaseSkipped("the device keeps more than \(Self.sourcesLimit) writers")

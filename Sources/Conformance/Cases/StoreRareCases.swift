@@ -55,13 +55,13 @@ extension Suite {
       try await probe.expectWritten(Sample.removal(id: 7, more: more))
     }
     try await probe.fillStore()
-    var told = Told()
+    var unsolicited = Unsolicited()
     for _ in 0..<64 {
       let more = ",\"lvl\":3,\"src\":\(probe.makeSource())"
-      let reply = try await probe.writeData(Sample.json(id: 1, more: more), told: &told)
+      let reply = try await probe.writeData(Sample.json(id: 1, more: more), unsolicited: &unsolicited)
       probe.expect("the answer of a full store", reply, is: Wire.literal("01 12 0600 11"))
     }
-    probe.expect("what is reported", told.items, is: [])
+    probe.expect("what is reported", unsolicited.items, is: [])
     try await probe.expectHeld([], of: source, highest: 7)
     try await bench.requireControl().perform(.clear)
   }
@@ -150,10 +150,10 @@ extension Suite {
     let count = 200
     for _ in 0..<count { try await control.perform(.action(1, 0)) }
     try await probe.grantAll()
-    var told = Told()
-    _ = try await probe.awaitSynced(told: &told)
+    var unsolicited = Unsolicited()
+    _ = try await probe.awaitSynced(unsolicited: &unsolicited)
     var behind = try await probe.listenUntilQuiet(for: .milliseconds(600))
-    behind.items = told.items + behind.items
+    behind.items = unsolicited.items + behind.items
     let events = behind.actions(source, 1, act: 0)
     probe.expect(
       "messages, with \(events) of \(count) events", behind.messages, is: events < count ? [[3]] : [])

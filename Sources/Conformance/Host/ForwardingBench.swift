@@ -2,7 +2,7 @@ package import NotibotHost
 package import NotibotProtocol
 
 /// A SYNC as a case reads it. Source: PROTOCOL.md NTF-30.
-package struct HeardSync: Equatable, Sendable, CustomStringConvertible {
+package struct ReceivedSync: Equatable, Sendable, CustomStringConvertible {
   package var source: UInt32
   package var known: UInt32
   package var count: UInt16
@@ -30,8 +30,8 @@ package struct HeardSync: Equatable, Sendable, CustomStringConvertible {
 }
 
 /// What a host says about notifications.
-package enum Heard: Equatable, Sendable {
-  case sync(HeardSync)
+package enum HostMessage: Equatable, Sendable {
+  case sync(ReceivedSync)
   /// The JSON of a write of Data.
   case write([UInt8])
 }
@@ -157,21 +157,21 @@ package final class ForwardingBench: PlayedDevice {
   }
 
   /// A notification of Data.
-  package func tell(_ json: String) async throws {
+  package func notify(_ json: String) async throws {
     try await probe.sendData([0x1B, 6, 0] + Array(json.utf8))
   }
 
   // MARK: What the host says
 
   /// The next SYNC or write; nil when none comes in time.
-  package func hear(
+  package func nextMessage(
     within limit: Duration = Probe.patience, file: String = #fileID, line: Int = #line
-  ) async throws -> Heard? {
+  ) async throws -> HostMessage? {
     let deadline = probe.now + limit
     while let frame = try await probe.nextData(until: deadline) {
       if frame.channel == 0 {
         let sync = try probe.require(
-          HeardSync(frame.payload), "SYNC is [\(Wire.hex(frame.payload))]", file: file, line: line)
+          ReceivedSync(frame.payload), "SYNC is [\(Wire.hex(frame.payload))]", file: file, line: line)
         check(sync, file: file, line: line)
         return .sync(sync)
       }
@@ -187,8 +187,8 @@ package final class ForwardingBench: PlayedDevice {
   package func expectNothing(
     _ what: String, for interval: Duration = .milliseconds(400), file: String = #fileID, line: Int = #line
   ) async throws {
-    while let heard = try await hear(within: interval, file: file, line: line) {
-      probe.expect(false, "\(what): \(Self.show(heard))", file: file, line: line)
+    while let message = try await nextMessage(within: interval, file: file, line: line) {
+      probe.expect(false, "\(what): \(Self.show(message))", file: file, line: line)
     }
   }
 
@@ -199,30 +199,30 @@ package final class ForwardingBench: PlayedDevice {
   ) async throws {
     let sync = try await awaitSync(file: file, line: line)
     probe.expect(
-      "SYNC", sync, is: HeardSync(source: source, known: known, held: held), file: file, line: line)
+      "SYNC", sync, is: ReceivedSync(source: source, known: known, held: held), file: file, line: line)
   }
 
   /// The next thing that the host says, which is a SYNC, or else the case ends.
-  package func awaitSync(file: String = #fileID, line: Int = #line) async throws -> HeardSync {
-    let heard = try await hear(file: file, line: line)
-    guard case .sync(let sync)? = heard else {
-      throw Finding("\(Self.show(heard)) where SYNC was expected", file: file, line: line)
+  package func awaitSync(file: String = #fileID, line: Int = #line) async throws -> ReceivedSync {
+    let message = try await nextMessage(file: file, line: line)
+    guard case .sync(let sync)? = message else {
+      throw Finding("\(Self.show(message)) where SYNC was expected", file: file, line: line)
     }
     return sync
   }
 
   /// The next thing that the host says is this write, or else the case ends.
   package func expectWrite(_ json: [UInt8], file: String = #fileID, line: Int = #line) async throws {
-    let heard = try await hear(file: file, line: line)
-    guard heard == .write(json) else {
+    let message = try await nextMessage(file: file, line: line)
+    guard message == .write(json) else {
       throw Finding(
-        "\(Self.show(heard)) where \(Self.show(.write(json))) was expected", file: file, line: line)
+        "\(Self.show(message)) where \(Self.show(.write(json))) was expected", file: file, line: line)
     }
   }
 
   // MARK: Checks and answers
 
-  private func check(_ sync: HeardSync, file: String, line: Int) {
+  private func check(_ sync: ReceivedSync, file: String, line: Int) {
     probe.expect(isSubscribed, "SYNC before the subscription", file: file, line: line)
     probe.expect(unanswered.isEmpty, "SYNC with a write outstanding", file: file, line: line)
     probe.expect(!awaitsSynced, "SYNC while one is out", file: file, line: line)
@@ -265,8 +265,8 @@ package final class ForwardingBench: PlayedDevice {
     return nil
   }
 
-  private static func show(_ heard: Heard?) -> String {
-    switch heard {
+  private static func show(_ message: HostMessage?) -> String {
+    switch message {
     case .sync(let sync): "SYNC (\(sync))"
     case .write(let json): "a write of \(String(decoding: json, as: UTF8.self))"
     case nil: "nothing"

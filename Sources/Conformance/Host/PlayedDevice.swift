@@ -53,17 +53,17 @@ extension PlayedDevice {
     credit: UInt8 = 16, file: String = #fileID, line: Int = #line, _ tlvs: ((UInt64) -> [TLV])? = nil
   ) async throws -> [TLV] {
     let syn = try await probe.awaitFrame(.syn, file: file, line: line)
-    let asked = TLV.parse(syn.payload) ?? []
-    let nonce = try probe.require(asked.number(of: 0x82), "the SYN has no NONCE", file: file, line: line)
-    let said = tlvs?(nonce) ?? synAckTLVs(nonce: nonce)
-    try await probe.write(synAck(said, credit: credit))
-    probe.session = ProbeSession(id: sessionID, nonce: nonce, announced: said)
+    let requested = TLV.parse(syn.payload) ?? []
+    let nonce = try probe.require(requested.number(of: 0x82), "the SYN has no NONCE", file: file, line: line)
+    let announced = tlvs?(nonce) ?? synAckTLVs(nonce: nonce)
+    try await probe.write(synAck(announced, credit: credit))
+    probe.session = ProbeSession(id: sessionID, nonce: nonce, announced: announced)
     probe.session.credit = credit
     let ack = try await probe.awaitFrame("ACK of the session", file: file, line: line) {
       $0.kind == .ack && $0.session == sessionID
     }
     probe.session.observe(ack)
-    return asked
+    return requested
   }
 
   /// Answers the host's requests as a device with ATT-2's table would, until something has become true.

@@ -231,7 +231,7 @@ struct StoreWalk {
     clock = model.time ?? clock
     (isSubscribedToData, isSubscribedToCount) = (false, false)
     for handle in [4, 7] as [UInt8] where draw.chance(80) { try await setCCCD(handle, to: 1) }
-    try await judge(Told(), count: model.shown.count)
+    try await judge(Unsolicited(), count: model.shown.count)
   }
 
   private mutating func subscribe() async throws {
@@ -239,7 +239,7 @@ struct StoreWalk {
     let value: UInt8 = draw.chance(70) ? 1 : 0
     what = "\(value) to the CCCD \(handle)"
     try await setCCCD(handle, to: value)
-    try await judge(Told(), count: model.shown.count)
+    try await judge(Unsolicited(), count: model.shown.count)
   }
 
   private mutating func setCCCD(_ handle: UInt8, to value: UInt8) async throws {
@@ -258,8 +258,8 @@ struct StoreWalk {
     }
     what = "a wait of \(clockStep) s"
     clock = model.time ?? clock
-    let told = try await probe.listen(for: .seconds(Int64(clockStep)))
-    try await judge(told, reports, count: before.shown.count)
+    let unsolicited = try await probe.listen(for: .seconds(Int64(clockStep)))
+    try await judge(unsolicited, reports, count: before.shown.count)
   }
 
   private mutating func dismiss() async throws {
@@ -268,14 +268,14 @@ struct StoreWalk {
     let before = model
     let reports = model.dismiss(one.number)
     try await control.perform(.dismiss(UInt32(one.number + itemOffset)))
-    try await judge(Told(), reports, count: before.shown.count)
+    try await judge(Unsolicited(), reports, count: before.shown.count)
   }
 
   private mutating func write(_ write: StoreWrite) async throws {
     what = "a write of \(String(decoding: write.json, as: UTF8.self))"
-    var told = Told()
-    let pdu = try await probe.writePDU(write.json, told: &told)
-    let reply = try await probe.request(pdu, told: &told, file: #fileID, line: #line)
+    var unsolicited = Unsolicited()
+    let pdu = try await probe.writePDU(write.json, unsolicited: &unsolicited)
+    let reply = try await probe.request(pdu, unsolicited: &unsolicited, file: #fileID, line: #line)
     let outcomes = model.outcomes(of: write)
     let opcode = pdu[0]
     let answer = { (code: UInt8) in code == 0 ? [opcode + 1] : [0x01, opcode, 6, 0, code] }
@@ -287,7 +287,7 @@ struct StoreWalk {
     model = outcome.model
     let isForgotten = before.resyncs == 0 && model.resyncs > 0
     try await judge(
-      told, outcome.reports, optional: outcome.optional, count: before.shown.count,
+      unsolicited, outcome.reports, optional: outcome.optional, count: before.shown.count,
       resyncs: isForgotten ? 1...1 : 0...0)
   }
 
@@ -297,10 +297,10 @@ struct StoreWalk {
     what = "SYNC of \(source), known \(known)"
     let before = model
     let (reports, optional) = model.sync(source)
-    var told = Told()
+    var unsolicited = Unsolicited()
     let held = model.held(source)
-    let believed = draw.chance(50) ? held : []
-    let synced = try await probe.sync(Sync(source, known: known, held: believed), told: &told)
+    let claimed = draw.chance(50) ? held : []
+    let synced = try await probe.sync(Sync(source, known: known, held: claimed), unsolicited: &unsolicited)
     let expected = (source, held.count, Holding.digest(of: held), model.highest(source), capacity)
     guard (synced.source, Int(synced.count), synced.digest, synced.highest, Int(synced.capacity)) == expected
     else {
@@ -309,9 +309,9 @@ struct StoreWalk {
           + "0x\(String(expected.2, radix: 16)), hwm \(expected.3), capacity \(capacity)")
     }
     // Reports come before SYNCED, so that only Count may follow.
-    let early = told
+    let early = unsolicited
     try await judge(
-      told, reports, optional: optional, count: before.shown.count,
+      unsolicited, reports, optional: optional, count: before.shown.count,
       resyncs: before.source == source ? 0...0 : 0...1, isOver: isSubscribedToData ? early.items.count : nil)
   }
 }

@@ -2,9 +2,9 @@
 /// something, and what a sound one would have to hear. Both are made of the suite's own codec.
 package struct SymmetricCodec: Sendable {
   /// What the broken peer sends for a candidate of a sound one.
-  package let speak: @Sendable ([UInt8]) -> [UInt8]
+  package let onSend: @Sendable ([UInt8]) -> [UInt8]
   /// What a sound peer takes as the broken one takes a candidate.
-  package let hear: @Sendable ([UInt8]) -> [UInt8]
+  package let onReceive: @Sendable ([UInt8]) -> [UInt8]
 
   /// Another way from header and payload to a candidate.
   ///
@@ -14,34 +14,35 @@ package struct SymmetricCodec: Sendable {
   init(
     encode: @escaping @Sendable ([UInt8]) -> [UInt8], decode: @escaping @Sendable ([UInt8]) -> [UInt8]?
   ) {
-    speak = { candidate in Self.soundBody(candidate).map(encode) ?? candidate }
-    hear = { candidate in
+    onSend = { candidate in Self.soundBody(candidate).map(encode) ?? candidate }
+    onReceive = { candidate in
       if let body = decode(candidate) { return Self.soundCandidate(body) }
       // A sound frame is none of this protocol: the peer must not take it.
-      return Self.soundBody(candidate) == nil ? candidate : Self.spoiled(candidate)
+      return Self.soundBody(candidate) == nil ? candidate : Self.corrupted(candidate)
     }
   }
 
   /// Another meaning of header and payload in the same candidates.
   init(
-    speak: @escaping @Sendable (_ body: [UInt8]) -> [UInt8],
-    hear: @escaping @Sendable (_ body: [UInt8]) -> [UInt8]
+    onSend: @escaping @Sendable (_ body: [UInt8]) -> [UInt8],
+    onReceive: @escaping @Sendable (_ body: [UInt8]) -> [UInt8]
   ) {
-    self.speak = { Self.altered($0, speak) }
-    self.hear = { Self.altered($0, hear) }
+    self.onSend = { Self.altered($0, onSend) }
+    self.onReceive = { Self.altered($0, onReceive) }
   }
 
   /// Another meaning of frames; what is no frame passes as it is.
   init(
-    speak: @escaping @Sendable (inout WireFrame) -> Void, hear: @escaping @Sendable (inout WireFrame) -> Void
+    onSend: @escaping @Sendable (inout WireFrame) -> Void,
+    onReceive: @escaping @Sendable (inout WireFrame) -> Void
   ) {
     self.init(
-      speak: { Self.changed($0, speak) }, hear: { Self.changed($0, hear) })
+      onSend: { Self.changed($0, onSend) }, onReceive: { Self.changed($0, onReceive) })
   }
 
   /// The same change in both directions, one that undoes itself.
   init(both: @escaping @Sendable (inout WireFrame) -> Void) {
-    self.init(speak: both, hear: both)
+    self.init(onSend: both, onReceive: both)
   }
 
   // MARK: Sound candidates
@@ -63,10 +64,10 @@ package struct SymmetricCodec: Sendable {
   }
 
   /// The same with a wrong last byte.
-  private static func spoiled(_ candidate: [UInt8]) -> [UInt8] {
-    var spoiled = candidate
-    let last = spoiled.removeLast()
-    return spoiled + [last == 1 ? 3 : last ^ 1]
+  private static func corrupted(_ candidate: [UInt8]) -> [UInt8] {
+    var corrupted = candidate
+    let last = corrupted.removeLast()
+    return corrupted + [last == 1 ? 3 : last ^ 1]
   }
 
   private static func changed(_ body: [UInt8], _ change: (inout WireFrame) -> Void) -> [UInt8] {

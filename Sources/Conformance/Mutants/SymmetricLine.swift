@@ -4,14 +4,14 @@ package import NotibotProtocol
 /// changed back on its way in. Text and pauses pass as they are.
 package final class SymmetricLine: Line {
   private let line: any Line
-  private var spoken: CandidateFilter
-  private var heard: CandidateFilter
+  private var outgoing: CandidateFilter
+  private var incoming: CandidateFilter
 
   /// - Parameter fault: what the peer on `line` does otherwise.
   package init(_ line: any Line, fault: SymmetricMutant) {
     self.line = line
-    spoken = CandidateFilter(fault.codec.speak)
-    heard = CandidateFilter(fault.codec.hear)
+    outgoing = CandidateFilter(fault.codec.onSend)
+    incoming = CandidateFilter(fault.codec.onReceive)
   }
 
   package var now: Instant { line.now }
@@ -20,13 +20,13 @@ package final class SymmetricLine: Line {
 
   package func write(_ bytes: [UInt8]) async throws {
     // A case writes its frames whole; half a frame arrives as half a frame, and its other half as it is.
-    try await line.write(heard.pass(bytes) + heard.release())
+    try await line.write(incoming.pass(bytes) + incoming.release())
   }
 
   package func read(until deadline: Instant) async throws -> [UInt8] {
     let bytes = try await line.read(until: deadline)
     // A peer in this process hands its frames over whole; the rest is text without an end.
-    return spoken.pass(bytes) + spoken.release()
+    return outgoing.pass(bytes) + outgoing.release()
   }
 }
 

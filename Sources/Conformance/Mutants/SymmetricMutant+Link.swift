@@ -15,14 +15,14 @@ extension SymmetricMutant {
       "credit-plus-one", "credit counts the frame that is being acknowledged", "LNK-40",
       device: "LNK-40/credit-when-handled", host: "LNK-40/host-credit",
       SymmetricCodec(
-        speak: { frame in if frame.carriesACK { frame.credit &+= 1 } },
-        hear: { frame in if frame.carriesACK, frame.credit > 0 { frame.credit -= 1 } })),
+        onSend: { frame in if frame.carriesACK { frame.credit &+= 1 } },
+        onReceive: { frame in if frame.carriesACK, frame.credit > 0 { frame.credit -= 1 } })),
     SymmetricMutant(
       "bitmap-from-ack", "Bit i of a NAK is the frame ack + i", "LNK-33", device: "LNK-34/nak-bitmap",
       host: "LNK-34/host-nak-bitmap",
       SymmetricCodec(
-        speak: { frame in frame.changeBitmap { $0 << 1 } },
-        hear: { frame in frame.changeBitmap { $0 >> 1 } })),
+        onSend: { frame in frame.changeBitmap { $0 << 1 } },
+        onReceive: { frame in frame.changeBitmap { $0 >> 1 } })),
     SymmetricMutant(
       "handled-plus-one", "PONG counts the frame that is to be handled next", "LNK-52", device: "LNK-52/pong",
       host: "LNK-52/host-handled",
@@ -62,8 +62,8 @@ extension SymmetricMutant {
       "tlvs-shifted", "The TLVs that are not critical have the next number", "LNK-5",
       device: "LNK-1/synack-layout", host: "LNK-6/host-syn",
       SymmetricCodec(
-        speak: { frame in frame.changeTLVs { if $0.type < 0x7F { $0.type += 1 } } },
-        hear: { frame in frame.changeTLVs { if (1..<0x80).contains($0.type) { $0.type -= 1 } } })),
+        onSend: { frame in frame.changeTLVs { if $0.type < 0x7F { $0.type += 1 } } },
+        onReceive: { frame in frame.changeTLVs { if (1..<0x80).contains($0.type) { $0.type -= 1 } } })),
     SymmetricMutant(
       "limits-order", "LIMITS has requests before frames", "LNK-8", device: "LNK-8/limits-announced",
       host: "LNK-6/host-syn",
@@ -88,7 +88,7 @@ extension SymmetricMutant {
   static func numbers(_ change: @escaping @Sendable (inout WireFrame, _ step: UInt8) -> Void)
     -> SymmetricCodec
   {
-    SymmetricCodec(speak: { change(&$0, 1) }, hear: { change(&$0, 255) })
+    SymmetricCodec(onSend: { change(&$0, 1) }, onReceive: { change(&$0, 255) })
   }
 }
 

@@ -59,18 +59,18 @@ extension Probe {
     }
   }
 
-  /// Sends one request and returns its answer; `told` gets what came before it.
+  /// Sends one request and returns its answer; `unsolicited` gets what came before it.
   ///
   /// - Throws: `Finding` when no answer comes.
   func request(
-    _ pdu: [UInt8], told: inout Told, file: String, line: Int
+    _ pdu: [UInt8], unsolicited: inout Unsolicited, file: String, line: Int
   ) async throws -> [UInt8] {
     try await awaitRoom(file: file, line: line)
     try await sendData(pdu)
     let deadline = now + Self.patience
     while let frame = try await nextData(until: deadline) {
       guard frame.channel == 4, frame.payload.first != 0x1B else {
-        told.add(frame, isNarrow: isNarrow)
+        unsolicited.add(frame, isNarrow: isNarrow)
         continue
       }
       return frame.payload
@@ -78,33 +78,33 @@ extension Probe {
     throw Finding("request \(Wire.hex(pdu, limit: 16)) is not answered", file: file, line: line)
   }
 
-  /// Sends SYNC and returns its SYNCED; `told` gets what came before it.
+  /// Sends SYNC and returns its SYNCED; `unsolicited` gets what came before it.
   ///
   /// - Throws: `Finding` when no SYNCED comes, or another frame than one of 25 bytes.
   @discardableResult
   package func sync(
-    _ message: Sync, told: inout Told, file: String = #fileID, line: Int = #line
+    _ message: Sync, unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws -> Synced {
     try await awaitRoom(file: file, line: line)
     try await sendData(message.bytes, channel: 0)
-    return try await awaitSynced(told: &told, file: file, line: line)
+    return try await awaitSynced(unsolicited: &unsolicited, file: file, line: line)
   }
 
   /// Sends SYNC and returns its SYNCED; what came before it is passed over.
   @discardableResult
   package func sync(_ message: Sync, file: String = #fileID, line: Int = #line) async throws -> Synced {
-    var told = Told()
-    return try await sync(message, told: &told, file: file, line: line)
+    var unsolicited = Unsolicited()
+    return try await sync(message, unsolicited: &unsolicited, file: file, line: line)
   }
 
-  /// The next SYNCED; `told` gets what came before it.
+  /// The next SYNCED; `unsolicited` gets what came before it.
   package func awaitSynced(
-    told: inout Told, file: String = #fileID, line: Int = #line
+    unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws -> Synced {
     let deadline = now + Self.patience
     while let frame = try await nextData(until: deadline) {
       guard frame.channel == 0, frame.payload.first == 2 else {
-        told.add(frame, isNarrow: isNarrow)
+        unsolicited.add(frame, isNarrow: isNarrow)
         continue
       }
       guard frame.payload.count == 25, let synced = Synced(frame.payload) else {
@@ -117,40 +117,42 @@ extension Probe {
 
   /// Everything that the device has to tell by now: what comes before the answer to a Read Request, however slow the
   /// line, and a moment behind it. An answer to an earlier message on channel 0 would be among it.
-  package func listen(into told: inout Told, file: String = #fileID, line: Int = #line) async throws {
-    _ = try await request([0x0A, 3, 0], told: &told, file: file, line: line)
-    try await listen(for: settleTime, into: &told)
+  package func listen(into unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line)
+    async throws
+  {
+    _ = try await request([0x0A, 3, 0], unsolicited: &unsolicited, file: file, line: line)
+    try await listen(for: settleTime, into: &unsolicited)
   }
 
   /// Everything that the device has to tell by now.
-  package func listen(file: String = #fileID, line: Int = #line) async throws -> Told {
-    var told = Told()
-    try await listen(into: &told, file: file, line: line)
-    return told
+  package func listen(file: String = #fileID, line: Int = #line) async throws -> Unsolicited {
+    var unsolicited = Unsolicited()
+    try await listen(into: &unsolicited, file: file, line: line)
+    return unsolicited
   }
 
   /// Everything that the device tells in the next `interval`.
-  package func listen(for interval: Duration, into told: inout Told) async throws {
+  package func listen(for interval: Duration, into unsolicited: inout Unsolicited) async throws {
     let deadline = now + interval
-    while let frame = try await nextData(until: deadline) { told.add(frame, isNarrow: isNarrow) }
+    while let frame = try await nextData(until: deadline) { unsolicited.add(frame, isNarrow: isNarrow) }
   }
 
   /// Everything that the device tells in the next `interval`.
-  package func listen(for interval: Duration) async throws -> Told {
-    var told = Told()
-    try await listen(for: interval, into: &told)
-    return told
+  package func listen(for interval: Duration) async throws -> Unsolicited {
+    var unsolicited = Unsolicited()
+    try await listen(for: interval, into: &unsolicited)
+    return unsolicited
   }
 
   /// Everything that the device tells until it has told nothing for `interval`.
-  package func listenUntilQuiet(for interval: Duration) async throws -> Told {
-    var told = Told()
+  package func listenUntilQuiet(for interval: Duration) async throws -> Unsolicited {
+    var unsolicited = Unsolicited()
     var count = -1
-    while told.items.count > count {
-      count = told.items.count
-      try await listen(for: interval, into: &told)
+    while unsolicited.items.count > count {
+      count = unsolicited.items.count
+      try await listen(for: interval, into: &unsolicited)
     }
-    return told
+    return unsolicited
   }
 
   /// Notes a finding unless the answer to a write is success.

@@ -11,8 +11,8 @@ extension Probe {
   @discardableResult
   package func writeData(_ value: [UInt8], file: String = #fileID, line: Int = #line) async throws -> [UInt8]
   {
-    var passedOver = Told()
-    let pdu = try await writePDU(value, told: &passedOver, file: file, line: line)
+    var passedOver = Unsolicited()
+    let pdu = try await writePDU(value, unsolicited: &passedOver, file: file, line: line)
     return try judged(try await request(pdu, file: file, line: line))
   }
 
@@ -21,11 +21,11 @@ extension Probe {
   /// - Throws: `Finding` when no answer comes.
   @discardableResult
   package func writeData(
-    _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
+    _ value: [UInt8], unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws -> [UInt8] {
-    let pdu = try await writePDU(value, told: &told, file: file, line: line)
-    let reply = try await request(pdu, told: &told, file: file, line: line)
-    try await listen(into: &told)
+    let pdu = try await writePDU(value, unsolicited: &unsolicited, file: file, line: line)
+    let reply = try await request(pdu, unsolicited: &unsolicited, file: file, line: line)
+    try await listen(into: &unsolicited)
     return try judged(reply)
   }
 
@@ -34,10 +34,10 @@ extension Probe {
   ///
   /// - Throws: as `prepare`.
   package func writePDU(
-    _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
+    _ value: [UInt8], unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws -> [UInt8] {
     if value.count + 3 <= session.mtu { return [0x12, 6, 0] + value }
-    try await prepare(value, told: &told, file: file, line: line)
+    try await prepare(value, unsolicited: &unsolicited, file: file, line: line)
     return [0x18, 1]
   }
 
@@ -45,20 +45,20 @@ extension Probe {
   package func writePDU(
     _ value: [UInt8], file: String = #fileID, line: Int = #line
   ) async throws -> [UInt8] {
-    var passedOver = Told()
-    return try await writePDU(value, told: &passedOver, file: file, line: line)
+    var passedOver = Unsolicited()
+    return try await writePDU(value, unsolicited: &passedOver, file: file, line: line)
   }
 
   /// Queues a value of Data in parts as long as the MTU lets them be.
   ///
   /// - Throws: `CaseSkipped` when the queue is full behind 8 parts, `Finding` when a part is not echoed.
   package func prepare(
-    _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
+    _ value: [UInt8], unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws {
     let length = session.mtu - 5
     for (index, offset) in stride(from: 0, to: value.count, by: length).enumerated() {
       let part = [6, 0] + Wire.u16(UInt16(offset)) + value[offset..<min(offset + length, value.count)]
-      let reply = try await request([0x16] + part, told: &told, file: file, line: line)
+      let reply = try await request([0x16] + part, unsolicited: &unsolicited, file: file, line: line)
       if reply == [0x01, 0x16, 6, 0, 0x09], index >= Self.partsAtLeast {
         throw CaseSkipped("the prepare queue takes \(index) parts of \(length) bytes, too few for the case")
       }
@@ -70,8 +70,8 @@ extension Probe {
 
   /// The same without what is told meanwhile.
   package func prepare(_ value: [UInt8], file: String = #fileID, line: Int = #line) async throws {
-    var passedOver = Told()
-    try await prepare(value, told: &passedOver, file: file, line: line)
+    var passedOver = Unsolicited()
+    try await prepare(value, unsolicited: &passedOver, file: file, line: line)
   }
 
   /// The answer to `writePDU` as one to a Write Request.

@@ -78,9 +78,9 @@ package final class EmulatorProcess: Sendable {
       // The line comes when the port is there; a program that fails closes the pipe.
       let line = try await NIOSingletons.posixBlockingThreadPool.runIfActive { handle.availableData }
       guard !line.isEmpty else {
-        let said = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        let output = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
         throw RigTrouble(
-          "\(program) emulate ended at once: \(said.prefix(200))",
+          "\(program) emulate ended at once: \(output.prefix(200))",
           remedy: "run it by hand and see what it says")
       }
       let announcement = try JSONDecoder().decode(Announcement.self, from: line)

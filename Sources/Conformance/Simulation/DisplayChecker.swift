@@ -42,7 +42,7 @@ package struct DisplayChecker: Equatable, Sendable {
       let index = try appear(subject, ledger: &ledger, at: now)
       guard isAnnounced else { return }
       let isFirst = announced.insert(index).inserted
-      guard promisesOnce(index, ledger) else { return }
+      guard guaranteesOnce(index, ledger) else { return }
       guard isFirst else {
         throw Violation(.announcedOnce, "\(name(index)) is announced twice in one boot", at: now)
       }
@@ -63,7 +63,7 @@ package struct DisplayChecker: Equatable, Sendable {
     for item in items {
       let content = try content(of: item, at: now)
       guard let index = ledger.submissionOfContent[content] else { continue }
-      guard seen.insert(index).inserted || !promisesOnce(index, ledger) else {
+      guard seen.insert(index).inserted || !guaranteesOnce(index, ledger) else {
         throw Violation(.storedOnce, "\(name(index)) is stored twice", at: now)
       }
     }
@@ -107,7 +107,7 @@ package struct DisplayChecker: Equatable, Sendable {
     switch submission.ending {
     case nil, .outcomeUnknown: break
     case .gone, .removed, .refused:
-      guard !promisesOnce(index, ledger) else {
+      guard !guaranteesOnce(index, ledger) else {
         throw Violation(.staysAway, "\(name(index)) was reported \(submission.ending!)", at: now)
       }
     }
@@ -125,7 +125,7 @@ package struct DisplayChecker: Equatable, Sendable {
   }
 
   /// Whether exactly once is promised for a submission.
-  private func promisesOnce(_ index: Int, _ ledger: Ledger) -> Bool {
+  private func guaranteesOnce(_ index: Int, _ ledger: Ledger) -> Bool {
     scenario.hasIdentity && scenario.variant != .copiedJournal && !ledger.submissions[index].isOfOldJournal
   }
 

@@ -180,7 +180,7 @@ extension Ledger {
   package mutating func answered(
     token: UInt64, number: OutboxNumber?, host: Int, at now: Instant
   ) throws(Violation) {
-    guard let (request, asked) = open.removeValue(forKey: token), asked == host else {
+    guard let (request, requester) = open.removeValue(forKey: token), requester == host else {
       throw Violation(.requestEndsOnce, "host \(host) answers \(token), which it was not asked", at: now)
     }
     set(number == nil ? .rejected : .confirmed, for: request)

@@ -10,7 +10,7 @@ package struct ReportChecker: Equatable, Sendable {
   }
 
   /// Takes one report of a host.
-  package func hear(
+  package func receive(
     _ report: OutboxReport, host: Int, ledger: inout Ledger, at now: Instant
   ) throws(Violation) {
     switch report {

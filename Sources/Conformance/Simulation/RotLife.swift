@@ -28,7 +28,7 @@ struct RotLife {
   /// The commit that was under way when all ended: it may be there or not.
   private var underWay: Moment?
   /// All that was ever handed to the journal: nothing else may come out of it.
-  private var everPut: Set<OutboxEntry> = []
+  private var everQueued: Set<OutboxEntry> = []
   private var commits = 0
 
   init(seed: UInt64) {
@@ -130,7 +130,7 @@ struct RotLife {
 
   private mutating func put(_ entry: OutboxEntry, _ next: inout Moment, _ changes: inout [JournalChange]) {
     next.entries[entry.number.rawValue] = entry
-    everPut.insert(entry)
+    everQueued.insert(entry)
     changes.append(.put(entry))
   }
 
@@ -221,7 +221,7 @@ struct RotLife {
     guard RotDisk.File.allCases.map({ disk.bytes(of: $0) }) == before else {
       throw Broken(detail: "changed by the salvage")
     }
-    for entry in salvage.entries where !everPut.contains(entry) {
+    for entry in salvage.entries where !everQueued.contains(entry) {
       throw Broken(detail: "notification \(entry.number.rawValue) was salvaged as it never was")
     }
     let found = Dictionary(uniqueKeysWithValues: salvage.entries.map { ($0.number.rawValue, $0) })

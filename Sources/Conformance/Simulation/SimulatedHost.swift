@@ -21,7 +21,7 @@ struct SimulatedHost {
     /// Whether it failed.
     var hasFailed: Bool
     /// Whether the disk was full then.
-    var metFullDisk = false
+    var hasSeenFullDisk = false
   }
 
   /// One life of the program.
@@ -34,7 +34,7 @@ struct SimulatedHost {
     var isWritable = true
     var isStopping = false
     /// Whether it has had a session.
-    var hasMetBoard = false
+    var hasSeenBoard = false
     /// Whether the machine has said that it is done.
     var isFinished = false
   }

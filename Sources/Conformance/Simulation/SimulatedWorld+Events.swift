@@ -91,7 +91,7 @@ extension SimulatedWorld {
     if store.items.count >= store.capacity, isUnsettled {
       press(0) { .dismiss(item: $0) }
     }
-    after(.milliseconds(400), .calmPerson)
+    after(.milliseconds(400), .calmUser)
   }
 
   // MARK: The plug
@@ -108,13 +108,13 @@ extension SimulatedWorld {
       hasStranger = true
       boards[1].path = path
     }
-    after(time, .replug(place, hadPower: !losesPower))
+    after(time, .replug(place, wasPowered: !losesPower))
   }
 
   /// Whether the host that runs has had a session with our board in this life, so that another one does not fool it.
-  private var isBoardKnown: Bool { hosts.allSatisfy { $0.life?.hasMetBoard ?? false || $0.life == nil } }
+  private var isBoardKnown: Bool { hosts.allSatisfy { $0.life?.hasSeenBoard ?? false || $0.life == nil } }
 
-  func replug(_ place: Scenario.Return, hadPower: Bool) {
+  func replug(_ place: Scenario.Return, wasPowered: Bool) {
     guard boards[0].path == nil else { return }
     let taken = boards[1].path
     let wanted =
@@ -124,7 +124,7 @@ extension SimulatedWorld {
       }
     let path = wanted != taken ? wanted : Self.otherPaths[2]
     boards[0].hasPower = true
-    if !hadPower { _ = boards[0].wired.perform(.reboot(.powerOn), now: now) }
+    if !wasPowered { _ = boards[0].wired.perform(.reboot(.powerOn), now: now) }
     boards[0].path = path
   }
 

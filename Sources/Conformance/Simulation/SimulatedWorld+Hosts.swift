@@ -104,12 +104,12 @@ extension SimulatedWorld {
       case .close: closePort(of: index)
       case .write(let bytes): write(bytes, of: index)
       case .commit(let changes): beginCommit(changes, of: index)
-      case .report(let report): try hear(report, of: index)
+      case .report(let report): try receive(report, of: index)
       case .connection(let change):
         trace.add(now, "host\(index)", "connection: \(change.state) because \(change.reason)")
         if case .up = change.state {
           counts.sessions += 1
-          hosts[index].life?.hasMetBoard = true
+          hosts[index].life?.hasSeenBoard = true
         }
       case .text: break
       case .finished: finish(index)
@@ -205,7 +205,7 @@ extension SimulatedWorld {
     } catch {
       trace.add(now, "host\(index)", "commit fails: \(error)")
       commit.hasFailed = true
-      commit.metFullDisk = isDiskFull
+      commit.hasSeenFullDisk = isDiskFull
     }
   }
 
@@ -224,7 +224,7 @@ extension SimulatedWorld {
       hosts[index].life?.machine.commitFailed(now: now)
       counts.failedCommits += 1
       // The program says what is wrong and ends; somebody starts it again.
-      guard !commit.metFullDisk else { return stopHost(index) }
+      guard !commit.hasSeenFullDisk else { return stopHost(index) }
       throw Violation(.journalOpens, "a commit of host \(index) fails", at: now)
     }
     if !wasConfirmed { hosts[index].life?.machine.committed(now: now) }
@@ -232,10 +232,10 @@ extension SimulatedWorld {
 
   // MARK: Reports
 
-  private func hear(_ report: OutboxReport, of index: Int) throws(Violation) {
+  private func receive(_ report: OutboxReport, of index: Int) throws(Violation) {
     trace.add(now, "host\(index)", "reports \(report)")
     counts.note(report)
-    try reports.hear(report, host: index, ledger: &ledger, at: now)
+    try reports.receive(report, host: index, ledger: &ledger, at: now)
     try mutate(after: report, host: index)
     try measure(report, of: index)
   }

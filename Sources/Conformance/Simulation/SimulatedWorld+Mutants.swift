@@ -45,9 +45,9 @@ extension SimulatedWorld {
   func mutate(after report: OutboxReport, host: Int) throws(Violation) {
     switch (mutant, report) {
     case (.repeatedReports, .gone), (.repeatedReports, .delivered), (.repeatedReports, .removed):
-      try reports.hear(report, host: host, ledger: &ledger, at: now)
+      try reports.receive(report, host: host, ledger: &ledger, at: now)
     case (.prematureDelivery, .queued(let number, _)):
-      try reports.hear(.delivered(number), host: host, ledger: &ledger, at: now)
+      try reports.receive(.delivered(number), host: host, ledger: &ledger, at: now)
     case (.deviceWithoutMemory, .gone(let number, .dismissed)):
       guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now),
         let subject = lastShown[index]

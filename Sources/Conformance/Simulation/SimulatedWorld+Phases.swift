@@ -43,7 +43,7 @@ extension SimulatedWorld {
       // What was to happen at this very moment, or was left over.
       nextStep += 1
     }
-    after(.milliseconds(400), .calmPerson)
+    after(.milliseconds(400), .calmUser)
   }
 
   /// The other host takes over.

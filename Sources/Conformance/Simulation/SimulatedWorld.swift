@@ -12,10 +12,10 @@ package final class SimulatedWorld {
     case portOpens(life: Int)
     case commitEnds(life: Int)
     case stopEnds(life: Int)
-    case replug(Scenario.Return, hadPower: Bool)
+    case replug(Scenario.Return, wasPowered: Bool)
     case resume
     case makeRoom
-    case calmPerson
+    case calmUser
   }
 
   /// The path that hosts are told; the board is there at first.
@@ -156,10 +156,10 @@ package final class SimulatedWorld {
     case .stopEnds(let life):
       guard let host = hosts.firstIndex(where: { $0.life?.number == life }) else { return }
       throw Violation(.outboxIdle, "host \(host) does not stop", at: now)
-    case .replug(let place, let hadPower): replug(place, hadPower: hadPower)
+    case .replug(let place, let wasPowered): replug(place, wasPowered: wasPowered)
     case .resume: _ = boards[0].wired.perform(.resume, now: now)
     case .makeRoom: makeRoom()
-    case .calmPerson: tidyUp()
+    case .calmUser: tidyUp()
     }
   }
 

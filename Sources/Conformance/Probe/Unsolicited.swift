@@ -1,5 +1,5 @@
 /// What a device told without being asked, in the order of the wire.
-package struct Told: Equatable, Sendable {
+package struct Unsolicited: Equatable, Sendable {
   /// One piece of it.
   package enum Item: Equatable, Sendable {
     /// The JSON of a notification of Data.
