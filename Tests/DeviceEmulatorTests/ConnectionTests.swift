@@ -3,9 +3,9 @@ import Testing
 
 @testable import DeviceEmulator
 
-/// Bearers beside the line, in virtual time.
+/// Bearers other than the line, in virtual time.
 @Suite struct ConnectionTests {
-  /// A device and any number of clients that speak in hexadecimal.
+  /// A device and any number of clients with an interface in hexadecimal.
   private struct Rig {
     var device: EmulatedDevice
     var now = Instant.zero
@@ -22,7 +22,7 @@ import Testing
       return id
     }
 
-    /// Sends PDUs, one record each, and returns what comes back on the same connection.
+    /// Sends PDUs, one record each, and returns the answers on the same connection.
     mutating func ask(_ pdus: String..., on id: BearerID) -> [String] {
       send(pdus.flatMap { ATTRecord.bytes(of: bytes($0)) }, on: id)
       return received(on: id)
@@ -63,7 +63,7 @@ import Testing
     #expect(rig.device.statistics.connectionCount == 1)
   }
 
-  @Test func `each has its MTU, its subscriptions and its parts, and the store is one`() throws {
+  @Test func `each has its MTU, its subscriptions and its parts, and they share one store`() throws {
     var rig = Rig()
     let (first, second) = (try rig.connect(), try rig.connect(mtu: nil))
     #expect(rig.ask("12 0400 0100", on: first) == ["13"])
@@ -77,7 +77,7 @@ import Testing
     #expect(rig.ask("0a0300", on: second) == ["0b0100"])
   }
 
-  @Test func `a notification goes to those that subscribed, and to nobody else`() throws {
+  @Test func `a notification goes to the subscribed bearers, and to no other`() throws {
     var rig = Rig()
     let (writer, subscriber, silent) = (try rig.connect(), try rig.connect(), try rig.connect())
     _ = rig.ask("12 0400 0100", "12 0700 0100", on: subscriber)
@@ -93,8 +93,7 @@ import Testing
     #expect(rig.received(on: subscriber) == [])
   }
 
-  @Test func `a write over a connection is news for the session on the line, and the other way round`() throws
-  {
+  @Test func `a write over a connection notifies the session on the line, and vice versa`() throws {
     var rig = DeviceRig()
     let connected = rig.device.connect(now: rig.now)
     let id = try #require(connected)
@@ -110,12 +109,12 @@ import Testing
     rig.device.receive(bytes("0300 020502"), on: id, now: rig.now)
     rig.device.receive(
       ATTRecord.bytes(of: [0x12, 6, 0] + Array(sampleJSON.utf8)), on: id, now: rig.now)
-    // Takes what is ready, and gives the device no other reason to look.
+    // Takes the pending output, and gives the device no other reason to check for more.
     rig.perform(.statistics)
     #expect(rig.dataPayloads() == [bytes("1b03000200")])
   }
 
-  @Test func `a further connection begins anew and finds the store as it was`() throws {
+  @Test func `a further connection begins with a new state and finds the store as it was`() throws {
     var rig = Rig()
     let first = try rig.connect()
     _ = rig.ask("12 0400 0100", "12 0700 0100", "16 0600 0000 7b", on: first)
@@ -129,7 +128,7 @@ import Testing
     #expect(rig.ask("08 0100 0700 0328", on: second).first?.count == 2 * 23)
   }
 
-  @Test func `one more than the limit is refused and counted until another goes`() throws {
+  @Test func `a connection beyond the limit is refused and counted until another one ends`() throws {
     var rig = Rig()
     let all = try (0..<4).map { _ in try rig.connect(mtu: nil) }
     #expect(rig.device.connect(now: rig.now) == nil)
@@ -140,7 +139,7 @@ import Testing
     #expect(rig.device.statistics.connections.accepted == 5)
   }
 
-  @Test func `an impossible length closes its connection behind the answers, and no other`() throws {
+  @Test func `an impossible length closes its connection after the answers, and no other`() throws {
     var rig = Rig()
     let (bad, good) = (try rig.connect(), try rig.connect())
     rig.send(bytes("0300 0a0300 0000 0300 0a0100"), on: bad)
@@ -154,7 +153,7 @@ import Testing
     #expect(rig.device.statistics.connections == counters(accepted: 2, malformed: 1))
   }
 
-  @Test func `an end in the middle of a record applies nothing and is counted`() throws {
+  @Test func `a disconnection in the middle of a record applies nothing and is counted`() throws {
     var rig = Rig()
     let id = try rig.connect()
     let record = ATTRecord.bytes(of: [0x12, 6, 0] + Array(sampleJSON.utf8))
@@ -164,7 +163,7 @@ import Testing
     #expect(rig.device.statistics.connections == counters(accepted: 1, cut: 1))
   }
 
-  @Test func `a client that reads nothing is taken no more requests from, and loses none`() throws {
+  @Test func `no more requests are read from a client that does not read, and none is lost`() throws {
     var rig = Rig()
     let id = try rig.connect(mtu: nil)
     let requests = bytes("0300 0a0300")
@@ -175,7 +174,8 @@ import Testing
     #expect(!rig.device.isFull(id))
   }
 
-  @Test func `a connection is full when two of the longest records wait, and when it is gone`() throws {
+  @Test func `a connection is full when two of the longest records are queued, and when it has ended`() throws
+  {
     var rig = Rig()
     let id = try rig.connect(mtu: nil)
     _ = rig.device.perform(.stall, now: rig.now)
@@ -188,7 +188,7 @@ import Testing
     #expect(rig.device.isFull(id))
   }
 
-  @Test func `notifications that nobody takes do not grow without end`() throws {
+  @Test func `notifications to a client that does not read are bounded`() throws {
     var rig = Rig()
     let id = try rig.connect()
     _ = rig.ask("12 0400 0100", "12 0700 0100", on: id)
@@ -201,7 +201,7 @@ import Testing
     #expect(rig.device.statistics.attributes.eventsDropped == 20 - ATTBearer.eventsLimit)
   }
 
-  @Test func `a restart ends every connection, and one that comes meanwhile waits for the boot`() throws {
+  @Test func `a restart ends every connection, and a new one waits for the boot`() throws {
     var rig = Rig()
     let old = try rig.connect()
     #expect(rig.device.perform(.reboot(.software), now: rig.now) == .done)
@@ -213,7 +213,7 @@ import Testing
     #expect(rig.received(on: new) == ["0b0000"])
   }
 
-  @Test func `a stalled application answers when it goes on`() throws {
+  @Test func `a stalled application answers when it continues`() throws {
     var rig = Rig()
     let id = try rig.connect()
     _ = rig.device.perform(.stall, now: rig.now)

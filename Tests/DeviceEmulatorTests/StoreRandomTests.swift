@@ -3,10 +3,10 @@ import Testing
 
 @testable import DeviceEmulator
 
-/// Thousands of things that happen to a small store, in any order; what it counts must be what it holds.
+/// Thousands of random operations on a small store; its counters must match its contents.
 struct StoreRandomTests {
   @Test(arguments: UInt64(1)...6)
-  func `n, digest and count are those of what is held, whatever happens`(seed: UInt64) {
+  func `n, digest and count match the contents after any operations`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var store = NotificationStore.make(capacity: 12)
     store.display = DisplayLog()
@@ -35,7 +35,7 @@ struct StoreRandomTests {
     }
   }
 
-  /// Everything that is counted somewhere, counted again.
+  /// Recalculates everything that is counted.
   private func check(_ store: NotificationStore, shown: Set<Int>, now: UInt32, _ place: Comment) {
     let visible = store.items.filter { !$0.hasExpired }
     #expect(shown == Set(visible.map(\.item)), place)

@@ -1,10 +1,10 @@
 import Foundation
 import NIOCore
 
-/// Lines of text to a peer and back, in a conversation where each request has one answer.
+/// Lines of text to and from a peer, in a conversation where each request has one answer.
 ///
-/// States: *unasked*, which keeps what the peer says first → *open* when somebody waits → *ended* when the channel
-/// closes; whoever waits is told then. Lines that nobody waits for are dropped.
+/// States: *collecting*, which keeps the first lines of the peer → *open* at the first wait →
+/// *ended* when the channel closes, which fails all waits. Lines that nobody waits for are dropped.
 final class LineExchange: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -18,7 +18,7 @@ final class LineExchange: ChannelInboundHandler {
     var limit: Scheduled<Void>
   }
 
-  /// Lines that are kept before anybody waits; later ones are dropped.
+  /// Lines that are kept before the first wait; later ones are dropped.
   static let earlyLinesLimit = 8
 
   private enum State {
@@ -37,7 +37,8 @@ final class LineExchange: ChannelInboundHandler {
     self.channel = channel
   }
 
-  /// The next line that `matches`. Fails with `QEMUFailure` when the conversation ends, or after `limit`.
+  /// The next line that `matches`. Fails with `QEMUFailure` when the conversation ends, or after
+  /// `limit`.
   func line(within limit: TimeAmount, matching matches: @escaping @Sendable (String) -> Bool)
     -> EventLoopFuture<String>
   {
@@ -117,14 +118,14 @@ struct LineConversation: Sendable {
     exchange = NIOLoopBound(handler, eventLoop: channel.eventLoop)
   }
 
-  /// Sends a line and waits for nothing.
+  /// Sends a line without waiting for an answer.
   func send(_ line: String) {
     channel.writeAndFlush(ByteBuffer(string: line + "\n"), promise: nil)
   }
 
-  /// Sends a line, if there is one, and waits for the next ones that match, whatever their order.
+  /// Sends a line, if there is one, and waits for the next lines that match, in any order.
   ///
-  /// - Returns: the line that matched first of `wanted`.
+  /// - Returns: the line that matched the first element of `wanted`.
   func ask(
     _ line: String?, within limit: Duration = .seconds(10), wanted: [@Sendable (String) -> Bool]
   ) async throws(QEMUFailure) -> String {
