@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// Where one sentence of PROTOCOL.md decides between two readings: identity, time and what is gone.
+/// Cases where one sentence of PROTOCOL.md decides between two interpretations: identity, time and
+/// gone notifications.
 extension Suite {
   static let deliveryDetails: [Case] = [
     zeroInIgnored, syncTakesPlace, replacedIsNotGone, unsubscribedHearsNothing, noFlicker, clockStays,
@@ -8,7 +9,7 @@ extension Suite {
   ]
 
   static let zeroInIgnored = Case(
-    "NTF-4/whole-document", "What is refused is refused in ignored keys and their values as well",
+    "NTF-4/whole-document", "Invalid JSON is also refused in ignored keys and their values",
     .notifications, also: ["NTF-5"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -38,25 +39,26 @@ extension Suite {
     try await probe.requireStoreRoom(1)
     let json = Sample.json(id: 1, more: ",\"src\":\(kept)")
     try await probe.expectWritten(json)
-    // With three more that write nothing the least device is full, whatever a SRC says.
+    // With three more that write nothing, the places of the smallest device are used up, whatever
+    // the SRC.
     for _ in 0..<3 { try await probe.sync(Sync(probe.makeSource())) }
     try await probe.openDelivery(source: probe.makeSource())
     var others = 0
     var holder = try await probe.sync(Sync(kept))
     probe.expect("n of the first of four", Int(holder.count), is: 1)
-    // It was synced last: four more take its place where there are four, each by SYNC alone.
+    // It was synced last: four more replace it if there are four places, each by SYNC alone.
     while others < 64, holder.count == 1 {
       for _ in 0...others { try await probe.sync(Sync(probe.makeSource())) }
       others += 1
       holder = try await probe.sync(Sync(kept))
     }
     guard holder.count == 0 else { throw CaseSkipped("the device keeps more than \(others) writers") }
-    probe.expect(others >= 4, "\(others) others pushed out the first, at least 4 are kept")
-    probe.expect("hwm of the one that was pushed out", holder.highest, is: 0)
+    probe.expect(others >= 4, "\(others) others replaced the first, at least 4 are kept")
+    probe.expect("hwm of the replaced one", holder.highest, is: 0)
   }
 
   static let replacedIsNotGone = Case(
-    "NTF-23/replaced-is-not-gone", "What a change replaced is not reported as gone", .delivery,
+    "NTF-23/replaced-is-not-gone", "The content that a change replaced is not reported as gone", .delivery,
     also: ["NTF-26"]
   ) { bench in
     let probe = bench.probe
@@ -67,7 +69,7 @@ extension Suite {
       try await probe.writeData(Sample.json(id: 1, more: ",\"rev\":\(revision)"), unsolicited: &unsolicited)
     }
     try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
-    probe.expect("what is reported", unsolicited.items, is: [])
+    probe.expect("the reports", unsolicited.items, is: [])
     try await probe.expectWritten(Sample.removal(id: 1), "the removal")
   }
 
@@ -78,14 +80,14 @@ extension Suite {
     let probe = bench.probe
     let source = probe.makeSource()
     let noon = 1_800_000_000 as UInt64
-    // What has expired when it is written is gone at once, without a control channel.
+    // A notification that is expired when it is written is gone at once, without a control channel.
     let json = Sample.json(id: 1, more: ",\"exp\":1")
     try await probe.openDelivery(source: source, clock: noon, isSubscribed: false)
     try await probe.requireStoreRoom(1)
     var unsolicited = Unsolicited()
     try await probe.writeData(json, unsolicited: &unsolicited)
     try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
-    probe.expect("what is sent", unsolicited.items, is: [])
+    probe.expect("the notifications", unsolicited.items, is: [])
     try await probe.request(Wire.literal("12 0700 0100"))
     try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
     probe.expect("events once subscribed", unsolicited.count("expired", source, 1), is: 1)
@@ -93,7 +95,7 @@ extension Suite {
   }
 
   static let noFlicker = Case(
-    "NTF-27/no-flicker", "What has expired when it is written never changes Count", .delivery,
+    "NTF-27/no-flicker", "A notification that is expired when it is written never changes Count", .delivery,
     also: ["NTF-10", "NTF-11"]
   ) { bench in
     let probe = bench.probe
@@ -116,7 +118,7 @@ extension Suite {
 
   static let clockStays = Case(
     "NTF-27/clock-outlives-session",
-    "The time goes on without the session that brought it, and is brought into the range of exp", .delivery,
+    "The clock advances without the session that set it, and is clamped to the range of exp", .delivery,
     needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -151,7 +153,7 @@ extension Suite {
       let other = probe.makeSource()
       try await probe.writeData(Sample.json(id: 1, more: ",\"src\":\(other)"), unsolicited: &unsolicited)
       try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(other)"), unsolicited: &unsolicited)
-      // Its own is used again and again, so that the others are the oldest.
+      // Its own is used repeatedly, so that the others are the oldest.
       try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(source)"), unsolicited: &unsolicited)
     }
     probe.expect("messages on channel 0", unsolicited.messages, is: [])

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// What is gone without its writer, and how the writer learns of it.
+/// Notifications that are gone without their writer, and the reports to the writer.
 extension Suite {
   static let deliveryGone: [Case] = [
     goneAtOnce, goneAtEachSync, goneAtAWrite, goneUntilRemoved, goneMeanwhile, goneOfOwnSource,
@@ -9,7 +9,8 @@ extension Suite {
   ]
 
   static let goneAtOnce = Case(
-    "NTF-26/at-once", "A dismissal is told at once by id, src and item, and leaves n and digest", .delivery,
+    "NTF-26/at-once", "A dismissal is reported at once with id, src and item, and leaves n and digest",
+    .delivery,
     also: ["NTF-11", "NTF-10", "NTF-32"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -22,14 +23,15 @@ extension Suite {
     try await control.perform(.dismiss(1))
     let unsolicited = try await probe.listen()
     probe.expect("events of item 1", unsolicited.count("dismissed", source, 5, item: 1), is: 1)
-    probe.expect("all that is told", unsolicited.items.count, is: 1)
+    probe.expect("all notifications", unsolicited.items.count, is: 1)
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before - 1)
     try await probe.expectHeld([Holding(6, second)], of: source, highest: 6)
   }
 
   static let goneAtEachSync = Case(
-    "NTF-26/at-each-sync", "What is gone is told again before each SYNCED, and before it only", .delivery,
+    "NTF-26/at-each-sync", "Gone notifications are reported again before each SYNCED, and only then",
+    .delivery,
     also: ["NTF-31"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -46,14 +48,14 @@ extension Suite {
       try await probe.sync(Sync(source, known: 3), unsolicited: &unsolicited)
       probe.expect("events of id 1 before SYNCED \(round)", unsolicited.count("dismissed", source, 1), is: 1)
       probe.expect("events of id 3 before SYNCED \(round)", unsolicited.count("dismissed", source, 3), is: 1)
-      probe.expect("all that is told before SYNCED \(round)", unsolicited.items.count, is: 2)
+      probe.expect("all notifications before SYNCED \(round)", unsolicited.items.count, is: 2)
       let behind = try await probe.listen()
-      probe.expect("what is told behind SYNCED \(round)", behind.items, is: [])
+      probe.expect("notifications after SYNCED \(round)", behind.items, is: [])
     }
   }
 
   static let goneAtAWrite = Case(
-    "NTF-26/at-a-write", "A write to what is gone is answered by success, and told once more", .delivery,
+    "NTF-26/at-a-write", "A write to a gone notification succeeds, and it is reported once more", .delivery,
     also: ["NTF-23"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -76,7 +78,8 @@ extension Suite {
   }
 
   static let goneUntilRemoved = Case(
-    "NTF-24/ends-the-notifications", "ev \"r\" ends the telling of what is gone", .delivery, also: ["NTF-26"],
+    "NTF-24/ends-the-notifications", "ev \"r\" ends the reports of a gone notification", .delivery,
+    also: ["NTF-26"],
     needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -87,20 +90,20 @@ extension Suite {
     try await control.perform(.dismiss(1))
     try await control.perform(.dismiss(2))
     _ = try await probe.listen()
-    try await probe.expectWritten(Sample.removal(id: 1), "the removal of what is gone")
+    try await probe.expectWritten(Sample.removal(id: 1), "the removal of the gone notification")
     for round in 1...2 {
       var unsolicited = Unsolicited()
       try await probe.sync(Sync(source, known: 2), unsolicited: &unsolicited)
-      probe.expect("ids that are told to be gone at SYNC \(round)", unsolicited.goneIDs(source), is: [2])
+      probe.expect("ids that are reported gone at SYNC \(round)", unsolicited.goneIDs(source), is: [2])
     }
     try await probe.expectWritten(Sample.removal(id: 2))
     var unsolicited = Unsolicited()
     try await probe.sync(Sync(source, known: 2), unsolicited: &unsolicited)
-    probe.expect("what is told when all is removed", unsolicited.items, is: [])
+    probe.expect("notifications after all are removed", unsolicited.items, is: [])
   }
 
   static let goneMeanwhile = Case(
-    "NTF-26/between-sessions", "What was dismissed while no session was open is told at the next SYNC",
+    "NTF-26/between-sessions", "A dismissal while no session is open is reported at the next SYNC",
     .delivery,
     also: ["NTF-12", "NTF-31"], needs: [.control]
   ) { bench in
@@ -115,16 +118,16 @@ extension Suite {
     try await control.perform(.dismiss(1))
     try await probe.openDelivery()
     let early = try await probe.listen()
-    probe.expect("what is told before SYNC", early.events, is: [])
+    probe.expect("notifications before SYNC", early.events, is: [])
     var unsolicited = Unsolicited()
     let synced = try await probe.sync(Sync(source, known: 2), unsolicited: &unsolicited)
-    probe.expect("ids that are told to be gone", unsolicited.goneIDs(source), is: [1])
+    probe.expect("ids that are reported gone", unsolicited.goneIDs(source), is: [1])
     probe.expect("n", synced.count, is: 1)
     probe.expect("digest", synced.digest, is: Holding.digest(of: [Holding(2, kept)]))
   }
 
   static let goneOfOwnSource = Case(
-    "NTF-26/of-its-src", "A SYNC tells what is gone of its own src, not of another's", .delivery,
+    "NTF-26/of-its-src", "A SYNC reports the gone notifications of its own src, not of another's", .delivery,
     also: ["NTF-31"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -146,7 +149,8 @@ extension Suite {
   }
 
   static let goneUnsubscribed = Case(
-    "NTF-26/unsubscribed", "A host that is not subscribed is told nothing; what is gone waits for its SYNC",
+    "NTF-26/unsubscribed",
+    "A host that is not subscribed gets no notification; gone notifications wait for its SYNC",
     .delivery,
     also: ["ATT-17"], needs: [.control]
   ) { bench in
@@ -156,7 +160,7 @@ extension Suite {
     try await probe.expectWritten(Sample.json(id: 1))
     try await control.perform(.dismiss(1))
     var unsolicited = try await probe.listen()
-    probe.expect("what is told before the subscription", unsolicited.items, is: [])
+    probe.expect("notifications before the subscription", unsolicited.items, is: [])
     try await probe.sync(Sync(source), unsolicited: &unsolicited)
     probe.expect("events before the subscription", unsolicited.events, is: [])
     try await probe.request(Wire.literal("12 0700 0100"))
@@ -166,7 +170,7 @@ extension Suite {
 
   static let goneRemembered = Case(
     "NTF-26/remembers-64",
-    "64 notifications that are gone are told at SYNC; a device that forgets more says RESYNC",
+    "64 gone notifications are reported at SYNC; a device that forgets more sends RESYNC",
     .delivery, also: ["NTF-33"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -180,11 +184,11 @@ extension Suite {
       try await control.perform(.dismiss(item))
       try await probe.listen(into: &unsolicited)
     }
-    probe.expect("ids told at once", unsolicited.goneIDs(source), is: Array(1...limit))
+    probe.expect("ids reported at once", unsolicited.goneIDs(source), is: Array(1...limit))
     try await probe.openDelivery()
     unsolicited = Unsolicited()
     try await probe.sync(Sync(source, known: limit + 1), unsolicited: &unsolicited)
-    probe.expect("ids told at SYNC", unsolicited.goneIDs(source).sorted(), is: Array(1...limit))
+    probe.expect("ids reported at SYNC", unsolicited.goneIDs(source).sorted(), is: Array(1...limit))
     unsolicited = Unsolicited()
     try await control.perform(.dismiss(limit + 1))
     try await probe.listen(into: &unsolicited)
@@ -195,11 +199,11 @@ extension Suite {
     let all = Int(limit) + 1
     probe.expect(
       remembered == all || remembered >= Int(limit) && resyncs == 1,
-      "\(remembered) of \(all) are told, and RESYNC \(resyncs) times")
+      "\(remembered) of \(all) are reported, and RESYNC \(resyncs) times")
   }
 
   static let goneBeyondMTU = Case(
-    "NTF-26/beyond-mtu", "Where the event does not fit, GONE tells it, at once and at each SYNC",
+    "NTF-26/beyond-mtu", "If the event does not fit, GONE reports it, at once and at each SYNC",
     .delivery,
     also: ["NTF-11", "NTF-30"], needs: [.control]
   ) { bench in
@@ -222,7 +226,7 @@ extension Suite {
   }
 
   static let goneWithoutSync = Case(
-    "NTF-26/without-sync", "Where SYNC is not in use, an event that does not fit is not told, others are",
+    "NTF-26/without-sync", "If SYNC is not in use, an event that does not fit is not sent, others are",
     .delivery,
     also: ["NTF-11", "NTF-30"], needs: [.control]
   ) { bench in
@@ -238,11 +242,11 @@ extension Suite {
     try await probe.openNarrow(source: source, features: 0b0011)
     try await control.perform(.dismiss(2))
     let narrow = try await probe.listen()
-    probe.expect("what is told when it does not fit", narrow.items, is: [])
+    probe.expect("notifications if it does not fit", narrow.items, is: [])
   }
 
   static let actionOfIdentity = Case(
-    "NTF-26/action", "The event of an action carries id and src as well", .delivery, also: ["NTF-11"],
+    "NTF-26/action", "The event of an action contains id and src too", .delivery, also: ["NTF-11"],
     needs: [.control]
   ) { bench in
     let probe = bench.probe

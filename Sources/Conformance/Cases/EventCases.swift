@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// What events say, which of them are sent where they do not fit, and what a SYNC makes needless.
+/// The content of events, those that are sent even if they do not fit, and those that a SYNC makes
+/// unnecessary.
 extension Suite {
   static let events: [Case] = [
     allDismissed, actionNumbers, onlyGoneInGONE, goneReasons, syncComesFirst,
@@ -39,7 +40,7 @@ extension Suite {
 
   static let actionNumbers = Case(
     "NTF-11/action-numbers",
-    "An event has its numbers in full: act up to 255, item, id and src of any length",
+    "An event contains its numbers in full: act up to 255, item, id and src of any length",
     .delivery, also: ["NTF-26"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -76,7 +77,7 @@ extension Suite {
 
   static let onlyGoneInGONE = Case(
     "NTF-26/only-gone-in-gone",
-    "At MTU 23 GONE reports what is gone and has an identity, and nothing reports actions and plain ones",
+    "At MTU 23 GONE reports gone notifications with an identity, and nothing reports actions and plain ones",
     .delivery,
     also: ["NTF-11", "NTF-30"], needs: [.control]
   ) { bench in
@@ -89,21 +90,21 @@ extension Suite {
     for command in [ControlCommand.action(1, 1), .action(2, 0), .dismiss(2)] {
       try await control.perform(command)
       let unsolicited = try await probe.listen()
-      probe.expect("what is reported of \(command)", unsolicited.items, is: [])
+      probe.expect("reports of \(command)", unsolicited.items, is: [])
     }
     let gone = [4, 1] + Wire.u32(source) + Wire.u32(7)
     try await control.perform(.dismiss(1))
     var unsolicited = try await probe.listen()
     try await probe.sync(Sync(source), unsolicited: &unsolicited)
     probe.expect(
-      "what is reported of the other one, at once and at SYNC", unsolicited.items,
+      "reports of the other one, at once and at SYNC", unsolicited.items,
       is: [.message(gone), .message(gone)])
     try await probe.openDelivery(source: source)
     try await probe.expectWritten(Sample.removal(id: 7))
   }
 
   static let goneReasons = Case(
-    "NTF-30/gone-expired", "GONE has the reason of the event that it stands for", .delivery,
+    "NTF-30/gone-expired", "GONE has the reason of the event that it replaces", .delivery,
     also: ["NTF-26", "NTF-27"]
   ) { bench in
     let probe = bench.probe
@@ -115,14 +116,14 @@ extension Suite {
     var unsolicited = Unsolicited()
     try await probe.sync(Sync(source), unsolicited: &unsolicited)
     probe.expect(
-      "what is reported at SYNC", unsolicited.items,
+      "reports at SYNC", unsolicited.items,
       is: [.message([4, 3] + Wire.u32(source) + Wire.literal("04030201"))])
     try await probe.openDelivery(source: source)
     try await probe.expectWritten(Sample.removal(id: 0x0102_0304))
   }
 
   static let syncComesFirst = Case(
-    "NTF-33/sync-comes-first", "What a SYNC has answered is not asked for by a RESYNC behind it", .delivery,
+    "NTF-33/sync-comes-first", "A RESYNC does not request what a SYNC has already answered", .delivery,
     also: ["NTF-22", "NTF-31"]
   ) { bench in
     let probe = bench.probe
@@ -147,15 +148,15 @@ extension Suite {
     _ = try await probe.fence()
     guard probe.session.room >= 2 else { throw CaseSkipped("the device takes one frame at a time") }
     try await probe.sendData(pdu)
-    // The answer is not acknowledged yet, so that RESYNC has to wait. It may come before SYNCED: on its way it may
-    // have crossed the SYNC.
+    // The answer is not acknowledged yet, so that RESYNC is queued. It can come before SYNCED: the
+    // two can cross on the line.
     try await probe.sendData(Sync(source).bytes, channel: 0)
     _ = try await probe.fence()
     var unsolicited = Unsolicited()
     let synced = try await probe.awaitSynced(unsolicited: &unsolicited)
-    probe.expect("hwm of the writer that was forgotten", synced.highest, is: 0)
+    probe.expect("hwm of the forgotten writer", synced.highest, is: 0)
     let behind = try await probe.listen()
-    probe.expect("what is reported behind SYNCED", behind.items, is: [])
+    probe.expect("reports after SYNCED", behind.items, is: [])
     try await probe.writeData(Sample.removal(id: 1, more: more))
   }
 }

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// When a notification expires, and what that leaves.
+/// When a notification expires, and the resulting state.
 extension Suite {
   static let expiries: [Case] = [
     withoutExpiry, expiryOutOfOrder, clockOf64Bits, changedExpiry, noClock, hiddenFromTheUser,
@@ -33,10 +33,10 @@ extension Suite {
     probe.expect("ids that are reported gone", unsolicited.goneIDs(source), is: [2])
     probe.expect("events of the expired one", unsolicited.count("expired", source, 2), is: 1)
     probe.expect("digest", synced.digest, is: Holding.digest(of: held))
-    // A write makes a device look at all of them again.
+    // A write makes a device check all of them again.
     try await probe.expectWritten(Sample.json(id: 4))
     let behind = try await probe.listen()
-    probe.expect("what is reported behind it", behind.items, is: [])
+    probe.expect("reports after it", behind.items, is: [])
     for id in 1...4 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
     let last = try await probe.readCount()
     probe.expect("Count when all are removed", last, is: before)
@@ -57,18 +57,18 @@ extension Suite {
       try await probe.expectWritten(Sample.json(id: id, more: ",\"exp\":\(noon + seconds)"))
     }
     try await probe.expectWritten(Sample.plain(expires: noon + 150))
-    // The soonest goes before its time, and the next one is changed to come later.
+    // The soonest is removed before its time, and the next one is changed to a later time.
     try await probe.expectWritten(Sample.removal(id: 4))
     try await probe.expectWritten(Sample.json(id: 3, more: ",\"rev\":1,\"exp\":\(noon + 250)"))
     var count = before + 4
-    // What goes at which second; the plain one is not reported.
+    // The ids that expire at each second; the plain one is not reported.
     for (seconds, id) in [(100, 2), (120, 5), (150, nil), (250, 3), (300, 1)] as [(Int64, UInt32?)] {
       if seconds == 120 {
         try await probe.expectWritten(Sample.json(id: 5, more: ",\"exp\":\(noon + 120)"))
         count += 1
       }
       let early = try await probe.listen(for: start + .milliseconds(seconds * 1000 - 1500) - probe.now)
-      probe.expect("what is reported before second \(seconds)", early.events, is: [])
+      probe.expect("reports before second \(seconds)", early.events, is: [])
       let shown = try await probe.readCount()
       probe.expect("Count before second \(seconds)", shown, is: count)
       let unsolicited = try await probe.listen(for: start + .milliseconds(seconds * 1000 + 1500) - probe.now)
@@ -82,7 +82,7 @@ extension Suite {
   }
 
   static let clockOf64Bits = Case(
-    "NTF-27/clock-of-64-bits", "CLOCK has 64 bits and a sign, and is brought into the range of exp",
+    "NTF-27/clock-of-64-bits", "CLOCK has 64 bits and a sign, and is clamped to the range of exp",
     .delivery, also: ["LNK-5", "NTF-10"]
   ) { bench in
     let probe = bench.probe
@@ -114,12 +114,12 @@ extension Suite {
       try? await probe.openDelivery(clock: Sample.noon)
       throw error
     }
-    // What others have on the device needs a usual time.
+    // Notifications of others on the device need a usual time.
     try await probe.openDelivery(clock: Sample.noon)
   }
 
   static let changedExpiry = Case(
-    "NTF-27/changed-exp", "A change brings its own exp: sooner, later, or none", .delivery,
+    "NTF-27/changed-exp", "A change sets its own exp: sooner, later, or none", .delivery,
     also: ["NTF-23", "NTF-26", "NTF-10"]
   ) { bench in
     let probe = bench.probe
@@ -142,7 +142,7 @@ extension Suite {
     }
     probe.expect("ids that are gone at once", unsolicited.goneIDs(source), is: [1, 2])
     probe.expect("events of id 1", unsolicited.count("expired", source, 1), is: 1)
-    // Later sessions know later times.
+    // Later sessions set later times.
     for (seconds, gone) in [(0, [1, 2]), (2000, [1, 2, 5, 6]), (6000, [1, 2, 3, 5, 6])]
       as [(UInt64, [UInt32])]
     {
@@ -159,20 +159,20 @@ extension Suite {
 
   static let noClock = Case(
     "NTF-27/no-clock",
-    "A device that does not know the time hides nothing; what has expired goes when it does",
+    "A device that does not know the time hides nothing; expired ones are hidden when it does",
     .delivery, also: ["NTF-26", "NTF-10"], needs: [.control]
   ) { bench in
     let probe = bench.probe
     let source = try await bench.openAfterRestart()
     let before = try await probe.readCount()
-    // A time of this century, then the beginning of the count.
+    // A time of this century, then the beginning of the range.
     for (index, exp) in [1_000_000_000, 0, 1].enumerated() {
       let id = UInt32(index + 1)
       var unsolicited = Unsolicited()
       try await probe.writeData(Sample.json(id: id, more: ",\"exp\":\(exp)"), unsolicited: &unsolicited)
       let count = try await probe.readCount()
-      guard index > 0 || count > before else { throw CaseSkipped("the device knows the time by itself") }
-      probe.expect("what is reported of exp \(exp)", unsolicited.items, is: [])
+      guard index > 0 || count > before else { throw CaseSkipped("the device knows the time on its own") }
+      probe.expect("reports of exp \(exp)", unsolicited.items, is: [])
       probe.expect("Count with exp \(exp)", count, is: before + index + 1)
     }
     try await probe.openDelivery(source: source, clock: Sample.noon)
@@ -185,7 +185,8 @@ extension Suite {
   }
 
   static let hiddenFromTheUser = Case(
-    "NTF-27/hidden-from-the-user", "What has expired can neither be dismissed nor acted upon", .delivery,
+    "NTF-27/hidden-from-the-user", "An expired notification can neither be dismissed nor acted upon",
+    .delivery,
     also: ["NTF-26", "NTF-32"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -199,10 +200,10 @@ extension Suite {
     try await probe.expectWritten(shown)
     _ = try await probe.listen()
     for command in [ControlCommand.dismiss(1), .action(1, 0)] {
-      // The rig may say that there is no such notification.
+      // The rig is allowed to report that there is no such notification.
       do { try await control.perform(command) } catch is RigTrouble {}
       let unsolicited = try await probe.listen()
-      probe.expect("what is reported of \(command)", unsolicited.items, is: [])
+      probe.expect("reports of \(command)", unsolicited.items, is: [])
     }
     try await probe.expectHeld([Holding(1, expired), Holding(2, shown)], of: source, highest: 2)
     try await control.perform(.clear)
@@ -217,7 +218,8 @@ extension Suite {
   }
 
   static let anyOfSeveral = Case(
-    "NTF-26/any-of-several", "Of several that are gone each can be written to, and be removed, in any order",
+    "NTF-26/any-of-several",
+    "Each of several gone notifications can be written to, and removed, in any order",
     .delivery, also: ["NTF-24", "NTF-27"]
   ) { bench in
     let probe = bench.probe
@@ -235,7 +237,7 @@ extension Suite {
         var unsolicited = Unsolicited()
         try await probe.writeData(json(id, more), unsolicited: &unsolicited)
         probe.expect("events of a write to id \(id)", unsolicited.count("expired", source, id), is: 1)
-        probe.expect("all that is reported of it", unsolicited.items.count, is: 1)
+        probe.expect("all reports of it", unsolicited.items.count, is: 1)
       }
       try await probe.expectWritten(Sample.removal(id: id))
       left.removeAll { $0 == id }
@@ -248,7 +250,7 @@ extension Suite {
 
   static let expiryWithoutSession = Case(
     "NTF-27/after-its-session",
-    "What was written in a session that has ended expires on time: in a session without CLOCK, and in none",
+    "A notification of an ended session expires on time: in a session without CLOCK, and in none",
     .delivery, also: ["NTF-26", "NTF-10"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -262,7 +264,8 @@ extension Suite {
       try await probe.expectWritten(Sample.json(id: id, more: ",\"exp\":\(noon + seconds)"))
     }
     try await probe.expectWritten(Sample.plain(expires: noon + 45))
-    // What is gone between now and a moment after the first session began, and how many are shown then.
+    // The ids that are gone between now and a moment after the first session began, and the number
+    // of shown ones then.
     let expectGone = { (ids: [UInt32], milliseconds: Int64, shown: Int) in
       let unsolicited = try await probe.listen(for: start + .milliseconds(milliseconds) - probe.now)
       probe.expect("ids that are gone until \(milliseconds) ms", unsolicited.goneIDs(source), is: ids)
@@ -273,13 +276,13 @@ extension Suite {
       _ = try await probe.frames(for: start + .milliseconds(milliseconds) - probe.now)
     }
     try await expectGone([], 10_000, 4)
-    // Ended by FIN; the time goes on meanwhile.
+    // Ended by FIN; the time advances in the meantime.
     try await probe.write(probe.frame(.fin))
     try await beSilent(15_000)
     try await probe.openDelivery(source: source)
     try await expectGone([], 28_500, 4)
     try await expectGone([1], 31_500, 3)
-    // A write makes a device look at all of them again.
+    // A write makes a device check all of them again.
     try await probe.expectWritten(Sample.json(id: 4))
     // Ended by a SYN.
     try await probe.openDelivery(source: source)

@@ -1,10 +1,10 @@
 import NotibotProtocol
 
-/// What counts as a sign of life, and what confirms a session.
+/// The frames that count as a sign of life, and those that confirm a session.
 extension Suite {
   static let linkLife: [Case] = [keepsOpen, keepsNothingOpen, logWhileOffered, longFramedLog, fieldsOfLog]
 
-  /// A frame that a case sends again and again.
+  /// A frame that a case sends repeatedly.
   private typealias Sign = (what: String, frame: @Sendable (Probe) -> WireFrame)
 
   private static let signsOfLife: [Sign] = [
@@ -14,15 +14,15 @@ extension Suite {
     ("PING", { $0.frame(.ping) }),
     ("PONG", { $0.frame(.pong, payload: [0]) }),
     ("PONG of 3 bytes", { $0.frame(.pong, payload: [0, 1, 2]) }),
-    ("ACK with an ack that cannot be", { $0.frame(.ack).with(ack: 99) }),
+    ("ACK with an impossible ack", { $0.frame(.ack).with(ack: 99) }),
     ("UDATA on channel 1", { $0.frame(.udata, channel: 1, payload: [0x41]).with(ack: 0, credit: 0) }),
     ("UDATA on channel 5", { $0.frame(.udata, channel: 5, payload: [0x41]).with(ack: 0, credit: 0) }),
-    ("DATA that was received already", { $0.data([0x55], channel: 2, seq: 0) }),
+    ("DATA that was already received", { $0.data([0x55], channel: 2, seq: 0) }),
     ("DATA beyond the window", { $0.data([0x55], channel: 2, seq: 200) }),
   ]
 
   static let keepsOpen = Case(
-    "LNK-53/what-keeps-open", "Each valid frame of the live session keeps it open, whatever it carries",
+    "LNK-53/what-keeps-open", "Each valid frame of the live session keeps it open, whatever its content",
     .link,
     also: ["LNK-3"], needs: [.virtualTime]
   ) { bench in
@@ -31,7 +31,7 @@ extension Suite {
       try await probe.open()
       try await probe.sendUnserved(1)
       let isLive = try await probe.isLive(receiving: sign.frame)
-      probe.expect(isLive, "the session is over, though \(sign.what) came each 400 ms")
+      probe.expect(isLive, "the session is over, although \(sign.what) was sent every 400 ms")
     }
   }
 
@@ -79,7 +79,7 @@ extension Suite {
     let probe = bench.probe
     let control = try bench.requireControl()
     try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b1000), isAcknowledged: false)
-    // The text is one only when a zero follows it; its bytes come before.
+    // The text is complete only when a zero follows it; its bytes are sent before.
     probe.startCapture()
     let line = "rig: not yet open"
     try await control.perform(.log(line))
@@ -98,7 +98,7 @@ extension Suite {
   }
 
   static let longFramedLog = Case(
-    "LNK-4/long-framed-log", "A log longer than a frame comes whole in several UDATA", .link,
+    "LNK-4/long-framed-log", "A log longer than a frame is sent completely in several UDATA", .link,
     also: ["FRM-4", "LNK-9"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -106,7 +106,7 @@ extension Suite {
     try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b1000))
     guard probe.session.features & 0b1000 != 0 else { throw CaseSkipped("the device frames no log") }
     _ = try await probe.fence()
-    // Longer than 528 with its line end, and just as long.
+    // Longer than 528 with its line end, and exactly as long.
     for length in [526, 527, 528, 529, 700, 1200] {
       let line = String((0..<length).map { index in Character(UnicodeScalar(UInt8(0x30 + index % 64))) })
       try await control.perform(.log(line))
@@ -117,7 +117,7 @@ extension Suite {
         log += String(
           decoding: frames.filter { $0.kind == .udata && $0.channel == 1 }.flatMap(\.payload), as: UTF8.self)
       }
-      probe.expect(log.contains(line), "of a log of \(length) bytes \(log.utf8.count) came in UDATA")
+      probe.expect(log.contains(line), "of a log of \(length) bytes \(log.utf8.count) were sent in UDATA")
     }
   }
 
@@ -132,12 +132,12 @@ extension Suite {
     for _ in 0..<3 { _ = try await probe.readCount() }
     try await control.perform(.log("rig: fields"))
     let udata = try await probe.awaitFrame(.udata)
-    probe.expect("what is wrong with \(udata)", udata.flaws(in: probe.session), is: [])
+    probe.expect("the flaws of \(udata)", udata.flaws(in: probe.session), is: [])
   }
 }
 
 extension Probe {
-  /// Whether the open session is live after 5.6 s in which a frame is sent each 400 ms.
+  /// Whether the open session is live after 5.6 s in which a frame is sent every 400 ms.
   fileprivate func isLive(receiving frame: (Probe) -> WireFrame) async throws -> Bool {
     for _ in 0..<14 {
       _ = try await frames(for: .milliseconds(400))
@@ -146,7 +146,7 @@ extension Probe {
     return try await isSessionLive()
   }
 
-  /// Opens a session and notes a finding unless it goes down while nothing comes but these frames.
+  /// Opens a session and notes a finding unless it goes down while only these frames are sent.
   fileprivate func expectDead(
     receiving what: String, file: String = #fileID, line: Int = #line, _ frame: (Probe) -> WireFrame
   ) async throws {

@@ -1,7 +1,7 @@
 package import NotibotHost
 package import NotibotProtocol
 
-/// A SYNC as a case reads it. Source: PROTOCOL.md NTF-30.
+/// A SYNC as a case parses it. Source: PROTOCOL.md NTF-30.
 package struct ReceivedSync: Equatable, Sendable, CustomStringConvertible {
   package var source: UInt32
   package var known: UInt32
@@ -29,7 +29,7 @@ package struct ReceivedSync: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What a host says about notifications.
+/// A message of the host about notifications.
 package enum HostMessage: Equatable, Sendable {
   case sync(ReceivedSync)
   /// The JSON of a write of Data.
@@ -38,8 +38,9 @@ package enum HostMessage: Equatable, Sendable {
 
 /// A case that plays the device, and the journal, against the forwarding machine in virtual time.
 ///
-/// Requests that have nothing to do with notifications are answered as a device would; SYNC and writes wait for the
-/// case. On whatever the host says it is checked that it may say it then (NTF-31) and that the journal has it (NTF-36).
+/// Requests that do not concern notifications are answered as a device would; SYNC and writes wait
+/// for the case. Each message of the host is checked: that it is allowed at this time (NTF-31) and
+/// that the journal has it (NTF-36).
 package final class ForwardingBench: PlayedDevice {
   /// The source of the journal that the host begins with.
   package static let source: UInt32 = 0xC0FF_EE01
@@ -48,7 +49,7 @@ package final class ForwardingBench: PlayedDevice {
   private let line: VirtualLine<VirtualForwarder>
   package private(set) var sessionID: UInt16 = 0x3A7C
   package var bootID: UInt32
-  /// What the next SYNACK announces.
+  /// The features of the next SYNACK.
   package var features: UInt32 = 0b0111
   package var requests: UInt8 = 8
   package var mtu: UInt16 = 517
@@ -57,7 +58,7 @@ package final class ForwardingBench: PlayedDevice {
   private var awaitsSynced = false
   /// Parts of a write that is not executed yet.
   private var parts: [UInt8] = []
-  /// Opcodes of the writes without an answer.
+  /// Opcodes of the unanswered writes.
   private var unanswered: [UInt8] = []
 
   package init(
@@ -88,13 +89,13 @@ package final class ForwardingBench: PlayedDevice {
     for text in texts { submit(.add(Self.note(text))) }
   }
 
-  /// Makes the commit that is out durable; a finding when there is none.
+  /// Makes the pending commit durable; a finding if there is none.
   package func confirmCommit(file: String = #fileID, line: Int = #line) {
-    probe.expect(hasPendingCommit, "nothing waits for the journal", file: file, line: line)
+    probe.expect(hasPendingCommit, "no commit is pending", file: file, line: line)
     self.line.withPeer { $0.confirmCommit(now: self.line.now) }
   }
 
-  /// The host dies and begins anew with its journal.
+  /// The host is killed and restarts with its journal.
   package func crash() {
     probe.discardReceived()
     line.withPeer { $0.crash(seed: probe.random.next(), now: line.now) }
@@ -107,7 +108,7 @@ package final class ForwardingBench: PlayedDevice {
     line.withPeer { $0.plug(now: line.now) }
   }
 
-  /// The reports since the last time.
+  /// The reports since the last call.
   package func takeReports() -> [OutboxReport] {
     line.withPeer { peer in
       defer { peer.reports = [] }
@@ -117,9 +118,9 @@ package final class ForwardingBench: PlayedDevice {
 
   // MARK: The device
 
-  /// Opens the next session that the host asks for, as soon as it has subscribed.
+  /// Opens the next session that the host requests, and returns as soon as it has subscribed.
   ///
-  /// - Returns: what the SYN said.
+  /// - Returns: the TLVs of the SYN.
   @discardableResult
   package func open(file: String = #fileID, line: Int = #line) async throws -> [TLV] {
     sessionID += 1
@@ -129,16 +130,16 @@ package final class ForwardingBench: PlayedDevice {
     }
   }
 
-  /// The device does not know the session any more (LNK-22).
+  /// The device no longer knows the session (LNK-22).
   package func endSession() async throws { try await probe.write(rst(session: sessionID, reason: 1)) }
 
-  /// The device has restarted, and says so.
+  /// The device has restarted, and announces it.
   package func restart() async throws {
     bootID += 1
     try await probe.write(hello(bootID: bootID))
   }
 
-  /// Sends SYNCED; one of the host's source answers the SYNC that was heard.
+  /// Sends SYNCED; one with the host's source answers the SYNC that was received.
   package func answerSync(
     source: UInt32 = ForwardingBench.source, held: [Holding], highest: UInt32, capacity: UInt16 = 32
   ) async throws {
@@ -149,7 +150,7 @@ package final class ForwardingBench: PlayedDevice {
         + Wire.u32(bootID), channel: 0)
   }
 
-  /// Answers the oldest write by success, or by an error.
+  /// Answers the oldest write with success, or with an error.
   package func answer(_ error: UInt8? = nil, file: String = #fileID, line: Int = #line) async throws {
     guard !unanswered.isEmpty else { throw Finding("no write to answer", file: file, line: line) }
     let opcode = unanswered.removeFirst()
@@ -161,9 +162,9 @@ package final class ForwardingBench: PlayedDevice {
     try await probe.sendData([0x1B, 6, 0] + Array(json.utf8))
   }
 
-  // MARK: What the host says
+  // MARK: Messages of the host
 
-  /// The next SYNC or write; nil when none comes in time.
+  /// The next SYNC or write; nil if none is received in time.
   package func nextMessage(
     within limit: Duration = Probe.patience, file: String = #fileID, line: Int = #line
   ) async throws -> HostMessage? {
@@ -183,7 +184,7 @@ package final class ForwardingBench: PlayedDevice {
     return nil
   }
 
-  /// Notes a finding when the host says anything in a while.
+  /// Notes a finding if the host sends anything during `interval`.
   package func expectNothing(
     _ what: String, for interval: Duration = .milliseconds(400), file: String = #fileID, line: Int = #line
   ) async throws {
@@ -192,7 +193,7 @@ package final class ForwardingBench: PlayedDevice {
     }
   }
 
-  /// The next thing that the host says is a SYNC like this, or else the case ends.
+  /// The next message of the host is a SYNC like this, otherwise the case ends.
   package func expectSync(
     source: UInt32 = ForwardingBench.source, known: UInt32, held: [Holding], file: String = #fileID,
     line: Int = #line
@@ -202,7 +203,7 @@ package final class ForwardingBench: PlayedDevice {
       "SYNC", sync, is: ReceivedSync(source: source, known: known, held: held), file: file, line: line)
   }
 
-  /// The next thing that the host says, which is a SYNC, or else the case ends.
+  /// The next message of the host, which is a SYNC, otherwise the case ends.
   package func awaitSync(file: String = #fileID, line: Int = #line) async throws -> ReceivedSync {
     let message = try await nextMessage(file: file, line: line)
     guard case .sync(let sync)? = message else {
@@ -211,7 +212,7 @@ package final class ForwardingBench: PlayedDevice {
     return sync
   }
 
-  /// The next thing that the host says is this write, or else the case ends.
+  /// The next message of the host is this write, otherwise the case ends.
   package func expectWrite(_ json: [UInt8], file: String = #fileID, line: Int = #line) async throws {
     let message = try await nextMessage(file: file, line: line)
     guard message == .write(json) else {
@@ -225,7 +226,7 @@ package final class ForwardingBench: PlayedDevice {
   private func check(_ sync: ReceivedSync, file: String, line: Int) {
     probe.expect(isSubscribed, "SYNC before the subscription", file: file, line: line)
     probe.expect(unanswered.isEmpty, "SYNC with a write outstanding", file: file, line: line)
-    probe.expect(!awaitsSynced, "SYNC while one is out", file: file, line: line)
+    probe.expect(!awaitsSynced, "SYNC while another one is unanswered", file: file, line: line)
     probe.expect("SYNC's src in the journal", journal.header.source, is: sync.source, file: file, line: line)
     awaitsSynced = true
   }
@@ -242,11 +243,11 @@ package final class ForwardingBench: PlayedDevice {
       probe.expect(!isThere, "\(what), and the journal still holds it", file: file, line: line)
     } else {
       let isDurable = journal.entries.contains { entry in entry.writes.contains { $0.json == json } }
-      probe.expect(isDurable, "\(what), which the journal has not", file: file, line: line)
+      probe.expect(isDurable, "\(what), which is not in the journal", file: file, line: line)
     }
   }
 
-  /// Answers a request that is none of the case's; returns the JSON of one that is.
+  /// Answers a request that is not for the case; returns the JSON of one that is.
   private func serve(_ pdu: [UInt8]) async throws -> [UInt8]? {
     switch (pdu.first, Wire.word(pdu, at: 1)) {
     case (0x12, 6):
@@ -282,7 +283,7 @@ package final class ForwardingBench: PlayedDevice {
 }
 
 extension OutboxEntry {
-  /// What was, or is to be, written for it.
+  /// The completed or pending writes for it.
   fileprivate var writes: [OutboxWrite] {
     switch state {
     case .queued, .removing, .refused: []
@@ -293,10 +294,10 @@ extension OutboxEntry {
 }
 
 extension Bench {
-  /// A forwarding machine on a virtual line of its own, whatever the rig.
+  /// A forwarding machine on its own virtual line, on any rig.
   ///
-  /// - Parameter held: texts of what its journal says to be on the device since the present boot, as ids and numbers
-  ///   from 1.
+  /// - Parameter held: texts that its journal records as on the device since the current boot, with
+  ///   ids and numbers from 1.
   package func makeForwarder(
     holding held: [String] = [], _ configure: (inout ForwardingConfiguration) -> Void = { _ in }
   ) -> ForwardingBench {

@@ -1,6 +1,6 @@
-/// What a device answers and reports, compared with the model.
+/// Compares the answers and reports of a device with the model.
 extension StoreWalk {
-  /// Reads what is left to be reported, and compares it and Count with the model.
+  /// Reads the remaining reports, and compares them and Count with the model.
   mutating func judge(
     _ unsolicited: Unsolicited, _ reports: [StoreModel.Report] = [], optional: [StoreModel.Report] = [],
     count before: Int,
@@ -14,7 +14,7 @@ extension StoreWalk {
       throw failure("reading Count gives [\(Wire.hex(reply))], expected a count of \(count)")
     }
     let counts = isSubscribedToCount && base + before != count ? [UInt16(clamping: count)] : []
-    // What expires at once may be counted one by one.
+    // Simultaneous expiries can be counted one by one.
     guard unsolicited.counts.last == counts.last,
       unsolicited.counts.count <= max(counts.count, reports.count) || unsolicited.counts == counts
     else {
@@ -24,16 +24,16 @@ extension StoreWalk {
     guard resyncs.contains(sent) else { throw failure("RESYNC comes \(sent) times, expected \(resyncs)") }
     if let isOver {
       let late = unsolicited.items.dropFirst(isOver).filter { if case .event = $0 { true } else { false } }
-      guard late.isEmpty else { throw failure("behind SYNCED comes \(late)") }
+      guard late.isEmpty else { throw failure("after SYNCED comes \(late)") }
     }
     try compare(unsolicited, isSubscribedToData ? reports : [], isSubscribedToData ? optional : [])
   }
 
-  /// Compares events, and GONE where it may stand for one, with what must and what may be reported.
+  /// Compares events, and GONE if it replaces one, with the required and the allowed reports.
   private mutating func compare(
     _ unsolicited: Unsolicited, _ reports: [StoreModel.Report], _ optional: [StoreModel.Report]
   ) throws {
-    // An event of what has no identity may be too long for this MTU (NTF-11).
+    // An event without an identity can be too long for this MTU (NTF-11).
     var due = reports.filter { $0.key != nil || !probe.isNarrow }
     var allowed = optional + reports.filter { $0.key == nil && probe.isNarrow }
     for item in unsolicited.items {
@@ -57,7 +57,8 @@ extension StoreWalk {
     guard due.isEmpty else { throw failure("not reported: \(due)") }
   }
 
-  /// What an item says is gone; nil when it is about something else. `number` is the event's `item`.
+  /// The notification that an item reports as gone; nil if it is about something else. `number` is
+  /// the event's `item`.
   private func event(_ item: Unsolicited.Item) throws -> StoreModel.Report? {
     switch item {
     case .count: return nil

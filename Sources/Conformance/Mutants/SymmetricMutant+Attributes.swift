@@ -39,7 +39,7 @@ extension SymmetricMutant {
         onSend: changingPDU { if $0.count == 5, $0[0] == 1 { $0 = [$0[0], $0[1], $0[4], $0[2], $0[3]] } },
         onReceive: changingPDU { if $0.count == 5, $0[0] == 1 { $0 = [$0[0], $0[1], $0[3], $0[4], $0[2]] } })),
     SymmetricMutant(
-      "error-80-is-0e", "What is no notification is error 0x0E", "NTF-4", device: "NTF-4/not-json",
+      "error-80-is-0e", "An invalid notification is error 0x0E", "NTF-4", device: "NTF-4/not-json",
       host: "NTF-1/host-reports-refusals",
       pdus { pdu in
         guard pdu.count == 5, pdu[0] == 0x01 else { return }
@@ -96,7 +96,7 @@ extension SymmetricMutant {
       }),
   ]
 
-  /// A change of attribute PDUs that undoes itself.
+  /// A self-inverse change of attribute PDUs.
   private static func pdus(_ change: @escaping @Sendable (inout [UInt8]) -> Void) -> SymmetricCodec {
     SymmetricCodec(both: changingPDU(change))
   }
@@ -121,14 +121,14 @@ extension SymmetricMutant {
     }
   }
 
-  /// The bytes with the first place of `part` replaced; nil when there is none.
+  /// The bytes with the first occurrence of `part` replaced; nil if there is none.
   private static func replacing(_ part: [UInt8], in bytes: [UInt8], by other: [UInt8]) -> [UInt8]? {
     guard let start = bytes.firstRange(of: part)?.lowerBound else { return nil }
     return bytes[..<start] + other + bytes[(start + part.count)...]
   }
 }
 
-/// Where handles stand in PDUs.
+/// The positions of handles in PDUs.
 private enum HandleMap {
   static func change(_ pdu: inout [UInt8], _ map: (UInt16) -> UInt16) {
     guard let opcode = pdu.first else { return }

@@ -60,7 +60,7 @@ extension SymmetricMutant {
   private static func otherDirection(_ body: [UInt8]) -> [UInt8] { [body[0] ^ 8] + body.dropFirst() }
 }
 
-/// A CRC of 32 bits that may be another than FRM-3's.
+/// A CRC of 32 bits that can differ from FRM-3's.
 private struct AlteredCRC: Sendable {
   var seed: UInt32 = 0xFFFF_FFFF
   var polynomial: UInt32 = 0xEDB8_8320

@@ -84,7 +84,7 @@ extension SymmetricMutant {
   /// A step of an octet for a number of eight of them.
   private static func signed(_ step: UInt8) -> UInt64 { UInt64(bitPattern: Int64(Int8(bitPattern: step))) }
 
-  /// A number that is higher when it is spoken, and lower again when it is heard.
+  /// A number that is increased when it is sent, and decreased again when it is received.
   static func numbers(_ change: @escaping @Sendable (inout WireFrame, _ step: UInt8) -> Void)
     -> SymmetricCodec
   {
@@ -93,7 +93,7 @@ extension SymmetricMutant {
 }
 
 extension WireFrame {
-  /// Whether ack and credit say something (LNK-2); SYNACK's are the device's first.
+  /// Whether ack and credit have a meaning (LNK-2); SYNACK's are the device's first.
   fileprivate var carriesACK: Bool {
     switch kind {
     case .data, .ack, .nak, .ping, .pong, .fin: true
@@ -101,7 +101,7 @@ extension WireFrame {
     }
   }
 
-  /// Changes each TLV; payloads that hold none stay as they are.
+  /// Changes each TLV; payloads without TLVs are not changed.
   fileprivate mutating func changeTLVs(_ change: (inout TLV) -> Void) {
     guard [.hello, .syn, .synAck, .rst].contains(kind), var tlvs = TLV.parse(payload) else { return }
     for index in tlvs.indices { change(&tlvs[index]) }

@@ -73,7 +73,7 @@ import Testing
     var verdict = CaseVerdict()
     for run in [Run.failed, .passed, .passed] { verdict.note(run.value) }
     #expect(
-      verdict.decision?.notes == ["failed in 1 run of 3 in which nobody was late: wrong (checked at f:1)"])
+      verdict.decision?.notes == ["failed in 1 run of 3 in which nothing was late: wrong (checked at f:1)"])
   }
 
   @Test func `the transcript is that of a run on a calm bench if there is one`() {
