@@ -113,7 +113,7 @@ struct IdentifiedStoreTests {
     #expect(store.write(id: 1, tail: #","src":5"#) == .stored(item: 5))
     #expect(store.writers.records.map(\.source) == [1, 2, 3, 5])
     #expect(store.items.map(\.identity?.key.source) == [1, 2, 3, 5])
-    #expect(store.takeEvents().contains(.forgot(source: 4)))
+    #expect(store.takeEvents().contains(.writerForgotten(source: 4)))
     #expect(store.count == 4)
   }
 
@@ -249,10 +249,10 @@ struct IdentifiedStoreTests {
     var store = NotificationStore.make()
     for id in 1...65 { _ = store.write(id: id) }
     for item in 1...64 { _ = store.dismiss(item: item) }
-    #expect(store.takeEvents().contains(.forgot(source: homeSource)) == false)
+    #expect(store.takeEvents().contains(.writerForgotten(source: homeSource)) == false)
     _ = store.dismiss(item: 65)
     #expect(store.gone.notices.map(\.key.id) == Array(2...65))
-    #expect(store.takeEvents().contains(.forgot(source: homeSource)))
+    #expect(store.takeEvents().contains(.writerForgotten(source: homeSource)))
   }
 
   @Test func `a forgotten one is reported as dismissed, and replaces no other`() {

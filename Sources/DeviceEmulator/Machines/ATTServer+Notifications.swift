@@ -47,7 +47,7 @@ extension ATTServer {
   mutating func changeStore<Result>(_ change: (inout NotificationStore) -> Result) -> Result {
     let countBefore = store.count
     let result = change(&store)
-    noteChanges(countBefore: countBefore)
+    publishChanges(countBefore: countBefore)
     return result
   }
 
@@ -57,7 +57,7 @@ extension ATTServer {
   }
 
   /// Passes the store's events to the bearers, and the count if its value changed.
-  mutating func noteChanges(countBefore: UInt16) {
+  mutating func publishChanges(countBefore: UInt16) {
     if store.count != countBefore {
       for index in bearers.indices { bearers[index].noteCountChange() }
     }
@@ -74,7 +74,7 @@ extension ATTServer {
         for index in bearers.indices { queue(notice, at: index) }
       case .settled(let key):
         for index in bearers.indices { bearers[index].settle(key) }
-      case .forgot(let source):
+      case .writerForgotten(let source):
         for index in bearers.indices where bearers[index].writer.source == source {
           bearers[index].requestResync()
         }
@@ -107,7 +107,7 @@ extension ATTServer {
   }
 
   /// Whether a bearer waits for SYNCED. Source: PROTOCOL.md NTF-31.
-  func owesAnswer(to id: BearerID) -> Bool {
+  func hasPendingSync(on id: BearerID) -> Bool {
     index(of: id).map { bearers[$0].pendingSync != .none } ?? false
   }
 

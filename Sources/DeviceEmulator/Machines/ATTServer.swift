@@ -109,7 +109,7 @@ struct ATTServer: Equatable, Sendable {
     bearer.setCCCD(of: .data, to: data)
     bearers.insert(bearer, at: index)
     if let seconds { while store.expireNext(at: seconds) {} }
-    noteChanges(countBefore: countBefore)
+    publishChanges(countBefore: countBefore)
     bearers[index].setCCCD(of: .count, to: countAfter)
     bearers[index].setCCCD(of: .data, to: dataAfter)
     return response?.encoded()

@@ -213,7 +213,8 @@ package struct EmulatedDevice: Equatable, Sendable {
     if case .erasing = flash { return }
     expireDue()
     sendUnsolicited()
-    while link.hasRoom, flash == .idle, !attributes.owesAnswer(to: .serial), let inbound = link.takeInbound()
+    while link.hasRoom, flash == .idle, !attributes.hasPendingSync(on: .serial),
+      let inbound = link.takeInbound()
     {
       handle(inbound)
       startErasing()

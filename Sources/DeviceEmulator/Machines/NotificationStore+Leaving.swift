@@ -62,7 +62,7 @@ extension NotificationStore {
   }
 
   private mutating func forget(source: UInt32) {
-    if !events.contains(.forgot(source: source)) { events.append(.forgot(source: source)) }
+    if !events.contains(.writerForgotten(source: source)) { events.append(.writerForgotten(source: source)) }
   }
 }
 

@@ -122,6 +122,6 @@ extension NotificationStore {
     }
     writers.forget(victim)
     gone.removeAll(of: victim)
-    events.append(.forgot(source: victim))
+    events.append(.writerForgotten(source: victim))
   }
 }

@@ -71,6 +71,6 @@ extension NotificationStore {
     /// The writer knows that it is gone. Source: PROTOCOL.md NTF-24.
     case settled(NotificationKey)
     /// The store forgot something that this writer should know. Source: PROTOCOL.md NTF-33.
-    case forgot(source: UInt32)
+    case writerForgotten(source: UInt32)
   }
 }

@@ -64,7 +64,7 @@ package actor PortProxy {
   private let openBoard: Opening
   private let linkPath: String
   private let report: @Sendable (Event) -> Void
-  private let hostCame: @Sendable () -> Void
+  private let hostOpened: @Sendable () -> Void
   private let breaks: AsyncStream<Break>.Continuation
   private var repairs: Task<Void, Never>?
   var state = State.broken(board: nil)
@@ -111,19 +111,19 @@ package actor PortProxy {
   /// The same for a board that is not a port.
   /// - Parameters:
   ///   - board: its name, for messages.
-  ///   - hostCame: called when a host has opened the terminal, on the event loop.
+  ///   - hostOpened: called when a host has opened the terminal, on the event loop.
   ///   - openBoard: opens its side of the line, now and whenever it was lost.
   package static func start(
     board: String, bitsPerSecond: UInt32, link: String, faults: FaultSpec, seed: UInt64,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     report: @escaping @Sendable (Event) -> Void = { _ in },
-    hostCame: @escaping @Sendable () -> Void = {}, openBoard: @escaping Opening
+    hostOpened: @escaping @Sendable () -> Void = {}, openBoard: @escaping Opening
   ) async throws(PortError) -> PortProxy {
     let (stream, breaks) = AsyncStream<Break>.makeStream(bufferingPolicy: .bufferingNewest(4))
     let proxy = PortProxy(
       name: board, openBoard: openBoard, bitsPerSecond: bitsPerSecond, linkPath: link,
       wire: FaultyWire(spec: faults, seed: seed), breaks: breaks, loop: group.next(), report: report,
-      hostCame: hostCame)
+      hostOpened: hostOpened)
     do {
       try await proxy.connect()
     } catch {
@@ -137,7 +137,7 @@ package actor PortProxy {
   private init(
     name: String, openBoard: @escaping Opening, bitsPerSecond: UInt32, linkPath: String, wire: FaultyWire,
     breaks: AsyncStream<Break>.Continuation, loop: any EventLoop, report: @escaping @Sendable (Event) -> Void,
-    hostCame: @escaping @Sendable () -> Void
+    hostOpened: @escaping @Sendable () -> Void
   ) {
     self.name = name
     self.openBoard = openBoard
@@ -147,7 +147,7 @@ package actor PortProxy {
     self.breaks = breaks
     self.loop = loop
     self.report = report
-    self.hostCame = hostCame
+    self.hostOpened = hostOpened
     unownedExecutor = loop.executor.asUnownedSerialExecutor()
   }
 
@@ -298,7 +298,7 @@ package actor PortProxy {
     switch presence {
     case .attached:
       host = .present
-      hostCame()
+      hostOpened()
     case .detached:
       host = .absent
       wire.discard(.toHost)

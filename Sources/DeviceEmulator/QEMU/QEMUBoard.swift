@@ -78,7 +78,7 @@ package actor QEMUBoard {
       let proxy = try await PortProxy.start(
         board: setup.image, bitsPerSecond: PortSelection.standardBitsPerSecond, link: link, faults: faults,
         seed: seed,
-        hostCame: { if isHeld.exchange(false, ordering: .relaxed) { qemu.letRun() } },
+        hostOpened: { if isHeld.exchange(false, ordering: .relaxed) { qemu.letRun() } },
         openBoard: { _, loop, initializer throws(PortError) in
           try await UnixSocket.connect(to: uart, on: loop, initializer: initializer)
         })
