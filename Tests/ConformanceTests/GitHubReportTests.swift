@@ -23,7 +23,7 @@ struct GitHubReportTests {
     let gone = makeReport([], port: "usb:303a:1001", trouble: "no such port")
     let lines = GitHubReport.annotations(of: [many, gone])
     #expect(lines.count == 10)
-    #expect(lines[0] == "::error title=usb%3A303a%3A1001%3A no whole run::no such port")
+    #expect(lines[0] == "::error title=usb%3A303a%3A1001%3A run incomplete::no such port")
     #expect(lines[1...].allSatisfy { $0.contains(" failed on /dev/ttyACM0::") })
     #expect(GitHubReport.annotations(of: [makeReport([.passed, .skipped("x")])]).isEmpty)
   }

@@ -22,7 +22,7 @@ import Testing
     senders[.device] = CandidateFilter(fault.codec.onSend)
     var receivers = [WireFrame.Sender.host: CandidateFilter(fault.codec.onReceive)]
     receivers[.device] = CandidateFilter(fault.codec.onReceive)
-    both.damage = { bytes, sender in
+    both.lineFilter = { bytes, sender in
       let sent = senders[sender]?.pass(bytes) ?? []
       return receivers[sender.other]?.pass(sent) ?? []
     }

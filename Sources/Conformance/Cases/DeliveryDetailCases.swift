@@ -4,7 +4,7 @@ import NotibotProtocol
 /// gone notifications.
 extension Suite {
   static let deliveryDetails: [Case] = [
-    zeroInIgnored, syncTakesPlace, replacedIsNotGone, unsubscribedHearsNothing, noFlicker, clockStays,
+    zeroInIgnored, syncTakesPlace, replacedIsNotGone, unsubscribedGetsNothing, noFlicker, clockStays,
     forgottenElsewhere,
   ]
 
@@ -73,7 +73,7 @@ extension Suite {
     try await probe.expectWritten(Sample.removal(id: 1), "the removal")
   }
 
-  static let unsubscribedHearsNothing = Case(
+  static let unsubscribedGetsNothing = Case(
     "NTF-26/without-subscription", "Without a subscription neither an event nor GONE is sent", .delivery,
     also: ["ATT-17", "NTF-30"]
   ) { bench in

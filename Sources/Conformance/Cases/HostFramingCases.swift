@@ -206,18 +206,18 @@ extension Suite {
     let pong = probe.frame(.pong, payload: [0]).bytes
     let stream = pong + pong + pong
     for bit in 0..<(stream.count * 8) {
-      var damaged = stream
-      damaged[bit / 8] ^= 1 << UInt8(bit % 8)
+      var corrupted = stream
+      corrupted[bit / 8] ^= 1 << UInt8(bit % 8)
       let before = device.host.machine.statistics.decoder
       let textBefore = device.host.text.count
-      try await probe.write(damaged + [0])
+      try await probe.write(corrupted + [0])
       let after = device.host.machine.statistics.decoder
       let frames = Int(after.frames - before.frames)
       let text = device.host.text.count - textBefore
       probe.expect((2...3).contains(frames), "bit \(bit) flipped: \(frames) of 3 frames taken")
       probe.expect(
         "bytes in frames and text with bit \(bit) flipped", frames * (pong.count - 2) + text,
-        is: damaged.filter { $0 != 0 }.count)
+        is: corrupted.filter { $0 != 0 }.count)
       if device.host.text.count > 4096 { device.forgetText() }
     }
   }

@@ -3,10 +3,10 @@ import NotibotProtocol
 /// Repeated SYNs, and HELLOs that must not be repeated.
 extension Suite {
   static let linkRepeats: [Case] = [
-    sameSynGoesOn, sameNonceOtherLimits, sameNonceOtherSource, ignoredSyns, noMoreHellos,
+    sameSynContinues, sameNonceOtherLimits, sameNonceOtherSource, ignoredSyns, noMoreHellos,
   ]
 
-  static let sameSynGoesOn = Case(
+  static let sameSynContinues = Case(
     "LNK-13/goes-on",
     "After the same SYN the session continues: a retransmission and PING need no frame of the host",
     .link,

@@ -3,7 +3,8 @@ import NotibotProtocol
 /// The resend timer, over several frames and a longer time; and the frames that a NAK proves lost.
 extension Suite {
   static let linkResends: [Case] = [
-    resendsAll, measuredFast, measuredSlow, staysWhenHeard, resendAtMost, anewWhenAcknowledged, heldOldest,
+    resendsAll, measuredFast, measuredSlow, staysWhenReceiving, resendAtMost, anewWhenAcknowledged,
+    heldOldest,
     nothingHeld, firstSendingProves, everyBit, resendsCountOnce,
   ]
 
@@ -42,7 +43,7 @@ extension Suite {
     probe.expect((95...505).contains(passed), "sent again after \(passed) ms")
   }
 
-  static let staysWhenHeard = Case(
+  static let staysWhenReceiving = Case(
     "LNK-51/stays-when-heard", "While frames are received the resend timer does not double", .link,
     needs: [.virtualTime]
   ) { bench in

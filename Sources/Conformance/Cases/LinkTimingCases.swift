@@ -2,7 +2,7 @@ import NotibotProtocol
 
 /// Events that start a timer, and events that must not.
 extension Suite {
-  static let linkTiming: [Case] = [sendingAndPing, pongForEach, noSampleBesideResent]
+  static let linkTiming: [Case] = [sendingAndPing, pongForEach, noSampleDuringResend]
 
   static let sendingAndPing = Case(
     "LNK-52/while-sending", "Frames that a device sends do not postpone its PING: only received ones count",
@@ -46,7 +46,7 @@ extension Suite {
     }
   }
 
-  static let noSampleBesideResent = Case(
+  static let noSampleDuringResend = Case(
     "LNK-51/no-sample", "While a retransmission is unacknowledged no round trip is measured", .link,
     also: ["LNK-34", "LNK-55"], needs: [.virtualTime]
   ) { bench in

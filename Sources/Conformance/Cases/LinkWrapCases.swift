@@ -237,7 +237,8 @@ extension Suite {
   /// wrap is in between.
   private static let timed: [(Case, Int64)] = [
     (delayedACK, 2), (outOfWindow, 120), (firstResend, 100), (resendDoubles, 300), (measuredFast, 50),
-    (staysWhenHeard, 500), (pingAfterSilence, 400), (downAfterFiveSeconds, 4000), (aliveByAnyFrame, 20_000),
+    (staysWhenReceiving, 500), (pingAfterSilence, 400), (downAfterFiveSeconds, 4000),
+    (aliveByAnyFrame, 20_000),
     (silentUntilFirstFrame, 10_000), (anySecond, 1200), (slidingSecond, 2050), (slowFrame, 950),
     (silence, 600),
     (hellosAtBoot, 300),

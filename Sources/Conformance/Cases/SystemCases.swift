@@ -6,7 +6,8 @@ import NotibotProtocol
 /// show.
 extension Suite {
   static let system: [Case] = [
-    pacedLine, slowLine, damagedShare, windowKept, refusalsInBetween, everyNthByteDamaged, bytesLostInRuns,
+    pacedLine, slowLine, corruptedShare, windowKept, refusalsInBetween, everyNthByteCorrupted,
+    bytesLostInRuns,
   ]
   static let systemReconnection: [Case] = [idleForAMinute, restartUnderLoad, portGone]
 
@@ -29,7 +30,7 @@ extension Suite {
     try measureLine(bench, profile, bitsPerSecond: 115_200, count: 500)
   }
 
-  static let damagedShare = Case(
+  static let corruptedShare = Case(
     "LNK-34/damaged-share",
     "With one frame in a hundred corrupted a line of 921600 baud still carries 90 % of its limit, or more",
     .throughput, also: ["LNK-32", "LNK-33"], needs: [.host]
@@ -92,19 +93,19 @@ extension Suite {
     bench.probe.expect("stored", both.device.device.store.storedCount, is: 400)
   }
 
-  static let everyNthByteDamaged = Case(
+  static let everyNthByteCorrupted = Case(
     "FRM-3/damaged-line",
     "With every 700th byte wrong in both directions each notification is stored once, in order",
     .throughput, also: ["LNK-34", "LNK-32", "LNK-51", "FRM-15", "NTF-38"], needs: [.host]
   ) { bench in
     var passed = 0
     try checkLossy(bench) { bytes, _ in
-      var damaged = bytes
-      for index in damaged.indices {
+      var corrupted = bytes
+      for index in corrupted.indices {
         passed += 1
-        if passed % 700 == 0 { damaged[index] ^= 0x10 }
+        if passed % 700 == 0 { corrupted[index] ^= 0x10 }
       }
-      return damaged
+      return corrupted
     }
   }
 
@@ -212,13 +213,13 @@ extension Suite {
 
   /// Sends notifications over a line with faults, and compares the store with the accepted ones.
   private static func checkLossy(
-    _ bench: Bench, _ damage: @escaping ([UInt8], WireFrame.Sender) -> [UInt8]
+    _ bench: Bench, _ lineFilter: @escaping ([UInt8], WireFrame.Sender) -> [UInt8]
   ) throws {
     for outOfOrder in [OutOfOrderFrames.kept, .dropped] {
       var profile = DeviceProfile.standard
       profile.outOfOrder = outOfOrder
       let both = try bench.makeHostAndDevice(profile)
-      both.damage = damage
+      both.lineFilter = lineFilter
       checkLossy(bench, both)
     }
   }

@@ -11,7 +11,7 @@ package final class HostAndDevice {
   package var host: VirtualHost
   package var device: WiredDevice
   /// A filter for bytes on the line; default: no change.
-  package var damage: (_ bytes: [UInt8], _ sender: WireFrame.Sender) -> [UInt8] = { bytes, _ in bytes }
+  package var lineFilter: (_ bytes: [UInt8], _ sender: WireFrame.Sender) -> [UInt8] = { bytes, _ in bytes }
   package private(set) var window = WindowTap()
   private var isHeldBack = false
 
@@ -75,11 +75,11 @@ package final class HostAndDevice {
       }
       while let bytes = host.nextBytes(now: now) {
         window.see(bytes, from: .host)
-        device.receive(damage(bytes, .host), now: now)
+        device.receive(lineFilter(bytes, .host), now: now)
         isMoving = true
       }
       while case .transmit(let bytes)? = device.nextAction() {
-        let arrived = damage(bytes, .device)
+        let arrived = lineFilter(bytes, .device)
         window.see(arrived, from: .device)
         host.receive(arrived, now: now)
         isMoving = true

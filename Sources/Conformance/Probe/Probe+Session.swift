@@ -235,8 +235,8 @@ extension Probe {
   /// Sends one request and returns its answer; earlier notifications are skipped.
   @discardableResult
   package func request(_ pdu: [UInt8], file: String = #fileID, line: Int = #line) async throws -> [UInt8] {
-    var passedOver: [[UInt8]] = []
-    return try await request(pdu, notifications: &passedOver, file: file, line: line)
+    var skipped: [[UInt8]] = []
+    return try await request(pdu, notifications: &skipped, file: file, line: line)
   }
 
   /// Waits until the peer's credit allows one more DATA frame.

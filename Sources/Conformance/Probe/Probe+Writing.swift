@@ -11,8 +11,8 @@ extension Probe {
   @discardableResult
   package func writeData(_ value: [UInt8], file: String = #fileID, line: Int = #line) async throws -> [UInt8]
   {
-    var passedOver = Unsolicited()
-    let pdu = try await writePDU(value, unsolicited: &passedOver, file: file, line: line)
+    var skipped = Unsolicited()
+    let pdu = try await writePDU(value, unsolicited: &skipped, file: file, line: line)
     return try judged(try await request(pdu, file: file, line: line))
   }
 
@@ -45,8 +45,8 @@ extension Probe {
   package func writePDU(
     _ value: [UInt8], file: String = #fileID, line: Int = #line
   ) async throws -> [UInt8] {
-    var passedOver = Unsolicited()
-    return try await writePDU(value, unsolicited: &passedOver, file: file, line: line)
+    var skipped = Unsolicited()
+    return try await writePDU(value, unsolicited: &skipped, file: file, line: line)
   }
 
   /// Queues a value of Data in parts as long as the MTU allows.
@@ -70,8 +70,8 @@ extension Probe {
 
   /// The same without the notifications in the meantime.
   package func prepare(_ value: [UInt8], file: String = #fileID, line: Int = #line) async throws {
-    var passedOver = Unsolicited()
-    try await prepare(value, unsolicited: &passedOver, file: file, line: line)
+    var skipped = Unsolicited()
+    try await prepare(value, unsolicited: &skipped, file: file, line: line)
   }
 
   /// The answer to `writePDU` as one to a Write Request.

@@ -2,7 +2,9 @@ import NotibotProtocol
 
 /// Corruption on the way to the device: bits flipped, bytes lost, lines spliced in, noise.
 extension Suite {
-  static let damage: [Case] = [everyBitFlip, everyByteLoss, lossRuns, splicedLines, noise, wrongSpeedNoise]
+  static let corruption: [Case] = [
+    everyBitFlip, everyByteLoss, lossRuns, splicedLines, noise, wrongSpeedNoise,
+  ]
 
   static let everyBitFlip = Case(
     "FRM-3/every-bit-flip",
@@ -16,9 +18,9 @@ extension Suite {
     // In real time a sample: every bit is flipped once in three runs with other seeds.
     let stride = bench.hasVirtualTime ? 1 : 3
     for bit in Swift.stride(from: Int(bench.seed % UInt64(stride)), to: stream.count * 8, by: stride) {
-      var damaged = stream
-      damaged[bit / 8] ^= 1 << UInt8(bit % 8)
-      try await probe.write(damaged)
+      var corrupted = stream
+      corrupted[bit / 8] ^= 1 << UInt8(bit % 8)
+      try await probe.write(corrupted)
       let answers = try await probe.requestFence()
       probe.expect(
         (2...3).contains(answers.count) && answers.allSatisfy { $0.kind == .pong },
@@ -35,9 +37,9 @@ extension Suite {
     try await probe.open()
     let ping = probe.frame(.ping).bytes
     for index in 0..<(ping.count * 3) {
-      var damaged = ping + ping + ping
-      damaged.remove(at: index)
-      try await probe.write(damaged)
+      var corrupted = ping + ping + ping
+      corrupted.remove(at: index)
+      try await probe.write(corrupted)
       let answers = try await probe.requestFence()
       let isZero = index % ping.count == 0 || index % ping.count == ping.count - 1
       // A lost zero is replaced by its neighbour: nothing is lost.
@@ -59,10 +61,10 @@ extension Suite {
     let stride = bench.hasVirtualTime ? 1 : 7
     for length in Swift.stride(from: 1, through: 128, by: stride) {
       let start = Int(probe.random.next() % UInt64(ping.count * frames - length))
-      var damaged = (0..<frames).flatMap { _ in ping }
-      damaged.removeSubrange(start..<(start + length))
+      var corrupted = (0..<frames).flatMap { _ in ping }
+      corrupted.removeSubrange(start..<(start + length))
       let touched = (start + length - 1) / ping.count - start / ping.count + 1
-      try await probe.write(damaged)
+      try await probe.write(corrupted)
       let answers = try await probe.requestFence()
       probe.expect(
         answers.count >= frames - touched && answers.count <= frames
