@@ -1,21 +1,21 @@
 import NotibotProtocol
 
-/// What one case works on: a probe on the line, the way round the line if there is one, and the record of what
-/// happened. A bench belongs to one case and one task.
+/// The workplace of one case: a probe on the line, the control channel if there is one, and the
+/// record of what happened. A bench belongs to one case and one task.
 package final class Bench {
-  /// The case's end of the line, speaking as a host.
+  /// The case's end of the line, acting as a host.
   package let probe: Probe
-  /// The way to the device that is not the line; nil on a rig without one.
+  /// The path to the device other than the line; nil on a rig without one.
   package let control: (any DeviceControl)?
   package let clock: BenchClock
-  /// Same seed, same nonces and same noise.
+  /// The same seed gives the same nonces and the same noise.
   package let seed: UInt64
   package let record: Record
-  /// Closes the port and opens it again, or opens it after it was lost; nil where there is no port.
+  /// Closes the port and opens it again, or opens it after it was lost; nil if there is no port.
   package var reopenPort: (() async throws -> Void)?
-  /// What to put between a case and the host machine under test.
+  /// An adapter between a case and the host machine under test.
   package var wrapHostLine: (any Line) -> any Line = { $0 }
-  /// What is wrong with a host under test that has an outbox.
+  /// The fault of a host under test that has an outbox.
   package var hostFlaw: HostFlaw?
 
   package init(
@@ -32,21 +32,23 @@ package final class Bench {
   /// Whether waiting costs nothing.
   package var hasVirtualTime: Bool { clock != .real }
 
-  /// Whether bytes take no time, so that what a timer does can be read off to the microsecond.
+  /// Whether bytes take no time, so that the effect of a timer can be measured to the microsecond.
   package var hasExactTime: Bool { clock == .exact }
 
-  /// Skips the case where bytes take time.
+  /// Skips the case if bytes take time.
   package func requireExactTime() throws {
-    guard hasExactTime else { throw CaseSkipped("the line takes time, which moves what the case looks at") }
+    guard hasExactTime else {
+      throw CaseSkipped("the line takes time, which shifts the times that the case measures")
+    }
   }
 
-  /// The control channel; the runner has seen to it that a case which needs one gets one.
+  /// The control channel; the runner makes sure that a case which needs one gets one.
   package func requireControl() throws -> any DeviceControl {
     guard let control else { throw CaseSkipped("the rig has no control channel") }
     return control
   }
 
-  /// Closes the port and opens it again; the device runs on.
+  /// Closes the port and opens it again; the device keeps running.
   package func reopen() async throws {
     guard let reopenPort else { throw CaseSkipped("there is no port to open again") }
     try await reopenPort()
@@ -65,8 +67,8 @@ package final class Bench {
     }
   }
 
-  /// Restarts the device and returns its first HELLO. A session that is opened before ends the HELLOs of an
-  /// earlier start, so that they are not taken for this one's.
+  /// Restarts the device and returns its first HELLO. A session that is opened before ends the
+  /// HELLOs of an earlier start, so that they are not mistaken for those of this one.
   package func restartSession(file: String = #fileID, line: Int = #line) async throws -> WireFrame {
     let control = try requireControl()
     try await probe.open(file: file, line: line)
@@ -78,26 +80,26 @@ package final class Bench {
   }
 }
 
-/// What a bench's clock is worth.
+/// The properties of a bench's clock.
 package enum BenchClock: Sendable {
-  /// Real time, on a machine that may be busy.
+  /// Real time, on a computer that can be busy.
   case real
-  /// Virtual time, on a line that takes some.
+  /// Virtual time, on a line with a transmission time.
   case virtual
-  /// Virtual time, on a line that takes none.
+  /// Virtual time, on a line without a transmission time.
   case exact
 }
 
-/// A way to the device that is not the line under test.
+/// A path to the device other than the line under test.
 package protocol DeviceControl: AnyObject {
-  /// Makes the device do something; returns when it has been done.
+  /// Performs an action on the device; returns when it is done.
   ///
-  /// - Throws: `RigTrouble` when the device cannot be reached or does not know the command.
+  /// - Throws: `RigTrouble` if the device cannot be reached or does not know the command.
   func perform(_ command: ControlCommand) async throws
 
-  /// What the device's receiver has counted since some moment in the past.
+  /// The counters of the device's receiver since an arbitrary time in the past.
   ///
-  /// - Throws: `CaseSkipped` when this way does not report it; `RigTrouble` as `perform`.
+  /// - Throws: `CaseSkipped` if this path does not report them; `RigTrouble` as `perform`.
   func receiverCounters() async throws -> ReceiverCounters
 }
 
@@ -126,7 +128,7 @@ package struct ReceiverCounters: Equatable, Sendable, CustomStringConvertible {
   }
 
   package static func - (later: Self, earlier: Self) -> Self {
-    // Wrap-around: a counter may have gone back to 0.
+    // Wrap-around: a counter can have returned to 0.
     Self(
       frames: later.frames &- earlier.frames, crcErrors: later.crcErrors &- earlier.crcErrors,
       malformed: later.malformed &- earlier.malformed, textBytes: later.textBytes &- earlier.textBytes,
@@ -143,28 +145,28 @@ package struct ReceiverCounters: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What a case can make happen to a device.
+/// An action on a device that a case can request.
 package enum ControlCommand: Equatable, Sendable {
-  /// Starts anew, with another boot id and an empty store.
+  /// Restarts, with another boot id and an empty store.
   case reboot
   /// The user dismisses a notification, named by its item number (NTF-11).
   case dismiss(UInt32)
   /// The user chooses an action of a notification.
   case action(UInt32, UInt8)
-  /// Console text, with a line end behind it.
+  /// Console text, followed by a line end.
   case log(String)
-  /// Other writers have so many notifications in the store, instead of as many as before.
+  /// Sets the number of other writers' notifications in the store.
   case fill(Int)
-  /// Every notification is dismissed at once, and only the count tells.
+  /// Dismisses every notification at once; only the count is notified.
   case clear
-  /// The application stops taking what the link hands it, and takes it up again.
+  /// The application stops taking requests from the link, and continues.
   case stall
   case resume
   /// The device closes its open session (LNK-24).
   case close
   case strictMode
   case firmwareMode
-  /// The plug is pulled: the port goes, the device runs on. And put in again.
+  /// The plug is pulled: the port disappears, the device keeps running. And plugged in again.
   case unplug
   case plug
 }

@@ -11,49 +11,53 @@ package enum Chapter: String, CaseIterable, Sendable {
   case reconnection = "Reconnection"
 }
 
-/// What a case asks of the rig besides a device on a line. A case whose needs a rig does not offer is skipped,
-/// counted and named.
+/// A capability that a case needs of the rig, in addition to a device on a line. A case whose needs
+/// a rig does not meet is skipped, counted and named.
 package enum Need: String, CaseIterable, Comparable, Sendable {
-  /// A way to the device that is not the line: reboot it, dismiss a notification, write a log line.
+  /// A path to the device other than the line: to reboot it, dismiss a notification, write a log
+  /// line.
   case control
-  /// A clock that a case may turn by minutes, and that shows microseconds exactly.
+  /// A clock that a case can advance by minutes, and that shows microseconds exactly.
   case virtualTime
-  /// The device refuses what it does not take (NTF-1).
+  /// The device refuses invalid values (NTF-1).
   case strict
-  /// The device answers success whatever is written (NTF-9).
+  /// The device answers success to every write (NTF-9).
   case firmwareMode
-  /// A port that can be closed and opened again while the device runs on.
+  /// A port that can be closed and opened again while the device keeps running.
   case reopen
-  /// The host side is what is tested; the case plays the device.
+  /// The host is tested; the case plays the device.
   case host
   /// A session of the link: SYN, order and credit, SYNC.
   case session
-  /// A connection as over BLE, which is no session.
+  /// A connection as over BLE, without a session.
   case connection
 
   package static func < (left: Need, right: Need) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// One thing that must hold, and how to find out.
+/// One property that must hold, and how to check it.
 package struct Case: Identifiable, Sendable {
   /// Stable: the first rule it checks, a slash, and a few words with dashes.
   package let id: String
-  /// What holds, as a sentence.
+  /// The property, as a sentence.
   package let title: String
   /// The rules of PROTOCOL.md that it checks, the first one from the id.
   package let rules: [String]
   package let chapter: Chapter
   package let needs: Set<Need>
-  /// How long before a clock of 32 bits of milliseconds wraps the case begins, in virtual time; nil: it does not matter.
+  /// The time before the wrap of a 32-bit clock in milliseconds at which the case begins, in
+  /// virtual time; nil: it does not matter.
   package let leadToWrap: Duration?
-  /// Checks it. Throws `Finding` when the peer is wrong, `CaseSkipped` when it cannot be checked on this
-  /// peer, anything else when the rig is wrong.
+  /// Checks it. Throws `Finding` if the peer is wrong, `CaseSkipped` if it cannot be checked on
+  /// this peer, any other error if the rig is wrong.
   package let run: @Sendable (Bench) async throws -> Void
 
   /// - Parameters:
   ///   - also: further rules that the case checks.
-  ///   - needs: what it asks of the rig; `.session` goes without saying where the case is about sessions.
-  ///   - leadToWrap: how long before the wrap of a clock of 32 bits it begins; such a case needs virtual time.
+  ///   - needs: the capabilities that it needs of the rig; `.session` is implied for cases about
+  ///     sessions.
+  ///   - leadToWrap: the time before the wrap of a 32-bit millisecond clock at which it begins;
+  ///     such a case needs virtual time.
   package init(
     _ id: String, _ title: String, _ chapter: Chapter, also: [String] = [], needs: Set<Need> = [],
     leadToWrap: Duration? = nil, run: @escaping @Sendable (Bench) async throws -> Void
@@ -70,14 +74,14 @@ package struct Case: Identifiable, Sendable {
 }
 
 extension Case {
-  /// Where the clock of its bench starts, if the rig can choose.
+  /// The start of its bench's clock, if the rig can choose it.
   func clockStart(otherwise start: Instant) -> Instant {
     guard let leadToWrap else { return start }
     return Instant(nanoseconds: Int64(1) << 32 * 1_000_000 - leadToWrap.wholeNanoseconds)
   }
 
-  /// Whether a case needs a session, said or unsaid: it is named for a rule of the link or of frames, or stands in a
-  /// chapter that does without connections.
+  /// Whether a case needs a session, explicitly or implicitly: it is named for a rule of the link
+  /// or of frames, or is in a chapter that excludes connections.
   private static func isAboutSessions(_ id: String, _ chapter: Chapter, _ needs: Set<Need>) -> Bool {
     guard !needs.contains(.connection), !needs.contains(.host) else { return false }
     switch chapter {
@@ -87,9 +91,9 @@ extension Case {
   }
 }
 
-/// The peer did something that a rule forbids, or did not do what a rule demands.
+/// The peer violated a rule.
 package struct Finding: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What was expected and what was seen.
+  /// The expected and the actual value.
   package var message: String
   package var file: String
   package var line: Int
@@ -100,11 +104,12 @@ package struct Finding: Error, Equatable, Sendable, CustomStringConvertible {
     self.line = line
   }
 
-  /// What is wrong first; where the suite checks it, for those who doubt the suite, last.
+  /// The problem first; the place of the check, for readers who doubt the suite, last.
   package var description: String { "\(message) (checked at \(file):\(line))" }
 }
 
-/// The case cannot be decided on this peer: a store without room, a feature that it does not announce.
+/// The case cannot be decided on this peer: a store without room, a feature that it does not
+/// announce.
 package struct CaseSkipped: Error, Equatable, Sendable {
   package var reason: String
 
@@ -113,10 +118,11 @@ package struct CaseSkipped: Error, Equatable, Sendable {
   }
 }
 
-/// The rig is not fit: no emulator program, a port that went away, a control socket that answers nonsense.
+/// The rig does not work: no emulator program, a port that disappeared, an invalid answer from a
+/// control socket.
 package struct RigTrouble: Error, Equatable, Sendable, CustomStringConvertible {
   package var message: String
-  /// What a person can do about it.
+  /// What the user can do about it.
   package var remedy: String
 
   package init(_ message: String, remedy: String) {

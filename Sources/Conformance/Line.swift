@@ -1,38 +1,40 @@
 package import NotibotProtocol
 
-/// Bytes to a peer and back, and the clock that its deadlines are on. "Wait" always means "read until a
+/// Bytes to and from a peer, and the clock of its deadlines. "Wait" always means "read until a
 /// deadline", so a virtual clock makes every wait free.
 package protocol Line: AnyObject {
-  /// The present moment.
+  /// The current time.
   var now: Instant { get }
 
-  /// Hands bytes to the peer, all of them.
+  /// Writes all bytes to the peer.
   func write(_ bytes: [UInt8]) async throws
 
-  /// Waits until there are bytes, and returns all there are; returns none at the deadline.
+  /// Waits until there are bytes, and returns all of them; returns none at the deadline.
   func read(until deadline: Instant) async throws -> [UInt8]
 
-  /// By how much the latest of the reads since the last call ended after its bytes, or its deadline, were there.
+  /// The delay between the end of the latest read since the last call and the arrival of its bytes,
+  /// or its deadline.
   func takeLateness() -> Duration
 }
 
 extension Line {
-  /// Never: a virtual clock waits for its readers.
+  /// Zero: a virtual clock waits for its readers.
   package func takeLateness() -> Duration { .zero }
 }
 
-/// A peer that lives on a virtual clock: bytes and time come in as values.
+/// A peer on a virtual clock: bytes and time come in as values.
 package protocol VirtualPeer {
   mutating func receive(_ bytes: [UInt8], now: Instant)
   mutating func handleTimeout(now: Instant)
-  /// The next bytes that it sends; nil when there are none now.
+  /// The next bytes that it sends; nil if there are none now.
   mutating func nextBytes(now: Instant) -> [UInt8]?
   var nextDeadline: Instant? { get }
 }
 
-/// A line to a peer in the same process, on a clock that only moves while somebody reads.
+/// A line to a peer in the same process, on a clock that only advances during reads.
 package final class VirtualLine<Peer: VirtualPeer>: Line {
-  /// Deadlines that a peer may set for the same moment before it is taken for stuck.
+  /// The number of times that a peer can set a deadline for the same time before it counts as
+  /// stuck.
   private static var timeoutsAtOneMomentLimit: Int { 10_000 }
 
   package private(set) var now: Instant
@@ -69,7 +71,7 @@ package final class VirtualLine<Peer: VirtualPeer>: Line {
     return inbox
   }
 
-  /// Lets the case do something to the peer other than send it bytes.
+  /// Performs an action of the case on the peer other than sending it bytes.
   package func withPeer<Result>(_ body: (inout Peer) throws -> Result) rethrows -> Result {
     defer { collect() }
     return try body(&peer)

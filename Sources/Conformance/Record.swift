@@ -1,17 +1,18 @@
 package import NotibotProtocol
 
-/// What happened on a bench: what the case found wrong and the last bytes of the line.
+/// The log of a bench: the findings of the case and the last bytes of the line.
 package final class Record {
   /// Steps kept; older ones are dropped and counted.
   package static let stepsLimit = 40
-  /// Findings kept; a loop over a thousand inputs need not tell the same a thousand times.
+  /// The maximum number of findings; a loop over a thousand inputs need not report the same finding
+  /// a thousand times.
   package static let findingsLimit = 8
 
   private(set) package var findings: [Finding] = []
   private var steps: [String] = []
   private var droppedSteps = 0
 
-  /// Notes something wrong; the case goes on.
+  /// Notes a finding; the case continues.
   package func add(_ finding: Finding) {
     if findings.count < Self.findingsLimit { findings.append(finding) }
   }
@@ -21,7 +22,7 @@ package final class Record {
     add("\(isSent ? ">" : "<") \(Self.describe(bytes))", at: time)
   }
 
-  /// Notes anything else worth reading beside the bytes.
+  /// Notes anything else that is worth reading in addition to the bytes.
   package func add(_ step: String, at time: Instant) {
     steps.append("\(Self.format(time)) \(step)")
     if steps.count > Self.stepsLimit {
@@ -30,7 +31,7 @@ package final class Record {
     }
   }
 
-  /// The last steps, one a line, with times in seconds since the clock's origin.
+  /// The last steps, one per line, with times in seconds since the clock's origin.
   package var transcript: [String] {
     droppedSteps == 0 ? steps : ["(\(droppedSteps) earlier steps not shown)"] + steps
   }

@@ -1,6 +1,6 @@
 /// How often cases are run, and when a run ends early.
 package struct RunPolicy: Equatable, Sendable {
-  /// Times that each case is run; it ends with the first time that it does not pass. 1 or more.
+  /// The number of runs of each case; it ends with the first one that does not pass. 1 or more.
   package var repetitions = 1
   /// Whether the run ends with the first case that does not pass.
   package var endsAtFailure = false
@@ -22,8 +22,8 @@ extension Outcome {
 }
 
 extension Runner {
-  /// Runs cases in their order, each as often as the policy says with another seed each time, and hands on one result for
-  /// each. Ends early when the task is cancelled, or as the policy says.
+  /// Runs cases in order, each as often as the policy demands with another seed each time, and
+  /// returns one result for each. Ends early if the task is cancelled, or as the policy demands.
   package static func run(
     _ cases: [Case], on rig: any Rig, seed: UInt64, policy: RunPolicy,
     onResult: (CaseResult) async -> Void
@@ -39,7 +39,7 @@ extension Runner {
           testCase: testCase, outcome: next.outcome, duration: result.duration + next.duration,
           transcript: next.transcript, runs: result.runs + next.runs, notes: result.notes + next.notes)
       }
-      // One that was cut off says nothing about the device.
+      // An interrupted run is not evidence about the device.
       if Task.isCancelled, case .errored = result.outcome { break }
       results.append(result)
       await onResult(result)

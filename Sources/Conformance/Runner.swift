@@ -1,4 +1,4 @@
-/// What became of a case.
+/// The outcome of a case.
 package enum Outcome: Equatable, Sendable {
   case passed
   /// The device, or the host under test, is wrong.
@@ -15,11 +15,11 @@ package struct CaseResult: Sendable {
   package let outcome: Outcome
   /// Wall time.
   package let duration: Duration
-  /// What passed on the line; empty unless the case failed or errored.
+  /// The traffic on the line; empty unless the case failed or errored.
   package let transcript: [String]
-  /// How often it ran; more than once when a run on a late rig did not count.
+  /// How often it ran; more than once if a run on a late rig did not count.
   package let runs: Int
-  /// What a reader must know about its runs, a sentence each.
+  /// Notes about its runs for the reader, one sentence each.
   package let notes: [String]
 
   package init(
@@ -35,39 +35,40 @@ package struct CaseResult: Sendable {
   }
 }
 
-/// Runs cases on a rig, one after the other. In real time a case whose failure may be the rig's own runs again.
+/// Runs cases on a rig, in sequence. In real time a case whose failure might be caused by the rig
+/// runs again.
 package struct Runner {
   private let rig: any Rig
   private let seed: UInt64
   private let gauge: (any LatenessGauge)?
 
-  /// - Parameter seed: decides nonces, noise and damage of every case.
+  /// - Parameter seed: decides the nonces, noise and faults of every case.
   package init(rig: any Rig, seed: UInt64) {
     let isRealTime = !rig.offers.contains(.virtualTime)
     self.init(rig: rig, seed: seed, gauge: isRealTime ? LatenessMeter(peers: rig.peerProcesses) : nil)
   }
 
-  /// - Parameter gauge: measures how late the rig is; nil where no clock runs that could be late.
+  /// - Parameter gauge: measures how late the rig is; nil if there is no clock that can be late.
   package init(rig: any Rig, seed: UInt64, gauge: (any LatenessGauge)?) {
     self.rig = rig
     self.seed = seed
     self.gauge = gauge
   }
 
-  /// Why a case cannot run on a rig; nil when it can.
+  /// Why a case cannot run on a rig; nil if it can.
   package static func reasonToSkip(_ testCase: Case, on rig: any Rig) -> String? {
     let missing = testCase.needs.subtracting(rig.offers).sorted()
     guard !missing.isEmpty else { return nil }
     return "needs \(missing.map(\.rawValue).joined(separator: ", "))"
   }
 
-  /// Runs one case, as often as it takes to decide it.
+  /// Runs one case, as often as necessary to decide it.
   package func run(_ testCase: Case) async -> CaseResult {
     let start = ContinuousClock.now
     if let reason = Self.reasonToSkip(testCase, on: rig) {
       return CaseResult(testCase: testCase, outcome: .skipped(reason), duration: .zero, transcript: [])
     }
-    // A host under test is on a virtual line, whatever the rig.
+    // A host under test is on a virtual line, on any rig.
     let gauge = testCase.needs.contains(.host) ? nil : gauge
     var verdict = CaseVerdict()
     repeat {
@@ -82,7 +83,7 @@ package struct Runner {
 
   private func runOnce(_ testCase: Case, number: Int, _ gauge: (any LatenessGauge)?) async -> CaseRun {
     await gauge?.beginWindow()
-    // What a run has left on a board must not meet the next one, so that it has another seed.
+    // The effects of a run on a board must not affect the next one, so that it has another seed.
     let seed = seed &+ UInt64(Wire.crc(Array(testCase.id.utf8))) &+ UInt64(number) << 32
     let bench: Bench
     do {
@@ -120,12 +121,13 @@ package struct Runner {
       outcome, lateness: lateness, transcript: isWorthReading ? bench.record.transcript : [])
   }
 
-  /// Runs cases in their order and hands each result on when it is there. Stops early when the task is cancelled.
+  /// Runs cases in order and returns each result when it is available. Stops early if the task is
+  /// cancelled.
   package func run(_ cases: [Case], onResult: (CaseResult) async -> Void) async -> [CaseResult] {
     var results: [CaseResult] = []
     for testCase in cases where !Task.isCancelled {
       let result = await run(testCase)
-      // One that was cut off says nothing about the device.
+      // An interrupted run is not evidence about the device.
       if Task.isCancelled, case .errored = result.outcome { break }
       results.append(result)
       await onResult(result)

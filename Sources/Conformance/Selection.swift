@@ -1,11 +1,11 @@
 import NotibotHost
 
-/// Which cases of the suite are meant.
+/// The selected cases of the suite.
 package enum Selection {
-  /// The cases of `suite` whose id, title, chapter or rules match: `filter` is a regular expression, and plain words are one, too.
-  /// Upper and lower case are the same.
+  /// The cases of `suite` whose id, title, chapter or rules match: `filter` is a regular
+  /// expression; plain words are one, too. Upper and lower case are the same.
   ///
-  /// - Throws: `RigTrouble` when it is not a regular expression.
+  /// - Throws: `RigTrouble` if it is not a regular expression.
   package static func cases(
     matching filter: String?, in suite: [Case] = Suite.cases
   ) throws(RigTrouble) -> [Case] {
@@ -28,7 +28,7 @@ package enum Selection {
       throw RigTrouble(
         "'\(filter.prefix(80))' is not a regular expression that can be used: \(error.reason) "
           + "(at character \(error.position))",
-        remedy: "quote signs that stand for themselves with \\, or use plain words")
+        remedy: "escape special characters with \\, or use plain words")
     }
     return cases.filter { testCase in
       let lines = [testCase.id, testCase.title, testCase.chapter.rawValue] + testCase.rules

@@ -2,7 +2,7 @@
 package enum Suite {
   /// Every case, of devices and of the host.
   package static let all: [Case] = [
-    framing, framingLengths, framingBytes, framingCounters, damage, hostFraming,
+    framing, framingLengths, framingBytes, framingCounters, corruption, hostFraming,
     linkOpening, linkOrder, linkLimits, linkTimers, linkResends, hostSession, hostFlow, hostLimits,
     linkDetails, attDetails, attLongWrites, attWalks, deliveryDetails,
     linkWraps, linkFresh, linkLife, linkFields, linkRefusals, linkRepeats, linkTLVs, linkBytes,
@@ -21,18 +21,18 @@ package enum Suite {
   /// The cases that test a device.
   package static let cases = all.filter { !$0.needs.contains(.host) }
 
-  /// The cases that test the host of this program (`Need.host`): they are not about any device.
+  /// The cases that test the host of this program (`Need.host`): they are not about a device.
   package static let hostCases = all.filter { $0.needs.contains(.host) }
 
   /// The rules without a case, each with its reason.
   package static let uncovered: [String: String] = [
     "FRM-17": "a rate is a setting of the port below the line that a case has",
     "FRM-18":
-      "modem lines and waiting input are below the line that a case has; SerialLinkTests look at them",
+      "modem lines and pending input are below the line that a case has; SerialLinkTests check them",
   ]
 
-  /// The cases that check each rule. Where a rule binds both sides, some of its cases are about the host
-  /// (`Need.host`), some about the device.
+  /// The cases that check each rule. If a rule applies to both sides, some of its cases are about
+  /// the host (`Need.host`), some about the device.
   package static let coverage: [String: [Case]] = {
     var coverage: [String: [Case]] = [:]
     for testCase in all {

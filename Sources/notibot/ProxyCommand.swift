@@ -88,7 +88,7 @@ struct ProxyCommand: AsyncParsableCommand {
     case .broken(.boardGone): Output.note("the board disappeared; waiting for it to return")
     case .broken(.plugPulled): Output.note("unplugged by a fault")
     case .broken(.terminalGone): Output.note("the offered port failed; creating a new one")
-    case .mended: Output.note("the port is back")
+    case .restored: Output.note("the port is back")
     case .rateRefused(let rate):
       Output.note("the board's port does not support \(rate) baud; its rate is unchanged")
     }

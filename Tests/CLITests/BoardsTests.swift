@@ -70,7 +70,7 @@ import Testing
       #expect(ending.lines.filter { $0.hasPrefix("::group::") }.count == 2)
       #expect(ending.lines.filter { $0 == "::endgroup::" }.count == 2)
       let errors = ending.lines.filter { $0.hasPrefix("::error ") }
-      #expect(errors.count == 1 && errors[0].hasPrefix("::error title=/dev/no-such-port%3A no whole run::"))
+      #expect(errors.count == 1 && errors[0].hasPrefix("::error title=/dev/no-such-port%3A run incomplete::"))
       let written = try directory.contents(of: "summary")
       #expect(written.hasPrefix("before\n## Notibot conformance\n"))
       #expect(written.contains("| ❌ | \\/dev\\/no\\-such\\-port | 0 |"))

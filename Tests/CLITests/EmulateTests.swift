@@ -133,7 +133,7 @@ import Testing
     let ending = try await run("emulate", "--link", directory.file("port"), "--control", file)
     #expect(ending.status == .exited(2))
     #expect(ending.errorLines.count == 1)
-    #expect(ending.errors.contains("\(file): something that is no socket is there"))
+    #expect(ending.errors.contains("\(file): a file that is not a socket is there"))
     #expect(try directory.contents(of: "control") == "precious")
     #expect(try directory.names() == ["control"])
   }

@@ -116,7 +116,7 @@ import Testing
     #expect(ending.status == .exited(130))
     let junit = try JUnit(parsing: try directory.contents(of: "j.xml"))
     let cases = try JSON(parsing: try directory.contents(of: "j.json"))["cases"].elements.count
-    // One more, which tells that the run is not whole.
+    // One more, because the run is incomplete.
     #expect(cases >= 1 && junit.cases == cases + 1)
     #expect(junit.errors == 1 && junit.attributes["errors"] == "1")
     let left = try FileManager.default.contentsOfDirectory(atPath: "/tmp")

@@ -32,7 +32,7 @@ extension Mutant {
       Mutant(
         name: "one hwm for all", caught: "NTF-22/four-sources", received: risingHighest()),
       Mutant(
-        name: "forgets a writer by halves", caught: "NTF-22/fifth-source",
+        name: "forgets a writer only in part", caught: "NTF-22/fifth-source",
         received: synced { if $0[5] == 0 { $0[15] = 7 } }),
       Mutant(
         name: "keeps hwm over a restart", caught: "NTF-22/since-boot", received: risingHighest()),
@@ -43,13 +43,13 @@ extension Mutant {
       Mutant(
         name: "has a rev of eight bits", caught: "NTF-23/lower-rev",
         sent: writing("\"rev\":300", as: "\"rev\": 44")),
-      Mutant(name: "takes the same for another", caught: "NTF-23/same-again", sent: neverTheSame()),
+      Mutant(name: "mistakes other bytes for the same", caught: "NTF-23/same-again", sent: neverTheSame()),
       Mutant(name: "has forgotten who wrote what", caught: "NTF-23/answer-lost", sent: neverTheSame()),
       Mutant(
         name: "takes other bytes of the same rev", caught: "NTF-23/same-rev-other-bytes",
         received: answering("01 12 0600 81", with: "13")),
       Mutant(
-        name: "drops old ids without a word", caught: "NTF-23/old-id-not-stored",
+        name: "drops old ids silently", caught: "NTF-23/old-id-not-stored",
         received: silent("\"dismissed\"")),
       Mutant(
         name: "counts what it refused", caught: "NTF-23/refused-moves-nothing",
@@ -60,52 +60,53 @@ extension Mutant {
         name: "a removal moves hwm", caught: "NTF-24/unknown",
         sent: writing("\"ev\":\"r\"", as: "\"ev\":\"m\"")),
       Mutant(
-        name: "tells what the writer removed", caught: "NTF-24/ends-the-telling",
+        name: "reports what the writer removed", caught: "NTF-24/ends-the-notifications",
         sent: writing("\"ev\":\"r\"", as: "\"ev\":\"m\"")),
       Mutant(
         name: "removes by rev", caught: "NTF-24/rev-is-not-looked-at",
         sent: writing("\"ev\":\"r\",\"lvl\"", as: "\"ev\":\"m\",\"lvl\"")),
-      Mutant(name: "evicts without a word", caught: "NTF-25/full", received: silent("\"evicted\"")),
+      Mutant(name: "evicts silently", caught: "NTF-25/full", received: silent("\"evicted\"")),
       Mutant(
-        name: "takes all, full or not", caught: "NTF-25/full",
+        name: "accepts all, full or not", caught: "NTF-25/full",
         received: answering("01 12 0600 11", with: "13")),
-    ] + deliveryNews
+    ] + deliveryNotifications
 
-  private static let deliveryNews: [Mutant] = [
-    Mutant(name: "tells no dismissal", caught: "NTF-26/at-once", received: silent("\"dismissed\"")),
+  private static let deliveryNotifications: [Mutant] = [
+    Mutant(name: "reports no dismissal", caught: "NTF-26/at-once", received: silent("\"dismissed\"")),
     Mutant(
-      name: "tells the item only", caught: "NTF-26/at-once", received: telling("\"id\":", as: "\"iD\":")),
-    Mutant(name: "tells everything once", caught: "NTF-26/at-each-sync", received: tellingOnce()),
-    Mutant(name: "tells a late write nothing", caught: "NTF-26/at-a-write", received: tellingOnce()),
-    Mutant(name: "forgets 64 that are gone", caught: "NTF-26/remembers-64", received: tellingOnce()),
+      name: "reports the item only", caught: "NTF-26/at-once", received: rewriting("\"id\":", as: "\"iD\":")),
+    Mutant(name: "reports everything once", caught: "NTF-26/at-each-sync", received: notifyingOnce()),
+    Mutant(name: "reports nothing for a late write", caught: "NTF-26/at-a-write", received: notifyingOnce()),
+    Mutant(name: "forgets 64 gone notifications", caught: "NTF-26/remembers-64", received: notifyingOnce()),
     Mutant(
-      name: "tells another id", caught: "NTF-26/of-its-src",
-      received: telling("\"id\":1", as: "\"id\":2")),
+      name: "reports another id", caught: "NTF-26/of-its-src",
+      received: rewriting("\"id\":1", as: "\"id\":2")),
     Mutant(
-      name: "forgets what went between sessions", caught: "NTF-26/between-sessions",
+      name: "forgets removals between sessions", caught: "NTF-26/between-sessions",
       received: silent("\"dismissed\"")),
     Mutant(name: "does not know GONE", caught: "NTF-26/beyond-mtu", received: message(4, as: 0x7F)),
     Mutant(
-      name: "says GONE to a host that does not sync", caught: "NTF-26/without-sync",
+      name: "sends GONE to a host that does not sync", caught: "NTF-26/without-sync",
       sent: changingTLV(5, in: .syn, to: [7, 0, 0, 0])),
     Mutant(
-      name: "tells an action by item only", caught: "NTF-26/action",
-      received: telling("\"id\":", as: "\"iD\":")
+      name: "reports an action by item only", caught: "NTF-26/action",
+      received: rewriting("\"id\":", as: "\"iD\":")
     ),
     Mutant(name: "does not know the time", caught: "NTF-27/expires", sent: withoutTLV(9)),
     Mutant(
-      name: "hides without a word", caught: "NTF-27/expired-when-written", received: silent("\"expired\"")),
+      name: "hides silently", caught: "NTF-27/expired-when-written", received: silent("\"expired\"")),
     Mutant(
-      name: "forgets what has expired", caught: "NTF-27/expires",
+      name: "forgets expired notifications", caught: "NTF-27/expires",
       received: synced { if $0[5] == 2 { $0[5] = 1 } }),
     Mutant(
-      name: "takes known for hwm", caught: "NTF-28/known-ids", received: synced { $0[15] = max($0[15], 8) }),
+      name: "mistakes known for hwm", caught: "NTF-28/known-ids", received: synced { $0[15] = max($0[15], 8) }
+    ),
     Mutant(
-      name: "says another capacity", caught: "NTF-30/synced-layout", received: synced { $0[19] ^= 1 }),
+      name: "reports another capacity", caught: "NTF-30/synced-layout", received: synced { $0[19] ^= 1 }),
     Mutant(
       name: "leaves out the boot id", caught: "NTF-30/synced-layout", received: synced { $0.removeLast(4) }),
     Mutant(
-      name: "takes every message for a SYNC", caught: "NTF-30/bad-messages",
+      name: "mistakes every message for a SYNC", caught: "NTF-30/bad-messages",
       sent: changing { frame in
         if frame.kind == .data, frame.channel == 0 { frame.payload = Sync(5).bytes }
       }),
@@ -126,15 +127,17 @@ extension Mutant {
         }
       }),
     Mutant(
-      name: "mixes its digest otherwise", caught: "NTF-32/digest-of-the-page", received: synced { $0[7] ^= 1 }
+      name: "mixes its digest differently", caught: "NTF-32/digest-of-the-page",
+      received: synced { $0[7] ^= 1 }
     ),
     Mutant(name: "counts one too many", caught: "NTF-32/over-a-life", received: synced { $0[5] &+= 1 }),
     Mutant(
       name: "reads before it sums", caught: "NTF-32/of-the-bytes",
       sent: writing("\"c\",\"timestamp\":1,", as: "\"c\", \"timestamp\":1,")),
     Mutant(
-      name: "counts everybody's", caught: "NTF-32/identified-only", received: synced { $0[5] &+= 1 }),
-    Mutant(name: "drops without a word", caught: "NTF-33/once", received: message(3, as: 0x7F)),
+      name: "counts all writers' notifications", caught: "NTF-32/identified-only",
+      received: synced { $0[5] &+= 1 }),
+    Mutant(name: "drops silently", caught: "NTF-33/once", received: message(3, as: 0x7F)),
     Mutant(
       name: "asks for SYNC again and again", caught: "NTF-33/once",
       received: changing { frame in
@@ -163,7 +166,7 @@ extension Mutant {
     String(decoding: frame.payload.dropFirst(3), as: UTF8.self)
   }
 
-  /// Changes the JSON of frames whose PDU begins so.
+  /// Changes the JSON of frames whose PDU begins with these bytes.
   private static func replacing(
     _ prefix: [UInt8], _ old: String, with new: String
   ) -> @Sendable () -> MutantLine.Change {
@@ -173,17 +176,17 @@ extension Mutant {
     }
   }
 
-  /// Changes what is written to Data.
+  /// Changes the values written to Data.
   static func writing(_ old: String, as new: String) -> @Sendable () -> MutantLine.Change {
     replacing([0x12, 6, 0], old, with: new)
   }
 
-  /// Changes what is told on Data.
-  static func telling(_ old: String, as new: String) -> @Sendable () -> MutantLine.Change {
+  /// Changes the notifications of Data.
+  static func rewriting(_ old: String, as new: String) -> @Sendable () -> MutantLine.Change {
     replacing([0x1B, 6, 0], old, with: new)
   }
 
-  /// Makes events that contain a word into something that tells nothing; their frames still come.
+  /// Removes the meaning of events that contain a word; their frames are still sent.
   static func silent(_ word: String) -> @Sendable () -> MutantLine.Change {
     changing { frame in
       guard frame.payload.starts(with: [0x1B, 6, 0]), text(of: frame).contains(word) else { return }
@@ -191,12 +194,12 @@ extension Mutant {
     }
   }
 
-  /// Tells each event once and never again, in whatever session.
-  static func tellingOnce() -> @Sendable () -> MutantLine.Change {
+  /// Sends each event once and never again, in any session.
+  static func notifyingOnce() -> @Sendable () -> MutantLine.Change {
     {
-      var told: Set<[UInt8]> = []
+      var unsolicited: Set<[UInt8]> = []
       return FrameFilter.frames { frame in
-        guard frame.payload.starts(with: [0x1B, 6, 0]), !told.insert(frame.payload).inserted else {
+        guard frame.payload.starts(with: [0x1B, 6, 0]), !unsolicited.insert(frame.payload).inserted else {
           return [frame]
         }
         var changed = frame
@@ -228,7 +231,7 @@ extension Mutant {
     }
   }
 
-  /// hwm never falls, whoever asks.
+  /// hwm never falls, whichever writer syncs.
   static func risingHighest() -> @Sendable () -> MutantLine.Change {
     {
       var seen: UInt8 = 0
@@ -242,7 +245,7 @@ extension Mutant {
     }
   }
 
-  /// Every identified write is one of the first src that a SYN or SYNC named.
+  /// Every identified write uses the first src that a SYN or SYNC named.
   static func ofFirstWriter() -> @Sendable () -> MutantLine.Change {
     {
       var first: UInt64?

@@ -16,7 +16,7 @@ struct DeliveryThroughFaultsTests {
   }
 
   @Test(arguments: 1...12 as ClosedRange<UInt64>)
-  func `damaged bytes cost time, not notifications`(seed: UInt64) throws {
+  func `corrupted bytes cost time, not notifications`(seed: UInt64) throws {
     let profiles: [DeviceProfile] = [.standard, .cp2102, .ftdi, .usbSerialJTAG, .slowFlash, .mtu23]
     let profile = profiles[Int(seed) % profiles.count]
     let outcome = try deliver(profile, Self.damage, seed: seed)
@@ -27,7 +27,7 @@ struct DeliveryThroughFaultsTests {
   }
 
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
-  func `restarts, pulled plugs and deaf receivers leave nothing untold`(seed: UInt64) throws {
+  func `after restarts, pulled plugs and deaf receivers every outcome is reported`(seed: UInt64) throws {
     let line = ",reboot=3e-5,unplug=3e-5,deaf=3e-5,unplug-ms=300"
     let profile = [DeviceProfile.standard, .usbSerialJTAG, .ftdi, .resetOnOpen][Int(seed) % 4]
     let outcome = try deliver(profile, Self.damage + line, seed: seed)
@@ -48,7 +48,7 @@ struct DeliveryThroughFaultsTests {
     #expect(try deliver(.cp2102, Self.damage, seed: 5) != first)
   }
 
-  @Test func `a board whose supply keeps failing is told as such, without an end to trying`() throws {
+  @Test func `a board with a failing supply is reported as such, and the host keeps trying`() throws {
     let outcome = try deliver(.brownout, "off", seed: 1, count: 600)
     #expect(outcome.accepted + outcome.unknown == 600, "\(outcome)")
     #expect(outcome.wrong == 0 && outcome.doubled == 0 && outcome.lost == 0, "\(outcome)")

@@ -2,12 +2,12 @@ import Conformance
 import DeviceEmulator
 import Testing
 
-/// The list on the emulator in this process, one test a case.
+/// The suite on the emulator in this process, one test per case.
 @Suite struct EmulatorSuiteTests {
-  /// There is neither a port to open again in one process nor a connection.
+  /// One process has neither a port to reopen nor a connection.
   private static let absent: Set<Need> = [.reopen, .connection]
 
-  /// A device that logs each 10 s would fill 60 days of silence.
+  /// A device that logs every 10 s would fill 60 days of silence.
   private static func profile(_ profile: DeviceProfile, for testCase: Case) -> DeviceProfile {
     guard testCase.id == "LNK-5/uptime-of-60-days" else { return profile }
     var quiet = profile
@@ -24,7 +24,7 @@ import Testing
 
   @Test(
     arguments: Suite.cases.filter { [.link, .throughput].contains($0.chapter) }.map(\.id))
-  func `holds on a device that drops what comes too early`(id: String) async throws {
+  func `holds on a device that drops early frames`(id: String) async throws {
     let testCase = try #require(Suite.cases.first { $0.id == id })
     let rig = EmulatorRig(profile: Self.profile(.dropping, for: testCase))
     expectPassed(await Runner(rig: rig, seed: SuiteRun.seed).run(testCase), onRigWithout: Self.absent)

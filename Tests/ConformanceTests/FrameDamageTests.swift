@@ -4,7 +4,7 @@ import Testing
 
 struct FrameDamageTests {
   @Test(arguments: FrameDamage.kinds)
-  func `no fault makes a wrong frame or loses a byte, and one byte costs one frame`(kind: FaultKind) {
+  func `no fault produces a wrong frame or loses a byte, and one byte costs one frame`(kind: FaultKind) {
     var damage = FrameDamage(kind, seed: 7)
     damage.run(frames: 1500)
     damage.finish()

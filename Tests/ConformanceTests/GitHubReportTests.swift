@@ -3,7 +3,7 @@ import Testing
 
 @testable import Conformance
 
-/// What GitHub is told, with devices that mean harm.
+/// The report for GitHub, with devices that send hostile text.
 struct GitHubReportTests {
   private func makeReport(_ outcomes: [Outcome], port: String = "/dev/ttyACM0", trouble: String? = nil)
     -> Report
@@ -18,17 +18,17 @@ struct GitHubReportTests {
 
   private func failure(_ text: String) -> Outcome { .failed([Finding(text, file: "f", line: 1)]) }
 
-  @Test func `there are at most ten annotations, those of missing boards first, then what failed`() {
+  @Test func `there are at most ten annotations, those of missing boards first, then failures`() {
     let many = makeReport([Outcome.errored("rig")] + Array(repeating: failure("wrong"), count: 20))
     let gone = makeReport([], port: "usb:303a:1001", trouble: "no such port")
     let lines = GitHubReport.annotations(of: [many, gone])
     #expect(lines.count == 10)
-    #expect(lines[0] == "::error title=usb%3A303a%3A1001%3A no whole run::no such port")
+    #expect(lines[0] == "::error title=usb%3A303a%3A1001%3A run incomplete::no such port")
     #expect(lines[1...].allSatisfy { $0.contains(" failed on /dev/ttyACM0::") })
     #expect(GitHubReport.annotations(of: [makeReport([.passed, .skipped("x")])]).isEmpty)
   }
 
-  @Test func `what a device sent ends no command and begins none`() throws {
+  @Test func `bytes from a device end no command and begin none`() throws {
     let line = try #require(
       GitHubReport.annotations(of: [
         makeReport([failure("100 %\n::set-env x\r\u{1B}[2J\u{202E}")], port: "a,b:c\n::d")
@@ -45,11 +45,12 @@ struct GitHubReportTests {
     ("a ##[add-mask]b", #"a ##\x5Badd-mask]b"#),
     ("a::b", "a::b"), ("", ""), (":", ":"),
   ])
-  func `a line that the runner would obey is made none`(line: String, printed: String) {
+  func `a line that the runner would execute is escaped`(line: String, printed: String) {
     #expect(GitHubReport.harmless(line) == printed)
   }
 
-  @Test func `the summary has a row a board and what did not pass, without mark-up from outside`() {
+  @Test
+  func `the summary has one row per board and the cases that did not pass, without mark-up from outside`() {
     let summary = GitHubReport.summary(of: [
       makeReport([.passed, failure("<img src=x> | [a](b) `c` **d**\n# e")]),
       makeReport([.passed], port: "/dev/ttyACM1"),

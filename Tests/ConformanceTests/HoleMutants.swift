@@ -1,14 +1,14 @@
 import Conformance
 import DeviceEmulator
 
-/// Peers that are wrong about holes: in what they keep, in what they tell, in what they send again.
+/// Peers that handle holes incorrectly: kept frames, reports, retransmissions.
 extension Mutant {
   static let holes: [Mutant] = [
     Mutant(
-      name: "keeps and does not say so", caught: "LNK-32/out-of-order",
+      name: "keeps and does not report it", caught: "LNK-32/out-of-order",
       received: changing { if $0.kind == .nak { $0.payload = [] } }),
     Mutant(
-      name: "drops and says that it keeps", caught: "LNK-32/out-of-order", profile: .dropping,
+      name: "drops and reports that it keeps", caught: "LNK-32/out-of-order", profile: .dropping,
       received: changing { if $0.kind == .nak { $0.payload = Wire.u64(1) } }),
     Mutant(
       name: "names the wrong frames as held", caught: "LNK-32/out-of-order",
@@ -19,18 +19,18 @@ extension Mutant {
     Mutant(
       name: "drops, two NAKs for a hole", caught: "LNK-33/one-nak-per-round", profile: .dropping,
       received: repeating(.nak, times: 2)),
-    Mutant(name: "tells the first hole only", caught: "LNK-33/second-hole", received: firstOnly(.nak)),
+    Mutant(name: "reports the first hole only", caught: "LNK-33/second-hole", received: firstOnly(.nak)),
     Mutant(
-      name: "drops, tells the first hole only", caught: "LNK-33/second-hole", profile: .dropping,
+      name: "drops, reports the first hole only", caught: "LNK-33/second-hole", profile: .dropping,
       received: firstOnly(.nak)),
     Mutant(
-      name: "says ACK while a hole is open", caught: "LNK-33/second-hole",
+      name: "sends ACK while a hole is open", caught: "LNK-33/second-hole",
       received: changing { frame in
         guard frame.kind == .nak, frame.ack > 0 else { return }
         (frame.kind, frame.payload) = (.ack, [])
       }),
     Mutant(
-      name: "answers a frame twice that was kept", caught: "LNK-32/nothing-twice",
+      name: "answers a kept frame twice", caught: "LNK-32/nothing-twice",
       received: {
         var count: UInt8 = 0
         return FrameFilter.frames { frame in
@@ -50,15 +50,15 @@ extension Mutant {
     Mutant(name: "sends again for each NAK", caught: "LNK-34/nak-bitmap", sent: withoutLaterBitmaps()),
     Mutant(
       name: "sends nothing a third time", caught: "LNK-34/lost-again", received: atMostTwice()),
-    Mutant(name: "its timer spares nothing", caught: "LNK-51/held-spared", received: withHeldFrames()),
+    Mutant(name: "its timer skips nothing", caught: "LNK-51/held-spared", received: withHeldFrames()),
   ]
 
   static let hostHoles: [Mutant] = [
     host(
-      "drops what came too early", "LNK-32/host-keeps-out-of-order",
+      "drops early frames", "LNK-32/host-keeps-out-of-order",
       received: changing { if $0.kind == .nak { $0.payload = [] } }),
-    host("tells the first hole only", "LNK-32/host-keeps-out-of-order", received: firstOnly(.nak)),
-    host("tells no frame behind a hole", "LNK-33/host-nak-rounds", received: firstOnly(.nak)),
+    host("reports the first hole only", "LNK-32/host-keeps-out-of-order", received: firstOnly(.nak)),
+    host("reports no frame behind a hole", "LNK-33/host-nak-rounds", received: firstOnly(.nak)),
     host(
       "ignores the bitmap", "LNK-34/host-nak-bitmap",
       sent: changing { if $0.kind == .nak { $0.payload = [] } }),
@@ -67,10 +67,10 @@ extension Mutant {
       "sends one frame for a NAK without a bitmap", "LNK-34/host-nak-resends",
       sent: changing { if $0.kind == .nak, $0.payload.isEmpty { $0.payload = Wire.u64(1) } }),
     host("sends nothing a third time", "LNK-34/host-lost-again", received: atMostTwice()),
-    host("its timer spares nothing", "LNK-51/host-held-spared", received: withHeldFrames()),
+    host("its timer skips nothing", "LNK-51/host-held-spared", received: withHeldFrames()),
   ]
 
-  /// Lets the first frame of a kind pass and no other.
+  /// Passes the first frame of a kind and no other.
   private static func firstOnly(_ kind: WireFrame.Kind) -> @Sendable () -> MutantLine.Change {
     {
       var count = 0
@@ -81,7 +81,7 @@ extension Mutant {
     }
   }
 
-  /// Takes the bitmap from each NAK but the first: the peer sends all again.
+  /// Removes the bitmap from each NAK but the first: the peer retransmits everything.
   private static func withoutLaterBitmaps() -> @Sendable () -> MutantLine.Change {
     {
       var count = 0
@@ -95,7 +95,7 @@ extension Mutant {
     }
   }
 
-  /// Drops what is sent for the third time.
+  /// Drops frames that are sent for the third time.
   private static func atMostTwice() -> @Sendable () -> MutantLine.Change {
     {
       var counts: [UInt8: Int] = [:]
@@ -107,7 +107,7 @@ extension Mutant {
     }
   }
 
-  /// Behind each frame that is sent for the third time comes the one of the next number, too.
+  /// After each frame that is sent for the third time, adds a frame with the next number.
   private static func withHeldFrames() -> @Sendable () -> MutantLine.Change {
     {
       var counts: [UInt8: Int] = [:]
@@ -124,7 +124,7 @@ extension Mutant {
 }
 
 extension DeviceProfile {
-  /// As the default, but it drops what comes too early.
+  /// Like the default, but it drops early frames.
   static let dropping = {
     var profile = DeviceProfile.standard
     profile.outOfOrder = .dropped

@@ -10,7 +10,7 @@ extension Mutant {
         "gives an id twice", "NTF-36/host-rising-ids", received: writing("\"id\":2", as: "\"id\":1")),
       host("writes other bytes again", "NTF-36/host-unknown-outcome", received: neverTheSame()),
       host(
-        "is another at each port", "NTF-36/host-port-lost",
+        "has a new identity at each port", "NTF-36/host-port-lost",
         received: {
           var sessions: UInt32 = 0
           return FrameFilter.frames { frame in
@@ -42,10 +42,10 @@ extension Mutant {
     host(
       "takes any SYNCED", "NTF-31/host-other-synced",
       sent: synced { if $0[1] == 7 { $0.replaceSubrange(1..<5, with: Wire.u32(0xC0FF_EE01)) } }),
-    host("does not see what is missing", "NTF-34/host-resends", sent: sameSynced()),
+    host("does not see missing notifications", "NTF-34/host-resends", sent: sameSynced()),
     host("does not look at the capacity", "NTF-34/host-capacity", sent: synced { $0[19] = 100 }),
     host(
-      "waits for ever to agree", "NTF-34/host-two-rounds",
+      "waits forever to agree", "NTF-34/host-two-rounds",
       sent: {
         var count = 0
         return FrameFilter.frames { frame in
@@ -57,21 +57,21 @@ extension Mutant {
         }
       }),
     host("does not know RESYNC", "NTF-33/host-resync", sent: message(3, as: 9)),
-    host("does not hear what is gone", "NTF-26/host-confirms-gone", sent: silent("\"dismissed\"")),
+    host("ignores gone notifications", "NTF-26/host-confirms-gone", sent: silent("\"dismissed\"")),
     host("does not know GONE", "NTF-26/host-confirms-gone", sent: message(4, as: 9)),
     host(
-      "takes the expired for dismissed", "NTF-31/host-gone-before-synced",
-      sent: telling("\"expired\"", as: "\"dismissed\"")),
+      "mistakes expired for dismissed", "NTF-31/host-gone-before-synced",
+      sent: rewriting("\"expired\"", as: "\"dismissed\"")),
     host(
-      "does not look whose it is that is gone", "NTF-26/host-other-source",
-      sent: telling("3237998080", as: "3237998081")),
+      "ignores the source of a gone notification", "NTF-26/host-other-source",
+      sent: rewriting("3237998080", as: "3237998081")),
   ]
 
   private static let hostDeliverySources: [Mutant] = [
     host("does not look at hwm", "NTF-35/host-highest", sent: synced { $0[15] = 0 }),
     host("forgets in which boot it wrote", "NTF-36/host-boot-first", flaw: .forgetsBoot),
     host(
-      "believes whatever is told to be gone", "NTF-35/host-restart-between",
+      "believes any report that one is gone", "NTF-35/host-restart-between",
       sent: changingTLV(0x0A, in: .synAck, to: Wire.u32(0xB007_1D42))),
     host(
       "does not look at the boot id", "NTF-35/host-others-boot",
@@ -80,16 +80,16 @@ extension Mutant {
       "takes any answer for success", "NTF-35/host-others-boot",
       sent: answering("01 12 0600 81", with: "13")),
     host(
-      "takes a conflict for a refusal", "NTF-35/host-conflict",
+      "mistakes a conflict for a refusal", "NTF-35/host-conflict",
       sent: answering("01 12 0600 81", with: "01 12 0600 80")),
     host(
-      "takes each device for one with identities", "NTF-37/host-plain",
+      "assumes that every device has identities", "NTF-37/host-plain",
       sent: changingTLV(5, in: .synAck, to: [7, 0, 0, 0])),
     host(
-      "writes what is in doubt all the same", "NTF-37/host-plain-in-doubt",
+      "writes doubtful notifications anyway", "NTF-37/host-plain-in-doubt",
       received: {
         var last: [UInt8]?
-        // A CCCD is written in each session; the second time something else goes out.
+        // A CCCD is written in each session; the second time it is replaced by other data.
         return FrameFilter.frames { frame in
           guard frame.kind == .data, frame.channel == 4 else { return [frame] }
           if frame.payload.starts(with: [0x12, 6, 0]) { last = frame.payload }
@@ -107,16 +107,16 @@ extension Mutant {
       }),
   ]
 
-  /// Each SYNCED says what the first one said.
+  /// Each SYNCED repeats the contents of the first.
   private static func sameSynced() -> @Sendable () -> MutantLine.Change {
     {
       var first: [UInt8]?
       return FrameFilter.frames { frame in
         guard frame.kind == .data, frame.channel == 0, frame.payload.count == 25 else { return [frame] }
         var changed = frame
-        let said = first ?? Array(frame.payload[5..<19])
-        first = said
-        changed.payload.replaceSubrange(5..<19, with: said)
+        let reused = first ?? Array(frame.payload[5..<19])
+        first = reused
+        changed.payload.replaceSubrange(5..<19, with: reused)
         return [changed]
       }
     }

@@ -17,7 +17,7 @@ extension Mutant {
       }),
     host("no ACK after SYNACK", "LNK-15/other-nonce", received: deaf(to: .ack)),
     host(
-      "takes any SYNACK", "LNK-15/other-nonce",
+      "accepts any SYNACK", "LNK-15/other-nonce",
       sent: {
         FrameFilter.frames { frame in
           guard frame.kind == .synAck, let tlvs = TLV.parse(frame.payload),
@@ -31,12 +31,12 @@ extension Mutant {
     host("does not know HELLO", "LNK-17/hello-during-syn", sent: deaf(to: .hello)),
     host("does not see a restart", "LNK-22/restart-seen", sent: deaf(to: .hello)),
     host("does not know RST", "LNK-22/rst-ends-session", sent: deaf(to: .rst)),
-    host("goes on after a refusal", "LNK-21/rst-during-syn", sent: deaf(to: .rst)),
+    host("continues after a refusal", "LNK-21/rst-during-syn", sent: deaf(to: .rst)),
     host("closes without FIN", "LNK-24/host-closes", received: deaf(to: .fin)),
     host("does not answer FIN", "LNK-24/device-closes", received: deaf(to: .ack)),
     host(
       "loses a byte of text", "FRM-6/host-text-whole", sent: { { $0.filter { $0 != UInt8(ascii: "3") } } }),
-    host("takes frames apart from their text", "FRM-10/host-text-at-once", sent: withoutPauses()),
+    host("finds frames only without text", "FRM-10/host-text-at-once", sent: withoutPauses()),
     host("never gives up half a frame", "FRM-9/host-silence", sent: withoutPauses()),
     host("answers echoes", "FRM-11/host-echo", sent: changing { $0.sender = .device }),
     host(
@@ -48,7 +48,7 @@ extension Mutant {
     host("a NAK too many", "LNK-33/host-nak-rounds", received: repeating(.nak, times: 2)),
     host("does not know NAK", "LNK-34/host-nak-resends", sent: deaf(to: .nak)),
     host(
-      "takes an ACK for a NAK", "LNK-34/host-repeated-ack",
+      "mistakes an ACK for a NAK", "LNK-34/host-repeated-ack",
       sent: changing {
         if $0.kind == .ack { $0.kind = .nak }
       }),
@@ -75,7 +75,7 @@ extension Mutant {
         frame.payload.removeAll { $0 == UInt8(ascii: "\\") }
       }),
     host(
-      "tells no dismissals", "NTF-11/host-events",
+      "reports no dismissals", "NTF-11/host-events",
       sent: changing { frame in
         if frame.payload.starts(with: [0x1B, 6, 0]) { frame.payload[1] = 9 }
       }),

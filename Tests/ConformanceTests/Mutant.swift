@@ -2,16 +2,16 @@ import Conformance
 import DeviceEmulator
 import Testing
 
-/// A peer that breaks one rule, and the case that must tell.
+/// A peer that breaks one rule, and the case that must detect it.
 struct Mutant: Sendable, CustomTestStringConvertible {
   let name: String
   /// The case that must fail.
   let caught: String
-  /// Whether the host machine is what is broken, not the device.
+  /// Whether the host machine is broken, not the device.
   var isHost = false
-  /// What is wrong with the host besides what passes on the line.
+  /// The fault of the host other than in its frames.
   var flaw: HostFlaw?
-  /// What the device is apart from that.
+  /// The profile of the device.
   var profile = DeviceProfile.standard
   var sent: @Sendable () -> MutantLine.Change = { { $0 } }
   var received: @Sendable () -> MutantLine.Change = { { $0 } }
@@ -28,7 +28,8 @@ struct Mutant: Sendable, CustomTestStringConvertible {
 }
 
 extension Mutant {
-  /// Drops frames of a kind on their way to the peer: it behaves as if it did not know them.
+  /// Drops frames of a kind on their way to the peer, which then behaves as if it did not know
+  /// them.
   static func deaf(to kind: WireFrame.Kind) -> @Sendable () -> MutantLine.Change {
     { FrameFilter.frames { $0.kind == kind ? [] : [$0] } }
   }
@@ -68,7 +69,7 @@ extension Mutant {
     }
   }
 
-  /// Lets bytes on only when a candidate is complete: the peer never sees a pause inside of one.
+  /// Forwards bytes only when a candidate is complete: the peer never sees a pause inside one.
   static func withoutPauses() -> @Sendable () -> MutantLine.Change {
     {
       var held: [UInt8] = []

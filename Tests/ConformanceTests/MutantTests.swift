@@ -1,12 +1,12 @@
 import Conformance
 import Testing
 
-/// Cases can fail: a peer that breaks a rule is caught by the case that names the rule.
+/// Cases can fail: a peer that breaks a rule is detected by the case that names the rule.
 @Suite struct MutantTests {
   @Test(
     arguments: Mutant.devices + Mutant.holes + Mutant.delivery + Mutant.hosts + Mutant.hostHoles
       + Mutant.hostDelivery)
-  func `a broken peer is caught`(mutant: Mutant) async throws {
+  func `a broken peer is detected`(mutant: Mutant) async throws {
     let testCase = try #require(Suite.all.first { $0.id == mutant.caught }, "no case \(mutant.caught)")
     let sound = await Runner(rig: EmulatorRig(profile: mutant.profile), seed: 7).run(testCase)
     #expect(sound.outcome == .passed)
@@ -27,7 +27,7 @@ extension Mutant {
         name: "frames share a zero", caught: "FRM-1/zeros-around",
         received: { FrameFilter.bytes { [Array($0.bytes.dropFirst())] } }),
       Mutant(
-        name: "takes a wrong CRC", caught: "FRM-3/wrong-crc",
+        name: "accepts a wrong CRC", caught: "FRM-3/wrong-crc",
         sent: {
           { bytes in
             let inside = Array(bytes.dropFirst().dropLast())
@@ -39,7 +39,7 @@ extension Mutant {
         name: "answers its own frames", caught: "FRM-11/echo", sent: changing { $0.sender = .host }),
       Mutant(name: "never gives up half a frame", caught: "FRM-9/silence", sent: withoutPauses()),
       Mutant(
-        name: "prints into its frames", caught: "FRM-14/log-beside-frames",
+        name: "prints into its frames", caught: "FRM-14/log-between-frames",
         received: {
           FrameFilter.bytes { frame in
             let bytes = frame.bytes
@@ -47,7 +47,7 @@ extension Mutant {
           }
         }),
       Mutant(
-        name: "says HELLO without end", caught: "LNK-10/three-hellos", received: repeating(.hello, times: 2)),
+        name: "sends HELLO without end", caught: "LNK-10/three-hellos", received: repeating(.hello, times: 2)),
       Mutant(
         name: "gives the same id twice", caught: "LNK-12/session-id",
         received: changing { if $0.kind == .synAck { $0.session = 5 } }),
@@ -55,7 +55,7 @@ extension Mutant {
         name: "chooses another version", caught: "LNK-12/session-id",
         received: changingTLV(0x84, in: .synAck, to: [2])),
       Mutant(
-        name: "hides who it is", caught: "LNK-1/synack-layout",
+        name: "hides its identity", caught: "LNK-1/synack-layout",
         received: changingTLV(0x81, in: .synAck, to: [1])),
       Mutant(
         name: "grants no credit in SYNACK", caught: "LNK-1/synack-layout",
@@ -78,7 +78,7 @@ extension Mutant {
         name: "ignores the bitmap", caught: "LNK-34/nak-bitmap",
         sent: changing { if $0.kind == .nak { $0.payload = [] } }),
       Mutant(
-        name: "takes an ACK for a NAK", caught: "LNK-34/repeated-ack",
+        name: "mistakes an ACK for a NAK", caught: "LNK-34/repeated-ack",
         sent: changing { if $0.kind == .ack { $0.kind = .nak } }),
       Mutant(
         name: "two NAKs for a hole", caught: "LNK-33/one-nak-per-round", received: repeating(.nak, times: 2)),
@@ -116,7 +116,7 @@ extension Mutant {
       name: "other handles", caught: "ATT-2/primary-service",
       received: changing { if $0.payload.first == 0x11 { $0.payload[4] = 9 } }),
     Mutant(
-      name: "says 23 for its MTU", caught: "ATT-8/exchange-mtu",
+      name: "reports 23 as its MTU", caught: "ATT-8/exchange-mtu",
       received: answering("03 0502", with: "03 1700")),
     Mutant(
       name: "another hash", caught: "ATT-4/profile-hash",
@@ -125,11 +125,12 @@ extension Mutant {
       name: "Data can be read", caught: "ATT-11/permissions", received: answering("01 0a 0600 02", with: "0b")
     ),
     Mutant(
-      name: "takes bit 1 in a CCCD", caught: "ATT-12/cccd", received: answering("01 12 0400 fd", with: "13")),
+      name: "accepts bit 1 in a CCCD", caught: "ATT-12/cccd", received: answering("01 12 0400 fd", with: "13")
+    ),
     Mutant(
-      name: "takes 513 bytes", caught: "ATT-13/513-bytes", received: answering("01 12 0600 0d", with: "13")),
+      name: "accepts 513 bytes", caught: "ATT-13/513-bytes", received: answering("01 12 0600 0d", with: "13")),
     Mutant(
-      name: "takes parts with gaps", caught: "ATT-14/gap-in-parts",
+      name: "accepts parts with gaps", caught: "ATT-14/gap-in-parts",
       received: answering("01 18 0600 07", with: "19")),
     Mutant(
       name: "answers stray PDUs", caught: "ATT-15/unknown-opcodes",
@@ -154,7 +155,7 @@ extension Mutant {
         }
       }),
     Mutant(
-      name: "accepts what is no JSON", caught: "NTF-4/not-json",
+      name: "accepts invalid JSON", caught: "NTF-4/not-json",
       received: answering("01 12 0600 80", with: "13")),
     Mutant(
       name: "another error for hostile text", caught: "NTF-4/hostile-text",
@@ -163,7 +164,7 @@ extension Mutant {
       name: "a store without end", caught: "NTF-8/store-full",
       received: answering("01 12 0600 11", with: "13")),
     Mutant(
-      name: "a count that stands still", caught: "NTF-1/stored-and-counted",
+      name: "a count that does not change", caught: "NTF-1/stored-and-counted",
       received: changing {
         if $0.payload.first == 0x0B, $0.payload.count == 3 { $0.payload = [0x0B, 0, 0] }
       }),
@@ -171,7 +172,7 @@ extension Mutant {
       name: "a count that wraps", caught: "NTF-10/saturates",
       received: answering("1b 0300 ffff", with: "1b 0300 0000")),
     Mutant(
-      name: "tells the wrong item", caught: "NTF-11/dismissed",
+      name: "reports the wrong item", caught: "NTF-11/dismissed",
       received: changing {
         guard $0.payload.starts(with: [0x1B, 6, 0]), let digit = $0.payload.lastIndex(of: UInt8(ascii: "2"))
         else { return }

@@ -2,15 +2,15 @@ import Conformance
 import Foundation
 import Testing
 
-/// The list on an emulator in a process of its own, over a real terminal pair, in real time. The cases run one after
-/// the other on one emulator; each is a test of its own.
+/// The suite on an emulator in a separate process, over a real terminal pair, in real time. The
+/// cases run in sequence on one emulator; each is a separate test.
 @Suite struct PTYSuiteTests {
-  /// What a port in real time cannot offer.
+  /// Needs that a port in real time cannot meet.
   static let absent: Set<Need> = [.virtualTime, .connection]
 
   private static let run = SuiteRun(Suite.cases) { try await PTYRig.start(program: program) }
 
-  /// The `notibot` that was built beside this test.
+  /// The `notibot` that was built next to this test.
   static var program: String {
     let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("notibot").path
@@ -26,7 +26,7 @@ import Testing
   }
 }
 
-/// The same without the control socket: all that a board on a desk offers is its port.
+/// The same without the control socket: a board on a desk offers only its port.
 @Suite struct PlainPTYSuiteTests {
   private static let absent = PTYSuiteTests.absent.union([.control, .firmwareMode])
 

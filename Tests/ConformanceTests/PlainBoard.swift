@@ -3,13 +3,15 @@ import NotibotProtocol
 
 @testable import Conformance
 
-/// A device on a desk: nothing but its line reaches it. Any of these is lawful, so no case may fail on it.
+/// A device on a desk: only its line is accessible. Each of these is lawful, so no case is allowed
+/// to fail on it.
 struct PlainBoard: Sendable, CustomStringConvertible {
   let name: String
   let makeRig: @Sendable () async throws -> any Rig
-  /// What cannot be asked of it: the beginning of the reason, and the cases.
+  /// Capabilities it lacks: the beginning of the reason, and the skipped cases.
   let skips: [String: Set<String>]
-  /// Whether cases may be skipped for want of room in the store as well: nobody empties it in between.
+  /// Whether cases can also be skipped because the store has no room: it is never emptied in
+  /// between.
   let hasSmallStore: Bool
 
   var description: String { name }
@@ -77,7 +79,8 @@ struct PlainBoard: Sendable, CustomStringConvertible {
     "the device takes fewer than 3 frames": ["LNK-41/credit-goes-back"],
     "the device takes fewer than 4 frames": ["LNK-33/one-nak-per-round", "LNK-33/second-hole"],
   ]) { $0.union($1) }
-  /// Longer PDUs than the MTU are what these are about; all that only writes a notification does so in parts.
+  /// These cases are about PDUs longer than the MTU; those that only write a notification do so in
+  /// parts.
   private static let narrow: Skips = [
     "the MTU is 23, the case needs": [
       "ATT-9/whole-values", "ATT-14/queue-of-1024-bytes", "ATT-14/order-of-checks", "FRM-2/block-of-254",
@@ -102,16 +105,16 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   private static let serialWrites: Skips = [
     "the device takes fewer than 5 requests": ["NTF-23/pipelined"]
   ]
-  /// Feature bit 0 is not there either.
+  /// Feature bit 0 is missing too.
   private static let withoutPipelines: Skips = [
     "the device takes one request": ["ATT-5/writes-in-order", "LNK-43/unacknowledged-limit"]
   ]
-  /// All of identities and SYNC but that they are not in use.
+  /// Everything about identities and SYNC, except that they are not in use.
   private static let withoutKeys: Skips = [
     "the device announces features": Set(Suite.cases.filter { $0.chapter == .delivery }.map(\.id))
       .union(["LNK-23/fresh-sync"]).subtracting(["NTF-20/not-in-use", "NTF-30/not-in-use"])
   ]
-  /// Limits that 185 and two requests are.
+  /// Limits with an MTU of 185 and two requests.
   private static let small: Skips = [
     "the MTU is 185, the case needs": ["ATT-14/order-of-checks", "FRM-2/block-of-254", "ATT-13/513-bytes"],
     "the device's MTU": ["FRM-2/full-block-sent", "LNK-42/byte-limit"],
@@ -125,7 +128,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   ) -> PlainBoard {
     var profile = DeviceProfile.standard
     profile.capacity = 512
-    // Of 60 days of silence a line each 10 s would make hours.
+    // In 60 days of silence, a line every 10 s would take hours.
     profile.console.logInterval = nil
     change(&profile)
     return PlainBoard(name, skips, hasSmallStore) { [profile] in
@@ -159,7 +162,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
     self.skips = skips.reduce(into: [:]) { all, more in all.merge(more) { $0.union($1) } }
   }
 
-  /// Notifications of three writers and one without identity, as a board has that was in use.
+  /// Notifications of three writers and one without identity, as on a board that was in use.
   private static func useByOthers(_ probe: Probe) async throws {
     try await probe.openDelivery()
     for _ in 1...3 {

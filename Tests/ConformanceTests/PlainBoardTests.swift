@@ -4,10 +4,10 @@ import Testing
 
 @testable import Conformance
 
-/// The list on devices that nothing but their line reaches, and that stay the same from case to case.
+/// The suite on devices that only their line reaches, and whose state stays from case to case.
 @Suite struct PlainBoardTests {
   @Test(arguments: PlainBoard.all)
-  func `a sound board fails no case, in any order`(board: PlainBoard) async throws {
+  func `a correct board fails no case, in any order`(board: PlainBoard) async throws {
     let rig = try await board.makeRig()
     var cases = Suite.cases
     var generator = SeededGenerator(seed: SuiteRun.seed)
@@ -28,11 +28,11 @@ import Testing
     }
   }
 
-  /// What was skipped and is not in the board's table, or is there and was not skipped. What the rig does not offer goes
-  /// without saying.
+  /// Cases that were skipped and are not in the board's table, or vice versa. Needs that the rig
+  /// does not meet are not listed.
   private func unexplained(_ skipped: [String: String], _ board: PlainBoard, _ rig: any Rig) -> [String] {
     let offered = Set(Suite.cases.filter { $0.needs.isSubset(of: rig.offers) }.map(\.id))
-    // What has no identity stays, so which cases still find room depends on those before them.
+    // Notifications without identity stay, so the remaining room depends on the previous cases.
     let withoutRoom = skipped.filter { board.hasSmallStore && $0.value.hasPrefix("the store has room for") }
     var expected = Set(withoutRoom.keys)
     for (reason, ids) in board.skips {
@@ -44,7 +44,8 @@ import Testing
       + missing.map { "not skipped, or for another reason: \($0)" }.sorted()
   }
 
-  @Test func `what a case wrote with an identity is gone when it has ended`() async throws {
+  @Test func `notifications with an identity are gone when the case that wrote them has ended`() async throws
+  {
     var profile = DeviceProfile.standard
     profile.writersLimit = 1000
     let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: 5, now: .zero))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Conformance
 
-/// A board that is named by its identity is the only one that the suite writes to.
+/// If a board is named by its identity, the suite writes to no other.
 @Suite struct PortRigTests {
   private func withEmulator(_ body: (PortName) async throws -> Void) async throws {
     let server = try await EmulatorServer.start(profile: .standard, seed: 1)
@@ -17,7 +17,7 @@ import Testing
     await server.stop()
   }
 
-  @Test func `the board that was named is taken`() async throws {
+  @Test func `the named board is used`() async throws {
     try await withEmulator { port in
       let rig = try await PortRig.open(port, name: "id", deviceID: "24:6f:28:aa:bb:cc")
       #expect(rig.offers.contains(.session))
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `another board is refused before anything is asked of it`() async throws {
+  @Test func `another board is refused before any request to it`() async throws {
     try await withEmulator { port in
       let error = try await #require(throws: PortRig.WrongDevice.self) {
         try await PortRig.open(port, name: "id", deviceID: "24:6F:28:00:00:01")

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Conformance
 
-/// What is done to firmware on an emulated CPU from outside of its line. The whole list on it is `scripts/qemu-test`.
+/// Actions on firmware on an emulated CPU other than over its line. `scripts/qemu-test` runs the
+/// whole suite on it.
 @Suite(
   .serialized,
   .enabled(
@@ -28,7 +29,7 @@ struct QEMUBoardTests {
     }
   }
 
-  /// The numbers that the firmware counts, by name.
+  /// The counters of the firmware, by name.
   private func statistics(_ rig: QEMURig) async throws -> [String: Int] {
     let words = try await rig.board.perform("stats").split(separator: " ").dropFirst().map(String.init)
     return Dictionary(
@@ -37,7 +38,7 @@ struct QEMUBoardTests {
       })
   }
 
-  @Test func `a reset brings another boot id, counts boots and says why`() async throws {
+  @Test func `a reset changes the boot id, counts boots and reports the reason`() async throws {
     try await withRig { rig, bench in
       let hello = try await bench.restartSession()
       let values = try #require(TLV.parse(hello.payload))
@@ -49,19 +50,19 @@ struct QEMUBoardTests {
     }
   }
 
-  @Test func `a reset loses what was under way, to the last byte`() async throws {
+  @Test func `a reset loses every byte in flight`() async throws {
     try await withRig { rig, bench in
-      // So many that the board has not taken them all when the reset comes.
+      // So many that the board has not read them all at the reset.
       let pings = (0..<500).flatMap { _ in bench.probe.frame(.ping).bytes }
       let taken = await rig.board.takenBytes
       try await bench.probe.line.write(pings)
-      // What still waits in this machine's kernel is not lost by a board that restarts.
+      // Bytes queued in this computer's kernel are not lost when a board restarts.
       let deadline = bench.probe.now + Probe.patience
       while await rig.board.takenBytes < taken + UInt64(pings.count), bench.probe.now < deadline {
         _ = try await bench.probe.nextFrame(until: bench.probe.now + .milliseconds(2))
       }
       try await rig.board.reset()
-      // A SYN comes behind whatever is left of them.
+      // A SYN follows whatever is left of them.
       try await bench.probe.open()
       let counted = try await statistics(rig)
       #expect((1...9).contains(counted["frames"] ?? 0))
@@ -70,7 +71,7 @@ struct QEMUBoardTests {
     }
   }
 
-  @Test func `a panic is printed whole, and the next boot says so`() async throws {
+  @Test func `a panic is printed completely, and the next boot reports it`() async throws {
     try await withRig { rig, bench in
       #expect(try await rig.board.perform("0a") == "ok")
       let hello = try await bench.probe.awaitFrame("HELLO after the panic") { $0.kind == .hello }
@@ -81,23 +82,23 @@ struct QEMUBoardTests {
     }
   }
 
-  @Test func `bytes that find a busy board's buffer full are lost, and counted`() async throws {
+  @Test func `bytes that arrive while a busy board's buffer is full are lost, and counted`() async throws {
     try await withRig { rig, bench in
-      // What the opening of the session sent last has arrived, too.
+      // The last bytes of opening the session have also arrived.
       _ = try await bench.probe.fence()
-      // From its answer on the firmware takes nothing from the line until 20000 bytes have come.
+      // After its answer the firmware reads nothing from the line until 20000 bytes have arrived.
       #expect(try await rig.board.perform("busy") == "ok")
       try await bench.probe.line.write(Array(repeating: UInt8(ascii: "x"), count: 20_000))
-      // Answered when it has taken what there is.
+      // Answered when it has read what is available.
       let counted = try await statistics(rig)
       #expect(counted["lost_bytes"] == 20_000 - 16_384)
       #expect(counted["text_bytes"] == 16_384)
-      // The line is as good as before.
+      // The line works as before.
       _ = try await bench.probe.fence()
     }
   }
 
-  @Test func `nothing runs and nothing lies about when the rig is closed`() async throws {
+  @Test func `no process and no file is left when the rig is closed`() async throws {
     let rig = try await QEMURig.start()
     let path = rig.board.portPath
     let pid = rig.board.pid
@@ -107,12 +108,12 @@ struct QEMUBoardTests {
       !FileManager.default.fileExists(atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path))
   }
 
-  @Test func `an image that is missing, and one that is none, are told with what to do`() async throws {
+  @Test func `a missing image and an invalid one are reported with a hint`() async throws {
     let missing = await #expect(throws: RigTrouble.self) {
       _ = try await QEMURig.start(image: "/nowhere.elf")
     }
     #expect(missing?.message == "there is no firmware at /nowhere.elf")
     let wrong = await #expect(throws: RigTrouble.self) { _ = try await QEMURig.start(image: "/etc/passwd") }
-    #expect(wrong?.message == "/etc/passwd is no ELF file")
+    #expect(wrong?.message == "/etc/passwd is not an ELF file")
   }
 }

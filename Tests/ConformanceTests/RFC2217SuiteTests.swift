@@ -2,8 +2,8 @@ import Conformance
 import Foundation
 import Testing
 
-/// The list on an emulator in a process of its own, over RFC 2217, in real time. The cases run one after the other on
-/// one emulator; each is a test of its own.
+/// The suite on an emulator in a separate process, over RFC 2217, in real time. The cases run in
+/// sequence on one emulator; each is a separate test.
 @Suite struct RFC2217SuiteTests {
   private static let run = SuiteRun(Suite.cases) {
     try await PTYRig.start(program: PTYSuiteTests.program, front: .rfc2217)

@@ -3,7 +3,7 @@ import Foundation
 import FoundationXML
 import Testing
 
-/// The three reports of one made-up run.
+/// The three reports of one invented run.
 @Suite struct ReportTests {
   private static func makeReport(rigTrouble: String? = nil) -> Report {
     let outcomes: [Outcome] = [
@@ -29,7 +29,7 @@ import Testing
     #expect(reader.timestamps.allSatisfy { $0 == "2023-11-14T22:13:20Z" })
   }
 
-  @Test func `JUnit says why a case failed, without what XML cannot hold`() throws {
+  @Test func `JUnit contains the reason of a failure, without characters that XML does not allow`() throws {
     let document = JUnitReport.document(of: Self.makeReport())
     #expect(document.contains("a &lt;b&gt; &amp; &quot;c&quot; \u{FFFD}[2J\u{FFFD} d (checked at F.swift:7)"))
     #expect(document.unicodeScalars.allSatisfy { $0.value >= 0x20 || $0 == "\n" })
@@ -52,7 +52,7 @@ import Testing
     #expect(cases.first?["rules"] as? [String] == Suite.cases[0].rules)
   }
 
-  @Test func `the text has a line a case, names skips, and moves no cursor`() {
+  @Test func `the text has one line per case, names skips, and does not move the cursor`() {
     let report = Self.makeReport()
     var text = TextReport(cases: report.results.map(\.testCase), usesColor: false)
     let lines = report.results.flatMap { text.lines(for: $0) } + text.summary(of: report)
@@ -65,9 +65,9 @@ import Testing
   }
 }
 
-/// Reads a JUnit document the way a CI server would.
+/// Parses a JUnit document as a CI server would.
 private final class JUnitReader: NSObject, XMLParserDelegate {
-  /// The sum of each count over all elements of a name.
+  /// The sum of each count over all elements with a name.
   private(set) var counts: [String: [String: Int]] = [:]
   private(set) var elements: [String: Int] = [:]
   private(set) var timestamps: [String] = []

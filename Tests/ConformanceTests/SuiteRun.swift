@@ -1,7 +1,7 @@
 import Conformance
 import Testing
 
-/// A list of cases on one rig, one after the other, run once for all the tests that ask for a result.
+/// A list of cases on one rig, in sequence, run once for all the tests that use a result.
 struct SuiteRun: Sendable {
   static let seed: UInt64 = 2026
 
@@ -16,14 +16,14 @@ struct SuiteRun: Sendable {
     }
   }
 
-  /// Throws what the rig did when it could not be made.
+  /// Throws the rig's error if it could not be created.
   func result(of id: String) async throws -> CaseResult {
     try #require(try await results.value.first { $0.testCase.id == id })
   }
 }
 
-/// Records an issue unless the case passed, or was skipped because it needs what its rig cannot offer: nothing else is skipped,
-/// and such a case cannot pass.
+/// Records an issue unless the case passed, or was skipped because of a need that its rig cannot
+/// meet: nothing else is skipped, and such a case cannot pass.
 func expectPassed(_ result: CaseResult, onRigWithout absent: Set<Need>) {
   let isOffered = result.testCase.needs.isDisjoint(with: absent)
   switch result.outcome {

@@ -3,7 +3,7 @@ import DeviceEmulator
 import Foundation
 import Testing
 
-/// The list itself.
+/// The suite itself.
 @Suite struct SuiteTests {
   /// Every rule that docs/PROTOCOL.md numbers.
   private static func rules() throws -> Set<String> {
@@ -19,7 +19,7 @@ import Testing
     #expect(rules.subtracting(Suite.coverage.keys).subtracting(Suite.uncovered.keys) == [])
   }
 
-  @Test func `a rule that is said to have no case has none, and is one of the protocol`() throws {
+  @Test func `a rule that is listed without a case has none, and is one of the protocol`() throws {
     #expect(Set(Suite.uncovered.keys).intersection(Suite.coverage.keys) == [])
     #expect(try Set(Suite.uncovered.keys).subtracting(Self.rules()) == [])
   }
@@ -29,7 +29,7 @@ import Testing
     #expect(Set(Suite.coverage.keys).subtracting(rules) == [])
   }
 
-  @Test func `ids are unique and titles say something`() {
+  @Test func `ids are unique and titles are not empty`() {
     #expect(Set(Suite.all.map(\.id)).count == Suite.all.count)
     for testCase in Suite.all {
       #expect(testCase.id.contains("/") && !testCase.id.contains(" "), "\(testCase.id)")
@@ -42,11 +42,11 @@ import Testing
     for chapter in Chapter.allCases { #expect(Suite.cases.contains { $0.chapter == chapter }, "\(chapter)") }
   }
 
-  @Test func `a case is about a device or about the host, and no device is scored for the host`() {
+  @Test func `a case is about a device or about the host, and the host's cases do not count for devices`() {
     #expect(Suite.cases.count + Suite.hostCases.count == Suite.all.count)
     #expect(Suite.cases.allSatisfy { !$0.needs.contains(.host) })
     #expect(Suite.hostCases.count > 90)
-    // A host case needs nothing that a device would have to bring.
+    // A host case needs nothing from a device.
     for testCase in Suite.hostCases {
       #expect(testCase.needs.isSubset(of: [.host, .virtualTime]), "\(testCase.id)")
     }

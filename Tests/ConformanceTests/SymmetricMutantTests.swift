@@ -4,11 +4,11 @@ import NotibotHost
 import NotibotProtocol
 import Testing
 
-/// Faults that a host and a device have alike: the two agree, and the suite tells of either.
+/// Faults that a host and a device have in common: the two agree, and the suite detects each.
 @Suite struct SymmetricMutantTests {
   private static let faults = SymmetricMutant.all.filter { $0.name != SymmetricMutant.none.name }
 
-  @Test func `there are enough of them, each with a name of its own`() {
+  @Test func `there are enough of them, each with a unique name`() {
     #expect(Self.faults.count >= 15)
     #expect(Set(SymmetricMutant.all.map(\.name)).count == SymmetricMutant.all.count)
   }
@@ -18,13 +18,13 @@ import Testing
     throws
   {
     let both = HostAndDevice(profile: .standard, seed: 11, configuration: HostConfiguration())
-    var speaks = [WireFrame.Sender.host: CandidateFilter(fault.codec.speak)]
-    speaks[.device] = CandidateFilter(fault.codec.speak)
-    var hears = [WireFrame.Sender.host: CandidateFilter(fault.codec.hear)]
-    hears[.device] = CandidateFilter(fault.codec.hear)
-    both.damage = { bytes, sender in
-      let spoken = speaks[sender]?.pass(bytes) ?? []
-      return hears[sender.other]?.pass(spoken) ?? []
+    var senders = [WireFrame.Sender.host: CandidateFilter(fault.codec.onSend)]
+    senders[.device] = CandidateFilter(fault.codec.onSend)
+    var receivers = [WireFrame.Sender.host: CandidateFilter(fault.codec.onReceive)]
+    receivers[.device] = CandidateFilter(fault.codec.onReceive)
+    both.lineFilter = { bytes, sender in
+      let sent = senders[sender]?.pass(bytes) ?? []
+      return receivers[sender.other]?.pass(sent) ?? []
     }
     let json = Array("{\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1}".utf8)
     let (sent, count) = both.withHost { host, now in
@@ -36,25 +36,25 @@ import Testing
     #expect(both.run(within: .seconds(5)) { $0.host.results.count == 2 })
     #expect(both.host.results[sent] == .accepted)
     #expect(both.host.results[count] == .count(1))
-    // Nothing had to be sent again: each understood the other at once.
+    // Nothing was retransmitted: each understood the other at once.
     #expect(both.now < .zero + .milliseconds(200))
   }
 
   @Test(arguments: faults)
-  func `the device of the two is caught by a case whose rule names the fault`(fault: SymmetricMutant)
+  func `the device of the two is detected by a case whose rule names the fault`(fault: SymmetricMutant)
     async throws
   {
     try await expectCaught(fault, by: fault.deviceCase, isHost: false)
   }
 
   @Test(arguments: faults)
-  func `the host of the two is caught by a case whose rule names the fault`(fault: SymmetricMutant)
+  func `the host of the two is detected by a case whose rule names the fault`(fault: SymmetricMutant)
     async throws
   {
     try await expectCaught(fault, by: fault.hostCase, isHost: true)
   }
 
-  @Test func `the line between alone fails no case`() async {
+  @Test func `the line adapter alone fails no case`() async {
     let results = await Runner(rig: SymmetricMutant.none.makeRig(), seed: 7).run(Suite.all) { _ in }
     let bad = results.filter { ["failed", "errored"].contains($0.outcome.word) }
     #expect(bad.map { "\($0.testCase.id): \($0.outcome.details)" } == [])

@@ -4,7 +4,7 @@ import Testing
 @testable import DeviceEmulator
 
 struct ATTNotificationTests {
-  @Test func `nothing is told before the subscription, nor later about that time`() {
+  @Test func `no notification is sent before the subscription, nor later about that time`() {
     var rig = ATTRig()
     _ = rig.write(sampleJSON.utf8)
     #expect(rig.notifications().isEmpty)
@@ -14,7 +14,7 @@ struct ATTNotificationTests {
     #expect(rig.notifications() == ["1b03000200"])
   }
 
-  @Test func `nothing is told after unsubscribing, not even what waits`() {
+  @Test func `no notification is sent after unsubscribing, not even a queued one`() {
     var rig = ATTRig()
     _ = rig.ask("12 0400 0100")
     _ = rig.write(sampleJSON.utf8)
@@ -22,15 +22,15 @@ struct ATTNotificationTests {
     #expect(rig.notifications().isEmpty)
   }
 
-  @Test func `events that wait are dropped when the client unsubscribes from Data`() {
+  @Test func `queued events are dropped when the client unsubscribes from Data`() {
     var rig = ATTRig()
     _ = rig.ask("12 0700 0100")
-    rig.server.tell([1])
+    rig.server.notify([1])
     _ = rig.ask("12 0700 0000")
     #expect(rig.notifications().isEmpty)
   }
 
-  @Test func `SYNC queues what is gone of its source anew and leaves other sources alone`() {
+  @Test func `SYNC queues the gone notifications of its source again and leaves other sources alone`() {
     var rig = ATTRig()
     rig.server.open(.serial, features: [.optionalKeys, .sync], source: 5)
     _ = rig.ask("02 0502")
@@ -44,21 +44,21 @@ struct ATTNotificationTests {
     #expect(rig.notifications().prefix(2) == events.map { "1b0600" + hex(Array($0.utf8)).lowercased() }[...])
   }
 
-  @Test func `waiting counts become one with the latest value`() {
+  @Test func `pending counts are merged into the latest value`() {
     var rig = ATTRig()
     _ = rig.ask("12 0400 0100")
     for _ in 0..<5 { _ = rig.write(sampleJSON.utf8) }
     #expect(rig.notifications() == ["1b03000500"])
   }
 
-  @Test func `a refused write tells nothing`() {
+  @Test func `a refused write sends no notification`() {
     var rig = ATTRig()
     _ = rig.ask("12 0400 0100")
     #expect(rig.write("[]".utf8) == "0112060080")
     #expect(rig.notifications().isEmpty)
   }
 
-  @Test func `a change beyond 65535 tells nothing`() {
+  @Test func `a change beyond 65535 sends no notification`() {
     var rig = ATTRig()
     rig.server.changeStore { $0.setOtherWritersCount(65_534) }
     _ = rig.ask("12 0400 0100")
@@ -69,24 +69,24 @@ struct ATTNotificationTests {
     #expect(rig.ask("0a 0300") == "0bffff")
   }
 
-  @Test func `eight events wait in order, the ninth is dropped and counted`() {
+  @Test func `eight events are queued in order, the ninth is dropped and counted`() {
     var rig = ATTRig()
     _ = rig.ask("12 0700 0100")
-    for number in UInt8(0)..<9 { rig.server.tell([number]) }
+    for number in UInt8(0)..<9 { rig.server.notify([number]) }
     #expect(rig.notifications() == (0..<8).map { "1b06000\($0)" })
     #expect(rig.server.counters.eventsDropped == 1)
   }
 
-  @Test func `an event of MTU minus 3 bytes is told, a longer one is dropped and counted`() {
+  @Test func `an event of MTU minus 3 bytes is sent, a longer one is dropped and counted`() {
     var rig = ATTRig(mtu: nil)
     _ = rig.ask("12 0700 0100")
-    rig.server.tell([UInt8](repeating: 0x41, count: 20))
-    rig.server.tell([UInt8](repeating: 0x42, count: 21))
+    rig.server.notify([UInt8](repeating: 0x41, count: 20))
+    rig.server.notify([UInt8](repeating: 0x42, count: 21))
     #expect(rig.notifications() == ["1b0600" + String(repeating: "41", count: 20)])
     #expect(rig.server.counters.eventsDropped == 1)
   }
 
-  @Test func `each bearer has its own MTU, CCCDs and queue, and all have one store`() {
+  @Test func `each bearer has its own MTU, CCCDs and queue, and all share one store`() {
     var rig = ATTRig(mtu: 100)
     let radio = BearerID(rawValue: 1)
     rig.server.open(radio)
@@ -101,7 +101,7 @@ struct ATTNotificationTests {
     #expect(rig.notifications(for: radio).isEmpty)
   }
 
-  @Test func `what belongs to a bearer ends with it, the store does not`() {
+  @Test func `the state of a bearer ends with it, the store does not`() {
     var rig = ATTRig()
     _ = rig.ask("12 0400 0100")
     _ = rig.ask("16 0600 0000 7b")

@@ -4,7 +4,8 @@ import Testing
 @testable import DeviceEmulator
 
 struct ATTServerTests {
-  /// A request, what MTU holds, and its response. Source: Bluetooth Core specification Vol 3 Part F 3.4 by hand.
+  /// A request, the MTU, and the response. Derived by hand from Bluetooth Core specification Vol 3
+  /// Part F 3.4.
   private static let answers: [(name: String, mtu: UInt16?, request: String, response: String?)] = [
     ("MTU", nil, "02 b900", "03 0502"),
     ("all services", nil, "10 0100 ffff 0028", "11 14 0100 0700 " + serviceUUID),
@@ -99,7 +100,7 @@ struct ATTServerTests {
     "0c 0300 0000 00", "10 0100 ffff", "10 0100 ffff 002800", "12", "12 06", "16 0600 00", "18", "18 02",
     "18 0100",
   ])
-  func `a request of the wrong length or form is an invalid PDU`(request: String) {
+  func `a request with a wrong length or format is an invalid PDU`(request: String) {
     var rig = ATTRig()
     #expect(rig.ask(request) == "01\(request.prefix(2))000004")
   }
@@ -113,18 +114,18 @@ struct ATTServerTests {
   // MARK: MTU
 
   @Test(arguments: [(UInt16(5), 23), (23, 23), (100, 100), (517, 517), (600, 517)])
-  func `both use the smaller MTU, at least 23`(client: UInt16, expected: Int) {
+  func `both sides use the smaller MTU, at least 23`(client: UInt16, expected: Int) {
     let rig = ATTRig(mtu: client)
     #expect(Int(rig.server.bearer(.serial)?.mtu ?? 0) == expected)
   }
 
-  @Test func `a second exchange is answered alike and changes nothing`() {
+  @Test func `a second exchange gets the same answer and changes nothing`() {
     var rig = ATTRig(mtu: 100)
     #expect(rig.ask("02 0502") == "030502")
     #expect(rig.server.bearer(.serial)?.mtu == 100)
   }
 
-  @Test func `a server of MTU 23 stays there`() {
+  @Test func `a server with MTU 23 keeps it`() {
     var rig = ATTRig(mtu: 517, serverMTU: 23)
     #expect(rig.ask("02 0502") == "031700")
     #expect(rig.server.bearer(.serial)?.mtu == 23)
@@ -139,7 +140,7 @@ struct ATTServerTests {
     #expect(rig.ask("0a 0300") == "0b0100")
   }
 
-  @Test func `a full store is short of resources`() {
+  @Test func `a full store returns Insufficient Resources`() {
     var rig = ATTRig(capacity: 2)
     #expect(rig.write(sampleJSON.utf8) == "13")
     #expect(rig.write(sampleJSON.utf8) == "13")
@@ -147,13 +148,13 @@ struct ATTServerTests {
     #expect(rig.ask("0a 0300") == "0b0200")
   }
 
-  @Test func `a firmware that cannot refuse answers success and stores nothing`() {
+  @Test func `a firmware that cannot refuse answers success and does not store`() {
     var rig = ATTRig(mode: .firmware, capacity: 1)
     #expect(rig.write("{}".utf8) == "13")
     #expect(rig.write(sampleJSON.utf8) == "13")
     #expect(rig.write(sampleJSON.utf8) == "13")
     #expect(rig.ask("0a 0300") == "0b0100")
-    // Its library does refuse what is too long.
+    // Its library does refuse a value that is too long.
     #expect(rig.write(json(ofBytes: 513)) == "011206000d")
   }
 
@@ -181,7 +182,7 @@ struct ATTServerTests {
     #expect(rig.ask("18 01") == "19")
   }
 
-  @Test func `cancel forgets the parts`() {
+  @Test func `cancel discards the parts`() {
     var rig = ATTRig()
     _ = rig.ask([0x16, 0x06, 0x00, 0x00, 0x00] + Array(sampleJSON.utf8))
     #expect(rig.ask("18 00") == "19")
@@ -190,7 +191,7 @@ struct ATTServerTests {
   }
 
   @Test(arguments: [["0100"], ["0000", "3200"], ["0000", "0000"], ["0000", "0100", "0100"]])
-  func `a part that does not begin where the last ended is an invalid offset`(offsets: [String]) {
+  func `a part that does not begin at the end of the previous one is an invalid offset`(offsets: [String]) {
     var rig = ATTRig()
     for offset in offsets { _ = rig.ask("16 0600 \(offset) 7b") }
     #expect(rig.ask("18 01") == "0118060007")
@@ -213,7 +214,7 @@ struct ATTServerTests {
     #expect(rig.ask("18 01") == "19")
   }
 
-  @Test func `an Execute of the wrong form empties the queue as well`() {
+  @Test func `an Execute with a wrong format also empties the queue`() {
     var rig = ATTRig()
     _ = rig.ask([0x16, 0x06, 0x00, 0x00, 0x00] + Array(sampleJSON.utf8))
     #expect(rig.ask("18 02") == "0118000004")
@@ -233,13 +234,15 @@ struct ATTServerTests {
   }
 
   @Test(arguments: [["04", "07"], ["07", "04"]])
-  func `of two bad CCCDs the error names the lower handle, whichever was prepared first`(handles: [String]) {
+  func `if two CCCDs are invalid, the error names the lower handle, whichever was prepared first`(
+    handles: [String]
+  ) {
     var rig = ATTRig()
     for handle in handles { _ = rig.ask("16 \(handle)00 0000 0200") }
     #expect(rig.ask("18 01") == "01180400fd")
   }
 
-  @Test func `the queue takes 1024 bytes and then is full`() {
+  @Test func `the queue is full after 1024 bytes`() {
     var rig = ATTRig()
     for offset in [0, 512] {
       let part = [0x06, 0x00] + UInt16(offset).littleEndianBytes + [UInt8](repeating: 0x20, count: 512)
@@ -248,7 +251,7 @@ struct ATTServerTests {
     #expect(rig.ask("16 0600 0004 20") == "0116060009")
   }
 
-  @Test func `the queue takes 32 entries and then is full`() {
+  @Test func `the queue is full after 32 entries`() {
     var rig = ATTRig()
     for _ in 0..<32 { #expect(rig.ask("16 0600 0000") == "1706000000") }
     #expect(rig.ask("16 0600 0000") == "0116060009")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DeviceEmulator
 
-/// The attribute socket as clients find it.
+/// The attribute socket from a client's point of view.
 @Suite(.serialized)
 struct ATTSocketTests {
   /// A connection that carries PDUs.
@@ -19,7 +19,7 @@ struct ATTSocketTests {
 
     func send(_ stream: [UInt8]) { connection.send(stream) }
 
-    /// Sends PDUs, one record each, in one piece.
+    /// Sends PDUs, one record each, in one write.
     func send(pdus: String...) { send(pdus.flatMap { ATTRecord.bytes(of: bytes($0)) }) }
 
     /// The next PDU in hexadecimal; nil at the end of the connection.
@@ -38,11 +38,11 @@ struct ATTSocketTests {
     #expect(directory.names.isEmpty)
   }
 
-  @Test func `the socket is its owner's alone, and goes with the emulator`() async throws {
+  @Test func `only its owner can use the socket, and it is removed with the emulator`() async throws {
     try await withSocket { _, path in #expect(mode(of: path) == S_IFSOCK | 0o600) }
   }
 
-  @Test func `requests are answered in order, in pieces or joined`() async throws {
+  @Test func `requests are answered in order, whether split or joined`() async throws {
     try await withSocket { _, path in
       let client = try Client(path)
       client.send(pdus: "020502", "0a0300", "0a0600")
@@ -62,14 +62,14 @@ struct ATTSocketTests {
       writer.send(ATTRecord.bytes(of: [0x12, 6, 0] + Array(sampleJSON.utf8)))
       #expect(await writer.nextPDU() == "13")
       #expect(await reader.nextPDU() == "1b03000100")
-      // Had the writer been notified, it would be told before this answer.
+      // If the writer had been notified, the notification would precede this answer.
       writer.send(pdus: "0a0300")
       #expect(await writer.nextPDU() == "0b0100")
       #expect(await server.statistics.connectionCount == 2)
     }
   }
 
-  @Test func `an impossible length ends that connection alone`() async throws {
+  @Test func `an impossible length ends only that connection`() async throws {
     try await withSocket { server, path in
       let (good, bad) = (try Client(path), try Client(path))
       bad.send(bytes("0300 0a0300 0000"))
@@ -81,8 +81,7 @@ struct ATTSocketTests {
     }
   }
 
-  @Test func `the fifth connection is closed at once, and a place that is free is taken again`() async throws
-  {
+  @Test func `the fifth connection is closed at once, and a free place is used again`() async throws {
     try await withSocket { server, path in
       var clients = try (0..<4).map { _ in try Client(path) }
       for client in clients {
@@ -92,7 +91,7 @@ struct ATTSocketTests {
       let fifth = try Client(path)
       #expect(await fifth.nextPDU() == nil)
       #expect(await server.statistics.connections.refused == 1)
-      // Its own request has ended it when the last answer has come.
+      // Its own request has ended it before the last answer arrives.
       clients[0].send(bytes("ffff"))
       #expect(await clients[0].nextPDU() == nil)
       clients[0] = try Client(path)
@@ -101,7 +100,9 @@ struct ATTSocketTests {
     }
   }
 
-  @Test func `a client that reads nothing delays nobody else, and finds all its answers`() async throws {
+  @Test func `a client that does not read delays no other client, and later gets all its answers`()
+    async throws
+  {
     try await withSocket { _, path in
       let (greedy, other) = (try Client(path), try Client(path))
       let count = 1000
@@ -134,7 +135,7 @@ struct ATTSocketTests {
     }
   }
 
-  @Test func `the socket of an emulator that lives is left alone`() async throws {
+  @Test func `the socket of a running emulator is left alone`() async throws {
     try await withSocket { _, path in
       await #expect(throws: PortError.self) {
         try await EmulatorServer.start(profile: .quiet, attSocket: path, seed: 2)

@@ -4,7 +4,8 @@ import Testing
 @testable import DeviceEmulator
 
 struct BoardProfileTests {
-  /// How many bytes come together, in order, when the device sends `count` bytes at once at 921600 baud.
+  /// How many bytes arrive together, in order, when the device sends `count` bytes at once at
+  /// 921600 baud.
   private func packets(_ profile: DeviceProfile, _ count: Int) -> [(moment: Instant, count: Int)] {
     var wire = PacedWire(model: profile.wire)
     wire.setBitsPerSecond(921_600)
@@ -16,7 +17,7 @@ struct BoardProfileTests {
     return found
   }
 
-  @Test func `every profile has a name of its own`() {
+  @Test func `every profile has a unique name`() {
     #expect(Set(DeviceProfile.all.map(\.name)).count == DeviceProfile.all.count)
     for profile in DeviceProfile.all { #expect(DeviceProfile.named(profile.name) == profile) }
   }
@@ -37,7 +38,7 @@ struct BoardProfileTests {
     #expect(found.map(\.moment) == [.zero + at(62), .zero + at(124), .ms(16) + at(125)])
   }
 
-  @Test func `bytes that come in time fill an FTDI packet, later ones start another`() {
+  @Test func `bytes that arrive in time fill an FTDI packet, later ones start another`() {
     var wire = PacedWire(model: DeviceProfile.ftdi.wire)
     wire.setBitsPerSecond(1_000_000)
     wire.send([UInt8](repeating: 1, count: 30), .toHost, now: .zero)
@@ -52,7 +53,7 @@ struct BoardProfileTests {
     #expect(wire.queuedBytes(.toHost) == 0)
   }
 
-  @Test func `an FTDI chip holds nothing back towards the device`() {
+  @Test func `an FTDI chip does not delay bytes towards the device`() {
     var wire = PacedWire(model: DeviceProfile.ftdi.wire)
     wire.setBitsPerSecond(1_000_000)
     wire.send([1, 2], .toDevice, now: .zero)
@@ -72,7 +73,7 @@ struct BoardProfileTests {
     #expect(difference > .milliseconds(14) && difference <= .milliseconds(16))
   }
 
-  @Test func `the rate of native USB is not the host's to set`() throws {
+  @Test func `the host cannot set the rate of native USB`() throws {
     var rig = try LineRig(.usbSerialJTAG)
     rig.wired.setBitsPerSecond(9600)
     #expect(rig.wired.wire.bitsPerSecond == 8_000_000)
@@ -80,7 +81,7 @@ struct BoardProfileTests {
     #expect(packets(.usbSerialJTAG, 150).map(\.count) == [64, 64, 22])
   }
 
-  @Test func `native USB goes with the device and comes back with it`() throws {
+  @Test func `native USB disappears with the device and comes back with it`() throws {
     var rig = try LineRig(.usbSerialJTAG)
     _ = try rig.openSession()
     #expect(rig.wired.perform(.reboot(.panic), now: rig.now) == .done)
@@ -90,13 +91,13 @@ struct BoardProfileTests {
     #expect(!rig.wired.isPresent)
     rig.advance(by: .milliseconds(101))
     #expect(rig.wired.isPresent)
-    // What ROM and boot loader print has nowhere to go.
+    // The output of ROM and boot loader is lost.
     #expect(rig.frames.first?.header.type == .hello)
     #expect(rig.boots == 2)
     #expect(!String(decoding: rig.arrivals.flatMap(\.bytes), as: UTF8.self).contains("rst:"))
   }
 
-  @Test func `native USB cuts a write that the host does not take in 50 ms, and begins the next by a zero`()
+  @Test func `native USB cuts a write that the host does not read in 50 ms, and begins the next with a zero`()
     throws
   {
     var rig = try LineRig(.usbSerialJTAG)
@@ -131,10 +132,10 @@ struct BoardProfileTests {
     }
   }
 
-  @Test func `a brown-out comes 0.2 to 2 s after each boot, for ever`() throws {
+  @Test func `a brown-out happens 0.2 to 2 s after each boot, indefinitely`() throws {
     var rig = try LineRig(.brownout)
     rig.advance(by: .seconds(120))
-    // Between a boot each 2.3 s and one each 0.5 s.
+    // Between one boot per 2.3 s and one per 0.5 s.
     #expect((53...241).contains(Int(rig.boots)))
     #expect(rig.wired.device.link.boot.reason == .brownout)
     var quick = try LineRig(.brownout)
@@ -144,7 +145,7 @@ struct BoardProfileTests {
     #expect(quick.boots == 2 || quick.wired.device.isRestarting)
   }
 
-  @Test func `a supply fails also when the timer fires late`() {
+  @Test func `a supply also fails when the timer fires late`() {
     var device = EmulatedDevice(profile: .brownout, seed: 1, now: .zero)
     device.handleTimeout(now: .ms(3000))
     #expect(device.isRestarting)
@@ -158,7 +159,7 @@ struct BoardProfileTests {
     #expect(rig.device.statistics.session == session)
   }
 
-  @Test func `what became due while a page was erased is done when it is`() throws {
+  @Test func `work that became due while a page was erased is done afterwards`() throws {
     var rig = DeviceRig()
     _ = try rig.openSession()
     rig.device.flash = .erasing(until: .ms(1500), held: [])
@@ -168,7 +169,7 @@ struct BoardProfileTests {
     #expect(rig.frameTypes() == [.ping])
   }
 
-  @Test func `a page erase holds everything up for 85 to 150 ms and loses nothing`() throws {
+  @Test func `a page erase blocks everything for 85 to 150 ms and loses nothing`() throws {
     var rig = try LineRig(.slowFlash)
     let session = try rig.openSession()
     rig.send(.data, channel: .att, session: session, payload: [0x02, 0x05, 0x02])
@@ -191,7 +192,7 @@ struct BoardProfileTests {
     #expect(rig.wired.statistics.deafBytes == 0)
   }
 
-  @Test func `what comes during an erase is bounded`() throws {
+  @Test func `the bytes received during an erase are bounded`() throws {
     var device = EmulatedDevice(profile: .slowFlash, seed: 1, now: .zero)
     device.flash = .erasing(until: .ms(100), held: [])
     for _ in 0..<100 { device.receive([UInt8](repeating: 0x41, count: 1000), now: .ms(1)) }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import DeviceEmulator
 
-/// Bearers beside the line, in virtual time.
+/// Bearers other than the line, in virtual time.
 @Suite struct ConnectionTests {
-  /// A device and any number of clients that speak in hexadecimal.
+  /// A device and any number of clients with an interface in hexadecimal.
   private struct Rig {
     var device: EmulatedDevice
     var now = Instant.zero
@@ -22,16 +22,16 @@ import Testing
       return id
     }
 
-    /// Sends PDUs, one record each, and returns what comes back on the same connection.
+    /// Sends PDUs, one record each, and returns the answers on the same connection.
     mutating func ask(_ pdus: String..., on id: BearerID) -> [String] {
       send(pdus.flatMap { ATTRecord.bytes(of: bytes($0)) }, on: id)
-      return heard(on: id)
+      return received(on: id)
     }
 
     mutating func send(_ stream: [UInt8], on id: BearerID) { device.receive(stream, on: id, now: now) }
 
     /// Every PDU that the device sends now; `close` where it ends the connection.
-    mutating func heard(on id: BearerID) -> [String] {
+    mutating func received(on id: BearerID) -> [String] {
       var found: [String] = []
       while let action = device.nextAction(for: id) {
         switch action {
@@ -46,7 +46,7 @@ import Testing
 
     mutating func write(_ json: String, on id: BearerID) -> [String] {
       send(ATTRecord.bytes(of: [0x12, 6, 0] + Array(json.utf8)), on: id)
-      return heard(on: id)
+      return received(on: id)
     }
 
     mutating func advance(to moment: Instant) {
@@ -63,7 +63,7 @@ import Testing
     #expect(rig.device.statistics.connectionCount == 1)
   }
 
-  @Test func `each has its MTU, its subscriptions and its parts, and the store is one`() throws {
+  @Test func `each has its MTU, its subscriptions and its parts, and they share one store`() throws {
     var rig = Rig()
     let (first, second) = (try rig.connect(), try rig.connect(mtu: nil))
     #expect(rig.ask("12 0400 0100", on: first) == ["13"])
@@ -77,24 +77,23 @@ import Testing
     #expect(rig.ask("0a0300", on: second) == ["0b0100"])
   }
 
-  @Test func `a notification goes to those that subscribed, and to nobody else`() throws {
+  @Test func `a notification goes to the subscribed bearers, and to no other`() throws {
     var rig = Rig()
     let (writer, subscriber, silent) = (try rig.connect(), try rig.connect(), try rig.connect())
     _ = rig.ask("12 0400 0100", "12 0700 0100", on: subscriber)
     #expect(rig.write(sampleJSON, on: writer) == ["13"])
-    #expect(rig.heard(on: subscriber) == ["1b03000100"])
-    #expect(rig.heard(on: silent) == [])
+    #expect(rig.received(on: subscriber) == ["1b03000100"])
+    #expect(rig.received(on: silent) == [])
     #expect(rig.device.perform(.dismiss(item: 1), now: rig.now) == .done)
-    let told = rig.heard(on: subscriber)
-    #expect(told.count == 2 && told.contains("1b03000000"))
-    #expect(rig.heard(on: writer) + rig.heard(on: silent) == [])
+    let received = rig.received(on: subscriber)
+    #expect(received.count == 2 && received.contains("1b03000000"))
+    #expect(rig.received(on: writer) + rig.received(on: silent) == [])
     _ = rig.ask("12 0400 0000", "12 0700 0000", on: subscriber)
     _ = rig.write(sampleJSON, on: writer)
-    #expect(rig.heard(on: subscriber) == [])
+    #expect(rig.received(on: subscriber) == [])
   }
 
-  @Test func `a write over a connection is news for the session on the line, and the other way round`() throws
-  {
+  @Test func `a write over a connection notifies the session on the line, and vice versa`() throws {
     var rig = DeviceRig()
     let connected = rig.device.connect(now: rig.now)
     let id = try #require(connected)
@@ -110,18 +109,18 @@ import Testing
     rig.device.receive(bytes("0300 020502"), on: id, now: rig.now)
     rig.device.receive(
       ATTRecord.bytes(of: [0x12, 6, 0] + Array(sampleJSON.utf8)), on: id, now: rig.now)
-    // Takes what is ready, and gives the device no other reason to look.
+    // Takes the pending output, and gives the device no other reason to check for more.
     rig.perform(.statistics)
     #expect(rig.dataPayloads() == [bytes("1b03000200")])
   }
 
-  @Test func `a further connection begins anew and finds the store as it was`() throws {
+  @Test func `a further connection begins with a new state and finds the store as it was`() throws {
     var rig = Rig()
     let first = try rig.connect()
     _ = rig.ask("12 0400 0100", "12 0700 0100", "16 0600 0000 7b", on: first)
     _ = rig.write(sampleJSON, on: first)
     rig.device.disconnect(first, now: rig.now)
-    #expect(rig.heard(on: first) == [])
+    #expect(rig.received(on: first) == [])
     let second = try rig.connect(mtu: nil)
     #expect(second != first)
     #expect(
@@ -129,7 +128,7 @@ import Testing
     #expect(rig.ask("08 0100 0700 0328", on: second).first?.count == 2 * 23)
   }
 
-  @Test func `one more than the limit is refused and counted until another goes`() throws {
+  @Test func `a connection beyond the limit is refused and counted until another one ends`() throws {
     var rig = Rig()
     let all = try (0..<4).map { _ in try rig.connect(mtu: nil) }
     #expect(rig.device.connect(now: rig.now) == nil)
@@ -140,21 +139,21 @@ import Testing
     #expect(rig.device.statistics.connections.accepted == 5)
   }
 
-  @Test func `an impossible length closes its connection behind the answers, and no other`() throws {
+  @Test func `an impossible length closes its connection after the answers, and no other`() throws {
     var rig = Rig()
     let (bad, good) = (try rig.connect(), try rig.connect())
     rig.send(bytes("0300 0a0300 0000 0300 0a0100"), on: bad)
-    #expect(rig.heard(on: bad) == ["0b0000", "close"])
-    #expect(rig.heard(on: bad) == [])
+    #expect(rig.received(on: bad) == ["0b0000", "close"])
+    #expect(rig.received(on: bad) == [])
     rig.send(bytes("0300 0a0300"), on: bad)
-    #expect(rig.heard(on: bad) == [])
+    #expect(rig.received(on: bad) == [])
     #expect(rig.ask("0a0300", on: good) == ["0b0000"])
     #expect(rig.device.statistics.connections.malformed == 1)
     rig.device.disconnect(bad, now: rig.now)
     #expect(rig.device.statistics.connections == counters(accepted: 2, malformed: 1))
   }
 
-  @Test func `an end in the middle of a record applies nothing and is counted`() throws {
+  @Test func `a disconnection in the middle of a record applies nothing and is counted`() throws {
     var rig = Rig()
     let id = try rig.connect()
     let record = ATTRecord.bytes(of: [0x12, 6, 0] + Array(sampleJSON.utf8))
@@ -164,18 +163,19 @@ import Testing
     #expect(rig.device.statistics.connections == counters(accepted: 1, cut: 1))
   }
 
-  @Test func `a client that reads nothing is taken no more requests from, and loses none`() throws {
+  @Test func `no more requests are read from a client that does not read, and none is lost`() throws {
     var rig = Rig()
     let id = try rig.connect(mtu: nil)
     let requests = bytes("0300 0a0300")
     rig.send((0..<400).flatMap { _ in requests }, on: id)
     #expect(rig.device.isFull(id))
     #expect(rig.device.connections[0].hasRequest == false)
-    #expect(rig.heard(on: id) == [String](repeating: "0b0000", count: 400))
+    #expect(rig.received(on: id) == [String](repeating: "0b0000", count: 400))
     #expect(!rig.device.isFull(id))
   }
 
-  @Test func `a connection is full when two of the longest records wait, and when it is gone`() throws {
+  @Test func `a connection is full when two of the longest records are queued, and when it has ended`() throws
+  {
     var rig = Rig()
     let id = try rig.connect(mtu: nil)
     _ = rig.device.perform(.stall, now: rig.now)
@@ -188,38 +188,38 @@ import Testing
     #expect(rig.device.isFull(id))
   }
 
-  @Test func `notifications that nobody takes do not grow without end`() throws {
+  @Test func `notifications to a client that does not read are bounded`() throws {
     var rig = Rig()
     let id = try rig.connect()
     _ = rig.ask("12 0400 0100", "12 0700 0100", on: id)
     let other = try rig.connect()
     for _ in 0..<20 { _ = rig.write(sampleJSON, on: other) }
     for item in 1...20 { _ = rig.device.perform(.dismiss(item: item), now: rig.now) }
-    let told = rig.heard(on: id)
-    #expect(told.filter { $0.hasPrefix("1b0300") } == ["1b03000000"])
-    #expect(told.count == 1 + ATTBearer.eventsLimit)
+    let received = rig.received(on: id)
+    #expect(received.filter { $0.hasPrefix("1b0300") } == ["1b03000000"])
+    #expect(received.count == 1 + ATTBearer.eventsLimit)
     #expect(rig.device.statistics.attributes.eventsDropped == 20 - ATTBearer.eventsLimit)
   }
 
-  @Test func `a restart ends every connection, and one that comes meanwhile waits for the boot`() throws {
+  @Test func `a restart ends every connection, and a new one waits for the boot`() throws {
     var rig = Rig()
     let old = try rig.connect()
     #expect(rig.device.perform(.reboot(.software), now: rig.now) == .done)
-    #expect(rig.heard(on: old) == ["close"])
+    #expect(rig.received(on: old) == ["close"])
     rig.device.disconnect(old, now: rig.now)
     let new = try rig.connect(mtu: nil)
     #expect(rig.ask("0a0300", on: new) == [])
     rig.advance(to: rig.now + .seconds(1))
-    #expect(rig.heard(on: new) == ["0b0000"])
+    #expect(rig.received(on: new) == ["0b0000"])
   }
 
-  @Test func `a stalled application answers when it goes on`() throws {
+  @Test func `a stalled application answers when it continues`() throws {
     var rig = Rig()
     let id = try rig.connect()
     _ = rig.device.perform(.stall, now: rig.now)
     #expect(rig.ask("0a0300", on: id) == [])
     _ = rig.device.perform(.resume, now: rig.now)
-    #expect(rig.heard(on: id) == ["0b0000"])
+    #expect(rig.received(on: id) == ["0b0000"])
   }
 
   @Test func `an id needs its src, and a device in firmware mode has no ids`() throws {

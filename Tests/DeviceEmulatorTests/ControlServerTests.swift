@@ -18,7 +18,7 @@ struct ControlServerTests {
 
     func send(_ text: String) { connection.send(Array(text.utf8)) }
 
-    /// So many lines, or fewer when the connection ends.
+    /// This many lines, or fewer if the connection ends.
     func lines(_ count: Int) async -> [String] {
       await connection.reading { connection in
         var bytes: [UInt8] = []
@@ -43,13 +43,13 @@ struct ControlServerTests {
     #expect(directory.names.isEmpty)
   }
 
-  @Test func `the socket is its owner's alone`() async throws {
+  @Test func `only its owner can use the socket`() async throws {
     try await withControl { client, _, _ in
       #expect(mode(of: client.path) == S_IFSOCK | 0o600)
     }
   }
 
-  @Test func `each command does what it says`() async throws {
+  @Test func `each command has the documented effect`() async throws {
     try await withControl { client, server, path in
       let host = try HostPort(path)
       let session = try host.openSession()
@@ -98,7 +98,7 @@ struct ControlServerTests {
     ("\u{0}\u{1}", "this is not a request"),
     (String(repeating: "[", count: 10_000), "this is not a request"),
   ])
-  func `what is no request is refused with a reason`(line: String, reason: String) async throws {
+  func `an invalid request is refused with a reason`(line: String, reason: String) async throws {
     try await withControl { client, _, _ in
       let raw = try RawClient(client.path)
       raw.send(line + "\n")
@@ -107,7 +107,7 @@ struct ControlServerTests {
     }
   }
 
-  @Test func `a line without an end closes the connection and nothing else`() async throws {
+  @Test func `a line that is too long closes only its connection`() async throws {
     try await withControl { client, _, _ in
       let raw = try RawClient(client.path)
       for _ in 0..<20 { raw.send(String(repeating: "x", count: 4096)) }
@@ -118,7 +118,7 @@ struct ControlServerTests {
 
   // MARK: Paths
 
-  @Test func `a socket that a killed emulator left is replaced`() async throws {
+  @Test func `the socket of a killed emulator is replaced`() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("control")
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -138,7 +138,7 @@ struct ControlServerTests {
     }
   }
 
-  @Test func `the socket of an emulator that lives, and a file, are left alone`() async throws {
+  @Test func `the socket of a running emulator, and a file, are left alone`() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("control")
     try await withEmulator(control: path) { _, _ in
@@ -151,7 +151,7 @@ struct ControlServerTests {
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
   }
 
-  @Test func `a path that no socket can have is refused`() async throws {
+  @Test func `a path that is too long for a socket is refused`() async throws {
     let path = "/tmp/" + String(repeating: "x", count: 100)
     await #expect(throws: PortError.self) { try await withEmulator(control: path) { _, _ in } }
     await #expect(throws: ControlClient.Failure.self) {
@@ -159,7 +159,7 @@ struct ControlServerTests {
     }
   }
 
-  @Test func `nobody at the socket is said so`() async throws {
+  @Test func `a socket without a listener is reported`() async throws {
     let client = ControlClient(path: "/tmp/notibot-nobody-\(getpid())")
     await #expect(
       throws: ControlClient.Failure.unreachable(path: client.path, reason: "No such file or directory")
@@ -180,7 +180,7 @@ struct ControlServerTests {
     (["stats"], .device(.statistics)), (["list"], .device(.list(from: nil))),
     (["list", "7"], .device(.list(from: 7))), (["close"], .device(.close)),
   ])
-  func `words become the command they name, and its request says the same`(
+  func `words are parsed to the command they name, and its request is formatted the same`(
     words: [String], command: EmulatorCommand
   ) throws {
     let request = try ControlRequest(words: words)
@@ -193,7 +193,7 @@ struct ControlServerTests {
     ["unplug", "now"], ["fill", "99999999999"], ["mode", "lenient"], ["log"], ["faults"],
     ["faults", "flap=1"],
   ])
-  func `words that make no command are refused`(words: [String]) {
+  func `words that are not a command are refused`(words: [String]) {
     #expect(throws: ControlRequestError.self) { try ControlRequest(words: words) }
   }
 }

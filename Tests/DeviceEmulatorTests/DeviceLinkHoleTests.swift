@@ -3,7 +3,8 @@ import Testing
 
 @testable import DeviceEmulator
 
-/// Holes in what the host sends, and in what the device sends. Source: PROTOCOL.md LNK-32 to LNK-34, LNK-51.
+/// Holes in the host's frames, and in the device's frames. Source: PROTOCOL.md LNK-32 to LNK-34,
+/// LNK-51.
 struct DeviceLinkHoleTests {
   private func payloads(_ link: inout DeviceLink) -> [UInt8] {
     var payloads: [UInt8] = []
@@ -13,7 +14,7 @@ struct DeviceLinkHoleTests {
 
   // MARK: A device that drops
 
-  @Test func `a frame out of order is dropped and asked for once in a round`() {
+  @Test func `a frame out of order is dropped and requested once per round`() {
     var link = DeviceLink.make(.open, outOfOrder: .dropped)
     let nak = Frame.Sketch(type: .nak, sequence: 0, ack: 0, credit: 16)
     let first = link.reply(to: .data(1))
@@ -21,7 +22,7 @@ struct DeviceLinkHoleTests {
     #expect(first.map(\.payload) == [[]])
     #expect(link.reply(to: .data(2)).isEmpty)
     #expect(link.reply(to: .data(4)).isEmpty)
-    // 3 is not above 4: the host has begun again.
+    // 3 is not above 4: the host has started again.
     #expect(link.reply(to: .data(3)).map(\.sketch) == [nak])
     #expect(link.takeInbound() == nil)
     #expect(link.counters.outOfOrder == 4)
@@ -33,7 +34,7 @@ struct DeviceLinkHoleTests {
     #expect(link.reply(to: .data(1)).types == [.nak])
   }
 
-  @Test func `another hole is asked for anew`() {
+  @Test func `another hole is requested with a new NAK`() {
     var link = DeviceLink.make(.open, outOfOrder: .dropped)
     _ = link.reply(to: .data(2))
     _ = link.reply(to: .data(0))
@@ -42,7 +43,7 @@ struct DeviceLinkHoleTests {
     #expect(frames.map(\.sketch) == [.init(type: .nak, sequence: 0, ack: 1, credit: 16)])
   }
 
-  @Test func `what was dropped is not there when the hole is filled`() {
+  @Test func `dropped frames are missing when the hole is filled`() {
     var link = DeviceLink.make(.open, outOfOrder: .dropped)
     for sequence in [UInt8(1), 0] { link.receive(.data(sequence, payload: [sequence]), now: .zero) }
     #expect(payloads(&link) == [0])
@@ -51,7 +52,7 @@ struct DeviceLinkHoleTests {
 
   // MARK: A device that keeps
 
-  @Test func `what was kept comes in order when the hole is filled, each once`() {
+  @Test func `kept frames are delivered in order when the hole is filled, each once`() {
     var link = DeviceLink.make(.open)
     for sequence in [UInt8(1), 3, 1, 4, 3] { link.receive(.data(sequence, payload: [sequence]), now: .zero) }
     #expect(link.takeInbound() == nil)
@@ -63,7 +64,7 @@ struct DeviceLinkHoleTests {
       link.reply(to: .host(.ping)).map(\.sketch) == [.init(type: .pong, sequence: 0, ack: 5, credit: 16)])
   }
 
-  @Test func `each hole is told at once`() {
+  @Test func `each hole is reported at once`() {
     var link = DeviceLink.make(.open)
     #expect(link.reply(to: .data(1)).map(\.payload.first) == [0b1])
     #expect(link.reply(to: .data(3)).map(\.payload.first) == [0b101])
@@ -72,7 +73,7 @@ struct DeviceLinkHoleTests {
     #expect(third.map(\.sketch) == [.init(type: .nak, sequence: 0, ack: 0, credit: 16)])
   }
 
-  @Test func `frames behind a hole are told with each second one, or after 5 ms`() {
+  @Test func `frames after a hole are reported with every second one, or after 5 ms`() {
     var link = DeviceLink.make(.open)
     _ = link.reply(to: .data(1))
     #expect(link.reply(to: .data(2)).isEmpty)
@@ -84,7 +85,7 @@ struct DeviceLinkHoleTests {
     #expect(link.frames(at: .ms(40)).isEmpty)
   }
 
-  @Test func `a frame between two kept ones opens no hole and is told after 5 ms`() {
+  @Test func `a frame between two kept ones opens no hole and is reported after 5 ms`() {
     var link = DeviceLink.make(.open)
     _ = link.reply(to: .data(1))
     _ = link.reply(to: .data(4))
@@ -92,14 +93,14 @@ struct DeviceLinkHoleTests {
     #expect(link.frames(at: .ms(5)).map(\.payload.first) == [0b1101])
   }
 
-  @Test func `a bitmap is sent also when the timer fires late`() {
+  @Test func `a bitmap is also sent when the timer fires late`() {
     var link = DeviceLink.make(.open)
     _ = link.reply(to: .data(1))
     _ = link.reply(to: .data(2))
     #expect(link.frames(at: .ms(30)).map(\.payload.first) == [0b11])
   }
 
-  @Test func `while a later hole is open a NAK stands for the ACK`() {
+  @Test func `while a later hole is open a NAK replaces the ACK`() {
     var link = DeviceLink.make(.open)
     _ = link.reply(to: .data(1))
     _ = link.reply(to: .data(3))
@@ -109,16 +110,16 @@ struct DeviceLinkHoleTests {
     #expect(link.reply(to: .data(2)).types == [.ack])
   }
 
-  @Test func `frames kept count among the bytes that were granted`() {
+  @Test func `kept frames count towards the granted bytes`() {
     var link = DeviceLink.make(.open)
     let payload = [UInt8](repeating: 1, count: 528)
     for sequence in UInt8(1)..<10 { link.receive(.data(sequence, payload: payload), now: .zero) }
-    // 4096 / 540 = 7; 8 and 9 are beyond what was granted.
+    // 4096 / 540 = 7; 8 and 9 are beyond the grant.
     #expect(link.counters.outOfWindow == 2)
     #expect(link.takeFrames().last?.payload.first == 0b1111111)
   }
 
-  @Test func `a frame that is kept already takes no more of the bytes that were granted`() {
+  @Test func `a frame that is already kept takes no more of the granted bytes`() {
     var link = DeviceLink.make(.open)
     let payload = [UInt8](repeating: 1, count: 528)
     for sequence in UInt8(1)...7 { link.receive(.data(sequence, payload: payload), now: .zero) }
@@ -128,7 +129,7 @@ struct DeviceLinkHoleTests {
   }
 
   @Test(arguments: [OutOfOrderFrames.kept, .dropped])
-  func `a random line with every frame sent until it is acknowledged gives each once, in order`(
+  func `a random line with retransmission delivers each frame once, in order`(
     outOfOrder: OutOfOrderFrames
   ) {
     var random = SeededGenerator(seed: 11)
@@ -148,15 +149,15 @@ struct DeviceLinkHoleTests {
     #expect(taken == (0..<200).map { UInt8($0) })
   }
 
-  // MARK: What the device sends again
+  // MARK: Retransmissions of the device
 
-  @Test func `a NAK has the frames from ack on sent again`() {
+  @Test func `a NAK retransmits the frames from ack on`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(5)
     #expect(link.reply(to: .host(.nak, ack: 2)).sequences == [2, 3, 4])
   }
 
-  @Test func `a NAK with a bitmap has sent again what is missing below the highest held frame`() {
+  @Test func `a NAK with a bitmap retransmits the missing frames below the highest held one`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(6)
     // Bits 0 and 2: frames 2 and 4 beyond the missing 1.
@@ -165,7 +166,7 @@ struct DeviceLinkHoleTests {
     #expect(link.counters.dataResent == 2)
   }
 
-  @Test func `a frame sent again and lost again goes out once more when something newer has arrived`() {
+  @Test func `a retransmission that is lost is sent once more when something newer has arrived`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(3)
     #expect(link.reply(to: .nak(0b11)).sequences == [0])
@@ -175,7 +176,7 @@ struct DeviceLinkHoleTests {
     #expect(link.reply(to: .nak(0b111)).isEmpty)
   }
 
-  @Test func `the timer spares what is held, but for the oldest frame`() {
+  @Test func `the timer skips held frames, except for the oldest frame`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(5)
     #expect(link.reply(to: .nak(0b1010)).sequences == [0, 1, 3])
@@ -192,7 +193,7 @@ struct DeviceLinkHoleTests {
     #expect(link.takeFrames().sequences == [1, 2, 3, 4])
   }
 
-  @Test func `a bitmap that spares a frame due again leaves the timer running`() {
+  @Test func `a bitmap that removes a frame due again leaves the timer running`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(2)
     link.handleTimeout(now: .ms(250))
@@ -202,7 +203,7 @@ struct DeviceLinkHoleTests {
     #expect(link.frames(at: .ms(750)).sequences == [0])
   }
 
-  @Test func `a NAK without a bitmap takes back what was held`() {
+  @Test func `a NAK without a bitmap clears the held frames`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(4)
     _ = link.reply(to: .nak(0b11))

@@ -6,7 +6,7 @@ import Testing
 struct DeviceLinkOpeningTests {
   // MARK: Every state, every frame
 
-  /// What goes out when a frame comes in. Each frame carries the live session where there is one.
+  /// The frames sent in reaction to a frame. Each frame carries the live session if there is one.
   private static let table: [(DeviceLink.Start, FrameType, [FrameType])] = [
     (.idle, .hello, []), (.idle, .syn, [.synack]), (.idle, .synack, []), (.idle, .data, [.rst]),
     (.idle, .ack, [.rst]), (.idle, .nak, [.rst]), (.idle, .udata, []), (.idle, .ping, [.rst]),
@@ -22,7 +22,7 @@ struct DeviceLinkOpeningTests {
     (.closing, .pong, []), (.closing, .rst, []), (.closing, .fin, []),
   ]
 
-  @Test func `the table names every state with every frame`() {
+  @Test func `the table contains every combination of state and frame`() {
     #expect(Self.table.count == DeviceLink.Start.allCases.count * FrameType.allCases.count)
   }
 
@@ -43,7 +43,7 @@ struct DeviceLinkOpeningTests {
   @Test(arguments: [
     (FrameType.data, [UInt8]()), (.nak, [1, 2, 3, 4, 5, 6, 7]), (.pong, []),
   ])
-  func `a payload shorter than its format is counted and otherwise as if it had not come`(
+  func `a payload shorter than its format is counted and otherwise ignored`(
     type: FrameType, payload: [UInt8]
   ) {
     var link = DeviceLink.make(.open)
@@ -56,7 +56,7 @@ struct DeviceLinkOpeningTests {
 
   // MARK: HELLO
 
-  @Test func `a device greets three times 200 ms apart`() {
+  @Test func `a device sends HELLO three times, 200 ms apart`() {
     let boot = BootRecord(id: 1, count: 1, reason: .powerOn, time: .ms(1000))
     var link = DeviceLink(identity: DeviceProfile.quiet.identity, boot: boot, firstSessionID: 1)
     #expect(link.takeFrames().types == [.hello])
@@ -67,7 +67,7 @@ struct DeviceLinkOpeningTests {
     #expect(link.nextDeadline == nil)
   }
 
-  @Test func `a SYN ends the greetings`() {
+  @Test func `a SYN ends the HELLO frames`() {
     let boot = BootRecord(id: 1, count: 1, reason: .powerOn, time: .zero)
     var link = DeviceLink(identity: DeviceProfile.quiet.identity, boot: boot, firstSessionID: 1)
     link.receive(.syn(5), now: .zero)
@@ -75,7 +75,7 @@ struct DeviceLinkOpeningTests {
     #expect(link.frames(at: .ms(400)).isEmpty)
   }
 
-  @Test func `HELLO says who has booted and why`() throws {
+  @Test func `HELLO contains the identity, the boot and the reset reason`() throws {
     let boot = BootRecord(id: 0xB007_1D42, count: 7, reason: .brownout, time: .zero)
     var link = DeviceLink(identity: DeviceProfile.quiet.identity, boot: boot, firstSessionID: 1)
     let frame = try #require(link.takeFrames().first)
@@ -102,7 +102,7 @@ struct DeviceLinkOpeningTests {
     #expect(synack.uptimeMs == 1500)
   }
 
-  @Test func `the same SYN gets the same SYNACK after data has passed, and nothing else changes`() {
+  @Test func `the same SYN gets the same SYNACK after data was received, and nothing else changes`() {
     var link = DeviceLink.make(.idle)
     let first = link.reply(to: .syn(42))
     _ = link.reply(to: .data(0))
@@ -113,7 +113,7 @@ struct DeviceLinkOpeningTests {
     #expect(link == expected)
   }
 
-  @Test func `a new nonce gets the next id and ends the session before`() throws {
+  @Test func `a new nonce gets the next id and ends the previous session`() throws {
     var link = DeviceLink.make(.open)
     let frame = try #require(link.reply(to: .syn(43)).first)
     #expect(frame.header.session == firstSession + 1)
@@ -130,7 +130,7 @@ struct DeviceLinkOpeningTests {
     #expect(link.sessionID == 1)
   }
 
-  @Test func `each of the last 8 nonces is ignored, the one before them opens again`() {
+  @Test func `each of the last 8 nonces is ignored, the one before them opens a session again`() {
     var link = DeviceLink.make(.idle)
     for nonce in UInt64(1)...9 { _ = link.reply(to: .syn(nonce)) }
     for nonce in UInt64(2)...8 { #expect(link.reply(to: .syn(nonce)).isEmpty) }
@@ -139,7 +139,7 @@ struct DeviceLinkOpeningTests {
     #expect(link.reply(to: .syn(1)).types == [.synack])
   }
 
-  @Test func `a nonce stays remembered when its session has ended`() {
+  @Test func `a nonce is still remembered when its session has ended`() {
     var link = DeviceLink.make(.open)
     _ = link.reply(to: .host(.fin))
     #expect(link.reply(to: .syn(firstNonce)).isEmpty)
@@ -147,7 +147,8 @@ struct DeviceLinkOpeningTests {
 
   // MARK: RST
 
-  /// SYN payloads that are refused, the reason, and the TLV type named. NONCE 88 77 66 55 44 33 22 11.
+  /// Refused SYN payloads, the reason, and the TLV type in the answer. NONCE 88 77 66 55 44 33 22
+  /// 11.
   private static let refused: [(String, [UInt8], UInt8, UInt8?)] = [
     ("no MAGIC", bytes("82088877665544332211 83020101"), 4, nil),
     ("another magic", bytes("81044e424f58 82088877665544332211 83020101"), 4, nil),
@@ -161,7 +162,7 @@ struct DeviceLinkOpeningTests {
   ]
 
   @Test(arguments: refused)
-  func `a SYN that cannot be taken is refused with its nonce, and the live session stays`(
+  func `an unacceptable SYN is refused with its nonce, and the live session stays`(
     name: String, payload: [UInt8], reason: UInt8, refused: UInt8?
   ) throws {
     var link = DeviceLink.make(.open)
@@ -182,7 +183,7 @@ struct DeviceLinkOpeningTests {
     #expect(link.reply(to: .host(.syn, payload: payload)).types == [.synack])
   }
 
-  @Test func `frames of another session are answered ten times a second`() throws {
+  @Test func `frames of another session are answered ten times per second`() throws {
     var link = DeviceLink.make(.open)
     for _ in 0..<25 { link.receive(.host(.ping, session: 0x1234), now: .ms(100)) }
     let frames = link.takeFrames()
@@ -196,7 +197,7 @@ struct DeviceLinkOpeningTests {
 
   // MARK: FIN
 
-  @Test func `FIN is answered by an ACK of the session, which then is over`() {
+  @Test func `FIN is answered with an ACK of the session, which then ends`() {
     var link = DeviceLink.make(.open)
     let frames = link.reply(to: .host(.fin))
     #expect(frames.map(\.header.session) == [firstSession])

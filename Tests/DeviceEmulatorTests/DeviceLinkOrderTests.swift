@@ -6,7 +6,7 @@ import Testing
 struct DeviceLinkOrderTests {
   // MARK: Receiving
 
-  @Test func `payloads come out in order and as they were`() {
+  @Test func `payloads are delivered in order and unchanged`() {
     var link = DeviceLink.make(.open)
     link.receive(.data(0, payload: [1, 2]), now: .zero)
     link.receive(.data(1, payload: [3]), now: .zero)
@@ -25,7 +25,7 @@ struct DeviceLinkOrderTests {
   }
 
   @Test(arguments: [UInt8(255), 200, 16, 17, 128])
-  func `a number outside of the window is dropped and answered by one ACK in 20 ms`(sequence: UInt8) {
+  func `a number outside the window is dropped and answered with one ACK in 20 ms`(sequence: UInt8) {
     var link = DeviceLink.make(.open)
     let ack = Frame.Sketch(type: .ack, sequence: 0, ack: 0, credit: 16)
     #expect(link.reply(to: .data(sequence), at: .ms(100)).map(\.sketch) == [ack])
@@ -50,7 +50,7 @@ struct DeviceLinkOrderTests {
     #expect(link.counters.dataReceived == 7)
   }
 
-  @Test func `bytes that were handled are granted again`() {
+  @Test func `handled bytes are granted again`() {
     var link = DeviceLink.make(.open)
     let payload = [UInt8](repeating: 1, count: 528)
     for sequence in UInt8(0)..<7 { link.receive(.data(sequence, payload: payload), now: .zero) }
@@ -59,7 +59,7 @@ struct DeviceLinkOrderTests {
     #expect(link.counters.dataReceived == 14)
   }
 
-  @Test func `numbers go on from 255 to 0`() {
+  @Test func `numbers continue from 255 to 0`() {
     var link = DeviceLink.make(.open)
     for number in 0..<600 {
       link.receive(.data(UInt8(truncatingIfNeeded: number), payload: [UInt8(number % 251)]), now: .zero)
@@ -87,7 +87,7 @@ struct DeviceLinkOrderTests {
     #expect(link.frames(at: .ms(5)).isEmpty)
   }
 
-  @Test func `credit that grows from nothing is told at once`() {
+  @Test func `credit that grows from zero is reported at once`() {
     var link = DeviceLink.make(.open)
     for sequence in UInt8(0)..<16 { link.receive(.data(sequence), now: .zero) }
     _ = link.takeFrames()
@@ -95,7 +95,7 @@ struct DeviceLinkOrderTests {
     #expect(link.takeFrames().map(\.sketch) == [.init(type: .ack, sequence: 0, ack: 16, credit: 1)])
   }
 
-  @Test func `credit that grows from more is told within 5 ms`() {
+  @Test func `credit that grows from more than zero is reported within 5 ms`() {
     var link = DeviceLink.make(.open)
     for sequence in UInt8(0)..<4 { link.receive(.data(sequence), now: .zero) }
     _ = link.takeFrames()
@@ -112,7 +112,7 @@ struct DeviceLinkOrderTests {
     #expect(link.reply(to: .host(.ack, ack: 1, credit: 3)).sequences == [3])
   }
 
-  @Test func `the limit never goes back`() {
+  @Test func `the limit never decreases`() {
     var link = DeviceLink.make(.open, credit: 4)
     link.receive(.host(.ack, ack: 0, credit: 1), now: .zero)
     #expect(link.sendData(5).sequences == [0, 1, 2, 3])
@@ -130,7 +130,7 @@ struct DeviceLinkOrderTests {
     var link = DeviceLink.make(.open, peer: peer, credit: 16)
     for _ in 0..<4 { link.send([UInt8](repeating: 7, count: 528), on: .att) }
     #expect(link.takeFrames().sequences == [0, 1])
-    // Received is not handled.
+    // Received, but not handled.
     #expect(link.reply(to: .host(.ack, ack: 2, credit: 14)).isEmpty)
     #expect(link.reply(to: .host(.ack, ack: 2, credit: 15)).sequences == [2])
   }
@@ -148,7 +148,7 @@ struct DeviceLinkOrderTests {
     #expect(link.sendData(40).count == 32)
   }
 
-  @Test func `nothing is sent before a frame of the session has come`() {
+  @Test func `nothing is sent before a frame of the session was received`() {
     var link = DeviceLink.make(.offered)
     #expect(!link.hasRoom)
     #expect(link.sendData(1).isEmpty)
@@ -158,7 +158,7 @@ struct DeviceLinkOrderTests {
 
   // MARK: Resending
 
-  @Test func `a resent frame has its payload and the present ack`() {
+  @Test func `a retransmitted frame has its payload and the current ack`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(1)
     link.receive(.data(0), now: .zero)
@@ -168,14 +168,14 @@ struct DeviceLinkOrderTests {
     #expect(frames.map(\.payload) == [[0]])
   }
 
-  @Test func `a repeated ACK resends nothing`() {
+  @Test func `a repeated ACK causes no retransmission`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(4)
     for _ in 0..<20 { #expect(link.reply(to: .host(.ack, ack: 1)).isEmpty) }
   }
 
   @Test(arguments: [UInt8(5), 100, 255])
-  func `an ack outside of what was sent counts for nothing, its payload does`(ack: UInt8) {
+  func `an ack outside the sent range is ignored, its payload is not`(ack: UInt8) {
     var link = DeviceLink.make(.open, credit: 4)
     _ = link.sendData(6)
     #expect(link.reply(to: .data(0, ack: ack, credit: 64)).isEmpty)

@@ -8,7 +8,7 @@ let firstNonce: UInt64 = 0x1122_3344_5566_7788
 let hostLimits = LinkLimits(frames: 64, requests: 8, mtu: 517, bytes: 65_536)
 
 extension DeviceLink {
-  /// The states that a test starts from.
+  /// The initial states of a test.
   enum Start: CaseIterable {
     case idle
     case offered
@@ -16,7 +16,7 @@ extension DeviceLink {
     case closing
   }
 
-  /// A link in a state, at time 0, with everything that it had to send already taken.
+  /// A link in a state, at time 0, with all its initial frames already taken.
   static func make(
     _ start: Start, limits: LinkLimits = DeviceProfile.usualLimits, peer: LinkLimits = hostLimits,
     features: Features = [.pipelinedRequests], credit: UInt8 = 64, outOfOrder: OutOfOrderFrames = .kept
@@ -40,7 +40,7 @@ extension DeviceLink {
     return link
   }
 
-  /// Everything that is due.
+  /// Every frame that is due.
   mutating func takeFrames() -> [Frame] {
     var frames: [Frame] = []
     while let frame = nextFrame() { frames.append(frame) }
@@ -53,13 +53,13 @@ extension DeviceLink {
     return events
   }
 
-  /// Hands over payloads as fast as there is room, each one byte long; returns what goes out.
+  /// Sends payloads while there is room, each one byte long; returns the frames.
   mutating func sendData(_ count: Int) -> [Frame] {
     for index in 0..<count { send([UInt8(index)], on: .att) }
     return takeFrames()
   }
 
-  /// Tells the time and returns what goes out.
+  /// Sets the time and returns the frames that are due.
   mutating func frames(at now: Instant) -> [Frame] {
     handleTimeout(now: now)
     return takeFrames()
@@ -98,7 +98,7 @@ extension Frame {
       payload: Syn(nonce: nonce, features: features, limits: limits).encoded())
   }
 
-  /// What a device sends, as far as most tests look.
+  /// A frame of the device, reduced to the fields that most tests check.
   struct Sketch: Equatable {
     var type: FrameType
     var sequence: UInt8

@@ -12,7 +12,7 @@ struct DeviceLinkTimerTests {
     #expect(link.frames(at: .ms(250)).sequences == [0, 1])
   }
 
-  @Test func `the wait doubles up to 2 s while nothing is heard`() {
+  @Test func `the wait doubles up to 2 s while nothing is received`() {
     var timer = ResendTimer()
     let waits = (0..<5).map { _ in
       timer.backOff()
@@ -21,7 +21,7 @@ struct DeviceLinkTimerTests {
     #expect(waits == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(2), .seconds(2)])
   }
 
-  @Test func `silent expiries come after 250, 500, 1000 and 2000 ms`() {
+  @Test func `timeouts without input come after 250, 500, 1000 and 2000 ms`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(1)
     var moments: [Instant] = []
@@ -30,7 +30,7 @@ struct DeviceLinkTimerTests {
     #expect(moments == [.ms(250), .ms(750), .ms(1750), .ms(3750)])
   }
 
-  @Test func `the wait stays while something is heard`() {
+  @Test func `the wait stays the same while something is received`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(1)
     var moments: [Instant] = []
@@ -53,7 +53,7 @@ struct DeviceLinkTimerTests {
     #expect(timer.wait == .milliseconds(150))
   }
 
-  @Test func `the measured wait is held within 100 and 500 ms`() {
+  @Test func `the measured wait is clamped to 100 to 500 ms`() {
     var fast = ResendTimer()
     fast.sample(.milliseconds(1))
     fast.settle()
@@ -88,12 +88,12 @@ struct DeviceLinkTimerTests {
     var link = DeviceLink.make(.open)
     _ = link.sendData(2)
     link.receive(.host(.ack, ack: 1), now: .ms(200))
-    // The sample of 200 ms gives 200 + 4 × 100, held to 500.
+    // The sample of 200 ms gives 200 + 4 × 100, clamped to 500.
     #expect(link.frames(at: .ms(699)).isEmpty)
     #expect(link.frames(at: .ms(700)).sequences == [1])
   }
 
-  @Test func `the line time of what is queued ahead is added`() {
+  @Test func `the line time of the frames queued ahead is added`() {
     var link = DeviceLink.make(.open)
     link.lineBitsPerSecond = 9600
     for _ in 0..<2 { link.send([UInt8](repeating: 1, count: 488), on: .att) }
@@ -102,7 +102,7 @@ struct DeviceLinkTimerTests {
     #expect(link.nextDeadline == .ms(525 + 250))
   }
 
-  @Test func `the line time of what is queued ahead is no part of the round trip`() {
+  @Test func `the line time of the frames queued ahead is not part of the round trip`() {
     var link = DeviceLink.make(.open)
     link.lineBitsPerSecond = 9600
     for _ in 0..<2 { link.send([UInt8](repeating: 1, count: 488), on: .att) }
@@ -114,14 +114,14 @@ struct DeviceLinkTimerTests {
     #expect(link.nextDeadline == .ms(1100 + 150))
   }
 
-  @Test func `the timer runs on while the line does not take what is to be sent again`() {
+  @Test func `the timer runs on while the line does not accept the retransmission`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(1)
     link.handleTimeout(now: .ms(250))
     #expect(link.nextDeadline == .ms(750))
   }
 
-  @Test func `PING comes after each second of silence`() {
+  @Test func `PING is sent after each second without input`() {
     var link = DeviceLink.make(.open)
     #expect(link.frames(at: .ms(999)).isEmpty)
     #expect(link.frames(at: .ms(1000)).types == [.ping])
@@ -129,7 +129,7 @@ struct DeviceLinkTimerTests {
     #expect(link.frames(at: .ms(2000)).types == [.ping])
   }
 
-  @Test func `any frame of the session puts off the PING`() {
+  @Test func `any frame of the session postpones the PING`() {
     var link = DeviceLink.make(.open)
     link.receive(.host(.ack), now: .ms(900))
     #expect(link.frames(at: .ms(1899)).isEmpty)
@@ -142,7 +142,7 @@ struct DeviceLinkTimerTests {
     #expect(link.frames(at: .ms(1000)).types == [.ping])
   }
 
-  @Test func `silence is suspect after 3 s and the end after 5 s`() {
+  @Test func `the link is suspect after 3 s without input and ends after 5 s`() {
     var link = DeviceLink.make(.open)
     link.handleTimeout(now: .ms(2999))
     #expect(!link.isSuspect)
@@ -155,7 +155,7 @@ struct DeviceLinkTimerTests {
     #expect(link.counters.silences == 1)
   }
 
-  @Test func `silence is suspect and ends also when the timer fires late, and then is not suspect`() {
+  @Test func `the link is suspect and ends also if the timer fires late, and then is not suspect`() {
     var link = DeviceLink.make(.open)
     link.handleTimeout(now: .ms(4500))
     #expect(link.isSuspect)
@@ -164,7 +164,7 @@ struct DeviceLinkTimerTests {
     #expect(!link.isSuspect)
   }
 
-  @Test func `PONG tells how many frames were handled`() {
+  @Test func `PONG contains the number of handled frames`() {
     var link = DeviceLink.make(.open)
     for sequence in UInt8(0)..<3 { link.receive(.data(sequence), now: .zero) }
     _ = link.takeInbound()

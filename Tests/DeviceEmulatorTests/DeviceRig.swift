@@ -11,12 +11,13 @@ func bytes(_ digits: String) -> [UInt8] {
   return stride(from: 0, to: nibbles.count - 1, by: 2).map { nibbles[$0] << 4 | nibbles[$0 + 1] }
 }
 
-/// A device in virtual time, and a host of no intelligence: it sends what a test says and keeps what comes.
+/// A device in virtual time, and a trivial host: it sends what a test provides and stores what it
+/// receives.
 struct DeviceRig {
   var device: EmulatedDevice
   var now = Instant.zero
   private var decoder = FrameDecoder(receiving: .fromDevice)
-  /// Everything received and not yet taken.
+  /// All received bytes that are not taken yet.
   var frames: [Frame] = []
   var text: [UInt8] = []
 
@@ -67,7 +68,7 @@ struct DeviceRig {
     return reply
   }
 
-  /// SYN, SYNACK, ACK. Forgets everything received so far, and returns the session's id.
+  /// SYN, SYNACK, ACK. Discards everything received so far, and returns the session's id.
   mutating func openSession(
     nonce: UInt64 = 0x1122_3344_5566_7788, features: Features = [.pipelinedRequests],
     limits: LinkLimits = LinkLimits(frames: 64, requests: 8, mtu: 517, bytes: 65_536), credit: UInt8 = 64
@@ -91,12 +92,12 @@ struct DeviceRig {
     return frames
   }
 
-  /// Takes every frame received and returns the payloads of the DATA among them.
+  /// Takes every received frame and returns the payloads of the DATA frames.
   mutating func dataPayloads() -> [[UInt8]] {
     takeFrames().filter { $0.header.type == .data }.map(\.payload)
   }
 
-  /// The types of the frames received, taken.
+  /// Takes the received frames and returns their types.
   mutating func frameTypes() -> [FrameType] {
     takeFrames().map(\.header.type)
   }

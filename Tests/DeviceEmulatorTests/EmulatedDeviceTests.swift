@@ -4,7 +4,7 @@ import Testing
 @testable import DeviceEmulator
 
 struct EmulatedDeviceTests {
-  @Test func `a write is stored and the count read back shows it`() throws {
+  @Test func `a write is stored, and reading the count shows it`() throws {
     var rig = DeviceRig(profile: .quiet)
     let session = try rig.openSession()
     rig.send(data: [0x02, 0x05, 0x02], sequence: 0, session: session)
@@ -14,7 +14,7 @@ struct EmulatedDeviceTests {
     #expect(rig.device.store.items.map(\.json) == [Array(sampleJSON.utf8)])
   }
 
-  /// Every byte from Python's struct and zlib.crc32, none from the encoder that the device uses.
+  /// All bytes are from Python's struct and zlib.crc32, none from the encoder that the device uses.
   @Test func `the bytes of a PING are answered by the bytes of a PONG`() throws {
     var device = EmulatedDevice(profile: .quiet, seed: 1, now: .zero)
     while device.nextAction() != nil {}
@@ -35,7 +35,9 @@ struct EmulatedDeviceTests {
 
   // MARK: Handling
 
-  @Test func `all that waits is handled in order, and what it caused is told after it`() throws {
+  @Test func `all queued requests are handled in order, and the resulting notifications are sent after them`()
+    throws
+  {
     var rig = DeviceRig()
     let session = try rig.openSession()
     let write = [UInt8](bytes("12 0600")) + Array(sampleJSON.utf8)
@@ -54,7 +56,7 @@ struct EmulatedDeviceTests {
       ])
   }
 
-  @Test func `a stalled application answers PING and nothing else until it goes on`() throws {
+  @Test func `a stalled application answers PING and nothing else until it continues`() throws {
     var rig = DeviceRig()
     let session = try rig.openSession()
     rig.perform(.stall)
@@ -87,7 +89,7 @@ struct EmulatedDeviceTests {
     #expect(rig.device.statistics.session == nil)
   }
 
-  @Test func `DATA on a channel that nobody serves is acknowledged and dropped`() throws {
+  @Test func `DATA on an unserved channel is acknowledged and dropped`() throws {
     var rig = DeviceRig()
     let session = try rig.openSession()
     for channel in UInt8(0)..<8 where channel != 4 {
@@ -103,14 +105,14 @@ struct EmulatedDeviceTests {
     #expect(rig.device.statistics.link.unserved == 7)
   }
 
-  @Test func `no response is lost while the host grants nothing`() throws {
+  @Test func `no response is lost while the host grants no credit`() throws {
     var rig = DeviceRig()
     let session = try rig.openSession(credit: 0)
     for sequence in UInt8(0)..<16 {
       rig.send(data: bytes("0a 0300"), sequence: sequence, credit: 0, session: session)
     }
     #expect(rig.dataPayloads().isEmpty)
-    // Eight answers are kept, so eight requests wait.
+    // Eight answers are queued, so eight requests wait.
     rig.send(.ack, session: session, credit: 16)
     #expect(rig.dataPayloads().count == 8)
     rig.send(.ack, session: session, ack: 8, credit: 16)
@@ -119,7 +121,7 @@ struct EmulatedDeviceTests {
 
   // MARK: People
 
-  @Test func `dismissing tells the count and the item`() throws {
+  @Test func `dismissing sends the count and the item`() throws {
     var rig = DeviceRig()
     let session = try rig.openSession()
     rig.send(data: bytes("02 0502"), sequence: 0, session: session)
@@ -138,7 +140,7 @@ struct EmulatedDeviceTests {
     #expect(rig.perform(.action(item: 1, act: 0)) == .refused("there is no notification 1"))
   }
 
-  @Test func `other writers change the count and no more`() throws {
+  @Test func `other writers change only the count`() throws {
     var rig = DeviceRig()
     rig.perform(.fill(65_536))
     let session = try rig.openSession()
@@ -151,7 +153,7 @@ struct EmulatedDeviceTests {
 
   // MARK: Restarts
 
-  @Test func `a restart loses session and store, and greets with another boot id`() throws {
+  @Test func `a restart ends the session, empties the store, and sends HELLO with another boot id`() throws {
     var rig = DeviceRig()
     let session = try rig.openSession()
     rig.send(data: bytes("02 0502"), sequence: 0, session: session)
@@ -175,7 +177,7 @@ struct EmulatedDeviceTests {
     #expect(rig.device.statistics.deafBytes > 0)
   }
 
-  @Test func `equal seeds make equal devices, other seeds others`() {
+  @Test func `equal seeds make equal devices, other seeds different ones`() {
     let first = DeviceRig(seed: 5)
     let second = DeviceRig(seed: 5)
     #expect(first.device == second.device)
@@ -200,7 +202,7 @@ struct EmulatedDeviceTests {
     #expect(String(decoding: rig.text, as: UTF8.self).hasPrefix("Guru Meditation Error: Core  0 panic'ed"))
   }
 
-  @Test func `a log line stands between frames, without zeros`() throws {
+  @Test func `a log line is printed between frames, without zeros`() throws {
     var rig = DeviceRig()
     _ = try rig.openSession()
     rig.advance(by: .milliseconds(12))
@@ -208,7 +210,7 @@ struct EmulatedDeviceTests {
     #expect(String(decoding: rig.text, as: UTF8.self) == "I (12) notibot: half past ten\r\n")
   }
 
-  @Test func `a host that asks for it gets log lines in frames`() throws {
+  @Test func `a host that requests it gets log lines in frames`() throws {
     var rig = DeviceRig()
     let session = try rig.openSession(features: [.framedLog])
     rig.perform(.log(String(repeating: "x", count: 600)))
@@ -228,7 +230,7 @@ struct EmulatedDeviceTests {
     #expect(device.statistics.consoleDroppedBytes == UInt64(100 * 1017 - EmulatedDevice.consoleLimitBytes))
   }
 
-  @Test func `a chatty device logs at its interval`() {
+  @Test func `a device with a log interval logs at that interval`() {
     var rig = DeviceRig(profile: .devkit)
     rig.text = []
     rig.advance(by: .milliseconds(3500))
@@ -236,7 +238,7 @@ struct EmulatedDeviceTests {
     #expect(lines.map { $0.prefix(9) } == ["I (1000) ", "I (2000) ", "I (3000) "])
   }
 
-  @Test func `a chatty device logs whether a host is connected`() throws {
+  @Test func `the periodic log line shows whether a host is connected`() throws {
     var rig = DeviceRig(profile: .devkit)
     rig.advance(by: .milliseconds(1500))
     #expect(String(decoding: rig.text, as: UTF8.self).contains("shown, no host"))
@@ -270,7 +272,7 @@ struct EmulatedDeviceTests {
   }
 
   @Test(arguments: [UInt64(1), 2, 3])
-  func `a megabyte of noise leaves a device that works`(seed: UInt64) throws {
+  func `a device still works after a megabyte of noise`(seed: UInt64) throws {
     var rig = DeviceRig()
     var generator = SeededGenerator(seed: seed)
     let session = try rig.openSession()

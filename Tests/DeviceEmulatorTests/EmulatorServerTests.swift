@@ -18,7 +18,9 @@ struct EmulatorServerTests {
     }
   }
 
-  @Test func `the port is its owner's alone, behind a link that goes with the emulator`() async throws {
+  @Test func `only its owner can use the port, which is behind a link that is removed with the emulator`()
+    async throws
+  {
     let directory = try TemporaryDirectory()
     let link = directory.file("port")
     try await withEmulator(link: link) { _, path in
@@ -48,7 +50,7 @@ struct EmulatorServerTests {
     }
   }
 
-  @Test func `a host does not read what was meant for the one before it`() async throws {
+  @Test func `a host does not receive bytes that were meant for the previous one`() async throws {
     try await withEmulator { server, path in
       do {
         let host = try HostPort(path)
@@ -65,7 +67,7 @@ struct EmulatorServerTests {
     }
   }
 
-  @Test func `what a host writes before it closes is handled`() async throws {
+  @Test func `bytes that a host writes before it closes are handled`() async throws {
     try await withEmulator { server, path in
       do {
         let host = try HostPort(path)
@@ -76,7 +78,7 @@ struct EmulatorServerTests {
     }
   }
 
-  @Test func `a host that does not read makes nothing grow, and no frame is cut`() async throws {
+  @Test func `a host that does not read grows no queue, and no frame is cut`() async throws {
     try await withEmulator(.standard) { server, path in
       let host = try HostPort(path)
       let session = try host.openSession()
@@ -97,12 +99,12 @@ struct EmulatorServerTests {
         if frame.header.type == .data { break }
       }
       #expect(pongs > 0)
-      // Text is whole lines: what was dropped was dropped at the end, and no frame became text.
+      // Text consists of whole lines: only the end was dropped, and no frame became text.
       #expect(host.text.allSatisfy { $0 >= 0x0A && $0 < 0x7F })
     }
   }
 
-  @Test func `pulling the plug takes port and link away, and putting it in brings them back`() async throws {
+  @Test func `pulling the plug removes port and link, and reinserting it restores them`() async throws {
     let directory = try TemporaryDirectory()
     let link = directory.file("port")
     try await withEmulator(link: link) { server, path in
@@ -114,14 +116,14 @@ struct EmulatorServerTests {
       #expect(await server.perform(.unplug).error == "the device is unplugged already")
       #expect(await server.perform(.plug).port == link)
       #expect(await server.perform(.plug).error == "the device is plugged in already")
-      // The device ran on: its session is still the old one.
+      // The device kept running: its session is still the old one.
       let again = try HostPort(link)
       try again.write(.ping, session: session)
       #expect(try again.nextFrame().header.type == .pong)
     }
   }
 
-  @Test func `of two who plug it in at once, one does`() async throws {
+  @Test func `if two clients plug it in at once, one succeeds`() async throws {
     let directory = try TemporaryDirectory()
     let link = directory.file("port")
     try await withEmulator(link: link) { server, _ in
@@ -135,7 +137,7 @@ struct EmulatorServerTests {
     #expect(directory.names.isEmpty)
   }
 
-  @Test func `an emulator that has stopped stays so`() async throws {
+  @Test func `an emulator that has stopped stays stopped`() async throws {
     let directory = try TemporaryDirectory()
     let link = directory.file("port")
     let server = try await EmulatorServer.start(profile: .standard, link: link, seed: 1)
@@ -150,7 +152,7 @@ struct EmulatorServerTests {
     #expect(directory.names.isEmpty)
   }
 
-  @Test func `a restart is seen on the open port`() async throws {
+  @Test func `a restart is visible on the open port`() async throws {
     try await withEmulator { server, path in
       let host = try HostPort(path)
       _ = try host.openSession()
@@ -190,7 +192,7 @@ struct EmulatorServerTests {
       _ = try host.openSession()
       #expect(await server.perform(.device(.reboot(.panic))).ok)
       #expect(throws: HostPort.Failure.gone) { while true { _ = try host.read() } }
-      #expect(await server.perform(.plug).error?.contains("brings it back by itself") == true)
+      #expect(await server.perform(.plug).error?.contains("brings it back on its own") == true)
       #expect(await eventually { await server.portPath == link })
       _ = try HostPort(link).openSession()
       #expect(await server.statistics.bootCount == 2)
@@ -205,7 +207,7 @@ struct EmulatorServerTests {
       #expect(await server.perform(.faults(try FaultSpec(parsing: "unplug@1,unplug-ms=5000"))).ok)
       try HostPort(link).write([1])
       #expect(await eventually { await server.portPath == nil })
-      // Long before the fault ends, however busy the machine is.
+      // Long before the fault ends, however busy the computer is.
       #expect(await server.perform(.unplug).ok)
       #expect(await eventually { await server.isLinePresent })
       #expect(directory.names.isEmpty)
@@ -220,7 +222,7 @@ struct EmulatorServerTests {
     }
   }
 
-  @Test func `faults of a run can be read back and repeated`() async throws {
+  @Test func `the faults of a run can be read and repeated`() async throws {
     let spec = try FaultSpec(parsing: "loss@3")
     let server = try await EmulatorServer.start(profile: .quiet, faults: spec, seed: 9)
     #expect(await server.faultSpec.description == "loss@3,seed=9")
@@ -243,7 +245,7 @@ struct EmulatorServerTests {
     #expect(try String(contentsOfFile: link, encoding: .utf8) == "mine")
   }
 
-  @Test func `a link to something that lives is left alone`() async throws {
+  @Test func `the link of a running emulator is left alone`() async throws {
     let directory = try TemporaryDirectory()
     let link = directory.file("port")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/null")
@@ -251,14 +253,14 @@ struct EmulatorServerTests {
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "/dev/null")
   }
 
-  @Test func `a link that a killed emulator left is replaced`() async throws {
+  @Test func `the link of a killed emulator is replaced`() async throws {
     let directory = try TemporaryDirectory()
     let link = directory.file("port")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/pts/99999")
     try await withEmulator(link: link) { _, path in _ = try HostPort(path).openSession() }
   }
 
-  @Test func `a link in somebody else's place is not removed`() async throws {
+  @Test func `another program's link in the same place is not removed`() async throws {
     let directory = try TemporaryDirectory()
     let link = directory.file("port")
     try await withEmulator(link: link) { _, _ in

@@ -3,11 +3,12 @@ import Testing
 
 @testable import DeviceEmulator
 
-/// What a clock and a restart do to notifications with an identity. Source: PROTOCOL.md NTF-12, NTF-22, NTF-27.
+/// The effects of a clock and a restart on notifications with an identity. Source: PROTOCOL.md
+/// NTF-12, NTF-22, NTF-27.
 struct ExpiryTests {
   private let expired = #"{"ev":"expired","item":1,"id":1,"src":\#(homeSource)}"#
 
-  @Test func `one expires when its time has come, to the second`() {
+  @Test func `a notification expires at its time, to the second`() {
     var rig = SyncRig()
     rig.open(source: homeSource, clock: 1000)
     _ = rig.ask([0x12, 0x04, 0x00, 0x01, 0x00])
@@ -18,13 +19,13 @@ struct ExpiryTests {
     #expect(rig.device.statistics.attributes.expiries == 1)
   }
 
-  @Test func `an expiry is due so many seconds after the clock was set, or at once`() {
+  @Test func `an expiry is due that many seconds after the clock was set, or at once`() {
     let time = TimeOfDay(seconds: 1000, at: .ms(5))
     #expect(time.moment(of: 1002) == .ms(2005))
     #expect(time.moment(of: 900) == .ms(5))
   }
 
-  @Test func `one that has expired already is stored, hidden and told`() {
+  @Test func `a notification that is already expired is stored, hidden and reported`() {
     var rig = SyncRig()
     rig.open(source: homeSource, clock: 1000)
     rig.send([0x12, 0x06, 0x00] + identified(id: 1, tail: #","exp":1000"#))
@@ -33,7 +34,7 @@ struct ExpiryTests {
     #expect(rig.device.store.items.count == 1)
   }
 
-  @Test func `without a clock nothing expires, with a later host's clock it does`() {
+  @Test func `without a clock nothing expires, with the clock of a later host it does`() {
     var rig = SyncRig()
     rig.open(source: homeSource)
     #expect(rig.write(identified(id: 1, tail: #","exp":1"#)) == ["13"])
@@ -54,7 +55,7 @@ struct ExpiryTests {
   }
 
   @Test(arguments: [Int64.min, -1, .max])
-  func `a clock that no exp can name does no harm`(seconds: Int64) {
+  func `a clock outside the range of exp does no harm`(seconds: Int64) {
     var rig = SyncRig()
     rig.open(source: homeSource, clock: seconds)
     _ = rig.write(identified(id: 1, tail: #","exp":4294967295"#))
@@ -63,7 +64,7 @@ struct ExpiryTests {
     #expect(rig.device.store.items.count == 1)
   }
 
-  @Test func `a stalled application lets nothing expire until it goes on`() {
+  @Test func `with a stalled application nothing expires until it continues`() {
     var rig = SyncRig()
     rig.open(source: homeSource, clock: 1000)
     _ = rig.write(identified(id: 1, tail: #","exp":1001"#))
@@ -73,7 +74,7 @@ struct ExpiryTests {
     #expect(rig.perform(.resume) == [expired])
   }
 
-  @Test func `a restart forgets writers, what is gone, and the time`() {
+  @Test func `a restart forgets writers, gone notifications, and the time`() {
     var rig = SyncRig()
     rig.rig.device.recordsDisplay = true
     rig.open(source: homeSource, clock: 1000)
@@ -96,14 +97,14 @@ struct ExpiryTests {
       ])
   }
 
-  @Test func `the display's changes are not kept unless somebody asked`() {
+  @Test func `the display's changes are not kept unless requested`() {
     var rig = SyncRig()
     rig.open(source: homeSource)
     _ = rig.write(identified(id: 1))
     #expect(rig.rig.device.takeDisplayChanges().isEmpty)
   }
 
-  @Test func `what SYNC says the host knows is shown without being announced`() {
+  @Test func `notifications that the host knows according to SYNC are shown without an announcement`() {
     var rig = SyncRig()
     rig.rig.device.recordsDisplay = true
     rig.open(source: homeSource)
@@ -115,7 +116,7 @@ struct ExpiryTests {
     #expect(rig.device.store.items.map(\.isPreExisting) == [true, false, false])
   }
 
-  @Test func `the list shows who a notification is`() throws {
+  @Test func `the list shows the identity of a notification`() throws {
     var rig = SyncRig()
     rig.open(source: homeSource)
     _ = rig.sync(known: 1)

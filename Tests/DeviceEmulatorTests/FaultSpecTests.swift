@@ -3,7 +3,7 @@ import Testing
 @testable import DeviceEmulator
 
 struct FaultSpecTests {
-  @Test func `each part means what it says`() throws {
+  @Test func `each part has its documented meaning`() throws {
     let spec = try FaultSpec(
       parsing:
         "flip=1e-4,run=0.5/to-host,reboot@5000,dir=to-device,seed=18446744073709551615,stall-ms=85,unplug-ms=1"
@@ -27,12 +27,12 @@ struct FaultSpecTests {
     "off", "flip=0.0001", "loss=1e-05,dir=to-host", "reboot@5000", "unplug@1/to-host,seed=7",
     "flip=0.1,flip@9,dir=to-device,seed=0,stall-ms=5,unplug-ms=600000", "at=0.25/to-device,deaf@3",
   ])
-  func `what is printed is what was read`(text: String) throws {
+  func `the printed form is parsed to the same spec`(text: String) throws {
     #expect(try FaultSpec(parsing: text).description == text)
   }
 
   @Test(arguments: FaultKind.allCases)
-  func `every fault can be asked for in every form`(kind: FaultKind) throws {
+  func `every fault can be specified in every form`(kind: FaultKind) throws {
     for text in ["\(kind.rawValue)=0.001", "\(kind.rawValue)@12"] {
       let spec = try FaultSpec(parsing: text)
       #expect(spec.rules.map(\.kind) == [kind])
@@ -52,7 +52,7 @@ struct FaultSpecTests {
     (String(repeating: "flip=1,", count: 64) + "flip=1", "more than 64"),
     (String(repeating: "x", count: 3000), "longer than"),
   ])
-  func `junk is refused with what is wrong and what is right`(text: String, problem: String) {
+  func `an invalid spec is refused with what is wrong and what is allowed`(text: String, problem: String) {
     #expect {
       try FaultSpec(parsing: text)
     } throws: { error in

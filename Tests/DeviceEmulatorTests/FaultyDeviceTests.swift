@@ -3,7 +3,8 @@ import Testing
 
 @testable import DeviceEmulator
 
-/// A device behind its line in virtual time, and the bytes that a host would have read with their moments.
+/// A device behind its line in virtual time, and the bytes that a host would have read, with their
+/// times.
 struct LineRig {
   var wired: WiredDevice
   var now = Instant.zero
@@ -31,7 +32,7 @@ struct LineRig {
     send(Frame(header, payload: payload).encoded())
   }
 
-  /// Lets time pass; a host that reads takes what comes.
+  /// Lets time pass; a reading host takes the received bytes.
   mutating func advance(by duration: Duration, isReading: Bool = true) {
     let end = now + duration
     while let deadline = wired.nextDeadline, deadline <= end, isReading || deadline > now {
@@ -81,7 +82,7 @@ struct LineRig {
 }
 
 struct FaultyDeviceTests {
-  @Test func `a restart at a byte starts the device anew and loses what comes after`() throws {
+  @Test func `a restart at a byte restarts the device and loses the bytes after it`() throws {
     var rig = try LineRig(.quiet, faults: "reboot@20")
     rig.send([UInt8](repeating: 0x41, count: 50))
     #expect(rig.wired.device.isRestarting)
@@ -93,7 +94,7 @@ struct FaultyDeviceTests {
     #expect(try Hello(parsing: try #require(rig.frames.first).payload).resetReason == .brownout)
   }
 
-  @Test func `a restart towards the host cuts the frame that is leaving`() throws {
+  @Test func `a restart towards the host cuts the frame in transmission`() throws {
     var rig = try LineRig(.quiet, faults: "reboot@10/to-host")
     #expect(rig.arrivals.flatMap(\.bytes).count == 9)
     rig.advance(by: .milliseconds(300))
@@ -101,7 +102,7 @@ struct FaultyDeviceTests {
     #expect(rig.frames.map(\.header.type) == [.hello])
   }
 
-  @Test func `a pulled plug takes the port away for its time, and the device runs on`() throws {
+  @Test func `a pulled plug removes the port for its time, and the device keeps running`() throws {
     var rig = try LineRig(.quiet, faults: "unplug@100,unplug-ms=700")
     let session = try rig.openSession()
     rig.send([UInt8](repeating: 0x41, count: 100))
@@ -118,7 +119,7 @@ struct FaultyDeviceTests {
     #expect(rig.boots == 1)
   }
 
-  @Test func `a stalled line holds what the host writes, and says when it is full`() throws {
+  @Test func `a stalled line queues the host's bytes, and reports when it is full`() throws {
     var rig = try LineRig(.quiet, faults: "stall@1,stall-ms=200,dir=to-device")
     rig.send([UInt8](repeating: 0x41, count: WiredDevice.receiveBufferBytes))
     #expect(rig.wired.isFull)
@@ -128,7 +129,7 @@ struct FaultyDeviceTests {
     #expect(rig.wired.statistics.bytesReceived == UInt64(WiredDevice.receiveBufferBytes))
   }
 
-  @Test func `a line that stalls towards the host makes nothing grow`() throws {
+  @Test func `a line that stalls towards the host grows no queue`() throws {
     var rig = try LineRig(.quiet, faults: "stall=1/to-host,stall-ms=60000")
     for _ in 0..<1000 { rig.send(Frame.syn(9).encoded()) }
     for _ in 0..<1000 {
@@ -150,7 +151,7 @@ struct FaultyDeviceTests {
     #expect(rig.wired.statistics.faults == nil)
   }
 
-  @Test func `a closed port ends deafness`() throws {
+  @Test func `closing the port ends deafness`() throws {
     var rig = try LineRig(.quiet, faults: "deaf@1")
     rig.send([1, 2, 3])
     rig.wired.noticeHost(isPresent: false, now: rig.now)
@@ -159,7 +160,7 @@ struct FaultyDeviceTests {
     #expect(rig.wired.statistics.bytesReceived == 1)
   }
 
-  @Test func `faults and pace go together`() throws {
+  @Test func `faults and pacing work together`() throws {
     var rig = try LineRig(.cp2102, faults: "dup=1/to-host")
     rig.advance(by: .seconds(1))
     var clean = try LineRig(.cp2102)

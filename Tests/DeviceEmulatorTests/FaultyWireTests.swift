@@ -11,7 +11,7 @@ struct FaultyWireTests {
     FaultyWire(spec: try FaultSpec(parsing: spec), seed: seed)
   }
 
-  /// Everything that comes out at once, with the bytes of neighbours joined.
+  /// All output that is due now, with the bytes of neighbours joined.
   private func outputs(
     of wire: inout FaultyWire, _ direction: PacedWire.Direction = .toHost, now: Instant = .zero
   ) -> [FaultyWire.Output] {
@@ -26,7 +26,7 @@ struct FaultyWireTests {
     return joined
   }
 
-  /// What is left of the sample on a line with one fault.
+  /// The rest of the sample on a line with one fault.
   private func passed(_ spec: String, seed: UInt64 = 1) throws -> [UInt8] {
     var wire = try makeWire(spec, seed: seed)
     wire.send(sample, .toHost)
@@ -49,19 +49,19 @@ struct FaultyWireTests {
     #expect((left[4] ^ sample[4]).nonzeroBitCount == 1)
   }
 
-  @Test func `a lost byte is gone, a doubled one comes twice`() throws {
+  @Test func `a lost byte is dropped, a doubled one is duplicated`() throws {
     #expect(try passed("loss@1") == Array(sample.dropFirst()))
     #expect(try passed("loss@18") == Array(sample.dropLast()))
     #expect(try passed("dup@2") == bytes("6f 6b 6b") + sample.dropFirst(2))
   }
 
-  @Test func `an inserted byte comes before its place`() throws {
+  @Test func `an inserted byte precedes its position`() throws {
     let left = try passed("insert@3")
     #expect(left.count == sample.count + 1)
     #expect(left.prefix(2) + left.dropFirst(3) == sample[...])
   }
 
-  @Test func `a run is 1 to 128 bytes, all in a row`() throws {
+  @Test func `a run is 1 to 128 consecutive bytes`() throws {
     var lengths: Set<Int> = []
     for seed in UInt64(0)..<2000 {
       var wire = try makeWire("run@11/to-host", seed: seed)
@@ -74,7 +74,7 @@ struct FaultyWireTests {
     #expect(lengths == Set(1...128))
   }
 
-  @Test func `of a short write the rest up to its last zero is gone`() throws {
+  @Test func `after a short write the rest up to its last zero is lost`() throws {
     let next = bytes("00 02 50 01 03 7c 3a 01 06 40 34 78 6c e5 00")
     var wire = try makeWire("short@8/to-host")
     wire.send(sample + next, .toHost)
@@ -89,7 +89,7 @@ struct FaultyWireTests {
     #expect(outputs(of: &wire) == [.bytes([UInt8](repeating: 7, count: 1000 - FaultLane.restLimitBytes))])
   }
 
-  @Test func `a spliced log line stands in the middle, whole and without zeros`() throws {
+  @Test func `a spliced log line is inserted in the middle, complete and without zeros`() throws {
     let left = try passed("splice@9")
     #expect(left.prefix(8) == sample.prefix(8))
     #expect(left.suffix(10) == sample.suffix(10))
@@ -108,7 +108,7 @@ struct FaultyWireTests {
     #expect(typed.starts(with: Array("AT".utf8)) || typed.starts(with: Array("~~~".utf8)))
   }
 
-  @Test func `bytes at a wrong rate become noise, then the line is well again`() throws {
+  @Test func `bytes at a wrong rate become noise, then the line works again`() throws {
     var wire = try makeWire("garbage@1/to-host")
     let text = [UInt8](repeating: UInt8(ascii: "a"), count: 300)
     wire.send(text, .toHost)
@@ -119,7 +119,7 @@ struct FaultyWireTests {
     #expect(well.allSatisfy { $0 == UInt8(ascii: "a") } && (236...299).contains(well.count))
   }
 
-  @Test func `a deaf receiver hears again in the next session`() throws {
+  @Test func `a deaf receiver works again in the next session`() throws {
     var wire = try makeWire("deaf@3")
     wire.send([1, 2, 3, 4], .toDevice)
     wire.send([5, 6], .toDevice)
@@ -130,7 +130,7 @@ struct FaultyWireTests {
     #expect(outputs(of: &wire, .toDevice) == [.bytes([7, 8])])
   }
 
-  @Test func `stale bytes are the last ones of the session before`() throws {
+  @Test func `stale bytes are the last ones of the previous session`() throws {
     var wire = try makeWire("stale@4/to-host,stale@7/to-host")
     wire.send([1, 2, 3, 4, 5], .toHost)
     #expect(outputs(of: &wire) == [.bytes([1, 2, 3, 4, 5])])
@@ -154,7 +154,7 @@ struct FaultyWireTests {
     #expect(wire.queuedBytes(.toHost) == 0)
   }
 
-  @Test func `a restart and a pulled plug stand at their byte, towards the device unless said otherwise`()
+  @Test func `a restart and a pulled plug happen at their byte, by default towards the device`()
     throws
   {
     var wire = try makeWire("reboot@3,unplug@2/to-host")
@@ -164,7 +164,7 @@ struct FaultyWireTests {
     #expect(outputs(of: &wire, .toHost) == [.bytes([1]), .unplug, .bytes([2, 3, 4])])
   }
 
-  @Test func `both directions have faults of their own`() throws {
+  @Test func `the directions have independent faults`() throws {
     var wire = try makeWire("loss=0.5,seed=3")
     let sent = (0..<200).map { UInt8($0) }
     wire.send(sent, .toHost)
@@ -173,7 +173,7 @@ struct FaultyWireTests {
     #expect(wire.counts(.toHost)[.loss] > 50 && wire.counts(.toDevice)[.loss] > 50)
   }
 
-  @Test func `thrown away is thrown away`() throws {
+  @Test func `discarded bytes do not come back`() throws {
     var wire = try makeWire("stall@1/to-host")
     wire.send([1, 2], .toHost)
     #expect(wire.next(.toHost, now: .zero) == nil)
@@ -225,13 +225,13 @@ struct FaultyWireTests {
     }
   }
 
-  @Test func `another seed makes other faults`() throws {
+  @Test func `another seed produces other faults`() throws {
     #expect(try passed("flip=0.2,seed=1") != passed("flip=0.2,seed=2"))
     #expect(try passed("flip=0.2,seed=1", seed: 5) == passed("flip=0.2,seed=1", seed: 6))
   }
 
   @Test(arguments: [0.1, 1e-2, 1e-3])
-  func `faults come as often as their rate says`(rate: Double) throws {
+  func `the frequency of faults matches their rate`(rate: Double) throws {
     let count = 200_000
     var wire = try makeWire("flip=\(rate)/to-host,loss=\(rate)/to-host")
     for _ in 0..<count / 1000 {
@@ -247,7 +247,7 @@ struct FaultyWireTests {
     #expect(wire.counts.lostBytes == wire.counts[.loss])
   }
 
-  @Test func `a probability of one is every byte`() throws {
+  @Test func `a probability of one affects every byte`() throws {
     #expect(try passed("loss=1") == [])
     #expect(try passed("dup=1") == sample.flatMap { [$0, $0] })
   }

@@ -4,14 +4,14 @@ import NotibotProtocol
 
 @testable import DeviceEmulator
 
-/// A host of hand-written bytes: a port opened raw, read with a deadline.
+/// A host that sends hand-written bytes: a port opened raw, read with a deadline.
 final class HostPort {
-  /// How long a wait lasts whose end another thread must bring; only a hang takes as long.
+  /// The limit of a wait for another thread; only a hang takes as long.
   static let hangLimitMilliseconds: Int32 = 60_000
 
   enum Failure: Error, Equatable {
     case cannotOpen(errno: Int32)
-    /// The device went away.
+    /// The device disappeared.
     case gone
     case silence
   }
@@ -20,7 +20,7 @@ final class HostPort {
   private var decoder = FrameDecoder(receiving: .fromDevice)
   private(set) var text: [UInt8] = []
 
-  /// - Parameter rate: what to ask the line for; nil leaves it.
+  /// - Parameter rate: the rate to set on the line; nil leaves it unchanged.
   init(_ path: String, rate: speed_t? = nil) throws {
     descriptor = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw Failure.cannotOpen(errno: errno) }
@@ -60,7 +60,7 @@ final class HostPort {
     try write(Frame(header, payload: payload).encoded())
   }
 
-  /// What is there within the time; empty when nothing came.
+  /// The bytes received within the time; empty if there are none.
   func read(milliseconds: Int32 = hangLimitMilliseconds) throws -> [UInt8] {
     guard wait(for: POLLIN, milliseconds: milliseconds) else { return [] }
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -70,7 +70,7 @@ final class HostPort {
     return Array(buffer[..<count])
   }
 
-  /// The next frame; throws when none comes.
+  /// The next frame; throws if none arrives.
   func nextFrame() throws -> Frame {
     while true {
       while let event = decoder.nextEvent() {
@@ -107,7 +107,7 @@ final class HostPort {
   }
 }
 
-/// A directory of a test's own, removed with it.
+/// A directory for one test, removed with it.
 final class TemporaryDirectory {
   let path: String
 
@@ -125,13 +125,14 @@ final class TemporaryDirectory {
   var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path))?.sorted() ?? [] }
 }
 
-/// Permission bits and type of what stands at a path, links not followed.
+/// Permission bits and type of the file at a path; links are not followed.
 func mode(of path: String) -> mode_t? {
   var status = stat()
   return lstat(path, &status) == 0 ? status.st_mode : nil
 }
 
-/// Waits until something that another thread does is seen; false after a minute, which only a hang takes.
+/// Waits until an effect of another thread is visible; false after a minute, which only a hang
+/// takes.
 func eventually(_ condition: () async -> Bool) async -> Bool {
   let end = ContinuousClock.now + .seconds(60)
   while ContinuousClock.now < end {
@@ -141,7 +142,7 @@ func eventually(_ condition: () async -> Bool) async -> Bool {
   return false
 }
 
-/// Runs `body` with an emulator that is stopped on every way out.
+/// Runs `body` with an emulator that is stopped on every exit.
 func withEmulator<Result>(
   _ profile: DeviceProfile = .quiet, link: String? = nil, control: String? = nil,
   att: String? = nil, _ body: (EmulatorServer, String) async throws -> Result

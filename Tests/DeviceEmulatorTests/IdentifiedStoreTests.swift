@@ -16,15 +16,15 @@ struct IdentifiedStoreTests {
     #expect(store.items.map(\.identity?.key.source) == [homeSource, homeSource])
   }
 
-  @Test func `the same bytes again are a success that stores nothing`() {
+  @Test func `repeating the same bytes is a success that stores nothing`() {
     var store = NotificationStore.make()
     _ = store.write(id: 1)
     #expect(store.write(id: 1) == .unchanged)
     #expect(store.count == 1)
-    #expect(store.takeNews().isEmpty)
+    #expect(store.takeEvents().isEmpty)
   }
 
-  @Test func `other bytes of the same revision are a conflict that moves nothing`() {
+  @Test func `other bytes of the same revision are a conflict that changes nothing`() {
     var store = NotificationStore.make()
     _ = store.write(id: 1)
     let before = store
@@ -32,7 +32,7 @@ struct IdentifiedStoreTests {
     #expect(store == before)
   }
 
-  @Test func `a higher revision takes the place and the number of the stored one`() {
+  @Test func `a higher revision replaces the stored one and keeps its number`() {
     var store = NotificationStore.make()
     _ = store.write(id: 1)
     _ = store.write(id: 2)
@@ -43,7 +43,7 @@ struct IdentifiedStoreTests {
     #expect(store.writers.highestID(of: homeSource) == 2)
   }
 
-  @Test func `a lower revision is a conflict that moves nothing, whatever its bytes`() {
+  @Test func `a lower revision is a conflict that changes nothing, whatever its bytes`() {
     var store = NotificationStore.make()
     _ = store.write(id: 1, tail: #","rev":65535"#)
     let before = store
@@ -51,13 +51,13 @@ struct IdentifiedStoreTests {
     #expect(store == before)
   }
 
-  @Test func `an id not above hwm that is not stored is told as gone and not stored`() {
+  @Test func `an id not above hwm that is not stored is reported as gone and not stored`() {
     var store = NotificationStore.make()
     _ = store.write(id: 5)
     #expect(store.write(id: 4) == .unchanged)
     #expect(store.count == 1)
     let notice = GoneNotice(reason: .dismissed, key: .init(source: homeSource, id: 4), item: 0)
-    #expect(store.takeNews() == [.stillGone(notice)])
+    #expect(store.takeEvents() == [.stillGone(notice)])
   }
 
   @Test func `a removal succeeds whether or not there is something to remove, and leaves hwm`() {
@@ -72,7 +72,8 @@ struct IdentifiedStoreTests {
     #expect(store.writers.highestID(of: homeSource) == 5)
   }
 
-  @Test func `the key src goes before the session's source, and without either the write is invalid`() {
+  @Test
+  func `the key src takes precedence over the session's source, and without either the write is invalid`() {
     var store = NotificationStore.make()
     var nobody = NotificationStore.Writer.home
     nobody.source = nil
@@ -81,7 +82,7 @@ struct IdentifiedStoreTests {
     #expect(store.write(named, by: nobody) == .unchanged)
     #expect(store.items.first?.identity?.key == NotificationKey(source: 77, id: 1))
     guard case .invalid = store.write(identified(id: 2), by: nobody) else {
-      return #expect(Bool(false), "a notification of nobody was taken")
+      return #expect(Bool(false), "a notification without a writer was accepted")
     }
   }
 
@@ -93,7 +94,7 @@ struct IdentifiedStoreTests {
     #expect(store.writers.records.isEmpty)
   }
 
-  @Test func `two writers have their ids to themselves`() {
+  @Test func `two writers have separate ids`() {
     var store = NotificationStore.make()
     _ = store.write(id: 5)
     #expect(store.write(id: 1, tail: #","src":77"#) == .stored(item: 2))
@@ -103,7 +104,7 @@ struct IdentifiedStoreTests {
 
   // MARK: NTF-22
 
-  @Test func `the fifth writer takes the place of the one that wrote or synced longest ago`() {
+  @Test func `the fifth writer replaces the one that wrote or synced least recently`() {
     var store = NotificationStore.make()
     for source in 1...4 { _ = store.write(id: 1, tail: #","src":\#(source)"#) }
     _ = store.write(id: 1, tail: #","src":1"#)
@@ -112,11 +113,11 @@ struct IdentifiedStoreTests {
     #expect(store.write(id: 1, tail: #","src":5"#) == .stored(item: 5))
     #expect(store.writers.records.map(\.source) == [1, 2, 3, 5])
     #expect(store.items.map(\.identity?.key.source) == [1, 2, 3, 5])
-    #expect(store.takeNews().contains(.forgot(source: 4)))
+    #expect(store.takeEvents().contains(.writerForgotten(source: 4)))
     #expect(store.count == 4)
   }
 
-  @Test func `what is gone is forgotten with its writer`() {
+  @Test func `gone notifications are forgotten with their writer`() {
     var store = NotificationStore.make()
     for source in 1...4 { _ = store.write(id: 1, tail: #","src":\#(source)"#) }
     _ = store.dismiss(item: 1)
@@ -125,7 +126,7 @@ struct IdentifiedStoreTests {
     #expect(store.count == 3)
   }
 
-  @Test func `a refused write of a fifth writer makes nobody forgotten`() {
+  @Test func `a refused write of a fifth writer forgets no other writer`() {
     var store = NotificationStore.make(capacity: 3)
     for source in 2...4 { _ = store.write(id: 1, tail: #","src":\#(source)"#) }
     store.sync(1)
@@ -135,7 +136,7 @@ struct IdentifiedStoreTests {
     #expect(store == before)
   }
 
-  @Test func `a full store has room for a fifth writer when the one forgotten for it held something`() {
+  @Test func `a full store has room for a fifth writer if the forgotten one had a notification`() {
     var store = NotificationStore.make(capacity: 4)
     for source in 1...4 { _ = store.write(id: 1, tail: #","src":\#(source)"#) }
     #expect(store.write(id: 1, tail: #","src":5"#) == .stored(item: 5))
@@ -153,19 +154,19 @@ struct IdentifiedStoreTests {
     #expect(store.write(id: 5) == .stored(item: 5))
     #expect(store.items.map(\.item) == [1, 3, 4, 5])
     let notice = GoneNotice(reason: .evicted, key: .init(source: homeSource, id: 2), item: 2)
-    #expect(store.takeNews() == [.gone(notice)])
+    #expect(store.takeEvents() == [.gone(notice)])
     #expect(store.writers.holdings(of: homeSource).count == 4)
     #expect(store.write(id: 6, tail: #","lvl":0"#) == .full)
     #expect(store.write(id: 6, tail: #","lvl":3"#) == .stored(item: 6))
     #expect(store.items.map(\.item) == [1, 4, 5, 6])
   }
 
-  @Test func `one without identity is not evicted, and a refused id may be written under the same hwm`() {
+  @Test func `one without identity is not evicted, and a refused id can be written under the same hwm`() {
     var store = NotificationStore.make(capacity: 1)
     _ = store.write(Array(sampleJSON.utf8), by: .home)
     #expect(store.write(id: 1, tail: #","lvl":3"#) == .full)
     #expect(store.writers.highestID(of: homeSource) == nil)
-    #expect(store.takeNews().isEmpty)
+    #expect(store.takeEvents().isEmpty)
   }
 
   @Test func `one without identity evicts one of a lower level`() {
@@ -187,7 +188,7 @@ struct IdentifiedStoreTests {
 
   // MARK: NTF-27
 
-  @Test func `one that expired is hidden, not counted, told, and stays in n and digest`() {
+  @Test func `an expired one is hidden, not counted, reported, and stays in n and digest`() {
     var store = NotificationStore.make()
     _ = store.write(id: 1, tail: #","exp":1000"#)
     _ = store.write(id: 2, tail: #","exp":999"#)
@@ -201,7 +202,7 @@ struct IdentifiedStoreTests {
     #expect(store.dismiss(item: 2) == false)
     #expect(store.writers.holdings(of: homeSource) == holdings)
     let notice = GoneNotice(reason: .expired, key: .init(source: homeSource, id: 2), item: 2)
-    #expect(store.takeNews() == [.gone(notice)])
+    #expect(store.takeEvents() == [.gone(notice)])
     #expect(store.nextExpiry == 1000)
     #expect(store.write(WrittenNotification.removal(of: 2).encoded(), by: .home) == .removed)
     #expect(store.writers.holdings(of: homeSource).count == 1)
@@ -209,30 +210,30 @@ struct IdentifiedStoreTests {
     #expect(store.gone.notices.isEmpty)
   }
 
-  @Test func `one that expired stays hidden when it is changed, and its writer is told again`() {
+  @Test func `an expired one stays hidden when it is changed, and its writer is notified again`() {
     var store = NotificationStore.make()
     _ = store.write(id: 1, tail: #","exp":10"#)
     _ = store.expireNext(at: 10)
-    _ = store.takeNews()
+    _ = store.takeEvents()
     let notice = GoneNotice(reason: .expired, key: .init(source: homeSource, id: 1), item: 1)
     #expect(store.write(id: 1, tail: #","rev":1,"exp":99"#) == .replaced(item: 1))
-    #expect(store.takeNews() == [.stillGone(notice)])
+    #expect(store.takeEvents() == [.stillGone(notice)])
     #expect(store.count == 0)
     #expect(store.nextExpiry == nil)
     #expect(store.write(id: 1, tail: #","rev":1,"exp":99"#) == .unchanged)
-    #expect(store.takeNews() == [.stillGone(notice)])
+    #expect(store.takeEvents() == [.stillGone(notice)])
   }
 
-  @Test func `one without identity that expired is forgotten`() {
+  @Test func `an expired one without identity is forgotten`() {
     var store = NotificationStore.make()
     let json = #"{"app":"","title":"","text":"","timestamp":1,"exp":10}"#
     _ = store.write(Array(json.utf8), by: .home)
     #expect(store.expireNext(at: 10) == true)
     #expect(store.items.isEmpty)
-    #expect(store.takeNews().isEmpty)
+    #expect(store.takeEvents().isEmpty)
   }
 
-  @Test func `a removed one does not expire, and a changed one when its change says`() {
+  @Test func `a removed one does not expire, and a changed one expires according to its change`() {
     var store = NotificationStore.make()
     _ = store.write(id: 1, tail: #","exp":10"#)
     _ = store.write(id: 2, tail: #","exp":10"#)
@@ -244,42 +245,42 @@ struct IdentifiedStoreTests {
 
   // MARK: NTF-26, NTF-28
 
-  @Test func `64 that are gone are remembered, the 65th pushes the oldest out`() {
+  @Test func `64 gone notifications are remembered, the 65th replaces the oldest`() {
     var store = NotificationStore.make()
     for id in 1...65 { _ = store.write(id: id) }
     for item in 1...64 { _ = store.dismiss(item: item) }
-    #expect(store.takeNews().contains(.forgot(source: homeSource)) == false)
+    #expect(store.takeEvents().contains(.writerForgotten(source: homeSource)) == false)
     _ = store.dismiss(item: 65)
     #expect(store.gone.notices.map(\.key.id) == Array(2...65))
-    #expect(store.takeNews().contains(.forgot(source: homeSource)))
+    #expect(store.takeEvents().contains(.writerForgotten(source: homeSource)))
   }
 
-  @Test func `one that was forgotten is called dismissed, and pushes no other out`() {
+  @Test func `a forgotten one is reported as dismissed, and replaces no other`() {
     var store = NotificationStore.make()
     for id in 1...65 { _ = store.write(id: id) }
     for item in 1...65 { _ = store.dismiss(item: item) }
-    _ = store.takeNews()
+    _ = store.takeEvents()
     _ = store.write(id: 1)
     let notice = GoneNotice(reason: .dismissed, key: .init(source: homeSource, id: 1), item: 0)
-    #expect(store.takeNews() == [.stillGone(notice)])
+    #expect(store.takeEvents() == [.stillGone(notice)])
     #expect(store.gone.notices.map(\.key.id) == Array(2...65))
   }
 
-  @Test func `clearing tells every writer, and keeps what is hidden in n`() {
+  @Test func `clearing notifies every writer, and keeps hidden ones in n`() {
     var store = NotificationStore.make()
     _ = store.write(id: 1, tail: #","exp":10"#)
     _ = store.write(id: 2)
     _ = store.write(Array(sampleJSON.utf8), by: .home)
     _ = store.expireNext(at: 10)
-    _ = store.takeNews()
+    _ = store.takeEvents()
     store.removeAll()
     let notice = GoneNotice(reason: .dismissed, key: .init(source: homeSource, id: 2), item: 2)
-    #expect(store.takeNews() == [.gone(notice)])
+    #expect(store.takeEvents() == [.gone(notice)])
     #expect(store.count == 0)
     #expect(store.writers.holdings(of: homeSource).count == 1)
   }
 
-  @Test func `what the host knew to be there is shown without being announced`() {
+  @Test func `one that the host knew to be there is shown without an announcement`() {
     var store = NotificationStore.make()
     store.display = DisplayLog()
     var writer = NotificationStore.Writer.home
@@ -290,7 +291,7 @@ struct IdentifiedStoreTests {
     #expect(store.takeDisplayChanges().map(\.isAnnounced) == [false, false, true, true])
   }
 
-  @Test func `the display's changes are all there, in order, once`() {
+  @Test func `the display's changes are complete, in order, once each`() {
     var store = NotificationStore.make(capacity: 2)
     store.display = DisplayLog()
     _ = store.write(id: 1, tail: #","lvl":0"#)
@@ -312,7 +313,7 @@ struct IdentifiedStoreTests {
 
   // MARK: NTF-32
 
-  @Test func `n and digest are those of what is stored`() {
+  @Test func `n and digest are those of the stored notifications`() {
     var store = NotificationStore.make()
     let empty = store.writers.holdings(of: homeSource)
     #expect(empty == Holdings())
@@ -334,14 +335,14 @@ struct IdentifiedStoreTests {
     #expect(store.writers.holdings(of: homeSource) == all)
     #expect(store.count == 5)
     #expect(store.write(id: 5) == .unchanged)
-    #expect(store.takeNews().isEmpty)
+    #expect(store.takeEvents().isEmpty)
   }
 }
 
 /// The writer of most tests.
 let homeSource: UInt32 = 0xC0FF_EE01
 
-/// A notification with an identity, other keys between `id` and the end.
+/// A notification with an identity; other keys come between `id` and the end.
 func identified(id: Int, text: String = "", tail: String = "") -> [UInt8] {
   Array(#"{"app":"","title":"","text":"\#(text)","timestamp":1,"id":\#(id)\#(tail)}"#.utf8)
 }

@@ -9,11 +9,11 @@ import Testing
 /// An emulator's port over TCP, with the client of this project at the other end.
 @Suite(.serialized)
 struct NetworkPortTests {
-  @Test func `a port over RFC 2217 opens, and every byte passes both ways`() async throws {
+  @Test func `a port over RFC 2217 opens, and every byte passes in both directions`() async throws {
     try await withNetworkEmulator(.rfc2217) { server, port in
       let host = try await NetworkHost.open(port)
       try await host.write(Frame(header(.syn), payload: syn).encoded())
-      // A nonce of 0xFF bytes comes back in SYNACK: it is escaped there and back.
+      // A nonce of 0xFF bytes is returned in SYNACK: it is escaped in both directions.
       #expect(await eventually { await server.statistics.session != nil })
       #expect(await eventually { await host.received().contains { $0 == 0xFF } })
       await host.close()
@@ -21,7 +21,7 @@ struct NetworkPortTests {
     }
   }
 
-  @Test func `lines reset the chip into the application or into its loader`() async throws {
+  @Test func `modem lines reset the chip into the application or into its loader`() async throws {
     try await withNetworkEmulator(.rfc2217) { server, port in
       let host = try await NetworkHost.open(port)
       let boot = await server.statistics.bootCount
@@ -47,7 +47,7 @@ struct NetworkPortTests {
     }
   }
 
-  @Test func `a chip that is held in reset starts when its host hangs up`() async throws {
+  @Test func `a chip that is held in reset starts when its host disconnects`() async throws {
     try await withNetworkEmulator(.rfc2217) { server, port in
       let host = try await NetworkHost.open(port)
       try await host.perform(.lines(ModemLines(dtr: false, rts: true)))
@@ -73,13 +73,13 @@ struct NetworkPortTests {
   }
 
   @Test(arguments: [NetworkAddress.Service.rfc2217, .bytes])
-  func `a second host is told that the port is in use`(service: NetworkAddress.Service) async throws {
+  func `a second host gets the reason that the port is in use`(service: NetworkAddress.Service) async throws {
     try await withNetworkEmulator(service) { _, port in
       let host = try await NetworkHost.open(port)
       switch service {
       case .bytes:
         let other = try await NetworkHost.open(port)
-        // The server's words are not taken for the device's.
+        // The server's text is not mistaken for the device's output.
         #expect(await eventually { await other.hasEnded() })
         #expect(await host.hasEnded() == false)
       case .rfc2217:
@@ -92,7 +92,7 @@ struct NetworkPortTests {
     }
   }
 
-  @Test func `an unplugged device takes its host's connection, and is back at the same port`() async throws {
+  @Test func `an unplugged device disconnects its host, and is back at the same port`() async throws {
     try await withNetworkEmulator(.rfc2217) { server, port in
       let host = try await NetworkHost.open(port)
       _ = await server.perform(.unplug)
@@ -104,7 +104,9 @@ struct NetworkPortTests {
     }
   }
 
-  @Test func `a client that floods the server with questions and takes no answers is cut off`() async throws {
+  @Test func `a client that floods the server with requests and reads no answers is disconnected`()
+    async throws
+  {
     try await withNetworkEmulator(.rfc2217) { server, port in
       guard case .rfc2217(let name, let number, _) = port else { return }
       let host = try await NetworkHost.open(.socket(host: name, port: number), reads: false)
@@ -141,7 +143,7 @@ struct NetworkPortTests {
   }
 }
 
-/// A host of bytes, with the project's own ports.
+/// A host that handles raw bytes, with the project's own ports.
 private struct NetworkHost {
   private let channel: any NIOCore.Channel
   private let inbox: NIOLoopBound<Inbox>

@@ -18,7 +18,7 @@ struct NotificationStoreTests {
     #expect(store.items.map(\.item) == [1, 2])
   }
 
-  @Test func `a number is not given twice`() {
+  @Test func `a number is not assigned twice`() {
     var store = makeStore(capacity: 1)
     _ = store.write(sample)
     #expect(store.write(sample) == .full)
@@ -28,7 +28,7 @@ struct NotificationStoreTests {
     #expect(store.write(sample) == .stored(item: 3))
   }
 
-  @Test func `a store is read page by page, also where items are gone`() {
+  @Test func `a store is read page by page, even if items are gone`() {
     var store = makeStore()
     for _ in 0..<5 { _ = store.write(sample) }
     _ = store.dismiss(item: 3)
@@ -39,7 +39,7 @@ struct NotificationStoreTests {
     #expect(store.items(from: .max, limit: 2) == [])
   }
 
-  @Test func `dismissing finds each one and only once`() {
+  @Test func `dismissing finds each one exactly once`() {
     var store = makeStore()
     for _ in 0..<20 { _ = store.write(sample) }
     for item in [20, 1, 10, 11, 9] {
@@ -62,7 +62,7 @@ struct NotificationStoreTests {
     #expect(store.storedCount == others + 1)
   }
 
-  @Test func `the count comes back below 65535 when enough is dismissed`() {
+  @Test func `the count falls below 65535 again when enough are dismissed`() {
     var store = makeStore()
     for _ in 0..<3 { _ = store.write(sample) }
     store.setOtherWritersCount(65_533)
@@ -115,7 +115,7 @@ struct NotificationStoreTests {
   ]
 
   @Test(arguments: hostile)
-  func `what is not a notification is refused and the count unchanged`(name: String, json: String) {
+  func `an invalid notification is refused and the count unchanged`(name: String, json: String) {
     var rig = ATTRig()
     _ = rig.write(sampleJSON.utf8)
     #expect(rig.write(json.utf8) == "0112060080", "\(name)")
@@ -139,7 +139,7 @@ struct NotificationStoreTests {
     #"{"app":"\ud83d\ude00","title":"\u00e9\n","text":"\/","timestamp":1}"#,
     #"{"x":[[[[[[[1]]]]]]],"app":"a","title":"b","text":"c","timestamp":1}"#,
   ])
-  func `what looks odd and is a notification is stored as it came`(json: String) {
+  func `an unusual but valid notification is stored unchanged`(json: String) {
     var store = makeStore()
     #expect(store.write(Array(json.utf8)) == .stored(item: 1))
     #expect(store.items.first?.json == Array(json.utf8))

@@ -8,7 +8,7 @@ struct PacedWireTests {
     PacedWire(model: WireModel(pace: .paced(bitsPerSecond: rate), latency: latency))
   }
 
-  /// Everything that arrives, and when, at each deadline.
+  /// All arriving bytes and their times, at each deadline.
   private func arrivals(on wire: inout PacedWire, _ direction: PacedWire.Direction) -> [(Instant, [UInt8])] {
     var found: [(Instant, [UInt8])] = []
     while let deadline = wire.nextDeadline {
@@ -22,7 +22,7 @@ struct PacedWireTests {
     #expect(PacedWire.lineTime(ofBytes: 92_160, at: 921_600) == .seconds(1))
   }
 
-  @Test func `bytes arrive when their last bit and the latency have passed`() {
+  @Test func `bytes arrive when their last bit and the latency have elapsed`() {
     var wire = makeWire(latency: .milliseconds(16))
     wire.send([UInt8](repeating: 7, count: 10), .toDevice, now: .ms(100))
     #expect(wire.nextDeadline == .ms(117))
@@ -32,7 +32,7 @@ struct PacedWireTests {
     #expect(wire.nextDeadline == nil)
   }
 
-  @Test func `bytes come in packets of at most 64`() {
+  @Test func `bytes arrive in packets of at most 64`() {
     var wire = makeWire()
     let sent = (0..<150).map { UInt8($0) }
     wire.send(sent, .toHost, now: .zero)
@@ -42,7 +42,7 @@ struct PacedWireTests {
     #expect(found.flatMap(\.1) == sent)
   }
 
-  @Test func `bytes put in later leave after those before them`() {
+  @Test func `bytes sent later leave after those before them`() {
     var wire = makeWire()
     wire.send([UInt8](repeating: 1, count: 50), .toHost, now: .zero)
     wire.send([UInt8](repeating: 2, count: 50), .toHost, now: .ms(1))
@@ -65,7 +65,7 @@ struct PacedWireTests {
     #expect(wire.nextArrival(.toDevice, now: moment) == [2])
   }
 
-  @Test func `a new rate holds for bytes put in from then on`() {
+  @Test func `a new rate applies to bytes sent from then on`() {
     var wire = makeWire()
     wire.send([UInt8](repeating: 1, count: 50), .toHost, now: .zero)
     wire.setBitsPerSecond(10_000)
@@ -74,7 +74,7 @@ struct PacedWireTests {
   }
 
   @Test(arguments: [UInt32(0), 1, 299])
-  func `a rate that would hang the line up runs at 300 baud`(rate: UInt32) {
+  func `a rate of 0 (hang up) runs at 300 baud`(rate: UInt32) {
     var wire = makeWire()
     wire.setBitsPerSecond(rate)
     wire.send([1, 2, 3], .toHost, now: .zero)
@@ -88,7 +88,7 @@ struct PacedWireTests {
     #expect(wire.nextArrival(.toHost, now: .ms(3))?.count == 5000)
   }
 
-  @Test func `pulling the plug loses what is under way in that direction`() {
+  @Test func `pulling the plug loses the bytes in flight in that direction`() {
     var wire = makeWire()
     wire.send([1], .toHost, now: .zero)
     wire.send([2], .toDevice, now: .zero)
@@ -108,7 +108,7 @@ struct PacedWireTests {
 }
 
 struct WiredDeviceTests {
-  /// Lets time pass; returns what a host could read, and when.
+  /// Lets time pass; returns the bytes that a host could read, and when.
   private func run(_ wired: inout WiredDevice, until end: Instant) -> [(Instant, Int)] {
     var found: [(Instant, Int)] = []
     var now = Instant.zero
@@ -120,7 +120,7 @@ struct WiredDeviceTests {
     }
   }
 
-  @Test func `boot text comes at the pace of the line`() {
+  @Test func `boot text is printed at the rate of the line`() {
     var wired = WiredDevice(profile: .devkit, seed: 1, now: .zero)
     let found = run(&wired, until: .ms(190))
     let bytes = found.map(\.1).reduce(0, +)
@@ -146,7 +146,7 @@ struct WiredDeviceTests {
     #expect(wired.wire.unsentBytes(.toHost, now: .ms(600)) < WiredDevice.transmitBufferBytes + 100)
   }
 
-  @Test func `a line that holds too much from the host says so`() {
+  @Test func `a line that holds too many bytes from the host reports it`() {
     var wired = WiredDevice(profile: .devkit, seed: 1, now: .zero)
     wired.receive([UInt8](repeating: 0x41, count: WiredDevice.receiveBufferBytes), now: .zero)
     #expect(wired.isFull)
@@ -154,7 +154,7 @@ struct WiredDeviceTests {
     #expect(!wired.isFull)
   }
 
-  @Test func `a direct line passes bytes without waiting`() {
+  @Test func `a direct line passes bytes without delay`() {
     var wired = WiredDevice(profile: .quiet, seed: 1, now: .zero)
     while wired.nextAction() != nil {}
     wired.receive(Frame.syn(7).encoded(), now: .zero)

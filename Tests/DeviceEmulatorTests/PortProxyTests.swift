@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.serialized)
 struct PortProxyTests {
-  /// What a proxy has told.
+  /// The events of a proxy.
   private final class Log: Sendable {
     private let events = Mutex<[PortProxy.Event]>([])
 
@@ -17,7 +17,7 @@ struct PortProxyTests {
     var all: [PortProxy.Event] { events.withLock { $0 } }
   }
 
-  /// Runs `body` with an emulator and a proxy in front of it; both are stopped on every way out.
+  /// Runs `body` with an emulator and a proxy in front of it; both are stopped on every exit.
   private func withProxy(
     _ profile: DeviceProfile = .quiet, faults: String = "off",
     _ body: (EmulatorServer, PortProxy, String, Log) async throws -> Void
@@ -42,7 +42,7 @@ struct PortProxyTests {
     }
   }
 
-  /// A host behind the proxy, once both know of it.
+  /// A host behind the proxy, once both have noticed it.
   private func openHost(_ link: String, rate: speed_t? = nil) async throws -> HostPort {
     #expect(await eventually { mode(of: link) != nil })
     return try HostPort(link, rate: rate)
@@ -58,13 +58,13 @@ struct PortProxyTests {
     }
   }
 
-  @Test func `a host that comes after another has a clean line`() async throws {
+  @Test func `a new host gets a line without the bytes of the previous one`() async throws {
     try await withProxy { _, _, link, _ in
       for _ in 0..<3 { _ = try await openHost(link).openSession() }
     }
   }
 
-  @Test func `much passes without a byte lost`() async throws {
+  @Test func `a large transfer loses no byte`() async throws {
     try await withProxy { server, proxy, link, _ in
       let host = try await openHost(link)
       let session = try host.openSession()
@@ -106,7 +106,7 @@ struct PortProxyTests {
     return try host.nextFrame(.pong).header.session == session
   }
 
-  @Test func `a board that goes away takes the offered port with it and brings it back`() async throws {
+  @Test func `a board that disappears removes the offered port and restores it`() async throws {
     try await withProxy { server, _, link, log in
       let host = try await openHost(link)
       let session = try host.openSession()
@@ -115,13 +115,13 @@ struct PortProxyTests {
       #expect(await eventually { log.all == [.broken(.boardGone)] })
       #expect(mode(of: link) == nil)
       #expect(await server.perform(.plug).ok)
-      #expect(await eventually { log.all == [.broken(.boardGone), .mended] })
+      #expect(await eventually { log.all == [.broken(.boardGone), .restored] })
       let again = try await openHost(link)
       #expect(try await passesPing(again, session))
     }
   }
 
-  @Test func `a plug that a fault pulls is put in again after its time`() async throws {
+  @Test func `a plug that a fault pulls is reinserted after its time`() async throws {
     try await withProxy(faults: "unplug@80,unplug-ms=120") { server, proxy, link, log in
       let host = try await openHost(link)
       let session = try host.openSession()
@@ -129,7 +129,7 @@ struct PortProxyTests {
       try? host.write(.ping, session: session)
       try? host.write(.ping, session: session)
       #expect(throws: HostPort.Failure.gone) { while true { _ = try host.read() } }
-      #expect(await eventually { log.all == [.broken(.plugPulled), .mended] })
+      #expect(await eventually { log.all == [.broken(.plugPulled), .restored] })
       #expect(ContinuousClock.now - start >= .milliseconds(120))
       let again = try await openHost(link)
       #expect(try await passesPing(again, session))
@@ -138,7 +138,7 @@ struct PortProxyTests {
     }
   }
 
-  @Test func `a plug that is pulled stays out until it is put in, and the board runs on`() async throws {
+  @Test func `a pulled plug stays out until it is reinserted, and the board keeps running`() async throws {
     try await withProxy { server, proxy, link, log in
       let host = try await openHost(link)
       let session = try host.openSession()
@@ -154,7 +154,7 @@ struct PortProxyTests {
     }
   }
 
-  @Test func `a board that is silenced hears nothing, and the host keeps its port`() async throws {
+  @Test func `a silenced board receives nothing, and the host keeps its port`() async throws {
     try await withProxy { server, proxy, link, log in
       let host = try await openHost(link)
       let session = try host.openSession()
@@ -162,12 +162,12 @@ struct PortProxyTests {
       #expect(try host.nextFrame(.pong).header.type == .pong && host.nextFrame(.pong).header.type == .pong)
       let taken = await proxy.takenBytes
       try await proxy.silenceBoard()
-      let heard = await server.statistics.bytesReceived
+      let received = await server.statistics.bytesReceived
       try host.write(.ping, session: session)
       #expect(await eventually { await proxy.takenBytes > taken })
       await #expect(throws: PortError.self) { try await proxy.silenceBoard() }
       try await proxy.reopenBoard()
-      #expect(await server.statistics.bytesReceived == heard)
+      #expect(await server.statistics.bytesReceived == received)
       #expect(try await passesPing(host, session))
       #expect(log.all == [])
     }
@@ -187,7 +187,7 @@ struct PortProxyTests {
     }
   }
 
-  @Test func `a port that somebody has is not taken`() async throws {
+  @Test func `a port that is in use is refused`() async throws {
     try await withProxy { _, _, link, _ in
       #expect(throws: PortError.self) {
         _ = try SerialPort.open(link.replacingOccurrences(of: "/port", with: "/board"))

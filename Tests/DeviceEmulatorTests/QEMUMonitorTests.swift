@@ -6,7 +6,7 @@ import Testing
 
 @testable import DeviceEmulator
 
-/// The monitor against a peer that says what the test writes.
+/// The monitor against a peer that sends scripted text.
 @Suite(.serialized) struct QEMUMonitorTests {
   /// The other end of a conversation.
   private final class Peer: Sendable {
@@ -20,8 +20,8 @@ import Testing
       text.withUTF8 { _ = write(descriptor, $0.baseAddress, $0.count) }
     }
 
-    /// What came next. Waits for it on a thread of the blocking pool.
-    func hear() async throws -> String {
+    /// The next line. Waits for it on a thread of the blocking pool.
+    func receive() async throws -> String {
       try await NIOSingletons.posixBlockingThreadPool.runIfActive { [self] in
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = read(descriptor, &bytes, bytes.count)
@@ -44,28 +44,28 @@ import Testing
     try? await channel.close()
   }
 
-  /// The id that a command carries.
+  /// The id of a command.
   private func id(in command: String) -> String {
     String(command.split(separator: "\"id\":").last?.prefix { $0.isNumber } ?? "")
   }
 
   @Test func `the greeting is answered by the capabilities command`() async throws {
     try await withMonitor { monitor, peer in
-      // Said before anybody listens, as QEMU may.
+      // Sent before the first wait, as QEMU can do.
       peer.say(#"{"QMP": {"version": {}, "capabilities": []}}"# + "\r\n")
       try await monitor.conversation.channel.eventLoop.submit {}.get()
       async let begun: Void = monitor.begin()
-      let command = try await peer.hear()
+      let command = try await peer.receive()
       #expect(command.hasPrefix(#"{"execute":"qmp_capabilities","id":"#))
       peer.say(#"{"return": {}, "id": \#(id(in: command))}"# + "\r\n")
       try await begun
     }
   }
 
-  @Test func `an answer to another command and events between are passed over`() async throws {
+  @Test func `an answer to another command and events are skipped`() async throws {
     try await withMonitor { monitor, peer in
       async let done = monitor.execute("system_reset", event: "RESET")
-      let command = try await peer.hear()
+      let command = try await peer.receive()
       peer.say(#"{"return": {}, "id": 0}"# + "\n" + #"{"event": "STOP"}"# + "\nnot JSON\n")
       peer.say(#"{"event": "RESET", "data": {"guest": false}}"# + "\n")
       peer.say(#"{"return": {}, "id": \#(id(in: command))}"# + "\n")
@@ -73,10 +73,10 @@ import Testing
     }
   }
 
-  @Test func `a refusal is told in QEMU's words`() async throws {
+  @Test func `a refusal is reported in QEMU's words`() async throws {
     try await withMonitor { monitor, peer in
       async let done = monitor.execute("cont")
-      let command = try await peer.hear()
+      let command = try await peer.receive()
       peer.say(
         #"{"error": {"class": "GenericError", "desc": "no machine"}, "id": \#(id(in: command))}"# + "\n")
       do {
@@ -88,10 +88,10 @@ import Testing
     }
   }
 
-  @Test func `whoever waits when QEMU ends is told, and whoever asks after that`() async throws {
+  @Test func `pending and later requests fail when QEMU ends`() async throws {
     try await withMonitor { monitor, peer in
       async let done = monitor.execute("stop")
-      _ = try await peer.hear()
+      _ = try await peer.receive()
       peer.hangUp()
       do {
         _ = try await done
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func `a peer that says nothing is silent after its time`() async throws {
+  @Test func `a peer that sends nothing is reported as silent after the timeout`() async throws {
     try await withMonitor { monitor, _ in
       await #expect(throws: QEMUFailure.silent) {
         _ = try await monitor.conversation.ask("hello", within: .milliseconds(20), wanted: [{ _ in true }])
@@ -114,7 +114,7 @@ import Testing
   @Test func `a line without an end closes the conversation`() async throws {
     try await withMonitor { monitor, peer in
       async let done = monitor.execute("stop")
-      _ = try await peer.hear()
+      _ = try await peer.receive()
       peer.say(String(repeating: "x", count: LineExchange.lineLimitBytes / 2))
       peer.say(String(repeating: "x", count: LineExchange.lineLimitBytes / 2 + 1))
       do {

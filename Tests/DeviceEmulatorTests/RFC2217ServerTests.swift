@@ -4,7 +4,7 @@ import Testing
 @testable import DeviceEmulator
 
 @Suite struct RFC2217ServerTests {
-  @Test func `a server offers eight bits, no turns and the COM port`() {
+  @Test func `a server offers eight bits, full duplex and the COM port`() {
     var server = RFC2217Server(bitsPerSecond: 115_200, modemState: 0xB0)
     server.start()
     #expect(
@@ -40,7 +40,7 @@ import Testing
   ]
 
   @Test(arguments: exchanges.indices)
-  func `each command is answered with what is in force`(index: Int) {
+  func `each command is answered with the setting in use`(index: Int) {
     let exchange = Self.exchanges[index]
     let request = [0xFF, 0xFA, 0x2C] + exchange.request + [0xFF, 0xF0]
     for split in 0..<request.count {
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func `data is unescaped, and stays in its place between commands`() {
+  @Test func `data is unescaped, and stays in order between commands`() {
     var server = makeServer()
     server.receive([0x41, 0xFF, 0xFF, 0xFF, 0xFA, 0x2C, 0x05, 0x09, 0xFF, 0xF0, 0x42])
     #expect(server.nextAction() == .deliver([0x41, 0xFF]))
@@ -63,14 +63,14 @@ import Testing
     #expect(server.nextAction() == nil)
   }
 
-  @Test func `a client may stop the flow`() {
+  @Test func `a client can suspend the flow`() {
     var server = makeServer()
     server.receive([0xFF, 0xFA, 0x2C, 0x08, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x09, 0xFF, 0xF0])
     #expect(server.nextAction() == .suspend(true))
     #expect(server.nextAction() == .suspend(false))
   }
 
-  @Test func `a change of modem lines is told with what changed, unless the mask has it out`() {
+  @Test func `a change of modem lines is reported with what changed, unless the mask excludes it`() {
     var server = makeServer()
     server.receive([0xFF, 0xFB, 0x2C])
     _ = server.outcome()
@@ -84,7 +84,7 @@ import Testing
     #expect(server.written() == [])
   }
 
-  @Test func `hostile telnet is answered once a question, and kept nowhere`() {
+  @Test func `hostile telnet gets one answer per request, and is not stored`() {
     var server = makeServer()
     for _ in 0..<100 {
       for option in UInt8.min...UInt8.max {
@@ -108,7 +108,7 @@ import Testing
 }
 
 extension RFC2217Server {
-  /// What was written and done since the last time.
+  /// The bytes and actions since the last call.
   fileprivate mutating func outcome() -> (written: [UInt8], commands: [LineCommand]) {
     var (written, commands): ([UInt8], [LineCommand]) = ([], [])
     while let action = nextAction() {

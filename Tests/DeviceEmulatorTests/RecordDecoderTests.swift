@@ -4,7 +4,7 @@ import Testing
 @testable import DeviceEmulator
 
 @Suite struct RecordDecoderTests {
-  /// Every PDU that comes out of bytes that arrive in pieces.
+  /// Every PDU from bytes that arrive in pieces.
   private func pdus(in stream: [UInt8], pieceBytes: Int) -> (found: [String], decoder: RecordDecoder) {
     var decoder = RecordDecoder()
     var found: [String] = []
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3, 4, 5, 7, 64])
-  func `records come out whole, however they are split and joined`(pieceBytes: Int) {
+  func `records are complete, however they are split and joined`(pieceBytes: Int) {
     let stream = bytes("0300 0a0300 0100 18 0700 12060000007b7d 0300 0a0100")
     let (found, decoder) = pdus(in: stream, pieceBytes: pieceBytes)
     #expect(found == ["0a0300", "18", "12060000007b7d", "0a0100"])
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: ["00", "0300", "0300 0a", "0300 0a03"])
-  func `an unfinished record is none, and is kept`(stream: String) {
+  func `an incomplete record is kept, and yields no PDU`(stream: String) {
     let (found, decoder) = pdus(in: bytes(stream), pieceBytes: 64)
     #expect(found.isEmpty)
     #expect(decoder.bufferedBytes == bytes(stream).count)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: ["0000", "1102", "ffff"])
-  func `an impossible length ends everything behind it and nothing before`(length: String) {
+  func `an impossible length ends everything after it and nothing before`(length: String) {
     for pieceBytes in [1, 2, 64] {
       let stream = bytes("0300 0a0300 \(length) 0300 0a0100")
       let (found, decoder) = pdus(in: stream, pieceBytes: pieceBytes)

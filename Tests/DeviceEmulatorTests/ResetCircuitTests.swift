@@ -5,7 +5,7 @@ import Testing
 @testable import DeviceEmulator
 
 @Suite struct ResetCircuitTests {
-  /// DTR and RTS as D1R0 and so on; the effects of each step that has one.
+  /// DTR and RTS as D1R0 and so on; the effect of each step that has one.
   static let sequences:
     [(name: String, wiring: ResetCircuit.Wiring, steps: String, effects: [ResetCircuit.Effect])] = [
       ("opening a port", .capacitor, "D1R0 D1R1 D0R0", []),
@@ -26,7 +26,7 @@ import Testing
     ]
 
   @Test(arguments: sequences.indices)
-  func `lines do to the chip what the board's wiring makes of them`(index: Int) {
+  func `the modem lines act on the chip through the board's wiring`(index: Int) {
     let sequence = Self.sequences[index]
     var circuit = ResetCircuit(wiring: sequence.wiring)
     let effects = sequence.steps.split(separator: " ").compactMap { step in
@@ -35,7 +35,7 @@ import Testing
     #expect(effects == sequence.effects, "\(sequence.name)")
   }
 
-  @Test func `a reset by lines is a boot with another id, and is counted`() {
+  @Test func `a reset by the modem lines is a boot with another id, and is counted`() {
     var device = WiredDevice(profile: .standard, seed: 1, now: .zero)
     let before = device.statistics
     device.apply(.lines(ModemLines(dtr: false, rts: true)), now: .zero)
@@ -53,7 +53,7 @@ import Testing
     #expect(after.deafBytes == 3)
   }
 
-  @Test func `each reset by lines is counted`() {
+  @Test func `each reset by the modem lines is counted`() {
     var device = WiredDevice(profile: .standard, seed: 1, now: .zero)
     for _ in 0..<2 {
       device.apply(.lines(ModemLines(dtr: false, rts: true)), now: .zero)
@@ -62,7 +62,7 @@ import Testing
     #expect(device.statistics.lineResets == 2)
   }
 
-  @Test func `in download mode the chip says so, answers nothing, and a button starts the application`() {
+  @Test func `in download mode the chip reports it, answers nothing, and a button starts the application`() {
     var device = WiredDevice(profile: .standard, seed: 1, now: .zero)
     _ = text(of: &device)
     device.apply(.lines(ModemLines(dtr: false, rts: true)), now: .zero)
@@ -81,7 +81,7 @@ import Testing
     #expect(device.statistics.bootCount == 2)
   }
 
-  @Test func `purged bytes are gone from a paced line, each way by itself`() {
+  @Test func `purged bytes are removed from a paced line, in each direction separately`() {
     var profile = DeviceProfile.standard
     profile.wire = WireModel(pace: .paced(bitsPerSecond: 9600))
     var device = WiredDevice(profile: profile, seed: 1, now: .zero)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import DeviceEmulator
 
-/// Thousands of things that happen to a small store, in any order; what it counts must be what it holds.
+/// Thousands of random operations on a small store; its counters must match its contents.
 struct StoreRandomTests {
   @Test(arguments: UInt64(1)...6)
-  func `n, digest and count are those of what is held, whatever happens`(seed: UInt64) {
+  func `n, digest and count match the contents after any operations`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var store = NotificationStore.make(capacity: 12)
     store.display = DisplayLog()
@@ -30,12 +30,12 @@ struct StoreRandomTests {
       default: if step % 50 == 0 { store.removeAll() }
       }
       follow(store.takeDisplayChanges(), in: &shown)
-      #expect(store.takeNews().count <= GoneList.limit + WriterRecords.limit, "seed \(seed), step \(step)")
+      #expect(store.takeEvents().count <= GoneList.limit + WriterRecords.limit, "seed \(seed), step \(step)")
       check(store, shown: shown, now: now, "seed \(seed), step \(step)")
     }
   }
 
-  /// Everything that is counted somewhere, counted again.
+  /// Recalculates everything that is counted.
   private func check(_ store: NotificationStore, shown: Set<Int>, now: UInt32, _ place: Comment) {
     let visible = store.items.filter { !$0.hasExpired }
     #expect(shown == Set(visible.map(\.item)), place)

@@ -2,7 +2,7 @@ import NotibotProtocol
 
 @testable import DeviceEmulator
 
-/// A device and a host that acknowledges everything at once; what comes is kept as words.
+/// A device and a host that acknowledges everything at once; received messages are kept as words.
 struct SyncRig {
   var rig: DeviceRig
   private(set) var session: UInt16 = 0
@@ -35,13 +35,13 @@ struct SyncRig {
     if subscribes { _ = ask([0x12, 0x07, 0x00, 0x01, 0x00]) }
   }
 
-  /// Sends DATA and returns all that comes until nothing more does.
+  /// Sends DATA and returns everything received until the device has no more output.
   mutating func ask(_ payload: [UInt8], on channel: Channel = .att) -> [String] {
     send(payload, on: channel)
     return takeWords()
   }
 
-  /// Sends DATA and acknowledges nothing; the host allows so many frames more.
+  /// Sends DATA and acknowledges nothing; the host grants this many more frames.
   mutating func send(_ payload: [UInt8], on channel: Channel = .att, credit: UInt8 = 64) {
     rig.send(
       .data, channel: channel, session: session, sequence: sequence, ack: received, credit: credit,
@@ -66,8 +66,8 @@ struct SyncRig {
     return takeWords()
   }
 
-  /// What has come, until nothing more does: Data's notifications as their JSON, messages of channel 0 in words, all
-  /// else in hexadecimal.
+  /// Everything received until the device has no more output: Data notifications as their JSON,
+  /// messages of channel 0 in words, everything else in hexadecimal.
   mutating func takeWords(credit: UInt8 = 64) -> [String] {
     var words: [String] = []
     while true {

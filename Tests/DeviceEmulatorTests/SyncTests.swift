@@ -14,7 +14,7 @@ struct SyncTests {
   @Test(arguments: [
     (DeviceProfile.quiet, UInt32(0b1111)), (.tiny, 0b1111), (.bench, 0b1111), (.firmware, 0b1001),
   ])
-  func `a device that can refuse announces keys and SYNC, another one neither`(
+  func `a device that can refuse announces keys and SYNC, another one announces neither`(
     profile: DeviceProfile, bits: UInt32
   ) throws {
     var rig = DeviceRig(profile: profile)
@@ -23,7 +23,7 @@ struct SyncTests {
     #expect(synack.features.rawValue == bits)
   }
 
-  @Test func `a device that can refuse no longer says so to the next host`() throws {
+  @Test func `a device that can no longer refuse announces that to the next host`() throws {
     var rig = SyncRig()
     rig.open(source: homeSource)
     _ = rig.perform(.mode(.firmware))
@@ -58,7 +58,7 @@ struct SyncTests {
 
   // MARK: NTF-21, NTF-23
 
-  @Test func `the source is the key, else that of SYNC, else that of SYN`() {
+  @Test func `the source is the key, otherwise that of SYNC, otherwise that of SYN`() {
     var rig = SyncRig()
     rig.open(source: 5)
     _ = rig.write(identified(id: 1))
@@ -86,7 +86,7 @@ struct SyncTests {
     #expect(rig.device.statistics.attributes.refused == 1)
   }
 
-  @Test func `a long write is read with the same keys`() {
+  @Test func `a long write is parsed with the same keys`() {
     var rig = SyncRig()
     rig.open(source: homeSource, mtu: 64)
     let json = identified(id: 3)
@@ -116,22 +116,25 @@ struct SyncTests {
 
   // MARK: NTF-26
 
-  @Test func `what is gone is told when it happens, at each SYNC, for each write, until it is removed`() {
+  @Test
+  func
+    `a gone notification is reported when it happens, at each SYNC, and for each write, until it is removed`()
+  {
     var rig = SyncRig()
     rig.open(source: homeSource)
     _ = rig.write(identified(id: 1))
-    let news = gone("dismissed", item: 1, id: 1)
-    #expect(rig.perform(.dismiss(item: 1)) == [news])
-    #expect(rig.sync() == [news, "SYNCED n=0 hwm=1"])
-    #expect(rig.sync() == [news, "SYNCED n=0 hwm=1"])
-    #expect(rig.write(identified(id: 1)) == ["13", news])
+    let notice = gone("dismissed", item: 1, id: 1)
+    #expect(rig.perform(.dismiss(item: 1)) == [notice])
+    #expect(rig.sync() == [notice, "SYNCED n=0 hwm=1"])
+    #expect(rig.sync() == [notice, "SYNCED n=0 hwm=1"])
+    #expect(rig.write(identified(id: 1)) == ["13", notice])
     #expect(rig.write(WrittenNotification.removal(of: 1).encoded()) == ["13"])
     #expect(rig.device.statistics.attributes.removed == 1)
     #expect(rig.sync() == ["SYNCED n=0 hwm=1"])
     #expect(rig.device.store.gone.notices.isEmpty)
   }
 
-  @Test func `what went while nobody listened is told at the next session's SYNC`() {
+  @Test func `notifications that left without a session are reported at the next session's SYNC`() {
     var rig = SyncRig()
     rig.open(source: homeSource)
     for id in 1...3 { _ = rig.write(identified(id: id)) }
@@ -146,7 +149,7 @@ struct SyncTests {
       ])
   }
 
-  @Test func `an event that does not fit is told by GONE`() {
+  @Test func `an event that does not fit is reported by GONE`() {
     var rig = SyncRig(profile: .mtu23)
     rig.open(source: homeSource, mtu: 23)
     _ = rig.ask([0x16, 0x06, 0x00, 0x00, 0x00] + identified(id: 1).prefix(18))
@@ -168,7 +171,7 @@ struct SyncTests {
     #expect(rig.device.statistics.attributes.eventsDropped == 1)
   }
 
-  @Test func `nothing is told to a host that has not subscribed`() {
+  @Test func `no notification is sent to a host that has not subscribed`() {
     var rig = SyncRig()
     rig.open(source: homeSource, subscribes: false)
     _ = rig.write(identified(id: 1))
@@ -205,21 +208,22 @@ struct SyncTests {
       ])
   }
 
-  @Test func `all that is gone comes before SYNCED, and what was asked after SYNC behind it`() {
+  @Test func `all gone notifications come before SYNCED, and answers to requests after SYNC come after it`() {
     var rig = SyncRig()
     rig.open(source: homeSource)
     for id in 1...20 { _ = rig.write(identified(id: id)) }
     for item in 1...20 { _ = rig.perform(.dismiss(item: item)) }
     rig.send(syncMessage(), on: .link)
     rig.send([0x0A, 0x03, 0x00])
-    // Eight frames wait for an acknowledgement (LNK-43), so SYNCED is not out, and the read behind SYNC not taken.
+    // Eight frames wait for an acknowledgement (LNK-43), so SYNCED is not sent, and the read after
+    // SYNC not taken.
     #expect(rig.device.statistics.attributes.requests == 22)
     let words = rig.takeWords()
     #expect(words.prefix(20) == (1...20).map { gone("dismissed", item: $0, id: $0) }[...])
     #expect(words.dropFirst(20) == ["SYNCED n=0 hwm=20", "0b0000"])
   }
 
-  @Test func `what happens while SYNCED waits is told before it and counted in it`() {
+  @Test func `events while SYNCED is pending are reported before it and counted in it`() {
     var rig = SyncRig()
     rig.open(source: homeSource)
     for id in 1...12 { _ = rig.write(identified(id: id)) }
@@ -232,7 +236,7 @@ struct SyncTests {
   }
 
   @Test(arguments: ["02", "03", "00", "ff", "01", "01 01000000 00000000 0000 00000000000000"])
-  func `what is no SYNC is acknowledged, dropped and counted`(message: String) {
+  func `a message other than SYNC is acknowledged, dropped and counted`(message: String) {
     var rig = SyncRig()
     rig.open(source: homeSource)
     #expect(rig.ask(bytes(message), on: .link) == [])
@@ -240,7 +244,7 @@ struct SyncTests {
     #expect(rig.sync() == ["SYNCED n=0 hwm=0"])
   }
 
-  @Test func `a SYNC of the source 0 is dropped`() {
+  @Test func `a SYNC of source 0 is dropped`() {
     var rig = SyncRig()
     rig.open()
     #expect(rig.sync(0) == [])
@@ -249,11 +253,11 @@ struct SyncTests {
 
   // MARK: NTF-33
 
-  @Test func `a dropped event asks for SYNC once until it comes`() {
+  @Test func `a dropped event requests SYNC once until it is received`() {
     var rig = SyncRig()
     rig.open(source: homeSource)
     for _ in 0..<40 { _ = rig.write(Array(sampleJSON.utf8)) }
-    // Eight leave and wait for an ACK, eight wait, the others are dropped.
+    // Eight are sent and wait for an ACK, eight are queued, the others are dropped.
     for item in 1...20 { rig.rig.perform(.dismiss(item: item)) }
     let words = rig.takeWords()
     #expect(words.count == 17)
@@ -264,7 +268,7 @@ struct SyncTests {
     #expect(rig.device.statistics.attributes.resyncs == 1)
   }
 
-  @Test func `identified events wait beyond eight, and RESYNC comes when the list overflows`() {
+  @Test func `more than eight identified events are queued, and RESYNC is sent when the list overflows`() {
     var rig = SyncRig()
     rig.open(source: homeSource)
     for id in 1...65 { _ = rig.write(identified(id: id)) }
@@ -274,7 +278,7 @@ struct SyncTests {
     #expect(rig.device.statistics.attributes.eventsDropped == 0)
   }
 
-  @Test func `an event too long for the MTU asks for nothing`() {
+  @Test func `an event too long for the MTU requests no SYNC`() {
     var rig = SyncRig()
     rig.open(source: homeSource)
     _ = rig.write(Array(sampleJSON.utf8))

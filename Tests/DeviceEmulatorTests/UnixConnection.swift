@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A connection to a unix socket, as a client has it that knows nothing of this project; what is not there within 20 s does not come.
+/// A connection to a Unix socket, as a client outside this project has it; a read fails after 20 s.
 final class UnixConnection: Sendable {
   private let descriptor: Int32
 
@@ -26,20 +26,21 @@ final class UnixConnection: Sendable {
     _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
   }
 
-  /// So many bytes; nil when the connection ends before.
+  /// This many bytes; nil if the connection ends before.
   func read(_ count: Int) -> [UInt8]? {
     var buffer = [UInt8](repeating: 0, count: count)
     return recv(descriptor, &buffer, count, Int32(MSG_WAITALL)) == count ? buffer : nil
   }
 
-  /// What is there, at most 4096 bytes; empty when the connection has ended.
+  /// The available bytes, at most 4096; empty if the connection has ended.
   func readSome() -> [UInt8] {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let got = recv(descriptor, &buffer, buffer.count, 0)
     return Array(buffer.prefix(max(0, got)))
   }
 
-  /// Reads on a thread of its own: those that tests share are few, and the emulator needs one.
+  /// Reads on its own thread: the pool that tests share is small, and the emulator needs one of its
+  /// threads.
   func reading<Value: Sendable>(_ body: @escaping @Sendable (UnixConnection) -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread { continuation.resume(returning: body(self)) }

@@ -71,7 +71,7 @@ struct ServerPair {
   mutating func dismiss(_ item: UInt32) -> String? {
     let identity = server.store.notification(Int(item))?.identity
     let expected = server.changeStore { $0.dismiss(item: Int(item)) }
-    if expected, identity == nil { server.tell(DeviceEvent.dismissed(item: item).encoded()) }
+    if expected, identity == nil { server.notify(DeviceEvent.dismissed(item: item).encoded()) }
     let seen = firmware.dismiss(item)
     guard expected == seen else { return "dismissal of \(item): Swift \(expected), C \(seen)" }
     return compareNotifications(after: "the dismissal of \(item)")
@@ -79,7 +79,7 @@ struct ServerPair {
 
   private mutating func compareNotifications(after cause: String) -> String? {
     var expected: [[UInt8]] = []
-    while let news = server.nextNews(for: .serial) { expected.append(news.payload) }
+    while let outgoing = server.nextUnsolicited(for: .serial) { expected.append(outgoing.payload) }
     let seen = firmware.takeNotifications()
     guard expected != seen else { return nil }
     return "after \(cause) Swift tells \(expected.map { hex($0) }), C \(seen.map { hex($0) })"

@@ -1,8 +1,8 @@
-"""The tables of mutants that are argued to be equivalent: one line each, five fields with tabs between them.
+"""The tables of mutants that are argued to be equivalent: one per line, five fields separated by tabs.
 
-    file    function    the line as it is    the line as it becomes    why nobody can see the difference
+    file    function    the original line    the mutated line    why the difference is not observable
 
-A table is verified: an entry that no mutant has, and one that a case kills, are errors.
+A table is verified: an entry without a mutant, and an entry that a case kills, are errors.
 """
 
 
@@ -18,7 +18,7 @@ def read(path):
             continue
         fields = line.split("\t")
         if len(fields) != 5 or not all(field.strip() for field in fields):
-            raise BadTable(f"{path.name}:{number}: not five fields with tabs between them")
+            raise BadTable(f"{path.name}:{number}: not five fields separated by tabs")
         if tuple(fields[:4]) in reasons:
             raise BadTable(f"{path.name}:{number}: listed twice")
         reasons[tuple(fields[:4])] = fields[4]
@@ -26,5 +26,5 @@ def read(path):
 
 
 def stale(reasons, mutants):
-    """The entries that no mutant has."""
+    """The entries without a mutant."""
     return sorted(set(reasons) - {mutant.name for mutant in mutants})

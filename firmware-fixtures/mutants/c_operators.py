@@ -1,7 +1,7 @@
 """Operator mutants of C: one token of a function becomes another.
 
-A mutant is known by its file, its function, the line as it is and the line as it becomes, never by a line number: such a
-name survives edits elsewhere. Two equal lines of one function are told apart by `function#2`.
+A mutant is identified by its file, its function, the original line and the mutated line, never by a line number: such a
+name survives edits elsewhere. Two equal lines of one function are distinguished by `function#2`.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ SIGNS = {
     "+=": ("-=", "="), "-=": ("+=", "="), "|=": ("&=", "="), "&=": ("|=", "="), "^=": ("|=",),
     "<<=": (">>=",), ">>=": ("<<=",), "++": ("--",), "--": ("++",),
 }
-# Also signs of one operand: only what stands behind an operand counts.
+# Also signs of one operand: only a sign after an operand counts.
 BINARY = {"+": ("-",), "-": ("+",), "&": ("|",), "|": ("&",), "*": ("+",)}
 WORDS = {"true": ("false",), "false": ("true",), "break": ("continue",), "continue": ("break",)}
 NO_OPERAND = {"return", "case", "else", "do", "goto", "sizeof"}
@@ -45,7 +45,7 @@ class OperatorMutant:
 
     path: str
     function: str
-    number: int      # of the line, for a reader; no part of the name
+    number: int      # of the line, for readers; not part of the name
     line: str
     mutated: str
     operator: str
@@ -86,7 +86,7 @@ def is_cast(before):
 
 
 def is_behind_operand(before):
-    """Whether what follows these tokens is a sign of two operands."""
+    """Whether the sign after these tokens has two operands."""
     if not before:
         return False
     last = before[-1]
@@ -121,7 +121,7 @@ class Functions:
 
 
 def token_changes(found, index):
-    """What one token may become: an operator's name, where the change starts and ends, and what stands there then."""
+    """The mutations of one token: the operator's name, the start and the end of the change, and the replacement."""
     token, before = found[index], found[max(0, index - 12) : index]
     if token.kind == "sign" and token.text in SIGNS:
         for other in SIGNS[token.text]:

@@ -1,4 +1,4 @@
-"""Runs operator mutants of the Swift machines, all of them in one build, until something fails, and lists the survivors.
+"""Runs operator mutants of the Swift machines, all in one build, until a test fails, and lists the survivors.
 
 The emulated device is judged by the suite, the host by the suite's cases of the host; then each by its unit tests in virtual
 time, and both by simulated runs. Exit codes as those of operator_mutants.py.
@@ -26,8 +26,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ".build/mutated"
 TABLE = pathlib.Path(__file__).resolve().parent / "equivalent-swift.tsv"
 SAMPLE = 600
-# Machines that decide what goes over the line and what is kept. The rest of scripts/machines.txt draws boards, faults and
-# monitors, and has tests of its own.
+# Machines that decide what is sent and what is stored. The rest of scripts/machines.txt models boards, faults and
+# monitors, and has its own tests.
 MACHINES = {
     "DeviceEmulator": (
         "Machines/ATT*.swift", "Machines/AttributeTable.swift", "Machines/DeviceLink*.swift", "Machines/DeviceSession.swift",
@@ -40,7 +40,7 @@ MACHINES = {
         "Forwarding/ForwardingMachine*.swift",
     ),
 }
-# What only counts for a report: no message and no decision depends on it.
+# Counters for reports only: no message and no decision depends on them.
 COUNTING = re.compile(r"\b(statistics|counters|connectionCounters|tally|counts)\.")
 UNIT_TESTS = {
     "DeviceEmulator": (
@@ -60,11 +60,11 @@ class Copy:
     """The changed copies of the targets."""
 
     def __init__(self, excluded):
-        self.excluded = excluded  # lines by file that the compiler refuses changed
+        self.excluded = excluded  # by file: lines that the compiler refuses when mutated
         self.mutants = {target: [] for target in MACHINES}
 
     def write(self):
-        """Writes them. Files that stay the same keep their time, so that a build has less to do."""
+        """Writes them. Unchanged files keep their modification time, so that less is rebuilt."""
         first = 1
         for target, patterns in MACHINES.items():
             source = ROOT / "Sources" / target
@@ -87,7 +87,7 @@ class Copy:
 
 
 def replace_folder(folder, wanted):
-    """Makes a folder hold these files and no others."""
+    """Makes a folder contain exactly these files."""
     for path in sorted(folder.rglob("*.swift")) if folder.exists() else []:
         if str(path.relative_to(folder)) not in wanted:
             path.unlink()
@@ -99,7 +99,7 @@ def replace_folder(folder, wanted):
 
 
 def build(arguments):
-    """Builds with the copies in place of the sources. Returns what the compiler printed, and whether it succeeded."""
+    """Builds with the copies instead of the sources. Returns the output of the compiler, and whether it succeeded."""
     done = subprocess.run(
         ["swift", "build", *arguments], cwd=ROOT, capture_output=True, text=True,
         env={**os.environ, "NOTIBOT_MUTATED": COPY})
@@ -107,7 +107,7 @@ def build(arguments):
 
 
 def built():
-    """The mutants of each target, in a build that holds them all. Lines that the compiler refuses stay as they are."""
+    """The mutants of each target, in one build. Lines that the compiler refuses are not mutated."""
     excluded, seen = {}, {}
     for _ in range(BUILD_ROUNDS):
         copy = Copy(excluded)
@@ -127,14 +127,14 @@ def built():
             name, line = place[0].partition(f"{COPY}/")[2], int(place[1])
             if not name or name.endswith("OperatorMutants.swift"):
                 raise trials.Trouble("the copy cannot be built: " + ":".join(errors[0]))
-            # The operator that the compiler objects to may stand on another line of the same statement.
+            # The operator that the compiler rejects can be on another line of the same statement.
             reach = seen[place] = seen.get(place, -1) + 1
             excluded.setdefault(name, set()).update(range(line - reach, line + reach + 1))
     raise trials.Trouble(f"the copy cannot be built in {BUILD_ROUNDS} rounds")
 
 
 class Judge:
-    """Judges mutants in processes of its own, which learn by a file which mutant is active."""
+    """Judges mutants in child processes, which read from a file which mutant is active."""
 
     def __init__(self, notibot, tests, folder, number):
         self.notibot, self.tests = notibot, tests
@@ -150,12 +150,12 @@ class Judge:
             file.write(struct.pack("=i", index))
 
     def learn(self):
-        """Makes both orders while nothing is wrong. A process starts later with a mutant active."""
+        """Determines both orders without a mutant. Later processes start with an active mutant."""
         for judge in self.trials.values():
             judge.start()
 
     def verdict(self, target, mutant):
-        """What killed a mutant, and how; None: nothing did."""
+        """What killed a mutant, and how; None if it survived."""
         self.activate(mutant.index)
         subject = "emulator" if target == "DeviceEmulator" else "host"
         found = self.trials[subject].judge(mutant.index)
@@ -189,7 +189,7 @@ class Judge:
 
 
 def judge_all(chosen, mutants, targets, report):
-    """A row for each mutant, in their order."""
+    """A row for each mutant, in order."""
     tests = next(pathlib.Path(chosen.notibot).resolve().parent.glob("*PackageTests.xctest"), None)
     chunk = max(1, min(20, len(mutants) // chosen.jobs))
     with tempfile.TemporaryDirectory(prefix="notibot-machines.") as folder:
@@ -201,7 +201,7 @@ def judge_all(chosen, mutants, targets, report):
             judge, rows = judges.pop(), []
             try:
                 for mutant in some:
-                    # An argued one passes every judge, which takes longest: the short form leaves that to whole runs.
+                    # An argued one passes every judge, which takes longest: the short form leaves that to complete runs.
                     is_skipped = chosen.short and mutant.name in report.reasons
                     killer, detail = (None, None) if is_skipped else judge.verdict(targets[mutant.index], mutant)
                     rows.append((mutant, "killed" if killer else "survives", killer, detail))
@@ -238,7 +238,7 @@ def main():
         print(trouble, file=sys.stderr)
         return 2
     finally:
-        # The next build takes the sources again.
+        # The next build uses the sources again.
         shutil.rmtree(ROOT / COPY, ignore_errors=True)
     return report.finish(rows)
 

@@ -2,18 +2,18 @@
 
 A mutant is one file, NAME.mutant:
 
-    what: what is wrong with the device, as a person would say it
-    rule: LNK-40, LNK-50            the rules of PROTOCOL.md that it breaks, the first one first
+    what: the fault of the device, in plain English
+    rule: LNK-40, LNK-50            the rules of PROTOCOL.md that it breaks, the main one first
     case: LNK-40/credit-when-handled   the case that must fail
 
     file: core/src/nb_link.c        below firmware-fixtures
     --- old
-    lines that stand there exactly once, or a part of one
+    lines that occur exactly once, or a part of one
     --- new
-    what stands there instead; may be empty
+    their replacement; can be empty
     --- end
 
-`file:` and what follows it may come several times: all of it is one fault.
+`file:` and the following lines can be repeated: together they are one fault.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ FLAGS = ("-std=c11", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", 
 
 
 class BadMutant(Exception):
-    """A mutant file that cannot be used; the text names it."""
+    """An invalid mutant file; the text names it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +78,7 @@ def parse(path):
                 fields[key] = value.strip()
     missing = [key for key in ("what", "rule", "case") if key not in fields]
     if missing or not edits or part is not None:
-        raise BadMutant(f"{path.name}: {', '.join(missing) or 'a whole edit'} is missing")
+        raise BadMutant(f"{path.name}: {', '.join(missing) or 'a complete edit'} is missing")
     rules = tuple(rule.strip() for rule in fields["rule"].split(","))
     return Mutant(path.stem, fields["what"], rules, fields["case"], tuple(edits))
 
@@ -106,7 +106,7 @@ def mutated(mutant, root):
 
 
 class Compiler:
-    """Compiles copies of the firmware; what a mutant does not change is compiled once."""
+    """Compiles copies of the firmware; unchanged files are compiled once."""
 
     def __init__(self, command, folder, root=FIXTURES):
         self.command = command
@@ -115,7 +115,7 @@ class Compiler:
         self.objects = {}
 
     def prepare(self):
-        """Compiles the sound firmware."""
+        """Compiles the firmware without a fault."""
         for path in self._sources(self.root):
             self.objects[path] = self._object(self.root, path, self.folder / "sound")
 
@@ -127,7 +127,7 @@ class Compiler:
             shutil.copytree(self.root / part, copy / part, dirs_exist_ok=True)
         for path, text in texts.items():
             (copy / path).write_text(text, encoding="utf-8")
-        # A header changes every file that may include it.
+        # A header affects every file that can include it.
         is_header = any(path.endswith(".h") for path in texts)
         changed = [path for path in self.objects if is_header or path in texts]
         objects = dict(self.objects)

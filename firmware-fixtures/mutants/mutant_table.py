@@ -9,13 +9,13 @@ MARK = "<!-- written by scripts/mutants -->"
 
 
 def line(row):
-    """A row as it is printed."""
-    told = ", ".join(row["byRule"][:1]) or row["first"] or "-"
-    return f"{row['verdict']:20} {row['name']:28} {row['target']:14} {row['rules'][0]:7} {row['failed']:4} {told}"
+    """The printed form of a row."""
+    detected = ", ".join(row["byRule"][:1]) or row["first"] or "-"
+    return f"{row['verdict']:20} {row['name']:28} {row['target']:14} {row['rules'][0]:7} {row['failed']:4} {detected}"
 
 
 def table(rows):
-    head = ["| fault | of | what is wrong | rule | told by | cases |", "|---|---|---|---|---|---|"]
+    head = ["| fault | of | what is wrong | rule | detected by | cases |", "|---|---|---|---|---|---|"]
     return "\n".join(head + [
         f"| `{row['name']}` | {row['target']} | {row['what']} | {row['rules'][0]} | `{row['case']}` | {row['failed']} |"
         for row in rows
@@ -23,7 +23,7 @@ def table(rows):
 
 
 def without_counts(text):
-    """How many cases fail besides changes with every new case, and says nothing that must be up to date."""
+    """Without the number of failing cases, which changes with every new case and need not be up to date."""
     return re.sub(r" \| \d+ \|$", " |", text, flags=re.M)
 
 

@@ -1,6 +1,6 @@
-"""Runs the conformance suite against broken devices and hosts, and says which case tells of each: see docs/MUTANTS.md.
+"""Runs the conformance suite against broken devices and hosts, and reports which case detects each: see docs/MUTANTS.md.
 
-Exit codes: 0; 1, a fault that no case tells of by its rule, or a document that is not up to date; 2, a mutant that
+Exit codes: 0; 1, a fault that no case of its rule detects, or an outdated document; 2, a mutant that
 cannot be made, or wrong usage.
 """
 
@@ -22,7 +22,7 @@ import mutant_table  # noqa: E402
 
 SEED = "2026"
 RUN_LIMIT_SECONDS = 600
-# What `scripts/test` runs: one of each kind.
+# The mutants that `scripts/test` runs: one of each kind.
 SHORT = (
     "frm-one-zero", "frm-any-crc", "lnk-stale-session", "lnk-credit-on-receipt", "lnk-go-back", "lnk-takes-twice",
     "att-keeps-cccd", "att-513", "att-count-unsubscribed", "ntf-answers-first", "ntf-count-wraps", "ntf-digest-xor",
@@ -58,13 +58,13 @@ class Suite:
         try:
             cases = json.loads(done.stdout)["cases"]
         except ValueError as error:
-            told = (done.stderr.strip() or done.stdout.strip())[-400:]
-            raise Trouble(f"exit {done.returncode} without a report: {shlex.join(command)}\n{told}") from error
+            output = (done.stderr.strip() or done.stdout.strip())[-400:]
+            raise Trouble(f"exit {done.returncode} without a report: {shlex.join(command)}\n{output}") from error
         failed = [case for case in cases if case["outcome"] in ("failed", "errored")]
         return failed, sum(case["outcome"] != "skipped" for case in cases)
 
     def symmetric(self):
-        """The faults that both sides have, as the program lists them."""
+        """The faults that both sides have in common, as listed by the program."""
         done = subprocess.run([self.notibot, "test", "--list-symmetric"], capture_output=True, text=True)
         if done.returncode != 0:
             raise Trouble(f"{self.notibot} test --list-symmetric: {done.stderr.strip()}")
@@ -72,7 +72,7 @@ class Suite:
 
 
 class Symmetric:
-    """A fault that device and host have alike."""
+    """A fault that device and host have in common."""
 
     def __init__(self, name, rules, device, host, what):
         self.name, self.what, self.rules = name, what, tuple(rules.split(","))
@@ -87,9 +87,9 @@ def pattern(rules, cases):
 
 def judge(name, target, what, rules, expected, failed, known):
     """One row of the table."""
-    told = [case for case in failed if case["id"] not in known]
-    by_rule = [case["id"] for case in told if set(case["rules"]) & set(rules)]
-    if not told:
+    detecting = [case for case in failed if case["id"] not in known]
+    by_rule = [case["id"] for case in detecting if set(case["rules"]) & set(rules)]
+    if not detecting:
         verdict = "survives"
     elif not by_rule:
         verdict = "dies by other rules"
@@ -99,12 +99,12 @@ def judge(name, target, what, rules, expected, failed, known):
         verdict = "killed"
     return {
         "name": name, "target": target, "what": what, "rules": list(rules), "case": expected, "verdict": verdict,
-        "first": told[0]["id"] if told else None, "byRule": by_rule, "failed": len(told),
+        "first": detecting[0]["id"] if detecting else None, "byRule": by_rule, "failed": len(detecting),
     }
 
 
 class Run:
-    """All that one call does."""
+    """One run of this script."""
 
     def __init__(self, options, suite, folder):
         self.options = options
@@ -120,7 +120,7 @@ class Run:
         return mutants
 
     def learn(self, rig, arguments, mutants):
-        """Notes what fails without a fault; only what fails with one and not without tells anything."""
+        """Notes the cases that fail without a fault; only other failures count as detection."""
         wanted = self.wanted(*((mutant.rules, self.cases(mutant)) for mutant in mutants))
         failed, count = self.suite.failures(arguments, wanted)
         self.known[rig] = {case["id"] for case in failed}
@@ -151,7 +151,7 @@ class Run:
         return [judge(mutant.name, "device", mutant.what, mutant.rules, mutant.case, failed, self.known["firmware"])]
 
     def deadly(self, arguments, mutant):
-        """What counts as failed when the program died: the mutant's own case, if it does so alone."""
+        """The failures if the program crashed: the mutant's own case, if it crashes alone."""
         try:
             return self.suite.failures(arguments, f"^{re.escape(mutant.case)}$")[0]
         except Died:
@@ -177,7 +177,7 @@ class Run:
         faults = self.selected([] if self.options.no_symmetric else self.suite.symmetric())
         faults = [fault for fault in faults if fault.rules != ("",)]
         if not mutants and not faults:
-            raise Trouble(f"no fault is named so: {self.options.only}")
+            raise Trouble(f"no fault has this name: {self.options.only}")
         jobs = []
         if mutants:
             self.compiler.prepare()
@@ -208,17 +208,17 @@ class Run:
 
 def options():
     parser = argparse.ArgumentParser(prog="scripts/mutants", description=__doc__.splitlines()[0])
-    parser.add_argument("--only", metavar="REGEX", help="only faults whose whole name matches")
-    parser.add_argument("--short", action="store_true", help="a fixed few, and only the cases of their rules")
+    parser.add_argument("--only", metavar="REGEX", help="only faults whose complete name matches")
+    parser.add_argument("--short", action="store_true", help="a fixed selection, and only the cases of their rules")
     parser.add_argument("--own", action="store_true", help="only the cases that name a fault's rules")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="runs at a time")
-    parser.add_argument("--json", metavar="FILE", help="write the rows there")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="parallel runs")
+    parser.add_argument("--json", metavar="FILE", help="write the rows to this file")
     parser.add_argument("--check", action="store_true", help="compare docs/MUTANTS.md instead of writing it")
     parser.add_argument("--notibot", required=True, metavar="PATH", help="the program")
     parser.add_argument("--mutants", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent,
                         metavar="FOLDER", help="another folder of mutants")
     parser.add_argument("--cases", metavar="REGEX", help="only the cases that match")
-    parser.add_argument("--no-symmetric", action="store_true", help="without the faults that both sides have")
+    parser.add_argument("--no-symmetric", action="store_true", help="without the faults that both sides have in common")
     return parser.parse_args()
 
 

@@ -1,7 +1,7 @@
 """Runs the suite against every operator mutant of the C core until a case fails, and lists the survivors.
 
-What the suite does not detect is judged by the checks of the C interface (firmware-fixtures/checks) under sanitizers: the
-counters, the configuration, further bearers, and memory beyond a table show on no line.
+Mutants that the suite does not detect are judged by the checks of the C interface (firmware-fixtures/checks) under
+sanitizers: counters, configuration, further bearers, and memory beyond a table are not visible on the line.
 
 Exit codes: 0; 1, less than --limit percent of the mutants that are not equivalent are killed, or the table of argued ones
 is wrong; 2, the run cannot be judged, or wrong usage.
@@ -30,7 +30,7 @@ TABLE = pathlib.Path(__file__).resolve().parent / "equivalent.tsv"
 # Equal object code is found more often in optimised code.
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-w")
 COMPILE_LIMIT_SECONDS = 120
-# What no line shows is judged by the checks of the C interface, in memory that is watched.
+# Effects that are not visible on the line are judged by the checks of the C interface, with sanitizers.
 CHECKS = "checks"
 CHECK_FLAGS = ("-std=c11", "-O0", "-w")
 WATCHED_FLAGS = (*CHECK_FLAGS, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -46,7 +46,7 @@ def read_mutants(root):
 
 
 class Workplace:
-    """A copy of the firmware in which one mutant after the other is compiled."""
+    """A copy of the firmware in which the mutants are compiled in sequence."""
 
     def __init__(self, folder, compiler, root):
         self.folder = folder
@@ -62,22 +62,22 @@ class Workplace:
             for number, flags in enumerate((CHECK_FLAGS, WATCHED_FLAGS))]
 
     def library(self, mutant):
-        """The path of a mutant's library and None, or None and why there is none."""
+        """The path of a mutant's library and None, or None and the reason why there is no library."""
         try:
             objects = self._changed(mutant, FLAGS)
         except subprocess.CalledProcessError:
             return None, "invalid"
         if all(objects[file].read_bytes() == self.sound[file].read_bytes() for file in objects):
             return None, "same code"
-        # A name of its own: a path that was loaded once is not loaded again.
+        # A unique name: a path that was loaded once is not loaded again.
         descriptor, library = tempfile.mkstemp(suffix=".so", dir=self.folder)
         os.close(descriptor)
         self._run(["-shared", "-Wl,-Bsymbolic", "-o", library, *map(str, {**self.sound, **objects}.values())])
         return pathlib.Path(library), None
 
     def checked(self, mutant):
-        """What the checks of the C interface find wrong with a mutant, in a line; None: nothing. `mutant` None: the sound
-        core."""
+        """The finding of the checks of the C interface for a mutant, in one line; None if they pass. `mutant` None: the
+        core without a fault."""
         program = self.folder / "checks-of-mutant"
 
         def limit():
@@ -95,7 +95,7 @@ class Workplace:
         return None
 
     def _changed(self, mutant, flags):
-        """The objects of what a mutant changes, by file."""
+        """The object files that a mutant changes, by file."""
         path = self.folder / CORE / mutant.path
         text = path.read_text(encoding="utf-8")
         path.write_text(mutant.applied(text), encoding="utf-8")
@@ -117,7 +117,7 @@ class Workplace:
 
 
 def judge_all(mutants, notibot, jobs, folder, report):
-    """A row for each mutant, in their order. Neighbours go to the same worker, as their killers are often the same."""
+    """A row for each mutant, in order. Neighbours go to the same worker, because the same case often kills them."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     size = max(1, min(25, len(mutants) // jobs))
     chunks = [mutants[at : at + size] for at in range(0, len(mutants), size)]

@@ -1,7 +1,7 @@
-"""What runs of operator mutants have in common: their options, which mutants are drawn, what the rows come to.
+"""The common part of operator mutant runs: their options, the drawn mutants, the result of the rows.
 
 A row is a mutant, its verdict, what killed it, and how. Verdicts: killed, survives, argued (listed in a table, and
-survives), same code (the compiler makes the same of it), invalid (the compiler refuses it).
+survives), same code (the compiler generates the same code), invalid (the compiler refuses it).
 """
 
 import argparse
@@ -21,19 +21,19 @@ def options(description, limit):
     lines = description.splitlines()
     parser = argparse.ArgumentParser(prog="scripts/mutants", description=lines[0])
     parser.add_argument("--notibot", required=True, metavar="PATH", help="the program")
-    parser.add_argument("--sample", type=int, metavar="N", help="so many mutants, drawn by --seed")
-    parser.add_argument("--seed", default="1", help="decides what is drawn; default: 1")
+    parser.add_argument("--sample", type=int, metavar="N", help="the number of mutants, drawn with --seed")
+    parser.add_argument("--seed", default="1", help="the seed of the draw; default: 1")
     parser.add_argument("--short", action="store_true", help=f"the same {SHORT_COUNT} each time")
     parser.add_argument("--only", metavar="WORD", help="only mutants whose FILE:FUNCTION contains the word")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="runs at a time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="parallel runs")
     parser.add_argument("--limit", type=float, default=limit, metavar="PERCENT",
                         help=f"must be killed; default: {limit:g}")
-    parser.add_argument("--json", metavar="FILE", help="write the rows there")
+    parser.add_argument("--json", metavar="FILE", help="write the rows to this file")
     return parser
 
 
 def drawn(mutants, count, seed):
-    """So many of the mutants, in their order. An edit of the sources changes few of them."""
+    """This many of the mutants, in order. An edit of the sources changes few of them."""
     def key(mutant):
         return hashlib.sha256("\t".join((seed, *mutant.name)).encode()).digest()
     chosen = {mutant.name for mutant in sorted(mutants, key=key)[:count]}
@@ -41,7 +41,7 @@ def drawn(mutants, count, seed):
 
 
 def selected(chosen, mutants):
-    """The mutants that the options mean."""
+    """The mutants that the options select."""
     if chosen.only:
         return [mutant for mutant in mutants if chosen.only in f"{mutant.path}:{mutant.function}"]
     if chosen.short:
@@ -55,7 +55,7 @@ def line(mutant):
 
 
 class Report:
-    """Prints survivors as they come, and the account at the end."""
+    """Prints survivors as they are found, and the summary at the end."""
 
     def __init__(self, chosen, table, everything):
         self.chosen, self.everything = chosen, everything
@@ -67,7 +67,7 @@ class Report:
             print(f"survives: {line(mutant)}", flush=True)
 
     def finish(self, rows):
-        """Writes what was asked for. Returns the exit code."""
+        """Writes the requested output. Returns the exit code."""
         counts, refuted, entries = {}, [], []
         for mutant, verdict, killer, detail in rows:
             if mutant.name in self.reasons and verdict == "survives":
@@ -89,8 +89,8 @@ class Report:
         if self.chosen.json:
             document = {"mutants": entries, "percent": round(percent, 2), "seconds": round(seconds, 1)}
             pathlib.Path(self.chosen.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        told = ", ".join(f"{counts[name]} {name}" for name in ("killed", "survives", "same code", "argued", "invalid")
+        summary = ", ".join(f"{counts[name]} {name}" for name in ("killed", "survives", "same code", "argued", "invalid")
                          if counts.get(name))
-        print(f"{len(rows)} of {len(self.everything)} mutants: {told}; {percent:.1f} % killed of those that are not "
+        print(f"{len(rows)} of {len(self.everything)} mutants: {summary}; {percent:.1f} % killed of those that are not "
               f"equivalent, in {seconds:.1f} s")
         return 1 if stale or refuted or percent < self.chosen.limit else 0

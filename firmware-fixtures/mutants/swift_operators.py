@@ -1,18 +1,18 @@
-"""Operator mutants of Swift, all of them in one build.
+"""Operator mutants of Swift, all in one build.
 
-Each operator that can be changed becomes an operator of its own, which looks up at run time which mutant is active:
+Each operator that can be changed is replaced by a new one, which looks up at run time which mutant is active:
 
     if sent.count < limit   ->   if sent.count <┄┆ limit
 
-`<┄┆` has the precedence of `<`, and does what `<` does unless one of its mutants is active. So no operand has to be found
-and no type is needed. The number of the active mutant is the first word of the file that NOTIBOT_MUTANT names, which is
-mapped into memory: a process that runs can go from one mutant to the next.
+`<┄┆` has the precedence of `<`, and acts as `<` unless one of its mutants is active. So no operand has to be found and no
+type is needed. The number of the active mutant is the first word of the file in NOTIBOT_MUTANT, which is mapped into
+memory: a running process can change from one mutant to the next.
 """
 
 import dataclasses
 import re
 
-# What the compiler takes as parts of an operator, as digits of a number: box drawing, without those that look like ASCII.
+# Characters that the compiler accepts in an operator, as digits of a number: box drawing, without those like ASCII.
 DIGITS = [chr(code) for code in range(0x2504, 0x2544)]
 SUPPORT = """\
 import Glibc
@@ -64,7 +64,7 @@ class SwiftMutant:
     line: str
     mutated: str
     operator: str
-    index: int   # what activates it
+    index: int   # the number that activates it
 
     @property
     def name(self):
@@ -73,7 +73,7 @@ class SwiftMutant:
 
 @dataclasses.dataclass(frozen=True)
 class Site:
-    """A place in a file, what it reads in the copy, and its mutants: the operator's name, and what the place would read."""
+    """A place in a file, its text in the copy, and its mutants: the operator's name, and the text for each."""
 
     start: int
     end: int
@@ -83,7 +83,7 @@ class Site:
 
 
 def blanked(text):
-    """The text with strings and comments as blanks, so that places stay the same."""
+    """The text with strings and comments blanked, so that positions stay the same."""
     return TOKEN.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
@@ -118,7 +118,7 @@ def sites(text):
         before = plain[: match.start()].rstrip()
         line = plain[plain.rfind("\n", 0, match.start()) + 1 : match.start()]
         in_pattern = line.lstrip().startswith("case ") and line.count("(") > line.count(")")
-        # `while true` is how the compiler knows that a function needs no return behind it.
+        # After `while true` the compiler requires no return.
         if not in_pattern and not before.endswith(("case", "while")):
             other = "false" if match.group() == "true" else "true"
             found.append(Site(match.start(), match.end(), match.group(), "bool", ((f"{match.group()} becomes {other}", other),)))
@@ -126,7 +126,7 @@ def sites(text):
 
 
 def code_of(number):
-    """An operator's tail that stands for a number."""
+    """An operator's suffix that encodes a number."""
     tail = ""
     while True:
         number, digit = divmod(number, len(DIGITS))
@@ -185,7 +185,7 @@ def declaration(site, name, numbers):
 
 
 def overloads(site, name, numbers):
-    """The operator of a place for types that are no numbers: points in time, durations, collections."""
+    """The operator of a place for types that are not numbers: times, durations, collections."""
     first, other = f"activeMutant == {numbers[0]}", f"activeMutant == {numbers[-1]}"
     both = "where S.Element == C.Element"
     table = {
@@ -205,7 +205,7 @@ def overloads(site, name, numbers):
 
 
 def function_at(text, start):
-    """The name of the function, initialiser or property that holds a place, as far as layout shows it."""
+    """The name of the function, initialiser or property that contains a place, as far as the layout shows it."""
     name = ""
     for line in text[:start].splitlines():
         match = DECLARATION.match(line)
@@ -217,7 +217,7 @@ def function_at(text, start):
 def rewrite(path, text, first, excluded=frozenset()):
     """The copy of a file, the declarations of its operators, and its mutants, numbered from `first`.
 
-    `excluded`: lines whose operators stay as they are, because the compiler refuses the copy.
+    `excluded`: lines whose operators are not changed, because the compiler refuses the copy.
     """
     parts, declarations, mutants, at, number, seen = [], [], [], 0, first, {}
     for site in sites(text):

@@ -1,7 +1,7 @@
-"""A process of `notibot trials`: it judges one device after the other, each until its first case fails.
+"""A process of `notibot trials`: it judges devices in sequence, each until its first case fails.
 
-A device may crash or hang the process. A crash counts once it has happened in a process that judged nothing before it. A
-hang is decided by processor time, never by the time that passes: see CPU_LIMIT_SECONDS.
+A device can crash or hang the process. A crash counts once it has happened in a process that judged nothing before it. A
+hang is detected by processor time, never by elapsed time: see CPU_LIMIT_SECONDS.
 """
 
 import json
@@ -14,7 +14,7 @@ import tempfile
 
 CPU_LIMIT_SECONDS = 20
 MEMORY_LIMIT_BYTES = 4 << 30
-# Shared libraries are never unloaded: a process ends after so many.
+# Shared libraries are never unloaded: a process ends after this many.
 DEVICES_PER_PROCESS = 300
 
 
@@ -23,7 +23,7 @@ class Trouble(Exception):
 
 
 class Trials:
-    """Judges devices; starts its process when it is needed, and again when a device ended it."""
+    """Judges devices; starts its process on demand, and again if a device ended it."""
 
     def __init__(self, notibot, subject, environment=None, order=None):
         self.command = [notibot, "trials", "--subject", subject]
@@ -35,7 +35,7 @@ class Trials:
         self.judged = 0
 
     def judge(self, device):
-        """The verdict on a device: a dictionary with `failed`, the case that failed; None: all passed."""
+        """The verdict on a device: a dictionary with `failed`, the failed case, or None if all passed."""
         if self.process is not None and self.judged >= DEVICES_PER_PROCESS:
             self.close()
         is_fresh = self.process is None
@@ -87,13 +87,13 @@ class Trials:
             raise Trouble(f"fails without a fault: {', '.join(wrong)}")
 
     def _errors(self):
-        """What the process wrote to stderr, at most 400 characters."""
+        """The stderr of the process, at most 400 characters."""
         self.errors.seek(0)
         return self.errors.read().strip()[-400:]
 
 
 def cpu_seconds(pid):
-    """Processor time that a process has used."""
+    """The processor time of a process."""
     with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

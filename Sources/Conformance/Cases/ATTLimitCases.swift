@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// The ends of what the attribute server takes, and what waits when it ends.
+/// The limits of the attribute server, and queued notifications when a subscription ends.
 extension Suite {
   static let attLimits: [Case] = [
     longFormOfType, overlappingParts, queueBytes, eightWait, waitsAtTheEnd, subscribedAgain, eventJustFits,
@@ -8,7 +8,7 @@ extension Suite {
   ]
 
   static let longFormOfType = Case(
-    "ATT-9/long-form-of-a-type", "A type of 2 bytes is found in its form of 16 bytes, too", .att,
+    "ATT-9/long-form-of-a-type", "A type of 2 bytes is also found in its 16-byte form", .att,
     also: ["ATT-16"]
   ) { bench in
     let probe = bench.probe
@@ -20,7 +20,7 @@ extension Suite {
     let group = try await probe.request(Wire.literal("10 0100 ffff") + base + Wire.literal("0028 0000"))
     probe.expect("the service", group, is: Wire.literal("11 14 0100 0700") + service)
     let other = try await probe.request(Wire.literal("08 0100 0700") + base + Wire.literal("0328 0100"))
-    probe.expect("another UUID with these bytes in it", other, is: Wire.literal("01 08 0100 0a"))
+    probe.expect("another UUID that contains these bytes", other, is: Wire.literal("01 08 0100 0a"))
   }
 
   static let overlappingParts = Case(
@@ -54,7 +54,7 @@ extension Suite {
 
   static let eightWait = Case(
     "ATT-19/eight-wait",
-    "While the device may send nothing 8 notifications of Data wait, the first ones, in order",
+    "While the device is not allowed to send, the first 8 notifications of Data are queued, in order",
     .att, also: ["NTF-11", "LNK-41"], needs: [.control, .session]
   ) { bench in
     let probe = bench.probe
@@ -73,7 +73,7 @@ extension Suite {
     _ = try await probe.fence()
     try await probe.grant(64)
     let events = try await probe.listen(for: .milliseconds(600)).events
-    probe.expect(events.count >= 8, "\(events.count) events waited")
+    probe.expect(events.count >= 8, "\(events.count) events were queued")
     for (event, item) in zip(events.prefix(8), order) {
       probe.expect(Sample.isEvent(event, "dismissed", item: item), "the event of item \(item) is \(event)")
     }
@@ -81,17 +81,17 @@ extension Suite {
 
   static let waitsAtTheEnd = Case(
     "ATT-17/what-waits-at-the-end",
-    "What waits when a subscription ends is not told behind the answer that ends it",
+    "Notifications that are queued when a subscription ends are not sent after the answer that ends it",
     .att, also: ["ATT-12"], needs: [.control, .session]
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    try await makeNewsWait(bench, thenWriting: 0)
+    try await queueNotification(bench, thenWriting: 0)
     var answers = 0
     for item in try await probe.listen(for: .milliseconds(600)).items {
       if item == .other([0x13]) { answers += 1 }
       let isLate = answers >= 2 && item != .other([0x13])
-      probe.expect(!isLate, "behind the end of the subscriptions: \(item)")
+      probe.expect(!isLate, "after the end of the subscriptions: \(item)")
     }
     probe.expect("answers to the ends of the subscriptions", answers, is: 2)
     try await control.perform(.fill(0))
@@ -99,27 +99,28 @@ extension Suite {
 
   static let subscribedAgain = Case(
     "ATT-12/subscribed-again",
-    "Writing 1 to a CCCD that is 1 keeps its waiting notifications, and causes none", .att,
+    "Writing 1 to a CCCD that is 1 keeps its queued notifications, and causes none", .att,
     also: ["ATT-17", "ATT-19"], needs: [.control, .session]
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    try await makeNewsWait(bench, thenWriting: 1)
-    let told = try await probe.listen(for: .milliseconds(600))
+    try await queueNotification(bench, thenWriting: 1)
+    let unsolicited = try await probe.listen(for: .milliseconds(600))
     let count = try await probe.readCount()
-    probe.expect("values of Count", told.counts, is: [UInt16(clamping: count)])
+    probe.expect("values of Count", unsolicited.counts, is: [UInt16(clamping: count)])
     let acts = (0..<2 as Range<UInt8>).map { act in
-      told.events.filter { Sample.isEvent($0, "action", item: 1, action: act) }.count
+      unsolicited.events.filter { Sample.isEvent($0, "action", item: 1, action: act) }.count
     }
     if !probe.isNarrow { probe.expect("events of each action", acts, is: [1, 1]) }
     for handle in [4, 7] as [UInt8] { try await probe.request([0x12, handle, 0, 1, 0]) }
     let later = try await probe.listen()
-    probe.expect("what is sent for writing 1 once more", later.items, is: [])
+    probe.expect("notifications after writing 1 once more", later.items, is: [])
     try await control.perform(.fill(0))
   }
 
-  /// Lets a change of Count and two events wait, with no permission to send them, then writes both CCCDs and permits all.
-  private static func makeNewsWait(_ bench: Bench, thenWriting value: UInt8) async throws {
+  /// Queues a change of Count and two events, without credit to send them, then writes both CCCDs
+  /// and grants credit.
+  private static func queueNotification(_ bench: Bench, thenWriting value: UInt8) async throws {
     let (probe, control) = (bench.probe, try bench.requireControl())
     try await bench.restart()
     try await probe.openWide()
@@ -164,7 +165,7 @@ extension Suite {
   }
 
   static let itemsOnce = Case(
-    "NTF-11/items-once", "A new notification gets the next number, also when an earlier one is gone",
+    "NTF-11/items-once", "A new notification gets the next number, even if an earlier one is gone",
     .notifications,
     needs: [.control]
   ) { bench in
@@ -191,7 +192,7 @@ extension Suite {
 }
 
 extension Probe {
-  /// Lets the device send `frames` more DATA frames, and none after that.
+  /// Grants the device credit for `frames` more DATA frames, and none after that.
   func grant(_ frames: UInt8) async throws {
     session.credit = frames
     try await write(frame(.ack))

@@ -1,11 +1,12 @@
 import NotibotProtocol
 
-/// Long writes of nothing, and of several handles.
+/// Long writes without data, and to several handles.
 extension Suite {
   static let attLongWrites: [Case] = [emptyLongWrite, subscribedAfterData, unsubscribedAfterData]
 
   static let emptyLongWrite = Case(
-    "ATT-14/empty-value", "A long write of Data whose parts are all empty is a write of nothing: error 0x80",
+    "ATT-14/empty-value",
+    "A long write of Data with only empty parts is a write of an empty value: error 0x80",
     .att, also: ["NTF-4"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -20,7 +21,7 @@ extension Suite {
       probe.expect("the answer to Execute of \(parts) empty parts", reply, is: Wire.literal("01 18 0600 80"))
     }
     let reply = try await probe.request(Wire.literal("12 0600"))
-    probe.expect("the answer to a Write Request of nothing", reply, is: Wire.literal("01 12 0600 80"))
+    probe.expect("the answer to a Write Request without a value", reply, is: Wire.literal("01 12 0600 80"))
     for handle in [4, 7] as [UInt8] {
       try await probe.request([0x16, handle, 0, 0, 0])
       let reply = try await probe.request(Wire.literal("18 01"))
@@ -32,7 +33,7 @@ extension Suite {
 
   static let subscribedAfterData = Case(
     "ATT-14/subscribed-after-data",
-    "What a long write of Data causes is not notified where the same Execute subscribes: CCCDs come last",
+    "A long write of Data sends no notification if the same Execute subscribes: CCCDs come last",
     .att, also: ["ATT-17", "NTF-10"]
   ) { bench in
     let probe = bench.probe
@@ -50,12 +51,12 @@ extension Suite {
       let value = try await probe.request([0x0A, handle, 0], notifications: &seen)
       probe.expect("the CCCD of handle \(handle)", value, is: [0x0B, 1, 0])
     }
-    probe.expect("notifications of what was before the subscription", seen, is: [])
+    probe.expect("notifications from before the subscription", seen, is: [])
   }
 
   static let unsubscribedAfterData = Case(
     "ATT-14/unsubscribed-after-data",
-    "What a long write of Data causes is not notified where the same Execute ends the subscription", .att,
+    "A long write of Data sends no notification if the same Execute ends the subscription", .att,
     also: ["ATT-17"]
   ) { bench in
     let probe = bench.probe
@@ -71,6 +72,6 @@ extension Suite {
     probe.expect("the answer to Execute", reply, is: [0x19])
     _ = try await probe.request(Wire.literal("0a 0300"), notifications: &seen)
     _ = try await probe.request(Wire.literal("0a 0100"), notifications: &seen)
-    probe.expect("notifications behind the end of the subscription", seen, is: [])
+    probe.expect("notifications after the end of the subscription", seen, is: [])
   }
 }

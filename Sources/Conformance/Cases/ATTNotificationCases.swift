@@ -24,7 +24,8 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    // Without bit 6, and none that the table or the Core specification knows, but Read Multiple (Variable).
+    // Without bit 6, and unknown to the table and the Core specification, except Read Multiple
+    // (Variable).
     let known: Set<UInt8> = [
       0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x0F, 0x10, 0x11, 0x12,
       0x13, 0x16, 0x17, 0x18, 0x19, 0x1B, 0x1D, 0x1E, 0x21, 0x23,
@@ -37,7 +38,7 @@ extension Suite {
 
   static let strayResponses = Case(
     "ATT-15/stray-responses",
-    "Responses, notifications and confirmations that come to the device are ignored", .att
+    "Responses, notifications and confirmations to the device are ignored", .att
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -55,7 +56,7 @@ extension Suite {
 
   static let wrongLengths = Case(
     "ATT-16/wrong-lengths",
-    "A request that is too short, or too long where its format is fixed, is error 0x04", .att
+    "A request that is too short, or too long for its fixed format, is error 0x04", .att
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -74,7 +75,7 @@ extension Suite {
   }
 
   static let longerThanMTU = Case(
-    "ATT-16/longer-than-mtu", "A PDU longer than the MTU is error 0x04 and does nothing", .att,
+    "ATT-16/longer-than-mtu", "A PDU longer than the MTU is error 0x04 and has no effect", .att,
     also: ["ATT-3", "ATT-8"]
   ) { bench in
     let probe = bench.probe
@@ -86,7 +87,7 @@ extension Suite {
       "the answer at MTU 23 without its handle", Wire.withoutHandle(early), is: Wire.literal("01 12 04"))
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
-    // 20 bytes fit: refused for what they say or stored by nobody, but not for their length.
+    // 20 bytes fit: refused for their content or not stored, but not refused for their length.
     let fitting = try await probe.request([0x16, 6, 0, 0, 0] + json.prefix(18))
     probe.expect("the echo of a part of 23 bytes", fitting, is: [0x17, 6, 0, 0, 0] + json.prefix(18))
     try await probe.request(Wire.literal("18 00"))
@@ -94,28 +95,28 @@ extension Suite {
 
   static let notBeforeSubscription = Case(
     "ATT-17/not-before-subscription",
-    "No notification before the subscription, none after its end, none made up for",
+    "No notification before the subscription, none after its end, and none is sent later",
     .att, also: ["NTF-10"]
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
     try await probe.requireStoreRoom(3)
-    var told = Told()
-    try await probe.writeData(Sample.json("before"), told: &told)
+    var unsolicited = Unsolicited()
+    try await probe.writeData(Sample.json("before"), unsolicited: &unsolicited)
     try await probe.request(Wire.literal("12 0400 0100"))
-    try await probe.listen(into: &told)
-    probe.expect("notifications of what was before", told.items, is: [])
-    try await probe.writeData(Sample.json("meanwhile"), told: &told)
+    try await probe.listen(into: &unsolicited)
+    probe.expect("notifications from before", unsolicited.items, is: [])
+    try await probe.writeData(Sample.json("meanwhile"), unsolicited: &unsolicited)
     let count = try await probe.readCount()
-    probe.expect("notifications while subscribed", told.items, is: [.count(UInt16(clamping: count))])
-    told = Told()
+    probe.expect("notifications while subscribed", unsolicited.items, is: [.count(UInt16(clamping: count))])
+    unsolicited = Unsolicited()
     try await probe.request(Wire.literal("12 0400 0000"))
-    try await probe.writeData(Sample.json("after"), told: &told)
-    probe.expect("notifications after it", told.items, is: [])
+    try await probe.writeData(Sample.json("after"), unsolicited: &unsolicited)
+    probe.expect("notifications after it", unsolicited.items, is: [])
   }
 
   static let notificationAfterResponse = Case(
-    "ATT-18/after-the-response", "The notification that a write causes comes behind the write's response",
+    "ATT-18/after-the-response", "The notification that a write causes comes after the write's response",
     .att,
     also: ["NTF-10"]
   ) { bench in
@@ -135,7 +136,7 @@ extension Suite {
   }
 
   static let countsBecomeOne = Case(
-    "ATT-19/counts-become-one", "Waiting notifications of Count become one with the latest value", .att,
+    "ATT-19/counts-become-one", "Queued notifications of Count are merged into the latest value", .att,
     needs: [.session, .control]
   ) { bench in
     let probe = bench.probe
@@ -144,7 +145,8 @@ extension Suite {
     try await probe.openWide()
     try await probe.request(Wire.literal("12 0400 0100"))
     let before = try await probe.readCount()
-    // Nothing is acknowledged, and the device keeps 8 frames, or as many as its requests, at most: the rest waits.
+    // Nothing is acknowledged, and the device keeps at most 8 frames, or as many as its requests:
+    // the rest is queued.
     let limit = max(8, probe.session.peerRequests)
     var frames: [WireFrame] = []
     for others in 1...(limit + 20) {
@@ -160,14 +162,15 @@ extension Suite {
     while let pdu = try await probe.nextPDU(until: deadline) {
       if pdu.first == 0x1B { values.append(Int(Wire.word(pdu, at: 3))) }
     }
-    probe.expect("the last value told", values.last, is: before + limit + 20)
+    probe.expect("the last reported value", values.last, is: before + limit + 20)
     probe.expect(values.count <= limit + 1, "\(values.count) notifications for \(limit + 20) changes")
-    probe.expect(values == values.sorted(), "values told are \(values)")
+    probe.expect(values == values.sorted(), "the reported values are \(values)")
     try await control.perform(.fill(0))
   }
 
   static let dataEventsInOrder = Case(
-    "ATT-19/data-in-order", "Notifications of Data are told in order, 8 of them waiting at least", .att,
+    "ATT-19/data-in-order", "Notifications of Data are sent in order, and at least 8 of them are queued",
+    .att,
     also: ["NTF-11"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -191,7 +194,7 @@ extension Suite {
 }
 
 extension Probe {
-  /// Opens a session in which both sides take requests in parallel.
+  /// Opens a session in which both sides accept requests in parallel.
   package func openPipelined() async throws {
     try await open()
     guard session.features & 1 == 1, session.peerRequests > 1 else {

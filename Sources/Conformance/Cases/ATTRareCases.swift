@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// Requests that a client rarely sends: empty parts and values, parts in turn, far offsets, indications.
+/// Requests that clients rarely send: empty parts and values, interleaved parts, large offsets,
+/// indications.
 extension Suite {
   static let attRare: [Case] = [
     wholeValues, farOffsets, emptyParts, requestsInBetween, fullQueueStays, handlesInTurn, indication,
@@ -9,7 +10,7 @@ extension Suite {
   ]
 
   static let wholeValues = Case(
-    "ATT-9/whole-values", "Find By Type Value finds a value that is equal, no part of it and nothing longer",
+    "ATT-9/whole-values", "Find By Type Value finds an equal value, not a part of it and not a longer one",
     .att,
     also: ["ATT-16"]
   ) { bench in
@@ -50,7 +51,7 @@ extension Suite {
 
   static let farOffsets = Case(
     "ATT-10/far-offsets",
-    "Read Blob beyond the length is error 0x07, also where the low byte of the offset is within",
+    "Read Blob beyond the length is error 0x07, even if the low byte of the offset is within it",
     .att
   ) { bench in
     let probe = bench.probe
@@ -71,7 +72,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    // A CCCD, whose value can be read: empty parts before, between and behind.
+    // A CCCD, whose value can be read: empty parts before, between and after the others.
     for part in ["0400 0000", "0400 0000 01", "0400 0100", "0400 0100 00", "0400 0200"] {
       let echo = try await probe.request([0x16] + Wire.literal(part))
       probe.expect("the echo of \(part)", echo, is: [0x17] + Wire.literal(part))
@@ -80,7 +81,7 @@ extension Suite {
     probe.expect("the answer to Execute", reply, is: [0x19])
     let cccd = try await probe.request(Wire.literal("0a 0400"))
     probe.expect("the CCCD", cccd, is: Wire.literal("0b 0100"))
-    // Alone it is a value of no bytes.
+    // Alone it is an empty value.
     try await probe.request(Wire.literal("16 0400 0000"))
     let empty = try await probe.request(Wire.literal("18 01"))
     probe.expect("the answer to Execute of an empty value", empty, is: Wire.literal("01 18 0400 0d"))
@@ -90,7 +91,7 @@ extension Suite {
   }
 
   static let requestsInBetween = Case(
-    "ATT-14/requests-in-between", "Requests between Prepare and Execute leave the queue alone", .att,
+    "ATT-14/requests-in-between", "Requests between Prepare and Execute do not affect the queue", .att,
     also: ["ATT-6", "ATT-8"]
   ) { bench in
     let probe = bench.probe
@@ -119,23 +120,23 @@ extension Suite {
   }
 
   static let fullQueueStays = Case(
-    "ATT-14/full-queue-stays", "The parts that a full queue holds stay when a further one is refused", .att
+    "ATT-14/full-queue-stays", "The parts in a full queue stay when another one is refused", .att
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     var isFull = false
-    // Parts that do not begin at 0, so that Execute of them fails: of no part it succeeds.
+    // Parts that do not begin at 0, so that their Execute fails: without parts it succeeds.
     for index in 0..<600 where !isFull {
       let reply = try await probe.request([0x16, 6, 0] + Wire.u16(UInt16(5 + index * 2)) + [0x20, 0x20])
       isFull = reply.first != 0x17
     }
     guard isFull else { throw CaseSkipped("600 parts do not fill the queue") }
     let reply = try await probe.request(Wire.literal("18 01"))
-    probe.expect("the answer to Execute behind error 0x09", reply, is: Wire.literal("01 18 0600 07"))
+    probe.expect("the answer to Execute after error 0x09", reply, is: Wire.literal("01 18 0600 07"))
   }
 
   static let handlesInTurn = Case(
-    "ATT-14/handles-in-turn", "Parts for several handles in turn make one value for each handle", .att,
+    "ATT-14/handles-in-turn", "Interleaved parts for several handles make one value for each handle", .att,
     also: ["ATT-12"]
   ) { bench in
     let probe = bench.probe
@@ -169,7 +170,7 @@ extension Suite {
   }
 
   static let indication = Case(
-    "ATT-15/indication", "An indication that comes to the device is ignored, whatever it carries", .att
+    "ATT-15/indication", "An indication to the device is ignored, whatever it contains", .att
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -182,14 +183,14 @@ extension Suite {
 
   static let oneBeyondMTU = Case(
     "ATT-16/one-beyond-mtu",
-    "A PDU of MTU bytes is looked at, one of MTU + 1 is error 0x04, whatever the request",
+    "A PDU of MTU bytes is handled, one of MTU + 1 is error 0x04, for every request",
     .att, also: ["ATT-8"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     for wanted in [23, 64] where wanted == 23 || probe.session.peerMTU >= 64 {
       if wanted > 23 { try await probe.request([0x02] + Wire.u16(UInt16(wanted))) }
-      // Each with what it is answered by when its length is right.
+      // Each with its answer for the right length.
       for (head, answer) in [
         ("16 0600 0000", [0x17]), ("12 0300", [0x01, 0x12, 0x03]), ("06 0100 ffff 0028", [0x01, 0x06, 0x0A]),
       ] as [(String, [UInt8])] {
@@ -210,7 +211,7 @@ extension Suite {
 
   static let behindUnfit = Case(
     "NTF-11/behind-one-that-does-not-fit",
-    "An event that does not fit is passed over, and the next one comes at once",
+    "An event that does not fit is skipped, and the next one is sent at once",
     .notifications, also: ["ATT-17", "ATT-19"], needs: [.control, .session]
   ) { bench in
     let probe = bench.probe
@@ -235,7 +236,7 @@ extension Suite {
     try await probe.request(Wire.literal("12 0700 0100"))
     probe.session.credit = 0
     try await probe.write(probe.frame(.ack))
-    // The limit is 3: let it be used up, so that both wait.
+    // The limit is 3: it is used up, so that both are queued.
     try await probe.request(Wire.literal("0a 0300"))
     for command in [.action(2, 0), .dismiss(2), .action(3, 0), .dismiss(3)] as [ControlCommand] {
       try await control.perform(command)

@@ -23,7 +23,7 @@ extension Suite {
   }
 
   static let pipelined = Case(
-    "ATT-6/pipelined", "As many requests at once as the device announced are all answered, in order", .att,
+    "ATT-6/pipelined", "As many parallel requests as the device announced are all answered, in order", .att,
     also: ["ATT-5", "LNK-8"], needs: [.session]
   ) { bench in
     let probe = bench.probe
@@ -52,7 +52,7 @@ extension Suite {
   }
 
   static let failureInPipeline = Case(
-    "ATT-6/failure-in-between", "A request that fails does not stop those behind it", .att, also: ["ATT-5"],
+    "ATT-6/failure-in-between", "A request that fails does not stop later ones", .att, also: ["ATT-5"],
     needs: [.session]
   ) { bench in
     let probe = bench.probe
@@ -81,7 +81,7 @@ extension Suite {
     try await probe.open()
     try await probe.requireStoreRoom(1)
     let before = try await probe.readCount()
-    // At MTU 23 a part has 18 bytes; the queue takes 8 entries at least.
+    // At MTU 23 a part has 18 bytes; the queue has at least 8 entries.
     let json = Array("{\"app\":\"R\",\"title\":\"S\",\"text\":\"in parts\",\"timestamp\":1}".utf8)
     for offset in stride(from: 0, to: json.count, by: 18) {
       let part = [0x06, 0] + Wire.u16(UInt16(offset)) + json[offset..<min(offset + 18, json.count)]
@@ -97,7 +97,7 @@ extension Suite {
   }
 
   static let writeTooLong = Case(
-    "ATT-13/513-bytes", "A write of 513 bytes to Data is error 0x0D, one of 512 is taken", .att,
+    "ATT-13/513-bytes", "A write of 513 bytes to Data is error 0x0D, one of 512 is accepted", .att,
     also: ["NTF-1"]
   ) { bench in
     let probe = bench.probe
@@ -128,7 +128,7 @@ extension Suite {
   }
 
   static let partsCancelled = Case(
-    "ATT-14/cancelled", "Execute 0 empties the queue and writes nothing; other flags are wrong PDUs", .att,
+    "ATT-14/cancelled", "Execute 0 empties the queue and writes nothing; other flags are invalid PDUs", .att,
     also: ["ATT-16"]
   ) { bench in
     let probe = bench.probe
@@ -157,7 +157,7 @@ extension Suite {
   }
 
   static let queueFull = Case(
-    "ATT-14/queue-full", "The queue takes 8 parts; one that does not fit is error 0x09", .att
+    "ATT-14/queue-full", "The queue accepts 8 parts; one that does not fit is error 0x09", .att
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -168,7 +168,7 @@ extension Suite {
       firstRefused = index
       probe.expect("the answer when it is full", reply, is: Wire.literal("01 16 0600 09"))
     }
-    guard let firstRefused else { throw CaseSkipped("the queue takes 600 parts") }
+    guard let firstRefused else { throw CaseSkipped("the queue accepts 600 parts") }
     probe.expect(firstRefused >= 8, "part \(firstRefused) was the first to be refused, expected 8 or later")
     try await probe.request(Wire.literal("18 00"))
     let again = try await probe.request(Wire.literal("16 0600 0000 20"))
@@ -193,7 +193,7 @@ extension Suite {
   }
 
   static let partsForTwoHandlesRefused = Case(
-    "ATT-14/two-handles-refused", "When one of two values is refused at Execute, neither is written", .att,
+    "ATT-14/two-handles-refused", "If one of two values is refused at Execute, neither is written", .att,
     also: ["ATT-12", "NTF-1"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -215,7 +215,7 @@ extension Suite {
   }
 
   static let queueEmptyAfterError = Case(
-    "ATT-14/empty-after-error", "After an Execute that failed the queue is empty", .att
+    "ATT-14/empty-after-error", "After a failed Execute the queue is empty", .att
   ) { bench in
     let probe = bench.probe
     try await probe.open()

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// The attribute table and how it is found and read.
+/// The attribute table, its discovery and its reads.
 extension Suite {
   static let attTable: [Case] = [
     discoversService, discoversCharacteristics, discoversDescriptors, profileHash, findByTypeValue,
@@ -22,12 +22,12 @@ extension Suite {
     let found = try await probe.request(Wire.literal("10 0100 ffff 0028"))
     probe.expect("the services", found, is: Wire.literal("11 14 0100 0700") + service)
     let rest = try await probe.request(Wire.literal("10 0800 ffff 0028"))
-    probe.expect("behind the last one", rest, is: Wire.literal("01 10 0800 0a"))
+    probe.expect("after the last one", rest, is: Wire.literal("01 10 0800 0a"))
   }
 
   static let discoversCharacteristics = Case(
     "ATT-2/characteristics",
-    "Read By Type finds Count and Data, in two rounds at MTU 23 and in one where MTU allows",
+    "Read By Type finds Count and Data, in two rounds at MTU 23 and in one if the MTU allows",
     .att,
     also: ["ATT-9", "ATT-1"]
   ) { bench in
@@ -40,7 +40,7 @@ extension Suite {
     let second = try await probe.request(Wire.literal("08 0300 0700 0328"))
     probe.expect("the second round", second, is: [0x09, 21] + dataDeclaration)
     let end = try await probe.request(Wire.literal("08 0600 0700 0328"))
-    probe.expect("behind the last one", end, is: Wire.literal("01 08 0600 0a"))
+    probe.expect("after the last one", end, is: Wire.literal("01 08 0600 0a"))
     guard probe.session.peerMTU >= 44 else { return }
     try await probe.request(Wire.literal("02 0502"))
     let both = try await probe.request(Wire.literal("08 0100 0700 0328"))
@@ -48,7 +48,7 @@ extension Suite {
   }
 
   static let discoversDescriptors = Case(
-    "ATT-2/descriptors", "Find Information finds the CCCDs and keeps entries of one size", .att,
+    "ATT-2/descriptors", "Find Information finds the CCCDs and returns entries of one size", .att,
     also: ["ATT-9"]
   ) { bench in
     let probe = bench.probe
@@ -57,7 +57,8 @@ extension Suite {
       let found = try await probe.request([0x04, handle, 0, handle, 0])
       probe.expect("descriptor \(handle)", found, is: [0x05, 1, handle, 0, 0x02, 0x29])
     }
-    // 1 and 2 have short types, 3 a long one: the answer stops before it, whether it would fit or not.
+    // 1 and 2 have short types, 3 a long one: the answer ends before it, whether it would fit or
+    // not.
     for mtu in [23, 517] as [UInt16] {
       try await probe.request([0x02] + Wire.u16(mtu))
       let short = try await probe.request(Wire.literal("04 0100 ffff"))
@@ -92,7 +93,7 @@ extension Suite {
   }
 
   static let discoveryErrors = Case(
-    "ATT-9/discovery-errors", "Start 0, start above end, nothing found and another group type are errors",
+    "ATT-9/discovery-errors", "Start 0, start above end, no match and another group type are errors",
     .att,
     also: ["ATT-5"]
   ) { bench in
@@ -128,7 +129,7 @@ extension Suite {
   }
 
   static let exchangeMTU = Case(
-    "ATT-8/exchange-mtu", "Exchange MTU answers the server's MTU; a second one is answered alike", .att
+    "ATT-8/exchange-mtu", "Exchange MTU returns the server's MTU; a second one gets the same answer", .att
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -144,7 +145,7 @@ extension Suite {
   }
 
   static let smallMTU = Case(
-    "ATT-8/smaller-of-both", "The smaller MTU of the two holds, and not less than 23", .att, also: ["ATT-9"]
+    "ATT-8/smaller-of-both", "The smaller MTU of the two applies, but at least 23", .att, also: ["ATT-9"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -161,7 +162,8 @@ extension Suite {
   }
 
   static let readAndBlob = Case(
-    "ATT-10/read-and-blob", "Read gives what fits, Read Blob goes on from an offset up to the end", .att
+    "ATT-10/read-and-blob", "Read returns as much as fits, Read Blob continues from an offset up to the end",
+    .att
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -182,7 +184,7 @@ extension Suite {
 
   static let permissions = Case(
     "ATT-11/permissions",
-    "Unknown handles, reading Data, writing what is not to be written: the right errors", .att,
+    "Unknown handles, reading Data, and writes that are not permitted get the right errors", .att,
     also: ["ATT-5"]
   ) { bench in
     let probe = bench.probe
@@ -202,7 +204,7 @@ extension Suite {
   }
 
   static let cccds = Case(
-    "ATT-12/cccd", "A CCCD takes 2 bytes and bit 0, and reads back as written", .att
+    "ATT-12/cccd", "A CCCD accepts 2 bytes and bit 0, and reads back as written", .att
   ) { bench in
     let probe = bench.probe
     try await probe.open()

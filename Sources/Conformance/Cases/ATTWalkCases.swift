@@ -6,7 +6,8 @@ extension Suite {
 
   static let walkOfRequests = Case(
     "ATT-14/random-walk-of-writes",
-    "Reads, writes and long writes of all handles, right and wrong, are answered as the rules say", .att,
+    "Reads, writes and long writes of all handles, valid and invalid, are answered according to the rules",
+    .att,
     also: [
       "ATT-3", "ATT-5", "ATT-8", "ATT-10", "ATT-11", "ATT-12", "ATT-13", "ATT-15", "ATT-16", "ATT-17",
       "ATT-18",
@@ -17,9 +18,11 @@ extension Suite {
   }
 }
 
-/// Drives a bearer with random requests. Nothing but notifications without identity is stored, and few of them.
+/// Drives a bearer with random requests. Only notifications without identity are stored, and few of
+/// them.
 private struct ATTWalk {
-  /// Notifications that are stored where nothing but a dismissal removes them, and where the case can dismiss.
+  /// The maximum number of stored notifications if only a dismissal removes them, and if the case
+  /// can dismiss.
   private static let (storedLeast, storedMost) = (2, 30)
 
   let probe: Probe
@@ -28,7 +31,7 @@ private struct ATTWalk {
   private var draw: WriteDrawer
   private var stored = 0
   private let storedLimit: Int
-  /// What is written in parts, and what the next part begins with.
+  /// The value that is written in parts, and the beginning of the next part.
   private var json: [UInt8] = []
   /// The rest of a long write that was drawn as a whole.
   private var pending: [[UInt8]] = []
@@ -70,7 +73,7 @@ private struct ATTWalk {
     if model.parts.isEmpty { json = [] }
   }
 
-  /// Another bearer: nothing of the last one is left but the count (ATT-3).
+  /// Another bearer: the state of the last one is lost, except for the count (ATT-3).
   private mutating func reopen() async throws {
     try await probe.open()
     let notifications = model.notifications
@@ -83,7 +86,8 @@ private struct ATTWalk {
     guard model.count == before else { throw failure([], "Count is \(model.count), expected \(before)") }
   }
 
-  /// What gets no answer and changes nothing: an answer would be taken for that of the next request.
+  /// A PDU without an answer or an effect: an answer would be mistaken for that of the next
+  /// request.
   private mutating func sendIgnored() async throws {
     let value = Array(Sample.json("ignored").prefix(model.mtu - 3))
     let pdus: [[UInt8]] = [
@@ -112,7 +116,7 @@ private struct ATTWalk {
     let value = Wire.u16(UInt16(clamping: model.count))
     guard count == [0x0B] + value, seen == [[0x1B, 3, 0] + value] else {
       throw failure(
-        pdu, "notified is \(seen), Count [\(Wire.hex(count))], expected a count of \(model.count)")
+        pdu, "the notifications are \(seen), Count [\(Wire.hex(count))], expected a count of \(model.count)")
     }
   }
 
@@ -140,7 +144,7 @@ private struct ATTWalk {
     }
   }
 
-  /// A notification and CCCDs in at most 8 parts, mixed, and Execute Write.
+  /// A notification and CCCDs in at most 8 parts, interleaved, and Execute Write.
   private mutating func drawLongWrite() {
     var lanes: [[[UInt8]]] = []
     let hasData = draw.chance(stored < storedLimit ? 75 : 10)
@@ -189,7 +193,7 @@ private struct ATTWalk {
     return Array(whole.prefix(room))
   }
 
-  /// One that may be stored, as long as there is room for it; else something that is none.
+  /// A valid notification as long as there is room for it; otherwise an invalid one.
   private mutating func drawNotification() -> [UInt8] {
     if draw.chance(10) { return Sample.json(length: draw.number(513...520)) }
     let text = String(repeating: "x", count: draw.number(0...60))
@@ -199,7 +203,7 @@ private struct ATTWalk {
     return json
   }
 
-  /// A part of a notification behind the last one, now and then elsewhere; or of another handle.
+  /// The next part of a notification, sometimes with another offset; or of another handle.
   private mutating func drawPart(of handle: UInt8, high: UInt8 = 0) -> [UInt8] {
     var offset = model.end(of: handle)
     if draw.chance(7) { offset = max(0, offset + (draw.pick([-1, 1, 18, 256]) ?? 1)) }

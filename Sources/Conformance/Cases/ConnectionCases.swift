@@ -1,11 +1,11 @@
 import NotibotProtocol
 
-/// What is different where a connection is the bearer, as over BLE: there is no SYN, and no SYNC.
+/// The differences if the bearer is a connection, as over BLE: there is no SYN, and no SYNC.
 extension Suite {
   static let connections: [Case] = [sourceKeyRequired, appliedOverConnection, goneOverConnection]
 
   static let sourceKeyRequired = Case(
-    "NTF-21/src-key-required", "Over BLE an id needs the key src, and the optional keys are in use unasked",
+    "NTF-21/src-key-required", "Over BLE an id needs the key src, and the optional keys are always in use",
     .notifications, also: ["NTF-20", "NTF-4"], needs: [.connection, .strict]
   ) { bench in
     let probe = bench.probe
@@ -25,14 +25,14 @@ extension Suite {
         is: Wire.literal("01 12 0600 80"))
     }
     let between = try await probe.readCount()
-    probe.expect("Count after what was refused", between, is: before)
+    probe.expect("Count after the refused ones", between, is: before)
     try await probe.expectWritten(Sample.json(id: 1, more: ",\"src\":\(source)"), "one with src")
     let after = try await probe.readCount()
     probe.expect("Count after one with src", after, is: before + 1)
   }
 
   static let appliedOverConnection = Case(
-    "NTF-23/over-ble", "Over BLE, too, an identity is stored once, changed by a higher rev and removed",
+    "NTF-23/over-ble", "Over BLE too, an identity is stored once, changed by a higher rev and removed",
     .notifications, also: ["NTF-24", "NTF-10", "NTF-12"], needs: [.connection, .strict]
   ) { bench in
     let probe = bench.probe
@@ -44,7 +44,7 @@ extension Suite {
     let first = Sample.json(id: 1, "first", more: member)
     try await probe.expectWritten(first)
     try await probe.expectWritten(Sample.json(id: 2, more: member))
-    // A connection that is lost and made again is the usual reason to write twice.
+    // A connection that was lost and re-established is the usual reason to write twice.
     try await probe.openWide()
     try await probe.expectWritten(first, "the same again")
     let other = try await probe.writeData(Sample.json(id: 1, "other bytes", more: member))
@@ -58,7 +58,7 @@ extension Suite {
   }
 
   static let goneOverConnection = Case(
-    "NTF-26/over-ble", "Over BLE a dismissal is told with id and src where it fits, and not at MTU 23",
+    "NTF-26/over-ble", "Over BLE a dismissal is reported with id and src if it fits, and not at MTU 23",
     .notifications, also: ["NTF-11", "ATT-17"], needs: [.connection, .control, .strict]
   ) { bench in
     let probe = bench.probe
@@ -72,13 +72,13 @@ extension Suite {
     }
     try await probe.request(Wire.literal("12 0700 0100"))
     try await control.perform(.dismiss(1))
-    let told = try await probe.listen()
-    probe.expect("events of item 1", told.count("dismissed", source, 1, item: 1), is: 1)
-    probe.expect("all that is told", told.items.count, is: 1)
+    let unsolicited = try await probe.listen()
+    probe.expect("events of item 1", unsolicited.count("dismissed", source, 1, item: 1), is: 1)
+    probe.expect("all notifications", unsolicited.items.count, is: 1)
     try await probe.open()
     try await probe.request(Wire.literal("12 0700 0100"))
     try await control.perform(.dismiss(2))
     let narrow = try await probe.listen()
-    probe.expect("what is told at MTU 23", narrow.items, is: [])
+    probe.expect("notifications at MTU 23", narrow.items, is: [])
   }
 }

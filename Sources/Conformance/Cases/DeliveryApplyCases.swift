@@ -8,7 +8,7 @@ extension Suite {
   ]
 
   static let newIDs = Case(
-    "NTF-23/new-id", "An id above hwm is stored and becomes hwm, gaps or not", .delivery,
+    "NTF-23/new-id", "An id above hwm is stored and becomes hwm, with or without gaps", .delivery,
     also: ["NTF-10", "NTF-22"]
   ) { bench in
     let probe = bench.probe
@@ -37,10 +37,10 @@ extension Suite {
     let before = try await probe.readCount()
     for (revision, event) in [(1, "m"), (2, "a"), (300, "m")] {
       let changed = Sample.json(id: 1, "changed", more: ",\"rev\":\(revision),\"ev\":\"\(event)\"")
-      var told = Told()
-      let reply = try await probe.writeData(changed, told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(changed, unsolicited: &unsolicited)
       probe.expect("the answer to rev \(revision)", reply, is: [0x13])
-      probe.expect("what is told of it", told.items, is: [])
+      probe.expect("notifications of it", unsolicited.items, is: [])
       try await probe.expectHeld(
         [Holding(1, changed), Holding(2, second)], of: source, highest: 2, "after rev \(revision)")
     }
@@ -49,7 +49,8 @@ extension Suite {
   }
 
   static let replacedInPlace = Case(
-    "NTF-23/in-its-place", "A replaced notification keeps its place: its item number is the first one's",
+    "NTF-23/in-its-place",
+    "A replaced notification keeps its place: its item number is that of the first one",
     .delivery,
     also: ["NTF-11", "NTF-26"], needs: [.control]
   ) { bench in
@@ -63,13 +64,13 @@ extension Suite {
     try await probe.expectWritten(Sample.json(id: 3))
     try await control.perform(.dismiss(1))
     try await control.perform(.dismiss(3))
-    let told = try await probe.listen()
-    probe.expect("what is told of item 1", told.count("dismissed", source, 1, item: 1), is: 1)
-    probe.expect("what is told of item 3", told.count("dismissed", source, 3, item: 3), is: 1)
+    let unsolicited = try await probe.listen()
+    probe.expect("notifications of item 1", unsolicited.count("dismissed", source, 1, item: 1), is: 1)
+    probe.expect("notifications of item 3", unsolicited.count("dismissed", source, 3, item: 3), is: 1)
   }
 
   static let sameAgain = Case(
-    "NTF-23/same-again", "The same bytes of the same rev again are answered by success and change nothing",
+    "NTF-23/same-again", "Repeating the same bytes of the same rev succeeds and changes nothing",
     .delivery,
     also: ["NTF-10"]
   ) { bench in
@@ -81,10 +82,10 @@ extension Suite {
     try await probe.request(Wire.literal("12 0400 0100"))
     let before = try await probe.readCount()
     for json in [first, second, first, first] {
-      var told = Told()
-      let reply = try await probe.writeData(json, told: &told)
-      probe.expect("the answer to the same again", reply, is: [0x13])
-      probe.expect("what is told of it", told.items, is: [])
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
+      probe.expect("the answer to the repetition", reply, is: [0x13])
+      probe.expect("notifications of it", unsolicited.items, is: [])
     }
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
@@ -102,16 +103,16 @@ extension Suite {
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
     let before = try await probe.readCount()
-    // The last two say the same, in other bytes.
+    // The last two have the same meaning, in other bytes.
     let others = [
       Sample.json(id: 1, "two"), Sample.json(id: 2, "other", more: ",\"rev\":7"),
       Sample.json(id: 1, "one", more: ",\"rev\":0"), Sample.json(id: 1, "one") + [0x20],
     ]
     for json in others {
-      var told = Told()
-      let reply = try await probe.writeData(json, told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       probe.expect("the answer to other bytes", reply, is: Wire.literal("01 12 0600 81"))
-      probe.expect("what is told of it", told.items, is: [])
+      probe.expect("notifications of it", unsolicited.items, is: [])
     }
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
@@ -128,17 +129,18 @@ extension Suite {
     try await probe.expectWritten(stored)
     // 44 is 300 modulo 256.
     for more in ["", ",\"rev\":299", ",\"rev\":44,\"ev\":\"m\"", ",\"rev\":1,\"lvl\":3"] {
-      var told = Told()
-      let reply = try await probe.writeData(Sample.json(id: 1, "older", more: more), told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(
+        Sample.json(id: 1, "older", more: more), unsolicited: &unsolicited)
       probe.expect("the answer to id 1\(more)", reply, is: Wire.literal("01 12 0600 81"))
-      probe.expect("what is told of it", told.items, is: [])
+      probe.expect("notifications of it", unsolicited.items, is: [])
     }
     try await probe.expectHeld([Holding(1, stored)], of: source, highest: 1)
   }
 
   static let oldIDNotStored = Case(
     "NTF-23/old-id-not-stored",
-    "An id up to hwm that is not stored is answered by success, not stored, and told to be gone", .delivery,
+    "An id up to hwm that is not stored succeeds, is not stored, and is reported gone", .delivery,
     also: ["NTF-26", "NTF-10"]
   ) { bench in
     let probe = bench.probe
@@ -147,11 +149,11 @@ extension Suite {
     try await probe.expectWritten(stored)
     let before = try await probe.readCount()
     for (id, more) in [(3, ""), (9, ",\"rev\":5,\"ev\":\"m\""), (3, "")] as [(UInt32, String)] {
-      var told = Told()
-      let reply = try await probe.writeData(Sample.json(id: id, more: more), told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(Sample.json(id: id, more: more), unsolicited: &unsolicited)
       probe.expect("the answer to id \(id)", reply, is: [0x13])
-      probe.expect("events that id \(id) is gone", told.count("dismissed", source, id), is: 1)
-      probe.expect("all that is told", told.items.count, is: 1)
+      probe.expect("events that id \(id) is gone", unsolicited.count("dismissed", source, id), is: 1)
+      probe.expect("all notifications", unsolicited.items.count, is: 1)
     }
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
@@ -159,7 +161,7 @@ extension Suite {
   }
 
   static let refusedMovesNothing = Case(
-    "NTF-23/refused-moves-nothing", "What is refused moves neither hwm nor rev", .delivery, also: ["NTF-4"],
+    "NTF-23/refused-moves-nothing", "A refused write moves neither hwm nor rev", .delivery, also: ["NTF-4"],
     needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -184,7 +186,7 @@ extension Suite {
   }
 
   static let lastRevision = Case(
-    "NTF-23/last-rev", "rev does not wrap: nothing comes after 65535", .delivery, needs: [.strict]
+    "NTF-23/last-rev", "rev does not wrap: no revision follows 65535", .delivery, needs: [.strict]
   ) { bench in
     let probe = bench.probe
     let source = try await probe.beginDelivery(room: 1)
@@ -203,7 +205,7 @@ extension Suite {
   }
 
   static let modifiedIsNew = Case(
-    "NTF-23/modified-is-new", "A modified notification that the device has never seen is stored as a new one",
+    "NTF-23/modified-is-new", "A modified notification that the device does not know is stored as a new one",
     .delivery,
     also: ["NTF-20"]
   ) { bench in
@@ -211,17 +213,17 @@ extension Suite {
     let source = try await probe.beginDelivery(room: 1)
     let before = try await probe.readCount()
     let json = Sample.json(id: 5, more: ",\"rev\":12,\"ev\":\"m\"")
-    var told = Told()
-    let reply = try await probe.writeData(json, told: &told)
+    var unsolicited = Unsolicited()
+    let reply = try await probe.writeData(json, unsolicited: &unsolicited)
     probe.expect("the answer", reply, is: [0x13])
-    probe.expect("what is told", told.events, is: [])
+    probe.expect("the notifications", unsolicited.events, is: [])
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before + 1)
     try await probe.expectHeld([Holding(5, json)], of: source, highest: 5)
   }
 
   static let pipelinedIdentities = Case(
-    "NTF-23/pipelined", "Writes on their way at once are applied in order, whatever becomes of each",
+    "NTF-23/pipelined", "Pipelined writes are applied in order, whatever the result of each",
     .delivery,
     also: ["ATT-6"], needs: [.strict]
   ) { bench in

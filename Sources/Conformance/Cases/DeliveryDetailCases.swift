@@ -1,14 +1,15 @@
 import NotibotProtocol
 
-/// Where one sentence of PROTOCOL.md decides between two readings: identity, time and what is gone.
+/// Cases where one sentence of PROTOCOL.md decides between two interpretations: identity, time and
+/// gone notifications.
 extension Suite {
   static let deliveryDetails: [Case] = [
-    zeroInIgnored, syncTakesPlace, replacedIsNotGone, unsubscribedHearsNothing, noFlicker, clockStays,
+    zeroInIgnored, syncTakesPlace, replacedIsNotGone, unsubscribedGetsNothing, noFlicker, clockStays,
     forgottenElsewhere,
   ]
 
   static let zeroInIgnored = Case(
-    "NTF-4/whole-document", "What is refused is refused in ignored keys and their values as well",
+    "NTF-4/whole-document", "Invalid JSON is also refused in ignored keys and their values",
     .notifications, also: ["NTF-5"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -38,13 +39,14 @@ extension Suite {
     try await probe.requireStoreRoom(1)
     let json = Sample.json(id: 1, more: ",\"src\":\(kept)")
     try await probe.expectWritten(json)
-    // With three more that write nothing the least device is full, whatever a SRC says.
+    // With three more that write nothing, the places of the smallest device are used up, whatever
+    // the SRC.
     for _ in 0..<3 { try await probe.sync(Sync(probe.makeSource())) }
     try await probe.openDelivery(source: probe.makeSource())
     var others = 0
     var holder = try await probe.sync(Sync(kept))
     probe.expect("n of the first of four", Int(holder.count), is: 1)
-    // It was synced last: four more take its place where there are four, each by SYNC alone.
+    // It was synced last: four more replace it if there are four places, each by SYNC alone.
     while others < 64, holder.count == 1 {
       for _ in 0...others { try await probe.sync(Sync(probe.makeSource())) }
       others += 1
@@ -53,52 +55,52 @@ extension Suite {
     if holder.count > 0 {
       let writers = try await probe.pushOutSource()
       guard writers <= others else { throw CaseSkipped("the device keeps more than \(others) writers") }
-      probe.expect(false, "\(others) src that were only synced pushed out nobody, \(writers) that wrote did")
+      probe.expect(false, "\(others) src that were only synced replaced none, \(writers) that wrote did")
       return
     }
-    probe.expect(others >= 4, "\(others) others pushed out the first, at least 4 are kept")
-    probe.expect("hwm of the one that was pushed out", holder.highest, is: 0)
+    probe.expect(others >= 4, "\(others) others replaced the first, at least 4 are kept")
+    probe.expect("hwm of the replaced one", holder.highest, is: 0)
   }
 
   static let replacedIsNotGone = Case(
-    "NTF-23/replaced-is-not-gone", "What a change replaced is not reported as gone", .delivery,
+    "NTF-23/replaced-is-not-gone", "The content that a change replaced is not reported as gone", .delivery,
     also: ["NTF-26"]
   ) { bench in
     let probe = bench.probe
     let source = try await probe.beginDelivery(room: 1)
     try await probe.expectWritten(Sample.json(id: 1))
-    var told = Told()
+    var unsolicited = Unsolicited()
     for revision in 1...3 {
-      try await probe.writeData(Sample.json(id: 1, more: ",\"rev\":\(revision)"), told: &told)
+      try await probe.writeData(Sample.json(id: 1, more: ",\"rev\":\(revision)"), unsolicited: &unsolicited)
     }
-    try await probe.sync(Sync(source, known: 1), told: &told)
-    probe.expect("what is reported", told.items, is: [])
+    try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
+    probe.expect("the reports", unsolicited.items, is: [])
     try await probe.expectWritten(Sample.removal(id: 1), "the removal")
   }
 
-  static let unsubscribedHearsNothing = Case(
+  static let unsubscribedGetsNothing = Case(
     "NTF-26/without-subscription", "Without a subscription neither an event nor GONE is sent", .delivery,
     also: ["ATT-17", "NTF-30"]
   ) { bench in
     let probe = bench.probe
     let source = probe.makeSource()
     let noon = 1_800_000_000 as UInt64
-    // What has expired when it is written is gone at once, without a control channel.
+    // A notification that is expired when it is written is gone at once, without a control channel.
     let json = Sample.json(id: 1, more: ",\"exp\":1")
     try await probe.openDelivery(source: source, clock: noon, isSubscribed: false)
     try await probe.requireStoreRoom(1)
-    var told = Told()
-    try await probe.writeData(json, told: &told)
-    try await probe.sync(Sync(source, known: 1), told: &told)
-    probe.expect("what is sent", told.items, is: [])
+    var unsolicited = Unsolicited()
+    try await probe.writeData(json, unsolicited: &unsolicited)
+    try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
+    probe.expect("the notifications", unsolicited.items, is: [])
     try await probe.request(Wire.literal("12 0700 0100"))
-    try await probe.sync(Sync(source, known: 1), told: &told)
-    probe.expect("events once subscribed", told.count("expired", source, 1), is: 1)
+    try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
+    probe.expect("events once subscribed", unsolicited.count("expired", source, 1), is: 1)
     try await probe.expectWritten(Sample.removal(id: 1), "the removal")
   }
 
   static let noFlicker = Case(
-    "NTF-27/no-flicker", "What has expired when it is written never changes Count", .delivery,
+    "NTF-27/no-flicker", "A notification that is expired when it is written never changes Count", .delivery,
     also: ["NTF-10", "NTF-11"]
   ) { bench in
     let probe = bench.probe
@@ -107,13 +109,13 @@ extension Suite {
     try await probe.requireStoreRoom(2)
     try await probe.request(Wire.literal("12 0400 0100"))
     let before = try await probe.readCount()
-    var told = Told()
+    var unsolicited = Unsolicited()
     let plain = Array("\(Sample.text("late").dropLast()),\"exp\":9}".utf8)
     for json in [plain, Sample.json(id: 1, more: ",\"exp\":9")] {
-      let reply = try await probe.writeData(json, told: &told)
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       probe.expect("the answer", reply, is: [0x13])
     }
-    probe.expect("notifications of Count", told.counts, is: [])
+    probe.expect("notifications of Count", unsolicited.counts, is: [])
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
     try await probe.expectWritten(Sample.removal(id: 1), "the removal")
@@ -121,7 +123,7 @@ extension Suite {
 
   static let clockStays = Case(
     "NTF-27/clock-outlives-session",
-    "The time goes on without the session that brought it, and is brought into the range of exp", .delivery,
+    "The clock advances without the session that set it, and is clamped to the range of exp", .delivery,
     needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -151,14 +153,14 @@ extension Suite {
     try await probe.openDelivery()
     try await probe.requireStoreRoom(1)
     try await probe.sync(Sync(source))
-    var told = Told()
+    var unsolicited = Unsolicited()
     for _ in 0..<12 {
       let other = probe.makeSource()
-      try await probe.writeData(Sample.json(id: 1, more: ",\"src\":\(other)"), told: &told)
-      try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(other)"), told: &told)
-      // Its own is used again and again, so that the others are the oldest.
-      try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(source)"), told: &told)
+      try await probe.writeData(Sample.json(id: 1, more: ",\"src\":\(other)"), unsolicited: &unsolicited)
+      try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(other)"), unsolicited: &unsolicited)
+      // Its own is used repeatedly, so that the others are the oldest.
+      try await probe.writeData(Sample.removal(id: 1, more: ",\"src\":\(source)"), unsolicited: &unsolicited)
     }
-    probe.expect("messages on channel 0", told.messages, is: [])
+    probe.expect("messages on channel 0", unsolicited.messages, is: [])
   }
 }

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// What is gone without its writer, and how the writer learns of it.
+/// Notifications that are gone without their writer, and the reports to the writer.
 extension Suite {
   static let deliveryGone: [Case] = [
     goneAtOnce, goneAtEachSync, goneAtAWrite, goneUntilRemoved, goneMeanwhile, goneOfOwnSource,
@@ -9,7 +9,8 @@ extension Suite {
   ]
 
   static let goneAtOnce = Case(
-    "NTF-26/at-once", "A dismissal is told at once by id, src and item, and leaves n and digest", .delivery,
+    "NTF-26/at-once", "A dismissal is reported at once with id, src and item, and leaves n and digest",
+    .delivery,
     also: ["NTF-11", "NTF-10", "NTF-32"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -20,16 +21,17 @@ extension Suite {
     try await probe.expectWritten(second)
     let before = try await probe.readCount()
     try await control.perform(.dismiss(1))
-    let told = try await probe.listen()
-    probe.expect("events of item 1", told.count("dismissed", source, 5, item: 1), is: 1)
-    probe.expect("all that is told", told.items.count, is: 1)
+    let unsolicited = try await probe.listen()
+    probe.expect("events of item 1", unsolicited.count("dismissed", source, 5, item: 1), is: 1)
+    probe.expect("all notifications", unsolicited.items.count, is: 1)
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before - 1)
     try await probe.expectHeld([Holding(6, second)], of: source, highest: 6)
   }
 
   static let goneAtEachSync = Case(
-    "NTF-26/at-each-sync", "What is gone is told again before each SYNCED, and before it only", .delivery,
+    "NTF-26/at-each-sync", "Gone notifications are reported again before each SYNCED, and only then",
+    .delivery,
     also: ["NTF-31"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -42,18 +44,18 @@ extension Suite {
     for round in 1...3 {
       // A new session changes nothing.
       if round == 3 { try await probe.openDelivery() }
-      var told = Told()
-      try await probe.sync(Sync(source, known: 3), told: &told)
-      probe.expect("events of id 1 before SYNCED \(round)", told.count("dismissed", source, 1), is: 1)
-      probe.expect("events of id 3 before SYNCED \(round)", told.count("dismissed", source, 3), is: 1)
-      probe.expect("all that is told before SYNCED \(round)", told.items.count, is: 2)
+      var unsolicited = Unsolicited()
+      try await probe.sync(Sync(source, known: 3), unsolicited: &unsolicited)
+      probe.expect("events of id 1 before SYNCED \(round)", unsolicited.count("dismissed", source, 1), is: 1)
+      probe.expect("events of id 3 before SYNCED \(round)", unsolicited.count("dismissed", source, 3), is: 1)
+      probe.expect("all notifications before SYNCED \(round)", unsolicited.items.count, is: 2)
       let behind = try await probe.listen()
-      probe.expect("what is told behind SYNCED \(round)", behind.items, is: [])
+      probe.expect("notifications after SYNCED \(round)", behind.items, is: [])
     }
   }
 
   static let goneAtAWrite = Case(
-    "NTF-26/at-a-write", "A write to what is gone is answered by success, and told once more", .delivery,
+    "NTF-26/at-a-write", "A write to a gone notification succeeds, and it is reported once more", .delivery,
     also: ["NTF-23"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -65,10 +67,10 @@ extension Suite {
     _ = try await probe.listen()
     let before = try await probe.readCount()
     for more in ["", ",\"rev\":1,\"ev\":\"m\"", ""] {
-      var told = Told()
-      let reply = try await probe.writeData(Sample.json(id: 1, more: more), told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(Sample.json(id: 1, more: more), unsolicited: &unsolicited)
       probe.expect("the answer to id 1\(more)", reply, is: [0x13])
-      probe.expect("events of id 1\(more)", told.count("dismissed", source, 1), is: 1)
+      probe.expect("events of id 1\(more)", unsolicited.count("dismissed", source, 1), is: 1)
     }
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
@@ -76,7 +78,8 @@ extension Suite {
   }
 
   static let goneUntilRemoved = Case(
-    "NTF-24/ends-the-telling", "ev \"r\" ends the telling of what is gone", .delivery, also: ["NTF-26"],
+    "NTF-24/ends-the-notifications", "ev \"r\" ends the reports of a gone notification", .delivery,
+    also: ["NTF-26"],
     needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -87,20 +90,20 @@ extension Suite {
     try await control.perform(.dismiss(1))
     try await control.perform(.dismiss(2))
     _ = try await probe.listen()
-    try await probe.expectWritten(Sample.removal(id: 1), "the removal of what is gone")
+    try await probe.expectWritten(Sample.removal(id: 1), "the removal of the gone notification")
     for round in 1...2 {
-      var told = Told()
-      try await probe.sync(Sync(source, known: 2), told: &told)
-      probe.expect("ids that are told to be gone at SYNC \(round)", told.goneIDs(source), is: [2])
+      var unsolicited = Unsolicited()
+      try await probe.sync(Sync(source, known: 2), unsolicited: &unsolicited)
+      probe.expect("ids that are reported gone at SYNC \(round)", unsolicited.goneIDs(source), is: [2])
     }
     try await probe.expectWritten(Sample.removal(id: 2))
-    var told = Told()
-    try await probe.sync(Sync(source, known: 2), told: &told)
-    probe.expect("what is told when all is removed", told.items, is: [])
+    var unsolicited = Unsolicited()
+    try await probe.sync(Sync(source, known: 2), unsolicited: &unsolicited)
+    probe.expect("notifications after all are removed", unsolicited.items, is: [])
   }
 
   static let goneMeanwhile = Case(
-    "NTF-26/between-sessions", "What was dismissed while no session was open is told at the next SYNC",
+    "NTF-26/between-sessions", "A dismissal while no session is open is reported at the next SYNC",
     .delivery,
     also: ["NTF-12", "NTF-31"], needs: [.control]
   ) { bench in
@@ -114,17 +117,17 @@ extension Suite {
     _ = try await probe.awaitFrame(.ack)
     try await control.perform(.dismiss(1))
     try await probe.openDelivery()
-    let unasked = try await probe.listen()
-    probe.expect("what is told before SYNC", unasked.events, is: [])
-    var told = Told()
-    let synced = try await probe.sync(Sync(source, known: 2), told: &told)
-    probe.expect("ids that are told to be gone", told.goneIDs(source), is: [1])
+    let early = try await probe.listen()
+    probe.expect("notifications before SYNC", early.events, is: [])
+    var unsolicited = Unsolicited()
+    let synced = try await probe.sync(Sync(source, known: 2), unsolicited: &unsolicited)
+    probe.expect("ids that are reported gone", unsolicited.goneIDs(source), is: [1])
     probe.expect("n", synced.count, is: 1)
     probe.expect("digest", synced.digest, is: Holding.digest(of: [Holding(2, kept)]))
   }
 
   static let goneOfOwnSource = Case(
-    "NTF-26/of-its-src", "A SYNC tells what is gone of its own src, not of another's", .delivery,
+    "NTF-26/of-its-src", "A SYNC reports the gone notifications of its own src, not of another's", .delivery,
     also: ["NTF-31"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -137,16 +140,17 @@ extension Suite {
     try await control.perform(.dismiss(2))
     let atOnce = try await probe.listen()
     probe.expect("events of the other src at once", atOnce.count("dismissed", other, 1, item: 2), is: 1)
-    for (asked, silent) in [(source, other), (other, source)] {
-      var told = Told()
-      try await probe.sync(Sync(asked, known: 1), told: &told)
-      probe.expect("ids of the src of SYNC", told.goneIDs(asked), is: [1])
-      probe.expect("ids of the other src", told.goneIDs(silent), is: [])
+    for (synced, silent) in [(source, other), (other, source)] {
+      var unsolicited = Unsolicited()
+      try await probe.sync(Sync(synced, known: 1), unsolicited: &unsolicited)
+      probe.expect("ids of the src of SYNC", unsolicited.goneIDs(synced), is: [1])
+      probe.expect("ids of the other src", unsolicited.goneIDs(silent), is: [])
     }
   }
 
   static let goneUnsubscribed = Case(
-    "NTF-26/unsubscribed", "A host that is not subscribed is told nothing; what is gone waits for its SYNC",
+    "NTF-26/unsubscribed",
+    "A host that is not subscribed gets no notification; gone notifications wait for its SYNC",
     .delivery,
     also: ["ATT-17"], needs: [.control]
   ) { bench in
@@ -155,18 +159,18 @@ extension Suite {
     let source = try await bench.openAfterRestart(isSubscribed: false)
     try await probe.expectWritten(Sample.json(id: 1))
     try await control.perform(.dismiss(1))
-    var told = try await probe.listen()
-    probe.expect("what is told before the subscription", told.items, is: [])
-    try await probe.sync(Sync(source), told: &told)
-    probe.expect("events before the subscription", told.events, is: [])
+    var unsolicited = try await probe.listen()
+    probe.expect("notifications before the subscription", unsolicited.items, is: [])
+    try await probe.sync(Sync(source), unsolicited: &unsolicited)
+    probe.expect("events before the subscription", unsolicited.events, is: [])
     try await probe.request(Wire.literal("12 0700 0100"))
-    try await probe.sync(Sync(source), told: &told)
-    probe.expect("events after it", told.count("dismissed", source, 1), is: 1)
+    try await probe.sync(Sync(source), unsolicited: &unsolicited)
+    probe.expect("events after it", unsolicited.count("dismissed", source, 1), is: 1)
   }
 
   static let goneRemembered = Case(
     "NTF-26/remembers-64",
-    "64 notifications that are gone are told at SYNC; a device that forgets more says RESYNC",
+    "64 gone notifications are reported at SYNC; a device that forgets more sends RESYNC",
     .delivery, also: ["NTF-33"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -175,33 +179,34 @@ extension Suite {
     let limit = 64 as UInt32
     try await probe.requireStoreRoom(Int(limit) + 1)
     for id in 1...(limit + 1) { try await probe.expectWritten(Sample.json(id: id)) }
-    var told = Told()
+    var unsolicited = Unsolicited()
     for item in 1...limit {
       try await control.perform(.dismiss(item))
-      try await probe.listen(into: &told)
+      try await probe.listen(into: &unsolicited)
     }
-    probe.expect("ids told at once", told.goneIDs(source), is: Array(1...limit))
+    probe.expect("ids reported at once", unsolicited.goneIDs(source), is: Array(1...limit))
     try await probe.openDelivery()
-    told = Told()
-    try await probe.sync(Sync(source, known: limit + 1), told: &told)
-    probe.expect("ids told at SYNC", told.goneIDs(source).sorted(), is: Array(1...limit))
-    told = Told()
+    unsolicited = Unsolicited()
+    try await probe.sync(Sync(source, known: limit + 1), unsolicited: &unsolicited)
+    probe.expect("ids reported at SYNC", unsolicited.goneIDs(source).sorted(), is: Array(1...limit))
+    unsolicited = Unsolicited()
     try await control.perform(.dismiss(limit + 1))
-    try await probe.listen(into: &told)
-    let resyncs = told.messages.filter { $0.first == 3 }.count
-    told = Told()
-    try await probe.sync(Sync(source, known: limit + 1), told: &told)
-    let remembered = told.goneIDs(source).count
+    try await probe.listen(into: &unsolicited)
+    let resyncs = unsolicited.messages.filter { $0.first == 3 }.count
+    unsolicited = Unsolicited()
+    try await probe.sync(Sync(source, known: limit + 1), unsolicited: &unsolicited)
+    let remembered = unsolicited.goneIDs(source).count
     let all = Int(limit) + 1
     probe.expect(
       remembered == all || remembered >= Int(limit) && resyncs == 1,
-      "\(remembered) of \(all) are told, and RESYNC \(resyncs) times")
+      "\(remembered) of \(all) are reported, and RESYNC \(resyncs) times")
     probe.expect(
-      "ids still remembered", told.goneIDs(source).sorted(), is: Array((1...limit + 1).suffix(remembered)))
+      "ids still remembered", unsolicited.goneIDs(source).sorted(),
+      is: Array((1...limit + 1).suffix(remembered)))
   }
 
   static let goneBeyondMTU = Case(
-    "NTF-26/beyond-mtu", "Where the event does not fit, GONE tells it, at once and at each SYNC",
+    "NTF-26/beyond-mtu", "If the event does not fit, GONE reports it, at once and at each SYNC",
     .delivery,
     also: ["NTF-11", "NTF-30"], needs: [.control]
   ) { bench in
@@ -212,19 +217,19 @@ extension Suite {
     try await probe.openNarrow()
     try await control.perform(.dismiss(1))
     let gone = [4, 1] + Wire.u32(source) + Wire.literal("04030201")
-    var told = try await probe.listen()
-    probe.expect("the messages at once", told.messages, is: [gone])
-    probe.expect("the events at once", told.events, is: [])
+    var unsolicited = try await probe.listen()
+    probe.expect("the messages at once", unsolicited.messages, is: [gone])
+    probe.expect("the events at once", unsolicited.events, is: [])
     for round in 1...2 {
-      told = Told()
-      try await probe.sync(Sync(source), told: &told)
-      probe.expect("the messages before SYNCED \(round)", told.messages, is: [gone])
-      probe.expect("the events before SYNCED \(round)", told.events, is: [])
+      unsolicited = Unsolicited()
+      try await probe.sync(Sync(source), unsolicited: &unsolicited)
+      probe.expect("the messages before SYNCED \(round)", unsolicited.messages, is: [gone])
+      probe.expect("the events before SYNCED \(round)", unsolicited.events, is: [])
     }
   }
 
   static let goneWithoutSync = Case(
-    "NTF-26/without-sync", "Where SYNC is not in use, an event that does not fit is not told, others are",
+    "NTF-26/without-sync", "If SYNC is not in use, an event that does not fit is not sent, others are",
     .delivery,
     also: ["NTF-11", "NTF-30"], needs: [.control]
   ) { bench in
@@ -240,11 +245,11 @@ extension Suite {
     try await probe.openNarrow(source: source, features: 0b0011)
     try await control.perform(.dismiss(2))
     let narrow = try await probe.listen()
-    probe.expect("what is told when it does not fit", narrow.items, is: [])
+    probe.expect("notifications if it does not fit", narrow.items, is: [])
   }
 
   static let actionOfIdentity = Case(
-    "NTF-26/action", "The event of an action carries id and src as well", .delivery, also: ["NTF-11"],
+    "NTF-26/action", "The event of an action contains id and src too", .delivery, also: ["NTF-11"],
     needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -254,9 +259,9 @@ extension Suite {
     let json = Sample.json(id: 9, more: ",\"act\":[\"Yes\",\"No\"]")
     try await probe.expectWritten(json)
     try await control.perform(.action(1, 1))
-    let told = try await probe.listen()
-    probe.expect("events of the action", told.actions(source, 9, act: 1), is: 1)
-    let text = told.events.first ?? ""
+    let unsolicited = try await probe.listen()
+    probe.expect("events of the action", unsolicited.actions(source, 9, act: 1), is: 1)
+    let text = unsolicited.events.first ?? ""
     probe.expect(Sample.isEvent(text, "action", item: 1, action: 1), "the event is \(text)")
     try await probe.expectHeld([Holding(9, json)], of: source, highest: 9)
   }

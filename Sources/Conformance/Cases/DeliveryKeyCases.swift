@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// The optional keys, and where they are in use.
+/// The optional keys, and when they are in use.
 extension Suite {
   static let delivery: [Case] = [
     optionalValuesTaken, optionalValuesRefused, identityWithoutID, detailsWithoutIdentity, keysNotInUse,
@@ -9,7 +9,8 @@ extension Suite {
   ]
 
   static let optionalValuesTaken = Case(
-    "NTF-20/values-taken", "Every optional key is taken at both ends of its range, in any order", .delivery,
+    "NTF-20/values-taken", "Every optional key is accepted at both ends of its range, in any order",
+    .delivery,
     also: ["NTF-23"]
   ) { bench in
     let probe = bench.probe
@@ -43,7 +44,7 @@ extension Suite {
   }
 
   static let optionalValuesRefused = Case(
-    "NTF-20/values-refused", "A value of another type or out of its range is refused with 0x80", .delivery,
+    "NTF-20/values-refused", "A value with another type or out of its range is refused with 0x80", .delivery,
     also: ["NTF-4", "NTF-23"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -85,7 +86,7 @@ extension Suite {
     }
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
-    try await probe.expectHeld([], of: source, highest: 0, "after what was refused")
+    try await probe.expectHeld([], of: source, highest: 0, "after the refused ones")
   }
 
   static let identityWithoutID = Case(
@@ -105,7 +106,7 @@ extension Suite {
 
   static let detailsWithoutIdentity = Case(
     "NTF-20/details-without-identity",
-    "The keys that need no id are taken without one, and store a plain notification",
+    "The keys that need no id are accepted without one, and store a plain notification",
     .delivery, also: ["NTF-32"]
   ) { bench in
     let probe = bench.probe
@@ -123,12 +124,12 @@ extension Suite {
 
   static let keysNotInUse = Case(
     "NTF-20/not-in-use",
-    "Where feature bit 1 is not in use, the keys are ignored: two writes of one id are two",
+    "If feature bit 1 is not in use, the keys are ignored: two writes of one id are two",
     .delivery, also: ["NTF-5", "LNK-9"]
   ) { bench in
     let probe = bench.probe
     let source = probe.makeSource()
-    // Bit 2 alone counts as neither.
+    // Bit 2 alone sets neither.
     for features in [0b0001, 0b0101] as [UInt32] {
       try await probe.openWide(
         Probe.synTLVs(nonce: probe.makeNonce(), features: features) + [.source(source)])
@@ -144,7 +145,7 @@ extension Suite {
 
   static let syncWithoutKeys = Case(
     "NTF-30/not-in-use",
-    "Where feature bit 2 is not in use, SYNC is acknowledged and dropped; bit 2 needs bit 1",
+    "If feature bit 2 is not in use, SYNC is acknowledged and dropped; bit 2 needs bit 1",
     .delivery, also: ["LNK-4", "LNK-9"]
   ) { bench in
     let probe = bench.probe
@@ -153,15 +154,15 @@ extension Suite {
       try await probe.openWide(
         Probe.synTLVs(nonce: probe.makeNonce(), features: features) + [.source(source)])
       try await probe.sendData(Sync(source).bytes, channel: 0)
-      let told = try await probe.listen()
-      probe.expect("what is told after SYNC with features \(features)", told.items, is: [])
+      let unsolicited = try await probe.listen()
+      probe.expect("notifications after SYNC with features \(features)", unsolicited.items, is: [])
       let isLive = try await probe.isSessionLive()
       probe.expect(isLive, "the session ended")
     }
   }
 
   static let identityInParts = Case(
-    "NTF-20/in-parts", "A notification with an identity may come in parts, and is applied as a whole",
+    "NTF-20/in-parts", "A notification with an identity can be sent in parts, and is applied as a whole",
     .delivery,
     also: ["ATT-14", "NTF-32"]
   ) { bench in

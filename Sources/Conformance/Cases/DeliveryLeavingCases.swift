@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// What leaves the display by itself, and what could not be told.
+/// Notifications that leave the display without their writer, and dropped events.
 extension Suite {
   static let deliveryLeaving: [Case] = [
     eviction, expiry, expiredAtOnce, expiredPlain, resyncOnce, resyncForWriter,
@@ -8,7 +8,7 @@ extension Suite {
 
   static let eviction = Case(
     "NTF-25/full",
-    "A full store answers 0x11, or evicts the oldest of the lowest level if that is lower, and tells it",
+    "A full store answers 0x11, or evicts the oldest of the lowest level if that is lower, and reports it",
     .delivery, also: ["NTF-8", "NTF-23", "NTF-26"], needs: [.control, .strict]
   ) { bench in
     let probe = bench.probe
@@ -18,7 +18,7 @@ extension Suite {
     guard (before + 4...2000).contains(capacity) else {
       throw CaseSkipped("the store holds \(capacity), too many or too few to fill")
     }
-    // A plain one, one of level 1 that does not say so, two of level 0, and the rest of level 2.
+    // A plain one, one of level 1 by default, two of level 0, and the rest of level 2.
     try await probe.expectWritten(Sample.json("plain"))
     var held = [Holding(1, Sample.json(id: 1)), Holding(2, Sample.json(id: 2, more: ",\"lvl\":0"))]
     held.append(Holding(3, Sample.json(id: 3, more: ",\"lvl\":0")))
@@ -28,21 +28,22 @@ extension Suite {
     for holding in held { try await probe.expectWritten(holding.json, "notification \(holding.id)") }
     var id = UInt32(capacity) + 1
     var victims: [UInt32] = []
-    // What each level may push out, by id; none for what is not lower.
-    // An id that was refused may come again: a refusal moves nothing.
+    // The ids that each level evicts; none if no level is lower. A refused id can be repeated: a
+    // refusal changes nothing.
     for (level, victim) in [(0, nil), (1, 2), (1, 3), (1, nil), (2, 1), (3, nil)] as [(Int, UInt32?)] {
-      // The last of these would push out one of those of level 1 that were written here.
+      // The last of these would evict one of those of level 1 that were written here.
       guard level < 3 else { break }
       let json = Sample.json(id: id, more: ",\"lvl\":\(level)")
-      var told = Told()
-      let reply = try await probe.writeData(json, told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       guard let victim, reply == [0x13] else {
         probe.expect("the answer of a full store to level \(level)", reply, is: Wire.literal("01 12 0600 11"))
-        probe.expect("what is told of it", told.items, is: [])
+        probe.expect("notifications of it", unsolicited.items, is: [])
         continue
       }
-      probe.expect("ids told to be evicted for level \(level)", told.count("evicted", source, victim), is: 1)
-      probe.expect("ids told to be gone for level \(level)", told.goneIDs(source), is: [victim])
+      probe.expect(
+        "ids reported evicted for level \(level)", unsolicited.count("evicted", source, victim), is: 1)
+      probe.expect("ids reported gone for level \(level)", unsolicited.goneIDs(source), is: [victim])
       victims.append(victim)
       held.removeAll { $0.id == victim }
       held.append(Holding(id, json))
@@ -52,16 +53,16 @@ extension Suite {
     try await probe.expectHeld(held, of: source, highest: highest)
     let after = try await probe.readCount()
     probe.expect("Count", after, is: capacity)
-    var again = Told()
-    try await probe.sync(Sync(source), told: &again)
-    probe.expect("ids told at SYNC", again.goneIDs(source).sorted(), is: victims.sorted())
+    var again = Unsolicited()
+    try await probe.sync(Sync(source), unsolicited: &again)
+    probe.expect("ids reported at SYNC", again.goneIDs(source).sorted(), is: victims.sorted())
     probe.expect(
-      victims.allSatisfy { again.count("evicted", source, $0) == 1 }, "another reason is told at SYNC")
+      victims.allSatisfy { again.count("evicted", source, $0) == 1 }, "another reason is reported at SYNC")
   }
 
   static let expiry = Case(
     "NTF-27/expires",
-    "What has expired is told and no longer counted, and stays in n and digest until it is removed",
+    "An expired notification is reported, no longer counted, and stays in n and digest until it is removed",
     .delivery, also: ["NTF-26", "NTF-10", "NTF-32"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -76,14 +77,14 @@ extension Suite {
     try await probe.expectWritten(later)
     let before = try await probe.readCount()
     let early = try await probe.listen(for: .milliseconds(58_500))
-    probe.expect("what is told before the time", early.events, is: [])
-    let told = try await probe.listen(for: .seconds(2))
-    probe.expect("events of the expired one", told.count("expired", source, 1), is: 1)
-    probe.expect("counts told", told.counts, is: [UInt16(clamping: before - 1)])
+    probe.expect("notifications before the time", early.events, is: [])
+    let unsolicited = try await probe.listen(for: .seconds(2))
+    probe.expect("events of the expired one", unsolicited.count("expired", source, 1), is: 1)
+    probe.expect("the reported counts", unsolicited.counts, is: [UInt16(clamping: before - 1)])
     try await probe.expectHeld(
       [Holding(1, soon), Holding(2, later)], of: source, highest: 2, "with the expired one")
-    var again = Told()
-    try await probe.sync(Sync(source, known: 2), told: &again)
+    var again = Unsolicited()
+    try await probe.sync(Sync(source, known: 2), unsolicited: &again)
     probe.expect("events of it before SYNCED", again.count("expired", source, 1), is: 1)
     let changed = Sample.json(id: 1, more: ",\"rev\":1,\"exp\":\(noon + 9000)")
     try await probe.expectWritten(changed, "a change of the expired one")
@@ -98,7 +99,8 @@ extension Suite {
   }
 
   static let expiredAtOnce = Case(
-    "NTF-27/expired-when-written", "What has expired when it comes is stored, not shown, and told", .delivery,
+    "NTF-27/expired-when-written",
+    "A notification that is expired when it arrives is stored, not shown, and reported", .delivery,
     also: ["NTF-26", "NTF-23"]
   ) { bench in
     let probe = bench.probe
@@ -108,17 +110,18 @@ extension Suite {
     try await probe.requireStoreRoom(1)
     let before = try await probe.readCount()
     let json = Sample.json(id: 1, more: ",\"exp\":\(noon - 10)")
-    var told = Told()
-    let reply = try await probe.writeData(json, told: &told)
+    var unsolicited = Unsolicited()
+    let reply = try await probe.writeData(json, unsolicited: &unsolicited)
     probe.expect("the answer", reply, is: [0x13])
-    probe.expect("events of the expired one", told.count("expired", source, 1), is: 1)
+    probe.expect("events of the expired one", unsolicited.count("expired", source, 1), is: 1)
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
     try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)
   }
 
   static let expiredPlain = Case(
-    "NTF-27/without-identity", "An expired notification without identity is no longer counted, and not told",
+    "NTF-27/without-identity",
+    "An expired notification without identity is no longer counted, and not reported",
     .delivery, also: ["NTF-10", "NTF-20"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -129,14 +132,14 @@ extension Suite {
     try await probe.expectWritten(Array("\(Sample.text("soon").dropLast()),\"exp\":\(noon + 5)}".utf8))
     let between = try await probe.readCount()
     probe.expect("Count before the time", between, is: before + 1)
-    let told = try await probe.listen(for: .seconds(8))
-    probe.expect("what is told", told.items, is: [])
+    let unsolicited = try await probe.listen(for: .seconds(8))
+    probe.expect("the notifications", unsolicited.items, is: [])
     let after = try await probe.readCount()
     probe.expect("Count after it", after, is: before)
   }
 
   static let resyncOnce = Case(
-    "NTF-33/once", "A device that dropped an event says RESYNC, once until the next SYNC", .delivery,
+    "NTF-33/once", "A device that dropped an event sends RESYNC, once until the next SYNC", .delivery,
     also: ["ATT-19", "NTF-30", "NTF-31"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -144,36 +147,36 @@ extension Suite {
     let source = try await bench.openAfterRestart()
     try probe.requireEventRoom()
     try await probe.expectWritten(Sample.json(id: 1))
-    // Events of actions are remembered nowhere else; and nothing is acknowledged, so that most of them must wait. How
-    // many may wait is the device's to say, from 8 on.
+    // Events of actions are remembered nowhere else; and nothing is acknowledged, so that most of
+    // them are queued. The device decides how many it queues, at least 8.
     var count = 40
     for round in 1...2 {
-      var told = Told()
+      var unsolicited = Unsolicited()
       repeat {
         count *= round == 1 ? 2 : 1
-        guard count <= 5120 else { throw CaseSkipped("the device keeps \(count / 2) events that wait") }
+        guard count <= 5120 else { throw CaseSkipped("the device queues \(count / 2) events") }
         for _ in 0..<count { try await control.perform(.action(1, 0)) }
-        told = try await probe.listenUntilQuiet(for: .milliseconds(600))
-      } while told.actions(source, 1, act: 0) == count && round == 1
-      let events = told.actions(source, 1, act: 0)
-      probe.expect((8..<count).contains(events), "\(events) of \(count) events are told")
-      probe.expect("messages of round \(round)", told.messages, is: [[3]])
+        unsolicited = try await probe.listenUntilQuiet(for: .milliseconds(600))
+      } while unsolicited.actions(source, 1, act: 0) == count && round == 1
+      let events = unsolicited.actions(source, 1, act: 0)
+      probe.expect((8..<count).contains(events), "\(events) of \(count) events are reported")
+      probe.expect("messages of round \(round)", unsolicited.messages, is: [[3]])
       for _ in 0..<count { try await control.perform(.action(1, 2)) }
-      told = try await probe.listenUntilQuiet(for: .milliseconds(600))
-      probe.expect(told.actions(source, 1, act: 2) < count, "\(count) of \(count) events are told")
-      probe.expect("messages when more events were dropped", told.messages, is: [])
+      unsolicited = try await probe.listenUntilQuiet(for: .milliseconds(600))
+      probe.expect(unsolicited.actions(source, 1, act: 2) < count, "\(count) of \(count) events are reported")
+      probe.expect("messages when more events were dropped", unsolicited.messages, is: [])
       for _ in 0..<2 { try await control.perform(.action(1, 1)) }
-      told = try await probe.listen()
-      probe.expect("events when there is room again", told.actions(source, 1, act: 1), is: 2)
-      probe.expect("messages before SYNC", told.messages, is: [])
-      told = Told()
-      try await probe.sync(Sync(source, known: 1), told: &told)
-      probe.expect("what is told at SYNC", told.items, is: [])
+      unsolicited = try await probe.listen()
+      probe.expect("events when there is room again", unsolicited.actions(source, 1, act: 1), is: 2)
+      probe.expect("messages before SYNC", unsolicited.messages, is: [])
+      unsolicited = Unsolicited()
+      try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
+      probe.expect("notifications at SYNC", unsolicited.items, is: [])
     }
   }
 
   static let resyncForWriter = Case(
-    "NTF-33/forgotten-src", "A device that forgets the src of the session says RESYNC", .delivery,
+    "NTF-33/forgotten-src", "A device that forgets the src of the session sends RESYNC", .delivery,
     also: ["NTF-22", "NTF-31"]
   ) { bench in
     let probe = bench.probe
@@ -183,13 +186,14 @@ extension Suite {
     try await probe.sync(Sync(source))
     let json = Sample.json(id: 1)
     try await probe.expectWritten(json)
-    var told = Told()
+    var unsolicited = Unsolicited()
     for _ in 1...4 {
-      try await probe.writeData(Sample.json(id: 1, more: ",\"src\":\(probe.makeSource())"), told: &told)
+      try await probe.writeData(
+        Sample.json(id: 1, more: ",\"src\":\(probe.makeSource())"), unsolicited: &unsolicited)
     }
     let synced = try await probe.sync(Sync(source, known: 1, held: [Holding(1, json)]))
     let isForgotten = synced.highest == 0
-    probe.expect("messages, with hwm \(synced.highest)", told.messages, is: isForgotten ? [[3]] : [])
+    probe.expect("messages, with hwm \(synced.highest)", unsolicited.messages, is: isForgotten ? [[3]] : [])
     probe.expect("n", Int(synced.count), is: isForgotten ? 0 : 1)
   }
 }

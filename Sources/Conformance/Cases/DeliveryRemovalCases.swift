@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// How a writer removes what it wrote.
+/// How a writer removes its notifications.
 extension Suite {
   static let deliveryRemovals: [Case] = [
     removal, removalOfUnknown, removalIgnoresRevision, removalIsChecked,
@@ -8,7 +8,7 @@ extension Suite {
 
   static let removal = Case(
     "NTF-24/removed",
-    "ev \"r\" removes a notification, hwm stays, and no event tells the writer what it did itself",
+    "ev \"r\" removes a notification, hwm stays, and the writer gets no event for its own removal",
     .delivery, also: ["NTF-10", "NTF-26", "NTF-32"]
   ) { bench in
     let probe = bench.probe
@@ -18,23 +18,23 @@ extension Suite {
     try await probe.expectWritten(Sample.json(id: 2))
     let before = try await probe.readCount()
     for round in 1...2 {
-      var told = Told()
-      let reply = try await probe.writeData(Sample.removal(id: 2), told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(Sample.removal(id: 2), unsolicited: &unsolicited)
       probe.expect("the answer to removal \(round)", reply, is: [0x13])
-      probe.expect("what is told of it", told.events, is: [])
+      probe.expect("notifications of it", unsolicited.events, is: [])
       let after = try await probe.readCount()
       probe.expect("Count after removal \(round)", after, is: before - 1)
       try await probe.expectHeld([Holding(1, first)], of: source, highest: 2, "after removal \(round)")
     }
-    var told = Told()
-    let reply = try await probe.writeData(Sample.json(id: 2), told: &told)
+    var unsolicited = Unsolicited()
+    let reply = try await probe.writeData(Sample.json(id: 2), unsolicited: &unsolicited)
     probe.expect("the answer to the removed one", reply, is: [0x13])
-    probe.expect("events that it is gone", told.count("dismissed", source, 2), is: 1)
+    probe.expect("events that it is gone", unsolicited.count("dismissed", source, 2), is: 1)
     try await probe.expectHeld([Holding(1, first)], of: source, highest: 2, "at the end")
   }
 
   static let removalOfUnknown = Case(
-    "NTF-24/unknown", "The removal of an id that was never written succeeds and moves nothing", .delivery,
+    "NTF-24/unknown", "The removal of an id that was never written succeeds and changes nothing", .delivery,
     also: ["NTF-22"]
   ) { bench in
     let probe = bench.probe
@@ -43,17 +43,17 @@ extension Suite {
     try await probe.expectHeld([], of: source, highest: 0, "after a removal")
     let first = Sample.json(id: 1)
     try await probe.expectWritten(first)
-    var told = Told()
-    let reply = try await probe.writeData(Sample.removal(id: 50), told: &told)
+    var unsolicited = Unsolicited()
+    let reply = try await probe.writeData(Sample.removal(id: 50), unsolicited: &unsolicited)
     probe.expect("the answer to a removal", reply, is: [0x13])
-    probe.expect("what is told of it", told.items, is: [])
+    probe.expect("notifications of it", unsolicited.items, is: [])
     let second = Sample.json(id: 2)
     try await probe.expectWritten(second, "id 2 after the removal of 50")
     try await probe.expectHeld([Holding(1, first), Holding(2, second)], of: source, highest: 2)
   }
 
   static let removalIgnoresRevision = Case(
-    "NTF-24/rev-is-not-looked-at", "A removal has any rev and any text", .delivery
+    "NTF-24/rev-is-not-looked-at", "A removal can have any rev and any text", .delivery
   ) { bench in
     let probe = bench.probe
     let source = try await probe.beginDelivery(room: 3)

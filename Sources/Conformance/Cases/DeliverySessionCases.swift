@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// Identity over lost sessions, lost answers and restarts.
+/// Identity across lost sessions, lost answers and restarts.
 extension Suite {
   static let deliverySessions: [Case] = [
     preExisting, heldOverSessions, forgottenAtRestart, brokenOffInMidWrite, answerLost,
@@ -8,7 +8,7 @@ extension Suite {
 
   static let preExisting = Case(
     "NTF-28/known-ids",
-    "An id up to known is stored and counted like any other, when the device has never seen it",
+    "An id up to known is stored and counted like any other, if the device does not know it",
     .delivery, also: ["NTF-31", "NTF-23"]
   ) { bench in
     let probe = bench.probe
@@ -17,14 +17,14 @@ extension Suite {
     try await probe.requireStoreRoom(3)
     let before = try await probe.readCount()
     let synced = try await probe.sync(Sync(source, known: 8))
-    probe.expect("hwm of a device that has seen nothing", synced.highest, is: 0)
+    probe.expect("hwm of a device without notifications", synced.highest, is: 0)
     var held: [Holding] = []
     for id in [3, 8, 9] as [UInt32] {
       let json = Sample.json(id: id)
-      var told = Told()
-      let reply = try await probe.writeData(json, told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       probe.expect("the answer to id \(id)", reply, is: [0x13])
-      probe.expect("what is told of id \(id)", told.events, is: [])
+      probe.expect("notifications of id \(id)", unsolicited.events, is: [])
       held.append(Holding(id, json))
     }
     try await probe.expectHeld(held, of: source, highest: 9)
@@ -33,7 +33,7 @@ extension Suite {
   }
 
   static let heldOverSessions = Case(
-    "NTF-12/identity-outlives-session", "Identity, rev and hwm outlive the session, closed or broken off",
+    "NTF-12/identity-outlives-session", "Identity, rev and hwm outlive the session, closed or interrupted",
     .delivery,
     also: ["NTF-22", "NTF-32"]
   ) { bench in
@@ -69,12 +69,13 @@ extension Suite {
     let before = try await probe.sync(Sync(source, known: 2))
     try await bench.restart()
     try await probe.openDelivery()
-    var told = Told()
-    let after = try await probe.sync(Sync(source, known: 2, held: [Holding(2, second)]), told: &told)
+    var unsolicited = Unsolicited()
+    let after = try await probe.sync(
+      Sync(source, known: 2, held: [Holding(2, second)]), unsolicited: &unsolicited)
     guard after.count == 0 else { throw CaseSkipped("the device keeps its store over a restart (NTF-12)") }
     probe.expect("digest", after.digest, is: 0)
     probe.expect("hwm", after.highest, is: 0)
-    probe.expect("what is told to be gone", told.items, is: [])
+    probe.expect("ids that are reported gone", unsolicited.items, is: [])
     probe.expect(after.bootID != before.bootID, "the boot id is the same")
     try await probe.expectWritten(first, "an old id after the restart")
     try await probe.expectWritten(second, "the next one")
@@ -82,7 +83,7 @@ extension Suite {
   }
 
   static let brokenOffInMidWrite = Case(
-    "NTF-23/broken-off", "A write that was cut off with its session is stored once when it is written again",
+    "NTF-23/broken-off", "A write that was cut off with its session is stored once when it is repeated",
     .delivery,
     also: ["NTF-12", "LNK-14"]
   ) { bench in
@@ -95,7 +96,7 @@ extension Suite {
       try await probe.awaitRoom()
       let frame = probe.data(write, seq: probe.session.nextSeq).bytes
       let sent = missing.map { frame.count - $0 } ?? frame.count / 2
-      // The frame, or its beginning, and another session before any answer is looked at.
+      // The frame, or its beginning, and another session before any answer is read.
       try await probe.write(Array(frame.prefix(sent)))
       try await probe.openDelivery(source: source)
       try await probe.expectWritten(json, "the write after \(sent) of \(frame.count) bytes")
@@ -107,7 +108,7 @@ extension Suite {
 
   static let answerLost = Case(
     "NTF-23/answer-lost",
-    "Writes whose answers were lost with the session are stored once when they are written again",
+    "Writes whose answers were lost with the session are stored once when they are repeated",
     .delivery, also: ["NTF-12", "NTF-31"]
   ) { bench in
     let probe = bench.probe
@@ -118,7 +119,7 @@ extension Suite {
       let write = try await probe.writePDU(holding.json)
       try await probe.awaitRoom()
       try await probe.sendData(write)
-      // The answer is not waited for.
+      // The answer is not awaited.
       try await probe.openDelivery()
       try await probe.sync(Sync(source, known: holding.id - 1))
       try await probe.expectWritten(holding.json, "id \(holding.id) once more")

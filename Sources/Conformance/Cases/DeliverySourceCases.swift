@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// Whose a notification is, and how many writers there may be.
+/// The source of a notification, and the number of writers.
 extension Suite {
   static let deliverySources: [Case] = [
     sourceOfSYN, sourceOfSYNC, sourceOfKey, sourceMissing, sourceEndsWithSession, fourSources, fifthSource,
@@ -8,7 +8,7 @@ extension Suite {
   ]
 
   static let sourceOfSYN = Case(
-    "NTF-21/src-of-syn", "Without the key and without SYNC, a notification is of the SRC of the SYN",
+    "NTF-21/src-of-syn", "Without the key and without SYNC, a notification belongs to the SRC of the SYN",
     .delivery,
     also: ["LNK-5"]
   ) { bench in
@@ -20,7 +20,8 @@ extension Suite {
   }
 
   static let sourceOfSYNC = Case(
-    "NTF-21/src-of-sync", "After a SYNC, a notification is of its src; the latest SYNC counts", .delivery,
+    "NTF-21/src-of-sync", "After a SYNC, a notification belongs to its src; the latest SYNC counts",
+    .delivery,
     also: ["NTF-31"]
   ) { bench in
     let probe = bench.probe
@@ -39,7 +40,8 @@ extension Suite {
   }
 
   static let sourceOfKey = Case(
-    "NTF-21/src-key", "The key src says whose a notification is, whatever the session's is", .delivery,
+    "NTF-21/src-key", "The key src determines the source of a notification, whatever the session's source",
+    .delivery,
     also: ["NTF-20", "NTF-24"]
   ) { bench in
     let probe = bench.probe
@@ -59,7 +61,8 @@ extension Suite {
   }
 
   static let sourceMissing = Case(
-    "NTF-21/no-src", "id without key, SYNC and SRC is refused with 0x80, a SRC of 0 is none; a SYNC mends it",
+    "NTF-21/no-src",
+    "id without key, SYNC and SRC is refused with 0x80, a SRC of 0 counts as none; a SYNC fixes it",
     .delivery, also: ["LNK-5"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -105,7 +108,7 @@ extension Suite {
   }
 
   static let fourSources = Case(
-    "NTF-22/four-sources", "Four writers keep their notifications and ids apart", .delivery, also: ["NTF-32"]
+    "NTF-22/four-sources", "Four writers have separate notifications and ids", .delivery, also: ["NTF-32"]
   ) { bench in
     let probe = bench.probe
     let sources = (1...4).map { _ in probe.makeSource() }
@@ -125,7 +128,7 @@ extension Suite {
 
   static let fifthSource = Case(
     "NTF-22/fifth-source",
-    "What a further writer pushes out is the one written or synced longest ago, with all it has",
+    "Another writer replaces the one written or synced least recently, with all its state",
     .delivery, also: ["NTF-10"]
   ) { bench in
     let probe = bench.probe
@@ -160,9 +163,9 @@ extension Suite {
     try await probe.requireStoreRoom(4)
     try await probe.expectWritten(Sample.json(id: 1_000_000, more: ",\"src\":\(first)"))
     let json = Sample.json(id: 1, more: ",\"src\":\(second)")
-    var told = Told()
-    try await probe.writeData(json, told: &told)
-    probe.expect("what is told", told.events, is: [])
+    var unsolicited = Unsolicited()
+    try await probe.writeData(json, unsolicited: &unsolicited)
+    probe.expect("the notifications", unsolicited.events, is: [])
     try await probe.expectHeld([Holding(1, json)], of: second, highest: 1)
     // Both are known by now.
     try await probe.expectWritten(Sample.json(id: 1_000_001, more: ",\"src\":\(first)"))
@@ -172,7 +175,7 @@ extension Suite {
   }
 
   static let removalTakesNoPlace = Case(
-    "NTF-22/removal-takes-no-place", "A removal under an unknown src takes no place from another src",
+    "NTF-22/removal-takes-no-place", "A removal under an unknown src does not replace another src",
     .delivery, also: ["NTF-24"]
   ) { bench in
     let probe = bench.probe
@@ -181,7 +184,7 @@ extension Suite {
     try await probe.requireStoreRoom(1)
     let json = Sample.json(id: 7, more: ",\"src\":\(sources[0])")
     try await probe.expectWritten(json)
-    // With these the least device has no place left, and the first of the four is the oldest.
+    // With these the smallest device has no place left, and the first of the four is the oldest.
     for source in sources.dropFirst() { try await probe.sync(Sync(source)) }
     for _ in 0..<64 {
       let more = ",\"src\":\(probe.makeSource())"

@@ -12,7 +12,7 @@ extension Suite {
 
   static let syncedLayout = Case(
     "NTF-30/synced-layout",
-    "SYNCED is 25 bytes: src, n, digest, hwm, and what SYNACK said of capacity and boot", .delivery,
+    "SYNCED is 25 bytes: src, n, digest, hwm, and SYNACK's capacity and boot id", .delivery,
     also: ["NTF-32", "LNK-12"]
   ) { bench in
     let probe = bench.probe
@@ -43,17 +43,17 @@ extension Suite {
     for message in bad {
       try await probe.awaitRoom()
       try await probe.sendData(message, channel: 0)
-      let told = try await probe.listen()
-      probe.expect("what is told after [\(Wire.hex(message))]", told.items, is: [])
+      let unsolicited = try await probe.listen()
+      probe.expect("notifications after [\(Wire.hex(message))]", unsolicited.items, is: [])
     }
-    // None of them was taken for a SYNC: the src is still that of the SYN.
+    // None of them was accepted as a SYNC: the src is still that of the SYN.
     let json = Sample.json(id: 1)
     try await probe.expectWritten(json)
     try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)
   }
 
   static let longSync = Case(
-    "NTF-30/long", "A SYNC that is longer than its format is read up to the format's end", .delivery,
+    "NTF-30/long", "A SYNC that is longer than its format is parsed up to the format's end", .delivery,
     also: ["LNK-3"]
   ) { bench in
     let probe = bench.probe
@@ -62,14 +62,14 @@ extension Suite {
     for extra in [1, 13, 500] {
       try await probe.awaitRoom()
       try await probe.sendData(Sync(source).bytes + [UInt8](repeating: 0xFF, count: extra), channel: 0)
-      var told = Told()
-      let synced = try await probe.awaitSynced(told: &told)
+      var unsolicited = Unsolicited()
+      let synced = try await probe.awaitSynced(unsolicited: &unsolicited)
       probe.expect("src of the answer to \(extra) bytes more", synced.source, is: source)
     }
   }
 
   static let twoSyncsWhileBusy = Case(
-    "NTF-31/two-while-busy", "Two SYNCs that wait together get two SYNCED, in order", .delivery,
+    "NTF-31/two-while-busy", "Two SYNCs that are queued together get two SYNCED, in order", .delivery,
     needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -83,15 +83,15 @@ extension Suite {
     }
     _ = try await probe.fence()
     try await control.perform(.resume)
-    var told = Told()
-    let one = try await probe.awaitSynced(told: &told)
-    let two = try await probe.awaitSynced(told: &told)
+    var unsolicited = Unsolicited()
+    let one = try await probe.awaitSynced(unsolicited: &unsolicited)
+    let two = try await probe.awaitSynced(unsolicited: &unsolicited)
     probe.expect("the src of the answers", [one.source, two.source], is: [first, second])
-    probe.expect("what is told with them", told.items, is: [])
+    probe.expect("notifications with them", unsolicited.items, is: [])
   }
 
   static let syncsHeldBack = Case(
-    "NTF-31/while-shut", "SYNCs that come while no SYNCED may be sent each get one, in order", .delivery,
+    "NTF-31/while-shut", "SYNCs received while SYNCED cannot be sent get one each, in order", .delivery,
     also: ["LNK-41"]
   ) { bench in
     let probe = bench.probe
@@ -105,12 +105,12 @@ extension Suite {
       _ = try await probe.fence()
     }
     try await probe.grantAll()
-    var told = Told()
+    var unsolicited = Unsolicited()
     var answered: [UInt32] = []
-    for _ in sources { answered.append(try await probe.awaitSynced(told: &told).source) }
+    for _ in sources { answered.append(try await probe.awaitSynced(unsolicited: &unsolicited).source) }
     probe.expect("the src of the answers", answered, is: sources)
-    try await probe.listen(into: &told)
-    probe.expect("what is sent with them", told.items, is: [])
+    try await probe.listen(into: &unsolicited)
+    probe.expect("other frames with them", unsolicited.items, is: [])
   }
 
   static let twoSyncs = Case(
@@ -125,19 +125,19 @@ extension Suite {
     try await probe.sendData(Sync(first).bytes, channel: 0)
     try await probe.awaitRoom()
     try await probe.sendData(Sync(second).bytes, channel: 0)
-    var told = Told()
-    let one = try await probe.awaitSynced(told: &told)
-    let two = try await probe.awaitSynced(told: &told)
+    var unsolicited = Unsolicited()
+    let one = try await probe.awaitSynced(unsolicited: &unsolicited)
+    let two = try await probe.awaitSynced(unsolicited: &unsolicited)
     probe.expect("the src of the answers", [one.source, two.source], is: [first, second])
     let behind = try await probe.listen()
-    probe.expect("what is told with them", told.items + behind.items, is: [])
+    probe.expect("notifications with them", unsolicited.items + behind.items, is: [])
     let json = Sample.json(id: 1)
     try await probe.expectWritten(json)
     try await probe.expectHeld([Holding(1, json)], of: second, highest: 1)
   }
 
   static let syncAmongRequests = Case(
-    "NTF-31/beside-requests", "SYNC has its place beside requests: each gets its answer", .delivery,
+    "NTF-31/among-requests", "SYNC is handled among requests: each gets its answer", .delivery,
     also: ["ATT-5"]
   ) { bench in
     let probe = bench.probe
@@ -185,7 +185,7 @@ extension Suite {
     var held = (1...4).map { Holding($0, Sample.json(id: $0, "number \($0)")) }
     for holding in held { try await probe.expectWritten(holding.json) }
     try await probe.expectHeld(held, of: source, highest: 4, "after four writes")
-    // Two that say the same in the other's place.
+    // Two with the same meaning, one in place of the other.
     for (index, other) in [(0, 2), (1, 1)] {
       let json = Sample.json(id: UInt32(index + 1), "number \(other)", more: ",\"rev\":1")
       try await probe.expectWritten(json)
@@ -198,8 +198,8 @@ extension Suite {
     try await probe.expectWritten(Sample.removal(id: 1))
     held.remove(at: 0)
     try await probe.expectHeld(held, of: source, highest: 4, "after a removal")
-    try await probe.expectWritten(Sample.removal(id: 3), "the removal of what was dismissed")
-    try await probe.expectWritten(Sample.json(id: 1), "a write of what was removed")
+    try await probe.expectWritten(Sample.removal(id: 3), "the removal of the dismissed one")
+    try await probe.expectWritten(Sample.json(id: 1), "a write of the removed one")
     try await probe.expectHeld(held, of: source, highest: 4, "after writes that change nothing")
     try await control.perform(.clear)
     let cleared = try await probe.sync(Sync(source, known: 4))
@@ -210,7 +210,7 @@ extension Suite {
 
   static let digestOfBytes = Case(
     "NTF-32/of-the-bytes",
-    "The digest is of the bytes as they were written: white space, order and escapes count",
+    "The digest is calculated over the bytes as they were written: white space, order and escapes count",
     .delivery, also: ["NTF-20"]
   ) { bench in
     let probe = bench.probe
@@ -232,7 +232,7 @@ extension Suite {
 
   static let plainIsNotCounted = Case(
     "NTF-32/identified-only",
-    "n and digest are of one src: plain notifications and other writers' are not in them",
+    "n and digest are of one src: plain notifications and other writers' are excluded",
     .delivery, also: ["NTF-10"]
   ) { bench in
     let probe = bench.probe
@@ -250,7 +250,7 @@ extension Suite {
   }
 
   static let syncBehindEvents = Case(
-    "NTF-31/behind-events", "SYNCED comes behind every event that waited before it", .delivery,
+    "NTF-31/behind-events", "SYNCED is sent after every event that was queued before it", .delivery,
     also: ["ATT-19", "NTF-26"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -258,17 +258,18 @@ extension Suite {
     let source = try await bench.openAfterRestart()
     try probe.requireEventRoom()
     for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.json(id: id)) }
-    // Nothing is acknowledged meanwhile, so that some of them wait.
+    // Nothing is acknowledged in the meantime, so that some of them are queued.
     for act in 0..<10 as Range<UInt8> { try await control.perform(.action(1, act)) }
     try await control.perform(.dismiss(2))
-    var told = Told()
-    let synced = try await probe.sync(Sync(source, known: 3), told: &told)
+    var unsolicited = Unsolicited()
+    let synced = try await probe.sync(Sync(source, known: 3), unsolicited: &unsolicited)
     for act in 0..<10 as Range<UInt32> {
-      probe.expect("events of action \(act) before SYNCED", told.actions(source, 1, act: act), is: 1)
+      probe.expect("events of action \(act) before SYNCED", unsolicited.actions(source, 1, act: act), is: 1)
     }
-    probe.expect(told.goneIDs(source).contains(2), "the dismissal comes behind SYNCED, or not at all")
+    probe.expect(
+      unsolicited.goneIDs(source).contains(2), "the dismissal is reported after SYNCED, or not at all")
     probe.expect("n", synced.count, is: 2)
     let behind = try await probe.listen()
-    probe.expect("what is told behind SYNCED", behind.items, is: [])
+    probe.expect("notifications after SYNCED", behind.items, is: [])
   }
 }

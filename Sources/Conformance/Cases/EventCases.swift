@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// What events say, which of them are sent where they do not fit, and what a SYNC makes needless.
+/// The content of events, those that are sent even if they do not fit, and those that a SYNC makes
+/// unnecessary.
 extension Suite {
   static let events: [Case] = [
     allDismissed, actionNumbers, onlyGoneInGONE, goneReasons, syncComesFirst, queuedEventsOutliveSource,
@@ -21,17 +22,17 @@ extension Suite {
     ]
     for json in inputs { try await probe.expectWritten(json) }
     try await control.perform(.clear)
-    let told = try await probe.listen()
+    let unsolicited = try await probe.listen()
     for (of, id, item) in [(source, 1, 1), (other, 3, 4), (source, 4, 5)] as [(UInt32, UInt32, UInt32)] {
-      probe.expect("events of id \(id)", told.count("dismissed", of, id, item: item), is: 1)
+      probe.expect("events of id \(id)", unsolicited.count("dismissed", of, id, item: item), is: 1)
     }
-    probe.expect("ids that are gone", told.goneIDs(source).sorted(), is: [1, 4])
+    probe.expect("ids that are gone", unsolicited.goneIDs(source).sorted(), is: [1, 4])
     let count = try await probe.readCount()
     probe.expect("Count", count, is: 0)
     for (of, gone) in [(other, [3]), (source, [1, 4])] as [(UInt32, [UInt32])] {
-      var told = Told()
-      let synced = try await probe.sync(Sync(of, known: 4), told: &told)
-      probe.expect("ids that are gone at SYNC", told.goneIDs(of).sorted(), is: gone)
+      var unsolicited = Unsolicited()
+      let synced = try await probe.sync(Sync(of, known: 4), unsolicited: &unsolicited)
+      probe.expect("ids that are gone at SYNC", unsolicited.goneIDs(of).sorted(), is: gone)
       probe.expect("n", synced.count, is: 0)
       for id in gone { try await probe.expectWritten(Sample.removal(id: id)) }
     }
@@ -39,7 +40,7 @@ extension Suite {
 
   static let actionNumbers = Case(
     "NTF-11/action-numbers",
-    "An event has its numbers in full: act up to 255, item, id and src of any length",
+    "An event contains its numbers in full: act up to 255, item, id and src of any length",
     .delivery, also: ["NTF-26"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -55,16 +56,16 @@ extension Suite {
     for act in [0, 9, 10, 99, 100, 255] as [UInt8] {
       for (index, key) in keys.enumerated() {
         try await control.perform(.action(UInt32(index + 1), act))
-        let told = try await probe.listen()
-        probe.expect("events of act \(act)", told.actions(key.source, key.id, act: UInt32(act)), is: 1)
-        probe.expect("items", told.items(key.source, key.id), is: [UInt32(index + 1)])
+        let unsolicited = try await probe.listen()
+        probe.expect("events of act \(act)", unsolicited.actions(key.source, key.id, act: UInt32(act)), is: 1)
+        probe.expect("items", unsolicited.items(key.source, key.id), is: [UInt32(index + 1)])
       }
       for item in [9, 10, 11] as [UInt32] {
         try await control.perform(.action(item, act))
-        let told = try await probe.listen()
-        probe.expect("events of item \(item)", told.events.count, is: 1)
-        probe.expect("those without id and src", told.plainEvents, is: told.events)
-        let text = told.events.first ?? ""
+        let unsolicited = try await probe.listen()
+        probe.expect("events of item \(item)", unsolicited.events.count, is: 1)
+        probe.expect("those without id and src", unsolicited.plainEvents, is: unsolicited.events)
+        let text = unsolicited.events.first ?? ""
         probe.expect(Sample.isEvent(text, "action", item: item, action: act), "the event is \(text)")
       }
     }
@@ -76,7 +77,7 @@ extension Suite {
 
   static let onlyGoneInGONE = Case(
     "NTF-26/only-gone-in-gone",
-    "At MTU 23 GONE reports what is gone and has an identity, and nothing reports actions and plain ones",
+    "At MTU 23 GONE reports gone notifications with an identity, and nothing reports actions and plain ones",
     .delivery,
     also: ["NTF-11", "NTF-30"], needs: [.control]
   ) { bench in
@@ -88,22 +89,22 @@ extension Suite {
     try await probe.openNarrow()
     for command in [ControlCommand.action(1, 1), .action(2, 0), .dismiss(2)] {
       try await control.perform(command)
-      let told = try await probe.listen()
-      probe.expect("what is reported of \(command)", told.items, is: [])
+      let unsolicited = try await probe.listen()
+      probe.expect("reports of \(command)", unsolicited.items, is: [])
     }
     let gone = [4, 1] + Wire.u32(source) + Wire.u32(7)
     try await control.perform(.dismiss(1))
-    var told = try await probe.listen()
-    try await probe.sync(Sync(source), told: &told)
+    var unsolicited = try await probe.listen()
+    try await probe.sync(Sync(source), unsolicited: &unsolicited)
     probe.expect(
-      "what is reported of the other one, at once and at SYNC", told.items,
+      "reports of the other one, at once and at SYNC", unsolicited.items,
       is: [.message(gone), .message(gone)])
     try await probe.openDelivery(source: source)
     try await probe.expectWritten(Sample.removal(id: 7))
   }
 
   static let goneReasons = Case(
-    "NTF-30/gone-expired", "GONE has the reason of the event that it stands for", .delivery,
+    "NTF-30/gone-expired", "GONE has the reason of the event that it replaces", .delivery,
     also: ["NTF-26", "NTF-27"]
   ) { bench in
     let probe = bench.probe
@@ -112,17 +113,17 @@ extension Suite {
     try await probe.requireStoreRoom(1)
     try await probe.expectWritten(Sample.json(id: 0x0102_0304, more: ",\"exp\":\(Sample.noon + 1000)"))
     try await probe.openNarrow(clock: Sample.noon + 2000)
-    var told = Told()
-    try await probe.sync(Sync(source), told: &told)
+    var unsolicited = Unsolicited()
+    try await probe.sync(Sync(source), unsolicited: &unsolicited)
     probe.expect(
-      "what is reported at SYNC", told.items,
+      "reports at SYNC", unsolicited.items,
       is: [.message([4, 3] + Wire.u32(source) + Wire.literal("04030201"))])
     try await probe.openDelivery(source: source)
     try await probe.expectWritten(Sample.removal(id: 0x0102_0304))
   }
 
   static let syncComesFirst = Case(
-    "NTF-33/sync-comes-first", "What a SYNC has answered is not asked for by a RESYNC behind it", .delivery,
+    "NTF-33/sync-comes-first", "A RESYNC does not request what a SYNC has already answered", .delivery,
     also: ["NTF-22", "NTF-31"]
   ) { bench in
     let probe = bench.probe
@@ -147,15 +148,15 @@ extension Suite {
     _ = try await probe.fence()
     guard probe.session.room >= 2 else { throw CaseSkipped("the device takes one frame at a time") }
     try await probe.sendData(pdu)
-    // The answer is not acknowledged yet, so that RESYNC has to wait. It may come before SYNCED: on its way it may
-    // have crossed the SYNC.
+    // The answer is not acknowledged yet, so that RESYNC is queued. It can come before SYNCED: the
+    // two can cross on the line.
     try await probe.sendData(Sync(source).bytes, channel: 0)
     _ = try await probe.fence()
-    var told = Told()
-    let synced = try await probe.awaitSynced(told: &told)
-    probe.expect("hwm of the writer that was forgotten", synced.highest, is: 0)
+    var unsolicited = Unsolicited()
+    let synced = try await probe.awaitSynced(unsolicited: &unsolicited)
+    probe.expect("hwm of the forgotten writer", synced.highest, is: 0)
     let behind = try await probe.listen()
-    probe.expect("what is reported behind SYNCED", behind.items, is: [])
+    probe.expect("reports after SYNCED", behind.items, is: [])
     try await probe.writeData(Sample.removal(id: 1, more: more))
   }
 
@@ -180,13 +181,13 @@ extension Suite {
     for item in 1...8 { try await control.perform(.dismiss(UInt32(sources + item))) }
     try await probe.sendData(Sync(probe.makeSource()).bytes, channel: 0)
     _ = try await probe.fence()
-    var told = Told()
-    try await probe.awaitSynced(told: &told)
-    try await probe.listen(into: &told)
+    var unsolicited = Unsolicited()
+    try await probe.awaitSynced(unsolicited: &unsolicited)
+    try await probe.listen(into: &unsolicited)
     let again = try await probe.sync(Sync(source))
     guard again.highest == 0 else {
       throw CaseSkipped("the device handled no SYNC while its events were waiting")
     }
-    probe.expect("ids of the events", told.goneIDs(source), is: Array(1...8))
+    probe.expect("ids of the events", unsolicited.goneIDs(source), is: Array(1...8))
   }
 }

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// When a notification expires, and what that leaves.
+/// When a notification expires, and the resulting state.
 extension Suite {
   static let expiries: [Case] = [
     withoutExpiry, expiryOutOfOrder, clockOf64Bits, changedExpiry, noClock, hiddenFromTheUser,
@@ -28,15 +28,15 @@ extension Suite {
     try await probe.openDelivery(source: source, clock: noon + 1000)
     let after = try await probe.readCount()
     probe.expect("Count at the exp of two of them", after, is: before + 2)
-    var told = Told()
-    let synced = try await probe.sync(Sync(source, known: 3, held: held), told: &told)
-    probe.expect("ids that are reported gone", told.goneIDs(source), is: [2])
-    probe.expect("events of the expired one", told.count("expired", source, 2), is: 1)
+    var unsolicited = Unsolicited()
+    let synced = try await probe.sync(Sync(source, known: 3, held: held), unsolicited: &unsolicited)
+    probe.expect("ids that are reported gone", unsolicited.goneIDs(source), is: [2])
+    probe.expect("events of the expired one", unsolicited.count("expired", source, 2), is: 1)
     probe.expect("digest", synced.digest, is: Holding.digest(of: held))
-    // A write makes a device look at all of them again.
+    // A write makes a device check all of them again.
     try await probe.expectWritten(Sample.json(id: 4))
     let behind = try await probe.listen()
-    probe.expect("what is reported behind it", behind.items, is: [])
+    probe.expect("reports after it", behind.items, is: [])
     for id in 1...4 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
     let last = try await probe.readCount()
     probe.expect("Count when all are removed", last, is: before)
@@ -57,22 +57,23 @@ extension Suite {
       try await probe.expectWritten(Sample.json(id: id, more: ",\"exp\":\(noon + seconds)"))
     }
     try await probe.expectWritten(Sample.plain(expires: noon + 150))
-    // The soonest goes before its time, and the next one is changed to come later.
+    // The soonest is removed before its time, and the next one is changed to a later time.
     try await probe.expectWritten(Sample.removal(id: 4))
     try await probe.expectWritten(Sample.json(id: 3, more: ",\"rev\":1,\"exp\":\(noon + 250)"))
     var count = before + 4
-    // What goes at which second; the plain one is not reported.
+    // The ids that expire at each second; the plain one is not reported.
     for (seconds, id) in [(100, 2), (120, 5), (150, nil), (250, 3), (300, 1)] as [(Int64, UInt32?)] {
       if seconds == 120 {
         try await probe.expectWritten(Sample.json(id: 5, more: ",\"exp\":\(noon + 120)"))
         count += 1
       }
       let early = try await probe.listen(for: start + .milliseconds(seconds * 1000 - 1500) - probe.now)
-      probe.expect("what is reported before second \(seconds)", early.events, is: [])
+      probe.expect("reports before second \(seconds)", early.events, is: [])
       let shown = try await probe.readCount()
       probe.expect("Count before second \(seconds)", shown, is: count)
-      let told = try await probe.listen(for: start + .milliseconds(seconds * 1000 + 1500) - probe.now)
-      probe.expect("ids that expire at second \(seconds)", told.goneIDs(source), is: id.map { [$0] } ?? [])
+      let unsolicited = try await probe.listen(for: start + .milliseconds(seconds * 1000 + 1500) - probe.now)
+      probe.expect(
+        "ids that expire at second \(seconds)", unsolicited.goneIDs(source), is: id.map { [$0] } ?? [])
       count -= 1
       let left = try await probe.readCount()
       probe.expect("Count after second \(seconds)", left, is: count)
@@ -81,7 +82,7 @@ extension Suite {
   }
 
   static let clockOf64Bits = Case(
-    "NTF-27/clock-of-64-bits", "CLOCK has 64 bits and a sign, and is brought into the range of exp",
+    "NTF-27/clock-of-64-bits", "CLOCK has 64 bits and a sign, and is clamped to the range of exp",
     .delivery, also: ["LNK-5", "NTF-10"]
   ) { bench in
     let probe = bench.probe
@@ -99,11 +100,12 @@ extension Suite {
         let id = UInt32(index + 1)
         try await probe.openDelivery(source: source, clock: UInt64(bitPattern: row.clock))
         let before = try await probe.readCount()
-        var told = Told()
-        let reply = try await probe.writeData(Sample.json(id: id, more: ",\"exp\":\(row.exp)"), told: &told)
+        var unsolicited = Unsolicited()
+        let reply = try await probe.writeData(
+          Sample.json(id: id, more: ",\"exp\":\(row.exp)"), unsolicited: &unsolicited)
         probe.expect("the answer", reply, is: [0x13])
         let what = "with exp \(row.exp) at \(row.clock)"
-        probe.expect("events \(what)", told.count("expired", source, id), is: row.isHidden ? 1 : 0)
+        probe.expect("events \(what)", unsolicited.count("expired", source, id), is: row.isHidden ? 1 : 0)
         let after = try await probe.readCount()
         probe.expect("Count \(what)", after, is: before + (row.isHidden ? 0 : 1))
         try await probe.expectWritten(Sample.removal(id: id))
@@ -112,12 +114,12 @@ extension Suite {
       try? await probe.openDelivery(clock: Sample.noon)
       throw error
     }
-    // What others have on the device needs a usual time.
+    // Notifications of others on the device need a usual time.
     try await probe.openDelivery(clock: Sample.noon)
   }
 
   static let changedExpiry = Case(
-    "NTF-27/changed-exp", "A change brings its own exp: sooner, later, or none", .delivery,
+    "NTF-27/changed-exp", "A change sets its own exp: sooner, later, or none", .delivery,
     also: ["NTF-23", "NTF-26", "NTF-10"]
   ) { bench in
     let probe = bench.probe
@@ -133,21 +135,21 @@ extension Suite {
     for (index, change) in changes.enumerated() {
       try await probe.expectWritten(Sample.json(id: UInt32(index + 1), more: exp(change.first)))
     }
-    var told = Told()
+    var unsolicited = Unsolicited()
     for (index, change) in changes.enumerated() {
       let json = Sample.json(id: UInt32(index + 1), more: ",\"rev\":1" + exp(change.then))
-      try await probe.writeData(json, told: &told)
+      try await probe.writeData(json, unsolicited: &unsolicited)
     }
-    probe.expect("ids that are gone at once", told.goneIDs(source), is: [1, 2])
-    probe.expect("events of id 1", told.count("expired", source, 1), is: 1)
-    // Later sessions know later times.
+    probe.expect("ids that are gone at once", unsolicited.goneIDs(source), is: [1, 2])
+    probe.expect("events of id 1", unsolicited.count("expired", source, 1), is: 1)
+    // Later sessions set later times.
     for (seconds, gone) in [(0, [1, 2]), (2000, [1, 2, 5, 6]), (6000, [1, 2, 3, 5, 6])]
       as [(UInt64, [UInt32])]
     {
       try await probe.openDelivery(source: source, clock: noon + seconds)
-      var told = Told()
-      let synced = try await probe.sync(Sync(source, known: 6), told: &told)
-      probe.expect("ids that are gone \(seconds) s later", told.goneIDs(source).sorted(), is: gone)
+      var unsolicited = Unsolicited()
+      let synced = try await probe.sync(Sync(source, known: 6), unsolicited: &unsolicited)
+      probe.expect("ids that are gone \(seconds) s later", unsolicited.goneIDs(source).sorted(), is: gone)
       probe.expect("n", Int(synced.count), is: changes.count)
       let count = try await probe.readCount()
       probe.expect("Count \(seconds) s later", count, is: before + changes.count - gone.count)
@@ -157,33 +159,34 @@ extension Suite {
 
   static let noClock = Case(
     "NTF-27/no-clock",
-    "A device that does not know the time hides nothing; what has expired goes when it does",
+    "A device that does not know the time hides nothing; expired ones are hidden when it does",
     .delivery, also: ["NTF-26", "NTF-10"], needs: [.control]
   ) { bench in
     let probe = bench.probe
     let source = try await bench.openAfterRestart()
     let before = try await probe.readCount()
-    // A time of this century, then the beginning of the count.
+    // A time of this century, then the beginning of the range.
     for (index, exp) in [1_000_000_000, 0, 1].enumerated() {
       let id = UInt32(index + 1)
-      var told = Told()
-      try await probe.writeData(Sample.json(id: id, more: ",\"exp\":\(exp)"), told: &told)
+      var unsolicited = Unsolicited()
+      try await probe.writeData(Sample.json(id: id, more: ",\"exp\":\(exp)"), unsolicited: &unsolicited)
       let count = try await probe.readCount()
-      guard index > 0 || count > before else { throw CaseSkipped("the device knows the time by itself") }
-      probe.expect("what is reported of exp \(exp)", told.items, is: [])
+      guard index > 0 || count > before else { throw CaseSkipped("the device knows the time on its own") }
+      probe.expect("reports of exp \(exp)", unsolicited.items, is: [])
       probe.expect("Count with exp \(exp)", count, is: before + index + 1)
     }
     try await probe.openDelivery(source: source, clock: Sample.noon)
     let after = try await probe.readCount()
     probe.expect("Count when the time is known", after, is: before)
-    var told = Told()
-    try await probe.sync(Sync(source, known: 3), told: &told)
-    probe.expect("ids that are gone", told.goneIDs(source).sorted(), is: [1, 2, 3])
+    var unsolicited = Unsolicited()
+    try await probe.sync(Sync(source, known: 3), unsolicited: &unsolicited)
+    probe.expect("ids that are gone", unsolicited.goneIDs(source).sorted(), is: [1, 2, 3])
     for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
   }
 
   static let hiddenFromTheUser = Case(
-    "NTF-27/hidden-from-the-user", "What has expired can neither be dismissed nor acted upon", .delivery,
+    "NTF-27/hidden-from-the-user", "An expired notification can neither be dismissed nor acted upon",
+    .delivery,
     also: ["NTF-26", "NTF-32"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -197,17 +200,17 @@ extension Suite {
     try await probe.expectWritten(shown)
     _ = try await probe.listen()
     for command in [ControlCommand.dismiss(1), .action(1, 0)] {
-      // The rig may say that there is no such notification.
+      // The rig is allowed to report that there is no such notification.
       do { try await control.perform(command) } catch is RigTrouble {}
-      let told = try await probe.listen()
-      probe.expect("what is reported of \(command)", told.items, is: [])
+      let unsolicited = try await probe.listen()
+      probe.expect("reports of \(command)", unsolicited.items, is: [])
     }
     try await probe.expectHeld([Holding(1, expired), Holding(2, shown)], of: source, highest: 2)
     try await control.perform(.clear)
-    let told = try await probe.listen()
-    probe.expect("ids that are dismissed with all the others", told.goneIDs(source), is: [2])
-    var again = Told()
-    let synced = try await probe.sync(Sync(source, known: 2), told: &again)
+    let unsolicited = try await probe.listen()
+    probe.expect("ids that are dismissed with all the others", unsolicited.goneIDs(source), is: [2])
+    var again = Unsolicited()
+    let synced = try await probe.sync(Sync(source, known: 2), unsolicited: &again)
     probe.expect("digest", synced.digest, is: Holding.digest(of: [Holding(1, expired)]))
     probe.expect("events of the expired one at SYNC", again.count("expired", source, 1), is: 1)
     probe.expect("events of the dismissed one at SYNC", again.count("dismissed", source, 2), is: 1)
@@ -215,7 +218,8 @@ extension Suite {
   }
 
   static let anyOfSeveral = Case(
-    "NTF-26/any-of-several", "Of several that are gone each can be written to, and be removed, in any order",
+    "NTF-26/any-of-several",
+    "Each of several gone notifications can be written to, and removed, in any order",
     .delivery, also: ["NTF-24", "NTF-27"]
   ) { bench in
     let probe = bench.probe
@@ -230,23 +234,23 @@ extension Suite {
     _ = try await probe.listen()
     for id in [3, 5, 1, 4, 2] as [UInt32] {
       for more in ["", ",\"rev\":1"] {
-        var told = Told()
-        try await probe.writeData(json(id, more), told: &told)
-        probe.expect("events of a write to id \(id)", told.count("expired", source, id), is: 1)
-        probe.expect("all that is reported of it", told.items.count, is: 1)
+        var unsolicited = Unsolicited()
+        try await probe.writeData(json(id, more), unsolicited: &unsolicited)
+        probe.expect("events of a write to id \(id)", unsolicited.count("expired", source, id), is: 1)
+        probe.expect("all reports of it", unsolicited.items.count, is: 1)
       }
       try await probe.expectWritten(Sample.removal(id: id))
       left.removeAll { $0 == id }
-      var told = Told()
-      let synced = try await probe.sync(Sync(source, known: 5), told: &told)
-      probe.expect("ids that are gone without \(id)", told.goneIDs(source).sorted(), is: left)
+      var unsolicited = Unsolicited()
+      let synced = try await probe.sync(Sync(source, known: 5), unsolicited: &unsolicited)
+      probe.expect("ids that are gone without \(id)", unsolicited.goneIDs(source).sorted(), is: left)
       probe.expect("n", Int(synced.count), is: left.count)
     }
   }
 
   static let expiryWithoutSession = Case(
     "NTF-27/after-its-session",
-    "What was written in a session that has ended expires on time: in a session without CLOCK, and in none",
+    "A notification of an ended session expires on time: in a session without CLOCK, and in none",
     .delivery, also: ["NTF-26", "NTF-10"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -260,10 +264,11 @@ extension Suite {
       try await probe.expectWritten(Sample.json(id: id, more: ",\"exp\":\(noon + seconds)"))
     }
     try await probe.expectWritten(Sample.plain(expires: noon + 45))
-    // What is gone between now and a moment after the first session began, and how many are shown then.
+    // The ids that are gone between now and a moment after the first session began, and the number
+    // of shown ones then.
     let expectGone = { (ids: [UInt32], milliseconds: Int64, shown: Int) in
-      let told = try await probe.listen(for: start + .milliseconds(milliseconds) - probe.now)
-      probe.expect("ids that are gone until \(milliseconds) ms", told.goneIDs(source), is: ids)
+      let unsolicited = try await probe.listen(for: start + .milliseconds(milliseconds) - probe.now)
+      probe.expect("ids that are gone until \(milliseconds) ms", unsolicited.goneIDs(source), is: ids)
       let count = try await probe.readCount()
       probe.expect("Count at \(milliseconds) ms", count, is: before + shown)
     }
@@ -271,13 +276,13 @@ extension Suite {
       _ = try await probe.frames(for: start + .milliseconds(milliseconds) - probe.now)
     }
     try await expectGone([], 10_000, 4)
-    // Ended by FIN; the time goes on meanwhile.
+    // Ended by FIN; the time advances in the meantime.
     try await probe.write(probe.frame(.fin))
     try await beSilent(15_000)
     try await probe.openDelivery(source: source)
     try await expectGone([], 28_500, 4)
     try await expectGone([1], 31_500, 3)
-    // A write makes a device look at all of them again.
+    // A write makes a device check all of them again.
     try await probe.expectWritten(Sample.json(id: 4))
     // Ended by a SYN.
     try await probe.openDelivery(source: source)
@@ -288,9 +293,9 @@ extension Suite {
     try await beSilent(62_000)
     try await probe.openDelivery()
     try await expectGone([], 63_000, 2)
-    var told = Told()
-    try await probe.sync(Sync(source, known: 4), told: &told)
-    probe.expect("ids that are gone at SYNC", told.goneIDs(source).sorted(), is: [1, 2])
+    var unsolicited = Unsolicited()
+    try await probe.sync(Sync(source, known: 4), unsolicited: &unsolicited)
+    probe.expect("ids that are gone at SYNC", unsolicited.goneIDs(source).sorted(), is: [1, 2])
     // Ended by silence.
     try await beSilent(75_000)
     try await probe.openDelivery()

@@ -9,7 +9,7 @@ extension Suite {
   ]
 
   static let oneBitWrong = Case(
-    "FRM-6/one-bit-wrong", "A frame with one bit wrong is text, whichever it is", .framing,
+    "FRM-6/one-bit-wrong", "A frame with any one bit wrong is text", .framing,
     also: ["FRM-2", "FRM-3", "FRM-5", "FRM-7"]
   ) { bench in
     let probe = bench.probe
@@ -27,7 +27,7 @@ extension Suite {
         probe.expect("answers to a PING with a wrong bit in byte \(index)", answers, is: [])
       }
     }
-    // The last code may not reach beyond the end, however right the rest is.
+    // The last code must not point beyond the end, even if the rest is right.
     let ping = Array(probe.frame(.ping).bytes.dropLast())
     let code = ping.indices.last { Int(ping[$0]) == ping.count - $0 && $0 > 0 }
     let last = try probe.require(code, "the PING has no last block")
@@ -37,11 +37,11 @@ extension Suite {
       try await probe.write(long + [0])
     }
     let answers = try await probe.requestFence()
-    probe.expect("answers to PINGs whose last code reaches beyond the end", answers, is: [])
+    probe.expect("answers to PINGs whose last code points beyond the end", answers, is: [])
   }
 
   static let oneByteMoreOrLess = Case(
-    "FRM-6/one-byte-more-or-less", "A frame with a byte lost, doubled or added is text", .framing,
+    "FRM-6/one-byte-more-or-less", "A frame with a byte lost, duplicated or added is text", .framing,
     also: ["FRM-3", "FRM-5"]
   ) { bench in
     let probe = bench.probe
@@ -65,7 +65,7 @@ extension Suite {
   }
 
   static let everyReadSize = Case(
-    "FRM-6/every-size-of-a-read", "Frames are taken in whatever pieces they arrive", .framing,
+    "FRM-6/every-size-of-a-read", "Frames are accepted in pieces of any size", .framing,
     also: ["FRM-8", "LNK-40"]
   ) { bench in
     let probe = bench.probe
@@ -90,7 +90,7 @@ extension Suite {
   }
 
   static let wholeWindow = Case(
-    "FRM-6/whole-window", "As many and as long frames as were granted are taken in one piece", .framing,
+    "FRM-6/whole-window", "As many and as long frames as were granted are accepted in one piece", .framing,
     also: ["LNK-8", "LNK-32", "LNK-40", "LNK-42"]
   ) { bench in
     let probe = bench.probe
@@ -110,7 +110,7 @@ extension Suite {
 
   static let everyWriteLength = Case(
     "FRM-14/every-length-of-a-write",
-    "An answer of any length on the wire comes whole and at once, with nothing behind it that would push it",
+    "An answer of any length on the wire is sent completely and at once, without a later one to flush it",
     .framing,
     also: ["FRM-1", "FRM-4"]
   ) { bench in
@@ -118,12 +118,14 @@ extension Suite {
     try await probe.open()
     try await probe.request(Wire.literal("02 0502"))
     let longest = min(probe.session.peerMTU, 517) - 5
-    // Below the shortest resend time of LNK-51, which would push what stays behind; a line of 115200 baud takes 100.
+    // Below the shortest resend time of LNK-51, which would flush the rest; a line of 115200 baud
+    // takes 100.
     let limitMs = 180.0
-    // An echo with n bytes is a frame of n + 20 bytes on the wire, one more with each further block.
-    // Those around a multiple of 64 in real time, all of them on a line that takes none.
+    // An echo with n bytes is a frame of n + 20 bytes on the wire, one more with each further
+    // block. In real time those around a multiple of 64, all of them on a line without transmission
+    // time.
     for length in 0...longest where bench.hasExactTime || (length + 22) % 64 < 6 {
-      // Late once may be a busy machine; late three times is a byte that stays behind.
+      // A single delay can be caused by a busy computer; three mean that a byte is held back.
       var times: [Double] = []
       repeat {
         let start = probe.now
@@ -135,13 +137,13 @@ extension Suite {
       } while times.count < 3 && (times.last ?? 0) > limitMs
       probe.expect(
         times.contains { $0 <= limitMs },
-        "the echo of \(length) bytes came after \(times) ms, three times running"
+        "the echo of \(length) bytes came after \(times) ms, three times in a row"
       )
     }
   }
 
   static let fullBlockSent = Case(
-    "FRM-2/full-block-sent", "A frame whose last block is full is sent without a code byte 01 behind it",
+    "FRM-2/full-block-sent", "A frame whose last block is full is sent without a code byte 01 after it",
     .framing,
     also: ["FRM-4"]
   ) { bench in
@@ -150,7 +152,7 @@ extension Suite {
     guard probe.session.peerMTU >= 255 else {
       throw CaseSkipped("the device's MTU has no block of 254 bytes")
     }
-    // Behind the last zero of handle and offset: 250 bytes, and a CRC that has a zero now and then.
+    // After the last zero of handle and offset: 250 bytes, and a CRC that sometimes has a zero.
     var fullBlocks = 0
     for fill in 0x41...0x50 as ClosedRange<UInt8> where fullBlocks < 3 {
       probe.startCapture()
@@ -185,7 +187,7 @@ extension Suite {
   }
 
   static let textAfterSilence = Case(
-    "FRM-10/text-after-silence", "What follows half a frame and silence is text up to the next zero",
+    "FRM-10/text-after-silence", "Bytes after half a frame and silence are text up to the next zero",
     .framing,
     also: ["FRM-9"], needs: [.virtualTime]
   ) { bench in
@@ -197,14 +199,14 @@ extension Suite {
     try await probe.write(Array(ping.dropFirst()))
     let answers = try await probe.requestFence()
     probe.expect(
-      "answers to a PING behind silence, without a zero", answers.filter { $0.kind != .ping }, is: [])
+      "answers to a PING after silence, without a zero", answers.filter { $0.kind != .ping }, is: [])
     try await probe.write(probe.frame(.ping))
     _ = try await probe.awaitFrame(.pong)
   }
 
   static let silenceAfterEachByte = Case(
     "FRM-9/silence-after-each-byte",
-    "Of a frame that stops after any byte and goes on 2 s later nothing is taken",
+    "No part of a frame that stops after any byte and continues 2 s later is accepted",
     .framing, also: ["FRM-10"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -216,17 +218,17 @@ extension Suite {
         try await probe.write(Array(ping.prefix(length)))
         _ = try await probe.frames(for: .milliseconds(2300))
         try await probe.write(Array(ping.dropFirst(length)))
-        // The zero alone is no candidate: what follows it is a frame, however late.
+        // A zero alone is not a candidate: the bytes after it are a frame, however late.
         let expected: [WireFrame.Kind] = length == 1 ? [.pong] : []
         let answers = try await probe.requestFence().map(\.kind).filter { $0 != .ping }
-        probe.expect("answers to a PING with silence behind byte \(length)", answers, is: expected)
+        probe.expect("answers to a PING with silence after byte \(length)", answers, is: expected)
       }
     }
   }
 
   static let oneZeroBetween = Case(
     "FRM-6/one-zero-between",
-    "A frame is taken when its first zero is the last one of a frame, an echo or text", .framing,
+    "A frame is accepted if its first zero is the last one of a frame, an echo or text", .framing,
     also: ["FRM-8", "FRM-10", "FRM-11"]
   ) { bench in
     let probe = bench.probe
@@ -244,7 +246,7 @@ extension Suite {
       ("a frame with a wrong length", Wire.sealed([ping.decoded[0], 5, 0] + ping.decoded.dropFirst(3))),
       ("a frame of 11 bytes", [0] + Wire.stuffed([UInt8](repeating: 0x40, count: 11)) + [0]),
       ("half a frame", ping.bytes.prefix(9) + [0]),
-      ("a code that reaches beyond the end", [0] + [0x30, 0x80, 0x01] + [0]),
+      ("a code that points beyond the end", [0] + [0x30, 0x80, 0x01] + [0]),
       ("one byte", [0, 0x02, 0]), ("an impossible type", [0, 0x02, 0xF0, 0]),
       ("a SYNACK without direction", Wire.sealed([0x30] + synAck.decoded.dropFirst())),
       ("a length above 528", [0, 0x04, 0x80, 0x11, 0x12, 0]),
@@ -256,11 +258,11 @@ extension Suite {
     ]
     for (what, bytes) in inputs {
       let expected: [WireFrame.Kind] = bytes == ping.bytes ? [.pong, .pong] : [.pong]
-      // With the zero that ends it as the frame's own, and with a further one.
+      // With the zero at its end as the frame's own, and with an additional one.
       for next in [Array(ping.bytes.dropFirst()), ping.bytes] {
         try await probe.write(bytes + next)
         let answers = try await probe.requestFence().map(\.kind)
-        probe.expect("answers to a PING behind \(what)", answers, is: expected)
+        probe.expect("answers to a PING after \(what)", answers, is: expected)
       }
     }
   }

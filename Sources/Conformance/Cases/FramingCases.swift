@@ -10,7 +10,7 @@ extension Suite {
   ]
 
   static let zerosAround = Case(
-    "FRM-1/zeros-around", "Every frame from the device stands between two zeros of its own", .framing
+    "FRM-1/zeros-around", "Every frame from the device starts and ends with its own zero", .framing
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -37,7 +37,7 @@ extension Suite {
     // SYN: MAGIC, NONCE 0x1122334455667788, VERSIONS 1 to 1. Made with Python's cobs and zlib.
     let literal = Wire.literal(
       "000320140101010101 1981044e424f5482088877665544332211830201016396933c00")
-    // The device remembers eight nonces; as many others let it forget this one's last use.
+    // The device remembers eight nonces; this many others make it forget the last use of this one.
     for _ in 0..<9 { try await probe.open() }
     try await probe.write(literal)
     let reply = try await probe.awaitFrame(.synAck)
@@ -46,7 +46,7 @@ extension Suite {
   }
 
   static let longBlocks = Case(
-    "FRM-2/block-of-254", "A final block of 254 bytes is read in both of its forms", .framing,
+    "FRM-2/block-of-254", "A final block of 254 bytes is accepted in both of its forms", .framing,
     needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -67,7 +67,7 @@ extension Suite {
   }
 
   static let wrongChecksum = Case(
-    "FRM-3/wrong-crc", "A frame with a wrong CRC is not taken, whichever bit of it is wrong", .framing
+    "FRM-3/wrong-crc", "A frame with a wrong CRC is dropped, whichever bit of it is wrong", .framing
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -77,16 +77,16 @@ extension Suite {
       try await probe.write([0] + Wire.stuffed(good + Wire.u32(crc)) + [0])
     }
     let answers = try await probe.requestFence()
-    probe.expect("answers to 32 damaged PINGs", answers, is: [])
+    probe.expect("answers to 32 corrupted PINGs", answers, is: [])
   }
 
   static let longestFrame = Case(
-    "FRM-4/540-bytes", "The longest frame, 540 bytes decoded, 543 between its zeros, is taken", .framing,
+    "FRM-4/540-bytes", "The longest frame, 540 bytes decoded, 543 between its zeros, is accepted", .framing,
     also: ["FRM-8"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    // On a channel that the device does not serve, so that only the frame's length is at stake (LNK-4).
+    // On a channel that the device does not serve, so that only the frame's length matters (LNK-4).
     try await probe.sendData([UInt8](repeating: 0x5A, count: 528), channel: 2)
     try await probe.expectTaken("540 bytes without a zero")
     try await probe.sendData([UInt8](repeating: 0, count: 528), channel: 2)
@@ -94,12 +94,13 @@ extension Suite {
   }
 
   static let tooLongFrame = Case(
-    "FRM-4/541-bytes", "A frame of 541 bytes is not taken, and the next one is", .framing,
+    "FRM-4/541-bytes", "A frame of 541 bytes is dropped, and the next one is accepted", .framing,
     also: ["FRM-5", "FRM-7"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    // With zeros among them 541 bytes take no more than 543 between the zeros around, so that only this rule is broken.
+    // With zeros in them 541 bytes take no more than 543 between the surrounding zeros, so that
+    // only this rule is broken.
     let dense = [UInt8](repeating: 0x5A, count: 529)
     let withZeros = (0..<529).map { $0 % 20 == 0 ? 0 : 0x5A } as [UInt8]
     for payload in [dense, withZeros] {
@@ -113,7 +114,7 @@ extension Suite {
   }
 
   static let lengthDisagrees = Case(
-    "FRM-5/length-disagrees", "A frame whose length field is not its length is not taken", .framing
+    "FRM-5/length-disagrees", "A frame with a wrong length field is dropped", .framing
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -130,7 +131,8 @@ extension Suite {
   }
 
   static let tooShortFrame = Case(
-    "FRM-4/below-12-bytes", "Candidates shorter than a frame are not taken, one of 12 bytes is", .framing
+    "FRM-4/below-12-bytes", "Candidates shorter than a frame are dropped, one of 12 bytes is accepted",
+    .framing
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -138,13 +140,13 @@ extension Suite {
     for length in 0..<8 { try await probe.write(Wire.sealed(Array(ping.prefix(length)))) }
     try await probe.write([0, 0, 0, 1, 0, 1, 0, 2, 0])
     let answers = try await probe.requestFence()
-    probe.expect("answers to stumps", answers, is: [])
+    probe.expect("answers to short candidates", answers, is: [])
     try await probe.write(probe.frame(.ping))
     _ = try await probe.awaitFrame(.pong)
   }
 
   static let textAround = Case(
-    "FRM-6/text-around", "Text before, between and behind frames does not disturb them", .framing
+    "FRM-6/text-around", "Text before, between and after frames does not affect them", .framing
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -156,7 +158,8 @@ extension Suite {
   }
 
   static let impossibleHeaders = Case(
-    "FRM-7/impossible-headers", "Frames with a type that cannot be are not taken, right CRC or not", .framing
+    "FRM-7/impossible-headers",
+    "Frames with an impossible type are dropped, whether or not their CRC is right", .framing
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -174,12 +177,13 @@ extension Suite {
   }
 
   static let overrun = Case(
-    "FRM-8/overrun-544", "544 bytes without a zero become text, and the frame behind them is taken", .framing,
+    "FRM-8/overrun-544", "544 bytes without a zero become text, and the frame after them is accepted",
+    .framing,
     also: ["FRM-13"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    // A DATA header with length 528 and then no zero: possible until the 544th byte.
+    // A DATA header with length 528 and then no zero: valid until the 544th byte.
     let start = Wire.stuffed(probe.data([UInt8](repeating: 0x55, count: 528), channel: 2, seq: 0).decoded)
     for length in [543, 544, 545, 2000] {
       let run = start + [UInt8](repeating: 0x55, count: max(0, length - start.count))
@@ -190,14 +194,14 @@ extension Suite {
   }
 
   static let slowFrame = Case(
-    "FRM-8/slow-frame", "A frame that comes in pieces, with pauses below the silence, is taken", .framing,
+    "FRM-8/slow-frame", "A frame in pieces, with pauses below the silence timeout, is accepted", .framing,
     also: ["FRM-9"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     let ping = probe.frame(.ping).bytes
     let pause = bench.hasVirtualTime ? Duration.milliseconds(450) : .milliseconds(60)
-    // In virtual time 3.6 s in all: only the pauses count.
+    // In virtual time 3.6 s in total: only the pauses count.
     for piece in [
       ping[..<1], ping[1..<3], ping[3..<4], ping[4..<6], ping[6..<9], ping[9..<11], ping[11..<14],
       ping[14...],
@@ -216,16 +220,16 @@ extension Suite {
     let ping = probe.frame(.ping).bytes
     try await probe.write(Array(ping[..<8]))
     let deadline = probe.now + .milliseconds(bench.hasExactTime ? 2050 : 2300)
-    // The session's own PINGs go on meanwhile; answering them would end the half frame.
+    // The session's own PINGs continue in the meantime; answering them would end the half frame.
     while try await probe.nextFrame(until: deadline) != nil {}
-    // The session survives: that is less than 5 s.
+    // The session survives, because that is less than 5 s.
     try await probe.write(Array(ping[8...]))
     let answers = try await probe.requestFence()
     probe.expect("answers to the halves", answers.filter { $0.kind != .ping }, is: [])
   }
 
   static let textUntilZero = Case(
-    "FRM-10/text-until-zero", "What follows text without a zero is text as well", .framing
+    "FRM-10/text-until-zero", "Bytes after text without a zero are text too", .framing
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -233,14 +237,15 @@ extension Suite {
     try await probe.write([0] + Array("I (1) wifi: no zero behind this".utf8) + Array(ping.dropFirst()))
     let answers = try await probe.requestFence()
     probe.expect("answers to a frame glued to text", answers, is: [])
-    // Two bytes say already that this is text: type 15. What follows at once is text as well.
+    // Two bytes suffice to decide that this is text: type 15. The bytes directly after it are text
+    // as well.
     try await probe.write([0, 0x02, 0xF0] + Array(ping.dropFirst()))
     let later = try await probe.requestFence()
     probe.expect("answers to a frame glued to the header of type 15", later, is: [])
   }
 
   static let echo = Case(
-    "FRM-11/echo", "The device neither answers nor takes its own frames when they come back", .framing
+    "FRM-11/echo", "The device neither answers nor accepts its own frames when they are echoed", .framing
   ) { bench in
     let probe = bench.probe
     let synAck = try await probe.openSession()
@@ -256,7 +261,7 @@ extension Suite {
   }
 
   static let logLinesBetweenFrames = Case(
-    "FRM-14/log-beside-frames", "Console text never stands inside a frame", .framing, also: ["FRM-6"],
+    "FRM-14/log-between-frames", "Console text is never inside a frame", .framing, also: ["FRM-6"],
     needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -267,15 +272,15 @@ extension Suite {
     for index in 0..<10 {
       try await control.perform(.log("I (\(index)) rig: line \(index)"))
       let count = try await probe.request([0x0A, 3, 0])
-      probe.expect("length of the answer beside a log line", count.count, is: 3)
+      probe.expect("length of the answer after a log line", count.count, is: 3)
     }
     _ = try await probe.fence()
     let text = String(decoding: probe.textReceived, as: UTF8.self)
     for index in 0..<10 {
       probe.expect(
-        text.contains("I (\(index)) rig: line \(index)"), "log line \(index) is not whole in the text")
+        text.contains("I (\(index)) rig: line \(index)"), "log line \(index) is not complete in the text")
     }
-    // Half a frame, too, would be text, and the answer in it would come again.
+    // Half a frame would also be text, and the answer in it would be sent again.
     for run in (probe.captured ?? []).split(separator: 0) where WireFrame(candidate: Array(run)) == nil {
       let isPlain = run.allSatisfy { (0x20...0x7E).contains($0) || [0x09, 0x0A, 0x0D].contains($0) }
       probe.expect(isPlain, "among the log lines: [\(Wire.hex(run, limit: 48))]")
@@ -283,19 +288,19 @@ extension Suite {
   }
 
   static let abandonedFrame = Case(
-    "FRM-14/abandoned-frame", "A frame that was given up half-way, ended by a zero, does no harm", .framing
+    "FRM-14/abandoned-frame", "A frame that was abandoned half-way, ended by a zero, does no harm", .framing
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     let ping = probe.frame(.ping).bytes
     for length in 1..<ping.count { try await probe.write(Array(ping.prefix(length)) + [0]) }
     let answers = try await probe.requestFence()
-    // The last one lacked just its closing zero: with it, it is a frame.
+    // The last one lacked only its closing zero: with it, it is a frame.
     probe.expect("answers", answers.map(\.kind), is: [.pong])
   }
 
-  /// A DATA frame that writes a notification and whose encoding ends in a block of 254 bytes: the last zero is
-  /// the handle's high byte, and neither the credit nor the CRC has one.
+  /// A DATA frame that writes a notification and whose encoding ends in a block of 254 bytes: the
+  /// last zero is the handle's high byte, and neither the credit nor the CRC has one.
   private static func endingInFullBlock(_ probe: Probe) -> WireFrame? {
     for salt in 0..<100 {
       let head = "{\"app\":\"a\",\"title\":\"\(100 + salt)\",\"text\":\""

@@ -1,15 +1,15 @@
 import NotibotProtocol
 
-/// What a receiver counts: each input of a table, and the change of the counters that it makes.
+/// The counters of a receiver: each input of a table, and its effect on the counters.
 extension Suite {
   static let framingCounters: [Case] = [
     countsCandidates, countsAtOnce, countsOverruns, countsSilence, countsNoise,
   ]
 
-  /// An input, and what it adds to the counters.
+  /// An input, and its effect on the counters.
   private typealias Input = (what: String, bytes: [UInt8], change: ReceiverCounters)
 
-  /// A header that is possible: UDATA from the host, session 0, channel 1.
+  /// A valid header: UDATA from the host, session 0, channel 1.
   private static func header(type: UInt8 = 0x71, length: Int) -> [UInt8] {
     [type] + Wire.u16(UInt16(length)) + [0, 0, 0, 0, 0]
   }
@@ -24,7 +24,7 @@ extension Suite {
   /// The same frame with a CRC that is wrong.
   private static func corrupted(_ frame: [UInt8]) -> [UInt8] {
     let decoded = Wire.unstuffed(frame.filter { $0 != 0 }) ?? []
-    // No byte of it becomes 0 or stops being one, so that its encoding is as long.
+    // No byte of it changes to or from 0, so that its encoding has the same length.
     let last = decoded[decoded.count - 1]
     return candidate(Wire.stuffed(decoded.dropLast() + [last == 1 || last == 0 ? last ^ 2 : last ^ 1]))
   }
@@ -41,7 +41,7 @@ extension Suite {
 
   static let countsCandidates = Case(
     "FRM-12/candidates",
-    "A complete candidate is counted as what it is: frame, echo, CRC error, malformed or text",
+    "A complete candidate is counted by its kind: frame, echo, CRC error, malformed or text",
     .framing, also: ["FRM-2", "FRM-4", "FRM-5", "FRM-6", "FRM-7", "FRM-11"], needs: [.control]
   ) { bench in
     try await bench.awaitReceiver()
@@ -87,7 +87,7 @@ extension Suite {
     try await expectChanges(inputs, on: bench)
   }
 
-  /// The high half of the first byte, and the direction in which it cannot be.
+  /// The high half of the first byte, and the direction in which it is impossible.
   private static let impossibleTypes: [(WireFrame.Sender, UInt8)] =
     [.host, .device].flatMap { sender in
       [0x00, 0xC0, 0xD0, 0xE0, 0xF0].map { (sender, $0) }
@@ -101,10 +101,10 @@ extension Suite {
     var inputs: [Input] = []
     for (sender, type) in impossibleTypes {
       let first = type | (sender == .device ? 8 : 0)
-      // A code of 1 stands for a zero in that place.
+      // A code of 1 means a zero at that position.
       let bytes: [UInt8] = first == 0 ? [1, 5] : [5, first]
       inputs.append(("type \(type >> 4) from the \(sender)", [0] + bytes, text(2)))
-      inputs.append(("the same with text behind it", [0] + bytes + Array("abc".utf8), text(5)))
+      inputs.append(("the same followed by text", [0] + bytes + Array("abc".utf8), text(5)))
     }
     for length in [529, 530, 600, 767, 768, 784, 4112, 0xFFFF] {
       let bytes = Array(Wire.stuffed(header(length: length)).prefix(4))
@@ -118,12 +118,12 @@ extension Suite {
       inputs.append(("a first byte of \(Wire.hex([type]))", [0, 5, type], text(0)))
     }
     try await expectChanges(inputs, on: bench)
-    // Behind text without a zero all is text, too, and a zero ends it.
+    // After text without a zero everything is text, and a zero ends it.
     try await expectChange(("text", Array("no frame".utf8), text(8)), on: bench)
     try await expectChange(
       ("a frame without its first zero", Array(udata([1]).dropFirst()), text(udata([1]).count - 2)), on: bench
     )
-    try await expectChange(("a frame behind that", udata([1]), ReceiverCounters(frames: 1)), on: bench)
+    try await expectChange(("a frame after that", udata([1]), ReceiverCounters(frames: 1)), on: bench)
   }
 
   static let countsOverruns = Case(
@@ -147,13 +147,13 @@ extension Suite {
           "543 bytes and a zero", [0] + possible.prefix(543) + [0],
           ReceiverCounters(malformed: 1, textBytes: 543)
         ),
-        // Text from its header on: it cannot overrun any more.
+        // Text from its header on: it can no longer overrun.
         ("800 bytes of text", [0] + [UInt8](repeating: 0x65, count: 800) + [0], text(800)),
       ], on: bench)
   }
 
   static let countsSilence = Case(
-    "FRM-12/silence", "What silence has made text is counted as text, and as nothing else", .framing,
+    "FRM-12/silence", "Bytes that silence has turned into text are counted as text only", .framing,
     also: ["FRM-6", "FRM-9", "FRM-10"], needs: [.control]
   ) { bench in
     try await bench.awaitReceiver()
@@ -162,10 +162,10 @@ extension Suite {
       let begun = [0] + Array(frame.dropFirst().prefix(count))
       try await expectChange(
         ("\(count) bytes and silence", begun, text(count)), on: bench, wait: .seconds(2.2))
-      try await expectChange(("text behind silence", [0x55, 0x55], text(2)), on: bench)
+      try await expectChange(("text after silence", [0x55, 0x55], text(2)), on: bench)
     }
-    try await expectChange(("a frame behind silence", frame, ReceiverCounters(frames: 1)), on: bench)
-    // Silence between candidates is nothing.
+    try await expectChange(("a frame after silence", frame, ReceiverCounters(frames: 1)), on: bench)
+    // Silence between candidates has no effect.
     try await expectChange(("silence", [0], ReceiverCounters()), on: bench, wait: .seconds(2.2))
   }
 
@@ -186,12 +186,12 @@ extension Suite {
     }
   }
 
-  // MARK: Looking at the counters
+  // MARK: Reading the counters
 
   private static func expectChanges(_ inputs: [Input], on bench: Bench) async throws {
     for input in inputs {
       try await expectChange(input, on: bench)
-      // What is left of it must not be part of the next one.
+      // The rest of it must not be part of the next one.
       try await bench.probe.write([0])
       _ = try await bench.probe.frames(for: bench.arrivalTime)
     }
@@ -201,7 +201,7 @@ extension Suite {
     _ input: Input, on bench: Bench, wait: Duration? = nil, file: String = #fileID, line: Int = #line
   ) async throws {
     let change = try await change(by: input.bytes, on: bench, wait: wait ?? bench.arrivalTime)
-    bench.probe.expect("what is counted for \(input.what)", change, is: input.change, file: file, line: line)
+    bench.probe.expect("the counters for \(input.what)", change, is: input.change, file: file, line: line)
   }
 
   private static func change(
@@ -216,10 +216,10 @@ extension Suite {
 }
 
 extension Bench {
-  /// How long bytes may take to the device on a slow line: below the silence of FRM-9.
+  /// The time of bytes to the device on a slow line: below the silence timeout of FRM-9.
   fileprivate var arrivalTime: Duration { .milliseconds(hasVirtualTime ? 200 : 50) }
 
-  /// Waits until the device has started and hears.
+  /// Waits until the device has started and receives.
   fileprivate func awaitReceiver() async throws {
     try await probe.open()
     _ = try await probe.fence()

@@ -1,20 +1,20 @@
 import NotibotProtocol
 
-/// Long frames and long text from the device, and the ends of what it takes.
+/// Long frames and long text from the device, and the limits of what it accepts.
 extension Suite {
   static let framingLengths: [Case] = [
     longFramesSent, everyBlockLength, allValues, noEcho, afterOverrun, longLog, framedLog,
   ]
 
   static let longFramesSent = Case(
-    "FRM-2/long-frames-sent", "Frames from the device of every length that makes a full block are whole",
+    "FRM-2/long-frames-sent", "Frames from the device of every length that makes a full block are complete",
     .framing,
     also: ["FRM-3", "FRM-4", "FRM-14"]
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
     let longest = max(min(probe.session.peerMTU, 517) - 5, 0)
-    // A part is echoed; its bytes are no zeros, so that only the header makes short blocks.
+    // A part is echoed; its bytes are not zeros, so that only the header makes short blocks.
     for length in [235, 236, 237, 238, 239, 240, 241, 242, 250, 254, 260, 300, longest]
     where length <= longest {
       let part = Wire.literal("0600 0000") + [UInt8](repeating: 0x5A, count: length)
@@ -25,13 +25,13 @@ extension Suite {
   }
 
   static let everyBlockLength = Case(
-    "FRM-2/every-block-length", "Blocks of each length, with a zero behind them, are read and sent",
+    "FRM-2/every-block-length", "Blocks of each length, followed by a zero, are accepted and sent",
     .framing,
     also: ["FRM-3"]
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
-    // The zeros around make one block of just so many bytes, or one of 254 and another.
+    // The zeros around make one block of exactly that many bytes, or one of 254 and another.
     let block = { (length: Int) in [0] + [UInt8](repeating: 0x5A, count: length) + [0, 0x5A] as [UInt8] }
     let some = [0, 1, 2, 127, 128, 251, 252, 253, 254, 255, 256, 506, 507, 508, 509]
     for length in bench.hasVirtualTime ? Array(0...512) : some {
@@ -80,7 +80,7 @@ extension Suite {
   }
 
   static let afterOverrun = Case(
-    "FRM-10/after-overrun", "What follows 544 bytes without a zero is text as well, a whole frame too",
+    "FRM-10/after-overrun", "Bytes after 544 bytes without a zero are text too, even a whole frame",
     .framing,
     also: ["FRM-8"]
   ) { bench in
@@ -92,12 +92,13 @@ extension Suite {
       let ping = probe.frame(.ping).bytes.dropFirst()
       try await probe.write([0] + run.prefix(length) + ping)
       let answers = try await probe.requestFence()
-      probe.expect("answers to a PING behind \(length) bytes", answers, is: [])
+      probe.expect("answers to a PING after \(length) bytes", answers, is: [])
     }
   }
 
   static let longLog = Case(
-    "LNK-4/long-log", "A line of the log that is longer than a frame comes whole", .framing, also: ["FRM-6"],
+    "LNK-4/long-log", "A line of the log that is longer than a frame is sent completely", .framing,
+    also: ["FRM-6"],
     needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -106,19 +107,19 @@ extension Suite {
     _ = try await probe.fence()
     let line = (0..<200).map { "\($0) " }.joined()
     try await control.perform(.log(line))
-    // Text has no acknowledgement: a busy device sends its answers first.
+    // Text is not acknowledged: a busy device sends its answers first.
     let deadline = probe.now + Probe.patience
     var text = ""
     while !text.contains(line), probe.now < deadline {
       _ = try await probe.frames(for: .milliseconds(20))
       text = String(decoding: probe.textReceived, as: UTF8.self)
     }
-    probe.expect(text.contains(line), "of \(line.count) bytes of log \(text.count) came as text")
+    probe.expect(text.contains(line), "of \(line.count) bytes of log \(text.count) were sent as text")
   }
 
   static let framedLog = Case(
     "LNK-4/framed-log",
-    "The log comes in UDATA on channel 1 where both sides say so, else and without a session as console text",
+    "The log is sent in UDATA on channel 1 if both sides agree, otherwise and without a session as console text",
     .link, also: ["LNK-9"], needs: [.control]
   ) { bench in
     let probe = bench.probe

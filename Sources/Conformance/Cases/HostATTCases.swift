@@ -1,7 +1,7 @@
 import NotibotHost
 import NotibotProtocol
 
-/// The attribute client and what the host makes of notifications.
+/// The attribute client, and how the host handles notifications.
 extension Suite {
   static let hostATT: [Case] = [
     hostDiscovers, hostSkipsDiscovery, hostPipelines, hostBarrier, hostTransactionTimeout, hostMTU,
@@ -20,7 +20,7 @@ extension Suite {
     var opcodes: Set<UInt8> = []
     let id = device.submit(.readCount)
     let deadline = probe.now + Probe.patience
-    // The service sits elsewhere in this table: Count is handle 0x23.
+    // The service is at other handles in this table: Count is handle 0x23.
     while device.host.results[id] == nil, let pdu = try await probe.nextPDU(until: deadline) {
       opcodes.insert(pdu[0])
       let start = Wire.word(pdu, at: 1)
@@ -40,8 +40,8 @@ extension Suite {
       try await probe.sendData(answer)
     }
     probe.expect("the count, read at handle 0x23", device.host.results[id], is: .count(42))
-    probe.expect(!opcodes.isDisjoint(with: [0x06, 0x10]), "the service was not looked for")
-    probe.expect(opcodes.contains(0x08), "the characteristics were not looked for")
+    probe.expect(!opcodes.isDisjoint(with: [0x06, 0x10]), "the service was not discovered")
+    probe.expect(opcodes.contains(0x08), "the characteristics were not discovered")
   }
 
   static let hostSkipsDiscovery = Case(
@@ -59,12 +59,13 @@ extension Suite {
       if let answer = ScriptedServer.answer(to: pdu, mtu: 517) { try await probe.sendData(answer) }
     }
     probe.expect("the result", device.host.results[id], is: .count(7))
-    probe.expect("requests beside Exchange MTU", requests.filter { $0.first != 0x02 }, is: [[0x0A, 3, 0]])
+    probe.expect(
+      "requests other than Exchange MTU", requests.filter { $0.first != 0x02 }, is: [[0x0A, 3, 0]])
   }
 
   static let hostPipelines = Case(
     "ATT-6/host-pipelines",
-    "The host has no more requests out than the device takes, and matches answers in order", .att,
+    "The host has no more outstanding requests than the device accepts, and matches answers in order", .att,
     also: ["ATT-5", "LNK-8"], needs: [.host]
   ) { bench in
     for (features, requests, expected) in [(1, 3, 3), (1, 8, 8), (0, 8, 1)] as [(UInt32, UInt8, Int)] {
@@ -85,7 +86,7 @@ extension Suite {
           probe.session.expectedSeq &+= 1
           out += 1
         }
-        probe.expect(out <= expected, "\(out) requests out, \(expected) allowed")
+        probe.expect(out <= expected, "\(out) requests outstanding, \(expected) allowed")
       }
       for (index, id) in ids.enumerated() {
         probe.expect("result \(index)", device.host.results[id], is: .count(UInt16(index)))
@@ -95,7 +96,7 @@ extension Suite {
 
   static let hostBarrier = Case(
     "ATT-6/host-barrier",
-    "Exchange MTU and parts of a long write go out alone, and nothing before their answer", .att,
+    "Exchange MTU and parts of a long write are sent alone, and nothing before their answer", .att,
     needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -107,7 +108,7 @@ extension Suite {
     var opcodes: [UInt8] = []
     for _ in 0..<3 {
       let frames = try await probe.frames(for: .milliseconds(20)).filter { $0.kind == .data }
-      probe.expect("requests out at once", frames.count, is: 1)
+      probe.expect("outstanding requests", frames.count, is: 1)
       for frame in frames {
         probe.session.expectedSeq &+= 1
         opcodes.append(frame.payload.first ?? 0)
@@ -118,7 +119,7 @@ extension Suite {
   }
 
   static let hostTransactionTimeout = Case(
-    "ATT-7/host-30-seconds", "A request without an answer for 30 s ends the session, though the link is well",
+    "ATT-7/host-30-seconds", "A request without an answer for 30 s ends the session, although the link works",
     .att,
     needs: [.host]
   ) { bench in
@@ -135,7 +136,7 @@ extension Suite {
     for step in 0..<2 {
       while let frame = try await probe.nextFrame(until: end) {
         guard frame.kind == .ping else { continue }
-        // The application goes on with something: not stalled (LNK-54).
+        // The application continues with other work: not stalled (LNK-54).
         handled &+= 1
         try await probe.write(probe.frame(.pong, payload: [handled]))
       }
@@ -147,7 +148,7 @@ extension Suite {
   }
 
   static let hostMTU = Case(
-    "ATT-8/host-mtu", "The host keeps to the smaller MTU of the two", .att, also: ["ATT-16", "LNK-8"],
+    "ATT-8/host-mtu", "The host uses the smaller MTU of the two", .att, also: ["ATT-16", "LNK-8"],
     needs: [.host]
   ) { bench in
     for mtu in [23, 64, 185] as [UInt16] {
@@ -166,7 +167,8 @@ extension Suite {
 
   static let hostLongWrite = Case(
     "ATT-14/host-long-write",
-    "What does not fit in a Write Request goes in parts, whole and in order, then Execute", .att,
+    "A value that does not fit in a Write Request is sent in parts, completely and in order, then Execute",
+    .att,
     also: ["ATT-20"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -195,7 +197,7 @@ extension Suite {
   }
 
   static let hostWrongAnswer = Case(
-    "ATT-5/host-wrong-answer", "An answer to another request than the oldest ends the session", .att,
+    "ATT-5/host-wrong-answer", "An answer to a request other than the oldest ends the session", .att,
     also: ["LNK-23"],
     needs: [.host]
   ) { bench in
@@ -220,7 +222,7 @@ extension Suite {
   }
 
   static let hostStrayAnswer = Case(
-    "ATT-15/host-stray-answer", "An answer that nobody asked for is ignored and counted; so is a second one",
+    "ATT-15/host-stray-answer", "An unsolicited answer is ignored and counted, and so is a second one",
     .att,
     also: ["ATT-5"], needs: [.host]
   ) { bench in
@@ -240,7 +242,7 @@ extension Suite {
   }
 
   static let hostErrors = Case(
-    "NTF-1/host-tells-refusals", "An Error Response is told as that error, and the session goes on",
+    "NTF-1/host-reports-refusals", "An Error Response is reported as that error, and the session continues",
     .notifications,
     also: ["ATT-5", "NTF-4", "NTF-8"], needs: [.host]
   ) { bench in
@@ -253,9 +255,10 @@ extension Suite {
       probe.session.expectedSeq &+= 1
       try await probe.sendData([0x01, 0x12, 6, 0, code])
       guard case .refused(let error)? = device.host.results[id] else {
-        return probe.expect(false, "error \(code) is told as \(String(describing: device.host.results[id]))")
+        return probe.expect(
+          false, "error \(code) is reported as \(String(describing: device.host.results[id]))")
       }
-      probe.expect("the code told", error.rawValue, is: code)
+      probe.expect("the reported code", error.rawValue, is: code)
     }
     probe.expect("ends", device.host.ends, is: [])
   }

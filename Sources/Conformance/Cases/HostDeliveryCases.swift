@@ -1,7 +1,7 @@
 import NotibotHost
 import NotibotProtocol
 
-/// How a host keeps its promise: what it writes, when, and what it does where an answer is missing.
+/// How a host guarantees delivery: what it writes, when, and how it handles a missing answer.
 extension Suite {
   static let hostDelivery: [Case] = [
     hostJournalFirst, hostRisingIDs, hostUnknownOutcome, hostCrash, hostPortLost, hostChanges, hostFull,
@@ -62,7 +62,7 @@ extension Suite {
 
   static let hostUnknownOutcome = Case(
     "NTF-36/host-unknown-outcome",
-    "A write without an answer is written again in the next session, byte for byte, before any new one",
+    "A write without an answer is repeated in the next session, byte for byte, before any new one",
     .delivery, also: ["NTF-34", "LNK-22", "LNK-23"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder()
@@ -78,7 +78,7 @@ extension Suite {
     device.submit(.add(ForwardingBench.note("three", level: .critical)))
     try await device.open()
     try await device.expectSync(known: 1, held: [both[0]])
-    // It has come for all that: the host cannot know which one it is that is more.
+    // It was received nevertheless: the host cannot know which one is the additional one.
     try await device.answerSync(held: both, highest: 2)
     try await device.expectWrite(both[1].json)
     try await device.expectNothing("before the outcome is known")
@@ -89,7 +89,7 @@ extension Suite {
   }
 
   static let hostCrash = Case(
-    "NTF-36/host-crash", "A host that died goes on with the ids and bytes of its journal", .delivery,
+    "NTF-36/host-crash", "A host that was killed continues with the ids and bytes of its journal", .delivery,
     also: ["NTF-21"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder()
@@ -112,7 +112,7 @@ extension Suite {
   }
 
   static let hostPortLost = Case(
-    "NTF-36/host-port-lost", "When the port comes back the same journal goes on", .delivery,
+    "NTF-36/host-port-lost", "When the port comes back the same journal is used", .delivery,
     also: ["LNK-23", "NTF-31"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one"])
@@ -167,7 +167,8 @@ extension Suite {
   }
 
   static let hostFull = Case(
-    "NTF-23/host-full", "What a full store refused is written again when there is room, under a new id",
+    "NTF-23/host-full",
+    "A notification that a full store refused is written again when there is room, under a new id",
     .delivery, also: ["NTF-8", "NTF-10", "NTF-36"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder()
@@ -191,7 +192,7 @@ extension Suite {
 
   static let hostTinyDevice = Case(
     "ATT-6/host-tiny-delivery",
-    "A device that takes one request at a time, whole or in parts, gets all the same: SYNC, what it lost, what is new",
+    "A device that accepts one request at a time, whole or in parts, gets everything: SYNC, lost ones, new ones",
     .delivery, also: ["NTF-34", "NTF-36", "ATT-14"], needs: [.host]
   ) { bench in
     for mtu: UInt16 in [517, 23] {
@@ -209,7 +210,7 @@ extension Suite {
       try await device.expectSync(known: 1, held: Self.held("one"))
       try await device.answerSync(held: Self.held("one"), highest: 1)
       try await device.expectWrite(Sample.json(id: 2, "two"))
-      try await device.expectNothing("while a request is out")
+      try await device.expectNothing("while a request is outstanding")
       try await device.answer()
       try await device.expectWrite(Sample.json(id: 3, "three"))
     }

@@ -1,7 +1,7 @@
 import NotibotHost
 import NotibotProtocol
 
-/// Hosts whose memory is not the one that wrote last, and devices without identities.
+/// Hosts whose journal is not the one that wrote last, and devices without identities.
 extension Suite {
   static let hostDeliverySources: [Case] = [
     hostHighest, hostRestartBetween, hostOthersBoot, hostConflict, hostBootFirst, hostPlain, hostPlainInDoubt,
@@ -10,26 +10,26 @@ extension Suite {
 
   private static func number(_ number: Int64) -> OutboxNumber { OutboxNumber(rawValue: number) }
 
-  /// The SYNC of a new source, of which nothing is known. Returns the source.
+  /// The SYNC of a new source without any notifications. Returns the source.
   private static func awaitNewSource(
     _ device: ForwardingBench, file: String = #fileID, line: Int = #line
   ) async throws -> UInt32 {
     let sync = try await device.awaitSync(file: file, line: line)
     let isNew = sync.source != 0 && sync.source != ForwardingBench.source
-    device.probe.expect(isNew, "the source is \(sync.source), no new one", file: file, line: line)
+    device.probe.expect(isNew, "the source is \(sync.source), not a new one", file: file, line: line)
     device.probe.expect(
-      "SYNC", sync, is: HeardSync(source: sync.source, known: 0, held: []), file: file, line: line)
+      "SYNC", sync, is: ReceivedSync(source: sync.source, known: 0, held: []), file: file, line: line)
     return sync.source
   }
 
-  /// As the host writes it under a new id when it was shown before.
+  /// As the host writes it under a new id if it was shown before.
   private static func moved(_ id: UInt32, _ text: String) -> [UInt8] {
     Sample.json(id: id, text, more: ",\"ev\":\"m\"")
   }
 
   static let hostHighest = Case(
     "NTF-35/host-highest",
-    "A device that knows higher ids leads to a new source; what is shown to be there goes, and comes under the new one",
+    "A device that knows higher ids leads to a new source; shown ones are removed, and written under the new one",
     .delivery,
     also: ["NTF-21", "NTF-24", "NTF-36"], needs: [.host]
   ) { bench in
@@ -51,7 +51,7 @@ extension Suite {
     try await device.expectSync(known: 1, held: one)
     device.isJournalHeld = true
     try await device.answerSync(held: one, highest: 9)
-    try await device.expectNothing("before the journal knows that it goes")
+    try await device.expectNothing("before the journal knows that it is removed")
     device.confirmCommit()
     try await device.expectWrite(Sample.removal(id: 1))
     try await device.answer()
@@ -75,7 +75,7 @@ extension Suite {
 
   static let hostRestartBetween = Case(
     "NTF-35/host-restart-between",
-    "What a device has never had in this boot may be told to be gone, and is written under the new source",
+    "A notification unknown to the device in this boot can be reported gone, and is written under the new source",
     .delivery, also: ["NTF-26", "NTF-36"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one", "two"])
@@ -85,12 +85,12 @@ extension Suite {
     try await device.open()
     try await device.expectSync(known: 2, held: both)
     _ = device.takeReports()
-    try await device.tell("{\"ev\":\"dismissed\",\"id\":2,\"src\":\(ForwardingBench.source)}")
+    try await device.notify("{\"ev\":\"dismissed\",\"id\":2,\"src\":\(ForwardingBench.source)}")
     try await device.answerSync(held: [], highest: 22)
     for holding in both { try await device.expectWrite(holding.json) }
     for id in 1...2 {
       try await device.answer()
-      try await device.tell("{\"ev\":\"dismissed\",\"id\":\(id),\"src\":\(ForwardingBench.source)}")
+      try await device.notify("{\"ev\":\"dismissed\",\"id\":\(id),\"src\":\(ForwardingBench.source)}")
     }
     try await device.expectSync(known: 2, held: both)
     try await device.answerSync(held: [], highest: 22)
@@ -138,7 +138,7 @@ extension Suite {
   }
 
   static let hostConflict = Case(
-    "NTF-35/host-conflict", "Error 0x81 leads to a new source, and what it answered is written under it",
+    "NTF-35/host-conflict", "Error 0x81 leads to a new source, and the notification is written under it",
     .delivery, also: ["NTF-23", "NTF-36"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one"])
@@ -165,7 +165,7 @@ extension Suite {
   }
 
   static let hostBootFirst = Case(
-    "NTF-36/host-boot-first", "Before the first write in a boot the journal says that there is one",
+    "NTF-36/host-boot-first", "Before the first write in a boot the journal records that there is one",
     .delivery,
     also: ["NTF-35"], needs: [.host]
   ) { bench in
@@ -175,7 +175,7 @@ extension Suite {
     try await device.expectSync(known: 1, held: Self.held("one"))
     device.isJournalHeld = true
     try await device.answerSync(held: [], highest: 0)
-    try await device.expectNothing("before the journal says that it writes in this boot")
+    try await device.expectNothing("before the journal records that it writes in this boot")
     device.confirmCommit()
     try await device.expectWrite(Self.held("one")[0].json)
     device.probe.expect("the boot", device.journal.header.writtenBootID, is: device.bootID)
@@ -183,7 +183,7 @@ extension Suite {
 
   static let hostPlain = Case(
     "NTF-37/host-plain",
-    "A device without identities gets the four keys: what has no answer once more, what has one never again",
+    "A device without identities gets the four keys: unanswered ones once more, answered ones never again",
     .delivery, also: ["NTF-5", "NTF-36"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder()
@@ -206,7 +206,8 @@ extension Suite {
   }
 
   static let hostPlainInDoubt = Case(
-    "NTF-37/host-plain-in-doubt", "A host that is told so writes what is in doubt not again, and says so",
+    "NTF-37/host-plain-in-doubt",
+    "A host with that setting does not write doubtful ones again, and reports them",
     .delivery,
     needs: [.host]
   ) { bench in
@@ -218,13 +219,13 @@ extension Suite {
     try await device.endSession()
     _ = device.takeReports()
     try await device.open()
-    try await device.expectNothing("what is in doubt")
+    try await device.expectNothing("the doubtful ones")
     device.probe.expect("reports", device.takeReports(), is: [.outcomeUnknown(Self.number(1))])
   }
 
   static let hostHalfAFeature = Case(
     "NTF-37/host-half-a-feature",
-    "Identities without SYNC, or SYNC without identities, are as good as neither",
+    "Identities without SYNC, or SYNC without identities, are treated as neither",
     .delivery, also: ["NTF-30"], needs: [.host]
   ) { bench in
     for features: UInt32 in [0b0011, 0b0101] {

@@ -1,7 +1,8 @@
 import NotibotHost
 import NotibotProtocol
 
-/// How a host comes to agree with a device: SYNC, what it writes again, what the device says to be gone.
+/// How a host reaches agreement with a device: SYNC, repeated writes, reports of gone
+/// notifications.
 extension Suite {
   static let hostDeliverySynced: [Case] = [
     hostSyncFirst, hostOtherSynced, hostResends, hostCapacity, hostTwoRounds, hostResync, hostConfirmsGone,
@@ -16,7 +17,7 @@ extension Suite {
 
   static let hostSyncFirst = Case(
     "NTF-31/host-sync-first",
-    "SYNC comes first, once the host has subscribed; after a SYNCED that agrees only what is new is written",
+    "SYNC comes first, once the host has subscribed; after a SYNCED that agrees only new ones are written",
     .delivery, also: ["NTF-21", "NTF-30", "NTF-32", "NTF-34"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one", "two"])
@@ -33,7 +34,7 @@ extension Suite {
   }
 
   static let hostOtherSynced = Case(
-    "NTF-31/host-other-synced", "A SYNCED of another source, or that nobody asked for, is ignored", .delivery,
+    "NTF-31/host-other-synced", "A SYNCED of another source, or an unsolicited one, is ignored", .delivery,
     also: ["NTF-30"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one"])
@@ -48,13 +49,13 @@ extension Suite {
     try await device.expectWrite(Sample.json(id: 2, "two"))
     try await device.answer()
     try await device.answerSync(held: [], highest: 99)
-    try await device.expectNothing("after a SYNCED that nobody asked for", for: .seconds(5))
+    try await device.expectNothing("after an unsolicited SYNCED", for: .seconds(5))
     device.probe.expect("the source", device.journal.header.source, is: ForwardingBench.source)
   }
 
   static let hostResends = Case(
     "NTF-34/host-resends",
-    "After a restart of the device the host writes again what was there: the same bytes, in rising order, before any new one",
+    "After a restart of the device the host writes the lost ones again: the same bytes, in rising order, before new ones",
     .delivery, also: ["NTF-28", "NTF-30", "NTF-36", "LNK-22"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one", "two", "three"])
@@ -77,7 +78,7 @@ extension Suite {
   }
 
   static let hostCapacity = Case(
-    "NTF-34/host-capacity", "The host writes no more of it again than the device has room for", .delivery,
+    "NTF-34/host-capacity", "The host writes no more of them again than the device has room for", .delivery,
     needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one", "two", "three", "four"])
@@ -87,15 +88,16 @@ extension Suite {
     try await device.expectSync(known: 4, held: all)
     try await device.answerSync(held: [], highest: 0, capacity: 2)
     var written: [[UInt8]] = []
-    while case .write(let json)? = try await device.hear() {
+    while case .write(let json)? = try await device.nextMessage() {
       written.append(json)
       try await device.answer()
     }
-    device.probe.expect("what was written before SYNC", written, is: [all[0].json, all[1].json])
+    device.probe.expect("the writes before SYNC", written, is: [all[0].json, all[1].json])
   }
 
   static let hostTwoRounds = Case(
-    "NTF-34/host-two-rounds", "After two rounds the host says that the two differ, and goes on", .delivery,
+    "NTF-34/host-two-rounds", "After two rounds the host reports that the two differ, and continues",
+    .delivery,
     needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one"])
@@ -126,7 +128,7 @@ extension Suite {
     try await device.answerSync(held: Self.held("one"), highest: 1)
     try await device.expectWrite(Sample.json(id: 2, "two"))
     try await device.probe.sendData([3], channel: 0)
-    try await device.expectNothing("while a write is out", for: .seconds(5))
+    try await device.expectNothing("while a write is outstanding", for: .seconds(5))
     try await device.answer()
     try await device.expectSync(known: 2, held: Self.held("one", "two"))
     try await device.answerSync(held: Self.held("one", "two"), highest: 2)
@@ -135,7 +137,7 @@ extension Suite {
 
   static let hostConfirmsGone = Case(
     "NTF-26/host-confirms-gone",
-    "The host forgets what is gone, then writes its removal, so that it is told no more", .delivery,
+    "The host forgets a gone notification, then writes its removal, so that the reports end", .delivery,
     also: ["NTF-24", "NTF-36"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one", "two"])
@@ -145,7 +147,7 @@ extension Suite {
     try await device.answerSync(held: both, highest: 2)
     _ = device.takeReports()
     device.isJournalHeld = true
-    try await device.tell(Self.gone("dismissed", id: 1))
+    try await device.notify(Self.gone("dismissed", id: 1))
     try await device.expectNothing("before the journal has forgotten it")
     device.probe.expect("reports", device.takeReports(), is: [])
     device.confirmCommit()
@@ -163,7 +165,7 @@ extension Suite {
 
   static let hostGoneBeforeSynced = Case(
     "NTF-31/host-gone-before-synced",
-    "SYNCED counts what was told before: dismissed and evicted are out of it, expired are in until removed",
+    "SYNCED counts earlier reports: dismissed and evicted are excluded, expired are included until removed",
     .delivery, also: ["NTF-26", "NTF-27", "NTF-32"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one", "two", "three", "four", "five"])
@@ -172,14 +174,14 @@ extension Suite {
     device.add("six")
     try await device.open()
     try await device.expectSync(known: 5, held: all)
-    try await device.tell(Self.gone("dismissed", id: 1))
-    try await device.tell(Self.gone("expired", id: 2))
+    try await device.notify(Self.gone("dismissed", id: 1))
+    try await device.notify(Self.gone("expired", id: 2))
     try await device.probe.sendData([4, 2] + source + Wire.u32(3), channel: 0)
     try await device.probe.sendData([4, 3] + source + Wire.u32(4), channel: 0)
     try await device.answerSync(held: [all[1], all[3], all[4]], highest: 5)
     var removals: Set<[UInt8]> = []
     for _ in 0..<4 {
-      guard case .write(let json)? = try await device.hear() else { break }
+      guard case .write(let json)? = try await device.nextMessage() else { break }
       removals.insert(json)
     }
     device.probe.expect("removals", removals, is: Set((1...4).map { Sample.removal(id: $0) }))
@@ -190,7 +192,7 @@ extension Suite {
 
   static let hostGoneOfOthers = Case(
     "NTF-26/host-other-source",
-    "What is gone of another source, or was never given, is no business of the host's",
+    "A gone notification of another source, or with an unknown id, does not concern the host",
     .delivery, needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one"])
@@ -198,10 +200,10 @@ extension Suite {
     try await device.expectSync(known: 1, held: Self.held("one"))
     try await device.answerSync(held: Self.held("one"), highest: 1)
     _ = device.takeReports()
-    try await device.tell(Self.gone("dismissed", id: 1, source: ForwardingBench.source - 1))
-    try await device.tell(Self.gone("evicted", id: 9))
+    try await device.notify(Self.gone("dismissed", id: 1, source: ForwardingBench.source - 1))
+    try await device.notify(Self.gone("evicted", id: 9))
     try await device.probe.sendData([4, 1] + Wire.u32(7) + Wire.u32(1), channel: 0)
-    try await device.expectNothing("for what is another's")
+    try await device.expectNothing("for another's notification")
     device.probe.expect("reports", device.takeReports(), is: [])
     device.probe.expect("notifications in the journal", device.journal.entries.count, is: 1)
   }

@@ -1,7 +1,7 @@
 import NotibotHost
 import NotibotProtocol
 
-/// Order, resending, credit and timers of the host.
+/// Order, retransmission, credit and timers of the host.
 extension Suite {
   static let hostFlow: [Case] = [
     hostUnservedChannel, hostEmptyData, hostAckOutside, hostKeepsOutOfOrder, hostNAKRounds, hostOutOfWindow,
@@ -48,7 +48,7 @@ extension Suite {
 
   static let hostAckOutside = Case(
     "LNK-31/host-ack-outside",
-    "The host ignores an ack that cannot be, with its credit, and takes the payload", .link,
+    "The host ignores an impossible ack together with its credit, and accepts the payload", .link,
     needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -61,7 +61,7 @@ extension Suite {
     probe.session.nextSeq &+= 1
     try await probe.write(wrong)
     probe.expect("events", device.host.events, is: [.countChanged(9)])
-    // Were that ack believed, this request would be taken for acknowledged, or never sent.
+    // If that ack were believed, this request would count as acknowledged, or never be sent.
     let id = device.submit(.readCount)
     _ = try await probe.awaitFrame(.data)
     let again = try await probe.awaitFrame(.data)
@@ -70,7 +70,8 @@ extension Suite {
   }
 
   static let hostOutOfWindow = Case(
-    "LNK-32/host-out-of-window", "Old frames are dropped and answered by an ACK, at most one in 20 ms", .link,
+    "LNK-32/host-out-of-window", "Old frames are dropped and answered with an ACK, at most one in 20 ms",
+    .link,
     also: ["FRM-15"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -95,7 +96,7 @@ extension Suite {
   }
 
   static let hostRepeatedACK = Case(
-    "LNK-34/host-repeated-ack", "A repeated ACK never makes the host send again", .link, needs: [.host]
+    "LNK-34/host-repeated-ack", "A repeated ACK never makes the host retransmit", .link, needs: [.host]
   ) { bench in
     let device = bench.makeHost()
     let probe = device.probe
@@ -108,7 +109,7 @@ extension Suite {
   }
 
   static let hostCredit = Case(
-    "LNK-40/host-credit", "The host's ack + credit is what it has handled and its frames", .link,
+    "LNK-40/host-credit", "The host's ack + credit is the number of handled frames plus its frames", .link,
     needs: [.host]
   ) { bench in
     let device = bench.makeHost()

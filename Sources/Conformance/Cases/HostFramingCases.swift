@@ -1,7 +1,7 @@
 import NotibotHost
 import NotibotProtocol
 
-/// Frames among text, as the host sees and writes them.
+/// Frames among text, as the host receives and sends them.
 extension Suite {
   static let hostFraming: [Case] = [
     hostZeros, startOfStream, hostTextWhole, hostEarlyText, hostOverrun, hostSilence, hostTextAtOnce,
@@ -11,7 +11,7 @@ extension Suite {
   ]
 
   static let hostZeros = Case(
-    "FRM-1/host-zeros", "The host, too, puts each frame between two zeros of its own", .framing,
+    "FRM-1/host-zeros", "The host too sends each frame between two zeros of its own", .framing,
     needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -33,7 +33,7 @@ extension Suite {
 
   static let startOfStream = Case(
     "FRM-6/start-of-stream",
-    "The start of a stream counts as a zero: a frame whose first zero was missed is one",
+    "The start of a stream counts as a zero: a frame without its first zero is a frame",
     .framing, needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -43,7 +43,7 @@ extension Suite {
   }
 
   static let hostTextWhole = Case(
-    "FRM-6/host-text-whole", "Text and broken frames reach the user whole, in order, each byte once",
+    "FRM-6/host-text-whole", "Text and broken frames reach the user completely, in order, each byte once",
     .framing,
     also: ["FRM-3", "FRM-5"], needs: [.host]
   ) { bench in
@@ -61,7 +61,7 @@ extension Suite {
     let expected = [line, wrongCRC, Array(shortened), Array(spliced), line, line].flatMap { $0 }.filter {
       $0 != 0
     }
-    // The last line has no zero behind it and is text all the same (FRM-10).
+    // The last line is not followed by a zero and is text nevertheless (FRM-10).
     probe.expect("the text", device.host.text, is: expected)
   }
 
@@ -81,7 +81,7 @@ extension Suite {
         "text for a header \(Wire.hex([first]))", Array(device.host.text.dropFirst(before)), is: [5, first])
     }
     let before = device.host.text.count
-    // DATA with a length of 529: possible up to the byte 02.
+    // DATA with a length of 529: valid up to the byte 02.
     try await probe.write([0, 9, 0x4C, 0x11])
     probe.expect("text before the length's second byte", device.host.text.count - before, is: 0)
     try await probe.write([0x02])
@@ -90,7 +90,7 @@ extension Suite {
   }
 
   static let hostOverrun = Case(
-    "FRM-8/host-overrun", "A possible header waits for its zero up to the 544th byte, then it is text",
+    "FRM-8/host-overrun", "A valid header waits for its zero up to the 544th byte, then it is text",
     .framing,
     also: ["FRM-13", "FRM-12"], needs: [.host]
   ) { bench in
@@ -127,7 +127,8 @@ extension Suite {
   }
 
   static let hostTextAtOnce = Case(
-    "FRM-10/host-text-at-once", "Text is handed on at once; what is glued to it is text up to the next zero",
+    "FRM-10/host-text-at-once",
+    "Text is passed on at once; bytes directly after it are text up to the next zero",
     .framing,
     needs: [.host]
   ) { bench in
@@ -142,11 +143,11 @@ extension Suite {
     try await probe.write(Array(pong.dropFirst()))
     probe.expect("text with a frame glued to it", device.host.text, is: prompt + pong.filter { $0 != 0 })
     try await probe.write(pong)
-    probe.expect("frames behind the zero", device.host.machine.statistics.decoder.frames, is: frames + 1)
+    probe.expect("frames after the zero", device.host.machine.statistics.decoder.frames, is: frames + 1)
   }
 
   static let hostEcho = Case(
-    "FRM-11/host-echo", "The host's own frames that come back are neither text nor answered, but counted",
+    "FRM-11/host-echo", "Echoes of the host's own frames are neither text nor answered, but counted",
     .framing,
     also: ["FRM-12"], needs: [.host]
   ) { bench in
@@ -166,7 +167,7 @@ extension Suite {
 
   static let hostAccounting = Case(
     "FRM-12/host-accounting",
-    "Of every byte that is not a zero: in a frame, in an echo, or text; the counters agree", .framing,
+    "Every byte that is not a zero is in a frame, in an echo, or text; the counters agree", .framing,
     also: ["FRM-6"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -190,12 +191,12 @@ extension Suite {
     probe.expect("malformed candidates", after.malformed - before.malformed, is: 1)
     let expected = text.count + wrongCRC.count - 2 + Wire.sealed(wrongLength).count - 2
     probe.expect("text bytes", Int(after.textBytes - before.textBytes), is: expected)
-    probe.expect("text handed on", device.host.text.count, is: expected)
+    probe.expect("text passed on", device.host.text.count, is: expected)
   }
 
   static let hostBitFlips = Case(
     "FRM-3/host-every-bit-flip",
-    "Any one bit flipped in three frames to the host: one frame is lost at most, and its bytes are text",
+    "Any one bit flipped in three frames to the host: at most one frame is lost, and its bytes are text",
     .framing, also: ["FRM-6", "FRM-12"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -205,24 +206,24 @@ extension Suite {
     let pong = probe.frame(.pong, payload: [0]).bytes
     let stream = pong + pong + pong
     for bit in 0..<(stream.count * 8) {
-      var damaged = stream
-      damaged[bit / 8] ^= 1 << UInt8(bit % 8)
+      var corrupted = stream
+      corrupted[bit / 8] ^= 1 << UInt8(bit % 8)
       let before = device.host.machine.statistics.decoder
       let textBefore = device.host.text.count
-      try await probe.write(damaged + [0])
+      try await probe.write(corrupted + [0])
       let after = device.host.machine.statistics.decoder
       let frames = Int(after.frames - before.frames)
       let text = device.host.text.count - textBefore
       probe.expect((2...3).contains(frames), "bit \(bit) flipped: \(frames) of 3 frames taken")
       probe.expect(
         "bytes in frames and text with bit \(bit) flipped", frames * (pong.count - 2) + text,
-        is: damaged.filter { $0 != 0 }.count)
+        is: corrupted.filter { $0 != 0 }.count)
       if device.host.text.count > 4096 { device.forgetText() }
     }
   }
 
   static let hostNoise = Case(
-    "FRM-13/host-noise", "A megabyte of noise is text, all of it, and the session goes on", .framing,
+    "FRM-13/host-noise", "A megabyte of noise is all text, and the session continues", .framing,
     also: ["FRM-12"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()

@@ -1,12 +1,12 @@
 import NotibotHost
 import NotibotProtocol
 
-/// Holes, as the host sees them in what it receives, and mends them in what it sends: to a device that drops what comes
-/// too early, and to one that keeps it (LNK-32).
+/// Holes in the frames that the host receives, and those that it fills by retransmission: with a
+/// device that drops early frames, and with one that keeps them (LNK-32).
 extension Suite {
   static let hostKeepsOutOfOrder = Case(
     "LNK-32/host-keeps-out-of-order",
-    "The host keeps what came too early, and tells each hole at once in a NAK's bitmap", .link,
+    "The host keeps early frames, and reports each hole at once in a NAK's bitmap", .link,
     also: ["LNK-33"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -34,7 +34,7 @@ extension Suite {
 
   static let hostNAKRounds = Case(
     "LNK-33/host-nak-rounds",
-    "Behind a hole the host sends its bitmap with each second frame, new or not, or 5 ms after the first",
+    "After a hole the host sends its bitmap with each second frame, new or not, or 5 ms after the first",
     .link, needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -57,7 +57,7 @@ extension Suite {
 
   static let hostNAKResends = Case(
     "LNK-34/host-nak-resends",
-    "For a NAK of a device that drops the host sends all again from its ack on, at once", .link,
+    "For a NAK of a device that drops, the host retransmits everything from its ack on, at once", .link,
     also: ["LNK-35", "LNK-32"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -78,7 +78,7 @@ extension Suite {
 
   static let hostNAKBitmap = Case(
     "LNK-34/host-nak-bitmap",
-    "For a NAK of a device that keeps the host sends what is missing below the highest held frame, once",
+    "For a NAK of a device that keeps, the host sends the missing frames below the highest held one, once",
     .link,
     also: ["LNK-33", "LNK-35"], needs: [.host]
   ) { bench in
@@ -94,12 +94,12 @@ extension Suite {
     }
     try await probe.write(probe.frame(.nak, payload: Wire.u64(0b11)))
     let more = try await probe.frames(for: .milliseconds(1)).filter { $0.kind == .data }
-    probe.expect("numbers sent when the last is held, too", more.map(\.seq), is: [])
+    probe.expect("numbers sent when the last is held too", more.map(\.seq), is: [])
   }
 
   static let hostLostAgain = Case(
     "LNK-34/host-lost-again",
-    "A frame that was sent again goes out once more when something newer than that has arrived", .link,
+    "A retransmission is repeated once more when something newer has arrived", .link,
     needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -119,7 +119,7 @@ extension Suite {
   }
 
   static let hostHeldSpared = Case(
-    "LNK-51/host-held-spared", "The host's resend timer spares what a bitmap named as held", .link,
+    "LNK-51/host-held-spared", "The host's resend timer skips frames that a bitmap named as held", .link,
     also: ["LNK-34"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -134,7 +134,7 @@ extension Suite {
 }
 
 extension HostBench {
-  /// Gives the host three notifications and takes their frames, of which nothing is acknowledged.
+  /// Submits three notifications to the host and takes their frames, none of which is acknowledged.
   fileprivate func submitThree() async throws -> (base: UInt8, frames: [WireFrame]) {
     for index in 0..<3 { _ = submit(.sendEncoded(Sample.json("frame \(index)"))) }
     let base = probe.session.expectedSeq

@@ -1,12 +1,12 @@
 import NotibotHost
 import NotibotProtocol
 
-/// Numbers, lengths and TLVs of the host that no other case looks at.
+/// Numbers, lengths and TLVs of the host that no other case checks.
 extension Suite {
   static let hostLimits: [Case] = [hostLongFrames, hostNumbers, hostHandled, hostTakesSession]
 
   static let hostLongFrames = Case(
-    "FRM-2/host-long-frames", "Frames of the host of every length that makes a full block are whole",
+    "FRM-2/host-long-frames", "Frames of the host of every length that makes a full block are complete",
     .framing,
     also: ["FRM-3", "FRM-4"], needs: [.host]
   ) { bench in
@@ -18,7 +18,7 @@ extension Suite {
       let id = device.submit(.sendEncoded(json))
       let deadline = probe.now + Probe.patience
       let pdu = try await probe.nextPDU(until: deadline)
-      probe.expect("whether \(length) bytes came whole", pdu == [0x12, 6, 0] + json, is: true)
+      probe.expect("whether \(length) bytes arrived completely", pdu == [0x12, 6, 0] + json, is: true)
       try await probe.sendData([0x13])
       probe.expect("the result of \(length) bytes", device.host.results[id], is: .accepted)
     }
@@ -43,7 +43,7 @@ extension Suite {
   }
 
   static let hostHandled = Case(
-    "LNK-52/host-handled", "The host's PONG has the number of DATA frames that it has handled", .link,
+    "LNK-52/host-handled", "The host's PONG contains the number of DATA frames that it has handled", .link,
     needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -58,7 +58,7 @@ extension Suite {
   }
 
   static let hostTakesSession = Case(
-    "LNK-12/host-takes-the-session", "The host uses the session id of the SYNACK, whatever it is but 0",
+    "LNK-12/host-takes-the-session", "The host uses the session id of the SYNACK, whatever it is except 0",
     .link,
     also: ["LNK-15"], needs: [.host]
   ) { bench in

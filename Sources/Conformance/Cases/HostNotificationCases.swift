@@ -1,7 +1,7 @@
 import NotibotHost
 import NotibotProtocol
 
-/// What the host writes for a notification, and what it makes of the device's.
+/// How the host writes notifications, and how it handles those of the device.
 extension Suite {
   static let hostJSON = Case(
     "NTF-6/host-json", "Four keys in order, no white space, escapes only where JSON needs them",
@@ -52,7 +52,8 @@ extension Suite {
     let pdu = try await Self.written(long, device)
     let json = String(decoding: pdu.dropFirst(3), as: UTF8.self)
     probe.expect(pdu.count - 3 <= 512, "the JSON has \(pdu.count - 3) bytes")
-    // 61 and 3 for the mark make 64; 62 é of 2 bytes and the mark make 127, one more would make 129.
+    // 61 and 3 for the mark make 64; 62 é of 2 bytes and the mark make 127, one more would make
+    // 129.
     let head =
       "{\"app\":\"\(String(repeating: "a", count: 61))…\",\"title\":\"\(String(repeating: "é", count: 62))…\",\"text\":\""
     probe.expect(json.hasPrefix(head), "app and title are cut to \(json.prefix(220))")
@@ -65,7 +66,8 @@ extension Suite {
   }
 
   static let hostEvents = Case(
-    "NTF-11/host-events", "Dismissals, actions and counts are told; other keys are ignored", .notifications,
+    "NTF-11/host-events", "Dismissals, actions and counts are reported; other keys are ignored",
+    .notifications,
     also: ["NTF-10", "ATT-17"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -90,7 +92,7 @@ extension Suite {
 
   static let hostHostileEvents = Case(
     "NTF-11/host-hostile-events",
-    "Bad JSON and unknown events on Data are handed on as unknown; bad PDUs are ignored",
+    "Bad JSON and unknown events on Data are passed on as unknown; bad PDUs are ignored",
     .notifications, also: ["ATT-16"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -115,7 +117,7 @@ extension Suite {
     probe.expect("ends", device.host.ends, is: [])
   }
 
-  /// Submits a notification and returns the one request that it becomes, answered by success.
+  /// Submits a notification and returns its single request, which is answered with success.
   private static func written(_ notification: Notification, _ device: HostBench) async throws -> [UInt8] {
     let probe = device.probe
     let id = device.submit(.send(notification))

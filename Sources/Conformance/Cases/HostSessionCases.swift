@@ -1,7 +1,7 @@
 import NotibotHost
 import NotibotProtocol
 
-/// How the host opens, keeps and ends a session.
+/// How the host opens, maintains and ends a session.
 extension Suite {
   static let hostSession: [Case] = [
     hostSyn, synTimes, otherNonceIgnored, helloDuringSyn, helloOfOpenSession, malformedAnswers,
@@ -47,7 +47,7 @@ extension Suite {
   }
 
   static let synTimes = Case(
-    "LNK-11/syn-times", "An unanswered SYN comes again after 250 ms, then each 500 ms, after 10 s each 2 s",
+    "LNK-11/syn-times", "An unanswered SYN is repeated after 250 ms, then every 500 ms, after 10 s every 2 s",
     .link,
     needs: [.host]
   ) { bench in
@@ -64,7 +64,7 @@ extension Suite {
     }
     let gaps = zip(times, [0] + times).map { $0 - $1 }
     for (index, gap) in gaps.enumerated() {
-      // The gap that spans the tenth second may be of either kind.
+      // The gap that spans the tenth second can be of either kind.
       let began = times[index] - gap
       let due: [Double] =
         index == 0 ? [250] : began >= 10_000 ? [2000] : times[index] > 10_000 ? [500, 2000] : [500]
@@ -75,7 +75,7 @@ extension Suite {
   }
 
   static let otherNonceIgnored = Case(
-    "LNK-15/other-nonce", "The host takes only the SYNACK with its nonce, and sends an ACK at once", .link,
+    "LNK-15/other-nonce", "The host accepts only the SYNACK with its nonce, and sends an ACK at once", .link,
     needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -94,7 +94,8 @@ extension Suite {
   }
 
   static let helloDuringSyn = Case(
-    "LNK-17/hello-during-syn", "A HELLO while a SYN is out brings the same SYN at once", .link, needs: [.host]
+    "LNK-17/hello-during-syn", "A HELLO while a SYN is unanswered triggers the same SYN at once", .link,
+    needs: [.host]
   ) { bench in
     let device = bench.makeHost()
     let probe = device.probe
@@ -124,7 +125,7 @@ extension Suite {
 
   static let malformedAnswers = Case(
     "LNK-19/malformed-answers",
-    "Malformed HELLO, SYNACK and RST are dropped; so is a SYNACK with a version not offered",
+    "Malformed HELLO, SYNACK and RST are dropped, and so is a SYNACK with a version that was not offered",
     .link, also: ["LNK-7", "LNK-6"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -162,7 +163,7 @@ extension Suite {
   }
 
   static let unknownTLVInAnswer = Case(
-    "LNK-5/unknown-tlv-in-synack", "TLVs that the host cannot know do not disturb it", .link, also: ["LNK-7"],
+    "LNK-5/unknown-tlv-in-synack", "TLVs that the host cannot know have no effect", .link, also: ["LNK-7"],
     needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -172,7 +173,7 @@ extension Suite {
   }
 
   static let hostNeverSendsRST = Case(
-    "LNK-20/host-sends-no-rst", "The host answers frames of other sessions by nothing", .link, needs: [.host]
+    "LNK-20/host-sends-no-rst", "The host does not answer frames of other sessions", .link, needs: [.host]
   ) { bench in
     let device = bench.makeHost()
     let probe = device.probe
@@ -191,7 +192,8 @@ extension Suite {
   }
 
   static let rstDuringSyn = Case(
-    "LNK-21/rst-during-syn", "While a SYN is out an RST with its nonce ends the attempt, any other does not",
+    "LNK-21/rst-during-syn",
+    "While a SYN is unanswered an RST with its nonce ends the attempt, any other does not",
     .link,
     also: ["LNK-18"], needs: [.host]
   ) { bench in
@@ -207,7 +209,7 @@ extension Suite {
     guard case .refused(let reason, _)? = device.host.ends.first else {
       return probe.expect(false, "an RST with the nonce ended nothing: \(device.host.ends)")
     }
-    probe.expect("the reason told", reason, is: .noCommonVersion)
+    probe.expect("the reported reason", reason, is: .noCommonVersion)
     let later = try await probe.frames(for: .seconds(3))
     probe.expect("frames after the refusal", later, is: [])
   }
@@ -248,13 +250,13 @@ extension Suite {
           device.rst(session: device.sessionID &+ 9, reason: 1, also: [.bootID(device.bootID)]))
       }
       probe.expect("ends after \(kind)", device.host.ends.count, is: index + 1)
-      probe.expect("the reason told", device.host.ends.last, is: .deviceRestarted(bootID: device.bootID))
+      probe.expect("the reported reason", device.host.ends.last, is: .deviceRestarted(bootID: device.bootID))
       device.sessionID += 1
     }
   }
 
   static let othersIgnored = Case(
-    "LNK-22/others-ignored", "SYNACK, HELLO and RST that say nothing new are ignored in an open session",
+    "LNK-22/others-ignored", "SYNACK, HELLO and RST without new information are ignored in an open session",
     .link,
     also: ["LNK-13"], needs: [.host]
   ) { bench in
@@ -267,7 +269,7 @@ extension Suite {
     try await probe.write(device.synAck(device.synAckTLVs(nonce: nonce ^ 3)))
     try await probe.write(device.rst(session: 0, reason: 2, also: [.nonce(nonce), .bootID(device.bootID)]))
     let answers = try await probe.frames(for: .milliseconds(100))
-    probe.expect("answers but ACKs", answers.filter { $0.kind != .ack }, is: [])
+    probe.expect("answers other than ACKs", answers.filter { $0.kind != .ack }, is: [])
     probe.expect("ends", device.host.ends, is: [])
     let id = device.submit(.readCount)
     try await device.serve { device.host.results[id] != nil }
@@ -275,7 +277,7 @@ extension Suite {
 
   static let outcomeUnknown = Case(
     "LNK-23/outcome-unknown",
-    "What was sent and not answered when a session ends is told as outcome unknown, and not sent again",
+    "Requests that were sent and not answered when a session ends are reported as outcome unknown, and not resent",
     .link, needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -294,7 +296,8 @@ extension Suite {
   }
 
   static let notSent = Case(
-    "LNK-23/not-sent", "What never left when a session ends is told as not sent", .link, needs: [.host]
+    "LNK-23/not-sent", "Requests that were never sent when a session ends are reported as not sent", .link,
+    needs: [.host]
   ) { bench in
     let device = bench.makeHost()
     let probe = device.probe
@@ -335,7 +338,7 @@ extension Suite {
   }
 
   static let hostClosesAlone = Case(
-    "LNK-24/host-closes-alone", "A FIN that nobody answers ends after 200 ms, 100 to 500", .link,
+    "LNK-24/host-closes-alone", "An unanswered FIN ends after 200 ms, 100 to 500", .link,
     needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -350,7 +353,8 @@ extension Suite {
   }
 
   static let deviceCloses = Case(
-    "LNK-24/device-closes", "The device's FIN is answered by ACK and ends the session", .link, needs: [.host]
+    "LNK-24/device-closes", "The device's FIN is answered with ACK and ends the session", .link,
+    needs: [.host]
   ) { bench in
     let device = bench.makeHost()
     let probe = device.probe

@@ -1,17 +1,17 @@
 import NotibotHost
 import NotibotProtocol
 
-/// What holds the host back, and its timers.
+/// Flow control of the host, and its timers.
 extension Suite {
   static let hostLimit = Case(
-    "LNK-41/host-limit", "The host sends no DATA beyond its credit, which never goes back and is 64 at most",
+    "LNK-41/host-limit", "The host sends no DATA beyond its credit, which never decreases and is 64 at most",
     .link,
     also: ["LNK-40"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
     let probe = device.probe
     try await device.open()
-    // What the host has sent so far was handled: the limit stands 16 beyond it.
+    // Everything that the host has sent so far was handled: the limit is 16 beyond it.
     let used = probe.session.expectedSeq
     probe.session.credit = 0
     try await probe.write(probe.frame(.ack))
@@ -37,7 +37,7 @@ extension Suite {
     var frames = try await probe.frames(for: .milliseconds(50)).filter { $0.kind == .data }
     // 300 + 3 bytes of PDU + 12: three fit in 1080, four do not.
     probe.expect("frames at once", frames.count, is: 3)
-    // Acknowledged, not handled: the sum of ack and credit stays.
+    // Acknowledged, not handled: the sum of ack and credit stays the same.
     let handled = probe.session.expectedSeq
     probe.session.expectedSeq &+= 3
     probe.session.credit = 16 - 3
@@ -87,7 +87,7 @@ extension Suite {
   }
 
   static let hostReadsWhileShut = Case(
-    "LNK-44/host-reads-while-shut", "A host whose sending waits goes on acknowledging and granting", .link,
+    "LNK-44/host-reads-while-shut", "A host that waits for credit still acknowledges and grants", .link,
     needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -106,7 +106,7 @@ extension Suite {
 
   static let hostResendTimer = Case(
     "LNK-51/host-resend-timer",
-    "The host sends again after 100 to 500 ms, then doubles while nothing comes, up to 2 s",
+    "The host retransmits after 100 to 500 ms, then doubles while nothing is received, up to 2 s",
     .link, also: ["LNK-35"], needs: [.host]
   ) { bench in
     let device = bench.makeHost()
@@ -124,15 +124,15 @@ extension Suite {
       gaps.append((probe.now - last).inMilliseconds)
       last = probe.now
     }
-    probe.expect(gaps.count >= 3 && (100...500).contains(gaps.first ?? 0), "resends after \(gaps) ms")
+    probe.expect(gaps.count >= 3 && (100...500).contains(gaps.first ?? 0), "retransmissions after \(gaps) ms")
     for (gap, next) in zip(gaps, gaps.dropFirst()) {
       let due = min(gap * 2, 2000)
-      probe.expect(abs(next - due) <= due * 0.05, "resends after \(gaps) ms: not doubling")
+      probe.expect(abs(next - due) <= due * 0.05, "retransmissions after \(gaps) ms: not doubling")
     }
   }
 
   static let hostPings = Case(
-    "LNK-52/host-pings", "The host sends PING after 1 s of silence, answers PING at once and PONG never",
+    "LNK-52/host-pings", "The host sends PING after 1 s without input, answers PING at once and PONG never",
     .link,
     needs: [.host]
   ) { bench in
@@ -154,7 +154,8 @@ extension Suite {
   }
 
   static let hostDown = Case(
-    "LNK-53/host-down", "Suspect after 3 s, down after 5 s with nothing received, though PINGs go out", .link,
+    "LNK-53/host-down", "Suspect after 3 s, down after 5 s with nothing received, although PINGs are sent",
+    .link,
     needs: [.host]
   ) { bench in
     let device = bench.makeHost()

@@ -1,11 +1,11 @@
 import NotibotProtocol
 
-/// JSON by table: what stands outside of strings. Source: RFC 8259.
+/// JSON by table: everything outside of strings. Source: RFC 8259.
 extension Suite {
   static let jsonGrammar: [Case] = [numbers, words, structure, nestingDepth, whiteSpace, cutOff, keyNames]
 
   static let numbers = Case(
-    "NTF-4/numbers", "Every form of number that RFC 8259 has is taken under another key, and no other form",
+    "NTF-4/numbers", "Every form of number in RFC 8259 is accepted under another key, and no other form",
     .notifications, also: ["NTF-5"], needs: [.strict]
   ) { bench in
     let good = [
@@ -27,7 +27,7 @@ extension Suite {
       "1.5:", "1e/", "1e:", "1e+/", "1e-:", "1e5/", "1e5:", "0/1", "１",
     ]
     var table = GrammarTable()
-    // Each with a comma, a brace, a bracket and a space behind it.
+    // Each followed by a comma, a brace, a bracket and a space.
     table.accepted = GrammarTable.packed(
       good.map { Array("\($0),{\"k\":\($0)},[\($0)],\($0) ".utf8) }, separator: ","
     ) { GrammarTable.value("[".utf8 + $0 + "]".utf8) }
@@ -39,7 +39,7 @@ extension Suite {
   }
 
   static let words = Case(
-    "NTF-4/words", "true, false and null are known letter by letter", .notifications, also: ["NTF-5"],
+    "NTF-4/words", "true, false and null are checked letter by letter", .notifications, also: ["NTF-5"],
     needs: [.strict]
   ) { bench in
     var table = GrammarTable()
@@ -73,7 +73,7 @@ extension Suite {
 
   static let structure = Case(
     "NTF-4/structure",
-    "Arrays and objects in each other are taken with commas and colons in their places only",
+    "Nested arrays and objects are accepted with commas and colons in their places only",
     .notifications, also: ["NTF-5"], needs: [.strict]
   ) { bench in
     let good = [
@@ -122,7 +122,7 @@ extension Suite {
 
   static let nestingDepth = Case(
     "NTF-4/mixed-depth",
-    "8 levels of arrays and objects in any order are taken, also one behind the other, 9 are refused",
+    "8 levels of arrays and objects in any order are accepted, also in sequence, 9 are refused",
     .notifications, needs: [.strict]
   ) { bench in
     let nested = { (isObject: [Bool], inner: String) in
@@ -144,7 +144,7 @@ extension Suite {
       table.refused.append(GrammarTable.before(Array("\"x\":\(deepest),\"y\":\(nested(pattern, "[]"))".utf8)))
     }
     table.refused.append(GrammarTable.value([UInt8](repeating: 0x5B, count: 400)))
-    // 33 levels: a level that is a bit of a number would be the first one again.
+    // 33 levels: if a level is a bit of a number, it would be the first one again.
     for levels in [15, 16, 17, 31, 32, 33, 63, 64, 65] {
       table.refused.append(GrammarTable.value(nested([Bool](repeating: false, count: levels), "1")))
       table.refused.append(GrammarTable.value(nested([Bool](repeating: true, count: min(levels, 60)), "1")))
@@ -154,7 +154,7 @@ extension Suite {
 
   static let whiteSpace = Case(
     "NTF-4/white-space",
-    "Space, tab, line feed and carriage return are taken between any two tokens, nothing else is",
+    "Space, tab, line feed and carriage return are accepted between any two tokens, nothing else is",
     .notifications, also: ["NTF-1"], needs: [.strict]
   ) { bench in
     let tokens = [
@@ -176,7 +176,7 @@ extension Suite {
       [0x0B], [0x0C], [0x00], [0x08], [0x0E], [0x1F], [0x21], [0x7F], [0xA0], [0xC2, 0xA0], [0xC2, 0x85],
       [0xE2, 0x80, 0xA8], [0xEF, 0xBB, 0xBF],
     ]
-    // Each once behind white space, and one of them in each place.
+    // Each once after white space, and one of them in each place.
     for other in others {
       table.refused += [spaced(other, everywhere), spaced([0x20] + other, 0..<1), other + spaced([], 0..<0)]
       table.refused.append(spaced([0x20] + other, tokens.count..<(tokens.count + 1)))
@@ -186,7 +186,7 @@ extension Suite {
   }
 
   static let cutOff = Case(
-    "NTF-4/cut-off", "A notification that is cut off anywhere, or has one byte more, is refused",
+    "NTF-4/cut-off", "A notification that is cut off anywhere, or has one additional byte, is refused",
     .notifications,
     needs: [.strict]
   ) { bench in
@@ -199,12 +199,12 @@ extension Suite {
     table.refused += whole.indices.dropFirst().map { Array(whole[$0...]) }
     table.refused += ["}", "{", "]", ",", "\"", "0", "{}", "\u{0}"].map { whole + Array($0.utf8) }
     table.refused += ["{", "[", ",", "\"", "0", "{}"].map { Array($0.utf8) + whole }
-    // All that is required is there, and what follows is cut off.
+    // All required keys are there, and the part after them is cut off.
     let four = String(decoding: GrammarTable.fourKeys, as: UTF8.self)
     let longer = Array("{\(four),\"x\":[{\"a\":1},2],\"z\":\"a\"}".utf8)
     table.accepted.append(longer)
     table.refused += longer.indices.map { Array(longer[..<$0]) }
-    // A string that is broken off by its escape, with what may follow a member behind it.
+    // A string that is interrupted by its escape, followed by bytes that can follow a member.
     table.refused += ["x", "ev", "grp", "fl"].map { Array("{\(four),\"\($0)\":\"a\\x,\"y\":1}".utf8) }
     try await bench.probe.expect(table)
   }
@@ -226,7 +226,7 @@ extension Suite {
       members += similar.map { Array("\"\($0)\":[null]".utf8) }
     }
     var table = GrammarTable()
-    // Behind each other, as each key may occur once.
+    // In sequence, as each key is allowed once.
     table.accepted = GrammarTable.packed(members, separator: ",") { GrammarTable.before($0) }
     for key in keys.prefix(4) {
       let escaped = "\\u00" + String(key.utf8.first ?? 0, radix: 16) + key.dropFirst()

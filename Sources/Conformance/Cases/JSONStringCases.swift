@@ -10,7 +10,7 @@ extension Suite {
     0x10FFFF,
   ]
 
-  /// UTF-8 by RFC 3629's table: what may lead, what may come second, and how many bytes more.
+  /// UTF-8 by RFC 3629's table: lead bytes, allowed second bytes, and the number of further bytes.
   private static let forms: [(lead: ClosedRange<UInt8>, second: ClosedRange<UInt8>, more: Int)] = [
     (0xC2...0xDF, 0x80...0xBF, 0), (0xE0...0xE0, 0xA0...0xBF, 1), (0xE1...0xEC, 0x80...0xBF, 1),
     (0xED...0xED, 0x80...0x9F, 1), (0xEE...0xEF, 0x80...0xBF, 1), (0xF0...0xF0, 0x90...0xBF, 2),
@@ -30,7 +30,7 @@ extension Suite {
   }
 
   static let escapes = Case(
-    "NTF-4/escapes", "Each escape is taken with each digit, and no other byte behind a backslash",
+    "NTF-4/escapes", "Each escape is accepted with each digit, and no other byte after a backslash",
     .notifications,
     also: ["NTF-6"], needs: [.strict]
   ) { bench in
@@ -71,7 +71,7 @@ extension Suite {
   }
 
   static let utf8 = Case(
-    "NTF-4/utf-8", "UTF-8 is taken at every boundary of its table, and refused one beyond", .notifications,
+    "NTF-4/utf-8", "UTF-8 is accepted at every boundary of its table, and refused one beyond", .notifications,
     needs: [.strict]
   ) { bench in
     var good: [[UInt8]] = [[0x20], [0x21], [0x23], [0x5B], [0x5D], [0x7E], [0x7F]]
@@ -105,7 +105,7 @@ extension Suite {
     table.accepted = GrammarTable.packed(good) { GrammarTable.text($0) }
     table.accepted += GrammarTable.packed(good) { GrammarTable.before([0x22] + $0 + Array("\":0".utf8)) }
     table.refused = bad.map { GrammarTable.text($0) }
-    // Also where nobody reads the string.
+    // Also in values that are not used.
     for bytes in [[0xFF], [0xC3], [0x1F], [0xED, 0xA0, 0x80], [0xE2, 0x82]] as [[UInt8]] {
       let string = [0x22] + bytes + [0x22]
       table.refused += [GrammarTable.value(string), GrammarTable.before(string + Array(":1".utf8))]
@@ -115,7 +115,7 @@ extension Suite {
   }
 
   static let equalKeys = Case(
-    "NTF-4/equal-keys", "Two keys are the same when they are so after unescaping, whatever their characters",
+    "NTF-4/equal-keys", "Two keys are the same if they are equal after unescaping, whatever their characters",
     .notifications, needs: [.strict]
   ) { bench in
     let short: [(String, UInt32)] = [
@@ -206,7 +206,7 @@ extension Suite {
     try await probe.expect(table)
   }
 
-  /// A character, raw or escaped, and the bytes that it counts for.
+  /// A character, raw or escaped, and the number of bytes that it counts for.
   private static let characters: [(bytes: [UInt8], length: Int)] = {
     var characters: [(bytes: [UInt8], length: Int)] = []
     for point in boundaries {

@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// The bytes and frames that a device may have sent, what its queues hold, and when it sends again.
+/// The bytes and frames that a device is allowed to send, the limits of its queues, and its
+/// retransmissions.
 extension Suite {
   static let linkBytes: [Case] = [
     bytesOfEachFrame, creditBelowFrames, limitsOutOfRangeCounted, queuesFull, longerBitmap, anewAfterNAK,
@@ -10,7 +11,7 @@ extension Suite {
 
   static let bytesOfEachFrame = Case(
     "LNK-42/bytes-of-each-frame",
-    "What the host handles frees the bytes of just those frames, up to 64 of them",
+    "Handling by the host frees the bytes of exactly those frames, up to 64 of them",
     .link, also: ["LNK-8", "LNK-41"]
   ) { bench in
     let probe = bench.probe
@@ -35,7 +36,8 @@ extension Suite {
   }
 
   static let creditBelowFrames = Case(
-    "LNK-42/credit-below-frames", "Bytes are counted also while less credit was given than frames announced",
+    "LNK-42/credit-below-frames",
+    "Bytes are also counted while the credit is lower than the announced frames",
     .link, also: ["LNK-41"]
   ) { bench in
     let probe = bench.probe
@@ -49,7 +51,7 @@ extension Suite {
 
   static let limitsOutOfRangeCounted = Case(
     "LNK-8/bytes-with-limits-out-of-range",
-    "Where the host's limits are out of range its bytes are counted with the nearest ones in it", .link,
+    "If the host's limits are out of range, its bytes are counted with the nearest valid ones", .link,
     also: ["LNK-42"]
   ) { bench in
     let probe = bench.probe
@@ -61,7 +63,7 @@ extension Suite {
       try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), frames: frames, bytes: bytes))
       let what = "to a host that announced \(frames) frames and \(bytes) bytes"
       for isOneWaiting in [false, true] {
-        // All that was sent is handled, and not more.
+        // Everything sent so far is handled, and not more.
         probe.session.credit = 64
         try await probe.write(probe.frame(.ack))
         try await probe.expectReads(1080 / 29, isOneWaiting: isOneWaiting, what)
@@ -71,14 +73,14 @@ extension Suite {
 
   static let queuesFull = Case(
     "LNK-44/queues-full",
-    "While long answers are not acknowledged a device takes requests as long as it has room, and all are answered",
+    "While long answers are unacknowledged a device accepts requests as long as it has room, and answers all",
     .link, also: ["LNK-35", "LNK-43", "ATT-5"]
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
     let first = probe.session.expectedSeq
     let length = min(probe.session.peerMTU, 517) - 5
-    // The queue of parts takes two of 512 bytes at least.
+    // The queue of parts accepts at least two of 512 bytes.
     let pdus = (0..<8).map { index in
       index % 3 == 2
         ? Wire.literal("18 00")
@@ -105,13 +107,13 @@ extension Suite {
     for (pdu, answer) in zip(pdus, answers) {
       let expected = pdu[0] == 0x16 ? [0x17] + pdu.dropFirst() : [0x19]
       probe.expect(
-        "whether the answer to [\(Wire.hex(pdu, limit: 6))] is whole", answer == expected, is: true)
+        "whether the answer to [\(Wire.hex(pdu, limit: 6))] is complete", answer == expected, is: true)
     }
     try await probe.request(Wire.literal("18 00"))
   }
 
   static let longerBitmap = Case(
-    "LNK-3/longer-bitmap", "Of a NAK longer than 8 bytes the first 8 are the bitmap", .link,
+    "LNK-3/longer-bitmap", "The first 8 bytes of a NAK longer than 8 bytes are the bitmap", .link,
     also: ["LNK-34"]
   ) { bench in
     let probe = bench.probe
@@ -126,7 +128,7 @@ extension Suite {
   }
 
   static let anewAfterNAK = Case(
-    "LNK-51/anew-after-nak", "A resend for a NAK starts the resend timer anew", .link, also: ["LNK-34"],
+    "LNK-51/anew-after-nak", "A retransmission for a NAK restarts the resend timer", .link, also: ["LNK-34"],
     needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -142,12 +144,12 @@ extension Suite {
       probe.expect("numbers sent again", again.map(\.seq), is: payload.isEmpty ? [0, 1] : [0])
       _ = try await probe.awaitFrame("the first answer by the timer") { $0.kind == .data && $0.seq == 0 }
       let passed = (probe.now - start).inMilliseconds
-      probe.expect((195...505).contains(passed), "the timer ran out \(passed) ms after the NAK")
+      probe.expect((195...505).contains(passed), "the timer expired \(passed) ms after the NAK")
     }
   }
 
   static let oldestInTime = Case(
-    "LNK-51/oldest-in-time", "The resend timer is that of the oldest frame, whatever else is sent meanwhile",
+    "LNK-51/oldest-in-time", "The resend timer is that of the oldest frame, whatever is sent in the meantime",
     .link,
     needs: [.virtualTime]
   ) { bench in
@@ -168,7 +170,7 @@ extension Suite {
 
   static let duplicatesAlone = Case(
     "LNK-32/duplicates-alone",
-    "Each number outside of the window is answered by an ACK, an old one and a far one",
+    "Each number outside the window is answered with an ACK, an old one and a far one",
     .link, also: ["LNK-31"]
   ) { bench in
     let probe = bench.probe
@@ -189,8 +191,8 @@ extension Suite {
 }
 
 extension Probe {
-  /// Sends a request whose answer is acknowledged and not handled: a host that announced 64 frames. Returns the decoded
-  /// size of the answer.
+  /// Sends a request whose answer is acknowledged and not handled: for a host that announced 64
+  /// frames. Returns the decoded size of the answer.
   fileprivate func answerUnhandled(_ pdu: [UInt8]) async throws -> Int {
     session.credit = 64 &- session.expectedSeq
     try await awaitRoom()
@@ -204,10 +206,11 @@ extension Probe {
     return answer.payload.count + 12
   }
 
-  /// Reads the service, whose answer is a frame of 29 bytes, and acknowledges each answer without handling it. Notes a
-  /// finding unless just so many answers come; the request behind them waits then.
+  /// Reads the service, whose answer is a frame of 29 bytes, and acknowledges each answer without
+  /// handling it. Notes a finding unless exactly that many answers are sent; the request after them
+  /// then waits.
   ///
-  /// - Parameter isOneWaiting: whether a request waits already.
+  /// - Parameter isOneWaiting: whether a request is already waiting.
   func expectReads(
     _ count: Int, isOneWaiting: Bool = false, _ what: String, file: String = #fileID, line: Int = #line
   ) async throws {
@@ -236,14 +239,14 @@ extension Probe {
     }
   }
 
-  /// Opens a session with these features in which the device may not send any DATA yet.
+  /// Opens a session with these features in which the device is not allowed to send any DATA yet.
   func openShut(features: UInt32) async throws {
     try await openSession(Self.synTLVs(nonce: makeNonce(), features: features), isAcknowledged: false)
     session.credit = 0
     try await write(frame(.ack))
   }
 
-  /// Lets the device send as much as it likes.
+  /// Grants the device the maximum credit.
   func grantAll() async throws {
     session.credit = 64
     try await write(frame(.ack))

@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// Where one sentence of PROTOCOL.md decides between two readings: sessions, order, and errors of attributes.
+/// Cases where one sentence of PROTOCOL.md decides between two interpretations: sessions, order,
+/// and errors of attributes.
 extension Suite {
   static let linkDetails: [Case] = [refusedSynEndsHellos, confirmation, grantedWhenHandled]
   static let attDetails: [Case] = [
@@ -8,7 +9,7 @@ extension Suite {
   ]
 
   static let refusedSynEndsHellos = Case(
-    "LNK-10/refused-syn", "A SYN that is refused ends the HELLOs as well", .reconnection, also: ["LNK-19"],
+    "LNK-10/refused-syn", "A SYN that is refused also ends the HELLOs", .reconnection, also: ["LNK-19"],
     needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -16,7 +17,7 @@ extension Suite {
     let syn = probe.syn([.magic, .nonce(probe.makeNonce()), .versions(200, 201)])
     _ = try await probe.ask(syn, "RST") { $0.kind == .rst }
     let later = try await probe.frames(for: .milliseconds(600))
-    probe.expect("HELLOs behind the refused SYN", later.filter { $0.kind == .hello }, is: [])
+    probe.expect("HELLOs after the refused SYN", later.filter { $0.kind == .hello }, is: [])
   }
 
   static let confirmation = Case(
@@ -34,7 +35,7 @@ extension Suite {
     try await probe.write(probe.frame(.pong))
     try await probe.write(zero)
     let unconfirmed = try await probe.frames(for: .seconds(4))
-    probe.expect("frames of a session that nothing confirmed", unconfirmed, is: [])
+    probe.expect("frames of an unconfirmed session", unconfirmed, is: [])
     try await probe.write(udata)
     _ = try await probe.awaitFrame("PING once UDATA has confirmed the session", within: .seconds(3)) {
       $0.kind == .ping && $0.session == udata.session
@@ -42,7 +43,7 @@ extension Suite {
   }
 
   static let grantedWhenHandled = Case(
-    "LNK-32/granted-when-handled", "What was handled is granted, whether or not a frame has announced it",
+    "LNK-32/granted-when-handled", "Handled frames are granted, whether or not a frame has announced it",
     .link, also: ["LNK-33", "LNK-40"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -60,7 +61,7 @@ extension Suite {
   }
 
   static let groupEnds = Case(
-    "ATT-9/group-ends", "Find By Type Value gives an attribute's own handle as the end of its group", .att
+    "ATT-9/group-ends", "Find By Type Value returns an attribute's own handle as the end of its group", .att
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
@@ -79,7 +80,7 @@ extension Suite {
   }
 
   static let interleavedParts = Case(
-    "ATT-14/interleaved-parts", "Parts of several handles in turn: each continues its own value", .att
+    "ATT-14/interleaved-parts", "Interleaved parts of several handles: each continues its own value", .att
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -110,7 +111,7 @@ extension Suite {
     let inputs: [(String, parts: [[UInt8]], error: String)] = [
       ("a long value and an improper CCCD", long + [improper], "01 18 0400 fd"),
       ("no JSON and an improper CCCD", [Wire.literal("0600 0000 7b"), improper], "01 18 0400 fd"),
-      ("an improper CCCD and a gap behind it", [improper, gap], "01 18 0700 07"),
+      ("an improper CCCD and a gap after it", [improper, gap], "01 18 0700 07"),
     ]
     for (what, parts, error) in inputs {
       for part in parts { try await probe.request([0x16] + part) }
@@ -122,7 +123,7 @@ extension Suite {
   }
 
   static let checkedCCCDs = Case(
-    "ATT-14/cccds-by-handle", "Of two CCCDs that cannot be written Execute names the lower handle", .att,
+    "ATT-14/cccds-by-handle", "Of two CCCDs that cannot be written, Execute names the lower handle", .att,
     also: ["ATT-12"]
   ) { bench in
     let probe = bench.probe
@@ -137,7 +138,7 @@ extension Suite {
   }
 
   static let unsupportedFirst = Case(
-    "ATT-15/before-length", "An unsupported request is error 0x06, also when it is longer than the MTU", .att,
+    "ATT-15/before-length", "An unsupported request is error 0x06, even if it is longer than the MTU", .att,
     also: ["ATT-16"]
   ) { bench in
     let probe = bench.probe
@@ -152,7 +153,7 @@ extension Suite {
   }
 
   static let flagEmptiesQueue = Case(
-    "ATT-14/bad-flag-empties", "Execute with a flag that is none, or none at all, empties the queue", .att,
+    "ATT-14/bad-flag-empties", "Execute with an invalid flag, or without one, empties the queue", .att,
     also: ["ATT-16"]
   ) { bench in
     let probe = bench.probe
@@ -162,7 +163,7 @@ extension Suite {
       let refused = try await probe.request(Wire.literal(execute))
       probe.expect("the answer to [\(execute)]", refused, is: Wire.literal("01 18 0000 04"))
       let empty = try await probe.request(Wire.literal("18 01"))
-      probe.expect("the answer to Execute behind it", empty, is: [0x19])
+      probe.expect("the answer to Execute after it", empty, is: [0x19])
       let value = try await probe.request(Wire.literal("0a 0400"))
       probe.expect("the CCCD of Count", value, is: Wire.literal("0b 0000"))
     }

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// What the fields and payloads of frames do, and what they must not do.
+/// The effects of the fields and payloads of frames, and effects that they must not have.
 extension Suite {
   static let linkEffects: [Case] = [
     fieldsWithoutEffect, udataNotServed, typeZero, confirmedByEach, bearerStays, creditOfEachFrame,
@@ -16,7 +16,8 @@ extension Suite {
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
     var syn = probe.syn(tlvs)
     syn.credit = 64
-    // The first SYN offers credit, and so does the same at last; the session's first frame grants none.
+    // The first SYN offers credit, and so does the same one at the end; the session's first frame
+    // grants none.
     try await probe.write(syn)
     _ = try await probe.awaitFrame(.synAck)
     try await probe.openSession(tlvs, isAcknowledged: false)
@@ -46,7 +47,7 @@ extension Suite {
     probe.session.credit = 1
     try await probe.write(probe.frame(.ack))
     _ = try await probe.awaitFrame(.data)
-    // It is not acknowledged by any of them, so it comes again.
+    // It is not acknowledged by any of them, so it is sent again.
     for (_, frame) in stray { try await probe.write(frame.with(ack: 1)) }
     _ = try await probe.awaitFrame("the answer again, after an ack in SYN, UDATA and RST") {
       $0.kind == .data
@@ -82,10 +83,11 @@ extension Suite {
   }
 
   static let typeZero = Case(
-    "LNK-5/type-0", "A TLV of type 0 has a length like any other, whatever it holds", .link, also: ["LNK-7"]
+    "LNK-5/type-0", "A TLV of type 0 has a length like any other, whatever its value", .link, also: ["LNK-7"]
   ) { bench in
     let probe = bench.probe
-    // Values that read as TLVs would be another magic, an unknown critical one, a second FEATURES, or run past the end.
+    // As TLVs, these values would be another magic, an unknown critical one, a second FEATURES, or
+    // exceed the end.
     let values: [[UInt8]] = [
       [], [0], [1], [0xC0], [0xC0, 0], [0x81, 0], [0x05, 4, 1, 0, 0, 0, 0x05, 4, 1, 0, 0, 0],
       [0xFF, 0xFF, 0xFF],
@@ -105,7 +107,7 @@ extension Suite {
       let whole = Probe.synTLVs(nonce: probe.makeNonce()).payload + payload
       try await probe.expectRefused(whole, reason: 4, "[\(Wire.hex(payload))] at the end")
     }
-    // A type byte alone runs past the end, whatever type it is.
+    // A type byte alone exceeds the end, whatever its type.
     for type in [0x05, 0x16, 0x7F, 0x82, 0xC0, 0xFF] as [UInt8] {
       let whole = Probe.synTLVs(nonce: probe.makeNonce()).payload + [type]
       try await probe.expectRefused(whole, reason: 4, "the byte \(Wire.hex([type])) at the end")
@@ -113,7 +115,7 @@ extension Suite {
   }
 
   static let confirmedByEach = Case(
-    "LNK-16/confirmed-by-each", "The frame that confirms a session has its usual effect, whichever it is",
+    "LNK-16/confirmed-by-each", "The frame that confirms a session has its usual effect, whatever its type",
     .link,
     also: ["LNK-24", "LNK-32", "LNK-41", "LNK-52"]
   ) { bench in
@@ -147,14 +149,14 @@ extension Suite {
   }
 
   static let bearerStays = Case(
-    "LNK-13/bearer-stays", "A SYN that comes again leaves subscriptions, MTU and prepared parts alone", .link,
+    "LNK-13/bearer-stays", "A repeated SYN does not affect subscriptions, MTU and prepared parts", .link,
     also: ["ATT-3"]
   ) { bench in
     let probe = bench.probe
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
     try await probe.openWide(tlvs)
     for handle in [4, 7] as [UInt8] { try await probe.request([0x12, handle, 0, 1, 0]) }
-    // Fails, because the first part begins at 5: so it is seen whether it is still there.
+    // Fails, because the first part begins at 5: this shows whether it is still there.
     try await probe.request(Wire.literal("16 0600 0500 2020"))
     for _ in 0..<2 {
       try await probe.write(probe.syn(tlvs))
@@ -162,19 +164,19 @@ extension Suite {
     }
     for handle in [4, 7] as [UInt8] {
       let value = try await probe.request([0x0A, handle, 0])
-      probe.expect("CCCD \(handle) behind the same SYN", value, is: [0x0B, 1, 0])
+      probe.expect("CCCD \(handle) after the same SYN", value, is: [0x0B, 1, 0])
     }
     if probe.session.mtu >= 24 {
       let echo = try await probe.request(Wire.literal("16 0600 0700") + [UInt8](repeating: 0x20, count: 19))
-      probe.expect("the answer to 24 bytes behind the same SYN", echo.first, is: 0x17)
+      probe.expect("the answer to 24 bytes after the same SYN", echo.first, is: 0x17)
     }
     let executed = try await probe.request(Wire.literal("18 01"))
-    probe.expect("the answer to Execute behind the same SYN", executed.prefix(2), is: [0x01, 0x18])
+    probe.expect("the answer to Execute after the same SYN", executed.prefix(2), is: [0x01, 0x18])
   }
 
   static let creditOfEachFrame = Case(
     "LNK-41/credit-without-progress",
-    "Credit that a frame brings counts also when it acknowledges nothing new, whichever frame it is", .link,
+    "Credit in any frame counts even if the frame acknowledges nothing new", .link,
     also: ["LNK-31"]
   ) { bench in
     let probe = bench.probe
@@ -201,7 +203,7 @@ extension Suite {
   }
 
   static let droppedBytes = Case(
-    "LNK-32/dropped-bytes", "A frame out of order takes no bytes twice, however often it comes", .link,
+    "LNK-32/dropped-bytes", "A frame out of order takes no bytes twice, however often it is received", .link,
     also: ["LNK-33", "LNK-42"]
   ) { bench in
     let probe = bench.probe
@@ -209,7 +211,7 @@ extension Suite {
     let long = [UInt8](repeating: 0x55, count: 528)
     let count = probe.session.peerBytes / 540 + 2
     let early = probe.data(long, channel: 2, seq: 1)
-    // Each time it begins a new round, or is held already.
+    // Each time it begins a new round, or is already held.
     for _ in 0..<min(count, 130) {
       try await probe.write(early)
       _ = try await probe.frames(for: probe.settleTime)
@@ -230,7 +232,7 @@ extension Suite {
 
   static let rstIsNoFrame = Case(
     "LNK-18/from-the-host",
-    "An RST from the host is no frame of the session: it confirms, ends and keeps open nothing",
+    "An RST from the host is not a frame of the session: it does not confirm, end or keep it open",
     .link, also: ["LNK-16", "LNK-53"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -263,8 +265,8 @@ extension Suite {
       let usual = Probe.synTLVs(nonce: probe.makeNonce())
       let tlvs =
         usual.prefix(3) + [TLV(types[0], [1])] + usual.dropFirst(3) + types.dropFirst().map { TLV($0, []) }
-      let said = try await probe.expectRefused(Array(tlvs).payload, reason: 3, "TLVs \(Wire.hex(types))")
-      probe.expect("REFUSED for \(Wire.hex(types))", said.number(of: 0x15), is: UInt64(types[0]))
+      let fields = try await probe.expectRefused(Array(tlvs).payload, reason: 3, "TLVs \(Wire.hex(types))")
+      probe.expect("REFUSED for \(Wire.hex(types))", fields.number(of: 0x15), is: UInt64(types[0]))
     }
   }
 }

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// How sessions end, from either side, and what the next one begins with.
+/// How sessions end, from either side, and the beginning of the next one.
 extension Suite {
   static let linkEnds: [Case] = [
     finAgain, idsAfterEnds, refusedNonces, nonceZero, deviceEndsSession, closesUnanswered, hellosGoOn,
@@ -8,7 +8,7 @@ extension Suite {
   ]
 
   static let finAgain = Case(
-    "LNK-24/fin-again", "A FIN of a session that is over is not answered, however the session ended", .link,
+    "LNK-24/fin-again", "A FIN of an ended session is not answered, however the session ended", .link,
     also: ["LNK-20"]
   ) { bench in
     let probe = bench.probe
@@ -30,7 +30,7 @@ extension Suite {
 
   static let idsAfterEnds = Case(
     "LNK-12/id-after-each-end",
-    "However a session ended the next one has the next id; a SYN that opens none uses up no id", .link,
+    "However a session ended the next one has the next id; a SYN that opens none uses no id", .link,
     also: ["LNK-13", "LNK-14", "LNK-19"]
   ) { bench in
     let probe = bench.probe
@@ -39,7 +39,7 @@ extension Suite {
       try await probe.open(tlvs)
       try await ending.end(bench)
       let last = probe.session.id
-      // Old, refused and malformed ones; where the session still lives, its own again.
+      // Old, refused and malformed ones; if the session is still live, its own again.
       try await probe.write(probe.syn(tlvs))
       _ = try await probe.frames(for: .milliseconds(bench.hasVirtualTime ? 300 : 30))
       let refused = Probe.synTLVs(nonce: probe.makeNonce()) + [TLV(0xC0, [])]
@@ -55,7 +55,7 @@ extension Suite {
 
   static let refusedNonces = Case(
     "LNK-14/refused-nonce",
-    "The nonce of a SYN that was refused is not remembered: the same nonce opens a session", .link,
+    "The nonce of a refused SYN is not remembered: the same nonce opens a session", .link,
     also: ["LNK-19"]
   ) { bench in
     let probe = bench.probe
@@ -75,7 +75,7 @@ extension Suite {
         }
         try await probe.openSession(Probe.synTLVs(nonce: nonce), attempts: 2)
         _ = try await probe.readCount()
-        // A remembered nonce, the live session's too, is refused like any other.
+        // A remembered nonce, including the live session's, is refused like any other.
         try await probe.expectRefused(tlvs(nonce).payload, reason: reason, "\(what), for its nonce")
         let isStillLive = try await probe.isSessionLive()
         probe.expect(isStillLive, "a refused SYN with the session's nonce ends it")
@@ -113,21 +113,21 @@ extension Suite {
       _ = try await probe.readCount()
       try await control.perform(.close)
       let fin = try await probe.awaitFrame(.fin)
-      probe.expect("what is wrong with \(fin)", fin.flaws(in: probe.session), is: [])
+      probe.expect("the flaws of \(fin)", fin.flaws(in: probe.session), is: [])
       probe.expect("ack of the FIN", fin.ack, is: probe.session.nextSeq)
       let answer = probe.frame(kind)
       try await probe.write(answer)
       if bench.hasExactTime {
-        // Before the FIN wait is over, which is 100 ms at least.
+        // Before the FIN wait is over, which is at least 100 ms.
         let isLive = try await probe.isSessionLive()
         probe.expect(!isLive, "the session is served after the \(kind) that ends it")
       } else {
-        _ = try await probe.ask(probe.frame(.ping), "RST behind \(kind)") {
+        _ = try await probe.ask(probe.frame(.ping), "RST after \(kind)") {
           $0.kind == .rst && $0.session == probe.session.id
         }
       }
       try await probe.write(answer)
-      // An ACK may have answered the FIN; an RST answers the ACK that came again.
+      // An ACK can have answered the FIN; an RST answers the repeated ACK.
       try await probe.expectNone("frame after the end by \(kind)", within: .milliseconds(600)) {
         ![.ack, .rst, .udata].contains($0.kind)
       }
@@ -138,7 +138,7 @@ extension Suite {
 
   static let closesUnanswered = Case(
     "LNK-24/device-closes-unanswered",
-    "A device that closes takes no DATA any more, sends FIN once, and ends after 200 ms, 100 to 500", .link,
+    "A device that closes accepts no more DATA, sends FIN once, and ends after 200 ms, 100 to 500", .link,
     also: ["LNK-13", "LNK-18", "LNK-55"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -151,7 +151,7 @@ extension Suite {
     if bench.hasExactTime {
       // Would be notified.
       try await control.perform(.fill(1))
-      // Neither an RST, which only a device sends, nor anything else but ACK and FIN ends it.
+      // Only ACK and FIN end it, and neither an RST, which only a device sends, nor anything else.
       try await probe.write(WireFrame(kind: .rst, sender: .host, session: probe.session.id, payload: []))
       try await probe.write(probe.data([0x0A, 3, 0], seq: probe.session.nextSeq))
       try await probe.write(probe.frame(.nak))
@@ -196,12 +196,12 @@ extension Suite {
       _ = try await bench.restartSession()
       try await probe.write(bytes + [0])
       let hellos = try await probe.frames(for: .milliseconds(900)).filter { $0.kind == .hello }
-      probe.expect("HELLOs behind [\(Wire.hex(bytes, limit: 16))]", hellos.count, is: 2)
+      probe.expect("HELLOs after [\(Wire.hex(bytes, limit: 16))]", hellos.count, is: 2)
     }
   }
 
   static let rstsAcrossSessions = Case(
-    "LNK-20/across-sessions", "Of RSTs there are ten in any second, whatever sessions begin and end in it",
+    "LNK-20/across-sessions", "There are ten RSTs in any second, whatever sessions begin and end in it",
     .link,
     also: ["LNK-14", "LNK-24"], needs: [.virtualTime]
   ) { bench in
@@ -227,7 +227,7 @@ extension Suite {
 }
 
 extension Probe {
-  /// Notes a finding when a frame answers these bytes, without a session that could prove it.
+  /// Notes a finding if a frame answers these bytes, without a session that could verify it.
   fileprivate func expectUnanswered(in bench: Bench, _ what: String, _ bytes: [UInt8]) async throws {
     try await write(bytes)
     try await expectNone("answer to \(what)", within: .milliseconds(bench.hasVirtualTime ? 300 : 30)) {

@@ -1,19 +1,19 @@
 import NotibotProtocol
 
-/// The fields of every frame that a device sends, each type and each field of LNK-2's table.
+/// The fields of every frame that a device sends, for each type and each field of LNK-2's table.
 extension Suite {
   static let linkFields: [Case] = [fieldsOfEveryType, fieldsOfHello, anyChannel]
 
   static let fieldsOfEveryType = Case(
     "LNK-2/fields-of-every-type",
-    "In SYNACK, DATA, ACK, NAK, PONG, PING, RST and the ACK of a FIN each field is 0 or present, as its type says",
+    "In SYNACK, DATA, ACK, NAK, PONG, PING, RST and the ACK of a FIN each field is 0 or present, depending on the type",
     .link, also: ["LNK-1", "LNK-3", "LNK-24", "LNK-40"]
   ) { bench in
     let probe = bench.probe
     let synAck = try await probe.openSession()
     probe.expectLawful([synAck])
     for _ in 0..<3 { probe.expectLawful(try await probe.nextAnswer()) }
-    // An ACK: of a frame that nobody answers.
+    // An ACK of a frame without an answer.
     try await probe.sendData([0x55], channel: 2)
     let ack = try await probe.awaitFrame("ACK of DATA") { $0.ack == 4 }
     probe.expectLawful([ack])
@@ -30,7 +30,7 @@ extension Suite {
     probe.expect(
       "ack, credit and kind of NAK", "\(nak.kind) \(nak.ack) \(nak.credit)", is: probe.present(.nak, 4))
     try await probe.write(probe.data([0x55], channel: 2, seq: 4))
-    // What was kept behind the hole has come with it.
+    // The frames kept after the hole have been delivered with it.
     probe.session.nextSeq = nak.payload.isEmpty ? 5 : 6
     try await probe.expectTaken("the missing frame")
     if bench.hasVirtualTime {
@@ -57,7 +57,7 @@ extension Suite {
   }
 
   static let anyChannel = Case(
-    "LNK-3/any-channel", "SYN, ACK, NAK, PING, PONG and FIN are taken with each number of a channel", .link,
+    "LNK-3/any-channel", "SYN, ACK, NAK, PING, PONG and FIN are accepted with each channel number", .link,
     also: ["LNK-13", "LNK-20", "LNK-24", "LNK-34", "LNK-41"]
   ) { bench in
     let probe = bench.probe
@@ -71,7 +71,7 @@ extension Suite {
         probe.session.credit = 0
         try await probe.sendData([0x0A, 3, 0])
         _ = try await probe.fence()
-        // Its credit is what the answer waits for.
+        // The answer waits for its credit.
         probe.session.credit = 1
         try await probe.write(probe.frame(kind, channel: channel, payload: kind == .pong ? [0] : []))
         _ = try await probe.awaitFrame("answer for the credit of \(kind) with channel \(channel)") {
@@ -96,7 +96,7 @@ extension Suite {
 }
 
 extension Probe {
-  /// Asks for Count and returns everything up to the answer.
+  /// Reads Count and returns everything up to the answer.
   fileprivate func nextAnswer() async throws -> [WireFrame] {
     try await awaitRoom()
     try await sendData([0x0A, 3, 0])
@@ -116,16 +116,17 @@ extension Probe {
     "\(kind) \(ack) \(session.peerFrames)"
   }
 
-  /// Notes what is wrong with the device's frames.
+  /// Notes the flaws of the device's frames.
   fileprivate func expectLawful(_ frames: [WireFrame], file: String = #fileID, line: Int = #line) {
     for frame in frames {
-      expect("what is wrong with \(frame)", frame.flaws(in: session), is: [], file: file, line: line)
+      expect("the flaws of \(frame)", frame.flaws(in: session), is: [], file: file, line: line)
     }
   }
 }
 
 extension WireFrame {
-  /// What a device's frame has that its type must not have. Source: PROTOCOL.md LNK-2, LNK-3, LNK-5, LNK-6.
+  /// The fields of a device's frame that are invalid for its type. Source: PROTOCOL.md LNK-2,
+  /// LNK-3, LNK-5, LNK-6.
   func flaws(in session: ProbeSession) -> [String] {
     var flaws: [String] = []
     func claim(_ holds: Bool, _ flaw: String) { if !holds { flaws.append(flaw) } }
@@ -153,10 +154,10 @@ extension WireFrame {
     return flaws
   }
 
-  /// What is wrong with the TLVs of HELLO, SYNACK and RST: their order is that of the table, each is there once and
-  /// listed for the frame, and the required ones are there.
+  /// The flaws of the TLVs of HELLO, SYNACK and RST: their order is that of the table, each is
+  /// there once and listed for the frame, and the required ones are there.
   private var tlvFlaws: [String] {
-    guard let tlvs = TLV.parse(payload) else { return ["a TLV that runs past the end"] }
+    guard let tlvs = TLV.parse(payload) else { return ["a TLV that exceeds the end"] }
     let types = tlvs.map(\.type)
     let (required, others): ([UInt8], [UInt8]) =
       switch kind {
@@ -167,7 +168,7 @@ extension WireFrame {
       case .syn, .data, .ack, .nak, .udata, .ping, .pong, .fin: ([], [])
       }
     var flaws: [String] = []
-    // The low seven bits number the table's rows.
+    // The low seven bits are the rows of the table.
     let known = types.map { $0 & 0x7F }.filter { (1...0x15).contains($0) }
     if known != known.sorted() { flaws.append("TLVs in the order \(Wire.hex(types))") }
     if Set(types).count != types.count { flaws.append("a TLV twice in \(Wire.hex(types))") }

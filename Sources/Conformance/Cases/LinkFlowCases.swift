@@ -1,9 +1,9 @@
 import NotibotProtocol
 
-/// What makes the device send again, and what holds it back.
+/// Retransmission and flow control of the device.
 extension Suite {
   static let nakResends = Case(
-    "LNK-34/nak-resends", "A NAK makes the device send from its ack on again, at once", .link,
+    "LNK-34/nak-resends", "A NAK makes the device retransmit from its ack on, at once", .link,
     also: ["LNK-35"]
   ) { bench in
     let probe = bench.probe
@@ -22,18 +22,18 @@ extension Suite {
 
   static let nakBitmap = Case(
     "LNK-34/nak-bitmap",
-    "For a NAK with a bitmap the device sends what is missing below the highest held frame, once for each loss",
+    "For a NAK with a bitmap the device sends the missing frames below the highest held one, once per loss",
     .link, also: ["LNK-33"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     try probe.requireRequests(3)
     _ = try await probe.unacknowledgedAnswers(3)
-    // Bit 0 is the frame ack + 1. What lies above the highest held frame is under way.
+    // Bit 0 is the frame ack + 1. Frames above the highest held one are in flight.
     try await probe.write(probe.frame(.nak, payload: Wire.u64(0b01)))
     let again = try await probe.fence().filter { $0.kind == .data }
     probe.expect("numbers sent again", again.map(\.seq), is: [0])
-    // 2 was sent before 0 was sent again: that it has come says nothing of 0.
+    // 2 was sent before 0 was sent again: its arrival is not evidence about 0.
     try await probe.write(probe.frame(.nak, payload: Wire.u64(0b11)))
     let twice = try await probe.fence().filter { $0.kind == .data }
     probe.expect("numbers sent again when more is held", twice.map(\.seq), is: [])
@@ -41,7 +41,7 @@ extension Suite {
 
   static let lostAgain = Case(
     "LNK-34/lost-again",
-    "A frame that was sent again goes out once more when something newer than that has arrived", .link
+    "A retransmission is repeated once more when something newer has arrived", .link
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -60,7 +60,7 @@ extension Suite {
   }
 
   static let heldSpared = Case(
-    "LNK-51/held-spared", "The resend timer spares what a bitmap named as held", .link, also: ["LNK-34"]
+    "LNK-51/held-spared", "The resend timer skips frames that a bitmap named as held", .link, also: ["LNK-34"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -73,7 +73,7 @@ extension Suite {
   }
 
   static let repeatedACK = Case(
-    "LNK-34/repeated-ack", "A repeated ACK never makes the device send again", .link
+    "LNK-34/repeated-ack", "A repeated ACK never makes the device retransmit", .link
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -84,13 +84,13 @@ extension Suite {
   }
 
   static let resentFrame = Case(
-    "LNK-35/resent-frame", "A frame sent again has its old number and payload and a present ack", .link
+    "LNK-35/resent-frame", "A retransmitted frame has its old number and payload and a current ack", .link
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     let first = try await probe.unacknowledgedAnswers(1)[0]
     try await probe.sendData([0x55], channel: 2)
-    try await probe.expectTaken("DATA beside an unacknowledged answer")
+    try await probe.expectTaken("DATA after an unacknowledged answer")
     try await probe.write(probe.frame(.nak))
     let again = try await probe.fence().first { $0.kind == .data }
     probe.expect("seq", again?.seq, is: first.seq)
@@ -127,7 +127,7 @@ extension Suite {
   }
 
   static let beyondTheLimit = Case(
-    "LNK-32/beyond-the-credit", "DATA beyond the credit that was given is dropped, and answered by an ACK",
+    "LNK-32/beyond-the-credit", "DATA beyond the given credit is dropped, and answered with an ACK",
     .link,
     also: ["LNK-40"], needs: [.control]
   ) { bench in
@@ -149,8 +149,9 @@ extension Suite {
     _ = try await probe.readCount()
   }
 
-  static let handledIsTold = Case(
-    "LNK-50/handled-is-told", "That a frame was handled is told within 10 ms, also when nothing else is sent",
+  static let handledIsReported = Case(
+    "LNK-50/handled-is-reported",
+    "A handled frame is reported within 10 ms, even if nothing else is sent",
     .link,
     also: ["LNK-40", "LNK-42"], needs: [.control]
   ) { bench in
@@ -168,11 +169,11 @@ extension Suite {
       Int($0.credit) == probe.session.peerFrames
     }
     let passed = (probe.now - start).inMilliseconds
-    probe.expect(passed <= (bench.hasExactTime ? 10 : 500), "told after \(passed) ms")
+    probe.expect(passed <= (bench.hasExactTime ? 10 : 500), "reported after \(passed) ms")
   }
 
   static let shutWindow = Case(
-    "LNK-41/no-data-beyond-limit", "The device sends no DATA beyond the credit it was given", .link
+    "LNK-41/no-data-beyond-limit", "The device sends no DATA beyond the given credit", .link
   ) { bench in
     let probe = bench.probe
     try await probe.openShut()
@@ -187,7 +188,7 @@ extension Suite {
   }
 
   static let creditBackwards = Case(
-    "LNK-41/credit-goes-back", "A credit that goes back takes nothing back", .link
+    "LNK-41/credit-goes-back", "A credit that decreases revokes nothing", .link
   ) { bench in
     let probe = bench.probe
     try await probe.openShut()
@@ -207,7 +208,7 @@ extension Suite {
   }
 
   static let hugeCredit = Case(
-    "LNK-41/credit-above-64", "A credit above 64 is taken as 64: so many frames follow it, and no more", .link
+    "LNK-41/credit-above-64", "A credit above 64 counts as 64: so many frames follow it, and no more", .link
   ) { bench in
     let probe = bench.probe
     for credit in [65, 127, 128, 255] as [UInt8] {
@@ -236,7 +237,8 @@ extension Suite {
     guard probe.session.features & 1 == 1 else { throw CaseSkipped("the device takes one request at a time") }
     let limit = max(8, probe.session.peerRequests)
     var numbers: Set<UInt8> = []
-    // Each request goes out when the one before is answered or held back; nothing is ever acknowledged.
+    // Each request is sent when the previous one is answered or held back; nothing is ever
+    // acknowledged.
     for _ in 0..<(limit + 2) where probe.session.room > 0 {
       try await probe.sendData([0x0A, 3, 0])
       for frame in try await probe.fence() where frame.kind == .data { numbers.insert(frame.seq) }
@@ -247,7 +249,7 @@ extension Suite {
   }
 
   static let readsWhileShut = Case(
-    "LNK-44/reads-while-shut", "A device whose sending waits for credit goes on reading and answering PINGs",
+    "LNK-44/reads-while-shut", "A device that waits for credit still reads and answers PINGs",
     .link
   ) { bench in
     let probe = bench.probe
@@ -259,18 +261,18 @@ extension Suite {
     }
     try await probe.write(probe.frame(.ping))
     let pong = try await probe.awaitFrame(.pong)
-    // The request is handled when it is taken; the others are nobody's.
+    // The request is handled when it is taken; the others are for an unserved channel.
     probe.expect("handled while an answer waits", pong.payload.first, is: 4)
     probe.session.credit = 64
     try await probe.write(probe.frame(.ack))
     let deadline = probe.now + Probe.patience
     let reply = try await probe.nextPDU(until: deadline)
-    probe.expect("the answer that waited", reply?.first, is: 0x0B)
+    probe.expect("the pending answer", reply?.first, is: 0x0B)
   }
 }
 
 extension Probe {
-  /// Sends requests, one after the other's answer, and acknowledges none of the answers.
+  /// Sends requests, each after the previous one's answer, and acknowledges none of the answers.
   func unacknowledgedAnswers(_ count: Int) async throws -> [WireFrame] {
     var answers: [WireFrame] = []
     for index in 0..<count {
@@ -282,7 +284,7 @@ extension Probe {
     return answers
   }
 
-  /// Opens a session in which the device may not send any DATA yet.
+  /// Opens a session in which the device is not allowed to send any DATA yet.
   func openShut() async throws {
     try await open(isAcknowledged: false)
     session.credit = 0

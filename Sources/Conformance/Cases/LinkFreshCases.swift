@@ -1,7 +1,7 @@
 import NotibotProtocol
 
-/// What a session leaves behind: nothing. Each case makes one piece of state as used as it can be, ends the session in
-/// every way, opens the next one and looks for that piece.
+/// A session leaves no state behind. Each case uses up one piece of state as far as possible, ends
+/// the session in every way, opens the next one and checks that piece.
 extension Suite {
   static let linkFresh: [Case] =
     leftovers.map { leftover in
@@ -34,14 +34,14 @@ extension Suite {
       try await bench.probe.open()
       try await bench.probe.expectUnused()
     },
-    Leftover("LNK-41/fresh-limit", "without permission to send", use: useLimit, check: checkLimit),
+    Leftover("LNK-41/fresh-limit", "without credit to send", use: useLimit, check: checkLimit),
     Leftover(
       "LNK-42/fresh-bytes-sent", "with all bytes of the host free", use: useSentBytes, check: checkSentBytes),
     Leftover(
       "LNK-42/fresh-bytes-received", "with all bytes of the device free", also: ["LNK-32"], needs: [.control],
       use: useReceivedBytes, check: checkReceivedBytes),
     Leftover(
-      "LNK-23/fresh-requests", "without the requests that waited", also: ["LNK-40"], needs: [.control],
+      "LNK-23/fresh-requests", "without the queued requests", also: ["LNK-40"], needs: [.control],
       use: useRequests, check: checkRequests),
     Leftover(
       "LNK-51/fresh-resend-time", "with the first resend time", needs: [.virtualTime], use: useResendTime,
@@ -49,18 +49,18 @@ extension Suite {
     Leftover(
       "LNK-51/fresh-backed-off-time", "with a resend time that was not doubled", needs: [.virtualTime],
       use: useBackedOffTime, check: checkResendTime),
-    Leftover("LNK-34/fresh-answers", "without the answers not acknowledged", also: ["LNK-51"]) { bench in
+    Leftover("LNK-34/fresh-answers", "without the unacknowledged answers", also: ["LNK-51"]) { bench in
       _ = try await bench.probe.unacknowledgedAnswers(3)
     } check: { bench in
       try await checkNoAnswers(bench)
     },
-    Leftover("LNK-41/fresh-held-back", "without the answers held back", use: useHeldBack) { bench in
+    Leftover("LNK-41/fresh-held-back", "without the pending answers", use: useHeldBack) { bench in
       try await checkNoAnswers(bench)
     },
     Leftover(
       "ATT-3/fresh-parts", "with an empty prepare queue", also: ["ATT-14"], use: useParts, check: checkParts),
     Leftover(
-      "ATT-3/fresh-cccds", "with nothing subscribed", also: ["ATT-12"], use: useCCCDs, check: checkCCCDs),
+      "ATT-3/fresh-cccds", "without subscriptions", also: ["ATT-12"], use: useCCCDs, check: checkCCCDs),
     Leftover("ATT-3/fresh-mtu", "with MTU 23", also: ["ATT-8"], use: useMTU, check: checkMTU),
     Leftover(
       "ATT-3/fresh-notifications", "without notifications of Count", also: ["ATT-17", "ATT-19"],
@@ -69,7 +69,7 @@ extension Suite {
       "ATT-3/fresh-events", "without notifications of Data", also: ["ATT-17", "ATT-19", "NTF-11"],
       needs: [.control], use: useEvents, check: checkEvents),
     Leftover(
-      "LNK-23/fresh-sync", "without a SYNC to answer", also: ["NTF-31"], use: useSync, check: checkSync),
+      "LNK-23/fresh-sync", "without a pending SYNC", also: ["NTF-31"], use: useSync, check: checkSync),
   ]
 
   // MARK: Order and limits
@@ -79,8 +79,8 @@ extension Suite {
     _ = try await bench.probe.awaitNAK(missing: 0, held: [1])
   }
 
-  /// A hole at the same place is asked for as if it were the first one, also for a number that would belong to the same
-  /// round; and what was kept behind it is not there.
+  /// A hole at the same number is requested as if it were the first one, also for a number that
+  /// would belong to the same round; and the frames kept after it are not there.
   private static func checkHole(_ bench: Bench) async throws {
     let probe = bench.probe
     try await probe.open()
@@ -90,7 +90,7 @@ extension Suite {
     try await probe.open()
     try await probe.sendUnserved(Int(early))
     let more = try await probe.fence()
-    probe.expect("answers to a request of the session before", more.filter { $0.kind == .data }, is: [])
+    probe.expect("answers to a request of the previous session", more.filter { $0.kind == .data }, is: [])
   }
 
   private static func useLimit(_ bench: Bench) async throws {
@@ -127,7 +127,7 @@ extension Suite {
   }
 
   private static func checkReceivedBytes(_ bench: Bench) async throws {
-    // Still nothing is handled: what is left of the session before would be in the way.
+    // Still nothing is handled: leftovers of the previous session would use up the limit.
     try await bench.probe.open()
     try await useReceivedBytes(bench)
     try await bench.requireControl().perform(.resume)
@@ -146,7 +146,7 @@ extension Suite {
     try await bench.probe.expectUnused()
   }
 
-  /// Nothing is sent in the next session that was to be sent in this one, by NAK or timer either.
+  /// No pending frame of this session is sent in the next one, by NAK or timer either.
   private static func checkNoAnswers(_ bench: Bench) async throws {
     let probe = bench.probe
     try await probe.open()
@@ -154,7 +154,7 @@ extension Suite {
     try await probe.write(probe.frame(.nak))
     let sent = try await probe.fence()
     let later = try await probe.frames(for: .milliseconds(bench.hasVirtualTime ? 900 : 20))
-    probe.expect("DATA of the session before", (sent + later).filter { $0.kind == .data }, is: [])
+    probe.expect("DATA of the previous session", (sent + later).filter { $0.kind == .data }, is: [])
   }
 
   private static func useHeldBack(_ bench: Bench) async throws {
@@ -235,7 +235,7 @@ extension Suite {
     try await probe.request(Wire.literal("12 0400 0100"))
     probe.session.credit = 0
     try await probe.write(probe.frame(.ack))
-    // The credit of 1 that came with the last ack lets one go; the next ones wait.
+    // The credit of 1 in the last ack allows one; the next ones are queued.
     for others in 1...3 {
       try await control.perform(.fill(others))
       _ = try await probe.fence()
@@ -250,34 +250,34 @@ extension Suite {
     try await probe.requireStoreRoom(1)
     try await probe.writeData(Sample.json("acted on"))
     try await probe.request(Wire.literal("12 0700 0100"))
-    // Nothing is acknowledged, so that those beyond the device's limit wait.
+    // Nothing is acknowledged, so that those beyond the device's limit are queued.
     for _ in 0..<(max(8, probe.session.peerRequests) + 4) { try await control.perform(.action(1, 0)) }
     _ = try await probe.fence()
   }
 
   private static func checkEvents(_ bench: Bench) async throws {
     let probe = bench.probe
-    // An event that was left must wait until the MTU has room for it: at 23 none fits.
+    // A leftover event must wait until the MTU has room for it: at 23 none fits.
     try await probe.openShut()
     try await probe.sendData(Wire.literal("02 0502"))
     _ = try await probe.fence()
     try await probe.grantAll()
     let early = try await probe.listen(for: .milliseconds(bench.hasVirtualTime ? 600 : 30))
-    probe.expect("what is sent but for the MTU", early.events + early.counts.map { "Count \($0)" }, is: [])
+    probe.expect("notifications before the MTU", early.events + early.counts.map { "Count \($0)" }, is: [])
     try await probe.request(Wire.literal("12 0700 0100"))
     let later = try await probe.listen()
-    probe.expect("what is sent to a new subscription", later.items, is: [])
+    probe.expect("notifications to a new subscription", later.items, is: [])
   }
 
   private static func checkNotifications(_ bench: Bench) async throws {
     let probe = bench.probe
     try await probe.open()
-    // Before a subscription nothing comes either.
+    // Before a subscription there are none either.
     try await probe.expectUnused()
     try await probe.request(Wire.literal("12 0400 0100"))
     try await probe.request(Wire.literal("12 0700 0100"))
-    let heard = try await probe.listen()
-    probe.expect("what is sent without a change", heard.items, is: [])
+    let unsolicited = try await probe.listen()
+    probe.expect("notifications without a change", unsolicited.items, is: [])
     try await bench.requireControl().perform(.fill(0))
   }
 
@@ -297,7 +297,7 @@ extension Suite {
   }
 }
 
-/// A piece of a session's state, how to use it up, and how to see that it is new.
+/// A piece of a session's state, how to use it up, and how to check that it is new.
 private struct Leftover: Sendable {
   let id: String
   let what: String
@@ -329,7 +329,7 @@ enum SessionEnding: String, CaseIterable {
   case silence = "silence"
   case reset = "a restart"
 
-  /// Whether it can be had, and costs no time.
+  /// Whether it is available, and costs no time.
   func isPossible(on bench: Bench) -> Bool {
     switch self {
     case .syn, .twoSyns, .fin: true
@@ -345,9 +345,9 @@ enum SessionEnding: String, CaseIterable {
     case .syn: break
     case .twoSyns: try await probe.openSession(isAcknowledged: false)
     case .fin:
-      // The answer to FIN, not one to what came before it.
+      // The answer to FIN, not one to an earlier frame.
       try await probe.write(probe.frame(.fin))
-      _ = try await probe.ask(probe.frame(.ping), "RST behind FIN") {
+      _ = try await probe.ask(probe.frame(.ping), "RST after FIN") {
         $0.kind == .rst && $0.session == probe.session.id
       }
     case .silence: _ = try await probe.frames(for: .milliseconds(5600))
@@ -359,7 +359,8 @@ enum SessionEnding: String, CaseIterable {
 }
 
 extension Probe {
-  /// Notes a finding unless the open session looks as if nothing had been sent in it yet, in either direction.
+  /// Notes a finding unless the open session behaves as if nothing had been sent in it yet, in
+  /// either direction.
   fileprivate func expectUnused() async throws {
     try await write(frame(.ping))
     var sent: [WireFrame] = []
@@ -374,6 +375,6 @@ extension Probe {
     expect("handled", pong.payload, is: [0])
   }
 
-  /// Frames of 540 bytes that the device takes beyond the last handled one.
+  /// Frames of 540 bytes that the device accepts beyond the last handled one.
   fileprivate var longFramesGranted: Int { max(1, min(session.peerFrames, session.peerBytes / 540)) }
 }

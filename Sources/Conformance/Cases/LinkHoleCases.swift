@@ -1,16 +1,16 @@
 import NotibotProtocol
 
-/// Holes in what the host sends. A device keeps the frames behind a hole or drops them (LNK-32); its first NAK tells
-/// which, and each case says what follows from that.
+/// Holes in the host's frames. A device keeps the frames after a hole or drops them (LNK-32); its
+/// first NAK shows which, and each case checks the consequences.
 extension Suite {
   static let outOfOrder = Case(
     "LNK-32/out-of-order",
-    "A device asks for the frame that is missing; what came too early it has kept, or dropped, as its NAK says",
+    "A device requests the missing frame; it has kept or dropped early frames, as its NAK reports",
     .link, also: ["LNK-33"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    // 1 is a request, 0 is not one: an answer shows that 1 was kept.
+    // 1 is a request, 0 is not: an answer shows that 1 was kept.
     try await probe.write(probe.data([0x0A, 3, 0], seq: 1))
     let kind = try await probe.awaitNAK(missing: 0, held: [1])
     try await probe.write(probe.data([0x55], channel: 2, seq: 0))
@@ -19,7 +19,7 @@ extension Suite {
       probe.session.nextSeq = 2
       let deadline = probe.now + Probe.patience
       let answer = try await probe.nextPDU(until: deadline)
-      probe.expect("the answer to the frame that was kept", answer?.first, is: 0x0B)
+      probe.expect("the answer to the kept frame", answer?.first, is: 0x0B)
     case .drops:
       probe.session.nextSeq = 1
       try await probe.expectTaken("the missing frame")
@@ -31,7 +31,7 @@ extension Suite {
 
   static let oneNAKPerRound = Case(
     "LNK-33/one-nak-per-round",
-    "One NAK for each hole and round, or, with a bitmap, one for the hole and one for each second frame behind it",
+    "One NAK per hole and round, or, with a bitmap, one for the hole and one for each second frame after it",
     .link
   ) { bench in
     let probe = bench.probe
@@ -40,7 +40,7 @@ extension Suite {
     var kind = HoleKind.keeps
     for round in 1...2 {
       for seq in [1, 2, 3] as [UInt8] { try await probe.write(probe.data([0x0A, 3, 0], seq: seq)) }
-      // 1 is not above 3, the last one out of order: for a device that drops a new round.
+      // 1 is not above 3, the last one out of order: for a device that drops, this is a new round.
       let answers = try await probe.fence() + probe.frames(for: .milliseconds(30))
       let naks = answers.filter { $0.kind == .nak }
       let first = try probe.require(naks.first, "no NAK for 1, 2, 3 in round \(round)")
@@ -48,7 +48,7 @@ extension Suite {
       switch kind {
       case .drops: probe.expect("NAKs for 1, 2, 3 in round \(round)", naks.count, is: 1)
       case .keeps:
-        // The first and the third; each of them where a pause of 5 ms came in between.
+        // The first and the third; each of them if there was a pause of 5 ms in between.
         let expected = bench.hasExactTime ? 2...2 : 1...3
         probe.expect(expected.contains(naks.count), "\(naks.count) NAKs for 1, 2, 3 in round \(round)")
         probe.expect("the last bitmap", naks.last?.payload, is: Wire.u64(0b111))
@@ -60,7 +60,7 @@ extension Suite {
 
   static let secondHole = Case(
     "LNK-33/second-hole",
-    "A second hole is told at once by a bitmap; without one, when it has become the first", .link,
+    "A second hole is reported at once by a bitmap; without one, when it has become the first", .link,
     also: ["LNK-32"]
   ) { bench in
     let probe = bench.probe
@@ -75,8 +75,9 @@ extension Suite {
     case .keeps:
       _ = try await probe.awaitNAK(missing: 0, held: [1, 3])
       let passed = (probe.now - start).inMilliseconds
-      probe.expect(passed <= (bench.hasExactTime ? 0 : 500), "the second hole was told after \(passed) ms")
-      // While a hole is open a NAK stands for the ACK.
+      probe.expect(
+        passed <= (bench.hasExactTime ? 0 : 500), "the second hole was reported after \(passed) ms")
+      // While a hole is open a NAK replaces the ACK.
       try await probe.write(unserved(0))
       _ = try await probe.awaitNAK(missing: 2, held: [3])
       try await probe.write(unserved(2))
@@ -86,7 +87,7 @@ extension Suite {
       probe.expect("NAKs before it is the first hole", between.filter { $0.kind == .nak }, is: [])
       try await probe.write(unserved(3))
       let later = try await probe.awaitNAK(missing: 1, held: [3])
-      probe.expect("whether it drops still", later, is: .drops)
+      probe.expect("whether it still drops", later, is: .drops)
       for seq in [1, 2, 3] as [UInt8] { try await probe.write(unserved(seq)) }
     }
     probe.session.nextSeq = 4
@@ -95,13 +96,13 @@ extension Suite {
 
   static let nothingTwice = Case(
     "LNK-32/nothing-twice",
-    "With holes and frames that come twice each request is answered once, in order", .link,
+    "With holes and duplicate frames each request is answered once, in order", .link,
     also: ["LNK-33", "FRM-15"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     try probe.requireRequests(4)
-    // Read Blob from an offset of its own tells the answers from each other.
+    // Read Blob with different offsets distinguishes the answers.
     let request = { (seq: UInt8) in probe.data([0x0C, 1, 0, seq, 0], seq: seq) }
     for seq in [1, 1, 3, 2, 3, 0, 0, 1, 2, 3, 3, 2] as [UInt8] { try await probe.write(request(seq)) }
     probe.session.nextSeq = 4
@@ -116,12 +117,12 @@ extension Suite {
 
   static let bytesWithHole = Case(
     "LNK-32/bytes-with-hole",
-    "Frames behind a hole are kept up to the bytes that were granted, and all that fits is taken", .link,
+    "Frames after a hole are kept up to the granted bytes, and all that fit are accepted", .link,
     also: ["LNK-42"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    // The first is the one that is missing. All together fill the bytes to the last one, if the frames are enough.
+    // The first is the missing one. Together they fill the bytes exactly, if the frames are enough.
     let lengths = probe.payloadsFillingBytes ?? [Int](repeating: 528, count: probe.session.peerFrames)
     let frame = { (seq: Int) in
       probe.data([UInt8](repeating: 0x55, count: lengths[seq]), channel: 2, seq: UInt8(seq))
@@ -141,11 +142,11 @@ extension Suite {
 
   static let rounds = Case(
     "LNK-33/rounds",
-    "Which number begins a round: none but one that is not above the last one, whether that was asked for or not",
+    "A round begins only with a number not above the last one, whether or not that was requested",
     .link, also: ["LNK-32"]
   ) { bench in
     let probe = bench.probe
-    // One hole behind the other, and each of them below 255.
+    // One hole after the other, and each of them below 255.
     for start in bench.hasVirtualTime ? [0, 253] : [253] {
       try await probe.open()
       let farthest = UInt8(min(3, probe.session.peerFrames - 1))
@@ -161,7 +162,7 @@ extension Suite {
           try await probe.write(probe.data([0x55], channel: 2, seq: missing &+ distance))
         }
         probe.session.nextSeq = missing &+ farthest &+ 1
-        try await probe.expectTaken("what is missing and what follows it")
+        try await probe.expectTaken("the missing frame and the following ones")
       }
     }
   }
@@ -170,7 +171,7 @@ extension Suite {
   private static let numbersAhead: [[UInt8]] = (0..<27).map { [$0 / 9 + 1, $0 / 3 % 3 + 1, $0 % 3 + 1] }
 
   static let sameNumberLater = Case(
-    "LNK-33/same-number-later", "A number is asked for when it is missing again 256 frames later", .link,
+    "LNK-33/same-number-later", "A number is requested when it is missing again 256 frames later", .link,
     also: ["LNK-30"]
   ) { bench in
     let probe = bench.probe
@@ -182,20 +183,21 @@ extension Suite {
       _ = try await probe.awaitNAK(missing: missing, held: [missing &+ distance])
       for seq in 0...distance { try await probe.write(probe.data([0x55], channel: 2, seq: missing &+ seq)) }
       probe.session.nextSeq = missing &+ distance &+ 1
-      try await probe.expectTaken("\(distance) frames behind the missing one")
+      try await probe.expectTaken("\(distance) frames after the missing one")
       try await probe.sendUnserved(255 - Int(distance))
     }
   }
 }
 
-/// What a device does with frames behind a hole (LNK-32).
+/// How a device handles frames after a hole (LNK-32).
 enum HoleKind: Equatable {
   case keeps
   case drops
 }
 
 extension Probe {
-  /// The next NAK. One with a bitmap must name just the frames of `held`; one without is a device's that drops them.
+  /// The next NAK. One with a bitmap must name exactly the frames of `held`; one without is from a
+  /// device that drops them.
   func awaitNAK(
     missing: UInt8, held: [UInt8], file: String = #fileID, line: Int = #line
   ) async throws -> HoleKind {
@@ -208,17 +210,18 @@ extension Probe {
     return .keeps
   }
 
-  /// Sends frames behind the one that is missing and notes a finding unless they are asked for as LNK-33 says.
+  /// Sends frames after the missing one and notes a finding unless they are requested according to
+  /// LNK-33.
   ///
   /// - Parameters:
   ///   - ahead: their distances from the missing one.
-  ///   - wait: how long a NAK may take; a bitmap waits 10 ms at most.
+  ///   - wait: the time limit of a NAK; a bitmap waits 10 ms at most.
   fileprivate func expectRounds(_ ahead: [UInt8], wait: Duration) async throws {
     let missing = session.nextSeq
     var (held, last): (UInt64, UInt8) = (0, .max)
     for (index, distance) in ahead.enumerated() {
       let what = "the last of \(ahead.prefix(index + 1)) ahead of \(missing)"
-      // A number out of window is no part of a round.
+      // A number outside the window is not part of a round.
       for seq in index == 0 ? [] : [missing &- 1, missing &+ UInt8(session.peerFrames)] {
         try await write(data([0x55], channel: 2, seq: seq))
       }

@@ -1,10 +1,10 @@
 import NotibotProtocol
 
-/// What counts as a sign of life, and what confirms a session.
+/// The frames that count as a sign of life, and those that confirm a session.
 extension Suite {
   static let linkLife: [Case] = [keepsOpen, keepsNothingOpen, logWhileOffered, longFramedLog, fieldsOfLog]
 
-  /// A frame that a case sends again and again.
+  /// A frame that a case sends repeatedly.
   private typealias Sign = (what: String, frame: @Sendable (Probe) -> WireFrame)
 
   private static let signsOfLife: [Sign] = [
@@ -14,15 +14,15 @@ extension Suite {
     ("PING", { $0.frame(.ping) }),
     ("PONG", { $0.frame(.pong, payload: [0]) }),
     ("PONG of 3 bytes", { $0.frame(.pong, payload: [0, 1, 2]) }),
-    ("ACK with an ack that cannot be", { $0.frame(.ack).with(ack: 99) }),
+    ("ACK with an impossible ack", { $0.frame(.ack).with(ack: 99) }),
     ("UDATA on channel 1", { $0.frame(.udata, channel: 1, payload: [0x41]).with(ack: 0, credit: 0) }),
     ("UDATA on channel 5", { $0.frame(.udata, channel: 5, payload: [0x41]).with(ack: 0, credit: 0) }),
-    ("DATA that was received already", { $0.data([0x55], channel: 2, seq: 0) }),
+    ("DATA that was already received", { $0.data([0x55], channel: 2, seq: 0) }),
     ("DATA beyond the window", { $0.data([0x55], channel: 2, seq: 200) }),
   ]
 
   static let keepsOpen = Case(
-    "LNK-53/what-keeps-open", "Each valid frame of the live session keeps it open, whatever it carries",
+    "LNK-53/what-keeps-open", "Each valid frame of the live session keeps it open, whatever its content",
     .link,
     also: ["LNK-3"], needs: [.virtualTime]
   ) { bench in
@@ -30,8 +30,8 @@ extension Suite {
     for sign in signsOfLife {
       try await probe.open()
       try await probe.sendUnserved(1)
-      let isLive = try await probe.isLive(hearing: sign.frame)
-      probe.expect(isLive, "the session is over, though \(sign.what) came each 400 ms")
+      let isLive = try await probe.isLive(receiving: sign.frame)
+      probe.expect(isLive, "the session is over, although \(sign.what) was sent every 400 ms")
     }
   }
 
@@ -43,32 +43,32 @@ extension Suite {
     let probe = bench.probe
     for kind in [.data, .ack, .nak, .ping, .pong, .fin, .udata] as [WireFrame.Kind] {
       let payload: [UInt8] = [.data, .pong, .udata].contains(kind) ? [1] : []
-      try await probe.expectDead(hearing: "\(kind) of another session") {
+      try await probe.expectDead(receiving: "\(kind) of another session") {
         $0.frame(kind, channel: kind == .data || kind == .udata ? 2 : 0, payload: payload)
           .with(session: $0.session.id &+ 1000)
       }
-      try await probe.expectDead(hearing: "\(kind) in the device's direction") {
+      try await probe.expectDead(receiving: "\(kind) in the device's direction") {
         $0.frame(kind, channel: kind == .data || kind == .udata ? 2 : 0, payload: payload).echoed
       }
     }
     for length in [1, 7] {
-      try await probe.expectDead(hearing: "NAK of \(length) bytes") {
+      try await probe.expectDead(receiving: "NAK of \(length) bytes") {
         $0.frame(.nak, payload: [UInt8](repeating: 0, count: length))
       }
     }
-    try await probe.expectDead(hearing: "DATA without payload") { $0.data([], channel: 2, seq: 0) }
-    try await probe.expectDead(hearing: "PONG without payload") { $0.frame(.pong) }
-    try await probe.expectDead(hearing: "UDATA of session 0") {
+    try await probe.expectDead(receiving: "DATA without payload") { $0.data([], channel: 2, seq: 0) }
+    try await probe.expectDead(receiving: "PONG without payload") { $0.frame(.pong) }
+    try await probe.expectDead(receiving: "UDATA of session 0") {
       $0.frame(.udata, channel: 1, payload: [0x41]).with(ack: 0, credit: 0, session: 0)
     }
-    try await probe.expectDead(hearing: "the SYN of the session") {
+    try await probe.expectDead(receiving: "the SYN of the session") {
       $0.syn(Probe.synTLVs(nonce: $0.session.nonce))
     }
-    try await probe.expectDead(hearing: "a SYN that is refused") {
+    try await probe.expectDead(receiving: "a SYN that is refused") {
       $0.syn(Probe.synTLVs(nonce: $0.session.nonce &+ 1) + [TLV(0xC0, [])])
     }
     let old = probe.session.nonce
-    try await probe.expectDead(hearing: "a SYN with an old nonce") { $0.syn(Probe.synTLVs(nonce: old)) }
+    try await probe.expectDead(receiving: "a SYN with an old nonce") { $0.syn(Probe.synTLVs(nonce: old)) }
   }
 
   static let logWhileOffered = Case(
@@ -80,7 +80,7 @@ extension Suite {
     let probe = bench.probe
     let control = try bench.requireControl()
     try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b1000), isAcknowledged: false)
-    // The text is one only when a zero follows it; its bytes come before.
+    // The text is complete only when a zero follows it; its bytes are sent before.
     probe.startCapture()
     let line = "rig: not yet open"
     try await control.perform(.log(line))
@@ -106,7 +106,7 @@ extension Suite {
   }
 
   static let longFramedLog = Case(
-    "LNK-4/long-framed-log", "A log longer than a frame comes whole in several UDATA", .link,
+    "LNK-4/long-framed-log", "A log longer than a frame is sent completely in several UDATA", .link,
     also: ["FRM-4", "LNK-9"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -114,7 +114,7 @@ extension Suite {
     try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b1000))
     guard probe.session.features & 0b1000 != 0 else { throw CaseSkipped("the device frames no log") }
     _ = try await probe.fence()
-    // Longer than 528 with its line end, and just as long.
+    // Longer than 528 with its line end, and exactly as long.
     for length in [526, 527, 528, 529, 700, 1200] {
       let line = String((0..<length).map { index in Character(UnicodeScalar(UInt8(0x30 + index % 64))) })
       try await control.perform(.log(line))
@@ -125,7 +125,7 @@ extension Suite {
         log += String(
           decoding: frames.filter { $0.kind == .udata && $0.channel == 1 }.flatMap(\.payload), as: UTF8.self)
       }
-      probe.expect(log.contains(line), "of a log of \(length) bytes \(log.utf8.count) came in UDATA")
+      probe.expect(log.contains(line), "of a log of \(length) bytes \(log.utf8.count) were sent in UDATA")
     }
   }
 
@@ -140,13 +140,13 @@ extension Suite {
     for _ in 0..<3 { _ = try await probe.readCount() }
     try await control.perform(.log("rig: fields"))
     let udata = try await probe.awaitFrame(.udata)
-    probe.expect("what is wrong with \(udata)", udata.flaws(in: probe.session), is: [])
+    probe.expect("the flaws of \(udata)", udata.flaws(in: probe.session), is: [])
   }
 }
 
 extension Probe {
-  /// Whether the open session is live after 5.6 s in which a frame is sent each 400 ms.
-  fileprivate func isLive(hearing frame: (Probe) -> WireFrame) async throws -> Bool {
+  /// Whether the open session is live after 5.6 s in which a frame is sent every 400 ms.
+  fileprivate func isLive(receiving frame: (Probe) -> WireFrame) async throws -> Bool {
     for _ in 0..<14 {
       _ = try await frames(for: .milliseconds(400))
       try await write(frame(self))
@@ -154,13 +154,13 @@ extension Probe {
     return try await isSessionLive()
   }
 
-  /// Opens a session and notes a finding unless it goes down while nothing comes but these frames.
+  /// Opens a session and notes a finding unless it goes down while only these frames are sent.
   fileprivate func expectDead(
-    hearing what: String, file: String = #fileID, line: Int = #line, _ frame: (Probe) -> WireFrame
+    receiving what: String, file: String = #fileID, line: Int = #line, _ frame: (Probe) -> WireFrame
   ) async throws {
     try await open()
     _ = try await fence()
-    let isLive = try await isLive(hearing: frame)
+    let isLive = try await isLive(receiving: frame)
     expect(!isLive, "the session is kept open by \(what)", file: file, line: line)
   }
 }

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// The ends of windows and limits, and what must not move them.
+/// The boundaries of windows and limits, and events that must not change them.
 extension Suite {
   static let linkLimits: [Case] = [
     sameSynWhileBusy, oldNonceAfterFIN, anySecond, creditOfBadAck, edgeOfWindow, beyondTheBytes, justTheBytes,
@@ -30,7 +30,7 @@ extension Suite {
   }
 
   static let oldNonceAfterFIN = Case(
-    "LNK-14/old-nonce-after-fin", "The SYN of a session that FIN has ended opens nothing when it comes again",
+    "LNK-14/old-nonce-after-fin", "Repeating the SYN of a session that FIN has ended opens nothing",
     .link,
     also: ["LNK-24"]
   ) { bench in
@@ -47,7 +47,7 @@ extension Suite {
   }
 
   static let anySecond = Case(
-    "LNK-20/any-second", "RSTs are ten in any second, not in each one that a clock begins", .link,
+    "LNK-20/any-second", "There are ten RSTs in any second, not only in each one that a clock begins", .link,
     needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -69,7 +69,7 @@ extension Suite {
   }
 
   static let creditOfBadAck = Case(
-    "LNK-31/credit-of-a-bad-ack", "The credit that comes with an ack that cannot be is not taken", .link,
+    "LNK-31/credit-of-a-bad-ack", "The credit of a frame with an impossible ack is ignored", .link,
     also: ["LNK-41"]
   ) { bench in
     let probe = bench.probe
@@ -90,7 +90,7 @@ extension Suite {
 
   static let edgeOfWindow = Case(
     "LNK-32/edge-of-the-window",
-    "frames − 1 above the expected number is out of order, the next number out of window", .link,
+    "frames − 1 above the expected number is out of order, the next number outside the window", .link,
     also: ["LNK-33"]
   ) { bench in
     let probe = bench.probe
@@ -107,7 +107,7 @@ extension Suite {
   }
 
   static let beyondTheBytes = Case(
-    "LNK-32/beyond-the-bytes", "DATA beyond the bytes that were granted is dropped, and answered by an ACK",
+    "LNK-32/beyond-the-bytes", "DATA beyond the granted bytes is dropped, and answered with an ACK",
     .link,
     also: ["LNK-8", "LNK-42"], needs: [.control]
   ) { bench in
@@ -138,11 +138,11 @@ extension Suite {
     try await control.perform(.resume)
     _ = try await probe.awaitFrame("credit again") { Int($0.credit) == frames }
     try await probe.sendData(payload, channel: 2)
-    try await probe.expectTaken("the frame that was dropped")
+    try await probe.expectTaken("the dropped frame")
   }
 
   static let justTheBytes = Case(
-    "LNK-32/just-the-bytes", "Frames that fill the bytes that were granted to the last one are taken", .link,
+    "LNK-32/just-the-bytes", "Frames that fill the granted bytes exactly are accepted", .link,
     also: ["LNK-8", "LNK-42"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -166,12 +166,12 @@ extension Suite {
       try await control.perform(.resume)
       _ = try await probe.awaitFrame("credit again") { Int($0.credit) == frames }
       try await probe.sendData([0x55], channel: 2)
-      try await probe.expectTaken("the frame that was dropped")
+      try await probe.expectTaken("the dropped frame")
     }
   }
 
   static let nakOutside = Case(
-    "LNK-34/nak-outside", "A NAK with an ack that cannot be makes the device send nothing again", .link,
+    "LNK-34/nak-outside", "A NAK with an impossible ack makes the device send nothing again", .link,
     also: ["LNK-31"]
   ) { bench in
     let probe = bench.probe
@@ -201,7 +201,7 @@ extension Suite {
   }
 
   static let byteLimit = Case(
-    "LNK-42/byte-limit", "The bytes of the device's frames not yet handled stay within what the host takes",
+    "LNK-42/byte-limit", "The unhandled bytes of the device's frames stay within the host's limit",
     .link,
     also: ["LNK-8"]
   ) { bench in
@@ -210,7 +210,8 @@ extension Suite {
     guard probe.session.peerMTU >= 345 else {
       throw CaseSkipped("the device's MTU takes no part of 340 bytes")
     }
-    // An echo of 340 bytes is a frame of 357: three fit in 1080. Whatever answers the fourth part does not.
+    // An echo of 340 bytes is a frame of 357: three fit in 1080. The answer to the fourth part does
+    // not.
     let base = probe.session.expectedSeq
     for index in 0..<4 {
       let part = Wire.literal("0600") + Wire.u16(UInt16(340 * index)) + [UInt8](repeating: 0x20, count: 340)
@@ -226,7 +227,7 @@ extension Suite {
   }
 
   static let creditAtOnce = Case(
-    "LNK-50/credit-at-once", "When credit had been 0 and grows, an ACK says so at once", .link,
+    "LNK-50/credit-at-once", "When credit grows from 0, an ACK reports it at once", .link,
     also: ["LNK-40"],
     needs: [.control]
   ) { bench in
@@ -242,18 +243,18 @@ extension Suite {
     let start = probe.now
     _ = try await probe.awaitFrame("credit") { $0.credit > 0 && $0.kind != .synAck }
     let passed = (probe.now - start).inMilliseconds
-    probe.expect(passed <= (bench.hasExactTime ? 0 : 500), "told after \(passed) ms")
+    probe.expect(passed <= (bench.hasExactTime ? 0 : 500), "reported after \(passed) ms")
   }
 }
 
 extension Probe {
-  /// Lengths of payloads that fill the bytes of the peer's limit to the last one, in at most its frames; the longest
-  /// frames come first. Nil where all its frames leave bytes over.
+  /// Lengths of payloads that fill the bytes of the peer's limit exactly, in at most its frames;
+  /// the longest frames come first. Nil if all its frames leave bytes over.
   var payloadsFillingBytes: [Int]? {
     var sizes = [Int](repeating: 540, count: session.peerBytes / 540)
     let rest = session.peerBytes - 540 * sizes.count
     if rest > 0 { sizes.append(rest) }
-    // A frame has 13 bytes at least: the one before it gives some away.
+    // A frame has at least 13 bytes: the previous one gives some away.
     if let last = sizes.last, last < 13, sizes.count > 1 {
       sizes[sizes.count - 2] -= 13
       sizes[sizes.count - 1] += 13

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// How a session opens, and what does not open one.
+/// How a session opens, and frames that do not open one.
 extension Suite {
   static let linkOpening: [Case] = [
     headerLayout, ignoredNumbers, longerPayload, shorterPayload, unservedChannels, unknownTLVs, onlyRequired,
@@ -10,12 +10,12 @@ extension Suite {
   ]
 
   static let headerLayout = Case(
-    "LNK-1/synack-layout", "SYNACK has its fields where version-independent fields are", .link,
+    "LNK-1/synack-layout", "SYNACK has its fields at the positions of version-independent fields", .link,
     also: ["LNK-2", "LNK-5", "LNK-6", "LNK-12"]
   ) { bench in
     let probe = bench.probe
     let reply = try await probe.openSession()
-    let tlvs = try probe.require(TLV.parse(reply.payload), "the SYNACK's TLVs run past its end")
+    let tlvs = try probe.require(TLV.parse(reply.payload), "the SYNACK's TLVs exceed its end")
     probe.expect("channel", reply.channel, is: 0)
     probe.expect("seq", reply.seq, is: 0)
     probe.expect("ack", reply.ack, is: 0)
@@ -30,7 +30,8 @@ extension Suite {
   }
 
   static let ignoredNumbers = Case(
-    "LNK-2/numbers-in-syn-ignored", "seq, ack and credit of a SYN mean nothing, nor does its session", .link
+    "LNK-2/numbers-in-syn-ignored", "seq, ack and credit of a SYN have no meaning, nor does its session",
+    .link
   ) { bench in
     let probe = bench.probe
     let nonce = probe.makeNonce()
@@ -42,7 +43,7 @@ extension Suite {
   }
 
   static let longerPayload = Case(
-    "LNK-3/longer-payload", "What follows the end of a payload's format is not looked at", .link
+    "LNK-3/longer-payload", "Bytes after the end of a payload's format are ignored", .link
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -83,7 +84,7 @@ extension Suite {
   }
 
   static let unknownTLVs = Case(
-    "LNK-5/unknown-tlv", "A SYN with TLVs that the device cannot know is answered as if they were not there",
+    "LNK-5/unknown-tlv", "A SYN with TLVs that the device cannot know is answered as if they were missing",
     .link,
     also: ["LNK-7"]
   ) { bench in
@@ -98,13 +99,13 @@ extension Suite {
 
   static let onlyRequired = Case(
     "LNK-6/only-required-tlvs",
-    "A SYN with nothing but MAGIC, VERSIONS and NONCE opens a session, in which a fifth answer waits", .link,
+    "A SYN with only MAGIC, VERSIONS and NONCE opens a session, in which a fifth answer is queued", .link,
     also: ["LNK-41"]
   ) { bench in
     let probe = bench.probe
     try await probe.open([.magic, .versions(1, 1), .nonce(probe.makeNonce())])
-    // No LIMITS: 4 frames, so a fifth answer waits until one is handled. No FEATURES: one request at a time, here sent
-    // late enough to be allowed.
+    // No LIMITS: 4 frames, so a fifth answer is queued until one is handled. No FEATURES: one
+    // request at a time, here sent late enough to be allowed.
     _ = try await probe.unacknowledgedAnswers(4)
     try await probe.sendData([0x0A, 3, 0])
     let sent = try await probe.fence() + probe.frames(for: probe.settleTime)
@@ -126,7 +127,7 @@ extension Suite {
     let good: [TLV] = [.magic, .nonce(nonce), .versions(1, 1)]
     let inputs: [(String, [UInt8])] = [
       ("an empty SYN", []),
-      ("a TLV that runs past the end", good.payload + [0x08, 4, 1]),
+      ("a TLV that exceeds the end", good.payload + [0x08, 4, 1]),
       ("half a TLV header", good.payload + [0x08]),
       ("NONCE of 7 bytes", [TLV.magic, TLV(0x82, [1, 2, 3, 4, 5, 6, 7]), .versions(1, 1)].payload),
       ("NONCE twice", [TLV.magic, .nonce(nonce), .nonce(nonce), .versions(1, 1)].payload),
@@ -163,7 +164,7 @@ extension Suite {
   }
 
   static let limitsOutOfRange = Case(
-    "LNK-8/limits-out-of-range", "Limits out of range are brought to the nearest one in it", .link,
+    "LNK-8/limits-out-of-range", "Limits out of range are clamped to the range", .link,
     also: ["LNK-41"]
   ) { bench in
     let probe = bench.probe
@@ -178,7 +179,8 @@ extension Suite {
   }
 
   static let hellosAtBoot = Case(
-    "LNK-10/three-hellos", "After a boot the device says HELLO three times, 200 ms apart, and no more", .link,
+    "LNK-10/three-hellos", "After a boot the device sends HELLO three times, 200 ms apart, and no more",
+    .link,
     also: ["LNK-2", "LNK-6"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -235,10 +237,10 @@ extension Suite {
     try await probe.write(probe.syn(tlvs))
     let again = try await probe.awaitFrame(.synAck)
     probe.expect("the session id", again.session, is: first.session)
-    // UPTIME may tell the present moment.
+    // UPTIME is allowed to change.
     let steady = { (frame: WireFrame) in (TLV.parse(frame.payload) ?? []).filter { $0.type != 0x0D } }
-    probe.expect(steady(again) == steady(first), "the second SYNACK says something else than the first")
-    // Numbers go on where they were.
+    probe.expect(steady(again) == steady(first), "the second SYNACK differs from the first")
+    // Numbers continue.
     _ = try await probe.readCount()
   }
 
@@ -259,7 +261,7 @@ extension Suite {
   }
 
   static let oldNonces = Case(
-    "LNK-14/old-nonces", "The last 8 nonces open nothing when they come again", .link
+    "LNK-14/old-nonces", "The last 8 nonces open nothing when they are repeated", .link
   ) { bench in
     let probe = bench.probe
     var syns: [WireFrame] = []
@@ -302,19 +304,20 @@ extension Suite {
     tooNew[2] = .versions(2, 9)
     for (tlvs, reason, refused) in [(critical, 3, 0xC0), (tooNew, 2, nil)] as [([TLV], UInt64, UInt64?)] {
       let reply = try await probe.ask(probe.syn(tlvs), "RST") { $0.kind == .rst }
-      let said = try probe.require(TLV.parse(reply.payload), "the RST's TLVs run past its end")
-      probe.expect("REASON", said.number(of: 0x14), is: reason)
-      probe.expect("REFUSED", said.number(of: 0x15), is: refused)
-      probe.expect("NONCE", said.number(of: 0x82), is: nonce)
-      probe.expect("BOOT_ID", said.number(of: 0x0A), is: bootID)
-      probe.expect("VERSIONS", said.value(of: 0x83), is: [1, 1])
-      probe.expect("first TLV", said.first, is: .magic)
+      let fields = try probe.require(TLV.parse(reply.payload), "the RST's TLVs exceed its end")
+      probe.expect("REASON", fields.number(of: 0x14), is: reason)
+      probe.expect("REFUSED", fields.number(of: 0x15), is: refused)
+      probe.expect("NONCE", fields.number(of: 0x82), is: nonce)
+      probe.expect("BOOT_ID", fields.number(of: 0x0A), is: bootID)
+      probe.expect("VERSIONS", fields.value(of: 0x83), is: [1, 1])
+      probe.expect("first TLV", fields.first, is: .magic)
       probe.expect("seq, ack, credit", [reply.seq, reply.ack, reply.credit], is: [0, 0, 0])
     }
   }
 
   static let refusalsInOrder = Case(
-    "LNK-19/which-reason", "Of several reasons to refuse a SYN, 4 comes before 3 and 3 before 2", .link,
+    "LNK-19/which-reason", "If there are several reasons to refuse a SYN, 4 precedes 3 and 3 precedes 2",
+    .link,
     also: ["LNK-5"]
   ) { bench in
     let probe = bench.probe
@@ -334,9 +337,9 @@ extension Suite {
     for (what, payload, reason, refused) in inputs {
       let syn = WireFrame(kind: .syn, sender: .host, payload: payload)
       let reply = try await probe.ask(syn, "RST to \(what)") { $0.kind == .rst }
-      let said = TLV.parse(reply.payload) ?? []
-      probe.expect("REASON for \(what)", said.number(of: 0x14), is: reason)
-      probe.expect("REFUSED for \(what)", said.number(of: 0x15), is: refused)
+      let fields = TLV.parse(reply.payload) ?? []
+      probe.expect("REASON for \(what)", fields.number(of: 0x14), is: reason)
+      probe.expect("REFUSED for \(what)", fields.number(of: 0x15), is: refused)
     }
   }
 
@@ -352,7 +355,7 @@ extension Suite {
   }
 
   static let refusedSynKeepsSession = Case(
-    "LNK-19/live-session-stays", "A refused SYN leaves the live session and its numbers alone", .link
+    "LNK-19/live-session-stays", "A refused SYN does not affect the live session and its numbers", .link
   ) { bench in
     let probe = bench.probe
     try await probe.open()

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// Order, resending and credit, as the device sees and does them.
+/// Order, retransmission and credit of the device.
 extension Suite {
   static let linkOrder: [Case] = [
     unknownSession, noRSTForThese, finIsAnswered, numbersWrap, ackOutside, outOfOrder, duplicateData,
@@ -8,7 +8,7 @@ extension Suite {
     nakBitmap, lostAgain,
     heldSpared, repeatedACK, resentFrame, creditWhenHandled,
     beyondTheLimit,
-    handledIsTold, shutWindow, creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut, rstRate,
+    handledIsReported, shutWindow, creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut, rstRate,
   ]
 
   static let unknownSession = Case(
@@ -53,7 +53,7 @@ extension Suite {
   }
 
   static let rstRate = Case(
-    "LNK-20/ten-a-second", "A flood of stray frames is answered by at most 10 RSTs in a second", .link
+    "LNK-20/ten-a-second", "A flood of stray frames is answered with at most 10 RSTs in a second", .link
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -85,7 +85,7 @@ extension Suite {
 
   static let numbersWrap = Case(
     "LNK-30/numbers-wrap",
-    "600 requests in one session: numbers and acks go round modulo 256 in both directions",
+    "600 requests in one session: numbers and acks wrap modulo 256 in both directions",
     .link,
     also: ["LNK-40"]
   ) { bench in
@@ -101,7 +101,7 @@ extension Suite {
       guard reply.payload.first == 0x0B else {
         return probe.expect(false, "request \(index) is answered by \(reply)")
       }
-      // The request was received and handled, and nothing else is under way.
+      // The request was received and handled, and nothing else is in flight.
       probe.expect(
         "ack and credit of answer \(index)", [Int(reply.ack), Int(reply.credit)],
         is: [(index + 1) % 256, frames])
@@ -111,7 +111,7 @@ extension Suite {
   }
 
   static let ackOutside = Case(
-    "LNK-31/ack-outside", "An ack that cannot be is ignored with its credit; the payload is not", .link
+    "LNK-31/ack-outside", "An impossible ack is ignored with its credit; the payload is not", .link
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -131,7 +131,7 @@ extension Suite {
   }
 
   static let duplicateData = Case(
-    "LNK-32/duplicate", "A request that arrives twice is done once", .link, also: ["FRM-15"], needs: [.strict]
+    "LNK-32/duplicate", "A duplicate request is executed once", .link, also: ["FRM-15"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
     try await probe.openWide()
@@ -152,18 +152,18 @@ extension Suite {
 
   static let outOfWindow = Case(
     "LNK-32/out-of-window",
-    "Frames outside of the window are dropped and answered by an ACK, at most one in 20 ms",
+    "Frames outside the window are dropped and answered with an ACK, at most one in 20 ms",
     .link
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     for _ in 0..<3 { _ = try await probe.readCount() }
-    // The ACK may come at once or at the end of the 20 ms.
+    // The ACK is allowed at once or at the end of the 20 ms.
     _ = try await probe.frames(for: .milliseconds(bench.hasVirtualTime ? 100 : 30))
     let start = probe.now
     var answers: [WireFrame] = []
     var times: [Double] = []
-    // No PING behind them: a PONG carries an ack, too, and may stand for the ACK.
+    // No PING after them: a PONG contains an ack too, and can replace the ACK.
     for (seq, wait) in zip(
       [0, 1, 2, 200, 130, 0, 1, 2, 200, 130] as [UInt8], [4, 4, 4, 4, 4, 4, 4, 4, 4, 60])
     {
@@ -181,7 +181,7 @@ extension Suite {
         probe.expect(next - time >= 20, "ACKs at \(times) ms, at most one in 20 ms")
       }
     }
-    probe.expect(!acks.isEmpty, "no ACK for frames outside of the window")
+    probe.expect(!acks.isEmpty, "no ACK for frames outside the window")
     probe.expect(
       Double(acks.count) <= passed / 20 + 1, "\(acks.count) ACKs within \(passed) ms, at most one in 20 ms")
     probe.expect("ack", acks.last?.ack, is: 3)

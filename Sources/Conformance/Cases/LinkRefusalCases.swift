@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// Nonces, SYNs that are refused, the RSTs that say so, and how many of them.
+/// Nonces, refused SYNs, their RSTs, and the limit of RSTs.
 extension Suite {
   static let linkRefusals: [Case] = [
     everyByteOfNonce, ninthNonce, oldNonceAfterEachEnd, fieldsOfRST, refusalsDoNotCount, slidingSecond,
@@ -37,7 +37,7 @@ extension Suite {
 
   static let oldNonceAfterEachEnd = Case(
     "LNK-14/old-nonce-after-each-end",
-    "However sessions ended, their nonces open nothing when they come again", .link,
+    "However sessions ended, their nonces open nothing when they are repeated", .link,
     also: ["LNK-24", "LNK-53"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -51,7 +51,7 @@ extension Suite {
         try await probe.write(probe.frame(.fin))
         _ = try await probe.awaitFrame("ACK of FIN") { $0.kind == .ack }
       case 1: _ = try await probe.frames(for: .milliseconds(5600))
-      // By the next SYN: as a session that was open, and as one that was only offered.
+      // By the next SYN: as an open session, and as one that was only offered.
       case _: break
       }
       for (index, syn) in syns.enumerated() where index < 2 || index < ending {
@@ -62,7 +62,7 @@ extension Suite {
     }
   }
 
-  /// A SYN that is refused, and the RST to it.
+  /// A SYN that is refused, and its RST.
   fileprivate struct Refusal {
     let what: String
     let payload: [UInt8]
@@ -73,7 +73,7 @@ extension Suite {
 
   static let fieldsOfRST = Case(
     "LNK-19/fields-of-rst",
-    "An RST to a SYN has session 0, the NONCE that could be read, and REFUSED only with reason 3", .link,
+    "An RST to a SYN has session 0, the NONCE that could be parsed, and REFUSED only with reason 3", .link,
     also: ["LNK-2", "LNK-5", "LNK-6", "LNK-18", "LNK-20"]
   ) { bench in
     let probe = bench.probe
@@ -99,12 +99,12 @@ extension Suite {
     for kind in [.data, .ack, .nak, .ping] as [WireFrame.Kind] {
       let stray = probe.frame(kind, payload: kind == .data ? [1] : []).with(session: probe.session.id &+ 1000)
       let rst = try await probe.ask(stray, "RST to \(kind) of another session") { $0.kind == .rst }
-      let said = TLV.parse(rst.payload) ?? []
+      let fields = TLV.parse(rst.payload) ?? []
       probe.expect("session of the RST to \(kind)", rst.session, is: stray.session)
-      probe.expect("what is wrong with the RST to \(kind)", rst.flaws(in: probe.session), is: [])
-      probe.expect("REASON for \(kind)", said.number(of: 0x14), is: 1)
+      probe.expect("the flaws of the RST to \(kind)", rst.flaws(in: probe.session), is: [])
+      probe.expect("REASON for \(kind)", fields.number(of: 0x14), is: 1)
       probe.expect(
-        "NONCE and REFUSED for \(kind)", [said.number(of: 0x82), said.number(of: 0x15)], is: [nil, nil])
+        "NONCE and REFUSED for \(kind)", [fields.number(of: 0x82), fields.number(of: 0x15)], is: [nil, nil])
     }
   }
 
@@ -115,7 +115,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    // What came before may have used up the ten RSTs of this second.
+    // Earlier frames can have used up the ten RSTs of this second.
     _ = try await probe.frames(for: .milliseconds(1100))
     var bad = Probe.synTLVs(nonce: probe.makeNonce())
     bad.append(TLV(0xC0, []))
@@ -132,16 +132,16 @@ extension Suite {
     }
     try await probe.write(probe.syn(bad))
     let last = try await probe.fence()
-    probe.expect("answers to a refused SYN behind ten RSTs", last.map(\.kind), is: [.rst])
+    probe.expect("answers to a refused SYN after ten RSTs", last.map(\.kind), is: [.rst])
   }
 
   static let slidingSecond = Case(
-    "LNK-20/sliding-second", "Of RSTs there are ten in each second, wherever it begins", .link,
+    "LNK-20/sliding-second", "There are ten RSTs in each second, wherever it begins", .link,
     needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
     try bench.requireExactTime()
-    // Whatever came before is more than a second ago.
+    // Everything before is more than a second ago.
     _ = try await probe.frames(for: .milliseconds(1100))
     try await probe.open()
     var times: [Double] = []
@@ -166,7 +166,7 @@ extension Suite {
 
   static let rangesOfVersions = Case(
     "LNK-12/ranges-of-versions",
-    "Each range that holds version 1 is taken, each other one is refused with reason 2",
+    "Each range that contains version 1 is accepted, each other one is refused with reason 2",
     .link, also: ["LNK-7", "LNK-19"]
   ) { bench in
     let probe = bench.probe
@@ -190,7 +190,7 @@ extension Suite {
 
   static let whichNonce = Case(
     "LNK-19/which-nonce",
-    "An RST repeats the first whole NONCE, whatever is wrong before and behind it, up to a TLV past the end",
+    "An RST repeats the first complete NONCE, whatever is wrong before and after it, up to a TLV past the end",
     .link, also: ["LNK-5", "LNK-7"]
   ) { bench in
     let probe = bench.probe
@@ -210,17 +210,17 @@ extension Suite {
       ("nothing but NONCE", [whole]), ("a NONCE of 9 bytes", [.magic, long]),
       ("a short VERSIONS", [.magic, TLV(0x83, [1]), whole]),
       ("a NONCE of 7 bytes before NONCE", [.magic, short, whole, versions]),
-      ("a NONCE of 7 bytes behind NONCE", [.magic, whole, short, versions]),
-      ("another NONCE behind NONCE", [.magic, whole, other, versions]),
+      ("a NONCE of 7 bytes after NONCE", [.magic, whole, short, versions]),
+      ("another NONCE after NONCE", [.magic, whole, other, versions]),
       ("three NONCEs", [.magic, short, whole, other, versions]),
       ("a critical TLV and no VERSIONS", [.magic, TLV(0xC0, [1]), whole]),
     ]
     for (what, tlvs) in inputs {
       try await probe.expectRefused(Refusal(what: what, payload: tlvs.payload, reason: 4), nonce: nonce)
-      let cut = Refusal(what: what + ", cut behind it", payload: tlvs.payload + [0x40, 9], reason: 4)
+      let cut = Refusal(what: what + ", cut after it", payload: tlvs.payload + [0x40, 9], reason: 4)
       try await probe.expectRefused(cut, nonce: nonce)
       let early = Refusal(
-        what: what + ", behind one past the end", payload: TLV.magic.bytes + [0x40, 255] + tlvs.payload,
+        what: what + ", after one past the end", payload: TLV.magic.bytes + [0x40, 255] + tlvs.payload,
         reason: 4, hasNonce: false)
       try await probe.expectRefused(early, nonce: nonce)
     }
@@ -271,7 +271,7 @@ extension Suite {
 }
 
 extension Probe {
-  /// Sends a SYN that is refused and notes what is wrong with the RST.
+  /// Sends a SYN that is refused and notes the flaws of the RST.
   fileprivate func expectRefused(
     _ refusal: Suite.Refusal, nonce: UInt64, file: String = #fileID, line: Int = #line
   ) async throws {
@@ -280,17 +280,17 @@ extension Probe {
     let rst = try await ask(syn, "answer to a SYN with \(what)", file: file, line: line) {
       $0.kind == .rst || $0.kind == .synAck
     }
-    let said = TLV.parse(rst.payload) ?? []
+    let fields = TLV.parse(rst.payload) ?? []
     let claim = { (name: String, actual: UInt64?, expected: UInt64?) in
       self.expect("\(name) for \(what)", actual, is: expected, file: file, line: line)
     }
     expect("the answer to a SYN with \(what)", rst.kind, is: .rst, file: file, line: line)
-    expect("what is wrong with the RST for \(what)", rst.flaws(in: session), is: [], file: file, line: line)
+    expect("the flaws of the RST for \(what)", rst.flaws(in: session), is: [], file: file, line: line)
     claim("session of the RST", UInt64(rst.session), 0)
-    claim("REASON", said.number(of: 0x14), refusal.reason)
-    claim("REFUSED", said.number(of: 0x15), refusal.refused)
-    claim("NONCE", said.number(of: 0x82), refusal.hasNonce ? nonce : nil)
-    claim("BOOT_ID", said.number(of: 0x0A), session.bootID)
-    expect("VERSIONS for \(what)", said.value(of: 0x83), is: [1, 1], file: file, line: line)
+    claim("REASON", fields.number(of: 0x14), refusal.reason)
+    claim("REFUSED", fields.number(of: 0x15), refusal.refused)
+    claim("NONCE", fields.number(of: 0x82), refusal.hasNonce ? nonce : nil)
+    claim("BOOT_ID", fields.number(of: 0x0A), session.bootID)
+    expect("VERSIONS for \(what)", fields.value(of: 0x83), is: [1, 1], file: file, line: line)
   }
 }

@@ -1,13 +1,14 @@
 import NotibotProtocol
 
-/// SYNs that come again, and HELLOs that must not.
+/// Repeated SYNs, and HELLOs that must not be repeated.
 extension Suite {
   static let linkRepeats: [Case] = [
-    sameSynGoesOn, sameNonceOtherLimits, sameNonceOtherSource, ignoredSyns, noMoreHellos,
+    sameSynContinues, sameNonceOtherLimits, sameNonceOtherSource, ignoredSyns, noMoreHellos,
   ]
 
-  static let sameSynGoesOn = Case(
-    "LNK-13/goes-on", "Behind the same SYN the session goes on: a resend and PING need no frame of the host",
+  static let sameSynContinues = Case(
+    "LNK-13/goes-on",
+    "After the same SYN the session continues: a retransmission and PING need no frame of the host",
     .link,
     also: ["LNK-16", "LNK-51", "LNK-52"]
   ) { bench in
@@ -17,14 +18,14 @@ extension Suite {
     _ = try await probe.unacknowledgedAnswers(1)
     let start = probe.now
     var (synAcks, frames): (Int, [WireFrame]) = (0, [])
-    // The SYN again and again: it is no frame of the session.
+    // The SYN repeatedly: it is not a frame of the session.
     for _ in 0..<6 where !frames.contains(where: { $0.kind == .ping }) {
       try await probe.write(probe.syn(tlvs))
       let end = probe.now + .milliseconds(400)
       while let frame = try await probe.nextFrame(until: end) {
         switch frame.kind {
         case .synAck: synAcks += 1
-        // An ACK: that the request was handled.
+        // An ACK, because the request was handled.
         case .ack, .udata: break
         case .hello, .syn, .data, .nak, .ping, .pong, .rst, .fin:
           if frames.isEmpty {
@@ -41,14 +42,14 @@ extension Suite {
     probe.expect("the first frame", frames.first?.kind, is: .data)
     probe.expect("the last frame", frames.last?.kind, is: .ping)
     probe.expect("numbers of DATA", Set(frames.filter { $0.kind == .data }.map(\.seq)), is: [0])
-    // The credit of before still holds.
+    // The earlier credit still applies.
     probe.session.credit = 0
     try await probe.sendData([0x0A, 3, 0])
     _ = try await probe.awaitFrame("the second answer") { $0.kind == .data && $0.seq == 1 }
   }
 
   static let sameNonceOtherLimits = Case(
-    "LNK-13/other-limits", "A SYN with the nonce of the live session changes no limits, whatever it says",
+    "LNK-13/other-limits", "A SYN with the nonce of the live session changes no limits, whatever its TLVs",
     .link,
     also: ["LNK-8", "LNK-41", "LNK-42"]
   ) { bench in
@@ -62,7 +63,7 @@ extension Suite {
       probe.expect("the session id", again.session, is: first.session)
       try await probe.expectReads(count, "in \(bytes) bytes, with a second SYN of \(others) bytes")
     }
-    // The credit that was given holds: the first answer needs no more of it.
+    // The given credit applies: the first answer needs no more of it.
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
     try await probe.open(tlvs)
     try await probe.write(probe.syn(tlvs))
@@ -74,7 +75,7 @@ extension Suite {
 
   static let sameNonceOtherSource = Case(
     "LNK-13/other-source",
-    "A SYN with the nonce of the live session sets no clock, source or feature, the same one again neither",
+    "A repeated or changed SYN with the nonce of the live session sets no clock, source or feature",
     .delivery,
     also: ["NTF-20", "NTF-21", "NTF-27"]
   ) { bench in
@@ -96,11 +97,11 @@ extension Suite {
     try await probe.write(probe.syn(tlvs(other, 0, noon + 1000)))
     _ = try await probe.awaitFrame(.synAck)
     let shown = try await probe.readCount()
-    probe.expect("Count behind a SYN with a CLOCK beyond exp", shown, is: before + 1)
-    // Under its own source it is there already.
+    probe.expect("Count after a SYN with a CLOCK beyond exp", shown, is: before + 1)
+    // Under its own source it is already there.
     try await probe.expectWritten(json, "the same notification")
     let same = try await probe.readCount()
-    probe.expect("Count behind a SYN with another SRC", same, is: before + 1)
+    probe.expect("Count after a SYN with another SRC", same, is: before + 1)
     if bench.hasVirtualTime {
       for _ in 0..<2 {
         try await probe.stayOpen(for: .seconds(251))
@@ -109,7 +110,7 @@ extension Suite {
         _ = try await probe.awaitFrame(.synAck)
       }
       let expired = try await probe.readCount()
-      probe.expect("Count at exp, behind the first SYN again", expired, is: before)
+      probe.expect("Count at exp, after the first SYN again", expired, is: before)
     }
     try await probe.expectWritten(Sample.removal(id: 1, more: ",\"src\":\(source)"), "the removal")
   }
@@ -124,7 +125,7 @@ extension Suite {
     let (live, id) = (probe.syn(all[7]), probe.session.id)
     let olds = all.dropLast().map { probe.syn($0) }
     for round in 1...2 {
-      // Each twice, so that it comes again as the latest one.
+      // Each twice, so that it is repeated as the latest one.
       for old in olds + olds.reversed() {
         for _ in 0..<2 { try await probe.write(old) }
         try await probe.expectUnanswered("an old SYN in round \(round)", old.bytes)
@@ -140,11 +141,11 @@ extension Suite {
       let rst = try await probe.ask(probe.syn(tlvs + [TLV(0xC0, [])]), "RST") { $0.kind == .rst }
       probe.expect("REASON", TLV.parse(rst.payload)?.number(of: 0x14), is: 3)
     }
-    for old in olds { try await probe.expectUnanswered("an old SYN behind refused ones", old.bytes) }
+    for old in olds { try await probe.expectUnanswered("an old SYN after refused ones", old.bytes) }
     // The nonce that is forgotten first is the one that opened its session first.
     try await probe.openSession(refused[0], attempts: 2)
     for old in olds.dropFirst() { try await probe.expectUnanswered("an old SYN", old.bytes) }
-    try await probe.expectUnanswered("the SYN of the session before", live.bytes)
+    try await probe.expectUnanswered("the SYN of the previous session", live.bytes)
     try await probe.openSession(all[0], attempts: 2)
   }
 
@@ -166,12 +167,12 @@ extension Suite {
       }
       let what = isClosed ? "FIN" : "silence"
       let behind = try await probe.frames(for: .seconds(10))
-      probe.expect("frames behind the end by \(what)", behind, is: [])
-      // Nor does a frame that opens nothing start them anew.
+      probe.expect("frames after the end by \(what)", behind, is: [])
+      // Nor does a frame that opens nothing restart them.
       try await probe.write(probe.syn(tlvs))
       try await probe.write(probe.frame(.udata, channel: 5, payload: [1]).with(ack: 0, credit: 0, session: 0))
       let later = try await probe.frames(for: .seconds(10))
-      probe.expect("frames behind an old SYN, after \(what)", later, is: [])
+      probe.expect("frames after an old SYN, after \(what)", later, is: [])
     }
   }
 }

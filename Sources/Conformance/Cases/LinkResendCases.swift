@@ -1,14 +1,15 @@
 import NotibotProtocol
 
-/// The resend timer, over several frames and a longer time; and which frames a NAK proves lost.
+/// The resend timer, over several frames and a longer time; and the frames that a NAK proves lost.
 extension Suite {
   static let linkResends: [Case] = [
-    resendsAll, measuredFast, measuredSlow, staysWhenHeard, resendAtMost, anewWhenAcknowledged, heldOldest,
+    resendsAll, measuredFast, measuredSlow, staysWhenReceiving, resendAtMost, anewWhenAcknowledged,
+    heldOldest,
     nothingHeld, firstSendingProves, everyBit, resendsCountOnce,
   ]
 
   static let resendsAll = Case(
-    "LNK-51/resends-all", "When the resend timer runs out all that is not acknowledged is sent again", .link
+    "LNK-51/resends-all", "When the resend timer expires, all unacknowledged frames are sent again", .link
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -42,16 +43,17 @@ extension Suite {
     probe.expect((95...505).contains(passed), "sent again after \(passed) ms")
   }
 
-  static let staysWhenHeard = Case(
-    "LNK-51/stays-when-heard", "While frames come the resend timer does not double", .link,
+  static let staysWhenReceiving = Case(
+    "LNK-51/stays-when-heard", "While frames are received the resend timer does not double", .link,
     needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    let gaps = try await gapsOfResends(probe, within: .milliseconds(2400), hearingEach: .milliseconds(60))
-    probe.expect(gaps.count >= 4, "resends after \(gaps) ms in 2.4 s")
+    let gaps = try await gapsOfResends(probe, within: .milliseconds(2400), sendingPongEach: .milliseconds(60))
+    probe.expect(gaps.count >= 4, "retransmissions after \(gaps) ms in 2.4 s")
     for gap in gaps {
-      probe.expect(abs(gap - gaps[0]) <= gaps[0] * 0.05, "resends after \(gaps) ms: not each time the same")
+      probe.expect(
+        abs(gap - gaps[0]) <= gaps[0] * 0.05, "retransmissions after \(gaps) ms: different intervals")
     }
   }
 
@@ -62,14 +64,14 @@ extension Suite {
     let probe = bench.probe
     try await probe.open()
     // A frame every 3.9 s keeps the session, and leaves the timer time to double.
-    let gaps = try await gapsOfResends(probe, within: .seconds(20), hearingEach: .milliseconds(3900))
-    probe.expect(gaps.allSatisfy { $0 <= 2050 }, "resends after \(gaps) ms")
-    probe.expect(gaps.contains { $0 >= 1900 }, "resends after \(gaps) ms: never near 2 s")
+    let gaps = try await gapsOfResends(probe, within: .seconds(20), sendingPongEach: .milliseconds(3900))
+    probe.expect(gaps.allSatisfy { $0 <= 2050 }, "retransmissions after \(gaps) ms")
+    probe.expect(gaps.contains { $0 >= 1900 }, "retransmissions after \(gaps) ms: never near 2 s")
   }
 
   static let anewWhenAcknowledged = Case(
     "LNK-51/anew-when-acknowledged",
-    "While acks advance in time nothing is sent again, though a frame is always unacknowledged", .link,
+    "While acks advance in time nothing is sent again, although a frame is always unacknowledged", .link,
     needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -82,7 +84,7 @@ extension Suite {
         if frame.kind == .data { numbers.append(frame.seq) }
       }
     }
-    // Each answer is acknowledged 30 ms after the next one was asked for. The shortest resend time is 100 ms.
+    // Each answer is acknowledged 30 ms after the next request. The shortest resend time is 100 ms.
     for index in 0..<count {
       try await probe.awaitRoom()
       try await probe.sendData([0x0A, 3, 0])
@@ -96,7 +98,7 @@ extension Suite {
 
   static let heldOldest = Case(
     "LNK-51/held-oldest",
-    "The resend timer sends the oldest frame also when a bitmap named it, and spares the other held ones",
+    "The resend timer sends the oldest frame even if a bitmap named it, and skips the other held ones",
     .link,
     also: ["LNK-34"]
   ) { bench in
@@ -105,14 +107,14 @@ extension Suite {
     try probe.requireRequests(3)
     _ = try await probe.unacknowledgedAnswers(3)
     try await probe.expectAgain([0], for: Wire.u64(0b11), "for a bitmap of 1 and 2")
-    // Those that are held become the oldest one by one.
+    // The held ones become the oldest one by one.
     for oldest in [1, 2] as [UInt8] {
       probe.session.expectedSeq = oldest
       try await probe.write(probe.frame(.ack))
       var timed: [WireFrame] = []
       for _ in 0..<6 {
         timed += try await probe.frames(for: .milliseconds(150)).filter { $0.kind == .data }
-        // A side that is heard does not double its timer.
+        // The timer does not double while frames are received.
         try await probe.write(probe.frame(.pong, payload: [0]))
       }
       probe.expect("numbers sent by the timer from \(oldest) on", Set(timed.map(\.seq)), is: [oldest])
@@ -121,7 +123,7 @@ extension Suite {
 
   static let nothingHeld = Case(
     "LNK-34/nothing-held",
-    "A NAK without bitmap, or with one of 0, asks for all frames, also for those that a bitmap named before",
+    "A NAK without bitmap, or with a bitmap of 0, requests all frames, even those that a bitmap named before",
     .link, also: ["LNK-3"]
   ) { bench in
     let probe = bench.probe
@@ -135,13 +137,14 @@ extension Suite {
       try await probe.open()
       _ = try await probe.unacknowledgedAnswers(2)
       try await probe.expectAgain([0], for: Wire.u64(0b1), "for a bitmap of 1")
-      try await probe.expectAgain([0, 1], for: payload, what + " behind it")
+      try await probe.expectAgain([0, 1], for: payload, what + " after it")
     }
   }
 
   static let firstSendingProves = Case(
     "LNK-34/first-sending-proves",
-    "A held frame proves by its first sending: what was sent again since then is not lost for it", .link,
+    "A held frame is evidence from its first sending: later retransmissions are not lost because of it",
+    .link,
     also: ["LNK-51", "FRM-15"]
   ) { bench in
     let probe = bench.probe
@@ -149,13 +152,13 @@ extension Suite {
       try await probe.open()
       _ = try await probe.unacknowledgedAnswers(2)
       if isByTimer {
-        // 1 is sent behind 0.
+        // 1 is sent after 0.
         _ = try await probe.awaitFrame("answer 1 again") { $0.kind == .data && $0.seq == 1 }
       } else {
         try await probe.expectAgain([0, 1], for: [], "for a NAK")
       }
-      // Whichever sending of 1 has arrived, it may be the first.
-      let what = "for a bitmap of 1 behind the \(isByTimer ? "timer" : "NAK")"
+      // Whichever sending of 1 has arrived, it could be the first.
+      let what = "for a bitmap of 1 after the \(isByTimer ? "timer" : "NAK")"
       try await probe.expectAgain([], for: Wire.u64(0b1), what)
     }
   }
@@ -170,7 +173,7 @@ extension Suite {
     let count = min(probe.session.peerRequests, 16)
     for held in 1..<count {
       try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), requests: 32))
-      // All at once: one after the other they might take longer than the resend timer.
+      // All at once: in sequence they could take longer than the resend timer.
       for _ in 0..<count { try await probe.sendData([0x0A, 3, 0]) }
       for seq in 0..<UInt8(count) {
         _ = try await probe.awaitFrame("answer \(seq)") { $0.kind == .data && $0.seq == seq }
@@ -181,7 +184,7 @@ extension Suite {
   }
 
   static let resendsCountOnce = Case(
-    "LNK-42/resends-count-once", "A frame that is sent again takes no more of the host's bytes", .link,
+    "LNK-42/resends-count-once", "A retransmission takes no more of the host's bytes", .link,
     also: ["LNK-34", "LNK-35"]
   ) { bench in
     let probe = bench.probe
@@ -197,7 +200,7 @@ extension Suite {
     try await probe.expectReads(1080 / 29, "in 1080 bytes")
   }
 
-  /// Milliseconds from an answer to the same one again, when nothing acknowledges it.
+  /// Milliseconds from an answer to its retransmission, if nothing acknowledges it.
   private static func timeToResend(_ probe: Probe) async throws -> Double {
     try await probe.sendData([0x0A, 3, 0])
     let first = try await probe.awaitFrame("answer") {
@@ -208,9 +211,10 @@ extension Suite {
     return (probe.now - start).inMilliseconds
   }
 
-  /// Milliseconds between the sendings of an answer that nothing acknowledges, while PONGs are sent.
+  /// Milliseconds between the transmissions of an answer that nothing acknowledges, while PONGs are
+  /// sent.
   private static func gapsOfResends(
-    _ probe: Probe, within limit: Duration, hearingEach interval: Duration
+    _ probe: Probe, within limit: Duration, sendingPongEach interval: Duration
   ) async throws -> [Double] {
     try await probe.sendData([0x0A, 3, 0])
     _ = try await probe.awaitFrame(.data)
@@ -231,13 +235,13 @@ extension Suite {
 }
 
 extension Probe {
-  /// Sends a NAK and notes a finding unless just these frames are sent again for it, in this order.
+  /// Sends a NAK and notes a finding unless exactly these frames are retransmitted, in this order.
   fileprivate func expectAgain(
     _ numbers: [UInt8], for payload: [UInt8], _ what: String, file: String = #fileID, line: Int = #line
   ) async throws {
     try await write(frame(.nak, payload: payload))
     var again = try await fence().filter { $0.kind == .data }
-    // PONG may overtake them on a slow line. The resend timer takes longer than this.
+    // PONG can overtake them on a slow line. The resend timer takes longer than this.
     let deadline = now + .milliseconds(100)
     while again.count < numbers.count, let frame = try await nextFrame(until: deadline) {
       if frame.kind == .data { again.append(frame) }
@@ -245,7 +249,7 @@ extension Probe {
     expect("numbers sent again \(what)", again.map(\.seq), is: numbers, file: file, line: line)
   }
 
-  /// Skips the case where the device does not take so many requests at once.
+  /// Skips the case if the device does not accept so many requests at once.
   func requireRequests(_ count: Int) throws {
     guard session.peerRequests >= count, session.features & 1 == 1 else {
       throw CaseSkipped("the device takes fewer than \(count) requests at once")

@@ -1,12 +1,13 @@
 import NotibotProtocol
 
-/// Every type of TLV in a SYN: known or not, too short, just long enough, longer, twice, past the end.
+/// Every type of TLV in a SYN: known or not, too short, exactly long enough, longer, twice, past
+/// the end.
 extension Suite {
   static let linkTLVs: [Case] = [
     everyUnknownType, everyCriticalType, everyLength, twice, pastTheEnd, noFeatures,
   ]
 
-  /// The TLVs whose value has a length, with a value that does no harm (LNK-5).
+  /// The TLVs whose value has a length, with a harmless value (LNK-5).
   private static let known: [TLV] = [
     .magic, .nonce(0), .versions(1, 1), .version(1), .features(0),
     .limits(frames: 64, requests: 8, mtu: 517, bytes: 65536), .source(0), TLV(0x08, [1, 0, 0, 0]), .clock(1),
@@ -20,7 +21,8 @@ extension Suite {
     also: ["LNK-7"]
   ) { bench in
     let probe = bench.probe
-    // Each alone and empty, then all at once; with the length of the critical TLV of the same number, too.
+    // Each alone and empty, then all at once; also with the length of the critical TLV of the same
+    // number.
     let types = [0x00, 0x01, 0x02, 0x03, 0x04] + Array(0x16...0x7F) as [UInt8]
     let lonely = bench.hasVirtualTime ? types : [0x00, 0x01, 0x02, 0x03, 0x04, 0x16, 0x7F]
     for type in lonely {
@@ -34,7 +36,7 @@ extension Suite {
     let all = types.map { TLV($0, []) } + types.map { TLV($0, []) }
     try await probe.openSession([.magic, .nonce(probe.makeNonce()), .versions(1, 1)] + all, attempts: 2)
     _ = try await probe.readCount()
-    // None of them stands for the one that is required.
+    // None of them replaces the required one.
     for type in [0x01, 0x02, 0x03] as [UInt8] {
       let tlvs = [TLV.magic, .nonce(probe.makeNonce()), .versions(1, 1)].map { tlv in
         tlv.type == type | 0x80 ? TLV(type, tlv.value) : tlv
@@ -53,13 +55,14 @@ extension Suite {
     let types = [0x80] + Array(0x85...0xFF) as [UInt8]
     for type in bench.hasVirtualTime ? types : [0x80, 0x85, 0x86, 0x95, 0x96, 0xC0, 0xFE, 0xFF] {
       let tlvs = Probe.synTLVs(nonce: probe.makeNonce()) + [TLV(type, [])]
-      let said = try await probe.expectRefused(tlvs.payload, reason: 3, "TLV \(Wire.hex([type]))")
-      probe.expect("REFUSED for TLV \(Wire.hex([type]))", said.number(of: 0x15), is: UInt64(type))
+      let fields = try await probe.expectRefused(tlvs.payload, reason: 3, "TLV \(Wire.hex([type]))")
+      probe.expect("REFUSED for TLV \(Wire.hex([type]))", fields.number(of: 0x15), is: UInt64(type))
     }
   }
 
   static let everyLength = Case(
-    "LNK-7/every-length", "Each known TLV is taken with its length or more, and malformed with one byte less",
+    "LNK-7/every-length",
+    "Each known TLV is accepted with its length or more, and malformed with one byte less",
     .link,
     also: ["LNK-5"]
   ) { bench in
@@ -93,7 +96,7 @@ extension Suite {
   }
 
   static let twice = Case(
-    "LNK-7/twice", "Each known TLV that comes twice makes a SYN malformed, be the two alike or not", .link
+    "LNK-7/twice", "Each duplicate known TLV makes a SYN malformed, whether or not the two are equal", .link
   ) { bench in
     let probe = bench.probe
     let texts = [TLV(0x0F, [0x61]), TLV(0x10, [0x61]), TLV(0x11, [0x61])]
@@ -107,7 +110,7 @@ extension Suite {
   }
 
   static let pastTheEnd = Case(
-    "LNK-7/past-the-end", "A last TLV that says one byte more than there is makes a SYN malformed", .link
+    "LNK-7/past-the-end", "A last TLV that claims one byte more than there is makes a SYN malformed", .link
   ) { bench in
     let probe = bench.probe
     let good: [TLV] = [.magic, .nonce(probe.makeNonce()), .versions(1, 1)]
@@ -131,7 +134,8 @@ extension Suite {
   }
 
   static let noFeatures = Case(
-    "LNK-6/no-features", "Without FEATURES, or with bit 2 alone, there is no SYNC, whatever came before",
+    "LNK-6/no-features",
+    "Without FEATURES, or with bit 2 alone, there is no SYNC, whatever the previous session",
     .link,
     also: ["LNK-9", "NTF-30"]
   ) { bench in
@@ -143,16 +147,17 @@ extension Suite {
       try await probe.sendData(Sync(probe.makeSource()).bytes, channel: 0)
       try await probe.expectTaken("SYNC")
       if !has {
-        let said = try await probe.listen()
+        let unsolicited = try await probe.listen()
         let name = features.map { "FEATURES \($0)" } ?? "no FEATURES"
-        probe.expect("answers to SYNC with \(name)", said.messages, is: [])
+        probe.expect("answers to SYNC with \(name)", unsolicited.messages, is: [])
       }
     }
   }
 }
 
 extension Probe {
-  /// Sends a SYN and notes a finding unless it is refused for this reason. Returns the TLVs of the RST.
+  /// Sends a SYN and notes a finding unless it is refused for this reason. Returns the TLVs of the
+  /// RST.
   @discardableResult
   func expectRefused(
     _ payload: [UInt8], reason: UInt64, _ what: String, file: String = #fileID, line: Int = #line
@@ -161,9 +166,9 @@ extension Probe {
     let reply = try await ask(syn, "answer to \(what)", file: file, line: line) {
       $0.kind == .rst || $0.kind == .synAck
     }
-    let said = TLV.parse(reply.payload) ?? []
+    let fields = TLV.parse(reply.payload) ?? []
     expect("the answer to \(what)", reply.kind, is: .rst, file: file, line: line)
-    expect("REASON for \(what)", said.number(of: 0x14), is: reason, file: file, line: line)
-    return said
+    expect("REASON for \(what)", fields.number(of: 0x14), is: reason, file: file, line: line)
+    return fields
   }
 }

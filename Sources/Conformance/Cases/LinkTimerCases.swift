@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// Timers of the device. On a virtual clock they are exact; in real time only a generous end is asked for.
+/// Timers of the device. On a virtual clock they are exact; in real time only a generous limit is
+/// checked.
 extension Suite {
   static let linkTimers: [Case] = [
     delayedACK, logIsNoACK, secondFrameACK, firstResend, resendDoubles, resendStops, pingAfterSilence,
@@ -56,7 +57,7 @@ extension Suite {
   }
 
   static let firstResend = Case(
-    "LNK-51/first-resend", "An answer that is not acknowledged comes again after 250 ms, 200 to 500", .link,
+    "LNK-51/first-resend", "An unacknowledged answer is sent again after 250 ms, 200 to 500", .link,
     also: ["LNK-35"]
   ) { bench in
     let probe = bench.probe
@@ -66,7 +67,8 @@ extension Suite {
     let start = probe.now
     let again = try await probe.awaitFrame(.data)
     let passed = (probe.now - start).inMilliseconds
-    // Both arrive through the same buffers: early by a hair is possible, late by much on a busy machine.
+    // Both arrive through the same buffers: slightly early is possible, much too late on a busy
+    // computer.
     probe.expect(
       passed >= 195 && passed <= (bench.hasExactTime ? 500 : 2000), "sent again after \(passed) ms")
     probe.expect("seq", again.seq, is: first.seq)
@@ -74,7 +76,7 @@ extension Suite {
   }
 
   static let resendDoubles = Case(
-    "LNK-51/resend-doubles", "While nothing comes the resend timer doubles, up to 2 s", .link,
+    "LNK-51/resend-doubles", "While nothing is received the resend timer doubles, up to 2 s", .link,
     needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -89,15 +91,15 @@ extension Suite {
       gaps.append((probe.now - last).inMilliseconds)
       last = probe.now
     }
-    probe.expect(gaps.count >= 3, "resends after \(gaps) ms in 4.5 s")
+    probe.expect(gaps.count >= 3, "retransmissions after \(gaps) ms in 4.5 s")
     for (gap, next) in zip(gaps, gaps.dropFirst()) {
       let due = min(gap * 2, 2000)
-      probe.expect(abs(next - due) <= due * 0.05, "resends after \(gaps) ms: not doubling")
+      probe.expect(abs(next - due) <= due * 0.05, "retransmissions after \(gaps) ms: not doubling")
     }
   }
 
   static let resendStops = Case(
-    "LNK-51/resend-stops", "What was acknowledged is not sent again", .link
+    "LNK-51/resend-stops", "An acknowledged frame is not sent again", .link
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -128,7 +130,7 @@ extension Suite {
 
   static let pongAtOnce = Case(
     "LNK-52/pong",
-    "PING is answered by PONG at once, with the number of frames handled; PONG is never answered",
+    "PING is answered with PONG at once, with the number of frames handled; PONG is never answered",
     .link
   ) { bench in
     let probe = bench.probe
@@ -151,7 +153,7 @@ extension Suite {
     try await probe.open()
     _ = try await probe.fence()
     if bench.hasVirtualTime {
-      // Alive at 4.4 s, by a frame that starts the clock anew.
+      // Alive at 4.4 s, by a frame that restarts the timer.
       _ = try await probe.frames(for: .milliseconds(4400))
       let isEarlyLive = try await probe.isSessionLive()
       probe.expect(isEarlyLive, "the session was over after 4.4 s")
@@ -172,7 +174,7 @@ extension Suite {
       try await probe.write(probe.frame(.pong, payload: [0]))
     }
     let isLive = try await probe.isSessionLive()
-    probe.expect(isLive, "the session is over though frames came")
+    probe.expect(isLive, "the session is over although frames were sent")
   }
 
   static let sendingKeepsNothingAlive = Case(

@@ -1,11 +1,11 @@
 import NotibotProtocol
 
-/// What starts a timer, and what must not.
+/// Events that start a timer, and events that must not.
 extension Suite {
-  static let linkTiming: [Case] = [sendingAndPing, pongForEach, noSampleBesideResent]
+  static let linkTiming: [Case] = [sendingAndPing, pongForEach, noSampleDuringResend]
 
   static let sendingAndPing = Case(
-    "LNK-52/while-sending", "What a device sends does not put off its PING: only what it receives counts",
+    "LNK-52/while-sending", "Frames that a device sends do not postpone its PING: only received ones count",
     .link,
     also: ["LNK-53"], needs: [.control]
   ) { bench in
@@ -32,7 +32,7 @@ extension Suite {
   }
 
   static let pongForEach = Case(
-    "LNK-52/one-for-each", "Each PING has its own PONG, also when several come in one piece", .link
+    "LNK-52/one-for-each", "Each PING has its own PONG, even if several are sent in one piece", .link
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -46,8 +46,8 @@ extension Suite {
     }
   }
 
-  static let noSampleBesideResent = Case(
-    "LNK-51/no-sample", "While a frame sent again is unacknowledged no round trip is measured", .link,
+  static let noSampleDuringResend = Case(
+    "LNK-51/no-sample", "While a retransmission is unacknowledged no round trip is measured", .link,
     also: ["LNK-34", "LNK-55"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -57,14 +57,14 @@ extension Suite {
         throw CaseSkipped("the device takes fewer than 3 requests at once")
       }
       _ = try await probe.unacknowledgedAnswers(count)
-      // All but what the bitmap names is sent again, up to the highest that it names.
+      // All frames except those in the bitmap are sent again, up to the highest that it names.
       try await probe.write(probe.frame(.nak, payload: Wire.u64(bits)))
       _ = try await probe.awaitFrame("the first answer again") { $0.kind == .data && $0.seq == 0 }
       _ = try await probe.fence()
       probe.session.expectedSeq = UInt8(count)
       try await probe.write(probe.frame(.ack))
       _ = try await probe.fence()
-      // The first resend time, 200 ms at least, is still in force; a measured one would be 100.
+      // The first resend time, 200 ms at least, still applies; a measured one would be 100.
       _ = try await probe.unacknowledgedAnswers(1)
       let start = probe.now
       _ = try await probe.awaitFrame("the next answer again") { $0.kind == .data }

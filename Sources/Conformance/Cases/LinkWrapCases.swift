@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// Arithmetic at wraps: numbers of frames at 256, session ids at 256 and 65536, a clock of 32 bits of milliseconds.
+/// Arithmetic at wraps: frame numbers at 256, session ids at 256 and 65536, a 32-bit clock in
+/// milliseconds.
 extension Suite {
   static let linkWraps: [Case] =
     [
@@ -11,7 +12,7 @@ extension Suite {
     ] + atWrap
 
   static let holeAcrossWrap = Case(
-    "LNK-33/hole-across-the-wrap", "A missing frame is asked for on both sides of 255 and 0", .link,
+    "LNK-33/hole-across-the-wrap", "A missing frame is requested on both sides of 255 and 0", .link,
     also: ["LNK-30", "LNK-32"]
   ) { bench in
     let probe = bench.probe
@@ -32,7 +33,7 @@ extension Suite {
   }
 
   static let windowAcrossWrap = Case(
-    "LNK-32/window-across-the-wrap", "The window has the same ends on both sides of 255 and 0", .link,
+    "LNK-32/window-across-the-wrap", "The window has the same boundaries on both sides of 255 and 0", .link,
     also: ["LNK-33"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -53,7 +54,7 @@ extension Suite {
         probe.expect("the answer to \(what), at \(next)", answers.map(\.kind), is: [expected])
         probe.expect("its ack", answers.first?.ack, is: next)
       }
-      // The frame in between fills no hole but the first; what was kept of the last number stays kept.
+      // The frame in between fills no hole but the first; kept frames of the last number stay kept.
       try await probe.open()
       try await probe.sendUnserved(Int(next) + (next < 128 ? 257 : 1))
     }
@@ -73,7 +74,7 @@ extension Suite {
     let all = try await probe.fence().filter { $0.kind == .data }
     probe.expect("numbers sent again from 254 on", all.map(\.seq), is: [254, 255, 0, 1])
     probe.expect("their payloads", all.map(\.payload), is: first.map(\.payload))
-    // 1 is held, and was sent for the last time after 254 and 0: of those nothing newer has arrived.
+    // 1 is held, and was last sent after 254 and 0: nothing newer than those has arrived.
     probe.session.expectedSeq = 0
     try await probe.write(probe.frame(.nak))
     let rest = try await probe.fence().filter { $0.kind == .data }
@@ -86,7 +87,7 @@ extension Suite {
   }
 
   static let limitAcrossWrap = Case(
-    "LNK-41/limit-across-the-wrap", "A limit on the other side of 255 and 0 is kept to", .link,
+    "LNK-41/limit-across-the-wrap", "A limit on the other side of 255 and 0 is respected", .link,
     also: ["LNK-31", "LNK-40"]
   ) { bench in
     let probe = bench.probe
@@ -100,7 +101,7 @@ extension Suite {
       probe.expect("numbers sent with a limit of \(number &+ 1)", Set(sent.map(\.seq)), is: [number])
       probe.session.expectedSeq = number &+ 1
       try await probe.write(probe.frame(.ack))
-      let later = try await probe.awaitFrame("the answer behind \(number)") {
+      let later = try await probe.awaitFrame("the answer after \(number)") {
         $0.kind == .data && $0.seq == number &+ 1
       }
       probe.expect("its payload", later.payload.first, is: 0x0B)
@@ -111,7 +112,7 @@ extension Suite {
 
   static let creditAcrossWrap = Case(
     "LNK-40/credit-across-the-wrap",
-    "What is received and not handled is counted on both sides of 255 and 0", .link,
+    "Received but unhandled frames are counted on both sides of 255 and 0", .link,
     also: ["LNK-30", "LNK-32", "LNK-52"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -126,9 +127,9 @@ extension Suite {
         try await probe.sendData([0x55], channel: 2)
         try await probe.write(probe.frame(.ping))
         let pong = try await probe.awaitFrame(.pong)
-        probe.expect("ack behind \(start) and \(count) frames", pong.ack, is: probe.session.nextSeq)
-        probe.expect("credit behind \(start) and \(count) frames", Int(pong.credit), is: frames - count)
-        probe.expect("handled behind \(start) frames", pong.payload, is: [UInt8(start % 256)])
+        probe.expect("ack after \(start) and \(count) frames", pong.ack, is: probe.session.nextSeq)
+        probe.expect("credit after \(start) and \(count) frames", Int(pong.credit), is: frames - count)
+        probe.expect("handled after \(start) frames", pong.payload, is: [UInt8(start % 256)])
       }
       _ = try await probe.frames(for: .milliseconds(50))
       try await probe.write(probe.data([0x55], channel: 2, seq: probe.session.nextSeq))
@@ -142,7 +143,7 @@ extension Suite {
   }
 
   static let idCarries = Case(
-    "LNK-12/id-carries", "The session id has 16 bits: after one that ends in FF the next high byte comes",
+    "LNK-12/id-carries", "The session id has 16 bits: after one that ends in FF the high byte is incremented",
     .link,
     needs: [.virtualTime]
   ) { bench in
@@ -180,7 +181,7 @@ extension Suite {
     leadToWrap: .seconds(1)
   ) { bench in
     let probe = bench.probe
-    // Nobody knows how long a board has been up, unless it is restarted here.
+    // The uptime of a board is unknown, unless it is restarted here.
     if bench.control != nil { try await bench.restart() }
     let first = try await probe.uptimeMs()
     probe.expect(
@@ -195,7 +196,7 @@ extension Suite {
   }
 
   static let longUptime = Case(
-    "LNK-5/uptime-of-60-days", "UPTIME has more than 32 bits: it goes on behind 49.7 days", .link,
+    "LNK-5/uptime-of-60-days", "UPTIME has more than 32 bits: it continues after 49.7 days", .link,
     also: ["LNK-12"],
     needs: [.virtualTime]
   ) { bench in
@@ -206,7 +207,7 @@ extension Suite {
     probe.startCapture()
     _ = try await probe.frames(for: .seconds(60))
     guard probe.captured == [] else {
-      throw CaseSkipped("the device writes a log while nothing happens: 60 days of it are too much")
+      throw CaseSkipped("the device logs even when idle: 60 days of it are too much")
     }
     for _ in 0..<3 {
       _ = try await probe.frames(for: .seconds(86_400 * 20))
@@ -232,10 +233,12 @@ extension Suite {
     probe.expect("BOOT_COUNT in SYNACK", probe.session.announced.number(of: 0x0B), is: before + 1)
   }
 
-  /// What has a timer, and how long before the wrap it begins, in milliseconds: so that the wrap falls into it.
+  /// Events with a timer, and how long before the wrap they begin, in milliseconds: so that the
+  /// wrap is in between.
   private static let timed: [(Case, Int64)] = [
     (delayedACK, 2), (outOfWindow, 120), (firstResend, 100), (resendDoubles, 300), (measuredFast, 50),
-    (staysWhenHeard, 500), (pingAfterSilence, 400), (downAfterFiveSeconds, 4000), (aliveByAnyFrame, 20_000),
+    (staysWhenReceiving, 500), (pingAfterSilence, 400), (downAfterFiveSeconds, 4000),
+    (aliveByAnyFrame, 20_000),
     (silentUntilFirstFrame, 10_000), (anySecond, 1200), (slidingSecond, 2050), (slowFrame, 950),
     (silence, 600),
     (hellosAtBoot, 300),
@@ -243,15 +246,15 @@ extension Suite {
 
   private static let atWrap: [Case] = timed.map { testCase, lead in
     Case(
-      testCase.id + "-at-wrap", testCase.title + ", also when a clock of 32 bits wraps meanwhile", .link,
+      testCase.id + "-at-wrap", testCase.title + ", also when a 32-bit clock wraps in the meantime", .link,
       also: Array(testCase.rules.dropFirst()), needs: testCase.needs, leadToWrap: .milliseconds(lead),
       run: testCase.run)
   }
 }
 
 extension Probe {
-  /// Sends DATA that the device takes and nobody serves, as fast as its credit allows, and waits until all is
-  /// acknowledged.
+  /// Sends DATA on a channel that the device does not serve, as fast as its credit allows, and
+  /// waits until all is acknowledged.
   func sendUnserved(_ count: Int, file: String = #fileID, line: Int = #line) async throws {
     for _ in 0..<count {
       try await awaitRoom(file: file, line: line)

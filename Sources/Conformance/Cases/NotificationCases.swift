@@ -5,12 +5,12 @@ extension Suite {
   static let notifications: [Case] = [
     storedAndCounted, orderAndWhiteSpace, escapesAndUnicode, lengthLimits, otherKeys, timestamps, notJSON,
     hostileText,
-    depth, duplicateKeys, missingAndMistyped, refusedLongWrite, firmwareSaysYes, storeFull, countSaturates,
+    depth, duplicateKeys, missingAndMistyped, refusedLongWrite, firmwareAccepts, storeFull, countSaturates,
     dismissal, eventTooLong, actionChosen, storeOutlivesSession,
   ]
 
   static let storedAndCounted = Case(
-    "NTF-1/stored-and-counted", "A notification that is answered by success is stored: Count is one more",
+    "NTF-1/stored-and-counted", "A notification that is answered with success is stored: Count grows by one",
     .notifications,
     also: ["NTF-10"]
   ) { bench in
@@ -27,7 +27,7 @@ extension Suite {
   }
 
   static let orderAndWhiteSpace = Case(
-    "NTF-1/json-freedoms", "Keys in any order, white space wherever JSON has it", .notifications,
+    "NTF-1/json-freedoms", "Keys in any order, white space wherever JSON allows it", .notifications,
     also: ["NTF-4"]
   ) { bench in
     try await expectStored(
@@ -41,7 +41,7 @@ extension Suite {
 
   static let escapesAndUnicode = Case(
     "NTF-1/escapes-and-unicode",
-    "Every escape of JSON, whole surrogate pairs and UTF-8 of every length are taken",
+    "Every escape of JSON, complete surrogate pairs and UTF-8 of every length are accepted",
     .notifications, also: ["NTF-4"]
   ) { bench in
     try await expectStored(
@@ -55,7 +55,7 @@ extension Suite {
 
   static let lengthLimits = Case(
     "NTF-3/length-limits",
-    "app of 64 and title of 128 bytes are taken, one more is refused, counted after unescaping",
+    "app of 64 and title of 128 bytes are accepted, one more is refused, counted after unescaping",
     .notifications, also: ["NTF-4"], needs: [.strict]
   ) { bench in
     let member = { (app: String, title: String) in
@@ -70,7 +70,7 @@ extension Suite {
   }
 
   static let otherKeys = Case(
-    "NTF-5/other-keys", "Keys beside the four are ignored, whatever their values", .notifications,
+    "NTF-5/other-keys", "Keys other than the four are ignored, whatever their values", .notifications,
     needs: [.session]
   ) { bench in
     let base = "\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1"
@@ -99,7 +99,7 @@ extension Suite {
   }
 
   static let notJSON = Case(
-    "NTF-4/not-json", "What is not one JSON object is refused with 0x80, and Count does not change",
+    "NTF-4/not-json", "A value that is not one JSON object is refused with 0x80, and Count does not change",
     .notifications,
     also: ["NTF-1"], needs: [.strict]
   ) { bench in
@@ -144,7 +144,7 @@ extension Suite {
   }
 
   static let depth = Case(
-    "NTF-4/depth", "8 levels of nesting are taken, 9 are refused, hundreds as well", .notifications,
+    "NTF-4/depth", "8 levels of nesting are accepted, 9 are refused, hundreds as well", .notifications,
     needs: [.strict]
   ) { bench in
     let nested = { (open: String, close: String, levels: Int) in
@@ -164,7 +164,7 @@ extension Suite {
 
   static let duplicateKeys = Case(
     "NTF-4/duplicate-keys",
-    "A key twice in the top object is refused, one of the four or not, escaped or not", .notifications,
+    "A duplicate key in the top object is refused, one of the four or not, escaped or not", .notifications,
     needs: [.strict]
   ) { bench in
     let base = "\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1"
@@ -174,12 +174,12 @@ extension Suite {
         "{\(base),\"app\":\"a\"}", "{\(base),\"timestamp\":2}", "{\(base),\"x\":1,\"x\":1}",
         "{\(base),\"\\u0061pp\":\"a\"}",
       ])
-    // Deeper down it is nobody's business.
+    // Deeper levels are not checked.
     try await expectStored(bench, ["{\(base),\"x\":{\"y\":1,\"y\":2}}"])
   }
 
   static let missingAndMistyped = Case(
-    "NTF-4/missing-or-mistyped", "Each of the four keys must be there and of its type", .notifications,
+    "NTF-4/missing-or-mistyped", "Each of the four keys must be there with its type", .notifications,
     needs: [.strict]
   ) { bench in
     let members = [("app", "\"a\""), ("title", "\"b\""), ("text", "\"c\""), ("timestamp", "1")]
@@ -244,6 +244,6 @@ extension Suite {
       probe.expect("the answer to \(input.prefix(80))", reply, is: Wire.literal("01 12 0600 80"))
     }
     let after = try await probe.readCount()
-    probe.expect("Count after what was refused", after, is: before)
+    probe.expect("Count after the refused ones", after, is: before)
   }
 }

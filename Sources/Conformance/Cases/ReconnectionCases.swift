@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// What goes on and what ends when a host or a device comes back.
+/// What continues and what ends when a host or a device comes back.
 extension Suite {
   static let reconnection: [Case] = [
     synStopsHellos, otherBootID, staleSession, noncesSinceBoot, halfFrameFromBefore, nothingIntoNewSession,
@@ -15,11 +15,11 @@ extension Suite {
     try await bench.restart()
     try await probe.open()
     let later = try await probe.frames(for: .milliseconds(600))
-    probe.expect("HELLOs behind the SYN", later.filter { $0.kind == .hello }, is: [])
+    probe.expect("HELLOs after the SYN", later.filter { $0.kind == .hello }, is: [])
   }
 
   static let otherBootID = Case(
-    "LNK-12/boot-id-after-reboot", "After a restart BOOT_ID is another, in HELLO and SYNACK alike",
+    "LNK-12/boot-id-after-reboot", "After a restart BOOT_ID changes, in HELLO and SYNACK alike",
     .reconnection,
     also: ["LNK-10", "LNK-6"], needs: [.control]
   ) { bench in
@@ -27,15 +27,15 @@ extension Suite {
     try await probe.open()
     let before = probe.session.bootID
     let hello = try await bench.restartSession()
-    let told = TLV.parse(hello.payload)?.number(of: 0x0A)
-    probe.expect(told != before, "the boot id is the same after a restart")
+    let tlvs = TLV.parse(hello.payload)?.number(of: 0x0A)
+    probe.expect(tlvs != before, "the boot id is the same after a restart")
     try await probe.open()
-    probe.expect("BOOT_ID of SYNACK, that of HELLO", probe.session.bootID, is: told)
+    probe.expect("BOOT_ID of SYNACK, that of HELLO", probe.session.bootID, is: tlvs)
   }
 
   static let staleSession = Case(
     "LNK-20/session-before-reboot",
-    "Frames of the session before a restart are answered by RST with the new boot id",
+    "Frames of the session before a restart are answered with RST with the new boot id",
     .reconnection, also: ["LNK-18", "LNK-23"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -45,9 +45,9 @@ extension Suite {
     probe.session = old
     let rst = try await probe.ask(probe.data([0x0A, 3, 0], seq: 0), "RST") { $0.kind == .rst }
     probe.expect("session", rst.session, is: old.id)
-    let told = TLV.parse(rst.payload) ?? []
-    probe.expect("REASON", told.number(of: 0x14), is: 1)
-    probe.expect(told.number(of: 0x0A) != old.bootID, "RST carries the boot id from before the restart")
+    let tlvs = TLV.parse(rst.payload) ?? []
+    probe.expect("REASON", tlvs.number(of: 0x14), is: 1)
+    probe.expect(tlvs.number(of: 0x0A) != old.bootID, "RST carries the boot id from before the restart")
   }
 
   static let noncesSinceBoot = Case(
@@ -66,7 +66,7 @@ extension Suite {
 
   static let halfFrameFromBefore = Case(
     "FRM-1/half-frame-from-before",
-    "Half a frame of a host that went away does not swallow the next one's SYN",
+    "Half a frame of a disconnected host does not swallow the next one's SYN",
     .reconnection, also: ["FRM-14"]
   ) { bench in
     let probe = bench.probe
@@ -80,7 +80,7 @@ extension Suite {
   }
 
   static let nothingIntoNewSession = Case(
-    "LNK-23/nothing-into-new-session", "What was not acknowledged in a session is not sent into the next",
+    "LNK-23/nothing-into-new-session", "Unacknowledged frames of a session are not sent in the next",
     .reconnection
   ) { bench in
     let probe = bench.probe
@@ -94,7 +94,7 @@ extension Suite {
   }
 
   static let twoHosts = Case(
-    "LNK-14/two-hosts", "Of two hosts that take turns, the last one to say SYN has the session",
+    "LNK-14/two-hosts", "If two hosts take turns, the last one to send SYN has the session",
     .reconnection,
     also: ["LNK-20"]
   ) { bench in
@@ -115,7 +115,7 @@ extension Suite {
 
   static let manySessions = Case(
     "LNK-12/many-sessions",
-    "A hundred sessions one after the other: each serves, none leaves anything behind",
+    "A hundred consecutive sessions: each works, none leaves state behind",
     .reconnection, also: ["LNK-14"]
   ) { bench in
     let probe = bench.probe
@@ -132,7 +132,7 @@ extension Suite {
   }
 
   static let halfOpen = Case(
-    "LNK-16/half-open", "A SYN whose host goes away leaves the device ready for the next", .reconnection,
+    "LNK-16/half-open", "A SYN whose host disconnects leaves the device ready for the next", .reconnection,
     also: ["LNK-14"]
   ) { bench in
     let probe = bench.probe
@@ -142,7 +142,8 @@ extension Suite {
   }
 
   static let sessionAfterDown = Case(
-    "LNK-53/after-down", "After a session went down a new one opens, and the store is there", .reconnection,
+    "LNK-53/after-down", "After a session went down a new one opens, and the store is still there",
+    .reconnection,
     also: ["NTF-12"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -159,7 +160,7 @@ extension Suite {
   }
 
   static let portReopened = Case(
-    "LNK-14/port-reopened", "A port closed in the middle of a frame and opened again serves the next session",
+    "LNK-14/port-reopened", "A port closed in the middle of a frame and reopened works in the next session",
     .reconnection, also: ["NTF-12", "FRM-1"], needs: [.reopen]
   ) { bench in
     let probe = bench.probe
@@ -171,13 +172,13 @@ extension Suite {
       try await bench.reopen()
       try await probe.open()
       let now = try await probe.readCount()
-      probe.expect("Count after reopening behind \(length) bytes", now, is: count)
+      probe.expect("Count after reopening after \(length) bytes", now, is: count)
     }
   }
 
   static let unplugged = Case(
     "NTF-12/unplugged",
-    "A pulled plug is seen as the port's end; put in again, the same boot and store are there",
+    "A pulled plug ends the port; after reinsertion, the same boot and store are there",
     .reconnection, also: ["LNK-12", "LNK-23"], needs: [.reopen, .control]
   ) { bench in
     let probe = bench.probe
@@ -204,7 +205,7 @@ extension Suite {
   }
 
   static let storeAfterReboot = Case(
-    "NTF-12/after-reboot", "After a restart the count says what the store still has, and takes new ones",
+    "NTF-12/after-reboot", "After a restart Count matches the store, and new ones are accepted",
     .reconnection,
     also: ["NTF-10"], needs: [.control]
   ) { bench in

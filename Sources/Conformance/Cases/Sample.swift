@@ -1,4 +1,4 @@
-/// Notifications as literal JSON, apart from the text that tells them from each other.
+/// Notifications as literal JSON, except for the text that distinguishes them.
 enum Sample {
   /// A time of day, in seconds since 1970-01-01 UTC.
   static let noon: UInt64 = 1_800_000_000
@@ -8,7 +8,7 @@ enum Sample {
     Array("{\"app\":\"Rig\",\"title\":\"Suite\",\"text\":\"\(text)\",\"timestamp\":1234567890}".utf8)
   }
 
-  /// A notification with a text that is escaped already.
+  /// A notification with a text that is already escaped.
   static func text(_ escaped: String) -> String { String(decoding: json(escaped), as: UTF8.self) }
 
   /// A notification without identity that expires.
@@ -23,7 +23,7 @@ enum Sample {
     json(String(repeating: "x", count: max(0, length - json("").count)))
   }
 
-  /// A notification with an identity; `more` is further members, each with a comma before it.
+  /// A notification with an identity; `more` are additional members, each with a comma before it.
   static func json(id: UInt32, _ text: String = "identified", more: String = "") -> [UInt8] {
     let four = "\"app\":\"Rig\",\"title\":\"Suite\",\"text\":\"\(text)\",\"timestamp\":1234567890"
     return Array("{\(four),\"id\":\(id)\(more)}".utf8)
@@ -35,7 +35,8 @@ enum Sample {
     return Array("{\(four),\"id\":\(id),\"ev\":\"r\"\(more)}".utf8)
   }
 
-  /// Whether a notification of Data says that something happened to an item (NTF-11). Keys may come in any order.
+  /// Whether a notification of Data reports that something happened to an item (NTF-11). Keys can
+  /// be in any order.
   static func isEvent(_ json: String, _ event: String, item: UInt32, action: UInt8? = nil) -> Bool {
     let dense = json.filter { $0 != " " }
     let members = dense.dropFirst().dropLast().split(separator: ",").map(String.init)

@@ -1,9 +1,9 @@
 import NotibotProtocol
 
-/// What happens to notifications once they are stored, and to the count.
+/// The state of notifications once they are stored, and the count.
 extension Suite {
-  static let firmwareSaysYes = Case(
-    "NTF-9/firmware-mode", "In firmware mode every write succeeds, and only the count tells what was stored",
+  static let firmwareAccepts = Case(
+    "NTF-9/firmware-mode", "In firmware mode every write succeeds, and only the count shows what was stored",
     .notifications, needs: [.firmwareMode]
   ) { bench in
     let probe = bench.probe
@@ -17,7 +17,7 @@ extension Suite {
       probe.expect("the answer to \(input)", reply, is: [0x13])
     }
     let between = try await probe.readCount()
-    probe.expect("Count after what cannot be stored", between, is: before)
+    probe.expect("Count after the invalid ones", between, is: before)
     let tooLong = try await probe.writeData(Sample.json(length: 513))
     probe.expect("the answer to 513 bytes", tooLong, is: Wire.literal("01 12 0600 0d"))
     try await probe.writeData(Sample.json("good"))
@@ -27,7 +27,7 @@ extension Suite {
 
   static let storeFull = Case(
     "NTF-8/store-full",
-    "A full store answers 0x11, which takes no item number, and takes again what fits after a dismissal",
+    "A full store answers 0x11, which takes no item number, and accepts a notification again after a dismissal",
     .notifications, also: ["NTF-11"], needs: [.control, .strict]
   ) { bench in
     let probe = bench.probe
@@ -47,18 +47,18 @@ extension Suite {
     try await control.perform(.dismiss(1))
     let again = try await probe.writeData(Sample.json("fits again"))
     probe.expect("the answer after a dismissal", again, is: [0x13])
-    // What was refused has taken no number.
+    // A refused one has taken no number.
     let next = UInt32(capacity - kept + 1)
     do {
       try await control.perform(.dismiss(next))
     } catch is RigTrouble {
-      probe.expect(false, "there is no item \(next) behind \(next - 1) that were stored")
+      probe.expect(false, "there is no item \(next) after \(next - 1) that were stored")
     }
     try await control.perform(.clear)
   }
 
-  /// Writes until the store is full, as it announced, or where nothing announces it, until it refuses. Returns what it
-  /// then holds.
+  /// Writes until the store is full, as announced, or without an announcement, until it refuses.
+  /// Returns its number of notifications.
   private static func fillStore(_ probe: Probe) async throws -> Int {
     let fillLimit = 2000
     let announced = probe.session.announced.number(of: 0x13).map { Int($0) }
@@ -106,7 +106,7 @@ extension Suite {
   }
 
   static let dismissal = Case(
-    "NTF-11/dismissed", "A dismissal is told on Data by item number, and Count goes down", .notifications,
+    "NTF-11/dismissed", "A dismissal is reported on Data by item number, and Count decreases", .notifications,
     also: ["NTF-10", "ATT-17"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -119,18 +119,20 @@ extension Suite {
     let before = try await probe.readCount()
     try await control.perform(.dismiss(1))
     let unsubscribed = try await probe.requestFence()
-    probe.expect("what is told before the subscription", unsubscribed, is: [])
+    probe.expect("notifications before the subscription", unsubscribed, is: [])
     try await probe.request(Wire.literal("12 0700 0100"))
     try await probe.request(Wire.literal("12 0400 0100"))
     try await control.perform(.dismiss(2))
     let deadline = probe.now + Probe.patience
-    var told: [[UInt8]] = []
-    while told.count < 2, let pdu = try await probe.nextPDU(until: deadline) { told.append(pdu) }
-    let counts = told.filter { Array($0.prefix(3)) == Wire.literal("1b 0300") }
+    var notifications: [[UInt8]] = []
+    while notifications.count < 2, let pdu = try await probe.nextPDU(until: deadline) {
+      notifications.append(pdu)
+    }
+    let counts = notifications.filter { Array($0.prefix(3)) == Wire.literal("1b 0300") }
     probe.expect(
       "notifications of Count", counts, is: [Wire.literal("1b 0300") + Wire.u16(UInt16(clamping: before - 2))]
     )
-    let event = told.first { Array($0.prefix(3)) == Wire.literal("1b 0600") } ?? []
+    let event = notifications.first { Array($0.prefix(3)) == Wire.literal("1b 0600") } ?? []
     let text = String(decoding: event.dropFirst(3), as: UTF8.self)
     probe.expect(Sample.isEvent(text, "dismissed", item: 2), "the event of item 2 is \(text)")
   }
@@ -150,15 +152,15 @@ extension Suite {
     try await probe.request(Wire.literal("12 0700 0100"))
     try await probe.request(Wire.literal("12 0400 0100"))
     try await control.perform(.dismiss(1))
-    let told = try await probe.awaitFrame(.data)
-    probe.expect("the notification", Array(told.payload.prefix(3)), is: Wire.literal("1b 0300"))
+    let notifications = try await probe.awaitFrame(.data)
+    probe.expect("the notification", Array(notifications.payload.prefix(3)), is: Wire.literal("1b 0300"))
     probe.session.expectedSeq &+= 1
     let others = try await probe.requestFence()
     probe.expect("other notifications", others, is: [])
   }
 
   static let actionChosen = Case(
-    "NTF-11/action", "An action that the user chose is told on Data; Count stays", .notifications,
+    "NTF-11/action", "An action that the user chose is reported on Data; Count stays", .notifications,
     needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -180,7 +182,8 @@ extension Suite {
   }
 
   static let storeOutlivesSession = Case(
-    "NTF-12/outlives-session", "What is stored outlives the session, closed or broken off", .notifications,
+    "NTF-12/outlives-session", "Stored notifications outlive the session, closed or interrupted",
+    .notifications,
     needs: [.session]
   ) { bench in
     let probe = bench.probe

@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// What a change changes, who is evicted or forgotten first, and how notifications are numbered.
+/// The effects of a change, the order of eviction and of forgetting, and the numbers of
+/// notifications.
 extension Suite {
   static let storeOrder: [Case] = [
     evictionOrder, whatIsAWrite, forgottenWhole, numbersGoOn, numbersInFirmwareMode,
@@ -8,7 +9,7 @@ extension Suite {
 
   static let evictionOrder = Case(
     "NTF-25/order",
-    "The oldest of the lowest level goes first: by its latest level and by when it was accepted",
+    "The oldest of the lowest level is evicted first: by its latest level and by its time of acceptance",
     .delivery, also: ["NTF-23", "NTF-26", "NTF-20"], needs: [.control, .strict]
   ) { bench in
     let probe = bench.probe
@@ -29,7 +30,8 @@ extension Suite {
       held[id] = json
       try await probe.expectWritten(json, "id \(id)")
     }
-    // 1 and 2 make way for 3001 and 3002, which may then stand before the others in the device's memory.
+    // 1 and 2 make room for 3001 and 3002, which can then precede the others in the device's
+    // memory.
     for (id, level) in [(1, 2), (2, 2), (3, 1), (4, 2), (5, 0)] as [(UInt32, Int)] {
       try await write(id, level)
     }
@@ -50,7 +52,7 @@ extension Suite {
       held[id] = leveled(id, level, ",\"rev\":1")
       try await probe.expectWritten(leveled(id, level, ",\"rev\":1"), "a change of id \(id)")
     }
-    // The level of each further one (nil: it has no lvl and no identity), and whom it pushes out.
+    // The level of each further one (nil: no lvl and no identity), and the one that it evicts.
     let steps: [(level: Int?, victim: UInt32?)] = [
       (0, nil), (nil, 4), (1, 6), (2, 3001), (2, 3), (2, 7), (2, 3002), (2, 4003), (2, nil), (1, nil), (3, 5),
       (3, 9),
@@ -58,25 +60,25 @@ extension Suite {
     for (index, step) in steps.enumerated() {
       let id = 4001 + UInt32(index)
       let json = step.level.map { leveled(id, $0, "") } ?? Sample.json("plain")
-      var told = Told()
-      let reply = try await probe.writeData(json, told: &told)
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       guard let victim = step.victim, index != 1 || reply == [0x13] else {
         probe.expect("the answer to step \(index)", reply, is: Wire.literal("01 12 0600 11"))
-        probe.expect("what is reported at step \(index)", told.items, is: [])
+        probe.expect("reports at step \(index)", unsolicited.items, is: [])
         if step.victim == nil { continue }
         try await control.perform(.clear)
         throw CaseSkipped("the device does not evict")
       }
       probe.expect("the answer to step \(index)", reply, is: [0x13])
-      probe.expect("ids evicted at step \(index)", told.goneIDs(source), is: [victim])
-      probe.expect("events of id \(victim)", told.count("evicted", source, victim), is: 1)
+      probe.expect("ids evicted at step \(index)", unsolicited.goneIDs(source), is: [victim])
+      probe.expect("events of id \(victim)", unsolicited.count("evicted", source, victim), is: 1)
       held[victim] = nil
       if step.level != nil { held[id] = json }
     }
     let holdings = held.map { Holding($0.key, $0.value) }
     try await probe.expectHeld(holdings, of: source, highest: held.keys.max() ?? 0)
-    var again = Told()
-    try await probe.sync(Sync(source), told: &again)
+    var again = Unsolicited()
+    try await probe.sync(Sync(source), unsolicited: &again)
     let victims = steps.compactMap(\.victim)
     probe.expect("ids that are gone at SYNC", again.goneIDs(source).sorted(), is: victims.sorted())
     probe.expect(
@@ -88,7 +90,7 @@ extension Suite {
 
   static let whatIsAWrite = Case(
     "NTF-22/what-is-a-write",
-    "Every write that is answered by success counts as one of its src, whatever it changes; a refused one does not",
+    "Every successful write counts as one of its src, whatever it changes; a refused one does not",
     .delivery, also: ["NTF-23", "NTF-24", "NTF-33"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -101,14 +103,14 @@ extension Suite {
       ("a new id", { Sample.json(id: 6, more: $0) }, true),
       ("an old id that is not stored", { Sample.json(id: 4, more: $0) }, true),
       ("a removal", { Sample.removal(id: 5, more: $0) }, true),
-      ("the removal of what is not there", { Sample.removal(id: 9, more: $0) }, true),
+      ("the removal of a missing one", { Sample.removal(id: 9, more: $0) }, true),
       ("other bytes of the same rev", { Sample.json(id: 5, "other", more: $0) }, false),
-      ("what is no notification", { Sample.json(id: 7, more: ",\"lvl\":4" + $0) }, false),
+      ("an invalid notification", { Sample.json(id: 7, more: ",\"lvl\":4" + $0) }, false),
     ]
     for row in rows {
       let (mine, other) = (probe.makeSource(), probe.makeSource())
       let of = { (source: UInt32) in ",\"src\":\(source)" }
-      // Of two writers the first to be forgotten is the session's, so that RESYNC reports it.
+      // The first of two writers to be forgotten is the session's, so that RESYNC reports it.
       try await probe.sync(Sync(mine))
       let order = row.isWrite ? [other, mine] : [mine, other]
       for source in order { try await probe.expectWritten(Sample.json(id: 5, more: of(source))) }
@@ -134,7 +136,7 @@ extension Suite {
 
   static let forgottenWhole = Case(
     "NTF-22/forgotten-as-a-whole",
-    "With a writer its notifications, hwm and what is gone of it are forgotten, and nothing of another",
+    "With a writer its notifications, hwm and gone notifications are forgotten, and nothing of another",
     .delivery,
     also: ["NTF-23", "NTF-26", "NTF-33"]
   ) { bench in
@@ -157,30 +159,30 @@ extension Suite {
       try await probe.expectWritten(expired(7, forgotten))
       let changed = Sample.json(id: 5, more: ",\"rev\":1" + of(forgotten))
       try await probe.expectWritten(changed, "a change of the later one")
-      var told = Told()
-      let before = try await probe.sync(Sync(forgotten, known: 7), told: &told)
+      var unsolicited = Unsolicited()
+      let before = try await probe.sync(Sync(forgotten, known: 7), unsolicited: &unsolicited)
       let gone = [6, 7].map { Holding($0, expired($0, forgotten)) }
       let digest = Holding.digest(of: [Holding(5, changed)] + gone)
       probe.expect("digest of the changed one", before.digest, is: digest)
-      probe.expect("ids of the first writer that are gone", told.goneIDs(forgotten), is: [6, 7])
+      probe.expect("ids of the first writer that are gone", unsolicited.goneIDs(forgotten), is: [6, 7])
       try await probe.expectWritten(Sample.json(id: 5, more: of(kept)), "the same again")
       _ = try await probe.pushOutSource()
-      told = Told()
-      let other = try await probe.sync(Sync(kept, known: 6), told: &told)
+      unsolicited = Unsolicited()
+      let other = try await probe.sync(Sync(kept, known: 6), unsolicited: &unsolicited)
       probe.expect("n of the other writer", Int(other.count), is: 2)
-      probe.expect("ids of the other writer that are gone", told.goneIDs(kept), is: [6])
-      told = Told()
-      let synced = try await probe.sync(Sync(forgotten, known: 7), told: &told)
+      probe.expect("ids of the other writer that are gone", unsolicited.goneIDs(kept), is: [6])
+      unsolicited = Unsolicited()
+      let synced = try await probe.sync(Sync(forgotten, known: 7), unsolicited: &unsolicited)
       probe.expect("n of the forgotten writer", Int(synced.count), is: 0)
       probe.expect("hwm of the forgotten writer", synced.highest, is: 0)
-      probe.expect("ids of the forgotten writer that are gone", told.goneIDs(forgotten), is: [])
+      probe.expect("ids of the forgotten writer that are gone", unsolicited.goneIDs(forgotten), is: [])
       for id in [5, 6] as [UInt32] { try await probe.expectWritten(Sample.removal(id: id, more: of(kept))) }
     }
   }
 
   static let numbersGoOn = Case(
     "NTF-11/numbers-go-on",
-    "Items are numbered through all sessions of a boot; only what is accepted as new takes a number",
+    "Items are numbered through all sessions of a boot; only one accepted as new takes a number",
     .delivery,
     also: ["NTF-12", "NTF-23", "NTF-26", "NTF-27"], needs: [.strict]
   ) { bench in
@@ -190,14 +192,14 @@ extension Suite {
     try probe.requireEventRoom()
     try await probe.requireStoreRoom(2)
     var id = 0 as UInt32
-    // One that has expired when it comes is reported at once, with its number.
+    // One that is expired when it arrives is reported at once, with its number.
     let number = {
       id += 1
-      var told = Told()
+      var unsolicited = Unsolicited()
       let json = Sample.json(id: id, more: ",\"exp\":\(Sample.noon - 10)")
-      try await probe.writeData(json, told: &told)
+      try await probe.writeData(json, unsolicited: &unsolicited)
       try await probe.expectWritten(Sample.removal(id: id))
-      return try probe.require(told.items(source, id).first, "no event with an item for id \(id)")
+      return try probe.require(unsolicited.items(source, id).first, "no event with an item for id \(id)")
     }
     var expected = try await number()
     let expectNext = { (what: String, taken: UInt32) in
@@ -233,7 +235,7 @@ extension Suite {
   }
 
   static let numbersInFirmwareMode = Case(
-    "NTF-11/numbers-in-firmware-mode", "In firmware mode, too, what cannot be stored takes no number",
+    "NTF-11/numbers-in-firmware-mode", "In firmware mode too, an invalid notification takes no number",
     .notifications,
     also: ["NTF-9"], needs: [.firmwareMode, .control]
   ) { bench in
@@ -246,7 +248,7 @@ extension Suite {
     try await probe.request(Wire.literal("12 0700 0100"))
     for input in ["{", "{\"app\":\"a\"}", ""] { try await probe.writeData(Array(input.utf8)) }
     try await probe.writeData(Sample.json("the first one"))
-    // One that is not there may be refused by the rig; the event has the number.
+    // The rig is allowed to refuse a missing one; the event has the number.
     var trouble: (any Error)?
     for item in 1...8 as ClosedRange<UInt32> {
       do {
@@ -258,27 +260,28 @@ extension Suite {
       }
     }
     if let trouble { throw trouble }
-    let told = try await probe.listen()
-    let text = told.events.first ?? ""
+    let unsolicited = try await probe.listen()
+    let text = unsolicited.events.first ?? ""
     probe.expect(Sample.isEvent(text, "dismissed", item: 1), "the event of the first one is \(text)")
   }
 }
 
 extension Probe {
-  /// Sources that a device may keep; a device with more is not asked.
+  /// The maximum number of sources of a device; a device with more is not tested.
   private static var sourcesLimit: Int { 300 }
 
-  /// Writes under new sources, each with one notification that is removed again, until the device has forgotten the
-  /// session's. Returns how many that took.
+  /// Writes under new sources, each with one notification that is removed again, until the device
+  /// has forgotten the session's. Returns how many were necessary.
   ///
-  /// - Throws: `CaseSkipped` when the device keeps too many.
+  /// - Throws: `CaseSkipped` if the device keeps too many.
   func pushOutSource(limit: Int = .max, file: String = #fileID, line: Int = #line) async throws -> Int {
     for count in 1...Self.sourcesLimit {
       let more = ",\"src\":\(makeSource())"
-      var told = Told()
-      try await writeData(Sample.json(id: 1, more: more), told: &told, file: file, line: line)
-      try await writeData(Sample.removal(id: 1, more: more), told: &told, file: file, line: line)
-      if told.messages.contains([3]) { return count }
+      var unsolicited = Unsolicited()
+      try await writeData(Sample.json(id: 1, more: more), unsolicited: &unsolicited, file: file, line: line)
+      try await writeData(
+        Sample.removal(id: 1, more: more), unsolicited: &unsolicited, file: file, line: line)
+      if unsolicited.messages.contains([3]) { return count }
       if count == limit { return count }
     }
     throw CaseSkipped("the device keeps more than \(Self.sourcesLimit) writers")

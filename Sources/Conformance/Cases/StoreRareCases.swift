@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// What is refused first, what needs no room, and what a change leaves of the bytes before it.
+/// The order of refusals, writes that need no room, and the remaining bytes after a change.
 extension Suite {
   static let storeRare: [Case] = [
     fullStoreAndBadJSON, refusedForgetsNoSource, expiredTakesNoRoom, zoneOffset, shorterChange,
@@ -32,7 +32,7 @@ extension Suite {
     try await probe.expectWritten(first, "the same again")
     let changed = Sample.json(id: 1, "changed", more: ",\"rev\":2,\"lvl\":3")
     try await probe.expectWritten(changed, "a change")
-    try await probe.expectWritten(Sample.removal(id: 9), "the removal of what is not there")
+    try await probe.expectWritten(Sample.removal(id: 9), "the removal of a missing one")
     try await probe.expectHeld([Holding(1, changed)], of: source, highest: 1)
     try await probe.expectWritten(Sample.removal(id: 1), "a removal")
     // With none that could be evicted.
@@ -61,19 +61,19 @@ extension Suite {
       try await probe.expectWritten(Sample.removal(id: 7, more: more))
     }
     try await probe.fillStore()
-    var told = Told()
+    var unsolicited = Unsolicited()
     for _ in 0..<64 {
       let more = ",\"lvl\":3,\"src\":\(probe.makeSource())"
-      let reply = try await probe.writeData(Sample.json(id: 1, more: more), told: &told)
+      let reply = try await probe.writeData(Sample.json(id: 1, more: more), unsolicited: &unsolicited)
       probe.expect("the answer of a full store", reply, is: Wire.literal("01 12 0600 11"))
     }
-    probe.expect("what is reported", told.items, is: [])
+    probe.expect("the reports", unsolicited.items, is: [])
     try await probe.expectHeld([], of: source, highest: 7)
     try await bench.requireControl().perform(.clear)
   }
 
   static let expiredTakesNoRoom = Case(
-    "NTF-27/forgotten-makes-room", "One without identity that has expired leaves its room in the store",
+    "NTF-27/forgotten-makes-room", "An expired notification without identity frees its room in the store",
     .delivery, also: ["NTF-8", "NTF-10"], needs: [.control, .strict]
   ) { bench in
     let probe = bench.probe
@@ -100,7 +100,7 @@ extension Suite {
   }
 
   static let zoneOffset = Case(
-    "NTF-27/zone-offset", "CLOCK is in UTC: its zone offset moves no exp", .delivery, also: ["LNK-5"]
+    "NTF-27/zone-offset", "CLOCK is in UTC: its zone offset does not affect exp", .delivery, also: ["LNK-5"]
   ) { bench in
     let probe = bench.probe
     let noon = Sample.noon
@@ -120,7 +120,7 @@ extension Suite {
   }
 
   static let shorterChange = Case(
-    "NTF-23/change-of-length", "A change is compared whole: of any length, and with its first bytes alike",
+    "NTF-23/change-of-length", "A change is compared completely: of any length, and with equal first bytes",
     .delivery, also: ["NTF-32"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
@@ -132,14 +132,14 @@ extension Suite {
       try await probe.expectWritten(json, "rev \(index + 1) again")
       for other in [json + [0x20], json + [0x0A], [0x20] + json] {
         let reply = try await probe.writeData(other)
-        probe.expect("the answer to white space in addition", reply, is: Wire.literal("01 12 0600 81"))
+        probe.expect("the answer to additional white space", reply, is: Wire.literal("01 12 0600 81"))
       }
       try await probe.expectHeld([Holding(1, json)], of: source, highest: 1, "after rev \(index + 1)")
     }
   }
 
   static let resyncDuringSync = Case(
-    "NTF-33/during-sync", "An event that is dropped while SYNCED waits still causes a RESYNC", .delivery,
+    "NTF-33/during-sync", "An event that is dropped while SYNCED is pending still causes a RESYNC", .delivery,
     also: ["NTF-31", "ATT-19"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -156,10 +156,10 @@ extension Suite {
     let count = 200
     for _ in 0..<count { try await control.perform(.action(1, 0)) }
     try await probe.grantAll()
-    var told = Told()
-    _ = try await probe.awaitSynced(told: &told)
+    var unsolicited = Unsolicited()
+    _ = try await probe.awaitSynced(unsolicited: &unsolicited)
     var behind = try await probe.listenUntilQuiet(for: .milliseconds(600))
-    behind.items = told.items + behind.items
+    behind.items = unsolicited.items + behind.items
     let events = behind.actions(source, 1, act: 0)
     probe.expect(
       "messages, with \(events) of \(count) events", behind.messages, is: events < count ? [[3]] : [])
@@ -170,17 +170,17 @@ extension Probe {
   /// The largest store that a case fills.
   private static var fillLimit: Int { 2000 }
 
-  /// How many notifications the store has room for.
+  /// The free places of the store.
   ///
-  /// - Throws: `CaseSkipped` when that is not announced, or too many.
+  /// - Throws: `CaseSkipped` if that is not announced, or too many.
   func roomToFill(stored: Int) throws -> Int {
     guard let capacity = session.announced.number(of: 0x13).map({ Int($0) }),
       (stored + 1...Self.fillLimit).contains(capacity)
-    else { throw CaseSkipped("the store has no room that is known, or too much to fill") }
+    else { throw CaseSkipped("the room in the store is unknown, or too much to fill") }
     return capacity - stored
   }
 
-  /// Fills the store with notifications that nothing but a dismissal removes.
+  /// Fills the store with notifications that only a dismissal removes.
   func fillStore(file: String = #fileID, line: Int = #line) async throws {
     let stored = try await readCount()
     for index in 0..<(try roomToFill(stored: stored)) {

@@ -6,7 +6,7 @@ extension Suite {
 
   static let walk = Case(
     "NTF-8/random-walk",
-    "Writes, changes, removals and dismissals in a store that is often full do as the rules say",
+    "Writes, changes, removals and dismissals in a store that is often full follow the rules",
     .delivery,
     also: [
       "NTF-1", "NTF-4", "NTF-10", "NTF-20", "NTF-22", "NTF-23", "NTF-24", "NTF-25", "NTF-26", "NTF-27",
@@ -30,7 +30,8 @@ extension Suite {
   }
 
   static let walkOfSyncs = Case(
-    "NTF-31/random-walk-of-syncs", "SYNCs between all kinds of writes are answered by what the device holds",
+    "NTF-31/random-walk-of-syncs",
+    "SYNCs between all kinds of writes are answered with the contents of the device",
     .delivery, also: ["NTF-21", "NTF-23", "NTF-26", "NTF-30", "NTF-32", "ATT-17"], needs: [.strict]
   ) { bench in
     try await StoreWalk.run(
@@ -38,7 +39,8 @@ extension Suite {
   }
 
   static let walkOfExpiry = Case(
-    "NTF-27/random-walk-of-expiry", "What expires while others come, change and go is hidden and reported",
+    "NTF-27/random-walk-of-expiry",
+    "Notifications that expire while others are written, changed and removed are hidden and reported",
     .delivery, also: ["NTF-10", "NTF-23", "NTF-25", "NTF-26", "NTF-32"], needs: [.strict]
   ) { bench in
     try await StoreWalk.run(

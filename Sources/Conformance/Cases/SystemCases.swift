@@ -2,10 +2,12 @@ import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
 
-/// Host machine and emulated device together, in virtual time: the facts that only both ends can show.
+/// Host machine and emulated device together, in virtual time: properties that only both ends can
+/// show.
 extension Suite {
   static let system: [Case] = [
-    pacedLine, slowLine, damagedShare, windowKept, refusalsInBetween, everyNthByteDamaged, bytesLostInRuns,
+    pacedLine, slowLine, corruptedShare, windowKept, refusalsInBetween, everyNthByteCorrupted,
+    bytesLostInRuns,
   ]
   static let systemReconnection: [Case] = [idleForAMinute, restartUnderLoad, portGone]
 
@@ -20,7 +22,7 @@ extension Suite {
   }
 
   static let slowLine = Case(
-    "LNK-51/paced-115200", "At 115200 baud, too; and nothing is sent twice for being slow", .throughput,
+    "LNK-51/paced-115200", "At 115200 baud too, and nothing is retransmitted because it is slow", .throughput,
     also: ["LNK-40"], needs: [.host]
   ) { bench in
     var profile = DeviceProfile.bench
@@ -28,31 +30,32 @@ extension Suite {
     try measureLine(bench, profile, bitsPerSecond: 115_200, count: 500)
   }
 
-  static let damagedShare = Case(
+  static let corruptedShare = Case(
     "LNK-34/damaged-share",
-    "With one frame in a hundred damaged a line of 921600 baud still carries 90 % of its limit, or more",
+    "With one frame in a hundred corrupted a line of 921600 baud still carries 90 % of its limit, or more",
     .throughput, also: ["LNK-32", "LNK-33"], needs: [.host]
   ) { bench in
     for latency in [Duration.milliseconds(16), .milliseconds(1)] {
       var profile = DeviceProfile.bench
       profile.wire = WireModel(pace: .paced(bitsPerSecond: 921_600), latency: latency)
-      // Frames of some 490 bytes on the line. Where they are damaged is drawn once for all runs: in 8 s of line a loss among the
-      // last frames counts for more than its share, and one draw in fifty is below 90 %. `scripts/measure` has the long run.
+      // Frames of about 490 bytes on the line. The faults are drawn once for all runs: in 8 s of
+      // line a loss among the last frames counts for more than its share, and one draw in fifty is
+      // below 90 %. `scripts/measure` has the long run.
       var faults = FaultSpec(rules: [FaultSpec.Rule(.flip, .rate(2.03e-5))])
       faults.seed = 1
       let both = try bench.makeHostAndDevice(profile, faults: faults) { $0.lineBitsPerSecond = 921_600 }
       let share = measureShare(bench, both, Sample.json(length: 465), bitsPerSecond: 921_600, count: 1500)
       bench.probe.expect(share >= 0.9, "\(share) of the line with \(latency) each way")
       let link = both.host.machine.statistics.link
-      bench.probe.expect(link.resent > 0, "no frame was damaged with \(latency) each way")
-      // A damaged frame is sent again once; one in a hundred of them is damaged again.
+      bench.probe.expect(link.resent > 0, "no frame was corrupted with \(latency) each way")
+      // A corrupted frame is sent again once; one in a hundred of them is corrupted again.
       bench.probe.expect(link.resent <= 45, "\(link.resent) of 1500 sent again with \(latency) each way")
     }
   }
 
   static let windowKept = Case(
     "LNK-41/window-kept",
-    "Under load the host never goes beyond credit or bytes, whatever the device's limits", .throughput,
+    "Under load the host never exceeds credit or bytes, whatever the device's limits", .throughput,
     also: ["LNK-42", "LNK-8", "NTF-10"], needs: [.host]
   ) { bench in
     for var profile in [DeviceProfile.tiny, .standard, .wide, .mtu23] {
@@ -90,19 +93,19 @@ extension Suite {
     bench.probe.expect("stored", both.device.device.store.storedCount, is: 400)
   }
 
-  static let everyNthByteDamaged = Case(
+  static let everyNthByteCorrupted = Case(
     "FRM-3/damaged-line",
     "With every 700th byte wrong in both directions each notification is stored once, in order",
     .throughput, also: ["LNK-34", "LNK-32", "LNK-51", "FRM-15", "NTF-38"], needs: [.host]
   ) { bench in
     var passed = 0
     try checkLossy(bench) { bytes, _ in
-      var damaged = bytes
-      for index in damaged.indices {
+      var corrupted = bytes
+      for index in corrupted.indices {
         passed += 1
-        if passed % 700 == 0 { damaged[index] ^= 0x10 }
+        if passed % 700 == 0 { corrupted[index] ^= 0x10 }
       }
-      return damaged
+      return corrupted
     }
   }
 
@@ -138,11 +141,11 @@ extension Suite {
     bench.probe.expect("events", both.host.events, is: [])
     let id = both.withHost { $0.submit(.readCount, now: $1) }
     let isDone = both.run(within: .seconds(1)) { $0.host.results[id] != nil }
-    bench.probe.expect(isDone, "the count is not read after ten minutes")
+    bench.probe.expect(isDone, "the count cannot be read after ten minutes")
   }
 
   static let restartUnderLoad = Case(
-    "LNK-22/restart-under-load", "A restart under load: every request ends once, and the next session serves",
+    "LNK-22/restart-under-load", "A restart under load: every request ends once, and the next session works",
     .reconnection,
     also: ["LNK-23", "LNK-10", "NTF-12"], needs: [.host]
   ) { bench in
@@ -154,7 +157,7 @@ extension Suite {
     let more = (0..<20).map { _ in both.withHost { $0.submit(.readCount, now: $1) } }
     both.perform(.reboot(.panic))
     let hasEnded = both.run(within: .seconds(2)) { !$0.host.ends.isEmpty }
-    bench.probe.expect(hasEnded, "the restart was not seen")
+    bench.probe.expect(hasEnded, "the restart was not detected")
     guard case .deviceRestarted? = both.host.ends.first else {
       return bench.probe.expect(false, "the session ended by \(both.host.ends)")
     }
@@ -168,7 +171,7 @@ extension Suite {
   }
 
   static let portGone = Case(
-    "LNK-23/port-gone", "When the port goes away each request not yet answered is told as outcome unknown",
+    "LNK-23/port-gone", "When the port disappears each unanswered request is reported as outcome unknown",
     .reconnection,
     needs: [.host]
   ) { bench in
@@ -182,19 +185,20 @@ extension Suite {
     }
   }
 
-  /// Sends notifications as fast as the window lets, and holds their bytes against what the line carries in the time.
+  /// Sends notifications as fast as the window allows, and compares their bytes with the capacity
+  /// of the line.
   private static func measureLine(
     _ bench: Bench, _ profile: DeviceProfile, bitsPerSecond: Int, count: Int
   ) throws {
     let both = try bench.makeHostAndDevice(profile) { $0.lineBitsPerSecond = bitsPerSecond }
-    let json = Sample.json("a notification, with a text that is as long as they usually are")
+    let json = Sample.json("a notification, with a text of the usual length")
     let share = measureShare(bench, both, json, bitsPerSecond: bitsPerSecond, count: count)
     bench.probe.expect(share >= 0.95, "\(share) of the line")
     bench.probe.expect("frames sent twice", both.host.machine.statistics.link.resent, is: 0)
   }
 
-  /// Sends a notification many times, as fast as the window lets. Returns the share of the line's time that its frames
-  /// need, each counted once.
+  /// Sends a notification many times, as fast as the window allows. Returns the share of the line's
+  /// time that its frames need, each counted once.
   private static func measureShare(
     _ bench: Bench, _ both: HostAndDevice, _ json: [UInt8], bitsPerSecond: Int, count: Int
   ) -> Double {
@@ -207,15 +211,15 @@ extension Suite {
     return Double(bytes) * 10 / Double(bitsPerSecond) / (both.now - start).inSeconds
   }
 
-  /// Sends notifications over a line that damages, and holds the store against what was accepted.
+  /// Sends notifications over a line with faults, and compares the store with the accepted ones.
   private static func checkLossy(
-    _ bench: Bench, _ damage: @escaping ([UInt8], WireFrame.Sender) -> [UInt8]
+    _ bench: Bench, _ lineFilter: @escaping ([UInt8], WireFrame.Sender) -> [UInt8]
   ) throws {
     for outOfOrder in [OutOfOrderFrames.kept, .dropped] {
       var profile = DeviceProfile.standard
       profile.outOfOrder = outOfOrder
       let both = try bench.makeHostAndDevice(profile)
-      both.damage = damage
+      both.lineFilter = lineFilter
       checkLossy(bench, both)
     }
   }

@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// Load: the facts of the protocol that must hold when the line is full. No wall time is judged on a real machine.
+/// Load: properties of the protocol that must hold when the line is full. No wall time is judged on
+/// a real computer.
 extension Suite {
   static let throughput: [Case] = [fullWindow, writesInOrder, textUnderLoad]
 
@@ -26,7 +27,7 @@ extension Suite {
       if !burst.isEmpty { try await probe.write(burst) }
       let reply = try probe.require(
         try await probe.nextPDU(until: deadline),
-        "answer \(answered) of 500 did not come, \(sent) requests are out")
+        "answer \(answered) of 500 is missing, \(sent) requests are outstanding")
       let expected = [0x0D] + service.dropFirst(answered % 15)
       guard reply == expected else { return probe.expect("answer \(answered)", reply, is: expected) }
       answered += 1
@@ -68,11 +69,11 @@ extension Suite {
       }
     }
     probe.expect("answers", answers, is: window)
-    probe.expect("the last count told", lastCount, is: before + window)
+    probe.expect("the last reported count", lastCount, is: before + window)
   }
 
   static let textUnderLoad = Case(
-    "FRM-14/text-under-load", "Console text beside a full window costs no frame and no text", .throughput,
+    "FRM-14/text-under-load", "Console text during a full window costs no frame and no text", .throughput,
     also: ["FRM-6"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -95,7 +96,8 @@ extension Suite {
     _ = try await probe.requestFence()
     let text = String(decoding: probe.textReceived, as: UTF8.self)
     for round in 0..<10 {
-      probe.expect(text.contains("load: line of round \(round)"), "the line of round \(round) is not whole")
+      probe.expect(
+        text.contains("load: line of round \(round)"), "the line of round \(round) is not complete")
     }
   }
 }

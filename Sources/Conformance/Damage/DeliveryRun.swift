@@ -2,38 +2,39 @@ package import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
 
-/// Notifications sent by the host machine through a faulty line to the emulator's device, in virtual time, with what
-/// became of each: the host's word against the device's store.
+/// Notifications sent by the host machine through a faulty line to the emulator's device, in
+/// virtual time, with the outcome of each: the host's report compared with the device's store.
 ///
-/// The driver here does what one in life does: when a session ends it opens the port anew and connects; when the port
-/// is gone it waits for it. It sends again what never left, and nothing whose outcome is unknown.
+/// The driver here acts like the one in production: when a session ends it reopens the port and
+/// connects; when the port is gone it waits for it. It resends requests that were never sent, and
+/// none whose outcome is unknown.
 package struct DeliveryRun {
-  /// What became of the notifications.
+  /// The outcomes of the notifications.
   package struct Outcome: Equatable, Sendable {
-    /// Answered by success.
+    /// Answered with success.
     package var accepted = 0
-    /// Told to be of unknown outcome.
+    /// Reported as an unknown outcome.
     package var unknown = 0
-    /// Not told of within the limit, or told to have failed otherwise.
+    /// Not reported within the limit, or reported as another failure.
     package var unresolved = 0
-    /// Stored with bytes that nobody sent.
+    /// Stored with bytes that were never sent.
     package var wrong = 0
     /// Stored more than once.
     package var doubled = 0
-    /// Accepted, and neither in the store nor lost by a restart of the device.
+    /// Accepted, but neither in the store nor lost by a restart of the device.
     package var lost = 0
     package var sessions = 0
     package var faults = FaultCounts()
-    /// How long it took, in virtual time.
+    /// The duration in virtual time.
     package var duration = Duration.zero
   }
 
-  /// How long one run may take, in virtual time.
+  /// The limit of one run, in virtual time.
   package static let timeLimit = Duration.seconds(600)
 
   private let both: HostAndDevice
   private let payloads: [[UInt8]]
-  /// Requests out, with the payload that each carries.
+  /// Outstanding requests, with the payload of each.
   private var requests: [HostRequestID: Int] = [:]
   private var unsent: [Int]
   private var outcome = Outcome()
@@ -43,7 +44,7 @@ package struct DeliveryRun {
 
   /// - Parameters:
   ///   - profile: a device whose store has room for `count`.
-  ///   - faults: what happens on the line, all the time.
+  ///   - faults: the faults of the line, during the whole run.
   package init(profile: DeviceProfile, faults: FaultSpec, seed: UInt64, count: Int) {
     var configuration = HostConfiguration()
     configuration.pendingRequestsLimit = count
@@ -57,7 +58,7 @@ package struct DeliveryRun {
     bootCount = both.device.device.statistics.bootCount
   }
 
-  /// Sends all, and tells what became of them.
+  /// Sends all, and returns the outcomes.
   package mutating func run() -> Outcome {
     both.withHost { $0.connect(now: $1) }
     while both.now < .zero + Self.timeLimit {
@@ -101,7 +102,8 @@ package struct DeliveryRun {
       }
     }
     if both.device.device.statistics.bootCount != bootCount {
-      // The store went with the restart; what was accepted before is not looked for.
+      // The store was lost with the restart; notifications that were accepted before are not
+      // checked.
       bootCount = both.device.device.statistics.bootCount
       acceptedIndices = []
     }

@@ -1,34 +1,37 @@
 package import DeviceEmulator
 import NotibotProtocol
 
-/// What one kind of fault costs on the wire, without sessions or resends: frames and log lines are written to a faulty
-/// line one after the other, and what a decoder makes of the rest is held against what was written.
+/// The cost of one kind of fault on the wire, without sessions or retransmissions: frames and log
+/// lines are written to a faulty line in sequence, and the output of a decoder is compared with the
+/// input.
 package struct FrameDamage: Equatable, Sendable {
-  /// The faults that are measured: those that change bytes, one rate for all.
+  /// The measured faults: those that change bytes, with one rate for all.
   package static let kinds: [FaultKind] = [.flip, .loss, .insert, .dup, .splice, .run, .short, .garbage]
-  /// Those of them that concern one byte or one place, for which no more than one frame may be lost.
+  /// Those of them that affect one byte or one position, for which at most one frame is allowed to
+  /// be lost.
   package static let singleKinds: Set<FaultKind> = [.flip, .loss, .insert, .dup, .splice]
-  /// One fault in so many frames, about.
+  /// The mean number of frames per fault.
   package static let framesPerFault = 10
 
   package let kind: FaultKind
   /// Frames written.
   package private(set) var sent = 0
-  /// Frames that came out as they were written.
+  /// Frames that were decoded as they were written.
   package private(set) var received = 0
-  /// Frames that came out and were not written so, or not in this order.
+  /// Frames that were decoded but not written like this, or not in this order.
   package private(set) var wrong = 0
   /// Faults that happened.
   package private(set) var faults: UInt64 = 0
-  /// Bytes other than zeros that the line gave out and that are neither in a frame nor in the text.
+  /// Bytes other than zeros that left the line and are neither in a frame nor in the text.
   package private(set) var unaccountedBytes = 0
 
-  /// Frames that did not come out.
+  /// Frames that were not decoded.
   package var lost: Int { sent - received }
   /// Frames lost for each fault.
   package var lostPerFault: Double { faults == 0 ? 0 : Double(lost) / Double(faults) }
 
-  /// Whether what must hold does: nothing wrong accepted, no byte gone, and at most one frame for a single byte.
+  /// Whether the rules hold: nothing wrong accepted, no byte lost, and at most one frame for a
+  /// single byte.
   package var isWithinLimits: Bool {
     wrong == 0 && unaccountedBytes == 0 && (!Self.singleKinds.contains(kind) || lostPerFault <= 1)
   }
@@ -36,7 +39,7 @@ package struct FrameDamage: Equatable, Sendable {
   private var wire: FaultyWire
   private var decoder = FrameDecoder(receiving: .fromDevice)
   private var generator: SeededGenerator
-  /// Frames written and neither seen nor passed over yet; a fault delays none by more than a few.
+  /// Frames written and neither decoded nor skipped yet; a fault delays none by more than a few.
   private var expected: [Frame] = []
   private var bytesOut = 0
   private var bytesTaken = 0
@@ -49,7 +52,7 @@ package struct FrameDamage: Equatable, Sendable {
     generator = SeededGenerator(seed: seed)
   }
 
-  /// Writes more frames, each with a payload of its own, a log line after one in four.
+  /// Writes more frames, each with a unique payload, and a log line after one in four.
   package mutating func run(frames: Int) {
     for _ in 0..<frames { writeNext() }
   }

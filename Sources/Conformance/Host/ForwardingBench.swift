@@ -1,8 +1,8 @@
 package import NotibotHost
 package import NotibotProtocol
 
-/// A SYNC as a case reads it. Source: PROTOCOL.md NTF-30.
-package struct HeardSync: Equatable, Sendable, CustomStringConvertible {
+/// A SYNC as a case parses it. Source: PROTOCOL.md NTF-30.
+package struct ReceivedSync: Equatable, Sendable, CustomStringConvertible {
   package var source: UInt32
   package var known: UInt32
   package var count: UInt16
@@ -29,17 +29,18 @@ package struct HeardSync: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What a host says about notifications.
-package enum Heard: Equatable, Sendable {
-  case sync(HeardSync)
+/// A message of the host about notifications.
+package enum HostMessage: Equatable, Sendable {
+  case sync(ReceivedSync)
   /// The JSON of a write of Data.
   case write([UInt8])
 }
 
 /// A case that plays the device, and the journal, against the forwarding machine in virtual time.
 ///
-/// Requests that have nothing to do with notifications are answered as a device would; SYNC and writes wait for the
-/// case. On whatever the host says it is checked that it may say it then (NTF-31) and that the journal has it (NTF-36).
+/// Requests that do not concern notifications are answered as a device would; SYNC and writes wait
+/// for the case. Each message of the host is checked: that it is allowed at this time (NTF-31) and
+/// that the journal has it (NTF-36).
 package final class ForwardingBench: PlayedDevice {
   /// The source of the journal that the host begins with.
   package static let source: UInt32 = 0xC0FF_EE01
@@ -48,7 +49,7 @@ package final class ForwardingBench: PlayedDevice {
   private let line: VirtualLine<VirtualForwarder>
   package private(set) var sessionID: UInt16 = 0x3A7C
   package var bootID: UInt32
-  /// What the next SYNACK announces.
+  /// The features of the next SYNACK.
   package var features: UInt32 = 0b0111
   package var requests: UInt8 = 8
   package var mtu: UInt16 = 517
@@ -57,7 +58,7 @@ package final class ForwardingBench: PlayedDevice {
   private var awaitsSynced = false
   /// Parts of a write that is not executed yet.
   private var parts: [UInt8] = []
-  /// Opcodes of the writes without an answer.
+  /// Opcodes of the unanswered writes.
   private var unanswered: [UInt8] = []
 
   package init(
@@ -88,13 +89,13 @@ package final class ForwardingBench: PlayedDevice {
     for text in texts { submit(.add(Self.note(text))) }
   }
 
-  /// Makes the commit that is out durable; a finding when there is none.
+  /// Makes the pending commit durable; a finding if there is none.
   package func confirmCommit(file: String = #fileID, line: Int = #line) {
-    probe.expect(hasPendingCommit, "nothing waits for the journal", file: file, line: line)
+    probe.expect(hasPendingCommit, "no commit is pending", file: file, line: line)
     self.line.withPeer { $0.confirmCommit(now: self.line.now) }
   }
 
-  /// The host dies and begins anew with its journal.
+  /// The host is killed and restarts with its journal.
   package func crash() {
     probe.discardReceived()
     line.withPeer { $0.crash(seed: probe.random.next(), now: line.now) }
@@ -107,7 +108,7 @@ package final class ForwardingBench: PlayedDevice {
     line.withPeer { $0.plug(now: line.now) }
   }
 
-  /// The reports since the last time.
+  /// The reports since the last call.
   package func takeReports() -> [OutboxReport] {
     line.withPeer { peer in
       defer { peer.reports = [] }
@@ -117,9 +118,9 @@ package final class ForwardingBench: PlayedDevice {
 
   // MARK: The device
 
-  /// Opens the next session that the host asks for, as soon as it has subscribed.
+  /// Opens the next session that the host requests, and returns as soon as it has subscribed.
   ///
-  /// - Returns: what the SYN said.
+  /// - Returns: the TLVs of the SYN.
   @discardableResult
   package func open(file: String = #fileID, line: Int = #line) async throws -> [TLV] {
     sessionID += 1
@@ -129,16 +130,16 @@ package final class ForwardingBench: PlayedDevice {
     }
   }
 
-  /// The device does not know the session any more (LNK-22).
+  /// The device no longer knows the session (LNK-22).
   package func endSession() async throws { try await probe.write(rst(session: sessionID, reason: 1)) }
 
-  /// The device has restarted, and says so.
+  /// The device has restarted, and announces it.
   package func restart() async throws {
     bootID += 1
     try await probe.write(hello(bootID: bootID))
   }
 
-  /// Sends SYNCED; one of the host's source answers the SYNC that was heard.
+  /// Sends SYNCED; one with the host's source answers the SYNC that was received.
   package func answerSync(
     source: UInt32 = ForwardingBench.source, held: [Holding], highest: UInt32, capacity: UInt16 = 32
   ) async throws {
@@ -149,7 +150,7 @@ package final class ForwardingBench: PlayedDevice {
         + Wire.u32(bootID), channel: 0)
   }
 
-  /// Answers the oldest write by success, or by an error.
+  /// Answers the oldest write with success, or with an error.
   package func answer(_ error: UInt8? = nil, file: String = #fileID, line: Int = #line) async throws {
     guard !unanswered.isEmpty else { throw Finding("no write to answer", file: file, line: line) }
     let opcode = unanswered.removeFirst()
@@ -157,21 +158,21 @@ package final class ForwardingBench: PlayedDevice {
   }
 
   /// A notification of Data.
-  package func tell(_ json: String) async throws {
+  package func notify(_ json: String) async throws {
     try await probe.sendData([0x1B, 6, 0] + Array(json.utf8))
   }
 
-  // MARK: What the host says
+  // MARK: Messages of the host
 
-  /// The next SYNC or write; nil when none comes in time.
-  package func hear(
+  /// The next SYNC or write; nil if none is received in time.
+  package func nextMessage(
     within limit: Duration = Probe.patience, file: String = #fileID, line: Int = #line
-  ) async throws -> Heard? {
+  ) async throws -> HostMessage? {
     let deadline = probe.now + limit
     while let frame = try await probe.nextData(until: deadline) {
       if frame.channel == 0 {
         let sync = try probe.require(
-          HeardSync(frame.payload), "SYNC is [\(Wire.hex(frame.payload))]", file: file, line: line)
+          ReceivedSync(frame.payload), "SYNC is [\(Wire.hex(frame.payload))]", file: file, line: line)
         check(sync, file: file, line: line)
         return .sync(sync)
       }
@@ -183,49 +184,49 @@ package final class ForwardingBench: PlayedDevice {
     return nil
   }
 
-  /// Notes a finding when the host says anything in a while.
+  /// Notes a finding if the host sends anything during `interval`.
   package func expectNothing(
     _ what: String, for interval: Duration = .milliseconds(400), file: String = #fileID, line: Int = #line
   ) async throws {
-    while let heard = try await hear(within: interval, file: file, line: line) {
-      probe.expect(false, "\(what): \(Self.show(heard))", file: file, line: line)
+    while let message = try await nextMessage(within: interval, file: file, line: line) {
+      probe.expect(false, "\(what): \(Self.show(message))", file: file, line: line)
     }
   }
 
-  /// The next thing that the host says is a SYNC like this, or else the case ends.
+  /// The next message of the host is a SYNC like this, otherwise the case ends.
   package func expectSync(
     source: UInt32 = ForwardingBench.source, known: UInt32, held: [Holding], file: String = #fileID,
     line: Int = #line
   ) async throws {
     let sync = try await awaitSync(file: file, line: line)
     probe.expect(
-      "SYNC", sync, is: HeardSync(source: source, known: known, held: held), file: file, line: line)
+      "SYNC", sync, is: ReceivedSync(source: source, known: known, held: held), file: file, line: line)
   }
 
-  /// The next thing that the host says, which is a SYNC, or else the case ends.
-  package func awaitSync(file: String = #fileID, line: Int = #line) async throws -> HeardSync {
-    let heard = try await hear(file: file, line: line)
-    guard case .sync(let sync)? = heard else {
-      throw Finding("\(Self.show(heard)) where SYNC was expected", file: file, line: line)
+  /// The next message of the host, which is a SYNC, otherwise the case ends.
+  package func awaitSync(file: String = #fileID, line: Int = #line) async throws -> ReceivedSync {
+    let message = try await nextMessage(file: file, line: line)
+    guard case .sync(let sync)? = message else {
+      throw Finding("\(Self.show(message)) where SYNC was expected", file: file, line: line)
     }
     return sync
   }
 
-  /// The next thing that the host says is this write, or else the case ends.
+  /// The next message of the host is this write, otherwise the case ends.
   package func expectWrite(_ json: [UInt8], file: String = #fileID, line: Int = #line) async throws {
-    let heard = try await hear(file: file, line: line)
-    guard heard == .write(json) else {
+    let message = try await nextMessage(file: file, line: line)
+    guard message == .write(json) else {
       throw Finding(
-        "\(Self.show(heard)) where \(Self.show(.write(json))) was expected", file: file, line: line)
+        "\(Self.show(message)) where \(Self.show(.write(json))) was expected", file: file, line: line)
     }
   }
 
   // MARK: Checks and answers
 
-  private func check(_ sync: HeardSync, file: String, line: Int) {
+  private func check(_ sync: ReceivedSync, file: String, line: Int) {
     probe.expect(isSubscribed, "SYNC before the subscription", file: file, line: line)
     probe.expect(unanswered.isEmpty, "SYNC with a write outstanding", file: file, line: line)
-    probe.expect(!awaitsSynced, "SYNC while one is out", file: file, line: line)
+    probe.expect(!awaitsSynced, "SYNC while another one is unanswered", file: file, line: line)
     probe.expect("SYNC's src in the journal", journal.header.source, is: sync.source, file: file, line: line)
     awaitsSynced = true
   }
@@ -242,11 +243,11 @@ package final class ForwardingBench: PlayedDevice {
       probe.expect(!isThere, "\(what), and the journal still holds it", file: file, line: line)
     } else {
       let isDurable = journal.entries.contains { entry in entry.writes.contains { $0.json == json } }
-      probe.expect(isDurable, "\(what), which the journal has not", file: file, line: line)
+      probe.expect(isDurable, "\(what), which is not in the journal", file: file, line: line)
     }
   }
 
-  /// Answers a request that is none of the case's; returns the JSON of one that is.
+  /// Answers a request that is not for the case; returns the JSON of one that is.
   private func serve(_ pdu: [UInt8]) async throws -> [UInt8]? {
     switch (pdu.first, Wire.word(pdu, at: 1)) {
     case (0x12, 6):
@@ -265,8 +266,8 @@ package final class ForwardingBench: PlayedDevice {
     return nil
   }
 
-  private static func show(_ heard: Heard?) -> String {
-    switch heard {
+  private static func show(_ message: HostMessage?) -> String {
+    switch message {
     case .sync(let sync): "SYNC (\(sync))"
     case .write(let json): "a write of \(String(decoding: json, as: UTF8.self))"
     case nil: "nothing"
@@ -282,7 +283,7 @@ package final class ForwardingBench: PlayedDevice {
 }
 
 extension OutboxEntry {
-  /// What was, or is to be, written for it.
+  /// The completed or pending writes for it.
   fileprivate var writes: [OutboxWrite] {
     switch state {
     case .queued, .removing, .refused: []
@@ -293,10 +294,10 @@ extension OutboxEntry {
 }
 
 extension Bench {
-  /// A forwarding machine on a virtual line of its own, whatever the rig.
+  /// A forwarding machine on its own virtual line, on any rig.
   ///
-  /// - Parameter held: texts of what its journal says to be on the device since the present boot, as ids and numbers
-  ///   from 1.
+  /// - Parameter held: texts that its journal records as on the device since the current boot, with
+  ///   ids and numbers from 1.
   package func makeForwarder(
     holding held: [String] = [], _ configure: (inout ForwardingConfiguration) -> Void = { _ in }
   ) -> ForwardingBench {

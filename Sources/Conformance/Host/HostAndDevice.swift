@@ -4,18 +4,18 @@ package import NotibotProtocol
 
 /// The host machine and the emulator's device at the two ends of one virtual line, and a tap on it.
 ///
-/// The two share the codec and nothing else; what a case asserts here is what the tap saw and what both ends say at
-/// the end, so that neither is its own witness.
+/// The two share only the codec; a case asserts on the output of the tap and on the final state of
+/// both ends, so that neither is its own witness.
 package final class HostAndDevice {
   package private(set) var now = Instant.zero
   package var host: VirtualHost
   package var device: WiredDevice
-  /// What happens to a piece of bytes on the line; nothing by default.
-  package var damage: (_ bytes: [UInt8], _ sender: WireFrame.Sender) -> [UInt8] = { bytes, _ in bytes }
+  /// A filter for bytes on the line; default: no change.
+  package var lineFilter: (_ bytes: [UInt8], _ sender: WireFrame.Sender) -> [UInt8] = { bytes, _ in bytes }
   package private(set) var window = WindowTap()
   private var isHeldBack = false
 
-  /// - Parameter faults: what happens to bytes and line, at the device's end.
+  /// - Parameter faults: faults of the bytes and the line, at the device's end.
   package init(
     profile: DeviceProfile, seed: UInt64, configuration: HostConfiguration, faults: FaultSpec = .off
   ) {
@@ -25,29 +25,29 @@ package final class HostAndDevice {
     window.framesLimit = Int(profile.limits.frames)
   }
 
-  /// Lets the host do something, and what follows at once happen.
+  /// Performs an action on the host, and its immediate effects.
   package func withHost<Result>(_ body: (inout HostMachine, Instant) -> Result) -> Result {
     let result = body(&host.machine, now)
     exchange()
     return result
   }
 
-  /// Does something to the device.
+  /// Performs an action on the device.
   package func perform(_ command: DeviceCommand) {
     _ = device.perform(command, now: now)
     exchange()
   }
 
-  /// The host closes its port and opens it again, as one in life does between two sessions.
+  /// The host closes its port and opens it again, as it does in production between two sessions.
   package func reopenPort() {
     device.noticeHost(isPresent: false, now: now)
     device.noticeHost(isPresent: true, now: now)
     exchange()
   }
 
-  /// Lets time pass until something has become true.
+  /// Lets time pass until a condition is true.
   ///
-  /// - Returns: whether it did within the limit.
+  /// - Returns: whether it became true within the limit.
   package func run(within limit: Duration, until isDone: (HostAndDevice) -> Bool) -> Bool {
     let end = now + limit
     exchange()
@@ -75,11 +75,11 @@ package final class HostAndDevice {
       }
       while let bytes = host.nextBytes(now: now) {
         window.see(bytes, from: .host)
-        device.receive(damage(bytes, .host), now: now)
+        device.receive(lineFilter(bytes, .host), now: now)
         isMoving = true
       }
       while case .transmit(let bytes)? = device.nextAction() {
-        let arrived = damage(bytes, .device)
+        let arrived = lineFilter(bytes, .device)
         window.see(arrived, from: .device)
         host.receive(arrived, now: now)
         isMoving = true
@@ -88,13 +88,13 @@ package final class HostAndDevice {
   }
 }
 
-/// Watches the host's DATA frames against what the device has granted (LNK-41, LNK-42).
+/// Compares the host's DATA frames with the device's grants (LNK-41, LNK-42).
 package struct WindowTap {
   package var framesLimit = 0
   package var bytesLimit = 0
   /// DATA frames sent beyond the credit.
   package private(set) var framesBeyondCredit = 0
-  /// Times that the bytes of unhandled frames were above the device's limit.
+  /// How many times the bytes of unhandled frames exceeded the device's limit.
   package private(set) var timesBeyondBytes = 0
   package private(set) var dataFrames = 0
   /// Bytes of DATA frames sent for the first time, zeros included.
@@ -143,7 +143,7 @@ package struct WindowTap {
 }
 
 extension Bench {
-  /// Host and device on a line, connected; ends when the host says that it is ready.
+  /// Host and device on a line, connected; returns when the host reports that it is ready.
   package func makeHostAndDevice(
     _ profile: DeviceProfile, faults: FaultSpec = .off,
     _ configure: (inout HostConfiguration) -> Void = { _ in }

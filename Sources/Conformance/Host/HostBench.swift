@@ -1,8 +1,8 @@
 package import NotibotHost
 package import NotibotProtocol
 
-/// The host machine under test, as a peer on a virtual line: what it writes are bytes for the case, all else that
-/// it says is kept here.
+/// The host machine under test, as a peer on a virtual line: it writes bytes for the case, and all
+/// its other output is kept here.
 package struct VirtualHost: VirtualPeer {
   package var machine: HostMachine
   package var text: [UInt8] = []
@@ -15,7 +15,7 @@ package struct VirtualHost: VirtualPeer {
     machine = HostMachine(configuration: configuration, seed: seed)
   }
 
-  /// The results so far, which are forgotten here.
+  /// The results so far, which are removed.
   package mutating func takeResults() -> [HostRequestID: HostResult] {
     defer { results = [:] }
     return results
@@ -42,19 +42,19 @@ package struct VirtualHost: VirtualPeer {
   package var nextDeadline: Instant? { machine.nextDeadline }
 }
 
-/// A case that plays the device, by hand, against the host machine in virtual time.
+/// A case that plays the device, step by step, against the host machine in virtual time.
 ///
-/// The device answers nothing on its own; `open` plays the part of a session's beginning and `serve` that of a
-/// small attribute server, for the cases in which neither is what is tested.
+/// The device answers nothing on its own; `open` plays the beginning of a session and `serve` a
+/// small attribute server, for cases that test neither of them.
 package final class HostBench: PlayedDevice {
-  /// The case's end of the line, speaking as a device.
+  /// The case's end of the line, acting as a device.
   package let probe: Probe
   private let line: VirtualLine<VirtualHost>
-  /// The session id that the next SYNACK gives.
+  /// The session id of the next SYNACK.
   package var sessionID: UInt16 = 0x3A7C
   package var bootID: UInt32 = 0xB007_1D42
 
-  /// - Parameter wrapLine: something to put between the case and the host, such as damage.
+  /// - Parameter wrapLine: an adapter between the case and the host, such as one with faults.
   package init(
     configuration: HostConfiguration, seed: UInt64, record: Record,
     wrapLine: (any Line) -> any Line = { $0 }
@@ -63,28 +63,28 @@ package final class HostBench: PlayedDevice {
     probe = Probe(line: wrapLine(line), role: .device, record: record, seed: seed)
   }
 
-  /// What the host has said so far.
+  /// The host's output so far.
   package var host: VirtualHost { line.peer }
 
-  /// Tells the host to open a session.
+  /// Makes the host open a session.
   package func connect() { line.withPeer { $0.machine.connect(now: line.now) } }
 
-  /// Asks the host for something.
+  /// Submits a request to the host.
   package func submit(_ request: HostRequest) -> HostRequestID {
     line.withPeer { $0.machine.submit(request, now: line.now) }
   }
 
-  /// Tells the host to close its session.
+  /// Makes the host close its session.
   package func close() { line.withPeer { $0.machine.close(now: line.now) } }
 
-  /// Drops the text that the host handed on so far.
+  /// Drops the text that the host has returned so far.
   package func forgetText() { line.withPeer { $0.text = [] } }
 
   // MARK: Sessions
 
-  /// Connects the host and answers its SYN; ends when the host's first ACK is there.
+  /// Connects the host and answers its SYN; returns when the host's first ACK is there.
   ///
-  /// - Parameter tlvs: what the SYNACK says, given the nonce; a usual one when nil.
+  /// - Parameter tlvs: the TLVs of the SYNACK, given the nonce; default: usual ones.
   package func openLink(
     credit: UInt8 = 16, file: String = #fileID, line: Int = #line, _ tlvs: ((UInt64) -> [TLV])? = nil
   ) async throws {
@@ -92,7 +92,7 @@ package final class HostBench: PlayedDevice {
     try await answerSyn(credit: credit, file: file, line: line, tlvs)
   }
 
-  /// Opens a session and serves the host's first requests until it says that it is ready.
+  /// Opens a session and serves the host's first requests until it reports that it is ready.
   package func open(
     credit: UInt8 = 16, file: String = #fileID, line: Int = #line, _ tlvs: ((UInt64) -> [TLV])? = nil
   ) async throws {
@@ -103,7 +103,7 @@ package final class HostBench: PlayedDevice {
 }
 
 extension Bench {
-  /// A host machine on a virtual line of its own, whatever the rig.
+  /// A host machine on its own virtual line, on any rig.
   package func makeHost(_ configure: (inout HostConfiguration) -> Void = { _ in }) -> HostBench {
     var configuration = HostConfiguration()
     configuration.connectTimeout = nil

@@ -1,11 +1,11 @@
 import NotibotProtocol
 
-/// A bench whose case plays the device, by hand, against something of the host's. The device answers nothing on its
-/// own.
+/// A bench whose case plays the device, step by step, against a part of the host. The device
+/// answers nothing on its own.
 package protocol PlayedDevice: AnyObject {
-  /// The case's end of the line, speaking as a device.
+  /// The case's end of the line, acting as a device.
   var probe: Probe { get }
-  /// The session id that the next SYNACK gives.
+  /// The session id of the next SYNACK.
   var sessionID: UInt16 { get }
   var bootID: UInt32 { get }
 }
@@ -45,42 +45,42 @@ extension PlayedDevice {
       TLV.parse(syn.payload)?.number(of: 0x82), "the SYN has no NONCE", file: file, line: line)
   }
 
-  /// Answers the next SYN; ends when the host's first ACK is there.
+  /// Answers the next SYN; returns when the host's first ACK is there.
   ///
-  /// - Returns: what the SYN said.
+  /// - Returns: the TLVs of the SYN.
   @discardableResult
   package func answerSyn(
     credit: UInt8 = 16, file: String = #fileID, line: Int = #line, _ tlvs: ((UInt64) -> [TLV])? = nil
   ) async throws -> [TLV] {
     let syn = try await probe.awaitFrame(.syn, file: file, line: line)
-    let asked = TLV.parse(syn.payload) ?? []
-    let nonce = try probe.require(asked.number(of: 0x82), "the SYN has no NONCE", file: file, line: line)
-    let said = tlvs?(nonce) ?? synAckTLVs(nonce: nonce)
-    try await probe.write(synAck(said, credit: credit))
-    probe.session = ProbeSession(id: sessionID, nonce: nonce, announced: said)
+    let requested = TLV.parse(syn.payload) ?? []
+    let nonce = try probe.require(requested.number(of: 0x82), "the SYN has no NONCE", file: file, line: line)
+    let announced = tlvs?(nonce) ?? synAckTLVs(nonce: nonce)
+    try await probe.write(synAck(announced, credit: credit))
+    probe.session = ProbeSession(id: sessionID, nonce: nonce, announced: announced)
     probe.session.credit = credit
     let ack = try await probe.awaitFrame("ACK of the session", file: file, line: line) {
       $0.kind == .ack && $0.session == sessionID
     }
     probe.session.observe(ack)
-    return asked
+    return requested
   }
 
-  /// Answers the host's requests as a device with ATT-2's table would, until something has become true.
+  /// Answers the host's requests as a device with ATT-2's table would, until a condition is true.
   package func serve(
     file: String = #fileID, line: Int = #line, until isDone: () -> Bool
   ) async throws {
     let deadline = probe.now + Probe.patience
     while !isDone() {
       guard let pdu = try await probe.nextPDU(until: deadline) else {
-        throw Finding("the host sends no request that leads on", file: file, line: line)
+        throw Finding("the host sends no further request", file: file, line: line)
       }
       guard let answer = ScriptedServer.answer(to: pdu, mtu: probe.session.announced.mtu) else { continue }
       try await probe.sendData(answer)
     }
   }
 
-  /// Passes virtual time and answers PINGs, nothing else. Returns every other frame that came.
+  /// Lets virtual time pass and answers PINGs, nothing else. Returns every other received frame.
   package func idle(for interval: Duration) async throws -> [WireFrame] {
     let deadline = probe.now + interval
     var others: [WireFrame] = []
@@ -96,13 +96,13 @@ extension PlayedDevice {
 }
 
 extension [TLV] {
-  /// The MTU in LIMITS; 23 without (LNK-6).
+  /// The MTU in LIMITS; default: 23 (LNK-6).
   fileprivate var mtu: UInt16 { value(of: 0x06).map { Wire.word($0, at: 2) } ?? 23 }
 }
 
-/// Answers of ATT-2's table, as literal as they come.
+/// Answers of ATT-2's table, as literals.
 package enum ScriptedServer {
-  /// The answer to a request; nil for what is not one.
+  /// The answer to a request; nil if it is not a request.
   package static func answer(to pdu: [UInt8], mtu: UInt16) -> [UInt8]? {
     switch pdu.first {
     case 0x02: [0x03] + Wire.u16(mtu)

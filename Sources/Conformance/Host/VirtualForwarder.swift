@@ -1,22 +1,21 @@
 package import NotibotHost
 package import NotibotProtocol
 
-/// What is wrong, on purpose, with a host under test, where it cannot be brought about by changing what passes on the
-/// line.
+/// An intentional fault of a host under test that cannot be injected by changing bytes on the line.
 package enum HostFlaw: Sendable {
-  /// It takes each commit for durable at once.
+  /// It treats each commit as durable at once.
   case doesNotWaitForJournal
-  /// Its journal does not say that something was written.
+  /// Its journal does not record that a notification was written.
   case forgetsWrites
-  /// Its journal does not say in which boot it agreed with the device, or wrote to it.
+  /// Its journal does not record in which boot it agreed with the device, or wrote to it.
   case forgetsBoot
 }
 
-/// The forwarding machine under test, as a peer on a virtual line, with a journal and one port. What it writes are bytes
-/// for the case, all else that it says is kept here.
+/// The forwarding machine under test, as a peer on a virtual line, with a journal and one port. It
+/// writes bytes for the case, and all its other output is kept here.
 package struct VirtualForwarder: VirtualPeer {
   package private(set) var machine: ForwardingMachine
-  /// What is durable.
+  /// The durable contents.
   package private(set) var journal: JournalContents
   /// Whether a commit waits for `confirmCommit`.
   package var isJournalHeld = false
@@ -39,14 +38,14 @@ package struct VirtualForwarder: VirtualPeer {
     machine.start(now: .zero)
   }
 
-  // MARK: The case's doings
+  // MARK: Actions of the case
 
   package mutating func submit(_ submission: OutboxSubmission, now: Instant) {
     token += 1
     machine.submit(submission, token: token, now: now)
   }
 
-  /// Makes the commit that is out durable, if there is one.
+  /// Makes the pending commit durable, if there is one.
   package mutating func confirmCommit(now: Instant) {
     guard !pending.isEmpty else { return }
     for change in pending { apply(change) }
@@ -54,7 +53,7 @@ package struct VirtualForwarder: VirtualPeer {
     if flaw != .doesNotWaitForJournal { machine.committed(now: now) }
   }
 
-  /// The program dies and begins anew with what is durable.
+  /// The program is killed and restarts with the durable contents.
   package mutating func crash(seed: UInt64, now: Instant) {
     pending = []
     machine = ForwardingMachine(configuration: configuration, journal: journal, seed: seed)

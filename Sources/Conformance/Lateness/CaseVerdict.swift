@@ -1,7 +1,7 @@
 /// One run of a case, and how late the rig was in it.
 package struct CaseRun: Equatable, Sendable {
   package var outcome: Outcome
-  /// Nil where no clock runs that could be late.
+  /// Nil if there is no clock that can be late.
   package var lateness: Lateness?
   package var transcript: [String]
 
@@ -12,21 +12,23 @@ package struct CaseRun: Equatable, Sendable {
   }
 }
 
-/// What the runs of a case come to. A rig in real time may be late, and a device that answers lawfully to a host that is
-/// late fails cases. So a failure counts only in a window in which nobody was late, and only when it comes twice; a case
-/// that cannot be decided is an error of the rig, not a failure of the device.
+/// The verdict from the runs of a case. A rig in real time can be late, and a device that answers a
+/// late host correctly fails cases. So a failure counts only in a window in which neither end was
+/// late, and only if it happens twice; a case that cannot be decided is an error of the rig, not a
+/// failure of the device.
 ///
-/// States: open, until `decision` is there. Each `note` adds a run; `decision` is there at the latest after `runsLimit`.
+/// States: open, until `decision` is set. Each `note` adds a run; `decision` is set at the latest
+/// after `runsLimit`.
 package struct CaseVerdict: Equatable {
   /// Runs of one case.
   package static let runsLimit = 8
-  /// Failures in calm windows that make a failed case.
+  /// Failures in calm windows that fail the case.
   package static let failuresToConfirm = 2
 
-  /// What is reported.
+  /// The reported outcome.
   package struct Decision: Equatable, Sendable {
     package var outcome: Outcome
-    /// What a reader must know about the runs; empty when there was one and it decided.
+    /// Notes about the runs for the reader; empty if there was a single decisive run.
     package var notes: [String]
     package var transcript: [String]
   }
@@ -40,7 +42,7 @@ package struct CaseVerdict: Equatable {
     runs.append(run)
   }
 
-  /// What the case came to; nil when it must run again.
+  /// The outcome of the case; nil if it must run again.
   package var decision: Decision? {
     guard let last = runs.last else { return nil }
     guard let lateness = last.lateness else { return decision(last) }
@@ -53,7 +55,7 @@ package struct CaseVerdict: Equatable {
     }
   }
 
-  /// What is reported when the case cannot run again.
+  /// The outcome if the case cannot run again.
   package var undecided: Decision {
     guard let bad = calmFailures.last ?? runs.last(where: { $0.outcome != .passed }) else {
       return Decision(outcome: .errored("not run"), notes: [], transcript: [])
@@ -77,7 +79,7 @@ package struct CaseVerdict: Equatable {
     }
   }
 
-  /// Of the runs that did not count because of it.
+  /// The runs that did not count because of it.
   private var worst: Lateness {
     runs.compactMap(\.lateness).filter { !$0.isCalm }.reduce(Lateness()) { $0.union($1) }
   }
@@ -95,7 +97,7 @@ package struct CaseVerdict: Equatable {
     }
     if let failure = calmFailures.last, passes > 0 {
       notes.append(
-        "failed in \(Self.count(calmFailures.count)) of \(runs.count) in which nobody was late: "
+        "failed in \(Self.count(calmFailures.count)) of \(runs.count) in which nothing was late: "
           + (failure.outcome.details.first ?? "no finding"))
     }
     return notes

@@ -1,16 +1,18 @@
 import NotibotProtocol
 import SerialLink
 
-/// Asks a peer whether it answers in time, after a case that failed: PING, or a read where there is no session.
+/// Checks whether a peer answers in time, after a case that failed: with PING, or a read if there
+/// is no session.
 enum Echo {
   private static let count = 4
   private static let openingAttempts = 2
-  /// How much echoes may differ on a peer that is not late: more than the 16 ms for which a USB bridge collects bytes,
-  /// far less than the 200 ms after which a device may send again (LNK-51).
+  /// The largest difference between echoes on a peer that is not late: more than the 16 ms for
+  /// which a USB bridge collects bytes, far less than the 200 ms after which a device is allowed to
+  /// retransmit (LNK-51).
   static let spreadLimit = Duration.milliseconds(50)
 
-  /// How late the peer was with its slowest echo, compared with its fastest; zero when it always takes as long, and when
-  /// it does not answer: that is the device's own.
+  /// The lateness of the peer's slowest echo, compared with its fastest; zero if it always takes
+  /// the same time, and if it does not answer: that is the device's own fault.
   static func lateness(of bench: Bench) async -> Duration {
     let probe = Probe(line: bench.probe.line, role: .host, record: Record(), seed: ~bench.seed)
     probe.bearer = bench.probe.bearer

@@ -1,14 +1,16 @@
 import SerialLink
 
-/// How late the two ends of a line may have handled a byte or a timer in a window of time: upper bounds.
+/// Upper bounds of the delay with which the two ends of a line handled a byte or a timer in a
+/// window of time.
 package struct Lateness: Equatable, Sendable {
-  /// From this lateness on a window does not prove that a device is wrong. It is what a case in real time allows
-  /// between two frames that a device sends one behind the other: its tightest margin.
+  /// A window with at least this lateness does not prove that a device is wrong. It is the time
+  /// that a case in real time allows between two consecutive frames of a device: its tightest
+  /// margin.
   package static let limit = Duration.milliseconds(10)
 
   /// Of this process.
   package var bench: Duration
-  /// Of the process that is tested, or of the peer as its echoes show it.
+  /// Of the process under test, or of the peer according to its echoes.
   package var peer: Duration
 
   package init(bench: Duration = .zero, peer: Duration = .zero) {
@@ -16,10 +18,10 @@ package struct Lateness: Equatable, Sendable {
     self.peer = peer
   }
 
-  /// Whether a failure in this window is the peer's own.
+  /// Whether a failure in this window is the peer's own fault.
   package var isCalm: Bool { bench + peer < Self.limit }
 
-  /// The worst of each end in two windows.
+  /// The maximum of each end in two windows.
   package func union(_ other: Lateness) -> Lateness {
     Lateness(bench: max(bench, other.bench), peer: max(peer, other.peer))
   }
@@ -34,7 +36,7 @@ package struct Lateness: Equatable, Sendable {
     }
   }
 
-  /// In milliseconds, rounded up, so that nothing is rounded to the limit from above.
+  /// In milliseconds, rounded up, so that no value is rounded to the limit from above.
   private static func text(_ duration: Duration) -> String {
     "\(Int(duration.inMilliseconds.rounded(.up))) ms"
   }

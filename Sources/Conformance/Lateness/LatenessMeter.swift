@@ -7,24 +7,26 @@ package protocol LatenessGauge: AnyObject, Sendable {
   /// Begins a window of time.
   func beginWindow() async
 
-  /// Ends the window and returns its worst lateness.
+  /// Ends the window and returns its maximum lateness.
   func endWindow() async -> Lateness
 
-  /// Waits until neither end has been late for a while. Returns false when that does not happen soon, or when the task is
-  /// cancelled.
+  /// Waits until neither end has been late for a while. Returns false if that does not happen soon,
+  /// or if the task is cancelled.
   @discardableResult
   func awaitCalm() async -> Bool
 }
 
-/// The gauge of a rig in real time: a heartbeat on an event loop, and the kernel's account of how long the threads of both
-/// processes wait for a processor. The heartbeat notices what the kernel does not count: a machine that is suspended, a
-/// group of processes that has used up its share, a virtual processor that is not run.
+/// The gauge of a rig in real time: a heartbeat on an event loop, and the kernel's statistics of
+/// how long the threads of both processes wait for a processor. The heartbeat notices delays that
+/// the kernel does not count: a suspended computer, a control group that has used up its share, a
+/// virtual processor that is not run.
 ///
 /// States: *resting* → `beginWindow` or `awaitCalm` → *beating* → `endWindow`, or calm → *resting*.
 package actor LatenessMeter: LatenessGauge {
-  /// How far apart the beats are.
+  /// The interval of the beats.
   private static let interval = TimeAmount.milliseconds(10)
-  /// Beats in a row without lateness that count as calm, and beats after which the wait for them ends.
+  /// Consecutive beats without lateness that count as calm, and the number of beats after which the
+  /// wait for them ends.
   private static let calmBeats = 20
   private static let calmBeatsLimit = 300
 
@@ -37,7 +39,7 @@ package actor LatenessMeter: LatenessGauge {
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
 
-  /// - Parameter peers: the processes at the other end; none when the peer is a board.
+  /// - Parameter peers: the processes at the other end; none if the peer is a board.
   package init(peers: [Int32]) {
     self.init(peers: peers, delays: SchedulingDelays())
   }
@@ -63,10 +65,10 @@ package actor LatenessMeter: LatenessGauge {
   package func awaitCalm() async -> Bool {
     record.begin(with: sample())
     schedule()
-    // The loop runs what cancels after this has suspended, also when that was earlier.
+    // The loop runs the cancellation after this has suspended, even if it happened earlier.
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // There is one case at a time; should there be two, the first goes on.
+        // There is one case at a time; if there are two, the first continues.
         waiting?.calm.resume(returning: false)
         waiting = (continuation, Self.calmBeatsLimit)
       }

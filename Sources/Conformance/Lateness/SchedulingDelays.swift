@@ -1,21 +1,21 @@
 import Glibc
 
-/// What the kernel reports about the scheduling of a process.
-/// Source: Linux, Documentation/scheduler/sched-stats.rst; proc(5).
+/// The kernel's statistics about the scheduling of a process. Source: Linux,
+/// Documentation/scheduler/sched-stats.rst; proc(5).
 struct SchedulingDelays {
-  /// Threads of one process that are looked at.
+  /// The maximum number of threads of one process that are read.
   static let threadsLimit = 256
   private static let fileLimitBytes = 128
 
-  /// Where the kernel shows processes.
+  /// The directory in which the kernel lists processes.
   let root: String
 
   init(root: String = "/proc") {
     self.root = root
   }
 
-  /// For how long each thread of a process has waited for a processor, in nanoseconds, by its id. Empty when the process
-  /// is gone, or the kernel does not count.
+  /// How long each thread of a process has waited for a processor, in nanoseconds, by its id. Empty
+  /// if the process has ended, or the kernel keeps no statistics.
   func waits(of process: Int32) -> [Int32: UInt64] {
     let tasks = "\(root)/\(process)/task"
     guard let directory = opendir(tasks) else { return [:] }
@@ -26,7 +26,7 @@ struct SchedulingDelays {
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       guard let thread = Int32(name), let text = read("\(tasks)/\(name)/schedstat") else { continue }
-      // Time on a processor, time waited for one, turns; in nanoseconds.
+      // Time on a processor, time waited for one, time slices; in nanoseconds.
       let fields = text.split { $0 == " " || $0 == "\n" }
       if fields.count == 3, let waited = UInt64(fields[1]) { waits[thread] = waited }
     }

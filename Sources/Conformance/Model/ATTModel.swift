@@ -1,5 +1,5 @@
-/// What a bearer answers, as far as section 3 of PROTOCOL.md determines it: reading, writing and long writes. A plain
-/// value, written from the text alone.
+/// The answers of a bearer, as far as section 3 of PROTOCOL.md determines them: reading, writing
+/// and long writes. A plain value, written from the text alone.
 struct ATTModel: Sendable {
   /// A part that waits for Execute Write.
   struct Part: Sendable {
@@ -8,23 +8,23 @@ struct ATTModel: Sendable {
     var value: [UInt8]
   }
 
-  /// What the answer may be, and what is true then.
+  /// The allowed answers, and the resulting states.
   struct Outcome: Sendable {
     var answer: [UInt8]
     var model: ATTModel
   }
 
-  /// The largest queue that every device has (ATT-14).
+  /// The minimum size of a device's queue (ATT-14).
   private static let partsAtLeast = 8
   private static let partBytesAtLeast = 1024
   /// ATT-13.
   private static let dataLimitBytes = 512
 
-  /// The largest PDU that the server takes.
+  /// The largest PDU that the server accepts.
   let serverMTU: Int
   /// The values of handles 1, 2 and 5.
   let fixed: [UInt8: [UInt8]]
-  /// The JSON that is a notification; what is not among them is none.
+  /// The valid notifications in JSON; all others are invalid.
   var notifications: Set<[UInt8]> = []
   private(set) var mtu = 23
   private var hasExchangedMTU = false
@@ -32,7 +32,7 @@ struct ATTModel: Sendable {
   private(set) var parts: [Part] = []
   /// The value of Count.
   private(set) var count: Int
-  /// Whether the latest request changed it for one who has subscribed and stays so.
+  /// Whether the latest request changed it for a client that has subscribed and remains so.
   private(set) var isCountDue = false
 
   init(serverMTU: Int, fixed: [UInt8: [UInt8]], count: Int) {
@@ -41,12 +41,12 @@ struct ATTModel: Sendable {
     self.count = count
   }
 
-  /// Where the next part of a handle must begin.
+  /// The offset at which the next part of a handle must begin.
   func end(of handle: UInt8) -> Int {
     parts.filter { $0.handle == handle }.reduce(0) { $0 + $1.value.count }
   }
 
-  /// What a request may be answered with. Its handle has no high byte unless `handle` exists nowhere.
+  /// The allowed answers to a request. Its handle has no high byte unless `handle` does not exist.
   func outcomes(of pdu: [UInt8]) -> [Outcome] {
     var model = self
     model.isCountDue = false

@@ -1,7 +1,8 @@
-/// What a device holds, as far as the text of PROTOCOL.md determines it: a plain value that random walks compare a
-/// device with. Where the text leaves a choice it gives several outcomes.
+/// The state of a device, as far as the text of PROTOCOL.md determines it: a plain value that
+/// random walks compare a device with. Where the text leaves a choice it returns several outcomes.
 ///
-/// It is written from section 4 alone. Notifications of others are outside of it: `room` is what they leave.
+/// It is written from section 4 alone. Notifications of other writers are not modelled: `room` is
+/// the rest of the capacity.
 struct StoreModel: Sendable {
   /// Source: NTF-21.
   struct Key: Hashable, Sendable, CustomStringConvertible {
@@ -18,12 +19,12 @@ struct StoreModel: Sendable {
     case expired = 3
   }
 
-  /// One event, or GONE in its place.
+  /// One event, or GONE instead of it.
   struct Report: Equatable, Sendable, CustomStringConvertible {
     var reason: Reason
     /// Nil for a notification without identity.
     var key: Key?
-    /// Counted from the first that the walk writes; nil when the device need not know it.
+    /// Counted from the first one that the walk writes; nil if the device need not know it.
     var number: Int?
 
     var description: String {
@@ -31,7 +32,7 @@ struct StoreModel: Sendable {
     }
   }
 
-  /// A notification that is stored.
+  /// A stored notification.
   struct Stored: Sendable {
     var key: Key?
     var draft: StoreWrite.Draft
@@ -45,14 +46,14 @@ struct StoreModel: Sendable {
     var highest: UInt32 = 0
   }
 
-  /// What a device may answer to a write, and what it has then.
+  /// An allowed answer of a device to a write, and its state afterwards.
   struct Outcome: Sendable {
     /// The code of the Error Response; 0 for success.
     var code: UInt8
     var model: StoreModel
-    /// What must be reported, once each, to a subscriber.
+    /// The events that a subscriber must receive, once each.
     var reports: [Report] = []
-    /// What may be reported as well.
+    /// The events that a subscriber is also allowed to receive.
     var optional: [Report] = []
   }
 
@@ -60,32 +61,33 @@ struct StoreModel: Sendable {
   let writersLimit: Int
   /// In the order in which they were accepted.
   private(set) var stored: [Stored] = []
-  /// The one written or synced longest ago first; source 0 is a writer that the walk does not use.
+  /// Ordered by the last write or sync, least recent first; source 0 is a writer that the walk does
+  /// not use.
   private(set) var writers: [Writer]
   private(set) var gone: [Key: Report] = [:]
-  /// Reported because of a write alone (NTF-26).
+  /// Reported only because of a write (NTF-26).
   private(set) var unsure: Set<Key> = []
   private var acceptedCount = 0
-  /// Seconds since 1970-01-01 UTC; nil when the device does not know.
+  /// Seconds since 1970-01-01 UTC; nil if the device does not know.
   private(set) var time: UInt64?
-  /// That of the session.
+  /// The source of the session.
   private(set) var source: UInt32?
   /// Whether RESYNC was sent, or must be by now, since the latest SYNC of the session.
   private(set) var resyncs = 0
 
   /// - Parameters:
-  ///   - room: how many notifications the store takes.
-  ///   - writersLimit: how many writers are known at once; all places are taken by others.
+  ///   - room: the number of notifications that the store accepts.
+  ///   - writersLimit: how many writers are known at the same time; all places are taken by others.
   init(room: Int, writersLimit: Int) {
     self.room = room
     self.writersLimit = writersLimit
     writers = [Writer](repeating: Writer(source: 0), count: writersLimit)
   }
 
-  /// Those that Count counts.
+  /// The notifications that Count counts.
   var shown: [Stored] { stored.filter { !$0.isHidden } }
 
-  /// Those of a writer, as n and digest count them (NTF-32).
+  /// The notifications of a writer, as n and digest count them (NTF-32).
   func held(_ source: UInt32) -> [Holding] {
     stored.compactMap { one in
       one.key.flatMap { $0.source == source ? Holding($0.id, one.draft.json) : nil }
@@ -98,7 +100,8 @@ struct StoreModel: Sendable {
 
   // MARK: Sessions
 
-  /// A session opens; what expires with its CLOCK is not reported, since nobody has subscribed yet.
+  /// A session opens; notifications that expire with its CLOCK are not reported, because there is
+  /// no subscription yet.
   mutating func open(source: UInt32?, time: UInt64?) {
     self.source = source
     resyncs = 0
@@ -107,7 +110,8 @@ struct StoreModel: Sendable {
     for one in shown where isDue(one.draft) { _ = hide(one.number) }
   }
 
-  /// SYNC arrives. Returns what must be reported before SYNCED, and what may be.
+  /// A SYNC is received. Returns the events that must be reported before SYNCED, and those that are
+  /// allowed.
   mutating func sync(_ source: UInt32) -> (reports: [Report], optional: [Report]) {
     self.source = source
     makePlace(for: source)
@@ -118,21 +122,21 @@ struct StoreModel: Sendable {
     )
   }
 
-  /// Time passes. Returns what must be reported.
+  /// Time passes. Returns the events that must be reported.
   mutating func wait(_ seconds: UInt64) -> [Report] {
     guard let time else { return [] }
     self.time = time + seconds
     return shown.filter { isDue($0.draft) }.compactMap { hide($0.number) }
   }
 
-  // MARK: What the user does
+  // MARK: Actions of the user
 
-  /// A notification that is shown is dismissed.
+  /// A shown notification is dismissed.
   mutating func dismiss(_ number: Int) -> [Report] { leave(number, .dismissed).map { [$0] } ?? [] }
 
   // MARK: Writes
 
-  /// What may become of a write, each with another code.
+  /// The possible outcomes of a write, each with another code.
   func outcomes(of write: StoreWrite) -> [Outcome] {
     switch write {
     case .refused(_, let code): return [Outcome(code: code, model: self)]
@@ -225,7 +229,7 @@ struct StoreModel: Sendable {
     return report
   }
 
-  /// One leaves the store, and its writer must know. Source: NTF-25, NTF-26.
+  /// One is removed from the store, and its writer must be notified. Source: NTF-25, NTF-26.
   private mutating func leave(_ number: Int, _ reason: Reason) -> Report? {
     guard let index = stored.firstIndex(where: { $0.number == number }) else { return nil }
     let report = Report(reason: reason, key: stored.remove(at: index).key, number: number)
@@ -241,7 +245,8 @@ struct StoreModel: Sendable {
     writers.append(writers.remove(at: index))
   }
 
-  /// Makes a writer known and the latest; where there is no place, the one of longest ago is forgotten with all it has.
+  /// Makes a writer known and the latest; if there is no room, the least recent one is forgotten
+  /// with all its state.
   private mutating func makePlace(for source: UInt32) {
     guard !knows(source) else { return use(source) }
     if writers.count >= writersLimit {

@@ -1,41 +1,42 @@
-/// What a device answers and reports, compared with the model.
+/// Compares the answers and reports of a device with the model.
 extension StoreWalk {
-  /// Reads what is left to be reported, and compares it and Count with the model.
+  /// Reads the remaining reports, and compares them and Count with the model.
   mutating func judge(
-    _ told: Told, _ reports: [StoreModel.Report] = [], optional: [StoreModel.Report] = [], count before: Int,
+    _ unsolicited: Unsolicited, _ reports: [StoreModel.Report] = [], optional: [StoreModel.Report] = [],
+    count before: Int,
     resyncs: ClosedRange<Int> = 0...0, isOver: Int? = nil
   ) async throws {
-    var told = told
-    let reply = try await probe.request([0x0A, 3, 0], told: &told, file: #fileID, line: #line)
-    try await probe.listen(for: probe.settleTime, into: &told)
+    var unsolicited = unsolicited
+    let reply = try await probe.request([0x0A, 3, 0], unsolicited: &unsolicited, file: #fileID, line: #line)
+    try await probe.listen(for: probe.settleTime, into: &unsolicited)
     let count = base + model.shown.count
     guard reply == [0x0B] + Wire.u16(UInt16(clamping: count)) else {
       throw failure("reading Count gives [\(Wire.hex(reply))], expected a count of \(count)")
     }
     let counts = isSubscribedToCount && base + before != count ? [UInt16(clamping: count)] : []
-    // What expires at once may be counted one by one.
-    guard told.counts.last == counts.last,
-      told.counts.count <= max(counts.count, reports.count) || told.counts == counts
+    // Simultaneous expiries can be counted one by one.
+    guard unsolicited.counts.last == counts.last,
+      unsolicited.counts.count <= max(counts.count, reports.count) || unsolicited.counts == counts
     else {
-      throw failure("notifications of Count are \(told.counts), expected \(counts)")
+      throw failure("notifications of Count are \(unsolicited.counts), expected \(counts)")
     }
-    let sent = told.messages.filter { $0 == [3] }.count
+    let sent = unsolicited.messages.filter { $0 == [3] }.count
     guard resyncs.contains(sent) else { throw failure("RESYNC comes \(sent) times, expected \(resyncs)") }
     if let isOver {
-      let late = told.items.dropFirst(isOver).filter { if case .event = $0 { true } else { false } }
-      guard late.isEmpty else { throw failure("behind SYNCED comes \(late)") }
+      let late = unsolicited.items.dropFirst(isOver).filter { if case .event = $0 { true } else { false } }
+      guard late.isEmpty else { throw failure("after SYNCED comes \(late)") }
     }
-    try compare(told, isSubscribedToData ? reports : [], isSubscribedToData ? optional : [])
+    try compare(unsolicited, isSubscribedToData ? reports : [], isSubscribedToData ? optional : [])
   }
 
-  /// Compares events, and GONE where it may stand for one, with what must and what may be reported.
+  /// Compares events, and GONE if it replaces one, with the required and the allowed reports.
   private mutating func compare(
-    _ told: Told, _ reports: [StoreModel.Report], _ optional: [StoreModel.Report]
+    _ unsolicited: Unsolicited, _ reports: [StoreModel.Report], _ optional: [StoreModel.Report]
   ) throws {
-    // An event of what has no identity may be too long for this MTU (NTF-11).
+    // An event without an identity can be too long for this MTU (NTF-11).
     var due = reports.filter { $0.key != nil || !probe.isNarrow }
     var allowed = optional + reports.filter { $0.key == nil && probe.isNarrow }
-    for item in told.items {
+    for item in unsolicited.items {
       guard let seen = try event(item) else { continue }
       let matches = { (report: StoreModel.Report) in report.reason == seen.reason && report.key == seen.key }
       let report: StoreModel.Report
@@ -56,8 +57,9 @@ extension StoreWalk {
     guard due.isEmpty else { throw failure("not reported: \(due)") }
   }
 
-  /// What an item says is gone; nil when it is about something else. `number` is the event's `item`.
-  private func event(_ item: Told.Item) throws -> StoreModel.Report? {
+  /// The notification that an item reports as gone; nil if it is about something else. `number` is
+  /// the event's `item`.
+  private func event(_ item: Unsolicited.Item) throws -> StoreModel.Report? {
     switch item {
     case .count: return nil
     case .other(let pdu): throw failure("an unexpected PDU: [\(Wire.hex(pdu))]")
@@ -71,7 +73,7 @@ extension StoreWalk {
       )
       return .init(reason: reason, key: .init(source: source, id: id))
     case .event(let json):
-      let members = Told.members(of: json)
+      let members = Unsolicited.members(of: json)
       let number = { (key: String) in members["\"\(key)\""].flatMap { UInt32($0) } }
       let reasons: [String: StoreModel.Reason] = [
         "\"dismissed\"": .dismissed, "\"evicted\"": .evicted, "\"expired\"": .expired,

@@ -1,10 +1,11 @@
 import NotibotProtocol
 
-/// Drives a device with random operations of a host and compares all that it answers and reports with a model.
+/// Drives a device with random operations of a host and compares all its answers and reports with a
+/// model.
 struct StoreWalk {
-  /// How often each operation is drawn, and on what.
+  /// How often each operation is drawn, and its targets.
   struct Plan: Sendable {
-    /// Writers that the walk writes under.
+    /// The writers that the walk uses.
     var sources = 2
     /// The share of each operation, in any unit.
     var fresh = 30
@@ -18,9 +19,9 @@ struct StoreWalk {
     var subscriptions = 4
     var dismissals = 6
     var waits = 1
-    /// Percent of the writes that have an `exp`.
+    /// The percentage of the writes with an `exp`.
     var expiring = 25
-    /// Notifications that the store is left room for, where it can be filled.
+    /// The free places of the store, if it can be filled.
     var room: Int?
   }
 
@@ -30,11 +31,13 @@ struct StoreWalk {
 
   /// The largest store that is filled.
   private static let fillLimit = 160
-  /// Gone notifications at which the walk only removes: every device remembers 64 (NTF-26).
+  /// The number of gone notifications at which the walk only removes: every device remembers 64
+  /// (NTF-26).
   private static let goneLimit = 40
-  /// Notifications without identity and `exp`, which nothing but a dismissal removes.
+  /// Notifications without identity and `exp`, which only a dismissal removes.
   private static let lastingLimit = 3
-  /// Notifications that may expire at once: so many events wait (ATT-19).
+  /// The maximum number of notifications that can expire at once: so many events are queued
+  /// (ATT-19).
   private static let expiringLimit = 8
 
   let bench: Bench
@@ -44,10 +47,10 @@ struct StoreWalk {
   private var sources: [UInt32] = []
   let seed: UInt64
   private let capacity: Int
-  /// Seconds between the CLOCKs of two sessions; what expires between them does so in the middle. Long where operations
-  /// take time.
+  /// Seconds between the CLOCKs of two sessions; expiries between them are in the middle. Long if
+  /// operations take time.
   private let clockStep: UInt64
-  /// Count without what the walk has written.
+  /// Count without the walk's notifications.
   let base: Int
   /// The item of the model's number 0; nil until an event has named one.
   var itemOffset: Int?
@@ -56,7 +59,7 @@ struct StoreWalk {
   private var clock = Sample.noon
   private var lasting = 0
   var step = 0
-  /// What the step does, for messages.
+  /// The operation of the current step, for messages.
   var what = ""
 
   var probe: Probe { bench.probe }
@@ -65,8 +68,8 @@ struct StoreWalk {
 
   /// Runs a walk.
   ///
-  /// - Throws: `Finding` at the first step whose outcome the model does not allow, with the seed, the step and the
-  ///   operation.
+  /// - Throws: `Finding` at the first step whose outcome the model does not allow, with the seed,
+  ///   the step and the operation.
   static func run(_ plan: Plan, on bench: Bench, steps: Int = 200) async throws {
     var walk = try await StoreWalk(plan, on: bench)
     try await walk.openSession()
@@ -85,7 +88,8 @@ struct StoreWalk {
     try await probe.openDelivery(clock: Sample.noon)
     try await probe.requireStoreRoom(4)
     try await probe.sync(Sync(probe.makeSource()))
-    // From now on every writer that the device knows has nothing, and how many it knows is known.
+    // Afterwards every writer that the device knows has no notifications, and the number of known
+    // writers is determined.
     let known: Int?
     do { known = try await probe.pushOutSource() } catch is CaseSkipped { known = nil }
     // A device with more writers than can be counted forgets none of a few.
@@ -96,14 +100,15 @@ struct StoreWalk {
       throw CaseSkipped("the store's capacity is not announced, or too small")
     }
     var (room, base) = (capacity - stored, stored)
-    // Each writer that was pushed through has taken a number, and so does each filler.
+    // Each writer that was used for this has taken a number, and so does each filler.
     var numbered = known ?? 0
     let most = known.map { $0 <= 16 ? $0 + 2 : 6 } ?? 3
     sources = (0..<min(plan.sources, most)).map { _ in probe.makeSource() }
     let canClear = bench.control != nil
     if let wanted = plan.room, room <= Self.fillLimit, room > wanted, canClear || plan.sources < writersLimit
     {
-      // What has an identity is removed behind the case; it must not be forgotten, nor evicted.
+      // Notifications with an identity are removed after the case; these must be neither forgotten
+      // nor evicted.
       let filler = probe.makeSource()
       for id in 1...UInt32(room - wanted) {
         let identified = Sample.json(id: id, more: ",\"lvl\":3,\"src\":\(filler)")
@@ -160,7 +165,7 @@ struct StoreWalk {
 
   private mutating func drawWrite(_ operation: Operation) -> StoreWrite {
     let source = draw.pick(sources) ?? 0
-    // Without the key it is of the session's src; sometimes there is none.
+    // Without the key it belongs to the session's src; sometimes there is none.
     let key = source == model.source || draw.chance(3) ? nil : source
     let named = draw.chance(30) ? source : key
     let owner = named ?? model.source ?? source
@@ -207,7 +212,7 @@ struct StoreWalk {
     return .identified(draft, id: above, source: named)
   }
 
-  /// Never near the time of a session, because the device's own clock goes on.
+  /// Never near the time of a session, because the device's own clock advances.
   private mutating func drawExpiry() -> UInt64? {
     guard draw.chance(plan.expiring) else { return nil }
     return draw.pick([
@@ -227,11 +232,11 @@ struct StoreWalk {
     what = "a session with SRC \(source.map { "\($0)" } ?? "none"), CLOCK \(hasClock ? "\(clock)" : "none")"
     try await probe.openDelivery(source: source, clock: hasClock ? clock : nil, isSubscribed: false)
     model.open(source: source, time: hasClock ? clock : nil)
-    // What was drawn for a CLOCK that was not sent is as good later.
+    // A value drawn for a CLOCK that was not sent can be used later.
     clock = model.time ?? clock
     (isSubscribedToData, isSubscribedToCount) = (false, false)
     for handle in [4, 7] as [UInt8] where draw.chance(80) { try await setCCCD(handle, to: 1) }
-    try await judge(Told(), count: model.shown.count)
+    try await judge(Unsolicited(), count: model.shown.count)
   }
 
   private mutating func subscribe() async throws {
@@ -239,7 +244,7 @@ struct StoreWalk {
     let value: UInt8 = draw.chance(70) ? 1 : 0
     what = "\(value) to the CCCD \(handle)"
     try await setCCCD(handle, to: value)
-    try await judge(Told(), count: model.shown.count)
+    try await judge(Unsolicited(), count: model.shown.count)
   }
 
   private mutating func setCCCD(_ handle: UInt8, to value: UInt8) async throws {
@@ -248,7 +253,7 @@ struct StoreWalk {
     if handle == 4 { isSubscribedToCount = value == 1 } else { isSubscribedToData = value == 1 }
   }
 
-  /// Lets the device's clock go on past the next time at which something may expire.
+  /// Lets the device's clock advance past the next time at which something can expire.
   private mutating func wait() async throws {
     let before = model
     let reports = model.wait(clockStep)
@@ -258,8 +263,8 @@ struct StoreWalk {
     }
     what = "a wait of \(clockStep) s"
     clock = model.time ?? clock
-    let told = try await probe.listen(for: .seconds(Int64(clockStep)))
-    try await judge(told, reports, count: before.shown.count)
+    let unsolicited = try await probe.listen(for: .seconds(Int64(clockStep)))
+    try await judge(unsolicited, reports, count: before.shown.count)
   }
 
   private mutating func dismiss() async throws {
@@ -268,14 +273,14 @@ struct StoreWalk {
     let before = model
     let reports = model.dismiss(one.number)
     try await control.perform(.dismiss(UInt32(one.number + itemOffset)))
-    try await judge(Told(), reports, count: before.shown.count)
+    try await judge(Unsolicited(), reports, count: before.shown.count)
   }
 
   private mutating func write(_ write: StoreWrite) async throws {
     what = "a write of \(String(decoding: write.json, as: UTF8.self))"
-    var told = Told()
-    let pdu = try await probe.writePDU(write.json, told: &told)
-    let reply = try await probe.request(pdu, told: &told, file: #fileID, line: #line)
+    var unsolicited = Unsolicited()
+    let pdu = try await probe.writePDU(write.json, unsolicited: &unsolicited)
+    let reply = try await probe.request(pdu, unsolicited: &unsolicited, file: #fileID, line: #line)
     let outcomes = model.outcomes(of: write)
     let opcode = pdu[0]
     let answer = { (code: UInt8) in code == 0 ? [opcode + 1] : [0x01, opcode, 6, 0, code] }
@@ -287,7 +292,7 @@ struct StoreWalk {
     model = outcome.model
     let isForgotten = before.resyncs == 0 && model.resyncs > 0
     try await judge(
-      told, outcome.reports, optional: outcome.optional, count: before.shown.count,
+      unsolicited, outcome.reports, optional: outcome.optional, count: before.shown.count,
       resyncs: isForgotten ? 1...1 : 0...0)
   }
 
@@ -297,10 +302,10 @@ struct StoreWalk {
     what = "SYNC of \(source), known \(known)"
     let before = model
     let (reports, optional) = model.sync(source)
-    var told = Told()
+    var unsolicited = Unsolicited()
     let held = model.held(source)
-    let believed = draw.chance(50) ? held : []
-    let synced = try await probe.sync(Sync(source, known: known, held: believed), told: &told)
+    let claimed = draw.chance(50) ? held : []
+    let synced = try await probe.sync(Sync(source, known: known, held: claimed), unsolicited: &unsolicited)
     let expected = (source, held.count, Holding.digest(of: held), model.highest(source), capacity)
     guard (synced.source, Int(synced.count), synced.digest, synced.highest, Int(synced.capacity)) == expected
     else {
@@ -308,10 +313,10 @@ struct StoreWalk {
         "SYNCED is \(synced), expected src \(source), n \(held.count), digest "
           + "0x\(String(expected.2, radix: 16)), hwm \(expected.3), capacity \(capacity)")
     }
-    // Reports come before SYNCED, so that only Count may follow.
-    let early = told
+    // Reports come before SYNCED, so only Count is allowed to follow.
+    let early = unsolicited
     try await judge(
-      told, reports, optional: optional, count: before.shown.count,
+      unsolicited, reports, optional: optional, count: before.shown.count,
       resyncs: before.source == source ? 0...0 : 0...1, isOver: isSubscribedToData ? early.items.count : nil)
   }
 }

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// Draws writes at random: what a host may write, and what no host should.
+/// Draws random writes: valid ones, and ones that no host should send.
 struct WriteDrawer {
   var random: SeededGenerator
   /// The longest text, so that a write fits in the parts of a narrow device.
@@ -12,7 +12,7 @@ struct WriteDrawer {
 
   mutating func pick<Element>(_ elements: [Element]) -> Element? { elements.randomElement(using: &random) }
 
-  /// A notification of these keys; its text and the keys that the store does not look at are drawn.
+  /// A notification with these keys; its text and the keys that do not affect the store are drawn.
   mutating func draft(
     id: UInt32?, revision: Int = 0, level: Int?, expires: UInt64?, source: UInt32?, event: String? = nil
   ) -> StoreWrite.Draft {
@@ -32,7 +32,7 @@ struct WriteDrawer {
       json: json(members), revision: revision, level: level ?? 1, expires: expires, source: source)
   }
 
-  /// The same of the same length with another timestamp.
+  /// The same with the same length and another timestamp.
   mutating func altered(_ draft: StoreWrite.Draft) -> StoreWrite.Draft {
     var draft = draft
     let key = Array("\"timestamp\":".utf8)
@@ -52,7 +52,7 @@ struct WriteDrawer {
     return .removal(json(members), id: id, source: source)
   }
 
-  /// What must be refused, under an id that would be stored.
+  /// A write that must be refused, with an id that would be stored.
   mutating func refused(id: UInt32, source: UInt32?) -> StoreWrite {
     if textLimit > 20, chance(10) { return .refused(Sample.json(length: number(513...514)), code: 0x0D) }
     let bad = [

@@ -1,20 +1,20 @@
-/// A write of Data with what it means, known because the writer made it so; nothing here parses JSON.
+/// A write of Data with its meaning, which is known by construction; nothing here parses JSON.
 enum StoreWrite: Sendable {
-  /// What a notification says, as far as the store cares.
+  /// The fields of a notification that affect the store.
   struct Draft: Sendable {
     var json: [UInt8]
     var revision = 0
     var level = 1
     var expires: UInt64?
-    /// The key `src` of the JSON; nil without it.
+    /// The key `src` of the JSON; nil if missing.
     var source: UInt32?
   }
 
-  /// Refused with this code, whatever the store holds.
+  /// Refused with this code, whatever the content of the store.
   case refused([UInt8], code: UInt8)
   /// Without identity.
   case plain(Draft)
-  /// `source` is the key of that name; nil without it.
+  /// `source` is the key of that name; nil if missing.
   case identified(Draft, id: UInt32, source: UInt32?)
   case removal([UInt8], id: UInt32, source: UInt32?)
 

@@ -1,10 +1,11 @@
-/// Judges many devices that may be broken, one after the other, and stops at the first case that fails: of thousands of
-/// mutants it only matters whether some case detects each.
+/// Tests many devices that can be broken, in sequence, and stops at the first case that fails: for
+/// thousands of mutants it only matters whether some case detects each.
 ///
-/// Cases that detect much come first, cheap ones before costly ones: mutants that follow each other are often of one
-/// function, so that what detected the last one is tried first on the next.
+/// Cases that detect many faults are run first, cheap ones before expensive ones: consecutive
+/// mutants are often of one function, so the case that detected the last one is tried first on the
+/// next.
 package struct FaultTrial {
-  /// One suite to pass: a rig for each device, and the cases of it that pass on a sound one.
+  /// One suite to pass: a rig for each device, and its cases that pass on a correct device.
   private struct Stage {
     let name: String
     let makeRig: (String?) throws -> any Rig
@@ -12,27 +13,29 @@ package struct FaultTrial {
     var costly: [Case] = []
   }
 
-  /// What became of one device.
+  /// The result for one device.
   package struct Verdict: Equatable, Sendable {
-    /// The case that failed; nil when the device passed all of them.
+    /// The case that failed; nil if the device passed all of them.
     package var failed: String?
     /// The stage of that case.
     package var stage: String?
-    /// What the case found.
+    /// The finding of the case.
     package var detail: String?
-    /// Cases that were run.
+    /// The number of cases that were run.
     package var runs: Int
   }
 
-  /// Longer than this, and a case is costly: it is run behind the cheap ones, and in the first stage only.
+  /// A case that takes longer than this is expensive: it is run after the cheap ones, and in the
+  /// first stage only.
   private static var cheapLimit: Duration { .milliseconds(15) }
 
   private let seed: UInt64
   private var stages: [Stage]
 
   /// - Parameters:
-  ///   - stages: the name of each suite, and what makes its rig: from the name of a device, or of a sound one for nil.
-  ///   - seed: decides nonces, noise and damage of every case.
+  ///   - stages: the name of each suite, and the constructor of its rig: from the name of a device,
+  ///     or nil for a correct one.
+  ///   - seed: decides the nonces, noise and faults of every case.
   package init(
     stages: [(name: String, makeRig: (String?) throws -> any Rig)], seed: UInt64
   ) {
@@ -40,13 +43,13 @@ package struct FaultTrial {
     self.seed = seed
   }
 
-  /// Cases that are run on a device that passes all.
+  /// The number of cases that are run on a device that passes all.
   package var caseCount: Int { stages.reduce(0) { $0 + $1.cheap.count + $1.costly.count } }
 
-  /// Runs all cases on sound devices, and keeps those that pass in the order of what they cost.
+  /// Runs all cases on correct devices, and keeps those that pass in the order of their cost.
   ///
   /// - Returns: the cases that fail without a fault. They are left out.
-  /// - Throws: `RigTrouble` when there is no sound device.
+  /// - Throws: `RigTrouble` if there is no correct device.
   package mutating func learn(_ cases: [Case]) async throws -> [CaseResult] {
     var wrong: [CaseResult] = []
     for index in stages.indices {
@@ -68,7 +71,7 @@ package struct FaultTrial {
     return wrong
   }
 
-  /// What was learned, and from what was judged: the ids of cheap and costly cases of each stage.
+  /// The learned order, and its basis: the ids of cheap and expensive cases of each stage.
   package var order: [[[String]]] {
     get { stages.map { [$0.cheap.map(\.id), $0.costly.map(\.id)] } }
     set {
@@ -82,7 +85,7 @@ package struct FaultTrial {
 
   /// Runs cases on the device with this name until one fails.
   ///
-  /// - Throws: `RigTrouble` when there is no such device.
+  /// - Throws: `RigTrouble` if there is no such device.
   package mutating func judge(_ device: String) async throws -> Verdict {
     var runs = 0
     for index in stages.indices {

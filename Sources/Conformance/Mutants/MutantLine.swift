@@ -1,6 +1,7 @@
 package import NotibotProtocol
 
-/// Makes a peer look broken: changes what passes between a case and the peer, in one or both directions.
+/// Makes a peer look broken: changes the bytes between a case and the peer, in one or both
+/// directions.
 package final class MutantLine: Line {
   package typealias Change = ([UInt8]) -> [UInt8]
 
@@ -9,8 +10,8 @@ package final class MutantLine: Line {
   private let received: Change
 
   /// - Parameters:
-  ///   - sent: what becomes of bytes on their way to the peer.
-  ///   - received: what becomes of bytes on their way from it.
+  ///   - sent: the change of bytes on their way to the peer.
+  ///   - received: the change of bytes on their way from it.
   package init(_ line: any Line, sent: @escaping Change, received: @escaping Change) {
     self.line = line
     self.sent = sent
@@ -27,13 +28,13 @@ package final class MutantLine: Line {
     while true {
       let bytes = try await line.read(until: deadline)
       let changed = received(bytes)
-      // An empty read means the deadline: bytes that were all dropped must not look like it.
+      // An empty read means the deadline: if all bytes were dropped, it must not look like that.
       if !changed.isEmpty || bytes.isEmpty { return changed }
     }
   }
 }
 
-/// A change of whole frames; text passes as it is.
+/// A change of whole frames; text is not changed.
 package final class FrameFilter {
   private var candidate: [UInt8] = []
   private let change: (WireFrame) -> [[UInt8]]

@@ -1,52 +1,54 @@
-/// Another protocol, as two changes of candidates that undo each other: what a broken peer says where a sound one says
-/// something, and what a sound one would have to hear. Both are made of the suite's own codec.
+/// Another protocol, as two inverse changes of candidates: what a broken peer sends instead of a
+/// correct one, and what a correct one would have to receive. Both are made with the suite's own
+/// codec.
 package struct SymmetricCodec: Sendable {
-  /// What the broken peer sends for a candidate of a sound one.
-  package let speak: @Sendable ([UInt8]) -> [UInt8]
-  /// What a sound peer takes as the broken one takes a candidate.
-  package let hear: @Sendable ([UInt8]) -> [UInt8]
+  /// The broken peer's form of a candidate that a correct one sends.
+  package let onSend: @Sendable ([UInt8]) -> [UInt8]
+  /// The candidate that a correct peer interprets as the broken one interprets the given one.
+  package let onReceive: @Sendable ([UInt8]) -> [UInt8]
 
-  /// Another way from header and payload to a candidate.
+  /// Another encoding of header and payload in a candidate.
   ///
   /// - Parameters:
   ///   - encode: header and payload to a candidate.
-  ///   - decode: its inverse; nil when that candidate is no frame of the broken protocol.
+  ///   - decode: its inverse; nil if that candidate is not a frame of the broken protocol.
   init(
     encode: @escaping @Sendable ([UInt8]) -> [UInt8], decode: @escaping @Sendable ([UInt8]) -> [UInt8]?
   ) {
-    speak = { candidate in Self.soundBody(candidate).map(encode) ?? candidate }
-    hear = { candidate in
+    onSend = { candidate in Self.soundBody(candidate).map(encode) ?? candidate }
+    onReceive = { candidate in
       if let body = decode(candidate) { return Self.soundCandidate(body) }
-      // A sound frame is none of this protocol: the peer must not take it.
-      return Self.soundBody(candidate) == nil ? candidate : Self.spoiled(candidate)
+      // A correct frame is not one of this protocol: the peer must not accept it.
+      return Self.soundBody(candidate) == nil ? candidate : Self.corrupted(candidate)
     }
   }
 
   /// Another meaning of header and payload in the same candidates.
   init(
-    speak: @escaping @Sendable (_ body: [UInt8]) -> [UInt8],
-    hear: @escaping @Sendable (_ body: [UInt8]) -> [UInt8]
+    onSend: @escaping @Sendable (_ body: [UInt8]) -> [UInt8],
+    onReceive: @escaping @Sendable (_ body: [UInt8]) -> [UInt8]
   ) {
-    self.speak = { Self.altered($0, speak) }
-    self.hear = { Self.altered($0, hear) }
+    self.onSend = { Self.altered($0, onSend) }
+    self.onReceive = { Self.altered($0, onReceive) }
   }
 
-  /// Another meaning of frames; what is no frame passes as it is.
+  /// Another meaning of frames; other bytes are not changed.
   init(
-    speak: @escaping @Sendable (inout WireFrame) -> Void, hear: @escaping @Sendable (inout WireFrame) -> Void
+    onSend: @escaping @Sendable (inout WireFrame) -> Void,
+    onReceive: @escaping @Sendable (inout WireFrame) -> Void
   ) {
     self.init(
-      speak: { Self.changed($0, speak) }, hear: { Self.changed($0, hear) })
+      onSend: { Self.changed($0, onSend) }, onReceive: { Self.changed($0, onReceive) })
   }
 
-  /// The same change in both directions, one that undoes itself.
+  /// The same self-inverse change in both directions.
   init(both: @escaping @Sendable (inout WireFrame) -> Void) {
-    self.init(speak: both, hear: both)
+    self.init(onSend: both, onReceive: both)
   }
 
-  // MARK: Sound candidates
+  // MARK: Correct candidates
 
-  /// Header and payload of a candidate with the right CRC; its other fields may be as wrong as they like.
+  /// Header and payload of a candidate with the right CRC; its other fields can be invalid.
   static func soundBody(_ candidate: [UInt8]) -> [UInt8]? {
     guard let decoded = Wire.unstuffed(candidate), decoded.count >= 12 else { return nil }
     let body = Array(decoded.dropLast(4))
@@ -55,7 +57,7 @@ package struct SymmetricCodec: Sendable {
 
   static func soundCandidate(_ body: [UInt8]) -> [UInt8] { Wire.stuffed(body + Wire.u32(Wire.crc(body))) }
 
-  /// A candidate with another body; what does not change stays as it was encoded.
+  /// A candidate with another body; unchanged parts keep their encoding.
   private static func altered(_ candidate: [UInt8], _ change: ([UInt8]) -> [UInt8]) -> [UInt8] {
     guard let body = soundBody(candidate) else { return candidate }
     let changed = change(body)
@@ -63,10 +65,10 @@ package struct SymmetricCodec: Sendable {
   }
 
   /// The same with a wrong last byte.
-  private static func spoiled(_ candidate: [UInt8]) -> [UInt8] {
-    var spoiled = candidate
-    let last = spoiled.removeLast()
-    return spoiled + [last == 1 ? 3 : last ^ 1]
+  private static func corrupted(_ candidate: [UInt8]) -> [UInt8] {
+    var corrupted = candidate
+    let last = corrupted.removeLast()
+    return corrupted + [last == 1 ? 3 : last ^ 1]
   }
 
   private static func changed(_ body: [UInt8], _ change: (inout WireFrame) -> Void) -> [UInt8] {

@@ -1,17 +1,17 @@
 package import NotibotProtocol
 
-/// Makes a sound peer speak and understand another protocol: what it sends is changed on its way out, what it hears is
-/// changed back on its way in. Text and pauses pass as they are.
+/// Makes a correct peer use another protocol: its output is changed on its way out, its input is
+/// changed back on its way in. Text and pauses are not changed.
 package final class SymmetricLine: Line {
   private let line: any Line
-  private var spoken: CandidateFilter
-  private var heard: CandidateFilter
+  private var outgoing: CandidateFilter
+  private var incoming: CandidateFilter
 
-  /// - Parameter fault: what the peer on `line` does otherwise.
+  /// - Parameter fault: the fault of the peer on `line`.
   package init(_ line: any Line, fault: SymmetricMutant) {
     self.line = line
-    spoken = CandidateFilter(fault.codec.speak)
-    heard = CandidateFilter(fault.codec.hear)
+    outgoing = CandidateFilter(fault.codec.onSend)
+    incoming = CandidateFilter(fault.codec.onReceive)
   }
 
   package var now: Instant { line.now }
@@ -19,33 +19,35 @@ package final class SymmetricLine: Line {
   package func takeLateness() -> Duration { line.takeLateness() }
 
   package func write(_ bytes: [UInt8]) async throws {
-    // A case writes its frames whole; half a frame arrives as half a frame, and its other half as it is.
-    try await line.write(heard.pass(bytes) + heard.release())
+    // A case writes complete frames; half a frame is sent as half a frame, and its other half
+    // unchanged.
+    try await line.write(incoming.pass(bytes) + incoming.release())
   }
 
   package func read(until deadline: Instant) async throws -> [UInt8] {
     let bytes = try await line.read(until: deadline)
-    // A peer in this process hands its frames over whole; the rest is text without an end.
-    return spoken.pass(bytes) + spoken.release()
+    // A peer in this process sends complete frames; the rest is text without an end.
+    return outgoing.pass(bytes) + outgoing.release()
   }
 }
 
-/// Changes what stands between two zeros, when its second zero is there.
+/// Changes the bytes between two zeros when the second zero is there.
 package struct CandidateFilter {
-  /// Bytes held; what is longer is no frame and passes as it is.
+  /// The maximum number of held bytes; a longer candidate is not a frame and is not changed.
   static let candidateLimitBytes = 1024
 
   private let change: @Sendable ([UInt8]) -> [UInt8]
   private var candidate: [UInt8] = []
-  /// Whether the present candidate has passed in part, and so passes as it is.
+  /// Whether a part of the current candidate has been passed on, so that the rest is not changed
+  /// either.
   private var isReleased = false
 
-  /// - Parameter change: what becomes of a candidate; it may not return a zero.
+  /// - Parameter change: the change of a candidate; it must not return a zero.
   package init(_ change: @escaping @Sendable ([UInt8]) -> [UInt8]) {
     self.change = change
   }
 
-  /// What may pass now.
+  /// The bytes that can be passed on now.
   package mutating func pass(_ bytes: [UInt8]) -> [UInt8] {
     var passed: [UInt8] = []
     for byte in bytes {
@@ -64,7 +66,8 @@ package struct CandidateFilter {
     return passed
   }
 
-  /// Lets go of what is held: it passes as it is, and so does what follows it up to the next zero.
+  /// Releases the held bytes: they are not changed, and neither are the following ones up to the
+  /// next zero.
   package mutating func release() -> [UInt8] {
     defer { candidate = [] }
     isReleased = isReleased || !candidate.isEmpty

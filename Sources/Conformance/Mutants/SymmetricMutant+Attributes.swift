@@ -14,8 +14,8 @@ extension SymmetricMutant {
       "handles-plus-one", "The service begins at handle 2", "ATT-2", device: "ATT-2/primary-service",
       host: "ATT-4/host-knows-the-hash",
       SymmetricCodec(
-        speak: changingPDU { HandleMap.change(&$0) { $0 == 0 || $0 == 0xFFFF ? $0 : $0 + 1 } },
-        hear: changingPDU { HandleMap.change(&$0) { $0 == 0 || $0 == 0xFFFF ? $0 : $0 - 1 } })),
+        onSend: changingPDU { HandleMap.change(&$0) { $0 == 0 || $0 == 0xFFFF ? $0 : $0 + 1 } },
+        onReceive: changingPDU { HandleMap.change(&$0) { $0 == 0 || $0 == 0xFFFF ? $0 : $0 - 1 } })),
     SymmetricMutant(
       "handles-swapped", "Data comes before Count in the table", "ATT-2", device: "ATT-2/characteristics",
       host: "ATT-4/host-knows-the-hash",
@@ -34,13 +34,13 @@ extension SymmetricMutant {
       pdus { pdu in if pdu.count == 3, pdu[0] == 0x02 || pdu[0] == 0x03 { pdu.swapAt(1, 2) } }),
     SymmetricMutant(
       "error-layout", "An Error Response has its code before the handle", "ATT-5",
-      device: "ATT-11/permissions", host: "NTF-1/host-tells-refusals",
+      device: "ATT-11/permissions", host: "NTF-1/host-reports-refusals",
       SymmetricCodec(
-        speak: changingPDU { if $0.count == 5, $0[0] == 1 { $0 = [$0[0], $0[1], $0[4], $0[2], $0[3]] } },
-        hear: changingPDU { if $0.count == 5, $0[0] == 1 { $0 = [$0[0], $0[1], $0[3], $0[4], $0[2]] } })),
+        onSend: changingPDU { if $0.count == 5, $0[0] == 1 { $0 = [$0[0], $0[1], $0[4], $0[2], $0[3]] } },
+        onReceive: changingPDU { if $0.count == 5, $0[0] == 1 { $0 = [$0[0], $0[1], $0[3], $0[4], $0[2]] } })),
     SymmetricMutant(
-      "error-80-is-0e", "What is no notification is error 0x0E", "NTF-4", device: "NTF-4/not-json",
-      host: "NTF-1/host-tells-refusals",
+      "error-80-is-0e", "An invalid notification is error 0x0E", "NTF-4", device: "NTF-4/not-json",
+      host: "NTF-1/host-reports-refusals",
       pdus { pdu in
         guard pdu.count == 5, pdu[0] == 0x01 else { return }
         pdu[4] = pdu[4] == 0x80 ? 0x0E : pdu[4] == 0x0E ? 0x80 : pdu[4]
@@ -69,11 +69,11 @@ extension SymmetricMutant {
       "digest-from-nothing", "A digest begins with the hash of nothing", "NTF-32",
       device: "NTF-32/digest-of-the-page", host: "NTF-31/host-sync-first",
       SymmetricCodec(
-        speak: digests { $0 &+ 0xE220_A839_7B1D_CDAF }, hear: digests { $0 &- 0xE220_A839_7B1D_CDAF })),
+        onSend: digests { $0 &+ 0xE220_A839_7B1D_CDAF }, onReceive: digests { $0 &- 0xE220_A839_7B1D_CDAF })),
     SymmetricMutant(
       "digest-big-endian", "A digest is sent most significant byte first", "NTF-32",
       device: "NTF-32/digest-of-the-page", host: "NTF-31/host-sync-first",
-      SymmetricCodec(speak: digests(\.byteSwapped), hear: digests(\.byteSwapped))),
+      SymmetricCodec(onSend: digests(\.byteSwapped), onReceive: digests(\.byteSwapped))),
     SymmetricMutant(
       "kinds-swapped", "RESYNC and GONE have each other's numbers", "NTF-30", device: "NTF-26/beyond-mtu",
       host: "NTF-33/host-resync",
@@ -96,7 +96,7 @@ extension SymmetricMutant {
       }),
   ]
 
-  /// A change of attribute PDUs that undoes itself.
+  /// A self-inverse change of attribute PDUs.
   private static func pdus(_ change: @escaping @Sendable (inout [UInt8]) -> Void) -> SymmetricCodec {
     SymmetricCodec(both: changingPDU(change))
   }
@@ -121,14 +121,14 @@ extension SymmetricMutant {
     }
   }
 
-  /// The bytes with the first place of `part` replaced; nil when there is none.
+  /// The bytes with the first occurrence of `part` replaced; nil if there is none.
   private static func replacing(_ part: [UInt8], in bytes: [UInt8], by other: [UInt8]) -> [UInt8]? {
     guard let start = bytes.firstRange(of: part)?.lowerBound else { return nil }
     return bytes[..<start] + other + bytes[(start + part.count)...]
   }
 }
 
-/// Where handles stand in PDUs.
+/// The positions of handles in PDUs.
 private enum HandleMap {
   static func change(_ pdu: inout [UInt8], _ map: (UInt16) -> UInt16) {
     guard let opcode = pdu.first else { return }

@@ -20,15 +20,16 @@ extension SymmetricMutant {
       "length-with-crc", "The payload length counts the CRC", "FRM-5", device: "FRM-5/length-disagrees",
       host: "FRM-6/host-text-whole",
       SymmetricCodec(
-        speak: { body in withLength(body) { $0 &+ 4 } }, hear: { body in withLength(body) { $0 &- 4 } })),
+        onSend: { body in withLength(body) { $0 &+ 4 } }, onReceive: { body in withLength(body) { $0 &- 4 } })
+    ),
     SymmetricMutant(
       "header-big-endian", "Length and session are sent most significant byte first", "LNK-1",
       device: "LNK-1/synack-layout", host: "LNK-6/host-syn",
-      SymmetricCodec(speak: swappedHeader, hear: swappedHeader)),
+      SymmetricCodec(onSend: swappedHeader, onReceive: swappedHeader)),
     SymmetricMutant(
       "direction", "The direction bit is set from the host", "LNK-1", device: "LNK-1/synack-layout",
       host: "LNK-6/host-syn",
-      SymmetricCodec(speak: otherDirection, hear: otherDirection)),
+      SymmetricCodec(onSend: otherDirection, onReceive: otherDirection)),
   ]
 
   private static func sealed(_ name: String, _ what: String, _ crc: AlteredCRC) -> SymmetricMutant {
@@ -59,7 +60,7 @@ extension SymmetricMutant {
   private static func otherDirection(_ body: [UInt8]) -> [UInt8] { [body[0] ^ 8] + body.dropFirst() }
 }
 
-/// A CRC of 32 bits that may be another than FRM-3's.
+/// A CRC of 32 bits that can differ from FRM-3's.
 private struct AlteredCRC: Sendable {
   var seed: UInt32 = 0xFFFF_FFFF
   var polynomial: UInt32 = 0xEDB8_8320

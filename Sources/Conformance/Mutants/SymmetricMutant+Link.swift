@@ -15,14 +15,14 @@ extension SymmetricMutant {
       "credit-plus-one", "credit counts the frame that is being acknowledged", "LNK-40",
       device: "LNK-40/credit-when-handled", host: "LNK-40/host-credit",
       SymmetricCodec(
-        speak: { frame in if frame.carriesACK { frame.credit &+= 1 } },
-        hear: { frame in if frame.carriesACK, frame.credit > 0 { frame.credit -= 1 } })),
+        onSend: { frame in if frame.carriesACK { frame.credit &+= 1 } },
+        onReceive: { frame in if frame.carriesACK, frame.credit > 0 { frame.credit -= 1 } })),
     SymmetricMutant(
       "bitmap-from-ack", "Bit i of a NAK is the frame ack + i", "LNK-33", device: "LNK-34/nak-bitmap",
       host: "LNK-34/host-nak-bitmap",
       SymmetricCodec(
-        speak: { frame in frame.changeBitmap { $0 << 1 } },
-        hear: { frame in frame.changeBitmap { $0 >> 1 } })),
+        onSend: { frame in frame.changeBitmap { $0 << 1 } },
+        onReceive: { frame in frame.changeBitmap { $0 >> 1 } })),
     SymmetricMutant(
       "handled-plus-one", "PONG counts the frame that is to be handled next", "LNK-52", device: "LNK-52/pong",
       host: "LNK-52/host-handled",
@@ -62,8 +62,8 @@ extension SymmetricMutant {
       "tlvs-shifted", "The TLVs that are not critical have the next number", "LNK-5",
       device: "LNK-1/synack-layout", host: "LNK-6/host-syn",
       SymmetricCodec(
-        speak: { frame in frame.changeTLVs { if $0.type < 0x7F { $0.type += 1 } } },
-        hear: { frame in frame.changeTLVs { if (1..<0x80).contains($0.type) { $0.type -= 1 } } })),
+        onSend: { frame in frame.changeTLVs { if $0.type < 0x7F { $0.type += 1 } } },
+        onReceive: { frame in frame.changeTLVs { if (1..<0x80).contains($0.type) { $0.type -= 1 } } })),
     SymmetricMutant(
       "limits-order", "LIMITS has requests before frames", "LNK-8", device: "LNK-8/limits-announced",
       host: "LNK-6/host-syn",
@@ -84,16 +84,16 @@ extension SymmetricMutant {
   /// A step of an octet for a number of eight of them.
   private static func signed(_ step: UInt8) -> UInt64 { UInt64(bitPattern: Int64(Int8(bitPattern: step))) }
 
-  /// A number that is higher when it is spoken, and lower again when it is heard.
+  /// A number that is increased when it is sent, and decreased again when it is received.
   static func numbers(_ change: @escaping @Sendable (inout WireFrame, _ step: UInt8) -> Void)
     -> SymmetricCodec
   {
-    SymmetricCodec(speak: { change(&$0, 1) }, hear: { change(&$0, 255) })
+    SymmetricCodec(onSend: { change(&$0, 1) }, onReceive: { change(&$0, 255) })
   }
 }
 
 extension WireFrame {
-  /// Whether ack and credit say something (LNK-2); SYNACK's are the device's first.
+  /// Whether ack and credit have a meaning (LNK-2); SYNACK's are the device's first.
   fileprivate var carriesACK: Bool {
     switch kind {
     case .data, .ack, .nak, .ping, .pong, .fin: true
@@ -101,7 +101,7 @@ extension WireFrame {
     }
   }
 
-  /// Changes each TLV; payloads that hold none stay as they are.
+  /// Changes each TLV; payloads without TLVs are not changed.
   fileprivate mutating func changeTLVs(_ change: (inout TLV) -> Void) {
     guard [.hello, .syn, .synAck, .rst].contains(kind), var tlvs = TLV.parse(payload) else { return }
     for index in tlvs.indices { change(&tlvs[index]) }

@@ -1,14 +1,14 @@
 import NotibotProtocol
 
-/// What a case has left on a device: the identities that it wrote and the time that it set, as far as its own bytes show
-/// them.
+/// The changes that a case has made to a device: the identities that it wrote and the time that it
+/// set, according to its sent bytes.
 package struct Footprint: Sendable {
-  /// Bytes of a value written in parts that are kept: more than any device takes.
+  /// The maximum number of kept bytes of a value written in parts: more than any device accepts.
   private static let partsLimitBytes = 4096
 
   /// The ids that were written, by their `src`.
   private(set) package var identities: [UInt32: Set<UInt32>] = [:]
-  /// Whether a SYN has brought a CLOCK.
+  /// Whether a SYN contained a CLOCK.
   private(set) package var hasSetClock = false
   private var splitter = FrameSplitter(from: .host)
   /// Of the latest SYN or SYNC.
@@ -17,7 +17,7 @@ package struct Footprint: Sendable {
 
   package init() {}
 
-  /// Takes bytes that went onto the line of a session.
+  /// Takes bytes that were sent on the line in a session.
   mutating func note(_ bytes: [UInt8]) {
     splitter.receive(bytes)
     for case .frame(let frame) in splitter.takeItems() { note(frame) }

@@ -1,15 +1,15 @@
 import Glibc
 import NotibotProtocol
 
-/// A device that stays the same from case to case, and that only its line reaches: a board on a desk. Every case finds
-/// there what the ones before have left, and what other writers have stored.
+/// A device that stays the same from case to case, and that only its line reaches: a board on a
+/// desk. Every case finds the notifications that earlier cases and other writers have left.
 extension Probe {
-  /// Writers that are tried before a device is taken to forget none.
+  /// The number of writers that are tried before a device counts as one that forgets none.
   private static let writersLimit = 1024
 
-  /// Opens a bearer on which identities may be written; false where the device has none.
+  /// Opens a bearer on which identities can be written; returns false if the device has none.
   ///
-  /// - Parameter clock: the time that the device gets, in seconds since 1970-01-01 UTC.
+  /// - Parameter clock: the time for the device, in seconds since 1970-01-01 UTC.
   private func openForIdentities(clock: UInt64? = nil) async throws -> Bool {
     switch bearer {
     case .session:
@@ -22,8 +22,8 @@ extension Probe {
     }
   }
 
-  /// Removes notifications with an identity, and ends what the device still has to say of them (NTF-24); sets the time
-  /// right that a case has set.
+  /// Removes notifications with an identity, and the pending reports about them (NTF-24); corrects
+  /// the time that a case has set.
   package func remove(_ footprint: Footprint, now: UInt64) async throws {
     guard try await openForIdentities(clock: footprint.hasSetClock ? now : nil) else { return }
     for (source, ids) in footprint.identities {
@@ -31,11 +31,13 @@ extension Probe {
     }
   }
 
-  /// Makes a device forget the writers that it knows (NTF-22), unless its store is empty: else they would be forgotten
-  /// in the middle of a case, and Count would go down for no fault of the device.
+  /// Makes a device forget the writers that it knows (NTF-22), unless its store is empty: otherwise
+  /// they would be forgotten in the middle of a case, and Count would decrease without a fault of
+  /// the device.
   ///
-  /// New writers come, each with one notification that it removes at once, until the device has forgotten one of those.
-  /// - Throws: `Finding` when the device does not answer; `CaseSkipped` when it takes no long write.
+  /// New writers are added, each with one notification that it removes at once, until the device
+  /// has forgotten one of them.
+  /// - Throws: `Finding` if the device does not answer; `CaseSkipped` if it accepts no long write.
   package func pushOutOtherWriters() async throws {
     guard try await openForIdentities(), try await readCount() > 0 else { return }
     var written: [UInt32] = []
@@ -45,13 +47,13 @@ extension Probe {
       guard try await writeData(Sample.json(id: 1, more: key)) == [0x13] else { return }
       try await writeData(Sample.removal(id: 1, more: key))
       written.append(source)
-      // 4, 8, 16 …: a look at a writer makes it the latest, so each time it is another one.
+      // 4, 8, 16 …: checking a writer makes it the latest, so each time another one is checked.
       guard written.count >= 4, written.count & (written.count - 1) == 0 else { continue }
       if try await isForgotten(written[written.count.trailingZeroBitCount]) { return }
     }
   }
 
-  /// Writes id 1 of a writer again and removes it. It is stored only where the writer was forgotten.
+  /// Writes id 1 of a writer again and removes it. It is stored only if the writer was forgotten.
   private func isForgotten(_ source: UInt32) async throws -> Bool {
     let key = ",\"src\":\(source)"
     let before = try await readCount()
@@ -66,7 +68,8 @@ extension Bench {
   /// The time of a device in virtual time.
   private static let virtualNow: UInt64 = 1_700_000_000
 
-  /// Removes what the case has written, as far as that can be named, so that the next case does not find it.
+  /// Removes the notifications of the case, as far as they can be named, so that the next case does
+  /// not find them.
   package func tidyUp() async {
     guard let left = probe.footprint, left.hasSetClock || !left.identities.isEmpty else { return }
     let tidier = Probe(line: probe.line, role: .host, record: Record(), seed: seed)
@@ -77,7 +80,7 @@ extension Bench {
       try await tidier.write(tidier.frame(.fin))
     } catch {
       // The next case meets the same line and device, and judges them.
-      record.add("what the case wrote is not removed: \(error)", at: probe.now)
+      record.add("the notifications of the case cannot be removed: \(error)", at: probe.now)
     }
   }
 }

@@ -2,7 +2,8 @@ import NotibotProtocol
 
 /// Checks that many cases share.
 extension Probe {
-  /// Notes a finding unless the peer acknowledges everything sent so far. DATA that it answers needs no such check.
+  /// Notes a finding unless the peer acknowledges everything sent so far. Answered DATA needs no
+  /// such check.
   package func expectTaken(_ what: String, file: String = #fileID, line: Int = #line) async throws {
     let expected = session.nextSeq
     let deadline = now + Self.patience
@@ -13,7 +14,7 @@ extension Probe {
     expect(false, "\(what): not acknowledged", file: file, line: line)
   }
 
-  /// Notes a finding when a frame that `matches` comes within a short while.
+  /// Notes a finding if a frame that `matches` is received within a short time.
   package func expectNone(
     _ what: String, within interval: Duration = .milliseconds(30), file: String = #fileID, line: Int = #line,
     where matches: (WireFrame) -> Bool
@@ -23,7 +24,7 @@ extension Probe {
     }
   }
 
-  /// Writes something that must not be answered, and proves it by a fence.
+  /// Writes a message that must not be answered, and verifies that with a fence.
   package func expectUnanswered(
     _ what: String, _ bytes: [UInt8], file: String = #fileID, line: Int = #line
   ) async throws {

@@ -8,14 +8,15 @@ extension Probe {
   /// A `src` that no other case uses.
   package func makeSource() -> UInt32 { UInt32(truncatingIfNeeded: identities.next() >> 32) | 1 }
 
-  /// Opens a session in which the optional keys, and SYNC, are in use, with an MTU for whole notifications.
+  /// Opens a session in which the optional keys, and SYNC, are in use, with an MTU for whole
+  /// notifications.
   ///
   /// - Parameters:
-  ///   - source: the SRC of the SYN; none when nil.
+  ///   - source: the SRC of the SYN; none if nil.
   ///   - features: bit 1 must be among them.
-  ///   - clock: the seconds of CLOCK; none when nil.
-  ///   - isSubscribed: whether notifications of Data are asked for.
-  /// - Throws: `CaseSkipped` when the device has not these features, else as `openWide`.
+  ///   - clock: the seconds of CLOCK; none if nil.
+  ///   - isSubscribed: whether to subscribe to Data.
+  /// - Throws: `CaseSkipped` if the device does not have these features, otherwise as `openWide`.
   package func openDelivery(
     source: UInt32? = nil, features: UInt32 = deliveryFeatures, clock: UInt64? = nil,
     isSubscribed: Bool = true,
@@ -27,8 +28,8 @@ extension Probe {
     if isSubscribed { try await request(Wire.literal("12 0700 0100"), file: file, line: line) }
   }
 
-  /// Opens a session of a source that nobody has written under yet, on a device with room for some notifications.
-  /// Returns the source.
+  /// Opens a session of a source without notifications, on a device with room for some
+  /// notifications. Returns the source.
   package func beginDelivery(room: Int, file: String = #fileID, line: Int = #line) async throws -> UInt32 {
     let source = makeSource()
     try await openDelivery(source: source, file: file, line: line)
@@ -36,7 +37,7 @@ extension Probe {
     return source
   }
 
-  /// As `openDelivery`, but at MTU 23, so that the events of NTF-26 do not fit.
+  /// Like `openDelivery`, but at MTU 23, so that the events of NTF-26 do not fit.
   package func openNarrow(
     source: UInt32? = nil, features: UInt32 = deliveryFeatures, clock: UInt64? = nil, file: String = #fileID,
     line: Int = #line
@@ -51,7 +52,7 @@ extension Probe {
       + (clock.map { [.clock($0)] } ?? [])
   }
 
-  /// Skips the case where the device has not bits 1 and 2 as far as they are among `wanted`.
+  /// Skips the case if the device does not have bits 1 and 2 as far as they are in `wanted`.
   func requireFeatures(_ wanted: UInt32) throws {
     let wanted = UInt64(wanted & 0b0110)
     guard session.features & wanted == wanted else {
@@ -59,18 +60,19 @@ extension Probe {
     }
   }
 
-  /// Sends one request and returns its answer; `told` gets what came before it.
+  /// Sends one request and returns its answer; earlier notifications and messages are added to
+  /// `unsolicited`.
   ///
-  /// - Throws: `Finding` when no answer comes.
+  /// - Throws: `Finding` if there is no answer.
   func request(
-    _ pdu: [UInt8], told: inout Told, file: String, line: Int
+    _ pdu: [UInt8], unsolicited: inout Unsolicited, file: String, line: Int
   ) async throws -> [UInt8] {
     try await awaitRoom(file: file, line: line)
     try await sendData(pdu)
     let deadline = now + Self.patience
     while let frame = try await nextData(until: deadline) {
       guard frame.channel == 4, frame.payload.first != 0x1B else {
-        told.add(frame, isNarrow: isNarrow)
+        unsolicited.add(frame, isNarrow: isNarrow)
         continue
       }
       return frame.payload
@@ -78,33 +80,34 @@ extension Probe {
     throw Finding("request \(Wire.hex(pdu, limit: 16)) is not answered", file: file, line: line)
   }
 
-  /// Sends SYNC and returns its SYNCED; `told` gets what came before it.
+  /// Sends SYNC and returns its SYNCED; earlier notifications and messages are added to
+  /// `unsolicited`.
   ///
-  /// - Throws: `Finding` when no SYNCED comes, or another frame than one of 25 bytes.
+  /// - Throws: `Finding` if there is no SYNCED, or its length is not 25 bytes.
   @discardableResult
   package func sync(
-    _ message: Sync, told: inout Told, file: String = #fileID, line: Int = #line
+    _ message: Sync, unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws -> Synced {
     try await awaitRoom(file: file, line: line)
     try await sendData(message.bytes, channel: 0)
-    return try await awaitSynced(told: &told, file: file, line: line)
+    return try await awaitSynced(unsolicited: &unsolicited, file: file, line: line)
   }
 
-  /// Sends SYNC and returns its SYNCED; what came before it is passed over.
+  /// Sends SYNC and returns its SYNCED; earlier notifications and messages are skipped.
   @discardableResult
   package func sync(_ message: Sync, file: String = #fileID, line: Int = #line) async throws -> Synced {
-    var told = Told()
-    return try await sync(message, told: &told, file: file, line: line)
+    var unsolicited = Unsolicited()
+    return try await sync(message, unsolicited: &unsolicited, file: file, line: line)
   }
 
-  /// The next SYNCED; `told` gets what came before it.
+  /// The next SYNCED; earlier notifications and messages are added to `unsolicited`.
   package func awaitSynced(
-    told: inout Told, file: String = #fileID, line: Int = #line
+    unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws -> Synced {
     let deadline = now + Self.patience
     while let frame = try await nextData(until: deadline) {
       guard frame.channel == 0, frame.payload.first == 2 else {
-        told.add(frame, isNarrow: isNarrow)
+        unsolicited.add(frame, isNarrow: isNarrow)
         continue
       }
       guard frame.payload.count == 25, let synced = Synced(frame.payload) else {
@@ -115,42 +118,45 @@ extension Probe {
     throw Finding("SYNC is not answered", file: file, line: line)
   }
 
-  /// Everything that the device has to tell by now: what comes before the answer to a Read Request, however slow the
-  /// line, and a moment behind it. An answer to an earlier message on channel 0 would be among it.
-  package func listen(into told: inout Told, file: String = #fileID, line: Int = #line) async throws {
-    _ = try await request([0x0A, 3, 0], told: &told, file: file, line: line)
-    try await listen(for: settleTime, into: &told)
+  /// Everything that the device has to send by now: the frames before the answer to a Read Request,
+  /// however slow the line, and those shortly after it. An answer to an earlier message on channel
+  /// 0 would be among them.
+  package func listen(into unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line)
+    async throws
+  {
+    _ = try await request([0x0A, 3, 0], unsolicited: &unsolicited, file: file, line: line)
+    try await listen(for: settleTime, into: &unsolicited)
   }
 
-  /// Everything that the device has to tell by now.
-  package func listen(file: String = #fileID, line: Int = #line) async throws -> Told {
-    var told = Told()
-    try await listen(into: &told, file: file, line: line)
-    return told
+  /// Everything that the device has to send by now.
+  package func listen(file: String = #fileID, line: Int = #line) async throws -> Unsolicited {
+    var unsolicited = Unsolicited()
+    try await listen(into: &unsolicited, file: file, line: line)
+    return unsolicited
   }
 
-  /// Everything that the device tells in the next `interval`.
-  package func listen(for interval: Duration, into told: inout Told) async throws {
+  /// Everything that the device sends in the next `interval`.
+  package func listen(for interval: Duration, into unsolicited: inout Unsolicited) async throws {
     let deadline = now + interval
-    while let frame = try await nextData(until: deadline) { told.add(frame, isNarrow: isNarrow) }
+    while let frame = try await nextData(until: deadline) { unsolicited.add(frame, isNarrow: isNarrow) }
   }
 
-  /// Everything that the device tells in the next `interval`.
-  package func listen(for interval: Duration) async throws -> Told {
-    var told = Told()
-    try await listen(for: interval, into: &told)
-    return told
+  /// Everything that the device sends in the next `interval`.
+  package func listen(for interval: Duration) async throws -> Unsolicited {
+    var unsolicited = Unsolicited()
+    try await listen(for: interval, into: &unsolicited)
+    return unsolicited
   }
 
-  /// Everything that the device tells until it has told nothing for `interval`.
-  package func listenUntilQuiet(for interval: Duration) async throws -> Told {
-    var told = Told()
+  /// Everything that the device sends until it has sent nothing for `interval`.
+  package func listenUntilQuiet(for interval: Duration) async throws -> Unsolicited {
+    var unsolicited = Unsolicited()
     var count = -1
-    while told.items.count > count {
-      count = told.items.count
-      try await listen(for: interval, into: &told)
+    while unsolicited.items.count > count {
+      count = unsolicited.items.count
+      try await listen(for: interval, into: &unsolicited)
     }
-    return told
+    return unsolicited
   }
 
   /// Notes a finding unless the answer to a write is success.

@@ -2,7 +2,7 @@ import NotibotProtocol
 
 /// Inputs of one part of a grammar, as whole notifications.
 struct GrammarTable {
-  /// Each must be stored. Each begins with `{`, after white space at most.
+  /// Each must be stored. Each begins with `{`, after optional white space.
   var accepted: [[UInt8]] = []
   /// Each must be refused with 0x80.
   var refused: [[UInt8]] = []
@@ -10,7 +10,7 @@ struct GrammarTable {
   /// The four keys with their shortest values.
   static let fourKeys = Array("\"app\":\"\",\"title\":\"\",\"text\":\"\",\"timestamp\":0".utf8)
 
-  /// A notification with further members, which stand before the four.
+  /// A notification with additional members, which precede the four.
   static func before(_ members: [UInt8]) -> [UInt8] {
     Array("{".utf8) + members + Array(",".utf8) + fourKeys + Array("}".utf8)
   }
@@ -31,7 +31,8 @@ struct GrammarTable {
     Array("{\"app\":\"\",\"title\":\"\",\"text\":\"".utf8) + bytes + Array("\",\"timestamp\":0}".utf8)
   }
 
-  /// Notifications of at most 400 bytes that together hold all of `pieces`, so that they take few places in a store.
+  /// Notifications of at most 400 bytes that together contain all of `pieces`, so that they need
+  /// few places in a store.
   static func packed(
     _ pieces: [[UInt8]], separator: String = "", _ notification: ([UInt8]) -> [UInt8]
   ) -> [[UInt8]] {
@@ -49,11 +50,12 @@ struct GrammarTable {
 }
 
 extension Probe {
-  /// Writes a whole table and notes a finding for each notification that was refused or stored by mistake.
+  /// Writes a whole table and notes a finding for each notification that was refused or stored by
+  /// mistake.
   ///
-  /// Each accepted notification gets the identity `id` 1 of a new `src` and a `rev` of its own. Where the keys of
-  /// NTF-20 are in use the whole table takes one place in the store, which is free again at the end; elsewhere the
-  /// keys mean nothing.
+  /// Each accepted notification gets the identity `id` 1 of a new `src` and a new `rev`. If the
+  /// keys of NTF-20 are in use the whole table takes one place in the store, which is free again at
+  /// the end; otherwise the keys have no meaning.
   func expect(_ table: GrammarTable, file: String = #fileID, line: Int = #line) async throws {
     try await openForGrammar()
     let keysInUse: Bool? = isSession ? session.features & 0b10 != 0 : nil
@@ -94,18 +96,18 @@ extension Probe {
     }
   }
 
-  /// Opens a bearer with the keys of NTF-20 in use where that can be had.
+  /// Opens a bearer with the keys of NTF-20 in use if possible.
   private func openForGrammar() async throws {
     try await openWide(isSession ? Self.synTLVs(nonce: makeNonce(), features: 0b0011) : nil)
   }
 
-  /// A notification with further members behind its first brace.
+  /// A notification with additional members after its first brace.
   private static func identified(_ json: [UInt8], _ members: String) -> [UInt8] {
     guard let brace = json.firstIndex(of: UInt8(ascii: "{")) else { return json }
     return json[...brace] + Array((members + ",").utf8) + json[(brace + 1)...]
   }
 
-  /// An input for a message: as text where it is, else in hexadecimal.
+  /// An input for a message: as text if it is text, otherwise in hexadecimal.
   private static func show(_ input: [UInt8]) -> String {
     let isPlain = input.allSatisfy { (0x20..<0x7F).contains($0) }
     return isPlain ? String(decoding: input.prefix(160), as: UTF8.self) : "[\(Wire.hex(input, limit: 160))]"

@@ -1,6 +1,7 @@
 package import NotibotProtocol
 
-/// Sessions by hand: every frame that goes out here is spelled from the rules, none is sent unasked.
+/// Sessions step by step: every frame sent here is built from the rules, and none is sent
+/// automatically.
 extension Probe {
   /// A nonce that no other case uses.
   package func makeNonce() -> UInt64 { identities.next() }
@@ -21,10 +22,12 @@ extension Probe {
     WireFrame(kind: .syn, sender: .host, payload: tlvs.payload)
   }
 
-  /// Opens a bearer: a session as `openSession` does, or another connection where that is what the line carries.
+  /// Opens a bearer: a session as `openSession` does, or another connection if that is what the
+  /// line carries.
   ///
   /// - Parameters: those of `openSession`; a connection has no SYN.
-  /// - Throws: as `openSession`; `RigTrouble` when a SYN is asked of a connection, or it cannot be made.
+  /// - Throws: as `openSession`; `RigTrouble` if a SYN is requested of a connection, or it cannot
+  ///   be made.
   package func open(
     _ tlvs: [TLV]? = nil, isAcknowledged: Bool = true, attempts: Int = 8, file: String = #fileID,
     line: Int = #line
@@ -35,7 +38,7 @@ extension Probe {
         tlvs, isAcknowledged: isAcknowledged, attempts: attempts, file: file, line: line)
     case .connection(let connection):
       guard tlvs == nil else {
-        throw RigTrouble("a connection has no SYN", remedy: "the case needs a session, and should say so")
+        throw RigTrouble("a connection has no SYN", remedy: "the case needs a session, and should declare it")
       }
       try await connection.reconnect()
       discardReceived()
@@ -43,13 +46,14 @@ extension Probe {
     }
   }
 
-  /// Opens a session as LNK-11 and LNK-15 say: SYN, again each 500 ms, the SYNACK with its nonce, an ACK.
+  /// Opens a session according to LNK-11 and LNK-15: SYN, repeated every 500 ms, the SYNACK with
+  /// its nonce, an ACK.
   ///
   /// - Parameters:
-  ///   - tlvs: what the SYN says; a usual one when nil. Its NONCE is the session's.
+  ///   - tlvs: the TLVs of the SYN; default: usual ones. Its NONCE is the session's.
   ///   - isAcknowledged: whether the ACK that completes it is sent.
-  ///   - attempts: SYNs that may stay unanswered.
-  /// - Throws: `Finding` when no SYNACK comes.
+  ///   - attempts: the number of SYNs that can stay unanswered.
+  /// - Throws: `Finding` if there is no SYNACK.
   @discardableResult
   package func openSession(
     _ tlvs: [TLV]? = nil, isAcknowledged: Bool = true, attempts: Int = 8, file: String = #fileID,
@@ -76,7 +80,8 @@ extension Probe {
       "no SYNACK with the SYN's nonce after \(attempts) SYNs, 500 ms apart", file: file, line: line)
   }
 
-  /// Opens a bearer and exchanges MTU 517, so that a whole notification fits in a Write Request where the device lets it.
+  /// Opens a bearer and exchanges MTU 517, so that a whole notification fits in a Write Request if
+  /// the device accepts it.
   package func openWide(_ tlvs: [TLV]? = nil, file: String = #fileID, line: Int = #line) async throws {
     try await open(tlvs, file: file, line: line)
     let reply = try await request([0x02, 0x05, 0x02], file: file, line: line)
@@ -85,14 +90,14 @@ extension Probe {
     }
   }
 
-  /// A frame of the open session with its present ack and credit.
+  /// A frame of the open session with its current ack and credit.
   package func frame(_ kind: WireFrame.Kind, channel: UInt8 = 0, payload: [UInt8] = []) -> WireFrame {
     WireFrame(
       kind: kind, sender: role, channel: channel, session: session.id, ack: session.expectedSeq,
       credit: session.credit, payload: payload)
   }
 
-  /// A DATA frame with the given number; the next one's number does not change.
+  /// A DATA frame with the given number; the next number does not change.
   package func data(_ payload: [UInt8], channel: UInt8 = 4, seq: UInt8) -> WireFrame {
     var data = frame(.data, channel: channel, payload: payload)
     data.seq = seq
@@ -110,8 +115,8 @@ extension Probe {
     return frame
   }
 
-  /// Sends a PING and returns every frame that came before its PONG and a moment behind it: a device may let PONG
-  /// overtake DATA. What it answers at once to frames sent before is among them.
+  /// Sends a PING and returns every frame received before its PONG and shortly after it: a device
+  /// is allowed to let PONG overtake DATA. Immediate answers to earlier frames are among them.
   package func fence(file: String = #fileID, line: Int = #line) async throws -> [WireFrame] {
     try await write(frame(.ping))
     let deadline = now + Self.patience
@@ -128,8 +133,8 @@ extension Probe {
     throw Finding("a PING of the live session is not answered", file: file, line: line)
   }
 
-  /// Reads the count and returns every frame but ACKs and resent DATA that came before the answer: a fence for what
-  /// might be answered by PONG.
+  /// Reads the count and returns every frame except ACKs and retransmitted DATA that was received
+  /// before the answer: a fence for frames that could be answered with PONG.
   package func requestFence(file: String = #fileID, line: Int = #line) async throws -> [WireFrame] {
     try await awaitRoom(file: file, line: line)
     try await sendData([0x0A, 3, 0])
@@ -137,7 +142,7 @@ extension Probe {
     var before: [WireFrame] = []
     while let reply = try await nextFrame(until: deadline) {
       session.observe(reply)
-      // A device whose resend timer was faster than an ACK sends what was answered once more (LNK-51).
+      // A device whose resend timer was faster than an ACK retransmits its answer (LNK-51).
       let isOld = reply.kind == .data && (1...127).contains(session.expectedSeq &- reply.seq)
       guard reply.kind != .ack, !isOld else { continue }
       guard reply.kind == .data, reply.seq == session.expectedSeq else {
@@ -152,7 +157,8 @@ extension Probe {
     throw Finding("a Read Request of Count is not answered", file: file, line: line)
   }
 
-  /// Whether the session is live: its PING is answered by PONG. A PING of a dead one is answered by RST (LNK-20).
+  /// Whether the session is live: its PING is answered with PONG. A PING of a dead one is answered
+  /// with RST (LNK-20).
   package func isSessionLive() async throws -> Bool {
     let reply = try await ask(frame(.ping), "PONG or RST") {
       ($0.kind == .pong || $0.kind == .rst) && $0.session == session.id
@@ -160,8 +166,8 @@ extension Probe {
     return reply.kind == .pong
   }
 
-  /// Sends a frame until an answer that `matches` comes, at most 6 times 300 ms apart: the device may have used up
-  /// its ten RSTs of a second (LNK-20) in an earlier case.
+  /// Sends a frame until an answer that `matches` is received, at most 6 times, 300 ms apart: the
+  /// device can have used up its ten RSTs per second (LNK-20) in an earlier case.
   package func ask(
     _ question: WireFrame, _ what: String, file: String = #fileID, line: Int = #line,
     where matches: (WireFrame) -> Bool
@@ -178,9 +184,9 @@ extension Probe {
 
   // MARK: Attribute PDUs
 
-  /// The next PDU from the peer in order; acknowledges it, answers PINGs, passes over everything else.
+  /// The next PDU from the peer in order; acknowledges it, answers PINGs, skips everything else.
   ///
-  /// - Returns: nil when none came in time.
+  /// - Returns: nil if none was received in time.
   package func nextPDU(until deadline: Instant) async throws -> [UInt8]? {
     while let frame = try await nextData(until: deadline) {
       if frame.channel == 4 { return frame.payload }
@@ -188,10 +194,10 @@ extension Probe {
     return nil
   }
 
-  /// The next DATA frame from the peer in order, of any channel; acknowledges it, answers PINGs, passes over everything
-  /// else.
+  /// The next DATA frame from the peer in order, of any channel; acknowledges it, answers PINGs,
+  /// skips everything else.
   ///
-  /// - Returns: nil when none came in time.
+  /// - Returns: nil if none was received in time.
   package func nextData(until deadline: Instant) async throws -> WireFrame? {
     while let frame = try await nextFrame(until: deadline) {
       session.observe(frame)
@@ -205,9 +211,10 @@ extension Probe {
     return nil
   }
 
-  /// Sends one request and returns its answer. Notifications on the way are kept in order in `notifications`.
+  /// Sends one request and returns its answer. Earlier notifications are added to `notifications`
+  /// in order.
   ///
-  /// - Throws: `Finding` when no answer comes.
+  /// - Throws: `Finding` if there is no answer.
   @discardableResult
   package func request(
     _ pdu: [UInt8], notifications: inout [[UInt8]], file: String = #fileID, line: Int = #line
@@ -225,14 +232,14 @@ extension Probe {
     throw Finding("request \(Wire.hex(pdu, limit: 16)) is not answered", file: file, line: line)
   }
 
-  /// Sends one request and returns its answer; notifications on the way are passed over.
+  /// Sends one request and returns its answer; earlier notifications are skipped.
   @discardableResult
   package func request(_ pdu: [UInt8], file: String = #fileID, line: Int = #line) async throws -> [UInt8] {
-    var passedOver: [[UInt8]] = []
-    return try await request(pdu, notifications: &passedOver, file: file, line: line)
+    var skipped: [[UInt8]] = []
+    return try await request(pdu, notifications: &skipped, file: file, line: line)
   }
 
-  /// Waits until the peer's credit lets one more DATA frame go.
+  /// Waits until the peer's credit allows one more DATA frame.
   package func awaitRoom(file: String = #fileID, line: Int = #line) async throws {
     let deadline = now + Self.patience
     while session.room <= 0 {
@@ -243,7 +250,7 @@ extension Probe {
     }
   }
 
-  /// The count as the device tells it (NTF-10).
+  /// The count as the device reports it (NTF-10).
   package func readCount(file: String = #fileID, line: Int = #line) async throws -> Int {
     let reply = try await request([0x0A, 3, 0], file: file, line: line)
     guard reply.count == 3, reply[0] == 0x0B else {

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// Writes of Data at every MTU: a Write Request where it fits, else a long write (ATT-14).
+/// Writes of Data at every MTU: a Write Request if it fits, otherwise a long write (ATT-14).
 extension Probe {
   /// An MTU at which every event of NTF-11 fits in a notification.
   private static let eventMTU = 128
@@ -11,54 +11,54 @@ extension Probe {
   @discardableResult
   package func writeData(_ value: [UInt8], file: String = #fileID, line: Int = #line) async throws -> [UInt8]
   {
-    var passedOver = Told()
-    let pdu = try await writePDU(value, told: &passedOver, file: file, line: line)
+    var skipped = Unsolicited()
+    let pdu = try await writePDU(value, unsolicited: &skipped, file: file, line: line)
     return try judged(try await request(pdu, file: file, line: line))
   }
 
-  /// Writes Data, and keeps what the device tells until it answers and for a moment behind it.
+  /// Writes Data, and keeps the notifications until the answer and shortly after it.
   ///
-  /// - Throws: `Finding` when no answer comes.
+  /// - Throws: `Finding` if there is no answer.
   @discardableResult
   package func writeData(
-    _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
+    _ value: [UInt8], unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws -> [UInt8] {
-    let pdu = try await writePDU(value, told: &told, file: file, line: line)
-    let reply = try await request(pdu, told: &told, file: file, line: line)
-    try await listen(into: &told)
+    let pdu = try await writePDU(value, unsolicited: &unsolicited, file: file, line: line)
+    let reply = try await request(pdu, unsolicited: &unsolicited, file: file, line: line)
+    try await listen(into: &unsolicited)
     return try judged(reply)
   }
 
-  /// The PDU whose answer says what became of a value: a Write Request of it, or, where that does not fit in the MTU,
-  /// Execute Write, its parts being queued by then.
+  /// The PDU whose answer is the result of a value: a Write Request, or, if that does not fit in
+  /// the MTU, Execute Write, with its parts already queued.
   ///
   /// - Throws: as `prepare`.
   package func writePDU(
-    _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
+    _ value: [UInt8], unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws -> [UInt8] {
     if value.count + 3 <= session.mtu { return [0x12, 6, 0] + value }
-    try await prepare(value, told: &told, file: file, line: line)
+    try await prepare(value, unsolicited: &unsolicited, file: file, line: line)
     return [0x18, 1]
   }
 
-  /// The same without what is told meanwhile.
+  /// The same without the notifications in the meantime.
   package func writePDU(
     _ value: [UInt8], file: String = #fileID, line: Int = #line
   ) async throws -> [UInt8] {
-    var passedOver = Told()
-    return try await writePDU(value, told: &passedOver, file: file, line: line)
+    var skipped = Unsolicited()
+    return try await writePDU(value, unsolicited: &skipped, file: file, line: line)
   }
 
-  /// Queues a value of Data in parts as long as the MTU lets them be.
+  /// Queues a value of Data in parts as long as the MTU allows.
   ///
-  /// - Throws: `CaseSkipped` when the queue is full behind 8 parts, `Finding` when a part is not echoed.
+  /// - Throws: `CaseSkipped` if the queue is full after 8 parts, `Finding` if a part is not echoed.
   package func prepare(
-    _ value: [UInt8], told: inout Told, file: String = #fileID, line: Int = #line
+    _ value: [UInt8], unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws {
     let length = session.mtu - 5
     for (index, offset) in stride(from: 0, to: value.count, by: length).enumerated() {
       let part = [6, 0] + Wire.u16(UInt16(offset)) + value[offset..<min(offset + length, value.count)]
-      let reply = try await request([0x16] + part, told: &told, file: file, line: line)
+      let reply = try await request([0x16] + part, unsolicited: &unsolicited, file: file, line: line)
       if reply == [0x01, 0x16, 6, 0, 0x09], index >= Self.partsAtLeast {
         throw CaseSkipped("the prepare queue takes \(index) parts of \(length) bytes, too few for the case")
       }
@@ -68,10 +68,10 @@ extension Probe {
     }
   }
 
-  /// The same without what is told meanwhile.
+  /// The same without the notifications in the meantime.
   package func prepare(_ value: [UInt8], file: String = #fileID, line: Int = #line) async throws {
-    var passedOver = Told()
-    try await prepare(value, told: &passedOver, file: file, line: line)
+    var skipped = Unsolicited()
+    try await prepare(value, unsolicited: &skipped, file: file, line: line)
   }
 
   /// The answer to `writePDU` as one to a Write Request.
@@ -79,14 +79,14 @@ extension Probe {
     var reply = reply
     if reply == [0x19] { reply = [0x13] }
     if reply.count == 5, reply.starts(with: [0x01, 0x18]) { reply[1] = 0x12 }
-    // Without CAPACITY nobody can know before that there is no room.
+    // Without CAPACITY a case cannot know in advance that there is no room.
     if reply == [0x01, 0x12, 6, 0, 0x11], needsStoreRoom, session.announced.number(of: 0x13) == nil {
-      throw CaseSkipped("the store is full, and the device does not announce how much it holds")
+      throw CaseSkipped("the store is full, and the device does not announce its capacity")
     }
     return reply
   }
 
-  /// Skips the case when the device's store cannot take `count` more notifications for sure.
+  /// Skips the case unless the device's store is known to have room for `count` more notifications.
   package func requireStoreRoom(_ count: Int) async throws {
     needsStoreRoom = true
     guard let capacity = session.announced.number(of: 0x13) else { return }
@@ -97,16 +97,16 @@ extension Probe {
     }
   }
 
-  /// Skips the case where a PDU of `length` bytes is longer than the MTU.
+  /// Skips the case if a PDU of `length` bytes is longer than the MTU.
   package func requireMTU(_ length: Int) throws {
     guard session.mtu >= length else {
       throw CaseSkipped("the MTU is \(session.mtu), the case needs \(length)")
     }
   }
 
-  /// Skips the case where an event of NTF-11 may not fit in a notification.
+  /// Skips the case if an event of NTF-11 might not fit in a notification.
   package func requireEventRoom() throws { try requireMTU(Self.eventMTU) }
 
-  /// Whether what is gone may be told by GONE, because its event does not fit (NTF-26).
+  /// Whether a gone notification can be reported by GONE, because its event does not fit (NTF-26).
   var isNarrow: Bool { session.mtu < Self.eventMTU }
 }

@@ -1,37 +1,39 @@
 package import NotibotProtocol
 
-/// A case's end of a line. It writes bytes and frames as told, right or wrong, and waits for frames and text; it
-/// knows no rule and does nothing on its own. Sessions are in `Probe+Session.swift`.
+/// A case's end of a line. It writes bytes and frames on request, right or wrong, and waits for
+/// frames and text; it knows no rule and does nothing on its own. Sessions are in
+/// `Probe+Session.swift`.
 package final class Probe {
-  /// How long a device may take before a missing answer is a failure. Long, because only a failure waits for it.
+  /// How long a device can take before a missing answer is a failure. Long, because only a failure
+  /// waits for it.
   package static let patience = Duration.seconds(3)
 
-  /// How long after a deadline what is there already is read.
+  /// How long after a deadline available input is still read.
   private static let floodLimit = Duration.milliseconds(200)
 
   package let line: any Line
-  /// Whose part the case plays.
+  /// The side that the case plays.
   package let role: WireFrame.Sender
   package let record: Record
   package var random: SeededGenerator
-  /// Draws nonces and sources: no device may have seen them.
+  /// Draws nonces and sources: no device has seen them before.
   package var identities: SeededGenerator
-  /// What the case leaves on the device; nil where nobody will remove it.
+  /// The changes that the case makes to the device; nil if they will not be removed.
   package var footprint: Footprint?
-  /// Whether the case needs room in the store, and did not come to find it full.
+  /// Whether the case needs room in the store, and does not expect a full store.
   var needsStoreRoom = false
-  /// What a device may need between two frames that it sends one behind the other.
+  /// The longest time between two consecutive frames of a device.
   package var settleTime = Duration.milliseconds(1)
-  /// The session that the case has open.
+  /// The open session of the case.
   package var session = ProbeSession()
 
-  /// What carries frames.
+  /// The carrier of frames.
   package var bearer: ProbeBearer
   private var pending: [WireItem] = []
   private var pendingStart = 0
-  /// The deadline that has passed while there was still something to read, and when that was seen first.
+  /// The deadline that has passed while there was still input, and when that was first noticed.
   private var lateReading: (deadline: Instant, start: Instant)?
-  /// Every byte received since `startCapture`; nil when nobody asked.
+  /// Every byte received since `startCapture`; nil if it was not called.
   private(set) package var captured: [UInt8]?
   /// The text received so far, unfinished candidates excluded.
   private(set) package var textReceived: [UInt8] = []
@@ -45,18 +47,18 @@ package final class Probe {
     bearer = .session(FrameSplitter(from: role.other))
   }
 
-  /// The present moment on the line's clock.
+  /// The current time of the line's clock.
   package var now: Instant { line.now }
 
   // MARK: Bytes
 
-  /// Writes bytes as they are.
+  /// Writes bytes without a change.
   package func write(_ bytes: [UInt8]) async throws {
     footprint?.note(bytes)
     try await put(bytes)
   }
 
-  /// Writes a frame, if the bearer has such.
+  /// Writes a frame, if the bearer has such frames.
   package func write(_ frame: WireFrame) async throws {
     footprint?.note(frame)
     let bytes = bearer.bytes(of: frame)
@@ -87,8 +89,9 @@ package final class Probe {
     return pending[pendingStart]
   }
 
-  /// Whether reading has gone on beyond a deadline for `floodLimit`. What came in time may be read late, but a device that
-  /// sends faster than it is read must not keep a case for good.
+  /// Whether reading has continued beyond a deadline for `floodLimit`. Input that arrived in time
+  /// can be read late, but a device that sends faster than it is read must not block a case
+  /// forever.
   private func isFlooded(beyond deadline: Instant) -> Bool {
     if let lateReading, lateReading.deadline == deadline { return now - lateReading.start > Self.floodLimit }
     lateReading = (deadline, now)
@@ -103,9 +106,9 @@ package final class Probe {
     return nil
   }
 
-  /// The first frame that `matches`; others before it are passed over.
+  /// The first frame that `matches`; earlier ones are skipped.
   ///
-  /// - Throws: `Finding` when none came in time, with what came instead.
+  /// - Throws: `Finding` if none was received in time, with the received frames.
   package func awaitFrame(
     _ what: String, within limit: Duration = patience, file: String = #fileID, line: Int = #line,
     where matches: (WireFrame) -> Bool
@@ -127,7 +130,7 @@ package final class Probe {
     try await awaitFrame(kind.name, within: limit, file: file, line: line) { $0.kind == kind }
   }
 
-  /// Every frame that comes in the next `interval`.
+  /// Every frame received in the next `interval`.
   package func frames(for interval: Duration) async throws -> [WireFrame] {
     let deadline = now + interval
     var found: [WireFrame] = []
@@ -135,7 +138,7 @@ package final class Probe {
     return found
   }
 
-  /// Forgets what was received and not looked at.
+  /// Discards received and unread input.
   package func discardReceived() {
     pending = []
     pendingStart = 0
@@ -156,7 +159,7 @@ package final class Probe {
 
   // MARK: Expectations
 
-  /// Notes a finding when `condition` does not hold; the case goes on.
+  /// Notes a finding if `condition` is false; the case continues.
   package func expect(
     _ condition: Bool, _ message: @autoclosure () -> String, file: String = #fileID, line: Int = #line
   ) {
@@ -165,7 +168,7 @@ package final class Probe {
     record.add("! \(message())", at: now)
   }
 
-  /// Notes a finding when two values differ.
+  /// Notes a finding if two values differ.
   package func expect<Value: Equatable>(
     _ what: String, _ actual: Value, is expected: Value, file: String = #fileID, line: Int = #line
   ) {
@@ -173,7 +176,7 @@ package final class Probe {
       actual == expected, "\(what) is \(show(actual)), expected \(show(expected))", file: file, line: line)
   }
 
-  /// The value, or the end of the case.
+  /// The value; if it is nil, the case ends.
   package func require<Value>(
     _ value: Value?, _ message: @autoclosure () -> String, file: String = #fileID, line: Int = #line
   ) throws -> Value {

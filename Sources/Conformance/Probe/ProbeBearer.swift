@@ -1,4 +1,4 @@
-/// What stands between the frames that a case writes and reads and the bytes of its line.
+/// The layer between the frames of a case and the bytes of its line.
 package enum ProbeBearer {
   /// The link: frames between zeros, in sessions.
   case session(FrameSplitter)
@@ -29,7 +29,7 @@ package enum ProbeBearer {
     }
   }
 
-  /// Gives up what has begun and not ended.
+  /// Gives up an unfinished frame or record.
   mutating func flush() {
     switch self {
     case .session(var splitter):
@@ -41,7 +41,7 @@ package enum ProbeBearer {
     }
   }
 
-  /// A frame as the bytes that go on the line; none where the bearer has no such thing.
+  /// A frame as the bytes on the line; empty if the bearer has no such frame.
   func bytes(of frame: WireFrame) -> [UInt8] {
     switch self {
     case .session: return frame.bytes
@@ -52,8 +52,9 @@ package enum ProbeBearer {
   }
 }
 
-/// A connection as over BLE. A record is a u16 length, little-endian, and one PDU. To a case a PDU looks like the DATA
-/// frame that would carry it, so that the same cases run over both; every other frame does not exist here.
+/// A connection as over BLE. A record is a u16 length, little-endian, and one PDU. A case sees a
+/// PDU as the DATA frame that would carry it, so that the same cases run over both; other frames do
+/// not exist here.
 package struct ProbeConnection {
   /// The MTU that the device answers to Exchange MTU, in bytes.
   package let serverMTU: Int
@@ -61,10 +62,10 @@ package struct ProbeConnection {
   package let reconnect: () async throws -> Void
   private var unfinished: [UInt8] = []
   private var items: [WireItem] = []
-  /// Connections have no numbers; these count what a session would.
+  /// Connections have no numbers; these count as a session would.
   private var nextSeq: UInt8 = 0
 
-  /// - Parameter serverMTU: as an earlier connection has learnt it.
+  /// - Parameter serverMTU: the MTU that an earlier connection has determined.
   package init(serverMTU: Int, reconnect: @escaping () async throws -> Void) {
     self.serverMTU = serverMTU
     self.reconnect = reconnect
@@ -89,14 +90,14 @@ package struct ProbeConnection {
     return items
   }
 
-  /// Forgets everything: the next byte is the first of another connection.
+  /// Discards everything: the next byte is the first of another connection.
   mutating func restart() {
     unfinished = []
     items = []
     nextSeq = 0
   }
 
-  /// What a case may ask about a session, for a connection: one request at a time, and room without end.
+  /// The session values of a connection: one request at a time, and unlimited room.
   var session: ProbeSession {
     var session = ProbeSession()
     session.announced = [

@@ -1,21 +1,22 @@
 import Foundation
 import SerialLink
 
-/// Reports for a GitHub workflow: annotations, and Markdown for the summary of a step. Whatever came from a device is
-/// printable in them, and is no command to the runner.
-/// Source: GitHub Actions documentation, "Workflow commands".
+/// Reports for a GitHub workflow: annotations, and Markdown for the summary of a step. Text from a
+/// device is made printable, and cannot be a command to the runner. Source: GitHub Actions
+/// documentation, "Workflow commands".
 package enum GitHubReport {
-  /// Annotations of a kind that GitHub shows for a step.
+  /// The number of annotations of one kind that GitHub shows for a step.
   package static let annotationsLimit = 10
   /// GitHub drops a summary above 1 MiB altogether.
   package static let summaryLimitBytes = 1_000_000
-  /// Characters of one message, and of one detail in the summary.
+  /// The maximum number of characters of one message, and of one detail in the summary.
   static let messageLimit = 1000
 
-  /// A line a finding, the gravest first: boards that could not be tested, cases that failed, cases that errored.
+  /// One line per finding, the most severe first: boards that could not be tested, cases that
+  /// failed, cases that errored.
   package static func annotations(of reports: [Report]) -> [String] {
     let troubles = reports.compactMap { report in
-      report.rigTrouble.map { annotation("\(report.port): no whole run", $0) }
+      report.rigTrouble.map { annotation("\(report.port): run incomplete", $0) }
     }
     let cases = ["failed", "errored"].flatMap { word in
       reports.flatMap { report in
@@ -29,16 +30,17 @@ package enum GitHubReport {
     return Array((troubles + cases).prefix(annotationsLimit))
   }
 
-  /// What opens the group of a board's lines; `groupEnd` closes it.
+  /// The command that opens the group of a board's lines; `groupEnd` closes it.
   package static func groupStart(_ name: String) -> String { "::group::\(data(name))" }
   package static let groupEnd = "::endgroup::"
 
-  /// The line as it may be printed: one that the runner would take for a command is made none.
+  /// The line in printable form: one that the runner would execute as a command is escaped.
   package static func harmless(_ line: String) -> String {
     WorkflowText.line(line)
   }
 
-  /// Markdown: a table of the boards, then what did not pass. Never longer than `limitBytes`; says so when it is cut.
+  /// Markdown: a table of the boards, then the cases that did not pass. Never longer than
+  /// `limitBytes`; contains a note if it is cut.
   package static func summary(of reports: [Report], limitBytes: Int = summaryLimitBytes) -> String {
     let cut = "\n… cut: the reports have the rest\n"
     var result = ""
@@ -104,7 +106,7 @@ package enum GitHubReport {
     data(text).replacing(":", with: "%3A").replacing(",", with: "%2C")
   }
 
-  /// Text in which Markdown finds no mark-up and HTML no element.
+  /// Text without Markdown mark-up and HTML elements.
   static func markdown(_ text: String) -> String {
     var result = ""
     for character in text.prefix(messageLimit).description.printable {

@@ -1,9 +1,10 @@
 import Foundation
 import SerialLink
 
-/// The report for a program, one JSON document.
+/// The report for programs, one JSON document.
 package struct JSONReport: Encodable, Sendable {
-  /// Names the format; grows when a field goes or changes its meaning, not when one is added.
+  /// The name of the format; its version grows when a field is removed or changes its meaning, not
+  /// when one is added.
   package static let schema = "notibot.conformance"
   package static let version = 1
 
@@ -17,14 +18,14 @@ package struct JSONReport: Encodable, Sendable {
     var seconds: Double
     var details: [String]
     var transcript: [String]
-    /// How often the case ran, and what must be known about that.
+    /// How often the case ran, and notes about that.
     var runs: Int
     var notes: [String]
   }
 
   struct Totals: Encodable, Sendable {
     var cases: Int
-    /// All but those that were skipped.
+    /// All but the skipped ones.
     var run: Int
     var passed: Int
     var failed: Int
@@ -81,7 +82,7 @@ package struct JSONReport: Encodable, Sendable {
   }
 }
 
-/// The report of several boards for a program, one JSON document.
+/// The report of several boards for programs, one JSON document.
 package struct BoardsJSONReport: Encodable, Sendable {
   package static let schema = "notibot.conformance.boards"
   package static let version = 1

@@ -3,7 +3,7 @@ import SerialLink
 
 /// The report for a CI server: `failure` means that the device is wrong, `error` that the rig is.
 package enum JUnitReport {
-  /// The XML document. Without a rig it holds one case that errored, never none.
+  /// The XML document. Without a rig it contains one case that errored, never none.
   package static func document(of report: Report) -> String {
     let totals = report.totals
     let troubles = report.rigTrouble == nil ? 0 : 1
@@ -18,7 +18,8 @@ package enum JUnitReport {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The XML document of several boards: a suite for each. One that could not be tested, or not wholly, has an error.
+  /// The XML document of several boards: a suite for each. A board that could not be tested
+  /// completely has an error.
   package static func document(of reports: [Report]) -> String {
     let totals = Report.Totals(reports.flatMap(\.results))
     let troubles = reports.count { $0.rigTrouble != nil }
@@ -120,7 +121,8 @@ package enum JUnitReport {
     report.startedAt.formatted(.iso8601)
   }
 
-  /// The text without what XML 1.0 cannot hold, not even escaped, and with its markup escaped.
+  /// The text without characters that XML 1.0 does not allow even escaped, and with its markup
+  /// escaped.
   package static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

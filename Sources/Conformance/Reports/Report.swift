@@ -1,23 +1,23 @@
 package import Foundation
 package import SerialLink
 
-/// A run of the suite, as the three reports need it.
+/// A run of the suite, as the input of the three reports.
 package struct Report: Sendable {
   /// The rig's name.
   package var rig: String
-  /// The port or program behind it, as the user named it.
+  /// The port or program of the rig, as the user named it.
   package var port: String
   package var seed: UInt64
   package var startedAt: Date
   package var duration: Duration
   package var results: [CaseResult]
-  /// Why there was no rig to run on; nil when there was one.
+  /// Why there was no rig to run on; nil if there was one.
   package var rigTrouble: String?
-  /// Of a device on a port, when the run began: eight hexadecimal digits.
+  /// For a device on a port, its boot id at the beginning of the run: eight hexadecimal digits.
   package var bootID: String?
-  /// What was tested, and with what; nil where nobody said.
+  /// The tested device and the tester; nil if unknown.
   package var identity: RunIdentity?
-  /// What was done to a device that did not answer; nil when nothing was to be done.
+  /// The recovery of a device that did not answer; nil if none was necessary.
   package var recovery: RecoveryAccount?
 
   package init(
@@ -33,17 +33,17 @@ package struct Report: Sendable {
     self.rigTrouble = rigTrouble
   }
 
-  /// How many cases came to which end.
+  /// The number of cases with each outcome.
   package struct Totals: Equatable, Sendable {
     package var passed = 0
     package var failed = 0
     package var errored = 0
     package var skipped = 0
     package var count: Int { run + skipped }
-    /// All but those that were skipped.
+    /// All but the skipped ones.
     package var run: Int { passed + failed + errored }
 
-    /// "24 of 24 passed, 14 skipped", with what failed or errored in between where anything did.
+    /// "24 of 24 passed, 14 skipped", with the failed and errored ones in between, if any.
     package var sentence: String {
       let parts = [(failed, "failed"), (errored, "errored"), (skipped, "skipped")].filter { $0.0 > 0 }
       return (["\(passed) of \(run) passed"] + parts.map { "\($0.0) \($0.1)" }).joined(separator: ", ")
@@ -88,7 +88,7 @@ extension Outcome {
     }
   }
 
-  /// What there is to say beside the word, a line each.
+  /// Further text in addition to the word, one entry per line.
   package var details: [String] {
     switch self {
     case .passed: []

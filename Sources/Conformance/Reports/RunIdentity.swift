@@ -1,20 +1,21 @@
 import Foundation
 import NotibotProtocol
 
-/// What was tested, and with what: stands in every report, so that a report says on its own what it is about.
+/// The tested device and the tester: part of every report, so that a report is complete on its own.
 package struct RunIdentity: Equatable, Sendable {
-  /// One fact, by the name that it has in the reports.
+  /// One fact, with its name in the reports.
   package struct Fact: Equatable, Sendable {
     package var name: String
     package var value: String
   }
 
-  /// What a device announces of itself in a SYNACK; each is nil where it does not. Source: PROTOCOL.md LNK-5.
+  /// A device's description of itself in a SYNACK; each field is nil if missing. Source:
+  /// PROTOCOL.md LNK-5.
   package struct Device: Equatable, Sendable, Encodable {
     package var id: String?
     package var firmware: String?
     package var version: String?
-    /// Hexadecimal digits, or text where it is text.
+    /// Hexadecimal digits, or text if it is text.
     package var build: String?
 
     package init(announced: [TLV]) {
@@ -31,11 +32,11 @@ package struct RunIdentity: Equatable, Sendable {
     }
   }
 
-  /// Where the device is connected; each is nil where there is no such thing.
+  /// Where the device is connected; each field is nil if it does not apply.
   package struct Connection: Equatable, Sendable, Encodable {
     /// The device node.
     package var path: String?
-    /// What the adapter is called, such as `Silicon Labs CP210x`.
+    /// The name of the adapter, such as `Silicon Labs CP210x`.
     package var board: String?
     package var driver: String?
     package var bitsPerSecond: UInt32?
@@ -47,13 +48,13 @@ package struct RunIdentity: Equatable, Sendable {
     }
   }
 
-  /// The machine and the program that tested it.
+  /// The computer and the program that ran the test.
   package struct Bench: Equatable, Sendable, Encodable {
     package var notibot: String
     package var host: String
     package var kernel: String
 
-    /// This machine.
+    /// This computer.
     /// - Parameter notibot: the version of this program.
     package init(notibot: String) {
       self.notibot = notibot
@@ -76,7 +77,7 @@ package struct RunIdentity: Equatable, Sendable {
     self.bench = bench
   }
 
-  /// All that is known, in the order of the reports.
+  /// All known facts, in the order of the reports.
   package var facts: [Fact] {
     let values: [(String, String?)] = [
       ("device.id", device?.id), ("device.firmware", device?.firmware), ("device.version", device?.version),
@@ -88,7 +89,7 @@ package struct RunIdentity: Equatable, Sendable {
     return values.compactMap { name, value in value.map { Fact(name: name, value: $0) } }
   }
 
-  /// What was tested, in one line; not sanitised.
+  /// The tested device, in one line; not sanitised.
   package var deviceLine: String {
     let parts = [
       device?.id, device?.firmware, device?.version, device?.build.map { "build \($0)" }, connection.path,
@@ -97,16 +98,18 @@ package struct RunIdentity: Equatable, Sendable {
     return parts.isEmpty ? "it announces nothing about itself" : parts.joined(separator: ", ")
   }
 
-  /// With what, in one line; not sanitised.
+  /// The tester, in one line; not sanitised.
   package var benchLine: String { "notibot \(bench.notibot) on \(bench.host), \(bench.kernel)" }
 }
 
 extension RunIdentity.Device {
-  /// Asks the device behind a rig: opens a session and ends it. Nil where there is none, or nothing answers.
+  /// Queries the device behind a rig: opens a session and ends it. Nil if there is no session, or
+  /// no answer.
   package static func of(_ rig: any Rig, seed: UInt64) async -> RunIdentity.Device? {
     guard rig.offers.contains(.session) else { return nil }
-    let question = Case("LNK-5/identity", "a device says what it is", .link) { _ in }
-    // Only the heading depends on the answer; what is wrong with the device or the rig is reported by the cases.
+    let question = Case("LNK-5/identity", "a device describes itself", .link) { _ in }
+    // Only the heading depends on the answer; faults of the device or the rig are reported by the
+    // cases.
     guard let bench = try? await rig.makeBench(for: question, seed: seed) else { return nil }
     try? await bench.probe.open(attempts: 4)
     let announced = bench.probe.session.announced

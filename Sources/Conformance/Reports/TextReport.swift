@@ -1,20 +1,20 @@
 import Foundation
 import SerialLink
 
-/// The report for a person: a line a case as it ends, a heading a chapter, totals. Whatever came from outside is
-/// printable in it.
+/// The report for users: one line per case as it ends, one heading per chapter, totals. Text from
+/// outside is made printable.
 package struct TextReport {
   private let usesColor: Bool
   private let identifierWidth: Int
   private var chapter: Chapter?
 
-  /// - Parameter cases: those that will be run; decides the columns.
+  /// - Parameter cases: the cases that will be run; decides the columns.
   package init(cases: [Case], usesColor: Bool) {
     self.usesColor = usesColor
     identifierWidth = cases.map(\.id.count).max() ?? 0
   }
 
-  /// What stands above the first case.
+  /// The lines above the first case.
   package static func heading(_ identity: RunIdentity) -> [String] {
     ["Device  \(identity.deviceLine.printable)", "Bench   \(identity.benchLine.printable)", ""]
   }
@@ -39,12 +39,12 @@ package struct TextReport {
     return lines
   }
 
-  /// What stands below the last case.
+  /// The lines below the last case.
   package func summary(of report: Report) -> [String] {
     let totals = report.totals
     var lines = [""]
     lines += skips(in: report)
-    if let trouble = report.rigTrouble { lines.append("The run is not whole: \(trouble.printable)") }
+    if let trouble = report.rigTrouble { lines.append("The run is incomplete: \(trouble.printable)") }
     let bad = report.results.filter { $0.outcome.word == "failed" || $0.outcome.word == "errored" }
     if !bad.isEmpty {
       lines.append("Not passed:")

@@ -5,8 +5,8 @@ import NIOPosix
 import NotibotProtocol
 import SerialLink
 
-/// A device that serves the attribute protocol as over BLE, on a unix socket instead of a radio: each connection is a
-/// bearer, a record a PDU. In real time.
+/// A device that serves the attribute protocol as over BLE, on a Unix socket instead of a radio:
+/// each connection is a bearer, a record a PDU. In real time.
 package final class BLERig: Rig {
   package let name = "ble"
   package let offers: Set<Need>
@@ -21,9 +21,9 @@ package final class BLERig: Rig {
   ///
   /// - Parameters:
   ///   - program: the `notibot` executable.
-  ///   - profile: what the device is.
-  ///   - wrapLine: something to put between the case and the device.
-  /// - Throws: `RigTrouble` when the program does not start or says nothing, else as `open`.
+  ///   - profile: the profile of the device.
+  ///   - wrapLine: an adapter between the case and the device.
+  /// - Throws: `RigTrouble` if the program does not start or prints nothing, otherwise as `open`.
   package static func start(
     program: String, profile: String = "default", seed: UInt64 = 1,
     wrapLine: @escaping (any Line) -> any Line = { $0 }
@@ -38,13 +38,14 @@ package final class BLERig: Rig {
     }
   }
 
-  /// Connects to an attribute socket and learns what the device offers: whether it can refuse a write is found out by
-  /// writing it what is no notification.
+  /// Connects to an attribute socket and determines the capabilities of the device: it writes an
+  /// invalid notification to find out whether it can refuse a write.
   ///
   /// - Parameters:
   ///   - path: the socket.
   ///   - control: the control socket of the emulator behind it; nil for any other device.
-  /// - Throws: `PortError` when nothing listens there, `PortRig.NoAnswer` when what does is no Notibot.
+  /// - Throws: `PortError` if nothing listens there, `PortRig.NoAnswer` if the listener is not a
+  ///   Notibot.
   package static func open(
     _ path: String, control: String? = nil, wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> BLERig {
@@ -86,7 +87,7 @@ package final class BLERig: Rig {
   }
 
   package func makeBench(for testCase: Case, seed: UInt64) async throws -> Bench {
-    // What the case before has left on its connection ends with that.
+    // Data of the previous case is discarded together with its connection.
     try await line.reopen()
     if let control {
       try await control.perform(.resume)
@@ -113,7 +114,7 @@ package final class BLERig: Rig {
     .connection(ProbeConnection(serverMTU: serverMTU) { try await line.reopen() })
   }
 
-  /// The server's MTU, and whether it refuses what is no notification.
+  /// The server's MTU, and whether it refuses an invalid notification.
   private static func learn(_ line: ChannelLine, _ path: String) async throws -> (Int, Bool) {
     let probe = Probe(line: line, role: .host, record: Record(), seed: 0)
     probe.bearer = bearer(over: line, serverMTU: 23)

@@ -4,15 +4,16 @@ import SerialLink
 
 /// A line to a device on a real port, in real time.
 package final class ChannelLine: Line {
-  /// How long the port may refuse to take bytes before the rig is at fault.
+  /// How long the port can refuse to accept bytes before it is an error of the rig.
   static let writeLimit = TimeAmount.seconds(10)
 
   /// An open port.
   struct Port {
     var channel: any NIOCore.Channel
     var inbox: NIOLoopBound<ChannelInbox>
-    /// Whether the far end is told of the end before the descriptor is closed. swift-nio's sockets are inherited by
-    /// every process that this one starts meanwhile, and then closing alone tells nobody.
+    /// Whether the socket is shut down before the descriptor is closed. swift-nio's sockets are
+    /// inherited by every process that this one starts in the meantime, and then closing alone does
+    /// not notify the other end.
     var isShutDownFirst = false
   }
 
@@ -21,7 +22,7 @@ package final class ChannelLine: Line {
   private let origin = ContinuousClock.now
   private var lateness = Duration.zero
 
-  /// - Parameter openPort: opens the port, now and whenever it is opened again.
+  /// - Parameter openPort: opens the port, now and whenever it is reopened.
   init(openPort: @escaping () async throws -> Port) async throws {
     self.openPort = openPort
     port = try await openPort()
@@ -58,7 +59,7 @@ package final class ChannelLine: Line {
     let wait = TimeAmount.nanoseconds(max(0, (deadline - now).wholeNanoseconds))
     let inbox = port.inbox
     let loop = channel.eventLoop
-    // A case that is cancelled waits no longer, and finds out in front of its next read.
+    // A cancelled case no longer waits, and notices it before its next read.
     let arrival = try await withTaskCancellationHandler {
       try await loop.flatSubmit { inbox.value.read(for: wait) }.get()
     } onCancel: {
@@ -75,29 +76,30 @@ package final class ChannelLine: Line {
     return lateness
   }
 
-  /// Closes the port and waits until its locks are gone.
+  /// Closes the port and waits until its locks are released.
   package func close() async {
-    // The error of a channel that was closed already says nothing new.
+    // The error of a channel that was already closed adds no information.
     if port.isShutDownFirst { _ = try? await channel.close(mode: .output).get() }
     channel.close(promise: nil)
     _ = try? await channel.closeFuture.get()
   }
 }
 
-/// Keeps what was received until the case reads it. Lives on its channel's event loop.
+/// Keeps received bytes until the case reads them. Lives on its channel's event loop.
 ///
-/// States: *collecting* → `read` with nothing there → *waiting* → bytes or the deadline → *collecting*; → *ended* when
-/// the channel closes, for good. Nothing more is read from the port while `limitBytes` wait.
+/// States: *collecting* → `read` without available bytes → *waiting* → bytes or the deadline →
+/// *collecting*; → *ended* when the channel closes, permanently. Nothing more is read from the port
+/// while `limitBytes` are queued.
 final class ChannelInbox: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
 
   static let limitBytes = 1 << 20
 
-  /// What a read ends with.
+  /// The result of a read.
   struct Arrival: Sendable {
     var bytes: [UInt8]
-    /// When a read that had to wait should have ended; nil when it did not have to.
+    /// When a read that had to wait should have ended; nil if it did not have to.
     var time: NIODeadline?
   }
 
@@ -148,7 +150,7 @@ final class ChannelInbox: ChannelDuplexHandler {
     context.fireChannelInactive()
   }
 
-  /// What was received, or what comes within the wait; empty when nothing does.
+  /// The received bytes, or those that arrive during the wait; empty if there are none.
   func read(for wait: TimeAmount) -> EventLoopFuture<Arrival> {
     if !received.isEmpty { return loop.makeSucceededFuture(Arrival(bytes: takeReceived())) }
     switch state {
@@ -166,9 +168,9 @@ final class ChannelInbox: ChannelDuplexHandler {
     return promise.futureResult
   }
 
-  /// Ends a wait, if there is one, with nothing.
+  /// Ends a wait, if there is one, without bytes.
   ///
-  /// - Parameter deadline: when it should have ended; nil when it ends early.
+  /// - Parameter deadline: when it should have ended; nil if it ends early.
   func endWait(at deadline: NIODeadline?) {
     guard case .waiting(let promise, let timer) = state else { return }
     timer.cancel()
@@ -176,7 +178,7 @@ final class ChannelInbox: ChannelDuplexHandler {
     promise.succeed(Arrival(bytes: [], time: deadline))
   }
 
-  /// What a read after the end throws: a server that serves another client is not a cable that was pulled.
+  /// The error of a read after the end: a server that serves another client is not a pulled cable.
   private var trouble: any Error {
     if let error = cause as? PortError, case .serverBusy = error.code { return error }
     return RigTrouble("the port is gone: \(cause)", remedy: "check the cable, then run the suite again")

@@ -3,9 +3,10 @@ import NIOCore
 import NIOPosix
 import SerialLink
 
-/// A running `notibot emulate` with link and sockets in a directory of its own, which goes when it stops.
+/// A running `notibot emulate` with link and sockets in a temporary directory, which is removed
+/// when it stops.
 package final class EmulatorProcess: Sendable {
-  /// How the port of an emulator is reached; by the name of its rig.
+  /// The kind of the emulator's port; by the name of its rig.
   package enum Front: String, Sendable {
     case pty
     case rfc2217
@@ -15,7 +16,7 @@ package final class EmulatorProcess: Sendable {
     var port: String
   }
 
-  /// A pipe that nobody writes to, and whose writing end no other program inherits.
+  /// A pipe without a writer, whose writing end no other program inherits.
   private final class Life: Sendable {
     let reading: FileHandle
     private let writing: FileHandle
@@ -42,7 +43,7 @@ package final class EmulatorProcess: Sendable {
   private let life: Life
   private let directory: PrivateDirectory
 
-  /// Starts it and waits for the line in which it names its port.
+  /// Starts it and waits for the line with the name of its port.
   package static func start(
     program: String, profile: String, front: Front = .pty, seed: UInt64
   ) async throws -> EmulatorProcess {
@@ -66,7 +67,7 @@ package final class EmulatorProcess: Sendable {
       ] + place
     let output = Pipe()
     process.standardOutput = output
-    // It ends with this process, however that ends: the kernel closes the writing end.
+    // It ends when this process ends for any reason: the kernel closes the writing end.
     let life = try Life()
     process.standardInput = life.reading
     let log = directory.path + "/log"
@@ -75,13 +76,13 @@ package final class EmulatorProcess: Sendable {
     do {
       try process.run()
       let handle = output.fileHandleForReading
-      // The line comes when the port is there; a program that fails closes the pipe.
+      // The line is printed when the port is there; a program that fails closes the pipe.
       let line = try await NIOSingletons.posixBlockingThreadPool.runIfActive { handle.availableData }
       guard !line.isEmpty else {
-        let said = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        let output = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
         throw RigTrouble(
-          "\(program) emulate ended at once: \(said.prefix(200))",
-          remedy: "run it by hand and see what it says")
+          "\(program) emulate ended at once: \(output.prefix(200))",
+          remedy: "run it manually and read its output")
       }
       let announcement = try JSONDecoder().decode(Announcement.self, from: line)
       return EmulatorProcess(
@@ -105,11 +106,11 @@ package final class EmulatorProcess: Sendable {
     self.directory = directory
   }
 
-  /// Ends the process and removes what it left; also in a task that was cancelled.
+  /// Ends the process and removes its files, even in a cancelled task.
   package func stop() async {
     if process.isRunning { process.terminate() }
     let process = process
-    // A task of its own is not cancelled with the caller's.
+    // A separate task is not cancelled with the caller's.
     await Task { try? await NIOSingletons.posixBlockingThreadPool.runIfActive { process.waitUntilExit() } }
       .value
     directory.remove()

@@ -12,12 +12,12 @@ package final class EmulatorRig: Rig {
   private let hostFlaw: HostFlaw?
 
   /// - Parameters:
-  ///   - profile: what the device is. One in firmware mode is asked for nothing that only a strict one does; a
-  ///     strict one changes its mode for the cases that need that.
-  ///   - clockStart: where the clock of a bench starts if its case does not say.
-  ///   - wrapLine: something to put between the case and the device, such as damage.
-  ///   - wrapHostLine: the same between the case and the host machine, where that is what is tested.
-  ///   - hostFlaw: what is wrong with a host under test that has an outbox.
+  ///   - profile: the profile of the device. One in firmware mode gets no cases that need a strict
+  ///     one; a strict one changes its mode for the cases that need that.
+  ///   - clockStart: the start of a bench's clock, if its case does not set it.
+  ///   - wrapLine: an adapter between the case and the device, such as one with faults.
+  ///   - wrapHostLine: the same between the case and the host machine, if that is tested.
+  ///   - hostFlaw: the fault of a host under test that has an outbox.
   package init(
     profile: DeviceProfile = .standard, clockStart: Instant = .zero,
     wrapLine: @escaping (any Line) -> any Line = { $0 },
@@ -67,7 +67,7 @@ package struct VirtualDevice: VirtualPeer {
   package var nextDeadline: Instant? { wired.nextDeadline }
 }
 
-/// The way round a virtual line: straight into the device.
+/// The control channel of a virtual line: direct calls of the device.
 final class VirtualControl: DeviceControl {
   private let line: VirtualLine<VirtualDevice>
 
@@ -91,7 +91,7 @@ final class VirtualControl: DeviceControl {
 }
 
 extension ReceiverCounters {
-  /// Those of the emulator.
+  /// The counters of the emulator.
   init(_ statistics: DeviceStatistics) {
     self.init(
       frames: statistics.framesReceived, crcErrors: statistics.crcErrors,
@@ -101,7 +101,7 @@ extension ReceiverCounters {
 }
 
 extension ControlCommand {
-  /// The same in the emulator's words.
+  /// The same as a command of the emulator.
   var emulatorCommand: EmulatorCommand {
     switch self {
     case .reboot: .device(.reboot(.software))

@@ -1,7 +1,7 @@
 import CFirmwareHost
 package import NotibotProtocol
 
-/// The C reference firmware at the far end of a virtual line. Time in it is whole milliseconds.
+/// The C reference firmware at the far end of a virtual line. Its time is in whole milliseconds.
 package struct FirmwareDevice: VirtualPeer {
   /// A port polls at least once in 24 days (`nb_device_poll`); this one does after 20.
   private static let pollLimitMs: UInt32 = 20 * 24 * 3_600_000
@@ -10,7 +10,7 @@ package struct FirmwareDevice: VirtualPeer {
   private var milliseconds: UInt64
 
   /// - Parameter library: the build of the firmware.
-  /// - Throws: `RigTrouble` when the firmware refuses the profile.
+  /// - Throws: `RigTrouble` if the firmware refuses the profile.
   package init(
     profile: FirmwareProfile, library: FirmwareLibrary = .linked, seed: UInt64, now: Instant
   ) throws {
@@ -41,7 +41,7 @@ package struct FirmwareDevice: VirtualPeer {
     return Instant(nanoseconds: Int64(milliseconds + UInt64(wait)) * 1_000_000)
   }
 
-  /// The JSON of what is stored, in no order.
+  /// The JSON of the stored notifications, in no particular order.
   package var stored: [[UInt8]] {
     (0..<Int(memory.capacity)).map { index in
       [UInt8](unsafeUninitializedCapacity: 512) { buffer, count in
@@ -50,7 +50,7 @@ package struct FirmwareDevice: VirtualPeer {
     }.filter { !$0.isEmpty }
   }
 
-  /// What the receiver has counted since the latest boot.
+  /// The counters of the receiver since the latest boot.
   var receiverCounters: ReceiverCounters {
     var counters = nb_host_counters_t()
     memory.table.counters(memory.host, &counters)
@@ -60,7 +60,7 @@ package struct FirmwareDevice: VirtualPeer {
       echoes: UInt64(counters.echoes), overruns: UInt64(counters.overruns))
   }
 
-  /// Hands a control record over (`nb_control.h`).
+  /// Passes a control record to the firmware (`nb_control.h`).
   ///
   /// - Returns: 0, or a negative error of the firmware.
   mutating func perform(_ record: [UInt8], now: Instant) -> Int32 {
@@ -69,7 +69,7 @@ package struct FirmwareDevice: VirtualPeer {
   }
 }
 
-/// Owns the memory of one firmware. A line and its control hold the same one, on one task.
+/// Owns the memory of one firmware. A line and its control share it, on one task.
 private final class FirmwareMemory {
   let host: OpaquePointer
   let table: nb_host_table_t
@@ -79,7 +79,7 @@ private final class FirmwareMemory {
     capacity = profile.capacity
     var profile = profile.hostProfile
     guard let host = table.create(&profile, seed, nowMs) else {
-      throw RigTrouble("the firmware refuses its profile", remedy: "see the limits in notibot.h")
+      throw RigTrouble("the firmware refuses its profile", remedy: "check the limits in notibot.h")
     }
     self.host = host
     self.table = table

@@ -1,12 +1,12 @@
 import CFirmwareHost
 import Glibc
 
-/// A build of the reference firmware: the one that is linked into this program, or a shared library. It is never given
-/// back, for a device may use it as long as the program runs.
+/// A build of the reference firmware: the one that is linked into this program, or a shared
+/// library. It is never unloaded, because a device can use it as long as the program runs.
 ///
-/// A library exports `nb_host_table` (`nb_host.h`) and nothing else that it needs itself.
+/// A library exports `nb_host_table` (`nb_host.h`) and no symbol that it needs itself.
 package struct FirmwareLibrary: Sendable {
-  /// Where it was loaded from; nil when it is linked in.
+  /// The path it was loaded from; nil if it is linked in.
   package let path: String?
   /// Address of the table, which is constant.
   private let tableAddress: UInt
@@ -16,25 +16,25 @@ package struct FirmwareLibrary: Sendable {
 
   /// Loads a shared library.
   ///
-  /// - Throws: `RigTrouble` when it cannot be loaded, is no firmware, is of another version, or shares its functions
-  ///   with this program.
+  /// - Throws: `RigTrouble` if it cannot be loaded, is not firmware, has another version, or shares
+  ///   its functions with this program.
   package static func load(_ path: String) throws(RigTrouble) -> FirmwareLibrary {
     let remedy = "build it with scripts/firmware-library"
-    // The open of a FIFO would wait for its writer.
+    // Opening a FIFO would wait for its writer.
     var status = stat()
     if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
       throw RigTrouble("cannot load the firmware: \(path) is not a file", remedy: remedy)
     }
-    // Without a slash, dlopen would look in the system's folders.
+    // Without a slash, dlopen would search the system's folders.
     guard let handle = dlopen(path.contains("/") ? path : "./" + path, RTLD_NOW | RTLD_LOCAL) else {
       throw RigTrouble("cannot load the firmware: \(String(cString: dlerror()))", remedy: remedy)
     }
     guard let symbol = dlsym(handle, "nb_host_table") else {
-      throw RigTrouble("\(path) is no firmware: it has no nb_host_table", remedy: remedy)
+      throw RigTrouble("\(path) is not firmware: it has no nb_host_table", remedy: remedy)
     }
     typealias TableFunction = @convention(c) () -> UnsafePointer<nb_host_table_t>?
     guard let table = unsafeBitCast(symbol, to: TableFunction.self)() else {
-      throw RigTrouble("\(path) is no firmware: its nb_host_table gives nothing", remedy: remedy)
+      throw RigTrouble("\(path) is not firmware: its nb_host_table returns nothing", remedy: remedy)
     }
     guard table.pointee.version == NB_HOST_VERSION else {
       throw RigTrouble(

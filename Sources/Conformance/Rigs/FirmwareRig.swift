@@ -1,7 +1,8 @@
 package import NotibotProtocol
 
-/// The C reference firmware in this process on a virtual clock, a new one for each case. It shares no line with the
-/// emulator or the host, so that it is a third reading of PROTOCOL.md.
+/// The C reference firmware in this process on a virtual clock, a new one for each case. It shares
+/// no line of code with the emulator or the host, so that it is a third implementation of
+/// PROTOCOL.md.
 package final class FirmwareRig: Rig {
   package let name = "firmware"
   package let offers: Set<Need>
@@ -12,8 +13,9 @@ package final class FirmwareRig: Rig {
 
   /// - Parameters:
   ///   - library: the build of the firmware.
-  ///   - clockStart: where the clock of a bench starts if its case does not say; the firmware's own is that in milliseconds, modulo 2³².
-  ///   - wrapLine: something to put between the case and the device, such as damage.
+  ///   - clockStart: the start of a bench's clock, if its case does not set it; the firmware's own
+  ///     clock is that in milliseconds, modulo 2³².
+  ///   - wrapLine: an adapter between the case and the device, such as one with faults.
   package init(
     profile: FirmwareProfile = .standard, library: FirmwareLibrary = .linked,
     clockStart: Instant = .zero, wrapLine: @escaping (any Line) -> any Line = { $0 }
@@ -40,7 +42,7 @@ package final class FirmwareRig: Rig {
   package func close() {}
 }
 
-/// The way round a virtual line: straight into the firmware.
+/// The control channel of a virtual line: direct calls of the firmware.
 private final class FirmwareControl: DeviceControl {
   private let line: VirtualLine<FirmwareDevice>
 
@@ -63,7 +65,7 @@ private final class FirmwareControl: DeviceControl {
 }
 
 extension ControlCommand {
-  /// The same as a record of `nb_control.h`; nil for what concerns the plug.
+  /// The same as a record of `nb_control.h`; nil for commands about the plug.
   var firmwareRecord: [UInt8]? {
     switch self {
     case .reboot: [1]

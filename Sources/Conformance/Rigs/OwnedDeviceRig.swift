@@ -1,9 +1,10 @@
-/// A rig with a device of its own behind a port: the cases run as on any port, and the device ends with the rig.
+/// A rig that owns the device behind its port: the cases run as on any port, and the device ends
+/// with the rig.
 package protocol OwnedDeviceRig: Rig {
-  /// What reaches the device.
+  /// The rig of the device's port.
   var port: PortRig { get }
 
-  /// Ends the device and removes what it left. The port is closed by then.
+  /// Ends the device and removes its files. The port is closed by then.
   func endDevice() async
 }
 

@@ -1,6 +1,7 @@
 import SerialLink
 
-/// An emulator in a process of its own, on a pseudo-terminal that is opened like any serial port, or behind RFC 2217.
+/// An emulator in a separate process, on a pseudo-terminal that is opened like any serial port, or
+/// behind RFC 2217.
 package final class PTYRig: OwnedDeviceRig {
   package let name: String
   private let emulator: EmulatorProcess
@@ -11,10 +12,11 @@ package final class PTYRig: OwnedDeviceRig {
   ///
   /// - Parameters:
   ///   - program: the `notibot` executable.
-  ///   - profile: what the device is.
-  ///   - front: how its port is reached.
-  ///   - isPlain: whether nothing but the port is used, as with a board.
-  /// - Throws: `RigTrouble` when the program does not start or says nothing, else as `PortRig.open`.
+  ///   - profile: the profile of the device.
+  ///   - front: the kind of its port.
+  ///   - isPlain: whether only the port is used, as with a board.
+  /// - Throws: `RigTrouble` if the program does not start or prints nothing, otherwise as
+  ///   `PortRig.open`.
   package static func start(
     program: String, profile: String = "default", front: EmulatorProcess.Front = .pty, seed: UInt64 = 1,
     isPlain: Bool = false, wrapLine: @escaping (any Line) -> any Line = { $0 }

@@ -1,7 +1,7 @@
 import NotibotProtocol
 
-/// A board on a desk, in virtual time: one device in this process for all cases, which only its line reaches. What a case
-/// leaves there the next one finds.
+/// A board on a desk, in virtual time: one device in this process for all cases, which only its
+/// line reaches. The next case finds whatever a case leaves there.
 package final class PlainBoardRig<Peer: VirtualPeer>: Rig {
   package let name = "board"
   package let offers: Set<Need>
@@ -9,10 +9,10 @@ package final class PlainBoardRig<Peer: VirtualPeer>: Rig {
   private var identities: SeededGenerator
 
   /// - Parameters:
-  ///   - device: just switched on.
-  ///   - seed: decides nonces and sources; those of a run are new in the next one as well.
-  ///   - isStrict: whether the device refuses what it does not take.
-  ///   - prepare: what other writers have done to the device before.
+  ///   - device: freshly powered on.
+  ///   - seed: decides nonces and sources; those of a run are also new in the next one.
+  ///   - isStrict: whether the device refuses invalid values.
+  ///   - prepare: the earlier actions of other writers on the device.
   package init(
     _ device: Peer, seed: UInt64, isStrict: Bool, prepare: (Probe) async throws -> Void = { _ in }
   ) async throws {

@@ -6,26 +6,29 @@ package import SerialLink
 
 /// A device on any port, in real time: a board, or an emulator in another process.
 package final class PortRig: Rig {
-  /// SYNs that a device may leave unanswered, 500 ms apart, before it is not one.
-  /// How far apart the probe's SYNs are.
+  /// The number of SYNs, 500 ms apart, that a device can leave unanswered before it counts as
+  /// missing. The interval of the probe's SYNs.
   private static let openingInterval = Duration.milliseconds(500)
 
   package let name: String
   package private(set) var offers: Set<Need>
-  /// When the port was opened: eight hexadecimal digits; nil where a control socket says what the device offers.
+  /// The boot id when the port was opened: eight hexadecimal digits; nil if a control socket
+  /// reports the device's capabilities.
   package private(set) var bootID: String?
   private let line: ChannelLine
   private let control: (any DeviceControl)?
   private let wrapLine: (any Line) -> any Line
 
-  /// Opens the port and learns what the device offers: whether it can refuse a write is found out by writing
-  /// it what is no notification.
+  /// Opens the port and determines the capabilities of the device: it writes an invalid
+  /// notification to find out whether it can refuse a write.
   ///
   /// - Parameters:
   ///   - control: the socket of the emulator behind the port; nil for a board.
-  ///   - deviceID: who the device must be; nil: whoever answers. Asked before anything else is written.
-  ///   - answerTimeout: how long the device has to answer the first time.
-  /// - Throws: `PortError` when the port cannot be opened, `NoAnswer` when nothing on it speaks the protocol, `WrongDevice`.
+  ///   - deviceID: the required device; nil for any device. Checked before anything else is
+  ///     written.
+  ///   - answerTimeout: the timeout of the first answer.
+  /// - Throws: `PortError` if the port cannot be opened, `NoAnswer` if no device on it uses the
+  ///   protocol, `WrongDevice`.
   package static func open(
     _ port: PortName, name: String, options: SerialOptions = SerialOptions(),
     control: String? = nil, deviceID: String? = nil, answerTimeout: Duration = .seconds(1.5),
@@ -37,7 +40,7 @@ package final class PortRig: Rig {
     ) { line in control.map { SocketControl(client: ControlClient(path: $0), line: line) } }
   }
 
-  /// The same with another way round the line, which `makeControl` makes; nil for none.
+  /// The same with another control channel, which `makeControl` makes; nil for none.
   static func open(
     _ port: PortName, name: String, options: SerialOptions = SerialOptions(),
     deviceID: String? = nil,
@@ -73,7 +76,7 @@ package final class PortRig: Rig {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let inbox = loop.makePromise(of: NIOLoopBound<ChannelInbox>.self)
     do throws(PortError) {
-      // A board that comes back may be at another path.
+      // A board that comes back can be at another path.
       let address = try PortList().address(of: port)
       let channel = try await SerialChannel.open(address, options: options, on: loop) { channel in
         let handler = ChannelInbox(loop: channel.eventLoop)
@@ -117,13 +120,14 @@ package final class PortRig: Rig {
     }
     let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
     bench.reopenPort = { [line] in try await line.reopen() }
-    // The device may have seen what an earlier run with this seed has drawn.
+    // The device could have seen the nonces of an earlier run with this seed.
     bench.probe.identities = SeededGenerator(seed: .random(in: 0 ... .max))
     if control == nil { bench.probe.footprint = Footprint() }
     do {
       try await settle()
     } catch is RigTrouble {
-      // A case may have left the port pulled out, or a board come back on its own: one more try decides.
+      // A case can have left the plug pulled, or a board come back on its own: one more try
+      // decides.
       try? await control?.perform(.plug)
       try await line.reopen()
       try await settle()
@@ -134,7 +138,7 @@ package final class PortRig: Rig {
   package func finish(_ bench: Bench) async {
     guard bench.probe.session.id != 0 else { return }
     await bench.tidyUp()
-    // Only tidies up: a line that is gone is told by the next case.
+    // Only cleans up: the next case reports a lost line.
     try? await bench.probe.line.write([0] + bench.probe.frame(.fin).bytes)
   }
 
@@ -142,7 +146,8 @@ package final class PortRig: Rig {
     await line.close()
   }
 
-  /// Reads until the line has been quiet for a moment, so that no case sees what was meant for the one before.
+  /// Reads until the line has been quiet for a moment, so that no case receives data of the
+  /// previous one.
   private func settle() async throws {
     let end = line.now + .milliseconds(500)
     while line.now < end, try await !line.read(until: line.now + .milliseconds(2)).isEmpty {}
@@ -170,7 +175,7 @@ package final class PortRig: Rig {
       }
       let answer = try await probe.request([0x12, 6, 0, 0x7B])
       let bootID = probe.session.bootID
-      // A device that does this wrong fails cases, which is where it is judged.
+      // A device that does this wrong fails cases, and is judged there.
       try? await probe.pushOutOtherWriters()
       try await line.write(probe.frame(.fin).bytes)
       return (answer == [0x13] ? [.firmwareMode] : [.strict], bootID)
@@ -179,16 +184,16 @@ package final class PortRig: Rig {
     }
   }
 
-  /// Another device answers than the one that was named.
+  /// A different device answers than the named one.
   package struct WrongDevice: Error, CustomStringConvertible {
     package let port: String
     package let wanted: String
     package let seen: String?
     package var description: String { "the device here is \(seen ?? "one without an id"), not \(wanted)" }
-    package var remedy: String { "see where it is with: notibot devices --probe" }
+    package var remedy: String { "find its port with: notibot devices --probe" }
   }
 
-  /// The port opens, and nothing on it speaks the protocol.
+  /// The port opens, but no device on it uses the protocol.
   package struct NoAnswer: Error, CustomStringConvertible {
     package let port: String
     package let cause: String
@@ -197,7 +202,7 @@ package final class PortRig: Rig {
   }
 }
 
-/// The way round the line through an emulator's control socket.
+/// The path to the device through an emulator's control socket.
 final class SocketControl: DeviceControl {
   private let client: ControlClient
   private let line: ChannelLine
@@ -214,13 +219,13 @@ final class SocketControl: DeviceControl {
       do {
         reply = try await client.perform(command.emulatorCommand)
       } catch {
-        throw RigTrouble("\(error)", remedy: "see whether the emulator still runs")
+        throw RigTrouble("\(error)", remedy: "check whether the emulator is still running")
       }
       if reply.ok { return }
       let reason = reply.error ?? "no reason given"
-      // A case that failed may have left the device restarting; what it says meanwhile is nobody's.
+      // A failed case can have left the device restarting; its output until then is discarded.
       guard reason.contains("restarting"), line.now < end else {
-        throw RigTrouble("the emulator refuses \(command): \(reason)", remedy: "see the emulator's log")
+        throw RigTrouble("the emulator refuses \(command): \(reason)", remedy: "check the emulator's log")
       }
       _ = try await line.read(until: line.now + .milliseconds(20))
     }
@@ -231,10 +236,10 @@ final class SocketControl: DeviceControl {
     do {
       reply = try await client.perform(.device(.statistics))
     } catch {
-      throw RigTrouble("\(error)", remedy: "see whether the emulator still runs")
+      throw RigTrouble("\(error)", remedy: "check whether the emulator is still running")
     }
     guard let statistics = reply.statistics else {
-      throw RigTrouble("the emulator reports no statistics", remedy: "see the emulator's log")
+      throw RigTrouble("the emulator reports no statistics", remedy: "check the emulator's log")
     }
     return ReceiverCounters(statistics)
   }

@@ -1,7 +1,8 @@
 import DeviceEmulator
 import SerialLink
 
-/// The reference firmware on an emulated CPU, in real time, on a pseudo-terminal that is opened like any serial port.
+/// The reference firmware on an emulated CPU, in real time, on a pseudo-terminal that is opened
+/// like any serial port.
 package final class QEMURig: OwnedDeviceRig {
   package let name = "qemu"
   let board: QEMUBoard
@@ -10,8 +11,9 @@ package final class QEMURig: OwnedDeviceRig {
 
   /// Starts the firmware and opens its port.
   ///
-  /// - Parameter image: an ELF; nil for the one that was built.
-  /// - Throws: `RigTrouble` when QEMU or the firmware is missing or does not start, else as `PortRig.open`.
+  /// - Parameter image: an ELF file; nil for the one that was built.
+  /// - Throws: `RigTrouble` if QEMU or the firmware is missing or does not start, otherwise as
+  ///   `PortRig.open`.
   package static func start(
     image: String? = nil, seed: UInt64 = 1, wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> QEMURig {
@@ -40,8 +42,8 @@ package final class QEMURig: OwnedDeviceRig {
   package func endDevice() async { await board.stop() }
 }
 
-/// The way round the line: reset pin and plug by the board, everything else as a record of `nb_control.h` in hexadecimal
-/// on its control line.
+/// The control channel: reset pin and plug by the board, everything else as a record of
+/// `nb_control.h` in hexadecimal on its control line.
 final class BoardControl: DeviceControl {
   private let board: QEMUBoard
 
@@ -59,7 +61,8 @@ final class BoardControl: DeviceControl {
         .firmwareMode:
         let answer = try await board.perform(Self.line(command.firmwareRecord ?? []))
         guard answer == "ok" else {
-          throw RigTrouble("the firmware refuses \(command): \(answer)", remedy: "see what the case asks for")
+          throw RigTrouble(
+            "the firmware refuses \(command): \(answer)", remedy: "check the command of the case")
         }
       }
     } catch let error as QEMUFailure {

@@ -1,7 +1,8 @@
-/// A rig on a port whose device may stop answering: after a case that went wrong it looks whether the device still does, and
-/// has it brought back if not, so that one wedged device does not fail all cases behind it.
+/// A rig on a port whose device can stop answering: after a case that went wrong it checks whether
+/// the device still answers, and recovers it if not, so that one wedged device does not fail all
+/// later cases.
 package final class RecoveringRig: Rig {
-  /// SYNs that a device may leave unanswered, 500 ms apart.
+  /// The number of SYNs, 500 ms apart, that a device can leave unanswered.
   private static let attemptsLimit = 4
 
   private var rig: any Rig
@@ -9,13 +10,13 @@ package final class RecoveringRig: Rig {
   private var isSuspect = false
   private var isLost = false
 
-  /// - Parameter recover: brings the device back and opens the port again; throws when nothing helps.
+  /// - Parameter recover: recovers the device and opens the port again; throws if nothing helps.
   package init(_ rig: any Rig, recover: @escaping () async throws -> any Rig) {
     self.rig = rig
     self.recover = recover
   }
 
-  /// That of the port below, when it was opened last.
+  /// The boot id of the port below, when it was last opened.
   package var bootID: String? { (rig as? PortRig)?.bootID }
 
   package var name: String { rig.name }
@@ -25,7 +26,7 @@ package final class RecoveringRig: Rig {
     guard !isLost else {
       throw RigTrouble(
         "the device stopped answering, and nothing brought it back",
-        remedy: "see what the report says of the recovery")
+        remedy: "see the recovery section of the report")
     }
     do {
       let bench = try await rig.makeBench(for: testCase, seed: seed)
@@ -35,7 +36,7 @@ package final class RecoveringRig: Rig {
         return try await rig.makeBench(for: testCase, seed: seed)
       }
     } catch is RigTrouble {
-      // The port is gone, which the ladder may mend as well.
+      // The port is gone, which the recovery can also fix.
     }
     await rig.close()
     do {

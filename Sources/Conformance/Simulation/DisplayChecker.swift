@@ -14,7 +14,8 @@ package struct DisplayedNotification: Equatable, Sendable {
   }
 }
 
-/// Watches the display: is what it shows what was submitted, once, and nothing that had gone?
+/// Watches the display: it must show the submitted notifications, once each, and none that had
+/// gone.
 package struct DisplayChecker: Equatable, Sendable {
   private let scenario: Scenario
   private var known: [[UInt8]: Int] = [:]
@@ -25,7 +26,7 @@ package struct DisplayChecker: Equatable, Sendable {
     self.scenario = scenario
   }
 
-  /// Takes one change of the display of our board.
+  /// Takes one change of our board's display.
   package mutating func see(
     _ change: DisplayChange, ledger: inout Ledger, at now: Instant
   ) throws(Violation) {
@@ -42,11 +43,12 @@ package struct DisplayChecker: Equatable, Sendable {
       let index = try appear(subject, ledger: &ledger, at: now)
       guard isAnnounced else { return }
       let isFirst = announced.insert(index).inserted
-      guard promisesOnce(index, ledger) else { return }
+      guard guaranteesOnce(index, ledger) else { return }
       guard isFirst else {
         throw Violation(.announcedOnce, "\(name(index)) is announced twice in one boot", at: now)
       }
-      // What got newer content while it waited for room in a full store comes as something new.
+      // A notification that got newer content while it waited for room in a full store is shown as
+      // a new one.
       let submission = ledger.submissions[index]
       let isChanged = !scenario.hasRoom && submission.deliveredCount < submission.versions.count
       guard submission.deliveredCount == 0 || isChanged else {
@@ -55,7 +57,7 @@ package struct DisplayChecker: Equatable, Sendable {
     }
   }
 
-  /// Looks at all that our board has on its display.
+  /// Checks everything on our board's display.
   package mutating func look(
     at items: [DisplayedNotification], ledger: Ledger, now: Instant
   ) throws(Violation) {
@@ -63,7 +65,7 @@ package struct DisplayChecker: Equatable, Sendable {
     for item in items {
       let content = try content(of: item, at: now)
       guard let index = ledger.submissionOfContent[content] else { continue }
-      guard seen.insert(index).inserted || !promisesOnce(index, ledger) else {
+      guard seen.insert(index).inserted || !guaranteesOnce(index, ledger) else {
         throw Violation(.storedOnce, "\(name(index)) is stored twice", at: now)
       }
     }
@@ -76,8 +78,8 @@ package struct DisplayChecker: Equatable, Sendable {
     let keys: WrittenNotification.Keys = scenario.hasIdentity ? .all : .four
     guard let written = try? WrittenNotification(parsing: item.json, keys: keys),
       let content = scenario.content(ofTimestamp: written.notification.timestamp)
-    else { throw Violation(.shownBytes, "nobody submitted \(text)", at: now) }
-    // What was submitted, cut as NTF-7 says, with the identity that the device goes by.
+    else { throw Violation(.shownBytes, "\(text) was never submitted", at: now) }
+    // The submitted notification, cut according to NTF-7, with the identity that the device uses.
     let submitted = scenario.contents[content]
     let expected =
       scenario.hasIdentity
@@ -107,7 +109,7 @@ package struct DisplayChecker: Equatable, Sendable {
     switch submission.ending {
     case nil, .outcomeUnknown: break
     case .gone, .removed, .refused:
-      guard !promisesOnce(index, ledger) else {
+      guard !guaranteesOnce(index, ledger) else {
         throw Violation(.staysAway, "\(name(index)) was reported \(submission.ending!)", at: now)
       }
     }
@@ -124,8 +126,8 @@ package struct DisplayChecker: Equatable, Sendable {
     return index
   }
 
-  /// Whether exactly once is promised for a submission.
-  private func promisesOnce(_ index: Int, _ ledger: Ledger) -> Bool {
+  /// Whether exactly one delivery is guaranteed for a submission.
+  private func guaranteesOnce(_ index: Int, _ ledger: Ledger) -> Bool {
     scenario.hasIdentity && scenario.variant != .copiedJournal && !ledger.submissions[index].isOfOldJournal
   }
 

@@ -1,15 +1,16 @@
 package import NotibotHost
 package import NotibotProtocol
 
-/// What was submitted to the outboxes and what they reported: all that somebody outside can know. No machine is asked.
+/// The submissions to the outboxes and their reports: everything that an outside observer can know.
+/// No machine is queried.
 package struct Ledger: Equatable, Sendable {
-  /// What became of one request to an outbox.
+  /// The state of one request to an outbox.
   package enum Fate: Equatable, Sendable {
     case pending
-    /// Reported queued: durable.
+    /// Reported as queued: durable.
     case confirmed
     case rejected
-    /// The host's life ended before it said: it may be durable or not.
+    /// The host's life ended before the report: it can be durable or not.
     case unknown
   }
 
@@ -18,17 +19,17 @@ package struct Ledger: Equatable, Sendable {
     case gone
     case removed
     case refused
-    /// To a device without identities: reported to be of unknown outcome.
+    /// To a device without identities: reported as an unknown outcome.
     case outcomeUnknown
   }
 
-  /// A content that a notification was given.
+  /// A content of a notification.
   package struct Version: Equatable, Sendable {
     package let content: Int
     package var fate = Fate.pending
   }
 
-  /// A notification as its submitter knows it.
+  /// A notification from its submitter's point of view.
   package struct Submission: Equatable, Sendable {
     package let host: Int
     /// The first is that of the submission, the others are updates.
@@ -39,23 +40,24 @@ package struct Ledger: Equatable, Sendable {
     package var deliveredCount = 0
     /// Contents that the display has shown.
     package var shown: Set<Int> = []
-    /// Whether it left the display without its writer. If the host hears of that and dies before it says so, nobody will:
-    /// a report comes once or not at all.
+    /// Whether it left the display without its writer. If the host receives that and is killed
+    /// before it reports it, nobody will: a report is made once or not at all.
     package var hasLeft = false
-    /// Whether its journal was lost, restored or copied after it was submitted: less is promised for it.
+    /// Whether its journal was lost, restored or copied after it was submitted: the guarantees for
+    /// it are weaker.
     package var isOfOldJournal = false
 
     package var fate: Fate { versions[0].fate }
   }
 
-  /// What somebody asked an outbox for.
+  /// A request to an outbox.
   package enum Request: Equatable, Sendable {
     case add(submission: Int)
     case update(submission: Int, version: Int)
     case remove(submission: Int, removal: Int)
   }
 
-  /// What must be on the display for a submission.
+  /// The expected state of the display for a submission.
   package enum Expectation: Equatable, Sendable {
     case absent
     /// One of these contents.
@@ -67,12 +69,13 @@ package struct Ledger: Equatable, Sendable {
   package private(set) var submissions: [Submission] = []
   /// The submission that a content belongs to.
   package private(set) var submissionOfContent: [Int: Int] = [:]
-  /// Requests that were handed to a host and not answered.
+  /// Unanswered requests to a host.
   package private(set) var open: [UInt64: (request: Request, host: Int)] = [:]
   private var requestsCount: UInt64 = 0
-  /// For each host, the submission of a number in its journal.
+  /// For each host, the submission with a number in its journal.
   private var numbers: [[OutboxNumber: Int]]
-  /// For each host, numbers that it reported about and never gave: submissions whose confirmation died with it.
+  /// For each host, numbers that it reported about and never returned: submissions whose
+  /// confirmation was lost with it.
   private var strangers: [Set<OutboxNumber>]
   private var strangersLimit: [Int]
 
@@ -88,10 +91,10 @@ package struct Ledger: Equatable, Sendable {
   }
 }
 
-// MARK: What is submitted
+// MARK: Submissions
 
 extension Ledger {
-  /// Notes a new submission to a host, and gives the token that goes with it.
+  /// Notes a new submission to a host, and returns its token.
   package mutating func add(content: Int, host: Int) -> UInt64 {
     submissions.append(Submission(host: host, versions: [Version(content: content)]))
     submissionOfContent[content] = submissions.count - 1
@@ -106,7 +109,7 @@ extension Ledger {
     return open(.update(submission: submission, version: version), host: submissions[submission].host)
   }
 
-  /// Notes the taking back of a submission that has a number.
+  /// Notes the withdrawal of a submission that has a number.
   package mutating func remove(_ submission: Int) -> UInt64 {
     submissions[submission].removals.append(.pending)
     let removal = submissions[submission].removals.count - 1
@@ -119,7 +122,7 @@ extension Ledger {
     return requestsCount
   }
 
-  /// The submission that an unanswered request is about; -1 when there is no such request. For traces.
+  /// The submission of an unanswered request; -1 if there is no such request. For traces.
   package func subject(of token: UInt64) -> Int {
     switch open[token]?.request {
     case .add(let index), .update(let index, _), .remove(let index, _): index
@@ -135,7 +138,7 @@ extension Ledger {
     }
   }
 
-  /// A host's life ended: what it had not answered it never will.
+  /// A host's life ended: it will never answer its open requests.
   package mutating func hostEnded(_ host: Int) {
     for (token, entry) in open where entry.host == host {
       open[token] = nil
@@ -152,8 +155,8 @@ extension Ledger {
     }
   }
 
-  /// The journal of a host is not what it was: it holds numbers up to `lastNumber` of what was submitted so far to
-  /// `origin`, and nothing that came after.
+  /// The journal of a host was replaced: it contains numbers up to `lastNumber` of the submissions
+  /// so far to `origin`, and no later ones.
   package mutating func journalChanged(host: Int, origin: Int, lastNumber: OutboxNumber) {
     for index in submissions.indices
     where submissions[index].host == host || submissions[index].host == origin {
@@ -166,13 +169,13 @@ extension Ledger {
   }
 }
 
-// MARK: What is reported
+// MARK: Reports
 
 extension Ledger {
-  /// What a number stands for at a host.
+  /// The meaning of a number at a host.
   package enum Subject: Equatable, Sendable {
     case submission(Int)
-    /// A submission whose confirmation died with the host.
+    /// A submission whose confirmation was lost with the host.
     case unconfirmed
   }
 
@@ -180,8 +183,9 @@ extension Ledger {
   package mutating func answered(
     token: UInt64, number: OutboxNumber?, host: Int, at now: Instant
   ) throws(Violation) {
-    guard let (request, asked) = open.removeValue(forKey: token), asked == host else {
-      throw Violation(.requestEndsOnce, "host \(host) answers \(token), which it was not asked", at: now)
+    guard let (request, requester) = open.removeValue(forKey: token), requester == host else {
+      throw Violation(
+        .requestEndsOnce, "host \(host) answers \(token), which is not a request to it", at: now)
     }
     set(number == nil ? .rejected : .confirmed, for: request)
     guard let number else { return }
@@ -207,19 +211,19 @@ extension Ledger {
     strangers[host].insert(number)
     guard strangers[host].count <= strangersLimit[host] else {
       throw Violation(
-        .numberKnown, "host \(host) reports about \(number.rawValue), which nobody was given", at: now)
+        .numberKnown, "host \(host) reports about \(number.rawValue), which was never returned", at: now)
     }
     return .unconfirmed
   }
 
-  /// Changes what is known of a submission.
+  /// Changes the known state of a submission.
   package mutating func note(_ submission: Int, _ body: (inout Submission) -> Void) {
     body(&submissions[submission])
   }
 
-  // MARK: What must be
+  // MARK: Final state
 
-  /// What must be on the display in the end.
+  /// The expected final state of the display.
   package func expectation(of index: Int) -> Expectation {
     let submission = submissions[index]
     guard submission.ending == nil, submission.fate != .rejected, !submission.removals.contains(.confirmed)

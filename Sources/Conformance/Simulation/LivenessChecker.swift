@@ -1,14 +1,15 @@
 package import NotibotHost
 package import NotibotProtocol
 
-/// Says whether a host and its device have come to rest as they should, once all faults have stopped.
+/// Checks whether a host and its device have reached the expected final state, once all faults have
+/// stopped.
 package struct LivenessChecker: Sendable {
-  /// What there is to look at.
+  /// The input of the check.
   package struct Evidence: Sendable {
     package var ledger: Ledger
-    /// What our board shows, of all writers.
+    /// The notifications of all writers on our board.
     package var items: [(content: Int, item: DisplayedNotification)]
-    /// What is in the journal's file.
+    /// The contents of the journal's file.
     package var journal: JournalContents
     package var host: Int
   }
@@ -19,7 +20,7 @@ package struct LivenessChecker: Sendable {
     self.scenario = scenario
   }
 
-  /// The first thing that is not as it should be; nil when all is.
+  /// The first deviation; nil if there is none.
   package func findFault(in evidence: Evidence, at now: Instant) -> Violation? {
     for (index, submission) in evidence.ledger.submissions.enumerated() where submission.host == evidence.host
     {
@@ -38,7 +39,8 @@ package struct LivenessChecker: Sendable {
       \.content)
     let expectation = evidence.ledger.expectation(of: index)
     guard scenario.hasIdentity else {
-      // Without identities a device keeps nothing over a restart: it was shown once, and that is that.
+      // Without identities a device keeps nothing over a restart: having shown it once is
+      // sufficient.
       guard case .present = expectation, submission.shown.isEmpty else { return nil }
       return Violation(.nothingLost, "submission \(index) was never shown", at: now)
     }

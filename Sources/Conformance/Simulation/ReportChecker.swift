@@ -1,7 +1,8 @@
 package import NotibotHost
 package import NotibotProtocol
 
-/// Hears what hosts report, holds it against what was submitted and shown, and writes it down.
+/// Receives the reports of hosts, compares them with the submissions and the display, and records
+/// them.
 package struct ReportChecker: Equatable, Sendable {
   private let scenario: Scenario
 
@@ -10,7 +11,7 @@ package struct ReportChecker: Equatable, Sendable {
   }
 
   /// Takes one report of a host.
-  package func hear(
+  package func receive(
     _ report: OutboxReport, host: Int, ledger: inout Ledger, at now: Instant
   ) throws(Violation) {
     switch report {
@@ -70,7 +71,7 @@ package struct ReportChecker: Equatable, Sendable {
     }
     if ending == .removed, submission.removals.isEmpty, !submission.isOfOldJournal {
       throw Violation(
-        .reportedOnce, "submission \(index) is reported removed; nobody asked for that", at: now)
+        .reportedOnce, "submission \(index) is reported removed without a request", at: now)
     }
     ledger.note(index) { $0.ending = ending }
   }

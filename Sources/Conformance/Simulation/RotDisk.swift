@@ -10,7 +10,7 @@ package final class RotDisk {
     case database = "outbox"
     case log = "outbox-wal"
 
-    /// As the disk knows it.
+    /// The name of the file on the disk.
     var name: String { "/" + rawValue }
   }
 
@@ -18,7 +18,7 @@ package final class RotDisk {
 
   private let id: UInt64
 
-  /// - Parameter seed: decides what a crash leaves.
+  /// - Parameter seed: decides what is left after a crash.
   package init(seed: UInt64) {
     id = Self.disksCount.wrappingAdd(1, ordering: .relaxed).newValue
     _ = sd_create(id, seed)
@@ -28,35 +28,36 @@ package final class RotDisk {
 
   private var path: String { "/simulated/\(id)\(File.database.name)" }
 
-  /// Opens the journal, which is made for `forwarding`.
+  /// Opens the journal, which is created for `forwarding`.
   package func open(_ access: Journal.Access) throws(JournalError) -> Journal {
     try Journal(path: path, access: access, sharing: .exclusive, source: 7)
   }
 
-  /// What can be read of the journal.
+  /// The readable contents of the journal.
   package func salvage() throws(JournalError) -> JournalSalvage {
     try JournalSalvage(path: path, sharing: .exclusive)
   }
 
-  /// The process is gone.
+  /// The process was killed.
   package func kill() { _ = sd_kill(id) }
 
-  /// The power is gone, and with it some of what was not synced.
+  /// The power was lost, and with it some unsynced data.
   package func losePower() { _ = sd_crash(id) }
 
-  /// From the sync of this number on, counted from 1, nothing reaches the disk until the power is gone.
+  /// From the sync with this number on, counted from 1, nothing reaches the disk until the power is
+  /// lost.
   package func fail(atSync number: UInt64) { _ = sd_crash_at_sync(id, number) }
 
-  /// From the write of this number on, counted from 1, all fail.
+  /// From the write with this number on, counted from 1, all fail.
   package func fail(atWrite number: UInt64) { _ = sd_fail_after(id, number, EIO, SD_FOR_EVER) }
 
-  /// The write of this number, counted from 1, finds no room.
+  /// The write with this number, counted from 1, fails because the disk is full.
   package func fill(atWrite number: UInt64) { _ = sd_fail_after(id, number, ENOSPC, SD_ONCE) }
 
   /// There is room again.
   package func makeRoom() { _ = sd_fail_after(id, 0, ENOSPC, SD_ONCE) }
 
-  /// Length of a file in bytes; 0 when there is none.
+  /// Length of a file in bytes; 0 if it does not exist.
   package func length(of file: File) -> UInt64 {
     var count: UInt64 = 0
     _ = sd_length(id, file.name, &count)
@@ -70,6 +71,6 @@ package final class RotDisk {
     return bytes
   }
 
-  /// Flips the bit of this number, counted from the least significant one of the first byte.
+  /// Flips the bit with this number, counted from the least significant one of the first byte.
   package func flip(bit: UInt64, of file: File) { _ = sd_flip_bit(id, file.name, bit) }
 }

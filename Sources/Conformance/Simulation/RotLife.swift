@@ -1,9 +1,9 @@
 import NotibotHost
 import NotibotProtocol
 
-/// The life of one journal until a bit of it is flipped, and what opening it comes to then.
+/// The life of one journal until a bit of it is flipped, and the result of opening it then.
 struct RotLife {
-  /// What was promised: a journal's contents, less the number of openings.
+  /// The committed contents of a journal, without the number of openings.
   private struct Moment: Equatable {
     var entries: [Int64: OutboxEntry] = [:]
     var lastNumber: Int64 = 0
@@ -25,10 +25,10 @@ struct RotLife {
   private var random: SeededGenerator
   private let disk: RotDisk
   private var committed = Moment()
-  /// The commit that was under way when all ended: it may be there or not.
+  /// The commit in progress when everything ended: it can be there or not.
   private var underWay: Moment?
-  /// All that was ever handed to the journal: nothing else may come out of it.
-  private var everPut: Set<OutboxEntry> = []
+  /// Everything that was ever written to the journal: nothing else is allowed to be read from it.
+  private var everQueued: Set<OutboxEntry> = []
   private var commits = 0
 
   init(seed: UInt64) {
@@ -56,7 +56,7 @@ struct RotLife {
   // MARK: Before
 
   private mutating func live() throws {
-    // One in 32 writes so much that the log is taken into the database in between.
+    // One in 32 writes so much that the log is checkpointed into the database in between.
     let isLong = seed % 32 == 0
     let livesCount = isLong ? 1 : Int.random(in: 1...4, using: &random)
     for _ in 0..<livesCount {
@@ -65,7 +65,7 @@ struct RotLife {
         journal = try disk.open(.forwarding)
         let found = Moment(try journal.contents())
         guard found == committed || found == underWay else {
-          throw Broken(detail: "a crash has changed what was committed")
+          throw Broken(detail: "a crash has changed committed data")
         }
         committed = found
         underWay = nil
@@ -130,7 +130,7 @@ struct RotLife {
 
   private mutating func put(_ entry: OutboxEntry, _ next: inout Moment, _ changes: inout [JournalChange]) {
     next.entries[entry.number.rawValue] = entry
-    everPut.insert(entry)
+    everQueued.insert(entry)
     changes.append(.put(entry))
   }
 
@@ -176,12 +176,12 @@ struct RotLife {
 
   // MARK: The bit
 
-  /// Flips one bit of a file that is there; in one of eight runs none.
+  /// Flips one bit of an existing file; none in one of eight runs.
   private mutating func rot() -> (RotDisk.File?, UInt64?) {
     guard Int.random(in: 0..<8, using: &random) > 0,
       let file = RotDisk.File.allCases.filter({ disk.length(of: $0) > 0 }).randomElement(using: &random)
     else { return (nil, nil) }
-    // Headers are short, and of the most consequence.
+    // Headers are short, and the most critical part.
     let length = disk.length(of: file)
     let header: UInt64 = file == .log ? 32 : 100
     let isHeader = Int.random(in: 0..<4, using: &random) == 0
@@ -205,7 +205,7 @@ struct RotLife {
       outcome.result = .equal
     } catch let error as JournalError {
       outcome.detail = error.reason
-      guard outcome.file != nil else { throw Broken(detail: "refused without damage: \(error)") }
+      guard outcome.file != nil else { throw Broken(detail: "refused without corruption: \(error)") }
       guard error.exitCode == 18 else { throw Broken(detail: "refused, but not as damaged: \(error)") }
       guard RotDisk.File.allCases.map({ disk.bytes(of: $0) }) == before else {
         throw Broken(detail: "refused as damaged, and changed")
@@ -221,12 +221,13 @@ struct RotLife {
     guard RotDisk.File.allCases.map({ disk.bytes(of: $0) }) == before else {
       throw Broken(detail: "changed by the salvage")
     }
-    for entry in salvage.entries where !everPut.contains(entry) {
-      throw Broken(detail: "notification \(entry.number.rawValue) was salvaged as it never was")
+    for entry in salvage.entries where !everQueued.contains(entry) {
+      throw Broken(
+        detail: "notification \(entry.number.rawValue) was salvaged with contents that it never had")
     }
     let found = Dictionary(uniqueKeysWithValues: salvage.entries.map { ($0.number.rawValue, $0) })
     guard !salvage.isComplete || found == committed.entries || found == underWay?.entries else {
-      throw Broken(detail: "the salvage says that it has all, and has not")
+      throw Broken(detail: "the salvage claims to be complete, and is not")
     }
     outcome.isSalvageComplete = salvage.isComplete
     outcome.refusedEntries = committed.entries.count

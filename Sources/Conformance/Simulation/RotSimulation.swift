@@ -2,15 +2,17 @@ package import NotibotHost
 import NotibotProtocol
 import Synchronization
 
-/// Journals of which one bit changes while nobody uses them. Each run is decided by its seed alone.
+/// Journals of which one bit changes while they are not in use. Each run is decided by its seed
+/// alone.
 ///
-/// A journal lives through commits, kills, power failures and full disks. Then a bit of the database or of its log is
-/// flipped, in one of eight runs none, and the journal is opened. Either it has all that was committed, or it is refused as
-/// damaged, with its files as they were, and what is salvaged from it is what was committed.
+/// A journal goes through commits, kills, power failures and full disks. Then a bit of the database
+/// or of its log is flipped, in one of eight runs none, and the journal is opened. Either it has
+/// everything that was committed, or it is refused as damaged, its files are unchanged, and the
+/// salvaged contents are what was committed.
 package enum RotSimulation {
-  /// What opening came to.
+  /// The result of opening.
   package enum Result: String, Equatable, Sendable {
-    /// It holds what was committed.
+    /// It contains what was committed.
     case equal
     /// It was refused, and not changed.
     case detected
@@ -18,25 +20,25 @@ package enum RotSimulation {
     case broken
   }
 
-  /// What came of one run.
+  /// The result of one run.
   package struct Outcome: Equatable, Sendable {
     package var seed: UInt64
-    /// The file of which a bit was flipped; nil: none was.
+    /// The file of which a bit was flipped; nil if none was.
     package var file: RotDisk.File?
     package var bit: UInt64?
     package var access: Journal.Access
     package var result: Result
-    /// Which rule was broken, or what was seen.
+    /// The rule that was broken, or the observation.
     package var detail: String
     package var commits: Int
-    /// Notifications in the journal that was refused, and how many of them were salvaged.
+    /// Notifications in the refused journal, and how many of them were salvaged.
     package var refusedEntries = 0
     package var salvagedEntries = 0
-    /// Whether the salvage said that it has all, or nothing was refused.
+    /// Whether the salvage claims to be complete, or nothing was refused.
     package var isSalvageComplete = true
   }
 
-  /// What came of many runs.
+  /// The results of many runs.
   package struct Summary: Equatable, Sendable {
     package var runs = 0
     package var commits = 0
@@ -83,10 +85,10 @@ package enum RotSimulation {
     return life.outcome()
   }
 
-  /// Runs many seeds, several at once; the summary is the same whatever `jobs` is.
+  /// Runs many seeds, several in parallel; the summary is the same for any `jobs`.
   /// - Parameters:
-  ///   - jobs: how many at once, 1 or more.
-  ///   - progress: called with the number of runs that are done, by any of the jobs.
+  ///   - jobs: the number of parallel runs, 1 or more.
+  ///   - progress: called with the number of completed runs, by any of the jobs.
   package static func run(
     _ seeds: ClosedRange<UInt64>, jobs: Int, progress: @escaping @Sendable (Int) -> Void = { _ in }
   ) async -> Summary {
@@ -101,7 +103,7 @@ package enum RotSimulation {
     return work.summary
   }
 
-  /// What the jobs share.
+  /// The shared state of the jobs.
   private final class Work: Sendable {
     private struct State {
       var next: UInt64?
@@ -124,7 +126,7 @@ package enum RotSimulation {
       }
     }
 
-    /// Returns how many runs are done.
+    /// Returns the number of completed runs.
     func finish(_ outcome: Outcome) -> Int {
       state.withLock { state in
         state.summary.add(outcome)

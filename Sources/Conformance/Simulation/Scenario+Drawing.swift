@@ -4,15 +4,15 @@ import NotibotProtocol
 extension Scenario {
   /// Draws a run from a seed.
   /// - Parameters:
-  ///   - profile: the device; drawn when nil.
-  ///   - variant: what is out of the ordinary; drawn when nil.
+  ///   - profile: the device; drawn if nil.
+  ///   - variant: the special conditions; drawn if nil.
   package init(seed: UInt64, profile: DeviceProfile? = nil, variant: Variant? = nil) {
     var draw = Draw(seed: seed)
     let drawnProfile = draw.element(of: Self.profiles)
     let drawnVariant = draw.variant()
     self.seed = seed
     self.profile = profile ?? drawnProfile
-    // A journal that is lost or copied matters to identities only.
+    // A journal that is lost or copied matters only with identities.
     self.variant = variant ?? (self.profile.mode == .strict ? drawnVariant : .single)
     faultTime = .milliseconds(draw.number(5000...(draw.chance(0.2) ? 60_000 : 15_000)))
     faults = draw.faults()
@@ -65,7 +65,7 @@ extension Scenario {
     for _ in 0..<draw.number(0...4) {
       add(.reboot(draw.element(of: reasons)), at: draw.time(before: faultTime))
     }
-    // A supply that fails again and again.
+    // A supply that fails repeatedly.
     if draw.chance(0.08) {
       var time = Duration.zero
       while time < faultTime {
@@ -140,7 +140,7 @@ private struct Draw {
     }
   }
 
-  /// Each kind of fault, or not, at a rate between once in a million bytes and once in a thousand.
+  /// Each kind of fault, or none, at a rate between once in a million bytes and once in a thousand.
   mutating func faults() -> FaultSpec {
     guard !chance(0.1) else { return .off }
     var spec = FaultSpec()

@@ -1,12 +1,12 @@
 package import DeviceEmulator
 package import NotibotProtocol
 
-/// What happens in one simulated run: everything that is drawn, and nothing that follows from it.
+/// The input of one simulated run: everything that is drawn, and nothing that follows from it.
 ///
-/// First a *fault phase*, in which notifications are submitted while wire, device, plug, host and disk fail; then a
-/// *calm phase* without any fault, at whose end all must be as it should.
+/// First a *fault phase*, in which notifications are submitted while wire, device, plug, host and
+/// disk fail; then a *calm phase* without any fault, at whose end the state must be as expected.
 package struct Scenario: Equatable, Sendable {
-  /// What is out of the ordinary about hosts and journals.
+  /// The special conditions of hosts and journals.
   package enum Variant: String, Equatable, Sendable, CaseIterable {
     /// One host with one journal.
     case single
@@ -14,12 +14,12 @@ package struct Scenario: Equatable, Sendable {
     case twoHosts = "two-hosts"
     /// The journal is deleted between two lives of the host.
     case lostJournal = "lost-journal"
-    /// The journal becomes what it was some lives ago.
+    /// The journal returns to an earlier state.
     case restoredJournal = "restored-journal"
     /// A second host begins with a copy of the first one's journal, and they take turns.
     case copiedJournal = "copied-journal"
 
-    /// How many hosts there are.
+    /// The number of hosts.
     package var hostsCount: Int {
       switch self {
       case .single, .lostJournal, .restoredJournal: 1
@@ -27,7 +27,7 @@ package struct Scenario: Equatable, Sendable {
       }
     }
 
-    /// Whether the journal that a host has is always the one that it wrote last.
+    /// Whether a host always has the journal that it wrote last.
     package var keepsJournals: Bool {
       switch self {
       case .single, .twoHosts: true
@@ -38,9 +38,9 @@ package struct Scenario: Equatable, Sendable {
 
   /// How a host's life ends.
   package enum HostEnd: String, Equatable, Sendable, CaseIterable {
-    /// SIGKILL: what was written to the disk's cache stays.
+    /// SIGKILL: data in the disk's cache is kept.
     case kill
-    /// The computer loses its power: what was not synced may be lost.
+    /// The computer loses its power: unsynced data can be lost.
     case powerLoss = "power loss"
     /// An orderly stop.
     case stop
@@ -50,15 +50,15 @@ package struct Scenario: Equatable, Sendable {
   package enum Return: String, Equatable, Sendable, CaseIterable {
     case samePath = "the same path"
     case otherPath = "another path"
-    /// Another board has the old path meanwhile, and keeps it.
-    case strangerTookPath = "another path, for a stranger has the old one"
+    /// Another board gets the old path in the meantime, and keeps it.
+    case strangerTookPath = "another path, because a stranger has the old one"
   }
 
-  /// One thing that happens at its time. `pick` is reduced modulo the number of what can be picked then.
+  /// An event at a given time. `pick` is reduced modulo the number of candidates at that time.
   package enum Event: Equatable, Sendable {
-    /// Notification number `content` is submitted, by the host of this number.
+    /// Notification number `content` is submitted, by the host with this number.
     case add(content: Int, host: Int)
-    /// A notification that the outbox has confirmed gets the content of this number.
+    /// A notification that the outbox has confirmed gets the content with this number.
     case update(content: Int, pick: UInt64)
     case remove(pick: UInt64)
     case dismiss(pick: UInt64)
@@ -67,11 +67,13 @@ package struct Scenario: Equatable, Sendable {
     case unplug(for: Duration, Return, losesPower: Bool)
     /// The application of the device hangs.
     case hang(for: Duration)
-    /// The host's life ends. The next one begins after `pause`; in variants with two hosts it is the other's.
+    /// The host's life ends. The next one begins after `pause`; in variants with two hosts it is
+    /// the other's.
     case endHost(HostEnd, pause: Duration)
-    /// Writes to the journal's disk fail, for want of room.
+    /// Writes to the journal's disk fail, because it is full.
     case fillDisk(for: Duration)
-    /// The computer loses its power in the course of the next commit, after so many syncs, or so many writes.
+    /// The computer loses its power during the next commit, after this many syncs, or this many
+    /// writes.
     case interruptCommit(afterSyncs: Int)
     case interruptWrite(afterWrites: Int)
   }
@@ -82,8 +84,8 @@ package struct Scenario: Equatable, Sendable {
     package var event: Event
   }
 
-  /// When a journal is copied away and when it is lost, restored or used again: before which life of a host, counted
-  /// from 0.
+  /// When a journal is copied away and when it is lost, restored or used again: before which life
+  /// of a host, counted from 0.
   package struct JournalEvent: Equatable, Sendable {
     package var copiedBeforeLife: Int
     package var usedBeforeLife: Int
@@ -92,36 +94,37 @@ package struct Scenario: Equatable, Sendable {
   package var seed: UInt64
   package var profile: DeviceProfile
   package var variant: Variant
-  /// How long the fault phase lasts.
+  /// The duration of the fault phase.
   package var faultTime: Duration
-  /// What the wire does to bytes in the fault phase.
+  /// The faults of the wire in the fault phase.
   package var faults: FaultSpec
-  /// All that is submitted; each has its own timestamp, by which it is known again.
+  /// All submissions; each has a unique timestamp, which identifies it.
   package var contents: [Notification]
-  /// In the order of their times.
+  /// Ordered by time.
   package var steps: [Step]
-  /// How long a commit takes.
+  /// The duration of a commit.
   package var commitTime: ClosedRange<Duration>
   package var journalEvent: JournalEvent
-  /// How many entries an outbox holds.
+  /// The capacity of an outbox, in entries.
   package var entriesLimit: Int
 
   /// The timestamp of content 0. Content n has this plus n.
   package static let firstTimestamp: UInt32 = 1_700_000_000
 
-  /// The number of the content that has a timestamp; nil when there is none.
+  /// The number of the content with a timestamp; nil if there is none.
   package func content(ofTimestamp timestamp: UInt32) -> Int? {
     guard timestamp >= Self.firstTimestamp else { return nil }
     let index = Int(timestamp - Self.firstTimestamp)
     return contents.indices.contains(index) ? index : nil
   }
 
-  /// The profiles that runs are drawn from. A supply that fails is drawn as restarts, for in the calm phase it must not.
+  /// The profiles that runs are drawn from. A failing supply is drawn as restarts, because in the
+  /// calm phase it is not allowed to fail.
   package static let profiles: [DeviceProfile] = [
     .standard, .tiny, .mtu23, .slowFlash, .usbSerialJTAG, .ftdi, .cp2102, .resetOnOpen, .wide, .firmware,
   ]
 
-  /// Whether the device's store has room for all that there is.
+  /// Whether the device's store has room for all submissions.
   package var hasRoom: Bool { Int(profile.capacity) >= contents.count }
 
   /// Whether the device has identities and SYNC. Source: PROTOCOL.md NTF-37.

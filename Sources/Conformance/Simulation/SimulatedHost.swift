@@ -4,29 +4,29 @@ import NotibotProtocol
 
 /// A computer with a journal on its disk, on which the forwarding program runs or not.
 struct SimulatedHost {
-  /// What the program has of its port.
+  /// The program's state of its port.
   enum Port: Equatable {
     case closed
-    /// Asked for; the answer comes later.
+    /// Requested; the answer comes later.
     case opening(path: String)
-    /// Open; `isGone` once the board behind it has gone.
+    /// Open; `isGone` once the board behind it has disappeared.
     case open(path: String, board: Int, isGone: Bool)
   }
 
-  /// A commit under way.
+  /// A commit in progress.
   struct Commit {
     var changes: [JournalChange]
-    /// Whether the disk has it; not so when it comes to the disk at its end.
+    /// Whether the disk has it; false if it reaches the disk at its end.
     var isWritten: Bool
     /// Whether it failed.
     var hasFailed: Bool
     /// Whether the disk was full then.
-    var metFullDisk = false
+    var hasSeenFullDisk = false
   }
 
   /// One life of the program.
   struct Life {
-    /// Counts the lives of all hosts; timers of an earlier life mean nothing.
+    /// Counts the lives of all hosts; timers of an earlier life are ignored.
     var number: Int
     var machine: ForwardingMachine
     var port = Port.closed
@@ -34,20 +34,20 @@ struct SimulatedHost {
     var isWritable = true
     var isStopping = false
     /// Whether it has had a session.
-    var hasMetBoard = false
-    /// Whether the machine has said that it is done.
+    var hasSeenBoard = false
+    /// Whether the machine has reported that it is done.
     var isFinished = false
   }
 
   let journal: SimulatedJournal
-  /// nil while it does not run. Stored as such, so that the machine in it is changed in its place.
+  /// nil while it does not run. Stored as such, so that the machine in it is changed in place.
   var life: Life?
   /// Lives so far.
   var livesCount = 0
-  /// What was submitted while it was down, in order.
+  /// Submissions while it was down, in order.
   var waiting: [Scenario.Event] = []
-  /// What the journal held before a life, by the life's number at this host.
+  /// The journal before a life, by the life's number at this host.
   var snapshots: [Int: JournalContents] = [:]
-  /// How many copies are kept.
+  /// The maximum number of copies that are kept.
   static let snapshotsLimit = 8
 }

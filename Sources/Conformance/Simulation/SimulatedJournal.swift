@@ -4,13 +4,13 @@ import NotibotHost
 import NotibotProtocol
 import Synchronization
 
-/// A journal on a disk in memory that can crash, fill up and be exchanged.
+/// A journal on a disk in memory that can crash, fill up and be replaced.
 final class SimulatedJournal {
   private static let disksCount = Atomic<UInt64>(0)
 
   private let disk: UInt64
   private let seed: UInt64
-  /// The writer's identity in a journal that is made anew.
+  /// The writer's identity in a newly created journal.
   private var random: SeededGenerator
   private var journal: Journal?
   private(set) var crashes = 0
@@ -30,7 +30,7 @@ final class SimulatedJournal {
 
   private var path: String { "/simulated/\(disk)/outbox" }
 
-  /// Opens the file, as a host does that begins.
+  /// Opens the file, as a starting host does.
   func open() throws(JournalError) -> JournalContents {
     let opened = try Journal(
       path: path, access: .forwarding, sharing: .exclusive,
@@ -44,7 +44,7 @@ final class SimulatedJournal {
     try journal?.apply(changes)
   }
 
-  /// What is in the file. The host must be running.
+  /// The contents of the file. The host must be running.
   func contents() throws(JournalError) -> JournalContents? { try journal?.contents() }
 
   /// An orderly end.
@@ -53,26 +53,27 @@ final class SimulatedJournal {
     journal = nil
   }
 
-  /// The process is gone; what it wrote stays.
+  /// The process is killed; its written data stays.
   func kill() {
     _ = sd_kill(disk)
     close()
   }
 
-  /// The power is gone, and with it some of what was not synced.
+  /// The power is lost, and with it some unsynced data.
   func losePower() {
     crashes += 1
     _ = sd_crash(disk)
     close()
   }
 
-  /// From the sync of this number on, counted from 0, nothing reaches the disk, until the power is gone.
+  /// From the sync with this number on, counted from 0, nothing reaches the disk, until the power
+  /// is lost.
   func failAt(sync number: Int) { _ = sd_crash_at_sync(disk, UInt64(number) + 1) }
 
   /// The same for writes.
   func failAt(write number: Int) { _ = sd_fail_after(disk, UInt64(number) + 1, EIO, SD_FOR_EVER) }
 
-  /// There is no room for more, or there is again.
+  /// There is no more room, or there is room again.
   func fill() { _ = sd_fail_after(disk, 1, ENOSPC, SD_FOR_EVER) }
   func makeRoom() { _ = sd_fail_after(disk, 0, ENOSPC, SD_FOR_EVER) }
 
@@ -82,7 +83,7 @@ final class SimulatedJournal {
     _ = sd_create(disk, seed)
   }
 
-  /// The file becomes another one; the host must be down.
+  /// The file is replaced by another one; the host must be down.
   func replace(by contents: JournalContents) throws(JournalError) {
     delete()
     let copy = try Journal(

@@ -2,9 +2,9 @@ import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
 
-/// What people, plugs and powers do.
+/// Events of users, plugs and power.
 extension SimulatedWorld {
-  /// Does what the scenario says.
+  /// Performs an event of the scenario.
   func perform(_ event: Scenario.Event) throws(Violation) {
     switch event {
     case .add(let content, let host):
@@ -67,12 +67,12 @@ extension SimulatedWorld {
     return living.isEmpty ? nil : living[Int(pick % UInt64(living.count))]
   }
 
-  /// The number of a submission that `living` gave.
+  /// The number of a submission that `living` returned.
   private func number(of index: Int) -> OutboxNumber {
     ledger.submissions[index].number ?? OutboxNumber(rawValue: 0)
   }
 
-  // MARK: The person at the display
+  // MARK: The user at the display
 
   private func press(_ pick: UInt64, _ command: (Int) -> DeviceCommand) {
     let items = Array(boards[0].wired.device.store.items)
@@ -84,14 +84,14 @@ extension SimulatedWorld {
     }
   }
 
-  /// In the calm phase somebody dismisses the oldest notification now and then when the display is full, or what waits
-  /// would wait for ever.
+  /// In the calm phase the user dismisses the oldest notification now and then if the display is
+  /// full; otherwise queued notifications would wait forever.
   func tidyUp() {
     let store = boards[0].wired.device.store
     if store.items.count >= store.capacity, isUnsettled {
       press(0) { .dismiss(item: $0) }
     }
-    after(.milliseconds(400), .calmPerson)
+    after(.milliseconds(400), .calmUser)
   }
 
   // MARK: The plug
@@ -108,13 +108,14 @@ extension SimulatedWorld {
       hasStranger = true
       boards[1].path = path
     }
-    after(time, .replug(place, hadPower: !losesPower))
+    after(time, .replug(place, wasPowered: !losesPower))
   }
 
-  /// Whether the host that runs has had a session with our board in this life, so that another one does not fool it.
-  private var isBoardKnown: Bool { hosts.allSatisfy { $0.life?.hasMetBoard ?? false || $0.life == nil } }
+  /// Whether the running host has had a session with our board in this life, so that another board
+  /// does not mislead it.
+  private var isBoardKnown: Bool { hosts.allSatisfy { $0.life?.hasSeenBoard ?? false || $0.life == nil } }
 
-  func replug(_ place: Scenario.Return, hadPower: Bool) {
+  func replug(_ place: Scenario.Return, wasPowered: Bool) {
     guard boards[0].path == nil else { return }
     let taken = boards[1].path
     let wanted =
@@ -124,7 +125,7 @@ extension SimulatedWorld {
       }
     let path = wanted != taken ? wanted : Self.otherPaths[2]
     boards[0].hasPower = true
-    if !hadPower { _ = boards[0].wired.perform(.reboot(.powerOn), now: now) }
+    if !wasPowered { _ = boards[0].wired.perform(.reboot(.powerOn), now: now) }
     boards[0].path = path
   }
 
@@ -146,7 +147,8 @@ extension SimulatedWorld {
     for host in hosts { host.journal.makeRoom() }
   }
 
-  /// Loses, restores or copies the journal of a host that is about to begin, if it is time for that.
+  /// Loses, restores or copies the journal of a host that is about to begin, if it is time for
+  /// that.
   func exchangeJournal(of index: Int) throws(Violation) {
     let plan = scenario.journalEvent
     guard !hasExchanged else { return }

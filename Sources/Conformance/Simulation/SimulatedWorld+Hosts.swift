@@ -6,7 +6,7 @@ import NotibotProtocol
 extension SimulatedWorld {
   // MARK: Lives
 
-  /// A host begins, with what its journal holds.
+  /// A host begins with the contents of its journal.
   func startHost(_ index: Int) throws(Violation) {
     guard turn == index, hosts[index].life == nil else { return }
     try exchangeJournal(of: index)
@@ -39,7 +39,7 @@ extension SimulatedWorld {
     var configuration = ForwardingConfiguration()
     configuration.outbox.entriesLimit = scenario.entriesLimit
     if let rate = boards[0].wired.wire.bitsPerSecond { configuration.host.lineBitsPerSecond = Int(rate) }
-    // Who knows of a second board says which one is meant.
+    // A host that knows of a second board specifies which one to use.
     if hasStranger { configuration.supervisor.expectedDeviceID = "24:6F:28:AA:BB:CC" }
     return configuration
   }
@@ -49,7 +49,7 @@ extension SimulatedWorld {
     hosts[index].snapshots[hosts[index].livesCount] = contents
   }
 
-  /// Ends a host's life, however it comes to that; the next one begins after the pause.
+  /// Ends a host's life, for any reason; the next one begins after the pause.
   func endHost(_ index: Int, _ end: Scenario.HostEnd, pause: Duration) {
     guard hosts[index].life != nil else { return }
     trace.add(now, "host\(index)", "ends: \(end.rawValue)")
@@ -65,12 +65,12 @@ extension SimulatedWorld {
       counts.powerLosses += 1
       losePower(of: index)
     }
-    // A commit that was to reach the disk at its end never does.
+    // A commit that would have reached the disk at its end never does.
     ledger.hostEnded(index)
     after(pause, .startHost(turn))
   }
 
-  /// Adds what a host's life has sent again; once, at its end.
+  /// Adds the retransmissions of a host's life; once, at its end.
   func countResends(of index: Int) {
     counts.resends += hosts[index].life?.machine.statistics.host.link.resent ?? 0
   }
@@ -84,16 +84,16 @@ extension SimulatedWorld {
   /// Begins an orderly end.
   func stopHost(_ index: Int) {
     guard var life = hosts[index].life, !life.isStopping else { return }
-    trace.add(now, "host\(index)", "is told to stop")
+    trace.add(now, "host\(index)", "is asked to stop")
     life.isStopping = true
     life.machine.stop(now: now)
     hosts[index].life = life
     after(Self.stopLimit, .stopEnds(life: life.number))
   }
 
-  // MARK: What a machine asks for
+  // MARK: Requests of a machine
 
-  /// Does what a host's machine wants done; false when it wants nothing.
+  /// Performs the next action of a host's machine; returns false if there is none.
   func obey(_ index: Int) throws(Violation) -> Bool {
     var hasMoved = false
     while let action = hosts[index].life?.machine.nextAction() {
@@ -104,12 +104,12 @@ extension SimulatedWorld {
       case .close: closePort(of: index)
       case .write(let bytes): write(bytes, of: index)
       case .commit(let changes): beginCommit(changes, of: index)
-      case .report(let report): try hear(report, of: index)
+      case .report(let report): try receive(report, of: index)
       case .connection(let change):
         trace.add(now, "host\(index)", "connection: \(change.state) because \(change.reason)")
         if case .up = change.state {
           counts.sessions += 1
-          hosts[index].life?.hasMetBoard = true
+          hosts[index].life?.hasSeenBoard = true
         }
       case .text: break
       case .finished: finish(index)
@@ -205,7 +205,7 @@ extension SimulatedWorld {
     } catch {
       trace.add(now, "host\(index)", "commit fails: \(error)")
       commit.hasFailed = true
-      commit.metFullDisk = isDiskFull
+      commit.hasSeenFullDisk = isDiskFull
     }
   }
 
@@ -217,14 +217,14 @@ extension SimulatedWorld {
     if !commit.isWritten { writeCommit(&commit, of: index) }
     hosts[index].life?.commit = nil
     if isCutOff {
-      // Whether the commit came through or not, nobody is there any more to hear of it.
+      // Whether or not the commit succeeded, the host no longer exists to be notified.
       return endHost(index, .powerLoss, pause: .milliseconds(Int.random(in: 1...500, using: &random)))
     }
     if commit.hasFailed {
       hosts[index].life?.machine.commitFailed(now: now)
       counts.failedCommits += 1
-      // The program says what is wrong and ends; somebody starts it again.
-      guard !commit.metFullDisk else { return stopHost(index) }
+      // The program reports the problem and ends; it is started again.
+      guard !commit.hasSeenFullDisk else { return stopHost(index) }
       throw Violation(.journalOpens, "a commit of host \(index) fails", at: now)
     }
     if !wasConfirmed { hosts[index].life?.machine.committed(now: now) }
@@ -232,10 +232,10 @@ extension SimulatedWorld {
 
   // MARK: Reports
 
-  private func hear(_ report: OutboxReport, of index: Int) throws(Violation) {
+  private func receive(_ report: OutboxReport, of index: Int) throws(Violation) {
     trace.add(now, "host\(index)", "reports \(report)")
     counts.note(report)
-    try reports.hear(report, host: index, ledger: &ledger, at: now)
+    try reports.receive(report, host: index, ledger: &ledger, at: now)
     try mutate(after: report, host: index)
     try measure(report, of: index)
   }

@@ -2,9 +2,10 @@ import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
 
-/// What a mutant makes of what passes through the world. Without one, all passes as it is.
+/// The changes that a mutant makes to the events of the world. Without a mutant, nothing is
+/// changed.
 extension SimulatedWorld {
-  /// What a host finds in its journal.
+  /// The journal that a host finds.
   func mutated(_ contents: JournalContents) -> JournalContents {
     guard mutant == .forgottenResend else { return contents }
     var contents = contents
@@ -41,13 +42,13 @@ extension SimulatedWorld {
     }
   }
 
-  /// What happens after a report.
+  /// The reaction to a report.
   func mutate(after report: OutboxReport, host: Int) throws(Violation) {
     switch (mutant, report) {
     case (.repeatedReports, .gone), (.repeatedReports, .delivered), (.repeatedReports, .removed):
-      try reports.hear(report, host: host, ledger: &ledger, at: now)
+      try reports.receive(report, host: host, ledger: &ledger, at: now)
     case (.prematureDelivery, .queued(let number, _)):
-      try reports.hear(.delivered(number), host: host, ledger: &ledger, at: now)
+      try reports.receive(.delivered(number), host: host, ledger: &ledger, at: now)
     case (.deviceWithoutMemory, .gone(let number, .dismissed)):
       guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now),
         let subject = lastShown[index]

@@ -4,9 +4,9 @@ import NotibotProtocol
 
 /// The two phases of a run.
 extension SimulatedWorld {
-  /// How long the calm phase may take for each host's turn until all is as it should be.
+  /// The limit of the calm phase for each host's turn, until the state is as expected.
   package static let calmLimit = Duration.seconds(180)
-  /// How often that is looked at.
+  /// How often that is checked.
   static let lookInterval = Duration.milliseconds(500)
   /// How long it must stay so.
   static let restTime = Duration.seconds(6)
@@ -40,10 +40,10 @@ extension SimulatedWorld {
     boards[0].wired.setFaults(.off)
     _ = boards[0].wired.perform(.resume, now: now)
     while nextStep < scenario.steps.count {
-      // What was to happen at this very moment, or was left over.
+      // Events due at this very moment, or left over.
       nextStep += 1
     }
-    after(.milliseconds(400), .calmPerson)
+    after(.milliseconds(400), .calmUser)
   }
 
   /// The other host takes over.
@@ -56,7 +56,7 @@ extension SimulatedWorld {
     try run(until: now + Self.stopLimit, unless: { hosts[previous].life == nil })
   }
 
-  /// Waits until all is as it should be for a host, and stays so.
+  /// Waits until the state is as expected for a host, and stays so.
   private func settle(_ index: Int) throws(Violation) {
     let end = now + Self.calmLimit
     var fault: Violation?
@@ -75,7 +75,7 @@ extension SimulatedWorld {
     if let fault { throw fault }
   }
 
-  /// No more submissions: the host ends by itself.
+  /// No more submissions: the host ends on its own.
   private func finish() throws(Violation) {
     let index = turn
     hosts[index].life?.machine.finish(now: now)

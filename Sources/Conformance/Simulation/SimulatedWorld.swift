@@ -2,28 +2,29 @@ import DeviceEmulator
 import NotibotHost
 package import NotibotProtocol
 
-/// Host, wire, device, plug, disk and the people at both ends, in virtual time.
+/// Host, wire, device, plug, disk and the users at both ends, in virtual time.
 ///
-/// Obeys the machines as the drivers in life do; what becomes of notifications it learns from reports and display alone.
+/// Runs the machines as the drivers in production do; learns the state of notifications from
+/// reports and display alone.
 package final class SimulatedWorld {
-  /// Something that happens when its time has come.
+  /// An event that is due at a given time.
   enum Timer {
     case startHost(Int)
     case portOpens(life: Int)
     case commitEnds(life: Int)
     case stopEnds(life: Int)
-    case replug(Scenario.Return, hadPower: Bool)
+    case replug(Scenario.Return, wasPowered: Bool)
     case resume
     case makeRoom
-    case calmPerson
+    case calmUser
   }
 
-  /// The path that hosts are told; the board is there at first.
+  /// The path that hosts are given; the board is there at first.
   static let usualPath = "/dev/ttyUSB0"
   static let otherPaths = ["/dev/ttyUSB1", "/dev/ttyUSB2", "/dev/ttyUSB3"]
-  /// How long an orderly stop may take.
+  /// The limit of an orderly stop.
   static let stopLimit = Duration.seconds(3)
-  /// Rounds of exchange at one moment, beyond which time does not go on.
+  /// Rounds of exchange at one moment, beyond which time counts as stuck.
   static let roundsLimit = 20_000
 
   package let scenario: Scenario
@@ -35,32 +36,32 @@ package final class SimulatedWorld {
   var display: DisplayChecker
   let reports: ReportChecker
   let liveness: LivenessChecker
-  /// Ours, and a stranger's.
+  /// Our board, and a stranger's.
   var boards: [SimulatedBoard]
   var hosts: [SimulatedHost]
-  /// Whose turn it is.
+  /// The host whose turn it is.
   var turn = 0
   var random: SeededGenerator
   var timers: [(time: Instant, timer: Timer)] = []
   var nextStep = 0
   var isCalm = false
-  /// Whether something was not yet as it should be when it was looked at last in the calm phase.
+  /// Whether the last check in the calm phase found a deviation.
   var isUnsettled = true
-  /// Whether a stranger's board was ever plugged in: from then on hosts are told the id of ours.
+  /// Whether a stranger's board was ever plugged in: from then on hosts are given the id of ours.
   var hasStranger = false
-  /// A power loss that waits for the next commit.
+  /// A power loss that is scheduled for the next commit.
   var interruption: Scenario.Event?
-  /// Whether a commit has run into a power loss, so that nothing more reaches the disk.
+  /// Whether a commit is affected by a power loss, so that nothing more reaches the disk.
   var isCutOff = false
   var isDiskFull = false
-  /// How long the host that is stopping is down then.
+  /// How long the host that is stopping is then down.
   var pauseAfterStop = Duration.milliseconds(500)
-  /// Whether the journal was lost, restored or copied already.
+  /// Whether the journal was already lost, restored or copied.
   var hasExchanged = false
   var livesCount = 0
-  /// When each submission was shown first.
+  /// When each submission was first shown.
   var shownAt: [Int: Instant] = [:]
-  /// How each submission was shown last; for a mutant.
+  /// The last shown form of each submission; for a mutant.
   var lastShown: [Int: DisplayChange.Subject] = [:]
   var tap: WorldTap
 
@@ -90,7 +91,7 @@ package final class SimulatedWorld {
     self.random = random
   }
 
-  /// The boards that are plugged in or were.
+  /// The boards that are or were plugged in.
   private var activeBoards: Range<Int> { 0..<(hasStranger ? 2 : 1) }
 
   // MARK: Time
@@ -122,7 +123,7 @@ package final class SimulatedWorld {
     return earliest
   }
 
-  /// Does all that is due now.
+  /// Handles everything that is due now.
   private func fire() throws(Violation) {
     while nextStep < scenario.steps.count, !isCalm, scenario.steps[nextStep].time <= now {
       nextStep += 1
@@ -156,16 +157,16 @@ package final class SimulatedWorld {
     case .stopEnds(let life):
       guard let host = hosts.firstIndex(where: { $0.life?.number == life }) else { return }
       throw Violation(.outboxIdle, "host \(host) does not stop", at: now)
-    case .replug(let place, let hadPower): replug(place, hadPower: hadPower)
+    case .replug(let place, let wasPowered): replug(place, wasPowered: wasPowered)
     case .resume: _ = boards[0].wired.perform(.resume, now: now)
     case .makeRoom: makeRoom()
-    case .calmPerson: tidyUp()
+    case .calmUser: tidyUp()
     }
   }
 
   // MARK: The line
 
-  /// Carries bytes to and fro, and does what the hosts ask, until nothing moves.
+  /// Passes bytes in both directions, and performs the hosts' requests, until nothing changes.
   private func exchange() throws(Violation) {
     var rounds = 0
     var isMoving = true
@@ -180,7 +181,7 @@ package final class SimulatedWorld {
     }
   }
 
-  /// Hands on what a board says, and notices when its port comes and goes.
+  /// Passes on a board's output, and notices when its port appears and disappears.
   private func listen(to board: Int) throws(Violation) -> Bool {
     var hasMoved = false
     if boards[board].isThere != boards[board].wasThere {
@@ -211,7 +212,7 @@ package final class SimulatedWorld {
     hosts[host].life?.machine.handleWritability(isWritable, now: now)
   }
 
-  /// A port came or went.
+  /// A port appeared or disappeared.
   private func notice(_ board: Int) {
     boards[board].wasThere = boards[board].isThere
     let path = boards[board].path ?? "nowhere"

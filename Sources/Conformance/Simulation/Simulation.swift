@@ -4,26 +4,26 @@ import Synchronization
 
 /// Simulated runs, each decided by its seed alone.
 package enum Simulation {
-  /// What came of one run.
+  /// The result of one run.
   package struct Outcome: Equatable, Sendable {
     package var seed: UInt64
     package var profile: String
     package var variant: Scenario.Variant
-    /// The first rule that was broken; nil when all held.
+    /// The first rule that was broken; nil if all held.
     package var violation: Violation?
     /// How many steps of the scenario had begun by then.
     package var step: Int
     package var counts: SimulationCounts
-    /// The story, when it was asked for.
+    /// The trace, if it was requested.
     package var trace: [String]
   }
 
-  /// Which runs.
+  /// The selected runs.
   package struct Selection: Equatable, Sendable {
     package var seeds: ClosedRange<UInt64>
-    /// The only profile; drawn from each seed when nil.
+    /// The only profile; drawn from each seed if nil.
     package var profile: DeviceProfile?
-    /// The only variant; drawn from each seed when nil.
+    /// The only variant; drawn from each seed if nil.
     package var variant: Scenario.Variant?
 
     package init(
@@ -35,14 +35,14 @@ package enum Simulation {
     }
   }
 
-  /// What came of many runs.
+  /// The results of many runs.
   package struct Summary: Equatable, Sendable {
-    /// The most failures that are kept one by one.
+    /// The maximum number of failures that are kept individually.
     package static let failuresLimit = 100
 
     package var counts = SimulationCounts()
     package var failuresCount = 0
-    /// In the order of their seeds, the first ones.
+    /// Ordered by seed, the first ones.
     package var failures: [Outcome] = []
 
     package init() {}
@@ -84,11 +84,11 @@ package enum Simulation {
       step: world.nextStep, counts: counts, trace: world.trace.text)
   }
 
-  /// Runs many seeds, several at once; the summary is the same whatever `jobs` is.
+  /// Runs many seeds, several in parallel; the summary is the same for any `jobs`.
   /// - Parameters:
-  ///   - jobs: how many at once. 1 or more.
-  ///   - isOver: asked before each run; true ends the work early.
-  ///   - progress: told how many runs are done, by one caller at a time.
+  ///   - jobs: the number of parallel runs. 1 or more.
+  ///   - isOver: called before each run; true ends the work early.
+  ///   - progress: called with the number of completed runs, by one caller at a time.
   package static func run(
     _ selection: Selection, jobs: Int, unless isOver: @escaping @Sendable () -> Bool = { false },
     progress: @escaping @Sendable (Int) -> Void = { _ in }
@@ -106,7 +106,7 @@ package enum Simulation {
     return work.summary
   }
 
-  /// What the jobs share.
+  /// The shared state of the jobs.
   private final class Work: Sendable {
     private struct State {
       var next: UInt64?

@@ -1,7 +1,7 @@
 import DeviceEmulator
 import NotibotHost
 
-/// What happened in one run, or in many.
+/// Counters of one run, or of many.
 package struct SimulationCounts: Equatable, Sendable {
   package var runs = 0
   package var virtualTime = Duration.zero
@@ -10,7 +10,7 @@ package struct SimulationCounts: Equatable, Sendable {
   package var removals = 0
   /// Reports that a notification was delivered.
   package var delivered = 0
-  /// Notifications that a display showed, those it showed again after a restart counted again.
+  /// Notifications that a display showed; those shown again after a restart are counted again.
   package var shown = 0
   package var announced = 0
   package var gone = 0
@@ -21,16 +21,17 @@ package struct SimulationCounts: Equatable, Sendable {
   /// Lives of hosts.
   package var lives = 0
   package var kills = 0
-  /// Hosts that lost their power, and with it what was not synced.
+  /// Hosts that lost their power, and with it unsynced data.
   package var powerLosses = 0
   package var commits = 0
   package var failedCommits = 0
   package var newSources = 0
   package var diverged = 0
   package var bytesToDevice = 0
-  /// DATA frames that hosts sent again.
+  /// DATA frames that hosts retransmitted.
   package var resends = 0
-  /// The longest time from the moment that a display showed something until its delivery was reported, in one life.
+  /// The longest time from showing a notification on the display until its delivery was reported,
+  /// in one life.
   package var slowestReport = Duration.zero
 
   package init() {}
@@ -62,7 +63,7 @@ package struct SimulationCounts: Equatable, Sendable {
     }
   }
 
-  /// Adds the figures of other runs.
+  /// Adds the counters of other runs.
   package mutating func add(_ other: SimulationCounts) {
     runs += other.runs
     virtualTime += other.virtualTime

@@ -1,8 +1,8 @@
 package import NotibotProtocol
 
-/// The story of a run, line by line: virtual time, who, what. Kept only when it is asked for; bounded.
+/// The trace of a run, line by line: virtual time, subject, event. Kept only on request; bounded.
 package struct Trace: Equatable, Sendable {
-  /// The most lines that are kept; the first and the last ones stay.
+  /// The maximum number of lines; the first and the last ones are kept.
   package static let linesLimit = 200_000
 
   private var lines: [String] = []
@@ -13,7 +13,7 @@ package struct Trace: Equatable, Sendable {
     self.isOn = isOn
   }
 
-  /// Adds a line, when somebody wants to read it.
+  /// Adds a line, if the trace was requested.
   package mutating func add(_ now: Instant, _ who: String, _ what: @autoclosure () -> String) {
     guard isOn else { return }
     guard lines.count < Self.linesLimit else {

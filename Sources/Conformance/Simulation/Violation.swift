@@ -2,33 +2,34 @@ package import NotibotProtocol
 
 /// A rule that a simulated run broke.
 package struct Violation: Error, Equatable, Sendable {
-  /// What must hold. The first ones at every step, those from `nothingLost` on at the end of the calm phase.
+  /// The rules. The first ones hold at every step, those from `nothingLost` on at the end of the
+  /// calm phase.
   package enum Rule: String, Equatable, Sendable, CaseIterable {
-    case shownBytes = "what is shown is, byte for byte, what was submitted"
+    case shownBytes = "every shown notification is, byte for byte, a submitted one"
     case storedOnce = "no two stored notifications are of one submission"
     case announcedOnce =
       "nothing is announced twice in one boot of the device, nor again after it was delivered"
-    case staysAway = "what was reported gone or removed is not shown again"
-    case rejectedStaysAway = "what was rejected is never shown"
+    case staysAway = "a notification that was reported gone or removed is not shown again"
+    case rejectedStaysAway = "a rejected notification is never shown"
     case reportedOnce = "each end of a notification is reported once, also across crashes"
-    case deliveredWasShown = "what is reported delivered was shown"
+    case deliveredWasShown = "a notification that is reported delivered was shown"
     case numberKnown = "reports are about numbers that were given"
     case requestEndsOnce = "each submission is answered once"
     case nothingRefused = "a valid notification is not refused"
     case sourceKept = "a host with its own journal keeps its source"
     case rightBoard = "a board with another id shows nothing of ours"
     case queuesBounded = "queues stay within their limits"
-    case noBusyLoop = "time goes on"
+    case noBusyLoop = "time advances"
     case journalOpens = "a journal opens after every crash"
-    case nothingLost = "what was queued, and is neither gone nor removed, is on the display"
-    case newestContent = "what is on the display has its newest content"
+    case nothingLost = "every queued notification that is neither gone nor removed is on the display"
+    case newestContent = "every notification on the display has its newest content"
     case nothingElse = "nothing else of this writer is on the display"
     case digestsEqual = "host and device agree in n and digest"
-    case outboxIdle = "when nothing is left to do, nothing is left undone"
+    case outboxIdle = "when no work is left, the outbox is done"
   }
 
   package var rule: Rule
-  /// What was seen.
+  /// The observation.
   package var detail: String
   /// When, in virtual time.
   package var time: Instant

@@ -2,7 +2,7 @@ import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
 
-/// Reads the frames that pass, for the trace; with the suite's own codec.
+/// Decodes the passing frames for the trace, with the suite's own codec.
 struct WorldTap {
   private let isOn: Bool
   private var host = FrameSplitter(from: .host)
@@ -52,7 +52,7 @@ struct WorldTap {
   }
 }
 
-/// How things look in a trace.
+/// Descriptions for a trace.
 extension SimulatedWorld {
   /// The beginning and the end of a JSON text, where its identity is.
   static func short(_ json: [UInt8]) -> String {

@@ -1,21 +1,21 @@
-/// What the splitter found, in the order of the wire.
+/// An item that the splitter found, in the order of the wire.
 package enum WireItem: Equatable, Sendable {
   case frame(WireFrame)
-  /// The bytes between two zeros that are no valid frame of the peer.
+  /// The bytes between two zeros that are not a valid frame of the peer.
   case text([UInt8])
 }
 
-/// Cuts received bytes at the zeros. Much simpler than a receiver that a user would want: text shows when its zero
-/// comes, and an unfinished candidate can be looked at.
+/// Splits received bytes at the zeros. Much simpler than a receiver for users: text appears when
+/// its zero arrives, and an unfinished candidate can be inspected.
 package struct FrameSplitter: Sendable {
-  /// The most bytes that stand unfinished before they are given up as text.
+  /// The maximum number of unfinished bytes before they are given up as text.
   package static let candidateLimitBytes = 4096
 
   private(set) package var candidate: [UInt8] = []
   private let sender: WireFrame.Sender
   private var items: [WireItem] = []
 
-  /// - Parameter sender: whose frames are frames; those of the other side count as text.
+  /// - Parameter sender: the side whose frames are accepted; those of the other side count as text.
   package init(from sender: WireFrame.Sender) {
     self.sender = sender
   }
@@ -43,7 +43,7 @@ package struct FrameSplitter: Sendable {
     return items
   }
 
-  /// Declares the unfinished candidate to be text.
+  /// Treats the unfinished candidate as text.
   package mutating func flush() {
     guard !candidate.isEmpty else { return }
     items.append(.text(candidate))

@@ -9,7 +9,7 @@ package struct Holding: Equatable, Sendable {
     self.json = json
   }
 
-  /// What this notification adds to a digest. Source: PROTOCOL.md NTF-32.
+  /// The contribution of this notification to a digest. Source: PROTOCOL.md NTF-32.
   private var mixed: UInt64 {
     // Everything is modulo 2⁶⁴.
     var z = (UInt64(id) << 32 + UInt64(Wire.crc(json))) &+ 0x9E37_79B9_7F4A_7C15
@@ -42,7 +42,7 @@ package struct Sync: Equatable, Sendable {
   }
 }
 
-/// A SYNCED as a case reads it. Source: PROTOCOL.md NTF-30.
+/// A SYNCED as a case parses it. Source: PROTOCOL.md NTF-30.
 package struct Synced: Equatable, Sendable, CustomStringConvertible {
   package var source: UInt32
   package var count: UInt16

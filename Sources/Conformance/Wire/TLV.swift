@@ -1,4 +1,4 @@
-/// TLVs as the cases write and read them. Source: PROTOCOL.md LNK-5.
+/// TLVs as the cases write and parse them. Source: PROTOCOL.md LNK-5.
 package struct TLV: Equatable, Sendable {
   package var type: UInt8
   package var value: [UInt8]
@@ -26,7 +26,8 @@ package struct TLV: Equatable, Sendable {
   package static func profileHash(_ hash: UInt32) -> TLV { TLV(0x12, Wire.u32(hash)) }
   package static func reason(_ reason: UInt8) -> TLV { TLV(0x14, [reason]) }
 
-  /// The TLVs that LNK-5 does not list for a frame, or with a longer value. Those of later versions are among them.
+  /// The TLVs that LNK-5 does not list for a frame, or lists with another length. Those of later
+  /// versions are among them.
   package static func strange(_ tlvs: [TLV], in kind: WireFrame.Kind) -> [TLV] {
     let shared: [UInt8: Int] = [0x81: 4, 0x82: 8, 0x05: 4, 0x06: 8]
     let listed: [UInt8: Int] =
@@ -44,7 +45,7 @@ package struct TLV: Equatable, Sendable {
     }
   }
 
-  /// The TLVs of a payload; nil when one runs past the end.
+  /// The TLVs of a payload; nil if one exceeds its end.
   package static func parse(_ payload: [UInt8]) -> [TLV]? {
     var found: [TLV] = []
     var index = 0
@@ -60,7 +61,7 @@ package struct TLV: Equatable, Sendable {
 }
 
 extension [TLV] {
-  /// The TLVs one behind the other.
+  /// The concatenated TLVs.
   package var payload: [UInt8] { flatMap(\.bytes) }
 
   /// The value of the first TLV of a type.

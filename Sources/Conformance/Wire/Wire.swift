@@ -1,6 +1,6 @@
-/// Byte arithmetic of the wire, spelled as PROTOCOL.md spells it and no faster than a case needs.
+/// Byte arithmetic of the wire, written as in PROTOCOL.md and no faster than a case needs.
 package enum Wire {
-  /// A number of 32 bits as eight digits.
+  /// A 32-bit number as eight digits.
   static func hexNumber(_ number: UInt64) -> String {
     let digits = String(UInt32(truncatingIfNeeded: number), radix: 16)
     return String(repeating: "0", count: 8 - digits.utf8.count) + digits
@@ -21,13 +21,13 @@ package enum Wire {
     u32(UInt32(truncatingIfNeeded: value)) + u32(UInt32(truncatingIfNeeded: value >> 32))
   }
 
-  /// The u16 at an offset; 0 where the bytes end.
+  /// The u16 at an offset; 0 beyond the end.
   package static func word(_ bytes: [UInt8], at offset: Int) -> UInt16 {
     guard offset + 1 < bytes.count else { return 0 }
     return UInt16(bytes[offset]) | UInt16(bytes[offset + 1]) << 8
   }
 
-  /// The little-endian number that the bytes spell; at most eight of them count.
+  /// The little-endian number in the bytes; at most eight of them count.
   package static func number(_ bytes: [UInt8]) -> UInt64 {
     bytes.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
@@ -66,7 +66,7 @@ package enum Wire {
     return isOpen ? encoded + [UInt8(block.count + 1)] + block : encoded
   }
 
-  /// The bytes that a COBS encoding stands for; nil when a block is cut short or a zero is inside.
+  /// The decoded bytes of a COBS encoding; nil if a block is cut short or contains a zero.
   package static func unstuffed(_ encoded: [UInt8]) -> [UInt8]? {
     var decoded: [UInt8] = []
     var index = 0
@@ -80,19 +80,21 @@ package enum Wire {
     return decoded
   }
 
-  /// Header and payload as they go on the wire: CRC behind, stuffed, a zero before and after. The header may be
-  /// as wrong as a case likes.
+  /// Header and payload in their form on the wire: followed by the CRC, stuffed, with a zero before
+  /// and after. The header can be invalid.
   package static func sealed(_ headerAndPayload: [UInt8]) -> [UInt8] {
     [0] + stuffed(headerAndPayload + u32(crc(headerAndPayload))) + [0]
   }
 
-  /// The bytes of a string of hexadecimal digits; white space is skipped. For literals of the suite only.
+  /// The bytes of a string of hexadecimal digits; white space is skipped. For literals of the suite
+  /// only.
   package static func literal(_ digits: String) -> [UInt8] {
     let nibbles = digits.compactMap { $0.hexDigitValue }
     return stride(from: 0, to: nibbles.count - 1, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) }
   }
 
-  /// An Error Response less its handle, any other PDU as it is: for errors whose handle no rule names.
+  /// An Error Response without its handle, any other PDU unchanged: for errors whose handle no rule
+  /// specifies.
   package static func withoutHandle(_ pdu: [UInt8]) -> [UInt8] {
     pdu.count == 5 && pdu[0] == 0x01 ? [pdu[0], pdu[1], pdu[4]] : pdu
   }

@@ -1,12 +1,13 @@
-/// A frame as the cases write and read it, with the suite's own plain COBS and CRC: the codec that the host and
-/// the emulator share would otherwise be its own witness. Source: PROTOCOL.md FRM-1 to FRM-5, LNK-1.
+/// A frame as the cases write and parse it, with the suite's own plain COBS and CRC: the codec that
+/// the host and the emulator share would otherwise be its own witness. Source: PROTOCOL.md FRM-1 to
+/// FRM-5, LNK-1.
 package struct WireFrame: Equatable, Sendable {
   /// The type numbers of PROTOCOL.md chapter 2.
   package enum Kind: UInt8, Sendable {
     case hello = 1
     case syn, synAck, data, ack, nak, udata, ping, pong, rst, fin
 
-    /// As the protocol's page spells it.
+    /// Its name in PROTOCOL.md.
     package var name: String {
       switch self {
       case .hello: "HELLO"
@@ -24,7 +25,7 @@ package struct WireFrame: Equatable, Sendable {
     }
   }
 
-  /// Who sends the frame: the direction bit of the header.
+  /// The sender of the frame: the direction bit of the header.
   package enum Sender: Equatable, Sendable {
     case host
     case device
@@ -51,7 +52,8 @@ package struct WireFrame: Equatable, Sendable {
   /// The frame on the wire, with both zeros.
   package var bytes: [UInt8] { Wire.sealed(decoded) }
 
-  /// The frame in a candidate, the bytes between two zeros; nil when the candidate is not a valid frame.
+  /// The frame in a candidate, the bytes between two zeros; nil when the candidate is not a valid
+  /// frame.
   package init?(candidate: [UInt8]) {
     guard let decoded = Wire.unstuffed(candidate), decoded.count >= 12, decoded.count <= 540 else {
       return nil

@@ -1,12 +1,13 @@
 import NotibotProtocol
 
-/// One direction of a faulty line: bytes go in, what is left of them comes out, with what happens to the line itself
-/// in between.
+/// One direction of a faulty line: takes input bytes, returns the remaining output bytes,
+/// interleaved with the events of the line itself.
 ///
-/// Which faults happen depends on the spec, the seed and the bytes so far, never on how the bytes are cut into pieces:
-/// the place of the next fault is drawn ahead, and faults draw in the order of their places.
+/// Which faults happen depends on the spec, the seed and the bytes so far, never on how the bytes
+/// are split into pieces: the position of the next fault is drawn in advance, and faults draw in
+/// the order of their positions.
 struct FaultLane: Equatable, Sendable {
-  /// What comes out.
+  /// One piece of output.
   enum Item: Equatable, Sendable {
     case bytes([UInt8])
     case stall
@@ -14,11 +15,11 @@ struct FaultLane: Equatable, Sendable {
     case unplug
   }
 
-  /// What becomes of bytes at which no new fault happens.
+  /// How bytes without a new fault are handled.
   private enum Passage: Equatable, Sendable {
     case open
     case losing(bytes: Int)
-    /// Until a zero has been lost, and at most so many bytes.
+    /// Drops bytes up to and including the next zero, but at most this many.
     case losingToZero(limitBytes: Int)
     case garbling(bytes: Int)
     /// Until `endSession`.
@@ -27,22 +28,23 @@ struct FaultLane: Equatable, Sendable {
 
   private struct Schedule: Equatable, Sendable {
     var kind: FaultKind
-    /// What a fault at a rate draws its gaps from; nil for one that happens once.
+    /// The generator of the gaps of a fault with a rate; nil for a one-time fault.
     var gaps: FaultGaps?
-    /// The byte at which it happens next, counted from 1; nil for never.
+    /// The byte at which it happens next, counted from 1; nil if never.
     var next: UInt64?
   }
 
-  /// The longest frame with both its zeros; a lost rest is not longer. Source: PROTOCOL.md FRM-4.
+  /// The longest frame with both its zeros; the lost rest of a write is not longer. Source:
+  /// PROTOCOL.md FRM-4.
   static let restLimitBytes = 545
-  /// The most bytes that come again; so few that no more than 127 frames are among them (FRM-15).
+  /// The most bytes that are repeated; few enough that they contain at most 127 frames (FRM-15).
   static let staleLimitBytes = 512
 
   private(set) var counts = FaultCounts()
   private var schedules: [Schedule]
   private var generator: SeededGenerator
   private var passage = Passage.open
-  /// Bytes that have gone in.
+  /// Input bytes so far.
   private var position: UInt64 = 0
   private var nextPosition: UInt64?
   private let keepsRecent: Bool
@@ -65,18 +67,18 @@ struct FaultLane: Equatable, Sendable {
     nextPosition = schedules.compactMap(\.next).min()
   }
 
-  /// What becomes of the next bytes.
+  /// How the next bytes are handled.
   mutating func pass(_ input: [UInt8]) -> [Item] {
     var items: [Item] = []
     var output: [UInt8] = []
     output.reserveCapacity(input.count)
     var index = 0
     while index < input.count {
-      var undisturbed = input.count - index
-      if let nextPosition { undisturbed = Int(min(UInt64(undisturbed), nextPosition - position - 1)) }
-      carry(input[index..<index + undisturbed], into: &output)
-      index += undisturbed
-      position += UInt64(undisturbed)
+      var unaffected = input.count - index
+      if let nextPosition { unaffected = Int(min(UInt64(unaffected), nextPosition - position - 1)) }
+      carry(input[index..<index + unaffected], into: &output)
+      index += unaffected
+      position += UInt64(unaffected)
       guard index < input.count else { break }
       position += 1
       disturb(input[index], output: &output, items: &items)
@@ -86,8 +88,8 @@ struct FaultLane: Equatable, Sendable {
     return items
   }
 
-  /// The port was closed, the plug pulled, or the device restarted: a deaf receiver hears again, and what has passed
-  /// so far is of an old session.
+  /// The port was closed, the plug pulled, or the device restarted: a deaf receiver works again,
+  /// and all bytes so far belong to an old session.
   mutating func endSession() {
     if passage == .closed { passage = .open }
     if !recent.isEmpty {
@@ -125,7 +127,8 @@ struct FaultLane: Equatable, Sendable {
     }
   }
 
-  /// What a receiver at another rate makes of a byte: edges too early or too late, often none at all.
+  /// The byte as a receiver at another rate decodes it: its edges are too early or too late, and
+  /// often it is not seen at all.
   private mutating func garble(into output: inout [UInt8]) {
     let count = Int.random(in: 0...2, using: &generator)
     if count == 0 { counts.lostBytes += 1 }
@@ -186,7 +189,7 @@ struct FaultLane: Equatable, Sendable {
     output = []
   }
 
-  /// What a log call prints in the middle of a frame.
+  /// A log line that is printed in the middle of a frame.
   private static let logLines = [
     "I (48213) notibot: 3 shown, host connected, heap 183412 free\r\n",
     "W (48977) wifi:<ba-add>idx:1, ifx:0, tid:0, TAHI:0x1002\r\n",
@@ -194,16 +197,17 @@ struct FaultLane: Equatable, Sendable {
     "D (51004) gpio: {\"pin\":9,\"level\":0}\n",
   ]
 
-  /// What ModemManager types into a port that might be a modem.
+  /// The probe that ModemManager sends to a port that might be a modem.
   private static let modemCommands = ["AT\r", "ATZ\r", "AT+CGMI\r", "ATE0 +CMEE=1\r", "~~~"]
 }
 
-/// Draws how far apart the bytes are at which something with a probability happens.
+/// Draws the gaps between the bytes at which an event with a given probability happens.
 ///
-/// By the powers of the probability that nothing happens, so that a fault costs 40 multiplications and a byte without
-/// one nothing; the same on every machine, for it needs no logarithm.
+/// Uses powers of the probability that the event does not happen: a fault costs 40 multiplications,
+/// a byte without a fault costs nothing. The result is the same on every computer, because no
+/// logarithm is needed.
 struct FaultGaps: Equatable, Sendable {
-  /// The probabilities that nothing happens at 1, 2, 4 … 2^39 bytes in a row.
+  /// The probabilities that the event does not happen in 1, 2, 4 … 2^39 consecutive bytes.
   private let quiet: [Double]
 
   /// - Parameter rate: the probability at each byte. 0...1.
@@ -215,8 +219,8 @@ struct FaultGaps: Equatable, Sendable {
     }
   }
 
-  /// The next byte at which it happens, after the one of number `position`; nil when that is more than 10^12 bytes
-  /// away.
+  /// The next byte at which it happens, after byte number `position`; nil if that is more than
+  /// 10^12 bytes away.
   func next(after position: UInt64, using generator: inout SeededGenerator) -> UInt64? {
     let drawn = Double.random(in: 0..<1, using: &generator)
     var chance = 1.0

@@ -1,8 +1,9 @@
 import NotibotProtocol
 
-/// Why a text is no `FaultSpec`: which part of it, what is wrong, and what would be right. Not sanitised for a terminal.
+/// Why a text is not a valid `FaultSpec`: the invalid part, what is wrong with it, and what is
+/// allowed. Not sanitised for a terminal.
 package struct FaultSpecError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The part that is wrong, cut to 40 characters.
+  /// The invalid part, cut to 40 characters.
   package var part: String
   /// What is wrong with it.
   package var problem: String
@@ -19,8 +20,8 @@ extension FaultSpec {
   private static let reaches = Reach.allCases.map(\.rawValue).joined(separator: ", ")
   private static let kinds = FaultKind.allCases.map(\.rawValue).joined(separator: ", ")
 
-  /// Reads a spec; `off` is one without faults.
-  /// - Throws: `FaultSpecError` for the first part that is wrong.
+  /// Parses a spec; `off` is a spec without faults.
+  /// - Throws: `FaultSpecError` for the first invalid part.
   package init(parsing text: String) throws(FaultSpecError) {
     self.init()
     if text == "off" { return }
@@ -48,7 +49,7 @@ extension FaultSpec {
     for rule in rules { try check(rule) }
   }
 
-  /// Reads a setting; false when the name is that of no setting.
+  /// Parses a setting; returns false if the name is not that of a setting.
   private mutating func set(_ name: Substring, to value: Substring, part: Substring) throws(FaultSpecError)
     -> Bool
   {

@@ -1,17 +1,18 @@
 import DequeModule
 package import NotibotProtocol
 
-/// A line with faults: bytes put in at one end come out at the other late, damaged, or not at all, and now and then
-/// something happens to the line itself.
+/// A line with faults: bytes that enter at one end leave at the other end late, corrupted, or not
+/// at all, and some faults affect the line itself.
 ///
-/// Same spec, same seed and same bytes make the same faults, however the bytes are cut into pieces. Inputs: `send`;
-/// commands: `discard`, `endSession`; outputs: `next`, `nextDeadline`; queries: `counts`, `queuedBytes`. Only a stall
-/// makes bytes wait; who owns the line looks at `queuedBytes` and puts no more in than it wants to wait.
+/// The same spec, seed and bytes produce the same faults, no matter how the bytes are split into
+/// pieces. Inputs: `send`; commands: `discard`, `endSession`; outputs: `next`, `nextDeadline`;
+/// queries: `counts`, `queuedBytes`. Bytes are queued only during a stall; the owner of the line
+/// checks `queuedBytes` and limits the queue by sending no more.
 package struct FaultyWire: Equatable, Sendable {
-  /// What comes out at the other end.
+  /// The output at the other end.
   package enum Output: Equatable, Sendable {
     case bytes([UInt8])
-    /// The device restarts now. Its line does nothing about that but say so.
+    /// The device restarts now. The line only reports it.
     case reboot
     /// The plug is pulled now, for the spec's `unplugTime`.
     case unplug
@@ -35,7 +36,7 @@ package struct FaultyWire: Equatable, Sendable {
   private var toDevice: Direction
   private var toHost: Direction
 
-  /// - Parameter seed: what a spec without a seed uses.
+  /// - Parameter seed: used if the spec has no seed.
   package init(spec: FaultSpec, seed: UInt64) {
     var spec = spec
     let seed = spec.seed ?? seed
@@ -45,7 +46,7 @@ package struct FaultyWire: Equatable, Sendable {
     toHost = Direction(lane: FaultLane(spec: spec, direction: .toHost, seed: seed))
   }
 
-  /// Puts bytes in at one end.
+  /// Sends bytes into one end.
   package mutating func send(_ bytes: [UInt8], _ direction: PacedWire.Direction) {
     change(direction) { way in
       for item in way.lane.pass(bytes) {
@@ -55,7 +56,7 @@ package struct FaultyWire: Equatable, Sendable {
     }
   }
 
-  /// What comes out next at the other end; nil while there is nothing, or the line stalls.
+  /// The next output at the other end; nil if there is none, or if the line stalls.
   package mutating func next(_ direction: PacedWire.Direction, now: Instant) -> Output? {
     let stallTime = spec.stallTime
     return change(direction) { way in
@@ -75,24 +76,24 @@ package struct FaultyWire: Equatable, Sendable {
     }
   }
 
-  /// Throws away what waits in a direction, as a restart and a pulled plug do.
+  /// Discards the queued bytes of a direction, as a restart or a pulled plug does.
   package mutating func discard(_ direction: PacedWire.Direction) {
     change(direction) { $0.discard() }
   }
 
-  /// The port was closed, the plug pulled or the device restarted: a deaf receiver hears again, and what passed so far
-  /// is what may come again as stale.
+  /// The port was closed, the plug pulled or the device restarted: a deaf receiver works again, and
+  /// all bytes so far can be repeated as stale bytes.
   package mutating func endSession() {
     toDevice.lane.endSession()
     toHost.lane.endSession()
   }
 
-  /// When a stall ends; nil when nothing waits for that.
+  /// When a stall ends; nil if no bytes are queued.
   package var nextDeadline: Instant? {
     [toDevice, toHost].compactMap { $0.queue.isEmpty ? nil : $0.stalledUntil }.min()
   }
 
-  /// Bytes that wait for the end of a stall.
+  /// Bytes that are queued until a stall ends.
   package func queuedBytes(_ direction: PacedWire.Direction) -> Int {
     switch direction {
     case .toDevice: toDevice.queuedBytes

@@ -1,17 +1,18 @@
 import NIOCore
 import SerialLink
 
-/// A unix socket that carries the attribute protocol as BLE does, without a radio: each connection is a bearer, each
-/// record a PDU.
+/// A Unix socket that carries the attribute protocol as BLE does, but without a radio: each
+/// connection is a bearer, each record a PDU.
 struct ATTSocket: Sendable {
-  /// Bytes that one read takes.
+  /// The most bytes of one read.
   static let readLimitBytes = 4096
-  /// Bytes that wait in this process for a client that does not read; the kernel holds some 200 KiB more.
+  /// Bytes queued in this process for a client that does not read; the kernel buffers about 200 KiB
+  /// more.
   static let writeBufferLimitBytes = 4096
 
   private let socket: EmulatorSocket
 
-  /// Listens at `path`, replacing the socket of a dead process but nothing else.
+  /// Listens at `path`. Replaces the socket of a dead process, but no other file.
   static func open(
     at path: String, for server: EmulatorServer, on loop: any EventLoop
   ) async throws(PortError) -> ATTSocket {
@@ -29,14 +30,14 @@ struct ATTSocket: Sendable {
   func close() async { await socket.close() }
 }
 
-/// Carries what happens on one connection to the emulator, which runs on the same event loop and reads when it can take
-/// more.
+/// Passes the events of one connection to the emulator, which runs on the same event loop and reads
+/// when it can take more.
 final class ATTSocketHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
   private let server: EmulatorServer
-  /// nil before it has begun, and where the device has taken no further one.
+  /// nil before the connection has begun, and if the device accepts no further one.
   private var id: BearerID?
 
   init(server: EmulatorServer) {
@@ -66,7 +67,7 @@ final class ATTSocketHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // A connection that fails is one that ended; `channelInactive` tells the emulator.
+    // A failed connection has ended; `channelInactive` informs the emulator.
     context.close(promise: nil)
   }
 }

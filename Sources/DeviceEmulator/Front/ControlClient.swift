@@ -2,15 +2,16 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// Speaks to the control socket of an emulator in another process. One connection for each request.
+/// Sends requests to the control socket of an emulator in another process. One connection per
+/// request.
 package struct ControlClient: Sendable {
   /// Why a request got no answer.
   package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Nobody listens at the path.
+    /// No process listens at the path.
     case unreachable(path: String, reason: String)
-    /// This user may not connect to the socket.
+    /// This user is not allowed to connect to the socket.
     case permissionDenied(path: String)
-    /// The connection ended, or time ran out, before the answer came.
+    /// The connection ended, or the timeout expired, before the answer.
     case noAnswer(path: String)
 
     package var description: String {
@@ -22,7 +23,7 @@ package struct ControlClient: Sendable {
     }
   }
 
-  /// The longest answer, in bytes; `list` is the longest there is.
+  /// The longest answer, in bytes; that of `list` is the longest.
   static let replyLimitBytes = 1_048_576
 
   /// The socket.
@@ -78,7 +79,7 @@ package struct ControlClient: Sendable {
   }
 }
 
-/// Collects one line; fails when the connection ends before it.
+/// Collects one line; fails if the connection ends before it.
 private final class ReplyHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 

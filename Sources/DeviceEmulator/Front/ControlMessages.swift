@@ -1,17 +1,17 @@
 package import NotibotProtocol
 
-/// What can be asked of a running emulator, out of band.
+/// A command for a running emulator, sent out of band.
 package enum EmulatorCommand: Equatable, Sendable {
-  /// Cuts the line: the port vanishes, the device runs on.
+  /// Cuts the line: the port disappears, the device keeps running.
   case unplug
-  /// Mends it: the port is back under the same link.
+  /// Restores the line: the port is back under the same link.
   case plug
-  /// Damages the line so from now on; `.off` mends it.
+  /// Sets the faults of the line from now on; `.off` removes them.
   case faults(FaultSpec)
   case device(DeviceCommand)
 }
 
-/// The names of `ResetReason` as people type them.
+/// The names of `ResetReason` on the command line.
 extension ResetReason {
   static let names: [(name: String, reason: ResetReason)] = [
     ("unknown", .unknown), ("power-on", .powerOn), ("pin", .externalPin), ("software", .software),
@@ -19,13 +19,13 @@ extension ResetReason {
     ("watchdog", .otherWatchdog), ("deep-sleep", .deepSleep), ("brownout", .brownout), ("sdio", .sdio),
   ]
 
-  /// The reason of a name, such as `panic`; nil when there is none.
+  /// The reason with a name, such as `panic`; nil if there is none.
   package init?(name: String) {
     guard let entry = ResetReason.names.first(where: { $0.name == name }) else { return nil }
     self = entry.reason
   }
 
-  /// The name that `init(name:)` takes.
+  /// The name that `init(name:)` accepts.
   package var name: String { ResetReason.names.first { $0.reason == self }?.name ?? "unknown" }
 }
 
@@ -38,7 +38,7 @@ package struct ControlRequestError: Error, Equatable, Sendable, CustomStringConv
   }
 }
 
-/// One line to the control socket: the command's name and what belongs to it.
+/// One line to the control socket: the name of the command and its arguments.
 package struct ControlRequest: Codable, Equatable, Sendable {
   package var command: String
   package var item: Int?
@@ -49,15 +49,15 @@ package struct ControlRequest: Codable, Equatable, Sendable {
   package var mode: String?
   package var faults: String?
 
-  /// Each command with what it needs, for help and for errors.
+  /// Each command with its arguments, for help and for errors.
   package static let forms = [
     "unplug", "plug", "reboot [REASON]", "dismiss ITEM", "action ITEM ACT", "fill COUNT", "clear", "log TEXT",
     "stall", "resume", "close", "mode strict|firmware", "faults SPEC|off", "stats",
     "list [ITEM]",
   ]
 
-  /// The request that a command line's words stand for.
-  /// - Throws: `ControlRequestError` that says what is wrong with them.
+  /// The request for the words of a command line.
+  /// - Throws: `ControlRequestError` with the reason.
   package init(words: [String]) throws(ControlRequestError) {
     guard let name = words.first, let form = Self.forms.first(where: { $0.split(separator: " ")[0] == name })
     else {
@@ -132,8 +132,8 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     return number
   }
 
-  /// The command that this request asks for.
-  /// - Throws: `ControlRequestError` when the command is unknown or lacks something.
+  /// The command of this request.
+  /// - Throws: `ControlRequestError` if the command is unknown or an argument is missing.
   package func parsed() throws(ControlRequestError) -> EmulatorCommand {
     switch command {
     case "unplug": return .unplug
@@ -187,11 +187,11 @@ package struct ControlRequest: Codable, Equatable, Sendable {
 
 /// One line from the control socket.
 package struct ControlReply: Codable, Equatable, Sendable {
-  /// Whether it was done.
+  /// Whether the command succeeded.
   package var ok = true
-  /// Why not, in one line.
+  /// The reason of a failure, in one line.
   package var error: String?
-  /// Where the port is, after `plug`.
+  /// The path of the port, after `plug`.
   package var port: String?
   package var statistics: DeviceStatistics?
   package var items: [Item]?
@@ -201,14 +201,14 @@ package struct ControlReply: Codable, Equatable, Sendable {
     package var item: Int
     /// As the host wrote it; not sanitised for a terminal.
     package var json: String
-    /// Its identity; nil for all four when it has none. Source: PROTOCOL.md NTF-20.
+    /// Its identity; nil for all four if it has none. Source: PROTOCOL.md NTF-20.
     package var id: UInt32?
     package var src: UInt32?
     package var rev: UInt16?
     package var lvl: UInt8?
-    /// True when it was shown without being announced, nil when not. Source: PROTOCOL.md NTF-28.
+    /// True if it was shown without an announcement, otherwise nil. Source: PROTOCOL.md NTF-28.
     package var preexisting: Bool?
-    /// True when it has expired and is hidden, nil when not. Source: PROTOCOL.md NTF-27.
+    /// True if it has expired and is hidden, otherwise nil. Source: PROTOCOL.md NTF-27.
     package var expired: Bool?
 
     package init(item: Int, json: String) {

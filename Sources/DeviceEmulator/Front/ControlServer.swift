@@ -2,14 +2,14 @@ import Foundation
 import NIOCore
 import SerialLink
 
-/// A unix socket that takes one JSON request a line and answers each by one JSON line.
+/// A Unix socket that takes one JSON request per line and answers each with one line of JSON.
 struct ControlServer: Sendable {
   /// The longest request line, in bytes; a longer one ends the connection.
   static let lineLimitBytes = 16_384
 
   private let socket: EmulatorSocket
 
-  /// Listens at `path`, replacing the socket of a dead process but nothing else.
+  /// Listens at `path`. Replaces the socket of a dead process, but no other file.
   static func open(
     at path: String, for server: EmulatorServer, on loop: any EventLoop
   ) async throws(PortError) -> ControlServer {
@@ -23,8 +23,8 @@ struct ControlServer: Sendable {
   func close() async { await socket.close() }
 }
 
-/// Cuts lines and answers one after the other; reads on when all that came is answered, so that a client that does
-/// not read its answers makes nothing grow.
+/// Splits the input into lines and answers them in order. It reads on only after all received
+/// requests are answered, so that a client that does not read its answers does not grow a queue.
 final class ControlHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer

@@ -1,14 +1,14 @@
 import NIOCore
 
-/// Bearers beside the line, on the same event loop.
+/// The bearers other than the line, on the same event loop.
 extension EmulatorServer {
-  /// A client's connection and the name that the device gives it.
+  /// The connection of a client and the identifier that the device gives it.
   struct Connection {
     let id: BearerID
     let channel: any NIOCore.Channel
   }
 
-  /// A client has connected. Returns nil when the connection is to be closed at once.
+  /// A client has connected. Returns nil if the connection must be closed at once.
   func connected(_ channel: any NIOCore.Channel) -> BearerID? {
     guard !hasStopped, let id = wired.connect(now: Self.now) else { return nil }
     connections.append(Connection(id: id, channel: channel))
@@ -22,17 +22,17 @@ extension EmulatorServer {
     drain()
   }
 
-  /// A connection is over.
+  /// A connection has ended.
   func disconnected(_ id: BearerID) {
     connections.removeAll { $0.id == id }
     wired.disconnect(id, now: Self.now)
     drain()
   }
 
-  /// Sends what is due, and reads on where there is room. Returns whether anything was due.
+  /// Sends pending output, and reads on where there is room. Returns whether anything was pending.
   func drainConnections() -> Bool {
     var hasActed = false
-    // A copy: closing one takes it out of the list.
+    // A copy, because closing a connection removes it from the list.
     for connection in Array(connections) {
       var hasWritten = false
       while connection.channel.isWritable, let action = wired.nextAction(for: connection.id) {

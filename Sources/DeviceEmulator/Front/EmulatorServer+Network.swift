@@ -1,19 +1,19 @@
 import NIOCore
 import SerialLink
 
-/// The port of a network, on the same event loop.
+/// The network port, on the same event loop.
 extension EmulatorServer {
-  /// Whether somebody who connects becomes the host.
+  /// Whether a client that connects becomes the host.
   enum Admission {
-    /// With the machine that speaks with it; nil where bytes pass alone.
+    /// With the machine that speaks RFC 2217 to it; nil if bytes pass without a protocol.
     case accepted(RFC2217Server?)
-    /// Another is the host.
+    /// Another client is the host.
     case taken
-    /// For this reason.
+    /// Refused for this reason.
     case refused(String)
   }
 
-  /// Listens for hosts. Throws `PortError` when the address cannot be had.
+  /// Listens for hosts. Throws `PortError` if the address is not available.
   func listen(at address: NetworkAddress) async throws(PortError) {
     listener = try await NetworkListener.open(address, for: self, on: loop)
   }
@@ -27,8 +27,9 @@ extension EmulatorServer {
     }
   }
 
-  /// The lines that the board drives: a USB adapter with power asserts DSR and CD, and CTS stands for a chip that is not
-  /// held in reset, so that a host can see it. Bits as in NOTIFY-MODEMSTATE.
+  /// The modem lines that the board drives: a powered USB adapter asserts DSR and CD; CTS means
+  /// that the chip is not held in reset, so that a host can observe it. Bits as in
+  /// NOTIFY-MODEMSTATE.
   var modemState: UInt8 {
     switch wired.device.chip {
     case .running, .restarting, .download: 0xB0
@@ -36,7 +37,7 @@ extension EmulatorServer {
     }
   }
 
-  /// Somebody has connected.
+  /// A client has connected.
   func admit(_ channel: any NIOCore.Channel, over service: NetworkAddress.Service) -> Admission {
     switch line {
     case .unplugged, .withdrawn, .plugging: return .refused("The device is unplugged")
@@ -54,7 +55,7 @@ extension EmulatorServer {
     }
   }
 
-  /// The host does something to the line. Returns what the device drives then.
+  /// The host changes the line. Returns the modem lines that the device then drives.
   func perform(_ command: LineCommand) -> UInt8 {
     takeUnhandled()
     wired.apply(command, now: Self.now)
@@ -62,7 +63,7 @@ extension EmulatorServer {
     return modemState
   }
 
-  /// The host has gone, and its driver released both lines.
+  /// The host has disconnected, and its driver released both lines.
   func left(_ channel: any NIOCore.Channel) {
     takeUnhandled()
     guard hostChannel === channel else { return }

@@ -3,19 +3,19 @@ import NIOPosix
 import NotibotProtocol
 package import SerialLink
 
-/// An emulated display behind a pseudo-terminal or a TCP port, and maybe an attribute and a control socket, in this
-/// process.
+/// An emulated display in this process, behind a pseudo-terminal or a TCP port.
 ///
-/// States of the line: *unplugged* (the device runs on, as one with a battery does) → *plugging* → *plugged* (a PTY
-/// stands there, its name behind the link) or *served* (a host may connect) → *unplugged*; *plugged* → *withdrawn* while a fault has pulled the plug or
-/// a chip that is its own USB device restarts → *plugging*; from each to *stopped* by `stop`. Everything happens on
-/// one event loop.
+/// States of the line: *unplugged* (the device keeps running, as one with a battery does) →
+/// *plugging* → *plugged* (there is a PTY, and the link points to it) or *served* (a host can
+/// connect) → *unplugged*; *plugged* → *withdrawn* while a fault has pulled the plug or a chip that
+/// is its own USB device restarts → *plugging*; from each to *stopped* by `stop`. Everything
+/// happens on one event loop.
 package actor EmulatorServer {
   enum Line {
     case unplugged
     /// The device took the port away and will bring it back.
     case withdrawn
-    /// The PTY is being made.
+    /// The PTY is being created.
     case plugging
     case plugged(any NIOCore.Channel, path: String)
     /// Over TCP; with a host or without.
@@ -27,36 +27,36 @@ package actor EmulatorServer {
   private enum Host: Equatable {
     case absent
     case present
-    /// It takes nothing for now.
+    /// It accepts no bytes for now.
     case suspended
   }
 
-  /// The most bytes that wait in this process for a host that stopped reading; the kernel holds some 20 KiB more.
+  /// The most bytes queued for a host that stopped reading; the kernel buffers about 20 KiB more.
   static let writeBufferLimitBytes = 32_768
 
-  /// How often the device is asked what it does while its host does not read.
+  /// How often the device is polled while its host does not read.
   static let unwritablePause = Duration.milliseconds(5)
 
   let loop: any EventLoop
   package nonisolated let unownedExecutor: UnownedSerialExecutor
-  /// What the device's random numbers come from.
+  /// The seed of the device's random numbers.
   package nonisolated let seed: UInt64
   private let linkPath: String?
   var wired: WiredDevice
   var line = Line.unplugged
   private var link: StableLink?
-  /// Where the port is when it is not a PTY.
+  /// The address of the port if it is not a PTY.
   let address: NetworkAddress?
   var listener: NetworkListener?
   private var control: ControlServer?
   var attSocket: ATTSocket?
-  /// The bearers beside the line; at most `EmulatedDevice.connectionsLimit`.
+  /// The bearers other than the line; at most `EmulatedDevice.connectionsLimit`.
   var connections: [Connection] = []
   private var host = Host.absent
-  /// Bytes that came in this turn of the loop.
+  /// Bytes received in this turn of the loop.
   private var unhandled: [UInt8] = []
   var unwrittenBytes = 0
-  /// Puts the plug in again after the line was withdrawn.
+  /// Reinserts the plug after the line was withdrawn.
   private var replugging: Task<Void, Never>?
   private var timer: (deadline: Instant, task: Scheduled<Void>)?
 
@@ -76,13 +76,13 @@ package actor EmulatorServer {
 
   /// Powers a device on and plugs it in.
   /// - Parameters:
-  ///   - faults: what the line does to bytes; `seed` decides where a spec without a seed of its own does it.
-  ///   - link: the path of a symbolic link to the port, which stays the same through unplugging; nil for none.
+  ///   - faults: the faults of the line; `seed` is used if the spec has none.
+  ///   - link: the path of a symbolic link to the port, which stays through unplugging; nil for none.
   ///   - address: where to listen for a host on TCP, instead of a PTY; nil for a PTY.
   ///   - controlSocket: the path of a unix socket that takes commands; nil for none.
-  ///   - attSocket: the path of a unix socket that carries the attribute protocol as over BLE; nil for none.
+  ///   - attSocket: the path of a unix socket for the attribute protocol as over BLE; nil for none.
   ///   - seed: decides boot ids and session ids.
-  /// - Throws: `PortError` when the PTY, the link or the socket cannot be made; nothing is left behind then.
+  /// - Throws: `PortError` if the PTY, the link or a socket cannot be created; it leaves nothing.
   package static func start(
     profile: DeviceProfile, faults: FaultSpec = .off, link: String? = nil, address: NetworkAddress? = nil,
     controlSocket: String? = nil, attSocket: String? = nil, seed: UInt64,
@@ -103,7 +103,7 @@ package actor EmulatorServer {
     return server
   }
 
-  /// Removes link, sockets and PTY. A host sees the device go away; commands are refused from then on.
+  /// Removes link, sockets and PTY. A host sees the device disappear; later commands are refused.
   package func stop() async {
     let channel = cutLine(.stopped)
     timer?.task.cancel()
@@ -117,8 +117,7 @@ package actor EmulatorServer {
     await replugging?.value
   }
 
-  /// What a host opens: the link, the PTY where there is no link, or a name such as `socket://127.0.0.1:4000`; nil while
-  /// unplugged.
+  /// The port to open: link, PTY, or a name such as `socket://127.0.0.1:4000`; nil while unplugged.
   package var portPath: String? {
     switch line {
     case .unplugged, .withdrawn, .plugging, .stopped: nil
@@ -127,27 +126,27 @@ package actor EmulatorServer {
     }
   }
 
-  /// What the device has done and how it is.
+  /// The state and the counters of the device.
   package var statistics: DeviceStatistics { wired.statistics }
 
-  /// What the line does to bytes, with the seed in force.
+  /// The faults of the line, with the seed in use.
   package var faultSpec: FaultSpec { wired.faultSpec }
 
-  /// Whether a host has the port open, as far as the kernel has told.
+  /// Whether a host has the port open, as far as the kernel has reported.
   var isHostPresent: Bool { host != .absent }
 
-  /// Whether the device and its faults leave the port in its place.
+  /// Whether the device and its faults leave the port in place.
   var isLinePresent: Bool { wired.isPresent }
 
-  /// Bytes that wait in this process for a host that does not read.
+  /// Bytes queued in this process for a host that does not read.
   var waitingBytes: Int { unwrittenBytes }
 
-  /// The rate that bytes pass at, in bits per second; nil on an unpaced line.
+  /// The rate of the line, in bits per second; nil on an unpaced line.
   var bitsPerSecond: UInt32? { wired.wire.bitsPerSecond }
 
   // MARK: Commands
 
-  /// Does something to the line or the device.
+  /// Performs a command on the line or the device.
   package func perform(_ command: EmulatorCommand) async -> ControlReply {
     switch (command, line) {
     case (_, .stopped):
@@ -159,7 +158,7 @@ package actor EmulatorServer {
       line = .unplugged
       return ControlReply()
     case (.plug, .withdrawn):
-      return .refused("the device has taken its port away, and brings it back by itself")
+      return .refused("the device has taken its port away, and brings it back on its own")
     case (.faults(let spec), _):
       wired.setFaults(spec)
       drain()
@@ -216,8 +215,8 @@ package actor EmulatorServer {
     drain()
   }
 
-  /// Takes the line away and returns the channel that is to be closed. The link goes first: the number of the PTY may
-  /// be another terminal's a moment later.
+  /// Removes the line and returns the channel that must be closed. The link is removed first,
+  /// because the number of the PTY can be assigned to another terminal at any time.
   private func cutLine(_ next: Line) -> (any NIOCore.Channel)? {
     link = nil
     host = .absent
@@ -240,8 +239,9 @@ package actor EmulatorServer {
 
   // MARK: The line, on the event loop
 
-  /// Bytes came from a host. They are taken at the end of this turn of the loop: the kernel tells of closing, opening
-  /// and bytes through two descriptors, in either order, and an answer must not go to the host that has just left.
+  /// Bytes arrived from a host. They are handled at the end of this turn of the loop: the kernel
+  /// reports closing, opening and bytes through two descriptors, in either order, and an answer
+  /// must not go to the host that has just left.
   func received(_ bytes: [UInt8]) {
     if unhandled.isEmpty { loop.assumeIsolated().execute { self.assumeIsolated { $0.takeUnhandled() } } }
     unhandled += bytes
@@ -279,29 +279,29 @@ package actor EmulatorServer {
     drain()
   }
 
-  /// The host takes nothing, or goes on taking.
+  /// The host stops accepting bytes, or accepts them again.
   func suspend(_ suspends: Bool) {
     guard host != .absent else { return }
     host = suspends ? .suspended : .present
     drain()
   }
 
-  /// The channel closed by itself: the terminal is lost, as if the plug were pulled.
+  /// The channel closed on its own: the terminal is lost, as if the plug were pulled.
   func lost(_ channel: any NIOCore.Channel) {
     guard case .plugged(let current, _) = line, current === channel else { return }
     _ = cutLine(.unplugged)
   }
 
-  /// Sends what is due, on the line and beside it, and sets the timer.
+  /// Sends pending output on the line and to the other bearers, and sets the timer.
   func drain() {
     guard !hasStopped else { return }
     followPlug()
-    // What one bearer's client does may be news for another's.
+    // A request of one bearer's client can cause notifications to others.
     repeat { drainLine() } while drainConnections()
     arm()
   }
 
-  /// Whether the emulator is over.
+  /// Whether the emulator has stopped.
   var hasStopped: Bool {
     switch line {
     case .stopped: true
@@ -309,7 +309,7 @@ package actor EmulatorServer {
     }
   }
 
-  /// Puts on the line what is due, in one write for each turn.
+  /// Writes pending output to the line, in one write per turn.
   private func drainLine() {
     switch (line, host) {
     case (.stopped, _):
@@ -331,12 +331,12 @@ package actor EmulatorServer {
       }
       if hasWritten { channel.flush() }
       if !wired.isFull { setReading(true) }
-      // A byte that went out may have been the last before a fault of the line as a whole.
+      // The last byte sent may have triggered a fault of the whole line.
       if !wired.isPresent { followPlug() }
     }
   }
 
-  /// Takes the port away when the device has, and brings it back with it.
+  /// Removes and restores the port together with the device.
   private func followPlug() {
     switch line {
     case .plugged where !wired.isPresent, .served where !wired.isPresent:
@@ -344,7 +344,7 @@ package actor EmulatorServer {
     case .withdrawn where wired.isPresent:
       line = .plugging
       replugging = Task {
-        // A port that cannot be made is missing as one that is unplugged; `plug` then says why.
+        // A port that cannot be created stays missing; `plug` then reports the reason.
         try? await self.plug()
       }
     case .plugged, .served, .withdrawn, .unplugged, .plugging, .stopped:
@@ -358,7 +358,7 @@ package actor EmulatorServer {
     if unwrittenBytes == 0, host == .absent { discardUnread() }
   }
 
-  /// The next host must not read what was meant for the last one.
+  /// The next host must not receive bytes that were meant for the previous one.
   private func discardUnread() {
     guard case .plugged(let channel, _) = line else { return }
     try? PseudoTerminalChannel.discardUnreadOutput(of: channel)
@@ -377,11 +377,11 @@ package actor EmulatorServer {
     Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds))
   }
 
-  /// Sets the timer to the machine's next deadline. One that is set for earlier stays: it finds nothing to do, which
-  /// is cheaper than setting it anew for every read.
+  /// Sets the timer to the next deadline of the machine. A timer that is set for an earlier time
+  /// stays: it finds nothing to do, which is cheaper than setting it again for every read.
   private func arm() {
     guard var deadline = wired.nextDeadline else { return }
-    // What is due and cannot be written waits for the host, not for the clock.
+    // Output that cannot be written waits for the host, not for the timer.
     if let channel = hostChannel, !channel.isWritable || host == .suspended {
       deadline = max(deadline, Self.now + Self.unwritablePause)
     }

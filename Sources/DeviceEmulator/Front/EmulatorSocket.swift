@@ -3,18 +3,19 @@ import NIOCore
 import NIOPosix
 import SerialLink
 
-/// A unix socket of the emulator's, mode 0600: the control socket or the attribute socket.
+/// A Unix socket of the emulator, mode 0600: the control socket or the attribute socket.
 struct EmulatorSocket: Sendable {
-  /// Connections that the kernel keeps until they are accepted; another is refused at once (EAGAIN).
+  /// Connections that the kernel queues until they are accepted; another one is refused at once
+  /// (EAGAIN).
   static let backlog: CInt = 128
 
   private let channel: any NIOCore.Channel
   private let place: SocketPlace
 
-  /// Listens at `path`, replacing the socket of a dead process but nothing else.
+  /// Listens at `path`. Replaces the socket of a dead process, but no other file.
   /// - Parameters:
-  ///   - loop: where connections live; `initializer` and its handlers run there.
-  ///   - initializer: adds the handlers of a connection, which read by themselves: `autoRead` is off.
+  ///   - loop: the event loop of the connections; `initializer` and its handlers run on it.
+  ///   - initializer: adds the handlers of a connection, which must call `read`: `autoRead` is off.
   static func open(
     at path: String, on loop: any EventLoop,
     initializer: @escaping @Sendable (any NIOCore.Channel) throws -> Void
@@ -47,7 +48,7 @@ struct EmulatorSocket: Sendable {
     func error(_ code: PortError.Code) -> PortError { PortError(code, port: path, operation: "listen at") }
     return switch reason {
     case .pathTooLong: error(.badPlace("a socket's path has at most \(SocketPlace.pathLimitBytes) bytes"))
-    case .notASocket: error(.linkOccupied("something that is no socket is there"))
+    case .notASocket: error(.linkOccupied("a file that is not a socket is there"))
     case .occupied: error(.linkOccupied("another emulator listens there"))
     case .system(let number): PortError(placing: path, errno: number, operation: "listen at")
     }

@@ -1,19 +1,19 @@
 package import SerialLink
 
-/// Where an emulator serves its port over TCP.
+/// The TCP address of an emulator's port.
 package struct NetworkAddress: Hashable, Sendable {
-  /// What is spoken there.
+  /// The protocol of the port.
   package enum Service: String, Hashable, Sendable {
     /// Telnet with the COM port option: bytes, rate, modem lines.
     case rfc2217
-    /// Bytes alone.
+    /// Raw bytes.
     case bytes
   }
 
   package var service: Service
-  /// A name or an address; without one, this machine alone.
+  /// A name or an address; default: the loopback address.
   package var host: String
-  /// 0...65535; 0 is any free one.
+  /// 0...65535; 0 is any free port.
   package var port: Int
 
   package init(_ service: Service, host: String, port: Int) {
@@ -22,7 +22,7 @@ package struct NetworkAddress: Hashable, Sendable {
     self.port = port
   }
 
-  /// Reads `HOST:PORT`, `[V6]:PORT` or `PORT`; nil when it is neither.
+  /// Parses `HOST:PORT`, `[V6]:PORT` or `PORT`; nil if it has none of these forms.
   package init?(_ service: Service, parsing text: String) {
     let digits = text.split(separator: ":", omittingEmptySubsequences: false).last ?? ""
     guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits),
@@ -43,12 +43,12 @@ package struct NetworkAddress: Hashable, Sendable {
     self.init(service, host: host, port: port)
   }
 
-  /// Whether only programs of this machine reach it, as far as its text says.
+  /// Whether only programs on this computer can reach it, as far as its text shows.
   package var isLoopback: Bool {
     host == "localhost" || host == "::1" || host.hasPrefix("127.")
   }
 
-  /// What a host opens.
+  /// The port name that a host opens.
   package var portAddress: PortAddress {
     switch service {
     case .rfc2217: .rfc2217(host: host, port: port, RFC2217Options())

@@ -2,16 +2,16 @@ import NIOCore
 import NIOPosix
 import SerialLink
 
-/// Listens on TCP for the one host of an emulator. Who comes while the device is unplugged or taken is told so, and the
-/// connection ends.
+/// Listens on TCP for the single host of an emulator. A client that connects while the device is
+/// unplugged or in use gets the reason, and is disconnected.
 struct NetworkListener: Sendable {
-  /// Connections that the kernel keeps until they are accepted; it takes less where net.core.somaxconn is lower. With 8 a
-  /// crowd of clients waits a second or more for the kernel to try again.
+  /// Connections that the kernel queues until they are accepted; fewer if net.core.somaxconn is
+  /// lower. With 8, a crowd of clients waits a second or more until the kernel retries.
   static let backlog: CInt = 4096
-  /// Bytes that wait in this process for a host that does not read; the kernel holds more.
+  /// Bytes queued in this process for a host that does not read; the kernel buffers more.
   static let writeBufferLimitBytes = 32_768
 
-  /// With the port that was given.
+  /// With the port number that was assigned.
   let address: NetworkAddress
   private let channel: any NIOCore.Channel
 
@@ -52,25 +52,28 @@ struct NetworkListener: Sendable {
   func close() async { try? await channel.close() }
 }
 
-/// Carries what happens on one connection of a network port to the emulator, which runs on the same event loop.
+/// Passes the events of one connection of a network port to the emulator, which runs on the same
+/// event loop.
 final class NetworkHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// Answers that a client may leave untaken; one that asks for more and takes none is cut off.
+  /// Answers queued for a client that does not read; a client that sends more requests is
+  /// disconnected.
   static let unsentAnswersLimitBytes = 16_384
 
-  /// How long a host that goes has to be seen to go, when another comes, and how often it is looked for. As long as that, because
-  /// a child that the host's process is starting holds its socket until it has become another program.
+  /// How long a new host waits for the previous one to disconnect, and how often that is checked.
+  /// The time is this long because a child that the host's process is starting keeps its socket
+  /// until it has executed another program.
   static let takenLimit = TimeAmount.milliseconds(500)
   static let takenPause = TimeAmount.milliseconds(20)
-  /// How long a client that was refused has to hang up.
-  static let partingLimit = TimeAmount.seconds(1)
+  /// How long a client that was refused has to close the connection.
+  static let closingLimit = TimeAmount.seconds(1)
 
   private let server: EmulatorServer
   private let service: NetworkAddress.Service
-  /// nil before the connection is accepted, and where bytes pass alone.
+  /// nil before the connection is accepted, and if raw bytes are passed.
   private var telnet: RFC2217Server?
   private var isAccepted = false
   private var unsentAnswerBytes = 0
@@ -84,8 +87,8 @@ final class NetworkHandler: ChannelDuplexHandler {
     enter(context, waitingUntil: context.eventLoop.now + Self.takenLimit)
   }
 
-  /// A host that closes its port and opens it again may be seen to come before it is seen to go: so one that finds the
-  /// port taken is asked in again until then.
+  /// If a host closes its port and opens it again, the connection can be seen before the
+  /// disconnection. So a host that finds the port in use is admitted again until the limit.
   private func enter(_ context: ChannelHandlerContext, waitingUntil deadline: NIODeadline) {
     let channel = context.channel
     let service = service
@@ -107,14 +110,14 @@ final class NetworkHandler: ChannelDuplexHandler {
     }
   }
 
-  /// Reads what has come, and says why it is not taken, before it hangs up: an end with unread bytes would throw the
-  /// words away.
+  /// Reads the received bytes and sends the reason of the refusal before it closes the connection:
+  /// closing with unread bytes would discard that text.
   private func refuse(_ reason: String, _ context: ChannelHandlerContext) {
     let channel = context.channel
     try? channel.syncOptions?.setOption(.autoRead, value: true)
     context.writeAndFlush(wrapOutboundOut(channel.allocator.buffer(string: reason + "\r\n")), promise: nil)
     context.close(mode: .output, promise: nil)
-    context.eventLoop.assumeIsolated().scheduleTask(in: Self.partingLimit) { channel.close(promise: nil) }
+    context.eventLoop.assumeIsolated().scheduleTask(in: Self.closingLimit) { channel.close(promise: nil) }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -146,7 +149,7 @@ final class NetworkHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // A connection that fails is one that ended; `channelInactive` tells the emulator.
+    // A failed connection has ended; `channelInactive` informs the emulator.
     context.close(promise: nil)
   }
 

@@ -1,7 +1,8 @@
 import NIOCore
 import SerialLink
 
-/// Carries what happens on the master of a pseudo-terminal to the emulator, which runs on the same event loop.
+/// Passes the events of the master of a pseudo-terminal to the emulator, which runs on the same
+/// event loop.
 final class PTYHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -37,7 +38,7 @@ final class PTYHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // A master that fails is a line that is cut; `channelInactive` tells the emulator.
+    // A failed master is a cut line; `channelInactive` informs the emulator.
     context.close(promise: nil)
   }
 }

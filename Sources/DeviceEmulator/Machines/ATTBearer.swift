@@ -1,7 +1,8 @@
 import DequeModule
 import NotibotProtocol
 
-/// What belongs to one connection of the attribute protocol and ends with it. Source: PROTOCOL.md ATT-3.
+/// The state of one connection of the attribute protocol; it ends with the connection. Source:
+/// PROTOCOL.md ATT-3.
 struct ATTBearer: Equatable, Sendable {
   /// A part of a long write.
   struct Part: Equatable, Sendable {
@@ -10,41 +11,43 @@ struct ATTBearer: Equatable, Sendable {
     var value: [UInt8]
   }
 
-  /// What a characteristic has to tell, if the client subscribed.
-  enum CountNews: Equatable, Sendable {
+  /// Whether a notification of the count is pending, if the client subscribed.
+  enum PendingCount: Equatable, Sendable {
     case none
-    /// The value changed; which one it is now is read when the notification is made. Source: PROTOCOL.md ATT-19.
+    /// The value changed; the current value is read when the notification is made. Source:
+    /// PROTOCOL.md ATT-19.
     case changed
   }
 
-  /// What a SYNC is still to be answered with. Source: PROTOCOL.md NTF-31.
-  enum SyncDebt: Equatable, Sendable {
+  /// The answer that a SYNC still needs. Source: PROTOCOL.md NTF-31.
+  enum PendingSync: Equatable, Sendable {
     case none
-    /// SYNCED for this source follows what waits.
+    /// SYNCED for this source, sent after the queued notifications.
     case synced(source: UInt32)
   }
 
   /// Whether the host should sync. Source: PROTOCOL.md NTF-33.
-  enum ResyncDebt: Equatable, Sendable {
+  enum PendingResync: Equatable, Sendable {
     case none
     case due
-    /// It was told, and has not synced since.
-    case told
+    /// It was sent, and the host has not synced since.
+    case sent
   }
 
   /// Entries of the prepare queue: enough for 512 bytes at MTU 23. Source: PROTOCOL.md ATT-14.
   static let partsLimit = 32
   /// Bytes of the prepare queue. Source: PROTOCOL.md ATT-14.
   static let partsLimitBytes = 1024
-  /// The fewest notifications of Data that may wait. Source: PROTOCOL.md ATT-19.
+  /// The minimum size of the queue of Data notifications. Source: PROTOCOL.md ATT-19.
   static let eventsLimit = 8
-  /// Notices of what is gone that wait: all that is remembered, and as many that are not.
+  /// The maximum number of queued notices: all remembered ones, and as many that are not.
   static let noticesLimit = 2 * GoneList.limit
 
   let id: BearerID
-  /// What both sides can do. Source: PROTOCOL.md LNK-5.
+  /// The features of both sides. Source: PROTOCOL.md LNK-5.
   let features: Features
-  /// Notifications of Data that wait; beyond it the newest is dropped. Source: PROTOCOL.md ATT-19.
+  /// The maximum number of queued Data notifications; beyond it the newest is dropped. Source:
+  /// PROTOCOL.md ATT-19.
   let eventsLimit: Int
   /// The largest PDU of either direction, in bytes.
   private(set) var mtu = NotibotProfile.firstMTU
@@ -53,19 +56,19 @@ struct ATTBearer: Equatable, Sendable {
   private(set) var countCCCD: UInt16 = 0
   private(set) var dataCCCD: UInt16 = 0
   private(set) var parts: [Part] = []
-  private(set) var countNews = CountNews.none
+  private(set) var pendingCount = PendingCount.none
   private(set) var events: Deque<[UInt8]> = []
-  /// What is gone and waits to be told, each notification once. Source: PROTOCOL.md NTF-26.
+  /// Queued notices of notifications that are gone, one each. Source: PROTOCOL.md NTF-26.
   private(set) var notices: Deque<GoneNotice> = []
-  /// Who writes here, and what its host is known to know. Source: PROTOCOL.md NTF-21, NTF-28.
+  /// The writer, and what its host is known to know. Source: PROTOCOL.md NTF-21, NTF-28.
   private(set) var writer = NotificationStore.Writer()
-  private(set) var syncDebt = SyncDebt.none
-  private(set) var resyncDebt = ResyncDebt.none
+  private(set) var pendingSync = PendingSync.none
+  private(set) var pendingResync = PendingResync.none
 
   /// - Parameters:
-  ///   - features: those in use.
+  ///   - features: the features in use.
   ///   - source: the SRC of the SYN.
-  ///   - eventsLimit: how many notifications of Data wait.
+  ///   - eventsLimit: the size of the queue of Data notifications.
   init(
     id: BearerID, features: Features = [], source: UInt32? = nil, eventsLimit: Int = Self.eventsLimit
   ) {
@@ -76,7 +79,7 @@ struct ATTBearer: Equatable, Sendable {
     writer.source = source
   }
 
-  /// Takes what the client receives; only the first exchange counts. Source: PROTOCOL.md ATT-8.
+  /// Takes the client's receive MTU; only the first exchange counts. Source: PROTOCOL.md ATT-8.
   mutating func exchangeMTU(client: UInt16, server: UInt16) {
     guard !hasExchangedMTU else { return }
     hasExchangedMTU = true
@@ -90,12 +93,13 @@ struct ATTBearer: Equatable, Sendable {
     }
   }
 
-  /// Subscribes or unsubscribes; what waits for a client that left is forgotten. Source: PROTOCOL.md ATT-17.
+  /// Subscribes or unsubscribes; notifications that are queued for a client that unsubscribes are
+  /// discarded. Source: PROTOCOL.md ATT-17.
   mutating func setCCCD(of subscription: AttributeTable.Subscription, to value: UInt16) {
     switch subscription {
     case .count:
       countCCCD = value
-      if value == 0 { countNews = .none }
+      if value == 0 { pendingCount = .none }
     case .data:
       dataCCCD = value
       guard value == 0 else { return }
@@ -106,39 +110,39 @@ struct ATTBearer: Equatable, Sendable {
 
   /// Notes that the count changed.
   mutating func noteCountChange() {
-    if countCCCD == 1 { countNews = .changed }
+    if countCCCD == 1 { pendingCount = .changed }
   }
 
-  /// Queues an event of Data. Returns false when it had to be dropped: too many wait, or it is longer than a
-  /// notification. Source: PROTOCOL.md ATT-19, NTF-11.
+  /// Queues an event of Data. Returns false if it was dropped: the queue is full, or the event is
+  /// longer than a notification. Source: PROTOCOL.md ATT-19, NTF-11.
   mutating func queue(event: [UInt8]) -> Bool {
     guard dataCCCD == 1 else { return true }
     guard event.count <= eventLimitBytes else { return false }
     guard events.count < eventsLimit else {
-      demandResync()
+      requestResync()
       return false
     }
     events.append(event)
     return true
   }
 
-  /// The longest notification of Data. Source: PROTOCOL.md ATT-17.
+  /// The longest Data notification. Source: PROTOCOL.md ATT-17.
   var eventLimitBytes: Int { Int(mtu) - 3 }
 
-  /// Takes the count's news, if there are any.
-  mutating func takeCountNews() -> Bool {
-    defer { countNews = .none }
-    return countNews == .changed
+  /// Takes the pending notification of the count, if there is one.
+  mutating func takePendingCount() -> Bool {
+    defer { pendingCount = .none }
+    return pendingCount == .changed
   }
 
   mutating func takeEvent() -> [UInt8]? {
     events.popFirst()
   }
 
-  // MARK: What is gone
+  // MARK: Gone notifications
 
-  /// Queues the telling of what is gone; a newer notice of the same notification takes the place of the older one.
-  /// Returns false when it had to be dropped. Source: PROTOCOL.md NTF-26, NTF-33.
+  /// Queues the notice that a notification is gone; a newer notice of the same notification
+  /// replaces the older one. Returns false if it was dropped. Source: PROTOCOL.md NTF-26, NTF-33.
   mutating func queue(_ notice: GoneNotice) -> Bool {
     guard dataCCCD == 1 else { return true }
     if let index = notices.firstIndex(where: { $0.key == notice.key }) {
@@ -146,7 +150,7 @@ struct ATTBearer: Equatable, Sendable {
       return true
     }
     guard notices.count < Self.noticesLimit else {
-      demandResync()
+      requestResync()
       return false
     }
     notices.append(notice)
@@ -157,48 +161,49 @@ struct ATTBearer: Equatable, Sendable {
     notices.popFirst()
   }
 
-  /// Tells no more that a notification is gone. Source: PROTOCOL.md NTF-24.
+  /// Removes the queued notice of a notification. Source: PROTOCOL.md NTF-24.
   mutating func settle(_ key: NotificationKey) {
     notices.removeAll { $0.key == key }
   }
 
   // MARK: SYNC
 
-  /// Takes what the host believes; all that is gone of its source is told again before the answer.
-  /// Source: PROTOCOL.md NTF-26, NTF-31.
+  /// Takes the state that the host reports; all gone notifications of its source are reported again
+  /// before the answer. Source: PROTOCOL.md NTF-26, NTF-31.
   mutating func sync(_ request: SyncRequest) {
     writer.source = request.source
     writer.knownID = request.knownID
     notices.removeAll { $0.key.source == request.source }
-    syncDebt = .synced(source: request.source)
-    resyncDebt = .none
+    pendingSync = .synced(source: request.source)
+    pendingResync = .none
   }
 
-  /// Notes that the host should sync; told once until it does. Source: PROTOCOL.md NTF-33.
-  mutating func demandResync() {
-    guard features.contains(.sync), resyncDebt == .none else { return }
-    resyncDebt = .due
+  /// Notes that the host should sync; RESYNC is sent once until it does. Source: PROTOCOL.md
+  /// NTF-33.
+  mutating func requestResync() {
+    guard features.contains(.sync), pendingResync == .none else { return }
+    pendingResync = .due
   }
 
-  /// The source that SYNCED is owed to, which is then no longer owed.
-  mutating func takeSyncDebt() -> UInt32? {
-    defer { syncDebt = .none }
-    switch syncDebt {
+  /// The source of the pending SYNCED, which is then no longer pending.
+  mutating func takePendingSync() -> UInt32? {
+    defer { pendingSync = .none }
+    switch pendingSync {
     case .none: return nil
     case .synced(let source): return source
     }
   }
 
-  /// Whether RESYNC is due; it is told then.
-  mutating func takeResyncDebt() -> Bool {
-    guard resyncDebt == .due else { return false }
-    resyncDebt = .told
+  /// Whether RESYNC is due; it then counts as sent.
+  mutating func takePendingResync() -> Bool {
+    guard pendingResync == .due else { return false }
+    pendingResync = .sent
     return true
   }
 
   // MARK: Long writes
 
-  /// Queues a part of a long write. Returns false when the queue is full.
+  /// Queues a part of a long write. Returns false if the queue is full.
   mutating func prepare(_ part: Part) -> Bool {
     let queuedBytes = parts.reduce(0) { $0 + $1.value.count }
     guard parts.count < Self.partsLimit, queuedBytes + part.value.count <= Self.partsLimitBytes else {
@@ -208,7 +213,7 @@ struct ATTBearer: Equatable, Sendable {
     return true
   }
 
-  /// Empties the prepare queue and returns what was in it.
+  /// Empties the prepare queue and returns its parts.
   mutating func takeParts() -> [Part] {
     defer { parts = [] }
     return parts

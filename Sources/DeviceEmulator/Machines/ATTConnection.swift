@@ -1,7 +1,7 @@
 import DequeModule
 import NotibotProtocol
 
-/// What a driver is to do with a connection.
+/// An action of a connection for the driver.
 enum ConnectionAction: Equatable, Sendable {
   /// Send these bytes: one record.
   case transmit([UInt8])
@@ -9,26 +9,28 @@ enum ConnectionAction: Equatable, Sendable {
   case close
 }
 
-/// What has become of connections since the emulator started.
+/// Counters of connections since the emulator started.
 package struct ConnectionCounters: Equatable, Sendable, Codable {
-  /// Those that were taken.
+  /// Connections that were accepted.
   package var accepted = 0
-  /// Those that found as many as the device takes.
+  /// Connections that were refused because of `connectionsLimit`.
   package var refused = 0
-  /// Those that the device ended because of a record of impossible length.
+  /// Connections that the device ended because of a record with an impossible length.
   package var malformed = 0
-  /// Those that their client ended in the middle of a record.
+  /// Connections that their client ended in the middle of a record.
   package var cut = 0
 
   package init() {}
 }
 
-/// The way to the attribute server that is no session: a connection, as over BLE, that carries PDUs as records. What
-/// belongs to the bearer is the server's (`ATTBearer`); here are only bytes. Source: PROTOCOL.md ATT-3.
+/// The path to the attribute server without a session: a connection, as over BLE, that carries PDUs
+/// as records. The state of the bearer belongs to the server (`ATTBearer`); this type handles only
+/// bytes. Source: PROTOCOL.md ATT-3.
 ///
-/// States: *waiting*, until a device that restarts has booted → *open* → *ending*, after a record of impossible length,
-/// when everything before it is answered, or at once when the device restarts → *closed*, until the driver has seen the
-/// end. Inputs: `receive`; commands: `open`, `end`, `answer`; outputs: `takeRequest`, `takeAnswer`, `takeEnd`.
+/// States: *waiting*, until a device that restarts has booted → *open* → *ending*, after a record
+/// with an impossible length, once everything before it is answered, or at once if the device
+/// restarts → *closed*, until the driver has seen the end. Inputs: `receive`; commands: `open`,
+/// `end`, `answer`; outputs: `takeRequest`, `takeAnswer`, `takeEnd`.
 struct ATTConnection: Equatable, Sendable {
   private enum State: Equatable, Sendable {
     case waiting
@@ -37,9 +39,10 @@ struct ATTConnection: Equatable, Sendable {
     case closed
   }
 
-  /// Answers that wait for a client that does not read; then its requests wait, too.
+  /// The maximum number of answers queued for a client that does not read; beyond it, its requests
+  /// wait too.
   static let answersLimit = 8
-  /// Bytes of requests that wait before the driver reads no more.
+  /// The maximum number of bytes of queued requests before the driver stops reading.
   static let inputLimitBytes = 2 * (RecordDecoder.prefixBytes + RecordDecoder.lengthLimitBytes)
 
   let id: BearerID
@@ -63,14 +66,14 @@ struct ATTConnection: Equatable, Sendable {
 
   // MARK: Commands
 
-  /// Begins the bearer. Returns false when it has begun already, or is over.
+  /// Begins the bearer. Returns false if it has already begun, or has ended.
   mutating func open() -> Bool {
     guard state == .waiting else { return false }
     state = .open
     return true
   }
 
-  /// Ends it: nothing more is taken, and nothing is sent.
+  /// Ends it: no more input is taken, and no output is sent.
   mutating func end() {
     guard state != .closed else { return }
     state = .ending
@@ -85,7 +88,7 @@ struct ATTConnection: Equatable, Sendable {
 
   // MARK: Outputs
 
-  /// The next request, as long as there is room for its answer.
+  /// The next request, if there is room for its answer.
   mutating func takeRequest() -> [UInt8]? {
     guard state == .open, answers.count < Self.answersLimit else { return nil }
     return decoder.nextPDU()
@@ -93,7 +96,7 @@ struct ATTConnection: Equatable, Sendable {
 
   mutating func takeAnswer() -> [UInt8]? { answers.popFirst() }
 
-  /// Whether the connection is to be closed now; said once.
+  /// Whether the connection must be closed now; reported once.
   mutating func takeEnd() -> Bool {
     switch state {
     case .waiting, .closed: return false
@@ -112,12 +115,12 @@ struct ATTConnection: Equatable, Sendable {
   /// Whether notifications may be sent.
   var isOpen: Bool { state == .open && !decoder.isBroken }
 
-  /// Whether a record of impossible length came.
+  /// Whether a record with an impossible length was received.
   var isBroken: Bool { decoder.isBroken }
 
-  /// Whether a record has begun and not ended.
+  /// Whether a record is incomplete.
   var isInRecord: Bool { decoder.bufferedBytes > 0 }
 
-  /// Whether the driver should read no more for now.
+  /// Whether the driver should stop reading for now.
   var isFull: Bool { decoder.bufferedBytes >= Self.inputLimitBytes }
 }

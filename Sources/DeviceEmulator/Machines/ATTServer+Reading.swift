@@ -49,7 +49,7 @@ extension ATTServer {
     return .readByGroupTypeResponse(uniform(entries, mtu: bearer.mtu, entryBytes: 4) { $0.value.count })
   }
 
-  /// The bytes of a value from an offset on, at most MTU − 1.
+  /// The bytes of a value from an offset, at most MTU − 1.
   func read(_ handle: UInt16, offset: Int, on bearer: ATTBearer) throws(Refusal) -> [UInt8] {
     guard let attribute = AttributeTable.attribute(handle) else {
       throw Refusal(.invalidHandle, handle: handle)
@@ -67,12 +67,13 @@ extension ATTServer {
     return AttributeTable.attributes(in: range)
   }
 
-  /// A value cut so that one entry fits: two bytes of the answer and the entry's handles come before it.
+  /// A value cut so that one entry fits: two bytes of the answer and the entry's handles precede
+  /// it.
   private func cut(_ value: [UInt8], to mtu: UInt16, entry handleBytes: Int) -> [UInt8] {
     Array(value.prefix(min(Int(mtu) - 2, 255) - handleBytes))
   }
 
-  /// The entries of the first one's size, as many as fit. Source: PROTOCOL.md ATT-9.
+  /// As many entries of the first one's size as fit. Source: PROTOCOL.md ATT-9.
   private func uniform<Entry>(
     _ entries: [Entry], mtu: UInt16, entryBytes: Int, valueLength: (Entry) -> Int
   ) -> [Entry] {

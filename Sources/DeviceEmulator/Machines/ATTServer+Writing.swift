@@ -16,14 +16,14 @@ extension ATTServer {
     guard bearer.prepare(part) else { throw Refusal(.prepareQueueFull, handle: part.handle) }
   }
 
-  /// Writes or forgets what was prepared; the queue is empty afterwards, whatever the answer.
+  /// Writes or discards the prepared parts; the queue is empty afterwards, whatever the answer.
   mutating func execute(_ flag: ATTPDU.ExecuteFlag, on bearer: inout ATTBearer) throws(Refusal) {
     let parts = bearer.takeParts()
     switch flag {
     case .cancel: return
     case .write: break
     }
-    // Everything is checked before anything is written.
+    // Everything is checked before any value is written.
     var writes: [(handle: UInt16, value: [UInt8])] = []
     for part in parts {
       let index = writes.firstIndex { $0.handle == part.handle }
@@ -32,7 +32,7 @@ extension ATTServer {
       if let index { writes[index].value += part.value } else { writes.append((part.handle, part.value)) }
     }
     writes.sort { $0.handle < $1.handle }
-    // With the CCCDs checked, only Data can still be refused: it is written first.
+    // The CCCDs are checked, so only Data can still be refused: it is written first.
     try checkCCCDs(in: writes)
     let isData = { (handle: UInt16) in handle == NotibotProfile.Handle.data }
     for write in writes where isData(write.handle) {
@@ -75,7 +75,8 @@ extension ATTServer {
     return UInt16(value[0])
   }
 
-  /// Takes one notification, or says why not. Source: PROTOCOL.md NTF-1, NTF-9, NTF-23.
+  /// Stores one notification, or returns the reason why not. Source: PROTOCOL.md NTF-1, NTF-9,
+  /// NTF-23.
   private mutating func storeNotification(
     _ json: [UInt8], from writer: NotificationStore.Writer
   ) throws(Refusal) {

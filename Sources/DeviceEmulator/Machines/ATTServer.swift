@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// Names a connection of the attribute protocol.
+/// Identifies a connection of the attribute protocol.
 struct BearerID: Hashable, Sendable {
   var rawValue: Int
 
@@ -12,23 +12,25 @@ struct BearerID: Hashable, Sendable {
   static let serial = BearerID(rawValue: 0)
 }
 
-/// What the attribute server has counted since the emulator started.
+/// Counters of the attribute server since the emulator started.
 package struct ATTCounters: Equatable, Sendable, Codable {
   package var requests = 0
   package var errors = 0
-  /// PDUs that get no answer: commands, responses, confirmations. Source: PROTOCOL.md ATT-15.
+  /// PDUs without an answer: commands, responses, confirmations. Source: PROTOCOL.md ATT-15.
   package var ignored = 0
   /// Writes of Data that were stored.
   package var stored = 0
-  /// Writes of Data that were not, whatever the answer was.
+  /// Writes of Data that were not stored, whatever the answer was.
   package var refused = 0
-  /// Notifications of Data that found the queue full, or did not fit. Source: PROTOCOL.md ATT-19, NTF-11.
+  /// Data notifications dropped because the queue was full or they did not fit. Source: PROTOCOL.md
+  /// ATT-19, NTF-11.
   package var eventsDropped = 0
   /// Writes that replaced a stored notification. Source: PROTOCOL.md NTF-23.
   package var modified = 0
-  /// Writes that took a stored notification away, or ended the telling that it is gone. Source: PROTOCOL.md NTF-24.
+  /// Writes that removed a stored notification, or ended the notices that it is gone. Source:
+  /// PROTOCOL.md NTF-24.
   package var removed = 0
-  /// Writes answered by success that changed nothing. Source: PROTOCOL.md NTF-23, NTF-24.
+  /// Writes that succeeded and changed nothing. Source: PROTOCOL.md NTF-23, NTF-24.
   package var duplicates = 0
   /// Source: PROTOCOL.md NTF-25.
   package var evictions = 0
@@ -42,22 +44,24 @@ package struct ATTCounters: Equatable, Sendable, Codable {
   package init() {}
 }
 
-/// The attribute server of the device: one store, any number of bearers. Source: PROTOCOL.md section 3.
+/// The attribute server of the device: one store, any number of bearers. Source: PROTOCOL.md
+/// section 3.
 ///
-/// A bearer is *open* from `open` to `close`; requests of a bearer that is not open are ignored. Inputs:
-/// `receive`, which gives the one response, and `sync`; commands: `open`, `close`, `expire`, the store's changes;
-/// output: `nextNews`.
+/// A bearer is *open* from `open` to `close`; requests of a bearer that is not open are ignored.
+/// Inputs: `receive`, which returns the response, and `sync`; commands: `open`, `close`, `expire`,
+/// changes of the store; output: `nextUnsolicited`.
 struct ATTServer: Equatable, Sendable {
-  /// The largest PDU that the server takes, in bytes. Source: PROTOCOL.md ATT-8.
+  /// The largest PDU that the server accepts, in bytes. Source: PROTOCOL.md ATT-8.
   let mtu: UInt16
   /// For SYNCED. Source: PROTOCOL.md NTF-30.
   let bootID: UInt32
-  /// How many notifications of Data wait on a bearer. Source: PROTOCOL.md ATT-19.
+  /// The size of each bearer's queue of Data notifications. Source: PROTOCOL.md ATT-19.
   let eventsLimit: Int
   var mode: DeviceMode
   var store: NotificationStore
   var counters: ATTCounters
-  /// The session's and those of connections; an array, because changing a dictionary's values while walking over them copies it.
+  /// The bearers of the session and of connections; an array, because changing a dictionary's
+  /// values while iterating over them copies it.
   var bearers: [ATTBearer] = []
 
   init(
@@ -74,42 +78,44 @@ struct ATTServer: Equatable, Sendable {
 
   /// Begins a bearer: MTU 23, nothing subscribed.
   /// - Parameters:
-  ///   - features: those that both sides have.
+  ///   - features: the features of both sides.
   ///   - source: the SRC of the SYN.
   mutating func open(_ id: BearerID, features: Features = [], source: UInt32? = nil) {
     close(id)
     bearers.append(ATTBearer(id: id, features: features, source: source, eventsLimit: eventsLimit))
   }
 
-  /// Ends a bearer and all that belongs to it.
+  /// Ends a bearer and discards its state.
   mutating func close(_ id: BearerID) {
     bearers.removeAll { $0.id == id }
   }
 
-  /// Takes one PDU. Returns its response, or nil when it gets none. Source: PROTOCOL.md ATT-5.
+  /// Takes one PDU. Returns its response, or nil if it gets none. Source: PROTOCOL.md ATT-5.
   ///
-  /// - Parameter seconds: now, in seconds since 1970-01-01 UTC; nil when the device does not know. What a write brings
-  ///   and has expired by then never changes Count. Source: PROTOCOL.md NTF-27.
+  /// - Parameter seconds: now, in seconds since 1970-01-01 UTC; nil if the device does not know. A
+  ///   notification that is already expired when it is written never changes Count. Source:
+  ///   PROTOCOL.md NTF-27.
   mutating func receive(_ pdu: [UInt8], on id: BearerID, at seconds: UInt32? = nil) -> [UInt8]? {
     guard let index = index(of: id) else { return nil }
-    // Out of the array while it changes, so that its queues are changed in place.
+    // Removed from the array while it changes, so that its queues are changed in place.
     var bearer = bearers.remove(at: index)
     let countBefore = store.count
     let (count, data) = (bearer.countCCCD, bearer.dataCCCD)
     let response = receive(pdu, on: &bearer)
     let (countAfter, dataAfter) = (bearer.countCCCD, bearer.dataCCCD)
-    // Execute Write writes Data before it subscribes: what that causes is for those subscribed before (ATT-14).
+    // Execute Write writes Data before it subscribes: the resulting notifications go to those
+    // subscribed before (ATT-14).
     bearer.setCCCD(of: .count, to: count)
     bearer.setCCCD(of: .data, to: data)
     bearers.insert(bearer, at: index)
     if let seconds { while store.expireNext(at: seconds) {} }
-    noteChanges(countBefore: countBefore)
+    publishChanges(countBefore: countBefore)
     bearers[index].setCCCD(of: .count, to: countAfter)
     bearers[index].setCCCD(of: .data, to: dataAfter)
     return response?.encoded()
   }
 
-  /// The state of a bearer; nil when it is not open.
+  /// The state of a bearer; nil if it is not open.
   func bearer(_ id: BearerID) -> ATTBearer? {
     index(of: id).map { bearers[$0] }
   }
@@ -120,7 +126,7 @@ struct ATTServer: Equatable, Sendable {
 
   // MARK: Requests
 
-  /// Who may be answered, and what cannot be read. Source: PROTOCOL.md ATT-15, ATT-16.
+  /// Which PDUs are answered, and which cannot be parsed. Source: PROTOCOL.md ATT-15, ATT-16.
   private mutating func receive(_ bytes: [UInt8], on bearer: inout ATTBearer) -> ATTPDU? {
     guard let opcode = bytes.first, Opcode.isAnswered(opcode) else {
       counters.ignored += 1
@@ -171,14 +177,14 @@ struct ATTServer: Equatable, Sendable {
       .readByTypeResponse, .readResponse, .readBlobResponse, .readByGroupTypeResponse, .writeResponse,
       .prepareWriteResponse, .executeWriteResponse, .handleValueNotification, .handleValueIndication,
       .handleValueConfirmation, .writeCommand, .unknown:
-      // `Opcode` has sorted these out.
+      // `Opcode` has handled these.
       throw Refusal(.requestNotSupported, handle: 0)
     }
   }
 
   // MARK: Shared by the extensions
 
-  /// Why a request is answered by Error Response, and for which handle; 0 when it is about none.
+  /// Why a request is answered by Error Response, and for which handle; 0 if it concerns none.
   struct Refusal: Error, Equatable {
     var code: ATTError
     var handle: UInt16
@@ -189,7 +195,7 @@ struct ATTServer: Equatable, Sendable {
     }
   }
 
-  /// The value of an attribute that may be read.
+  /// The value of a readable attribute.
   func value(of attribute: AttributeTable.Attribute, on bearer: ATTBearer) -> [UInt8] {
     switch attribute.content {
     case .fixed(let bytes): bytes
@@ -200,9 +206,10 @@ struct ATTServer: Equatable, Sendable {
   }
 }
 
-/// Sorts opcodes. Source: PROTOCOL.md ATT-15; Bluetooth Core specification Vol 3 Part F 3.4.8.
+/// Classifies opcodes. Source: PROTOCOL.md ATT-15; Bluetooth Core specification Vol 3 Part F 3.4.8.
 private enum Opcode {
-  /// Whether it is a request: neither a command (bit 6) nor something that a server sends, nor a confirmation.
+  /// Whether it is a request: not a command (bit 6), not a PDU that only a server sends, and not a
+  /// confirmation.
   static func isAnswered(_ opcode: UInt8) -> Bool {
     if opcode & 0x40 != 0 { return false }
     switch opcode {

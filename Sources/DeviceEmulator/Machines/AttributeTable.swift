@@ -1,17 +1,18 @@
 import NotibotProtocol
 
-/// What the device's attributes are and what may be done with them. Source: PROTOCOL.md section 3, table of handles.
+/// The attributes of the device and their permissions. Source: PROTOCOL.md section 3, table of
+/// handles.
 enum AttributeTable {
-  /// What a read of an attribute gives.
+  /// The source of an attribute's value.
   enum Content: Equatable, Sendable {
-    /// The same bytes always.
+    /// Always the same bytes.
     case fixed([UInt8])
     case count
     case data
     case cccd(Subscription)
   }
 
-  /// Which characteristic a CCCD or a notification belongs to.
+  /// The characteristic that a CCCD or a notification belongs to.
   enum Subscription: Equatable, Sendable {
     case count
     case data
@@ -33,7 +34,7 @@ enum AttributeTable {
     }
   }
 
-  /// In handle order, from 1 on without gaps.
+  /// In handle order, from 1, without gaps.
   static let attributes: [Attribute] = [
     declared(0),
     declared(1),
@@ -47,7 +48,7 @@ enum AttributeTable {
       handle: NotibotProfile.Handle.dataCCCD, type: .clientCharacteristicConfiguration, content: .cccd(.data)),
   ]
 
-  /// The attribute of a handle; nil when there is none.
+  /// The attribute with a handle; nil if there is none.
   static func attribute(_ handle: UInt16) -> Attribute? {
     handle >= 1 && Int(handle) <= attributes.count ? attributes[Int(handle) - 1] : nil
   }
@@ -59,7 +60,8 @@ enum AttributeTable {
     return first < end ? attributes[first..<end] : []
   }
 
-  /// The last handle of the group that an attribute opens: of the service all, of any other its own.
+  /// The last handle of the group that an attribute opens: for the service the last handle of all,
+  /// for any other attribute its own.
   static func groupEnd(of attribute: Attribute) -> UInt16 {
     attribute.type == .primaryService ? UInt16(attributes.count) : attribute.handle
   }
@@ -72,8 +74,8 @@ enum AttributeTable {
 }
 
 extension BluetoothUUID {
-  /// The same UUID in its shortest form: a long one of the Bluetooth base is the short one in it.
-  /// Source: Bluetooth Core specification Vol 3 Part B 2.5.1.
+  /// The same UUID in its shortest form: a 128-bit UUID on the Bluetooth base becomes the 16-bit
+  /// one. Source: Bluetooth Core specification Vol 3 Part B 2.5.1.
   var shortest: BluetoothUUID {
     switch self {
     case .short: return self

@@ -1,8 +1,9 @@
 import NotibotProtocol
 
-/// What ROM, boot loader and application print, in the form that ESP32 boards print it. Lines end in CR LF.
+/// The output of ROM, boot loader and application, in the format of ESP32 boards. Lines end in CR
+/// LF.
 enum BootText {
-  /// What the chip prints between a reset and the start of the application.
+  /// The output between a reset and the start of the application.
   static func rom(after reason: ResetReason) -> String {
     crashReport(for: reason) + """
       ESP-ROM:esp32c3-api1-20210207\r
@@ -17,7 +18,7 @@ enum BootText {
       """
   }
 
-  /// What the chip prints after a reset into its ROM's loader.
+  /// The output after a reset into the ROM's loader.
   static let download = """
     ESP-ROM:esp32c3-api1-20210207\r
     Build:Feb  7 2021\r
@@ -25,7 +26,7 @@ enum BootText {
     waiting for download\r\n
     """
 
-  /// What the application logs until the link runs. `bootCount` counts from 1.
+  /// The application's log until the link runs. `bootCount` counts from 1.
   static func application(name: String, version: String, bootCount: UInt32) -> String {
     """
     I (24) boot: ESP-IDF v5.4 2nd stage bootloader\r
@@ -41,12 +42,12 @@ enum BootText {
     """
   }
 
-  /// A line that the running application logs every now and then.
+  /// A line that the running application logs periodically.
   static func chatter(name: String, uptimeMs: Int64, storedCount: Int, hasSession: Bool) -> String {
     "I (\(uptimeMs)) \(name): \(storedCount) shown, \(hasSession ? "host connected" : "no host"), heap 183412 free\r\n"
   }
 
-  /// A line that somebody asked the device to log.
+  /// A line that the device was asked to log.
   static func line(_ text: String, name: String, uptimeMs: Int64) -> String {
     "I (\(uptimeMs)) \(name): \(text)\r\n"
   }

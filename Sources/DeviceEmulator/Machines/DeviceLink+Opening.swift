@@ -3,7 +3,7 @@ import NotibotProtocol
 /// SYN and its answers. Source: PROTOCOL.md LNK-10 to LNK-20.
 extension DeviceLink {
   mutating func receiveSyn(_ payload: [UInt8]) {
-    // Somebody is there: no more greetings.
+    // A host is present: no more HELLO frames.
     hellosLeft = 0
     isHelloDue = false
     let syn: Syn
@@ -53,12 +53,12 @@ extension DeviceLink {
         id: id, nonce: syn.nonce, synack: Frame(header, payload: answer.encoded()),
         ownLimits: identity.limits,
         peerLimits: limits, features: features, outOfOrder: identity.outOfOrder, now: clock))
-    // A SRC of 0 names nobody.
+    // A SRC of 0 identifies no writer.
     let source = syn.source == 0 ? nil : syn.source
     events.append(.opened(Peer(features: features, source: source, clock: syn.clock)))
   }
 
-  /// Answers a SYN that cannot be taken; the live session stays. Source: PROTOCOL.md LNK-19.
+  /// Answers a SYN that cannot be accepted; the live session stays. Source: PROTOCOL.md LNK-19.
   private mutating func refuse(_ payload: [UInt8], for error: WireError) {
     counters.malformed += 1
     var rst = Rst(reason: .malformed, bootID: boot.id, nonce: Syn.readableNonce(in: payload))
@@ -69,7 +69,8 @@ extension DeviceLink {
     sendRst(rst, session: 0)
   }
 
-  /// Says that a frame's session is not the live one, if the limit allows. Source: PROTOCOL.md LNK-20.
+  /// Reports that a frame's session is not the live one, if the rate limit allows. Source:
+  /// PROTOCOL.md LNK-20.
   mutating func refuseForeign(_ session: UInt16) {
     guard rstLimiter.allows(now: clock) else {
       counters.rstsSuppressed += 1
@@ -86,7 +87,7 @@ extension DeviceLink {
 }
 
 extension Features {
-  /// SYNC alone counts as neither of the two bits. Source: PROTOCOL.md LNK-5.
+  /// SYNC alone sets neither of the two bits. Source: PROTOCOL.md LNK-5.
   fileprivate var meant: Features {
     contains(.optionalKeys) ? self : subtracting(.sync)
   }

@@ -1,7 +1,7 @@
 import DequeModule
 import NotibotProtocol
 
-/// Frames that come in. Source: PROTOCOL.md section 2.
+/// Received frames. Source: PROTOCOL.md section 2.
 extension DeviceLink {
   /// Takes a valid frame of the host.
   mutating func receive(_ frame: Frame, now: Instant) {
@@ -10,10 +10,11 @@ extension DeviceLink {
     case .syn:
       receiveSyn(frame.payload)
     case .hello, .synack, .rst:
-      // The decoder knows the first two as text; only a device sends the third (LNK-20).
+      // The decoder treats the first two as text; only a device sends the third (LNK-20).
       counters.ignored += 1
     case .udata:
-      // No channel of the device takes UDATA (LNK-4); of the live session it is still a sign of life.
+      // No channel of the device accepts UDATA (LNK-4); in the live session it is still a sign of
+      // life.
       counters.unserved += 1
       if frame.header.session != 0 { receiveInSession(frame) }
     case .data, .ack, .nak, .ping, .pong, .fin:
@@ -49,7 +50,7 @@ extension DeviceLink {
 }
 
 extension Frame {
-  /// Whether the payload is at least as long as its format says. Source: PROTOCOL.md LNK-3.
+  /// Whether the payload is at least as long as its format requires. Source: PROTOCOL.md LNK-3.
   fileprivate var isWellFormed: Bool {
     switch header.type {
     case .data: !payload.isEmpty
@@ -61,7 +62,7 @@ extension Frame {
 }
 
 extension DeviceSession {
-  /// Takes a well-formed frame of this session. Returns why the session ends, if it does.
+  /// Takes a well-formed frame of this session. Returns the reason if the session ends.
   mutating func receive(
     _ frame: Frame, now: Instant, counters: inout LinkCounters
   ) -> DeviceLink.SessionEnd? {
@@ -85,7 +86,7 @@ extension DeviceSession {
 
   /// Source: PROTOCOL.md LNK-32, LNK-33.
   private mutating func receiveData(_ frame: Frame, now: Instant, counters: inout LinkCounters) {
-    // Serial arithmetic: how far the number lies above the expected one, modulo 256.
+    // Serial arithmetic: the distance of the number above the expected one, modulo 256.
     let distance = UInt64(frame.header.sequence &- UInt8(truncatingIfNeeded: received))
     let item = Inbound(channel: frame.header.channel, payload: frame.payload)
     guard received + distance < handled + UInt64(ownLimits.frames), isWithinBytes(item, distance) else {
@@ -102,7 +103,8 @@ extension DeviceSession {
     while let next = nextKept() { take(next, now: now, counters: &counters) }
   }
 
-  /// Whether the bytes that were granted hold the frame as well; one that is kept already takes no more of them.
+  /// Whether the granted bytes have room for the frame; a frame that is already kept takes no more
+  /// of them.
   private func isWithinBytes(_ item: Inbound, _ distance: UInt64) -> Bool {
     var kept = 0
     switch outOfOrder {
@@ -114,7 +116,7 @@ extension DeviceSession {
     return inboundBytes + kept + item.lengthBytes <= Int(ownLimits.bytes)
   }
 
-  /// Takes the frame that is the next one in order.
+  /// Takes the frame that is next in order.
   private mutating func take(_ item: Inbound, now: Instant, counters: inout LinkCounters) {
     counters.dataReceived += 1
     received += 1
@@ -128,14 +130,14 @@ extension DeviceSession {
     }
   }
 
-  /// A frame was taken: the one that is next in order, if it is kept.
+  /// A frame was taken: returns the next one in order, if it is kept.
   private mutating func nextKept() -> Inbound? {
     switch exchange(&outOfOrder, with: .dropped(nil)) {
     case .dropped:
       return nil
-    case .kept(var kept, let untold):
+    case .kept(var kept, let unreported):
       let next = kept.advance()
-      outOfOrder = .kept(kept, untold: kept.isEmpty ? 0 : untold)
+      outOfOrder = .kept(kept, unreported: kept.isEmpty ? 0 : unreported)
       if kept.isEmpty {
         isNakDue = false
         bitmapDeadline = nil
@@ -152,10 +154,10 @@ extension DeviceSession {
       // One NAK for each hole and round.
       if hole?.missing != received || number <= hole?.lastOutOfOrder ?? 0 { isNakDue = true }
       outOfOrder = .dropped(Hole(missing: received, lastOutOfOrder: number))
-    case .kept(var kept, let untold):
-      let news = kept.keep(item, distance: distance)
-      outOfOrder = .kept(kept, untold: untold + 1)
-      if news == .opensHole || untold >= 1 {
+    case .kept(var kept, let unreported):
+      let placement = kept.keep(item, distance: distance)
+      outOfOrder = .kept(kept, unreported: unreported + 1)
+      if placement == .opensHole || unreported >= 1 {
         isNakDue = true
       } else if bitmapDeadline == nil {
         bitmapDeadline = now + DeviceLink.delayedAckTime
@@ -163,13 +165,14 @@ extension DeviceSession {
     }
   }
 
-  /// Hands on the next payload. Source: PROTOCOL.md LNK-40.
+  /// Returns the next payload. Source: PROTOCOL.md LNK-40.
   mutating func takeInbound(now: Instant) -> Inbound? {
     guard let item = inbound.popFirst() else { return nil }
     inboundBytes -= item.lengthBytes
     handled += 1
-    // Credit that grew from nothing is told at once. Growth that no frame has told yet is told like received data:
-    // a peer at its byte limit would otherwise wait for the next PING.
+    // Credit that grows from zero is reported at once. Growth that no frame has reported yet is
+    // acknowledged like received data: a peer at its byte limit would otherwise wait for the next
+    // PING.
     if grantedLimit == received {
       ackDue = .now
     } else if ackDue == .no, handled + UInt64(ownLimits.frames) > grantedLimit {
@@ -224,13 +227,14 @@ extension DeviceSession {
         if index > 0, held >> UInt64(index - 1) & 1 == 1 { noteHeld(index) }
         if outbound[index].isHeld { newestSending = max(newestSending, outbound[index].firstSending) }
       }
-      // The line keeps order: what left before something that has arrived is lost if it has not.
+      // The line keeps the order: a frame that left before one that has arrived is lost if it has
+      // not arrived.
       for index in 0..<sentCount where outbound[index].lastSending < newestSending { makeDue(index) }
     }
     if dueCount > dueBefore { resendDeadline = nil }
   }
 
-  /// Makes every frame that was sent due again, less those the peer holds; the oldest one it cannot hold.
+  /// Makes every sent frame due again, except those that the peer holds; it cannot hold the oldest.
   /// Source: PROTOCOL.md LNK-51.
   mutating func sendAgain() {
     guard sent > acknowledged else { return }

@@ -1,18 +1,18 @@
 import DequeModule
 import NotibotProtocol
 
-/// Frames that go out, and the timers. Source: PROTOCOL.md LNK-10, LNK-16, LNK-50 to LNK-53.
+/// Sent frames, and the timers. Source: PROTOCOL.md LNK-10, LNK-16, LNK-50 to LNK-53.
 extension DeviceLink {
-  /// Tells the time, and does what is due.
+  /// Sets the time, and handles what is due.
   mutating func handleTimeout(now: Instant) {
     clock = now
-    if hellosLeft > 0, now >= helloDeadline { sayHello() }
+    if hellosLeft > 0, now >= helloDeadline { scheduleHello() }
     guard let end = withSession({ $0.handleTimeout(now: now) }) ?? nil else { return }
     if end == .silence { counters.silences += 1 }
     self.end(end)
   }
 
-  /// The next frame to put on the line; nil when nothing is due.
+  /// The next frame for the line; nil if none is due.
   mutating func nextFrame() -> Frame? {
     if let reply = replies.popFirst() { return timed(reply) }
     if isHelloDue {
@@ -37,7 +37,7 @@ extension DeviceLink {
     return Frame(FrameHeader(type: .hello, direction: .fromDevice), payload: payload.encoded())
   }
 
-  /// Reckons when the frame will have left.
+  /// Calculates when the frame will have left.
   private mutating func timed(_ frame: Frame) -> Frame {
     if let rate = lineBitsPerSecond {
       lineFreeAt = max(lineFreeAt, clock) + frame.lineTime(at: rate)
@@ -47,14 +47,14 @@ extension DeviceLink {
 }
 
 extension Frame {
-  /// How long the frame takes on a line: decoded bytes, stuffing and two zeros, ten bits each.
+  /// The time of the frame on a line: decoded bytes, stuffing and two zeros, ten bits each.
   fileprivate func lineTime(at bitsPerSecond: UInt32) -> Duration {
     PacedWire.lineTime(ofBytes: decodedLengthBytes + decodedLengthBytes / 254 + 3, at: bitsPerSecond)
   }
 }
 
 extension DeviceSession {
-  /// Calls `visit` with each moment at which something is due.
+  /// Calls `visit` with each pending deadline.
   func deadlines(_ visit: (Instant) -> Void) {
     switch phase {
     case .offered:
@@ -70,7 +70,7 @@ extension DeviceSession {
     }
   }
 
-  /// Does what is due. Returns why the session ends, if it does.
+  /// Handles what is due. Returns the reason if the session ends.
   mutating func handleTimeout(now: Instant) -> DeviceLink.SessionEnd? {
     switch phase {
     case .offered: return nil
@@ -99,7 +99,7 @@ extension DeviceSession {
     resendDeadline = now + resendTimer.wait
   }
 
-  /// The next frame of the session; nil when nothing is due.
+  /// The next frame of the session; nil if none is due.
   mutating func nextFrame(
     lineFreeAt: Instant, bitsPerSecond: UInt32?, counters: inout LinkCounters
   ) -> Frame? {
@@ -110,22 +110,24 @@ extension DeviceSession {
     guard phase == .open else { return nil }
     if pongsDue > 0 {
       pongsDue -= 1
-      return told(Frame(header(.pong), payload: Pong(handled: UInt8(truncatingIfNeeded: handled)).encoded()))
+      return noteReported(
+        Frame(header(.pong), payload: Pong(handled: UInt8(truncatingIfNeeded: handled)).encoded()))
     }
     if isNakDue { return nak(counters: &counters) }
     if dueCount > 0, let index = nextDueIndex {
-      return told(
+      return noteReported(
         sendData(at: index, lineFreeAt: lineFreeAt, bitsPerSecond: bitsPerSecond, counters: &counters))
     }
     if isPingDue {
       isPingDue = false
-      return told(Frame(header(.ping)))
+      return noteReported(Frame(header(.ping)))
     }
-    if ackDue == .now { return isKeeping ? nak(counters: &counters) : told(Frame(header(.ack))) }
+    if ackDue == .now { return isKeeping ? nak(counters: &counters) : noteReported(Frame(header(.ack))) }
     return nil
   }
 
-  /// Says what is missing, and what is kept, if frames are kept at all. Source: PROTOCOL.md LNK-33.
+  /// Reports the missing frame, and the kept ones if frames are kept at all. Source: PROTOCOL.md
+  /// LNK-33.
   private mutating func nak(counters: inout LinkCounters) -> Frame {
     isNakDue = false
     bitmapDeadline = nil
@@ -133,14 +135,15 @@ extension DeviceSession {
     switch exchange(&outOfOrder, with: .dropped(nil)) {
     case .dropped(let hole):
       outOfOrder = .dropped(hole)
-      return told(Frame(header(.nak)))
+      return noteReported(Frame(header(.nak)))
     case .kept(let kept, _):
-      outOfOrder = .kept(kept, untold: 0)
-      return told(Frame(header(.nak), payload: Nak(held: kept.bitmap).encoded()))
+      outOfOrder = .kept(kept, unreported: 0)
+      return noteReported(Frame(header(.nak), payload: Nak(held: kept.bitmap).encoded()))
     }
   }
 
-  /// The first frame that is due and that the peer's limits allow. Source: PROTOCOL.md LNK-41, LNK-42.
+  /// The first frame that is due and that the peer's limits allow. Source: PROTOCOL.md LNK-41,
+  /// LNK-42.
   private var nextDueIndex: Int? {
     guard let index = outbound.firstIndex(where: \.isDue) else { return nil }
     let number = acknowledged + UInt64(index)
@@ -177,8 +180,8 @@ extension DeviceSession {
     return frame
   }
 
-  /// Notes what a frame with ack and credit tells the peer. Source: PROTOCOL.md LNK-50.
-  private mutating func told(_ frame: Frame) -> Frame {
+  /// Notes that a frame reports ack and credit to the peer. Source: PROTOCOL.md LNK-50.
+  private mutating func noteReported(_ frame: Frame) -> Frame {
     ackDue = .no
     unacknowledgedReceived = 0
     grantedLimit = received + UInt64(credit)

@@ -1,7 +1,7 @@
 import DequeModule
 import NotibotProtocol
 
-/// What a device says about itself when it greets a host.
+/// The identity that a device sends in HELLO.
 struct LinkIdentity: Equatable, Sendable {
   var limits: LinkLimits
   var outOfOrder: OutOfOrderFrames
@@ -14,7 +14,7 @@ struct LinkIdentity: Equatable, Sendable {
   var capacity: UInt16
 }
 
-/// What is new at each boot.
+/// Values that change at each boot.
 struct BootRecord: Equatable, Sendable {
   /// Random.
   var id: UInt32
@@ -24,62 +24,66 @@ struct BootRecord: Equatable, Sendable {
   var time: Instant
 }
 
-/// What the link has counted since the emulator started; restarts of the device do not clear it.
+/// Counters of the link since the emulator started; restarts of the device do not clear them.
 package struct LinkCounters: Equatable, Sendable, Codable {
   /// Sessions opened by a SYN.
   package var sessions = 0
-  /// SYNs ignored for their nonce. Source: PROTOCOL.md LNK-14.
+  /// SYNs ignored because of their nonce. Source: PROTOCOL.md LNK-14.
   package var staleSyns = 0
-  /// DATA frames taken in order, kept ones once their turn came.
+  /// DATA frames taken in order; kept ones count when it is their turn.
   package var dataReceived = 0
-  /// DATA frames that came before one that is missing, kept or not.
+  /// DATA frames that arrived before a missing one, kept or not.
   package var outOfOrder = 0
-  /// DATA frames dropped because they came before, or lie beyond the window.
+  /// DATA frames dropped because they were received before, or lie beyond the window.
   package var outOfWindow = 0
-  /// DATA and UDATA on channels that nobody serves, and what is no SYNC on channel 0. Source: PROTOCOL.md LNK-4, NTF-30.
+  /// DATA and UDATA on unserved channels, and messages on channel 0 other than SYNC. Source:
+  /// PROTOCOL.md LNK-4, NTF-30.
   package var unserved = 0
-  /// Frames whose payload is shorter than their format, and SYNs that were refused. Source: PROTOCOL.md LNK-3.
+  /// Frames whose payload is shorter than their format, and SYNs that were refused. Source:
+  /// PROTOCOL.md LNK-3.
   package var malformed = 0
   /// Frames of a session that is not the live one.
   package var foreign = 0
-  /// Acks outside of what was sent. Source: PROTOCOL.md LNK-31.
+  /// Acks outside the sent range. Source: PROTOCOL.md LNK-31.
   package var badAcks = 0
-  /// Frames that only a device sends, or that answer nothing.
+  /// Frames that only a device sends, or that answer no frame.
   package var ignored = 0
   package var naksSent = 0
   package var rstsSent = 0
-  /// RSTs that the rate limit held back. Source: PROTOCOL.md LNK-20.
+  /// RSTs that the rate limit suppressed. Source: PROTOCOL.md LNK-20.
   package var rstsSuppressed = 0
   package var dataSent = 0
-  /// DATA frames sent again, of `dataSent`.
+  /// Retransmitted DATA frames, included in `dataSent`.
   package var dataResent = 0
-  /// Sessions that ended in silence. Source: PROTOCOL.md LNK-53.
+  /// Sessions that ended because nothing was received. Source: PROTOCOL.md LNK-53.
   package var silences = 0
 
   package init() {}
 }
 
-/// The device's side of the link: greetings, one session at a time, order, credit, resends, timers.
+/// The device's side of the link: HELLO, one session at a time, order, credit, retransmission,
+/// timers.
 ///
-/// States: *idle* ⇄ *live* (see `DeviceSession` for its phases). A SYN with a new nonce moves to *live* from either;
-/// FIN, 5 s of silence and `close` followed by its answer move back. Inputs: `receive`, `handleTimeout`; commands:
-/// `send`, `takeInbound`, `close`; outputs: `nextFrame`, `nextEvent`, `nextDeadline`. Frames are made when they are
-/// taken out, so that a line that does not drain makes nothing grow. Source: PROTOCOL.md LNK-1 to LNK-54.
+/// States: *idle* ⇄ *live* (see `DeviceSession` for its phases). A SYN with a new nonce moves to
+/// *live* from either; FIN, 5 s of silence and `close` followed by its answer move back. Inputs:
+/// `receive`, `handleTimeout`; commands: `send`, `takeInbound`, `close`; outputs: `nextFrame`,
+/// `nextEvent`, `nextDeadline`. Frames are made when they are taken, so that a line that does not
+/// drain does not grow a queue. Source: PROTOCOL.md LNK-1 to LNK-54.
 struct DeviceLink: Equatable, Sendable {
   enum State: Equatable, Sendable {
     case idle
     case live(DeviceSession)
   }
 
-  /// What the layer above must know.
+  /// An event for the layer above.
   enum Event: Equatable, Sendable {
     case opened(Peer)
     case ended(SessionEnd)
   }
 
-  /// What the SYN said of the host.
+  /// The host's fields of the SYN.
   struct Peer: Equatable, Sendable {
-    /// Those that are in use. Source: PROTOCOL.md LNK-5.
+    /// The features in use. Source: PROTOCOL.md LNK-5.
     var features: Features
     /// The writer's identity. Source: PROTOCOL.md NTF-21.
     var source: UInt32?
@@ -92,7 +96,7 @@ struct DeviceLink: Equatable, Sendable {
     case closedByHost
     /// `close` was called and answered, or not answered in time.
     case closed
-    /// Another SYN came.
+    /// Another SYN was received.
     case superseded
     /// Nothing was received for `downTime`.
     case silence
@@ -107,16 +111,16 @@ struct DeviceLink: Equatable, Sendable {
   static let downTime = Duration.seconds(5)
   static let finWait = Duration.milliseconds(200)
   static let rstLimit = 10
-  /// Answers outside of a session that wait for the line: RST and the ACK of a FIN.
+  /// Queued answers outside of a session: RST and the ACK of a FIN.
   static let repliesLimit = 16
   static let pongsLimit = 16
 
-  /// A change is told from the next session on.
+  /// A change is announced from the next session on.
   var identity: LinkIdentity
   let boot: BootRecord
   var state = State.idle
   var counters: LinkCounters
-  /// The rate at which bytes leave, in bits per second; nil when the line is not the limit.
+  /// The rate of the line, in bits per second; nil if the line is not the limit.
   var lineBitsPerSecond: UInt32?
 
   var clock: Instant
@@ -128,13 +132,13 @@ struct DeviceLink: Equatable, Sendable {
   var rstLimiter = RateLimiter(limit: Self.rstLimit, window: .seconds(1))
   var replies: Deque<Frame> = []
   var events: Deque<Event> = []
-  /// When the last frame that was taken out has left.
+  /// When the last frame that was taken will have left.
   var lineFreeAt: Instant
 
   /// Boots.
   /// - Parameters:
   ///   - firstSessionID: random; 0 counts as 1.
-  ///   - counters: those of the boot before.
+  ///   - counters: those of the previous boot.
   init(
     identity: LinkIdentity, boot: BootRecord, firstSessionID: UInt16, counters: LinkCounters = LinkCounters()
   ) {
@@ -145,12 +149,12 @@ struct DeviceLink: Equatable, Sendable {
     clock = boot.time
     helloDeadline = boot.time
     lineFreeAt = boot.time
-    sayHello()
+    scheduleHello()
   }
 
   // MARK: Queries
 
-  /// Whether the layer above may hand over a payload. Source: PROTOCOL.md LNK-43, LNK-44.
+  /// Whether the layer above is allowed to send a payload. Source: PROTOCOL.md LNK-43, LNK-44.
   var hasRoom: Bool {
     switch state {
     case .idle: false
@@ -158,7 +162,7 @@ struct DeviceLink: Equatable, Sendable {
     }
   }
 
-  /// How many payloads the layer above may hand over.
+  /// How many payloads the layer above is allowed to send.
   var room: Int {
     switch state {
     case .idle: 0
@@ -166,7 +170,7 @@ struct DeviceLink: Equatable, Sendable {
     }
   }
 
-  /// The id of the live session; nil when there is none.
+  /// The id of the live session; nil if there is none.
   var sessionID: UInt16? {
     switch state {
     case .idle: nil
@@ -174,7 +178,7 @@ struct DeviceLink: Equatable, Sendable {
     }
   }
 
-  /// Whether the open session has heard nothing for 3 s. Source: PROTOCOL.md LNK-53.
+  /// Whether nothing has been received in the open session for 3 s. Source: PROTOCOL.md LNK-53.
   var isSuspect: Bool {
     switch state {
     case .idle: false
@@ -182,7 +186,7 @@ struct DeviceLink: Equatable, Sendable {
     }
   }
 
-  /// Whether console text goes out as UDATA now. Source: PROTOCOL.md LNK-9, bit 3.
+  /// Whether console text is sent as UDATA now. Source: PROTOCOL.md LNK-9, bit 3.
   var framesLog: Bool {
     switch state {
     case .idle: false
@@ -201,8 +205,8 @@ struct DeviceLink: Equatable, Sendable {
 
   // MARK: Commands
 
-  /// Numbers a payload and sends it as DATA when the peer allows. The caller has looked at `hasRoom`; without room
-  /// the payload is dropped.
+  /// Numbers a payload and sends it as DATA when the peer allows it. The caller has checked
+  /// `hasRoom`; without room the payload is dropped.
   mutating func send(_ payload: [UInt8], on channel: Channel) {
     withSession { session in
       guard session.phase == .open, session.outbound.count < session.outboundLimit else { return }
@@ -211,7 +215,8 @@ struct DeviceLink: Equatable, Sendable {
     }
   }
 
-  /// The next payload in order, which then counts as handled; nil when there is none. Source: PROTOCOL.md LNK-40.
+  /// The next payload in order, which then counts as handled; nil if there is none. Source:
+  /// PROTOCOL.md LNK-40.
   mutating func takeInbound() -> DeviceSession.Inbound? {
     let now = clock
     return withSession { session in session.takeInbound(now: now) } ?? nil
@@ -235,7 +240,7 @@ struct DeviceLink: Equatable, Sendable {
     }
   }
 
-  /// The power goes: nothing more is sent or due.
+  /// The power is lost: nothing more is sent or due.
   mutating func fallSilent() {
     state = .idle
     replies.removeAll()
@@ -252,10 +257,10 @@ struct DeviceLink: Equatable, Sendable {
 
   // MARK: Shared by the extensions
 
-  /// Lets `body` change the live session in place; nil when there is none.
+  /// Lets `body` change the live session in place; nil if there is none.
   mutating func withSession<Result>(_ body: (inout DeviceSession) -> Result) -> Result? {
-    // Moved out while it changes and moved back: a copy would cost a reference count for each of its queues, and
-    // the first change of each queue a copy of it.
+    // Moved out while it changes and moved back: a copy would cost a reference count for each of
+    // its queues, and the first change of each queue would copy it.
     switch exchange(&state, with: .idle) {
     case .idle:
       return nil
@@ -266,7 +271,7 @@ struct DeviceLink: Equatable, Sendable {
     }
   }
 
-  /// Forgets the session and all it had not sent. Source: PROTOCOL.md LNK-23.
+  /// Discards the session and all its unsent data. Source: PROTOCOL.md LNK-23.
   mutating func end(_ reason: SessionEnd) {
     guard sessionID != nil else { return }
     state = .idle
@@ -274,13 +279,14 @@ struct DeviceLink: Equatable, Sendable {
   }
 
   /// Makes HELLO due and sets the time of the next one. Source: PROTOCOL.md LNK-10.
-  mutating func sayHello() {
+  mutating func scheduleHello() {
     isHelloDue = true
     hellosLeft -= 1
     helloDeadline = helloDeadline + Self.helloInterval
   }
 
-  /// Queues an answer that belongs to no session; a line that does not drain loses the newest.
+  /// Queues an answer that belongs to no session; on a line that does not drain, the newest is
+  /// dropped.
   mutating func enqueueReply(_ frame: Frame) {
     guard replies.count < Self.repliesLimit else { return }
     replies.append(frame)

@@ -1,6 +1,6 @@
-/// Boards as they are sold, and as they fail.
+/// Profiles of commercial boards, and of typical hardware faults.
 extension DeviceProfile {
-  /// A USB adapter that sends what it has with the next USB frame, 1 ms later.
+  /// A USB adapter that sends its buffer with the next USB frame, 1 ms later.
   private static func adapter(_ name: String, _ summary: String, packetBytes: Int) -> DeviceProfile {
     var profile = DeviceProfile(name: name, summary: summary)
     profile.wire = WireModel(
@@ -19,18 +19,19 @@ extension DeviceProfile {
   /// A full-speed packet has 64 bytes, of which an FTDI chip uses two for its status.
   package static let ftdi = {
     var profile = adapter(
-      "ftdi", "a UART behind an FT232: less than 62 bytes wait up to 16 ms for more on their way to the host",
+      "ftdi", "a UART behind an FT232: towards the host, less than 62 bytes wait up to 16 ms for more",
       packetBytes: 64)
     profile.wire.gathering = .init(packetBytes: 62, timer: .milliseconds(16))
     return profile
   }()
 
-  /// Source: ESP-IDF's `usb_serial_jtag` driver, which drops what the host has not taken after 50 ms.
+  /// Source: ESP-IDF's `usb_serial_jtag` driver, which drops bytes that the host has not read after
+  /// 50 ms.
   package static let usbSerialJTAG = {
     var profile = DeviceProfile(
       name: "usb-serial-jtag",
       summary:
-        "USB of the chip itself: 64 bytes a packet, the port goes at each restart, unread writes are cut")
+        "USB of the chip itself: 64-byte packets, the port disappears at each restart, unread writes are cut")
     profile.wire = WireModel(
       pace: .fixed(bitsPerSecond: 8_000_000), latency: .microseconds(125), chunkLimitBytes: 64)
     profile.wire.writeTimeout = .milliseconds(50)
@@ -61,7 +62,7 @@ extension DeviceProfile {
     return profile
   }()
 
-  /// A page of 4096 bytes holds some 32 notifications.
+  /// A page of 4096 bytes holds about 32 notifications.
   package static let slowFlash = {
     var profile = DeviceProfile(
       name: "slow-flash",

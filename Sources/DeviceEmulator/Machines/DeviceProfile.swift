@@ -2,33 +2,34 @@ package import NotibotProtocol
 
 /// Whether the device can refuse a write. Source: PROTOCOL.md NTF-9.
 package enum DeviceMode: String, Equatable, Sendable, CaseIterable {
-  /// Answers what PROTOCOL.md says.
+  /// Answers according to PROTOCOL.md.
   case strict
-  /// Answers success where a common BLE library would, and stores nothing.
+  /// Answers success where a common BLE library would, and does not store the value.
   case firmware
 }
 
-/// What the store does with notifications beyond its capacity.
+/// How the store handles notifications beyond its capacity.
 package enum StorePolicy: Equatable, Sendable {
-  /// Keeps all of `capacity`, refuses the next one. Source: PROTOCOL.md NTF-8.
+  /// Keeps all of `capacity`, refuses further ones. Source: PROTOCOL.md NTF-8.
   case refuseWhenFull
-  /// Takes every one, counts it for ever and remembers the last `kept` of them: for runs of a million.
+  /// Accepts every one, counts it indefinitely and remembers the last `kept` of them: for runs of a
+  /// million.
   case remember(kept: Int)
 }
 
-/// What the device does with DATA frames that come before one that is missing. Source: PROTOCOL.md LNK-32.
+/// How the device handles DATA frames that arrive before a missing one. Source: PROTOCOL.md LNK-32.
 package enum OutOfOrderFrames: Equatable, Sendable {
-  /// Keeps them until the hole is filled, which takes memory for all that it has granted.
+  /// Keeps them until the hole is filled, which takes memory for all granted frames.
   case kept
-  /// Drops them, and the host sends all again from the hole on.
+  /// Drops them; the host retransmits all frames from the hole on.
   case dropped
 }
 
-/// What the device prints besides frames.
+/// Console output in addition to frames.
 package struct ConsoleModel: Equatable, Sendable {
   /// Whether ROM and boot loader print at each boot.
   package var hasBootText: Bool
-  /// How often a running device logs a line; nil for never. 1 ms or more.
+  /// The interval at which a running device logs a line; nil for never. 1 ms or more.
   package var logInterval: Duration?
 
   package init(hasBootText: Bool, logInterval: Duration?) {
@@ -36,15 +37,15 @@ package struct ConsoleModel: Equatable, Sendable {
     self.logInterval = logInterval
   }
 
-  /// Prints nothing of its own accord.
+  /// Prints nothing on its own.
   package static let silent = ConsoleModel(hasBootText: false, logInterval: nil)
 }
 
-/// How a device's flash stands in the way of everything else: while a page is erased, nothing runs.
+/// How a device's flash blocks everything else: while a page is erased, nothing runs.
 package struct FlashModel: Equatable, Sendable {
-  /// After so many accepted notifications a page is erased. 1 or more.
+  /// A page is erased after this many accepted notifications. 1 or more.
   package var writesPerErase: Int
-  /// How long that takes.
+  /// The duration of an erase.
   package var eraseTime: ClosedRange<Duration>
 
   package init(writesPerErase: Int, eraseTime: ClosedRange<Duration>) {
@@ -55,38 +56,39 @@ package struct FlashModel: Equatable, Sendable {
 
 /// A device that the emulator can be: limits, store, console and line.
 package struct DeviceProfile: Equatable, Sendable {
-  /// How a user names it.
+  /// Its name for users.
   package var name: String
-  /// What it is for, in one line.
+  /// Its purpose, in one line.
   package var summary: String
   /// Its base MAC address.
   package var deviceID = DeviceID(octets: [0x24, 0x6F, 0x28, 0xAA, 0xBB, 0xCC])
   package var mode: DeviceMode = .strict
-  /// What it announces to a host. Source: PROTOCOL.md LNK-8.
+  /// The limits that it announces to a host. Source: PROTOCOL.md LNK-8.
   package var limits: LinkLimits = DeviceProfile.usualLimits
   package var outOfOrder: OutOfOrderFrames = .kept
-  /// What it can do, as SYNACK says; a device in firmware mode leaves out bits 1 and 2. Source: PROTOCOL.md LNK-5.
+  /// Its features in SYNACK; a device in firmware mode omits bits 1 and 2. Source: PROTOCOL.md
+  /// LNK-5.
   package var features: Features = [.pipelinedRequests, .optionalKeys, .sync, .framedLog]
   /// How many notifications the store holds. 1...65535.
   package var capacity: UInt16 = 1024
   package var policy: StorePolicy = .refuseWhenFull
-  /// How many writers are known at once. 4...65535. Source: PROTOCOL.md NTF-22.
+  /// How many writers are known at the same time. 4...65535. Source: PROTOCOL.md NTF-22.
   package var writersLimit = WriterRecords.limit
-  /// How many notifications of Data wait on a bearer. 8...65535. Source: PROTOCOL.md ATT-19.
+  /// The size of each bearer's queue of Data notifications. 8...65535. Source: PROTOCOL.md ATT-19.
   package var eventsLimit = ATTBearer.eventsLimit
   package var console = ConsoleModel(hasBootText: true, logInterval: .seconds(10))
   package var wire: WireModel = .direct
-  /// How long a restart takes, from the reset to the first HELLO. 0...60 s.
+  /// The duration of a restart, from the reset to the first HELLO. 0...60 s.
   package var rebootTime: Duration = .milliseconds(300)
-  /// Whether opening the port restarts the device, as the DTR and RTS of many boards do.
+  /// Whether opening the port restarts the device, as DTR and RTS do on many boards.
   package var resetsOnOpen = false
-  /// Whether the port goes with the device when it restarts: the chip is its own USB device.
+  /// Whether the port disappears while the device restarts: the chip is its own USB device.
   package var vanishesAtReset = false
-  /// What DTR and RTS do.
+  /// The function of DTR and RTS.
   package var resetWiring: ResetCircuit.Wiring = .capacitor
-  /// How long after a boot the supply fails and the device restarts; nil for never.
+  /// The time from a boot until the supply fails and the device restarts; nil for never.
   package var brownoutAfter: ClosedRange<Duration>?
-  /// nil for a flash that nobody notices.
+  /// nil for a flash without noticeable erase times.
   package var flash: FlashModel?
 
   package init(name: String, summary: String) {
@@ -105,7 +107,7 @@ extension DeviceProfile {
     resetOnOpen, bareEnable, brownout, slowFlash,
   ]
 
-  /// The profile that `name` names; nil when there is none.
+  /// The profile called `name`; nil if there is none.
   package static func named(_ name: String) -> DeviceProfile? {
     all.first { $0.name == name }
   }
@@ -133,8 +135,9 @@ extension DeviceProfile {
   package static let devkit = {
     var profile = DeviceProfile(
       name: "devkit",
-      summary: "a UART behind a USB adapter: the host's baud rate, 16 ms each way, a log line a second")
-    // What the line holds at 921600 baud while an answer is under way for 32 ms does not fit in 16 frames.
+      summary: "a UART behind a USB adapter: the host's baud rate, 16 ms each way, a log line per second")
+    // The bytes that a line at 921600 baud carries during a latency of 32 ms do not fit in 16
+    // frames.
     profile.limits = DeviceProfile.wide.limits
     profile.wire = WireModel(pace: .paced(bitsPerSecond: 115_200), latency: .milliseconds(16))
     profile.console.logInterval = .seconds(1)
@@ -157,7 +160,7 @@ extension DeviceProfile {
   package static let tiny = {
     var profile = DeviceProfile(
       name: "tiny",
-      summary: "2 frames, 1 request, 1080 bytes, room for 4 notifications: the least a device may have")
+      summary: "2 frames, 1 request, 1080 bytes, room for 4 notifications: the minimum of the protocol")
     profile.outOfOrder = .dropped
     profile.limits = LinkLimits(frames: 2, requests: 1, mtu: 517, bytes: 1080)
     profile.capacity = 4

@@ -1,11 +1,12 @@
 import DequeModule
 import NotibotProtocol
 
-/// One session at the device: what came, what went, and when to do something about it.
+/// One session at the device: received frames, sent frames, and deadlines.
 ///
-/// Phases: *offered* (SYNACK sent, no frame of the session seen yet) → *open* → *closing* (FIN sent). `DeviceLink`
-/// owns it, moves it between phases and decides when it ends. Numbers of frames count up from 0 without wrapping; the
-/// wire carries them modulo 256. Source: PROTOCOL.md LNK-12 to LNK-54.
+/// Phases: *offered* (SYNACK sent, no frame of the session received yet) → *open* → *closing* (FIN
+/// sent). `DeviceLink` owns it, moves it between phases and decides when it ends. Frame numbers
+/// count up from 0 without wrapping; the wire carries them modulo 256. Source: PROTOCOL.md LNK-12
+/// to LNK-54.
 struct DeviceSession: Equatable, Sendable {
   enum Phase: Equatable, Sendable {
     case offered
@@ -13,14 +14,14 @@ struct DeviceSession: Equatable, Sendable {
     case closing(deadline: Instant)
   }
 
-  /// When an ACK goes out if no other frame carries it before. Source: PROTOCOL.md LNK-50.
+  /// When an ACK is sent if no other frame carries it before. Source: PROTOCOL.md LNK-50.
   enum AckDue: Equatable, Sendable {
     case no
     case at(Instant)
     case now
   }
 
-  /// A frame in the session's memory that nobody has handled yet.
+  /// A frame in the session's memory that is not handled yet.
   struct Inbound: Equatable, Sendable {
     var channel: Channel
     var payload: [UInt8]
@@ -32,28 +33,29 @@ struct DeviceSession: Equatable, Sendable {
     var channel: Channel
     var payload: [UInt8]
     var isDue = true
-    /// The first and the last time it was sent, counted over all DATA of the session from 1; 0: not yet.
+    /// The first and the last time it was sent, counted over all DATA of the session from 1; 0: not
+    /// yet.
     var firstSending: UInt64 = 0
     var lastSending: UInt64 = 0
-    /// Whether the host has said that it holds it. Source: PROTOCOL.md LNK-33.
+    /// Whether the host has reported that it holds it. Source: PROTOCOL.md LNK-33.
     var isHeld = false
-    /// When its last byte left, as far as this side knows.
+    /// When its last byte was sent, as far as this side knows.
     var sentAt = Instant.zero
     var lengthBytes: Int { payload.count + WireLimits.overheadLengthBytes }
   }
 
-  /// A missing frame that was asked for, and the last frame that arrived in spite of it.
+  /// A missing frame that was requested again, and the last frame that was received after it.
   struct Hole: Equatable, Sendable {
     var missing: UInt64
     var lastOutOfOrder: UInt64
   }
 
-  /// What is known of frames that came too early. Source: PROTOCOL.md LNK-32, LNK-33.
+  /// How early frames are handled. Source: PROTOCOL.md LNK-32, LNK-33.
   enum OutOfOrder: Equatable, Sendable {
-    /// They are dropped; the hole is the one that was asked for last.
+    /// They are dropped; the hole is the one that was requested last.
     case dropped(Hole?)
-    /// They are kept; `untold` came since the last bitmap.
-    case kept(KeptFrames, untold: Int)
+    /// They are kept; `unreported` of them arrived since the last bitmap.
+    case kept(KeptFrames, unreported: Int)
   }
 
   let id: UInt16
@@ -65,14 +67,14 @@ struct DeviceSession: Equatable, Sendable {
   var phase = Phase.offered
   var isSynackDue = true
 
-  // What came.
+  // Received frames.
   var received: UInt64 = 0
   var handled: UInt64 = 0
   var inbound: Deque<Inbound> = []
   var inboundBytes = 0
   var outOfOrder: OutOfOrder
   var isNakDue = false
-  /// When a bitmap goes out that is not due at once. Source: PROTOCOL.md LNK-33.
+  /// When a bitmap is sent that is not due at once. Source: PROTOCOL.md LNK-33.
   var bitmapDeadline: Instant?
   var ackDue = AckDue.no
   var unacknowledgedReceived = 0
@@ -80,19 +82,20 @@ struct DeviceSession: Equatable, Sendable {
   var grantedLimit: UInt64
   var outOfWindowAcks = RateLimiter(limit: 1, window: .milliseconds(20))
 
-  // What goes.
+  // Sent frames.
   /// From the oldest unacknowledged frame on.
   var outbound: Deque<Outbound> = []
   var acknowledged: UInt64 = 0
   var sent: UInt64 = 0
-  /// The first frame that the peer does not yet allow.
+  /// The first frame that the peer does not allow yet.
   var sendLimit: UInt64 = 0
-  /// Decoded sizes of the frames that were sent and not yet handled by the peer, from `peerHandled` on.
+  /// Decoded sizes of the frames that were sent and not yet handled by the peer, from `peerHandled`
+  /// on.
   var unhandledSizes: Deque<Int> = []
   var unhandledBytes = 0
   var peerHandled: UInt64 = 0
   var dueCount = 0
-  /// DATA frames sent so far, each as often as it was sent.
+  /// DATA frames sent so far; retransmissions count.
   var sendings: UInt64 = 0
 
   // Time.
@@ -117,7 +120,7 @@ struct DeviceSession: Equatable, Sendable {
     self.features = features
     switch outOfOrder {
     case .dropped: self.outOfOrder = .dropped(nil)
-    case .kept: self.outOfOrder = .kept(KeptFrames(), untold: 0)
+    case .kept: self.outOfOrder = .kept(KeptFrames(), unreported: 0)
     }
     grantedLimit = UInt64(ownLimits.frames)
     lastReceived = now
@@ -128,10 +131,11 @@ struct DeviceSession: Equatable, Sendable {
   /// The number of frames a device keeps unacknowledged. Source: PROTOCOL.md LNK-43.
   var outboundLimit: Int { max(8, Int(ownLimits.requests)) }
 
-  /// How many frames from `received` on the peer may have sent. Source: PROTOCOL.md LNK-40.
+  /// How many frames from `received` on the peer is allowed to have sent. Source: PROTOCOL.md
+  /// LNK-40.
   var credit: UInt8 { UInt8(clamping: UInt64(ownLimits.frames) - (received - handled)) }
 
-  /// Decoded sizes of the frames kept until a hole is filled, together.
+  /// The total decoded size of the frames kept until a hole is filled.
   var keptBytes: Int {
     switch outOfOrder {
     case .dropped: 0
@@ -139,7 +143,8 @@ struct DeviceSession: Equatable, Sendable {
     }
   }
 
-  /// Whether frames are kept until a hole is filled: a NAK then stands for the ACK. Source: PROTOCOL.md LNK-33.
+  /// Whether frames are kept until a hole is filled: a NAK then replaces the ACK. Source:
+  /// PROTOCOL.md LNK-33.
   var isKeeping: Bool {
     switch outOfOrder {
     case .dropped: false

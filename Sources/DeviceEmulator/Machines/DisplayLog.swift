@@ -1,7 +1,7 @@
 package import DequeModule
 package import NotibotProtocol
 
-/// A change of what the display shows, for those who check it.
+/// A change of the display, for checkers.
 package enum DisplayChange: Equatable, Sendable {
   /// Why something is no longer shown.
   package enum Removal: Equatable, Sendable {
@@ -10,11 +10,11 @@ package enum DisplayChange: Equatable, Sendable {
     case expired
     /// The writer removed it. Source: PROTOCOL.md NTF-24.
     case removed
-    /// Its writer had to make room for another. Source: PROTOCOL.md NTF-22.
+    /// Its writer was forgotten to make room for another. Source: PROTOCOL.md NTF-22.
     case writerForgotten
   }
 
-  /// Which notification, and how it looks.
+  /// Which notification, and its content.
   package struct Subject: Equatable, Sendable {
     package var item: Int
     package var key: NotificationKey?
@@ -23,18 +23,18 @@ package enum DisplayChange: Equatable, Sendable {
     package var json: [UInt8]
   }
 
-  /// A further notification is shown. `isAnnounced`: people's attention was called to it.
+  /// Another notification is shown. `isAnnounced`: with an alert to the user.
   case shown(Subject, isAnnounced: Bool)
-  /// One that is shown changed in its place.
+  /// A shown notification changed in its place.
   case replaced(Subject, isAnnounced: Bool)
   case removed(Subject, Removal)
-  /// The device went down: nothing is shown any more.
+  /// The device went down: the display is empty.
   case restarted
 }
 
 /// The changes of the display in order, until they are taken.
 package struct DisplayLog: Equatable, Sendable {
-  /// The most changes that wait to be taken; later ones are lost and counted.
+  /// The maximum number of queued changes; later ones are dropped and counted.
   package static let limit = 65_536
 
   private(set) package var changes: Deque<DisplayChange> = []

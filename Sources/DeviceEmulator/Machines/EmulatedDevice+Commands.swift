@@ -1,13 +1,13 @@
 package import NotibotProtocol
 
-/// What people and other writers do to the device, and what can be asked of it.
+/// Actions of users and of other writers on the device, and queries.
 extension EmulatedDevice {
   static let firmwareName = "notibot"
   static let firmwareVersion = "1.0.0"
-  /// The most notifications that `list` returns.
+  /// The maximum number of notifications that `list` returns.
   package static let listLimit = 100
 
-  /// Does something to the device. Everything but questions is refused while it restarts.
+  /// Performs a command. While the device restarts, everything but queries is refused.
   package mutating func perform(_ command: DeviceCommand, now: Instant) -> DeviceReply {
     clock = now
     switch command {
@@ -20,7 +20,7 @@ extension EmulatedDevice {
     case (.running, _): break
     case (.restarting, _): return .refused("the device is restarting")
     case (.held, _): return .refused("the device is held in reset by the lines of its port")
-    // Somebody presses the button.
+    // The user presses the button.
     case (.downloading, .reboot): break
     case (.downloading, _): return .refused("the device waits for a download, and no application runs")
     }
@@ -55,9 +55,9 @@ extension EmulatedDevice {
     guard let dismissed = attributes.store.notification(item),
       attributes.changeStore({ $0.dismiss(item: item) })
     else { return .refused("there is no notification \(item)") }
-    // That one with an identity is gone is the store's news (NTF-26).
+    // The store reports notifications with an identity that are gone (NTF-26).
     if dismissed.identity == nil {
-      attributes.tell(DeviceEvent.dismissed(item: UInt32(clamping: item)).encoded())
+      attributes.notify(DeviceEvent.dismissed(item: UInt32(clamping: item)).encoded())
     }
     return .done
   }
@@ -73,13 +73,13 @@ extension EmulatedDevice {
       case .some(let identity): .actionOf(identity.key, item: number, act: UInt32(act))
       case nil: .action(item: number, act: UInt32(act))
       }
-    attributes.tell(event.encoded())
+    attributes.notify(event.encoded())
     return .done
   }
 
   // MARK: Queries
 
-  /// What is stored.
+  /// The stored notifications.
   package var store: NotificationStore { attributes.store }
 
   /// Whether changes of the display are kept for `takeDisplayChanges`.
@@ -91,8 +91,8 @@ extension EmulatedDevice {
     }
   }
 
-  /// What happened on the display since the last time, in order; nothing unless `recordsDisplay`. A restart is one of
-  /// the changes. At most `DisplayLog.limit` are kept.
+  /// The changes of the display since the last call, in order; none unless `recordsDisplay`. A
+  /// restart is one of the changes. At most `DisplayLog.limit` are kept.
   package mutating func takeDisplayChanges() -> [DisplayChange] {
     attributes.store.takeDisplayChanges()
   }
@@ -100,7 +100,7 @@ extension EmulatedDevice {
   /// Milliseconds since boot.
   var uptimeMs: Int64 { max(0, (clock - link.boot.time).wholeNanoseconds / 1_000_000) }
 
-  /// What the device has done and how it is.
+  /// The state and the counters of the device.
   package var statistics: DeviceStatistics {
     var statistics = DeviceStatistics()
     statistics.profile = profile.name
@@ -150,7 +150,7 @@ extension EmulatedDevice {
       BootText.application(name: Self.firmwareName, version: Self.firmwareVersion, bootCount: boot.count))
   }
 
-  /// Queues text for the line. Zeros are left out: on the wire they belong to frames (FRM-6).
+  /// Queues text for the line. Zeros are removed: on the wire they belong to frames (FRM-6).
   mutating func log(_ text: String) {
     let bytes = text.utf8.lazy.filter { $0 != 0 }
     let room = Self.consoleLimitBytes - console.count
@@ -165,7 +165,7 @@ extension EmulatedDevice {
     }
   }
 
-  /// Puts what waits on the line: framed if the session wants that, else as it is, between frames.
+  /// Sends the queued text: in frames if the session wants that, otherwise raw, between frames.
   mutating func appendConsole(to wire: inout [UInt8]) {
     guard link.framesLog, let session = link.sessionID else {
       wire += console
@@ -183,10 +183,11 @@ extension EmulatedDevice {
 }
 
 extension DeviceProfile {
-  /// What a device of this profile says about itself.
+  /// The identity of a device with this profile.
   var identity: LinkIdentity { identity(in: mode) }
 
-  /// What it says in another mode. One that cannot refuse has no identities. Source: PROTOCOL.md NTF-9.
+  /// The identity in another mode. A device that cannot refuse has no identities. Source:
+  /// PROTOCOL.md NTF-9.
   func identity(in mode: DeviceMode) -> LinkIdentity {
     let features: Features =
       switch mode {

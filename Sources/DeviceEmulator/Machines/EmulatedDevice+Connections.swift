@@ -1,15 +1,16 @@
 import NotibotProtocol
 
-/// The bearers beside the serial line: connections, as over BLE. They share the store with it, and with each other.
+/// The bearers other than the serial line: connections, as over BLE. They share the store with the
+/// line and with each other.
 extension EmulatedDevice {
-  /// Connections at the same time. Three is usual for BLE libraries; the fourth is one that comes before another has
-  /// quite gone.
+  /// The maximum number of connections. Three is usual for BLE libraries; the fourth is for a
+  /// client that connects before another one's disconnection is complete.
   static let connectionsLimit = 4
 
   // MARK: Commands
 
-  /// A client connects. While the device restarts its connection waits, as a central waits for an advertisement.
-  /// Returns nil when there are as many as the device takes.
+  /// A client connects. While the device restarts its connection waits, as a central waits for an
+  /// advertisement. Returns nil if the device accepts no more.
   mutating func connect(now: Instant) -> BearerID? {
     clock = now
     guard connections.count < Self.connectionsLimit else {
@@ -23,7 +24,8 @@ extension EmulatedDevice {
     return id
   }
 
-  /// A connection is gone, whoever ended it, and all that belonged to its bearer with it. Source: PROTOCOL.md ATT-3.
+  /// A connection has ended, whichever side closed it, and its bearer with it. Source: PROTOCOL.md
+  /// ATT-3.
   mutating func disconnect(_ id: BearerID, now: Instant) {
     clock = now
     guard let index = connectionIndex(id) else { return }
@@ -47,14 +49,14 @@ extension EmulatedDevice {
 
   // MARK: Outputs
 
-  /// What to do with a connection next; nil when nothing is due.
+  /// The next action of a connection; nil if none is due.
   mutating func nextAction(for id: BearerID) -> ConnectionAction? {
     guard let index = connectionIndex(id) else { return nil }
     while true {
       if let answer = connections[index].takeAnswer() { return .transmit(ATTRecord.bytes(of: answer)) }
-      if isHandling, connections[index].isOpen, let news = attributes.nextNews(for: id) {
-        // A bearer without SYNC has news on the ATT channel only.
-        return .transmit(ATTRecord.bytes(of: news.payload))
+      if isHandling, connections[index].isOpen, let outgoing = attributes.nextUnsolicited(for: id) {
+        // A bearer without SYNC has notifications on the ATT channel only.
+        return .transmit(ATTRecord.bytes(of: outgoing.payload))
       }
       if isHandling, connections[index].hasRequest {
         handleRequests()
@@ -66,14 +68,15 @@ extension EmulatedDevice {
 
   // MARK: Queries
 
-  /// Whether what a client sends is to be left where it is for now.
+  /// Whether the driver should not read from a client for now.
   func isFull(_ id: BearerID) -> Bool {
     connectionIndex(id).map { connections[$0].isFull } ?? true
   }
 
   // MARK: Running
 
-  /// Whether the device runs, its application takes requests, and no flash stands in the way.
+  /// Whether the device runs, its application takes requests, and no erase of the flash is in
+  /// progress.
   var isHandling: Bool { state == .running && application == .handling && flash == .idle }
 
   /// Handles the requests of connections. Returns whether there were any.
@@ -95,8 +98,9 @@ extension EmulatedDevice {
     return hasHandled
   }
 
-  /// Begins the bearers of those that wait. There is no SYN to say what the other side can do: the optional keys are in
-  /// use where the device has them, everything else needs a session. Source: PROTOCOL.md NTF-20, NTF-21.
+  /// Begins the bearers of the waiting connections. There is no SYN with the features of the other
+  /// side: the optional keys are in use if the device supports them; everything else needs a
+  /// session. Source: PROTOCOL.md NTF-20, NTF-21.
   mutating func openConnections() {
     guard state == .running else { return }
     let features = profile.identity(in: attributes.mode).features.intersection(.optionalKeys)

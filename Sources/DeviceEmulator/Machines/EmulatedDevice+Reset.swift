@@ -1,11 +1,11 @@
 import NotibotProtocol
 
-/// What lines of the port do to the chip.
+/// The effect of the port's modem lines on the chip.
 extension EmulatedDevice {
-  /// What the chip does, for whoever asks.
+  /// The state of the chip, for statistics.
   package enum Chip: String, Equatable, Sendable {
     case running
-    /// Between a reset and its boot.
+    /// Between a reset and the boot.
     case restarting
     /// EN is low.
     case held
@@ -22,7 +22,7 @@ extension EmulatedDevice {
     }
   }
 
-  /// EN is low: everything stands still, and what was in memory is lost.
+  /// EN is low: the device stands still, and its memory is lost.
   mutating func hold(now: Instant) {
     clock = now
     standStill(.held)

@@ -1,11 +1,14 @@
 package import NotibotProtocol
 
-/// The whole display as a rig sees it: what comes in from the line, what goes out, and what people do to it.
+/// The whole display as a rig sees it: input from the line, output to the line, and actions of
+/// users.
 ///
-/// States: *running* → *restarting* (deaf and mute for the profile's `rebootTime`) → *running*; from each to *held* and
-/// *downloading*, as the lines of the port have it, and from there to *restarting*. Inputs: `receive`,
-/// `handleTimeout`; commands: `perform`; outputs: `nextAction`, `nextDeadline`; queries: `statistics`, `store`. The
-/// same for each connection beside the line: `connect`, `receive(_:on:)`, `nextAction(for:)`, `disconnect`. After each input or command the driver drains `nextAction`; while it does not, nothing grows: frames are made when
+/// States: *running* → *restarting* (no input and no output for the profile's `rebootTime`) →
+/// *running*; from each to *held* and *downloading*, as the modem lines of the port demand, and
+/// from there to *restarting*. Inputs: `receive`, `handleTimeout`; commands: `perform`; outputs:
+/// `nextAction`, `nextDeadline`; queries: `statistics`, `store`. The same for each other
+/// connection: `connect`, `receive(_:on:)`, `nextAction(for:)`, `disconnect`. After each input or
+/// command the driver drains `nextAction`; while it does not, nothing grows: frames are made when
 /// they are taken, console text is dropped beyond `consoleLimitBytes` and counted.
 package struct EmulatedDevice: Equatable, Sendable {
   enum State: Equatable, Sendable {
@@ -17,7 +20,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     case downloading
   }
 
-  /// Whether the application handles what comes. Source: PROTOCOL.md LNK-54.
+  /// Whether the application handles requests. Source: PROTOCOL.md LNK-54.
   enum Application: Equatable, Sendable {
     case handling
     case stalled
@@ -26,21 +29,21 @@ package struct EmulatedDevice: Equatable, Sendable {
   /// When the bytes of an unfinished frame become text. Source: PROTOCOL.md FRM-9.
   enum Silence: Equatable, Sendable {
     case none
-    /// The second has not passed.
+    /// The second has not elapsed.
     case until(Instant)
-    /// It has; one more chance for bytes that were already there to be read.
+    /// It has elapsed; bytes that were already received can still be read.
     case confirming(until: Instant)
   }
 
-  /// Console text that waits for the line, in bytes.
+  /// Queued console text, in bytes.
   package static let consoleLimitBytes = 8192
   static let silenceTime = Duration.seconds(1)
   static let silenceConfirmTime = Duration.milliseconds(10)
-  /// The longest line that `log` takes, in bytes; the rest is cut.
+  /// The longest line that `log` accepts, in bytes; the rest is cut.
   package static let logLineLimitBytes = 1024
 
   package let profile: DeviceProfile
-  /// The most bytes in one `.transmit` that may still grow by a frame. 1 or more.
+  /// The maximum number of bytes in one `.transmit` to which another frame is added. 1 or more.
   package var transmitLimitBytes = 16_384
   var state = State.running
   var application = Application.handling
@@ -49,19 +52,19 @@ package struct EmulatedDevice: Equatable, Sendable {
   /// Pages erased since boot.
   var eraseCount = 0
   var brownoutDeadline: Instant?
-  /// The time of day that the latest host told; nil before that. Source: PROTOCOL.md NTF-27.
+  /// The time of day that a host sent last; nil before that. Source: PROTOCOL.md NTF-27.
   var timeOfDay: TimeOfDay?
   var generator: SeededGenerator
   var clock: Instant
   var decoder = FrameDecoder(receiving: .fromHost)
   var link: DeviceLink
   var attributes: ATTServer
-  /// The bearers beside the line, in the order in which they came; at most `connectionsLimit`.
+  /// The bearers other than the line, in the order of their connection; at most `connectionsLimit`.
   var connections: [ATTConnection] = []
   var connectionCounters = ConnectionCounters()
   var console: [UInt8] = []
   var chatterDeadline: Instant?
-  /// Resets by the lines of the port.
+  /// Resets by the modem lines of the port.
   var lineResets: UInt64 = 0
   var deafBytes: UInt64 = 0
   var bytesReceived: UInt64 = 0
@@ -108,7 +111,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     decoder.receive(bytes)
     while let event = decoder.nextEvent() {
       switch event {
-      case .text: break  // Counted by the decoder; a device has nobody to show it to.
+      case .text: break  // Counted by the decoder; a device cannot display it.
       case .frame(let frame): receive(frame)
       }
     }
@@ -116,7 +119,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     handleRequests()
   }
 
-  /// Tells the time, and does what is due.
+  /// Sets the time, and handles what is due.
   package mutating func handleTimeout(now: Instant) {
     clock = now
     switch state {
@@ -144,7 +147,7 @@ package struct EmulatedDevice: Equatable, Sendable {
 
   // MARK: Outputs
 
-  /// What to put on the line next; nil when nothing is due.
+  /// The next output for the line; nil if there is none.
   package mutating func nextAction() -> DeviceAction? {
     if case .erasing = flash { return nil }
     var wire: [UInt8] = []
@@ -155,7 +158,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     return .transmit(wire)
   }
 
-  /// When `handleTimeout` has something to do next.
+  /// When `handleTimeout` is needed next.
   package var nextDeadline: Instant? {
     switch state {
     case .restarting(let until, _): return until
@@ -174,8 +177,8 @@ package struct EmulatedDevice: Equatable, Sendable {
     return earliest
   }
 
-  /// Tells the device how fast its line is, in bits per second, for its timers; nil when the line is no limit.
-  /// Source: PROTOCOL.md LNK-51.
+  /// Sets the rate of the line, in bits per second, for the timers; nil if the line is not the
+  /// limit. Source: PROTOCOL.md LNK-51.
   package mutating func setLineRate(bitsPerSecond: UInt32?) {
     link.lineBitsPerSecond = bitsPerSecond
   }
@@ -183,7 +186,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   // MARK: Running
 
   private mutating func receive(_ frame: Frame) {
-    // What came before a control frame is handled before it: a FIN must not overtake a write.
+    // Data received before a control frame is handled before it: a FIN must not overtake a write.
     if frame.header.type != .data { handleRequests() }
     link.receive(frame, now: clock)
     handleLinkEvents()
@@ -194,13 +197,14 @@ package struct EmulatedDevice: Equatable, Sendable {
       switch event {
       case .opened(let peer):
         attributes.open(.serial, features: peer.features, source: peer.source)
-        if let told = peer.clock { timeOfDay = TimeOfDay(seconds: told.seconds, at: clock) }
+        if let hostClock = peer.clock { timeOfDay = TimeOfDay(seconds: hostClock.seconds, at: clock) }
       case .ended: attributes.close(.serial)
       }
     }
   }
 
-  /// Handles what waits, as long as there is room for answers. Source: PROTOCOL.md LNK-44, ATT-18, NTF-31.
+  /// Handles the queued requests while there is room for answers. Source: PROTOCOL.md LNK-44,
+  /// ATT-18, NTF-31.
   mutating func handleRequests() {
     switch application {
     case .stalled: return
@@ -208,14 +212,15 @@ package struct EmulatedDevice: Equatable, Sendable {
     }
     if case .erasing = flash { return }
     expireDue()
-    sendNews()
-    while link.hasRoom, flash == .idle, !attributes.owesAnswer(to: .serial), let inbound = link.takeInbound()
+    sendUnsolicited()
+    while link.hasRoom, flash == .idle, !attributes.hasPendingSync(on: .serial),
+      let inbound = link.takeInbound()
     {
       handle(inbound)
       startErasing()
     }
-    sendNews()
-    if handleConnections() { sendNews() }
+    sendUnsolicited()
+    if handleConnections() { sendUnsolicited() }
   }
 
   private mutating func handle(_ inbound: DeviceSession.Inbound) {
@@ -226,16 +231,17 @@ package struct EmulatedDevice: Equatable, Sendable {
         link.send(response, on: .att)
       }
     case .link where attributes.receiveMessage(inbound.payload, on: .serial):
-      // SYNCED comes behind all that waits; when there is room for it all, what came after SYNC is taken at once.
-      sendNews()
+      // SYNCED is sent after everything that is queued; if there is room for all of it, the
+      // requests after SYNC are handled at once.
+      sendUnsolicited()
     default:
       link.counters.unserved += 1
     }
   }
 
-  private mutating func sendNews() {
-    while link.hasRoom, let news = attributes.nextNews(for: .serial) {
-      link.send(news.payload, on: news.channel)
+  private mutating func sendUnsolicited() {
+    while link.hasRoom, let outgoing = attributes.nextUnsolicited(for: .serial) {
+      link.send(outgoing.payload, on: outgoing.channel)
     }
   }
 
@@ -261,7 +267,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     if profile.console.hasBootText { log(BootText.rom(after: reason)) }
   }
 
-  /// Ends all that runs.
+  /// Stops everything that runs.
   mutating func standStill(_ next: State) {
     state = next
     decoder.flushCandidateAsText()

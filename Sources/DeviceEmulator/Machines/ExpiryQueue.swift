@@ -1,4 +1,4 @@
-/// When the notifications that are shown expire, the soonest last. At most one entry for each of them.
+/// When the shown notifications expire, the soonest last. At most one entry per notification.
 struct ExpiryQueue: Equatable, Sendable {
   struct Entry: Comparable, Sendable {
     /// Seconds since 1970-01-01 UTC.
@@ -23,7 +23,7 @@ struct ExpiryQueue: Equatable, Sendable {
     if position < entries.count, entries[position] == entry { entries.remove(at: position) }
   }
 
-  /// The first place at which no entry is later than `entry`.
+  /// The first index at which no entry is later than `entry`.
   private func position(of entry: Entry) -> Int {
     var low = 0
     var high = entries.count

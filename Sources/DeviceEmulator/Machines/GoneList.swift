@@ -1,17 +1,20 @@
 package import DequeModule
 package import NotibotProtocol
 
-/// A notification that left the display without its writer. Source: PROTOCOL.md NTF-26.
+/// A notification that was removed from the display by someone other than its writer. Source:
+/// PROTOCOL.md NTF-26.
 package struct GoneNotice: Equatable, Sendable {
   package var reason: GoneReason
   package var key: NotificationKey
-  /// Its number; 0 when it is no longer known.
+  /// Its number; 0 if it is no longer known.
   package var item: UInt32
 }
 
-/// What is gone and not yet settled by the writer, the longest ago first. Source: PROTOCOL.md NTF-26.
+/// The gone notifications that the writer has not settled yet, the oldest first. Source:
+/// PROTOCOL.md NTF-26.
 package struct GoneList: Equatable, Sendable {
-  /// The most that are remembered; beyond it the oldest is forgotten. Source: PROTOCOL.md NTF-26.
+  /// The maximum number of remembered notices; beyond it the oldest is forgotten. Source:
+  /// PROTOCOL.md NTF-26.
   package static let limit = 64
 
   private(set) package var notices: Deque<GoneNotice> = []
@@ -22,7 +25,8 @@ package struct GoneList: Equatable, Sendable {
     notices.first { $0.key == key }
   }
 
-  /// Remembers a notice, in the place of an older one of the same notification. Returns what was forgotten for it.
+  /// Remembers a notice and replaces an older one of the same notification. Returns the notice that
+  /// was forgotten for it.
   mutating func insert(_ notice: GoneNotice) -> GoneNotice? {
     if let index = notices.firstIndex(where: { $0.key == notice.key }) {
       notices[index] = notice
@@ -33,7 +37,7 @@ package struct GoneList: Equatable, Sendable {
     return forgotten
   }
 
-  /// Returns whether it was there.
+  /// Returns whether it was in the list.
   mutating func remove(_ key: NotificationKey) -> Bool {
     guard let index = notices.firstIndex(where: { $0.key == key }) else { return false }
     notices.remove(at: index)

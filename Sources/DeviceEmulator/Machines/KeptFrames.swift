@@ -1,28 +1,28 @@
 import DequeModule
 
-/// DATA frames that came before one that is missing, kept until the hole is filled.
+/// DATA frames that arrived before a missing one, kept until the hole is filled.
 ///
-/// It begins behind the missing frame; its first place is the number after that one. Its last place is never empty.
-/// The session keeps only what it granted: fewer frames than its `frames`, no more bytes than its `bytes` (LNK-8).
-/// Source: PROTOCOL.md LNK-32, LNK-33.
+/// The first place is the number after the missing frame. The last place is never empty. The
+/// session keeps only frames that it granted: fewer than its `frames`, and no more bytes than its
+/// `bytes` (LNK-8). Source: PROTOCOL.md LNK-32, LNK-33.
 struct KeptFrames: Equatable, Sendable {
   private var places: Deque<DeviceSession.Inbound?> = []
-  /// Decoded sizes of the frames kept, together.
+  /// The total decoded size of the kept frames.
   private(set) var lengthBytes = 0
 
   var isEmpty: Bool { places.isEmpty }
 
-  /// What a frame means for the bitmap.
-  enum News: Equatable, Sendable {
-    /// There is a further missing frame below it.
+  /// The effect of a frame on the bitmap.
+  enum Placement: Equatable, Sendable {
+    /// There is another missing frame below it.
     case opensHole
     case isOneMore
-    /// It was here already.
+    /// It was already kept.
     case isKnown
   }
 
   /// Keeps a frame that lies `distance` above the missing one, 1 or more.
-  mutating func keep(_ frame: DeviceSession.Inbound, distance: Int) -> News {
+  mutating func keep(_ frame: DeviceSession.Inbound, distance: Int) -> Placement {
     let isNewHole = places.isEmpty || distance > places.count + 1
     while places.count < distance { places.append(nil) }
     guard places[distance - 1] == nil else { return .isKnown }
@@ -31,11 +31,11 @@ struct KeptFrames: Equatable, Sendable {
     return isNewHole ? .opensHole : .isOneMore
   }
 
-  /// Whether the frame at `distance` is here.
+  /// Whether the frame at `distance` is kept.
   func holds(distance: Int) -> Bool { distance <= places.count && places[distance - 1] != nil }
 
-  /// The missing frame has come: moves one number up. Returns the frame that is next in order; nil when that one is
-  /// missing, too, or nothing is kept.
+  /// The missing frame has arrived: moves up by one number. Returns the frame that is next in
+  /// order; nil if it is missing too, or nothing is kept.
   mutating func advance() -> DeviceSession.Inbound? {
     guard let next = places.popFirst() ?? nil else { return nil }
     lengthBytes -= next.lengthBytes

@@ -1,9 +1,10 @@
 import DequeModule
 import NotibotProtocol
 
-/// How notifications leave without their writers. Source: PROTOCOL.md NTF-11, NTF-25 to NTF-27.
+/// How notifications are removed without their writers. Source: PROTOCOL.md NTF-11, NTF-25 to
+/// NTF-27.
 extension NotificationStore {
-  /// Removes one notification that is shown. Returns false when it is not there.
+  /// Removes one shown notification. Returns false if it is not there.
   package mutating func dismiss(item: Int) -> Bool {
     guard let position = index(of: item), !items[position].hasExpired else { return false }
     let notification = remove(at: position)
@@ -12,12 +13,13 @@ extension NotificationStore {
     return true
   }
 
-  /// Dismisses all that is shown. Numbers go on rising.
+  /// Dismisses all shown notifications. Item numbers continue to rise.
   package mutating func removeAll() {
     removeUnremembered()
     let dismissed = removeAll { !$0.hasExpired }
     for notification in dismissed { display?.append(.removed(notification.subject, .dismissed)) }
-    // Of more than can be remembered, those that will be are told, and that there were others.
+    // If there are more than can be remembered, those that will be remembered are reported, and
+    // that there were others.
     let identified = dismissed.filter { $0.identity != nil }
     for notification in identified.dropLast(GoneList.limit) {
       if let source = notification.identity?.key.source { forget(source: source) }
@@ -25,14 +27,15 @@ extension NotificationStore {
     for notification in identified.suffix(GoneList.limit) { noteGone(notification, .dismissed) }
   }
 
-  /// Makes room by taking one away. Source: PROTOCOL.md NTF-25.
+  /// Makes room by removing one. Source: PROTOCOL.md NTF-25.
   mutating func evict(at position: Int) {
     let notification = remove(at: position)
     if !notification.hasExpired { display?.append(.removed(notification.subject, .evicted)) }
     noteGone(notification, .evicted)
   }
 
-  /// Hides the one that expires first if its time has come; false when there is none. Source: PROTOCOL.md NTF-27.
+  /// Hides the one that expires first if it is due; returns false if there is none. Source:
+  /// PROTOCOL.md NTF-27.
   /// - Parameter seconds: now, in seconds since 1970-01-01 UTC.
   mutating func expireNext(at seconds: UInt32) -> Bool {
     guard let soonest = soonestExpiry, soonest.expires <= seconds, let position = index(of: soonest.item)
@@ -49,36 +52,38 @@ extension NotificationStore {
     return true
   }
 
-  /// Remembers that one is gone, so that its writer hears it. Source: PROTOCOL.md NTF-26, NTF-33.
+  /// Remembers that one is gone, so that its writer is notified. Source: PROTOCOL.md NTF-26,
+  /// NTF-33.
   private mutating func noteGone(_ notification: StoredNotification, _ reason: GoneReason) {
     guard let key = notification.identity?.key else { return }
     let notice = GoneNotice(reason: reason, key: key, item: UInt32(clamping: notification.item))
     if let forgotten = gone.insert(notice) { forget(source: forgotten.key.source) }
-    news.append(.gone(notice))
+    events.append(.gone(notice))
   }
 
   private mutating func forget(source: UInt32) {
-    if !news.contains(.forgot(source: source)) { news.append(.forgot(source: source)) }
+    if !events.contains(.writerForgotten(source: source)) { events.append(.writerForgotten(source: source)) }
   }
 }
 
-/// What others see of the store.
+/// Outputs of the store.
 extension NotificationStore {
-  /// What the bearers must hear, taken.
-  mutating func takeNews() -> [News] {
-    guard !news.isEmpty else { return [] }
-    defer { news = [] }
-    return news
+  /// The events for the bearers, which are then removed.
+  mutating func takeEvents() -> [Event] {
+    guard !events.isEmpty else { return [] }
+    defer { events = [] }
+    return events
   }
 
-  /// The changes of the display since the last time, taken; none unless `display` is there to record them.
+  /// The changes of the display since the last call, which are then removed; none unless `display`
+  /// records them.
   mutating func takeDisplayChanges() -> [DisplayChange] {
     display?.takeChanges() ?? []
   }
 }
 
 extension StoredNotification {
-  /// How a change of the display names it.
+  /// Its name in a change of the display.
   var subject: DisplayChange.Subject {
     .init(item: item, key: identity?.key, revision: identity?.revision ?? 0, json: json)
   }

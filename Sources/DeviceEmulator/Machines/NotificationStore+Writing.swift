@@ -3,7 +3,7 @@ import NotibotProtocol
 
 /// Writes. Source: PROTOCOL.md NTF-1, NTF-20 to NTF-25, NTF-28.
 extension NotificationStore {
-  /// Takes one notification, or says why not and changes nothing.
+  /// Stores one notification, or returns the reason why not and changes nothing.
   package mutating func write(_ json: [UInt8], by writer: Writer = .plain) -> WriteOutcome {
     let written: WrittenNotification
     do {
@@ -31,7 +31,7 @@ extension NotificationStore {
     }
   }
 
-  /// A writer says what it believes: it is known from now on. Source: PROTOCOL.md NTF-22, NTF-31.
+  /// A writer sends its state: it is known from now on. Source: PROTOCOL.md NTF-22, NTF-31.
   mutating func sync(_ source: UInt32) {
     makeRoom(forWriter: source)
     writers.use(source)
@@ -44,7 +44,7 @@ extension NotificationStore {
     if key.id <= writers.highestID(of: key.source) ?? 0 {
       return change(to: draft, key: key, isAnnounced: isAnnounced)
     }
-    // A refused write moves nothing: no writer is forgotten for it, unless that makes the room.
+    // A refused write changes nothing: no writer is forgotten for it, unless that makes the room.
     if let victim = writers.victim(for: key.source), writers.hasItems(victim) {
       makeRoom(forWriter: key.source)
     }
@@ -62,7 +62,7 @@ extension NotificationStore {
       let old = items[position].identity, let new = draft.identity
     else {
       writers.use(key.source)
-      tellAgain(key)
+      notifyAgain(key)
       return .unchanged
     }
     if new.revision < old.revision { return .conflict }
@@ -77,7 +77,7 @@ extension NotificationStore {
       if !draft.hasExpired { display?.append(.replaced(draft.subject, isAnnounced: isAnnounced)) }
       outcome = .replaced(item: draft.item)
     }
-    if items[position].hasExpired { tellAgain(key) }
+    if items[position].hasExpired { notifyAgain(key) }
     return outcome
   }
 
@@ -89,12 +89,12 @@ extension NotificationStore {
     return .stored(item: item)
   }
 
-  /// The writer removes one, or has heard that it is gone. Source: PROTOCOL.md NTF-24.
+  /// The writer removes one, or confirms that it is gone. Source: PROTOCOL.md NTF-24.
   private mutating func settle(_ key: NotificationKey) -> WriteOutcome {
-    // A writer that is not known has nothing here; it need not be remembered for that.
+    // A writer that is not known has no notifications here; it need not be remembered for that.
     guard writers.highestID(of: key.source) != nil else { return .unchanged }
     writers.use(key.source)
-    news.append(.settled(key))
+    events.append(.settled(key))
     let wasGone = gone.remove(key)
     guard let position = writers.item(of: key).flatMap({ index(of: $0) }) else {
       return wasGone ? .removed : .unchanged
@@ -105,14 +105,15 @@ extension NotificationStore {
   }
 
   /// A writer does not know that one is gone. Source: PROTOCOL.md NTF-26.
-  private mutating func tellAgain(_ key: NotificationKey) {
+  private mutating func notifyAgain(_ key: NotificationKey) {
     let notice = gone.notice(of: key) ?? GoneNotice(reason: .dismissed, key: key, item: 0)
-    // One that was forgotten comes back where there is room, but pushes no other out.
+    // A forgotten notice is added again if there is room, but replaces no other.
     if !gone.isFull { _ = gone.insert(notice) }
-    news.append(.stillGone(notice))
+    events.append(.stillGone(notice))
   }
 
-  /// Forgets the writer of longest ago if `source` is new and there is no room for it. Source: PROTOCOL.md NTF-22.
+  /// Forgets the least recent writer if `source` is new and there is no room for it. Source:
+  /// PROTOCOL.md NTF-22.
   private mutating func makeRoom(forWriter source: UInt32) {
     guard let victim = writers.victim(for: source) else { return }
     for notification in removeAll(where: { $0.identity?.key.source == victim })
@@ -121,6 +122,6 @@ extension NotificationStore {
     }
     writers.forget(victim)
     gone.removeAll(of: victim)
-    news.append(.forgot(source: victim))
+    events.append(.writerForgotten(source: victim))
   }
 }

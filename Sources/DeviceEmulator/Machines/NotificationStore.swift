@@ -1,42 +1,43 @@
 package import DequeModule
 import NotibotProtocol
 
-/// What the display shows: one store for all bearers. Source: PROTOCOL.md NTF-12.
+/// The notifications of the display: one store for all bearers. Source: PROTOCOL.md NTF-12.
 ///
-/// A plain collection with limits; it has no states. Each change may leave `news` for the bearers, which the server
-/// takes before the next one.
+/// A plain collection with limits; it has no states. Each change can leave `events` for the
+/// bearers, which the server takes before the next change.
 package struct NotificationStore: Equatable, Sendable {
-  /// The count at which the two bytes stop. Source: PROTOCOL.md NTF-10.
+  /// The value at which the two-byte count saturates. Source: PROTOCOL.md NTF-10.
   package static let countLimit = 65_535
 
-  /// The most notifications of other writers that are counted.
+  /// The maximum number of counted notifications of other writers.
   package static let otherWritersLimit = 10_000_000
 
   package let capacity: Int
   package let policy: StorePolicy
-  /// What is held, oldest first; the numbers rise.
+  /// The stored notifications, oldest first; the numbers rise.
   private(set) package var items: Deque<StoredNotification> = []
   /// How many notifications this boot accepted.
   private(set) package var acceptedCount = 0
-  /// Those who write notifications with an identity.
+  /// The writers of notifications with an identity.
   package internal(set) var writers: WriterRecords
-  /// What is gone and not yet settled.
+  /// Notifications that are gone and not settled yet.
   package internal(set) var gone = GoneList()
-  /// What the bearers have not been told; a change leaves at most `GoneList.limit` + 4 of them.
-  var news: [News] = []
-  /// `nil`: nobody looks at the display.
+  /// Events for the bearers; a change leaves at most `GoneList.limit` + 4 of them.
+  var events: [Event] = []
+  /// `nil`: the display is not recorded.
   var display: DisplayLog?
   private var expiries = ExpiryQueue()
   /// Stored and hidden.
   private var hiddenCount = 0
-  /// How many may be evicted, by level. Source: PROTOCOL.md NTF-25.
+  /// How many can be evicted, by level. Source: PROTOCOL.md NTF-25.
   private var evictableCounts = [Int](repeating: 0, count: NotificationDetails.Level.allCases.count)
-  /// Accepted, not dismissed, and no longer remembered one by one.
+  /// Accepted, not dismissed, and no longer remembered individually.
   private var forgottenCount = 0
-  /// Notifications that writers other than these bearers have in the store, as BLE and a local button would.
+  /// The notifications that writers other than these bearers have in the store, such as BLE and a
+  /// local button.
   private var otherWritersCount = 0
 
-  /// - Parameter writersLimit: how many writers are known at once (NTF-22).
+  /// - Parameter writersLimit: how many writers are known at the same time (NTF-22).
   package init(capacity: Int, policy: StorePolicy, writersLimit: Int = WriterRecords.limit) {
     self.capacity = capacity
     self.policy = policy
@@ -49,30 +50,32 @@ package struct NotificationStore: Equatable, Sendable {
   /// The value of Notification Count. Source: PROTOCOL.md NTF-10.
   package var count: UInt16 { UInt16(clamping: storedCount) }
 
-  /// Seconds since 1970-01-01 UTC when the next one expires; `nil` when none does.
+  /// Seconds since 1970-01-01 UTC at which the next one expires; `nil` if none does.
   package var nextExpiry: UInt32? { soonestExpiry?.expires }
 
   /// Which one expires next.
   var soonestExpiry: ExpiryQueue.Entry? { expiries.soonest }
 
-  /// A notification that is shown; `nil` when there is none of this number.
+  /// A shown notification; `nil` if there is none with this number.
   package func notification(_ item: Int) -> StoredNotification? {
     index(of: item).map { items[$0] }.flatMap { $0.hasExpired ? nil : $0 }
   }
 
-  /// Whether a notification is there and shown.
+  /// Whether a notification is stored and shown.
   package func holds(item: Int) -> Bool {
     notification(item) != nil
   }
 
-  /// Sets how many notifications other writers have in the store. Only the count shows them; they take no capacity.
+  /// Sets how many notifications other writers have in the store. They affect only the count and
+  /// take no capacity.
   package mutating func setOtherWritersCount(_ count: Int) {
     otherWritersCount = min(max(0, count), Self.otherWritersLimit)
   }
 
   // MARK: Shared by the extensions
 
-  /// Stores one under the next number, which is returned. The caller has made room, also for its writer.
+  /// Stores one under the next number, which is returned. The caller has made room, including for
+  /// its writer.
   mutating func append(_ notification: StoredNotification) -> Int {
     acceptedCount += 1
     var notification = notification
@@ -83,7 +86,7 @@ package struct NotificationStore: Equatable, Sendable {
     return acceptedCount
   }
 
-  /// Puts one in the place of another; its number stays.
+  /// Replaces one; its number stays.
   mutating func replace(at position: Int, by notification: StoredNotification) {
     let old = items[position]
     unindex(old)
@@ -93,7 +96,7 @@ package struct NotificationStore: Equatable, Sendable {
     index(notification)
   }
 
-  /// Takes one out, as if it had never been there.
+  /// Removes one, as if it had never been stored.
   mutating func remove(at position: Int) -> StoredNotification {
     let notification = items.remove(at: position)
     if let identity = notification.identity { writers.remove(identity) }
@@ -101,7 +104,7 @@ package struct NotificationStore: Equatable, Sendable {
     return notification
   }
 
-  /// Takes out all for which `isLeaving` holds, oldest first.
+  /// Removes all for which `isLeaving` holds, oldest first.
   mutating func removeAll(where isLeaving: (StoredNotification) -> Bool) -> [StoredNotification] {
     let leaving = items.filter(isLeaving)
     guard !leaving.isEmpty else { return [] }
@@ -113,20 +116,21 @@ package struct NotificationStore: Equatable, Sendable {
     return Array(leaving)
   }
 
-  /// Hides one that has expired. Source: PROTOCOL.md NTF-27.
+  /// Hides an expired one. Source: PROTOCOL.md NTF-27.
   mutating func hide(at position: Int) {
     unindex(items[position])
     items[position].hasExpired = true
     index(items[position])
   }
 
-  /// Forgets all that are not remembered one by one.
+  /// Forgets all that are not remembered individually.
   mutating func removeUnremembered() {
     forgottenCount = 0
     otherWritersCount = 0
   }
 
-  /// Makes room for one of this level; false when there is none. Source: PROTOCOL.md NTF-8, NTF-25.
+  /// Makes room for one of this level; returns false if that is not possible. Source: PROTOCOL.md
+  /// NTF-8, NTF-25.
   mutating func makeRoom(for level: NotificationDetails.Level) -> Bool {
     switch policy {
     case .refuseWhenFull:
@@ -144,12 +148,12 @@ package struct NotificationStore: Equatable, Sendable {
     return position < items.count && items[position].item == item ? position : nil
   }
 
-  /// At most `limit` of them, oldest first, from item number `from` on, which need not be there.
+  /// At most `limit` of them, oldest first, from item number `from` on, which need not exist.
   func items(from: Int, limit: Int) -> [StoredNotification] {
     Array(items[position(notBelow: from)...].prefix(limit))
   }
 
-  /// The numbers rise, so half of what is left can be skipped at each step.
+  /// The numbers rise, so half of the rest can be skipped at each step.
   private func position(notBelow item: Int) -> Int {
     var low = 0
     var high = items.count

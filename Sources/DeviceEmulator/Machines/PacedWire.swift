@@ -1,23 +1,23 @@
 import DequeModule
 package import NotibotProtocol
 
-/// What a line does to the bytes on it.
+/// The timing of the bytes on a line.
 package struct WireModel: Equatable, Sendable {
-  /// How fast bytes pass.
+  /// The rate of the bytes.
   package enum Pace: Equatable, Sendable {
-    /// At once, as many as come.
+    /// Immediately, as many as are sent.
     case unpaced
-    /// Ten bits a byte (8N1) at the rate that the host sets; this one until it does.
+    /// Ten bits per byte (8N1) at the rate that the host sets; initially at this rate.
     case paced(bitsPerSecond: UInt32)
-    /// At this rate whatever the host sets, as over USB without a UART.
+    /// At this rate, independent of the host's setting, as over USB without a UART.
     case fixed(bitsPerSecond: UInt32)
   }
 
-  /// An adapter that holds bytes towards the host back until a packet is full or a timer has run out.
+  /// An adapter that delays bytes towards the host until a packet is full or a timer expires.
   package struct Gathering: Equatable, Sendable {
     /// Bytes of a full packet. 1 or more.
     package var packetBytes: Int
-    /// How long the first byte of a packet waits at most.
+    /// The longest delay of the first byte of a packet.
     package var timer: Duration
 
     package init(packetBytes: Int, timer: Duration) {
@@ -27,13 +27,15 @@ package struct WireModel: Equatable, Sendable {
   }
 
   package var pace: Pace
-  /// How long a byte is under way after it left, in each direction. 0...10 s.
+  /// The latency of a byte after it was sent, in each direction. 0...10 s.
   package var latency: Duration
-  /// The most bytes that arrive together on a paced line; a full-speed USB packet has 64.
+  /// The maximum number of bytes that arrive together on a paced line; a full-speed USB packet has
+  /// 64.
   package var chunkLimitBytes: Int
-  /// Towards the host; nil for an adapter that sends what it has.
+  /// Towards the host; nil for an adapter without packing.
   package var gathering: Gathering?
-  /// How long a device that cannot get rid of bytes waits before it drops the rest of a write; nil for ever.
+  /// How long a device that cannot send waits before it drops the rest of a write; nil for
+  /// indefinitely.
   package var writeTimeout: Duration?
 
   package init(pace: Pace, latency: Duration = .zero, chunkLimitBytes: Int = 64) {
@@ -42,24 +44,24 @@ package struct WireModel: Equatable, Sendable {
     self.chunkLimitBytes = chunkLimitBytes
   }
 
-  /// The same without what an adapter does towards the host only.
+  /// The same without the adapter's packing towards the host.
   var towardsDevice: WireModel {
     var model = self
     model.gathering = nil
     return model
   }
 
-  /// Bytes arrive the moment they are sent, as over a bare PTY.
+  /// Bytes arrive at the moment they are sent, as over a bare PTY.
   package static let direct = WireModel(pace: .unpaced)
 }
 
-/// A serial line in virtual time: bytes put in at one end come out at the other when the line's rate and latency
-/// allow, in order, none lost.
+/// A serial line in virtual time: bytes that enter at one end leave at the other end after the
+/// line's rate and latency, in order, without loss.
 ///
-/// Both directions are independent. A sender that does not look at `queuedBytes` may put in more than the line
-/// carries; who owns the line bounds that.
+/// The directions are independent. A sender that does not check `queuedBytes` can send more than
+/// the line carries; the owner of the line limits that.
 package struct PacedWire: Equatable, Sendable {
-  /// Which way bytes go.
+  /// The direction of bytes.
   package enum Direction: Equatable, Sendable, CaseIterable {
     case toDevice
     case toHost
@@ -80,7 +82,7 @@ package struct PacedWire: Equatable, Sendable {
     var chunks: Deque<Chunk> = []
     var open: OpenPacket?
     var queuedBytes = 0
-    /// When the last byte put in has left; later bytes leave after it.
+    /// When the last queued byte has been sent; later bytes are sent after it.
     var freeAt = Instant.zero
 
     mutating func send(_ bytes: [UInt8], model: WireModel, bitsPerSecond: UInt32?, now: Instant) {
@@ -105,7 +107,8 @@ package struct PacedWire: Equatable, Sendable {
       }
     }
 
-    /// Fills packets with bytes that leave from `start` on; each goes when it is full, or at its time.
+    /// Fills packets with bytes that are sent from `start` on; each packet leaves when it is full,
+    /// or at its time.
     mutating func gather(
       _ bytes: [UInt8], from start: Instant, rate: UInt32, _ gathering: WireModel.Gathering, latency: Duration
     ) {
@@ -154,7 +157,7 @@ package struct PacedWire: Equatable, Sendable {
     }
   }
 
-  /// The slowest rate that is modelled; a host that sets less (0 means "hang up") gets this.
+  /// The slowest modelled rate; it applies if a host sets less (0 means "hang up").
   package static let slowestBitsPerSecond: UInt32 = 300
 
   private(set) package var model: WireModel
@@ -165,7 +168,7 @@ package struct PacedWire: Equatable, Sendable {
     self.model = model
   }
 
-  /// The rate in force, in bits per second; nil on an unpaced line.
+  /// The current rate, in bits per second; nil on an unpaced line.
   package var bitsPerSecond: UInt32? {
     switch model.pace {
     case .unpaced: nil
@@ -173,7 +176,8 @@ package struct PacedWire: Equatable, Sendable {
     }
   }
 
-  /// Changes the rate of a paced line for bytes that are put in from now on; an unpaced one stays unpaced.
+  /// Changes the rate of a paced line for bytes that are sent from now on; an unpaced one stays
+  /// unpaced.
   package mutating func setBitsPerSecond(_ rate: UInt32) {
     switch model.pace {
     case .unpaced, .fixed: break
@@ -181,7 +185,7 @@ package struct PacedWire: Equatable, Sendable {
     }
   }
 
-  /// Puts bytes in at one end.
+  /// Sends bytes into one end.
   package mutating func send(_ bytes: [UInt8], _ direction: Direction, now: Instant) {
     guard !bytes.isEmpty else { return }
     switch direction {
@@ -190,7 +194,7 @@ package struct PacedWire: Equatable, Sendable {
     }
   }
 
-  /// Everything that has arrived at the other end by now, or nil.
+  /// All bytes that have arrived at the other end by now, or nil.
   package mutating func nextArrival(_ direction: Direction, now: Instant) -> [UInt8]? {
     switch direction {
     case .toDevice: toDevice.nextArrival(now: now, latency: model.latency)
@@ -198,7 +202,7 @@ package struct PacedWire: Equatable, Sendable {
     }
   }
 
-  /// When the oldest bytes arrived, or will arrive, that have not been taken out; nil when there are none.
+  /// When the oldest bytes that have not been taken arrived or will arrive; nil if there are none.
   package func oldestArrival(_ direction: Direction) -> Instant? {
     switch direction {
     case .toDevice: toDevice.firstArrival(latency: model.latency)
@@ -206,7 +210,7 @@ package struct PacedWire: Equatable, Sendable {
     }
   }
 
-  /// Throws away all but the first chunk of what is under way. Returns how many bytes that was.
+  /// Discards all bytes in flight except the first chunk. Returns how many that were.
   package mutating func keepFirstChunk(_ direction: Direction) -> Int {
     switch direction {
     case .toDevice: toDevice.keepFirstChunk()
@@ -214,7 +218,7 @@ package struct PacedWire: Equatable, Sendable {
     }
   }
 
-  /// Throws away what is under way in a direction, as pulling the plug does.
+  /// Discards the bytes in flight in a direction, as pulling the plug does.
   package mutating func discard(_ direction: Direction, now: Instant) {
     switch direction {
     case .toDevice: toDevice = Lane(freeAt: now)
@@ -222,7 +226,7 @@ package struct PacedWire: Equatable, Sendable {
     }
   }
 
-  /// Bytes put in and not yet taken out.
+  /// Bytes sent and not taken yet.
   package func queuedBytes(_ direction: Direction) -> Int {
     switch direction {
     case .toDevice: toDevice.queuedBytes
@@ -230,8 +234,8 @@ package struct PacedWire: Equatable, Sendable {
     }
   }
 
-  /// Bytes put in that have not left the sender yet: what a UART's transmit buffer still holds, to the nearest
-  /// byte. 0 on an unpaced line.
+  /// Bytes that have not left the sender yet: the fill level of a UART's transmit buffer, to the
+  /// nearest byte. 0 on an unpaced line.
   package func unsentBytes(_ direction: Direction, now: Instant) -> Int {
     guard let rate = bitsPerSecond else { return 0 }
     let freeAt = direction == .toDevice ? toDevice.freeAt : toHost.freeAt
@@ -239,12 +243,12 @@ package struct PacedWire: Equatable, Sendable {
     return Int((freeAt - now).wholeNanoseconds / Self.nanosecondsPerByte(at: rate))
   }
 
-  /// When the next bytes arrive somewhere; nil when none are under way.
+  /// When the next bytes arrive at either end; nil if none are in flight.
   package var nextDeadline: Instant? {
     [Direction.toDevice, .toHost].compactMap { oldestArrival($0) }.min()
   }
 
-  /// How long bytes take to leave at a rate: ten bits each.
+  /// The time to send bytes at a rate: ten bits each.
   package static func lineTime(ofBytes count: Int, at bitsPerSecond: UInt32) -> Duration {
     .nanoseconds(Int64(count) * 10_000_000_000 / Int64(max(bitsPerSecond, slowestBitsPerSecond)))
   }

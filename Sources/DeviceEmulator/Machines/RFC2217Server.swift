@@ -1,26 +1,28 @@
 import DequeModule
 package import SerialLink
 
-/// The far end of a telnet connection that carries a serial port: answers the client's commands and hands them on.
+/// The remote end of a telnet connection that carries a serial port: answers the client's commands
+/// and passes them on.
 ///
-/// Every command that RFC 2217 knows is answered with what is in force, which is 8N1 without flow control whatever was
-/// asked for. Inputs: `receive`; commands: `start`, `setModemState`; output: `nextAction`. Each answer is as long as its
-/// request or shorter than 12 bytes, and the driver reads no further while answers are not taken. Source: RFC 2217.
+/// Every command of RFC 2217 is answered with the setting in use, which is 8N1 without flow control
+/// whatever was requested. Inputs: `receive`; commands: `start`, `setModemState`; output:
+/// `nextAction`. Each answer is as long as its request or shorter than 12 bytes, and the driver
+/// stops reading while answers are not taken. Source: RFC 2217.
 package struct RFC2217Server: Equatable, Sendable {
-  /// What the driver is to do, in this order.
+  /// The actions for the driver, in this order.
   package enum Action: Equatable, Sendable {
     case write([UInt8])
     /// Bytes for the device.
     case deliver([UInt8])
-    /// The client does something to the line; the answer comes after it.
+    /// The client changes the line; the answer follows.
     case perform(LineCommand)
-    /// Whether the client takes nothing for now.
+    /// Whether the client accepts no bytes for now.
     case suspend(Bool)
   }
 
-  /// What a client is told that asks who is there.
+  /// The signature that a client gets on request.
   static let signature = "Notibot emulator"
-  /// The options that are in use if the client wants them.
+  /// The options that this side accepts.
   private static let offered: Set<UInt8> = [Telnet.binary, Telnet.suppressGoAhead, Telnet.comPort]
 
   /// The lines as the client drives them; a driver that opens a port asserts both.
@@ -32,12 +34,13 @@ package struct RFC2217Server: Equatable, Sendable {
   private var isComPort = false
   private var modemState: UInt8
   private var modemStateMask: UInt8 = 255
-  /// Options that this side said it uses or not, and that it lets the client use or not.
-  private var told: Set<UInt16> = []
+  /// Options that were already negotiated, with the answer to each.
+  private var sent: Set<UInt16> = []
 
   /// - Parameters:
-  ///   - bitsPerSecond: the rate in force. 1 or more.
-  ///   - modemState: the lines that the device drives, as in NOTIFY-MODEMSTATE: bit 7 CD, 6 RI, 5 DSR, 4 CTS.
+  ///   - bitsPerSecond: the initial rate. 1 or more.
+  ///   - modemState: the lines that the device drives, as in NOTIFY-MODEMSTATE: bit 7 CD, 6 RI, 5
+  ///     DSR, 4 CTS.
   package init(bitsPerSecond: UInt32, modemState: UInt8) {
     self.bitsPerSecond = bitsPerSecond
     self.modemState = modemState & 0xF0
@@ -61,15 +64,15 @@ package struct RFC2217Server: Equatable, Sendable {
 
   // MARK: Commands
 
-  /// A client is there.
+  /// A client has connected.
   package mutating func start() {
     for (verb, option): (TelnetVerb, UInt8) in [
       (.will, Telnet.binary), (.do, Telnet.binary), (.will, Telnet.suppressGoAhead),
       (.do, Telnet.suppressGoAhead), (.do, Telnet.comPort),
-    ] { tell(verb, option) }
+    ] { sendOnce(verb, option) }
   }
 
-  /// The device's lines are so from now on; the client is told of what it wants to know.
+  /// Sets the device's modem lines; the client is notified of the changes that its mask selects.
   package mutating func setModemState(_ state: UInt8) {
     let changes = (state ^ modemState) & 0xF0
     modemState = state & 0xF0
@@ -79,7 +82,7 @@ package struct RFC2217Server: Equatable, Sendable {
 
   // MARK: Outputs
 
-  /// What to do next; nil when nothing is due.
+  /// The next action; nil if there is none.
   package mutating func nextAction() -> Action? {
     actions.popFirst()
   }
@@ -89,9 +92,9 @@ package struct RFC2217Server: Equatable, Sendable {
   private mutating func negotiate(_ verb: TelnetVerb, _ option: UInt8) {
     let isOffered = Self.offered.contains(option)
     switch verb {
-    case .do: tell(isOffered ? .will : .wont, option)
-    case .will: tell(isOffered ? .do : .dont, option)
-    // What a client gives up, it may; nothing here depends on it.
+    case .do: sendOnce(isOffered ? .will : .wont, option)
+    case .will: sendOnce(isOffered ? .do : .dont, option)
+    // A client is free to give up an option; nothing here depends on it.
     case .dont, .wont: break
     }
     guard option == Telnet.comPort, verb == .will || verb == .do, !isComPort else { return }
@@ -99,9 +102,9 @@ package struct RFC2217Server: Equatable, Sendable {
     notify(deltas: 0)
   }
 
-  /// Says something once: a client that asks again and again makes no traffic.
-  private mutating func tell(_ verb: TelnetVerb, _ option: UInt8) {
-    guard told.insert(UInt16(verb.rawValue) << 8 | UInt16(option)).inserted else { return }
+  /// Sends a negotiation once, so that a client that repeats its request causes no traffic.
+  private mutating func sendOnce(_ verb: TelnetVerb, _ option: UInt8) {
+    guard sent.insert(UInt16(verb.rawValue) << 8 | UInt16(option)).inserted else { return }
     actions.append(.write(Telnet.negotiation(verb, option)))
   }
 

@@ -1,23 +1,25 @@
 import NotibotProtocol
 
-/// Cuts a stream of bytes into ATT PDUs. A record is a length, u16 little-endian, and so many bytes: exactly one PDU.
+/// Splits a stream of bytes into ATT PDUs. A record is a length, u16 little-endian, and that many
+/// bytes: exactly one PDU.
 ///
-/// States: *cutting* → *broken* at a length of 0 or above `lengthLimitBytes`, for good: nobody knows where the next
-/// record begins. Inputs: `receive`; outputs: `nextPDU`; queries: `isBroken`, `hasPDU`, `bufferedBytes`.
+/// States: *cutting* → *broken* at a length of 0 or above `lengthLimitBytes`, permanently: the
+/// start of the next record is unknown. Inputs: `receive`; outputs: `nextPDU`; queries: `isBroken`,
+/// `hasPDU`, `bufferedBytes`.
 struct RecordDecoder: Equatable, Sendable {
   private enum State: Equatable, Sendable {
     case cutting
     case broken
   }
 
-  /// The longest PDU, in bytes: what a frame of the link carries. Source: PROTOCOL.md LNK-8.
+  /// The longest PDU, in bytes: the payload of a frame of the link. Source: PROTOCOL.md LNK-8.
   static let lengthLimitBytes = WireLimits.payloadLimitBytes
   /// Bytes of the length before each PDU.
   static let prefixBytes = 2
 
   private var state = State.cutting
   private var bytes: [UInt8] = []
-  /// Where the next record begins in `bytes`.
+  /// The offset of the next record in `bytes`.
   private var start = 0
 
   /// Takes bytes of the stream; none after a broken record.
@@ -32,7 +34,7 @@ struct RecordDecoder: Equatable, Sendable {
     checkLength()
   }
 
-  /// The next PDU; nil when no whole one is there.
+  /// The next PDU; nil if none is complete.
   mutating func nextPDU() -> [UInt8]? {
     guard let length, hasPDU else { return nil }
     let first = start + Self.prefixBytes
@@ -43,7 +45,7 @@ struct RecordDecoder: Equatable, Sendable {
     return Array(bytes[first..<first + length])
   }
 
-  /// Whether a whole PDU is there.
+  /// Whether a complete PDU is there.
   var hasPDU: Bool {
     switch state {
     case .broken: false
@@ -51,13 +53,14 @@ struct RecordDecoder: Equatable, Sendable {
     }
   }
 
-  /// Whether a record of impossible length came; the PDUs before it have been taken then.
+  /// Whether a record with an impossible length was received; the PDUs before it have been taken by
+  /// then.
   var isBroken: Bool { state == .broken }
 
   /// Bytes received and not taken.
   var bufferedBytes: Int { bytes.count - start }
 
-  /// The length that the next record announces, in bytes; nil when not both of its bytes are there.
+  /// The length that the next record announces, in bytes; nil until both of its bytes are there.
   private var length: Int? {
     guard bufferedBytes >= Self.prefixBytes else { return nil }
     return Int(bytes[start]) | Int(bytes[start + 1]) << 8

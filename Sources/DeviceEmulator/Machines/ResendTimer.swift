@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// How long to wait for an acknowledgement before sending again. Source: PROTOCOL.md LNK-51.
+/// The time to wait for an acknowledgement before a retransmission. Source: PROTOCOL.md LNK-51.
 struct ResendTimer: Equatable, Sendable {
   static let first = Duration.milliseconds(250)
   static let shortest = Duration.milliseconds(100)
@@ -13,10 +13,10 @@ struct ResendTimer: Equatable, Sendable {
   }
 
   private var estimate = Estimate.unmeasured
-  /// The wait in force.
+  /// The current wait.
   private(set) var wait = Self.first
 
-  /// Takes how long an acknowledgement took. Gains as in RFC 6298 section 2.
+  /// Takes the round-trip time of an acknowledgement. Gains as in RFC 6298 section 2.
   mutating func sample(_ roundTrip: Duration) {
     let sample = max(.zero, roundTrip)
     switch estimate {
@@ -28,7 +28,7 @@ struct ResendTimer: Equatable, Sendable {
     }
   }
 
-  /// Something was acknowledged: the doubling of `backOff` ends.
+  /// A frame was acknowledged: the doubling of `backOff` ends.
   mutating func settle() {
     switch estimate {
     case .unmeasured: wait = Self.first
@@ -37,7 +37,7 @@ struct ResendTimer: Equatable, Sendable {
     }
   }
 
-  /// Nothing was heard for a whole wait: the next one is twice as long.
+  /// Nothing was received during a whole wait: the next one is twice as long.
   mutating func backOff() {
     wait = min(wait * 2, Self.longest)
   }

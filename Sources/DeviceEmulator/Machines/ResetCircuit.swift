@@ -1,37 +1,39 @@
 package import SerialLink
 
-/// What a chip does after a reset.
+/// The boot mode of a chip after a reset.
 package enum BootMode: String, Equatable, Sendable {
   case application
-  /// The ROM waits for somebody who downloads firmware.
+  /// The ROM waits for a firmware download.
   case download
 }
 
-/// What a board makes of DTR and RTS.
+/// The reaction of a board to DTR and RTS.
 ///
-/// With two transistors: DTR alone pulls IO0 low, RTS alone pulls EN low, and the chip looks at IO0 when EN has risen.
-/// Without them, as in a chip that is its own USB device, hardware watches for the same sequence.
+/// With two transistors: DTR alone pulls IO0 low, RTS alone pulls EN low, and the chip samples IO0
+/// when EN has risen. Without them, as in a chip that is its own USB device, hardware detects the
+/// same sequence.
 package struct ResetCircuit: Equatable, Sendable {
   /// How a board is wired.
   package enum Wiring: Equatable, Sendable {
-    /// EN has a capacitor: it stays low while both lines are asserted on the way from RTS to DTR, and rises with the end
-    /// of RTS. So a reset into download mode works however far the two are apart, as on a slow network.
+    /// EN has a capacitor: it stays low while both lines are asserted on the way from RTS to DTR,
+    /// and rises when RTS is released. So a reset into download mode works however far apart the
+    /// two steps are, as on a slow network.
     case capacitor
-    /// EN rises as soon as nothing pulls it: with both lines asserted, before IO0 is low. A reset into download mode
-    /// needs both lines in one step.
+    /// EN rises as soon as it is not pulled low: with both lines asserted, before IO0 is low. A
+    /// reset into download mode needs both lines in one step.
     case bare
-    /// DTR alone arms download mode, no line disarms it, and the edge to RTS alone resets. Source: ESP-IDF,
-    /// USB-Serial/JTAG.
+    /// DTR alone arms download mode, no line disarms it, and the edge to RTS alone resets. Source:
+    /// ESP-IDF, USB-Serial/JTAG.
     case usbSerialJTAG
   }
 
-  /// What comes of it.
+  /// The effect on the chip.
   package enum Effect: Equatable, Sendable {
     /// EN is low: the chip stands still.
     case holds
     /// EN rises.
     case releases(BootMode)
-    /// The chip resets, and goes on at once.
+    /// The chip resets, and continues at once.
     case resets(BootMode)
   }
 
@@ -44,7 +46,7 @@ package struct ResetCircuit: Equatable, Sendable {
     self.wiring = wiring
   }
 
-  /// Drives the lines; nil when that changes nothing for the chip.
+  /// Drives the lines; nil if that changes nothing for the chip.
   package mutating func drive(_ new: ModemLines) -> Effect? {
     defer { lines = new }
     guard new != lines else { return nil }

@@ -1,6 +1,6 @@
 package import NotibotProtocol
 
-/// Which change of which notification the device holds. Source: PROTOCOL.md NTF-21, NTF-23.
+/// The notification and the revision that the device holds. Source: PROTOCOL.md NTF-21, NTF-23.
 package struct StoredIdentity: Equatable, Sendable {
   package var key: NotificationKey
   package var revision: UInt16
@@ -10,48 +10,51 @@ package struct StoredIdentity: Equatable, Sendable {
 
 /// A notification that the device holds.
 package struct StoredNotification: Equatable, Sendable {
-  /// Its number in the order in which this boot accepted them, from 1; a change of it keeps the number.
+  /// Its number in the order in which this boot accepted them, from 1; a change keeps the number.
   /// Source: PROTOCOL.md NTF-11.
   package var item: Int
   /// The JSON as it was written.
   package var json: [UInt8]
-  /// `nil`: it has none. Source: PROTOCOL.md NTF-20.
+  /// `nil` if it has none. Source: PROTOCOL.md NTF-20.
   package var identity: StoredIdentity?
   package var level = NotificationDetails.Level.active
-  /// Seconds since 1970-01-01 UTC when it expires; `nil`: never.
+  /// Seconds since 1970-01-01 UTC at which it expires; `nil` for never.
   package var expires: UInt32?
-  /// Whether it is hidden since it expired: not counted, still part of n and digest. Source: PROTOCOL.md NTF-27.
+  /// Whether it is hidden because it expired: not counted, still part of n and digest. Source:
+  /// PROTOCOL.md NTF-27.
   package var hasExpired = false
-  /// Whether it was shown without being announced, because the host knew it to be there. Source: PROTOCOL.md NTF-28.
+  /// Whether it was shown without an announcement, because the host knew that it was there. Source:
+  /// PROTOCOL.md NTF-28.
   package var isPreExisting = false
 }
 
 extension NotificationStore {
-  /// Who writes, and what the writer may say.
+  /// The writer, and what it is allowed to write.
   package struct Writer: Equatable, Sendable {
     package var keys = WrittenNotification.Keys.four
-    /// The writer of notifications without the key `src`; `nil`: there is none. Source: PROTOCOL.md NTF-21.
+    /// The writer of notifications without the key `src`; `nil` if there is none. Source:
+    /// PROTOCOL.md NTF-21.
     package var source: UInt32?
-    /// `known` of the latest SYNC, which was of `source`; 0 before it. Source: PROTOCOL.md NTF-28.
+    /// `known` of the latest SYNC for `source`; 0 before it. Source: PROTOCOL.md NTF-28.
     package var knownID: UInt32 = 0
 
     package init() {}
 
-    /// Knows the four keys only.
+    /// A writer that knows the four keys only.
     package static let plain = Writer()
   }
 
-  /// How a write ended.
+  /// The result of a write.
   package enum WriteOutcome: Equatable, Sendable {
     /// Stored under this number.
     case stored(item: Int)
-    /// A higher `rev` took the place of the one under this number. Source: PROTOCOL.md NTF-23.
+    /// A higher `rev` replaced the one with this number. Source: PROTOCOL.md NTF-23.
     case replaced(item: Int)
-    /// Taken away as `ev` `"r"` says. Source: PROTOCOL.md NTF-24.
+    /// Removed, as `ev` `"r"` demands. Source: PROTOCOL.md NTF-24.
     case removed
-    /// A success that changes nothing of what is stored. Source: PROTOCOL.md NTF-23, NTF-24.
+    /// A success that changes no stored notification. Source: PROTOCOL.md NTF-23, NTF-24.
     case unchanged
-    /// Not a valid notification, and why. Source: PROTOCOL.md NTF-4, NTF-20.
+    /// Not a valid notification, with the reason. Source: PROTOCOL.md NTF-4, NTF-20.
     case invalid(NotificationError)
     /// The same `rev` with other bytes. Source: PROTOCOL.md NTF-23.
     case conflict
@@ -59,15 +62,15 @@ extension NotificationStore {
     case full
   }
 
-  /// What the bearers must hear about the store.
-  package enum News: Equatable, Sendable {
-    /// A notification is gone, just now. Source: PROTOCOL.md NTF-26.
+  /// An event of the store for the bearers.
+  package enum Event: Equatable, Sendable {
+    /// A notification has just been removed. Source: PROTOCOL.md NTF-26.
     case gone(GoneNotice)
-    /// One that was gone before was written to. Source: PROTOCOL.md NTF-26.
+    /// One that was already gone was written to. Source: PROTOCOL.md NTF-26.
     case stillGone(GoneNotice)
-    /// The writer knows it. Source: PROTOCOL.md NTF-24.
+    /// The writer knows that it is gone. Source: PROTOCOL.md NTF-24.
     case settled(NotificationKey)
     /// The store forgot something that this writer should know. Source: PROTOCOL.md NTF-33.
-    case forgot(source: UInt32)
+    case writerForgotten(source: UInt32)
   }
 }

@@ -1,31 +1,31 @@
 import NotibotProtocol
 
-/// Bearers beside the line: a plug that is pulled, faults and the line's rate have nothing to do with them.
+/// The bearers other than the line: a pulled plug, faults and the line's rate do not affect them.
 extension WiredDevice {
-  /// A client connects; nil when there are as many as the device takes.
+  /// A client connects; nil if the device accepts no more.
   mutating func connect(now: Instant) -> BearerID? {
     clock = now
     return device.connect(now: now)
   }
 
-  /// A connection is gone, whoever ended it.
+  /// A connection has ended, whichever side closed it.
   mutating func disconnect(_ id: BearerID, now: Instant) {
     clock = now
     device.disconnect(id, now: now)
   }
 
-  /// Takes bytes from the client of a connection. What comes of it may go out on the line, too.
+  /// Takes bytes from the client of a connection. The result can also be sent on the line.
   mutating func receive(_ bytes: [UInt8], on id: BearerID, now: Instant) {
     clock = now
     device.receive(bytes, on: id, now: now)
     drainDevice()
   }
 
-  /// What to do with a connection next; nil when nothing is due.
+  /// The next action of a connection; nil if none is due.
   mutating func nextAction(for id: BearerID) -> ConnectionAction? {
     device.nextAction(for: id)
   }
 
-  /// Whether what a client sends is to be left where it is for now.
+  /// Whether the driver should not read from a client for now.
   func isFull(_ id: BearerID) -> Bool { device.isFull(id) }
 }

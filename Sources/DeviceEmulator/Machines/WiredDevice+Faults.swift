@@ -1,8 +1,9 @@
 package import NotibotProtocol
 
-/// What goes wrong between the device and its line.
+/// Faults between the device and its line.
 extension WiredDevice {
-  /// A host opened or closed the port, as far as that is known. A board that restarts when it is opened does so.
+  /// A host opened or closed the port, as far as that is known. A board that restarts when its port
+  /// is opened does so.
   package mutating func noticeHost(isPresent: Bool, now: Instant) {
     clock = now
     if isPresent {
@@ -18,12 +19,12 @@ extension WiredDevice {
     set { device.recordsDisplay = newValue }
   }
 
-  /// What happened on the display since the last time.
+  /// The changes of the display since the last call.
   package mutating func takeDisplayChanges() -> [DisplayChange] {
     device.takeDisplayChanges()
   }
 
-  /// What the device and its line have done.
+  /// The state and the counters of the device and its line.
   package var statistics: DeviceStatistics {
     var statistics = device.statistics
     statistics.cutBytes = cutBytes
@@ -34,7 +35,7 @@ extension WiredDevice {
     return statistics
   }
 
-  /// What the line does to bytes, with the seed in force.
+  /// The faults of the line, with the seed in use.
   package var faultSpec: FaultSpec { faults?.spec ?? .off }
 
   /// Faults so far, since `setFaults`.
@@ -52,7 +53,7 @@ extension WiredDevice {
     drainFaults()
   }
 
-  /// Hands on what faults have left of the bytes towards the device.
+  /// Passes on the bytes towards the device that are left by the faults.
   mutating func drainFaults() {
     while let output = faults?.next(.toDevice, now: clock) {
       switch output {
@@ -65,7 +66,7 @@ extension WiredDevice {
 
   // MARK: From the device
 
-  /// What leaves the device next, with its faults.
+  /// The next output of the device, with its faults.
   mutating func nextDeparture() -> [UInt8]? {
     guard faults != nil else {
       guard case .transmit(let bytes)? = device.nextAction() else { return nil }
@@ -87,7 +88,7 @@ extension WiredDevice {
     return nil
   }
 
-  /// Whether bytes have waited for the host for longer than the device's driver waits.
+  /// Whether bytes have waited for the host for longer than the timeout of the device's driver.
   var hasHostStoppedReading: Bool {
     guard let patience = wire.model.writeTimeout, let oldest = wire.oldestArrival(.toHost) else {
       return false
@@ -95,7 +96,7 @@ extension WiredDevice {
     return clock - oldest > patience
   }
 
-  /// The driver gives up a write: what the first packet holds stays, all else is lost.
+  /// The driver gives up a write: the content of the first packet stays, everything else is lost.
   mutating func cutShort(_ bytes: [UInt8]) {
     cutBytes += UInt64(bytes.count + wire.keepFirstChunk(.toHost))
     owesZero = true
@@ -114,7 +115,7 @@ extension WiredDevice {
     cutLine()
   }
 
-  /// Does to the line what a restart of the device, or its end, brings with it.
+  /// Applies the effects of a restart of the device, or of its end, to the line.
   mutating func followDevice() {
     guard device.isRestarting != isRestarting else { return }
     isRestarting = device.isRestarting

@@ -1,15 +1,15 @@
 package import NotibotProtocol
 package import SerialLink
 
-/// What a host does to the line besides sending bytes.
+/// Actions of a host on the line other than sending bytes.
 extension WiredDevice {
-  /// Does it. A rate that a line cannot have changes nothing.
+  /// Performs it. An impossible rate changes nothing.
   package mutating func apply(_ command: LineCommand, now: Instant) {
     clock = now
     switch command {
     case .rate(let rate): setBitsPerSecond(rate)
     case .lines(let lines): drive(lines)
-    // A receiver takes the beginning of a break for a byte of zeros.
+    // A receiver decodes the beginning of a break as a byte of zeros.
     case .breakState(isOn: true): receive([0], now: now)
     case .breakState(isOn: false): break
     case .purgeInput: discard(.toHost)

@@ -1,20 +1,23 @@
 package import NotibotProtocol
 
-/// A device at the far end of its line: what a host writes goes in, what a host can read comes out.
+/// A device at the far end of its line: takes the bytes that a host writes, returns those that a
+/// host can read.
 ///
-/// Puts `EmulatedDevice`, `FaultyWire` and `PacedWire` together for the virtual rig and the PTY front alike. On a paced
-/// line the device is asked for its next frame only when the line has room, as a UART driver would ask, so that acks and
-/// credits are those of the moment they leave. Faults happen at the device's end. Inputs: `receive`, `handleTimeout`,
-/// `noticeHost`; commands: `perform`, `apply`, `setFaults`, `setBitsPerSecond`, `discardOutput`; outputs: `nextAction`,
-/// `nextDeadline`, `isPresent`.
+/// Combines `EmulatedDevice`, `FaultyWire` and `PacedWire` for the virtual rig and the PTY front.
+/// On a paced line the device is polled for its next frame only when the line has room, as a UART
+/// driver would do, so that acks and credits are current when they leave. Faults happen at the
+/// device's end. Inputs: `receive`, `handleTimeout`, `noticeHost`; commands: `perform`, `apply`,
+/// `setFaults`, `setBitsPerSecond`, `discardOutput`; outputs: `nextAction`, `nextDeadline`,
+/// `isPresent`.
 package struct WiredDevice: Equatable, Sendable {
   /// Bytes that a paced line holds before the device waits: the transmit FIFO of an ESP32.
   static let transmitBufferBytes = 128
-  /// Bytes from the host that may be under way before `isFull`: what an adapter and its driver buffer.
+  /// The limit of bytes in flight from the host before `isFull`: the buffers of an adapter and its
+  /// driver.
   package static let receiveBufferBytes = 4096
 
   private enum Draining: Equatable, Sendable {
-    /// The device had nothing more to say.
+    /// The device had no more output.
     case done
     /// The line is full until then.
     case heldBack(until: Instant)
@@ -23,7 +26,7 @@ package struct WiredDevice: Equatable, Sendable {
   /// Whether the port is there for a host.
   enum Plug: Equatable, Sendable {
     case present
-    /// A fault pulled it.
+    /// A fault pulled the plug.
     case pulled(until: Instant)
     /// The chip is its own USB device and restarts.
     case absentUntilBoot
@@ -34,20 +37,21 @@ package struct WiredDevice: Equatable, Sendable {
   var faults: FaultyWire?
   var plug = Plug.present
   var isRestarting = false
-  /// Whether the last write was cut short, so that a zero has to come first. Source: PROTOCOL.md FRM-14.
+  /// Whether the last write was cut short, so that a zero must be sent first. Source: PROTOCOL.md
+  /// FRM-14.
   var owesZero = false
-  /// Bytes that the device dropped because the host did not take them in time.
+  /// Bytes that the device dropped because the host did not read them in time.
   package internal(set) var cutBytes: UInt64 = 0
   var clock: Instant
-  /// What the lines of the port do to the chip.
+  /// The reaction of the chip to the modem lines.
   var circuit: ResetCircuit
   private let seed: UInt64
   private var draining = Draining.done
 
   /// Powers a device on.
   /// - Parameters:
-  ///   - seed: decides boot ids and session ids, and the faults of a spec that has no seed.
-  ///   - faults: what the line does to bytes.
+  ///   - seed: decides boot ids and session ids, and the faults of a spec without a seed.
+  ///   - faults: the faults of the line.
   package init(profile: DeviceProfile, seed: UInt64, faults: FaultSpec = .off, now: Instant) {
     device = EmulatedDevice(profile: profile, seed: seed, now: now)
     wire = PacedWire(model: profile.wire)
@@ -60,7 +64,7 @@ package struct WiredDevice: Equatable, Sendable {
     drainDevice()
   }
 
-  /// Takes what a host wrote.
+  /// Takes bytes that a host wrote.
   package mutating func receive(_ bytes: [UInt8], now: Instant) {
     clock = now
     guard isPresent else { return }
@@ -73,7 +77,7 @@ package struct WiredDevice: Equatable, Sendable {
     }
   }
 
-  /// Tells the time: bytes arrive, timers run out.
+  /// Sets the time: bytes arrive, timers expire.
   package mutating func handleTimeout(now: Instant) {
     clock = now
     if case .pulled(let until) = plug, now >= until { plug = .present }
@@ -85,7 +89,7 @@ package struct WiredDevice: Equatable, Sendable {
     }
   }
 
-  /// Does something to the device.
+  /// Performs a command on the device.
   package mutating func perform(_ command: DeviceCommand, now: Instant) -> DeviceReply {
     clock = now
     let reply = device.perform(command, now: now)
@@ -95,7 +99,8 @@ package struct WiredDevice: Equatable, Sendable {
     return .statistics(statistics)
   }
 
-  /// Changes what the line does to bytes from now on. Counts begin anew; what waits for the end of a stall is lost.
+  /// Changes the faults of the line from now on. Counters restart; bytes queued by a stall are
+  /// lost.
   package mutating func setFaults(_ spec: FaultSpec) {
     faults = spec.rules.isEmpty ? nil : FaultyWire(spec: spec, seed: seed)
   }
@@ -106,7 +111,7 @@ package struct WiredDevice: Equatable, Sendable {
     device.setLineRate(bitsPerSecond: wire.bitsPerSecond)
   }
 
-  /// Throws away what the device has put on the line, and what it would put there now: nobody listens.
+  /// Discards the bytes on the line, and the pending output of the device: no host is there.
   package mutating func discardOutput(now: Instant) {
     clock = now
     while device.nextAction() != nil {}
@@ -115,7 +120,7 @@ package struct WiredDevice: Equatable, Sendable {
     draining = .done
   }
 
-  /// What a host can read now; nil when there is nothing more.
+  /// The bytes that a host can read now; nil if there are none.
   package mutating func nextAction() -> DeviceAction? {
     guard isPresent else {
       discardOutput(now: clock)
@@ -126,10 +131,11 @@ package struct WiredDevice: Equatable, Sendable {
     return wire.nextArrival(.toHost, now: clock).map(DeviceAction.transmit)
   }
 
-  /// Whether the port is there. While it is not, bytes are lost both ways, and a front takes the port away.
+  /// Whether the port is there. While it is not, bytes are lost in both directions, and a front
+  /// removes the port.
   package var isPresent: Bool { plug == .present }
 
-  /// When `handleTimeout` has something to do next.
+  /// When `handleTimeout` is needed next.
   package var nextDeadline: Instant? {
     var earliest = device.nextDeadline
     if let arrival = wire.nextDeadline { earliest = min(earliest ?? arrival, arrival) }
@@ -142,12 +148,12 @@ package struct WiredDevice: Equatable, Sendable {
     return earliest
   }
 
-  /// Whether the line holds so much of what the host wrote that its writing should wait.
+  /// Whether the line holds so many bytes of the host that it should stop writing.
   package var isFull: Bool {
     wire.queuedBytes(.toDevice) + (faults?.queuedBytes(.toDevice) ?? 0) >= Self.receiveBufferBytes
   }
 
-  /// Whether bytes pass the line the moment they are put in.
+  /// Whether bytes pass the line at the moment they are sent.
   private var isDirect: Bool { wire.model == .direct }
 
   private mutating func advance() {
@@ -157,7 +163,7 @@ package struct WiredDevice: Equatable, Sendable {
     drainDevice()
   }
 
-  /// Puts on the line what it has room for.
+  /// Sends as much as the line has room for.
   mutating func drainDevice() {
     guard !isDirect, isPresent else { return }
     draining = .done

@@ -1,13 +1,13 @@
 package import NotibotProtocol
 
-/// What the device keeps of a writer since boot. Source: PROTOCOL.md NTF-22.
+/// The state of a writer since boot. Source: PROTOCOL.md NTF-22.
 package struct WriterRecord: Equatable, Sendable {
   package let source: UInt32
   /// hwm: the highest id applied; 0 if there is none.
   package var highestID: UInt32 = 0
   /// n and digest. Source: PROTOCOL.md NTF-32.
   package var holdings = Holdings()
-  /// The number of each of its notifications that is stored, by id.
+  /// The item numbers of its stored notifications, by id.
   var items: [UInt32: Int] = [:]
 
   init(source: UInt32) {
@@ -15,28 +15,31 @@ package struct WriterRecord: Equatable, Sendable {
   }
 }
 
-/// The writers that the device knows, the one written or synced longest ago first. Source: PROTOCOL.md NTF-22.
+/// The writers that the device knows, the one that wrote or synced least recently first. Source:
+/// PROTOCOL.md NTF-22.
 ///
-/// An array, because it is short and its order matters; lookups by id within a writer take constant time.
+/// An array, because it is short and its order matters; lookups by id within a writer take constant
+/// time.
 package struct WriterRecords: Equatable, Sendable {
-  /// The fewest writers that a device may keep. Source: PROTOCOL.md NTF-22.
+  /// The minimum number of writers that a device keeps. Source: PROTOCOL.md NTF-22.
   package static let limit = 4
 
-  /// The most writers that are known; beyond it the first is forgotten. Source: PROTOCOL.md NTF-22.
+  /// The maximum number of known writers; beyond it the first is forgotten. Source: PROTOCOL.md
+  /// NTF-22.
   let limit: Int
   private(set) package var records: [WriterRecord] = []
 
-  /// - Parameter limit: the most writers that are known; 1 or more.
+  /// - Parameter limit: the maximum number of known writers; 1 or more.
   init(limit: Int = Self.limit) {
     self.limit = limit
   }
 
-  /// hwm of a writer; `nil` when it is not known.
+  /// hwm of a writer; `nil` if it is not known.
   package func highestID(of source: UInt32) -> UInt32? {
     index(of: source).map { records[$0].highestID }
   }
 
-  /// n and digest of a writer; empty when it is not known.
+  /// n and digest of a writer; empty if it is not known.
   package func holdings(of source: UInt32) -> Holdings {
     index(of: source).map { records[$0].holdings } ?? Holdings()
   }
@@ -46,17 +49,19 @@ package struct WriterRecords: Equatable, Sendable {
     index(of: key.source).flatMap { records[$0].items[key.id] }
   }
 
-  /// The writer that must be forgotten before `source` is known; `nil` when there is room or it is known already.
+  /// The writer that must be forgotten before `source` is known; `nil` if there is room or it is
+  /// already known.
   func victim(for source: UInt32) -> UInt32? {
     records.count < limit || index(of: source) != nil ? nil : records[0].source
   }
 
-  /// Whether a writer has notifications that are stored one by one.
+  /// Whether a writer has notifications that are stored individually.
   func hasItems(_ source: UInt32) -> Bool {
     index(of: source).map { !records[$0].items.isEmpty } ?? false
   }
 
-  /// Notes that a writer wrote or synced. The caller has made room for a new one; without it nothing changes.
+  /// Notes that a writer wrote or synced. The caller has made room for a new one; otherwise nothing
+  /// changes.
   mutating func use(_ source: UInt32) {
     guard let index = index(of: source) else {
       if records.count < limit { records.append(WriterRecord(source: source)) }
@@ -82,14 +87,14 @@ package struct WriterRecords: Equatable, Sendable {
     records[index].holdings.remove(id: identity.key.id, crc: identity.crc)
   }
 
-  /// Stops knowing a notification one by one; it stays in n and digest.
+  /// Forgets the item of a notification, which stays in n and digest.
   mutating func forgetItem(of key: NotificationKey) {
     guard let index = index(of: key.source) else { return }
     records[index].items[key.id] = nil
   }
 
   private func index(of source: UInt32) -> Int? {
-    // The latest writer is most often the next one too.
+    // The latest writer is usually the next one too.
     records.lastIndex { $0.source == source }
   }
 }

@@ -2,9 +2,10 @@ import NIOCore
 import NotibotProtocol
 package import SerialLink
 
-/// Pulling the plug, and restarting the board: what whoever owns the board does, not the line.
+/// Pulling the plug, and restarting the board: actions of the board's owner, not of the line.
 extension PortProxy {
-  /// Pulls the plug: the terminal is gone until `plug`, the board runs on. Does nothing unless bytes pass.
+  /// Pulls the plug: the terminal is gone until `plug`, the board keeps running. Does nothing
+  /// unless bytes pass.
   package func unplug() async {
     guard case .passing(let board, let terminal) = state else { return }
     dropTerminal(.unplugged(board: board))
@@ -12,8 +13,8 @@ extension PortProxy {
     try? await terminal.close()
   }
 
-  /// Puts the plug in again after `unplug`.
-  /// - Throws: `PortError` when the terminal cannot be made; the plug is out then.
+  /// Reinserts the plug after `unplug`.
+  /// - Throws: `PortError` if the terminal cannot be created; the plug stays out then.
   package func plug() async throws(PortError) {
     guard case .unplugged(let board) = state else { return }
     state = .broken(board: board)
@@ -25,11 +26,11 @@ extension PortProxy {
     }
   }
 
-  /// Closes the board's side, and takes nothing from the host for it until `reopenBoard`: a chip that is in reset hears
-  /// nothing. What the board has sent already still reaches the host.
-  /// - Throws: `PortError` when the line is broken.
+  /// Closes the board's side, and discards the host's bytes for it until `reopenBoard`: a chip that
+  /// is in reset receives nothing. Bytes that the board has already sent still reach the host.
+  /// - Throws: `PortError` if the line is broken.
   package func silenceBoard() async throws(PortError) {
-    // What waits in the kernel is read within one turn of the loop.
+    // Bytes queued in the kernel are read within one turn of the loop.
     try? await loop.submit {}.get()
     switch state {
     case .passing(let board, let terminal):
@@ -44,7 +45,7 @@ extension PortProxy {
     }
   }
 
-  /// Opens the board's side again after `silenceBoard`.
+  /// Reopens the board's side after `silenceBoard`.
   package func reopenBoard() async throws(PortError) {
     let board = try await openedBoard()
     switch state {

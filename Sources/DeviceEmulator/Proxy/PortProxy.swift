@@ -3,22 +3,24 @@ import NIOPosix
 import NotibotProtocol
 package import SerialLink
 
-/// Stands between a host and a port: opens the port, offers a pseudo-terminal behind a link, and passes bytes both ways
-/// through a `FaultyWire`. The host's baud rate is handed on to the port.
+/// Sits between a host and a port: opens the port, offers a pseudo-terminal behind a link, and
+/// passes bytes in both directions through a `FaultyWire`. The host's baud rate is applied to the
+/// port.
 ///
-/// States: *passing* → *broken* when the board goes away or a fault pulls the plug; the host then sees its port go →
-/// *passing* when the board is back, or the fault is over; *passing* → *unplugged* by `unplug` → *broken* by `plug`;
-/// *passing* → *restarting* by `silenceBoard`, while nothing reaches the board → *passing* by `reopenBoard`; from each
-/// to *stopped* by `stop`. Everything happens on one event loop. While no host has the terminal open, what the board
-/// says is thrown away.
+/// States: *passing* → *broken* when the board disappears or a fault pulls the plug; the host then
+/// sees its port disappear → *passing* when the board is back, or the fault is over; *passing* →
+/// *unplugged* by `unplug` → *broken* by `plug`; *passing* → *restarting* by `silenceBoard`, while
+/// nothing reaches the board → *passing* by `reopenBoard`; from each to *stopped* by `stop`.
+/// Everything happens on one event loop. While no host has the terminal open, the board's output is
+/// discarded.
 package actor PortProxy {
-  /// What happened, for whoever tells a person.
+  /// An event for the user.
   package enum Event: Equatable, Sendable {
-    /// The board went away, or a fault pulled the plug; the terminal is gone.
+    /// The board disappeared, or a fault pulled the plug; the terminal is gone.
     case broken(Break)
-    /// The terminal is there again under its link.
-    case mended
-    /// The port does not take the rate that the host set, in bits per second.
+    /// The terminal is available again under its link.
+    case restored
+    /// The port does not accept the rate that the host set, in bits per second.
     case rateRefused(UInt32)
   }
 
@@ -36,9 +38,9 @@ package actor PortProxy {
 
   enum State {
     case passing(board: any NIOCore.Channel, terminal: any NIOCore.Channel)
-    /// `board` is nil while it is away.
+    /// `board` is nil while it is gone.
     case broken(board: (any NIOCore.Channel)?)
-    /// `board` is nil while it is away or restarts.
+    /// `board` is nil while it is gone or restarts.
     case unplugged(board: (any NIOCore.Channel)?)
     /// The board's side is closed; the host keeps its terminal.
     case restarting(terminal: any NIOCore.Channel)
@@ -50,9 +52,10 @@ package actor PortProxy {
     case present
   }
 
-  /// The most bytes that wait in each direction before the side that sends them is no longer read.
+  /// The maximum number of queued bytes in each direction before the sending side is no longer
+  /// read.
   static let queueLimitBytes = 16_384
-  /// How long after a failed attempt a board that went away is tried again.
+  /// The delay after a failed attempt to reopen a board that disappeared.
   static let retryInterval = Duration.milliseconds(50)
 
   package nonisolated let unownedExecutor: UnownedSerialExecutor
@@ -61,17 +64,17 @@ package actor PortProxy {
   private let openBoard: Opening
   private let linkPath: String
   private let report: @Sendable (Event) -> Void
-  private let hostCame: @Sendable () -> Void
+  private let hostOpened: @Sendable () -> Void
   private let breaks: AsyncStream<Break>.Continuation
   private var repairs: Task<Void, Never>?
   var state = State.broken(board: nil)
   private var link: StableLink?
   private var host = Host.absent
   var wire: FaultyWire
-  /// Bytes that were read from the host, also those that were dropped.
+  /// Bytes that were read from the host, including dropped ones.
   package private(set) var takenBytes: UInt64 = 0
   private var bitsPerSecond: UInt32
-  /// A rate that the port did not take, so that it is tried and reported once.
+  /// A rate that the port did not accept, so that it is tried and reported once.
   private var refusedRate: UInt32?
   private var timer: (deadline: Instant, task: Scheduled<Void>)?
 
@@ -80,11 +83,14 @@ package actor PortProxy {
   /// Opens the port and offers the terminal.
   /// - Parameters:
   ///   - bitsPerSecond: the rate of the port until a host sets one.
-  ///   - link: the path of a symbolic link to the terminal, which stays the same through unplugging.
-  ///   - faults: what happens to bytes; `reboot` does nothing, because a proxy cannot restart a board.
-  ///   - seed: decides the faults of a spec that has no seed.
-  ///   - report: told of each event, on the event loop.
-  /// - Throws: `PortError` when the port cannot be opened, or terminal or link cannot be made.
+  ///   - link: the path of a symbolic link to the terminal, which stays the same when it is
+  ///     unplugged and plugged in again.
+  ///   - faults: the faults of the bytes; `reboot` does nothing, because a proxy cannot restart a
+  ///     board.
+  ///   - seed: decides the faults of a spec without a seed.
+  ///   - report: called with each event, on the event loop.
+  /// - Throws: `PortError` if the port cannot be opened, or if the terminal or the link cannot be
+  ///   created.
   package static func start(
     port name: PortName, bitsPerSecond: UInt32, link: String, faults: FaultSpec, seed: UInt64,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
@@ -96,28 +102,28 @@ package actor PortProxy {
       report: report
     ) { rate, loop, initializer throws(PortError) in
       let options = SerialOptions(bitsPerSecond: rate)
-      // A board that comes back may be at another path.
+      // A board that comes back can be at another path.
       let address = try PortList().address(of: name)
       return try await SerialChannel.open(address, options: options, on: loop, initializer: initializer)
     }
   }
 
-  /// The same in front of a board that is no port.
+  /// The same for a board that is not a port.
   /// - Parameters:
   ///   - board: its name, for messages.
-  ///   - hostCame: told when a host has opened the terminal, on the event loop.
+  ///   - hostOpened: called when a host has opened the terminal, on the event loop.
   ///   - openBoard: opens its side of the line, now and whenever it was lost.
   package static func start(
     board: String, bitsPerSecond: UInt32, link: String, faults: FaultSpec, seed: UInt64,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     report: @escaping @Sendable (Event) -> Void = { _ in },
-    hostCame: @escaping @Sendable () -> Void = {}, openBoard: @escaping Opening
+    hostOpened: @escaping @Sendable () -> Void = {}, openBoard: @escaping Opening
   ) async throws(PortError) -> PortProxy {
     let (stream, breaks) = AsyncStream<Break>.makeStream(bufferingPolicy: .bufferingNewest(4))
     let proxy = PortProxy(
       name: board, openBoard: openBoard, bitsPerSecond: bitsPerSecond, linkPath: link,
       wire: FaultyWire(spec: faults, seed: seed), breaks: breaks, loop: group.next(), report: report,
-      hostCame: hostCame)
+      hostOpened: hostOpened)
     do {
       try await proxy.connect()
     } catch {
@@ -131,7 +137,7 @@ package actor PortProxy {
   private init(
     name: String, openBoard: @escaping Opening, bitsPerSecond: UInt32, linkPath: String, wire: FaultyWire,
     breaks: AsyncStream<Break>.Continuation, loop: any EventLoop, report: @escaping @Sendable (Event) -> Void,
-    hostCame: @escaping @Sendable () -> Void
+    hostOpened: @escaping @Sendable () -> Void
   ) {
     self.name = name
     self.openBoard = openBoard
@@ -141,11 +147,11 @@ package actor PortProxy {
     self.breaks = breaks
     self.loop = loop
     self.report = report
-    self.hostCame = hostCame
+    self.hostOpened = hostOpened
     unownedExecutor = loop.executor.asUnownedSerialExecutor()
   }
 
-  /// Takes terminal and link away and closes the port.
+  /// Removes terminal and link and closes the port.
   package func stop() async {
     let before = state
     state = .stopped
@@ -168,10 +174,10 @@ package actor PortProxy {
     await repairs?.value
   }
 
-  /// The faults in force, with their seed.
+  /// The faults in use, with their seed.
   package var faultSpec: FaultSpec { wire.spec }
 
-  /// The faults that have happened.
+  /// The faults so far.
   package var faultCounts: FaultCounts { wire.counts }
 
   // MARK: Making the line
@@ -226,11 +232,12 @@ package actor PortProxy {
       do {
         try await connect()
       } catch {
-        // Not there, not ready, not ours yet: a board that comes back is all three for a while.
+        // The port is missing, not ready, or not accessible yet: all three happen for a while when
+        // a board comes back.
         await pause(Self.retryInterval)
       }
     }
-    if case .passing = state { report(.mended) }
+    if case .passing = state { report(.restored) }
   }
 
   private func pause(_ duration: Duration) async {
@@ -242,7 +249,7 @@ package actor PortProxy {
     }
   }
 
-  /// Takes the terminal away, and says why.
+  /// Removes the terminal, and reports the reason.
   private func cut(_ cause: Break) {
     guard case .passing(let board, let terminal) = state else { return }
     dropTerminal(.broken(board: cause == .boardGone ? nil : board))
@@ -252,7 +259,8 @@ package actor PortProxy {
     breaks.yield(cause)
   }
 
-  /// The link goes first: the number of the terminal may be another's a moment later.
+  /// The link is removed first, because the number of the terminal can be assigned to another one
+  /// at any time.
   func dropTerminal(_ next: State) {
     link = nil
     host = .absent
@@ -261,9 +269,9 @@ package actor PortProxy {
     wire.endSession()
   }
 
-  // MARK: What happens on either side, on the event loop
+  // MARK: Events of either side, on the event loop
 
-  /// Bytes came.
+  /// Bytes arrived.
   func received(_ bytes: [UInt8], from side: ProxyHandler.Side) {
     if side == .terminal { takenBytes += UInt64(bytes.count) }
     guard case .passing = state else { return }
@@ -290,12 +298,13 @@ package actor PortProxy {
     switch presence {
     case .attached:
       host = .present
-      hostCame()
+      hostOpened()
     case .detached:
       host = .absent
       wire.discard(.toHost)
       wire.endSession()
-      // The next host must not read what was meant for this one; a terminal that fails at it is closing.
+      // The next host must not receive bytes that were meant for this one; a terminal that fails
+      // here is closing.
       try? PseudoTerminalChannel.discardUnreadOutput(of: terminal)
     }
     drain()
@@ -330,7 +339,7 @@ package actor PortProxy {
     }
   }
 
-  /// The port did not take a rate.
+  /// The port did not accept a rate.
   private func refuseRate(_ rate: UInt32, keeping before: UInt32) {
     guard bitsPerSecond == rate else { return }
     bitsPerSecond = before
@@ -338,7 +347,8 @@ package actor PortProxy {
     report(.rateRefused(rate))
   }
 
-  /// Passes on what has come through, as far as the other side takes it, and sets the timer.
+  /// Passes on the bytes that came through, as far as the other side accepts them, and sets the
+  /// timer.
   func drain() {
     guard case .passing(let board, let terminal) = state else { return }
     let now = Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds))
@@ -350,7 +360,7 @@ package actor PortProxy {
     arm(now: now)
   }
 
-  /// Writes what is due in a direction; false when a fault has pulled the plug.
+  /// Writes pending bytes in a direction; returns false if a fault has pulled the plug.
   private func pass(
     _ direction: PacedWire.Direction, to channel: any NIOCore.Channel, now: Instant
   ) -> Bool {

@@ -1,7 +1,7 @@
 import NIOCore
 import SerialLink
 
-/// Carries what happens on one side of a proxy to the proxy, which runs on the same event loop.
+/// Passes the events of one side of a proxy to the proxy, which runs on the same event loop.
 final class ProxyHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -46,7 +46,7 @@ final class ProxyHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // A side that fails is a side that is gone; `channelInactive` tells the proxy.
+    // A failed side is gone; `channelInactive` informs the proxy.
     context.close(promise: nil)
   }
 }

@@ -1,10 +1,10 @@
 import Foundation
 import NIOCore
 
-/// Lines of text to a peer and back, in a conversation where each request has one answer.
+/// Lines of text to and from a peer, in a conversation where each request has one answer.
 ///
-/// States: *unasked*, which keeps what the peer says first → *open* when somebody waits → *ended* when the channel
-/// closes; whoever waits is told then. Lines that nobody waits for are dropped.
+/// States: *collecting*, which keeps the first lines of the peer → *open* at the first wait →
+/// *ended* when the channel closes, which fails all waits. Lines that nobody waits for are dropped.
 final class LineExchange: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -18,17 +18,17 @@ final class LineExchange: ChannelInboundHandler {
     var limit: Scheduled<Void>
   }
 
-  /// Lines that are kept before anybody waits; later ones are dropped.
+  /// Lines that are kept before the first wait; later ones are dropped.
   static let earlyLinesLimit = 8
 
   private enum State {
-    case unasked(early: [String])
+    case collecting(early: [String])
     case open
     case ended
   }
 
   private let channel: any NIOCore.Channel
-  private var state = State.unasked(early: [])
+  private var state = State.collecting(early: [])
   private var waits: [Wait] = []
   private var lastNumber = 0
   private var unread: [UInt8] = []
@@ -37,7 +37,8 @@ final class LineExchange: ChannelInboundHandler {
     self.channel = channel
   }
 
-  /// The next line that `matches`. Fails with `QEMUFailure` when the conversation ends, or after `limit`.
+  /// The next line that `matches`. Fails with `QEMUFailure` when the conversation ends, or after
+  /// `limit`.
   func line(within limit: TimeAmount, matching matches: @escaping @Sendable (String) -> Bool)
     -> EventLoopFuture<String>
   {
@@ -45,7 +46,7 @@ final class LineExchange: ChannelInboundHandler {
     switch state {
     case .ended: promise.fail(QEMUFailure.ended)
     case .open: wait(promise, limit, matches)
-    case .unasked(let early):
+    case .collecting(let early):
       state = .open
       wait(promise, limit, matches)
       early.forEach(take)
@@ -87,8 +88,8 @@ final class LineExchange: ChannelInboundHandler {
 
   private func take(_ line: String) {
     switch state {
-    case .unasked(let early):
-      if early.count < Self.earlyLinesLimit { state = .unasked(early: early + [line]) }
+    case .collecting(let early):
+      if early.count < Self.earlyLinesLimit { state = .collecting(early: early + [line]) }
       return
     case .open, .ended: break
     }
@@ -117,14 +118,14 @@ struct LineConversation: Sendable {
     exchange = NIOLoopBound(handler, eventLoop: channel.eventLoop)
   }
 
-  /// Sends a line and waits for nothing.
+  /// Sends a line without waiting for an answer.
   func send(_ line: String) {
     channel.writeAndFlush(ByteBuffer(string: line + "\n"), promise: nil)
   }
 
-  /// Sends a line, if there is one, and waits for the next ones that match, whatever their order.
+  /// Sends a line, if there is one, and waits for the next lines that match, in any order.
   ///
-  /// - Returns: the line that matched first of `wanted`.
+  /// - Returns: the line that matched the first element of `wanted`.
   func ask(
     _ line: String?, within limit: Duration = .seconds(10), wanted: [@Sendable (String) -> Bool]
   ) async throws(QEMUFailure) -> String {

@@ -7,15 +7,15 @@ import Synchronization
 
 /// Firmware on an emulated CPU, behind a pseudo-terminal that is opened like any serial port.
 ///
-/// QEMU runs in a process of its own, which ends with this one in any case. Its UART is a socket here, and a
-/// `PortProxy` stands between that and the terminal: so a plug can be pulled, and a reset loses what a board would lose.
-/// A second UART takes the words of `notibot control`.
+/// QEMU runs in a child process, which always ends with this one. Its UART is a socket, and a
+/// `PortProxy` sits between the socket and the terminal: so a plug can be pulled, and a reset loses
+/// the same bytes as on a board. A second UART takes the commands of `notibot control`.
 package actor QEMUBoard {
-  /// When the CPU begins to run.
+  /// When the CPU starts.
   package enum Start: Sendable {
     /// At once; the firmware answers commands when `start` returns.
     case immediate
-    /// When a host has opened the port, so that it sees the first byte.
+    /// When a host has opened the port, so that it receives the first byte.
     case whenOpened
   }
 
@@ -37,12 +37,13 @@ package actor QEMUBoard {
 
   // MARK: Life
 
-  /// Starts QEMU and makes the port.
+  /// Starts QEMU and creates the port.
   ///
   /// - Parameters:
-  ///   - link: the path of a symbolic link to the port; a private one without it.
-  ///   - faults: what the line does to bytes.
-  /// - Throws: `QEMUFailure`, and `PortError` when process, sockets or port cannot be made.
+  ///   - link: the path of a symbolic link to the port; default: a private one.
+  ///   - faults: the faults of the line.
+  /// - Throws: `QEMUFailure`, or `PortError` if the process, the sockets or the port cannot be
+  ///   created.
   package static func start(
     _ setup: QEMUSetup, start: Start, link: String? = nil, faults: FaultSpec = .off, seed: UInt64 = 1
   ) async throws -> QEMUBoard {
@@ -77,7 +78,7 @@ package actor QEMUBoard {
       let proxy = try await PortProxy.start(
         board: setup.image, bitsPerSecond: PortSelection.standardBitsPerSecond, link: link, faults: faults,
         seed: seed,
-        hostCame: { if isHeld.exchange(false, ordering: .relaxed) { qemu.letRun() } },
+        hostOpened: { if isHeld.exchange(false, ordering: .relaxed) { qemu.letRun() } },
         openBoard: { _, loop, initializer throws(PortError) in
           try await UnixSocket.connect(to: uart, on: loop, initializer: initializer)
         })
@@ -97,7 +98,7 @@ package actor QEMUBoard {
       let words = (try? await process.ended.get()) ?? ""
       throw QEMUFailure(
         "QEMU ended at once: \(words.trimmingCharacters(in: .whitespacesAndNewlines).suffix(300))",
-        remedy: "see whether \(setup.image) is an ELF file for riscv32")
+        remedy: "check that \(setup.image) is an ELF file for riscv32")
     }
   }
 
@@ -140,7 +141,7 @@ package actor QEMUBoard {
     self.proxy = proxy
   }
 
-  /// Ends QEMU and takes the port away. May be called again.
+  /// Ends QEMU and removes the port. Can be called more than once.
   package func stop() async {
     guard case .running = state else { return }
     state = .stopped
@@ -151,14 +152,15 @@ package actor QEMUBoard {
     directory.remove()
   }
 
-  /// Bytes that were read from the host and are under way to the board, or there.
+  /// Bytes that were read from the host and have reached the board, or are on the way.
   package var takenBytes: UInt64 {
     get async { await proxy.takenBytes }
   }
 
-  // MARK: What is done to the board
+  // MARK: Actions on the board
 
-  /// Pulls the reset pin. What was under way to the board is lost; the port stays. Returns when the firmware runs again.
+  /// Asserts the reset pin. Bytes on their way to the board are lost; the port stays. Returns when
+  /// the firmware runs again.
   package func reset() async throws {
     try await monitor.execute("stop")
     try await proxy.silenceBoard()
@@ -169,18 +171,19 @@ package actor QEMUBoard {
     try await run()
   }
 
-  /// The port goes, the board runs on.
+  /// The port disappears, the board keeps running.
   package func unplug() async { await proxy.unplug() }
 
   /// The port is back under its path.
   package func plug() async throws { try await proxy.plug() }
 
-  /// Gives the firmware's control line a line, and returns its answer: `ok`, or `refused: ` and why.
+  /// Sends a line to the firmware's control line, and returns its answer: `ok`, or `refused: ` and
+  /// the reason.
   package func perform(_ line: String) async throws(QEMUFailure) -> String {
     try await control.ask(line, wanted: [{ $0 == "ok" || $0.hasPrefix("ok ") || $0.hasPrefix("refused: ") }])
   }
 
-  /// Lets the CPU run, and waits until the firmware says that it does.
+  /// Starts the CPU, and waits until the firmware reports that it runs.
   private func run() async throws(QEMUFailure) {
     async let isUp = control.ask(nil, wanted: [{ $0.hasPrefix("ready") }])
     try await monitor.execute("cont")

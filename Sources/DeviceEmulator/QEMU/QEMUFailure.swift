@@ -10,8 +10,8 @@ package struct QEMUFailure: Error, Equatable, Sendable, CustomStringConvertible 
 
   package var description: String { "\(message); \(remedy)" }
 
-  static let ended = QEMUFailure("QEMU has ended", remedy: "run it by hand and see what it says")
+  static let ended = QEMUFailure("QEMU has ended", remedy: "run it manually and read its output")
   static let silent = QEMUFailure(
     "QEMU or the firmware in it does not answer",
-    remedy: "see whether the machine is overloaded, then try again")
+    remedy: "check whether the computer is overloaded, then try again")
 }

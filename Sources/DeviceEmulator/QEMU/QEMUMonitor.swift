@@ -1,6 +1,6 @@
 import Foundation
 
-/// QEMU's monitor: one JSON command a line, one JSON answer a line, events between them.
+/// QEMU's monitor: one JSON command per line, one JSON answer per line, events between them.
 /// Source: docs/interop/qmp-spec of QEMU 7.2.
 struct QEMUMonitor: Sendable {
   private struct Message: Decodable {
@@ -35,12 +35,13 @@ struct QEMUMonitor: Sendable {
     try await execute("qmp_capabilities")
   }
 
-  /// Runs a command without arguments, and waits for its answer and, if given, for an event that follows from it.
+  /// Runs a command without arguments, and waits for its answer and, if given, for an event that
+  /// follows from it.
   ///
   /// - Returns: the answer, a line of JSON.
   @discardableResult
   func execute(_ command: String, event: String? = nil) async throws(QEMUFailure) -> String {
-    // Tells its answer from that of a command whose answer nobody waited for.
+    // Distinguishes its answer from that of a command whose answer nobody waited for.
     let id = UInt32.random(in: 0 ... .max)
     var wanted: [@Sendable (String) -> Bool] = [{ Message($0)?.id == id }]
     if let event { wanted.append { Message($0)?.event == event } }
@@ -50,8 +51,9 @@ struct QEMUMonitor: Sendable {
       "QEMU refuses '\(command)': \(error.desc)", remedy: "use QEMU 7.2 or a later one")
   }
 
-  /// Returns when QEMU has noticed that the line to a socket of its own was opened, or closed: until then it drops what
-  /// the firmware sends, or reads what was sent before. Each question is a turn of QEMU's loop.
+  /// Returns when QEMU has noticed that the connection to one of its sockets was opened or closed:
+  /// until then it drops the firmware's output, or reads bytes that were sent before. Each query is
+  /// a turn of QEMU's loop.
   func awaitLine(isOpen: Bool) async throws(QEMUFailure) {
     for _ in 0..<Self.questionsLimit {
       let answer = try await execute("query-chardev")
@@ -60,10 +62,10 @@ struct QEMUMonitor: Sendable {
     throw .silent
   }
 
-  /// How often `awaitLine` asks.
+  /// How often `awaitLine` polls.
   private static let questionsLimit = 1000
 
-  /// Lets the CPU run, without waiting for the answer.
+  /// Starts the CPU without waiting for the answer.
   func letRun() {
     conversation.send(Self.line("cont", id: 0))
   }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What QEMU is started with, and where it is found.
+/// The paths and arguments to start QEMU with.
 package struct QEMUSetup: Sendable {
   /// The emulator of the CPU that the reference firmware is built for.
   static let programName = "qemu-system-riscv32"
-  /// What `firmware-fixtures/ports/qemu-virt/build` makes, under `.build`.
+  /// The output of `firmware-fixtures/ports/qemu-virt/build`, under `.build`.
   static let imageName = "firmware/notibot-qemu-virt.elf"
 
   /// QEMU's path.
@@ -14,9 +14,9 @@ package struct QEMUSetup: Sendable {
 
   /// Finds QEMU (NOTIBOT_QEMU, else in PATH) and the firmware.
   ///
-  /// - Parameter image: an ELF; without it the one that was built beside this program, or in `.build` of the directory
-  ///   that it runs in.
-  /// - Throws: `QEMUFailure` when one of them is not there.
+  /// - Parameter image: an ELF file; default: the one that was built next to this program, or in
+  ///   `.build` of the current directory.
+  /// - Throws: `QEMUFailure` if one of them is missing.
   package init(
     image: String?, environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws(QEMUFailure) {
@@ -27,7 +27,7 @@ package struct QEMUSetup: Sendable {
   private static func program(_ environment: [String: String]) throws(QEMUFailure) -> String {
     if let named = environment["NOTIBOT_QEMU"], !named.isEmpty {
       guard FileManager.default.isExecutableFile(atPath: named) else {
-        throw QEMUFailure("NOTIBOT_QEMU names no program: \(named)", remedy: "correct it, or unset it")
+        throw QEMUFailure("NOTIBOT_QEMU does not name a program: \(named)", remedy: "correct it, or unset it")
       }
       return named
     }
@@ -45,9 +45,9 @@ package struct QEMUSetup: Sendable {
       guard let file = FileHandle(forReadingAtPath: named) else {
         throw QEMUFailure("there is no firmware at \(named)", remedy: "name an ELF file, as in qemu:my.elf")
       }
-      // QEMU takes any other file as machine code, and says nothing.
+      // QEMU loads any other file as machine code, without an error.
       guard (try? file.read(upToCount: 4)) == Data([0x7F, 0x45, 0x4C, 0x46]) else {
-        throw QEMUFailure("\(named) is no ELF file", remedy: "name one, as in qemu:my.elf")
+        throw QEMUFailure("\(named) is not an ELF file", remedy: "name one, as in qemu:my.elf")
       }
       return named
     }

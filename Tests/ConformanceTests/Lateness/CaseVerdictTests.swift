@@ -2,9 +2,9 @@ import Testing
 
 @testable import Conformance
 
-/// What runs of one case come to, row by row.
+/// The verdict from the runs of one case, row by row.
 @Suite struct CaseVerdictTests {
-  /// A run: its outcome, and whether somebody was late.
+  /// A run: its outcome, and whether anything was late.
   enum Run: Sendable {
     case passed, failed, failedLate, passedLate, errored, erroredLate, skipped
 
@@ -57,26 +57,26 @@ import Testing
   ]
 
   @Test(arguments: rows)
-  func `runs come to a verdict`(row: Row) {
+  func `runs result in a verdict`(row: Row) {
     var verdict = CaseVerdict()
     row.runs.forEach { verdict.note($0.value) }
     #expect(verdict.decision?.outcome.word == row.word)
   }
 
-  @Test func `where no clock can be late the first run decides`() {
+  @Test func `if no clock can be late the first run decides`() {
     var verdict = CaseVerdict()
     verdict.note(CaseRun(.failed([Finding("wrong", file: "f", line: 1)]), lateness: nil))
     #expect(verdict.decision?.outcome.word == "failed")
   }
 
-  @Test func `a pass that outvotes a failure on a calm bench says so`() {
+  @Test func `a pass that outvotes a failure on a calm bench reports it`() {
     var verdict = CaseVerdict()
     for run in [Run.failed, .passed, .passed] { verdict.note(run.value) }
     #expect(
-      verdict.decision?.notes == ["failed in 1 run of 3 in which nobody was late: wrong (checked at f:1)"])
+      verdict.decision?.notes == ["failed in 1 run of 3 in which nothing was late: wrong (checked at f:1)"])
   }
 
-  @Test func `the transcript is that of a run on a calm bench where there is one`() {
+  @Test func `the transcript is that of a run on a calm bench if there is one`() {
     var verdict = CaseVerdict()
     for run in [Run.failedLate, .failed, .failedLate] { verdict.note(run.value) }
     #expect(verdict.undecided.transcript == ["calm"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Conformance
 
-/// What PINGs after a failed case say about the peer.
+/// The conclusions about the peer from PINGs after a failed case.
 @Suite struct EchoTests {
   private func lateness(
     _ delay: @escaping (Int) -> Duration, sent: @escaping MutantLine.Change = { $0 }
@@ -16,12 +16,12 @@ import Testing
     return await Echo.lateness(of: bench)
   }
 
-  @Test func `a peer that always takes as long is not late, however long it takes`() async {
+  @Test func `a peer with a constant delay is not late, however long it takes`() async {
     #expect(await lateness { _ in .zero } == .zero)
     #expect(await lateness { _ in .milliseconds(120) } == .zero)
   }
 
-  @Test func `a peer that takes far longer once is late by the difference`() async {
+  @Test func `a peer with a single long delay is late by the difference`() async {
     #expect(await lateness { $0 == 3 ? .milliseconds(80) : .milliseconds(1) } == .milliseconds(79))
   }
 
@@ -29,14 +29,14 @@ import Testing
     #expect(await lateness { $0 % 2 == 0 ? .milliseconds(16) : .zero } == .zero)
   }
 
-  @Test func `a device that does not answer shows nothing about its lateness`() async {
+  @Test func `a device that does not answer gives no information about its lateness`() async {
     #expect(await lateness({ _ in .zero }, sent: { _ in [] }) == .zero)
     #expect(
       await lateness({ _ in .zero }, sent: FrameFilter.frames { $0.kind == .ping ? [] : [$0] }) == .zero)
   }
 }
 
-/// A line whose reads with bytes come late, each by a time of its own.
+/// A line whose reads with bytes are late, each by its own time.
 private final class UnevenLine: Line {
   private let line: any Line
   private let delay: (Int) -> Duration

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Conformance
 
-/// A bench that is late: the device is never at fault for that, and no fault of the device hides behind it.
+/// A late bench: the device is never blamed for it, and it hides no fault of the device.
 @Suite struct LateBenchTests {
-  /// Cases that a bench fails whose reader is late: the device sends again, as LNK-51 demands.
+  /// Cases that fail if the bench's reader is late: the device retransmits, as LNK-51 demands.
   static let victims = ["LNK-34/repeated-ack", "LNK-34/nak-outside", "LNK-51/resend-stops"]
   private static let late = Duration.milliseconds(312)
   private static let broken = Mutant(
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: victims)
-  func `a case that never meets a calm bench is an error of the rig`(id: String) async throws {
+  func `a case that never runs on a calm bench is an error of the rig`(id: String) async throws {
     let result = try await run(id, lateness: [Self.late])
     guard case .errored(let reason) = result.outcome else {
       Issue.record("\(result.outcome)")
@@ -83,7 +83,7 @@ import Testing
     #expect(result.notes == ["1 run did not count: the peer was up to 40 ms late"])
   }
 
-  @Test func `each run has a seed of its own`() async throws {
+  @Test func `each run has its own seed`() async throws {
     let seen = Seeds()
     let failing = Case("FRM-1/fails", "It fails", .framing) { bench in
       await seen.add(bench.seed)
@@ -110,7 +110,7 @@ import Testing
     #expect(result.runs == 1)
   }
 
-  @Test func `every report says why a case was repeated`() async throws {
+  @Test func `every report contains the reason why a case was repeated`() async throws {
     let result = try await run(Self.victims[0], lateness: [Self.late, .zero])
     let report = Report(
       rig: "pty", port: "x", seed: 1, startedAt: Date(timeIntervalSince1970: 0), duration: .seconds(1),
@@ -126,7 +126,7 @@ import Testing
   }
 }
 
-/// A case that ends as scripted, run by run.
+/// A case with scripted outcomes, run by run.
 private struct ScriptedCase {
   let testCase: Case
 

@@ -3,8 +3,8 @@ import NotibotProtocol
 
 @testable import Conformance
 
-/// The emulator on a virtual clock that passes for a rig in real time: its cases allow what they allow on a port, and
-/// the reader of its line is late by a given time.
+/// The emulator on a virtual clock that is declared as a rig in real time: its cases have the
+/// tolerances of a port, and the reader of its line is late by a given time.
 final class LateRig: Rig {
   let name = "late"
   let offers: Set<Need> = [.control, .strict, .session]
@@ -13,8 +13,8 @@ final class LateRig: Rig {
   private(set) var runs = 0
 
   /// - Parameters:
-  ///   - lateness: of the reader, run by run; the last one holds for all others.
-  ///   - mutant: what is wrong with the device.
+  ///   - lateness: of the reader, run by run; the last one applies to all others.
+  ///   - mutant: the fault of the device.
   init(lateness: [Duration], mutant: Mutant? = nil) {
     self.lateness = lateness
     self.mutant = mutant
@@ -35,7 +35,7 @@ final class LateRig: Rig {
   func close() {}
 }
 
-/// A line whose reader gets bytes too late: the peer's timers have gone on in the meantime.
+/// A line whose reader gets bytes too late: meanwhile the peer's timers have run.
 final class LateLine: Line {
   private let line: any Line
   private let lateness: Duration
@@ -60,13 +60,13 @@ final class LateLine: Line {
   func takeLateness() -> Duration { lateness }
 }
 
-/// A gauge that reports what it is given, window by window.
+/// A gauge that reports given values, window by window.
 actor ScriptedGauge: LatenessGauge {
   private let lateness: [Lateness]
   private(set) var windows = 0
   private(set) var waits = 0
 
-  /// - Parameter lateness: of each window; the last one holds for all others.
+  /// - Parameter lateness: of each window; the last one applies to all others.
   init(_ lateness: [Lateness] = [Lateness()]) {
     self.lateness = lateness
   }

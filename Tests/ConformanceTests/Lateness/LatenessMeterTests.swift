@@ -6,7 +6,7 @@ import Testing
 
 @testable import Conformance
 
-/// How lateness is measured: the kernel's account, the beats, the reads of a line.
+/// How lateness is measured: the kernel's statistics, the beats, the reads of a line.
 @Suite struct LatenessMeterTests {
   private typealias Sample = LatenessRecord.Sample
 
@@ -19,7 +19,7 @@ import Testing
     #expect(record.worst == Lateness(bench: .milliseconds(3), peer: .milliseconds(8)))
   }
 
-  @Test func `what was before the window does not count`() {
+  @Test func `lateness before the window does not count`() {
     var record = LatenessRecord()
     record.noteBeat(delay: .seconds(1), Sample(bench: [1: 1_000_000_000]))
     #expect(record.worst == Lateness())
@@ -28,17 +28,17 @@ import Testing
     #expect(record.worst == Lateness())
   }
 
-  @Test func `a thread that is new has waited since it started, one that is gone has not`() {
+  @Test func `a new thread has waited since it started, an ended one has not`() {
     var record = LatenessRecord()
     record.begin(with: Sample(bench: [1: 9_000_000]))
     record.noteBeat(delay: .zero, Sample(bench: [2: 4_000_000]))
     #expect(record.worst.bench == .milliseconds(4))
-    // The kernel gives ids out again.
+    // The kernel reuses ids.
     record.noteBeat(delay: .zero, Sample(bench: [2: 1_000_000]))
     #expect(record.worst.bench == .milliseconds(4))
   }
 
-  @Test func `a beat that comes too late is lateness that no account shows`() {
+  @Test func `a late beat is lateness that the statistics do not show`() {
     var record = LatenessRecord()
     record.begin(with: Sample())
     record.noteBeat(delay: .milliseconds(40), Sample())
@@ -54,7 +54,7 @@ import Testing
     #expect(record.calmBeats == 0)
   }
 
-  @Test func `both ends together make the limit`() {
+  @Test func `the limit is the sum of both ends`() {
     #expect(Lateness(bench: .milliseconds(4), peer: .milliseconds(5)).isCalm)
     #expect(!Lateness(bench: .milliseconds(5), peer: .milliseconds(5)).isCalm)
   }
@@ -66,7 +66,7 @@ import Testing
     #expect(Lateness(peer: .milliseconds(7)).summary == "the peer was up to 7 ms late")
   }
 
-  @Test func `the kernel's account is read thread by thread`() throws {
+  @Test func `the kernel's statistics are read thread by thread`() throws {
     let machine = try Accounts()
     try machine.write("100 2500000 4\n", process: 40, thread: "40")
     try machine.write("1 7 1\n", process: 40, thread: "41")
@@ -76,11 +76,11 @@ import Testing
     #expect(SchedulingDelays(root: machine.root).waits(of: 41) == [:])
   }
 
-  @Test func `this kernel keeps an account of this process`() {
+  @Test func `this kernel keeps statistics of this process`() {
     #expect(SchedulingDelays().waits(of: getpid())[getpid()] != nil)
   }
 
-  @Test func `a window's lateness is what both processes have waited in it`() async throws {
+  @Test func `a window's lateness is the wait of both processes in it`() async throws {
     let machine = try Accounts()
     try machine.write("0 1000000 1\n", process: getpid(), thread: "1")
     try machine.write("0 1000000 1\n", process: 40, thread: "40")
@@ -89,7 +89,7 @@ import Testing
     try machine.write("0 9001000000 2\n", process: getpid(), thread: "1")
     try machine.write("0 8001000000 2\n", process: 40, thread: "40")
     let lateness = await meter.endWindow()
-    // The beats of this machine are never as late as that.
+    // The beats of this computer are never that late.
     #expect(lateness == Lateness(bench: .seconds(9), peer: .seconds(8)))
     await meter.beginWindow()
     #expect(await meter.endWindow().peer == .zero)
@@ -131,7 +131,7 @@ import Testing
   }
 }
 
-/// A folder that looks like the kernel's account of processes; it goes with this value.
+/// A folder in the format of the kernel's process statistics; it is removed with this value.
 private final class Accounts {
   let root: String
 

@@ -1,24 +1,26 @@
 import NotibotProtocol
 
-/// Damage on the way to the device: bits flipped, bytes lost, lines spliced in, noise.
+/// Corruption on the way to the device: bits flipped, bytes lost, lines spliced in, noise.
 extension Suite {
-  static let damage: [Case] = [everyBitFlip, everyByteLoss, lossRuns, splicedLines, noise, wrongSpeedNoise]
+  static let corruption: [Case] = [
+    everyBitFlip, everyByteLoss, lossRuns, splicedLines, noise, wrongSpeedNoise,
+  ]
 
   static let everyBitFlip = Case(
     "FRM-3/every-bit-flip",
-    "Any one bit flipped in three frames: the damaged one is lost, no other, nothing is made up",
+    "Any one bit flipped in three frames: the corrupted one is lost, no other, and no frame is invented",
     .framing, also: ["FRM-1", "FRM-6"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     let ping = probe.frame(.ping).bytes
     let stream = ping + ping + ping
-    // In real time a sample: every bit takes its turn once in three runs of another seed.
+    // In real time a sample: every bit is flipped once in three runs with other seeds.
     let stride = bench.hasVirtualTime ? 1 : 3
     for bit in Swift.stride(from: Int(bench.seed % UInt64(stride)), to: stream.count * 8, by: stride) {
-      var damaged = stream
-      damaged[bit / 8] ^= 1 << UInt8(bit % 8)
-      try await probe.write(damaged)
+      var corrupted = stream
+      corrupted[bit / 8] ^= 1 << UInt8(bit % 8)
+      try await probe.write(corrupted)
       let answers = try await probe.requestFence()
       probe.expect(
         (2...3).contains(answers.count) && answers.allSatisfy { $0.kind == .pong },
@@ -27,7 +29,7 @@ extension Suite {
   }
 
   static let everyByteLoss = Case(
-    "FRM-1/every-byte-loss", "Any one byte lost from three frames costs at most the frame it was in",
+    "FRM-1/every-byte-loss", "Any one byte lost from three frames costs at most its frame",
     .framing,
     also: ["FRM-6"]
   ) { bench in
@@ -35,12 +37,12 @@ extension Suite {
     try await probe.open()
     let ping = probe.frame(.ping).bytes
     for index in 0..<(ping.count * 3) {
-      var damaged = ping + ping + ping
-      damaged.remove(at: index)
-      try await probe.write(damaged)
+      var corrupted = ping + ping + ping
+      corrupted.remove(at: index)
+      try await probe.write(corrupted)
       let answers = try await probe.requestFence()
       let isZero = index % ping.count == 0 || index % ping.count == ping.count - 1
-      // A lost zero has a neighbour to stand in for it: nothing is lost.
+      // A lost zero is replaced by its neighbour: nothing is lost.
       let expected = isZero ? 3...3 : 2...2
       probe.expect(
         expected.contains(answers.count) && answers.allSatisfy { $0.kind == .pong },
@@ -49,7 +51,7 @@ extension Suite {
   }
 
   static let lossRuns = Case(
-    "FRM-6/loss-of-1-to-128-bytes", "A run of 1 to 128 bytes lost costs at most the frames that it touched",
+    "FRM-6/loss-of-1-to-128-bytes", "A run of 1 to 128 bytes lost costs at most the affected frames",
     .framing
   ) { bench in
     let probe = bench.probe
@@ -59,21 +61,22 @@ extension Suite {
     let stride = bench.hasVirtualTime ? 1 : 7
     for length in Swift.stride(from: 1, through: 128, by: stride) {
       let start = Int(probe.random.next() % UInt64(ping.count * frames - length))
-      var damaged = (0..<frames).flatMap { _ in ping }
-      damaged.removeSubrange(start..<(start + length))
+      var corrupted = (0..<frames).flatMap { _ in ping }
+      corrupted.removeSubrange(start..<(start + length))
       let touched = (start + length - 1) / ping.count - start / ping.count + 1
-      try await probe.write(damaged)
+      try await probe.write(corrupted)
       let answers = try await probe.requestFence()
       probe.expect(
         answers.count >= frames - touched && answers.count <= frames
           && answers.allSatisfy { $0.kind == .pong },
-        "\(length) bytes lost at \(start), \(touched) frames touched: \(answers.count) of \(frames) answered")
+        "\(length) bytes lost at \(start), \(touched) frames affected: \(answers.count) of \(frames) answered"
+      )
     }
   }
 
   static let splicedLines = Case(
     "FRM-6/log-line-inside-a-frame",
-    "A line spliced into a frame costs that frame and no other, wherever it is put",
+    "A line spliced into a frame costs that frame and no other, at any position",
     .framing
   ) { bench in
     let probe = bench.probe
@@ -88,13 +91,13 @@ extension Suite {
   }
 
   static let noise = Case(
-    "FRM-13/megabytes-of-noise", "Megabytes of noise change nothing: the session goes on", .framing,
+    "FRM-13/megabytes-of-noise", "Megabytes of noise have no effect: the session continues", .framing,
     also: ["FRM-6"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     var random = SeededGenerator(seed: bench.seed)
-    // A line of real speed takes its time for each byte; then less must do.
+    // A line with a real rate takes time for each byte; there fewer are used.
     var isSlow = false
     for block in 0..<256 where !isSlow || block < 8 {
       var bytes: [UInt8] = []
@@ -117,10 +120,10 @@ extension Suite {
   }
 
   static let wrongSpeedNoise = Case(
-    "FRM-6/boot-garbage-before-syn", "A SYN right behind boot garbage opens a session", .framing
+    "FRM-6/boot-garbage-before-syn", "A SYN right after boot garbage opens a session", .framing
   ) { bench in
     let probe = bench.probe
-    // What a boot loader's text looks like at another speed: high bits, zeros and 0xFF.
+    // Boot loader text as it is received at another rate: high bits, zeros and 0xFF.
     var garbage: [UInt8] = []
     for _ in 0..<400 {
       let byte = UInt8(truncatingIfNeeded: probe.random.next())

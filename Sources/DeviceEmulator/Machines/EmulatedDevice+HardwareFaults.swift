@@ -1,18 +1,18 @@
 import NotibotProtocol
 
-/// What weak boards do: a supply that fails, a flash that stands in the way.
+/// Faults of weak boards: a supply that fails, a flash that blocks the CPU.
 extension EmulatedDevice {
-  /// Whether everything stands still for the flash.
+  /// Whether the device stands still because of a flash erase.
   enum Flash: Equatable, Sendable {
     case idle
-    /// Interrupts are off; the receive buffer holds what comes.
+    /// Interrupts are off; the receive buffer holds the received bytes.
     case erasing(until: Instant, held: [UInt8])
   }
 
-  /// What a receive buffer takes while nothing runs; later bytes are lost.
+  /// The size of the receive buffer while nothing runs; further bytes are lost.
   package static let heldInputLimitBytes = 8192
 
-  /// Whether the device is between a reset and what comes after it.
+  /// Whether the device is between a reset and the state after it.
   package var isRestarting: Bool {
     switch state {
     case .running, .downloading: false
@@ -29,7 +29,7 @@ extension EmulatedDevice {
     flash = .erasing(until: clock + random(in: model.eraseTime), held: [])
   }
 
-  /// Goes on when the page is erased; false while it is not.
+  /// Continues when the page is erased; returns false until then.
   mutating func finishErasing() -> Bool {
     switch flash {
     case .idle: return true
@@ -50,7 +50,7 @@ extension EmulatedDevice {
     flash = .erasing(until: until, held: held)
   }
 
-  /// Draws when the supply fails.
+  /// Draws the time of the next brownout.
   mutating func armBrownout() {
     brownoutDeadline = profile.brownoutAfter.map { clock + random(in: $0) }
   }

@@ -1,10 +1,10 @@
-/// What a device told without being asked, in the order of the wire.
-package struct Told: Equatable, Sendable {
-  /// One piece of it.
+/// Notifications and messages that a device sent without a request, in the order of the wire.
+package struct Unsolicited: Equatable, Sendable {
+  /// One notification or message.
   package enum Item: Equatable, Sendable {
     /// The JSON of a notification of Data.
     case event(String)
-    /// A message on channel 0 that is no SYNCED.
+    /// A message on channel 0 other than SYNCED.
     case message([UInt8])
     /// A notification of Count.
     case count(UInt16)
@@ -12,12 +12,12 @@ package struct Told: Equatable, Sendable {
   }
 
   package var items: [Item] = []
-  /// Whether GONE may stand for an event that does not fit (NTF-26).
+  /// Whether GONE can replace an event that does not fit (NTF-26).
   private var takesGONE = false
 
   package init() {}
 
-  /// - Parameter isNarrow: whether an event may be too long for a notification here.
+  /// - Parameter isNarrow: whether an event can be too long for a notification here.
   mutating func add(_ frame: WireFrame, isNarrow: Bool) {
     takesGONE = takesGONE || isNarrow
     if frame.channel == 0 {
@@ -46,7 +46,7 @@ package struct Told: Equatable, Sendable {
     items.compactMap { if case .count(let value) = $0 { value } else { nil } }
   }
 
-  /// The members of each event, as far as they need no understanding of JSON: none of them has a comma inside.
+  /// The members of each event, with a minimal parser of JSON: no member contains a comma.
   private var members: [[String: String]] { events.map { Self.members(of: $0) } }
 
   /// The members of an event, keys and values as they are written.
@@ -59,16 +59,16 @@ package struct Told: Equatable, Sendable {
     return members
   }
 
-  /// The messages that are GONE, where they may stand for an event.
+  /// The GONE messages, if they can replace an event.
   private var goneMessages: [[UInt8]] { takesGONE ? messages.filter { $0.first == 4 } : [] }
 
-  /// The reason as GONE has it.
+  /// The reason as a code of GONE.
   private static func code(of reason: String) -> UInt8 {
     ["dismissed": 1, "evicted": 2, "expired": 3][reason] ?? 0
   }
 
-  /// How many events say that a notification is gone, for this reason; `item`, when given, must be named, too. GONE, which
-  /// names no item, counts where an event may not fit.
+  /// How many events report that a notification is gone, for this reason; `item`, if given, must
+  /// match too. GONE, which has no item, counts if an event might not fit.
   package func count(_ reason: String, _ source: UInt32, _ id: UInt32, item: UInt32? = nil) -> Int {
     let messages = goneMessages.filter { $0 == [4, Self.code(of: reason)] + Wire.u32(source) + Wire.u32(id) }
     return messages.count
@@ -78,18 +78,18 @@ package struct Told: Equatable, Sendable {
       }.count
   }
 
-  /// The item numbers that events give for a notification, in order.
+  /// The item numbers in the events of a notification, in order.
   package func items(_ source: UInt32, _ id: UInt32) -> [UInt32] {
     members.filter { $0["\"src\""] == "\(source)" && $0["\"id\""] == "\(id)" }
       .compactMap { $0["\"item\""].flatMap { UInt32($0) } }
   }
 
-  /// The events that give neither an id nor a src.
+  /// The events with neither an id nor a src.
   package var plainEvents: [String] {
     zip(events, members).filter { $1["\"id\""] == nil && $1["\"src\""] == nil }.map(\.0)
   }
 
-  /// How many events say that an action of a notification was chosen.
+  /// How many events report that an action of a notification was chosen.
   package func actions(_ source: UInt32, _ id: UInt32, act: UInt32) -> Int {
     members.filter {
       $0["\"ev\""] == "\"action\"" && $0["\"id\""] == "\(id)" && $0["\"src\""] == "\(source)"
@@ -97,7 +97,7 @@ package struct Told: Equatable, Sendable {
     }.count
   }
 
-  /// The ids of `source` that events call gone, whatever the reason, in order.
+  /// The ids of `source` that events report as gone, whatever the reason, in order.
   package func goneIDs(_ source: UInt32) -> [UInt32] {
     members.filter { $0["\"src\""] == "\(source)" && $0["\"ev\""] != "\"action\"" }
       .compactMap { $0["\"id\""].flatMap { UInt32($0) } }

@@ -1,7 +1,7 @@
 import DequeModule
 import NotibotProtocol
 
-/// What the device says of its own accord, and SYNC. Source: PROTOCOL.md NTF-10, NTF-11, NTF-26, NTF-30 to NTF-33.
+/// Notifications, and SYNC. Source: PROTOCOL.md NTF-10, NTF-11, NTF-26, NTF-30 to NTF-33.
 extension ATTServer {
   /// A DATA payload for a bearer.
   struct Outgoing: Equatable, Sendable {
@@ -16,9 +16,9 @@ extension ATTServer {
 
   // MARK: Inputs
 
-  /// Takes a message of channel 0. Returns false when it is none that a device takes. Its answer comes out of
-  /// `nextNews`, after all that waits; until then the caller takes nothing else from this bearer.
-  /// Source: PROTOCOL.md NTF-30, NTF-31.
+  /// Takes a message of channel 0. Returns false if it is not one that a device takes.
+  /// `nextUnsolicited` returns its answer after all queued notifications; until then the caller
+  /// takes nothing else from this bearer. Source: PROTOCOL.md NTF-30, NTF-31.
   mutating func receiveMessage(_ payload: [UInt8], on id: BearerID) -> Bool {
     guard let index = index(of: id), bearers[index].features.contains(.sync),
       case .sync(let request)? = try? SyncMessage(parsing: payload)
@@ -32,36 +32,37 @@ extension ATTServer {
     return true
   }
 
-  /// Hides what has expired. Source: PROTOCOL.md NTF-27.
+  /// Hides expired notifications. Source: PROTOCOL.md NTF-27.
   /// - Parameter seconds: now, in seconds since 1970-01-01 UTC.
   mutating func expire(at seconds: UInt32) {
-    // One at a time, so that what waits to be told stays short.
+    // One at a time, so that the queue of notices stays short.
     while changeStore({ $0.expireNext(at: seconds) }) {}
   }
 
   // MARK: Commands
 
-  /// Changes the store in place and tells each subscriber what came of it. Source: PROTOCOL.md NTF-10, NTF-26.
+  /// Changes the store in place and notifies each subscriber of the result. Source: PROTOCOL.md
+  /// NTF-10, NTF-26.
   @discardableResult
   mutating func changeStore<Result>(_ change: (inout NotificationStore) -> Result) -> Result {
     let countBefore = store.count
     let result = change(&store)
-    noteChanges(countBefore: countBefore)
+    publishChanges(countBefore: countBefore)
     return result
   }
 
-  /// Tells each subscriber of Data what happened to a notification. Source: PROTOCOL.md NTF-11.
-  mutating func tell(_ event: [UInt8]) {
+  /// Sends each subscriber of Data an event of a notification. Source: PROTOCOL.md NTF-11.
+  mutating func notify(_ event: [UInt8]) {
     for index in bearers.indices where !bearers[index].queue(event: event) { counters.eventsDropped += 1 }
   }
 
-  /// Hands the store's news to the bearers, and the count if its value is another one.
-  mutating func noteChanges(countBefore: UInt16) {
+  /// Passes the store's events to the bearers, and the count if its value changed.
+  mutating func publishChanges(countBefore: UInt16) {
     if store.count != countBefore {
       for index in bearers.indices { bearers[index].noteCountChange() }
     }
-    for news in store.takeNews() {
-      switch news {
+    for event in store.takeEvents() {
+      switch event {
       case .gone(let notice):
         switch notice.reason {
         case .dismissed: break
@@ -73,9 +74,9 @@ extension ATTServer {
         for index in bearers.indices { queue(notice, at: index) }
       case .settled(let key):
         for index in bearers.indices { bearers[index].settle(key) }
-      case .forgot(let source):
+      case .writerForgotten(let source):
         for index in bearers.indices where bearers[index].writer.source == source {
-          bearers[index].demandResync()
+          bearers[index].requestResync()
         }
       }
     }
@@ -87,10 +88,11 @@ extension ATTServer {
 
   // MARK: Outputs
 
-  /// The next payload for a bearer that answers no ATT request; nil when there is none. Source: PROTOCOL.md ATT-17.
-  mutating func nextNews(for id: BearerID) -> Outgoing? {
+  /// The next payload for a bearer that is not the response to an ATT request; nil if there is
+  /// none. Source: PROTOCOL.md ATT-17.
+  mutating func nextUnsolicited(for id: BearerID) -> Outgoing? {
     guard let index = index(of: id) else { return nil }
-    if bearers[index].takeCountNews() {
+    if bearers[index].takePendingCount() {
       return .att(
         .handleValueNotification(handle: NotibotProfile.Handle.count, value: store.count.littleEndianBytes))
     }
@@ -98,18 +100,18 @@ extension ATTServer {
       return .att(.handleValueNotification(handle: NotibotProfile.Handle.data, value: event))
     }
     if let notice = nextNotice(at: index) { return notice }
-    if let source = bearers[index].takeSyncDebt() { return .link(.synced(answer(to: source))) }
-    guard bearers[index].takeResyncDebt() else { return nil }
+    if let source = bearers[index].takePendingSync() { return .link(.synced(answer(to: source))) }
+    guard bearers[index].takePendingResync() else { return nil }
     counters.resyncs += 1
     return .link(.resync)
   }
 
   /// Whether a bearer waits for SYNCED. Source: PROTOCOL.md NTF-31.
-  func owesAnswer(to id: BearerID) -> Bool {
-    index(of: id).map { bearers[$0].syncDebt != .none } ?? false
+  func hasPendingSync(on id: BearerID) -> Bool {
+    index(of: id).map { bearers[$0].pendingSync != .none } ?? false
   }
 
-  /// An event, or GONE where that does not fit. Source: PROTOCOL.md NTF-26.
+  /// An event, or GONE if the event does not fit. Source: PROTOCOL.md NTF-26.
   private mutating func nextNotice(at index: Int) -> Outgoing? {
     while let notice = bearers[index].takeNotice() {
       let event = DeviceEvent.gone(notice.reason, notice.key, item: notice.item).encoded()
