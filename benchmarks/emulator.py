@@ -1,4 +1,4 @@
-"""An emulator process, and its control socket, for the scripts beside this one."""
+"""An emulator process, and its control socket, for the scripts of this folder."""
 import json
 import os
 import signal

@@ -74,7 +74,7 @@ class Forward:
         return []
 
     def kill(self):
-        """Kills it if it still lives; what it has told before can still be read."""
+        """Kills it if it still lives; what it has printed before can still be read."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
 
@@ -120,12 +120,12 @@ class KillLoop:
     # What happens to the device.
 
     def note(self, text):
-        """A line among what forward has told."""
+        """A line among what forward has reported."""
         with open(os.path.join(self.folder, "forward.log"), "a") as log:
             log.write(f"# {text}\n")
 
     def reboot(self):
-        # What the display forgets now was perhaps not told: then it may come again.
+        # What the display forgets now was perhaps not reported: then it may come again.
         rows = self.outbox("list")["notifications"] if os.path.exists(self.journal) else []
         self.ledger.note_reboot({row["number"] for row in rows})
         reason = self.random.choice(["power-on", "software", "panic", "brownout"])
@@ -244,7 +244,7 @@ class KillLoop:
         self.hear(forward, 10)
         status = forward.close()
         if status != -signal.SIGKILL:
-            self.ledger.complain(f"forward ended by itself with {status}")
+            self.ledger.complain(f"forward ended on its own with {status}")
         self.settle_with_journal()
 
     def run(self, kills, progress):
@@ -319,7 +319,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(32)
-    # Whoever ends this ends the emulator too.
+    # Ending this ends the emulator, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if options.rot:
         return rot(options, seed)

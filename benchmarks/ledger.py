@@ -48,12 +48,12 @@ class Ledger:
         self.by_number = {}
         # Submissions whose `queued` was not read, by line of the process that they were fed to.
         self.pending = {}
-        # What this process has told of notifications.
+        # What this process has reported about notifications.
         self.heard_count = 0
         # Submissions that are in no journal: the process died before it took them.
         self.lost_on_the_way = []
         self.awaited = set()
-        # By number: how often it was told to be delivered, and as what it was told to have left.
+        # By number: how often it was reported delivered, and how it was reported to have left.
         self.deliveries = {}
         self.ended = {}
         self.counts = {"notifications": 0, "updates": 0, "removals": 0, "dismissals": 0, "submittedAgain": 0, "lost": 0, "doubled": 0}
@@ -100,13 +100,13 @@ class Ledger:
         for index, submission in enumerate(submissions):
             self.pending[first + index] = submission
 
-    # What forward tells.
+    # What forward reports.
 
     def hear(self, result):
         kind = result.get("result")
         if kind is None:
             if result["event"] in ("diverged", "newSource"):
-                self.complain(f"forward told of {result}")
+                self.complain(f"forward reported {result}")
             return
         self.heard_count += 1
         if kind == "queued":
@@ -115,7 +115,7 @@ class Ledger:
                 return self.complain(f"line {result['line']} was queued twice, or never fed")
             return self.confirm(submission, result["number"])
         if kind not in ("delivered", "gone", "removed"):
-            return self.complain(f"forward told of {result}")
+            return self.complain(f"forward reported {result}")
         number = result["number"]
         notification = self.by_number.get(number)
         self.awaited.discard(number)
@@ -124,15 +124,15 @@ class Ledger:
             # Once for each content, of which there are as many as versions; that of one that is not known yet is its first.
             if self.deliveries[number] > (notification.version + 1 if notification else 1):
                 self.counts["doubled"] += 1
-                self.complain(f"{number} was told to be delivered more often than it was changed")
+                self.complain(f"{number} was reported delivered more often than it was changed")
             return
         if number in self.ended:
             self.counts["doubled"] += 1
-            self.complain(f"{number} was told to be {kind}, and to be {self.ended[number]} before")
+            self.complain(f"{number} was reported {kind}, and {self.ended[number]} before")
         self.ended[number] = kind
         expected = ("dismissed", "perhaps") if kind == "gone" else ("removed",)
         if notification and notification.state not in expected:
-            self.complain(f"{notification.title(notification.version)} was told to be {kind}, and is {notification.state}")
+            self.complain(f"{notification.title(notification.version)} was reported {kind}, and is {notification.state}")
 
     def confirm(self, submission, number):
         notification = submission.notification

@@ -87,7 +87,8 @@ def memory(notibot, notifications):
 
 
 def forward(notibot, notifications):
-    """Durable notifications per second: all that a file has, from start to end of `notibot forward`."""
+    """Durable notifications per second: all that a file has, from start to end of `notibot
+    forward`."""
     with Emulator(notibot, "--profile", "bench") as emulator, tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "lines")
         with open(path, "w") as lines:
@@ -143,7 +144,8 @@ RESTART_MS = 300
 
 
 def reconnect(notibot, runs):
-    """Milliseconds from the order to plug in to `up`, and from the HELLO of a restarted device to the event that tells of it."""
+    """Milliseconds from the order to plug in to `up`, and from the HELLO of a restarted device to
+    the event that reports it."""
     with tempfile.TemporaryDirectory() as folder:
         control = Control(os.path.join(folder, "control"))
         with Emulator(notibot, "--profile", "quiet", "--control", control.path) as emulator:
@@ -210,7 +212,7 @@ def main():
     say("journal              {0}".format(", ".join(
         "{microsecondsPerNotification:.1f} us a notification in batches of {batchSize}".format(**row) for row in figures["journal"]["batches"])))
     figures["reconnect"] = reconnect(notibot, 21)
-    for key, title in (("plug", "port back to up"), ("restart", "HELLO to restart told"), ("restartUp", "HELLO to up again")):
+    for key, title in (("plug", "port back to up"), ("restart", "restart detected"), ("restartUp", "HELLO to up again")):
         say("{title:<21}{medianMs:6.1f} ms  median of {runs}, at most {maxMs:.1f} ms".format(title=title, **figures["reconnect"][key]))
     print(json.dumps(figures, indent=2))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Flash and RAM that the reference firmware takes on rv32imc, part by part, against its budget.
 
-Sizes are those of a linked image, in which the linker has halved most calls and dropped what nobody uses. RAM is the
+Sizes are those of a linked image, in which the linker has halved most calls and dropped unused functions. RAM is the
 structs and buffers themselves, as the compiler lays them out on the target, with the smallest queues that a window of 4
 frames allows. Exits 1 when codec, link and attribute server together are over the budget in the last of the ways to compile.
 """
@@ -18,19 +18,19 @@ RAM_BUDGET_BYTES = 6 * 1024
 COMPILER = "riscv64-unknown-elf-gcc"
 FLAGS = ["-march=rv32imc", "-mabi=ilp32", "-misa-spec=2.2", "--specs=picolibc.specs", "-std=c11", "-ffreestanding",
          "-ffunction-sections", "-fdata-sections", f"-I{CORE / 'include'}"]
-# As a firmware may be compiled: -Os alone, and with what a developer adds who counts bytes.
+# The ways to compile a firmware: -Os alone, and with the options for the smallest size.
 WAYS = {"-Os": ["-Os"], "-Os -msave-restore -fno-jump-tables": ["-Os", "-msave-restore", "-fno-jump-tables"]}
 
-# What a part is: the files whose names match. The first three are what the budget is for.
+# The parts: the files whose names match. The budget applies to the first three.
 PARTS = {
     "codec": r"nb_(bytes|crc32|encoder|decoder)",
     "link": r"nb_(link\w*|fifo|device)",
     "attribute server": r"nb_att\w*",
-    "JSON, store and SYNC": r"nb_(json|notification|store\w*|tell)",
+    "JSON, store and SYNC": r"nb_(json|notification|store\w*|notify)",
 }
 BUDGETED = ("codec", "link", "attribute server")
 
-# Expressions whose values in bytes the target's compiler tells.
+# Expressions; the target's compiler determines their values in bytes.
 MEMORY = {
     "device, with decoder and the link's bearer": "sizeof(nb_device_t)",
     "receive queue": "NB_RX_QUEUE_MIN",
@@ -42,7 +42,8 @@ STORE = {
     "4 writers": "NB_WRITERS_MIN * sizeof(nb_writer_t)",
     "64 that are gone": "NB_GONE_MIN * sizeof(nb_gone_t)",
 }
-# All that a firmware calls, so that the linker keeps it; the library's functions are not part of the core.
+# All functions that a firmware calls, so that the linker keeps them; the library's functions are
+# not part of the core.
 IMAGE = """
 #include "notibot.h"
 static void *const keep[] __attribute__((used)) = {

@@ -1,4 +1,5 @@
-# Sourced by the scripts: finds a Swift toolchain that is new enough and installs what Debian or Ubuntu packages are missing.
+# Sourced by the scripts: finds a recent Swift toolchain and installs missing Debian or Ubuntu
+# packages.
 # shellcheck shell=bash
 
 # Ends the script with one line and exit code 18 (the environment is unfit).
@@ -7,7 +8,7 @@ unfit() {
   exit 18
 }
 
-# Swift 6.2 is the oldest that has Span and the settings of Package.swift.
+# Swift 6.2 is the oldest version with Span and the settings of Package.swift.
 require_swift() {
   local version
   command -v swift >/dev/null 2>&1 \
@@ -36,8 +37,8 @@ require_packages() {
     || unfit "apt-get could not install '${missing[*]}': run it by hand to see why."
 }
 
-# A Python environment of the project's own with the packages named; prints the interpreter's path. PYTHON_ENVIRONMENT names
-# another, for packages that do not go with the rest.
+# A separate Python environment with the given packages; prints the interpreter's path.
+# PYTHON_ENVIRONMENT names another one, for packages that conflict with the rest.
 python_with() {
   local environment=${PYTHON_ENVIRONMENT:-.build/python}
   [ -x "$environment/bin/python3" ] || python3 -m venv "$environment" >&2 || unfit "python3 -m venv failed: install python3-venv."

@@ -9,7 +9,7 @@
 
 enum state { STATE_FREE, STATE_CHANGING, STATE_ENTERED };
 
-/* Written only while the state is STATE_CHANGING, which one thread alone can be in. */
+/* Written only in STATE_CHANGING, which only one thread can be in. */
 static struct termios saved;
 static int terminal;
 static atomic_int state = STATE_FREE;
@@ -30,7 +30,8 @@ static void end_by(int number) {
   raise(number);
 }
 
-/* Once, and for good: a signal that was ignored stays so, and without a terminal the handler only hands on. */
+/* Installed once: an ignored signal stays ignored, and without a terminal the handler only
+   forwards. */
 static void watch_for_the_end(void) {
   static atomic_flag watches = ATOMIC_FLAG_INIT;
   if (atomic_flag_test_and_set(&watches)) {

@@ -31,7 +31,7 @@ int serial_shim_set_raw(int descriptor, uint32_t bits_per_second) {
   settings.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL | ICANON | ISIG | IEXTEN | TOSTOP);
   settings.c_cflag &= ~(tcflag_t)(CSIZE | CSTOPB | PARENB | PARODD | CMSPAR | HUPCL | CRTSCTS);
   settings.c_cflag |= (tcflag_t)(CS8 | CREAD | CLOCAL);
-  /* VMIN must not be 0: a non-blocking read would then return 0, which means "the device went away". */
+  /* VMIN must not be 0: a non-blocking read would then return 0, which means "disconnected". */
   settings.c_cc[VMIN] = 1;
   settings.c_cc[VTIME] = 0;
   put_rate(&settings, bits_per_second);

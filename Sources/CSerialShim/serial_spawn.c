@@ -13,10 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Where descriptors wait until those below are free. */
+/* Temporary numbers for descriptors until those below are free. */
 #define PARKING_DESCRIPTOR 64
 
-/* Runs between fork and exec: only calls that are safe there. Reports its error through `report` and ends. */
+/* Runs between fork and exec: async-signal-safe calls only. Reports its error through `report` and
+   ends. */
 static void become(const char *program, char *const arguments[], const int *descriptors, size_t count, pid_t parent,
                    int report) {
   int parked[SERIAL_SHIM_SPAWN_DESCRIPTORS_LIMIT];
@@ -25,9 +26,9 @@ static void become(const char *program, char *const arguments[], const int *desc
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGPIPE, SIG_DFL);
-  /* Ctrl-C is for the program that started this one, which then ends it. */
+  /* Ctrl-C goes to the parent only, which then ends this program. */
   setpgid(0, 0);
-  /* A parent that died before the call is not noticed by it. */
+  /* prctl does not detect a parent that died before the call. */
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
     _exit(127);
   }
@@ -47,7 +48,7 @@ static void become(const char *program, char *const arguments[], const int *desc
       goto failed;
     }
   }
-  /* What the rest of the process opened without O_CLOEXEC is none of the program's business. */
+  /* Do not inherit descriptors that other code opened without O_CLOEXEC. */
   syscall(SYS_close_range, (unsigned)count, (unsigned)report - 1, 0);
   syscall(SYS_close_range, (unsigned)report + 1, ~0U, 0);
   execv(program, arguments);

@@ -11,7 +11,7 @@ static int writing_end = -1;
 static void note(int number) {
   int error = errno;
   unsigned char byte = (unsigned char)number;
-  /* A full pipe holds thousands of signals that nobody has looked at; one more changes nothing. */
+  /* A full pipe holds thousands of unread signals; one more changes nothing. */
   (void)!write(writing_end, &byte, 1);
   errno = error;
 }

@@ -35,7 +35,7 @@ static int reserve(disk_buffer_t *buffer, size_t capacity) {
   return 0;
 }
 
-/* Room for `capacity` must be there. What lies between the old end and the new one is zero. */
+/* There must be room for `capacity`. Bytes between the old end and the new one are zero. */
 static void set_count(disk_buffer_t *buffer, size_t count) {
   if (count > buffer->count) {
     memset(buffer->bytes + buffer->count, 0, count - buffer->count);
@@ -77,7 +77,8 @@ static disk_node_t *retained(disk_node_t *node) {
   return node;
 }
 
-/* Room in both contents at once, so that what is written can be made durable later without a failure. */
+/* Reserves both contents at once, so that written bytes can be made durable later without a
+   failure. */
 static int reserve_both(disk_node_t *node, size_t count) {
   if (count > SD_FILE_LIMIT_BYTES) {
     return -ENOSPC;
@@ -195,7 +196,7 @@ static disk_name_t *new_name(disk_t *disk, const char *text) {
   return name;
 }
 
-/* Makes `name` lead to `node`, whose reference it takes. */
+/* Points `name` at `node`, and takes its reference. */
 static int lead(disk_name_t *name, disk_node_t *node) {
   disk_node_t **pending = realloc(name->pending, (name->pending_count + 1) * sizeof(disk_node_t *));
   if (pending == NULL) {
@@ -233,7 +234,7 @@ int disk_remove(disk_t *disk, const char *text) {
   return lead(name, NULL);
 }
 
-/* Makes the first `count` of what a name led to durable, and forgets the others. */
+/* Makes the first `count` targets of a name durable, and discards the others. */
 static void settle(disk_name_t *name, size_t count) {
   if (count > 0) {
     disk_release(name->durable);
@@ -259,7 +260,7 @@ typedef enum {
   REACHED_ALL,
   /* Each sector has all changes or none. */
   REACHED_SOME_SECTORS,
-  /* Each sector has the changes up to a moment of its own. */
+  /* Each sector has the changes up to its own point in time. */
   REACHED_UNTIL,
   REACHED_KINDS,
 } reached_t;
@@ -272,7 +273,7 @@ static size_t changes_reached(reached_t reached, uint64_t key, size_t sector, si
     case REACHED_ALL:
       return changes;
     case REACHED_SOME_SECTORS:
-      /* How many survive is another thing in each crash. */
+      /* The number of surviving changes differs in each crash. */
       return (value & 7) <= (key & 7) ? changes : 0;
     case REACHED_UNTIL:
     case REACHED_KINDS:
@@ -305,7 +306,7 @@ static void crash_file(disk_t *disk, disk_node_t *node) {
       set_count(&node->durable, change->offset);
     }
   }
-  /* The length may be there before the bytes are. */
+  /* The length can be durable before the bytes. */
   if (reached != REACHED_NONE && (disk_random(disk) & 3) == 0 && node->current.count > node->durable.count) {
     set_count(&node->durable, node->current.count);
   }
@@ -363,7 +364,7 @@ int disk_meet_fault(disk_t *disk, disk_operation_t operation) {
   return disk->fault;
 }
 
-/* MARK: Life */
+/* MARK: Lifetime */
 
 disk_t *disk_new(uint64_t id, uint64_t seed) {
   disk_t *disk = calloc(1, sizeof *disk);

@@ -1,8 +1,8 @@
 #ifndef DISK_H
 #define DISK_H
 
-/* The disk below the VFS: files, what is durable of them, and what a crash leaves. Not thread-safe by itself: its callers
- * hold the mutex of vfs.h. */
+/* The disk below the VFS: files, their durable state, and the effect of a crash. Not thread-safe on
+   its own: callers hold the mutex of vfs.h. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ typedef struct {
 
 struct disk_handle;
 
-/* A file, apart from its name. Freed when neither a name nor a handle leads to it. */
+/* A file without its name. Freed when neither a name nor a handle refers to it. */
 typedef struct disk_node {
   disk_buffer_t current;
   disk_buffer_t durable;
@@ -33,19 +33,20 @@ typedef struct disk_node {
   size_t change_count;
   size_t change_capacity;
   size_t references;
-  /* Locks: how many read, and who wants to write or does, at which level of SQLite's. */
+  /* Locks: the number of readers, and the writer or the handle that wants to write, with SQLite's
+     lock levels. */
   size_t readers;
   const struct disk_handle *writer;
   int writer_level;
 } disk_node_t;
 
-/* A name, and what it leads to: NULL is nothing. */
+/* A name and its target; NULL: none. */
 typedef struct disk_name {
   struct disk_name *next;
   char *text;
   disk_node_t *current;
   disk_node_t *durable;
-  /* What it led to since its directory was synced, oldest first, the current one last. */
+  /* Its targets since its directory was synced, oldest first, the current one last. */
   disk_node_t **pending;
   size_t pending_count;
 } disk_name_t;
@@ -56,7 +57,7 @@ typedef struct disk {
   uint64_t random;
   disk_name_t *names;
   sd_counters_t counters;
-  /* Handles of an older generation are dead. */
+  /* Handles of an older generation are invalid. */
   uint64_t generation;
   bool has_lost_power;
   bool is_destroyed;
@@ -67,7 +68,7 @@ typedef struct disk {
   uint64_t syncs_to_crash;
 } disk_t;
 
-/* What an operation that changes the disk meets. */
+/* The result of an operation that changes the disk. */
 typedef enum {
   DISK_OPERATION_WRITE,
   DISK_OPERATION_CREATE,
@@ -78,20 +79,20 @@ disk_t *disk_new(uint64_t id, uint64_t seed);
 void disk_free(disk_t *disk);
 uint64_t disk_random(disk_t *disk);
 
-/* 0, or the errno value that this operation is to fail with. */
+/* 0, or the errno value with which this operation must fail. */
 int disk_meet_fault(disk_t *disk, disk_operation_t operation);
 
-/* The file of a name, NULL when there is none. */
+/* The file of a name, NULL if there is none. */
 disk_node_t *disk_find(const disk_t *disk, const char *name);
-/* A new, empty file. NULL when there is no memory. */
+/* A new, empty file. NULL if there is no memory. */
 disk_node_t *disk_create(disk_t *disk, const char *name);
 /* 0 or -errno. */
 int disk_remove(disk_t *disk, const char *name);
 /* Makes all names durable. */
 void disk_sync_names(disk_t *disk);
-/* Forgets handles, locks and faults. */
+/* Discards handles, locks and faults. */
 void disk_kill(disk_t *disk);
-/* What the power's failure leaves. */
+/* Applies a power failure. */
 void disk_crash(disk_t *disk);
 
 void disk_release(disk_node_t *node);

@@ -24,7 +24,7 @@ static bool is_dead(const disk_handle_t *handle) {
   return disk->is_destroyed || disk->has_lost_power || handle->generation != disk->generation;
 }
 
-/* Counts a write or sync that comes through, or says why it does not: an SQLite result. */
+/* Counts a write or sync that succeeds, or returns its failure as an SQLite result. */
 int sd_file_meet_fault(disk_t *disk, disk_operation_t operation, int failure) {
   switch (disk_meet_fault(disk, operation)) {
     case 0:
@@ -36,7 +36,7 @@ int sd_file_meet_fault(disk_t *disk, disk_operation_t operation, int failure) {
   }
 }
 
-/* The SQLite result for what disk.c returned. */
+/* The SQLite result for a result of disk.c. */
 static int result_of(int error, int failure) {
   switch (error) {
     case 0:
@@ -101,7 +101,7 @@ static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 o
   return sd_unlocked(copied == wanted ? SQLITE_OK : SQLITE_IOERR_SHORT_READ);
 }
 
-/* How many bytes of a write that fails are done: up to the end of a sector, none, or all. */
+/* How many bytes of a failing write are written: up to the end of a sector, none, or all. */
 static size_t reached_in_part(disk_t *disk, size_t offset, size_t count) {
   size_t reached = (size_t)(disk_random(disk) % ((uint64_t)count + 1));
   size_t beyond = (offset + reached) % SD_SECTOR_BYTES;
@@ -119,7 +119,7 @@ static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_
   }
   disk_t *disk = handle->disk;
   int fault = sd_file_meet_fault(disk, DISK_OPERATION_WRITE, SQLITE_IOERR_WRITE);
-  /* A write that fails may have got somewhere. */
+  /* A failing write can be partial. */
   size_t reached = fault == SQLITE_OK ? (size_t)count : reached_in_part(disk, (size_t)offset, (size_t)count);
   int result = result_of(disk_write(handle->node, (size_t)offset, bytes, reached), SQLITE_IOERR_WRITE);
   disk->counters.writes++;
@@ -233,7 +233,7 @@ static int file_control(sqlite3_file *file, int operation, void *argument) {
   return SQLITE_NOTFOUND;
 }
 
-/* As os_unix.c says of all disks: SQLite then does as it does in life. */
+/* As os_unix.c reports for all disks: SQLite then behaves as in production. */
 static int file_sector_size(sqlite3_file *file) {
   (void)file;
   return 4096;

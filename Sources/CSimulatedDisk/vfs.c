@@ -24,7 +24,7 @@ disk_t *sd_find_disk(uint64_t id) {
   return NULL;
 }
 
-/* The disk of a file's name, and what is left of the name in `rest`. NULL when there is none. */
+/* The disk of a file's name, and the rest of the name in `rest`. NULL if there is none. */
 static disk_t *disk_of_path(const char *path, const char **rest) {
   char *end = NULL;
   uint64_t id = strtoull(path + sizeof prefix - 1, &end, 10);

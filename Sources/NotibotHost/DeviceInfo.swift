@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// What a device says of itself when a session opens. Texts are as the device sent them: sanitise before printing.
+/// A device's description of itself when a session opens. Texts are as the device sent them:
+/// sanitise before printing.
 public struct DeviceInfo: Hashable, Sendable {
   /// The base MAC address as printed on the board: `24:6F:28:AA:BB:CC`.
   public var deviceID: String?
@@ -8,19 +9,19 @@ public struct DeviceInfo: Hashable, Sendable {
   public var firmwareVersion: String?
   /// Hash of the firmware's build, at most 32 bytes.
   public var buildHash: [UInt8]?
-  /// Random at each boot: another one means that the device restarted.
+  /// Random at each boot: a different value means that the device restarted.
   public var bootID: UInt32
-  /// Boots since the device was made.
+  /// Boots since the device was manufactured.
   public var bootCount: UInt32?
-  /// Why it last restarted, as a number of `esp_reset_reason_t`, 0...10.
+  /// The reason for the last restart, as a number of `esp_reset_reason_t`, 0...10.
   public var resetReason: UInt8?
   /// Milliseconds since boot, when the session opened.
   public var uptimeMs: UInt64?
-  /// Notifications that its store holds.
+  /// Capacity of its store, in notifications.
   public var capacity: Int?
   /// The largest attribute PDU of this session, in bytes, 23...528.
   public var mtu: Int
-  /// Requests that it lets be out at once, 1...32.
+  /// Requests that it allows in flight, 1...32.
   public var requestsLimit: Int
   /// Whether notifications have an identity in this session: both sides know the optional keys.
   public var hasIdentity: Bool

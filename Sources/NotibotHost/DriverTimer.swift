@@ -13,7 +13,8 @@ struct DriverTimer {
   /// Calls `fire` at `deadline` or earlier; `noteFired` is then the first thing to do.
   mutating func arm(for deadline: Instant, on loop: any EventLoop, fire: @escaping @Sendable () -> Void) {
     switch state {
-    // One that fires early finds nothing due and is armed anew, which costs less than a change at each frame.
+    // A timer that fires early finds nothing due and is armed again, which costs less than a change
+    // per frame.
     case .armed(_, let armed) where armed <= deadline: return
     case .armed(let scheduled, _): scheduled.cancel()
     case .idle: break
@@ -33,7 +34,7 @@ struct DriverTimer {
 }
 
 extension EventLoop {
-  /// Now, on the clock of machines and of this loop's timers.
+  /// The current time, on the clock of the machines and of this loop's timers.
   var instant: Instant {
     Instant(nanoseconds: Int64(now.uptimeNanoseconds))
   }

@@ -1,37 +1,37 @@
 package import NotibotProtocol
 
-/// What a host machine is set up with. Every limit has a default that suits a board on a desk.
+/// The configuration of a host machine. The defaults suit a board on a desk.
 package struct HostConfiguration: Equatable, Sendable {
-  /// What this host announces that it receives (LNK-8); also bounds how many requests it has out.
+  /// The receive limits that this host announces (LNK-8); they also bound its requests in flight.
   package var limits = LinkLimits(frames: 64, requests: 32, mtu: 517, bytes: 65_536)
-  /// How long the first session may take to open; `nil`: for ever.
+  /// How long to wait for the first session to open; `nil`: indefinitely.
   package var connectTimeout: Duration? = .seconds(2)
-  /// How long each later session may take to open; `nil`: for ever.
+  /// How long to wait for each later session to open; `nil`: indefinitely.
   package var reconnectTimeout: Duration? = .seconds(10)
   /// The rate of a real line, in bits per second: the time a frame needs on it is added to the resend timer
-  /// (LNK-51). `nil`: not known, or no such thing.
+  /// (LNK-51). `nil`: unknown, or not applicable.
   package var lineBitsPerSecond: Int?
   /// Hashes of attribute tables that need no discovery, because their handles are those of ATT-2's table.
   package var knownProfileHashes: Set<UInt32> = [NotibotProfile.hash]
-  /// Requests that wait to be sent; more are refused by `RequestFailure.queueFull`.
+  /// Queued requests, at most; more fail with `RequestFailure.queueFull`.
   package var pendingRequestsLimit = 1024
   /// Whether the host offers identities and SYNC (feature bits 1 and 2). Source: PROTOCOL.md NTF-20, NTF-30.
   package var offersIdentity = true
-  /// Who this host says it is (SRC); `nil`: it does not say.
+  /// The identity that this host announces (SRC); `nil`: none.
   package var source: UInt32?
   /// The number of this run of the host program (RUN).
   package var run: UInt32?
 
   package init() {}
 
-  /// What the host announces that it can do. Source: PROTOCOL.md LNK-5.
+  /// The features that the host announces. Source: PROTOCOL.md LNK-5.
   var features: Features {
     offersIdentity
       ? [.pipelinedRequests, .optionalKeys, .sync, .framedLog] : [.pipelinedRequests, .framedLog]
   }
 
-  /// What is in use with a device that announced `peer`: what both can do; SYNC needs the optional keys.
-  /// Source: PROTOCOL.md LNK-5.
+  /// The features in use with a device that announced `peer`: those of both sides; SYNC needs the
+  /// optional keys. Source: PROTOCOL.md LNK-5.
   func featuresInUse(with peer: Features) -> Features {
     let common = features.intersection(peer)
     return common.contains(.optionalKeys) ? common : common.subtracting(.sync)

@@ -1,18 +1,18 @@
 import DequeModule
 package import NotibotProtocol
 
-/// What a host machine asks of its driver.
+/// An action for the driver of a host machine.
 package enum HostAction: Equatable, Sendable {
   /// Write these bytes: one or more whole frames.
   case write([UInt8])
-  /// A request has its one result.
+  /// The result of a request; each has exactly one.
   case completed(HostRequestID, HostResult)
   case event(HostEvent)
-  /// Console text, as it came.
+  /// Console text, unchanged.
   case text([UInt8])
-  /// A session is open, MTU and handles are known, requests flow.
+  /// A session is open, MTU and handles are known, requests are sent.
   case opened(DeviceInfo)
-  /// The session is over, or could not be opened; `connect` may be called again.
+  /// The session is over, or could not be opened; `connect` can be called again.
   case ended(SessionEnd)
 }
 
@@ -20,7 +20,7 @@ package enum HostAction: Equatable, Sendable {
 ///
 /// States: *closed* → `connect` → *opening* → `.opened` → *open* → `.ended` → *closed*. Requests submitted while
 /// opening wait; while closed they fail. A device that restarts ends the session (`.ended(.deviceRestarted)`); the
-/// driver calls `connect` again, which PROTOCOL.md LNK-22 asks for.
+/// driver calls `connect` again, as required by PROTOCOL.md LNK-22.
 /// A driver drains `nextAction()` after every call and then arms one timer for `nextDeadline`.
 package struct HostMachine: Equatable, Sendable {
   static let stalledAfterNs: Int64 = 10_000_000_000
@@ -36,11 +36,12 @@ package struct HostMachine: Equatable, Sendable {
   private var requestCount: UInt64 = 0
   private var bytesReceived = 0
   private var bytesSent = 0
-  /// What the device said of itself in the session that is opening or open.
+  /// The device's description of itself in the session that is opening or open.
   private var answer: SynAck?
   private var stallCheckedAt = Instant.zero
 
-  /// - Parameter seed: for nonces. A driver in life takes it from the system, so that no two runs share nonces.
+  /// - Parameter seed: for nonces. In production, the driver takes it from the system, so that no
+  ///   two runs share nonces.
   package init(configuration: HostConfiguration, seed: UInt64) {
     self.configuration = configuration
     random = SeededGenerator(seed: seed)
@@ -50,7 +51,7 @@ package struct HostMachine: Equatable, Sendable {
 
   // MARK: Commands
 
-  /// Opens a session. Ignored while there is one, or one is opening or closing.
+  /// Opens a session. Ignored while one is open, opening or closing.
   /// - Parameter clock: the time of day for the device; `nil`: none.
   package mutating func connect(clock: HostClock? = nil, now: Instant) {
     guard link.isClosed else { return }
@@ -62,15 +63,15 @@ package struct HostMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// Asks for something. Its result comes as `.completed` with the identity returned here.
+  /// Submits a request. Its result is a `.completed` action with the identity returned here.
   package mutating func submit(_ request: HostRequest, now: Instant) -> HostRequestID {
     let id = enqueue(request)
     settle(now: now)
     return id
   }
 
-  /// Asks for many things at once, which costs less than one by one: `next` gives each for the identity that it will
-  /// have, and `nil` when there are no more.
+  /// Submits many requests at once, which costs less than one call for each: `next` returns the
+  /// request for an identity, and `nil` when there are no more.
   package mutating func submit(now: Instant, each next: (HostRequestID) -> HostRequest?) {
     while let request = next(HostRequestID(rawValue: requestCount)) {
       _ = enqueue(request)
@@ -78,9 +79,10 @@ package struct HostMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// Says what the host believes the device holds, in its turn among the requests; the answer comes as
-  /// `.event(.sync(.synced))`, and the session ends if there is none for 30 s.
-  /// - Returns: whether it will be said: not without a session that has SYNC, nor when too much waits.
+  /// Queues a SYNC: what the host believes the device holds. The answer is an
+  /// `.event(.sync(.synced))` action; without an answer for 30 s the session ends.
+  /// - Returns: whether it is queued: false without a session that has SYNC, or if too much is
+  ///   queued.
   @discardableResult
   package mutating func sendSync(_ request: SyncRequest, now: Instant) -> Bool {
     guard features.contains(.sync), exchange.hasRoom,
@@ -91,7 +93,8 @@ package struct HostMachine: Equatable, Sendable {
     return true
   }
 
-  /// Says who the host is in the sessions that `connect` opens from now on (SRC and RUN); an open one stays as it is.
+  /// Sets the identity of the host for the sessions that `connect` opens from now on (SRC and RUN);
+  /// an open one is not changed.
   package mutating func setIdentity(source: UInt32?, run: UInt32?) {
     configuration.source = source
     configuration.run = run
@@ -114,12 +117,12 @@ package struct HostMachine: Equatable, Sendable {
 
   // MARK: Inputs
 
-  /// Takes what was read. No bytes at all means that a read found nothing (FRM-9).
+  /// Takes the bytes of one read. No bytes mean that a read found nothing (FRM-9).
   package mutating func receive(_ bytes: [UInt8], now: Instant) {
     receive(bytes.span, now: now)
   }
 
-  /// Takes what was read.
+  /// Takes the bytes of one read.
   package mutating func receive(_ bytes: Span<UInt8>, now: Instant) {
     if bytes.isEmpty {
       if silence.noteEmptyRead(now: now) { decoder.flushCandidateAsText() }
@@ -132,7 +135,7 @@ package struct HostMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// The port has ended: on a tty that means the device went away, never success.
+  /// The port has ended: on a tty that means that the device was disconnected; it is never success.
   package mutating func receiveEndOfStream(now: Instant) {
     decoder.flushCandidateAsText()
     silence = TextSilence()
@@ -141,7 +144,7 @@ package struct HostMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// Does all that is due.
+  /// Executes everything that is due.
   package mutating func handleTimeout(now: Instant) {
     if silence.handleTimeout(now: now) {
       decoder.flushCandidateAsText()
@@ -154,7 +157,8 @@ package struct HostMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// The line takes no more bytes, or takes bytes again. Until it does, `nextAction` gives no `.write`.
+  /// The line accepts no more bytes, or accepts them again. While it does not, `nextAction` returns
+  /// no `.write`.
   package mutating func handleWritability(_ isWritable: Bool, now: Instant) {
     link.handleWritability(isWritable)
     settle(now: now)
@@ -162,7 +166,8 @@ package struct HostMachine: Equatable, Sendable {
 
   // MARK: Outputs
 
-  /// The next thing to do, or `nil`. Bytes come first, so that nothing waits for the caller's work.
+  /// The next action, or `nil`. Bytes come first, so that the line does not wait for the caller's
+  /// work.
   package mutating func nextAction() -> HostAction? {
     if link.hasOutput, link.isWritable {
       let bytes = link.takeOutput()
@@ -172,7 +177,7 @@ package struct HostMachine: Equatable, Sendable {
     return actions.popFirst()
   }
 
-  /// When `handleTimeout` wants to be called; `nil`: not before something else happens.
+  /// When to call `handleTimeout`; `nil`: not before another input.
   package var nextDeadline: Instant? {
     var earliest = link.nextDeadline
     for deadline in [silence.nextDeadline, client.nextDeadline, exchange.nextDeadline, stallDeadline] {
@@ -184,14 +189,14 @@ package struct HostMachine: Equatable, Sendable {
 
   // MARK: Queries
 
-  /// What has been counted so far.
+  /// The counters.
   package var statistics: HostStatistics {
     HostStatistics(
       link: link.statistics, att: client.statistics, decoder: decoder.counters,
       sync: exchange.statistics, bytesReceived: bytesReceived, bytesSent: bytesSent)
   }
 
-  /// Whether there is no session, and none is opening or closing.
+  /// Whether no session is open, opening or closing.
   package var isClosed: Bool { link.isClosed }
 
   /// Requests that were submitted and have no result yet.
@@ -212,7 +217,8 @@ package struct HostMachine: Equatable, Sendable {
     }
   }
 
-  /// Carries requests down and results up until nothing moves, then lets the link make its bytes.
+  /// Passes requests down and results up until there are no more, then lets the link make its
+  /// frames.
   private mutating func settle(now: Instant) {
     repeat {
       drainLink(now: now)
@@ -239,7 +245,7 @@ package struct HostMachine: Equatable, Sendable {
       case .received(let pdu):
         client.receive(pdu, now: now)
         drainClient(now: now)
-      case .told(let payload):
+      case .linkMessage(let payload):
         if let message = exchange.receive(payload) { actions.append(.event(.sync(message))) }
       case .logged(let bytes): actions.append(.event(.log(bytes)))
       case .suspected: actions.append(.event(.suspected))
@@ -266,7 +272,7 @@ package struct HostMachine: Equatable, Sendable {
     }
   }
 
-  /// What is in use in the session that is open or opening; none without one.
+  /// The features in use in the session that is open or opening; empty without one.
   private var features: Features {
     answer.map { configuration.featuresInUse(with: $0.features) } ?? []
   }
@@ -286,7 +292,7 @@ package struct HostMachine: Equatable, Sendable {
     stallStart.map { $0.after(ns: Self.stalledAfterNs) }
   }
 
-  /// Since when a request has waited without any sign of progress; `nil` when none waits.
+  /// When the oldest pending request last made progress; `nil` if no request is pending.
   private var stallStart: Instant? {
     guard let since = client.waitingSince, let progress = link.progress else { return nil }
     return max(since, progress.advancedAt, stallCheckedAt)
@@ -297,7 +303,7 @@ package struct HostMachine: Equatable, Sendable {
     if let pongAt = link.progress?.pongAt, pongAt > start {
       link.abandon(.applicationStalled)
     } else {
-      // Without a PONG the link itself is in doubt, and its own timers decide.
+      // Without a PONG the link itself may be down; its own timers decide that.
       stallCheckedAt = now
     }
   }

@@ -1,6 +1,6 @@
 package import NotibotProtocol
 
-/// Names a submitted request until its one result comes.
+/// Identifies a submitted request until its result arrives.
 package struct HostRequestID: Hashable, Sendable {
   package let rawValue: UInt64
 
@@ -9,7 +9,7 @@ package struct HostRequestID: Hashable, Sendable {
   }
 }
 
-/// The characteristics whose notifications a client may ask for.
+/// The characteristics that a client can subscribe to.
 package struct Subscriptions: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
 
@@ -24,39 +24,39 @@ package struct Subscriptions: OptionSet, Hashable, Sendable {
   package static let all: Subscriptions = [.count, .data]
 }
 
-/// What a host machine can be asked for. Each request gets exactly one `HostResult`.
+/// A request to a host machine. Each request gets exactly one `HostResult`.
 package enum HostRequest: Equatable, Sendable {
-  /// Write a notification, cut to the limits of NTF-7 if need be.
+  /// Write a notification, cut to the limits of NTF-7 if necessary.
   case send(Notification)
   /// Write these bytes of JSON as they are; more than 512 are refused here.
   case sendEncoded([UInt8])
   case readCount
   case subscribe(Subscriptions)
-  /// Send this PDU as it is, in its turn. Its result is `.response`, or `.sent` when no answer is due.
+  /// Send this PDU unchanged, in order. Its result is `.response`, or `.sent` if no answer is due.
   case rawATT([UInt8])
 }
 
-/// What became of a request.
+/// The result of a request.
 package enum HostResult: Equatable, Sendable {
   /// The device answered success: a notification is stored, a subscription made.
   case accepted
   case count(UInt16)
-  /// The answer to a raw request: a response or an Error Response, as it came.
+  /// The answer to a raw request: a response or an Error Response, unchanged.
   case response([UInt8])
-  /// A raw PDU to which no answer is due went into the session.
+  /// A raw PDU to which no answer is due was sent.
   case sent
   /// The device answered with an error.
   case refused(ATTError)
   case failed(RequestFailure)
 }
 
-/// Why a request got no answer.
+/// Why a request has no answer.
 package enum RequestFailure: Error, Hashable, Sendable {
   /// It was sent and the session ended: applied once, or not at all (LNK-23).
   case outcomeUnknown(SessionEnd)
-  /// It never left: the session ended before, or none was open.
+  /// It was not sent: the session ended before, or none was open.
   case notSent(SessionEnd)
-  /// Too many requests wait; ask again when some are answered.
+  /// Too many requests are queued; submit it again when some are answered.
   case queueFull
   /// A value longer than the 512 bytes of the characteristic, or a PDU that is empty or longer than the MTU.
   case badLength(bytes: Int)
@@ -64,18 +64,18 @@ package enum RequestFailure: Error, Hashable, Sendable {
   case unsupported
 }
 
-/// What happens without having been asked for.
+/// An unsolicited event of the device or the link.
 package enum HostEvent: Equatable, Sendable {
   /// The device notified a new count.
   case countChanged(UInt16)
-  /// The device told what happened to a notification, or something that this host does not know.
+  /// The device reported an event of a notification, or something that this host does not know.
   case device(DeviceEvent)
-  /// The device said something of what is on the display.
+  /// The device sent a message about what is on the display (SYNCED, RESYNC, GONE).
   case sync(SyncMessage)
   /// Console text that the device framed itself.
   case log([UInt8])
-  /// Nothing has come for 3 s.
+  /// No frame was received for 3 s.
   case suspected
-  /// A frame came after all.
+  /// A frame was received again.
   case recovered
 }

@@ -1,6 +1,6 @@
 package import NotibotProtocol
 
-/// What a host machine has counted since it was made.
+/// Counters of a host machine since its creation.
 package struct HostStatistics: Equatable, Sendable {
   package var link: LinkStatistics
   package var att: ATTStatistics

@@ -3,8 +3,8 @@ import NotibotProtocol
 /// Decides when a candidate has waited long enough for the rest of its frame.
 ///
 /// States: *idle* (no candidate) → *counting* (1 s from the last byte) → *confirming* (one more read may still
-/// bring the rest, for this side may itself have been stopped) → the candidate is text. Any byte leads back.
-/// Source: PROTOCOL.md FRM-9.
+/// bring the rest, since this side may itself have been stopped) → the candidate is text. Any byte
+/// leads back. Source: PROTOCOL.md FRM-9.
 struct TextSilence: Equatable, Sendable {
   private enum State: Equatable {
     case idle
@@ -13,12 +13,12 @@ struct TextSilence: Equatable, Sendable {
   }
 
   static let silenceNs: Int64 = 1_000_000_000
-  /// Long enough for a driver to have read once more, if there was something to read.
+  /// Long enough for a driver to read once more, if there is something to read.
   static let confirmationNs: Int64 = 20_000_000
 
   private var state = State.idle
 
-  /// Bytes were read; `hasCandidate`: some of them may become a frame.
+  /// Bytes were read; `hasCandidate`: some of them can become a frame.
   mutating func noteBytes(hasCandidate: Bool, now: Instant) {
     state = hasCandidate ? .counting(deadline: now.after(ns: Self.silenceNs)) : .idle
   }

@@ -66,7 +66,7 @@ extension ATTPDU {
     }
   }
 
-  /// The length byte of a list; traps when an entry is longer than 255 bytes, which the server has cut.
+  /// The length byte of a list; traps if an entry is longer than 255 bytes: the server cuts them.
   private func entryLength(_ valueBytes: Int?, handleBytes: Int) -> UInt8 {
     UInt8(handleBytes + (valueBytes ?? 0))
   }

@@ -1,6 +1,6 @@
 extension ATTPDU {
-  /// Reads a PDU. An unknown opcode is kept; a known one whose parameters do not fit its format throws.
-  /// Source: PROTOCOL.md ATT-15, ATT-16.
+  /// Parses a PDU. An unknown opcode is kept; a known one whose parameters do not fit its format
+  /// throws. Source: PROTOCOL.md ATT-15, ATT-16.
   package init(parsing bytes: [UInt8]) throws(WireError) {
     var fields = try PDUFields(bytes)
     switch fields.opcode {
@@ -87,7 +87,7 @@ private struct PDUFields {
     take(remaining)
   }
 
-  /// What is left as a UUID of 2 or 16 bytes.
+  /// The remaining bytes as a UUID of 2 or 16 bytes.
   mutating func uuid() throws(WireError) -> BluetoothUUID {
     guard remaining >= 2 else { throw .tooShort(expectedBytes: offset + 2, actualBytes: bytes.count) }
     guard let uuid = BluetoothUUID(littleEndian: Array(bytes[offset...])) else {
@@ -139,7 +139,7 @@ private struct PDUFields {
     return length
   }
 
-  /// What is left, cut into entries of `lengthBytes`; at least one, and nothing over.
+  /// The remaining bytes as entries of `lengthBytes`; at least one, and no partial entry.
   private mutating func entries(ofBytes lengthBytes: Int) throws(WireError) -> [[UInt8]] {
     guard remaining >= lengthBytes else {
       throw .tooShort(expectedBytes: offset + lengthBytes, actualBytes: bytes.count)

@@ -1,4 +1,4 @@
-/// A range of attribute handles, both ends included; it may be upside down, as it came.
+/// A range of attribute handles, both ends included; it can be reversed, as received.
 package struct HandleRange: Hashable, Sendable {
   package var start: UInt16
   package var end: UInt16
@@ -11,7 +11,7 @@ package struct HandleRange: Hashable, Sendable {
 
 /// A PDU of the attribute protocol. Source: Bluetooth Core specification Vol 3 Part F 3.4; PROTOCOL.md section 3.
 ///
-/// Values are bounded by the frame they came in; whether a PDU fits the MTU is for client and server to check.
+/// Values are bounded by their frame; client and server check whether a PDU fits the MTU.
 package enum ATTPDU: Hashable, Sendable {
   case errorResponse(request: UInt8, handle: UInt16, error: ATTError)
   case exchangeMTURequest(mtu: UInt16)
@@ -38,7 +38,7 @@ package enum ATTPDU: Hashable, Sendable {
   case handleValueIndication(handle: UInt16, value: [UInt8])
   case handleValueConfirmation
   case writeCommand(handle: UInt16, value: [UInt8])
-  /// An opcode that is not in the list above, with what followed it.
+  /// An opcode that is not in the list above, with its parameters.
   case unknown(opcode: UInt8, parameters: [UInt8])
 
   /// An entry of Find Information: which attribute has which type.
@@ -74,7 +74,7 @@ package enum ATTPDU: Hashable, Sendable {
     }
   }
 
-  /// What becomes of the prepared parts.
+  /// The action for the prepared parts.
   package enum ExecuteFlag: UInt8, Hashable, Sendable {
     case cancel = 0
     case write = 1

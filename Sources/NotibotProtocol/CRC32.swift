@@ -10,7 +10,7 @@ package enum CRC32 {
     checksum(bytes.span.bytes)
   }
 
-  /// Slice-by-8: eight table look-ups for eight bytes, which do not wait for one another.
+  /// Slice-by-8: eight independent table look-ups for eight bytes.
   private static func update(_ register: UInt32, with bytes: RawSpan) -> UInt32 {
     let table = tables.span
     let count = bytes.byteCount

@@ -1,4 +1,5 @@
-/// What a device tells about a stored notification, in a notification of Data. Source: PROTOCOL.md NTF-11, NTF-26.
+/// A device's event about a stored notification, sent as a notification of Data. Source:
+/// PROTOCOL.md NTF-11, NTF-26.
 ///
 /// `item` is the number of the notification in the order in which this boot of the device accepted them, from 1.
 package enum DeviceEvent: Hashable, Sendable {
@@ -9,15 +10,15 @@ package enum DeviceEvent: Hashable, Sendable {
   case gone(GoneReason, NotificationKey, item: UInt32)
   /// The action of number `act` of a notification with an identity was chosen.
   case actionOf(NotificationKey, item: UInt32, act: UInt32)
-  /// Something else, as it came and unsanitised: another `ev`, or no valid JSON.
+  /// Anything else, unchanged and unsanitised: another `ev`, or invalid JSON.
   case unknown([UInt8])
 
-  /// Reads an event; what it cannot read is `unknown`.
+  /// Parses an event; one that cannot be parsed is `unknown`.
   package init(parsing json: [UInt8]) {
     do {
       self = try DeviceEvent.read(json) ?? .unknown(json)
     } catch {
-      self = .unknown(json)  // PROTOCOL.md section 5: handed on, whatever is wrong with it.
+      self = .unknown(json)  // PROTOCOL.md section 5: passed on unchanged.
     }
   }
 
@@ -55,7 +56,7 @@ package enum DeviceEvent: Hashable, Sendable {
       } else if reader.key(key, is: "act") {
         act = try reader.wholeNumber(key: "act")
       } else if reader.key(key, is: "id") {
-        // A plain device may mean something else by it (NTF-11).
+        // On a plain device it can have another meaning (NTF-11).
         id = try reader.wholeNumberIfAny()
       } else if reader.key(key, is: "src") {
         source = try reader.wholeNumberIfAny()

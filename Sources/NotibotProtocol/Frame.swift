@@ -14,21 +14,21 @@ package struct Frame: Hashable, Sendable {
     payload.count + WireLimits.overheadLengthBytes
   }
 
-  /// Appends this frame as it stands on the wire, with the zero before it and the zero after it.
+  /// Appends this frame encoded for the wire, with the zero before it and the zero after it.
   package func encode(into wire: inout [UInt8]) {
     Frame.encode(header, payload: payload, into: &wire)
   }
 
-  /// This frame as it stands on the wire, with both its zeros.
+  /// This frame encoded for the wire, with both its zeros.
   package func encoded() -> [UInt8] {
     var wire: [UInt8] = []
     encode(into: &wire)
     return wire
   }
 
-  /// Appends a frame as it stands on the wire, with the zero before it and the zero after it.
+  /// Appends a frame encoded for the wire, with the zero before it and the zero after it.
   ///
-  /// Traps when the payload is longer than 528 bytes: who sends it has cut it.
+  /// Traps if the payload is longer than 528 bytes: the sender must cut it.
   package static func encode(_ header: FrameHeader, payload: [UInt8], into wire: inout [UInt8]) {
     precondition(payload.count <= WireLimits.payloadLimitBytes, "A payload has at most 528 bytes (FRM-4)")
     let code = wire.count + 1

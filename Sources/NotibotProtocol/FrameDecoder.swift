@@ -1,20 +1,21 @@
-/// What a decoder found on the wire, in the order of the wire.
+/// An event of a decoder, in the order of the wire.
 package enum DecoderEvent: Hashable, Sendable {
   /// A valid frame of the direction that is received.
   case frame(Frame)
-  /// Console text: bytes as received, without the zeros. Pieces may be cut anywhere, also inside a character.
+  /// Console text: bytes as received, without the zeros. Pieces can be split anywhere, even inside
+  /// a character.
   case text([UInt8])
 }
 
-/// What a decoder has counted since it was made. Source: PROTOCOL.md FRM-12.
+/// Counters of a decoder since its creation. Source: PROTOCOL.md FRM-12.
 package struct DecoderCounters: Hashable, Sendable {
-  /// Frames handed on.
+  /// Frames delivered.
   package var frames: UInt64 = 0
   /// Candidates with a possible header, complete, whose CRC was wrong.
   package var crcErrors: UInt64 = 0
   /// Candidates with a possible header, complete, whose stuffing, size or length was wrong.
   package var malformed: UInt64 = 0
-  /// Bytes handed on as text.
+  /// Bytes delivered as text.
   package var textBytes: UInt64 = 0
   /// Valid frames of the receiver's own direction, dropped.
   package var echoes: UInt64 = 0
@@ -24,24 +25,24 @@ package struct DecoderCounters: Hashable, Sendable {
   package init() {}
 }
 
-/// Separates frames from console text, in one pass, however the bytes are cut.
+/// Separates frames from console text, in one pass, regardless of read boundaries.
 ///
-/// Input `receive(_:)`; output `nextEvent()`, to be drained after each input, so that no more than one input's worth
-/// waits; query `hasCandidate`. Keeps at most 543 bytes of a candidate (FRM-13). Time is the owner's: see
-/// `flushCandidateAsText()`.
+/// Input `receive(_:)`; output `nextEvent()`, to be drained after each input, so that at most the
+/// events of one input are pending; query `hasCandidate`. Keeps at most 543 bytes of a candidate
+/// (FRM-13). Time is the owner's: see `flushCandidateAsText()`.
 ///
-/// States: *candidate* (the bytes since the last zero may become a frame), *text* (decided; up to the next zero).
-/// The start of a stream counts as a zero. Source: PROTOCOL.md FRM-6 to FRM-13.
+/// States: *candidate* (the bytes since the last zero can become a frame), *text* (decided; up to
+/// the next zero). The start of a stream counts as a zero. Source: PROTOCOL.md FRM-6 to FRM-13.
 package struct FrameDecoder: Hashable, Sendable {
   /// Since the last zero.
   private enum State: Hashable, Sendable {
-    /// Nothing rules a frame out; `candidate` holds what came.
+    /// A frame is still possible; `candidate` holds its bytes.
     case candidate
-    /// Text for good.
+    /// Decided: text.
     case text
   }
 
-  /// The direction of the frames that are handed on; the other one is an echo.
+  /// The direction of the frames to deliver; frames of the other one are echoes.
   package let receiving: Direction
   package private(set) var counters = DecoderCounters()
   private var state = State.candidate
@@ -50,17 +51,18 @@ package struct FrameDecoder: Hashable, Sendable {
   private var events: [DecoderEvent] = []
   private var nextEventIndex = 0
 
-  /// A decoder that hands on frames of direction `receiving`.
+  /// A decoder that delivers frames of direction `receiving`.
   package init(receiving: Direction) {
     self.receiving = receiving
   }
 
-  /// Whether bytes are kept that may become a frame, so that silence has something to decide. Source: PROTOCOL.md FRM-9.
+  /// Whether bytes are kept that can become a frame, which silence would make text. Source:
+  /// PROTOCOL.md FRM-9.
   package var hasCandidate: Bool {
     !candidate.isEmpty
   }
 
-  /// Takes what was read. Source: PROTOCOL.md FRM-6 to FRM-8.
+  /// Takes the bytes of one read. Source: PROTOCOL.md FRM-6 to FRM-8.
   package mutating func receive(_ bytes: RawSpan) {
     var index = 0
     while index < bytes.byteCount {
@@ -76,24 +78,24 @@ package struct FrameDecoder: Hashable, Sendable {
     }
   }
 
-  /// Takes what was read. Source: PROTOCOL.md FRM-6 to FRM-8.
+  /// Takes the bytes of one read. Source: PROTOCOL.md FRM-6 to FRM-8.
   package mutating func receive(_ bytes: Span<UInt8>) {
     receive(bytes.bytes)
   }
 
-  /// Takes what was read. Source: PROTOCOL.md FRM-6 to FRM-8.
+  /// Takes the bytes of one read. Source: PROTOCOL.md FRM-6 to FRM-8.
   package mutating func receive(_ bytes: [UInt8]) {
     receive(bytes.span.bytes)
   }
 
-  /// Makes the candidate text for good. The owner calls this after a second of silence that one more read has
-  /// confirmed. Source: PROTOCOL.md FRM-9.
+  /// Makes the candidate text. The owner calls this after a second of silence that one more read
+  /// has confirmed. Source: PROTOCOL.md FRM-9.
   package mutating func flushCandidateAsText() {
     guard hasCandidate else { return }
     giveUpCandidate()
   }
 
-  /// The next frame or piece of text, or nil when all that came has been handed on.
+  /// The next frame or piece of text, or nil if all bytes have been delivered.
   package mutating func nextEvent() -> DecoderEvent? {
     if nextEventIndex < events.count {
       nextEventIndex += 1
@@ -132,7 +134,8 @@ package struct FrameDecoder: Hashable, Sendable {
     return end
   }
 
-  /// Hands the candidate on as text; what follows it up to the next zero is text as well. Source: PROTOCOL.md FRM-10.
+  /// Delivers the candidate as text; the bytes up to the next zero are text as well. Source:
+  /// PROTOCOL.md FRM-10.
   private mutating func giveUpCandidate() {
     counters.textBytes += UInt64(candidate.count)
     text.append(contentsOf: candidate)
@@ -140,7 +143,7 @@ package struct FrameDecoder: Hashable, Sendable {
     state = .text
   }
 
-  /// Decides on a candidate that stands between two zeros. Source: PROTOCOL.md FRM-2 to FRM-5, FRM-11.
+  /// Decides on a candidate between two zeros. Source: PROTOCOL.md FRM-2 to FRM-5, FRM-11.
   private mutating func finishCandidate(_ encoded: RawSpan) {
     guard FrameDecoder.isHeaderPossible(encoded) else { return appendText(encoded) }
     guard var data = COBS.decode(encoded),
@@ -167,7 +170,7 @@ package struct FrameDecoder: Hashable, Sendable {
     append(Frame(header, payload: data))
   }
 
-  /// Whether what `encoded` says of type, direction and length allows a frame. Source: PROTOCOL.md FRM-7.
+  /// Whether type, direction and length in `encoded` allow a frame. Source: PROTOCOL.md FRM-7.
   ///
   /// The decoded byte *k* is known with the encoded byte *k* + 1, which is either that byte or, at the place that
   /// the code before it points to, the code that stands for a zero.
@@ -179,7 +182,7 @@ package struct FrameDecoder: Hashable, Sendable {
       type.isPossible(first & 8 == 0 ? .fromHost : .fromDevice)
     else { return false }
     guard encoded.byteCount >= 4 else { return true }
-    // Byte 1 is data, for a code there would have made the type 0.
+    // Byte 1 is data, because a code there would have made the type 0.
     let low = code == 2 ? 0 : encoded.byte(at: 2)
     if code == 2 { code += Int(encoded.byte(at: 2)) }
     let high = code == 3 ? 0 : encoded.byte(at: 3)

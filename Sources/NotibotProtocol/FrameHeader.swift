@@ -1,4 +1,4 @@
-/// Who sent a frame. Source: PROTOCOL.md section 2, header byte 0 bit 3.
+/// The sender of a frame. Source: PROTOCOL.md section 2, header byte 0 bit 3.
 package enum Direction: UInt8, Hashable, Sendable {
   case fromHost = 0
   case fromDevice = 1
@@ -9,7 +9,7 @@ package enum Direction: UInt8, Hashable, Sendable {
   }
 }
 
-/// What a frame is for. The raw value is the number on the wire, 1–11; 0 and 12–15 are undefined.
+/// The type of a frame. The raw value is the number on the wire, 1–11; 0 and 12–15 are undefined.
 /// Source: PROTOCOL.md section 2.
 package enum FrameType: UInt8, CaseIterable, Hashable, Sendable {
   case hello = 1
@@ -24,7 +24,7 @@ package enum FrameType: UInt8, CaseIterable, Hashable, Sendable {
   case rst = 10
   case fin = 11
 
-  /// Whether a side that keeps to the protocol may send this type at all, as far as FRM-7 looks.
+  /// Whether the protocol permits this side to send this type, as checked by FRM-7.
   package func isPossible(_ direction: Direction) -> Bool {
     switch self {
     case .hello, .synack: direction == .fromDevice
@@ -34,7 +34,7 @@ package enum FrameType: UInt8, CaseIterable, Hashable, Sendable {
   }
 }
 
-/// What a frame's payload belongs to, 0–7; values without a name are legal on the wire.
+/// The channel of a frame's payload, 0–7; values without a name are legal on the wire.
 /// Source: PROTOCOL.md section 2, LNK-4.
 package struct Channel: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt8
@@ -61,7 +61,8 @@ package struct FrameHeader: Hashable, Sendable {
   package var sequence: UInt8
   /// The next DATA number that the sender expects in order.
   package var ack: UInt8
-  /// How many frames from `ack` on the peer may have sent, 0–64; larger values are kept as they came.
+  /// How many frames from `ack` on the peer is permitted to send, 0–64; larger values are kept
+  /// unchanged.
   package var credit: UInt8
 
   package init(

@@ -1,4 +1,5 @@
-/// The payload of HELLO: a device that has just booted names itself. Source: PROTOCOL.md LNK-6, LNK-10.
+/// The payload of HELLO: a device that has just booted identifies itself. Source: PROTOCOL.md
+/// LNK-6, LNK-10.
 package struct Hello: Hashable, Sendable {
   package var versions: VersionRange
   /// Random at each boot.
@@ -51,7 +52,7 @@ package struct Hello: Hashable, Sendable {
 }
 
 extension TLVBlock {
-  /// VERSIONS, which must be there.
+  /// VERSIONS, which is required.
   func versions() throws(WireError) -> VersionRange {
     VersionRange(lowest: try required(.versions), highest: try required(.versions, offset: 1))
   }

@@ -11,12 +11,12 @@ package struct Holdings: Hashable, Sendable {
 
   /// Adds a notification whose JSON, as it was written, has this CRC-32.
   package mutating func insert(id: UInt32, crc: UInt32) {
-    // Sums modulo a power of two: what was added can be taken away again, in any order.
+    // Sums modulo a power of two: summands can be subtracted again, in any order.
     count &+= 1
     digest &+= Self.mixed(id: id, crc: crc)
   }
 
-  /// Takes away a notification that was inserted.
+  /// Removes a notification that was inserted.
   package mutating func remove(id: UInt32, crc: UInt32) {
     count &-= 1
     digest &-= Self.mixed(id: id, crc: crc)

@@ -1,7 +1,7 @@
 /// A point on a monotonic clock that the caller owns.
 ///
-/// Machines never read a clock: the driver passes the present moment in, from the kernel in life and from
-/// a counter in tests. Only differences mean anything; the origin is the driver's.
+/// Machines never read a clock: the driver passes the current time, from the kernel in production
+/// and from a counter in tests. Only differences are meaningful; the driver chooses the origin.
 package struct Instant: Comparable, Hashable, Sendable {
   /// Nanoseconds since the driver's origin.
   package var nanoseconds: Int64
@@ -21,7 +21,7 @@ package struct Instant: Comparable, Hashable, Sendable {
     Instant(nanoseconds: start.nanoseconds + interval.wholeNanoseconds)
   }
 
-  /// The time that passed from `start` to `end`; negative when `end` is the earlier one.
+  /// The time from `start` to `end`; negative if `end` is earlier.
   package static func - (end: Instant, start: Instant) -> Duration {
     .nanoseconds(end.nanoseconds - start.nanoseconds)
   }

@@ -34,10 +34,10 @@ struct JSONObjectReader {
     keys.reserveCapacity(8)
   }
 
-  /// Where the reader stands, in bytes.
+  /// The reader's position, in bytes.
   var offset: Int { scanner.offset }
 
-  /// The next key, or nil after the last one, when nothing but white space follows the object.
+  /// The next key, or nil after the last one, if only white space follows the object.
   mutating func nextKey() throws(NotificationError) -> Text? {
     scanner.skipWhitespace()
     if scanner.take(UInt8(ascii: "}")) {
@@ -66,7 +66,7 @@ struct JSONObjectReader {
     scanner.isText(key, equalTo: name)
   }
 
-  /// The string that stands here.
+  /// The string at this position.
   mutating func string(key: String) throws(NotificationError) -> String {
     guard scanner.peek() == UInt8(ascii: "\"") else {
       throw NotificationError(.wrongType(key: key), at: offset)
@@ -74,7 +74,7 @@ struct JSONObjectReader {
     return scanner.string(of: try scanner.text())
   }
 
-  /// The number that stands here: digits only, at most 4294967295.
+  /// The number at this position: digits only, at most 4294967295.
   mutating func wholeNumber(key: String) throws(NotificationError) -> UInt32 {
     let start = offset
     guard let first = scanner.peek(), first == UInt8(ascii: "-") || JSONScanner.isDigit(first) else {
@@ -88,7 +88,8 @@ struct JSONObjectReader {
     return value
   }
 
-  /// The number that stands here if it is one that `wholeNumber(key:)` takes; any other value is passed over and checked.
+  /// The number at this position if `wholeNumber(key:)` accepts it; any other value is skipped and
+  /// checked.
   mutating func wholeNumberIfAny() throws(NotificationError) -> UInt32? {
     guard let first = scanner.peek(), first == UInt8(ascii: "-") || JSONScanner.isDigit(first) else {
       try skipValue()
@@ -97,7 +98,7 @@ struct JSONObjectReader {
     return try scanner.number().flatMap { scanner.value(of: $0) }
   }
 
-  /// The array of strings that stands here, of at most `limit`.
+  /// The array of at most `limit` strings at this position.
   mutating func strings(key: String, limit: Int) throws(NotificationError) -> [String] {
     let start = offset
     guard scanner.take(UInt8(ascii: "[")) else { throw NotificationError(.wrongType(key: key), at: start) }
@@ -114,7 +115,7 @@ struct JSONObjectReader {
     }
   }
 
-  /// Passes over the value that stands here, checking it.
+  /// Skips the value at this position, and checks it.
   mutating func skipValue() throws(NotificationError) {
     try scanner.skipValue(depth: 1)
   }

@@ -15,19 +15,19 @@ struct JSONScanner {
     byte &- UInt8(ascii: "0") < 10
   }
 
-  /// The byte that stands here, or nil at the end.
+  /// The byte at this position, or nil at the end.
   func peek() -> UInt8? {
     offset < bytes.count ? bytes[offset] : nil
   }
 
-  /// Passes over `byte` if it stands here.
+  /// Skips `byte` if it is at this position.
   mutating func take(_ byte: UInt8) -> Bool {
     guard peek() == byte else { return false }
     offset += 1
     return true
   }
 
-  /// Passes over `byte`, which must stand here.
+  /// Skips `byte`, which must be at this position.
   mutating func expect(_ byte: UInt8) throws(NotificationError) {
     guard take(byte) else { throw unexpected() }
   }
@@ -36,7 +36,7 @@ struct JSONScanner {
     while let byte = peek(), byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { offset += 1 }
   }
 
-  /// Passes over a string and checks it.
+  /// Skips a string and checks it.
   mutating func text() throws(NotificationError) -> Text {
     try expect(UInt8(ascii: "\""))
     let start = offset
@@ -59,7 +59,7 @@ struct JSONScanner {
     }
   }
 
-  /// Passes over an escape, and gives the scalar it stands for.
+  /// Skips an escape, and returns its scalar.
   private mutating func escape() throws(NotificationError) -> Unicode.Scalar {
     let start = offset
     offset += 1
@@ -89,7 +89,7 @@ struct JSONScanner {
     return scalar
   }
 
-  /// Passes over four hexadecimal digits.
+  /// Skips four hexadecimal digits.
   private mutating func codeUnit(escapeAt start: Int) throws(NotificationError) -> UInt16 {
     var value: UInt16 = 0
     for _ in 0..<4 {
@@ -103,7 +103,7 @@ struct JSONScanner {
     return value
   }
 
-  /// Passes over a number and checks it; gives its digits when it is nothing but digits.
+  /// Skips a number and checks it; returns its digits if it consists of digits only.
   mutating func number() throws(NotificationError) -> Range<Int>? {
     let isNegative = take(UInt8(ascii: "-"))
     let start = offset
@@ -117,7 +117,7 @@ struct JSONScanner {
     return isNegative || offset != end ? nil : start..<end
   }
 
-  /// Passes over one digit or more.
+  /// Skips one digit or more.
   private mutating func digits() throws(NotificationError) {
     guard let first = peek(), JSONScanner.isDigit(first) else { throw unexpected() }
     while let byte = peek(), JSONScanner.isDigit(byte) { offset += 1 }
@@ -131,9 +131,9 @@ struct JSONScanner {
     return UInt32(exactly: value)
   }
 
-  /// Passes over a value and checks it. `depth` objects and arrays are open around it.
+  /// Skips a value and checks it. `depth` objects and arrays are open around it.
   mutating func skipValue(depth: Int) throws(NotificationError) {
-    var open: [UInt8] = []  // The closing bytes of what is open here, at most 8.
+    var open: [UInt8] = []  // The closing bytes of the open objects and arrays, at most 8.
     repeat {
       skipWhitespace()
       switch peek() {
@@ -152,7 +152,7 @@ struct JSONScanner {
     } while !open.isEmpty
   }
 
-  /// Opens an object or array; true when a value comes next, false when it was empty.
+  /// Opens an object or array; true if a value follows, false if it is empty.
   private mutating func enter(_ open: inout [UInt8]) throws(NotificationError) -> Bool {
     let isObject = take(UInt8(ascii: "{"))
     if !isObject { try expect(UInt8(ascii: "[")) }
@@ -164,7 +164,7 @@ struct JSONScanner {
     return true
   }
 
-  /// After a value: passes over what closes, up to and with the comma before the next value.
+  /// After a value: skips closing bytes, up to and including the comma before the next value.
   private mutating func leave(_ open: inout [UInt8]) throws(NotificationError) {
     while let closing = open.last {
       skipWhitespace()
@@ -189,7 +189,7 @@ struct JSONScanner {
     for byte in word.description.utf8 { try expect(byte) }
   }
 
-  /// What is wrong with the byte that stands here.
+  /// The error for the byte at this position.
   private func unexpected() -> NotificationError {
     guard let byte = peek() else { return NotificationError(.unexpectedEnd, at: offset) }
     return NotificationError(.unexpectedByte(byte), at: offset)
@@ -197,12 +197,12 @@ struct JSONScanner {
 }
 
 extension JSONScanner {
-  /// The string that `text` stands for.
+  /// The unescaped string of `text`.
   func string(of text: Text) -> String {
     String(decoding: text.hasEscapes ? unescaped(text)[...] : bytes[text.range], as: UTF8.self)
   }
 
-  /// Whether two strings stand for the same characters.
+  /// Whether two strings have the same unescaped characters.
   func areEqual(_ left: Text, _ right: Text) -> Bool {
     guard left.hasEscapes || right.hasEscapes else {
       return left.range.count == right.range.count && bytes[left.range] == bytes[right.range]
@@ -210,7 +210,7 @@ extension JSONScanner {
     return unescaped(left) == unescaped(right)
   }
 
-  /// Whether `text` stands for `name`.
+  /// Whether `text` is `name` when unescaped.
   func isText(_ text: Text, equalTo name: StaticString) -> Bool {
     guard text.hasEscapes else {
       guard text.range.count == name.utf8CodeUnitCount else { return false }
@@ -221,7 +221,8 @@ extension JSONScanner {
     return unescaped(text).elementsEqual(name.description.utf8)
   }
 
-  /// The bytes that a string stands for whose escapes `text()` has checked, so that none of them throws here.
+  /// The unescaped bytes of a string whose escapes `text()` has checked, so that none of them
+  /// throws here.
   private func unescaped(_ text: Text) -> [UInt8] {
     var scanner = self
     scanner.offset = text.range.lowerBound

@@ -8,7 +8,7 @@ package struct VersionRange: Hashable, Sendable {
     self.highest = highest
   }
 
-  /// The versions that this code speaks.
+  /// The versions that this code supports.
   package static let supported = VersionRange(lowest: 1, highest: 1)
 
   /// Whether `version` is in the range.
@@ -16,7 +16,7 @@ package struct VersionRange: Hashable, Sendable {
     lowest <= version && version <= highest
   }
 
-  /// The highest version in both ranges, or nil when there is none or a range is upside down.
+  /// The highest version in both ranges, or nil if there is none or a range is reversed.
   package func highestCommon(with other: VersionRange) -> UInt8? {
     let low = max(lowest, other.lowest)
     let high = min(highest, other.highest)
@@ -24,7 +24,7 @@ package struct VersionRange: Hashable, Sendable {
   }
 }
 
-/// What a side can do beyond the basics; in use when both set the bit. Source: PROTOCOL.md LNK-5.
+/// The optional features of a side; in use if both set the bit. Source: PROTOCOL.md LNK-5.
 package struct Features: OptionSet, Hashable, Sendable {
   package let rawValue: UInt32
 
@@ -38,7 +38,7 @@ package struct Features: OptionSet, Hashable, Sendable {
   package static let framedLog = Features(rawValue: 1 << 3)
 }
 
-/// How much the announcer of LIMITS receives. Source: PROTOCOL.md LNK-8.
+/// The receive limits of the announcer of LIMITS. Source: PROTOCOL.md LNK-8.
 package struct LinkLimits: Hashable, Sendable {
   /// DATA frames beyond the last handled one, 2–64.
   package var frames: UInt8
@@ -46,7 +46,7 @@ package struct LinkLimits: Hashable, Sendable {
   package var requests: UInt8
   /// The largest ATT PDU in bytes, 23–528.
   package var mtu: UInt16
-  /// Decoded sizes of the frames not yet handled, together, in bytes; 1080 or more.
+  /// Total decoded size of the frames not yet handled, in bytes; 1080 or more.
   package var bytes: UInt32
 
   package init(frames: UInt8, requests: UInt8, mtu: UInt16, bytes: UInt32) {
@@ -56,7 +56,7 @@ package struct LinkLimits: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// What holds when the peer sends no LIMITS. Source: PROTOCOL.md LNK-6.
+  /// The defaults if the peer sends no LIMITS. Source: PROTOCOL.md LNK-6.
   package static let unannounced = LinkLimits(frames: 4, requests: 1, mtu: 23, bytes: 2160)
 
   /// These limits with each value brought to the nearest one in its range. Source: PROTOCOL.md LNK-8.
@@ -83,7 +83,7 @@ package struct HostClock: Hashable, Sendable {
 
 /// The base MAC address of the chip. Source: PROTOCOL.md LNK-5, DEVICE_ID.
 package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
-  /// Six octets, the first one first.
+  /// Six octets, in order.
   package let octets: [UInt8]
 
   /// Nil unless there are six octets.
@@ -98,7 +98,8 @@ package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Why the device last restarted; the numbers are those of `esp_reset_reason_t`. Source: PROTOCOL.md LNK-5.
+/// The reason for the device's last restart; the numbers are those of `esp_reset_reason_t`. Source:
+/// PROTOCOL.md LNK-5.
 package enum ResetReason: UInt8, CaseIterable, Hashable, Sendable {
   case unknown = 0
   case powerOn = 1
@@ -118,7 +119,7 @@ package enum ResetReason: UInt8, CaseIterable, Hashable, Sendable {
   }
 }
 
-/// Why a device refused. Source: PROTOCOL.md LNK-18.
+/// The reason for a refusal by the device. Source: PROTOCOL.md LNK-18.
 package enum RSTReason: Hashable, Sendable {
   case noSession
   case noCommonVersion

@@ -61,7 +61,7 @@ package struct Declaration: Hashable, Sendable {
   package var handle: UInt16
   /// The 16-bit UUID of what it declares.
   package var type: UInt16
-  /// What reads as its value; empty for a CCCD, whose value is a bearer's.
+  /// Its value when read; empty for a CCCD, whose value depends on the bearer.
   package var value: [UInt8]
 
   package init(handle: UInt16, type: UInt16, value: [UInt8]) {
@@ -81,7 +81,7 @@ package struct Declaration: Hashable, Sendable {
   }
 }
 
-/// What may be done with a characteristic. Source: Bluetooth Core specification Vol 3 Part G 3.3.1.1.
+/// The properties of a characteristic. Source: Bluetooth Core specification Vol 3 Part G 3.3.1.1.
 package struct CharacteristicProperties: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
 

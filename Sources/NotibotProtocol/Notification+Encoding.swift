@@ -1,5 +1,5 @@
 extension Notification {
-  /// What takes the place of what was cut: U+2026. Source: PROTOCOL.md NTF-7.
+  /// The replacement for the part that was cut: U+2026. Source: PROTOCOL.md NTF-7.
   private static let ellipsis = "…"
 
   /// The JSON of this notification, at most 512 bytes; see ``encode(into:)``.
@@ -9,16 +9,17 @@ extension Notification {
     return json
   }
 
-  /// Appends the JSON of this notification, at most 512 bytes, and says whether something was cut to fit.
-  /// Source: PROTOCOL.md NTF-6, NTF-7.
+  /// Appends the JSON of this notification, at most 512 bytes, and returns whether something was
+  /// cut to fit. Source: PROTOCOL.md NTF-6, NTF-7.
   package func encode(into bytes: inout [UInt8]) -> Cut {
     encode(with: [], into: &bytes)
   }
 
-  /// Appends the four keys, then `tail`, which is further members with a comma before each: at most 512 bytes.
+  /// Appends the four keys, then `tail`, the other members with a comma before each: at most 512
+  /// bytes.
   func encode(with tail: [UInt8], into bytes: inout [UInt8]) -> Cut {
     let start = bytes.count
-    // U+0000 grows when it is written, and the limits are those of what is written.
+    // U+0000 grows when it is encoded, and the limits apply to the encoded text.
     if app.utf8.count <= NotificationLimits.appBytes, title.utf8.count <= NotificationLimits.titleBytes,
       text.utf8.count <= NotificationLimits.jsonBytes, !app.utf8.contains(0), !title.utf8.contains(0)
     {
@@ -38,9 +39,10 @@ extension Notification {
     case fields
   }
 
-  /// This notification within the limits: `app` and `title` first to their own, then `text`, then `title` by the
-  /// bytes of the JSON, at last `app`: without a tail it never has to, 64 bytes being at most 384 escaped, and with one
-  /// of 239 it is left 215.
+  /// This notification within the limits: first `app` and `title` are cut to their own, then
+  /// `text`, then `title` by the bytes of the JSON, and last `app`. Without a tail `app` is never
+  /// cut here, because 64 bytes are at most 384 when escaped; with a tail of 239 bytes, 215 remain
+  /// for it.
   private func cutToFit(tailBytes: Int) -> Notification {
     var cut = withoutNull
     cut.app = Notification.cut(cut.app, toBytes: NotificationLimits.appBytes) { _ in 1 }
@@ -74,8 +76,9 @@ extension Notification {
     )
   }
 
-  /// `string` when its bytes cost at most `limit` together; else its longest beginning of whole characters that does so
-  /// with "…", and at least that. Reads no more of a long string than it keeps.
+  /// `string` if its total cost is at most `limit`; otherwise its longest prefix of whole
+  /// characters that fits together with "…", or "…" alone. Reads no more of a long string than it
+  /// keeps.
   static func cut(_ string: String, toBytes limit: Int, cost: (UInt8) -> Int) -> String {
     var total = 0
     var keptEnd = string.startIndex

@@ -1,29 +1,29 @@
 extension Notification {
-  /// Reads a notification's JSON as a plain device does, all of NTF-1 to NTF-5 checked.
+  /// Parses a notification's JSON as a plain device does, with all checks of NTF-1 to NTF-5.
   package init(parsing json: [UInt8]) throws(NotificationError) {
     self = try WrittenNotification(parsing: json, keys: .four).notification
   }
 
-  /// Reads JSON that is still to be cut to a device's limits (NTF-7): of any length that the caller allows, all else
-  /// of NTF-1 to NTF-5 checked.
+  /// Parses JSON that is not yet cut to a device's limits (NTF-7): of any length that the caller
+  /// allows, with all other checks of NTF-1 to NTF-5.
   package init(parsingUncut json: [UInt8]) throws(NotificationError) {
     self = try WrittenNotification(parsingUncut: json, keys: .four).notification
   }
 
-  /// The same with the details of NTF-20. An identity is checked and passed over.
+  /// The same with the details of NTF-20. An identity is checked and ignored.
   package init(parsingDetailed json: [UInt8]) throws(NotificationError) {
     self = try WrittenNotification(parsingUncut: json, keys: .all).notification
   }
 }
 
 extension WrittenNotification {
-  /// Reads the JSON of a write as a device does, all of NTF-1 to NTF-5 and NTF-20 checked.
+  /// Parses the JSON of a write as a device does, with all checks of NTF-1 to NTF-5 and NTF-20.
   package init(parsing json: [UInt8], keys: Keys) throws(NotificationError) {
     var reader = NotificationReader(try JSONObjectReader(json), keys: keys, limits: .device)
     self = try reader.read()
   }
 
-  /// Reads JSON that is still to be cut to a device's limits (NTF-7).
+  /// Parses JSON that is not yet cut to a device's limits (NTF-7).
   package init(parsingUncut json: [UInt8], keys: Keys) throws(NotificationError) {
     var reader = NotificationReader(
       try JSONObjectReader(json, limitBytes: .max), keys: keys, limits: .none)
@@ -75,7 +75,7 @@ private struct NotificationReader {
     return WrittenNotification(notification: notification, identity: try identity())
   }
 
-  /// The four keys; false when it is none of them.
+  /// Handles the four keys; false if it is none of them.
   private mutating func readOne(of key: JSONObjectReader.Text) throws(NotificationError) -> Bool {
     if reader.key(key, is: "app") {
       app = try string("app", limitBytes: NotificationLimits.appBytes)
@@ -91,7 +91,7 @@ private struct NotificationReader {
     return true
   }
 
-  /// The keys of NTF-20; false when it is none of them.
+  /// Handles the keys of NTF-20; false if it is none of them.
   private mutating func readOptional(_ key: JSONObjectReader.Text) throws(NotificationError) -> Bool {
     if reader.key(key, is: "id") {
       id = try number("id", in: 1...UInt32.max)
@@ -156,7 +156,7 @@ private struct NotificationReader {
     return value
   }
 
-  /// The string that stands here, of at most `limitBytes` of UTF-8 after unescaping.
+  /// The string at this position, at most `limitBytes` of UTF-8 after unescaping.
   private mutating func string(_ key: String, limitBytes: Int) throws(NotificationError) -> String {
     let start = reader.offset
     let string = try reader.string(key: key)

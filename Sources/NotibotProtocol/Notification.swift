@@ -1,17 +1,17 @@
-/// What the display shows: four fields. Source: PROTOCOL.md NTF-1 to NTF-3.
+/// A notification: four fields. Source: PROTOCOL.md NTF-1 to NTF-3.
 public struct Notification: Hashable, Sendable {
-  /// Who says it; more than 64 bytes of UTF-8 are cut when it is sent.
+  /// The name of the sending app; cut to 64 bytes of UTF-8 when it is sent.
   public var app: String
-  /// More than 128 bytes of UTF-8 are cut when it is sent.
+  /// Cut to 128 bytes of UTF-8 when it is sent.
   public var title: String
-  /// What does not fit in 512 bytes of JSON with the rest is cut when it is sent.
+  /// Cut when it is sent, so that the whole JSON fits in 512 bytes.
   public var text: String
   /// Whole seconds since 1970-01-01 UTC.
   public var timestamp: UInt32
-  /// What else it says to a device that understands it; others are sent the four fields alone.
+  /// Further details, for a device that supports them; others get only the four fields.
   public var details: NotificationDetails
 
-  /// A notification of these fields, as long as they may be.
+  /// A notification of these fields, of any length.
   public init(
     app: String, title: String, text: String, timestamp: UInt32,
     details: NotificationDetails = NotificationDetails()
@@ -24,9 +24,9 @@ public struct Notification: Hashable, Sendable {
   }
 }
 
-/// A write of Data: a notification, and which one it is. Source: PROTOCOL.md NTF-1, NTF-20.
+/// A write of Data: a notification and its identity. Source: PROTOCOL.md NTF-1, NTF-20.
 package struct WrittenNotification: Hashable, Sendable {
-  /// Which keys have a meaning.
+  /// The keys that have a meaning.
   package enum Keys: Hashable, Sendable {
     /// The four of NTF-1; all others are ignored.
     case four
@@ -35,7 +35,7 @@ package struct WrittenNotification: Hashable, Sendable {
   }
 
   package var notification: Notification
-  /// `nil`: it has none, and only the four keys and the details matter.
+  /// `nil`: none; only the four keys and the details matter.
   package var identity: NotificationIdentity?
 
   package init(notification: Notification, identity: NotificationIdentity? = nil) {
@@ -43,7 +43,7 @@ package struct WrittenNotification: Hashable, Sendable {
     self.identity = identity
   }
 
-  /// What a host writes to remove a notification. Source: PROTOCOL.md NTF-24.
+  /// The value that a host writes to remove a notification. Source: PROTOCOL.md NTF-24.
   package static func removal(of id: UInt32) -> WrittenNotification {
     WrittenNotification(
       notification: Notification(app: "", title: "", text: "", timestamp: 0),

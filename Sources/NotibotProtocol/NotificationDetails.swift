@@ -1,6 +1,7 @@
-/// What a notification may say beyond its four fields, to a device that understands it. Source: PROTOCOL.md NTF-20.
+/// The optional details of a notification, for a device that supports them. Source: PROTOCOL.md
+/// NTF-20.
 public struct NotificationDetails: Hashable, Sendable {
-  /// How much a notification may interrupt. Source: PROTOCOL.md NTF-20.
+  /// The interruption level of a notification. Source: PROTOCOL.md NTF-20.
   public enum Level: UInt8, Hashable, Comparable, Sendable, CaseIterable {
     case passive = 0
     case active = 1
@@ -25,7 +26,7 @@ public struct NotificationDetails: Hashable, Sendable {
   public init() {}
 }
 
-/// Which notification a write is about, and what it does to it. Source: PROTOCOL.md NTF-20 to NTF-24.
+/// The notification that a write concerns, and the operation. Source: PROTOCOL.md NTF-20 to NTF-24.
 package struct NotificationIdentity: Hashable, Sendable {
   /// `ev`.
   package enum Change: Hashable, Sendable, CaseIterable {
@@ -33,7 +34,7 @@ package struct NotificationIdentity: Hashable, Sendable {
     case modified
     case removed
 
-    /// As it stands in the JSON.
+    /// The spelling in the JSON.
     package var name: String {
       switch self {
       case .added: "a"

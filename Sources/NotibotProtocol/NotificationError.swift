@@ -1,7 +1,7 @@
 /// Why bytes are not a notification, and where. Source: PROTOCOL.md NTF-1 to NTF-4.
 package struct NotificationError: Error, Hashable, Sendable {
   package var reason: Reason
-  /// The byte, counted from 0, at which it was seen.
+  /// The offset of the byte, counted from 0.
   package var offset: Int
 
   package init(_ reason: Reason, at offset: Int) {
@@ -9,7 +9,7 @@ package struct NotificationError: Error, Hashable, Sendable {
     self.offset = offset
   }
 
-  /// What is wrong. A key's name is one that the format knows, never one from the wire.
+  /// The reason. A key's name is always one of the format, never one from the wire.
   package enum Reason: Hashable, Sendable {
     case tooLong(lengthBytes: Int)
     case invalidUTF8
@@ -36,7 +36,7 @@ package struct NotificationError: Error, Hashable, Sendable {
 
 extension NotificationError: CustomStringConvertible {
   package var description: String {
-    // Bytes are counted from 1 for a person, as lines are, and as faults count them.
+    // Messages count bytes from 1, like lines and faults.
     "\(reason) (at byte \(offset + 1))"
   }
 }

@@ -1,6 +1,6 @@
 /// The payload of RST: a device refuses. Source: PROTOCOL.md LNK-6, LNK-18 to LNK-21.
 package struct Rst: Hashable, Sendable {
-  /// The versions that the device speaks.
+  /// The versions that the device supports.
   package var versions: VersionRange
   package var reason: RSTReason
   package var bootID: UInt32?

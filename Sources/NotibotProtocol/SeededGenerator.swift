@@ -1,5 +1,5 @@
-/// Random numbers that a seed decides: nonces, boot ids, noise and damage of one run are those of the next. Not for
-/// secrets.
+/// Random numbers from a seed: nonces, boot ids, noise and faults of a run are reproducible. Not
+/// for secrets.
 ///
 /// SplitMix64. Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
 package struct SeededGenerator: RandomNumberGenerator, Equatable, Sendable {

@@ -1,10 +1,10 @@
 /// The payload of SYN: a host asks for a session. Source: PROTOCOL.md LNK-6, LNK-11.
 package struct Syn: Hashable, Sendable {
-  /// Random; the same as long as it is the same attempt.
+  /// Random; the same for all SYNs of one attempt.
   package var nonce: UInt64
   package var versions: VersionRange
   package var features: Features
-  /// What the host receives; brought into range when read.
+  /// The host's receive limits; brought into range when parsed.
   package var limits: LinkLimits
   /// The writer's identity.
   package var source: UInt32?
@@ -43,8 +43,9 @@ package struct Syn: Hashable, Sendable {
     }
   }
 
-  /// The first whole NONCE of a SYN payload, also of one that cannot be taken, for the RST that answers it; nil when
-  /// there is none before the end or a TLV that runs past it. Source: PROTOCOL.md LNK-19.
+  /// The first whole NONCE of a SYN payload, even of an invalid one, for the RST that answers it;
+  /// nil if there is none before the end or before a TLV that runs past it. Source: PROTOCOL.md
+  /// LNK-19.
   package static func readableNonce(in payload: [UInt8]) -> UInt64? {
     var offset = 0
     while offset + 2 <= payload.count {

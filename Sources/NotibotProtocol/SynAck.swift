@@ -1,11 +1,12 @@
-/// The payload of SYNACK: a device opens a session and says what it is. Source: PROTOCOL.md LNK-6, LNK-12.
+/// The payload of SYNACK: a device opens a session and describes itself. Source: PROTOCOL.md LNK-6,
+/// LNK-12.
 package struct SynAck: Hashable, Sendable {
   /// The nonce of the SYN that this answers.
   package var nonce: UInt64
   /// The version chosen.
   package var version: UInt8
   package var features: Features
-  /// What the device receives; brought into range when read.
+  /// The device's receive limits; brought into range when parsed.
   package var limits: LinkLimits
   package var deviceID: DeviceID?
   /// At most 32 bytes; unsanitised, as the device sent it.
@@ -14,9 +15,9 @@ package struct SynAck: Hashable, Sendable {
   package var firmwareVersion: String?
   /// At most 32 bytes.
   package var buildHash: [UInt8]?
-  /// Names the attribute table. Source: PROTOCOL.md ATT-4.
+  /// Identifies the attribute table. Source: PROTOCOL.md ATT-4.
   package var profileHash: UInt32?
-  /// Notifications that the store holds.
+  /// Capacity of the store, in notifications.
   package var capacity: UInt16?
   /// Random at each boot.
   package var bootID: UInt32

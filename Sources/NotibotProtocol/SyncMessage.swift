@@ -1,10 +1,10 @@
 /// A message of channel 0: host and device compare what is on the display. Source: PROTOCOL.md NTF-30.
 package enum SyncMessage: Hashable, Sendable {
-  /// The host says what it believes the device holds.
+  /// The host sends what it believes the device holds.
   case sync(SyncRequest)
-  /// The device says what it holds.
+  /// The device sends what it holds.
   case synced(SyncAnswer)
-  /// The device dropped news; the host should sync.
+  /// The device dropped an event; the host should sync.
   case resync
   /// A notification is gone, and its event does not fit in a notification of Data.
   case gone(GoneReason, NotificationKey)
@@ -56,7 +56,7 @@ package enum SyncMessage: Hashable, Sendable {
   }
 }
 
-/// Names a notification among those of all writers. Source: PROTOCOL.md NTF-21.
+/// Identifies a notification among those of all writers. Source: PROTOCOL.md NTF-21.
 package struct NotificationKey: Hashable, Sendable {
   /// The writer, never 0.
   package var source: UInt32
@@ -69,13 +69,13 @@ package struct NotificationKey: Hashable, Sendable {
   }
 }
 
-/// Why a notification left the display without its writer. Source: PROTOCOL.md NTF-26.
+/// Why a notification left the display without a request of its writer. Source: PROTOCOL.md NTF-26.
 package enum GoneReason: UInt8, Hashable, Sendable, CaseIterable {
   case dismissed = 1
   case evicted = 2
   case expired = 3
 
-  /// As it stands in an event.
+  /// The spelling in an event.
   package var name: String {
     switch self {
     case .dismissed: "dismissed"
@@ -88,7 +88,7 @@ package enum GoneReason: UInt8, Hashable, Sendable, CaseIterable {
 /// SYNC. Source: PROTOCOL.md NTF-30.
 package struct SyncRequest: Hashable, Sendable {
   package var source: UInt32
-  /// The highest id whose write was answered by success; 0 if there is none.
+  /// The highest id whose write succeeded; 0 if there is none.
   package var knownID: UInt32
   /// What the host believes the device holds.
   package var holdings: Holdings
@@ -116,7 +116,7 @@ package struct SyncAnswer: Hashable, Sendable {
   package var holdings: Holdings
   /// hwm: the highest id applied since boot; 0 if there is none.
   package var highestID: UInt32
-  /// Notifications that the store holds.
+  /// Capacity of the store, in notifications.
   package var capacity: UInt16
   package var bootID: UInt32
 

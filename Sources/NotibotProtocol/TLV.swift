@@ -23,7 +23,7 @@ package enum TLVType: UInt8, CaseIterable, Hashable, Sendable {
   case reason = 0x14
   case refused = 0x15
 
-  /// The fewest bytes that a value has; more are ignored.
+  /// The minimum length of a value in bytes; more are ignored.
   package var lengthBytes: Int {
     switch self {
     case .firmwareName, .firmwareVersion, .buildHash: 0
@@ -39,14 +39,15 @@ package enum TLVType: UInt8, CaseIterable, Hashable, Sendable {
 
 /// The TLVs of a HELLO, SYN, SYNACK or RST payload, checked. Source: PROTOCOL.md LNK-5 to LNK-7.
 struct TLVBlock {
-  /// The most bytes of a name, version or hash; what goes beyond is ignored. Source: PROTOCOL.md LNK-5.
+  /// The maximum length of a name, version or hash; bytes beyond it are ignored. Source:
+  /// PROTOCOL.md LNK-5.
   static let textLimitBytes = 32
   private static let magic: [UInt8] = Array("NBOT".utf8)
 
   private var values: [TLVType: [UInt8]] = [:]
 
   /// Reads a payload. Malformed comes before critical: a payload that is both throws why it is malformed.
-  /// - Parameter required: the types that must be there, besides MAGIC.
+  /// - Parameter required: the required types, in addition to MAGIC.
   init(parsing payload: [UInt8], requiring required: [TLVType]) throws(WireError) {
     var unknownCritical: UInt8?
     var offset = 0
@@ -79,7 +80,7 @@ struct TLVBlock {
     values[type]?.littleEndian(at: offset, as: Value.self)
   }
 
-  /// The number of a TLV that must be there.
+  /// The number of a required TLV.
   func required<Value: FixedWidthInteger>(
     _ type: TLVType, offset: Int = 0, as: Value.Type = Value.self
   ) throws(WireError) -> Value {
@@ -92,7 +93,8 @@ struct TLVBlock {
     values[type].map { Array($0.prefix(limitBytes)) }
   }
 
-  /// The text of a TLV with invalid UTF-8 replaced, or nil when it is absent. It may hold control characters.
+  /// The text of a TLV with invalid UTF-8 replaced, or nil when it is absent. It can contain
+  /// control characters.
   func text(_ type: TLVType) -> String? {
     bytes(type).map { String(decoding: $0, as: UTF8.self) }
   }
@@ -140,7 +142,7 @@ extension [UInt8] {
     appendTLV(.limits, bytes: value)
   }
 
-  /// Appends what HELLO and SYNACK say about the device's hardware and program.
+  /// Appends the TLVs of HELLO and SYNACK about the device's hardware and firmware.
   mutating func appendTLVs(deviceID: DeviceID?, firmwareName: String?, firmwareVersion: String?) {
     appendTLV(.deviceID, bytes: deviceID?.octets)
     appendTLV(.firmwareName, text: firmwareName)

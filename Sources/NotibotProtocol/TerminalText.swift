@@ -1,10 +1,12 @@
-/// Makes bytes from a device fit for a terminal, however they are cut.
+/// Makes bytes from a device safe for a terminal, regardless of read boundaries.
 ///
-/// Controls but newline and tab, a carriage return that no newline follows, DEL, C1 controls and invalid UTF-8 become
-/// `\xNN`; scalars that turn the direction of text, break lines or show nothing become U+FFFD. Without it, a device could write
-/// over what the user sees, or into the clipboard.
+/// Controls except newline and tab, a carriage return without a newline after it, DEL, C1 controls
+/// and invalid UTF-8 become `\xNN`; scalars that change the direction of text, break lines or are
+/// invisible become U+FFFD. Otherwise a device could overwrite the screen, or write to the
+/// clipboard.
 package struct TerminalText: Hashable, Sendable {
-  /// The beginning of a character, or a carriage return, that the next bytes decide on; at most 3 bytes.
+  /// An incomplete character or a carriage return, which depends on the next bytes; at most 3
+  /// bytes.
   private var pending: [UInt8] = []
 
   package init() {}
@@ -17,7 +19,7 @@ package struct TerminalText: Hashable, Sendable {
     return TerminalText.sanitised(all[..<split])
   }
 
-  /// The text of what was kept, when nothing follows it.
+  /// The text of the kept bytes, if nothing follows them.
   package mutating func finish() -> String {
     defer { pending = [] }
     return TerminalText.sanitised(pending)
@@ -26,7 +28,7 @@ package struct TerminalText: Hashable, Sendable {
   /// The text of bytes that are complete.
   package static func sanitised(_ bytes: some Sequence<UInt8>) -> String {
     let bytes = Array(bytes)
-    // Nearly every line of a console; at 3 Mbaud the way below would take a good part of a processor.
+    // Fast path for nearly every console line; at 3 Mbaud the path below would use much of a CPU.
     if bytes.allSatisfy({ 0x20...0x7E ~= $0 }) { return String(decoding: bytes, as: UTF8.self) }
     var result = String.UnicodeScalarView()
     var index = 0
@@ -74,7 +76,7 @@ package struct TerminalText: Hashable, Sendable {
     }
   }
 
-  /// How many bytes at the end wait for what follows.
+  /// How many bytes at the end depend on the bytes that follow.
   private static func unfinishedLengthBytes(_ bytes: [UInt8]) -> Int {
     if bytes.last == UInt8(ascii: "\r") { return 1 }
     for (index, byte) in bytes.suffix(3).reversed().enumerated() {

@@ -1,4 +1,4 @@
-/// Why bytes from the wire are not what they should be. Each case carries what was seen.
+/// Why bytes from the wire are invalid. Each case carries the observed values.
 package enum WireError: Error, Hashable, Sendable {
   /// A payload or PDU has fewer bytes than its format. Source: PROTOCOL.md LNK-3, ATT-16.
   case tooShort(expectedBytes: Int, actualBytes: Int)
@@ -10,13 +10,13 @@ package enum WireError: Error, Hashable, Sendable {
   case truncatedTLV(offset: Int)
   /// A known TLV is shorter than its value. Source: PROTOCOL.md LNK-7.
   case shortTLV(TLVType, expectedBytes: Int, actualBytes: Int)
-  /// A known TLV stands twice. Source: PROTOCOL.md LNK-7.
+  /// A known TLV is repeated. Source: PROTOCOL.md LNK-7.
   case repeatedTLV(TLVType)
-  /// A TLV that the frame type requires is not there. Source: PROTOCOL.md LNK-6.
+  /// A TLV that the frame type requires is missing. Source: PROTOCOL.md LNK-6.
   case missingTLV(TLVType)
   /// The first TLV is not `NBOT`. Source: PROTOCOL.md LNK-7.
   case badMagic
-  /// A TLV that may not be ignored has an unknown type. Source: PROTOCOL.md LNK-7, LNK-19.
+  /// A TLV that must not be ignored has an unknown type. Source: PROTOCOL.md LNK-7, LNK-19.
   case unknownCriticalTLV(type: UInt8)
 }
 

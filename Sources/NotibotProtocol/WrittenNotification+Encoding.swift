@@ -1,13 +1,15 @@
 extension WrittenNotification {
-  /// The JSON, at most 512 bytes, for a device that understands the optional keys. Source: PROTOCOL.md NTF-20.
+  /// The JSON, at most 512 bytes, for a device that supports the optional keys. Source: PROTOCOL.md
+  /// NTF-20.
   package func encoded() -> [UInt8] {
     var json: [UInt8] = []
     _ = encode(into: &json)
     return json
   }
 
-  /// Appends the JSON and says whether something was cut to fit: `grp` and `act` are cut to their own limits, so that
-  /// the optional keys together are at most 239 bytes; then the four give way. Source: PROTOCOL.md NTF-7, NTF-20.
+  /// Appends the JSON and returns whether something was cut to fit: `grp` and `act` are cut to
+  /// their own limits, so that the optional keys have at most 239 bytes in total; then the four
+  /// keys are cut. Source: PROTOCOL.md NTF-7, NTF-20.
   package func encode(into bytes: inout [UInt8]) -> Notification.Cut {
     let details = notification.details
     let group = Self.cut(details.group, toBytes: NotificationLimits.groupBytes)
@@ -18,12 +20,12 @@ extension WrittenNotification {
     return group == details.group && labels == details.actions ? cut : .fields
   }
 
-  /// `text` within `limit` bytes as they stand in the JSON, escapes included. Source: PROTOCOL.md NTF-20.
+  /// `text` within `limit` bytes of JSON, including escapes. Source: PROTOCOL.md NTF-20.
   private static func cut(_ text: String, toBytes limit: Int) -> String {
     Notification.cut(text, toBytes: limit, cost: Notification.escapedLengthBytes)
   }
 
-  /// The optional members, each with a comma before it; those that have their usual value are left out.
+  /// The optional members, each with a comma before it; those with their default value are omitted.
   private func tail(group: String, labels: [String]) -> [UInt8] {
     var tail: [UInt8] = []
     if let identity {

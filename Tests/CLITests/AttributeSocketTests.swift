@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `emulate --att` and what tests over it.
+/// `emulate --att`, and tests over its socket.
 @Suite(.inTurn) struct AttributeSocketTests {
   /// Runs `body` with an emulator and the path of its attribute socket.
   private func withAttributes(_ body: (Emulator, _ path: String) async throws -> Void) async throws {
@@ -19,7 +19,7 @@ import Testing
     #expect(try directory.names() == [])
   }
 
-  @Test func `the announcement names the socket, which is the owner's alone and goes with the emulator`()
+  @Test func `the announcement names the socket, which only the owner can use and the emulator removes`()
     async throws
   {
     try await withAttributes { emulator, path in
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `a second emulator at the same socket is refused and leaves the first alone`() async throws {
+  @Test func `a second emulator at the same socket is refused and does not affect the first`() async throws {
     try await withAttributes { _, path in
       let second = try await run("emulate", "--att", "unix:\(path)", "--link", path + ".port")
       #expect(second.status == .exited(2))
@@ -43,19 +43,19 @@ import Testing
     ["emulate", "--att", "/tmp/att"], ["test", "--att", "unix:"],
     ["test", "--att", "unix:/x", "--rig", "ble"],
   ])
-  func `what is no socket, or one device too many, is a usage error`(arguments: [String]) async throws {
+  func `an invalid socket, or a second device, is a usage error`(arguments: [String]) async throws {
     let ending = try await Program(arguments).ending()
     #expect(ending.status == .exited(2))
     #expect(ending.errors.contains("--att"))
   }
 
-  @Test func `nobody at the socket is no board`() async throws {
+  @Test func `a socket without a listener is noBoard`() async throws {
     let ending = try await run("test", "--att", "unix:/tmp/notibot-nobody-listens-here")
     #expect(ending.status == .exited(10))
     #expect(ending.errors.contains("/tmp/notibot-nobody-listens-here: No such file or directory"))
   }
 
-  @Test func `the suite says which cases a connection cannot have`() async throws {
+  @Test func `the suite reports the cases that a connection cannot run`() async throws {
     try await withAttributes { emulator, path in
       let ending = try await run(
         "test", "--att", "unix:\(path)", "--control", emulator.control, "--filter", "ATT-17|NTF-30")

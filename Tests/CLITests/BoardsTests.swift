@@ -6,7 +6,7 @@ import Testing
 @Suite(.inTurn) struct BoardsTests {
   private static let filter = "^(FRM-1|ATT-5)/"
 
-  @Test func `several boards are tested at once, with one report of all`() async throws {
+  @Test func `several boards are tested in parallel, with one report`() async throws {
     try await withEmulator("--profile", "quiet") { one in
       try await withEmulator("--profile", "quiet") { two in
         let directory = try TemporaryDirectory()
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `a board that is not there is an error of its own, one at a time as well`() async throws {
+  @Test func `a missing board has its own error, also without parallel runs`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let directory = try TemporaryDirectory()
       let ending = try await run(
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `every matching board of none is an error with its reports`() async throws {
+  @Test func `no matching board is an error with its reports`() async throws {
     let directory = try TemporaryDirectory()
     let ending = try await run(
       "test", "--all", "-p", "usb:0001:0002", "--junit", directory.file("j.xml"), "--filter", Self.filter)
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `outside of a workflow nothing of that is printed`() async throws {
+  @Test func `outside a workflow none of this is printed`() async throws {
     let directory = try TemporaryDirectory()
     let ending = try await Program(
       ["test", "-p", "/dev/no-such-port"], environment: ["GITHUB_STEP_SUMMARY": directory.file("summary")]
@@ -86,7 +86,7 @@ import Testing
     #expect(!ending.output.contains("::") && !directory.has("summary"))
   }
 
-  @Test func `a monitor in a workflow lets no device command the runner`() async throws {
+  @Test func `a monitor in a workflow escapes commands to the runner`() async throws {
     let terminal = try ControlledTerminal()
     let monitor = try Program(
       ["monitor", "-p", terminal.path, "--until", "end", "--timeout", "20"],

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// What a stream has brought so far, read on a thread of its own.
+/// The output of a stream so far, read on a separate thread.
 final class Collected: Sendable {
   private struct State {
     var bytes: [UInt8] = []
@@ -10,15 +10,15 @@ final class Collected: Sendable {
     var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
-  /// No test makes a program say more.
+  /// More than any test's program prints.
   private static let limitBytes = 1 << 24
 
   private let state = Mutex(State())
   private let wake: Descriptor?
 
   /// - Parameters:
-  ///   - source: nil is a stream that has ended already.
-  ///   - onRead: called with what each read brought, on the thread that reads.
+  ///   - source: nil for a stream that has already ended.
+  ///   - onRead: called with the bytes of each read, on the reading thread.
   init(reading source: Descriptor?, onRead: @escaping @Sendable ([UInt8]) -> Void = { _ in }) {
     guard let source, let ends = try? Descriptor.pipe() else {
       wake = nil
@@ -36,15 +36,15 @@ final class Collected: Sendable {
     }
   }
 
-  /// What has come until now.
+  /// The output so far.
   func soFar() -> [UInt8] { state.withLock(\.bytes) }
 
-  /// The whole of it, when it has ended.
+  /// The complete output, when the stream has ended.
   func all() async -> String {
     await wait { $0.hasEnded ? String(decoding: $0.bytes, as: UTF8.self) : nil }
   }
 
-  /// The line of this number, from 0, when it is there. Throws when the stream ends before.
+  /// The line with this number, from 0, when it is complete. Throws if the stream ends before.
   func line(_ index: Int) async throws -> String {
     let lines = await wait { state -> [Substring]? in
       let lines = String(decoding: state.bytes, as: UTF8.self).split(
@@ -82,7 +82,7 @@ final class Collected: Sendable {
     while true {
       if let value = state.withLock({ condition($0) }) { return value }
       await withCheckedContinuation { continuation in
-        // What came between the look above and this one must not be slept through.
+        // Do not miss output between the check above and this one.
         let isDue = state.withLock { state in
           if condition(state) != nil { return true }
           state.waiters.append(continuation)

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// What a person mistypes, and machines without what every program takes for granted.
+/// Typing errors, and computers without the usual environment.
 @Suite(.inTurn) struct CommandLineTests {
-  @Test func `a command that does not exist is refused, and the nearest one is named`() async throws {
+  @Test func `an unknown command is refused, with the nearest one as a suggestion`() async throws {
     for words in [["sned"], ["help", "sned"], ["sned", "--app", "a"]] {
       let ending = try await Program(words).ending()
       #expect(ending.status == .exited(2))
@@ -18,7 +18,7 @@ import Testing
     #expect(try await run("help").status == .exited(0))
   }
 
-  @Test func `a number of seeds is that many runs from the first seed`() async throws {
+  @Test func `a count of seeds is that many runs from the first seed`() async throws {
     let ending = try await run("simulate", "--seeds", "2", "--json")
     #expect(ending.status == .exited(0), "\(ending.errors)")
     let report = try JSON(parsing: ending.output)
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(.enabled(if: MountNamespace.isAvailable, "needs to mount in a namespace of its own"))
-  func `without pseudo-terminals and without /proc a command says so`() async throws {
+  func `a command reports missing pseudo-terminals and a missing /proc`() async throws {
     let terminals = try await MountNamespace.runWithout("/dev", ["count", "-p", "emu:"])
     #expect(terminals.status == .exited(18), "\(terminals.errors)")
     #expect(terminals.errors.contains("cannot create a pseudo-terminal"))

@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import Testing
 
-/// `notibot control`: out of band, whatever the line does.
+/// `notibot control`: out of band, independent of the line.
 @Suite(.inTurn) struct ControlTests {
   private func control(_ emulator: Emulator, _ words: String...) async throws -> Program.Ending {
     try await Program(["control", "--socket", emulator.control] + words).ending()
   }
 
-  @Test func `what was done is confirmed, or answered with what it is asked for`() async throws {
+  @Test func `commands are confirmed, queries are answered`() async throws {
     try await withEmulator { emulator in
       let fill = try await control(emulator, "fill", "3")
       #expect(fill.status == .exited(0))
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `unplug and plug move the line, and say where it is`() async throws {
+  @Test func `unplug and plug move the line, and report its path`() async throws {
     try await withEmulator { emulator in
       #expect(try await control(emulator, "unplug").status == .exited(0))
       #expect(!emulator.directory.has("port"))
@@ -39,7 +39,7 @@ import Testing
     (["action", "1", "0"], "no notification 1"),
     (["fill", "10000001"], "10000000"), (["reboot", "boredom"], "unknown reset reason; known are: "),
   ])
-  func `what cannot be done is refused with the reason`(words: [String], reason: String) async throws {
+  func `an impossible request is refused with the reason`(words: [String], reason: String) async throws {
     try await withEmulator { emulator in
       let ending = try await Program(["control", "--socket", emulator.control] + words).ending()
       #expect([.exited(15), .exited(2)].contains(ending.status))
@@ -61,14 +61,14 @@ import Testing
   @Test(arguments: [
     ["bogus"], ["dismiss"], ["dismiss", "x"], ["unplug", "now"], ["mode", "lazy"], ["log"],
   ])
-  func `what is no command is a usage error, before anybody is asked`(words: [String]) async throws {
+  func `an unknown command is a usage error, before a connection`(words: [String]) async throws {
     let ending = try await Program(["control", "--socket", "/no/such/socket"] + words).ending()
     #expect(ending.status == .exited(2))
     #expect(ending.output == "")
     #expect(ending.errorLines.count == 1)
   }
 
-  @Test func `a socket where nobody listens says how to start an emulator`() async throws {
+  @Test func `without a listener the hint is how to start an emulator`() async throws {
     let directory = try TemporaryDirectory()
     let killed = try await Emulator(in: directory)
     killed.program.send(SIGKILL)
@@ -84,7 +84,7 @@ import Testing
 
   @Test(
     .enabled(if: Privilege.canBeGivenUp, "setpriv cannot take the right to open everything from root here"))
-  func `a socket of another user is a missing right, not a missing emulator`() async throws {
+  func `a socket of another user is a missing permission, not a missing emulator`() async throws {
     try await withEmulator { emulator in
       chmod(emulator.control, 0)
       let ending = try await Privilege.run(["control", "--socket", emulator.control, "stats"])
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `a path that is no socket's is refused`() async throws {
+  @Test func `a path other than a socket is refused`() async throws {
     let path = "/tmp/" + String(repeating: "x", count: 200)
     let ending = try await run("control", "--socket", path, "stats")
     #expect(ending.status == .exited(10))
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: ["", "{", "[]", "{\"command\":7}", "{\"command\":\"bogus\"}", "\u{0}\u{1}\u{1B}[2J"])
-  func `a request that is none is answered, and the emulator lives`(line: String) async throws {
+  func `an invalid request is answered, and the emulator keeps running`(line: String) async throws {
     try await withEmulator { emulator in
       let path = emulator.control
       let answer = try await onThread { try UnixSocket.exchange(line + "\n", at: path) }
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `a request without end is cut off, and the emulator lives`() async throws {
+  @Test func `an endless request is cut off, and the emulator keeps running`() async throws {
     try await withEmulator { emulator in
       let path = emulator.control
       let answer = try await onThread {

@@ -2,20 +2,20 @@ import CSerialShim
 import Foundation
 import Glibc
 
-/// A terminal pair whose far end does what a test says.
+/// A terminal pair whose far end is controlled by a test.
 final class ControlledTerminal: Sendable {
-  /// Where a host finds the port.
+  /// The path of the port.
   let path: String
   private let received: Collected
   private let master: Descriptor
   private let spareSlave: Descriptor
 
-  /// - Parameter onRead: called with what a host wrote and a way to answer it, on a thread of its own; without it the
-  ///   far end is silent.
+  /// - Parameter onRead: called with the host's bytes and a function for the answer, on a separate
+  ///   thread; default: the far end is silent.
   init(onRead: @escaping @Sendable ([UInt8], _ answer: ([UInt8]) -> Void) -> Void = { _, _ in }) throws {
     let master = try Self.openMaster()
     let path = try Self.slavePath(of: master)
-    // Without it, the pair would hang up when a host leaves.
+    // Otherwise the pair would hang up when a host closes it.
     spareSlave = try Self.openRaw(path)
     self.path = path
     self.master = master
@@ -28,13 +28,13 @@ final class ControlledTerminal: Sendable {
     try self.init { _, answer in answer(bytes) }
   }
 
-  /// What hosts have written so far.
+  /// The bytes that hosts have written so far.
   func receivedBytes() -> [UInt8] { received.soFar() }
 
   /// Writes to the host.
   func write(_ bytes: [UInt8]) { master.write(bytes) }
 
-  /// Opens a port as a host does, with nothing that the kernel changes in the bytes.
+  /// Opens a port in raw mode, as a host does.
   static func openRaw(_ path: String) throws -> Descriptor {
     let port = try Descriptor.opening(path, O_RDWR | O_NOCTTY)
     var settings = termios()

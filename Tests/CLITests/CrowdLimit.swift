@@ -1,8 +1,8 @@
 import Synchronization
 import Testing
 
-/// Lets only so many tests run processes at once: the limits of a session are real time, and a crowd of processes on few
-/// cores would miss them.
+/// Limits how many tests run processes in parallel: the limits of a session are real time, and too
+/// many processes on few cores would miss them.
 struct CrowdLimit: TestTrait, SuiteTrait, TestScoping {
   /// Enough to keep two cores busy while most tests wait.
   private static let gate = Gate(places: 6)

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Text that the display cannot take as it is: never changed without a word.
+/// Text that the display cannot show unchanged: never changed silently.
 @Suite(.inTurn) struct CutTextTests {
   private static let long = String(repeating: "x", count: 70_000)
 
@@ -10,7 +10,9 @@ import Testing
     #"{"app":"a","title":"t","text":"\#(text)","timestamp":1}"#
   }
 
-  @Test func `one that is cut is sent with a warning and marked, with --strict it is refused`() async throws {
+  @Test func `a cut notification is sent with a warning and marked, with --strict it is refused`()
+    async throws
+  {
     try await withEmulator { emulator in
       let text = String(repeating: "x", count: 600)
       let cut = try await run("send", "-p", emulator.port, "--text", text, "--json")
@@ -60,7 +62,9 @@ import Testing
     }
   }
 
-  @Test func `forward marks what is cut when it is queued, and with --strict rejects it`() async throws {
+  @Test func `forward marks cut notifications when they are queued, and with --strict rejects them`()
+    async throws
+  {
     try await withForwarding { forwarding in
       let arguments = ["forward", "-p", forwarding.emulator.port, "--outbox", forwarding.outbox]
       let input = Self.line("1") + "\n" + Self.line(String(repeating: "x", count: 600)) + "\n"

@@ -32,7 +32,7 @@ final class Descriptor: Sendable {
     }
   }
 
-  /// Writes all of it; what nobody reads any more is dropped.
+  /// Writes everything; bytes without a reader are dropped.
   func write(_ bytes: [UInt8]) {
     state.withLock { open in
       guard let number = open else { return }
@@ -46,16 +46,16 @@ final class Descriptor: Sendable {
     }
   }
 
-  /// What comes next; nil at the end, at an error, and when `wake` has something to read.
+  /// The next bytes; nil at the end, on an error, and when `wake` is readable.
   func read(unless wake: Descriptor) -> [UInt8]? {
-    var waits = [
+    var descriptors = [
       pollfd(fd: number, events: Int16(POLLIN), revents: 0),
       pollfd(fd: wake.number, events: Int16(POLLIN), revents: 0),
     ]
-    while poll(&waits, nfds_t(waits.count), -1) < 0 {
+    while poll(&descriptors, nfds_t(descriptors.count), -1) < 0 {
       guard errno == EINTR else { return nil }
     }
-    guard waits[1].revents == 0 else { return nil }
+    guard descriptors[1].revents == 0 else { return nil }
     let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
       count = max(0, Glibc.read(number, buffer.baseAddress, buffer.count))
     }
@@ -70,7 +70,7 @@ final class Descriptor: Sendable {
 
   static func pipe() throws -> (read: Descriptor, write: Descriptor) {
     var ends: [Int32] = [0, 0]
-    // Between the two calls no program may start: it would keep the pipe open.
+    // No program must start between the two calls: it would keep the pipe open.
     try Spawn.lock.withLock { _ in
       guard Glibc.pipe(&ends) == 0 else { throw SystemError("make a pipe") }
       ends.forEach { _ = fcntl($0, F_SETFD, FD_CLOEXEC) }
@@ -78,7 +78,7 @@ final class Descriptor: Sendable {
     return (Descriptor(owning: ends[0]), Descriptor(owning: ends[1]))
   }
 
-  /// A terminal pair, as the kernel makes it: the slave is what a program writes to.
+  /// A terminal pair, with the kernel's defaults: a program writes to the slave.
   static func terminal() throws -> (read: Descriptor, write: Descriptor) {
     let master = try ControlledTerminal.openMaster()
     return (master, try opening(try ControlledTerminal.slavePath(of: master), O_RDWR | O_NOCTTY))

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `notibot emulate`: what it announces, what it makes, what it leaves alone and what it removes.
+/// `notibot emulate`: its announcement, and the files that it creates, keeps and removes.
 @Suite(.inTurn) struct EmulateTests {
   private func mode(of path: String) -> mode_t? {
     var status = stat()
@@ -13,7 +13,7 @@ import Testing
     try FileManager.default.destinationOfSymbolicLink(atPath: link)
   }
 
-  @Test func `the announcement is one line that says all that a script needs`() async throws {
+  @Test func `the announcement is one line with everything that a script needs`() async throws {
     let emulator = try await Emulator(["--profile", "tiny", "--seed", "7"])
     let expected: JSON = [
       "port": .string(emulator.port), "control": .string(emulator.control),
@@ -26,7 +26,7 @@ import Testing
     #expect(ending.errors == "notibot: terminated\n")
   }
 
-  @Test func `for a person the port is on stdout and the rest on stderr`() async throws {
+  @Test func `without --json the port is on stdout and the rest on stderr`() async throws {
     let directory = try TemporaryDirectory()
     let program = try Program(["emulate", "--link", directory.file("port")])
     #expect(try await program.output.line(0) == directory.file("port"))
@@ -37,7 +37,7 @@ import Testing
     #expect(ending.lines.count == 1)
   }
 
-  @Test func `terminal and socket are the owner's alone`() async throws {
+  @Test func `only the owner can use terminal and socket`() async throws {
     try await withEmulator { emulator in
       #expect(mode(of: emulator.port).map { $0 & S_IFMT } == S_IFLNK)
       let terminal = try target(of: emulator.port)
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `a second emulator on the same link is refused and leaves the first alone`() async throws {
+  @Test func `a second emulator on the same link is refused and does not affect the first`() async throws {
     try await withEmulator { emulator in
       let terminal = try target(of: emulator.port)
       let link = try await run("emulate", "--link", emulator.port)
@@ -90,13 +90,13 @@ import Testing
     }
   }
 
-  @Test func `what a killed emulator left behind is replaced`() async throws {
+  @Test func `leftovers of a killed emulator are replaced`() async throws {
     let directory = try TemporaryDirectory()
     let killed = try await Emulator(in: directory)
     killed.program.send(SIGKILL)
     #expect(await killed.program.ending().status == .killed(signal: SIGKILL))
     #expect(try directory.names() == ["control", "port"])
-    // Somebody else's terminal may have got the number meanwhile; then the link would be left alone.
+    // Another terminal may have got the number meanwhile; then the link would not be replaced.
     try FileManager.default.removeItem(atPath: killed.port)
     try FileManager.default.createSymbolicLink(atPath: killed.port, withDestinationPath: "/dev/pts/none")
     let next = try await Emulator(in: directory)
@@ -105,16 +105,16 @@ import Testing
     #expect(try directory.names() == [])
   }
 
-  @Test func `a file where the link should be is left as it is`() async throws {
+  @Test func `a file at the path of the link is not changed`() async throws {
     let directory = try TemporaryDirectory()
     let file = try directory.write("precious", to: "port")
     let ending = try await run("emulate", "--link", file)
     #expect(ending.status == .exited(2))
-    #expect(ending.errors.contains("\(file): something that is no link is there"))
+    #expect(ending.errors.contains("\(file): it exists and is not a link"))
     #expect(try directory.contents(of: "port") == "precious")
   }
 
-  @Test func `a link to somebody's file is neither followed nor replaced`() async throws {
+  @Test func `a link to an existing file is neither followed nor replaced`() async throws {
     let directory = try TemporaryDirectory()
     let file = try directory.write("precious", to: "file")
     let link = directory.file("port")
@@ -127,7 +127,7 @@ import Testing
     #expect(try directory.names() == ["file", "port"])
   }
 
-  @Test func `a file where the socket should be is left as it is, and no link stays`() async throws {
+  @Test func `a file at the path of the socket is not changed, and no link is left`() async throws {
     let directory = try TemporaryDirectory()
     let file = try directory.write("precious", to: "control")
     let ending = try await run("emulate", "--link", directory.file("port"), "--control", file)
@@ -138,7 +138,7 @@ import Testing
     #expect(try directory.names() == ["control"])
   }
 
-  @Test func `a link that somebody has replaced meanwhile is not removed`() async throws {
+  @Test func `a link that was replaced meanwhile is not removed`() async throws {
     let emulator = try await Emulator()
     try FileManager.default.removeItem(atPath: emulator.port)
     try FileManager.default.createSymbolicLink(atPath: emulator.port, withDestinationPath: "/dev/null")
@@ -147,7 +147,7 @@ import Testing
     #expect(try emulator.directory.names() == ["port"])
   }
 
-  @Test func `without a link of its own name it makes one in the user's directory`() async throws {
+  @Test func `without --link it creates one in the user's directory`() async throws {
     let directory = try TemporaryDirectory()
     let program = try Program(["emulate", "--json"], environment: ["XDG_RUNTIME_DIR": directory.path])
     let announcement = try JSON(parsing: try await program.output.line(0))
@@ -160,7 +160,7 @@ import Testing
     #expect(mode(of: link) == nil)
   }
 
-  @Test func `a directory for links that is somebody's trap is not used`() async throws {
+  @Test func `an unsafe directory for links is not used`() async throws {
     let directory = try TemporaryDirectory()
     try FileManager.default.createDirectory(
       atPath: directory.file("trap"), withIntermediateDirectories: false)
@@ -172,7 +172,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.file("trap")) == [])
   }
 
-  @Test func `a place that does not exist is an error that names it`() async throws {
+  @Test func `a missing folder is an error that names it`() async throws {
     let ending = try await run("emulate", "--link", "/no/such/place/port")
     #expect(ending.status == .exited(2))
     #expect(ending.errorLines.count == 1)

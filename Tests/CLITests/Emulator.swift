@@ -5,7 +5,7 @@ import Glibc
 final class Emulator: Sendable {
   let program: Program
   let directory: TemporaryDirectory
-  /// What it announced.
+  /// Its announcement.
   let announcement: JSON
 
   /// The link under which the port is opened.
@@ -27,14 +27,14 @@ final class Emulator: Sendable {
     }
   }
 
-  /// Ends it as a service manager does.
+  /// Ends it with SIGTERM, as a service manager does.
   @discardableResult
   func stop() async -> Program.Ending {
     program.send(SIGTERM)
     return await program.ending()
   }
 
-  /// Asks the control socket, without the command line.
+  /// Sends a request to the control socket, without the command line.
   @discardableResult
   func ask(_ request: JSON) async throws -> JSON {
     let path = control
@@ -43,20 +43,20 @@ final class Emulator: Sendable {
     return try JSON(parsing: answer)
   }
 
-  /// What `control stats` says.
+  /// The result of `control stats`.
   func statistics() async throws -> JSON { try await ask(["command": "stats"])["statistics"] }
 
-  /// The JSON of what is stored, oldest first.
+  /// The JSON of the stored notifications, oldest first.
   func stored() async throws -> [String] {
     try await ask(["command": "list"])["items"].elements.compactMap { $0["json"].string }
   }
 
-  /// Returns when the statistics say so; the device does this unasked, with nothing that tells of it.
+  /// Returns when the statistics satisfy the condition, which the device reaches without an event.
   func wait(until condition: (JSON) -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(60)
     while try await !condition(statistics()) {
       guard ContinuousClock.now < end else {
-        throw SystemError("see the emulator do this", number: ETIMEDOUT)
+        throw SystemError("await a state of the emulator", number: ETIMEDOUT)
       }
     }
   }
@@ -77,14 +77,14 @@ func withEmulator<Result>(_ options: String..., body: (Emulator) async throws ->
   }
 }
 
-/// Runs what blocks where it stops nobody else.
+/// Runs blocking code on a separate thread.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
   }
 }
 
-/// One line there, one line back.
+/// Sends one line, returns one line.
 enum UnixSocket {
   static func exchange(_ line: String, at path: String) throws -> String {
     let socket = Descriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Whatever a device, a file, an expression or a signal does, a command ends, and its reports are written.
+/// A command ends, and its reports are written, regardless of device, file, expression or signal.
 @Suite(.inTurn) struct EndsTests {
   private static let benchmarks = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().appendingPathComponent("../../benchmarks").standardized.path
@@ -22,8 +22,9 @@ import Testing
 
   // MARK: Signals
 
-  /// The 2 s are for `scripts/signal-loop` on a machine of its own: here a slow disk may hold a command up.
-  @Test func `every command is gone soon after a signal, with its reports written`() async throws {
+  /// The limit of 2 s is in `scripts/signal-loop` on an idle computer: here a slow disk can delay a
+  /// command.
+  @Test func `every command ends soon after a signal, with its reports written`() async throws {
     let ending = try await Program(
       [
         "python3", "\(Self.benchmarks)/signal_loop.py", "40", "--jobs", "2", "--json", "--limit", "20",
@@ -37,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: [["soak", "--duration", "2h"], ["test", "--rig", "pty"]])
-  func `a signal that comes twice at once is one`(command: [String]) async throws {
+  func `two signals in a row count as one`(command: [String]) async throws {
     let directory = try TemporaryDirectory()
     let port = command[0] == "soak" ? ["-p", "emu:"] : []
     let program = try Program(command + port + ["--junit", directory.file("j.xml")])
@@ -49,13 +50,14 @@ import Testing
     #expect(try JUnit(parsing: try directory.contents(of: "j.xml")).errors == 1)
   }
 
-  @Test func `a command whose output nobody reads is ended, and its report written`() async throws {
+  @Test func `a command without a reader of its output can be ended, and its report is written`() async throws
+  {
     let directory = try TemporaryDirectory()
     let fifo = directory.file("fifo")
     #expect(mkfifo(fifo, 0o600) == 0)
     let reader = try Descriptor.opening(fifo, O_RDONLY | O_NONBLOCK)
     let writer = try Descriptor.opening(fifo, O_WRONLY)
-    // Full: what the program writes waits for a reader.
+    // Full: the program's output waits for a reader.
     _ = fcntl(writer.number, F_SETFL, O_NONBLOCK)
     writer.write(Array(repeating: 0x20, count: 1 << 20))
     let program = try Program(
@@ -72,7 +74,7 @@ import Testing
   @Test(arguments: [
     (["--until", "(a+)+$"], "a"), (["--fail-on", "a.*a.*a.*b$"], "a"), (["--until", "(a|a)*b"], "a"),
   ])
-  func `an expression that would backtrack ends in its time`(options: [String], text: String) async throws {
+  func `a backtracking expression ends in bounded time`(options: [String], text: String) async throws {
     let terminal = try ControlledTerminal()
     let isUntil = options[0] == "--until"
     let monitor = try Program(
@@ -82,7 +84,7 @@ import Testing
     let line = String(repeating: text, count: 4000) + "!\n"
     terminal.write(Array((line + "end\n").utf8))
     let ending = await monitor.ending()
-    // It came to the line behind, not to its timeout.
+    // It reached the next line, not its timeout.
     #expect(ending.status == .exited(isUntil ? 1 : 0), "\(ending.errors)")
     #expect(ending.output.hasSuffix("end\n"))
   }
@@ -100,7 +102,7 @@ import Testing
     ["monitor", "-p", "emu:", "--save"], ["test", "--rig", "emulator", "--junit"],
     ["test", "--rig", "emulator", "--json"], ["soak", "-p", "emu:", "--duration", "1h", "--junit"],
   ])
-  func `a FIFO that nobody reads, a directory and a missing folder are found out at once`(command: [String])
+  func `a FIFO without a reader, a directory and a missing folder are reported at once`(command: [String])
     async throws
   {
     let directory = try TemporaryDirectory()
@@ -148,7 +150,7 @@ import Testing
     #expect(lstat(fifo, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
   }
 
-  @Test func `a report whose place fails is written elsewhere, and the verdict stays`() async throws {
+  @Test func `a report that cannot be written is written elsewhere, and the verdict is kept`() async throws {
     let temporary = try TemporaryDirectory()
     let program = try Program(
       ["test", "-p", "/dev/no-such-port", "--junit", "/dev/full"], environment: ["TMPDIR": temporary.path])
@@ -168,13 +170,13 @@ import Testing
     #expect(ending.errors.contains("cannot write two reports to the same file"))
   }
 
-  @Test func `a FIFO that nobody writes is waited for, and a signal ends that`() async throws {
+  @Test func `a FIFO without a writer is awaited, and a signal ends the wait`() async throws {
     let directory = try TemporaryDirectory()
     let fifo = directory.file("fifo")
     #expect(mkfifo(fifo, 0o600) == 0)
     try await withEmulator("--profile", "quiet") { emulator in
       let program = try Program(["send", "-p", emulator.port, "--file", fifo])
-      // It can be opened for writing once somebody reads.
+      // It can be opened for writing once there is a reader.
       let writer = try await onThread {
         while true {
           let number = open(fifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
@@ -196,7 +198,7 @@ import Testing
       ["count"], ["watch"], ["send", "--app", "a"], ["test"], ["bench"],
       ["reset", "--before", "no-reset", "--into", "loader"],
     ])
-  func `a device that sends without a pause and never answers is no answer in time`(
+  func `a device that floods and never answers is noAnswer in time`(
     kind: String, command: [String]
   ) async throws {
     let ending = try await withFlood(kind) { try await Program(command + ["-p", $0]).ending() }
@@ -215,7 +217,7 @@ import Testing
     }
   }
 
-  @Test func `a case ends though its device sends faster than it is read, and a signal ends the run`()
+  @Test func `a case ends even if its device sends faster than it is read, and a signal ends the run`()
     async throws
   {
     try await withEmulator("--profile", "quiet") { emulator in
@@ -234,7 +236,7 @@ import Testing
     }
   }
 
-  @Test func `a list of attributes without an end is an error`() async throws {
+  @Test func `an endless list of attributes is an error`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let ending = try await withFlood("crawl", ["--port", emulator.port]) {
         try await run("count", "-p", $0)
@@ -281,7 +283,7 @@ import Testing
     }
   }
 
-  @Test func `no words of a server are a command to the runner`() async throws {
+  @Test func `no text of a server is a command to the runner`() async throws {
     let server = try TCPServer(answer: "##[error]taken\r\n\u{3000}::error::x\r\n")
     let ending = try await Program(
       ["count", "-p", "socket://127.0.0.1:\(server.port)"], environment: ["GITHUB_ACTIONS": "true"]
@@ -291,7 +293,7 @@ import Testing
   }
 }
 
-/// A server that says something to who comes, and hangs up.
+/// A server that sends a text to each client, and hangs up.
 final class TCPServer: Sendable {
   let port: UInt16
   private let listener: Descriptor

@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
 
-/// Running as a user without any rights of its own.
+/// Running as a user without any permissions.
 enum Nobody {
   private static let identity = ["--reuid=65534", "--regid=65534", "--clear-groups"]
 
-  /// Whether this process may become that user, whom the program lets run it, and lock files of others stay.
+  /// Whether this process can become that user, that user can run the program, and lock files of
+  /// other users persist.
   static let canLeaveLocks: Bool = {
     var status = stat()
     guard geteuid() == 0, stat("/var/lock", &status) == 0, status.st_mode & 0o1777 == 0o1777 else {
@@ -49,13 +50,13 @@ enum ReadOnlyFolder {
   }
 }
 
-/// Running without the right to open everything, which root has.
+/// Running without root's permission to open everything.
 enum Privilege {
   static let setpriv = "/usr/bin/setpriv"
-  /// What starts a program so.
+  /// The command prefix.
   static let dropping = ["--bounding-set", "-dac_override,-dac_read_search"]
 
-  /// Whether what the mode of a file forbids can be forbidden to a program.
+  /// Whether file modes can be made effective for a program.
   static let canBeGivenUp: Bool = {
     if geteuid() != 0 { return true }
     let process = Process()
@@ -67,16 +68,16 @@ enum Privilege {
     return process.terminationStatus == 0
   }()
 
-  /// Runs `notibot` as somebody whom modes of files bind.
+  /// Runs `notibot` with effective file modes.
   static func run(_ arguments: [String]) async throws -> Program.Ending {
     if geteuid() != 0 { return try await Program(arguments).ending() }
     return try await Program(dropping + [Program.notibot] + arguments, program: setpriv).ending()
   }
 }
 
-/// What is connected to this machine.
+/// The boards connected to this computer.
 enum Boards {
-  /// Whether 'auto' finds nothing to speak to.
+  /// Whether 'auto' finds no board.
   static let areAbsent: Bool = {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: Program.notibot)
@@ -92,8 +93,8 @@ enum Boards {
 }
 
 extension String {
-  /// Whether there is something in this that a terminal would obey: C0 controls but newline and tab, DEL, C1 controls,
-  /// and what turns the direction of text.
+  /// Whether this contains terminal controls: C0 controls except newline and tab, DEL, C1 controls,
+  /// and changes of text direction.
   var hasControls: Bool {
     unicodeScalars.contains { scalar in
       switch scalar.value {

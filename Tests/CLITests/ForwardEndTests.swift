@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// How `notibot forward` ends: signals, kills, and what it cannot work with.
+/// How `notibot forward` ends: signals, kills, and unusable ports and files.
 @Suite(.inTurn) struct ForwardEndTests {
   @Test(arguments: [(SIGTERM, Int32(143)), (SIGINT, Int32(130))])
-  func `a signal ends it in order, and nothing that was queued is lost`(
+  func `a signal ends it properly, and no queued notification is lost`(
     signal: Int32, code: Int32
   ) async throws {
     try await withForwarding { forwarding in
@@ -17,7 +17,7 @@ import Testing
       try await forward.result("queued", of: 4)
       forward.send(signal)
       let ending = await forward.ending()
-      // A device that is stalled for 10 s, which would end it as well, is a 13.
+      // A device that is stalled for 10 s, which would also end it, is a 13.
       #expect(ending.status == .exited(code))
       try await forwarding.emulator.ask(["command": "resume"])
       #expect(try await forwarding.run().status == .exited(0))
@@ -39,7 +39,7 @@ import Testing
     #expect(try ending.numbers("queued") == [1])
   }
 
-  @Test func `after a kill the next run delivers what was queued, once`() async throws {
+  @Test func `after a kill the next run delivers queued notifications once`() async throws {
     try await withForwarding { forwarding in
       let forward = try forwarding.start()
       forward.write(Forwarding.lines(1...2))
@@ -56,7 +56,9 @@ import Testing
     }
   }
 
-  @Test func `killed at each step of its journal it neither loses nor doubles one`() async throws {
+  @Test func `killed at each step of its journal it neither loses nor duplicates a notification`()
+    async throws
+  {
     try await withForwarding("--profile", "bench") { forwarding in
       var promised: [String] = []
       for step in 1...24 {
@@ -77,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `a second one at the same outbox or the same port is told who has it`() async throws {
+  @Test func `a second one at the same outbox or port is refused with the holder's pid`() async throws {
     try await withForwarding { forwarding in
       let forward = try forwarding.start()
       try await forward.document { $0["event"] == "up" }
@@ -98,16 +100,17 @@ import Testing
   @Test(arguments: [
     ("/dev/null", Int32(2), "not a serial port"), ("bogus", Int32(2), "use one of: /dev/NAME"),
   ])
-  func `a port that waiting does not mend ends it`(port: String, code: Int32, says: String) async throws {
+  func `a permanent port failure ends it`(port: String, code: Int32, reason: String) async throws {
     let directory = try TemporaryDirectory()
     let ending = try await run(
       "forward", "-p", port, "--outbox", directory.file("outbox"), input: Forwarding.line("1") + "\n")
     #expect(ending.status == .exited(code))
     #expect(ending.errorLines.count == 1)
-    #expect(ending.errors.contains(says), "\(ending.errors)")
+    #expect(ending.errors.contains(reason), "\(ending.errors)")
   }
 
-  @Test func `an outbox that cannot be made or is none ends it before the port is touched`() async throws {
+  @Test func `an outbox that is invalid or cannot be created ends it before the port is opened`() async throws
+  {
     let terminal = try ControlledTerminal()
     let directory = try TemporaryDirectory()
     let missing = try await run("forward", "-p", terminal.path, "--outbox", directory.file("no/outbox"))

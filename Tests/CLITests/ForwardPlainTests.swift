@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// `notibot forward` to a device without identities: what its options promise.
+/// `notibot forward` to a device without identities: the effect of its options.
 @Suite(.inTurn) struct ForwardPlainTests {
   @Test(arguments: [false, true])
-  func `after a restart of the device --replay brings back what it had, and nothing else does`(replays: Bool)
+  func `after a restart of the device only --replay restores its notifications`(replays: Bool)
     async throws
   {
     try await withForwarding("--profile", "firmware") { forwarding in
@@ -24,7 +24,8 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `what has no answer is sent once more, or with --no-resend called unknown`(isResent: Bool) async throws
+  func `an unanswered notification is sent again, or reported as unknown with --no-resend`(isResent: Bool)
+    async throws
   {
     try await withForwarding("--profile", "firmware") { forwarding in
       let first = try forwarding.start("--timeout", "1")

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `each client gets the results of what it sent, and of nothing else`() async throws {
+  @Test func `each client gets the results of its own lines only`() async throws {
     try await withSocket { forwarding, forward, path in
       let (first, second) = (try Client(path), try Client(path))
       first.write(Forwarding.lines(1...2))
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `only its owner may speak to the socket, and it stands in a folder of his`() async throws {
+  @Test func `only its owner can use the socket, and only in a folder of the owner`() async throws {
     try await withSocket { _, _, path in
       var status = stat()
       #expect(stat(path, &status) == 0)
@@ -97,7 +97,9 @@ import Testing
     #expect(ending.errors.contains("other users can write to its folder"), "\(ending.errors)")
   }
 
-  @Test func `a client that goes away, or says too much in one line, disturbs nobody`() async throws {
+  @Test func `a client that disconnects, or sends a line that is too long, does not affect others`()
+    async throws
+  {
     try await withSocket { forwarding, forward, path in
       let leaving = try Client(path)
       leaving.write(Forwarding.line("1"))
@@ -112,7 +114,8 @@ import Testing
     }
   }
 
-  @Test func `one client more than there is room for is told so, and the others are served`() async throws {
+  @Test func `a client beyond the limit is refused with the reason, and the others are served`() async throws
+  {
     try await withSocket { _, _, path in
       let present = try (1...64).map { _ in try Client(path) }
       // The last one has been admitted when it is answered.
@@ -126,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func `a second one does not take the socket away, and a dead one's is replaced`() async throws {
+  @Test func `a second one does not replace the socket, unless its owner is dead`() async throws {
     try await withSocket { forwarding, _, path in
       let ending = try await run(
         "forward", "-p", "/dev/none", "--outbox", forwarding.emulator.directory.file("other"), "--listen",

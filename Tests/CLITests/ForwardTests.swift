@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `notibot forward`: each notification once, through whatever happens to the line and the device.
+/// `notibot forward`: each notification once, despite faults of the line and the device.
 @Suite(.inTurn) struct ForwardTests {
   @Test func `a hundred lines are queued, delivered and on the display, once and in order`() async throws {
     try await withForwarding("--profile", "bench") { forwarding in
@@ -14,7 +14,8 @@ import Testing
     }
   }
 
-  @Test func `without --json results are still documents, and the connection is told on stderr`() async throws
+  @Test func `without --json results are still documents, and the connection is reported on stderr`()
+    async throws
   {
     try await withForwarding { forwarding in
       let ending = try await run(
@@ -29,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `without a board it queues and waits, and delivers when the board comes`() async throws {
+  @Test func `without a board it queues and waits, and delivers when the board is connected`() async throws {
     let directory = try TemporaryDirectory()
     let forward = try Program(
       ["forward", "-p", directory.file("port"), "--outbox", directory.file("outbox"), "--json"],
@@ -41,12 +42,12 @@ import Testing
     #expect(ending.status == .exited(0))
     #expect(try await emulator.stored().count == 3)
     let connecting = try ending.documents().first { $0["event"] == "connecting" }
-    // The news of the port and the next attempt may come in either order.
+    // The arrival of the port and the next attempt can come in either order.
     #expect(["the port appeared", "another attempt"].contains(connecting?["reason"]))
     await emulator.stop()
   }
 
-  @Test func `a pulled plug is told, and the port is tried the moment that it is back`() async throws {
+  @Test func `an unplugged port is reported, and tried as soon as it is back`() async throws {
     try await withForwarding { forwarding in
       let forward = try forwarding.start()
       forward.write(Forwarding.line("1") + "\n")
@@ -105,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `a line that asks for nothing is rejected with its number, and the others are delivered`()
+  @Test func `a line without a request is rejected with its number, and the others are delivered`()
     async throws
   {
     try await withForwarding { forwarding in
@@ -124,7 +125,8 @@ import Testing
     }
   }
 
-  @Test func `a full display is told, and what waits goes out when there is room`() async throws {
+  @Test func `a full display is reported, and queued notifications are sent when there is room`() async throws
+  {
     try await withForwarding("--profile", "tiny") { forwarding in
       let forward = try forwarding.start(input: Forwarding.lines(1...6))
       for number in 1...4 { try await forward.result("delivered", of: number) }
@@ -138,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func `a full outbox takes no more until there is room, and loses nothing`() async throws {
+  @Test func `a full outbox accepts no more until there is room, and loses nothing`() async throws {
     try await withForwarding { forwarding in
       let forward = try forwarding.start("--entries-limit", "2", input: Forwarding.lines(1...3))
       for number in 1...2 { try await forward.result("delivered", of: number) }
@@ -151,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func `with --no-wait all is queued without a board, and goes out at the next run`() async throws {
+  @Test func `with --no-wait all is queued without a board, and sent in the next run`() async throws {
     try await withForwarding { forwarding in
       try await forwarding.emulator.ask(["command": "unplug"])
       let first = try await forwarding.run("--no-wait", input: Forwarding.lines(1...3))
@@ -164,7 +166,7 @@ import Testing
     }
   }
 
-  @Test func `after --timeout what is not delivered stays in the outbox, and the exit code says so`()
+  @Test func `after --timeout undelivered notifications stay in the outbox, and the exit code is 13`()
     async throws
   {
     let directory = try TemporaryDirectory()

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Running `notibot forward` with an outbox of its own beside an emulator.
+/// Runs `notibot forward` with its own outbox and an emulator.
 struct Forwarding {
   let emulator: Emulator
 
@@ -34,7 +34,7 @@ struct Forwarding {
     ).ending()
   }
 
-  /// The titles of what is on the display, oldest first.
+  /// The titles on the display, oldest first.
   func titles() async throws -> [String] {
     try await emulator.stored().compactMap { try JSON(parsing: $0)["title"].string }
   }
@@ -59,7 +59,7 @@ extension Program.Ending {
   /// The documents of stdout.
   func documents() throws -> [JSON] { try lines.map { try JSON(parsing: $0) } }
 
-  /// The numbers that have this result, in its order.
+  /// The numbers with this result, in order.
   func numbers(_ result: String) throws -> [Int] {
     try documents().filter { $0["result"] == .string(result) }.compactMap {
       $0["number"].number.map { Int($0) }
@@ -68,7 +68,8 @@ extension Program.Ending {
 }
 
 extension Program {
-  /// Reads documents of stdout until one says so, and returns it. Throws when the stream ends before.
+  /// Reads documents of stdout until one satisfies the condition, and returns it. Throws if the
+  /// stream ends before.
   @discardableResult
   func document(where condition: (JSON) -> Bool) async throws -> JSON {
     var index = 0

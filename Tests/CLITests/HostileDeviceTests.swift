@@ -1,13 +1,13 @@
 import Glibc
 import Testing
 
-/// A device that speaks the protocol and means harm.
+/// A malicious device that speaks the protocol.
 @Suite(.inTurn) struct HostileDeviceTests {
-  /// Clears the screen, names the window, writes to the clipboard, and turns text round.
+  /// Clears the screen, sets the window title, writes to the clipboard, and reverses text.
   private static let sequences =
     "\u{1B}[2J\u{1B}]0;x\u{7}\u{1B}]52;c;eA==\u{7}\u{9B}2J\u{202E}\r\n\u{8}\u{7F}"
 
-  /// Runs `body` with the port of a device whose attribute PDUs are changed on their way.
+  /// Runs `body` with the port of a device whose attribute PDUs are modified in transit.
   private func withRelay(
     change: @escaping @Sendable ([UInt8]) -> [UInt8], body: (Emulator, String) async throws -> Void
   ) async throws {
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `the relay changes nothing by itself`() async throws {
+  @Test func `the relay on its own changes nothing`() async throws {
     try await withRelay(change: { $0 }) { emulator, port in
       try await emulator.ask(["command": "fill", "count": 3])
       #expect(try await run("count", "-p", port).output == "3\n")
@@ -55,7 +55,8 @@ import Testing
       let directory = try TemporaryDirectory()
       let ending = try await run(
         "test", "-p", port, "--filter", "^NTF-1/", "--junit", directory.file("j.xml"), "--json", "-")
-      // Where the machine leaves it undecided the case is an error with that reason; it never passes.
+      // If the computer is too slow for a verdict, the case is an error with that reason; it never
+      // passes.
       let junit = try directory.contents(of: "j.xml")
       let isDecided = !ending.output.contains("not decided in ")
       let totals = try JSON(parsing: ending.output)["totals"]
@@ -70,7 +71,7 @@ import Testing
   @Test(arguments: [
     [0x0B], [0x0B, 1], [0x0B, 1, 2, 3], [0x13], [0x01], [0x01, 0x0A, 3, 0, 0x1B],
   ])
-  func `an answer that is none ends a command with one line`(answer: [UInt8]) async throws {
+  func `an invalid answer ends a command with one line`(answer: [UInt8]) async throws {
     try await withRelay(change: { $0.first == 0x0B ? answer : $0 }) { _, port in
       let ending = try await run("count", "-p", port)
       #expect([.exited(13), .exited(14), .exited(15)].contains(ending.status), "\(ending.status)")

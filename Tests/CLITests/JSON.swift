@@ -42,7 +42,7 @@ enum JSON: Equatable, Sendable, Codable {
     }
   }
 
-  /// What stands under a key; `.null` where nothing does.
+  /// The value of a key; `.null` if it is missing.
   subscript(_ key: String) -> JSON {
     if case .object(let members) = self { members[key] ?? .null } else { .null }
   }

@@ -6,7 +6,7 @@ import Testing
   private static let script = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().appendingPathComponent("../../benchmarks/kill_loop.py").standardized.path
 
-  @Test func `six kills of the forwarder neither lose nor double a notification`() async throws {
+  @Test func `six kills of the forwarder neither lose nor duplicate a notification`() async throws {
     let ending = try await Program(
       ["python3", Self.script, "6", "--seed", "5", "--json", "--notibot", Program.notibot],
       program: "/usr/bin/env"
@@ -20,7 +20,7 @@ import Testing
     #expect(try #require(report["notifications"].number) > 0)
   }
 
-  @Test func `a bit that flips after a kill loses nothing in silence`() async throws {
+  @Test func `a bit flip after a kill loses nothing silently`() async throws {
     let ending = try await Program(
       ["python3", Self.script, "4", "--rot", "--seed", "5", "--json", "--notibot", Program.notibot],
       program: "/usr/bin/env"

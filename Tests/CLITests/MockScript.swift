@@ -1,6 +1,6 @@
 import Foundation
 
-/// The scripts that mock boards and machines, in `Tests/mocked`.
+/// The scripts that mock boards and computers, in `Tests/mocked`.
 enum MockScript {
   static func path(_ name: String) -> String {
     URL(fileURLWithPath: #filePath)

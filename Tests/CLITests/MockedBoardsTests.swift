@@ -2,19 +2,19 @@ import Foundation
 import Glibc
 import Testing
 
-/// `notibot` on a machine whose USB serial ports lead to these terminals: `Tests/mocked/namespace.sh`.
+/// `notibot` on a computer whose USB serial ports are these terminals: `Tests/mocked/namespace.sh`.
 enum MountNamespace {
   private static let unshare = "/usr/bin/unshare"
   private static let options = geteuid() == 0 ? ["-m"] : ["-rm"]
   private static let script = MockScript.path("namespace.sh")
 
-  /// The number of the first port: no other run of the tests has this one.
+  /// The number of the first port, unique to this test run.
   private static let firstNumber = Int(getpid()) * 10
 
-  /// The name of a port, the first being 0.
+  /// The name of a port, counted from 0.
   static func port(_ index: Int) -> String { "/dev/ttyUSB\(firstNumber + index)" }
 
-  /// Whether this user may mount in a namespace of its own.
+  /// Whether this user can mount in a separate namespace.
   static let isAvailable: Bool = {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: unshare)
@@ -31,7 +31,7 @@ enum MountNamespace {
       program: unshare)
   }
 
-  /// Runs `notibot` on a machine where a folder such as /dev is empty.
+  /// Runs `notibot` with an empty folder, such as /dev.
   static func runWithout(_ folder: String, _ arguments: [String]) async throws -> Program.Ending {
     let command = "mount -t tmpfs none \(folder) && exec \"$@\""
     return try await Program(
@@ -44,20 +44,21 @@ enum MountNamespace {
   }
 }
 
-/// Boards that answer, at ports that USB would have: who is asked, who is chosen, what is written to whom.
+/// Boards that answer at USB ports: which are probed, which is selected, and what is written to
+/// each.
 @Suite(
   .inTurn, .serialized,
   .enabled(if: MountNamespace.isAvailable, "needs to mount in a namespace of its own: unshare -m, or -rm"))
 struct MockedBoardsTests {
   private static let id = "24:6F:28:AA:BB:CC"
 
-  /// Commands that end by themselves.
+  /// Commands that end on their own.
   private static let commands = [
     ["count"], ["send", "--app", "a"], ["test", "--filter", "^FRM-1/zeros-around$"],
     ["bench", "--count", "5", "--trips", "0"], ["soak", "--duration", "10s"],
   ]
 
-  @Test func `devices --probe says who answers, and that another does not`() async throws {
+  @Test func `devices --probe reports the boards that answer and those that do not`() async throws {
     let mute = try Descriptor.terminal()
     let mutePath = try ControlledTerminal.slavePath(of: mute.read)
     try await withEmulator { emulator in
@@ -75,7 +76,7 @@ struct MockedBoardsTests {
     }
   }
 
-  @Test func `a board that is in use is listed with its user, and not asked`() async throws {
+  @Test func `a board in use is listed with its holder, and not probed`() async throws {
     try await withEmulator { emulator in
       let watch = try MountNamespace.start([emulator.port], ["watch", "-p", "auto"])
       #expect(try await watch.output.line(0) == "count 0")
@@ -89,7 +90,7 @@ struct MockedBoardsTests {
   }
 
   @Test(arguments: commands)
-  func `a board that is named by its identity is found beside one that does not answer`(command: [String])
+  func `a board identity is found next to a board that does not answer`(command: [String])
     async throws
   {
     let mute = try Descriptor.terminal()
@@ -123,7 +124,7 @@ struct MockedBoardsTests {
   }
 
   @Test(arguments: commands.dropLast())
-  func `an identity that no board has is no board, and nothing is stored`(command: [String]) async throws {
+  func `an unknown identity is noBoard, and nothing is stored`(command: [String]) async throws {
     try await withEmulator { emulator in
       let program = try MountNamespace.start([emulator.port], command + ["-p", "id:24:6F:28:00:00:01"])
       let ending = await program.ending()

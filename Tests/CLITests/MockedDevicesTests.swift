@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What `notibot` makes of boards: on mocked ports, because no board is at hand.
+/// `notibot` with boards on mocked ports.
 @Suite(
   .inTurn, .enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"))
 struct MockedDevicesTests {
@@ -28,7 +28,7 @@ struct MockedDevicesTests {
       ("s3", "303a:4001", "123456", "ESP32 TinyUSB CDC", nil, "cdc_acm", "1-6"),
       ("s3-rom", "303a:0009", "0", "ESP32-S3 ROM USB", "ESP32-S3", "cdc_acm", "1-7"),
     ] as [(JSON, JSON, String?, JSON, String?, JSON, JSON)])
-  func `a known board is listed with all that tells it from others`(
+  func `a known board is listed with all identifying fields`(
     board: JSON, id: JSON, serial: String?, name: JSON, chip: String?, driver: JSON, location: JSON
   ) async throws {
     let port = try #require(try await ports([board]).first)
@@ -43,7 +43,7 @@ struct MockedDevicesTests {
     #expect(port["heldBy"] == .null)
   }
 
-  @Test func `a stranger is listed with its own words, made harmless`() async throws {
+  @Test func `an unknown board is listed with its own texts, sanitised`() async throws {
     let port = try #require(try await ports(["stranger"]).first)
     #expect(port["isKnownBoard"] == false)
     #expect(port["board"] == .null)
@@ -53,7 +53,7 @@ struct MockedDevicesTests {
     #expect(!table.output.hasControls)
   }
 
-  @Test func `two ports of one bridge differ in the interface, and in nothing else that USB tells`()
+  @Test func `two ports of one bridge differ only in the interface`()
     async throws
   {
     let both = try await ports(["cp2105-0", "cp2105-1"])
@@ -83,7 +83,7 @@ struct MockedDevicesTests {
   }
 
   @Test(arguments: ["count", "test", "watch"])
-  func `a stranger alone is no board for auto`(command: String) async throws {
+  func `an unknown board alone is noBoard for auto`(command: String) async throws {
     let ending = try await MockedMachine.run(["stranger"], command)
     #expect(ending.status == .exited(10))
     #expect(ending.errors.contains("no known board is connected"), "\(ending.errors)")
@@ -91,7 +91,7 @@ struct MockedDevicesTests {
     #expect(!ending.errors.hasControls)
   }
 
-  @Test func `a serial number that no board has is no board, and the error says which there are`()
+  @Test func `an unknown serial number is noBoard, and the error lists the present boards`()
     async throws
   {
     let ending = try await MockedMachine.run(["cp2102-a", "ftdi"], "count", "-p", "usb:0403:6001:OTHER")
@@ -102,7 +102,7 @@ struct MockedDevicesTests {
   // MARK: Rights and locks
 
   @Test(.enabled(if: Privilege.canBeGivenUp, "needs setpriv to give up what root may"))
-  func `a port that the user may not open is no permission, for the doctor too`() async throws {
+  func `a port without permission is reported, by the doctor too`() async throws {
     let closed: JSON = [
       "tty": "ttyUSB0", "at": "1-1", "id": "10c4:ea60", "driver": "cp210x", "closed": true,
     ]
@@ -115,7 +115,7 @@ struct MockedDevicesTests {
     #expect(doctor.output.contains("trouble  no permission to open /dev/ttyUSB0"), "\(doctor.output)")
   }
 
-  @Test func `a port that a live process has locked is busy, and says by whom`() async throws {
+  @Test func `a port locked by a live process is busy, with its holder`() async throws {
     let lock = "/var/lock/LCK..ttyUSB7742"
     try Data(String(format: "%10d\n", getpid()).utf8).write(to: URL(fileURLWithPath: lock))
     defer { unlink(lock) }
@@ -128,16 +128,16 @@ struct MockedDevicesTests {
     #expect(listed["unasked"] == "not probed: in use")
   }
 
-  @Test func `of boards only the known ones are asked who they are`() async throws {
+  @Test func `only known boards are probed`() async throws {
     let asked = try await ports(["cp2102-a", "stranger"], "--probe", "--timeout", "0.1")
     let answers = asked.map { $0["unasked"].string ?? "" }
-    // Files stand in for the terminals: whoever opens one learns that.
+    // Files replace the terminals: opening one would reveal that.
     #expect(answers == ["not probed: unknown board", "not a serial port"])
   }
 
   // MARK: Plugging
 
-  @Test func `devices --watch tells what is there, what comes and what goes`() async throws {
+  @Test func `devices --watch reports present, added and removed ports`() async throws {
     let machine = try MockedMachine(["cp2102-a"], ["devices", "--watch", "--json"])
     let output = machine.program.output
     func event(_ index: Int) async throws -> [JSON] {
@@ -155,7 +155,9 @@ struct MockedDevicesTests {
     #expect(ending.lines.count == 3)
   }
 
-  @Test func `a uevent alone is seen: a board that left and is back by now is told as both`() async throws {
+  @Test func `a uevent alone is enough: a board that left and is already back is reported as both`()
+    async throws
+  {
     let machine = try MockedMachine(["jtag"], ["devices", "--watch"])
     let line = "/dev/ttyACM0 303a:1001 7C:DF:A1:00:00:01 ESP32 USB-Serial/JTAG at 1-5"
     #expect(try await machine.program.output.line(0) == "present \(line)")
@@ -166,13 +168,13 @@ struct MockedDevicesTests {
     #expect(await machine.program.ending().status == .exited(143))
   }
 
-  @Test func `a watch with a time ends by itself`() async throws {
+  @Test func `a watch with a time limit ends on its own`() async throws {
     let ending = try await MockedMachine.run(["jtag"], "devices", "--watch", "--timeout", "0.1")
     #expect(ending.status == .exited(0))
     #expect(ending.lines.count == 1)
   }
 
-  @Test func `a forwarder that waits for a board tries it when it comes`() async throws {
+  @Test func `a forwarder that waits for a board tries it when it is connected`() async throws {
     let directory = try TemporaryDirectory()
     let machine = try MockedMachine(
       ["stranger"],
@@ -184,7 +186,7 @@ struct MockedDevicesTests {
     #expect(waiting["event"] == "down")
     try await machine.change("plug cp2102-a")
     let tried = try JSON(parsing: try await machine.program.output.line(1))
-    // A file stands in for the terminal.
+    // A file replaces the terminal.
     #expect(tried["reason"] == "cannot open /dev/ttyUSB0: not a serial port")
     machine.send(SIGTERM)
     _ = await machine.program.ending()
@@ -192,7 +194,7 @@ struct MockedDevicesTests {
 
   // MARK: The doctor
 
-  @Test func `the doctor says what auto would take, and that an FTDI chip holds bytes back`() async throws {
+  @Test func `the doctor reports the choice of auto, and the latency of an FTDI chip`() async throws {
     let ending = try await MockedMachine.run(["ftdi"], "doctor", "--json")
     #expect(ending.status == .exited(0), "\(ending.errors)")
     let findings = try JSON(parsing: ending.output)["findings"].elements
@@ -203,7 +205,7 @@ struct MockedDevicesTests {
     #expect(latency?["command"] == "echo 1 | sudo tee /sys/bus/usb-serial/devices/ttyUSB3/latency_timer")
   }
 
-  @Test func `the doctor finds a board that no driver has taken`() async throws {
+  @Test func `the doctor finds a board without a driver`() async throws {
     let orphan: JSON = ["tty": "ttyUSB0", "at": "1-1", "id": "10c4:ea60", "driver": "cp210x", "orphan": true]
     let ending = try await MockedMachine.run([orphan], "doctor")
     #expect(ending.status == .exited(18), "\(ending.output)")

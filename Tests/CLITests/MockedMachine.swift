@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// `notibot` on a machine whose USB serial ports are mocked: `Tests/mocked/machine.py` under umockdev.
+/// `notibot` on a computer with mocked USB serial ports: `Tests/mocked/machine.py` under umockdev.
 final class MockedMachine: Sendable {
   let program: Program
   private let linesRead = Counter()
 
-  /// Starts `notibot` with these boards, names of the script's catalogue.
+  /// Starts `notibot` with these boards, by their names in the script's catalogue.
   /// - Parameter prefix: a program that starts it, with arguments.
   init(
     _ boards: [JSON], _ arguments: [String], prefix: [String] = [], environment: [String: String] = [:]
@@ -19,13 +19,13 @@ final class MockedMachine: Sendable {
       program: Umockdev.wrapper, environment: environment, input: nil)
   }
 
-  /// Changes the machine, and returns when that has happened.
+  /// Changes the mocked computer, and returns when it is done.
   func change(_ line: String) async throws {
     program.write(line + "\n")
     while try await program.errors.line(linesRead.next()) != "done: \(line)" {}
   }
 
-  /// Sends a signal to `notibot`, not to what mocks its machine.
+  /// Sends a signal to `notibot`, not to the mock.
   func send(_ signal: Int32) { program.write("signal \(signal)\n") }
 
   /// Runs to the end.

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// `notibot monitor` with a person at a terminal, which must be as it was on every way out.
+/// `notibot monitor` on a user's terminal, which must be restored on every exit.
 @Suite(.inTurn) struct MonitorKeysTests {
-  /// The person's terminal: what it is set to, and its keys.
+  /// The user's terminal: its settings and keys.
   private final class Keyboard: Sendable {
     let terminal: (read: Descriptor, write: Descriptor)
     private let before: [UInt32]
@@ -16,7 +16,7 @@ import Testing
 
     var isAsBefore: Bool { Self.settings(of: terminal.write) == before }
 
-    /// Whether keys come one by one, unechoed, and none makes a signal.
+    /// Whether each key is read at once, without echo, and none raises a signal.
     var isRaw: Bool { Self.settings(of: terminal.write)[1] & UInt32(ICANON | ECHO | ISIG) == 0 }
 
     func type(_ keys: [UInt8]) { terminal.read.write(keys) }
@@ -32,7 +32,7 @@ import Testing
     of port: String, body: (Keyboard, Program) async throws -> Void
   ) async throws {
     let keyboard = try Keyboard()
-    // Else a crash makes Swift's runtime ask the person at the terminal what to do about it.
+    // Otherwise Swift's runtime prompts the user at the terminal after a crash.
     let monitor = try Program(
       ["monitor", "-p", port], environment: ["SWIFT_BACKTRACE": "enable=no"], stdin: keyboard.terminal.write)
     _ = try await monitor.errors.line(0)
@@ -40,11 +40,11 @@ import Testing
     try await body(keyboard, monitor)
   }
 
-  /// Returns when it is so; the kernel tells nobody.
+  /// Returns when the condition holds; the kernel has no event for it.
   private func wait(until condition: () -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(60)
     while !condition() {
-      guard ContinuousClock.now < end else { throw SystemError("see it happen", number: ETIMEDOUT) }
+      guard ContinuousClock.now < end else { throw SystemError("await the condition", number: ETIMEDOUT) }
       await Task.yield()
     }
   }
@@ -54,11 +54,11 @@ import Testing
     return status?.split(separator: ")").last?.split(separator: " ").first == "T"
   }
 
-  @Test func `keys go to the device as they are, and Ctrl-] leaves`() async throws {
+  @Test func `keys are sent to the device unchanged, and Ctrl-] ends`() async throws {
     let (stream, sink) = AsyncStream<[UInt8]>.makeStream()
     let terminal = try ControlledTerminal { bytes, _ in sink.yield(bytes) }
     try await withMonitor(of: terminal.path) { keyboard, monitor in
-      // Ctrl-C and Ctrl-Z are the device's as well.
+      // Ctrl-C and Ctrl-Z are sent to the device as well.
       keyboard.type(Array("hi\r".utf8) + [3, 0x1A])
       for await _ in stream where terminal.receivedBytes().count == 5 { break }
       #expect(terminal.receivedBytes() == [0x68, 0x69, 0x0D, 3, 0x1A])
@@ -73,7 +73,7 @@ import Testing
       (SIGTERM, Exit.Status.exited(143)), (SIGINT, .exited(130)), (SIGHUP, .killed(signal: SIGHUP)),
       (SIGABRT, .killed(signal: SIGABRT)), (SIGSEGV, .killed(signal: SIGSEGV)),
     ] as [(Int32, Exit.Status)])
-  func `the terminal is as it was after a signal`(signal: Int32, status: Exit.Status) async throws {
+  func `the terminal is restored after a signal`(signal: Int32, status: Exit.Status) async throws {
     let terminal = try ControlledTerminal()
     try await withMonitor(of: terminal.path) { keyboard, monitor in
       monitor.send(signal)
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func `the terminal is as it was when the command fails`() async throws {
+  @Test func `the terminal is restored if the command fails`() async throws {
     try await withEmulator { emulator in
       let keyboard = try Keyboard()
       let monitor = try Program(
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func `stopped by the shell it gives the terminal back, and takes it again when continued`()
+  @Test func `stopped by the shell it restores the terminal, and sets key mode again when continued`()
     async throws
   {
     let terminal = try ControlledTerminal()
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `with a person a crash does not end it`() async throws {
+  @Test func `on a terminal a crash does not end it`() async throws {
     try await withEmulator { emulator in
       try await withMonitor(of: emulator.port) { keyboard, monitor in
         try await emulator.ask(["command": "reboot", "reason": "panic"])

@@ -15,7 +15,7 @@ import Testing
     return monitor
   }
 
-  @Test func `it ends with 0 at the line that is waited for`() async throws {
+  @Test func `it ends with 0 at the expected line`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let monitor = try await startMonitor(emulator.port, "--until", #"ready \d+"#, "--timeout", "20")
       try await log(emulator, "starting")
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `it ends with 1 at the line that must not come, also when both match`() async throws {
+  @Test func `it ends with 1 at a forbidden line, even if both match`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let monitor = try await startMonitor(
         emulator.port, "--until", "test", "--fail-on", "FAIL", "--json", "--timeout", "20")
@@ -41,7 +41,9 @@ import Testing
   }
 
   @Test(arguments: [(["--until", "never"], 13), ([], 0)] as [([String], Int32)])
-  func `its time is over with 13 when something was waited for, with 0 else`(options: [String], code: Int32)
+  func `after its time limit it ends with 13 if a line was expected, otherwise with 0`(
+    options: [String], code: Int32
+  )
     async throws
   {
     let terminal = try ControlledTerminal()
@@ -52,7 +54,7 @@ import Testing
     #expect(terminal.receivedBytes() == [], "a monitor sends nothing")
   }
 
-  @Test func `a prompt without a line end is seen`() async throws {
+  @Test func `a prompt without a line end is matched`() async throws {
     let terminal = try ControlledTerminal()
     let monitor = try await startMonitor(terminal.path, "--until", "^esp> $", "--timeout", "20")
     terminal.write(Array("hello\r\nesp> ".utf8))
@@ -61,7 +63,7 @@ import Testing
     #expect(ending.output == "hello\nesp> \n")
   }
 
-  @Test func `the file has every byte as it came`() async throws {
+  @Test func `the file has every byte unchanged`() async throws {
     let directory = try TemporaryDirectory()
     let (master, slave) = try Descriptor.terminal()
     _ = fcntl(master.number, F_SETFL, 0)
@@ -84,11 +86,11 @@ import Testing
     withExtendedLifetime((slave, raw)) {}
   }
 
-  @Test func `an unplugged port is waited for, and what comes after is seen`() async throws {
+  @Test func `an unplugged port is awaited, and its later output is matched`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let monitor = try await startMonitor(emulator.port, "--json", "--until", "back", "--timeout", "20")
       try await emulator.ask(["command": "unplug"])
-      // The emulator may still have told of its boot.
+      // The emulator can still have reported its boot.
       var index = 2
       while try await JSON(parsing: monitor.output.line(index))["event"] != "lost" { index += 1 }
       try await emulator.ask(["command": "plug"])
@@ -123,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func `a crash that is allowed is shown, then the boot with its cause and the frames`() async throws {
+  @Test func `a permitted crash is shown, then the boot with its cause and the frames`() async throws {
     try await withEmulator { emulator in
       let monitor = try await startMonitor(
         emulator.port, "--no-fail-on-crash", "--timeout", "20", "--until", "link on UART0", "--timestamps",
@@ -138,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func `text of a hostile device is shown without what a terminal obeys`() async throws {
+  @Test func `text of a malicious device is shown without terminal controls`() async throws {
     let terminal = try ControlledTerminal()
     let monitor = try await startMonitor(
       terminal.path, "--until", "end", "--color", "always", "--timeout", "20")
@@ -152,7 +154,7 @@ import Testing
     #expect(!rest.hasControls)
   }
 
-  @Test func `what comes after the line that was waited for decides nothing`() async throws {
+  @Test func `output after the expected line has no effect`() async throws {
     let terminal = try ControlledTerminal()
     let monitor = try await startMonitor(terminal.path, "--until", "ready", "--timeout", "20")
     terminal.write(Array("ready\nabort() was called at PC 0x42\nRebooting...\n".utf8))
@@ -174,7 +176,7 @@ import Testing
       (["-p", "/dev/no-such-port"], 10), (["-p", "id:24:6F:28:AA:BB:CC"], 2), (["--until", "("], 2),
       (["--timeout", "0"], 2), (["-p", "emu:", "--save", "/no/such/place/x", "--timeout", "1"], 18),
     ] as [([String], Int32)])
-  func `what cannot be is one line and its exit code`(options: [String], code: Int32) async throws {
+  func `invalid options are one line and their exit code`(options: [String], code: Int32) async throws {
     let ending = try await Program(["monitor"] + options).ending()
     #expect(ending.status == .exited(code))
     #expect(code == 2 || ending.errorLines.count == 1)

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// `scripts/mutants` with mutants made for it: it can fail.
+/// `scripts/mutants` with special mutants: it can fail.
 @Suite(.inTurn) struct MutantsTests {
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().appendingPathComponent("../..").standardized.path
 
-  @Test func `a fault that its case tells of is killed, one that changes nothing survives`() async throws {
+  @Test func `a fault detected by its case is killed, one without an effect survives`() async throws {
     let folder = try TemporaryDirectory()
     try Self.write("killed", rule: "LNK-52", old: "NB_PING_MS 1000u", new: "NB_PING_MS 3000u", in: folder)
     let good = try await Self.run(folder)
@@ -21,7 +21,7 @@ import Testing
     #expect(bad.lines.last?.hasPrefix("1 of 2 killed") == true)
   }
 
-  @Test func `a fault that only cases of other rules tell of is no success`() async throws {
+  @Test func `a fault detected only by cases of other rules is not a success`() async throws {
     let folder = try TemporaryDirectory()
     try Self.write("other", rule: "LNK-50", old: "NB_PING_MS 1000u", new: "NB_PING_MS 3000u", in: folder)
     let ending = try await Self.run(folder)
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `a library that is no firmware is refused with what to do`() async throws {
+  @Test func `a library other than the firmware is refused with a hint`() async throws {
     let folder = try TemporaryDirectory()
     let path = try folder.write("no library", to: "none.so")
     let ending = try await Program(["test", "--rig", "firmware", "--firmware", path]).ending()
@@ -47,7 +47,7 @@ import Testing
     #expect(ending.errors.contains("scripts/firmware-library"), "\(ending.errors)")
   }
 
-  @Test func `an argued operator mutant that is detected, or that nobody makes, is an error`() async throws {
+  @Test func `an argued operator mutant that is detected or does not exist is an error`() async throws {
     let folder = try TemporaryDirectory()
     let loop = { (sign: String) in "for (const uint8_t *end = bytes \(sign) length; bytes < end; bytes++) {" }
     let entries = [
@@ -98,7 +98,7 @@ import Testing
     ).ending()
   }
 
-  /// What became of each mutant, by name.
+  /// The verdict of each mutant, by name.
   private static func verdicts(_ folder: TemporaryDirectory) throws -> [String: String] {
     struct Report: Decodable {
       struct Row: Decodable {

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Ports of a network, through the command line.
+/// Network ports, through the command line.
 @Suite struct NetworkPortTests {
   @Test(arguments: ["--rfc2217", "--tcp"])
   func `a port over TCP is announced, and works like any other`(option: String) async throws {
@@ -28,7 +28,7 @@ import Testing
     #expect(await watch.ending().status == .exited(14))
   }
 
-  @Test func `a port in use is told with the server's own words`() async throws {
+  @Test func `a port in use is reported with the server's message`() async throws {
     let emulator = try await NetworkEmulator(["--rfc2217", "127.0.0.1:0"])
     let watch = try Program(["watch", "--json", "-p", emulator.port])
     _ = try await watch.output.line(0)
@@ -41,7 +41,8 @@ import Testing
     await emulator.stop()
   }
 
-  @Test func `a raw port in use is busy, and the server's words are not taken for the device's`() async throws
+  @Test func `a raw port in use is busy, and the server's message is not taken for output of the device`()
+    async throws
   {
     let emulator = try await NetworkEmulator(["--tcp", "127.0.0.1:0"])
     let watch = try Program(["watch", "--json", "-p", emulator.port])
@@ -59,16 +60,16 @@ import Testing
     await emulator.stop()
   }
 
-  @Test func `bytes that are no RFC 2217 are told apart from silence`() async throws {
+  @Test func `bytes other than RFC 2217 are distinguished from silence`() async throws {
     let emulator = try await NetworkEmulator(["--tcp", "127.0.0.1:0", "--profile", "reset-on-open"])
     let port = emulator.port.replacing("socket://", with: "rfc2217://") + "?timeout=0.5"
     let ending = try await run("count", "-p", port)
     #expect(ending.status == .exited(10))
-    #expect(ending.errors.contains("bytes alone are socket://"))
+    #expect(ending.errors.contains("use socket:// for plain bytes"))
     await emulator.stop()
   }
 
-  @Test func `a forwarder finds its device again after the plug was out`() async throws {
+  @Test func `a forwarder finds its device again after unplugging`() async throws {
     let directory = try TemporaryDirectory()
     let control = directory.file("control")
     let emulator = try await NetworkEmulator(["--rfc2217", "127.0.0.1:0", "--control", control])
@@ -85,13 +86,13 @@ import Testing
     await emulator.stop()
   }
 
-  @Test func `an address that is none, and two ports for one device, are usage errors`() async throws {
+  @Test func `an invalid address, and two ports for one device, are usage errors`() async throws {
     for options in [["--rfc2217", "4000x"], ["--tcp", "a/b:1"], ["--tcp", "1", "--rfc2217", "2"]] {
       #expect(try await Program(["emulate"] + options).ending().status == .exited(2), "\(options)")
     }
   }
 
-  @Test func `whoever lets others in is warned`() async throws {
+  @Test func `an address for other computers causes a warning`() async throws {
     let emulator = try await NetworkEmulator(["--tcp", "0.0.0.0:0"])
     let ending = await emulator.stop()
     #expect(ending.errors.contains("there is no password"))

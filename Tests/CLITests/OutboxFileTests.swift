@@ -3,11 +3,11 @@ import Glibc
 import NotibotHost
 import Testing
 
-/// Files that cannot be what an outbox needs: no permission, no room.
+/// Unusable outbox files: no permission, no space.
 @Suite(.inTurn) struct OutboxFileTests {
   @Test(
     .enabled(if: Privilege.canBeGivenUp, "setpriv cannot take the right to open everything from root here"))
-  func `an outbox that the user may not open says so, whatever it is opened for`() async throws {
+  func `an outbox without permission is reported by every command`() async throws {
     let directory = try TemporaryDirectory()
     let outbox = directory.file("outbox")
     try Journal(path: outbox, access: .forwarding).close()
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(.enabled(if: SmallDisk.canBeMounted, "needs the right to mount a small file system"))
-  func `on a disk that gets full what was queued is kept, and the rest is refused`() async throws {
+  func `on a full disk queued notifications are kept, and the rest is refused`() async throws {
     let disk = try SmallDisk(kilobytes: 256)
     let text = String(repeating: "x", count: 300)
     let lines = (1...2000).map {
@@ -43,9 +43,9 @@ import Testing
   }
 }
 
-/// A file system of its own with little room, unmounted with `close` or this value.
+/// A small file system, unmounted by `close` or with this value.
 private final class SmallDisk: Sendable {
-  /// Whether this process may mount one.
+  /// Whether this process can mount one.
   static let canBeMounted: Bool = {
     guard let disk = try? SmallDisk(kilobytes: 64) else { return false }
     disk.close()

@@ -3,7 +3,7 @@ import NotibotHost
 import NotibotProtocol
 import Testing
 
-/// Damaged outboxes, as a person meets them.
+/// Damaged outboxes on the command line.
 @Suite(.inTurn) struct OutboxSalvageTests {
   let directory: TemporaryDirectory
   var file: String { directory.file("outbox") }
@@ -30,7 +30,7 @@ import Testing
     try bytes.write(to: URL(fileURLWithPath: file))
   }
 
-  @Test func `a changed letter ends every command with 18 and the way to salvage, and changes nothing`()
+  @Test func `a changed character ends every command with 18 and a hint to salvage, and changes nothing`()
     async throws
   {
     try makeOutbox()
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `what is salvaged is what can be read, and forward takes it`() async throws {
+  @Test func `salvage writes the readable notifications, and forward accepts them`() async throws {
     try makeOutbox()
     try change("Hello", to: "Hellp")
     let before = try contents()
@@ -73,7 +73,7 @@ import Testing
       })
   }
 
-  @Test func `a sound outbox is salvaged with 0`() async throws {
+  @Test func `an intact outbox is salvaged with 0`() async throws {
     try makeOutbox()
     let ending = try await Program(["outbox", "salvage", "--file", file]).ending()
     #expect(ending.status == .exited(0))
@@ -83,7 +83,7 @@ import Testing
     #expect(first["lvl"] == 3)
   }
 
-  @Test func `a file of no bytes is refused with the way out`() async throws {
+  @Test func `an empty file is refused with a hint`() async throws {
     _ = try directory.write("", to: "outbox")
     let ending = try await Program(
       ["forward", "-p", directory.file("none"), "--outbox", file, "--no-wait"]

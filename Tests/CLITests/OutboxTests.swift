@@ -4,14 +4,14 @@ import NotibotHost
 import NotibotProtocol
 import Testing
 
-/// `notibot outbox` and `notibot bench --journal`: the outbox's file, as a person sees it.
+/// `notibot outbox` and `notibot bench --journal`: the outbox file on the command line.
 @Suite(.inTurn) struct OutboxTests {
   let directory: TemporaryDirectory
   var file: String { directory.file("outbox") }
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// A notification in each state; its title would be obeyed by a terminal.
+  /// A notification in each state; its title has terminal controls.
   private func makeOutbox() throws {
     func write(_ id: UInt32) -> OutboxWrite { OutboxWrite(id: id, revision: 1, json: Array("{}".utf8)) }
     let states: [OutboxEntry.State] = [
@@ -46,7 +46,7 @@ import Testing
   }
 
   private func expectRefusal(
-    _ ending: Program.Ending, _ code: Int32, says parts: String...,
+    _ ending: Program.Ending, _ code: Int32, with parts: String...,
     at location: SourceLocation = #_sourceLocation
   ) {
     #expect(ending.status == .exited(code), sourceLocation: location)
@@ -58,7 +58,7 @@ import Testing
 
   // MARK: Reading
 
-  @Test func `list has a line for each, which a terminal can show`() async throws {
+  @Test func `list has a printable line for each`() async throws {
     try makeOutbox()
     let ending = try await outbox("list")
     #expect(ending.status == .exited(0))
@@ -115,7 +115,7 @@ import Testing
     #expect(document["agreedBootID"] == document["nothing"])
   }
 
-  @Test func `stats names the boots, and is of one mind with the journal`() async throws {
+  @Test func `stats names the boots, and agrees with the journal`() async throws {
     try await withForwarding { forwarding in
       #expect(try await forwarding.run(input: Forwarding.line("1") + "\n").status == .exited(0))
       let ending = try await run("outbox", "stats", "--file", forwarding.outbox, "--json")
@@ -129,7 +129,7 @@ import Testing
 
   // MARK: Changing
 
-  @Test func `retry queues all that was refused, or the given numbers`() async throws {
+  @Test func `retry queues all refused notifications, or the given numbers`() async throws {
     try makeOutbox()
     let one = try await outbox("retry", "7", "--json")
     #expect(try JSON(parsing: one.output)["queued"] == .array([7]))
@@ -137,10 +137,10 @@ import Testing
     #expect(try await outbox("retry").output == "queued again: 6\n")
     #expect(try states()[6] == "queued")
     #expect(try await outbox("retry").output == "nothing to do\n")
-    expectRefusal(try await outbox("retry", "3"), 2, says: "notification 3 is held, not refused")
+    expectRefusal(try await outbox("retry", "3"), 2, with: "notification 3 is held, not refused")
   }
 
-  @Test func `drop deletes what waits, and takes off the device what is on it`() async throws {
+  @Test func `drop deletes queued notifications, and removes others from the device`() async throws {
     try makeOutbox()
     let ending = try await outbox("drop", "8", "7", "5", "4", "3", "2", "1", "1")
     #expect(ending.status == .exited(0))
@@ -156,10 +156,10 @@ import Testing
     #expect(try states().keys.sorted() == [1, 2, 4, 6, 7, 8])
   }
 
-  @Test func `a number that is not there changes nothing at all`() async throws {
+  @Test func `an unknown number changes nothing at all`() async throws {
     try makeOutbox()
     expectRefusal(
-      try await outbox("drop", "1", "99"), 2, says: "no notification 99", "nothing was changed", "outbox list"
+      try await outbox("drop", "1", "99"), 2, with: "no notification 99", "nothing was changed", "outbox list"
     )
     #expect(try states().count == 8)
   }
@@ -167,14 +167,14 @@ import Testing
   // MARK: Refusals
 
   @Test(arguments: ["list", "stats", "retry"])
-  func `a missing outbox is not made`(action: String) async throws {
-    expectRefusal(try await outbox(action), 2, says: file, "no such file", "check the path")
+  func `a missing outbox is not created`(action: String) async throws {
+    expectRefusal(try await outbox(action), 2, with: file, "no such file", "check the path")
     #expect(try directory.names() == [])
   }
 
-  @Test func `a file that is no outbox is left alone`() async throws {
+  @Test func `a file other than an outbox is not changed`() async throws {
     _ = try directory.write("Dear Jane", to: "outbox")
-    expectRefusal(try await outbox("retry"), 2, says: file, "not an outbox")
+    expectRefusal(try await outbox("retry"), 2, with: file, "not an outbox")
     #expect(try directory.contents(of: "outbox") == "Dear Jane")
     #expect(try directory.names() == ["outbox"])
   }
@@ -186,7 +186,7 @@ import Testing
     #expect(try await outbox("list").lines.count == 9)
     for action in ["retry", "drop"] {
       expectRefusal(
-        try await outbox(action, "6"), 11, says: file, "in use by process \(getpid())",
+        try await outbox(action, "6"), 11, with: file, "in use by process \(getpid())",
         "stop process \(getpid())")
     }
     #expect(try states()[6] == "refused")
@@ -194,20 +194,20 @@ import Testing
 
   @Test(
     .enabled(if: Privilege.canBeGivenUp, "setpriv cannot take the right to open everything from root here"))
-  func `without permission it says so`() async throws {
+  func `a missing permission is reported`() async throws {
     try makeOutbox()
     chmod(file, 0o400)
     expectRefusal(
-      try await Privilege.run(["outbox", "--file", file, "retry"]), 12, says: file, "permission denied")
+      try await Privilege.run(["outbox", "--file", file, "retry"]), 12, with: file, "permission denied")
     #expect(try await Privilege.run(["outbox", "--file", file, "list"]).lines.count == 9)
     chmod(file, 0)
     expectRefusal(
-      try await Privilege.run(["outbox", "--file", file, "list"]), 12, says: file, "permission denied")
+      try await Privilege.run(["outbox", "--file", file, "list"]), 12, with: file, "permission denied")
     chmod(file, 0o600)
     chmod(directory.path, 0o500)
     defer { chmod(directory.path, 0o700) }
     expectRefusal(
-      try await Privilege.run(["outbox", "--file", file, "retry"]), 12, says: file, "permission denied",
+      try await Privilege.run(["outbox", "--file", file, "retry"]), 12, with: file, "permission denied",
       "folder")
   }
 
@@ -216,7 +216,7 @@ import Testing
     ["--file", "f", "drop"],
     ["--file", "f", "drop", "x"], ["--file", "f", "list", "--check"], ["--file", "f", "retry", "--forget"],
   ])
-  func `a wrong use ends with 2`(arguments: [String]) async throws {
+  func `a usage error ends with 2`(arguments: [String]) async throws {
     let ending = try await Program(["outbox"] + arguments).ending()
     #expect(ending.status == .exited(2))
     #expect(ending.output == "")
@@ -238,14 +238,14 @@ import Testing
     #expect(try directory.names() == [])
   }
 
-  @Test func `bench --journal does not touch a file that is there`() async throws {
+  @Test func `bench --journal does not touch an existing file`() async throws {
     try makeOutbox()
-    expectRefusal(try await run("bench", "--journal", file), 2, says: file, "exists")
+    expectRefusal(try await run("bench", "--journal", file), 2, with: file, "exists")
     #expect(try states().count == 8)
   }
 
-  @Test func `bench --journal in a folder that is not there`() async throws {
+  @Test func `bench --journal in a missing folder is refused`() async throws {
     let path = directory.file("no/outbox")
-    expectRefusal(try await run("bench", "--journal", path), 2, says: path, "its folder does not exist")
+    expectRefusal(try await run("bench", "--journal", path), 2, with: path, "its folder does not exist")
   }
 }

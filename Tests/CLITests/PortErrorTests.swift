@@ -2,18 +2,19 @@ import Foundation
 import Glibc
 import Testing
 
-/// What is wrong with a port: the exit code, and one line that says what, which port, why, and what to do about it.
+/// Port errors: the exit code, and one line with operation, port, reason and hint.
 @Suite(.inTurn) struct PortErrorTests {
-  /// Far more than the 2 s that a host waits for an answer, on a busy machine, too; only a hang is longer.
+  /// Far more than the 2 s that a host waits for an answer, even on a busy computer; only a hang is
+  /// longer.
   static let hangGuard = Duration.seconds(60)
 
-  /// Commands that open a port; each must fail alike.
+  /// Commands that open a port; all must fail in the same way.
   static let portCommands = [
     ["count"], ["count", "--json"], ["watch"], ["send", "--app", "a"], ["bench", "--count", "1"], ["test"],
   ]
 
   private func expect(
-    _ ending: Program.Ending, _ code: Int32, says parts: [String],
+    _ ending: Program.Ending, _ code: Int32, with parts: [String],
     _ location: SourceLocation = #_sourceLocation
   ) {
     #expect(ending.status == .exited(code), sourceLocation: location)
@@ -27,45 +28,45 @@ import Testing
   }
 
   @Test(arguments: portCommands)
-  func `a port that does not exist is no board`(command: [String]) async throws {
+  func `a missing port is noBoard`(command: [String]) async throws {
     let ending = try await Program(command + ["-p", "/dev/no-such-port"]).ending()
-    expect(ending, 10, says: ["/dev/no-such-port", "no such port", "present"])
+    expect(ending, 10, with: ["/dev/no-such-port", "no such port", "present"])
   }
 
-  @Test func `a link that leads nowhere is no board`() async throws {
+  @Test func `a dangling link is noBoard`() async throws {
     let directory = try TemporaryDirectory()
     try FileManager.default.createSymbolicLink(
       atPath: directory.file("port"), withDestinationPath: "/dev/pts/no-such-terminal")
     expect(
       try await run("count", "-p", directory.file("port")), 10,
-      says: [directory.file("port"), "no such port"])
+      with: [directory.file("port"), "no such port"])
   }
 
   @Test(arguments: portCommands)
-  func `a file is no serial port`(command: [String]) async throws {
+  func `a file is not a serial port`(command: [String]) async throws {
     let directory = try TemporaryDirectory()
     let file = try directory.write("precious", to: "file")
     let ending = try await Program(command + ["-p", file]).ending()
-    expect(ending, 2, says: [file, "not a serial port", "use a serial port"])
+    expect(ending, 2, with: [file, "not a serial port", "use a serial port"])
     #expect(try directory.contents(of: "file") == "precious")
   }
 
   @Test(arguments: ["/dev/null", "/tmp"])
-  func `what is no terminal is no serial port`(path: String) async throws {
-    expect(try await run("count", "-p", path), 2, says: [path, "not a serial port"])
+  func `a path other than a terminal is not a serial port`(path: String) async throws {
+    expect(try await run("count", "-p", path), 2, with: [path, "not a serial port"])
   }
 
   @Test(arguments: ["bogus", "ttyUSB0", "usb:12", "socket://host", "gopher://host:1", ""])
-  func `a name that is no port's is refused with the forms there are`(name: String) async throws {
-    expect(try await run("count", "-p", name), 2, says: ["use one of: /dev/NAME"])
+  func `an invalid port name is refused with the list of forms`(name: String) async throws {
+    expect(try await run("count", "-p", name), 2, with: ["use one of: /dev/NAME"])
   }
 
-  @Test func `a network port that nobody serves is no board`() async throws {
+  @Test func `a network port without a server is noBoard`() async throws {
     let ending = try await run("count", "-p", "socket://127.0.0.1:1")
-    expect(ending, 10, says: ["socket://127.0.0.1:1: Connection refused", "check host and port"])
+    expect(ending, 10, with: ["socket://127.0.0.1:1: Connection refused", "check host and port"])
   }
 
-  @Test func `a port that another program has locked is busy, and the message names that program`()
+  @Test func `a port locked by another program is busy, and the message names that program`()
     async throws
   {
     let terminal = try ControlledTerminal()
@@ -76,19 +77,19 @@ import Testing
       let ending = try await Program(command + ["-p", terminal.path]).ending()
       expect(
         ending, 11,
-        says: [terminal.path, "in use by process \(holder.pid) (/usr/bin/flock -n", "stop process"])
+        with: [terminal.path, "in use by process \(holder.pid) (/usr/bin/flock -n", "stop process"])
     }
     holder.closeInput()
     #expect(await holder.ending().status == .exited(1))
     #expect(terminal.receivedBytes() == [])
   }
 
-  @Test func `a port that another notibot uses is busy, and is left alone`() async throws {
+  @Test func `a port in use by another notibot is busy, and not affected`() async throws {
     try await withEmulator { emulator in
       let watch = try Program(["watch", "--json", "-p", emulator.port])
       _ = try await watch.output.line(0)
       let ending = try await run("count", "-p", emulator.port)
-      expect(ending, 11, says: [emulator.port, "in use by process \(watch.pid) ", "notibot watch"])
+      expect(ending, 11, with: [emulator.port, "in use by process \(watch.pid) ", "notibot watch"])
       try await emulator.ask(["command": "fill", "count": 1])
       #expect(try await watch.output.line(1).contains(#""count":1"#))
     }
@@ -103,47 +104,47 @@ import Testing
     _ = await dead.ending()
     try Data("\(dead.pid)\n".utf8).write(to: URL(fileURLWithPath: lock))
     defer { unlink(lock) }
-    expect(try await Nobody.run(["count", "-p", terminal.path]), 13, says: [terminal.path])
+    expect(try await Nobody.run(["count", "-p", terminal.path]), 13, with: [terminal.path])
   }
 
   @Test(
     .enabled(if: Privilege.canBeGivenUp, "setpriv cannot take the right to open everything from root here"))
-  func `a port that the user may not open says how to get permission`() async throws {
+  func `a port without permission has a hint how to get it`() async throws {
     let terminal = try ControlledTerminal()
     chmod(terminal.path, 0)
     let ending = try await Privilege.run(["count", "-p", terminal.path])
-    expect(ending, 12, says: [terminal.path, "permission denied", "ls -l \(terminal.path)"])
+    expect(ending, 12, with: [terminal.path, "permission denied", "ls -l \(terminal.path)"])
   }
 
   @Test(
     .enabled(if: Privilege.canBeGivenUp, "setpriv cannot take the right to open everything from root here"))
-  func `a port that a group may open says which group`() async throws {
+  func `a port that a group can open has the group in its hint`() async throws {
     let terminal = try ControlledTerminal()
     // The owner's own bits come before the group's; group 5 is `tty` on Debian and Ubuntu.
     #expect(chown(terminal.path, geteuid(), geteuid() == 0 ? 5 : getegid()) == 0)
     chmod(terminal.path, 0o060)
     let ending = try await Privilege.run(["count", "-p", terminal.path])
-    expect(ending, 12, says: [terminal.path, "permission denied", "sudo usermod -a -G "])
+    expect(ending, 12, with: [terminal.path, "permission denied", "sudo usermod -a -G "])
   }
 
   @Test(arguments: portCommands)
-  func `a port where nothing answers`(command: [String]) async throws {
+  func `a port without an answer is noAnswer`(command: [String]) async throws {
     let terminal = try ControlledTerminal()
     let ending = try await Program(command + ["-p", terminal.path]).ending()
-    expect(ending, 13, says: [terminal.path, "check"])
+    expect(ending, 13, with: [terminal.path, "check"])
     #expect(!terminal.receivedBytes().isEmpty)
   }
 
   @Test(arguments: portCommands)
-  func `a port that prints log text only`(command: [String]) async throws {
+  func `a port with log text only is noAnswer`(command: [String]) async throws {
     let terminal = try ControlledTerminal(
       printing: "I (31) boot: \u{1B}[2J\u{1B}]0;owned\u{7}\u{9B}31m text\r\n")
     let ending = try await Program(command + ["-p", terminal.path]).ending()
-    expect(ending, 13, says: [terminal.path, "check that"])
+    expect(ending, 13, with: [terminal.path, "check that"])
     #expect(!ending.errors.hasControls)
   }
 
-  @Test func `whoever prints log text only is told apart from whoever is silent`() async throws {
+  @Test func `a port with log text only is distinguished from a silent one`() async throws {
     let silent = try ControlledTerminal()
     let chatty = try ControlledTerminal(printing: "hello\r\n")
     async let first = run("count", "-p", silent.path)
@@ -152,29 +153,29 @@ import Testing
     #expect(try await second.errors.contains("no answer, only console text"))
   }
 
-  @Test func `a loopback plug is no Notibot`() async throws {
+  @Test func `a loopback plug is not a Notibot`() async throws {
     let plug = try ControlledTerminal { bytes, answer in answer(bytes) }
-    expect(try await run("count", "-p", plug.path), 13, says: [plug.path])
+    expect(try await run("count", "-p", plug.path), 13, with: [plug.path])
   }
 
   @Test(.enabled(if: Boards.areAbsent, "a board is connected, and 'auto' would speak to it"))
-  func `auto without a known board says which ports it did not dare to try`() async throws {
+  func `auto without a known board lists the unknown ports`() async throws {
     for environment in [
       [:], ["NOTIBOT_PORT": "auto"], ["ESPPORT": "auto"], ["NOTIBOT_PORT": "", "ESPPORT": ""],
     ] {
       expect(
-        try await run("count", environment: environment), 10, says: ["find auto", "no known board", "--port"])
+        try await run("count", environment: environment), 10, with: ["find auto", "no known board", "--port"])
     }
   }
 
   @Test func `the option wins over NOTIBOT_PORT, and that over ESPPORT`() async throws {
     let environment = ["NOTIBOT_PORT": "/dev/no-notibot", "ESPPORT": "/dev/no-esp"]
     let option = try await run("count", "-p", "/dev/no-option", environment: environment)
-    expect(option, 10, says: ["/dev/no-option"])
-    expect(try await run("count", environment: environment), 10, says: ["/dev/no-notibot"])
-    expect(try await run("count", environment: ["ESPPORT": "/dev/no-esp"]), 10, says: ["/dev/no-esp"])
+    expect(option, 10, with: ["/dev/no-option"])
+    expect(try await run("count", environment: environment), 10, with: ["/dev/no-notibot"])
+    expect(try await run("count", environment: ["ESPPORT": "/dev/no-esp"]), 10, with: ["/dev/no-esp"])
     let empty = ["NOTIBOT_PORT": "", "ESPPORT": "/dev/no-esp"]
-    expect(try await run("count", environment: empty), 10, says: ["/dev/no-esp"])
+    expect(try await run("count", environment: empty), 10, with: ["/dev/no-esp"])
   }
 
   @Test func `the environment's port is used`() async throws {
@@ -185,18 +186,17 @@ import Testing
 
   @Test(
     arguments: ["NOTIBOT_BAUD", "ESPBAUD"], ["abc", "0", "-1", "99999999999999999999", "9600 ", "\u{1B}[2J"])
-  func `a rate from the environment that is none names the variable`(name: String, value: String) async throws
-  {
+  func `an invalid rate from the environment names the variable`(name: String, value: String) async throws {
     let ending = try await run("count", "-p", "emu:", environment: [name: value])
-    expect(ending, 2, says: ["from \(name)", "--baud"])
+    expect(ending, 2, with: ["from \(name)", "--baud"])
     #expect(!ending.errors.hasControls)
   }
 
-  @Test func `a port from the environment that is none names the variable`() async throws {
+  @Test func `an invalid port from the environment names the variable`() async throws {
     let ending = try await run("count", environment: ["NOTIBOT_PORT": "\u{1B}[2Jx"])
-    expect(ending, 2, says: ["from NOTIBOT_PORT"])
+    expect(ending, 2, with: ["from NOTIBOT_PORT"])
     #expect(!ending.errors.hasControls)
-    expect(try await run("test", environment: ["ESPPORT": "x"]), 2, says: ["from ESPPORT"])
+    expect(try await run("test", environment: ["ESPPORT": "x"]), 2, with: ["from ESPPORT"])
   }
 
   @Test func `a rate from the option wins over one from the environment`() async throws {
@@ -205,12 +205,12 @@ import Testing
       try await run("count", "-p", "emu:", "-b", "115200", environment: environment).status == .exited(0))
     expect(
       try await run("count", "-p", "emu:", "-b", "x", environment: ["NOTIBOT_BAUD": "1"]), 2,
-      says: ["from --baud"])
+      with: ["from --baud"])
   }
 
   @Test func `a name with escape sequences reaches the terminal without them`() async throws {
     let ending = try await run("count", "-p", "/dev/\u{1B}[2J\u{9B}2J\u{7}")
-    expect(ending, 10, says: ["/dev/"])
+    expect(ending, 10, with: ["/dev/"])
     #expect(!ending.errors.hasControls)
   }
 }

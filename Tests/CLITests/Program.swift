@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// A program that was started for a test: what it has said so far, and how it ended. Killed when it runs longer than
-/// `hangLimitSeconds`, so that every wait ends, and when this value goes.
+/// A program started for a test: its output so far, and how it ended. Killed when it runs longer
+/// than `hangLimitSeconds`, so that every wait ends, and at the end of this value's lifetime.
 final class Program: Sendable {
-  /// Where a program's stdout and stderr go.
+  /// The destination of a program's stdout and stderr.
   enum Streams {
     /// A pipe each.
     case pipes
@@ -16,12 +16,12 @@ final class Program: Sendable {
     case closed
   }
 
-  /// All of a run.
+  /// The result of a run.
   struct Ending: Sendable {
     var status: Exit.Status
     var output: String
     var errors: String
-    /// From start to end.
+    /// Its duration.
     var duration: Duration
 
     /// Lines of stdout.
@@ -36,7 +36,7 @@ final class Program: Sendable {
 
   static let hangLimitSeconds = 300
 
-  /// The `notibot` that was built beside this test.
+  /// The `notibot` of the same build as this test.
   static let notibot = {
     let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("notibot").path
@@ -52,9 +52,9 @@ final class Program: Sendable {
   /// Starts `notibot`, or another program.
   ///
   /// - Parameters:
-  ///   - environment: added to the tester's own, from which everything that names ports or colours is left out.
-  ///   - input: what stdin holds; nil keeps it open for `write` and `closeInput`.
-  ///   - stdin: takes its place, as a terminal does; not closed here.
+  ///   - environment: added to the tester's own, without variables for ports or colours.
+  ///   - input: the content of stdin; nil keeps it open for `write` and `closeInput`.
+  ///   - stdin: used instead, for example a terminal; not closed here.
   init(
     _ arguments: [String], program path: String = notibot, environment: [String: String] = [:],
     input text: String? = "", stdin keyboard: Descriptor? = nil, streams: Streams = .pipes
@@ -72,7 +72,7 @@ final class Program: Sendable {
       arguments: [path] + arguments, environment: Self.environment(adding: environment),
       streams: [keyboard ?? stdin.read, stdout.write, stderr.write])
     exit = Exit(pid: try spawn.run())
-    // Only the program may hold its ends, or nobody would notice that it is gone.
+    // Only the program must hold its ends, otherwise its end would not be detected.
     for end in [stdin.read, stdout.write, stderr.write] { end?.close() }
     input = stdin.write
     output = Collected(reading: stdout.read)

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// `--recover`: what is done to a device that does not answer, and that every report says so.
+/// `--recover`: the recovery of a device that does not answer, in every report.
 @Suite(.inTurn) struct RecoveryTests {
-  @Test func `steps that a pseudo-terminal cannot do are skipped and named`() async throws {
+  @Test func `steps that a pseudo-terminal does not support are skipped and reported`() async throws {
     let directory = try TemporaryDirectory()
     let terminal = try ControlledTerminal()
     let ending = try await run(
@@ -29,13 +29,13 @@ import Testing
   }
 
   @Test(arguments: [["--rig", "emulator", "--recover"], ["--rig", "pty", "--before", "default-reset"]])
-  func `what needs a port is refused without one`(options: [String]) async throws {
+  func `options that need a port are refused without one`(options: [String]) async throws {
     let ending = try await Program(["test"] + options).ending()
     #expect(ending.status == .exited(2))
   }
 
   @Test(.enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"))
-  func `a board that hangs in its loader is brought back by its lines, and the run goes on`() async throws {
+  func `a board that hangs in its loader is recovered by its lines, and the run continues`() async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--stuck", "--silent"], "test", "-p", "PORT", "--filter",
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(.enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"))
-  func `a soak brings its board back before it begins`() async throws {
+  func `a soak recovers its board before it begins`() async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--stuck", "--silent"], "soak", "-p", "PORT", "--duration", "5s",
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(.enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"))
-  func `a board that restarts while it is asked is asked again`() async throws {
+  func `a board that restarts while it is probed is probed again`() async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--stuck", "--silent", "--restart-again"], "test", "-p", "PORT",
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(.enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"))
-  func `a soak whose board hangs in the middle brings it back, and loses nothing`() async throws {
+  func `a soak recovers a board that hangs meanwhile, and loses nothing`() async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--silent", "--stick-after", "3"], "soak", "-p", "PORT", "--duration",
@@ -101,7 +101,7 @@ import Testing
       ["test", "--filter", "FRM-1/literal-syn", "--timeout", "5"],
       ["soak", "--duration", "5s", "--rate", "20"],
     ])
-  func `a board that comes back under another name is gone on with there`(command: [String]) async throws {
+  func `a board that returns under another name is used there`(command: [String]) async throws {
     try await withEmulator { emulator in
       let board = Umockdev.behind(emulator) + ["--stuck", "--silent", "--vanish", "--rename"]
       let json = command[0] == "test" ? ["--json", "-"] : ["--json"]
@@ -116,7 +116,7 @@ import Testing
   @Test(
     .enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")"),
     arguments: ["PORT", "auto", "id:24:6F:28:AA:BB:CC"])
-  func `a run may begin and end with a reset, however the port is named`(name: String) async throws {
+  func `a run can begin and end with a reset, with any form of port name`(name: String) async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--silent"], "test", "-p", name, "--filter", "FRM-1/literal-syn",

@@ -2,17 +2,17 @@ import Glibc
 import NotibotProtocol
 import Synchronization
 
-/// A line between a host and an emulator that puts other payloads into the device's frames, whole and with a right
-/// CRC: a device that speaks the protocol and means harm.
+/// A line between a host and an emulator that replaces payloads in the device's frames, with a
+/// correct CRC: a malicious device that speaks the protocol.
 final class Relay: Sendable {
   private let terminal: ControlledTerminal
   private let device: Descriptor
   private let pump: Collected
 
-  /// Where a host opens the port.
+  /// The path of the port for a host.
   var port: String { terminal.path }
 
-  /// - Parameter change: the ATT PDU that takes the place of the one that the device sent.
+  /// - Parameter change: returns the ATT PDU that replaces the device's.
   init(to emulator: Emulator, change: @escaping @Sendable ([UInt8]) -> [UInt8]) throws {
     let device = try ControlledTerminal.openRaw(emulator.port)
     let terminal = try ControlledTerminal { bytes, _ in device.write(bytes) }
@@ -38,6 +38,6 @@ final class Relay: Sendable {
     self.terminal = terminal
   }
 
-  /// Ends it. The emulator must live until then.
+  /// Ends it. The emulator must run until then.
   func stop() async { await pump.stop() }
 }

@@ -3,9 +3,9 @@ import FoundationXML
 import Glibc
 import Testing
 
-/// `notibot test`, `bench` and `devices`: what programs read of them.
+/// `notibot test`, `bench` and `devices`: their machine-readable output.
 @Suite(.inTurn) struct ReportTests {
-  @Test func `the list has a line a case, in columns`() async throws {
+  @Test func `the list has one line per case, in columns`() async throws {
     let ending = try await run("test", "--list")
     #expect(ending.status == .exited(0))
     #expect(ending.errors == "")
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: ["/dev/no-such-port", "silent"])
-  func `without a rig the reports are written too, with an error and not with nothing`(port: String)
+  func `without a rig the reports are written too, with an error`(port: String)
     async throws
   {
     let directory = try TemporaryDirectory()
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `an interrupted run writes its reports and takes its emulator along`() async throws {
+  @Test func `an interrupted run writes its reports and ends its emulator`() async throws {
     let directory = try TemporaryDirectory()
     let program = try Program([
       "test", "--rig", "pty", "--junit", directory.file("j.xml"), "--json", directory.file("j.json"),
@@ -116,14 +116,14 @@ import Testing
     #expect(ending.status == .exited(130))
     let junit = try JUnit(parsing: try directory.contents(of: "j.xml"))
     let cases = try JSON(parsing: try directory.contents(of: "j.json"))["cases"].elements.count
-    // One more, because the run is incomplete.
+    // One more, which marks the run as incomplete.
     #expect(cases >= 1 && junit.cases == cases + 1)
     #expect(junit.errors == 1 && junit.attributes["errors"] == "1")
     let left = try FileManager.default.contentsOfDirectory(atPath: "/tmp")
     #expect(!left.contains { $0.hasPrefix("notibot-rig-\(program.pid)-") })
   }
 
-  @Test func `a bench tells what it measured`() async throws {
+  @Test func `a bench reports its measurements`() async throws {
     try await withEmulator("--profile", "bench") { emulator in
       let ending = try await run(
         "bench", "-p", emulator.port, "--count", "200", "--trips", "20", "--window", "8", "--line-rate",
@@ -145,20 +145,20 @@ import Testing
       let trips = report["roundTripMicroseconds"]
       let (p50, p99, max) = (trips["p50"].number ?? 0, trips["p99"].number ?? 0, trips["max"].number ?? 0)
       #expect(0 < p50 && p50 <= p99 && p99 <= max)
-      // The count and the trips, and what was sent to warm up.
+      // The count and the trips, and those for warming up.
       let stored = try await emulator.statistics()["count"].number
       #expect((stored ?? 0) >= 220)
     }
   }
 
-  @Test func `a bench without trips or line has no figures of them`() async throws {
+  @Test func `a bench without trips or line has no figures for them`() async throws {
     let ending = try await run("bench", "-p", "emu:bench", "--count", "50", "--trips", "0", "--json")
     #expect(ending.status == .exited(0))
     let report = try JSON(parsing: ending.output)
     #expect(report["roundTripMicroseconds"] == .null && report["lineShare"] == .null)
   }
 
-  @Test func `a bench on a device that refuses says so`() async throws {
+  @Test func `a bench reports a refusal by the device`() async throws {
     let ending = try await run("bench", "-p", "emu:tiny", "--count", "10", "--trips", "0", "--json")
     #expect(ending.status == .exited(15))
     #expect(try JSON(parsing: ending.output)["refused"] == 10)
@@ -185,7 +185,7 @@ import Testing
   }
 }
 
-/// What a CI server takes from a JUnit file. Refuses what is not well-formed.
+/// The content of a JUnit file for a CI server. Refuses malformed XML.
 struct JUnit {
   var attributes: [String: String] = [:]
   var cases = 0

@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// What `reset` says where there is nothing to reset, or no way to.
+/// `reset` without a board or without a way to reset it.
 @Suite(.inTurn) struct ResetTests {
   private func expect(
-    _ ending: Program.Ending, _ code: Int32, says parts: [String],
+    _ ending: Program.Ending, _ code: Int32, with parts: [String],
     _ location: SourceLocation = #_sourceLocation
   ) {
     #expect(ending.status == .exited(code), "\(ending.errors)", sourceLocation: location)
@@ -21,7 +21,7 @@ import Testing
     ["--strategy", "hard", "--into", "loader"], ["--usb", "--into", "loader"], ["--timeout", "0"],
     ["--before", "soft-reset"], ["--after", "soft-reset"],
   ])
-  func `what cannot be meant is refused before the port is opened`(options: [String]) async throws {
+  func `contradictory options are refused before the port is opened`(options: [String]) async throws {
     let ending = try await Program(["reset", "-p", "/dev/no-such-port"] + options).ending()
     #expect(ending.status == .exited(2))
     #expect(ending.output == "")
@@ -29,33 +29,33 @@ import Testing
   }
 
   @Test(arguments: [[], ["--usb"], ["--power"], ["--into", "loader"]])
-  func `a port that does not exist is no board`(options: [String]) async throws {
+  func `a missing port is noBoard`(options: [String]) async throws {
     let ending = try await Program(["reset", "-p", "/dev/no-such-port"] + options).ending()
-    expect(ending, 10, says: ["/dev/no-such-port", "no such port"])
+    expect(ending, 10, with: ["/dev/no-such-port", "no such port"])
   }
 
-  @Test func `a pseudo-terminal has no lines, and the message says what else there is`() async throws {
+  @Test func `a pseudo-terminal has no lines, and the hint names the alternative`() async throws {
     try await withEmulator { emulator in
       let before = try await run("count", "--json", "-p", emulator.port)
       expect(
         try await run("reset", "-p", emulator.port), 2,
-        says: [emulator.port, "no modem lines", "notibot control --socket PATH reboot"])
+        with: [emulator.port, "no modem lines", "notibot control --socket PATH reboot"])
       #expect(try await run("count", "--json", "-p", emulator.port).output == before.output)
     }
   }
 
   @Test(arguments: ["--usb", "--power"])
-  func `what is below USB cannot be done to a port that is not on USB`(option: String) async throws {
+  func `USB options are refused for a port that is not on USB`(option: String) async throws {
     let terminal = try ControlledTerminal()
-    expect(try await run("reset", option, "-p", terminal.path), 2, says: [terminal.path, "not a USB port"])
+    expect(try await run("reset", option, "-p", terminal.path), 2, with: [terminal.path, "not a USB port"])
   }
 
   @Test(arguments: ["emu:", "qemu:"])
-  func `what has no port has no lines`(name: String) async throws {
-    expect(try await run("reset", "-p", name), 2, says: [name, "no modem lines", "reboot"])
+  func `a device without a port has no lines`(name: String) async throws {
+    expect(try await run("reset", "-p", name), 2, with: [name, "no modem lines", "reboot"])
   }
 
-  @Test func `a port that another program has locked is busy`() async throws {
+  @Test func `a port locked by another program is busy`() async throws {
     let terminal = try ControlledTerminal()
     let holder = try Program(
       ["-n", terminal.path, "sh", "-c", "echo held; read line"], program: "/usr/bin/flock", input: nil)
@@ -63,7 +63,7 @@ import Testing
     for options in [[], ["--into", "loader"]] {
       expect(
         try await Program(["reset", "-p", terminal.path] + options).ending(), 11,
-        says: [terminal.path, "in use by process \(holder.pid)"])
+        with: [terminal.path, "in use by process \(holder.pid)"])
     }
     holder.closeInput()
     _ = await holder.ending()
@@ -71,11 +71,11 @@ import Testing
 
   @Test(
     .enabled(if: Privilege.canBeGivenUp, "setpriv cannot take the right to open everything from root here"))
-  func `a port that the user may not open says how to get permission`() async throws {
+  func `a port without permission has a hint how to get it`() async throws {
     let terminal = try ControlledTerminal()
     chmod(terminal.path, 0)
     expect(
-      try await Privilege.run(["reset", "-p", terminal.path]), 12, says: [terminal.path, "permission denied"])
+      try await Privilege.run(["reset", "-p", terminal.path]), 12, with: [terminal.path, "permission denied"])
   }
 
   @Test func `attaching twice does not restart the device`() async throws {

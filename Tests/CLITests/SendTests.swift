@@ -2,19 +2,19 @@ import Foundation
 import Glibc
 import Testing
 
-/// `notibot send`: 0 only when the device accepted every one, and nothing lost of what was.
+/// `notibot send`: 0 only if the device accepted every notification, and no accepted one is lost.
 @Suite(.inTurn) struct SendTests {
   private static func line(_ title: String) -> String {
     #"{"app":"Messages","title":"\#(title)","text":"See you","timestamp":1234567890}"#
   }
 
-  /// Fills the store with this many.
+  /// Fills the store with this many notifications.
   private func store(_ count: Int, on emulator: Emulator) async throws {
     let text = String(repeating: Self.line("old") + "\n", count: count)
     #expect(try await run("send", "-p", emulator.port, "--file", "-", input: text).status == .exited(0))
   }
 
-  @Test func `one notification is stored with the fields that were given`() async throws {
+  @Test func `one notification is stored with the given fields`() async throws {
     try await withEmulator { emulator in
       let ending = try await run(
         "send", "-p", emulator.port, "--app", "Messages", "--title", "Jane \"J\" Doe", "--text", "Grüße 👋\n2",
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `a file's lines are sent in their order, empty ones left out, the last without its newline`()
+  @Test func `a file's lines are sent in order, without empty ones, the last without its newline`()
     async throws
   {
     try await withEmulator { emulator in
@@ -80,7 +80,7 @@ import Testing
     (#"{"app":"\#u{1B}[2J","title":"t","text":"x","timestamp":1}"#, "a control character is not escaped"),
     (#"{"z":\#(String(repeating: "[", count: 10_000))"#, "nested more than 8 deep"),
   ])
-  func `a line that is no notification is named, and the lines before it are sent`(
+  func `an invalid line is reported, and the lines before it are sent`(
     bad: String, reason: String
   ) async throws {
     try await withEmulator { emulator in
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func `a line without end is refused while it is read`() async throws {
+  @Test func `an endless line is refused while it is read`() async throws {
     let text = Self.line("1") + "\n" + String(repeating: "x", count: 200_000)
     let ending = try await run("send", "-p", "emu:", "--file", "-", input: text)
     #expect(ending.status == .exited(2))
@@ -125,7 +125,7 @@ import Testing
     #expect(terminal.receivedBytes() == [])
   }
 
-  @Test func `512 bytes of JSON are stored as they are, 513 are cut to fit`() async throws {
+  @Test func `512 bytes of JSON are stored unchanged, 513 are cut to fit`() async throws {
     try await withEmulator { emulator in
       let frame = #"{"app":"a","title":"t","text":"","timestamp":1}"#.utf8.count
       let lines = [512, 513].map { length in
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `a full store refuses the next one, and says so in one line`() async throws {
+  @Test func `a full store refuses the next one, with one line of error`() async throws {
     try await withEmulator("--profile", "tiny") { emulator in
       try await store(4, on: emulator)
       let ending = try await run("send", "-p", emulator.port, "--app", "a")
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func `each refused line is told, and the others are sent`() async throws {
+  @Test func `each refused line is reported, and the others are sent`() async throws {
     try await withEmulator("--profile", "tiny") { emulator in
       try await store(2, on: emulator)
       let text = (1...4).map { Self.line("\($0)") + "\n" }.joined()
@@ -187,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func `firmware that cannot refuse is believed`() async throws {
+  @Test func `firmware that cannot refuse counts as accepting`() async throws {
     try await withEmulator("--profile", "tiny", "--mode", "firmware") { emulator in
       let text = (1...6).map { Self.line("\($0)") + "\n" }.joined()
       let ending = try await run("send", "-p", emulator.port, "--file", "-", input: text)
@@ -197,7 +197,7 @@ import Testing
     }
   }
 
-  @Test func `a device that goes away in the middle is a lost link`() async throws {
+  @Test func `a device that is unplugged meanwhile is a lost link`() async throws {
     try await withEmulator { emulator in
       try await emulator.ask(["command": "stall"])
       let send = try Program(["send", "-p", emulator.port, "--app", "a"])
@@ -225,7 +225,7 @@ import Testing
     }
   }
 
-  @Test func `a device that restarts in the middle leaves an unknown outcome`() async throws {
+  @Test func `a device that restarts meanwhile leaves an unknown outcome`() async throws {
     try await withEmulator { emulator in
       let send = try Program(["send", "-p", emulator.port, "--file", "-", "--json"], input: nil)
       send.write(Self.line("1") + "\n")

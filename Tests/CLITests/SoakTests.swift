@@ -2,12 +2,14 @@ import Foundation
 import Glibc
 import Testing
 
-/// `notibot soak`: an account of every notification, through restarts and bad lines.
+/// `notibot soak`: the account of every notification, despite restarts and faulty lines.
 @Suite(.inTurn) struct SoakTests {
-  /// Bytes lost where notifications pass, so closely that each loses some, however many there is time for.
+  /// Byte losses so frequent that some hit notifications, regardless of how many are sent in the
+  /// time.
   private static let certainLoss = (10..<20).map { "loss@\($0 * 60)/to-device" }.joined(separator: ",")
 
-  @Test func `through restarts and a bad line nothing is lost or doubled, and the display is left empty`()
+  @Test
+  func `despite restarts and a faulty line nothing is lost or duplicated, and the display is left empty`()
     async throws
   {
     try await withEmulator("--profile", "quiet") { emulator in
@@ -33,7 +35,7 @@ import Testing
     #expect(try JSON(parsing: ending.output)["check"] == "list")
   }
 
-  @Test func `before a port of somebody else's a proxy makes the line bad`() async throws {
+  @Test func `for an external port a proxy injects the line faults`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let ending = try await run(
         "soak", "-p", emulator.port, "--duration", "5s", "--rate", "40", "--faults", Self.certainLoss,
@@ -59,11 +61,11 @@ import Testing
     }
   }
 
-  @Test func `what somebody dismisses is counted, and is no loss`() async throws {
+  @Test func `a dismissal is counted, and is not a loss`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let soak = try Program(["soak", "-p", emulator.port, "--duration", "6s", "--rate", "20", "--json"])
       try await emulator.wait { $0["acceptedCount"].number ?? 0 > 5 }
-      // Somebody's thumb: told to the host, and so no loss, but an account is kept of it.
+      // A user's dismissal: reported to the host, and therefore not a loss, but counted.
       try await emulator.ask(["command": "dismiss", "item": 2])
       let ending = await soak.ending()
       #expect(ending.status == .exited(0), "\(ending.errors)\(ending.output)")
@@ -81,7 +83,7 @@ import Testing
     #expect(try directory.contents(of: "j.xml").contains(#"<property name="bench.kernel" value="Linux "#))
   }
 
-  @Test func `it is written too when nothing comes of the run: the rig's errors, the device's failures`()
+  @Test func `it is also written for a failed run: the rig's errors, the device's failures`()
     async throws
   {
     let directory = try TemporaryDirectory()
@@ -117,13 +119,13 @@ import Testing
     ["--duration", "1s", "--keep", "0"], ["--duration", "1s", "--faults", "reboot@9"],
     ["--duration", "1s", "--faults", "flap=1"],
   ])
-  func `what makes no sense is a usage error`(options: [String]) async throws {
+  func `contradictory options are a usage error`(options: [String]) async throws {
     let ending = try await Program(["soak", "-p", "/no/such/port"] + options).ending()
     #expect(ending.status == .exited(2))
     #expect(ending.output == "")
   }
 
-  @Test func `a time without a unit is in seconds, and a wrong one names the units`() async throws {
+  @Test func `a time without a unit is in seconds, and an invalid one names the units`() async throws {
     let bare = try await run("soak", "-p", "emu:tiny", "--duration", "1", "--rate", "20", "--json")
     #expect(bare.status == .exited(0), "\(bare.errors)")
     let wrong = try await run("soak", "-p", "emu:tiny", "--duration", "3 days")
@@ -131,19 +133,19 @@ import Testing
   }
 
   @Test(arguments: [["-p", "/dev/no-such-port"], ["-p", "socket://127.0.0.1:1"]])
-  func `a port that is not there ends a long soak at once`(port: [String]) async throws {
+  func `a missing port ends a long soak at once`(port: [String]) async throws {
     let ending = try await Program(["soak", "--duration", "1h"] + port).ending()
     #expect(ending.status == .exited(10), "\(ending.errors)")
   }
 
-  @Test func `a device that never answers ends a long soak after its time to answer`() async throws {
+  @Test func `a device that never answers ends a long soak after its time limit`() async throws {
     let terminal = try ControlledTerminal()
     let ending = try await run("soak", "-p", terminal.path, "--duration", "1h", "--timeout", "1")
     #expect(ending.status == .exited(13), "\(ending.errors)")
     #expect(ending.errors.contains("no answer from \(terminal.path)"))
   }
 
-  @Test func `a soak that is to wait does so for a port that comes later`() async throws {
+  @Test func `a soak with a wait option waits for a port that appears later`() async throws {
     let directory = try TemporaryDirectory()
     let soak = try Program(
       ["soak", "-p", directory.file("port"), "--duration", "3s", "--rate", "20", "--wait", "--json"])

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Starts a program with the signal actions that a shell gives it. `Foundation.Process` hands on what this process
-/// ignores, SIGPIPE among it.
+/// Starts a program with the signal actions of a shell. With `Foundation.Process` it would inherit
+/// ignored signals of this process, such as SIGPIPE.
 struct Spawn {
   /// The first is the program's path.
   var arguments: [String]
@@ -11,7 +11,7 @@ struct Spawn {
   /// Stdin, stdout and stderr; nil: closed.
   var streams: [Descriptor?]
 
-  /// Held while a program starts, and while a descriptor is not yet closed to programs that start.
+  /// Held while a program starts, and while a descriptor is not yet close-on-exec.
   static let lock = Mutex(())
 
   /// Writing to a program that has ended must not end this one.
@@ -71,7 +71,7 @@ final class Exit: Sendable {
     let start = ContinuousClock.now
     Thread.detachNewThread { [self] in
       var info = siginfo_t()
-      // Not reaped yet, so that the id stays this child's until nobody sends signals to it any more.
+      // Not reaped yet, so that the pid is not reused while signals can still be sent to it.
       while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
       let waiters = state.withLock { state in
         var raw: Int32 = 0

@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Data on stdout, all else on stderr; with `--json` one document, or one a line, and nothing else.
+/// Data on stdout, everything else on stderr; with `--json` one document, or one per line, and
+/// nothing else.
 @Suite(.inTurn) struct StreamTests {
   @Test func `a count is a number on stdout and nothing else`() async throws {
     let ending = try await run("count", "-p", "emu:")
@@ -42,7 +43,7 @@ import Testing
     (["TERM": "xterm"], true), (["TERM": "xterm", "NO_COLOR": ""], true),
     (["TERM": "xterm", "NO_COLOR": "1"], false), (["TERM": "dumb"], false),
   ])
-  func `colour is for terminals whose user wants it`(environment: [String: String], isColoured: Bool)
+  func `colour is for terminals of users who want it`(environment: [String: String], isColoured: Bool)
     async throws
   {
     let ending = try await run(
@@ -52,7 +53,7 @@ import Testing
     #expect(ending.output.contains("\u{1B}[") == isColoured)
   }
 
-  @Test func `a long file is told of every tenth in a log, without redrawing`() async throws {
+  @Test func `a long file is reported at every tenth in a log, without redrawing`() async throws {
     let directory = try TemporaryDirectory()
     let line =
       #"{"app":"Messages","title":"Jane Doe","text":"\#(String(repeating: "x", count: 300))","timestamp":1}"#
@@ -65,7 +66,7 @@ import Testing
     #expect(!ending.errors.hasControls)
   }
 
-  @Test func `a reader that leaves ends the program as it ends any filter, and the port is free`()
+  @Test func `a closed pipe ends the program like any filter, and the port is free`()
     async throws
   {
     try await withEmulator { emulator in
@@ -88,7 +89,7 @@ import Testing
     #expect(ending.errors.contains("cannot write to standard output: No space left on device"))
   }
 
-  @Test func `what a closed stdout would have got reaches no other file, nor the board`() async throws {
+  @Test func `output for a closed stdout reaches neither another file nor the board`() async throws {
     try await withEmulator { emulator in
       let ending = try await run("count", "-p", emulator.port, streams: .closed)
       #expect(ending.status == .exited(18))
@@ -111,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func `a stored notification is listed without what a terminal would obey`() async throws {
+  @Test func `a stored notification is listed without terminal controls`() async throws {
     try await withEmulator { emulator in
       let hostile = "\u{9B}2J \u{7F} \u{202E}abc"
       let sent = try await run(

@@ -27,10 +27,10 @@ final class TemporaryDirectory: Sendable {
     try String(contentsOfFile: file(name), encoding: .utf8)
   }
 
-  /// The names of what is there, sorted.
+  /// The names in it, sorted.
   func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
 
-  /// Whether something is there, links not followed.
+  /// Whether the path exists, links not followed.
   func has(_ name: String) -> Bool {
     var status = stat()
     return lstat(file(name), &status) == 0

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `notibot test`: which cases are run, how often, what is shown, and what a report says of itself.
+/// `notibot test`: the selection and repetition of cases, the output, and the metadata of reports.
 @Suite(.inTurn) struct TestOptionsTests {
   private func test(_ arguments: String...) async throws -> Program.Ending {
     try await Program(["test", "--rig", "emulator"] + arguments).ending()
@@ -10,7 +10,7 @@ import Testing
   /// A fault of host and device that fails a case: its name, and that case.
   private func fault() async throws -> (name: String, testCase: String) {
     let listing = try await run("test", "--list-symmetric")
-    // The first one is no fault.
+    // The first line is not a fault.
     let fields = try #require(listing.lines.dropFirst().first).split(
       separator: "\t", omittingEmptySubsequences: false)
     return (String(fields[0]), String(fields[2]))
@@ -31,7 +31,7 @@ import Testing
     #expect(try await run("test", "--list", "--exclude", "(").status == .exited(2))
   }
 
-  @Test func `a quiet run prints what does not pass, and one line`() async throws {
+  @Test func `a quiet run prints failures only, and one line`() async throws {
     let good = try await test("--filter", "^FRM-1/", "-q")
     #expect(good.status == .exited(0))
     #expect(good.lines.count == 1, "\(good.output)")
@@ -62,7 +62,7 @@ import Testing
     #expect(again.output.contains(report["cases"].elements.last?["id"].string ?? "?"))
   }
 
-  @Test func `a report that is none, or has nothing to run again, is a usage error`() async throws {
+  @Test func `an invalid report, or one without failures, is a usage error`() async throws {
     let directory = try TemporaryDirectory()
     let passed = directory.file("passed.json")
     #expect(try await test("--filter", "FRM-1/literal-syn", "--json", passed).status == .exited(0))
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `a case is repeated as often as asked, and still counts once`() async throws {
+  @Test func `a case is repeated as requested, and still counts once`() async throws {
     for (options, runs) in [([], 1), (["--repeat", "50"], 50)] as [([String], Double)] {
       let ending = try await Program(
         ["test", "--rig", "emulator", "--filter", "FRM-1/literal-syn", "--json", "-"] + options
@@ -87,7 +87,7 @@ import Testing
     #expect(try await test("--repeat", "0").status == .exited(2))
   }
 
-  @Test func `every report says what was tested, and with what`() async throws {
+  @Test func `every report contains the device and the environment`() async throws {
     try await withEmulator { emulator in
       let (junit, json) = (emulator.directory.file("r.xml"), emulator.directory.file("r.json"))
       let ending = try await Program(

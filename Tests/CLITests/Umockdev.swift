@@ -3,7 +3,7 @@ import Testing
 
 /// A mocked USB serial port with a mocked board behind its lines: `Tests/mocked/lines.py`.
 enum Umockdev {
-  /// Why it cannot be used here; nil when it can.
+  /// Why it cannot be used here; nil if it can.
   static let lack: String? = {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: python)
@@ -24,13 +24,13 @@ enum Umockdev {
     (ProcessInfo.processInfo.environment["NOTIBOT_RIG_REQUIRE"] ?? "")
     .split(separator: ",").contains { $0.trimmingCharacters(in: .whitespaces) == "umockdev" }
 
-  /// Whether tests with it are run: where it is demanded they fail instead of being skipped.
+  /// Whether tests with it are run: if it is required, they fail instead of being skipped.
   static let isThere = lack == nil || isDemanded
 
   static let wrapper = "/usr/bin/umockdev-wrapper"
   static let python = "/usr/bin/python3"
 
-  /// One thing that was done to the port.
+  /// One operation on the port.
   struct Step: Decodable, Sendable {
     var seconds: Double
     var call: String
@@ -44,7 +44,7 @@ enum Umockdev {
     var arguments: String?
   }
 
-  /// How a program ended, and what it did to the port meanwhile.
+  /// How a program ended, and its operations on the port.
   struct Run: Sendable {
     var ending: Program.Ending
     var steps: [Step]
@@ -59,7 +59,7 @@ enum Umockdev {
     func steps(_ call: String) -> [Step] { steps.filter { $0.call == call } }
   }
 
-  /// Runs `notibot` beside a port; `PORT` among its arguments is that port's path.
+  /// Runs `notibot` with a mocked port; `PORT` among its arguments is the path of that port.
   static func run(_ board: [String], _ arguments: String...) async throws -> Run {
     try await run(board, arguments)
   }
@@ -82,7 +82,7 @@ enum Umockdev {
 
 @Suite struct UmockdevDemand {
   @Test(.enabled(if: Umockdev.isDemanded, "NOTIBOT_RIG_REQUIRE does not list umockdev"))
-  func `mocked ports can be made where they are demanded`() {
+  func `mocked ports can be created if they are required`() {
     #expect(Umockdev.lack == nil)
   }
 }

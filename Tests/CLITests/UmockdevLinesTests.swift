@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// The lines of a mocked port, each call as the kernel would get it.
+/// The modem lines of a mocked port, with each system call.
 @Suite(.inTurn, .enabled(if: Umockdev.isThere, "\(Umockdev.lack ?? "")")) struct UmockdevLinesTests {
   private func expect(
-    _ run: Umockdev.Run, _ code: Int32, says parts: [String], _ location: SourceLocation = #_sourceLocation
+    _ run: Umockdev.Run, _ code: Int32, with parts: [String], _ location: SourceLocation = #_sourceLocation
   ) {
     #expect(run.ending.status == .exited(code), "\(run.ending.errors)", sourceLocation: location)
     let said = code == 0 ? run.ending.output : run.ending.errors
@@ -22,12 +22,12 @@ import Testing
     async throws
   {
     let run = try await Umockdev.run([], "reset", "-p", "PORT")
-    expect(run, 0, says: ["restarted; verified by boot text (POWERON)", "lines: hard"])
+    expect(run, 0, with: ["restarted; verified by boot text (POWERON)", "lines: hard"])
     #expect(run.lines == ["01", "00"])
     #expect(run.steps("TIOCMBIS").isEmpty && run.steps("TIOCMBIC").isEmpty)
     let changes = run.steps("TIOCMSET")
     try #require(changes.count == 2)
-    // What a loaded machine adds is not the sequence's: at least as long, and not ten times.
+    // A busy computer adds delays: at least as long, but not ten times.
     let pulse = changes[1].seconds - changes[0].seconds
     #expect(pulse > 0.095 && pulse < 1, "\(pulse)")
     #expect(run.steps("boot").map(\.loader) == [false])
@@ -35,17 +35,17 @@ import Testing
     #expect(!run.steps("TCSETS2").isEmpty)
   }
 
-  @Test func `a call that takes long makes a pulse longer, never short`() async throws {
+  @Test func `a slow call makes a pulse longer, never shorter`() async throws {
     let run = try await Umockdev.run(["--slow-first", "60"], "reset", "-p", "PORT")
-    expect(run, 0, says: ["lines: hard"])
+    expect(run, 0, with: ["lines: hard"])
     let changes = run.steps("TIOCMSET")
     try #require(changes.count == 2)
     #expect(changes[1].seconds - changes[0].seconds > 0.095)
   }
 
-  @Test func `the tight sequence goes from reset to download in one call`() async throws {
+  @Test func `the tight sequence changes from reset to download in one call`() async throws {
     let run = try await Umockdev.run([], "reset", "-p", "PORT", "--into", "loader", "--json")
-    expect(run, 0, says: [#""proof" : "loader-sync""#, #""target" : "loader""#])
+    expect(run, 0, with: [#""proof" : "loader-sync""#, #""target" : "loader""#])
     #expect(run.lines == ["00", "11", "01", "10", "00"])
     #expect(run.steps("boot").map(\.loader) == [true])
   }
@@ -53,22 +53,22 @@ import Testing
   @Test func `into the loader and out again`() async throws {
     let run = try await Umockdev.run(
       [], "reset", "-p", "PORT", "--strategy", "classic", "--after", "hard-reset")
-    expect(run, 0, says: ["the loader answers", "lines: classic, hard"])
+    expect(run, 0, with: ["the loader answers", "lines: classic, hard"])
     #expect(run.lines == ["01", "01", "11", "10", "00", "01", "00"])
     #expect(run.steps("boot").map(\.loader) == [true, false])
   }
 
-  @Test func `a sequence of one's own is played as written`() async throws {
+  @Test func `a custom sequence is played as written`() async throws {
     let run = try await Umockdev.run([], "reset", "-p", "PORT", "--sequence", "U0,0|U0,1|W0.15|R0")
-    expect(run, 0, says: ["lines: custom"])
+    expect(run, 0, with: ["lines: custom"])
     #expect(run.lines == ["00", "01", "00"])
   }
 
-  @Test func `a board that stays silent is asked in every way, in esptool's order`() async throws {
+  @Test func `a silent board is reset with every strategy, in esptool's order`() async throws {
     let run = try await Umockdev.run(["--deaf"], "reset", "-p", "PORT", "--into", "loader")
-    expect(run, 13, says: ["cannot enter the loader", "no answer", "BOOT button"])
+    expect(run, 13, with: ["cannot enter the loader", "no answer", "BOOT button"])
     let tight = ["00", "11", "01", "10", "00"]
-    // Both lines are off before: the port was not closed in the mock's eyes.
+    // Both lines are released before: for the mock the port was not closed.
     let classic = ["00", "01", "11", "10", "00"]
     #expect(run.lines == tight + tight + classic + classic + tight + tight + classic + classic)
   }
@@ -77,7 +77,7 @@ import Testing
     try await withEmulator { emulator in
       let run = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--silent"], "reset", "-p", "PORT", "--json")
-      expect(run, 0, says: [#""proof" : "boot-id""#])
+      expect(run, 0, with: [#""proof" : "boot-id""#])
       let report = try JSON(parsing: run.ending.output)
       #expect(report["bootIDBefore"] != report["bootIDAfter"])
       #expect(report["resetReason"].string == "pin")
@@ -85,48 +85,48 @@ import Testing
     }
   }
 
-  @Test func `attaching drives no line and restarts nothing`() async throws {
+  @Test func `attaching changes no line and restarts nothing`() async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(Umockdev.behind(emulator), "count", "-p", "PORT")
-      expect(run, 0, says: ["0"])
+      expect(run, 0, with: ["0"])
       #expect(run.lines.isEmpty && run.steps("boot").isEmpty)
       #expect(run.steps("TCSETS2").allSatisfy { $0.hupcl == false })
     }
   }
 
-  @Test func `USB inside the chip takes the port away, and the reset waits for it`() async throws {
+  @Test func `USB inside the chip removes the port, and the reset waits for it`() async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--id", "303a:1001", "--driver", "cdc_acm", "--vanish"],
         "reset", "-p", "PORT")
-      expect(run, 0, says: ["restarted; boot id", "lines: usb-hard"])
+      expect(run, 0, with: ["restarted; boot id", "lines: usb-hard"])
       #expect(run.steps.map(\.call).filter { ["add", "remove"].contains($0) } == ["add", "remove", "add"])
     }
   }
 
-  @Test func `a port that does not come back is a lost link`() async throws {
+  @Test func `a port that does not return is a lost link`() async throws {
     let run = try await Umockdev.run(["--stay-away"], "reset", "-p", "PORT", "--timeout", "1")
-    expect(run, 14, says: ["disappeared and did not return"])
+    expect(run, 14, with: ["disappeared and did not return"])
   }
 
-  @Test func `lines that lead nowhere are told from a reset`() async throws {
+  @Test func `unconnected lines are distinguished from a reset`() async throws {
     try await withEmulator { emulator in
       let run = try await Umockdev.run(Umockdev.behind(emulator) + ["--deaf"], "reset", "-p", "PORT")
-      expect(run, 18, says: ["did not restart", "boot id is ", "--usb"])
+      expect(run, 18, with: ["did not restart", "boot id is ", "--usb"])
     }
     let silent = try await Umockdev.run(["--deaf"], "reset", "-p", "PORT", "--timeout", "0.5")
-    expect(silent, 13, says: ["no boot text and no answer within 0.5 s"])
+    expect(silent, 13, with: ["no boot text and no answer within 0.5 s"])
   }
 
-  @Test func `a board that comes back in the loader or from a crash is no success`() async throws {
+  @Test func `a board that returns in the loader or from a crash is a failure`() async throws {
     let loader = try await Umockdev.run(["--io0-low"], "reset", "-p", "PORT")
-    expect(loader, 17, says: ["restarted into the loader", "BOOT button"])
+    expect(loader, 17, with: ["restarted into the loader", "BOOT button"])
     let crash = try await Umockdev.run(["--cause", "TG0WDT_SYS_RESET"], "reset", "-p", "PORT")
-    expect(crash, 17, says: ["after a crash (TG0WDT_SYS_RESET)"])
+    expect(crash, 17, with: ["after a crash (TG0WDT_SYS_RESET)"])
     try await withEmulator { emulator in
       let panic = try await Umockdev.run(
         Umockdev.behind(emulator) + ["--cause", "PANIC", "--silent"], "reset", "-p", "PORT")
-      expect(panic, 17, says: ["after a crash (panic)"])
+      expect(panic, 17, with: ["after a crash (panic)"])
     }
   }
 
@@ -137,78 +137,78 @@ import Testing
     ),
     ("2:EIO", 14, "the device was disconnected", ["01", "00", "00"]),
   ])
-  func `an error in the middle of a sequence is told, and both lines are let go of`(
+  func `an error within a sequence is reported, and both lines are released`(
     fault: String, code: Int32, text: String, lines: [String]
   ) async throws {
     let run = try await Umockdev.run(["--fail-set", fault], "reset", "-p", "PORT")
-    expect(run, code, says: ["cannot drive the modem lines of", text])
+    expect(run, code, with: ["cannot drive the modem lines of", text])
     #expect(run.lines == lines)
   }
 
-  @Test func `a driver without lines is told`() async throws {
-    expect(try await Umockdev.run(["--no-lines"], "reset", "-p", "PORT"), 2, says: ["no modem lines"])
+  @Test func `a driver without lines is reported`() async throws {
+    expect(try await Umockdev.run(["--no-lines"], "reset", "-p", "PORT"), 2, with: ["no modem lines"])
   }
 
   @Test func `the USB port is reset`() async throws {
     let run = try await Umockdev.run([], "reset", "-p", "PORT", "--usb")
-    expect(run, 0, says: ["the port is present; by usb (10c4:ea60)"])
+    expect(run, 0, with: ["the port is present; by usb (10c4:ea60)"])
     #expect(run.steps("USBDEVFS_RESET").count == 1)
     #expect(run.lines.isEmpty)
     let refused = try await Umockdev.run(["--usb-reset", "EPERM"], "reset", "-p", "PORT", "--usb")
-    expect(refused, 18, says: ["cannot reset /dev/bus/usb/001/002"])
+    expect(refused, 18, with: ["cannot reset /dev/bus/usb/001/002"])
   }
 
   @Test(
     .enabled(if: Privilege.canBeGivenUp, "setpriv cannot take the right to open everything from root here"))
-  func `a USB node that the user may not open says which`() async throws {
+  func `a USB node without permission is named`() async throws {
     let run = try await Umockdev.run(["--usb-forbidden"], "reset", "-p", "PORT", "--usb")
     expect(
-      run, 12, says: ["cannot reset /dev/bus/usb/001/002: permission denied", "ls -l /dev/bus/usb/001/002"])
+      run, 12, with: ["cannot reset /dev/bus/usb/001/002: permission denied", "ls -l /dev/bus/usb/001/002"])
     #expect(run.steps("USBDEVFS_RESET").isEmpty)
   }
 
-  @Test func `the supply is switched at the hub and port that the place names, and the port really goes`()
+  @Test func `the power is switched at the hub and port of the board, and the port really disappears`()
     async throws
   {
     let run = try await Umockdev.run(["--uhubctl"], "reset", "-p", "PORT", "--power")
-    expect(run, 0, says: ["the port disappeared and returned", "by power"])
+    expect(run, 0, with: ["the port disappeared and returned", "by power"])
     #expect(run.steps("uhubctl").map(\.arguments) == ["-l 1 -p 1 -a cycle"])
     #expect(run.steps.map(\.call).filter { ["add", "remove"].contains($0) } == ["add", "remove", "add"])
   }
 
-  @Test func `a uhubctl that is missing, that fails, or that lies is told`() async throws {
+  @Test func `a missing, failing or ineffective uhubctl is reported`() async throws {
     let directory = try TemporaryDirectory()
     let missing = try await Umockdev.run(
       ["--path", directory.path], "reset", "-p", "PORT", "--power")
-    expect(missing, 18, says: ["uhubctl is not installed", "apt-get install uhubctl"])
+    expect(missing, 18, with: ["uhubctl is not installed", "apt-get install uhubctl"])
     let fake = try directory.write("#!/bin/sh\necho 'Permission problems?' >&2\nexit 1\n", to: "uhubctl")
     chmod(fake, 0o755)
     let failing = try await Umockdev.run(
       ["--path", "\(directory.path):/usr/bin:/bin"], "reset", "-p", "PORT", "--power")
-    expect(failing, 18, says: ["uhubctl failed: Permission problems?"])
+    expect(failing, 18, with: ["uhubctl failed: Permission problems?"])
     _ = try directory.write("#!/bin/sh\nexit 0\n", to: "uhubctl")
     let lying = try await Umockdev.run(
       ["--path", "\(directory.path):/usr/bin:/bin"], "reset", "-p", "PORT", "--power")
-    expect(lying, 18, says: ["the board never lost its supply"])
+    expect(lying, 18, with: ["the board never lost its supply"])
   }
 
   @Test(
     .enabled(
       if: FileManager.default.isExecutableFile(atPath: "/usr/sbin/uhubctl"), "uhubctl is not installed"))
-  func `the real uhubctl without a hub that can says so`() async throws {
+  func `the real uhubctl reports a missing switchable hub`() async throws {
     let run = try await Umockdev.run(
       ["--path", "/usr/sbin:/usr/bin:/bin"], "reset", "-p", "PORT", "--power")
-    expect(run, 18, says: ["no hub there switches its ports", "No compatible devices detected"])
+    expect(run, 18, with: ["no hub there switches its ports", "No compatible devices detected"])
   }
 
-  @Test func `an FTDI port's latency timer is what it was afterwards`() async throws {
+  @Test func `an FTDI port's latency timer is restored afterwards`() async throws {
     let board = ["--id", "0403:6001", "--driver", "ftdi_sio", "--latency", "16"]
     let run = try await Umockdev.run(board, "reset", "-p", "PORT")
-    expect(run, 0, says: ["restarted"])
+    expect(run, 0, with: ["restarted"])
     #expect(run.steps("end").map(\.latency) == ["16"])
     #expect(run.steps("TIOCSSERIAL").isEmpty)
     let asUser = try await Umockdev.run(board + ["--latency-read-only"], "reset", "-p", "PORT")
-    expect(asUser, 0, says: ["restarted"])
+    expect(asUser, 0, with: ["restarted"])
     #expect(asUser.steps("TIOCSSERIAL").map(\.lowLatency).prefix(2) == [true, false])
     #expect(asUser.steps("TIOCSSERIAL").last?.lowLatency == false)
   }

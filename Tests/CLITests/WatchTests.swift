@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// `notibot watch`, and how commands end that are interrupted.
+/// `notibot watch`, and the end of interrupted commands.
 @Suite(.inTurn) struct WatchTests {
   private func startWatch(_ emulator: Emulator, json: Bool = true) async throws -> Program {
     let watch = try Program(["watch", "-p", emulator.port] + (json ? ["--json"] : []))
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `for a person each event is a line of words`() async throws {
+  @Test func `without --json each event is a line of words`() async throws {
     try await withEmulator { emulator in
       let watch = try await startWatch(emulator, json: false)
       #expect(try await watch.output.line(0) == "count 0")
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: [[], ["--json"]])
-  func `console text is shown when asked for, without what a terminal would obey`(options: [String])
+  func `console text is shown on request, without terminal controls`(options: [String])
     async throws
   {
     try await withEmulator("--profile", "quiet") { emulator in
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func `a restart is told, and the watch goes on with the new count`() async throws {
+  @Test func `a restart is reported, and the watch continues with the new count`() async throws {
     try await withEmulator { emulator in
       let watch = try await startWatch(emulator)
       try await emulator.ask(["command": "fill", "count": 1])
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `unplugging ends it with a lost link, and after plugging in the device is as it was`()
+  @Test func `unplugging ends it with a lost link, and the device is unchanged after replugging`()
     async throws
   {
     try await withEmulator { emulator in
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `what was sent and not answered when a signal came has an unknown outcome`() async throws {
+  @Test func `a request in flight at a signal has an unknown outcome`() async throws {
     try await withEmulator { emulator in
       let send = try Program(["send", "-p", emulator.port, "--file", "-", "--json"], input: nil)
       let line = #"{"app":"a","title":"t","text":"x","timestamp":1}"# + "\n"
@@ -156,7 +156,7 @@ import Testing
     #expect(ending.output == "" && ending.errors == "notibot: interrupted\n")
   }
 
-  @Test func `a signal ends a bench and a second command may follow`() async throws {
+  @Test func `a signal ends a bench and a second command can follow`() async throws {
     try await withEmulator("--profile", "bench") { emulator in
       let bench = try Program(["bench", "-p", emulator.port, "--count", "10000000"])
       try await emulator.wait { ($0["count"].number ?? 0) > 100 }

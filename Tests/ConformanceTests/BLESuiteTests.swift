@@ -15,7 +15,7 @@ import Testing
     .enabled(
       if: RequiredRigs.names.contains("ble")
         || FileManager.default.isExecutableFile(atPath: PTYSuiteTests.program),
-      "the rig 'ble' needs the program notibot beside the tests"),
+      "the rig 'ble' needs the program notibot next to the tests"),
     arguments: cases.map(\.id))
   func `holds over connections`(id: String) async throws {
     expectPassed(try await Self.run.result(of: id), onRigWithout: [])
@@ -25,7 +25,7 @@ import Testing
     .enabled(
       if: RequiredRigs.names.contains("ble")
         || FileManager.default.isExecutableFile(atPath: PTYSuiteTests.program),
-      "the rig 'ble' needs the program notibot beside the tests"))
+      "the rig 'ble' needs the program notibot next to the tests"))
   func `a device whose Data can be read is detected over connections too`() async throws {
     let refusal: [UInt8] = [5, 0, 0x01, 0x0A, 6, 0, 0x02]
     let rig = try await BLERig.start(program: PTYSuiteTests.program) { line in

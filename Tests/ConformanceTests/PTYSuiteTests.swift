@@ -19,7 +19,7 @@ import Testing
   @Test(
     .enabled(
       if: RequiredRigs.names.contains("pty") || FileManager.default.isExecutableFile(atPath: Self.program),
-      "the rig 'pty' needs the program notibot beside the tests"),
+      "the rig 'pty' needs the program notibot next to the tests"),
     arguments: Suite.cases.map(\.id))
   func `holds over a terminal pair`(id: String) async throws {
     expectPassed(try await Self.run.result(of: id), onRigWithout: Self.absent)
@@ -38,7 +38,7 @@ import Testing
     .enabled(
       if: RequiredRigs.names.contains("pty")
         || FileManager.default.isExecutableFile(atPath: PTYSuiteTests.program),
-      "the rig 'pty' needs the program notibot beside the tests"),
+      "the rig 'pty' needs the program notibot next to the tests"),
     arguments: Suite.cases.map(\.id))
   func `holds over a terminal pair alone`(id: String) async throws {
     expectPassed(try await Self.run.result(of: id), onRigWithout: Self.absent)

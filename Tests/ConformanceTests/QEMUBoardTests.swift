@@ -77,7 +77,7 @@ struct QEMUBoardTests {
       let hello = try await bench.probe.awaitFrame("HELLO after the panic") { $0.kind == .hello }
       #expect(TLV.parse(hello.payload)?.number(of: 0x0C) == UInt64(ResetReason.panic.rawValue))
       let text = String(decoding: bench.probe.textReceived, as: UTF8.self)
-      #expect(text.contains("Guru Meditation Error: Core  0 panic'ed (asked to by a test)\r\n"))
+      #expect(text.contains("Guru Meditation Error: Core  0 panic'ed (requested by a test)\r\n"))
       #expect(text.contains("Rebooting...\r\n"))
     }
   }

@@ -13,7 +13,7 @@ import Testing
     .enabled(
       if: RequiredRigs.names.contains("rfc2217")
         || FileManager.default.isExecutableFile(atPath: PTYSuiteTests.program),
-      "the rig 'rfc2217' needs the program notibot beside the tests"),
+      "the rig 'rfc2217' needs the program notibot next to the tests"),
     arguments: Suite.cases.map(\.id))
   func `holds over RFC 2217`(id: String) async throws {
     expectPassed(try await Self.run.result(of: id), onRigWithout: PTYSuiteTests.absent)

@@ -86,7 +86,7 @@ struct NetworkPortTests {
         let error = await #expect(throws: PortError.self) { try await NetworkHost.open(port) }
         #expect(
           error?.code
-            == .serverBusy("the server closed the connection at once and said: Port already in use"))
+            == .serverBusy("the server closed the connection at once with the message: Port already in use"))
       }
       await host.close()
     }

@@ -1,9 +1,10 @@
 import NotibotProtocol
 import Testing
 
-/// The Swift receive path and the C one on the same streams: the same frames, texts, counts, at the same moment.
+/// The Swift receive path and the C one on the same streams: the same frames, texts and counts, at
+/// the same time.
 @Suite struct DecoderDifferentialTests {
-  @Test func `both decoders say the same of every stream`() {
+  @Test func `both decoders have the same result for every stream`() {
     var stream = RandomStream(seed: Differential.seed)
     var decoder = FrameDecoder(receiving: .fromHost)
     let firmware = FirmwareDecoder(receiving: .fromHost)
@@ -23,7 +24,7 @@ import Testing
         return
       }
       framesSeen = decoder.counters.frames
-      // Restarted now and then, so that a difference in the counters is found near its cause.
+      // Restarted occasionally, so that a difference in the counters is found near its cause.
       if index % 4096 == 4095 {
         #expect(decoder.counters == firmware.counters, "piece \(index), seed \(Differential.seed)")
       }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// How much the differential tests do. `scripts/differential` asks for more.
+/// The size of the differential tests. `scripts/differential` sets more.
 enum Differential {
-  /// Decides every input.
+  /// The seed of every input.
   static let seed = number("NOTIBOT_DIFFERENTIAL_SEED") ?? 20_261_121
-  /// Streams and PDUs together.
+  /// Total of streams and PDUs.
   static let inputs = Int(number("NOTIBOT_DIFFERENTIAL_INPUTS") ?? 1_100_000)
   /// Pieces of a line.
   static let streams = inputs * 8 / 11

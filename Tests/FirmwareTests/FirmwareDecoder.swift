@@ -4,7 +4,7 @@ import NotibotProtocol
 /// The firmware's frame decoder with the Swift decoder's interface.
 final class FirmwareDecoder {
   private let decoder: UnsafeMutablePointer<nb_decoder_t>
-  /// What came out since the last look, with text that follows text joined.
+  /// The events since the last call, with adjacent text joined.
   private var events: [DecoderEvent] = []
   private var nowMs: UInt32 = 0
 
@@ -78,7 +78,7 @@ extension [DecoderEvent] {
 }
 
 extension FrameDecoder {
-  /// What came out since the last look, with text that follows text joined.
+  /// The events since the last call, with adjacent text joined.
   mutating func takeEvents() -> [DecoderEvent] {
     var events: [DecoderEvent] = []
     while let event = nextEvent() {

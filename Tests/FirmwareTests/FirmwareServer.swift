@@ -55,7 +55,7 @@ final class FirmwareServer {
     queues.deallocate()
   }
 
-  /// The response; nil when there is none.
+  /// The response; nil if there is none.
   func ask(_ pdu: [UInt8]) -> [UInt8]? {
     let answer = [UInt8](unsafeUninitializedCapacity: 600) { buffer, count in
       count = max(0, Int(nb_att_handle(device, bearer, pdu, pdu.count, buffer.baseAddress, buffer.count)))
@@ -63,7 +63,7 @@ final class FirmwareServer {
     return answer.isEmpty ? nil : answer
   }
 
-  /// Every notification that waits.
+  /// All pending notifications.
   func takeNotifications() -> [[UInt8]] {
     var found: [[UInt8]] = []
     while true {

@@ -1,7 +1,7 @@
 import Conformance
 import Testing
 
-/// The list on the C firmware in this process.
+/// The suite on the C firmware in this process.
 @Suite struct FirmwareSuiteTests {
   static let seed: UInt64 = 2026
 
@@ -12,7 +12,8 @@ import Testing
     switch result.outcome {
     case .passed: break
     case .skipped(let reason):
-      // There is neither a port to open again in one process nor a connection; every other skip is a failure.
+      // A device in this process has neither a port to reopen nor a connection; any other skip is a
+      // failure.
       #expect(!testCase.needs.isDisjoint(with: [.reopen, .connection]), "skipped: \(reason)")
     case .errored(let trouble): Issue.record("rig: \(trouble)")
     case .failed(let findings):
@@ -21,7 +22,7 @@ import Testing
     }
   }
 
-  /// A small build cannot be asked everything, but breaks nothing.
+  /// A small build does not support every case, but must not fail any.
   @Test(arguments: [FirmwareProfile.small, .plain])
   func `breaks no rule in a smaller build`(profile: FirmwareProfile) async {
     let cases = Suite.cases.filter { $0.needs.isDisjoint(with: [.connection]) }

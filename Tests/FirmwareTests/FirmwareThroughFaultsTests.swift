@@ -4,8 +4,8 @@ import NotibotHost
 import NotibotProtocol
 import Testing
 
-/// The host machine and the C firmware at the two ends of a bad line, in virtual time: two codecs and two readings of
-/// the protocol that have nothing in common.
+/// The host machine and the C firmware at the two ends of a faulty line, in virtual time: two
+/// independent codecs and implementations of the protocol.
 @Suite struct FirmwareThroughFaultsTests {
   private static let damage =
     "flip=3e-4,loss=2e-4,insert=2e-4,dup=2e-4,run=1e-4,short=1e-4,garbage=3e-5,splice=1e-3,stale=1e-3,stall=1e-4"
@@ -31,14 +31,15 @@ import Testing
   }
 }
 
-/// Notifications from the host machine through a faulty line to the firmware, and what became of each.
+/// Notifications from the host machine through a faulty line to the firmware, and the outcome of
+/// each.
 private struct FaultyRun {
   struct Outcome {
     var accepted = 0
     var unknown = 0
-    /// Accepted, and not in the store.
+    /// Accepted, but not in the store.
     var lost = 0
-    /// Stored, and never sent.
+    /// Stored, but never sent.
     var wrong = 0
     /// Stored twice.
     var doubled = 0
@@ -132,7 +133,7 @@ private struct FaultyRun {
       case .accepted: accepted.insert(index)
       case .failed(.outcomeUnknown): outcome.unknown += 1
       case .failed(.notSent): unsent.append(index)
-      default: break  // Counted by what is missing from the sum.
+      default: break  // Counted by the difference to the sum.
       }
     }
   }

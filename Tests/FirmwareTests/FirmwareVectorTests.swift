@@ -2,7 +2,7 @@ import CNotibotCore
 import NotibotProtocol
 import Testing
 
-/// The vectors that the Swift codec is tested with, on the C firmware.
+/// The vectors of the Swift codec's tests, on the C firmware.
 @Suite struct FirmwareVectorTests {
   struct FrameVector: Decodable {
     var name: String
@@ -78,7 +78,7 @@ import Testing
     var refused: String?
   }
 
-  @Test func `each notification is taken or refused as in the vectors`() throws {
+  @Test func `each notification is accepted or refused as in the vectors`() throws {
     let vectors = try Vectors.load("notifications.json", as: NotificationVector.self)
     #expect(vectors.count > 100)
     for vector in vectors {

@@ -4,7 +4,7 @@ import NotibotProtocol
 struct RandomPDU {
   var generator: SeededGenerator
   private var lastPDU: [UInt8] = [0x0A, 0x03, 0x00]
-  /// How much of Data the parts prepared so far hold.
+  /// Length of Data in the parts prepared so far.
   private var preparedBytes = 0
 
   init(seed: UInt64) {

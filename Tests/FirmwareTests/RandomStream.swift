@@ -55,7 +55,7 @@ struct RandomStream {
   }
 
   private mutating func noZeros(upTo limit: Int) -> [UInt8] {
-    // A first block that leaves a header possible, so that the candidate lives.
+    // A first block with a possible header, so that the candidate is kept.
     [0x02, 0x40] + (0..<number(below: limit)).map { _ in UInt8(1 + number(below: 3)) }
   }
 
@@ -64,7 +64,7 @@ struct RandomStream {
       + (number(below: 2) == 0 ? [0] : [])
   }
 
-  /// One to three bytes changed, lost, added or doubled.
+  /// One to three bytes changed, lost, added or duplicated.
   private mutating func damaged(_ frame: [UInt8]) -> [UInt8] {
     var result = frame
     for _ in 0..<(1 + number(below: 3)) where !result.isEmpty {
@@ -80,7 +80,7 @@ struct RandomStream {
     return result
   }
 
-  /// A frame with a wrong field, and a CRC that says it is right.
+  /// A frame with a wrong field, but a correct CRC.
   private mutating func repaired() -> [UInt8] {
     var decoded = bytes(count: 8 + payloadLength())
     let length = UInt16(decoded.count - 8)
@@ -98,7 +98,7 @@ struct RandomStream {
     return [0] + Self.stuffed(decoded, hasLongForm: number(below: 2) == 0) + [0]
   }
 
-  /// COBS, written a third time, so that neither codec under test makes its own input.
+  /// A third implementation of COBS, so that neither codec under test generates its own input.
   ///
   /// - Parameter hasLongForm: whether a final block of 254 bytes is followed by 01 (FRM-2).
   private static func stuffed(_ bytes: [UInt8], hasLongForm: Bool) -> [UInt8] {

@@ -3,12 +3,13 @@ import Testing
 
 @testable import DeviceEmulator
 
-/// The Swift attribute server and the C one, asked the same: the same answers, notifications and store.
+/// The same requests to the Swift attribute server and the C one: the same answers, notifications
+/// and store.
 @Suite struct ServerDifferentialTests {
   /// Requests to one pair of servers, before a pair of another kind takes over.
   static let requestsEach = 300
 
-  @Test func `both servers give the same answers`() {
+  @Test func `both servers have the same answers`() {
     var requests = RandomPDU(seed: Differential.seed &+ 2)
     var answered = 0
     for round in 0..<(Differential.pdus / Self.requestsEach) {
@@ -36,7 +37,7 @@ import Testing
 struct ServerPair {
   private var server: ATTServer
   private let firmware: FirmwareServer
-  /// What both answered last; nil for nothing.
+  /// The last answer of both; nil: none.
   private(set) var lastAnswer: [UInt8]?
 
   init(round: Int) {
@@ -56,7 +57,7 @@ struct ServerPair {
       source: source)
   }
 
-  /// What the two say differently; nil when they agree.
+  /// The difference between the two; nil if they agree.
   mutating func ask(_ pdu: [UInt8]) -> String? {
     let expected = server.receive(pdu, on: .serial)
     let seen = firmware.ask(pdu)
@@ -82,6 +83,6 @@ struct ServerPair {
     while let outgoing = server.nextUnsolicited(for: .serial) { expected.append(outgoing.payload) }
     let seen = firmware.takeNotifications()
     guard expected != seen else { return nil }
-    return "after \(cause) Swift tells \(expected.map { hex($0) }), C \(seen.map { hex($0) })"
+    return "after \(cause) Swift sends \(expected.map { hex($0) }), C \(seen.map { hex($0) })"
   }
 }

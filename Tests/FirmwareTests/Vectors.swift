@@ -10,7 +10,7 @@ enum Vectors {
 }
 
 extension [UInt8] {
-  /// The bytes of hexadecimal digits; what is none is skipped.
+  /// The bytes of hexadecimal digits; other characters are skipped.
   init(hex: String) {
     let digits = hex.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
     self = stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
@@ -28,7 +28,7 @@ struct FrameFields: Decodable {
   var credit: UInt8
   var payload: String
 
-  /// nil when there is no such type.
+  /// nil if there is no such type.
   var frame: Frame? {
     guard let type = FrameType.allCases.first(where: { $0.name == type }) else { return nil }
     let header = FrameHeader(

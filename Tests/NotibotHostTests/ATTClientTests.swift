@@ -7,14 +7,14 @@ import Testing
 struct ATTClientTests {
   private let json = Array(#"{"app":"A","title":"B","text":"C","timestamp":1}"#.utf8)
 
-  /// PDUs that the host sent since the last look.
+  /// PDUs that the host sent since the last call.
   private func pdus(_ device: inout ScriptedDevice) -> [[UInt8]] {
     device.takeSent().filter { $0.header.type == .data }.map(\.payload)
   }
 
   // MARK: Pipeline
 
-  @Test func `as many requests are out as both sides allow, and answers come in order`() {
+  @Test func `requests in flight reach the limit of both sides, and answers are in order`() {
     var device = ScriptedDevice.makeReady()
     let ids = (0..<10).map { _ in device.submit(.readCount) }
     #expect(pdus(&device).count == 8)
@@ -23,7 +23,7 @@ struct ATTClientTests {
     #expect(pdus(&device).count == 1)
   }
 
-  @Test func `without the feature one request is out at a time`() {
+  @Test func `without the feature one request is in flight at a time`() {
     var device = ScriptedDevice.makeReady(features: [.framedLog])
     device.submit(.readCount)
     device.submit(.readCount)
@@ -32,7 +32,7 @@ struct ATTClientTests {
     #expect(pdus(&device).count == 1)
   }
 
-  @Test func `a request that fails does not stop those behind it`() {
+  @Test func `a failed request does not stop later ones`() {
     var device = ScriptedDevice.makeReady()
     let refused = device.submit(.sendEncoded(json))
     let accepted = device.submit(.sendEncoded(json))
@@ -46,7 +46,7 @@ struct ATTClientTests {
   }
 
   @Test(arguments: [[UInt8(0x02), 0x17, 0], [0x16, 6, 0, 0, 0, 0x41], [0x18, 1]])
-  func `a barrier waits for what is out, and what follows waits for it`(barrier: [UInt8]) {
+  func `a barrier waits for earlier requests, and later requests wait for it`(barrier: [UInt8]) {
     var device = ScriptedDevice.makeReady()
     device.submit(.readCount)
     device.submit(.rawATT(barrier))
@@ -58,7 +58,7 @@ struct ATTClientTests {
     #expect(pdus(&device) == [[0x0A, 3, 0]])
   }
 
-  @Test func `a raw request returns its answer as it came`() {
+  @Test func `a raw request returns its answer unchanged`() {
     var device = ScriptedDevice.makeReady()
     let read = device.submit(.rawATT([0x0A, 9, 0]))
     let command = device.submit(.rawATT([0x52, 6, 0, 0x41]))
@@ -89,7 +89,7 @@ struct ATTClientTests {
     #expect(pdus(&device).map(\.count) == [528])
   }
 
-  @Test func `as many messages wait as requests may`() {
+  @Test func `messages have the same queue limit as requests`() {
     var client = ATTClient(waitingLimit: 2)
     client.expectBearer()
     let taken = (0..<3).map { _ in client.submitMessage([1]) }
@@ -104,14 +104,14 @@ struct ATTClientTests {
 
   // MARK: Wrong answers
 
-  @Test func `an answer that nobody asked for is ignored and counted`() {
+  @Test func `an answer without a request is ignored and counted`() {
     var device = ScriptedDevice.makeReady()
     device.receive(ScriptedDevice.pdu([0x13], sequence: 1, ack: 1))
     #expect(device.takeActions().isEmpty)
     #expect(device.machine.statistics.att.ignored == 1)
   }
 
-  @Test func `an answer given twice ends its request once`() {
+  @Test func `a repeated answer ends its request once`() {
     var device = ScriptedDevice.makeReady()
     let id = device.submit(.sendEncoded(json))
     device.receive(
@@ -121,7 +121,7 @@ struct ATTClientTests {
   }
 
   @Test(arguments: [[UInt8(0x13)], [0x01, 0x12, 6, 0, 0x80]])
-  func `an answer to another request than the oldest breaks the bearer`(answer: [UInt8]) {
+  func `an answer to a request other than the oldest breaks the bearer`(answer: [UInt8]) {
     var device = ScriptedDevice.makeReady()
     let id = device.submit(.readCount)
     _ = device.takeSent()
@@ -142,7 +142,7 @@ struct ATTClientTests {
   @Test(arguments: [
     [UInt8(0x02), 23, 0], [0x1D, 3, 0, 1, 0], [0x1E], [0x52, 6, 0], [0xFF], [0x1B, 3], [0x1B, 3, 0, 1],
   ])
-  func `a PDU that a client has no use for is ignored, also while a request is out`(pdu: [UInt8]) {
+  func `a PDU that a client cannot use is ignored, even with a request in flight`(pdu: [UInt8]) {
     var device = ScriptedDevice.makeReady()
     device.submit(.readCount)
     device.receive(ScriptedDevice.pdu(pdu, sequence: 1, ack: 2))
@@ -157,7 +157,7 @@ struct ATTClientTests {
     let id = device.submit(.readCount)
     for second in 1...29 {
       device.pass(.seconds(1))
-      // The device takes something new each second, so it is not stalled.
+      // The device handles a frame each second, so it is not stalled.
       device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [UInt8(second)]))
     }
     #expect(device.takeActions().isEmpty)
@@ -168,7 +168,7 @@ struct ATTClientTests {
       ])
   }
 
-  @Test func `a link that answers PINGs for an application that does not is no answer`() {
+  @Test func `PONGs do not count as an answer of a stalled application`() {
     var device = ScriptedDevice.makeReady()
     let id = device.submit(.readCount)
     device.receive(ScriptedDevice.frame(.ack, ack: 2))
@@ -190,7 +190,7 @@ struct ATTClientTests {
     #expect(lastWords.last == .fin)
   }
 
-  @Test func `a stalled application ends the session also when the timer fires late`() {
+  @Test func `a stalled application ends the session even if the timer fires late`() {
     var device = ScriptedDevice.makeReady()
     device.submit(.readCount)
     device.receive(ScriptedDevice.frame(.ack, ack: 2))
@@ -227,7 +227,7 @@ struct ATTClientTests {
 
   // MARK: Notifications
 
-  @Test func `what happens on the device becomes events`() {
+  @Test func `notifications of the device become events`() {
     var device = ScriptedDevice.makeReady()
     let dismissed = Array(#"{"ev":"dismissed","item":17}"#.utf8)
     let garbage = Array("not JSON".utf8)
@@ -299,7 +299,7 @@ struct ATTClientTests {
     #expect(pdus(&device) == [[0x0A, 3, 0]])
   }
 
-  @Test func `a part that is refused empties the queue and refuses the whole`() {
+  @Test func `a refused part empties the queue and refuses the whole write`() {
     var device = ScriptedDevice.makeReady(mtu: 23)
     let id = device.submit(.sendEncoded([UInt8](repeating: 0x41, count: 30)))
     _ = device.takeSent()
@@ -328,7 +328,7 @@ struct ATTClientTests {
     var device = ScriptedDevice.makeReady(mtu: 23)
     let value = [UInt8](repeating: 0x41, count: 30)
     let id = device.submit(.sendEncoded(value))
-    // One read brings both, so that the second part has not been sent.
+    // One read contains both, so that the second part has not been sent.
     device.receive(
       ScriptedDevice.pdu([0x17, 6, 0, 0, 0] + value.prefix(18), sequence: 1, ack: 2),
       ScriptedDevice.hello(bootID: 2))

@@ -3,7 +3,8 @@ import Testing
 
 @testable import NotibotHost
 
-/// What a dying device prints is one record, and a device that does not get beyond its start is told of.
+/// The output of a crashing device is one record, and a device that does not get past its start is
+/// reported.
 struct CrashDetectorTests {
   private static let panic = """
     Guru Meditation Error: Core  0 panic'ed (Load access fault). Exception was unhandled.\r
@@ -16,7 +17,7 @@ struct CrashDetectorTests {
     "ESP-ROM:esp32c3-api1-20210207\r\nrst:\(cause),boot:0xc (SPI_FAST_FLASH_BOOT)\r\nentry 0x403cc710\r\n"
   }
 
-  /// Records but text.
+  /// Records other than text.
   private func events(_ line: inout MonitoredLine) -> [MonitorRecord.Content] {
     line.take().filter { if case .text = $0 { false } else { true } }
   }
@@ -28,18 +29,18 @@ struct CrashDetectorTests {
     for start in stride(from: 0, to: text.count, by: pieceBytes) {
       line.receive(Array(text[start..<min(text.count, start + pieceBytes)]))
     }
-    let told = line.take()
+    let contents = line.take()
     #expect(
-      told.names == [
+      contents.names == [
         "I (9) before",
         "Guru Meditation Error: Core  0 panic'ed (Load access fault). Exception was unhandled.", "",
         "Core  0 register dump:", "MEPC    : 0x42007a1e  RA      : 0x42007a0a", "Rebooting...", "crash panic",
         "ESP-ROM:esp32c3-api1-20210207", "rst:0x3 (RTC_SW_SYS_RST),boot:0xc (SPI_FAST_FLASH_BOOT)",
         "boot RTC_SW_SYS_RST", "entry 0x403cc710",
       ])
-    guard case .crash(let crash) = told[6] else { return }
+    guard case .crash(let crash) = contents[6] else { return }
     #expect(crash.reason == "Load access fault" && crash.lines.count == 5 && !crash.isCut)
-    let inCrash = told.compactMap { content in
+    let inCrash = contents.compactMap { content in
       if case .text(let line) = content { line.isInCrash } else { nil }
     }
     #expect(inCrash == [false, true, true, true, true, true, false, false, false])
@@ -56,26 +57,26 @@ struct CrashDetectorTests {
     ("Guru Meditation Error: Core  0 panic'ed (Interrupt wdt timeout on CPU0).", .watchdog),
     ("I (12) half a liGuru Meditation Error: Core  1 panic'ed (LoadProhibited).", .panic),
   ])
-  func `each way to die is known, and ends in silence`(text: String, kind: Crash.Kind) {
+  func `each kind of crash is detected, and ends with silence`(text: String, kind: Crash.Kind) {
     var line = MonitoredLine()
     line.receive("\(text)\r\nBacktrace: 0x40081234:0x3ffb0000\r\n")
     line.pass(.milliseconds(1999))
     #expect(events(&line).isEmpty)
     line.pass(.milliseconds(2))
-    let told = events(&line)
-    #expect(told.names == ["crash \(kind.rawValue)"])
-    guard case .crash(let crash)? = told.first else { return }
+    let contents = events(&line)
+    #expect(contents.names == ["crash \(kind.rawValue)"])
+    guard case .crash(let crash)? = contents.first else { return }
     #expect(crash.lines.count == 2 && !crash.reason.isEmpty)
   }
 
-  @Test func `words that only resemble are text`() {
+  @Test func `similar words are text`() {
     var line = MonitoredLine()
     line.receive("Rebooting...\nI (1) rst: done\nassertion passed\nGuru\nabort()\nESP-ROM\n")
     line.pass(.seconds(5))
     #expect(events(&line).isEmpty)
   }
 
-  @Test func `a reset by a watchdog or the supply is a crash, and not a second one after its text`() {
+  @Test func `a reset by a watchdog or a brownout is one crash, with or without crash text`() {
     var line = MonitoredLine()
     line.receive(Self.boot("0x1 (POWERON)"))
     #expect(events(&line).names == ["boot POWERON"])
@@ -97,13 +98,13 @@ struct CrashDetectorTests {
     ("0x1 (\(String(repeating: "A", count: 41)))", "boot rst:0x1 (AAAAAAA"),
     ("0x1 (A\u{1B}[2JB)", "boot A\\x1B[2JB"),
   ])
-  func `a boot whose cause is no word is told by the line`(cause: String, told: String) {
+  func `a boot without a word as its cause is reported by its line`(cause: String, record: String) {
     var line = MonitoredLine()
     line.receive(Self.boot(cause))
-    #expect(events(&line).names == [told])
+    #expect(events(&line).names == [record])
   }
 
-  @Test func `a HELLO tells of a crash and a boot that no text told of`() {
+  @Test func `a HELLO reports a crash and a boot without text`() {
     var line = MonitoredLine()
     func hello(_ id: UInt32, _ reason: ResetReason) -> [UInt8] {
       Frame(
@@ -118,7 +119,7 @@ struct CrashDetectorTests {
     #expect(events(&line).names == ["boot POWERON", "HELLO"])
   }
 
-  @Test func `three boots in ten seconds are a loop, told once until it stops`() {
+  @Test func `three boots in ten seconds are a loop, reported once until it stops`() {
     var line = MonitoredLine()
     for _ in 0..<5 {
       line.receive(Self.boot("0x1 (POWERON)"))
@@ -133,12 +134,12 @@ struct CrashDetectorTests {
     #expect(events(&line).names == ["boot POWERON", "boot POWERON", "boot POWERON", "loop 3"])
   }
 
-  @Test func `a crash that prints without end is cut`() {
+  @Test func `an endless crash output is cut`() {
     var line = MonitoredLine()
     line.receive("abort() was called\n" + String(repeating: "0x40081234\n", count: 1000))
-    let told = events(&line)
-    #expect(told.names == ["crash abort"])
-    guard case .crash(let crash)? = told.first else { return }
+    let contents = events(&line)
+    #expect(contents.names == ["crash abort"])
+    guard case .crash(let crash)? = contents.first else { return }
     #expect(crash.isCut && crash.lines.count == CrashDetector.linesLimit)
   }
 }

@@ -5,7 +5,8 @@ import Testing
 
 @testable import NotibotHost
 
-/// A board that is named by its identity, among others. Two are plugged in, played on terminals, as sysfs would list them.
+/// A board selected by its identity. Two boards are plugged in, simulated on terminals and listed
+/// as in sysfs.
 struct DeviceFindingTests {
   private static let names = ["ttyUSB0", "ttyUSB1"]
   private static let boards = [
@@ -29,7 +30,7 @@ struct DeviceFindingTests {
     }
   }
 
-  /// What sysfs says of a CP210x, and a device node that leads to `terminal`.
+  /// The sysfs entries of a CP210x, and a device node that links to `terminal`.
   private func plug(_ name: String, terminal: String, into root: URL) throws {
     let device = root.appendingPathComponent("sys/devices/\(name)")
     let tty = root.appendingPathComponent("sys/class/tty/\(name)")
@@ -45,7 +46,7 @@ struct DeviceFindingTests {
   }
 
   @Test(arguments: ["24:6F:28:AA:BB:CC", "24:6f:28:aa:bb:cc"])
-  func `the board that says so is found, whatever port it is at`(id: String) async throws {
+  func `the board with this id is found at any port`(id: String) async throws {
     try await withBoards { list in
       let device = try await Device.connect(to: .deviceID(id), options: DeviceOptions(), ports: list)
       #expect(device.port == list.deviceRoot + "/ttyUSB1")
@@ -54,7 +55,7 @@ struct DeviceFindingTests {
     }
   }
 
-  @Test func `if none says so it is no board, and the error says who is there`() async throws {
+  @Test func `without a match the error is noBoard and lists the boards`() async throws {
     try await withBoards { list in
       let error = try await #require(throws: NotibotError.self) {
         try await Device.connect(to: .deviceID("24:6F:28:00:00:99"), options: DeviceOptions(), ports: list)
@@ -76,7 +77,7 @@ struct DeviceFindingTests {
     }
   }
 
-  @Test func `two that say so are an error that names both, and both are free afterwards`() async throws {
+  @Test func `two matches are an error that names both, and both are free afterwards`() async throws {
     try await withBoards([Self.boards[1], Self.boards[1]]) { list in
       for _ in 0..<2 {
         let error = try await #require(throws: NotibotError.self) {

@@ -6,10 +6,10 @@ import Testing
 
 @testable import NotibotHost
 
-/// A device on the master of a real terminal pair, played by a fixed table of answers.
+/// A device on the master of a real terminal pair, simulated by a fixed table of answers.
 ///
-/// It knows one host and a clean line: no credit, a number for each answer. What comes twice, because a busy machine
-/// let the host's timer expire, is answered once.
+/// It knows one host and a clean line: no credit, a number for each answer. Frames repeated because
+/// a busy computer let the host's timer expire are answered once.
 final class TablePeer: ChannelInboundHandler, @unchecked Sendable {
   // Used on its channel's event loop only; `Sendable` because the channel's initializer must be.
   typealias InboundIn = ByteBuffer
@@ -66,7 +66,7 @@ final class TablePeer: ChannelInboundHandler, @unchecked Sendable {
     }
   }
 
-  /// Runs `body` with the path of a terminal at which such a device is.
+  /// Runs `body` with the path of a terminal with such a device.
   static func withPeer<Result>(
     deviceID: DeviceID? = nil, answer: @escaping @Sendable ([UInt8]) -> [[UInt8]] = TablePeer.notibot,
     _ body: (String) async throws -> Result
@@ -117,7 +117,7 @@ struct DevicePTYTests {
     }
   }
 
-  @Test func `a device that goes away ends what was asked of it`() async throws {
+  @Test func `a disconnected device ends its requests`() async throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let peer = TablePeer { pdu in pdu.first == 0x0A ? [] : TablePeer.notibot(pdu) }
@@ -136,7 +136,7 @@ struct DevicePTYTests {
     #expect(error.exitCode == 14)
   }
 
-  @Test func `a port where nobody answers says so within its time`() async throws {
+  @Test func `a port without an answer fails within its time limit`() async throws {
     let silent = try PseudoTerminal.open()
     let path = silent.slavePath
     var options = DeviceOptions()
@@ -149,7 +149,7 @@ struct DevicePTYTests {
     #expect(error.hint.isEmpty == false)
   }
 
-  @Test func `a port that does not exist is no board`() async throws {
+  @Test func `a missing port is noBoard`() async throws {
     let error = try await #require(throws: NotibotError.self) {
       try await withDevice(at: "/dev/notibot-none") { _ in }
     }

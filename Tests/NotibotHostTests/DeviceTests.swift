@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotibotHost
 
-/// A device on a channel in memory, whose clock and other end belong to the test.
+/// A device on a channel in memory; the test controls the clock and the other end.
 private final class MemoryLine {
   let channel = NIOAsyncTestingChannel()
   let device: Device
@@ -66,7 +66,7 @@ struct DeviceTests {
     if case .count(count)? = event { true } else { false }
   }
 
-  @Test func `a request returns what the device answered`() async throws {
+  @Test func `a request returns the device's answer`() async throws {
     let line = try await MemoryLine()
     try await line.open()
     let device = line.device
@@ -77,7 +77,7 @@ struct DeviceTests {
     #expect(await device.info.mtu == 517)
   }
 
-  @Test func `a refusal names the error and is no end`() async throws {
+  @Test func `a refusal names the error and does not end the session`() async throws {
     let line = try await MemoryLine()
     try await line.open()
     let device = line.device
@@ -99,7 +99,7 @@ struct DeviceTests {
     #expect(try await count == 5)
   }
 
-  @Test func `after a restart another session opens, subscribes again and tells the count`() async throws {
+  @Test func `after a restart another session opens, subscribes again and reports the count`() async throws {
     let line = try await MemoryLine()
     try await line.open()
     let device = line.device
@@ -132,7 +132,7 @@ struct DeviceTests {
     guard case .disconnected(let reason)? = try await events.next(),
       case .reconnected(let info)? = try await events.next()
     else {
-      Issue.record("the events do not tell of the restart")
+      Issue.record("the events do not report the restart")
       return
     }
     #expect(reason.code == .deviceRestarted)
@@ -140,7 +140,7 @@ struct DeviceTests {
     #expect(isCount(try await events.next(), 9))
   }
 
-  @Test func `without reconnection a restart is the end`() async throws {
+  @Test func `without reconnection a restart ends the device`() async throws {
     var options = DeviceOptions()
     options.reconnection = .never
     let line = try await MemoryLine(options)
@@ -154,7 +154,7 @@ struct DeviceTests {
     await #expect(throws: NotibotError.self) { try await events.next() }
   }
 
-  @Test func `a port where nobody answers is no answer, with a hint`() async throws {
+  @Test func `a port without an answer is noAnswer, with a hint`() async throws {
     let line = try await MemoryLine()
     let device = line.device
     let opening = Task { try await device.waitUntilOpen() }
@@ -166,7 +166,7 @@ struct DeviceTests {
     try await line.channel.closeFuture.get()
   }
 
-  @Test func `a cancelled request ends at once, and its late answer disturbs nobody`() async throws {
+  @Test func `a cancelled request ends at once, and its late answer is ignored`() async throws {
     let line = try await MemoryLine()
     try await line.open()
     let device = line.device
@@ -182,7 +182,7 @@ struct DeviceTests {
     #expect(try await count == 2)
   }
 
-  @Test func `a cancelled batch ends at once and tells what may be under way`() async throws {
+  @Test func `a cancelled batch ends at once and reports the requests in flight`() async throws {
     let line = try await MemoryLine()
     try await line.open()
     let device = line.device
@@ -203,7 +203,7 @@ struct DeviceTests {
     #expect(unknown == Array(0..<10))
   }
 
-  @Test func `a batch that the device does not survive tells what became of each`() async throws {
+  @Test func `a batch reports each result if the device is lost`() async throws {
     let line = try await MemoryLine()
     try await line.open()
     let device = line.device
@@ -230,13 +230,14 @@ struct DeviceTests {
       case false?: unsent += 1
       }
     }
-    // Eight were out when the first was answered, and one more followed; the window of ten was full again.
+    // Eight were in flight at the first answer, and one more followed; the window of ten was full
+    // again.
     #expect(accepted == 1)
     #expect(unknown == 8)
     #expect(unsent == 2)
   }
 
-  @Test func `closing says FIN, waits 200 ms for its answer and closes the port`() async throws {
+  @Test func `closing sends FIN, waits 200 ms for its answer and closes the port`() async throws {
     let line = try await MemoryLine()
     try await line.open()
     let device = line.device
@@ -268,7 +269,7 @@ struct DeviceTests {
     try await line.channel.closeFuture.get()
   }
 
-  @Test func `a port that goes away ends requests and events with its reason`() async throws {
+  @Test func `a lost port ends requests and events with its reason`() async throws {
     let line = try await MemoryLine()
     try await line.open()
     let device = line.device
@@ -283,10 +284,10 @@ struct DeviceTests {
     await #expect(throws: NotibotError.self) { while try await events.next() != nil {} }
   }
 
-  @Test func `console text is an event only for who asked for it`() async throws {
-    for isAsked in [true, false] {
+  @Test func `console text is an event only if requested`() async throws {
+    for isRequested in [true, false] {
       var options = DeviceOptions()
-      options.includesText = isAsked
+      options.includesText = isRequested
       let line = try await MemoryLine(options)
       try await line.open()
       try await line.say([0x41, 0x42])
@@ -295,16 +296,16 @@ struct DeviceTests {
       var events = line.device.events.makeAsyncIterator()
       let first = try await events.next()
       if case .text(let bytes)? = first {
-        #expect(isAsked)
+        #expect(isRequested)
         #expect(bytes == [0x41, 0x42])
       } else {
-        #expect(isAsked == false)
+        #expect(isRequested == false)
         #expect(isCount(first, 1))
       }
     }
   }
 
-  @Test func `events that nobody takes do not grow without end`() async throws {
+  @Test func `events that are not taken are bounded`() async throws {
     var options = DeviceOptions()
     options.eventsLimit = 4
     let line = try await MemoryLine(options)

@@ -16,7 +16,7 @@ struct DiscoveryTests {
     0x7E, 0xE8, 0x7B, 0x5D, 0x2E, 0x7A, 0x3D, 0xBF, 0x3A, 0x41, 0xF7, 0xD8, 0xE3, 0xD5, 0x95, 0x1C,
   ]
 
-  /// Plays questions and answers in turn; returns the device after the last answer.
+  /// Plays requests and answers in turn; returns the device after the last answer.
   private func play(_ dialogue: [(question: [UInt8], answer: [UInt8])]) -> ScriptedDevice {
     var device = ScriptedDevice.makeLinked(profileHash: 0x1234_5678)
     _ = device.takeSent()
@@ -36,14 +36,14 @@ struct DiscoveryTests {
     ([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 6, 1, 0, 5, 0, 0x00, 0x18])
   }
 
-  @Test func `a device with other handles is used at its own`() {
+  @Test func `a device with other handles is used with its own`() {
     var device = play([
       services(),
       ([0x10, 6, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 20, 0x10, 0, 0x1F, 0] + service),
       ([0x08, 0x10, 0, 0x1F, 0, 0x03, 0x28], [0x09, 21, 0x11, 0, 0x18, 0x12, 0] + data),
       ([0x08, 0x12, 0, 0x1F, 0, 0x03, 0x28], [0x09, 21, 0x15, 0, 0x12, 0x16, 0] + count),
       ([0x08, 0x16, 0, 0x1F, 0, 0x03, 0x28], [0x01, 0x08, 0x16, 0, 0x0A]),
-      // A user description (0x2901) stands before the CCCD of Data.
+      // A user description (0x2901) precedes the CCCD of Data.
       ([0x04, 0x13, 0, 0x1F, 0], [0x05, 1, 0x13, 0, 0x01, 0x29, 0x14, 0, 0x02, 0x29]),
       ([0x04, 0x15, 0, 0x1F, 0], [0x05, 1, 0x15, 0, 0x03, 0x28, 0x17, 0, 0x02, 0x29]),
       ([0x04, 0x18, 0, 0x1F, 0], [0x01, 0x04, 0x18, 0, 0x0A]),
@@ -78,14 +78,14 @@ struct DiscoveryTests {
     #expect(device.takeActions() == [.completed(id, .failed(.unsupported))])
   }
 
-  @Test func `a device without the service is told from one that does not answer`() {
+  @Test func `a device without the service is distinguished from one that does not answer`() {
     var device = play([
       services(), ([0x10, 6, 0, 0xFF, 0xFF, 0x00, 0x28], [0x01, 0x10, 6, 0, 0x0A]),
     ])
     #expect(device.takeActions() == [.ended(.profileMissing)])
   }
 
-  @Test func `a service without the characteristics is no Notibot's`() {
+  @Test func `a service without the characteristics is not a Notibot service`() {
     var device = play([
       ([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 20, 1, 0, 5, 0] + service),
       ([0x08, 1, 0, 5, 0, 0x03, 0x28], [0x01, 0x08, 1, 0, 0x0A]),
@@ -94,11 +94,11 @@ struct DiscoveryTests {
   }
 
   @Test(arguments: [
-    // Handles that go back, that stand still, and an end before its start.
+    // Handles that go back or do not advance, and an end before its start.
     [UInt8(0x11), 6, 9, 0, 9, 0, 0x00, 0x18, 3, 0, 4, 0, 0x01, 0x18],
     [0x11, 6, 0, 0, 0, 0, 0x00, 0x18], [0x11, 6, 9, 0, 8, 0, 0x00, 0x18],
   ])
-  func `answers that lead nowhere break the bearer`(answer: [UInt8]) {
+  func `answers without progress break the bearer`(answer: [UInt8]) {
     var device = play([([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], answer)])
     #expect(device.takeActions() == [.ended(.bearerBroken(.malformedAnswer(opcode: 0x10)))])
   }
@@ -111,7 +111,7 @@ struct DiscoveryTests {
     #expect(device.takeActions() == [.ended(.bearerBroken(.malformedAnswer(opcode: 0x08)))])
   }
 
-  @Test func `a value that claims the type of a CCCD is none`() {
+  @Test func `a value with the type of a CCCD is not one`() {
     var device = play([
       ([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 20, 1, 0, 7, 0] + service),
       ([0x08, 1, 0, 7, 0, 0x03, 0x28], [0x09, 21, 2, 0, 0x08, 3, 0] + data),
@@ -126,7 +126,7 @@ struct DiscoveryTests {
     #expect(device.takeSent().map(\.payload) == [[0x12, 7, 0, 1, 0]])
   }
 
-  @Test func `a list of services that goes on and on ends the search`() {
+  @Test func `an endless list of services ends the search`() {
     var device = ScriptedDevice.makeLinked(profileHash: 0x1234_5678)
     _ = device.takeSent()
     device.receive(ScriptedDevice.pdu([0x03, 23, 0], sequence: 0, ack: 1))
@@ -161,7 +161,7 @@ struct DiscoveryTests {
     }
   }
 
-  @Test func `a device that does not tell its profile is discovered`() {
+  @Test func `a device without a profile hash is discovered`() {
     var device = ScriptedDevice.makeLinked(profileHash: nil)
     _ = device.takeSent()
     device.receive(ScriptedDevice.pdu([0x03, 23, 0], sequence: 0, ack: 1))

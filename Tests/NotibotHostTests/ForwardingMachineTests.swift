@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotibotHost
 
-/// Supervisor, host and outbox together, at a device that a test plays by frames.
+/// Supervisor, host and outbox together, with a device that the test simulates frame by frame.
 struct ForwardingMachineTests {
   struct Rig {
     static let source: UInt32 = 0xC0FF_EE01
@@ -30,7 +30,7 @@ struct ForwardingMachineTests {
         configuration: configuration, journal: JournalContents(header: header), seed: 1)
     }
 
-    /// Does what the machine asks for, as a driver with one good port; keeps what a test may want to see.
+    /// Executes the machine's actions, as a driver with one good port; records them for the test.
     mutating func drain() {
       while let action = machine.nextAction() {
         switch action {
@@ -114,19 +114,19 @@ struct ForwardingMachineTests {
     private mutating func answer(_ frame: Frame) {
       if frame.header.channel == .link {
         guard case .sync(let request)? = try? SyncMessage(parsing: frame.payload) else { return }
-        return tell(display.sync(request))
+        return handle(display.sync(request))
       }
       switch frame.payload[0] {
       case 0x02: send([0x03, 0x05, 0x02])
       case 0x12 where frame.payload[1] == 6:
         guard answersWrites else { return }
-        tell(display.write(Array(frame.payload[3...]), tag: 0))
+        handle(display.write(Array(frame.payload[3...]), tag: 0))
       case 0x12: send([0x13])
       case _: break
       }
     }
 
-    mutating func tell(_ messages: [ModelDisplay.Message]) {
+    mutating func handle(_ messages: [ModelDisplay.Message]) {
       for message in messages {
         switch message {
         case .answered(_, .refused(let error)): send([0x01, 0x12, 6, 0, error.rawValue])
@@ -156,7 +156,7 @@ struct ForwardingMachineTests {
     return rig
   }
 
-  @Test func `it finds the port, opens a session as the journal's source, and delivers what waited`() {
+  @Test func `it finds the port, opens a session as the journal's source, and delivers queued entries`() {
     var rig = Rig()
     rig.perform { $0.submit(.add(Self.note("a")), token: 7, now: $1) }
     #expect(rig.reports == [.queued(Self.first, token: 7)])
@@ -173,7 +173,7 @@ struct ForwardingMachineTests {
     #expect(rig.machine.statistics.entries == 1)
   }
 
-  @Test func `a restart is told, and the next session is up, by the HELLO alone and not at a later input`() {
+  @Test func `a HELLO alone reports a restart and opens the next session, without a later input`() {
     var rig = Self.makeUp()
     rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
     rig.pass(.milliseconds(50))
@@ -188,7 +188,7 @@ struct ForwardingMachineTests {
     #expect(rig.display.shown.map(\.text) == ["a"])
   }
 
-  @Test func `a lost port leads to another session, in which all is compared`() {
+  @Test func `a lost port leads to another session, which compares everything`() {
     var rig = Self.makeUp()
     rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
     rig.pass(.milliseconds(50))
@@ -200,7 +200,7 @@ struct ForwardingMachineTests {
     #expect(rig.syns[0].nonce != rig.syns[1].nonce)
   }
 
-  @Test func `what was out when the port was lost is delivered once`() {
+  @Test func `a write in flight when the port is lost is delivered once`() {
     var rig = Self.makeUp()
     rig.answersWrites = false
     rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
@@ -217,14 +217,14 @@ struct ForwardingMachineTests {
     rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
     rig.pass(.milliseconds(50))
     _ = rig.takeActions()
-    rig.tell(rig.display.leave(1, of: Rig.source, .dismissed))
+    rig.handle(rig.display.leave(1, of: Rig.source, .dismissed))
     rig.drain()
     rig.pass(.milliseconds(50))
     #expect(rig.reports == [.gone(Self.first, .dismissed)])
     #expect(rig.display.sources[Rig.source]?.gone == [:])
   }
 
-  @Test func `finish waits until all is delivered, says FIN and closes`() {
+  @Test func `finish waits until all is delivered, sends FIN and closes`() {
     var rig = Self.makeUp()
     rig.display.capacity = 0
     rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
@@ -240,7 +240,7 @@ struct ForwardingMachineTests {
     #expect(rig.machine.nextDeadline == nil)
   }
 
-  @Test func `finish without a board and with nothing to deliver is over at once`() {
+  @Test func `finish without a board and without entries ends at once`() {
     var rig = Rig()
     rig.answers = false
     rig.perform { $0.start(now: $1) }
@@ -263,7 +263,7 @@ struct ForwardingMachineTests {
     #expect(rig.machine.entriesCount == 2)
   }
 
-  @Test func `stop ends also when its timer fires late`() {
+  @Test func `stop ends even if its timer fires late`() {
     var rig = Self.makeUp()
     rig.answersWrites = false
     rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
@@ -274,7 +274,7 @@ struct ForwardingMachineTests {
     #expect(rig.finsCount == 1)
   }
 
-  @Test func `stop without a port is over at once`() {
+  @Test func `stop without a port ends at once`() {
     var rig = Rig()
     rig.ports = []
     rig.perform { $0.start(now: $1) }
@@ -282,7 +282,7 @@ struct ForwardingMachineTests {
     #expect(rig.actions.last == .finished)
   }
 
-  @Test func `stop with nothing out is over as soon as the device has heard of it`() {
+  @Test func `stop without writes in flight ends when the device acknowledges it`() {
     var rig = Self.makeUp()
     rig.perform { $0.stop(now: $1) }
     #expect(rig.actions.last == .finished)
@@ -291,12 +291,12 @@ struct ForwardingMachineTests {
     #expect(rig.reports.last == .rejected(.ended, token: 9))
   }
 
-  @Test func `a commit that fails ends it`() {
+  @Test func `a failed commit ends it`() {
     var rig = Self.makeUp()
     rig.machine.submit(.add(Self.note("a")), token: 1, now: rig.now)
     rig.machine.commitFailed(now: rig.now)
     rig.drain()
-    // The drive of this test confirms each commit, which says nothing once one has failed.
+    // The driver of this test confirms each commit, which has no effect after a failed one.
     #expect(rig.reports.contains(.rejected(.journalFailed, token: 1)))
     #expect(rig.actions.last == .finished)
     #expect(rig.display.shown.isEmpty)
@@ -304,7 +304,7 @@ struct ForwardingMachineTests {
     #expect(rig.reports.last == .rejected(.journalFailed, token: 2))
   }
 
-  @Test func `a port that no waiting mends ends it, with what was queued in the journal`() {
+  @Test func `a permanent port failure ends it, and queued entries stay in the journal`() {
     var machine = Rig().machine
     machine.submit(.add(Self.note("a")), token: 1, now: .zero)
     machine.start(now: .zero)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotibotHost
 
-/// Channel 0 of a session: SYNC, its answer, and what a device tells there.
+/// Channel 0 of a session: SYNC, its answer, and the messages of a device.
 struct HostMachineSyncTests {
   static let all: Features = [.pipelinedRequests, .optionalKeys, .sync]
   static let request = SyncRequest(source: 0x0102_0304, knownID: 5, holdings: Holdings(count: 2, digest: 6))
@@ -57,7 +57,7 @@ struct HostMachineSyncTests {
     #expect(syn.run == 3)
   }
 
-  @Test func `SYNC goes out on channel 0 in its turn among the requests, and its answer is told`() {
+  @Test func `SYNC is sent on channel 0 in order with the requests, and its answer is reported`() {
     var device = ScriptedDevice.makeReady(features: Self.all)
     device.submit(.readCount)
     let isSent = device.machine.sendSync(Self.request, now: device.now)
@@ -106,7 +106,7 @@ struct HostMachineSyncTests {
     #expect(device.machine.statistics.sync.malformed == 1)
   }
 
-  @Test func `RESYNC and GONE are told`() {
+  @Test func `RESYNC and GONE are reported`() {
     var device = ScriptedDevice.makeReady(features: Self.all)
     device.receive(ScriptedDevice.frame(.data, channel: .link, sequence: 1, ack: 1, payload: [3]))
     device.receive(
@@ -124,7 +124,7 @@ struct HostMachineSyncTests {
     #expect(device.machine.statistics.link.unknownChannel == 1)
   }
 
-  @Test func `a SYNC without an answer for 30 s ends the session, and the next one begins afresh`() {
+  @Test func `a SYNC without an answer for 30 s ends the session, and the next one starts clean`() {
     var device = ScriptedDevice.makeReady(features: Self.all)
     device.machine.sendSync(Self.request, now: device.now)
     device.drain()
@@ -139,14 +139,14 @@ struct HostMachineSyncTests {
     #expect(!isSent)
   }
 
-  @Test func `a session that closes takes no SYNC`() {
+  @Test func `a closing session accepts no SYNC`() {
     var device = ScriptedDevice.makeReady(features: Self.all)
     device.close()
     let isSent = device.machine.sendSync(Self.request, now: device.now)
     #expect(!isSent)
   }
 
-  @Test func `more SYNCs than may wait are not taken`() {
+  @Test func `SYNCs beyond the limit are not accepted`() {
     var device = ScriptedDevice.makeReady(features: Self.all)
     let taken = (0..<6).map { _ in device.machine.sendSync(Self.request, now: device.now) }
     #expect(taken == [true, true, true, true, false, false])

@@ -4,7 +4,7 @@ import Testing
 @testable import NotibotHost
 
 struct HostMachineTests {
-  @Test func `a device that answers is open after Exchange MTU, and its count can be read`() {
+  @Test func `a session is open after Exchange MTU, and the count can be read`() {
     var device = ScriptedDevice.makeOpening()
     #expect(device.sent.map(\.header.type) == [.syn])
     device.receive(ScriptedDevice.synack(nonce: device.nonce()))
@@ -33,14 +33,14 @@ struct HostMachineTests {
     #expect(device.takeActions() == [.completed(id, .accepted)])
   }
 
-  @Test func `a refused notification says with which error`() {
+  @Test func `a refused notification has the error of the device`() {
     var device = ScriptedDevice.makeReady()
     let id = device.submit(.sendEncoded([0x7B]))
     device.receive(ScriptedDevice.pdu([0x01, 0x12, 0x06, 0x00, 0x80], sequence: 1, ack: 2))
     #expect(device.takeActions() == [.completed(id, .refused(.notANotification))])
   }
 
-  @Test func `another boot id ends the session, tells what was out, and a new session opens`() {
+  @Test func `another boot id ends the session, fails requests in flight, and a new session opens`() {
     var device = ScriptedDevice.makeReady()
     let sent = device.submit(.readCount)
     device.receive(ScriptedDevice.hello(bootID: 2))
@@ -74,7 +74,7 @@ struct HostMachineTests {
     #expect(device.machine.nextDeadline == nil)
   }
 
-  @Test func `console text is handed on whole, also what looked like a frame for a second`() {
+  @Test func `console text is delivered completely, even if it looked like a frame for a second`() {
     var device = ScriptedDevice.makeReady()
     device.receive(Array("I (12) boot\n".utf8) + [0] + [0x03, 0x48])
     #expect(device.takeActions() == [.text(Array("I (12) boot\n".utf8))])
@@ -84,7 +84,7 @@ struct HostMachineTests {
     #expect(device.takeActions() == [.text([0x03, 0x48])])
   }
 
-  @Test func `closing says FIN and is over with its acknowledgement`() {
+  @Test func `closing sends FIN and ends with its acknowledgement`() {
     var device = ScriptedDevice.makeReady()
     device.close()
     #expect(device.takeSent().map(\.header.type) == [.fin])

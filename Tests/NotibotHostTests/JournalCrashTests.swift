@@ -4,9 +4,10 @@ import NotibotHost
 import NotibotProtocol
 import Testing
 
-/// The journal on a disk that loses what was not synced.
+/// The journal on a disk that loses unsynced changes.
 @Suite struct JournalCrashTests {
-  /// What a forwarder does in one life and the next: makes the journal, commits, closes, opens it again, commits.
+  /// The steps of a forwarder in one run and the next: creates the journal, commits, closes, opens
+  /// it again, commits.
   private static let commits: [[JournalChange]] = [
     [header(2), .put(Entries.queued(1)), .put(Entries.queued(2))],
     [.put(held(1)), .delete(OutboxNumber(rawValue: 2)), header(3), .put(Entries.queued(3))],
@@ -24,7 +25,7 @@ import Testing
     return entry
   }
 
-  /// What the journal holds after none, one, two … of the commits, by a journal that nothing happened to.
+  /// The contents of the journal after 0, 1, 2 … commits, from a journal without a crash.
   private static func moments() throws -> [Moment] {
     let disk = SimulatedDisk(seed: 0)
     let journal = try disk.open()
@@ -35,7 +36,7 @@ import Testing
       }
   }
 
-  /// Contents, less the number of openings.
+  /// Contents, without the number of openings.
   private struct Moment: Equatable {
     var entries: [OutboxEntry]
     var lastNumber: OutboxNumber
@@ -46,7 +47,8 @@ import Testing
     }
   }
 
-  /// Runs until the end or the first failure; returns how many commits were acknowledged, and whether it came to the end.
+  /// Runs until the end or the first failure; returns the number of acknowledged commits, and
+  /// whether it reached the end.
   private func live(on disk: SimulatedDisk) -> (acknowledged: Int, isDone: Bool) {
     var acknowledged = 0
     do {
@@ -64,7 +66,8 @@ import Testing
     }
   }
 
-  /// After a crash: what was acknowledged is there, and the commit under way is there whole or not at all.
+  /// After a crash: acknowledged commits are present, and the commit in progress is complete or
+  /// absent.
   private func expectWhole(
     on disk: SimulatedDisk, after acknowledged: Int, of moments: [Moment], _ what: String
   ) throws {
@@ -78,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: 1...20 as ClosedRange<UInt64>)
-  func `what was committed is there after a crash at any sync, and nothing by half`(seed: UInt64) throws {
+  func `commits survive a crash at any sync, and none is partial`(seed: UInt64) throws {
     let moments = try Self.moments()
     for sync in 1... as PartialRangeFrom<UInt64> {
       let disk = SimulatedDisk(seed: seed &* 1000 &+ sync)
@@ -93,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>)
-  func `what was committed is there after a crash at any write, and nothing by half`(seed: UInt64) throws {
+  func `commits survive a crash at any write, and none is partial`(seed: UInt64) throws {
     let moments = try Self.moments()
     for write in 1... as PartialRangeFrom<UInt64> {
       let disk = SimulatedDisk(seed: seed &* 1000 &+ write)
@@ -108,7 +111,7 @@ import Testing
   }
 
   @Test(arguments: 1...100 as ClosedRange<UInt64>)
-  func `many crashes one after the other lose nothing that was acknowledged`(seed: UInt64) throws {
+  func `many crashes in a row lose no acknowledged commit`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let disk = SimulatedDisk(seed: seed)
     var acknowledged: [Int64] = []
@@ -131,14 +134,14 @@ import Testing
       disk.crash()
       let found = try disk.open().contents().entries.map(\.number.rawValue)
       let isUnderWayThere = underWay.map { found.last == $0 } ?? false
-      #expect(found == acknowledged + (isUnderWayThere ? [number] : []), "seed \(seed), life \(life)")
+      #expect(found == acknowledged + (isUnderWayThere ? [number] : []), "seed \(seed), run \(life)")
       acknowledged = found
       disk.crash()
     }
   }
 
   @Test(arguments: [SD_ONCE, SD_FOR_EVER])
-  func `a commit that finds the disk full changes nothing, and can be tried again`(repeats: sd_repeat_t)
+  func `a commit on a full disk changes nothing, and can be retried`(repeats: sd_repeat_t)
     throws
   {
     for write in 1... as PartialRangeFrom<UInt64> {
@@ -162,7 +165,7 @@ import Testing
     }
   }
 
-  @Test func `after a failed sync nothing more is written, for nobody knows what is on the disk`() throws {
+  @Test func `after a failed sync nothing more is written, because the disk is in an unknown state`() throws {
     let disk = SimulatedDisk(seed: 1)
     let journal = try disk.open()
     sd_crash_at_sync(disk.id, 1)

@@ -16,7 +16,7 @@ import Testing
     journalErrorCode { _ = try Journal(path: path, access: access).contents() }
   }
 
-  @Test func `only forwarding makes a journal`() throws {
+  @Test func `only forwarding creates a journal`() throws {
     #expect(code(.maintaining) == .missing)
     #expect(code(.reading) == .missing)
     #expect(try folder.names() == [])
@@ -27,7 +27,7 @@ import Testing
     #expect(code == .directoryMissing)
   }
 
-  @Test(arguments: accesses) func `a folder and a device are no outbox`(access: Journal.Access) throws {
+  @Test(arguments: accesses) func `a folder and a device are not an outbox`(access: Journal.Access) throws {
     for path in [folder.path, "/dev/null"] {
       #expect(journalErrorCode { _ = try Journal(path: path, access: access) } == .notAnOutbox)
     }
@@ -46,7 +46,7 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
   }
 
-  @Test(arguments: accesses) func `a text is refused, unchanged`(access: Journal.Access) throws {
+  @Test(arguments: accesses) func `a text file is refused, unchanged`(access: Journal.Access) throws {
     let text = Data(String(repeating: "Dear Jane, ", count: 1000).utf8)
     try text.write(to: URL(fileURLWithPath: path))
     #expect(code(access) == .notAnOutbox)
@@ -70,7 +70,7 @@ import Testing
     "UPDATE writer SET run = NULL", "DELETE FROM writer",
     "DROP TABLE writer", "DROP TABLE notification", "ALTER TABLE notification DROP COLUMN grp",
   ])
-  func `a row that is none of ours is called damage, and named`(sql: String) throws {
+  func `an invalid row is reported as damage, with its name`(sql: String) throws {
     try JournalFixture.make(at: path, changing: sql)
     guard case .corrupt(let text) = code(.reading) else {
       Issue.record("\(sql) was accepted")
@@ -79,7 +79,7 @@ import Testing
     #expect(!text.isEmpty)
   }
 
-  @Test func `a damaged page is found at opening, or when it is read`() throws {
+  @Test func `a damaged page is detected when opening or reading`() throws {
     try makeLarge()
     let intact = try Data(contentsOf: URL(fileURLWithPath: path))
     // The first page's header, and pages of the table.
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `a file that was cut is found at opening`() throws {
+  @Test func `a truncated file is detected when opening`() throws {
     try makeLarge()
     let intact = try Data(contentsOf: URL(fileURLWithPath: path))
     for count in [1, 99, 100, 4096, 8192, intact.count / 2, intact.count - 4096] {

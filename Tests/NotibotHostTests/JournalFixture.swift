@@ -2,8 +2,8 @@ import GRDB
 import NotibotHost
 import NotibotProtocol
 
-/// A journal of version 1 as it was written once; it must be readable for ever. The statements are written down here and not
-/// taken from the program, so that a change of the tables is seen.
+/// A journal of version 1 as originally written; it must stay readable. The statements are literal
+/// and not taken from the program, so that a change of the tables is detected.
 enum JournalFixture {
   static func make(at path: String, changing sql: String = "") throws {
     let database = try DatabaseQueue(path: path)

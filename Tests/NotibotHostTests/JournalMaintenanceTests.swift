@@ -6,19 +6,19 @@ import Testing
   private let contents = JournalContents(header: JournalHeader(source: 7), entries: Entries.varied)
   private var numbers: [OutboxNumber] { contents.entries.map(\.number) }
 
-  @Test func `all that was refused is queued, and nothing else`() throws {
+  @Test func `all refused notifications are queued, and no others`() throws {
     let plan = try JournalMaintenance.retry([], in: contents)
     #expect(plan.queued == [numbers[5], numbers[6]])
     var first = contents.entries[5]
     var second = contents.entries[6]
     first.state = .queued
     second.state = .queued
-    // The newest content goes out with the next write.
+    // The newest content is sent with the next write.
     second.hasNewerContent = false
     #expect(plan.changes == [.put(first), .put(second)])
   }
 
-  @Test func `what was not refused is not queued again`() throws {
+  @Test func `notifications that were not refused are not queued again`() throws {
     for (index, entry) in contents.entries.enumerated() where ![5, 6].contains(index) {
       #expect(throws: JournalMaintenance.Refusal.notRefused(entry.number, state: entry.state.name)) {
         try JournalMaintenance.retry([numbers[5], entry.number], in: contents)
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `dropping takes off the device what is or may be there`() throws {
+  @Test func `dropping removes notifications that are or may be on the device`() throws {
     let plan = try JournalMaintenance.drop(numbers.reversed(), in: contents)
     #expect(plan.dropped == [numbers[0], numbers[5], numbers[6], numbers[7]])
     #expect(plan.removing == [numbers[1], numbers[2], numbers[3], numbers[4]])
@@ -38,13 +38,13 @@ import Testing
     #expect(ids == [1, 2, .max, 4])
   }
 
-  @Test func `forgetting deletes whatever the state`() throws {
+  @Test func `forgetting deletes in any state`() throws {
     let plan = try JournalMaintenance.forget(numbers, in: contents)
     #expect(plan.changes == numbers.map { .delete($0) })
     #expect(plan.dropped == numbers && plan.removing == [])
   }
 
-  @Test func `an unknown number refuses all of a request`() throws {
+  @Test func `an unknown number refuses the whole request`() throws {
     let unknown = OutboxNumber(rawValue: 3)
     let requests: [([OutboxNumber], JournalContents) throws -> JournalMaintenance.Plan] = [
       { try JournalMaintenance.retry($0, in: $1) }, { try JournalMaintenance.drop($0, in: $1) },

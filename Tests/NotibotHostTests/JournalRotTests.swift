@@ -4,7 +4,7 @@ import NotibotHost
 import NotibotProtocol
 import Testing
 
-/// Journals on a disk that has changed a bit.
+/// Journals on a disk with flipped bits.
 @Suite struct JournalRotTests {
   let folder: TemporaryFolder
   var path: String { folder.file("outbox") }
@@ -13,7 +13,8 @@ import Testing
 
   private static let suffixes = ["", "-wal"]
 
-  /// The files of a journal that a kill has left with several commits in its log: those of this one, at that moment.
+  /// The files of a journal after a kill with several commits in its log: a copy of this one at
+  /// that moment.
   private func makeKilled() throws -> (files: [Data], contents: JournalContents) {
     let live = folder.file("live")
     let journal = try Journal(path: live, access: .forwarding, source: 7)
@@ -42,7 +43,8 @@ import Testing
     try Self.suffixes.map { try Data(contentsOf: URL(fileURLWithPath: path + $0)) }
   }
 
-  /// Opens what is placed; it must be refused as damaged and stay as it is, or hold the entries.
+  /// Opens the placed files; they must be refused as damaged and stay unchanged, or contain the
+  /// entries.
   private func expectNoSilentLoss(
     of contents: JournalContents, _ files: [Data], _ access: Journal.Access, _ what: String
   ) throws -> Bool {
@@ -70,7 +72,7 @@ import Testing
 
   // MARK: Bits
 
-  @Test func `each bit of the log's header is missed when it flips`() throws {
+  @Test func `each bit of the log's header is detected when it flips`() throws {
     let (files, contents) = try makeKilled()
     for bit in 0..<32 * 8 {
       let access: Journal.Access = [.forwarding, .maintaining, .reading][bit % 3]
@@ -79,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `each bit of a frame's header is missed when it flips, also of the last one`() throws {
+  @Test func `each bit of a frame's header is detected when it flips, also of the last one`() throws {
     let (files, contents) = try makeKilled()
     let frames = (files[1].count - 32) / 4120
     for frame in [1, frames / 2, frames - 1] {
@@ -92,16 +94,16 @@ import Testing
     }
   }
 
-  @Test func `bits all over the log are missed when they flip`() throws {
+  @Test func `bits all over the log are detected when they flip`() throws {
     let (files, contents) = try makeKilled()
     for bit in stride(from: 5, to: files[1].count * 8, by: 4_999) {
       #expect(try expectNoSilentLoss(of: contents, flipped(files, 1, bit: bit), .reading, "bit \(bit)"))
     }
   }
 
-  @Test func `each bit of the database's header is missed when it flips, or means nothing`() throws {
+  @Test func `each bit of the database's header is detected when it flips, or has no effect`() throws {
     _ = try makeKilled()
-    // Closed: all is in the database.
+    // Closed: everything is in the database.
     let closed = try Data(contentsOf: URL(fileURLWithPath: folder.file("live")))
     let contents = try Journal(path: folder.file("live"), access: .reading).contents()
     var found = 0
@@ -114,7 +116,7 @@ import Testing
     #expect(found > 300)
   }
 
-  @Test func `bits all over the database are missed when they flip, or mean nothing`() throws {
+  @Test func `bits all over the database are detected when they flip, or have no effect`() throws {
     _ = try makeKilled()
     let closed = try Data(contentsOf: URL(fileURLWithPath: folder.file("live")))
     let contents = try Journal(path: folder.file("live"), access: .reading).contents()
@@ -124,9 +126,9 @@ import Testing
     }
   }
 
-  // MARK: What a crash leaves is not damage
+  // MARK: The result of a crash is not damage
 
-  @Test func `a log that ends in the middle of its last commit has the others`() throws {
+  @Test func `a log that ends within its last commit keeps the others`() throws {
     let (files, contents) = try makeKilled()
     for cut in [1, 24, 500, 4096, 4120] {
       try place([files[0], files[1].dropLast(cut)])
@@ -148,7 +150,7 @@ import Testing
   // MARK: Files
 
   @Test(arguments: JournalErrorTests.accesses)
-  func `a file of no bytes is no new outbox`(access: Journal.Access) throws {
+  func `an empty file is not a new outbox`(access: Journal.Access) throws {
     try Data().write(to: URL(fileURLWithPath: path))
     let code = journalErrorCode { _ = try Journal(path: path, access: access) }
     #expect(code == .corrupt("it is empty"))
@@ -166,7 +168,7 @@ import Testing
     #expect(try JournalSalvage(path: path).entries.count == 6)
   }
 
-  @Test func `a journal whose making was broken off is made anew`() throws {
+  @Test func `a journal whose creation was interrupted is created again`() throws {
     for name in ["outbox.new", "outbox.new-wal", "outbox.new-shm"] {
       try Data("half".utf8).write(to: URL(fileURLWithPath: folder.file(name)))
     }
@@ -186,7 +188,7 @@ import Testing
     "PRAGMA application_id = 1316250229",
     "CREATE TABLE other (a)",
   ])
-  func `a letter that changes and a row that goes are damage, and are not written over`(sql: String) throws {
+  func `a changed character and a missing row are damage, and are not overwritten`(sql: String) throws {
     let journal = try Journal(path: path, access: .forwarding)
     try journal.apply((1...3).map { .put(Entries.queued($0)) })
     journal.close()
@@ -204,7 +206,7 @@ import Testing
   }
 }
 
-/// What is read out of damaged journals.
+/// Salvage of damaged journals.
 @Suite struct JournalSalvageTests {
   let folder: TemporaryFolder
   var path: String { folder.file("outbox") }
@@ -227,7 +229,7 @@ import Testing
     journal.close()
   }
 
-  @Test func `a sound journal gives all, of every kind`() throws {
+  @Test func `an intact journal yields all entries of every kind`() throws {
     try makeClosed(Entries.varied)
     let before = try bytes()
     let salvage = try JournalSalvage(path: path)
@@ -257,7 +259,7 @@ import Testing
     }
   }
 
-  @Test func `a frame that cannot be read costs what is in it`() throws {
+  @Test func `an unreadable frame loses only its content`() throws {
     let live = folder.file("live")
     let journal = try Journal(path: live, access: .forwarding)
     for number in 1...20 as ClosedRange<Int64> {
@@ -268,7 +270,7 @@ import Testing
     for (suffix, file) in zip(["", "-wal"], files) { try file.write(to: URL(fileURLWithPath: path + suffix)) }
     for bit in [900, 2_000, 9_000] { try flip("-wal", bit: (32 + 4 * 4120) * 8 + 24 * 8 + bit) }
     guard case .corrupt = journalErrorCode({ _ = try Journal(path: path, access: .forwarding) }) else {
-      Issue.record("damage was not noticed")
+      Issue.record("damage was not detected")
       return
     }
     let salvage = try JournalSalvage(path: path)
@@ -279,7 +281,7 @@ import Testing
       })
   }
 
-  @Test func `a damaged page costs its rows, and they are named`() throws {
+  @Test func `a damaged page loses its rows, which are named`() throws {
     try makeClosed((1...100).map { Entries.queued($0, title: String(repeating: "t", count: 400)) })
     // The last byte of a page is in a row.
     try flip("", bit: (4096 * 10 - 1) * 8)
@@ -291,7 +293,7 @@ import Testing
     #expect(try bytes() == before)
   }
 
-  @Test func `what was deleted does not come back`() throws {
+  @Test func `deleted notifications do not return`() throws {
     let journal = try Journal(path: path, access: .forwarding)
     try journal.apply((1...100).map { .put(Entries.queued($0, title: String(repeating: "t", count: 400))) })
     try journal.apply((1...90).map { .delete(OutboxNumber(rawValue: $0)) })
@@ -301,7 +303,7 @@ import Testing
     #expect(salvage.isComplete)
   }
 
-  @Test func `an older version is read, too, though nothing proves it right`() throws {
+  @Test func `an older version is read, too, without checksums`() throws {
     try JournalFixture.make(at: path)
     let salvage = try JournalSalvage(path: path)
     #expect(salvage.entries == JournalFixture.contents.entries)

@@ -21,7 +21,7 @@ final class TemporaryFolder: Sendable {
   func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
 }
 
-/// A disk in memory that loses at a crash what was not synced.
+/// A disk in memory that loses unsynced changes in a crash.
 final class SimulatedDisk: Sendable {
   private static let lastID = Atomic<UInt64>(1_000_000)
 
@@ -87,12 +87,12 @@ enum Entries {
     return states.enumerated().map { index, entry in
       OutboxEntry(
         number: OutboxNumber(rawValue: Int64(index * index + 1)), content: entry.0, state: entry.1,
-        hasNewerContent: entry.2, isTold: index % 2 == 0)
+        hasNewerContent: entry.2, isReported: index % 2 == 0)
     }
   }
 }
 
-/// The code of the error that `body` throws; `nil` when it throws none.
+/// The code of the error that `body` throws; `nil` if it throws none.
 func journalErrorCode(_ body: () throws -> Void) -> JournalError.Code? {
   do {
     try body()

@@ -9,7 +9,7 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  @Test func `a journal that is not there is made, empty, for its owner only`() throws {
+  @Test func `a missing journal is created, empty, for its owner only`() throws {
     let journal = try Journal(path: path, access: .forwarding, source: 3_237_998_081)
     #expect(
       try journal.contents() == JournalContents(header: JournalHeader(source: 3_237_998_081, run: 1)))
@@ -25,14 +25,14 @@ import Testing
     #expect(one != 0 && other != 0 && one != other)
   }
 
-  @Test func `each opening for forwarding counts, the others do not`() throws {
+  @Test func `each opening for forwarding is counted, others are not`() throws {
     for access: Journal.Access in [.forwarding, .reading, .maintaining, .forwarding, .reading] {
       try Journal(path: path, access: access).close()
     }
     #expect(try Journal(path: path, access: .reading).contents().header.run == 2)
   }
 
-  @Test func `what is put comes back whole after closing`() throws {
+  @Test func `entries are unchanged after closing`() throws {
     let header = JournalHeader(
       source: .max, lastID: .max, knownID: 17, lastNumber: OutboxNumber(rawValue: .max), run: 9, bootID: .max,
       writtenBootID: 0)
@@ -56,7 +56,7 @@ import Testing
     #expect(try journal.contents().entries == [held, Entries.queued(3)])
   }
 
-  @Test func `text ends nowhere before its end`() throws {
+  @Test func `text with special characters is not truncated`() throws {
     let journal = try Journal(path: path, access: .forwarding)
     try journal.apply([.put(Entries.queued(1, title: "a\0b"))])
     #expect(try journal.contents().entries == [Entries.queued(1, title: "a\u{FFFD}b")])
@@ -70,7 +70,7 @@ import Testing
     #expect(try Journal(path: path, access: .maintaining).setting("synchronous") == "2")
   }
 
-  @Test func `a closed journal leaves one file, and says that it is closed`() throws {
+  @Test func `a closed journal leaves one file, and reports that it is closed`() throws {
     let journal = try Journal(path: path, access: .forwarding)
     try journal.apply([.put(Entries.queued(1))])
     journal.close()
@@ -80,7 +80,7 @@ import Testing
     #expect(journalErrorCode { _ = try journal.contents() } == .closed)
   }
 
-  @Test func `a copy works, made while the journal was closed or with its log`() throws {
+  @Test func `a copy of a closed journal works, and one with its log`() throws {
     let journal = try Journal(path: path, access: .forwarding)
     try journal.apply([.put(Entries.queued(1))])
     for name in ["outbox", "outbox-wal"] {
@@ -95,8 +95,8 @@ import Testing
     }
   }
 
-  @Test func `what a killed process has committed is there`() throws {
-    // A copy of the files at that moment is what a kill leaves.
+  @Test func `commits of a killed process are present`() throws {
+    // A copy of the files at that moment is equivalent to a kill.
     let journal = try Journal(path: path, access: .forwarding)
     try journal.apply([.put(Entries.queued(1))])
     for name in try folder.names() where name != "outbox" {
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test(arguments: [Journal.Access.forwarding, .maintaining])
-  func `version 1 is brought to the present one by who may write, and loses nothing`(access: Journal.Access)
+  func `version 1 is migrated by a writer, and loses nothing`(access: Journal.Access)
     throws
   {
     let file = folder.file("old")
@@ -128,14 +128,14 @@ import Testing
     try JournalFixture.make(at: file, changing: held)
     let early = try Journal(path: file, access: .reading)
     let before = try early.contents()
-    #expect(before.entries.map(\.isTold) == [false, true])
+    #expect(before.entries.map(\.isReported) == [false, true])
     let journal = try Journal(path: file, access: access)
     var expected = before
     expected.header.run = access == .forwarding ? 13 : 12
     #expect(try journal.contents() == expected)
-    // Who reads meanwhile sees the change.
+    // A concurrent reader sees the change.
     #expect(try early.contents() == expected)
-    expected.entries[0].isTold = true
+    expected.entries[0].isReported = true
     expected.header.writtenBootID = 7
     try journal.apply([.put(expected.entries[0]), .header(expected.header)])
     early.close()
@@ -153,7 +153,7 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   @Test(arguments: [Journal.Access.forwarding, .maintaining])
-  func `a second one that would change it is told who has it`(access: Journal.Access) throws {
+  func `a second writer is refused with the name of the first`(access: Journal.Access) throws {
     let first = try Journal(path: path, access: .forwarding)
     let code = journalErrorCode { _ = try Journal(path: path, access: access) }
     #expect(code == .locked(pid: getpid()))
@@ -179,7 +179,7 @@ import Testing
     first.close()
   }
 
-  @Test func `a lock file that a killed process left keeps nobody out`() throws {
+  @Test func `a leftover lock file of a killed process locks nobody out`() throws {
     try Data("1\n".utf8).write(to: URL(fileURLWithPath: path + ".lock"))
     try Journal(path: path, access: .forwarding).close()
     #expect(try folder.names() == ["outbox"])

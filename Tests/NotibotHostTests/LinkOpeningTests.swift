@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotibotHost
 
-/// A SYN is out, or nothing is. Source: PROTOCOL.md LNK-10...LNK-21.
+/// A SYN was sent, or the link is closed. Source: PROTOCOL.md LNK-10...LNK-21.
 struct LinkOpeningTests {
   private func patient() -> HostConfiguration {
     var configuration = HostConfiguration()
@@ -11,7 +11,7 @@ struct LinkOpeningTests {
     return configuration
   }
 
-  @Test func `the same SYN goes out after 250 ms, then every 500 ms, from 10 s on every 2 s`() {
+  @Test func `the same SYN is sent after 250 ms, then every 500 ms, from 10 s on every 2 s`() {
     var device = ScriptedDevice.makeOpening(patient())
     let first = device.takeSent()
     var moments: [Int64] = []
@@ -26,7 +26,7 @@ struct LinkOpeningTests {
     #expect(moments == Array(halfSeconds) + [12_250, 14_250])
   }
 
-  @Test func `a SYN says who this host is and what it receives`() throws {
+  @Test func `a SYN has the host's identity and receive limits`() throws {
     var configuration = patient()
     configuration.source = 0xC0FF_EE01
     configuration.run = 3
@@ -95,14 +95,14 @@ struct LinkOpeningTests {
     #expect(device.machine.nextDeadline == nil)
   }
 
-  @Test func `any other RST changes nothing while a SYN is out`() {
+  @Test func `any other RST changes nothing while a SYN is pending`() {
     var device = ScriptedDevice.makeOpening()
     device.receive(ScriptedDevice.rst(.malformed, nonce: device.nonce() ^ 1), ScriptedDevice.rst(.noSession))
     #expect(device.takeActions().isEmpty)
   }
 
   @Test(arguments: [FrameType.data, .ack, .nak, .ping, .pong, .fin, .udata])
-  func `a frame of some session is foreign while a SYN is out`(type: FrameType) {
+  func `a frame of some session is foreign while a SYN is pending`(type: FrameType) {
     var device = ScriptedDevice.makeOpening()
     _ = device.takeSent()
     device.receive(ScriptedDevice.frame(type, ack: 0, payload: [0]))
@@ -112,7 +112,7 @@ struct LinkOpeningTests {
   }
 
   @Test(arguments: FrameType.allCases.filter { $0.isPossible(.fromDevice) })
-  func `nothing but a sessionless log frame means anything while closed`(type: FrameType) {
+  func `while closed, all frames except a sessionless log frame are ignored`(type: FrameType) {
     var device = ScriptedDevice()
     device.receive(ScriptedDevice.frame(type, channel: .log, session: 1, ack: 0, payload: [0x41]))
     #expect(device.takeActions().isEmpty)
@@ -130,14 +130,14 @@ struct LinkOpeningTests {
     #expect(device.takeActions() == [.event(.log([0x41]))])
   }
 
-  @Test func `unordered data on a channel that nobody serves is dropped and counted`() {
+  @Test func `unordered data on an unserved channel is dropped and counted`() {
     var device = ScriptedDevice()
     device.receive(ScriptedDevice.frame(.udata, channel: .rig, session: 0, ack: 0, payload: [0x41]))
     #expect(device.takeActions().isEmpty)
     #expect(device.machine.statistics.link.unknownChannel == 1)
   }
 
-  @Test func `closing while a SYN is out ends the attempt`() {
+  @Test func `closing while a SYN is pending ends the attempt`() {
     var device = ScriptedDevice.makeOpening()
     _ = device.takeSent()
     device.close()
@@ -145,7 +145,7 @@ struct LinkOpeningTests {
     #expect(device.takeActions() == [.ended(.closed)])
   }
 
-  @Test func `closing, and time, do nothing to a machine that is closed`() {
+  @Test func `closing and timeouts do not affect a closed machine`() {
     var device = ScriptedDevice()
     device.close()
     device.machine.handleTimeout(now: device.now)
@@ -156,14 +156,14 @@ struct LinkOpeningTests {
     #expect(device.machine.nextDeadline == nil)
   }
 
-  @Test func `a port that ends while a SYN is out ends the attempt`() {
+  @Test func `a port that ends while a SYN is pending ends the attempt`() {
     var device = ScriptedDevice.makeOpening()
     device.machine.receiveEndOfStream(now: device.now)
     device.drain()
     #expect(device.takeActions() == [.ended(.portGone)])
   }
 
-  @Test func `a SYN is repeated, and the attempt ends, also when the timer fires late`() {
+  @Test func `a SYN is repeated, and the attempt ends, even if the timer fires late`() {
     var device = ScriptedDevice.makeOpening()
     let syn = device.takeSent()
     device.machine.handleTimeout(now: .zero + .milliseconds(300))
@@ -174,7 +174,7 @@ struct LinkOpeningTests {
     #expect(device.takeActions() == [.ended(.noAnswer)])
   }
 
-  @Test func `a session that is not open takes no payload`() {
+  @Test func `a session that is not open accepts no payload`() {
     var link = LinkSession(configuration: HostConfiguration())
     #expect(!link.hasRoom)
     let isTaken = link.send([0x0A, 3, 0])
@@ -203,7 +203,7 @@ struct LinkOpeningTests {
     #expect(device.takeActions() == [.completed(id, .failed(.notSent(.closed)))])
   }
 
-  @Test func `a later session may have more time than the first`() {
+  @Test func `a later session can have more time than the first`() {
     var device = ScriptedDevice.makeReady()
     device.receive(ScriptedDevice.hello(bootID: 2))
     _ = device.takeActions()

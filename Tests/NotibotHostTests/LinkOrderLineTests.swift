@@ -3,18 +3,20 @@ import Testing
 
 @testable import NotibotHost
 
-/// DATA and acknowledgements on a line that takes nothing, and timers that fire late. Source: PROTOCOL.md LNK-32, LNK-50, LNK-51.
+/// DATA and acknowledgements on a blocked line, and timers that fire late. Source: PROTOCOL.md
+/// LNK-32, LNK-50, LNK-51.
 struct LinkOrderLineTests {
   /// A PONG on the line.
   private static let pongBytes = 16
-  /// What a Read Request on the line has more than a PONG.
+  /// The length of a Read Request minus that of a PONG, on the line.
   private static let furtherBytes = 2
 
   private func notification(_ sequence: UInt8) -> Frame {
     ScriptedDevice.pdu([0x1B, 0x03, 0x00, 1, 0x00], sequence: sequence, ack: 1)
   }
 
-  /// A host whose line takes nothing, with as much to write as it keeps: so many requests, the rest PONGs.
+  /// A host on a blocked line with a full output buffer: the given number of requests, the rest
+  /// PONGs.
   private func makeFull(requests: Int) -> ScriptedDevice {
     var device = ScriptedDevice.makeReady()
     device.machine.handleWritability(false, now: device.now)
@@ -40,7 +42,7 @@ struct LinkOrderLineTests {
     #expect(bytes.count == LinkSession.outputLimitBytes + Self.furtherBytes * requests)
   }
 
-  @Test func `an acknowledgement that a full output dropped is sent when there is room`() {
+  @Test func `an acknowledgement dropped by a full output is sent when there is room`() {
     var device = makeFull(requests: 0)
     device.receive(notification(1), notification(2))
     #expect(device.machine.statistics.link.outputDropped == 1)
@@ -51,7 +53,7 @@ struct LinkOrderLineTests {
     #expect(device.takeSent().map(\.header.ack) == [3])
   }
 
-  @Test func `a frame is acknowledged also when the timer fires late`() {
+  @Test func `a frame is acknowledged even if the timer fires late`() {
     var device = ScriptedDevice.makeReady()
     device.receive(notification(1))
     device.machine.handleTimeout(now: device.now + .milliseconds(7))
@@ -59,7 +61,7 @@ struct LinkOrderLineTests {
     #expect(device.takeSent().map(\.header.ack) == [2])
   }
 
-  @Test func `a frame outside of the window is answered again after more than 20 ms`() {
+  @Test func `a frame outside the window is answered again after more than 20 ms`() {
     var device = ScriptedDevice.makeReady()
     device.receive(notification(0))
     device.pass(.milliseconds(50))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotibotHost
 
-/// DATA in both directions: order, holes, credit, acknowledging, resending.
+/// DATA in both directions: order, gaps, credit, acknowledging, resending.
 /// Source: PROTOCOL.md LNK-30...LNK-51.
 struct LinkOrderTests {
   /// The count notification, as DATA number `sequence`.
@@ -17,7 +17,7 @@ struct LinkOrderTests {
 
   // MARK: Receiving
 
-  @Test func `frames after a hole are kept, each hole told at once, and handed on in order`() throws {
+  @Test func `frames after a gap are held, each gap is reported at once, and delivery is in order`() throws {
     var device = ScriptedDevice.makeReady()
     device.receive(notification(2, sequence: 2), notification(4, sequence: 4))
     #expect(device.takeActions().isEmpty)
@@ -32,7 +32,7 @@ struct LinkOrderTests {
     #expect(device.takeSent().last?.header.ack == 5)
   }
 
-  @Test func `frames after the first of a hole are told with each second one, or after 5 ms`() {
+  @Test func `later frames after a gap are reported with every second one, or after 5 ms`() {
     var device = ScriptedDevice.makeReady()
     device.receive(notification(2, sequence: 2))
     #expect(device.takeSent().map(\.payload.first) == [0b1])
@@ -49,7 +49,7 @@ struct LinkOrderTests {
     #expect(late.map(\.payload.first) == [0b1111])
   }
 
-  @Test func `while a later hole is open a NAK stands for the ACK`() {
+  @Test func `while a later gap is open a NAK replaces the ACK`() {
     var device = ScriptedDevice.makeReady()
     device.receive(notification(2, sequence: 2), notification(4, sequence: 4))
     _ = device.takeSent()
@@ -61,7 +61,7 @@ struct LinkOrderTests {
   }
 
   @Test
-  func `a frame that is held already is not handed on twice, and tells the device once more what is held`() {
+  func `a held frame is not delivered twice, and its repetition reports the held frames again`() {
     var device = ScriptedDevice.makeReady()
     device.receive(notification(2, sequence: 2), notification(2, sequence: 2), notification(2, sequence: 2))
     #expect(device.takeSent().map(\.payload.first) == [0b1, 0b1])
@@ -81,7 +81,7 @@ struct LinkOrderTests {
     #expect(window.receive(sequence: 4, item: item, now: .zero) { _ in } == .held(needsNAK: true))
   }
 
-  @Test func `a frame that is here already, or too far ahead, is answered at most each 20 ms`() {
+  @Test func `a duplicate frame, or one too far ahead, is answered at most every 20 ms`() {
     var device = ScriptedDevice.makeReady()
     for sequence in [UInt8(0), 255, 65, 200] { device.receive(notification(9, sequence: sequence)) }
     #expect(device.takeSent().map(\.header.type) == [.ack])
@@ -100,7 +100,7 @@ struct LinkOrderTests {
     #expect(sent[0].payload == [0, 0, 0, 0, 0, 0, 0, 0x40])
   }
 
-  @Test func `numbers go on beyond 255`() {
+  @Test func `numbers continue beyond 255`() {
     var device = ScriptedDevice.makeReady()
     for index in 1...600 {
       device.receive(
@@ -132,7 +132,7 @@ struct LinkOrderTests {
     #expect(device.takeSent().isEmpty)
   }
 
-  @Test func `data on a channel that nobody serves is acknowledged and dropped`() {
+  @Test func `data on an unserved channel is acknowledged and dropped`() {
     var device = ScriptedDevice.makeReady()
     device.receive(ScriptedDevice.frame(.data, channel: .rig, sequence: 1, ack: 1, payload: [1]))
     #expect(device.takeActions().isEmpty)
@@ -143,10 +143,10 @@ struct LinkOrderTests {
 
   // MARK: Credit
 
-  @Test func `no frame goes out beyond the credit, and the credit moves on with it`() {
+  @Test func `no frame is sent beyond the credit, and the credit advances`() {
     var device = ScriptedDevice.makeReady(credit: 2)
     for _ in 0..<5 { device.submit(.readCount) }
-    // DATA 0 was answered with ack 1 and credit 2, so 1 and 2 may go.
+    // DATA 0 was answered with ack 1 and credit 2, so 1 and 2 can be sent.
     #expect(device.takeSent().map(\.header.sequence) == [1, 2])
     device.receive(ScriptedDevice.frame(.ack, ack: 3, credit: 0))
     #expect(device.takeSent().isEmpty)
@@ -154,7 +154,7 @@ struct LinkOrderTests {
     #expect(device.takeSent().map(\.header.sequence) == [3])
   }
 
-  @Test func `credit that goes backwards takes nothing back`() {
+  @Test func `credit that goes backwards revokes nothing`() {
     var device = ScriptedDevice.makeReady(credit: 4)
     device.receive(ScriptedDevice.frame(.ack, ack: 1, credit: 0))
     for _ in 0..<6 { device.submit(.readCount) }
@@ -168,7 +168,7 @@ struct LinkOrderTests {
     #expect(window.limit == 64)
   }
 
-  @Test func `the sizes of what is not handled stay within the device's bytes`() {
+  @Test func `unhandled frames stay within the device's byte limit`() {
     let limits = LinkLimits(frames: 16, requests: 8, mtu: 517, bytes: 1080)
     var device = ScriptedDevice.makeReady(limits: limits)
     let json = [UInt8](repeating: 0x20, count: 500)
@@ -184,7 +184,7 @@ struct LinkOrderTests {
 
   // MARK: Acknowledgements
 
-  @Test func `an ack of what was never sent is ignored with its credit, and its payload is not`() {
+  @Test func `an ack beyond the sent frames is ignored with its credit, but its payload is accepted`() {
     var device = ScriptedDevice.makeReady(credit: 1)
     device.submit(.readCount)
     device.submit(.readCount)
@@ -205,7 +205,7 @@ struct LinkOrderTests {
 
   // MARK: Resending
 
-  /// A ready host that has requests 1 to 6 out, and the NAK of a device to which 1 is missing.
+  /// A ready host with requests 1 to 6 in flight, and the NAK of a device that misses 1.
   private func makeLoaded() -> ScriptedDevice {
     var device = ScriptedDevice.makeReady()
     for _ in 0..<6 { device.submit(.readCount) }
@@ -217,7 +217,7 @@ struct LinkOrderTests {
     ScriptedDevice.frame(.nak, ack: ack, payload: [held, 0, 0, 0, 0, 0, 0, 0])
   }
 
-  @Test func `a NAK with a bitmap resends what is missing below the highest held frame, and no more`() {
+  @Test func `a NAK with a bitmap resends the missing frames below the highest held one, and no more`() {
     var device = makeLoaded()
     // 3 and 5 are held.
     device.receive(nak(0b1010))
@@ -225,7 +225,7 @@ struct LinkOrderTests {
     #expect(device.machine.statistics.link.resent == 3)
   }
 
-  @Test func `a frame that was sent again is not sent once more for the same loss`() {
+  @Test func `a resent frame is not resent again for the same loss`() {
     var device = makeLoaded()
     device.receive(nak(0b1))
     #expect(device.takeSent().map(\.header.sequence) == [1])
@@ -233,7 +233,7 @@ struct LinkOrderTests {
     #expect(device.takeSent().isEmpty)
   }
 
-  @Test func `a further hole is sent again at once, what was asked for before is not`() {
+  @Test func `a NAK with a second gap resends only the new gap`() {
     var device = makeLoaded()
     device.receive(nak(0b1))
     _ = device.takeSent()
@@ -241,7 +241,7 @@ struct LinkOrderTests {
     #expect(device.takeSent().map(\.header.sequence) == [3])
   }
 
-  @Test func `a frame sent again and lost again goes out once more when something newer has arrived`() {
+  @Test func `a resent frame that is lost again is resent when a newer frame has arrived`() {
     var device = makeLoaded()
     device.receive(nak(0b11111))
     #expect(device.takeSent().map(\.header.sequence) == [1])
@@ -253,19 +253,19 @@ struct LinkOrderTests {
     #expect(device.takeSent().isEmpty)
   }
 
-  @Test func `what is held is not sent again by the timer, but the oldest frame always is`() {
+  @Test func `the timer does not resend held frames, except the oldest frame`() {
     var device = makeLoaded()
     device.receive(nak(0b101))
     #expect(device.takeSent().map(\.header.sequence) == [1, 3])
     device.pass(.milliseconds(600))
     #expect(device.takeSent().map(\.header.sequence).prefix(4) == [1, 3, 5, 6])
-    // A device that says 2 is the next one expected does not hold it, whatever it said before.
+    // A device that expects 2 next does not hold it, regardless of earlier bitmaps.
     device.receive(ScriptedDevice.frame(.ack, ack: 2))
     device.pass(.milliseconds(600))
     #expect(device.takeSent().map(\.header.sequence).prefix(4) == [2, 3, 5, 6])
   }
 
-  @Test func `a NAK for which nothing is sent again does not put the timer off`() {
+  @Test func `a NAK without a resent frame does not restart the timer`() {
     var device = makeLoaded()
     let deadline = device.machine.nextDeadline
     device.pass(.milliseconds(50))
@@ -277,7 +277,7 @@ struct LinkOrderTests {
     #expect(device.machine.nextDeadline == postponed)
   }
 
-  @Test func `a NAK without a bitmap takes back what was held`() {
+  @Test func `a NAK without a bitmap revokes held frames`() {
     var device = makeLoaded()
     device.receive(nak(0b11))
     _ = device.takeSent()
@@ -301,7 +301,7 @@ struct LinkOrderTests {
     #expect(device.takeSent().isEmpty)
   }
 
-  @Test func `a resent frame carries the present ack`() {
+  @Test func `a resent frame carries the current ack`() {
     var device = ScriptedDevice.makeReady()
     device.submit(.readCount)
     _ = device.takeSent()
@@ -310,7 +310,7 @@ struct LinkOrderTests {
     #expect(device.takeSent().map(\.header.ack) == [2])
   }
 
-  @Test func `without an answer a frame goes out again, each time after twice as long`() {
+  @Test func `without an answer a frame is resent, each time after twice the delay`() {
     var device = ScriptedDevice.makeLinked()
     _ = device.takeSent()
     var moments: [Int64] = []
@@ -323,7 +323,7 @@ struct LinkOrderTests {
     #expect(moments == [250, 750, 1750, 3750])
   }
 
-  @Test func `while the device is heard the timer does not double`() {
+  @Test func `while the device sends frames the timer does not double`() {
     var device = ScriptedDevice.makeLinked()
     _ = device.takeSent()
     var moments: [Int64] = []
@@ -349,7 +349,7 @@ struct LinkOrderTests {
     #expect(device.takeSent().map(\.header.type) == [.data])
   }
 
-  @Test func `a line that takes nothing gets nothing, and nothing is sent again for it`() {
+  @Test func `nothing is sent or resent on a blocked line`() {
     var device = ScriptedDevice.makeReady()
     device.machine.handleWritability(false, now: device.now)
     device.submit(.readCount)
@@ -361,7 +361,7 @@ struct LinkOrderTests {
     #expect(device.takeSent().filter { $0.header.type == .data }.count == 1)
   }
 
-  @Test func `a device that asks and does not read makes the host keep a bounded lot`() {
+  @Test func `a device that sends PINGs and does not read leaves the host's output bounded`() {
     var device = ScriptedDevice.makeReady()
     device.machine.handleWritability(false, now: device.now)
     let ping = ScriptedDevice.frame(.ping, ack: 1).encoded()

@@ -12,7 +12,7 @@ struct ModelDisplay {
     var isHidden = false
   }
 
-  /// What it says, in order.
+  /// Its messages, in order.
   enum Message: Equatable {
     case answered(tag: UInt64, HostResult)
     case event(DeviceEvent)
@@ -31,9 +31,9 @@ struct ModelDisplay {
   var evicts = false
   var bootID: UInt32 = 1
   var sources: [UInt32: Source] = [:]
-  /// What was accepted without an identity.
+  /// Notifications accepted without an identity.
   var plain: [Notification] = []
-  /// Error to answer the next content with.
+  /// The error for the next content.
   var nextError: ATTError?
   var source: UInt32 = 0
   private var count: UInt16 = 0
@@ -45,7 +45,7 @@ struct ModelDisplay {
     return DeviceInfo(answer, mtu: 517, features: features)
   }
 
-  /// All that is shown.
+  /// All shown notifications.
   var shown: [Notification] {
     plain + sources.values.flatMap { $0.items.values.filter { !$0.isHidden }.map(\.notification) }
   }
@@ -82,7 +82,7 @@ struct ModelDisplay {
     return messages
   }
 
-  /// Somebody dismisses a notification, or its time has come.
+  /// The user dismisses a notification, or it expires.
   mutating func leave(_ id: UInt32, of source: UInt32, _ reason: GoneReason) -> [Message] {
     guard var item = sources[source]?.items[id], !item.isHidden else { return [] }
     if reason == .expired {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotibotHost
 
-/// What a monitor makes of a line. Frames are the literal bytes of PROTOCOL.md's appendix.
+/// The records of a monitor. Frames are the literal bytes of PROTOCOL.md's appendix.
 struct MonitorMachineTests {
   /// The device's DATA 1: the count is 1.
   private static let count = bytes("00 03 4C 05 08 7C 3A 01 01 10 1B 03 02 01 05 15 07 1F 92 00")
@@ -25,7 +25,7 @@ struct MonitorMachineTests {
     hex.split(separator: " ").compactMap { UInt8($0, radix: 16) }
   }
 
-  /// What a machine makes of a stream that comes in pieces of one size, without time passing.
+  /// The records for a stream received in pieces of one size, without a delay.
   private func contents(of stream: [UInt8], pieceBytes: Int) -> [MonitorRecord.Content] {
     var line = MonitoredLine()
     var start = 0
@@ -38,47 +38,48 @@ struct MonitorMachineTests {
   }
 
   @Test(arguments: [1, 2, 3, 64, 4096])
-  func `text, frames of both sides and damage are told in order, however they were cut`(pieceBytes: Int) {
+  func `text, frames of both sides and damage are reported in order at any read boundaries`(pieceBytes: Int) {
     var damaged = Self.count
     damaged[10] ^= 0x10
     let stream =
       Array("I (1) one\r\nI (2) t".utf8) + Self.count + Array("wo\r\n".utf8) + damaged + Self.removal
       + Array("three\nfour".utf8)
-    let told = contents(of: stream, pieceBytes: pieceBytes)
-    #expect(told.count == 7)
-    #expect(told.prefix(1) == [.text(ConsoleLine(.console, Array("I (1) one".utf8)))])
-    #expect(told.names == ["I (1) one", "DATA 1", "I (2) two", "crc", "DATA 6", "three", "four"])
-    #expect(told.last == .text(ConsoleLine(.console, Array("four".utf8), end: .broken)))
-    #expect(told[3] == .damage(DamagedFrame(.crc, Array(damaged.dropFirst().dropLast()))))
+    let records = contents(of: stream, pieceBytes: pieceBytes)
+    #expect(records.count == 7)
+    #expect(records.prefix(1) == [.text(ConsoleLine(.console, Array("I (1) one".utf8)))])
+    #expect(records.names == ["I (1) one", "DATA 1", "I (2) two", "crc", "DATA 6", "three", "four"])
+    #expect(records.last == .text(ConsoleLine(.console, Array("four".utf8), end: .broken)))
+    #expect(records[3] == .damage(DamagedFrame(.crc, Array(damaged.dropFirst().dropLast()))))
   }
 
   @Test(arguments: [1, 5, 64])
-  func `a log line in the middle of a frame is in the damage, and breaks nothing else`(pieceBytes: Int) {
+  func `a log line within a frame is part of the damage, and affects nothing else`(pieceBytes: Int) {
     let spliced = Self.count.prefix(9) + Array("E (77) spliced\r\n".utf8) + Self.count.dropFirst(9)
-    let told = contents(
+    let records = contents(
       of: Array("a\n".utf8) + spliced + Self.count + Array("b\n".utf8), pieceBytes: pieceBytes)
-    #expect(told.names == ["a", "malformed", "DATA 1", "b"] || told.names == ["a", "crc", "DATA 1", "b"])
-    guard case .damage(let damage) = told[1] else { return }
+    #expect(
+      records.names == ["a", "malformed", "DATA 1", "b"] || records.names == ["a", "crc", "DATA 1", "b"])
+    guard case .damage(let damage) = records[1] else { return }
     #expect(VisibleText(damage.bytes).plain.contains("E (77) spliced"))
   }
 
-  @Test func `damage ends a line that it cut, and what follows is a line of its own`() {
+  @Test func `damage ends the interrupted line, and its rest is a separate line`() {
     var damaged = Self.count
     damaged[10] ^= 0x10
-    let told = contents(of: Array("I (5) be".utf8) + damaged + Array("gun\n".utf8), pieceBytes: 64)
-    #expect(told.names == ["I (5) be", "crc", "gun"])
-    #expect(told.first == .text(ConsoleLine(.console, Array("I (5) be".utf8), end: .broken)))
+    let records = contents(of: Array("I (5) be".utf8) + damaged + Array("gun\n".utf8), pieceBytes: 64)
+    #expect(records.names == ["I (5) be", "crc", "gun"])
+    #expect(records.first == .text(ConsoleLine(.console, Array("I (5) be".utf8), end: .broken)))
   }
 
   @Test func `a frame of the log is a line of its own source`() {
-    let told = contents(of: Array("half".utf8) + Self.log + Array(" line\n".utf8), pieceBytes: 7)
-    #expect(told.names == ["UDATA", "I (1500) notibot: link up", "half line"])
-    #expect(told[1] == .text(ConsoleLine(.framedLog, Array("I (1500) notibot: link up".utf8))))
+    let records = contents(of: Array("half".utf8) + Self.log + Array(" line\n".utf8), pieceBytes: 7)
+    #expect(records.names == ["UDATA", "I (1500) notibot: link up", "half line"])
+    #expect(records[1] == .text(ConsoleLine(.framedLog, Array("I (1500) notibot: link up".utf8))))
   }
 
   @Test
   func
-    `what never becomes a frame is text after a second of silence, and an unfinished line is shown after a fifth`()
+    `an incomplete frame is text after a second of silence, and an unfinished line is shown after 200 ms`()
   {
     var line = MonitoredLine()
     line.receive(Array("esp> ".utf8))
@@ -87,7 +88,7 @@ struct MonitorMachineTests {
     line.pass(.milliseconds(2))
     #expect(line.take() == [.text(ConsoleLine(.console, Array("esp> ".utf8), end: .silence))])
     line.receive(Array("help\n".utf8))
-    #expect(line.take() == [.text(ConsoleLine(.console, Array("esp> help".utf8), toldBytes: 5))])
+    #expect(line.take() == [.text(ConsoleLine(.console, Array("esp> help".utf8), reportedBytes: 5))])
     // A zero and the beginning of a possible DATA frame.
     line.receive([0, 3, 0x4C])
     line.pass(.milliseconds(900))
@@ -96,36 +97,36 @@ struct MonitorMachineTests {
     #expect(line.take() == [.text(ConsoleLine(.console, [3, 0x4C], end: .silence))])
   }
 
-  @Test func `a line without an end is cut at its limit`() {
+  @Test func `a line without an end is split at its limit`() {
     var line = MonitoredLine()
     line.receive([UInt8](repeating: UInt8(ascii: "x"), count: 3 * ConsoleText.lineLimitBytes))
-    let told = line.take()
-    #expect(told.count == 3)
+    let records = line.take()
+    #expect(records.count == 3)
     let whole = [UInt8](repeating: UInt8(ascii: "x"), count: ConsoleText.lineLimitBytes)
-    #expect(told.allSatisfy { $0 == .text(ConsoleLine(.console, whole, end: .limit)) })
+    #expect(records.allSatisfy { $0 == .text(ConsoleLine(.console, whole, end: .limit)) })
   }
 
-  @Test func `544 bytes that may be a frame are an overrun, and text`() {
+  @Test func `544 bytes of a possible frame are an overrun, and text`() {
     var line = MonitoredLine()
     let endless: [UInt8] = [0, 255, 0x48, 0x10, 1] + [UInt8](repeating: 0x41, count: 540) + [0]
     line.receive(endless)
     line.machine.finish(now: line.now)
-    let told = line.take()
-    #expect(told.first == .damage(DamagedFrame(.overrun, [])))
-    #expect(told.count == 2)
-    guard case .text(let text)? = told.last else { return }
+    let records = line.take()
+    #expect(records.first == .damage(DamagedFrame(.overrun, [])))
+    #expect(records.count == 2)
+    guard case .text(let text)? = records.last else { return }
     #expect(text.bytes == Array(endless.dropFirst().dropLast()))
   }
 
-  @Test func `a lost port breaks its line, ends its frame, and a new one begins anew`() {
+  @Test func `a lost port breaks its line and ends its frame, and a new port starts over`() {
     var line = MonitoredLine()
     line.receive(Array("cut o".utf8) + Self.count.prefix(7))
     line.machine.portLost(reason: "the device went away", now: line.now)
     line.machine.receive(Array("late".utf8), now: line.now)
     line.machine.portOpened("/dev/ttyX", now: line.now)
     line.receive(Array("new\n".utf8) + Self.count)
-    let told = line.take()
-    #expect(told.names == ["cut o\\x03L\\x05\\x08|:", "lost", "opened", "new", "DATA 1"])
+    let records = line.take()
+    #expect(records.names == ["cut o\\x03L\\x05\\x08|:", "lost", "opened", "new", "DATA 1"])
     #expect(line.machine.counts.frames == 1)
   }
 
@@ -161,7 +162,7 @@ struct MonitorMachineTests {
     #expect(frames > 20, "seed \(seed)")
   }
 
-  @Test func `a host's write is named, with the notification that it brings`() {
+  @Test func `a host's write is named, with its notification`() {
     let write = Self.bytes(
       """
       00 03 44 61 08 7C 3A 02 03 40 12 06 63 7B 22 61 70 70 22 3A 22 4D 65 73 73 61 67 65 73 22 2C 22 \
@@ -169,9 +170,9 @@ struct MonitorMachineTests {
       75 20 74 6F 6D 6F 72 72 6F 77 21 22 2C 22 74 69 6D 65 73 74 61 6D 70 22 3A 31 32 33 34 35 36 37 \
       38 39 30 2C 22 69 64 22 3A 37 7D 1B DB 37 39 00
       """)
-    let told = contents(of: write + Self.count, pieceBytes: 64)
-    guard case .frame(let first)? = told.first, case .frame(let second)? = told.last else {
-      Issue.record("no frames in \(told)")
+    let records = contents(of: write + Self.count, pieceBytes: 64)
+    guard case .frame(let first)? = records.first, case .frame(let second)? = records.last else {
+      Issue.record("no frames in \(records)")
       return
     }
     let summary = FrameSummary(first)
@@ -182,7 +183,7 @@ struct MonitorMachineTests {
   }
 }
 
-/// A line that is monitored, and its clock.
+/// A monitored line, and its clock.
 struct MonitoredLine {
   var machine = MonitorMachine()
   private(set) var now = Instant.zero
@@ -210,11 +211,11 @@ struct MonitoredLine {
     now = end
   }
 
-  /// What was told since the last time.
+  /// The records since the last call.
   mutating func take() -> [MonitorRecord.Content] {
-    var told: [MonitorRecord.Content] = []
-    while let record = machine.nextRecord() { told.append(record.content) }
-    return told
+    var records: [MonitorRecord.Content] = []
+    while let record = machine.nextRecord() { records.append(record.content) }
+    return records
   }
 }
 

@@ -3,12 +3,13 @@ import Testing
 
 @testable import NotibotHost
 
-/// How an outbox leaves its source when another memory has written under it. Source: PROTOCOL.md NTF-35.
+/// How an outbox changes its source when another journal has written under it. Source: PROTOCOL.md
+/// NTF-35.
 struct OutboxLeavingTests {
   private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
   private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
 
-  /// What the copy wrote: an item as the display keeps it.
+  /// An item written by the copy, as stored by the display.
   private static func item(
     _ id: UInt32, _ text: String, revision: UInt16 = 0
   ) -> ModelDisplay.Item {
@@ -18,7 +19,7 @@ struct OutboxLeavingTests {
     return ModelDisplay.Item(notification: note(text), revision: revision, crc: CRC32.checksum(json))
   }
 
-  /// Runs the world from its journal's state of before, as a restored copy.
+  /// Runs the world from an earlier state of its journal, like a restored copy.
   private static func restore(_ journal: JournalContents, in world: inout OutboxWorld) {
     world.journal = journal
     world.crash(seed: 5)
@@ -31,7 +32,7 @@ struct OutboxLeavingTests {
     var old = world.journal
     world.submit(.add(Self.note("c")))
     world.run()
-    // The journal of yesterday, with something new in it.
+    // An old journal with a new entry.
     old.header.lastNumber = Self.number(9)
     old.entries.append(OutboxEntry(number: Self.number(9), content: Self.note("z")))
     Self.restore(old, in: &world)
@@ -41,13 +42,13 @@ struct OutboxLeavingTests {
     #expect(source != OutboxWorld.source)
     #expect(world.takeReports() == [.newSource(source), .synced(rounds: 0), .delivered(Self.number(9))])
     #expect(world.journal.header.source == source)
-    // What only the other memory knows stays where it is.
+    // Notifications known only to the other journal stay on the display.
     #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "c", "z"])
     #expect(world.display.sources[source]?.items.count == 3)
     #expect(world.machine.isFinished)
   }
 
-  @Test func `what is moved is not announced again, what is new is`() {
+  @Test func `moved notifications are not announced again, new ones are`() {
     var world = OutboxWorld.makeLive("a")
     let old = world.journal
     world.submit(.add(Self.note("c")))
@@ -61,13 +62,12 @@ struct OutboxLeavingTests {
     #expect(written.last?.hasSuffix(#""id":2}"#) == true)
   }
 
-  @Test func `what a restart took that only a copy of the journal saw is written again under the new source`()
-  {
+  @Test func `a loss by a restart that only a copy of the journal saw is rewritten under the new source`() {
     var world = OutboxWorld.makeLive("a", "b")
     #expect(world.journal.header.bootID == world.display.bootID)
     world.disconnect()
     world.display.restart()
-    // The copy's turn.
+    // Now the copy runs.
     world.display.sources[OutboxWorld.source] = ModelDisplay.Source(highestID: 22)
     world.connect()
     world.run()
@@ -78,7 +78,7 @@ struct OutboxLeavingTests {
     #expect(world.machine.isFinished)
   }
 
-  @Test func `ids of a boot in which nothing was written are a copy's, however low, and stay untouched`() {
+  @Test func `ids of a boot without our writes belong to a copy, however low, and stay untouched`() {
     var world = OutboxWorld.makeLive("a", "b", "c")
     world.disconnect()
     world.display.restart()
@@ -93,7 +93,7 @@ struct OutboxLeavingTests {
     #expect(world.display.sources[OutboxWorld.source]?.items == [2: Self.item(2, "other", revision: 1)])
   }
 
-  @Test func `a device that kept its store over a restart is not taken for another's`() {
+  @Test func `a device that kept its store over a restart does not cause a new source`() {
     var world = OutboxWorld.makeLive("a", "b")
     world.disconnect()
     world.display.bootID += 1
@@ -104,7 +104,7 @@ struct OutboxLeavingTests {
     #expect(world.machine.header.source == OutboxWorld.source)
   }
 
-  @Test func `the journal says that something is written in a boot before it is`() {
+  @Test func `the journal records a write in a boot before the first one`() {
     var world = OutboxWorld.makeLive("a")
     world.disconnect()
     world.display.restart()
@@ -118,7 +118,7 @@ struct OutboxLeavingTests {
     #expect(world.journal.header.writtenBootID == world.display.bootID)
   }
 
-  @Test func `a crash while it leaves costs nothing`() {
+  @Test func `a crash during the change of source loses nothing`() {
     for steps in 0..<40 {
       var world = OutboxWorld.makeLive("a", "b")
       let old = world.journal
@@ -137,7 +137,7 @@ struct OutboxLeavingTests {
     }
   }
 
-  @Test func `what is half changed when the source is left is shown once, with its newest content`() {
+  @Test func `a pending change during the change of source is shown once, with its newest content`() {
     for arrives in [false, true] {
       var world = OutboxWorld.makeLive("a")
       world.submit(.update(Self.number(1), Self.note("b")))
@@ -153,7 +153,7 @@ struct OutboxLeavingTests {
     }
   }
 
-  @Test func `what is taken back while the source is left is removed`() {
+  @Test func `a removal during the change of source removes the notification`() {
     var world = OutboxWorld.makeLive("a", "b")
     world.disconnect()
     world.display.sources[OutboxWorld.source]?.highestID = 7
@@ -167,7 +167,7 @@ struct OutboxLeavingTests {
     #expect(world.reports.contains(.removed(Self.number(1))))
   }
 
-  @Test func `in a boot in which both agreed, gone is gone also while the source is left`() {
+  @Test func `in a boot with an agreement, gone notifications stay gone during the change of source`() {
     var world = OutboxWorld.makeLive("a", "b")
     world.disconnect()
     world.display.sources[OutboxWorld.source]?.items[1] = nil
@@ -193,7 +193,7 @@ struct OutboxLeavingTests {
     #expect(Set(world.display.shown.map(\.text)).count == 201)
   }
 
-  @Test func `a device that finds conflicts for ever is refused at last`() {
+  @Test func `a device with endless conflicts is finally refused`() {
     var world = OutboxWorld.makeLive()
     world.submit(.add(Self.note("x")))
     for _ in 0..<2000 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotibotHost
 
-/// What an outbox does with each submission and each answer, in each state of an entry.
+/// The effect of each submission and each answer in each state of an entry.
 struct OutboxMachineTests {
   private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
   private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
@@ -38,7 +38,7 @@ struct OutboxMachineTests {
     #expect(world.journal.header.knownID == 1)
   }
 
-  @Test func `what comes while a commit is out goes into the next one together`() {
+  @Test func `changes during a commit are in the next one together`() {
     var world = OutboxWorld()
     world.submit(.add(Self.note("a")))
     world.submit(.add(Self.note("b")))
@@ -60,7 +60,7 @@ struct OutboxMachineTests {
     #expect(world.reports.count == 3000)
   }
 
-  @Test func `after a failed commit nothing is taken or sent, and what was not durable is rejected`() {
+  @Test func `after a failed commit nothing is accepted or sent, and pending changes are rejected`() {
     var world = OutboxWorld.makeLive("x")
     let first = world.submit(.add(Self.note("a")))
     let second = world.submit(.add(Self.note("b")))
@@ -77,7 +77,7 @@ struct OutboxMachineTests {
     #expect(world.machine.nextDeadline == nil)
   }
 
-  @Test func `a full outbox rejects additions, and takes changes and removals`() {
+  @Test func `a full outbox rejects additions, and accepts changes and removals`() {
     var options = OutboxOptions()
     options.entriesLimit = 2
     var world = OutboxWorld(options)
@@ -93,7 +93,7 @@ struct OutboxMachineTests {
 
   // MARK: Order
 
-  @Test func `a higher level overtakes, and ids rise in the order of sending`() {
+  @Test func `a higher level overtakes, and ids ascend in the order of sending`() {
     var world = OutboxWorld()
     world.submit(.add(OutboxWorld.note("low", level: .passive)))
     world.submit(.add(OutboxWorld.note("first")))
@@ -109,7 +109,7 @@ struct OutboxMachineTests {
       ])
   }
 
-  @Test func `no more writes are out than twice the device's requests`() {
+  @Test func `writes in flight are at most twice the device's requests`() {
     var world = OutboxWorld.makeLive()
     for index in 0..<100 { world.submit(.add(Self.note("\(index)"))) }
     world.writeJournal()
@@ -122,7 +122,7 @@ struct OutboxMachineTests {
 
   @Test
   func
-    `a full store puts it back without an id, says so once, and tries again after 5 s, 10 s and when the count falls`()
+    `a full store requeues it without an id, is reported once, and retried after 5 s, 10 s and a drop`()
   {
     var world = OutboxWorld.makeLive("x")
     world.display.capacity = 1
@@ -147,7 +147,7 @@ struct OutboxMachineTests {
     #expect(world.takeReports() == [.gone(Self.number(1), .dismissed), .delivered(Self.number(2))])
   }
 
-  @Test func `a full store is tried again when the count falls, whoever made room`() {
+  @Test func `a full store is tried again when the count falls for any reason`() {
     var world = OutboxWorld.makeLive()
     world.display.plain = [Self.note("of another writer")]
     world.display.capacity = 1
@@ -163,7 +163,7 @@ struct OutboxMachineTests {
     #expect(world.run() && world.display.shown.map(\.text) == ["a"])
   }
 
-  @Test func `a full store is tried at once for a higher level, which may evict`() {
+  @Test func `a full store is tried at once for a higher level, which can evict others`() {
     var world = OutboxWorld.makeLive("x")
     world.display.capacity = 1
     world.display.evicts = true
@@ -175,7 +175,7 @@ struct OutboxMachineTests {
     #expect(world.reports.contains(.gone(Self.number(1), .evicted)))
   }
 
-  @Test func `a refused one waits for a person, and goes out anew by retry or by new content`() {
+  @Test func `a refused entry waits for the user, and is sent again by retry or new content`() {
     var world = OutboxWorld.makeLive()
     world.display.nextError = .notANotification
     world.submit(.add(Self.note("a")))
@@ -195,7 +195,7 @@ struct OutboxMachineTests {
     #expect(world.commit == nil)
   }
 
-  @Test func `an answer to nothing, and answers after the session, change nothing`() {
+  @Test func `answers without a write, and after the session, are ignored`() {
     var world = OutboxWorld.makeLive("x")
     let before = world.machine
     world.machine.writeCompleted(tag: 99, .accepted, now: world.now)
@@ -211,14 +211,14 @@ struct OutboxMachineTests {
     world.disconnect()
     world.machine.writeCompleted(tag: tag, .accepted, now: world.now)
     guard case .written = world.machine.entry(Self.number(2))?.state else {
-      Issue.record("took an answer of a dead session")
+      Issue.record("accepted an answer of a former session")
       return
     }
   }
 
   // MARK: Changes and removals
 
-  @Test func `new content of what waits takes its place, and of what is held is sent as a change`() {
+  @Test func `new content replaces that of a queued entry, and is sent as a change for a held one`() {
     var world = OutboxWorld()
     world.submit(.add(Self.note("a")))
     world.submit(.update(Self.number(1), Self.note("b")))
@@ -232,7 +232,7 @@ struct OutboxMachineTests {
     #expect(world.display.shown.map(\.text) == ["c"])
   }
 
-  @Test func `new content of what is out is sent when that is answered`() {
+  @Test func `new content for a write in flight is sent after its answer`() {
     var world = OutboxWorld.makeLive()
     world.submit(.add(Self.note("a")))
     world.writeJournal()
@@ -264,7 +264,7 @@ struct OutboxMachineTests {
     #expect(!world.reports.contains(.removed(Self.number(1))))
   }
 
-  @Test func `what is taken back leaves at once while it waits, and by a removal when it was written`() {
+  @Test func `a queued entry is removed at once, and a written one by a removal`() {
     var world = OutboxWorld.makeLive("x")
     world.submit(.remove(Self.number(1)))
     #expect(world.takeWritten().isEmpty)
@@ -280,7 +280,7 @@ struct OutboxMachineTests {
     #expect(world.journal.entries.isEmpty)
   }
 
-  @Test func `what is taken back while its write is out is removed after it`() {
+  @Test func `a removal during a write in flight is sent after it`() {
     var world = OutboxWorld.makeLive()
     world.submit(.add(Self.note("a")))
     world.writeJournal()
@@ -291,7 +291,7 @@ struct OutboxMachineTests {
     #expect(world.takeReports().contains(.removed(Self.number(1))))
   }
 
-  @Test func `a refused change leaves what is held`() {
+  @Test func `a refused change keeps the held content`() {
     var world = OutboxWorld.makeLive("x")
     world.display.nextError = .notANotification
     world.submit(.update(Self.number(1), Self.note("b")))
@@ -303,7 +303,7 @@ struct OutboxMachineTests {
     #expect(world.display.shown.map(\.text) == ["c"])
   }
 
-  @Test func `a number that is not there, or on its way out, cannot be changed`() {
+  @Test func `a missing entry, or one being removed, cannot be changed`() {
     var world = OutboxWorld.makeLive("x")
     let first = world.submit(.update(Self.number(9), Self.note("b")))
     let second = world.submit(.remove(Self.number(9)))
@@ -319,7 +319,7 @@ struct OutboxMachineTests {
 
   // MARK: Stopping
 
-  @Test func `after stop nothing new is written, what is out is answered and committed`() {
+  @Test func `after stop nothing new is written, and writes in flight are answered and committed`() {
     var world = OutboxWorld.makeLive()
     world.submit(.add(Self.note("a")))
     world.writeJournal()
@@ -333,7 +333,7 @@ struct OutboxMachineTests {
     #expect(world.journal.entries.count == 2)
   }
 
-  @Test func `an action that somebody chose is told by number`() {
+  @Test func `an action chosen by the user is reported by number`() {
     var world = OutboxWorld.makeLive("x")
     let key = NotificationKey(source: OutboxWorld.source, id: 1)
     world.machine.receive(.actionOf(key, item: 1, act: 2), now: world.now)

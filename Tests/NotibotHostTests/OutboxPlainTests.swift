@@ -28,7 +28,7 @@ struct OutboxPlainTests {
     return world
   }
 
-  @Test func `it gets the four keys without SYNC, and what is answered is done with`() {
+  @Test func `it gets the four keys without SYNC, and answered entries are removed`() {
     var world = Self.makePlain()
     world.submit(.add(OutboxWorld.note("a", level: .critical)))
     world.run()
@@ -39,7 +39,7 @@ struct OutboxPlainTests {
     #expect(world.journal.header.lastID == 0)
   }
 
-  @Test func `an unknown outcome is written once more, or not at all if so asked for`() {
+  @Test func `a write of unknown outcome is repeated, or not if so configured`() {
     var world = Self.makeUnknown()
     world.connect()
     world.run()
@@ -55,7 +55,7 @@ struct OutboxPlainTests {
     #expect(world.journal.entries.isEmpty)
   }
 
-  @Test func `an unknown outcome comes before anything new, whatever its level`() {
+  @Test func `a write of unknown outcome precedes new ones of any level`() {
     var world = Self.makeUnknown()
     world.submit(.add(OutboxWorld.note("high", level: .critical)))
     world.connect()
@@ -63,7 +63,7 @@ struct OutboxPlainTests {
     #expect(world.display.plain.map(\.text) == ["a", "a", "high"])
   }
 
-  @Test func `what had not been written when the session ended is no unknown outcome`() {
+  @Test func `an entry that was not written before the end of the session has no unknown outcome`() {
     var options = OutboxOptions()
     options.resendsPlain = false
     var world = Self.makePlain(options)
@@ -77,7 +77,7 @@ struct OutboxPlainTests {
   }
 
   @Test
-  func `after a restart it gets what was delivered again only if so asked for, in order, reported once`() {
+  func `after a restart delivered entries are sent again only if configured, in order, reported once`() {
     for replays in [false, true] {
       var options = OutboxOptions()
       options.replaysPlain = replays
@@ -98,7 +98,7 @@ struct OutboxPlainTests {
     }
   }
 
-  @Test func `no more are kept for a replay than the device holds`() {
+  @Test func `entries kept for a replay are at most the device's capacity`() {
     var options = OutboxOptions()
     options.replaysPlain = true
     var world = Self.makePlain(options)
@@ -110,7 +110,7 @@ struct OutboxPlainTests {
     #expect(world.journal.entries.map(\.content.text) == (4..<12).map(String.init))
   }
 
-  @Test func `a full store keeps it waiting`() {
+  @Test func `a full store keeps it queued`() {
     var world = Self.makePlain()
     world.display.capacity = 0
     world.submit(.add(Self.note("a")))
@@ -122,7 +122,7 @@ struct OutboxPlainTests {
     #expect(world.display.plain.map(\.text) == ["a"])
   }
 
-  @Test func `taken back while its write is out it is only forgotten`() {
+  @Test func `a removal during its write only forgets it`() {
     var world = Self.makePlain()
     world.submit(.add(Self.note("a")))
     world.writeJournal()
@@ -132,7 +132,7 @@ struct OutboxPlainTests {
     #expect(world.journal.entries.isEmpty)
   }
 
-  @Test func `new content while its write is out is one more notification`() {
+  @Test func `new content during its write is an additional notification`() {
     var world = Self.makePlain()
     world.submit(.add(Self.note("a")))
     world.writeJournal()
@@ -142,7 +142,7 @@ struct OutboxPlainTests {
     #expect(world.machine.entriesCount == 0)
   }
 
-  @Test func `what has an id waits for a device with identities`() {
+  @Test func `an entry with an id waits for a device with identities`() {
     var world = OutboxWorld.makeLive("a")
     world.disconnect()
     world.display = ModelDisplay()
@@ -160,7 +160,7 @@ struct OutboxPlainTests {
     #expect(world.takeReports().contains(.removed(Self.number(1))))
   }
 
-  @Test func `what has no id and no answer gets one at a device with identities`() {
+  @Test func `an unanswered entry without an id gets one on a device with identities`() {
     var world = Self.makeUnknown()
     world.display = ModelDisplay()
     world.connect()

@@ -3,8 +3,8 @@ import Testing
 
 @testable import NotibotHost
 
-/// Lost sessions, restarts of the device, crashes of the host, from a seed; exactly once at the end, and at no time a
-/// notification twice. A seed that fails becomes a test of its own.
+/// Lost sessions, restarts of the device, crashes of the host, from a seed; exactly once at the
+/// end, and never a notification twice. A failing seed becomes a named test.
 struct OutboxRandomTests {
   struct Run {
     var world = OutboxWorld()
@@ -13,7 +13,7 @@ struct OutboxRandomTests {
     var accepted: [OutboxNumber: String] = [:]
     /// Submissions without a report yet, by token.
     var pending: [UInt64: (number: OutboxNumber?, text: String?)] = [:]
-    /// What a crash left open: it may be any of them.
+    /// The possible contents after a crash: any of them is valid.
     var doubtful: [OutboxNumber: [String?]] = [:]
     var finished: [OutboxNumber: OutboxReport] = [:]
     var delivered: [OutboxNumber: [String]] = [:]
@@ -88,7 +88,7 @@ struct OutboxRandomTests {
 
     mutating func crash() {
       crashes += 1
-      // The commit that is out may have come to the disk.
+      // The commit in progress can have reached the disk.
       if let changes = world.commit, number(below: 2) == 0 { world.journal.apply(changes) }
       world.crash(seed: random.next())
       for (number, text) in pending.values {
@@ -96,7 +96,7 @@ struct OutboxRandomTests {
       }
       pending = [:]
       for entry in world.journal.entries {
-        // Without its report, who submitted it does not know, and the journal is the judge.
+        // Without its report the submitter does not know, and the journal decides.
         if let texts = doubtful[entry.number] {
           if accepted[entry.number] != nil, !texts.contains(entry.content.text) {
             violations.append("content \(entry.content.text)")
@@ -107,7 +107,7 @@ struct OutboxRandomTests {
         if finished[entry.number] == nil { accepted[entry.number] = entry.content.text }
       }
       doubtful = [:]
-      // What left the journal and was not reported has left for all that.
+      // Entries that left the journal without a report have left, too.
       let numbers = Set(world.journal.entries.map(\.number))
       for number in accepted.keys where !numbers.contains(number) { finished[number] = .removed(number) }
     }
@@ -134,7 +134,7 @@ struct OutboxRandomTests {
       }
     }
 
-    /// At any time: nothing twice on the display; what was said to be gone is not there.
+    /// Invariant: nothing is on the display twice; notifications reported as gone are not on it.
     mutating func check() {
       var seen: Set<Substring> = []
       for notification in world.display.shown {
@@ -142,21 +142,21 @@ struct OutboxRandomTests {
         if !seen.insert(name).inserted { violations.append("\(name) is shown twice") }
       }
       guard world.journal.entries.count <= 10_000, world.machine.session?.outgoing.count ?? 0 <= 64 else {
-        violations.append("too much waits")
+        violations.append("too much is queued")
         return
       }
     }
 
-    /// Peace: all that can be delivered is delivered.
+    /// Without faults: all deliverable notifications are delivered.
     mutating func finish() {
       world.display.nextError = nil
       world.display.capacity = 10_000
       world.disconnect()
       for _ in 0..<4 {
         world.connect()
-        if !world.run() { violations.append("does not come to rest") }
+        if !world.run() { violations.append("does not settle") }
         world.pass(.seconds(61))
-        if !world.run() { violations.append("does not come to rest") }
+        if !world.run() { violations.append("does not settle") }
         hear()
         check()
       }
@@ -180,7 +180,7 @@ struct OutboxRandomTests {
   }
 
   @Test(arguments: 0..<20 as Range<UInt64>)
-  func `whatever is lost, each notification is shown once`(block: UInt64) async {
+  func `each notification is shown once, whatever is lost`(block: UInt64) async {
     for seed in block * 10..<(block + 1) * 10 {
       // Tests that wait for processes share these threads.
       await Task.yield()

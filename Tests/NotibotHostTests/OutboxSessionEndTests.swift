@@ -3,11 +3,11 @@ import Testing
 
 @testable import NotibotHost
 
-/// What becomes of actions that nobody has taken when the session ends.
+/// The fate of pending actions when the session ends.
 struct OutboxSessionEndTests {
   private static let notification = Notification(app: "Mail", title: "a", text: "b", timestamp: 1)
 
-  /// An outbox in a session that is in sync, with one write ready to be taken.
+  /// An outbox in a synchronised session, with one pending write.
   private static func makeWithWriteReady(features: Features) -> OutboxMachine {
     let journal = JournalContents(header: JournalHeader(source: 7))
     var machine = OutboxMachine(options: OutboxOptions(), journal: journal, seed: 1)
@@ -34,14 +34,14 @@ struct OutboxSessionEndTests {
   }
 
   @Test(arguments: [[.optionalKeys, .sync], []] as [Features])
-  func `a write that nobody has taken is not made in the next session before its SYNC`(features: Features) {
+  func `a pending write is not made in the next session before its SYNC`(features: Features) {
     var machine = Self.makeWithWriteReady(features: features)
     #expect(Self.writes(of: machine) == 1)
     machine.sessionEnded(now: .zero)
     #expect(Self.writes(of: machine) == 0)
   }
 
-  @Test func `a plain write that nobody has taken was never made, and is queued again`() throws {
+  @Test func `a pending plain write was not made, and is queued again`() throws {
     var machine = Self.makeWithWriteReady(features: [])
     machine.sessionEnded(now: .zero)
     let entry = try #require(machine.entry(OutboxNumber(rawValue: 1)))

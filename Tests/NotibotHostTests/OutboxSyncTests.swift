@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotibotHost
 
-/// How an outbox and a display come to agree. Source: PROTOCOL.md NTF-26, NTF-30 to NTF-36.
+/// How an outbox and a display reach agreement. Source: PROTOCOL.md NTF-26, NTF-30 to NTF-36.
 struct OutboxSyncTests {
   private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
   private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
@@ -16,7 +16,7 @@ struct OutboxSyncTests {
     }
   }
 
-  @Test func `a session subscribes, says SYNC, and writes nothing before SYNCED`() {
+  @Test func `a session subscribes, sends SYNC, and writes nothing before SYNCED`() {
     var world = OutboxWorld()
     world.submit(.add(Self.note("a")))
     world.writeJournal()
@@ -45,7 +45,7 @@ struct OutboxSyncTests {
     #expect(world.takeReports() == [.synced(rounds: 0)])
   }
 
-  @Test func `what has no answer is written again byte for byte before anything new`() {
+  @Test func `unanswered writes are repeated byte for byte before anything new`() {
     var world = OutboxWorld.makeLive("a", "b")
     world.submit(.add(Self.note("c")))
     world.writeJournal()
@@ -61,7 +61,7 @@ struct OutboxSyncTests {
   }
 
   @Test
-  func `after a restart of the device all is written again in rising order, and none is reported twice`() {
+  func `after a restart of the device all is rewritten in ascending order, and none is reported twice`() {
     var world = OutboxWorld.makeLive("a", "b", "c")
     world.disconnect()
     world.display.restart()
@@ -72,7 +72,7 @@ struct OutboxSyncTests {
     #expect(world.display.shown.count == 3)
   }
 
-  @Test func `a device that lost only some gets all in rising order, or the lower ones would count as gone`()
+  @Test func `a device that lost only some gets all in ascending order, since lower ids would count as gone`()
   {
     var world = OutboxWorld.makeLive("a", "b", "c")
     world.submit(.add(Self.note("d")))
@@ -94,7 +94,7 @@ struct OutboxSyncTests {
     #expect(!world.reports.contains { if case .gone = $0 { true } else { false } })
   }
 
-  @Test func `no more are written again than the device has room for, and the others wait`() {
+  @Test func `only as many are rewritten as the device has room for, and the others wait`() {
     var world = OutboxWorld.makeLive("a", "b", "c")
     world.disconnect()
     world.display.restart()
@@ -109,9 +109,9 @@ struct OutboxSyncTests {
     #expect(!world.reports.contains(.delivered(Self.number(3))))
   }
 
-  @Test func `a device that never agrees is told of after two rounds, and gets what is new`() {
+  @Test func `a device that never agrees is reported after two rounds, and gets new entries`() {
     var world = OutboxWorld.makeLive("a")
-    // One that it counts, though nobody wrote it.
+    // A notification that it counts without a write.
     let ghost = ModelDisplay.Item(notification: Self.note("ghost"), revision: 0, crc: 7)
     world.display.sources[OutboxWorld.source]?.items[99] = ghost
     world.disconnect()
@@ -127,7 +127,7 @@ struct OutboxSyncTests {
     #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "ghost"])
   }
 
-  @Test func `RESYNC leads to a SYNC when no write is out, at most one a second`() {
+  @Test func `RESYNC leads to a SYNC when no write is in flight, at most one per second`() {
     var world = OutboxWorld.makeLive("a")
     world.machine.receive(.resync, now: world.now)
     world.drain()
@@ -144,7 +144,7 @@ struct OutboxSyncTests {
 
   // MARK: Gone
 
-  @Test func `what is gone leaves the journal, is reported, and then confirmed`() {
+  @Test func `a gone notification is removed from the journal, reported, and then confirmed`() {
     var world = OutboxWorld.makeLive("a")
     world.dismiss(1)
     world.carryToHost()
@@ -158,7 +158,7 @@ struct OutboxSyncTests {
     #expect(world.journal.entries.isEmpty)
   }
 
-  @Test func `what is told to be gone twice is confirmed once`() {
+  @Test func `a notification reported as gone twice is confirmed once`() {
     var world = OutboxWorld.makeLive("a")
     world.dismiss(1)
     world.toHost += world.toHost
@@ -170,7 +170,7 @@ struct OutboxSyncTests {
     #expect(world.takeReports().count == 1)
   }
 
-  @Test func `what the journal does not know is confirmed at once, unless its id was never given`() {
+  @Test func `a gone notification without an entry is confirmed at once, unless its id was never assigned`() {
     var world = OutboxWorld.makeLive("a")
     for (id, source) in [(9, OutboxWorld.source), (1, 77), (0, OutboxWorld.source)] as [(UInt32, UInt32)] {
       world.machine.receive(.gone(.dismissed, NotificationKey(source: source, id: id)), now: world.now)
@@ -198,7 +198,7 @@ struct OutboxSyncTests {
     #expect(world.display.sources[OutboxWorld.source]?.items.count == 1)
   }
 
-  @Test func `a crash between the commit and the confirmation costs nothing but one more round`() {
+  @Test func `a crash between the commit and the confirmation costs only one more round`() {
     var world = OutboxWorld.makeLive("a", "b")
     world.dismiss(1, .expired)
     world.carryToHost()
@@ -225,7 +225,7 @@ struct OutboxSyncTests {
     #expect(world.machine.entriesCount == 0)
   }
 
-  @Test func `gone while it is being taken back is removed, as was asked for`() {
+  @Test func `gone during its removal is reported as removed`() {
     var world = OutboxWorld.makeLive("a")
     world.submit(.remove(Self.number(1)))
     world.dismiss(1)
@@ -234,7 +234,7 @@ struct OutboxSyncTests {
     #expect(world.takeWritten() == [Self.removal(1)])
   }
 
-  @Test func `expired while it is being taken back it counts until its removal`() {
+  @Test func `expired during its removal it counts until the removal`() {
     var world = OutboxWorld.makeLive("a")
     world.disconnect()
     world.connect()
@@ -248,7 +248,7 @@ struct OutboxSyncTests {
   }
 
   @Test(arguments: [false, true])
-  func `a device that has what it refuses for want of room shows it once for all that`(isChange: Bool) {
+  func `a notification refused with a full store but present is shown once`(isChange: Bool) {
     var world = OutboxWorld.makeLive()
     if isChange {
       world.submit(.add(Self.note("a")))
@@ -270,7 +270,7 @@ struct OutboxSyncTests {
     #expect(world.machine.header.source == OutboxWorld.source)
   }
 
-  @Test func `messages that make no sense now change nothing`() {
+  @Test func `unexpected messages are ignored`() {
     var world = OutboxWorld.makeLive("a")
     let before = world.machine
     let answer = SyncAnswer(

@@ -2,7 +2,8 @@ import NotibotProtocol
 
 @testable import NotibotHost
 
-/// An outbox, its journal and a display, and between them two queues of messages that a test carries or loses.
+/// An outbox, its journal and a display, connected by two queues of messages that a test delivers
+/// or loses.
 struct OutboxWorld {
   enum Sent: Equatable {
     case subscribe
@@ -17,7 +18,7 @@ struct OutboxWorld {
   var display = ModelDisplay()
   var journal: JournalContents
   var now = Instant.zero
-  /// What the commit that is out would change.
+  /// The changes of the commit in progress.
   var commit: [JournalChange]?
   var toDevice: [Sent] = []
   var toHost: [ModelDisplay.Message] = []
@@ -53,7 +54,7 @@ struct OutboxWorld {
         written.append(json)
         toDevice.append(.write(tag: tag, json: json))
       case .commit(let changes):
-        precondition(commit == nil, "two commits are out")
+        precondition(commit == nil, "two commits in progress")
         commit = changes
         changesCount = max(changesCount, changes.count)
       case .report(let report): reports.append(report)
@@ -69,7 +70,7 @@ struct OutboxWorld {
     return token
   }
 
-  /// Makes the commit that is out durable.
+  /// Makes the commit in progress durable.
   mutating func writeJournal() {
     guard let changes = commit else { return }
     commit = nil
@@ -86,7 +87,7 @@ struct OutboxWorld {
     drain()
   }
 
-  /// The session ends; what is on its way is lost.
+  /// The session ends; messages in flight are lost.
   mutating func disconnect() {
     guard isConnected else { return }
     isConnected = false
@@ -96,7 +97,7 @@ struct OutboxWorld {
     drain()
   }
 
-  /// The program dies and begins anew with what is durable.
+  /// The program is killed and restarts from its durable state.
   mutating func crash(seed: UInt64) {
     isConnected = false
     toDevice = []
@@ -136,7 +137,7 @@ struct OutboxWorld {
     drain()
   }
 
-  /// Carries and writes until nothing moves; returns whether that came to pass.
+  /// Delivers and commits until nothing is pending; returns whether that state was reached.
   @discardableResult
   mutating func run(steps: Int = 20_000) -> Bool {
     for _ in 0..<steps {
@@ -192,7 +193,7 @@ struct OutboxWorld {
 }
 
 extension JournalContents {
-  /// What a journal does with a commit.
+  /// Applies a commit as a journal does.
   mutating func apply(_ changes: [JournalChange]) {
     for change in changes {
       switch change {

@@ -46,7 +46,8 @@ struct PatternTests {
       (#"\xZZ"#, "it is not the number of a character", 3),
       (#"\u{110000}"#, "it is not the number of a character", 11),
     ] as [(String, String, Int)])
-  func `what cannot be used is named with its place`(pattern: String, reason: String, position: Int) {
+  func `an invalid expression has an error with its position`(pattern: String, reason: String, position: Int)
+  {
     #expect(throws: Pattern.Failure(reason: reason, position: position)) { try Pattern(pattern) }
   }
 
@@ -61,7 +62,7 @@ struct PatternTests {
 
   /// With a backtracking engine each of these outlasts the test run.
   @Test(arguments: ["(a+)+$", "a.*a.*a.*b$", "(a|a)*b", "(a*)*b", "(a?){30}a{30}b", "(.*)(.*)(.*)(.*)b"])
-  func `no expression takes more than its size times the text`(pattern: String) throws {
+  func `the time of an expression is at most its size times the text`(pattern: String) throws {
     let text = String(repeating: "a", count: 4000) + "!"
     #expect(try match(pattern, text) == nil)
   }

@@ -4,16 +4,17 @@ import NotibotProtocol
 
 /// A host machine and a hand-played device, with a clock that only the test moves.
 ///
-/// The device here has no behaviour: a test says each frame that it sends, and reads each that the host sent.
+/// The device has no behaviour: a test provides each frame that it sends, and reads each frame of
+/// the host.
 struct ScriptedDevice {
   static let session: UInt16 = 0x3A7C
   static let bootID: UInt32 = 0xB007_1D42
 
   var machine: HostMachine
   var now = Instant.zero
-  /// All that the machine asked for but `.write`, in order.
+  /// All actions of the machine except `.write`, in order.
   var actions: [HostAction] = []
-  /// Frames that the host sent and the test has not taken.
+  /// Frames of the host that the test has not taken.
   var sent: [Frame] = []
   private var decoder = FrameDecoder(receiving: .fromHost)
 
@@ -61,7 +62,7 @@ struct ScriptedDevice {
     drain()
   }
 
-  /// Moves the clock to the machine's own deadlines, one after the other, for `duration` in all.
+  /// Moves the clock from deadline to deadline of the machine, for `duration` in total.
   mutating func pass(_ duration: Duration) {
     let end = now + duration
     while let deadline = machine.nextDeadline, deadline <= end {
@@ -84,7 +85,7 @@ struct ScriptedDevice {
     return actions
   }
 
-  // MARK: What a device says
+  // MARK: Frames of the device
 
   static func hello(bootID: UInt32 = bootID) -> Frame {
     Frame(FrameHeader(type: .hello, direction: .fromDevice), payload: Hello(bootID: bootID).encoded())
@@ -136,14 +137,14 @@ struct ScriptedDevice {
     return 0
   }
 
-  /// A host with a SYN out.
+  /// A host that has sent a SYN.
   static func makeOpening(_ configuration: HostConfiguration = HostConfiguration()) -> ScriptedDevice {
     var device = ScriptedDevice(configuration)
     device.connect()
     return device
   }
 
-  /// A host with an open session whose Exchange MTU is out, as DATA 0.
+  /// A host with an open session that has sent Exchange MTU as DATA 0.
   static func makeLinked(
     _ configuration: HostConfiguration = HostConfiguration(), features: Features = [.pipelinedRequests],
     limits: LinkLimits = .usual, credit: UInt8 = 16, profileHash: UInt32? = NotibotProfile.hash
@@ -155,7 +156,8 @@ struct ScriptedDevice {
     return device
   }
 
-  /// A host whose session is ready for requests: it has sent DATA 0 and received DATA 0. Nothing is left to take.
+  /// A host whose session is ready for requests: it has sent DATA 0 and received DATA 0. Nothing is
+  /// pending.
   static func makeReady(
     _ configuration: HostConfiguration = HostConfiguration(), features: Features = [.pipelinedRequests],
     limits: LinkLimits = .usual, credit: UInt8 = 16, mtu: UInt16 = 517

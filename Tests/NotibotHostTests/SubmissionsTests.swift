@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotibotHost
 
-/// Who waits for room, who passes them, and that each result comes once.
+/// Which submissions wait for room, which overtake them, and that each has one result.
 struct SubmissionsTests {
   private static let notification = Notification(app: "a", title: "t", text: "", timestamp: 1)
 
@@ -27,7 +27,7 @@ struct SubmissionsTests {
     return tokens
   }
 
-  @Test func `they are handed on in their order, and each caller learns each result`() async {
+  @Test func `they are passed on in order, and each caller gets each result`() async {
     let add = OutboxSubmission.add(Self.notification)
     let results = await results(of: [add, add, add]) { submissions in
       let seen1 = Self.taken(&submissions)
@@ -42,7 +42,7 @@ struct SubmissionsTests {
     #expect(results == [0: .success(10), 1: .failure(.journalFailed), 2: .success(12)])
   }
 
-  @Test func `what finds no room is tried again in its order, and a removal passes it`() async {
+  @Test func `submissions without room are retried in order, and a removal overtakes them`() async {
     let add = OutboxSubmission.add(Self.notification)
     let remove = OutboxSubmission.remove(OutboxNumber(rawValue: 1))
     _ = await results(of: [add, add, remove, add]) { submissions in
@@ -60,13 +60,13 @@ struct SubmissionsTests {
       let seen10 = Self.taken(&submissions)
       #expect(seen10 == [0, 1, 3])
       for token in 0..<4 {
-        let isTold = submissions.finish(UInt64(token), .success(1))
-        #expect(isTold)
+        let isReported = submissions.finish(UInt64(token), .success(1))
+        #expect(isReported)
       }
     }
   }
 
-  @Test func `a cancelled group ends at once but for what the outbox has`() async {
+  @Test func `a cancelled group ends at once, except for submissions in the outbox`() async {
     let add = OutboxSubmission.add(Self.notification)
     let results = await results(of: [add, add]) { submissions in
       let seen11 = submissions.next()?.token
@@ -81,7 +81,7 @@ struct SubmissionsTests {
     #expect(results == [0: .success(7), 1: .failure(.stopped)])
   }
 
-  @Test func `at the end all are told, those that the outbox has too`() async {
+  @Test func `at the end all callers get a result, including those in the outbox`() async {
     let add = OutboxSubmission.add(Self.notification)
     let results = await results(of: [add, add]) { submissions in
       let seen15 = submissions.next()?.token

@@ -83,7 +83,7 @@ struct SupervisedPort {
     machine.sessionOpened(Self.info(id), now: now)
   }
 
-  /// What is to be done, without the changes, which are kept.
+  /// The actions except changes, which are recorded.
   mutating func actions() -> [SupervisorAction] {
     var actions: [SupervisorAction] = []
     while let action = machine.nextAction() {
@@ -92,7 +92,8 @@ struct SupervisedPort {
     return actions
   }
 
-  /// Lets time pass up to the next deadline and returns how long that took; `nil` when there is none.
+  /// Advances the clock to the next deadline and returns how long that took; `nil` if there is
+  /// none.
   mutating func passToDeadline() -> Duration? {
     guard let deadline = machine.nextDeadline else { return nil }
     let passed = deadline - now

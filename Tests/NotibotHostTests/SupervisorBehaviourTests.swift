@@ -3,9 +3,9 @@ import Testing
 
 @testable import NotibotHost
 
-/// What a supervisor does over time.
+/// The behaviour of a supervisor over time.
 struct SupervisorBehaviourTests {
-  @Test func `without a port it tries for ever, at doubled pauses from 0,1 to 2 s`() {
+  @Test func `without a port it retries indefinitely, with doubled pauses from 0.1 to 2 s`() {
     var port = SupervisedPort()
     port.start()
     var pauses: [Duration] = []
@@ -18,7 +18,7 @@ struct SupervisorBehaviourTests {
     #expect(pauses == milliseconds.map { .milliseconds($0) })
   }
 
-  @Test func `a port that opens and dies at once is tried at growing pauses`() {
+  @Test func `a port that opens and is lost at once is retried with growing pauses`() {
     var port = SupervisedPort()
     port.start()
     var pauses: [Duration] = []
@@ -31,7 +31,7 @@ struct SupervisorBehaviourTests {
     #expect(pauses == [100, 200, 400, 800, 1600, 2000].map { .milliseconds($0) })
   }
 
-  @Test func `sessions that end at once are not asked for in a busy loop`() {
+  @Test func `sessions that end at once are not requested in a busy loop`() {
     var port = SupervisedPort.make(.up)
     port.machine.sessionEnded(.closedByDevice, now: port.now)
     #expect(port.name == .connecting)
@@ -45,7 +45,7 @@ struct SupervisorBehaviourTests {
     #expect(pauses == [100, 200, 400, 800, 1600, 2000].map { .milliseconds($0) })
   }
 
-  @Test func `a session of a second makes up for all failures`() {
+  @Test func `a session of a second resets the failures`() {
     var port = SupervisedPort.make(.waiting)
     for _ in 0..<5 {
       _ = port.passToDeadline()
@@ -62,7 +62,7 @@ struct SupervisorBehaviourTests {
     #expect(port.passToDeadline() == .milliseconds(100))
   }
 
-  @Test func `a port is tried the moment it appears, but not more often than every 20 ms`() {
+  @Test func `a port is tried as soon as it appears, but at most every 20 ms`() {
     var port = SupervisedPort.make(.waiting)
     port.now = port.now + .milliseconds(5)
     port.machine.portsChanged(now: port.now)
@@ -75,7 +75,7 @@ struct SupervisorBehaviourTests {
     #expect(port.passToDeadline() == .milliseconds(20))
   }
 
-  @Test func `a device that opens no session has its port closed and opened anew, at growing patience`() {
+  @Test func `without a session the port is reopened, after growing time limits`() {
     var port = SupervisedPort()
     port.start()
     var patience: [Duration] = []
@@ -91,7 +91,7 @@ struct SupervisorBehaviourTests {
     #expect(patience == [2, 4, 8, 10, 10].map { .seconds($0) })
   }
 
-  @Test func `a device that shows life has 10 s`() {
+  @Test func `a device that shows activity has 10 s`() {
     var port = SupervisedPort.make(.connecting)
     port.pass(.seconds(1))
     port.machine.noteLife(now: port.now)
@@ -105,7 +105,7 @@ struct SupervisorBehaviourTests {
     #expect(port.passToDeadline() == .seconds(10))
   }
 
-  @Test func `what waiting does not mend ends the first round, and only that`() {
+  @Test func `a permanent failure ends the first round, and only that`() {
     var port = SupervisedPort()
     port.begin(with: ["/p"])
     let busy = SupervisedPort.failure(.portBusy, heals: false)
@@ -123,7 +123,7 @@ struct SupervisorBehaviourTests {
     #expect(port.changes.last == ConnectionChange(.down, .openFailed(busy)))
   }
 
-  @Test func `a busy port among others that are only silent does not end it`() {
+  @Test func `a busy port among silent ones does not end it`() {
     var port = SupervisedPort()
     port.begin(with: ["/busy", "/silent"])
     port.machine.openFailed(SupervisedPort.failure(.portBusy, heals: false), now: port.now)
@@ -151,7 +151,7 @@ struct SupervisorBehaviourTests {
     #expect(port.changes.last == ConnectionChange(.up(port: "/b", SupervisedPort.info()), .answered))
   }
 
-  @Test func `the id that is asked for is not a matter of case`() {
+  @Test func `the requested id is not case-sensitive`() {
     var options = SupervisorOptions()
     options.expectedDeviceID = SupervisedPort.board.lowercased()
     var port = SupervisedPort(options: options)
@@ -159,7 +159,7 @@ struct SupervisorBehaviourTests {
     #expect(port.name == .up)
   }
 
-  @Test func `another board is told once and left in peace until the ports change`() {
+  @Test func `a different board is reported once and skipped until the ports change`() {
     var options = SupervisorOptions()
     options.expectedDeviceID = SupervisedPort.board
     var port = SupervisedPort(options: options)
@@ -182,7 +182,7 @@ struct SupervisorBehaviourTests {
     #expect(port.changes.filter { $0.reason == reason }.count == 1)
   }
 
-  @Test func `a stand-in gives way when the ports change`() {
+  @Test func `a stand-in is replaced when the ports change`() {
     var port = SupervisedPort.make(.up)
     port.pass(.seconds(2))
     port.machine.portGone(now: port.now)
@@ -193,7 +193,7 @@ struct SupervisorBehaviourTests {
     #expect(port.actions() == [.close, .findPorts])
   }
 
-  @Test func `an absence is told once, however often it is looked for`() {
+  @Test func `a missing port is reported once, regardless of retries`() {
     var port = SupervisedPort.make(.up)
     port.changes = []
     port.pass(.seconds(2))
@@ -214,7 +214,7 @@ struct SupervisorBehaviourTests {
     #expect(port.changes.first?.reason == .portGone)
   }
 
-  @Test func `silence is told as suspicion, and its end as up`() {
+  @Test func `silence is reported as suspect, and its end as up`() {
     var port = SupervisedPort.make(.up)
     port.changes = []
     port.machine.suspected(now: port.now)

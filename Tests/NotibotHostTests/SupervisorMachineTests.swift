@@ -3,11 +3,11 @@ import Testing
 
 @testable import NotibotHost
 
-/// Which state each event leads to from each state, and what is asked for.
+/// The next state and the actions of each event in each state.
 struct SupervisorMachineTests {
   typealias Name = SupervisedPort.StateName
 
-  /// An event, and the states it leads out of; in all others it changes nothing and asks for nothing.
+  /// An event, and the states that it changes; in all others it has no effect and no actions.
   struct Event {
     var name: String
     var apply: (inout SupervisedPort) -> Void
@@ -99,7 +99,7 @@ struct SupervisorMachineTests {
     ]
   }
 
-  @Test func `each event in each state leads where it should, and asks for no more than that`() {
+  @Test func `each event in each state has the expected next state and actions`() {
     for event in Self.events {
       for state in Name.allCases {
         var port = SupervisedPort.make(state)
@@ -112,7 +112,7 @@ struct SupervisorMachineTests {
     }
   }
 
-  @Test func `an input that comes too soon changes no deadline`() {
+  @Test func `an early input changes no deadline`() {
     for state in [Name.connecting, .resting, .waiting] {
       var port = SupervisedPort.make(state)
       let before = port.machine

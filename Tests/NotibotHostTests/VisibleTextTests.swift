@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotibotHost
 
-/// Nothing that a device prints is obeyed by a terminal, but colours where they are wanted.
+/// No output of a device controls a terminal, except colours if enabled.
 struct VisibleTextTests {
   @Test(arguments: [
     ("\u{1B}[0;32mI (1) ok\u{1B}[0m", "I (1) ok", "\u{1B}[0;32mI (1) ok\u{1B}[0m\u{1B}[0m"),
@@ -23,7 +23,7 @@ struct VisibleTextTests {
     ),
     ("tab\tä€😀", "tab\tä€😀", "tab\tä€😀"),
   ])
-  func `controls are made visible, colours taken out or let through`(
+  func `controls are made visible, colours are removed or kept`(
     text: String, plain: String, colored: String
   ) {
     let visible = VisibleText(Array(text.utf8))
@@ -35,7 +35,7 @@ struct VisibleTextTests {
     #expect(VisibleText([0xFF, 0x41, 0xC3, 0x0A, 0x42]).plain == #"\xFFA\xC3\nB"#)
   }
 
-  @Test func `no byte of 256, alone or in a sequence, is left that a terminal obeys`() {
+  @Test func `no byte of 256, alone or in a sequence, controls a terminal`() {
     for byte in UInt8.min...UInt8.max {
       for sequence in [[byte], [0x1B, byte], [0x1B, 0x5B, byte], [0xC2, byte]] {
         let plain = VisibleText(sequence).plain

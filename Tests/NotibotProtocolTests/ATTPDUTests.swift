@@ -48,7 +48,7 @@ struct ATTPDUTests {
   static let vectors: [Vector] = Vectors.load("att.json")
 
   @Test(arguments: vectors.filter { $0.fields != nil })
-  func `is read and sent byte for byte`(vector: Vector) throws {
+  func `is parsed and encoded byte for byte`(vector: Vector) throws {
     let (name, fields) = try #require(vector.fields?.first)
     let expected = ATTPDU(name: name, fields: fields)
     let bytes = [UInt8](hex: try #require(vector.pdu))
@@ -63,7 +63,7 @@ struct ATTPDUTests {
     #expect(error?.caseName == vector.error)
   }
 
-  @Test func `no beginning of any PDU traps`() {
+  @Test func `no prefix of any PDU traps`() {
     for vector in ATTPDUTests.vectors {
       let bytes = [UInt8](hex: vector.pdu ?? "")
       for length in 0...bytes.count {
@@ -75,7 +75,7 @@ struct ATTPDUTests {
   }
 
   @Test(arguments: [21, 22, 23] as [UInt64])
-  func `noise is refused or read back as it came`(seed: UInt64) {
+  func `noise is refused or encoded back unchanged`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     for _ in 0..<20_000 {
       let bytes = (0..<Int.random(in: 0...40, using: &generator)).map { index in
@@ -97,7 +97,7 @@ struct ATTPDUTests {
     #expect(NotibotProfile.hash == 0x7D92_E27D)
   }
 
-  @Test func `UUIDs are printed as people write them`() {
+  @Test func `UUIDs are printed in the usual form`() {
     #expect(NotibotProfile.service.description == "4fafc201-1fb5-459e-8fcc-c5c9c331914b")
     #expect(NotibotProfile.count.description == "beb5483e-36e1-4688-b7f5-ea07361b26a8")
     #expect(NotibotProfile.data.description == "1c95d5e3-d8f7-413a-bf3d-7a2e5d7be87e")

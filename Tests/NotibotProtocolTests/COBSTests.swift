@@ -39,7 +39,7 @@ struct CRC32Tests {
     #expect(CRC32.checksum([UInt8](hex: vector.bytes)) == vector.crc)
   }
 
-  @Test func `gives the golden values that the ESP ROM gives`() {
+  @Test func `has the golden values of the ESP ROM`() {
     #expect(CRC32.checksum(Array("123456789".utf8)) == 0xCBF4_3926)
     #expect(CRC32.checksum(Array("aa:bb:cc:dd:ee:ff".utf8)) == 0xD9CF_27A9)
   }

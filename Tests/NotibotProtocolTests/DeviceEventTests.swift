@@ -42,13 +42,13 @@ struct DeviceEventTests {
     #expect(event.encoded() == Array(json.utf8))
   }
 
-  /// A plain device may have keys of these names that mean something else (NTF-11).
+  /// On a plain device keys of these names can have another meaning (NTF-11).
   @Test(arguments: [
     #""id":7"#, #""src":7"#, #""id":"seven","src":7"#, #""id":7,"src":null"#, #""id":0,"src":7"#,
     #""id":7,"src":0"#,
     #""id":-1,"src":7"#, #""id":4294967296,"src":7"#, #""id":1.5,"src":[7]"#, #""id":{"a":1},"src":1e3"#,
   ])
-  func `without a whole identity it is one of the item`(members: String) {
+  func `without a complete identity it is an event of the item`(members: String) {
     let dismissed = #"{"ev":"dismissed","item":17,\#(members)}"#
     #expect(DeviceEvent(parsing: Array(dismissed.utf8)) == .dismissed(item: 17))
     let action = #"{"ev":"action",\#(members),"item":17,"act":2}"#
@@ -64,7 +64,7 @@ struct DeviceEventTests {
     #"{"ev":"dismissed","id":7,"src":7,"id":7}"#, #"{"ev":"dismissed","id":7,"src":07}"#,
     #"{"ev":"dismissed","item":1,"id":tru,"src":7}"#, #"{"ev":"evicted","item":-1,"id":7,"src":7}"#,
   ])
-  func `what it cannot read is handed on as it came`(json: String) {
+  func `an unreadable event is passed on unchanged`(json: String) {
     #expect(DeviceEvent(parsing: Array(json.utf8)) == .unknown(Array(json.utf8)))
     #expect(DeviceEvent(parsing: Array(json.utf8)).encoded() == Array(json.utf8))
   }

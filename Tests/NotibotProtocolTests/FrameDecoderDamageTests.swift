@@ -1,9 +1,9 @@
 import NotibotProtocol
 import Testing
 
-/// Damage to a stream of frames and text: no trap, no wrong payload, no byte without a place.
+/// Corruption of a stream of frames and text: no trap, no wrong payload, no byte unaccounted for.
 struct FrameDecoderDamageTests {
-  /// Three frames one after the other, a text before and behind them.
+  /// Three consecutive frames, with text before and after them.
   static let frames: [Frame] = [
     makeFrame(sequence: 0, payload: Array(#"{"app":"Messages","title":"Jane Doe","text":"See you"}"#.utf8)),
     makeFrame(sequence: 1, payload: [0, 0, 0, 1, 0, 255, 0, 0x13, 0]),
@@ -27,7 +27,7 @@ struct FrameDecoderDamageTests {
       payload: payload)
   }
 
-  /// Decodes `wire`, ends it with a zero, and expects each byte to have one place.
+  /// Decodes `wire`, ends it with a zero, and expects each byte to be accounted for once.
   private func decode(_ wire: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) -> Decoded {
     var decoder = FrameDecoder(receiving: .fromDevice)
     var decoded = Decoded()
@@ -41,8 +41,8 @@ struct FrameDecoderDamageTests {
     return decoded
   }
 
-  /// The frames that must survive damage to `damaged`: all that share no byte with it. A frame whose zero alone was
-  /// damaged may survive as well.
+  /// The frames that must survive damage to `damaged`: all that share no byte with it. A frame with
+  /// only its zero damaged can survive as well.
   private func expectOnlyDamagedLost(
     _ decoded: Decoded, damaged: Range<Int>, sourceLocation: SourceLocation = #_sourceLocation
   ) {
@@ -53,7 +53,7 @@ struct FrameDecoderDamageTests {
     }
   }
 
-  @Test func `every flipped bit costs at most the frame it is in`() {
+  @Test func `every flipped bit loses at most its frame`() {
     for index in Self.stream.indices {
       for bit in 0..<8 {
         var wire = Self.stream
@@ -63,7 +63,7 @@ struct FrameDecoderDamageTests {
     }
   }
 
-  @Test func `every lost byte costs at most the frame it is in`() {
+  @Test func `every lost byte loses at most its frame`() {
     for index in Self.stream.indices {
       var wire = Self.stream
       wire.remove(at: index)
@@ -71,7 +71,7 @@ struct FrameDecoderDamageTests {
     }
   }
 
-  @Test func `every added byte costs at most the frame it is in`() {
+  @Test func `every added byte loses at most its frame`() {
     for index in Self.stream.indices {
       for byte: UInt8 in [0, 1, 0x41, 0xFF] {
         var wire = Self.stream
@@ -82,7 +82,7 @@ struct FrameDecoderDamageTests {
     }
   }
 
-  @Test func `a run of 1 to 128 lost bytes costs at most the frames it touches`() {
+  @Test func `a run of 1 to 128 lost bytes loses at most the frames it touches`() {
     for length in 1...128 {
       for start in stride(from: 0, through: Self.stream.count - length, by: 3) {
         var wire = Self.stream
@@ -92,7 +92,7 @@ struct FrameDecoderDamageTests {
     }
   }
 
-  @Test func `a log line inside a frame costs that frame, and no byte of the line`() {
+  @Test func `a log line inside a frame loses that frame, and no byte of the line`() {
     let line = Array("W (4711) wifi: beacon lost\r\n".utf8)
     for index in 1..<Self.stream.count {
       let wire = Array(Self.stream[..<index]) + line + Array(Self.stream[index...])
@@ -102,7 +102,7 @@ struct FrameDecoderDamageTests {
     }
   }
 
-  @Test func `half a frame does not take the next one with it`() {
+  @Test func `half a frame does not lose the next one`() {
     let first = Self.frames[0].encoded()
     for length in 1..<first.count {
       let decoded = decode(Array(first[..<length]) + Self.frames[1].encoded())
@@ -139,7 +139,7 @@ struct FrameDecoderDamageTests {
   }
 
   @Test(arguments: [11, 12, 13, 14] as [UInt64])
-  func `a random mix of frames, text and damage leaves no byte without a place`(seed: UInt64) {
+  func `in a random mix of frames, text and damage each byte is accounted for`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var wire: [UInt8] = []
     for sequence in 0..<300 {

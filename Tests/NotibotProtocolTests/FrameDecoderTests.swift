@@ -1,7 +1,7 @@
 import NotibotProtocol
 import Testing
 
-/// What a decoder gave, with text that follows text joined: pieces may be cut anywhere.
+/// The events of a decoder, with adjacent text joined: pieces can be split anywhere.
 struct Decoded: Equatable {
   var events: [DecoderEvent] = []
 
@@ -72,7 +72,7 @@ struct FrameDecoderTests {
   }
 
   @Test(arguments: Vectors.load("streams.json", as: Vector.self), chunkSizes)
-  func `separates frames from text, however the bytes are cut`(vector: Vector, size: Int) {
+  func `separates frames from text at any read boundaries`(vector: Vector, size: Int) {
     var decoder = FrameDecoder(receiving: vector.receiving == "fromDevice" ? .fromDevice : .fromHost)
     var decoded = Decoded()
     for piece in vector.input {
@@ -90,7 +90,7 @@ struct FrameDecoderTests {
     #expect(decoder.counters == vector.expectedCounters)
   }
 
-  @Test func `text is handed on with the byte that rules a frame out, not later`() {
+  @Test func `text is delivered with the byte that rules out a frame, not later`() {
     var decoder = FrameDecoder(receiving: .fromDevice)
     decoder.receive([0] + Array("Gur".utf8))
     #expect(decoder.nextEvent() == nil)
@@ -134,7 +134,7 @@ struct FrameDecoderTests {
     #expect(decoder.hasCandidate)
   }
 
-  @Test func `silence makes a candidate text, and what follows it too`() {
+  @Test func `silence makes a candidate text, and the bytes after it too`() {
     var decoder = FrameDecoder(receiving: .fromDevice)
     decoder.flushCandidateAsText()
     #expect(decoder.nextEvent() == nil)

@@ -13,14 +13,14 @@ struct FrameTests {
   static let vectors: [Vector] = Vectors.load("frames.json")
 
   @Test(arguments: vectors)
-  func `is sent byte for byte, with both zeros`(vector: Vector) {
+  func `is encoded byte for byte, with both zeros`(vector: Vector) {
     var wire: [UInt8] = [0xAA]
     vector.frame.frame.encode(into: &wire)
     #expect(wire == [0xAA] + [UInt8](hex: vector.wire))
   }
 
   @Test(arguments: vectors)
-  func `is read back in pieces of any size`(vector: Vector) {
+  func `is decoded in pieces of any size`(vector: Vector) {
     let frame = vector.frame.frame
     for size in chunkSizes {
       var decoder = FrameDecoder(receiving: frame.header.direction)

@@ -14,7 +14,7 @@ struct NotificationCutTests {
   }
 
   @Test(arguments: [41, 42, 43, 44] as [UInt64])
-  func `what is written is read back, fits, and is a beginning of whole characters`(seed: UInt64) throws {
+  func `an encoded notification fits, is parsed back, and is cut at whole characters`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     for round in 0..<1000 {
       let notification = Notification(
@@ -44,7 +44,7 @@ struct NotificationCutTests {
     return kept == Array(long.prefix(kept.count)) && kept.count < long.count
   }
 
-  @Test func `a text is not cut shorter than it must be`() throws {
+  @Test func `a text is not cut more than necessary`() throws {
     let notification = Notification(
       app: "Messages", title: "Jane Doe", text: String(repeating: "x", count: 1000), timestamp: 1_234_567_890)
     #expect(notification.encoded().count == 512)
@@ -57,7 +57,7 @@ struct TerminalTextTests {
     ("\u{1B}]52;c;AAAA\u{7}", #"\x1B]52;c;AAAA\x07"#), ("\u{7F}", #"\x7F"#), ("\u{9B}2J", #"\x9B2J"#),
     ("a\u{202E}b\u{2066}c", "a\u{FFFD}b\u{FFFD}c"), ("سلام 👨‍👩‍👧", "سلام 👨‍👩‍👧"), ("\0", #"\x00"#),
   ])
-  func `what could move a terminal is spelled out`(text: String, shown: String) {
+  func `terminal controls are escaped`(text: String, shown: String) {
     #expect(TerminalText.sanitised(text.utf8) == shown)
   }
 
@@ -67,12 +67,12 @@ struct TerminalTextTests {
       ([0xED, 0xA0, 0x80], #"\xED\xA0\x80"#),
       ([0xFF, 0x62], #"\xFFb"#), ([0x0D], #"\x0D"#), ([0x0D, 0x0D, 0x0A], "\\x0D\n"),
     ] as [([UInt8], String)])
-  func `invalid UTF-8 is spelled out byte by byte`(bytes: [UInt8], shown: String) {
+  func `invalid UTF-8 is escaped byte by byte`(bytes: [UInt8], shown: String) {
     #expect(TerminalText.sanitised(bytes) == shown)
   }
 
   @Test(arguments: chunkSizes)
-  func `text in pieces reads as text in one`(size: Int) {
+  func `text in pieces gives the same as in one`(size: Int) {
     let bytes = Array("I (3) notibot: „سلام“ 👨‍👩‍👧\r\nGrüße\rx".utf8) + [0xE2, 0x82, 0x41, 0xF0, 0x9F]
     var text = TerminalText()
     let shown = bytes.chunks(of: size).map { text.sanitise($0) }.joined() + text.finish()

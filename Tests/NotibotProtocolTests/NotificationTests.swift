@@ -27,7 +27,7 @@ struct NotificationTests {
   static let vectors: [Vector] = Vectors.load("notifications.json")
 
   @Test(arguments: vectors.filter { $0.fields != nil })
-  func `is taken`(vector: Vector) throws {
+  func `is accepted`(vector: Vector) throws {
     let read = try Notification(parsing: [UInt8](hex: vector.json))
     let expected = try #require(vector.fields).notification
     #expect(read.hasSameScalars(as: expected))
@@ -70,7 +70,7 @@ struct NotificationTests {
       try Notification(parsing: title.encoded()).title == String(repeating: "\u{FFFD}", count: 41) + "…")
   }
 
-  @Test func `JSON that is still to be cut may be long, and is otherwise as strict`() throws {
+  @Test func `JSON before the cut can be long, and is otherwise checked as strictly`() throws {
     let long = String(repeating: "x", count: 600)
     let json = #"{"app":"\#(long)","title":"\#(long)","text":"\#(long)","timestamp":1}"#
     let read = try Notification(parsingUncut: Array(json.utf8))
@@ -87,7 +87,7 @@ struct NotificationTests {
     }
   }
 
-  @Test func `10 000 arrays deep is refused by its length, and without it by its depth`() {
+  @Test func `10 000 nested arrays are refused by length, and without that limit by depth`() {
     let deep = Array((#"{"a":"# + String(repeating: "[", count: 10_000)).utf8)
     #expect(throws: NotificationError(.tooLong(lengthBytes: 10_005), at: 512)) {
       try Notification(parsing: deep)
@@ -95,7 +95,7 @@ struct NotificationTests {
     #expect(throws: NotificationError(.tooDeep, at: 12)) { try Notification(parsing: Array(deep[..<500])) }
   }
 
-  @Test func `an error says what and where`() {
+  @Test func `an error has its reason and position`() {
     let error = NotificationError(.missingKey("title"), at: 17)
     #expect(error.description == "the key 'title' is missing (at byte 18)")
   }
@@ -109,7 +109,7 @@ struct NotificationTests {
   }
 
   @Test(arguments: [31, 32, 33] as [UInt64])
-  func `one changed byte never traps, and what is taken is within its limits`(seed: UInt64) {
+  func `one changed byte never traps, and an accepted result is within its limits`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let samples = NotificationTests.vectors.filter { $0.fields != nil }.map { [UInt8](hex: $0.json) }
     for _ in 0..<20_000 {
@@ -131,7 +131,7 @@ extension NotibotProtocol.Notification {
 }
 
 extension NotificationError.Reason {
-  /// The case without what it carries.
+  /// The case without its associated values.
   var caseName: String {
     switch self {
     case .tooLong: "tooLong"

@@ -43,19 +43,19 @@ struct SessionPayloadTests {
   static let vectors: [Vector] = Vectors.load("tlvs.json")
 
   @Test(arguments: vectors.filter { $0.fields != nil })
-  func `gives what the TLVs say`(vector: Vector) throws {
+  func `has the values of the TLVs`(vector: Vector) throws {
     let expected = try Payload(#require(vector.fields), kind: vector.kind)
     #expect(try Payload(parsing: [UInt8](hex: vector.payload), kind: vector.kind) == expected)
   }
 
   @Test(arguments: vectors.filter { $0.isCanonical == true })
-  func `is sent in the order of the table`(vector: Vector) throws {
+  func `is encoded in the order of the table`(vector: Vector) throws {
     let payload = try Payload(#require(vector.fields), kind: vector.kind)
     #expect(payload.encoded == [UInt8](hex: vector.payload))
   }
 
   @Test(arguments: vectors.filter { $0.error != nil })
-  func `malformed TLVs are refused with what is wrong`(vector: Vector) {
+  func `malformed TLVs are refused with the reason`(vector: Vector) {
     let error = #expect(throws: WireError.self) {
       try Payload(parsing: [UInt8](hex: vector.payload), kind: vector.kind)
     }
@@ -84,7 +84,7 @@ struct SessionPayloadTests {
     }
   }
 
-  @Test func `the nonce of a refused SYN is found where it can be`() throws {
+  @Test func `the nonce of a refused SYN is found if possible`() throws {
     let vector = try #require(SessionPayloadTests.vectors.first { $0.name == "nonce twice" })
     #expect(Syn.readableNonce(in: [UInt8](hex: vector.payload)) == 0x1122_3344_5566_7788)
     #expect(Syn.readableNonce(in: []) == nil)
@@ -122,7 +122,7 @@ struct SessionPayloadTests {
     #expect(VersionRange(lowest: 1, highest: 1).highestCommon(with: offered) == chosen)
   }
 
-  @Test func `a long name is cut at a character, and control characters come through as they are`() throws {
+  @Test func `a long name is cut at a character, and control characters are unchanged`() throws {
     let hello = Hello(
       bootID: 1, firmwareName: String(repeating: "é", count: 20), firmwareVersion: "1\u{1B}[2J")
     let read = try Hello(parsing: hello.encoded())
@@ -137,7 +137,7 @@ struct SessionPayloadTests {
 }
 
 extension WireError {
-  /// The case without what it carries.
+  /// The case without its associated values.
   var caseName: String {
     switch self {
     case .tooShort: "tooShort"

@@ -65,7 +65,7 @@ struct SyncMessageTests {
   }
 
   @Test(arguments: [0, 5, 0x11, 0x7B, 0x81, 0xFF] as [UInt8])
-  func `another kind is refused`(kind: UInt8) {
+  func `an unknown kind is refused`(kind: UInt8) {
     let error = WireError.badField(name: "kind", value: Int(kind))
     #expect(throws: error) { try SyncMessage(parsing: [kind]) }
     #expect(throws: error) { try SyncMessage(parsing: [kind] + [UInt8](repeating: 1, count: 24)) }
@@ -77,7 +77,7 @@ struct SyncMessageTests {
       ("04 01 01000000 00000000", "id", 0), ("04 00 01000000 01000000", "reason", 0),
       ("04 04 01000000 01000000", "reason", 4), ("04 FF 01000000 01000000", "reason", 255),
     ] as [(String, String, Int)])
-  func `a value that is never sent is refused`(hex: String, name: String, value: Int) {
+  func `an invalid value is refused`(hex: String, name: String, value: Int) {
     #expect(throws: WireError.badField(name: name, value: value)) {
       try SyncMessage(parsing: [UInt8](spaced: hex))
     }
@@ -100,7 +100,7 @@ struct HoldingsTests {
     #expect(Holdings().digest == 0)
   }
 
-  @Test func `the digest is the sum of what is held`() {
+  @Test func `the digest is the sum of the held notifications`() {
     var holdings = Holdings()
     holdings.insert(id: Self.first.id, crc: Self.first.crc)
     #expect(holdings == Holdings(count: 1, digest: 0xC148_7D31_EC01_DCE9))
@@ -108,7 +108,7 @@ struct HoldingsTests {
     #expect(holdings == Holdings(count: 2, digest: 0x2D63_BA3C_A03F_45DF))
   }
 
-  @Test func `order does not matter, and what is removed leaves no trace`() {
+  @Test func `order does not matter, and a removed notification leaves no trace`() {
     var holdings = Holdings()
     holdings.insert(id: Self.second.id, crc: Self.second.crc)
     holdings.insert(id: Self.first.id, crc: Self.first.crc)
@@ -119,14 +119,14 @@ struct HoldingsTests {
     #expect(holdings == Holdings())
   }
 
-  @Test func `two notifications that change places are told from those that did not`() {
+  @Test func `exchanging the contents of two notifications changes the digest`() {
     var swapped = Holdings()
     swapped.insert(id: Self.first.id, crc: Self.second.crc)
     swapped.insert(id: Self.second.id, crc: Self.first.crc)
     #expect(swapped == Holdings(count: 2, digest: 0x580C_5692_CA7B_EBB4))
   }
 
-  @Test func `the count wraps and comes back`() {
+  @Test func `the count wraps and returns`() {
     var holdings = Holdings(count: .max, digest: 0)
     holdings.insert(id: 7, crc: 0)
     #expect(holdings.count == 0)
@@ -135,7 +135,7 @@ struct HoldingsTests {
   }
 
   @Test(arguments: [61, 62] as [UInt64])
-  func `whatever goes in comes out in any order`(seed: UInt64) {
+  func `inserted notifications can be removed in any order`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var held: [(id: UInt32, crc: UInt32)] = []
     var holdings = Holdings()

@@ -1,7 +1,7 @@
 import NotibotProtocol
 import Testing
 
-/// Writing the keys of NTF-20, and what gives way to them.
+/// Encoding the keys of NTF-20, and the cuts that make room for them.
 struct WrittenNotificationEncodingTests {
   static func details(
     level: NotificationDetails.Level = .active, category: UInt8 = 0, group: String = "",
@@ -51,7 +51,7 @@ struct WrittenNotificationEncodingTests {
       (short(details(actions: [""])), #","act":[""]"#),
       (short(details(actions: ["a\tb", "\u{1F600}"])), #","act":["a\tb","😀"]"#),
     ])
-  func `keys come in the order of the table, and those with their usual value are left out`(
+  func `keys are in the order of the table, and those with default values are omitted`(
     written: WrittenNotification, members: String
   ) {
     var bytes: [UInt8] = [0x12]
@@ -60,7 +60,7 @@ struct WrittenNotificationEncodingTests {
     #expect(written.encoded() == Array((Self.four + members + "}").utf8))
   }
 
-  @Test func `a removal says nothing but its id`() {
+  @Test func `a removal contains only its id`() {
     #expect(
       WrittenNotification.removal(of: 7).encoded()
         == Array(#"{"app":"","title":"","text":"","timestamp":0,"id":7,"ev":"r"}"#.utf8))
@@ -98,7 +98,7 @@ struct WrittenNotificationEncodingTests {
     #expect(bytes == Array((Self.four + #","act":["1","2","3","4"]}"#).utf8))
   }
 
-  @Test func `text gives way to the optional keys, byte for byte`() {
+  @Test func `text is cut for the optional keys, byte for byte`() {
     let written = { (length: Int) in
       WrittenNotification(
         notification: Notification(
@@ -136,7 +136,7 @@ struct WrittenNotificationEncodingTests {
     #expect(read.notification.details.expires == .max)
   }
 
-  @Test func `64 control characters in app give way at last`() {
+  @Test func `64 control characters in app are cut last`() {
     let controls = { (count: Int) in String(repeating: "\u{1}", count: count) }
     let written = WrittenNotification(
       notification: Notification(
@@ -156,7 +156,7 @@ struct WrittenNotificationEncodingTests {
   }
 
   @Test(arguments: [81, 82, 83] as [UInt64])
-  func `what is written is read back and fits`(seed: UInt64) throws {
+  func `an encoded notification fits and is parsed back`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let random = { (limit: Int) in
       NotificationCutTests.random(Int.random(in: 0...limit, using: &generator), using: &generator)

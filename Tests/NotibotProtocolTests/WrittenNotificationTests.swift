@@ -1,7 +1,7 @@
 import NotibotProtocol
 import Testing
 
-/// Reading the keys of NTF-20.
+/// Parsing the keys of NTF-20.
 struct WrittenNotificationTests {
   /// A notification's JSON with further members behind the four.
   static func json(_ members: String) -> [UInt8] {
@@ -21,7 +21,7 @@ struct WrittenNotificationTests {
     }
   }
 
-  @Test func `the four keys alone have no identity and the usual details`() throws {
+  @Test func `the four keys alone have no identity and default details`() throws {
     let read = try Self.read("")
     #expect(read.identity == nil)
     #expect(read.notification == Notification(app: "a", title: "b", text: "c", timestamp: 1))
@@ -57,18 +57,18 @@ struct WrittenNotificationTests {
     #expect(try Self.read(members).identity == identity)
   }
 
-  @Test func `an added one may be said to be added without an identity`() throws {
+  @Test func `ev added is allowed without an identity`() throws {
     #expect(try Self.read(#","ev":"a""#).identity == nil)
   }
 
   @Test(arguments: [#","rev":0"#, #","rev":1"#, #","src":7"#, #","ev":"m""#, #","ev":"r""#])
-  func `what belongs to an identity is refused without id`(members: String) {
+  func `keys of an identity are refused without id`(members: String) {
     #expect(Self.refusal(of: members) == .missingKey("id"))
   }
 
   @Test(arguments: ["id", "rev", "lvl", "cat", "exp", "fl", "src"])
-  func `a number that is none is refused`(key: String) {
-    // With an id beside it, so that nothing else is wrong.
+  func `an invalid number is refused`(key: String) {
+    // With an id, so that nothing else is wrong.
     let id = key == "id" ? "" : #","id":1"#
     for value in [#""1""#, "true", "null", "[1]", "{}"] {
       #expect(
@@ -99,7 +99,7 @@ struct WrittenNotificationTests {
   }
 
   @Test(arguments: ["A", "", "ar", "x", "added", "\u{E4}"])
-  func `another ev is refused`(value: String) {
+  func `an unknown ev is refused`(value: String) {
     #expect(Self.refusal(of: #","id":1,"ev":"\#(value)""#) == .valueNotAllowed(key: "ev"))
   }
 
@@ -133,7 +133,7 @@ struct WrittenNotificationTests {
       (#"["a" "b"]"#, .unexpectedByte(0x22)), (#"["a"}"#, .unexpectedByte(0x7D)),
       (#"["\ud800"]"#, .loneSurrogate), (#"["\u0000"]"#, .nullCharacter),
     ] as [(String, NotificationError.Reason)])
-  func `an act that is no list of labels is refused`(value: String, reason: NotificationError.Reason) {
+  func `an act that is not a list of labels is refused`(value: String, reason: NotificationError.Reason) {
     #expect(Self.refusal(of: #","act":\#(value)"#) == reason)
   }
 
@@ -148,19 +148,19 @@ struct WrittenNotificationTests {
     #","id":0,"rev":-1,"ev":"x""#, #","src":"me""#, #","rev":1"#, #","act":[1,2,3,4,5,6],"grp":{}"#,
     #","lvl":4,"cat":256,"fl":null,"exp":1.5"#, #","id":1,"ev":"r""#,
   ])
-  func `where the optional keys are not in use they are ignored`(members: String) throws {
+  func `optional keys that are not in use are ignored`(members: String) throws {
     let read = try WrittenNotification(parsing: Self.json(members), keys: .four)
     let plain = WrittenNotification(
       notification: Notification(app: "a", title: "b", text: "c", timestamp: 1))
     #expect(read == plain)
   }
 
-  @Test func `a key that nobody knows is ignored among those of NTF-20`() throws {
+  @Test func `an unknown key is ignored among those of NTF-20`() throws {
     let read = try Self.read(#","Id":2,"ID":"x","id":1,"levels":[[]],"":0"#)
     #expect(read.identity == NotificationIdentity(id: 1))
   }
 
-  @Test func `what is still to be cut may be long, and is otherwise as strict`() throws {
+  @Test func `JSON before the cut can be long, and is otherwise checked as strictly`() throws {
     let long = String(repeating: "x", count: 600)
     let json = Self.json(#","id":1,"grp":"\#(long)","act":["\#(long)"]"#)
     let read = try WrittenNotification(parsingUncut: json, keys: .all)
@@ -173,7 +173,7 @@ struct WrittenNotificationTests {
   }
 
   @Test(arguments: [71, 72] as [UInt64])
-  func `one changed byte never traps, and what is taken is within its limits`(seed: UInt64) {
+  func `one changed byte never traps, and an accepted result is within its limits`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let sample = Self.json(
       #","id":12,"rev":3,"ev":"m","lvl":2,"cat":9,"grp":"gr","act":["x\n","\u00e9"],"exp":77,"fl":1,"src":99"#

@@ -3,7 +3,7 @@ import NIOPosix
 
 @testable import SerialLink
 
-/// What a channel told its last handler, in order.
+/// The events of a channel's last handler, in order.
 enum LinkEvent: Equatable, Sendable {
   case bytes([UInt8])
   case presence(HostPresence)
@@ -69,7 +69,7 @@ struct Recording {
     await events.next()
   }
 
-  /// Bytes until `count` of them have come, or fewer if something else came first.
+  /// Bytes until `count` of them are received, or fewer if another event came first.
   mutating func bytes(_ count: Int) async -> [UInt8] {
     var result: [UInt8] = []
     while result.count < count, case .bytes(let more) = await events.next() { result += more }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SerialLink
 
-/// Machines that are put together from files, and what is found on them.
+/// Computers assembled from files, and the findings on them.
 @Suite struct DiagnosisTests {
   private let tree: FakeTree
   private let directory: TemporaryDirectory
@@ -13,7 +13,7 @@ import Testing
   private static let allowed = Machine.Node(isAccessible: true, group: 20, isOpenToGroup: true)
   private static let refused = Machine.Node(isAccessible: false, group: 20, isOpenToGroup: true)
 
-  /// A user without any right, no services, no rules, nobody at any port.
+  /// A user without permissions, no services, no rules, no port in use.
   init() throws {
     tree = try FakeTree()
     directory = tree.directory
@@ -50,7 +50,7 @@ import Testing
 
   // MARK: Selection
 
-  @Test func `one known board is what auto means`() throws {
+  @Test func `auto selects the only known board`() throws {
     try plug()
     let found = try finding("selection")
     #expect(found.severity == .good)
@@ -60,7 +60,7 @@ import Testing
     )
   }
 
-  @Test func `no board, or two, is a warning: it is no fault of the machine`() throws {
+  @Test func `no board, or two, is a warning, since the computer has no fault`() throws {
     #expect(try finding("selection").severity == .warning)
     try plug()
     try plug("ttyUSB1", at: "1-2")
@@ -69,7 +69,7 @@ import Testing
     #expect(found.text.contains("2 ports match"))
   }
 
-  @Test mutating func `a variable that names what is not there is trouble, and is named`() throws {
+  @Test mutating func `a variable with a missing port is trouble, and is named`() throws {
     machine.node = { _ in nil }
     machine.environment = ["ESPPORT": "/dev/ttyUSB9"]
     let found = try finding("selection")
@@ -118,7 +118,7 @@ import Testing
 
   // MARK: Rights
 
-  @Test mutating func `who is not in the group of the port is told how to join it`() throws {
+  @Test mutating func `a user outside the group of the port gets the command to join it`() throws {
     try plug()
     machine.node = { _ in Self.refused }
     try directory.write("dialout:x:20:bob\n", to: "etc/group")
@@ -128,7 +128,7 @@ import Testing
     #expect(found.command == "sudo usermod -a -G dialout ada, then log out and in again")
   }
 
-  @Test mutating func `a login that is older than the membership is told apart`() throws {
+  @Test mutating func `a login older than the membership is distinguished`() throws {
     try plug()
     machine.node = { _ in Self.refused }
     try directory.write("root:x:0:\ndialout:x:20:bob,ada\n", to: "etc/group")
@@ -138,7 +138,7 @@ import Testing
     #expect(found.command == "newgrp dialout, or log out and in again")
   }
 
-  @Test mutating func `without a board the customary group is a warning`() throws {
+  @Test mutating func `without a board the usual group is a warning`() throws {
     try directory.write("uucp:x:14:\n", to: "etc/group")
     #expect(try finding("rights").severity == .warning)
     machine.user.groups = [14]
@@ -159,7 +159,7 @@ import Testing
     #expect(try commandForRights() == "sudo usermod -a -G dialout ada, then log out and in again")
   }
 
-  @Test mutating func `udev's rule names the group before custom does, and a port that is here before both`()
+  @Test mutating func `the group of a present port precedes udev's rule, which precedes the usual group`()
     throws
   {
     try directory.write(Self.debianGroups, to: "etc/group")
@@ -174,7 +174,7 @@ import Testing
 
   // MARK: Locks
 
-  @Test mutating func `a board in use is trouble where it is the one that is meant, else a warning`() throws {
+  @Test mutating func `a board in use is trouble if it is the selected one, otherwise a warning`() throws {
     try plug()
     let path = directory.file("dev") + "/ttyUSB0"
     machine.holders = { _ in [path: PortHolder(pid: 77, command: "picocom \(path)")] }
@@ -186,7 +186,7 @@ import Testing
     #expect(try finding("in use").severity == .warning)
   }
 
-  @Test func `a lock of a process that is gone is stale, one of a live process is not`() throws {
+  @Test func `a lock of a dead process is stale, one of a live process is not`() throws {
     try directory.write("        41\n", to: "lock/LCK..ttyUSB0")
     let found = try finding("lock")
     #expect(found.severity == .warning)
@@ -196,7 +196,7 @@ import Testing
     #expect(findings("lock") == [])
   }
 
-  @Test func `a lock that names nobody stops work at its board`() throws {
+  @Test func `a lock without a pid is trouble for its board`() throws {
     try directory.write("garbage\n", to: "lock/LCK..ttyUSB0")
     #expect(try finding("lock").severity == .warning)
     try plug()
@@ -205,7 +205,7 @@ import Testing
 
   // MARK: Services
 
-  @Test mutating func `ModemManager is a warning until a rule tells it to leave the board alone`() throws {
+  @Test mutating func `ModemManager is a warning until a rule makes it ignore the board`() throws {
     #expect(try finding("ModemManager").severity == .good)
     try plug()
     try directory.write("ModemManager\n", to: "proc/812/comm")
@@ -217,7 +217,7 @@ import Testing
     #expect(try finding("ModemManager").severity == .good)
   }
 
-  @Test func `a rule of brltty that names the board is a warning, another board's is not`() throws {
+  @Test func `a brltty rule for the board is a warning, one for another board is not`() throws {
     try plug(id: "1a86:7523")
     try directory.write(#"ENV{PRODUCT}=="10c4/ea60/*", RUN="brltty""#, to: "lib/85-brltty.rules")
     #expect(findings("brltty") == [])
@@ -225,12 +225,12 @@ import Testing
     let found = try finding("brltty")
     #expect(found.severity == .warning)
     #expect(found.command == "sudo apt-get remove brltty")
-    // This is how rules are switched off.
+    // This disables rules.
     try directory.link("etc/udev/rules.d/85-brltty.rules", to: "/dev/null")
     #expect(findings("brltty") == [])
   }
 
-  @Test func `our rules are installed, old or missing; without udev that matters to nobody`() throws {
+  @Test func `our rules are installed, old or missing; without udev they are not needed`() throws {
     #expect(try finding("udev").severity == .good)
     try directory.write("", to: "run/udev/control")
     #expect(try finding("udev").command == UdevRules.installation)
@@ -248,7 +248,7 @@ import Testing
     #expect(try finding("terminal").severity == .trouble)
   }
 
-  @Test mutating func `programs are looked for in PATH, and one that is missing is a warning`() throws {
+  @Test mutating func `programs are searched in PATH, and a missing one is a warning`() throws {
     #expect(findings("program").map(\.severity) == [.warning, .warning, .warning])
     try directory.write("#!/bin/sh\n", to: "bin/uhubctl")
     #expect(chmod(directory.file("bin/uhubctl"), 0o755) == 0)
@@ -256,7 +256,7 @@ import Testing
     #expect(findings("program").map(\.severity) == [.warning, .good, .warning])
   }
 
-  @Test func `a machine without anything wrong has no trouble`() throws {
+  @Test func `a computer without problems has no trouble`() throws {
     try plug()
     #expect(!Diagnosis(of: machine).findings().contains { $0.severity == .trouble })
   }

@@ -34,7 +34,7 @@ import Testing
     "rst:0x1 (),boot:0xc (X)\n", "rst:0x1 (\(String(repeating: "A", count: 41))),boot:0xc (X)\n",
     "I (31) boot: hello\n",
   ])
-  func `what is no whole boot line is none`(text: String) {
+  func `an incomplete boot line is ignored`(text: String) {
     #expect(ESPBootText(lastIn: Array(text.utf8)) == nil)
   }
 
@@ -43,7 +43,7 @@ import Testing
     ("PANIC", .panic), ("CPU_LOCKUP", .lockup), ("POWERON_RESET", nil), ("SW_CPU_RESET", nil),
     ("EXT_CPU_RESET", nil),
   ])
-  func `a cause says whether something went wrong`(
+  func `a cause shows whether there was a fault`(
     cause: String, trouble: ESPResetCause.Trouble?
   ) {
     #expect(ESPBootText(lastIn: Array("rst:0x1 (\(cause)),boot:0x1 (X)\n".utf8))?.cause.trouble == trouble)

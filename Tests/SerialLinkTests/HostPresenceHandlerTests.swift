@@ -6,17 +6,17 @@ import Testing
 @testable import SerialLink
 
 struct HostPresenceHandlerTests {
-  /// Keeps what the master's channel is told.
+  /// Records the events of the master's channel.
   private final class Recorder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
-    var told: [HostPresence] = []
+    var received: [HostPresence] = []
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-      if let presence = event as? HostPresence { told.append(presence) }
+      if let presence = event as? HostPresence { received.append(presence) }
     }
   }
 
-  /// Whether another process has the port open, as a test wants it.
+  /// Whether another process has the port open, set by the test.
   private final class Neighbour {
     var isThere = false
   }
@@ -41,30 +41,30 @@ struct HostPresenceHandlerTests {
     try watch.writeInbound(event(Int(IN_OPEN)))
     try watch.writeInbound(event(Int(IN_OPEN)))
     try watch.writeInbound(event(Int(IN_CLOSE_WRITE)))
-    #expect(recorder.told == [.attached])
+    #expect(recorder.received == [.attached])
     try watch.writeInbound(event(Int(IN_CLOSE_NOWRITE)))
-    #expect(recorder.told == [.attached, .detached])
+    #expect(recorder.received == [.attached, .detached])
   }
 
-  @Test func `of two opens that the kernel merged into one, the first close does not detach`() throws {
+  @Test func `if the kernel merged two opens into one, the first close does not detach`() throws {
     let neighbour = Neighbour()
     let (watch, recorder) = try makeWatched(neighbour)
     try watch.writeInbound(event(Int(IN_OPEN)))
     neighbour.isThere = true
     try watch.writeInbound(event(Int(IN_CLOSE_WRITE)))
-    #expect(recorder.told == [.attached])
+    #expect(recorder.received == [.attached])
     neighbour.isThere = false
     try watch.writeInbound(event(Int(IN_CLOSE_WRITE)))
-    #expect(recorder.told == [.attached, .detached])
+    #expect(recorder.received == [.attached, .detached])
   }
 
-  @Test func `an event cut in two is read when its rest comes`() throws {
+  @Test func `a split event is read when its rest arrives`() throws {
     let (watch, recorder) = try makeWatched(Neighbour())
     var whole = event(Int(IN_OPEN))
     let head = whole.readSlice(length: 7)
     try watch.writeInbound(#require(head))
-    #expect(recorder.told.isEmpty)
+    #expect(recorder.received.isEmpty)
     try watch.writeInbound(whole)
-    #expect(recorder.told == [.attached])
+    #expect(recorder.received == [.attached])
   }
 }

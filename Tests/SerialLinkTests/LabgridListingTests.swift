@@ -24,13 +24,13 @@ import Testing
 
     """
 
-  @Test func `a port that an exporter serves is one of RFC 2217`() {
+  @Test func `a port of an exporter is an RFC 2217 port`() {
     #expect(
       LabgridListing.serialPorts(in: Self.exported)
         == [.rfc2217(host: "127.0.0.1", port: 57_953, RFC2217Options())])
   }
 
-  @Test func `a raw port is bytes over TCP, and what is no serial port is left out`() {
+  @Test func `a raw port is bytes over TCP, and other resources are skipped`() {
     let text = """
       Acquired resource 'a' (rig1/x/NetworkPowerPort/a):
         {'cls': 'NetworkPowerPort', 'params': {'host': 'power', 'port': 1}}
@@ -52,7 +52,7 @@ import Testing
     "Acquired resource 'b':\n  {'cls': 'NetworkSerialPort', 'host': 'a', 'port': 70000}\n",
     "Acquired resource 'b':\n  {'cls': 'NetworkSerialPort', 'host': 'a', 'port': None}\n",
   ])
-  func `what does not name a port names none`(text: String) {
+  func `a resource without a valid port is skipped`(text: String) {
     #expect(LabgridListing.serialPorts(in: text) == [])
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialLink
 
-/// On a tree of files; the pseudo-terminal stands for the port, whose name is the one in the tree.
+/// On a tree of files; a pseudo-terminal represents the port, whose name is the one in the tree.
 @Suite final class LatencyTimerTests {
   private let directory: TemporaryDirectory
   private let terminal: PseudoTerminal
@@ -22,7 +22,7 @@ import Testing
 
   private func value() -> String? { FileSystem.line(at: directory.file(attribute)) }
 
-  @Test func `an FTDI port's timer is 1 ms while it is open, and what it was afterwards`() throws {
+  @Test func `an FTDI port's timer is 1 ms while it is open, and restored afterwards`() throws {
     try directory.write("16\n", to: attribute)
     do {
       let port = try SerialPort.open(terminal.slavePath, options: options)
@@ -32,7 +32,7 @@ import Testing
     #expect(value()?.hasPrefix("16") == true)
   }
 
-  @Test func `a channel puts it back when it is closed, and tells it while it is open`() async throws {
+  @Test func `a channel reports it while open, and restores it when closed`() async throws {
     try directory.write("16\n", to: attribute)
     let path = terminal.slavePath
     let options = options
@@ -45,18 +45,18 @@ import Testing
     try await waitUntil { value()?.hasPrefix("16") == true }
   }
 
-  @Test func `a timer that is low enough is left alone`() throws {
+  @Test func `a timer that is low enough is not changed`() throws {
     try directory.write("1\n", to: attribute)
     _ = try SerialPort.open(terminal.slavePath, options: options)
     #expect(value() == "1")
   }
 
-  @Test func `a port without one has none`() throws {
+  @Test func `a port without a latency timer has none`() throws {
     #expect(LatencyTimer.lower(-1, devicePath: terminal.slavePath, sysfsRoot: directory.path) == nil)
   }
 
-  @Test func `where neither attribute nor flag can be set, the timer is told as it is`() throws {
-    // A number that can be read and not written, as the attribute is to users that are not root.
+  @Test func `if neither attribute nor flag can be set, the actual timer is reported`() throws {
+    // A read-only attribute, as for users other than root.
     try directory.link(attribute, to: "/proc/sys/kernel/ngroups_max")
     let before = try #require(FileSystem.line(at: directory.file(attribute)).flatMap { Int($0) })
     let timer = LatencyTimer.lower(-1, devicePath: terminal.slavePath, sysfsRoot: directory.path)

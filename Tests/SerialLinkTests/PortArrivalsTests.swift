@@ -17,7 +17,7 @@ struct PortArrivalsTests {
 
     var total: Int { all.load(ordering: .relaxed) }
 
-    /// Returns when one came that was not waited for yet.
+    /// Returns when there is a new report.
     func next() async throws {
       try await waitUntil { count.load(ordering: .relaxed) > 0 }
       count.store(0, ordering: .relaxed)
@@ -43,7 +43,7 @@ struct PortArrivalsTests {
     await arrivals.close()
   }
 
-  @Test func `a port that is made, replaced, or gets other rights is told`() async throws {
+  @Test func `a port that is created, replaced, or changes its permissions is reported`() async throws {
     try await watching(directory.file("port")) {
       try directory.write("", to: "port")
       try await reports.next()
@@ -55,7 +55,7 @@ struct PortArrivalsTests {
     }
   }
 
-  @Test func `what goes away, and what has another name, is not told`() async throws {
+  @Test func `removed ports and other names are not reported`() async throws {
     try directory.link("port", to: "/dev/null")
     let ofOther = Reports()
     let arrivals = try await PortArrivals.watch(path: directory.file("other"), folders: [], on: testLoop) {
@@ -74,7 +74,7 @@ struct PortArrivalsTests {
     await arrivals.close()
   }
 
-  @Test func `in a folder of devices everything is told`() async throws {
+  @Test func `in a device folder everything is reported`() async throws {
     let reports = reports
     let arrivals = try await PortArrivals.watch(path: nil, folders: [directory.path], on: testLoop) {
       _ in
@@ -85,7 +85,7 @@ struct PortArrivalsTests {
     await arrivals.close()
   }
 
-  @Test func `a folder that does not exist yet is waited for`() async throws {
+  @Test func `a missing folder is awaited`() async throws {
     try await watching(directory.file("serial/by-id/board")) {
       try directory.write("", to: "serial/.keep")
       try await reports.next()
@@ -94,7 +94,7 @@ struct PortArrivalsTests {
     }
   }
 
-  @Test func `folders come from paths as the shell means them`() {
+  @Test func `folders are derived from paths as in the shell`() {
     #expect(PortArrivals.folder(of: "/dev/ttyUSB0") == "/dev")
     #expect(PortArrivals.folder(of: "/port") == "/")
     #expect(PortArrivals.folder(of: "port") == ".")

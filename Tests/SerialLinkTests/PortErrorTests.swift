@@ -15,7 +15,7 @@ import Testing
   ]
 
   @Test(arguments: meanings)
-  func `a system error is told by what it means on a port`(number: Int32, code: PortError.Code) {
+  func `a system error has its meaning for a port`(number: Int32, code: PortError.Code) {
     #expect(PortError(errno: number, port: "p", operation: "open", group: "dialout").code == code)
   }
 
@@ -48,7 +48,7 @@ import Testing
   ]
 
   @Test(arguments: messages)
-  func `a message says what, where and why in one line, and what to do in another`(
+  func `a message has operation, port and reason in one line, and the remedy in another`(
     code: PortError.Code, cause: String, remedy: String
   ) {
     let error = PortError(code, port: "/dev/\u{7}x", operation: "open")

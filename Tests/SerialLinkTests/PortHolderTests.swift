@@ -5,12 +5,12 @@ import Testing
 @testable import SerialLink
 
 struct PortHolderTests {
-  /// A process that a shell script starts, or becomes, and prints the pid of. Ended with this value.
+  /// A process started or replaced by a shell script that prints its pid. Ended with this value.
   private final class Inheritor {
     let pid: pid_t
     private let process = Process()
 
-    /// - Parameter ends: whether the shell is waited for.
+    /// - Parameter ends: whether to wait for the shell.
     init(_ script: String, ends: Bool = false) throws {
       let output = Pipe()
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -21,7 +21,8 @@ struct PortHolderTests {
       let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
       pid = try #require(pid_t(line.prefix { $0 != "\n" }))
       guard ends else { return }
-      // Foundation takes the end of a process from a descriptor that the child inherits: it would wait for that one.
+      // Foundation detects the end of a process by a descriptor that the child inherits: it would
+      // wait for the child.
       var information = siginfo_t()
       #expect(waitid(P_PID, id_t(process.processIdentifier), &information, WEXITED | WNOWAIT) == 0)
     }
@@ -32,8 +33,9 @@ struct PortHolderTests {
     }
   }
 
-  /// A program that a thread of this process is just starting: between clone and exec, because it opens a FIFO that nobody
-  /// writes to yet. Until then it is a copy of this process, with every descriptor.
+  /// A program that a thread of this process is just starting: it stays between clone and exec,
+  /// because it opens a FIFO without a writer. Until then it is a copy of this process, with all
+  /// descriptors.
   private struct Starting {
     let fifo: String
 
@@ -54,12 +56,12 @@ struct PortHolderTests {
       }
     }
 
-    /// Lets it go on.
+    /// Lets it continue.
     func release() {
       close(open(fifo, O_WRONLY))
     }
 
-    /// Whether a process that is not this one has a descriptor that leads to `path`.
+    /// Whether a process other than this one has a descriptor for `path`.
     static func hasCopy(of path: String) -> Bool {
       FileSystem.names(in: "/proc").contains { name in
         guard let pid = Int32(name), pid != getpid() else { return false }
@@ -101,11 +103,11 @@ struct PortHolderTests {
     _ = consume terminal
   }
 
-  @Test func `a lock that was inherited names the process that has the port open now`() throws {
+  @Test func `an inherited lock names the process that has the port open now`() throws {
     let directory = try TemporaryDirectory()
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
-    // The shell takes the lock, leaves it to the child and is gone.
+    // The shell takes the lock, passes it to the child and ends.
     let heir = try Inheritor("exec 3<>\(path); flock -n 3 || exit 1; sleep 1000 & echo $!", ends: true)
     let error = portError { () throws(PortError) in _ = try SerialPort.open(path, options: directory.options)
     }
@@ -118,7 +120,7 @@ struct PortHolderTests {
     _ = consume terminal
   }
 
-  @Test func `the owner of a lock file holds the port, unless it is gone`() throws {
+  @Test func `the owner of a lock file holds the port, unless it is dead`() throws {
     let directory = try TemporaryDirectory()
     try directory.write("", to: "port")
     let path = try #require(FileSystem.resolved(directory.file("port")))

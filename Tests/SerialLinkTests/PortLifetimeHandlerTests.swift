@@ -13,7 +13,7 @@ import Testing
     directory = try TemporaryDirectory()
   }
 
-  /// A channel whose kernel queue holds `unsent` bytes, as a PTY's never does.
+  /// A channel whose kernel queue holds `unsent` bytes, unlike a PTY's.
   private func makeChannel(unsent: Unsent) throws -> EmbeddedChannel {
     let lock = try UUCPLock.take(devicePath: "/dev/board", directory: directory.path, port: "board")
     let tty = PortLifetimeHandler.TTY(
@@ -23,7 +23,7 @@ import Testing
     return channel
   }
 
-  @Test func `closing waits until the kernel has sent what was written`() throws {
+  @Test func `closing waits until the kernel has sent all bytes`() throws {
     let unsent = Unsent(100)
     let channel = try makeChannel(unsent: unsent)
     channel.close(promise: nil)
@@ -46,11 +46,11 @@ import Testing
     #expect(!channel.isActive)
   }
 
-  @Test func `a close that waits succeeds when the device goes meanwhile`() throws {
+  @Test func `a waiting close succeeds if the device is lost meanwhile`() throws {
     let channel = try makeChannel(unsent: Unsent(100))
     let closed = channel.eventLoop.makePromise(of: Void.self)
     channel.close(promise: closed)
-    // Below the handler, as a hang-up would.
+    // Below the handler, like a hang-up.
     try channel.pipeline.syncOperations.context(handlerType: PortLifetimeHandler.self).close(promise: nil)
     channel.embeddedEventLoop.advanceTime(by: PortLifetimeHandler.closeDrainInterval)
     try closed.futureResult.wait()
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: [[EIO], [EIO, EIO], [ENXIO], [ENODEV], []] as [[Int32]])
-  func `errors and hang-up in any number are one loss`(errors: [Int32]) throws {
+  func `any number of errors and hang-ups is one loss`(errors: [Int32]) throws {
     let channel = try makeChannel(unsent: Unsent(0))
     let failures = FailureCounter()
     try channel.pipeline.syncOperations.addHandler(failures)
@@ -69,7 +69,7 @@ import Testing
     #expect(failures.seen == [PortError(.deviceGone, port: "board", operation: "read")])
   }
 
-  @Test func `an error that is no loss keeps its number`() throws {
+  @Test func `an error other than a loss keeps its number`() throws {
     let channel = try makeChannel(unsent: Unsent(0))
     let failures = FailureCounter()
     try channel.pipeline.syncOperations.addHandler(failures)

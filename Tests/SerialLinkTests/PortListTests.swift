@@ -56,7 +56,7 @@ struct FakeTree {
     portError { () throws(PortError) in _ = try tree.list.port(for: name) }?.code
   }
 
-  @Test func `a bridge is listed with everything that tells it from others`() throws {
+  @Test func `a bridge is listed with everything that identifies it`() throws {
     try tree.addUSB("ttyUSB0", at: "1-1.4", id: "10c4:ea60", serial: "0001", interface: 1)
     try tree.directory.link("dev/serial/by-id/usb-Silicon_Labs_0001-if00-port0", to: "../../ttyUSB0")
     try tree.directory.link("dev/serial/by-path/pci-usb-0:1.4:1.0-port0", to: "../../ttyUSB0")
@@ -75,7 +75,7 @@ struct FakeTree {
     #expect(port.usb?.product == nil)
   }
 
-  @Test func `native USB hangs on the interface itself`() throws {
+  @Test func `the tty of native USB is below the interface itself`() throws {
     try tree.addUSB("ttyACM0", at: "1-2", id: "303a:1001", serial: "7C:DF:A1:00:00:01", driver: "cdc_acm")
     let port = try #require(tree.list.ports().first)
     #expect(port.usb?.serial == "7C:DF:A1:00:00:01")
@@ -83,7 +83,7 @@ struct FakeTree {
     #expect(port.driver == "cdc_acm")
   }
 
-  @Test func `ports are sorted by number, and slots without a UART are left out`() throws {
+  @Test func `ports are sorted by number, and slots without a UART are skipped`() throws {
     try tree.addUSB("ttyUSB10", at: "1-3", id: "1a86:7523")
     try tree.addUSB("ttyUSB2", at: "1-2", id: "1a86:7523")
     try tree.addUART("ttyS0", type: 4)
@@ -96,7 +96,7 @@ struct FakeTree {
     #expect(PortList(sysfsRoot: "/nonexistent", deviceRoot: "/nonexistent").ports() == [])
   }
 
-  @Test func `auto takes the only known board and passes over strangers and built-in UARTs`() throws {
+  @Test func `auto selects the only known board and ignores unknown boards and built-in UARTs`() throws {
     try tree.addUSB("ttyUSB0", at: "1-1", id: "dead:beef")
     try tree.addUSB("ttyUSB1", at: "1-2", id: "1a86:55d4")
     try tree.addUART("ttyS0", type: 4)
@@ -113,12 +113,12 @@ struct FakeTree {
         == .ambiguous(["\(dev)/ttyUSB0 (10c4:ea60 0001)", "\(dev)/ttyUSB1 (1a86:7523)"]))
   }
 
-  @Test func `auto with nothing but strangers says which they are`() throws {
+  @Test func `auto with unknown boards only lists them`() throws {
     try tree.addUSB("ttyUSB0", at: "1-1", id: "dead:beef")
     #expect(error(for: .automatic) == .noBoard(others: ["\(tree.directory.file("dev"))/ttyUSB0 (dead:beef)"]))
   }
 
-  @Test func `a USB number finds its port, a stranger's too, and the serial number decides between two`()
+  @Test func `a USB id selects its port, even an unknown one, and the serial number decides between two`()
     throws
   {
     try tree.addUSB("ttyUSB0", at: "1-1", id: "dead:beef", serial: "A")
@@ -138,7 +138,7 @@ struct FakeTree {
     #expect(present.count == 2)
   }
 
-  @Test func `all boards that a name means are found, strangers only by their number`() throws {
+  @Test func `all boards that match a name are found, unknown ones only by their USB id`() throws {
     try tree.addUSB("ttyUSB0", at: "1-1", id: "dead:beef", serial: "A")
     try tree.addUSB("ttyUSB1", at: "1-2", id: "10c4:ea60", serial: "0001")
     try tree.addUSB("ttyUSB2", at: "1-3", id: "10c4:ea60", serial: "0001")
@@ -152,7 +152,7 @@ struct FakeTree {
     #expect(tree.list.all(matching: .usb(stranger, serial: "A")) == names("ttyUSB0"))
   }
 
-  @Test func `what matches no board of the list, or is not looked for there, stands for itself`() throws {
+  @Test func `a name without a match in the list, or of another form, stands for itself`() throws {
     try tree.addUSB("ttyUSB0", at: "1-1", id: "10c4:ea60", serial: "0001")
     let id = USBID(vendor: 0x10C4, product: 0xEA60)
     let names: [PortName] = [
@@ -188,7 +188,7 @@ struct FakeTree {
   }
 
   @Test(arguments: [("303a:0009", true), ("303a:7013", true), ("303a:7014", false), ("303a:8123", false)])
-  func `of Espressif's numbers only those of their own boards are known`(text: String, isKnown: Bool) throws {
+  func `of Espressif's USB ids only those of their own boards are known`(text: String, isKnown: Bool) throws {
     try tree.addUSB("ttyACM0", at: "1-1", id: text)
     #expect(try #require(tree.list.ports().first).isKnownBoard == isKnown)
   }
@@ -196,7 +196,7 @@ struct FakeTree {
   private func addresses(_ paths: [String]) -> [PortAddress] { paths.map { .tty(path: $0) } }
 
   @Test
-  func `a path stands alone until its board is known by identity, then the known boards stand behind it`()
+  func `a path is the only candidate until its board's identity is known, then known boards follow it`()
     throws
   {
     try tree.addUSB("ttyUSB0", at: "1-1", id: "10c4:ea60")
@@ -211,7 +211,7 @@ struct FakeTree {
     #expect(try tree.list.candidates(for: .address(.tty(path: mine)), isPinned: true) == addresses([mine]))
   }
 
-  @Test func `a board that is named by identity is looked for at all known boards and at no others`() throws {
+  @Test func `a board identity is searched at all known boards and at no others`() throws {
     try tree.addUSB("ttyUSB0", at: "1-1", id: "dead:beef")
     let stranger = "\(tree.directory.file("dev"))/ttyUSB0 (dead:beef)"
     let missing = portError { () throws(PortError) in

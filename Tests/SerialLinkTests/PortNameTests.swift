@@ -40,7 +40,7 @@ import Testing
   ]
 
   @Test(arguments: readable)
-  func `every form is read, and written back alike`(text: String, name: PortName) throws {
+  func `every form is parsed, and printed the same`(text: String, name: PortName) throws {
     #expect(try PortName(parsing: text) == name)
     #expect(name.description == text)
   }
@@ -82,7 +82,7 @@ import Testing
   ]
 
   @Test(arguments: unreadable)
-  func `junk is refused with what is wrong about it`(text: String, problem: String) {
+  func `invalid names are refused with the reason`(text: String, problem: String) {
     let error = portError { () throws(PortError) in _ = try PortName(parsing: text) }
     #expect(error?.code == .badPortName(problem))
     #expect(error?.remedy == "use one of: \(PortName.allForms)")
@@ -106,11 +106,11 @@ import Testing
 
   @Test func `a name alone is a path where something has that name`() throws {
     #expect(try PortName(parsing: "null") == .address(.tty(path: "/dev/null")))
-    // The tests are run where the package is.
+    // The tests run in the folder of the package.
     #expect(try PortName(parsing: "Package.swift") == .address(.tty(path: "./Package.swift")))
   }
 
-  @Test func `what a user typed reaches a terminal without its control characters`() {
+  @Test func `a user's text is printed without its control characters`() {
     let error = portError { () throws(PortError) in _ = try PortName(parsing: "\u{1B}[2J\n") }
     #expect(error?.description == "cannot use port \\u{1b}[2J\\u{a}: this is neither a path nor a known form")
   }
@@ -122,13 +122,13 @@ import Testing
     host: "lab", port: 4000, RFC2217Options(confirmsControl: false))
   private static let socket = PortAddress.socket(host: "lab", port: 4000)
 
-  @Test func `only a serial device is on this machine, and only a socket has no rate`() {
+  @Test func `only a serial device is local, and only a socket has no rate`() {
     #expect([Self.tty, Self.rfc2217, Self.socket].map(\.isRemote) == [false, true, true])
     #expect([Self.tty, Self.rfc2217, Self.socket].map(\.hasRate) == [true, true, false])
     #expect(Self.tty.path == "/dev/ttyUSB0")
   }
 
-  @Test func `a server without RFC 2217 is a socket, and other addresses stay`() {
+  @Test func `a server without RFC 2217 is a socket, and other addresses are unchanged`() {
     #expect(Self.rfc2217.withoutNegotiation == Self.socket)
     #expect(Self.socket.withoutNegotiation == Self.socket)
     #expect(Self.tty.withoutNegotiation == Self.tty)
@@ -164,7 +164,7 @@ import Testing
     #expect(error?.code == .badPortName("this is neither a path nor a known form (from ESPPORT)"))
   }
 
-  @Test func `the rate is looked for in the same order`() throws {
+  @Test func `the rate is selected in the same order`() throws {
     let environment = ["NOTIBOT_BAUD": "230400", "ESPBAUD": "74880"]
     let option = try PortSelection.bitsPerSecond(option: "9600", environment: environment)
     #expect(option == Sourced(value: 9600, source: .option("--baud")))
@@ -175,7 +175,7 @@ import Testing
   }
 
   @Test(arguments: ["0", "-1", "+9600", "fast", "20000001", "99999999999999999999", " 9600"])
-  func `a rate that is no number in range is refused`(text: String) {
+  func `a rate that is not a number in range is refused`(text: String) {
     let error = portError { () throws(PortError) in
       _ = try PortSelection.bitsPerSecond(option: text, environment: [:])
     }

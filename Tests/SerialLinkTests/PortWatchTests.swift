@@ -17,7 +17,7 @@ struct PortWatchTests {
     return events
   }
 
-  @Test func `what is there at first is present, what comes later is added, what is missing is removed`() {
+  @Test func `initial ports are present, later ones are added, missing ones are removed`() {
     var watch = PortWatch()
     watch.listed([port("ttyUSB0")])
     #expect(events(&watch) == [.present(port("ttyUSB0"))])
@@ -38,14 +38,14 @@ struct PortWatchTests {
         == [.present(port("ttyUSB0")), .removed(port("ttyUSB0")), .added(port("ttyUSB0", at: "1-2"))])
   }
 
-  @Test func `a link that udev makes later is no event`() {
+  @Test func `a link that udev creates later is not an event`() {
     var watch = PortWatch()
     watch.listed([port("ttyUSB0")])
     watch.listed([port("ttyUSB0", byID: "/dev/serial/by-id/usb-x")])
     #expect(events(&watch) == [.present(port("ttyUSB0"))])
   }
 
-  @Test func `a port that left and is back at the next listing is told as both`() {
+  @Test func `a port that left and is back at the next listing is reported as both`() {
     var watch = PortWatch()
     watch.listed([port("ttyUSB0")])
     watch.portLeft("/dev/ttyUSB0")
@@ -54,7 +54,7 @@ struct PortWatchTests {
       events(&watch) == [.present(port("ttyUSB0")), .removed(port("ttyUSB0")), .added(port("ttyUSB0"))])
   }
 
-  @Test func `a port that was not known leaves unheard`() {
+  @Test func `the removal of an unknown port is not reported`() {
     var watch = PortWatch()
     watch.portLeft("/dev/ttyUSB0")
     watch.listed([])

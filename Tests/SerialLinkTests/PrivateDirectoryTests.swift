@@ -11,7 +11,7 @@ import Testing
     parent = try TemporaryDirectory()
   }
 
-  @Test func `nobody else can enter it, and it goes with what is in it`() throws {
+  @Test func `no other user can enter it, and it is removed with its content`() throws {
     let directory = try PrivateDirectory.make(for: "rig", in: parent.path)
     let status = try #require(FileSystem.status(of: directory.path))
     #expect(status.isDirectory && status.st_mode & 0o777 == 0o700)
@@ -22,7 +22,7 @@ import Testing
     #expect(FileSystem.status(of: "/dev/null") != nil)
   }
 
-  @Test func `what a killed process left is removed by the next one, and nothing else is`() throws {
+  @Test func `leftovers of a killed process are removed by the next one, and nothing else is`() throws {
     let dead = Process()
     dead.executableURL = URL(fileURLWithPath: "/bin/true")
     try dead.run()

@@ -19,7 +19,7 @@ import Testing
     return Recording(channel: channel, stream: stream)
   }
 
-  @Test func `only its owner may open the port`() throws {
+  @Test func `only its owner can open the port`() throws {
     let terminal = try PseudoTerminal.open()
     let status = try #require(FileSystem.status(of: terminal.slavePath))
     #expect(status.st_mode & 0o777 == 0o600)
@@ -40,7 +40,7 @@ import Testing
     #expect(errno == EAGAIN)
   }
 
-  @Test func `a host may close and open again, and each coming and going is told`() async throws {
+  @Test func `a host can close and reopen the port, and each change is reported`() async throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let options = directory.options
@@ -80,7 +80,7 @@ import Testing
     #expect(rest == [.failed(.deviceGone), .ended])
   }
 
-  @Test func `an initializer that throws takes the pair away`() async throws {
+  @Test func `an initializer that throws closes the pair`() async throws {
     struct Refusal: Error {}
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
@@ -88,7 +88,7 @@ import Testing
     defer { close(descriptor) }
     do {
       _ = try await PseudoTerminalChannel.open(terminal, on: testLoop) { _ in throw Refusal() }
-      Issue.record("the refusal was not thrown on")
+      Issue.record("the refusal was not rethrown")
     } catch {
       #expect(error.port == path)
     }
@@ -113,7 +113,7 @@ import Testing
     try await device.channel.close()
   }
 
-  @Test func `unread output can be thrown away before the next host comes`() async throws {
+  @Test func `unread output can be discarded before the next host attaches`() async throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let device = try await openDevice(terminal)

@@ -3,13 +3,13 @@ import Testing
 @testable import SerialLink
 
 @Suite struct RFC2217ClientTests {
-  /// What a server says that agrees to everything: DO COM-PORT, rate 115200, 8N1.
+  /// The answers of a server that agrees to everything: DO COM-PORT, rate 115200, 8N1.
   static let agreement: [UInt8] = [0xFF, 0xFD, 0x2C]
   static let configuration: [UInt8] =
     [0xFF, 0xFA, 0x2C, 0x65, 0x00, 0x01, 0xC2, 0x00, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x66, 0x08, 0xFF, 0xF0]
     + [0xFF, 0xFA, 0x2C, 0x67, 0x01, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x68, 0x01, 0xFF, 0xF0]
 
-  @Test func `a port is asked for, set up and open, and its modem lines are left alone`() {
+  @Test func `a port is requested, configured and open, and its modem lines are not changed`() {
     var client = makeClient()
     client.start(now: .zero)
     #expect(
@@ -34,7 +34,7 @@ import Testing
     #expect(client.nextDeadline == nil)
   }
 
-  @Test func `an opening comes to the same wherever its answers are split`() {
+  @Test func `the opening does not depend on how its answers are split`() {
     let stream = [0x41] + Self.agreement + Self.configuration + [0x42, 0xFF, 0xFF]
     var whole = makeClient()
     whole.start(now: .zero)
@@ -63,7 +63,7 @@ import Testing
   ]
 
   @Test(arguments: refusals.indices)
-  func `a server that does not do what is needed is refused`(index: Int) {
+  func `a server without the required features is refused`(index: Int) {
     let (name, answer, refusal) = Self.refusals[index]
     var client = makeClient()
     client.start(now: .zero)
@@ -72,7 +72,7 @@ import Testing
     #expect(client.nextDeadline == nil)
   }
 
-  @Test func `a server that says nothing is given up after the timeout, and not before`() {
+  @Test func `a silent server is given up after the timeout, and not before`() {
     var client = makeClient()
     client.start(now: .seconds(10))
     _ = client.takeActions()
@@ -84,7 +84,7 @@ import Testing
     #expect(client.takeActions() == [.refuse(.notNegotiated(dataBytes: 2))])
   }
 
-  @Test func `a server that agrees and sets nothing is given up`() {
+  @Test func `a server that agrees but sets nothing is given up`() {
     var client = makeClient()
     client.start(now: .zero)
     client.receive(Self.agreement, now: .seconds(1))
@@ -93,7 +93,7 @@ import Testing
     #expect(client.takeActions() == [.refuse(.notConfigured)])
   }
 
-  @Test func `what a server says before it hangs up is told`() {
+  @Test func `the last text of a server before it hangs up is reported`() {
     var client = makeClient()
     client.start(now: .zero)
     _ = client.takeActions()
@@ -102,7 +102,7 @@ import Testing
     #expect(client.takeActions() == [.refuse(.ended(said: Array("Port already in use\r\n".utf8)))])
   }
 
-  @Test func `both lines go out together, and are done when both are confirmed`() {
+  @Test func `both lines are sent together, and are done when both are confirmed`() {
     var client = makeOpenClient()
     client.submit(.lines(ModemLines(dtr: true, rts: false)), id: 7, now: .zero)
     #expect(
@@ -115,7 +115,7 @@ import Testing
     #expect(client.takeActions() == [.completed(7)])
   }
 
-  @Test func `no order of lines passes a reset that nobody asked for`() {
+  @Test func `no order of lines passes through an unrequested reset`() {
     let all = [false, true].flatMap { dtr in [false, true].map { ModemLines(dtr: dtr, rts: $0) } }
     let reset = ModemLines(dtr: false, rts: true)
     for from in all {
@@ -127,7 +127,7 @@ import Testing
           case .dtrOff?: lines.dtr = false
           case .rtsOn?: lines.rts = true
           case .rtsOff?: lines.rts = false
-          case let other: Issue.record("\(String(describing: other)) drives no line")
+          case let other: Issue.record("\(String(describing: other)) sets no line")
           }
           #expect(lines != reset, "from \(from) to \(target)")
         }
@@ -172,7 +172,7 @@ import Testing
     #expect(client.nextDeadline == nil)
   }
 
-  @Test func `what was sent before the input was purged is not delivered`() {
+  @Test func `bytes sent before the input was purged are not delivered`() {
     var client = makeOpenClient()
     client.submit(.purgeInput, id: 1, now: .zero)
     #expect(client.takeActions() == [.write([0xFF, 0xFA, 0x2C, 0x0C, 0x01, 0xFF, 0xF0])])
@@ -180,13 +180,13 @@ import Testing
     #expect(client.takeActions() == [.completed(1), .deliver([0x43])])
   }
 
-  @Test func `the output that is purged is what has not been written yet`() {
+  @Test func `purging the output discards unwritten bytes`() {
     var client = makeOpenClient()
     client.submit(.purgeOutput, id: 1, now: .zero)
     #expect(client.takeActions() == [.discardOutput, .write([0xFF, 0xFA, 0x2C, 0x0C, 0x02, 0xFF, 0xF0])])
   }
 
-  @Test func `a server may stop the flow and let it go on`() {
+  @Test func `a server can suspend and resume the flow`() {
     var client = makeOpenClient()
     client.receive([0xFF, 0xFA, 0x2C, 0x6C, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x6C, 0xFF, 0xF0], now: .zero)
     #expect(client.takeActions() == [.suspended])
@@ -194,7 +194,7 @@ import Testing
     #expect(client.takeActions() == [.resumed])
   }
 
-  @Test func `the modem state is kept, and what belongs to no request is passed over`() {
+  @Test func `the modem state is kept, and answers without a request are ignored`() {
     var client = makeOpenClient()
     client.receive(
       [0xFF, 0xFA, 0x2C, 0x6B, 0xB0, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x69, 0x08, 0xFF, 0xF0]
@@ -203,7 +203,7 @@ import Testing
     #expect(client.modemState == 0xB0)
   }
 
-  @Test func `questions about options are answered once each`() {
+  @Test func `each option request is answered once`() {
     var client = makeOpenClient()
     for _ in 0..<10_000 {
       client.receive([0xFF, 0xFD, 0x18, 0xFF, 0xFB, 0x18, 0xFF, 0xFB, 0x01], now: .zero)
@@ -230,7 +230,7 @@ import Testing
     }
   }
 
-  @Test func `a port that is never set up keeps no more than its limit`() {
+  @Test func `a port that is never configured keeps at most its limit`() {
     var client = makeClient()
     client.start(now: .zero)
     _ = client.takeActions()
@@ -238,7 +238,7 @@ import Testing
     #expect(client.takeActions() == [.refuse(.notNegotiated(dataBytes: 66_560))])
   }
 
-  @Test func `a command is refused when too many wait, and when the port is not open`() {
+  @Test func `a command is refused if too many are pending, and if the port is not open`() {
     var client = makeClient()
     client.submit(.purgeInput, id: 1, now: .zero)
     #expect(client.takeActions() == [.failed(1, .notOpen)])

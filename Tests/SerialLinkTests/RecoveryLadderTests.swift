@@ -3,7 +3,8 @@ import Testing
 @testable import SerialLink
 
 @Suite struct RecoveryLadderTests {
-  /// Climbs with what becomes of each step, and whether the device answers after those that were done; returns all actions.
+  /// Climbs with the given result of each step, and whether the device answers after it; returns
+  /// all actions.
   private func climb(
     _ ladder: inout RecoveryLadder, answersAfter answering: RecoveryLadder.Step?,
     outcomes: [RecoveryLadder.Step: RecoveryLadder.Outcome] = [:]
@@ -24,7 +25,7 @@ import Testing
     return seen
   }
 
-  @Test func `steps are taken from the gentlest on, until the device answers`() {
+  @Test func `steps are performed gentlest first, until the device answers`() {
     var ladder = RecoveryLadder(upTo: .power)
     #expect(
       climb(&ladder, answersAfter: .lines) == [
@@ -41,7 +42,7 @@ import Testing
       ])
   }
 
-  @Test func `no step above the highest is taken`() {
+  @Test func `no step above the highest is performed`() {
     var ladder = RecoveryLadder(upTo: .session)
     #expect(
       climb(&ladder, answersAfter: .lines) == [
@@ -49,7 +50,7 @@ import Testing
       ])
   }
 
-  @Test func `what the port cannot do is named, passed over, and not asked for again`() {
+  @Test func `a step that the port does not support is reported, skipped, and not requested again`() {
     var ladder = RecoveryLadder(upTo: .power)
     let impossible: [RecoveryLadder.Step: RecoveryLadder.Outcome] = [
       .lines: .impossible("no modem lines"), .usb: .impossible("not a USB port"),
@@ -61,7 +62,7 @@ import Testing
     #expect(again.last == .recovered(by: .power))
   }
 
-  @Test func `a step that fails is counted, and not looked behind`() {
+  @Test func `a failed step is counted, and not followed by a probe`() {
     var ladder = RecoveryLadder(upTo: .lines)
     let actions = climb(&ladder, answersAfter: nil, outcomes: [.lines: .failed("the device went away")])
     #expect(actions.suffix(2) == [.perform(.lines), .exhausted])
@@ -76,7 +77,7 @@ import Testing
     #expect(ladder.counts[.drain]?.tries == 2)
   }
 
-  @Test func `what comes at the wrong time is ignored`() {
+  @Test func `inputs at the wrong time are ignored`() {
     var ladder = RecoveryLadder(upTo: .power)
     ladder.note(.done)
     ladder.note(answers: true)

@@ -35,7 +35,7 @@ import Testing
     #expect(strategy.sequence.name == strategy.rawValue)
   }
 
-  @Test func `a line that is not named stays as it was`() throws {
+  @Test func `a line that is not given keeps its state`() throws {
     let sequence = try ResetSequence(parsing: "R0|W1|D0")
     #expect(plan(sequence) == ["0 10", "1000 00", "1000"])
     #expect(plan(sequence, from: ModemLines(dtr: false, rts: false)) == ["0 00", "1000 00", "1000"])
@@ -56,7 +56,7 @@ import Testing
     "W0.1.1",
     "W10.000001", "W1234567", "D0 |R1", "X1", "W1", "D0\u{0}", "W１",
   ])
-  func `what is no sequence is refused`(text: String) {
+  func `an invalid sequence is refused`(text: String) {
     #expect(throws: ResetSequenceError.self) { try ResetSequence(parsing: text) }
   }
 
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func `a pseudo-terminal has no lines to play a sequence on, and runs on`() async throws {
+  @Test func `a pseudo-terminal has no lines for a sequence, and stays open`() async throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let directory = try TemporaryDirectory()

@@ -42,7 +42,7 @@ import Testing
     try await host.channel.close()
   }
 
-  @Test func `end of input is the loss of the device, told once, after the last bytes`() async throws {
+  @Test func `end of input is the loss of the device, reported once, after the last bytes`() async throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let (master, spare) = terminal.release()
@@ -58,7 +58,7 @@ import Testing
     #expect(rest == [.failed(.deviceGone), .ended])
   }
 
-  @Test func `EIO is the loss of the device, told once`() async throws {
+  @Test func `EIO is the loss of the device, reported once`() async throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let (master, spare) = terminal.release()
@@ -76,7 +76,7 @@ import Testing
     #expect(rest == [.failed(.deviceGone), .ended])
   }
 
-  @Test func `a write to a device that is gone ends the channel as loss`() async throws {
+  @Test func `a write to a lost device ends the channel as a loss`() async throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let (master, spare) = terminal.release()
@@ -87,7 +87,7 @@ import Testing
 
     let channel = host.channel
     await #expect(throws: (any Error).self) {
-      // The first write may still find room; the loss is seen by the one after it at the latest.
+      // The first write can still find room; the next one sees the loss at the latest.
       for _ in 0..<100 { try await channel.writeAndFlush(ByteBuffer(string: "lost")) }
     }
 
@@ -119,7 +119,7 @@ import Testing
     try await again.channel.close()
   }
 
-  @Test func `an initializer that throws closes the port and ends its locks`() async throws {
+  @Test func `an initializer that throws closes the port and releases its locks`() async throws {
     struct Refusal: Error {}
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
@@ -127,8 +127,8 @@ import Testing
     await #expect(throws: PortError.self) {
       _ = try await SerialChannel.open(path: path, options: options, on: testLoop) { _ in throw Refusal() }
     }
-    // The event loop drops the refused channel a moment after it has told of the refusal: the lock file first, the
-    // descriptor and its flock last.
+    // The event loop drops the refused channel shortly after it has reported the refusal: the lock
+    // file first, the descriptor and its flock last.
     try await waitUntil {
       guard let port = try? SerialPort.open(path, options: options) else { return false }
       _ = consume port
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func `a burst that waits is read in chunks larger than a default buffer`() async throws {
+  @Test func `a queued burst is read in chunks larger than a default buffer`() async throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let (master, spare) = terminal.release()
@@ -181,7 +181,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(5)))
-  func `a TCP port is given back at once, also when a program that was started meanwhile runs on`()
+  func `a TCP port is released at once, even if a program that was started meanwhile keeps running`()
     async throws
   {
     let accepted = testLoop.makePromise(of: (any Channel).self)
@@ -193,7 +193,7 @@ import Testing
     let channel = try await SerialChannel.connect(host: "127.0.0.1", port: port, on: testLoop) { _ in }
     let heir = try Heir()
     try await channel.close()
-    // Ends when the client's end is seen, however long the heir lives.
+    // Ends when the client's end is seen, regardless of the inheriting program.
     try await accepted.futureResult.get().closeFuture.get()
     #expect(heir.isRunning)
     heir.end()
@@ -218,7 +218,7 @@ import Testing
     }
     try await server.close()
 
-    // Port 1: the one that was just given back may be somebody else's already.
+    // Port 1: the one just released can already belong to another process.
     let error = await #expect(throws: PortError.self) {
       _ = try await SerialChannel.connect(host: "127.0.0.1", port: 1, on: testLoop) { _ in }
     }
@@ -229,7 +229,7 @@ import Testing
   }
 }
 
-/// Says hello to whoever connects, then hangs up.
+/// Sends hello to each client, then hangs up.
 private final class Greeter: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer

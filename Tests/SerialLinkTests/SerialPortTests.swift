@@ -59,7 +59,7 @@ import Testing
     #expect(error?.code == .unsupportedBaud(requested: 0, offered: nil))
   }
 
-  @Test func `bytes of an earlier conversation are thrown away`() throws {
+  @Test func `bytes of an earlier session are discarded`() throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let (master, spare) = terminal.release()
@@ -149,7 +149,7 @@ import Testing
     #expect(again.devicePath == path)
   }
 
-  @Test func `a missing port is an error that names the ports that are there`() throws {
+  @Test func `a missing port is an error that lists the present ports`() throws {
     let error = portError { () throws(PortError) in
       _ = try SerialPort.open("/dev/ttyNONE7", options: directory.options)
     }
@@ -158,14 +158,14 @@ import Testing
   }
 
   @Test(arguments: ["/dev/null", "/etc/passwd", "/tmp"])
-  func `what is no terminal is refused`(path: String) throws {
+  func `a path other than a terminal is refused`(path: String) throws {
     let error = portError { () throws(PortError) in _ = try SerialPort.open(path, options: directory.options)
     }
     #expect(error?.code == .notATTY)
     #expect(error?.description == "cannot open \(path): not a serial port")
   }
 
-  @Test func `a symbolic link is followed and the port keeps the name that was given`() throws {
+  @Test func `a symbolic link is followed and the port keeps the given name`() throws {
     let terminal = try PseudoTerminal.open()
     try directory.link("board", to: terminal.slavePath)
     let port = try SerialPort.open(directory.file("board"), options: directory.options)

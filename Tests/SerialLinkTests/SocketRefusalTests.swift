@@ -4,9 +4,9 @@ import Testing
 
 @testable import SerialLink
 
-/// A server's words that its port is taken, and a device's that begin alike.
+/// A server's message that its port is in use, and a device's text that begins like it.
 @Suite struct SocketRefusalTests {
-  /// The last error that came through.
+  /// The last error in the pipeline.
   private final class Errors: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     var last: PortError.Code?
@@ -36,7 +36,7 @@ import Testing
   private let gone = PortError(.deviceGone, port: "socket://bench:1", operation: "read")
 
   @Test(arguments: ["Port already in use\r\n", "Port already in use"])
-  func `the words and the end of the connection are a busy port`(words: String) throws {
+  func `the message and the end of the connection are a busy port`(words: String) throws {
     let channel = try makeChannel()
     #expect(try receive(channel, String(words.prefix(5))) == "")
     #expect(try receive(channel, String(words.dropFirst(5))) == "")
@@ -49,7 +49,7 @@ import Testing
     #expect(try received(channel) == "")
   }
 
-  @Test func `other bytes pass at once, also behind the same words`() throws {
+  @Test func `other bytes pass at once, also after the same message`() throws {
     let channel = try makeChannel()
     #expect(try receive(channel, "Port") == "")
     #expect(try receive(channel, "al open\n") == "Portal open\n")
@@ -58,14 +58,14 @@ import Testing
     #expect(errors.last == .deviceGone)
   }
 
-  @Test func `what a device says and stays is handed on after a moment`() throws {
+  @Test func `the same text from a device that stays connected passes after a moment`() throws {
     let channel = try makeChannel()
     #expect(try receive(channel, "Port already in use\n") == "")
     channel.embeddedEventLoop.advanceTime(by: SocketRefusalHandler.holdLimit)
     #expect(try received(channel) == "Port already in use\n")
   }
 
-  @Test func `half of the words and the end are the device's`() throws {
+  @Test func `half of the message and the end belong to the device`() throws {
     let channel = try makeChannel()
     #expect(try receive(channel, "Port alr") == "")
     channel.pipeline.fireErrorCaught(gone)

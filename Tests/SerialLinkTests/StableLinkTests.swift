@@ -26,14 +26,14 @@ import Testing
     #expect(link.target == second.slavePath)
   }
 
-  @Test func `the link goes with its owner and leaves nothing behind`() throws {
+  @Test func `the link is removed with its owner and leaves nothing behind`() throws {
     let link = try StableLink(at: path, target: "/dev/null")
     #expect(FileSystem.target(ofLink: path) == "/dev/null")
     _ = consume link
     #expect(FileSystem.names(in: directory.path) == [])
   }
 
-  @Test func `a link that leads nowhere is replaced`() throws {
+  @Test func `a dangling link is replaced`() throws {
     try directory.link("board", to: directory.file("gone"))
     let link = try StableLink(at: path, target: "/dev/null")
     #expect(FileSystem.target(ofLink: link.path) == "/dev/null")
@@ -49,11 +49,11 @@ import Testing
   @Test func `a file is never replaced`() throws {
     try directory.write("precious", to: "board")
     let error = portError { () throws(PortError) in _ = try StableLink(at: path, target: "/dev/null") }
-    #expect(error?.code == .linkOccupied("something that is no link is there"))
+    #expect(error?.code == .linkOccupied("it exists and is not a link"))
     #expect(FileSystem.line(at: path) == "precious")
   }
 
-  @Test func `what somebody else put in its place is neither replaced nor removed`() throws {
+  @Test func `a file that another program put in its place is neither replaced nor removed`() throws {
     var link = try StableLink(at: path, target: "/dev/null")
     #expect(unlink(path) == 0)
     try directory.link("board", to: "/dev/zero")
@@ -78,7 +78,7 @@ import Testing
     #expect(FileSystem.status(of: own).map { $0.st_mode & 0o777 } == 0o700)
   }
 
-  @Test func `a directory that others may write to is refused`() throws {
+  @Test func `a directory that others can write to is refused`() throws {
     #expect(mkdir(directory.file("rig"), 0o777) == 0)
     #expect(chmod(directory.file("rig"), 0o777) == 0)
     let error = portError { () throws(PortError) in

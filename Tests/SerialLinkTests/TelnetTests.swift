@@ -36,7 +36,7 @@ import Testing
   ]
 
   @Test(arguments: streams.indices)
-  func `a stream is cut alike wherever it was split`(index: Int) {
+  func `a stream has the same events wherever it is split`(index: Int) {
     let stream = Self.streams[index]
     for split in 0...stream.bytes.count {
       var decoder = TelnetDecoder()
@@ -49,7 +49,7 @@ import Testing
     #expect(joined(events) == stream.events, "\(stream.name), byte by byte")
   }
 
-  @Test func `a subnegotiation without end takes no more than its limit`() {
+  @Test func `an endless subnegotiation takes at most its limit`() {
     var decoder = TelnetDecoder()
     _ = decoder.decode([0xFF, 0xFA])
     for _ in 0..<1000 { #expect(decoder.decode([UInt8](repeating: 7, count: 1000)) == []) }
@@ -64,7 +64,7 @@ import Testing
     #expect(Telnet.escaped([0x61, 0xFF]) == [0x61, 0xFF, 0xFF])
   }
 
-  @Test func `messages of the COM port are as RFC 2217 has them`() {
+  @Test func `messages of the COM port match RFC 2217`() {
     let rate = ComPortMessage(.baudRate, ComPortMessage.bytes(of: 0xFF00), isFromServer: false)
     #expect(rate.encoded == [0xFF, 0xFA, 0x2C, 0x01, 0x00, 0x00, 0xFF, 0xFF, 0x00, 0xFF, 0xF0])
     let answer = ComPortMessage([0x2C, 0x65, 0x00, 0x00, 0x25, 0x80])
@@ -75,7 +75,7 @@ import Testing
     #expect(ComPortMessage([0x2C, 99]) == nil)
   }
 
-  /// Neighbouring data as one event, because a split cuts it.
+  /// Adjacent data as one event, because a split divides it.
   private func joined(_ events: [TelnetEvent]) -> [TelnetEvent] {
     events.reduce(into: []) { result, event in
       if case .data(let more) = event, case .data(let before)? = result.last {

@@ -36,7 +36,7 @@ final class TemporaryDirectory: Sendable {
   var options: SerialOptions { SerialOptions(bitsPerSecond: 115_200, lockDirectory: path) }
 }
 
-/// Another program that holds the flock of `path` until this value goes.
+/// Another program that holds the flock of `path` during the lifetime of this value.
 final class FlockHolder {
   private let process = Process()
   private let input = Pipe()
@@ -94,7 +94,8 @@ func waitForInput(of descriptor: Int32, bytes: Int32) async throws {
   }
 }
 
-/// Returns once `condition` holds; throws after a minute, which only a hang takes. For what the kernel or another thread does unasked.
+/// Returns once `condition` holds; throws after a minute, which only a hang takes. For asynchronous
+/// effects of the kernel or another thread.
 func waitUntil(_ condition: () -> Bool) async throws {
   let deadline = ContinuousClock.now + .seconds(60)
   while !condition() {

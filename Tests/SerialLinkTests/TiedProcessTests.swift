@@ -16,7 +16,7 @@ import Testing
     #expect(exists(process.pid))
     await process.stop()
     #expect(!exists(process.pid))
-    // Its number may be somebody else's by now.
+    // Its pid can be reused by now.
     await process.stop()
   }
 
@@ -31,14 +31,14 @@ import Testing
     #expect(!exists(process.pid))
   }
 
-  @Test func `what a program said last is told when it has ended`() async throws {
+  @Test func `the last output of a program is reported when it has ended`() async throws {
     let process = try await TiedProcess.start(
       "/bin/sh", arguments: ["-c", "echo out; echo no such image >&2"])
     #expect(try await process.ended.get() == "no such image\n")
     await process.stop()
   }
 
-  @Test func `of a program that says much the end is kept`() async throws {
+  @Test func `of a long output the end is kept`() async throws {
     let script = "i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i + 1)); done"
     let process = try await TiedProcess.start("/bin/sh", arguments: ["-c", script])
     let said = try await process.ended.get()
@@ -47,17 +47,17 @@ import Testing
     await process.stop()
   }
 
-  @Test func `a program that is not there is an error that says so`() async throws {
+  @Test func `a missing program is an error with its reason`() async throws {
     let error = await #expect(throws: PortError.self) {
       _ = try await TiedProcess.start("/nowhere/program", arguments: [])
     }
     #expect(error?.description == "cannot start /nowhere/program: No such file or directory (errno 2)")
   }
 
-  @Test func `descriptors are handed on from 3, and no others`() async throws {
+  @Test func `descriptors are passed from 3 on, and no others`() async throws {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let heard = loop.makePromise(of: String.self)
-    // Not close-on-exec: the program must not get it all the same.
+    // Not close-on-exec, but the program must not get it.
     let stray = Glibc.open("/dev/null", O_RDONLY)
     defer { _ = close(stray) }
     let (channel, process) = try await UnixSocket.pair(on: loop) { channel in
@@ -82,7 +82,7 @@ import Testing
   }
 }
 
-/// All that came until the other end closed.
+/// All bytes until the other end closed.
 private final class WholeText: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   private let heard: EventLoopPromise<String>

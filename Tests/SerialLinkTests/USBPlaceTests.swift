@@ -18,7 +18,7 @@ import Testing
     "", "1", "usb1", "1-", "-1", "1-0", "0-1", "1-1.", "1-1.256", "256-1", "1-1-1", "1-1:1.0",
     "1-1.1.1.1.1.1.1.1", "1--1",
   ])
-  func `what is no place of a device is none`(location: String) {
+  func `an invalid location of a device is refused`(location: String) {
     #expect(USBPlace(location: location) == nil)
   }
 }

@@ -32,7 +32,7 @@ import Testing
     #expect(UUCPLock.lockPath(devicePath: devicePath, directory: "/locks") == "/locks/\(name)")
   }
 
-  @Test func `the lock file holds the pid in ten characters and goes with the port`() throws {
+  @Test func `the lock file contains the pid in ten characters and is removed with the port`() throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let lockPath = UUCPLock.lockPath(devicePath: path, directory: directory.path)
@@ -44,7 +44,7 @@ import Testing
     #expect(FileSystem.names(in: directory.path) == [])
   }
 
-  @Test func `the file of a process that is gone is replaced`() throws {
+  @Test func `the file of a dead process is replaced`() throws {
     let (error, owner) = try opening(withLockFile: "\(deadPID())\n")
     #expect(error == nil)
     #expect(owner == .process(getpid()))
@@ -68,7 +68,7 @@ import Testing
     #expect(owner == .process(other.pid), "the file is left as it was")
   }
 
-  @Test func `a file that names nobody is left alone and pointed out`() throws {
+  @Test func `a file without a pid is kept and reported`() throws {
     let (error, owner) = try opening(withLockFile: "garbage\n")
     guard case .linkOccupied(let text) = error?.code else {
       Issue.record("expected an occupied lock, got \(String(describing: error))")
@@ -84,14 +84,14 @@ import Testing
     #expect(UUCPLock.owner(of: directory.file("LCK..old")) == .process(1))
   }
 
-  @Test func `a missing lock directory does not hinder opening`() throws {
+  @Test func `a missing lock directory does not prevent opening`() throws {
     let terminal = try PseudoTerminal.open()
     let options = SerialOptions(bitsPerSecond: 9600, lockDirectory: directory.file("none"))
     let port = try SerialPort.open(terminal.slavePath, options: options)
     #expect(port.devicePath == terminal.slavePath)
   }
 
-  @Test func `a lock file that somebody else put in our place stays`() throws {
+  @Test func `a lock file that another program put in our place is kept`() throws {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let lockPath = UUCPLock.lockPath(devicePath: path, directory: directory.path)

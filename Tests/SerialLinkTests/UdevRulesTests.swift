@@ -10,7 +10,7 @@ import Testing
     var value: String
   }
 
-  /// Source: udev(7). Nil for what udev would refuse.
+  /// Source: udev(7). Nil for lines that udev would refuse.
   private func pairs(of line: Substring) -> [Pair]? {
     var pairs: [Pair] = []
     for part in line.split(separator: ", ") {
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// The numbers that a rule with this pair is for.
+  /// The USB ids of a rule with this pair.
   private func numbers(withKey key: String) throws -> Set<USBID> {
     var numbers: Set<USBID> = []
     for rule in try rules where rule.contains(where: { $0.key == key && $0.comparison != "==" }) {
@@ -89,16 +89,16 @@ import Testing
   }
 
   @Test(arguments: ["TAG", "ENV{ID_MM_DEVICE_IGNORE}"])
-  func `they are for exactly the boards that auto would take`(key: String) throws {
+  func `they apply to exactly the boards that auto would select`(key: String) throws {
     #expect(try numbers(withKey: key) == known)
     #expect(known.count == 42)
   }
 
-  @Test func `the latency is for FTDI's numbers alone`() throws {
+  @Test func `the latency applies to FTDI's USB ids only`() throws {
     #expect(try numbers(withKey: "ATTR{latency_timer}") == known.filter { $0.vendor == 0x0403 })
   }
 
-  @Test func `a link is made where the path is known, which the rules find out themselves`() throws {
+  @Test func `a link is created if the path is known, which the rules determine themselves`() throws {
     let rules = try rules
     let imports = try #require(
       rules.firstIndex { $0.contains { $0.key == "IMPORT{builtin}" && $0.value == "path_id" } })

@@ -2,9 +2,9 @@ import Testing
 
 @testable import SerialLink
 
-/// What the runner of a GitHub workflow would obey, and does not get to see.
+/// Text that the runner of a GitHub workflow would take for a command is escaped.
 struct WorkflowTextTests {
-  /// All that .NET's `Trim` removes, what it once removed, and what shows nothing.
+  /// All characters that .NET's `Trim` removes or once removed, and invisible ones.
   static let skipped: [Unicode.Scalar] =
     [
       "\t", "\u{B}", "\u{C}", " ", "\u{85}", "\u{A0}", "\u{1680}", "\u{180E}", "\u{2028}", "\u{2029}",
@@ -12,7 +12,7 @@ struct WorkflowTextTests {
     ] + (0x2000...0x200A).compactMap { Unicode.Scalar($0) }
 
   @Test(arguments: skipped)
-  func `no white space in front makes a command`(scalar: Unicode.Scalar) {
+  func `white space before it does not make a command`(scalar: Unicode.Scalar) {
     #expect(WorkflowText.line("\(scalar) \(scalar)::error::x") == "\(scalar) \(scalar):\\x3Aerror::x")
   }
 
@@ -23,12 +23,12 @@ struct WorkflowTextTests {
     (":\u{200B}:x", ":\u{200B}\\x3Ax"), ("::\u{301}x", ":\\x3A\u{301}x"), ("a::b", "a::b"), (": :", ": :"),
     ("#[x", "#[x"), ("## [x", "## [x"), ("", ""), (":", ":"), ("#", "#"),
   ])
-  func `only what would be a command is changed`(text: String, printed: String) {
+  func `only commands are changed`(text: String, printed: String) {
     // Not characters, of which a combining mark would make others.
     #expect(Array(WorkflowText.line(text).unicodeScalars) == Array(printed.unicodeScalars))
   }
 
-  @Test func `what comes in pieces is looked at as one`() {
+  @Test func `text in pieces is treated as one`() {
     for text in ["  ::error::x\n##[group]\n", "a\n\u{3000}::x"] {
       var filter = WorkflowText()
       let pieces = text.unicodeScalars.map { filter.filter(String($0)) }.joined()

@@ -1,13 +1,14 @@
 import Conformance
 import Testing
 
-/// Journals of which one bit flips while nobody uses them; `notibot simulate --rot` makes many more runs.
+/// Journals with a bit flip while they are not in use; `notibot simulate --rot` does many more
+/// runs.
 struct RotTests {
-  @Test func `a flipped bit loses nothing in silence, and a sound journal is never refused`() async {
+  @Test func `a flipped bit loses nothing silently, and an intact journal is never refused`() async {
     let summary = await RotSimulation.run(1...150, jobs: 2)
     #expect(summary.broken == [])
     #expect(summary.runs == 150)
-    // The runs are worth their name.
+    // The runs have an effect.
     #expect(summary.detectedInLog > 20 && summary.detectedInDatabase > 10 && summary.controls > 5)
     #expect(summary.salvagedEntries > summary.refusedEntries / 2)
   }

@@ -2,17 +2,17 @@ import Conformance
 import DeviceEmulator
 import Testing
 
-/// Host, wire, device and disk in virtual time, with everything going wrong that can.
+/// Host, wire, device and disk in virtual time, with all kinds of faults.
 struct SimulationTests {
   @Test(arguments: 1...40 as ClosedRange<UInt64>)
-  func `whatever fails, nothing is lost and nothing comes twice`(seed: UInt64) {
+  func `nothing is lost or duplicated, whatever fails`(seed: UInt64) {
     let outcome = Simulation.run(seed: seed)
     #expect(outcome.violation == nil, "seed \(seed), \(outcome.profile), \(outcome.variant.rawValue)")
     #expect(outcome.counts.notifications >= 10)
   }
 
   @Test(arguments: Scenario.profiles.map(\.name))
-  func `every kind of device comes to rest`(name: String) throws {
+  func `every kind of device settles`(name: String) throws {
     let profile = try #require(Scenario.profiles.first { $0.name == name })
     for seed in 900...902 as ClosedRange<UInt64> {
       let outcome = Simulation.run(seed: seed, profile: profile)
@@ -21,7 +21,7 @@ struct SimulationTests {
   }
 
   @Test(arguments: Scenario.Variant.allCases)
-  func `journals that were lost, restored or copied lose nothing that is new`(variant: Scenario.Variant) {
+  func `lost, restored or copied journals lose no new notification`(variant: Scenario.Variant) {
     for seed in 950...954 as ClosedRange<UInt64> {
       let outcome = Simulation.run(seed: seed, profile: .standard, variant: variant)
       #expect(outcome.violation == nil, "seed \(seed), \(variant.rawValue)")
@@ -36,7 +36,7 @@ struct SimulationTests {
     #expect(Simulation.run(seed: seed + 1, isTraced: true).trace != first.trace)
   }
 
-  @Test func `the summary is the same whatever the jobs`() async {
+  @Test func `the summary does not depend on the number of jobs`() async {
     let selection = Simulation.Selection(seeds: 200...215)
     let alone = await Simulation.run(selection, jobs: 1)
     let together = await Simulation.run(selection, jobs: 4)
@@ -56,7 +56,7 @@ struct SimulationTests {
     #expect(outcome.counts.slowestReport < .milliseconds(300), "\(outcome.counts.slowestReport)")
   }
 
-  @Test func `a run is worth its name: reboots, unplugs, kills and power losses happen in it`() async {
+  @Test func `a run has faults: reboots, unplugs, kills and power losses`() async {
     let counts = await Simulation.run(Simulation.Selection(seeds: 300...319), jobs: 2).counts
     #expect(counts.reboots > 10 && counts.unplugs > 10 && counts.kills > 10 && counts.powerLosses > 10)
     #expect(counts.resends > 20)

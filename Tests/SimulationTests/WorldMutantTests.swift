@@ -2,7 +2,8 @@ import Conformance
 import DeviceEmulator
 import Testing
 
-/// The checkers notice when something is broken: in the world around the machines, for the machines are right.
+/// The checkers detect faults: injected in the world around the machines, because the machines are
+/// correct.
 struct WorldMutantTests {
   /// The rules that a mutant breaks first in the runs of some seeds.
   private func broken(by mutant: WorldMutant) -> Set<Violation.Rule> {
@@ -15,23 +16,23 @@ struct WorldMutantTests {
   }
 
   @Test(arguments: WorldMutant.allCases)
-  func `no mutant lives`(mutant: WorldMutant) {
+  func `no mutant survives`(mutant: WorldMutant) {
     #expect(!broken(by: mutant).isEmpty)
   }
 
-  @Test func `a letter that changes on the display is seen`() {
+  @Test func `a changed character on the display is detected`() {
     #expect(broken(by: .changedLetter) == [.shownBytes])
   }
 
-  @Test func `a notification that is stored twice is seen`() {
+  @Test func `a notification that is stored twice is detected`() {
     #expect(broken(by: .doublingDevice) == [.storedOnce])
   }
 
-  @Test func `a dismissed notification that comes back is seen`() {
+  @Test func `a dismissed notification that returns is detected`() {
     #expect(broken(by: .deviceWithoutMemory).contains(.staysAway))
   }
 
-  @Test func `a report that comes twice, and one that comes too early, are heard`() {
+  @Test func `a repeated report, and an early one, are detected`() {
     #expect(broken(by: .repeatedReports).isSubset(of: [.reportedOnce, .deliveredWasShown]))
     #expect(broken(by: .prematureDelivery) == [.deliveredWasShown])
   }

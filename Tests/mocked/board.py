@@ -1,4 +1,5 @@
-"""What is behind a mocked port: a terminal pair, and a board with an ESP32 chip's reset circuit and ROM."""
+"""The far end of a mocked port: a terminal pair, and a board with an ESP32 chip's reset circuit and
+ROM."""
 import json
 import os
 import select
@@ -11,7 +12,8 @@ DTR, RTS = 2, 4
 
 
 class Line:
-    """A terminal pair, until the port goes. The near end is held open: a pair that nobody has opened yet cannot be waited for."""
+    """A terminal pair, until the port is removed. The near end is held open, because a pair that
+    was never opened cannot be polled."""
 
     def __init__(self, master, slave, hear):
         self.master, self.slave = master, slave
@@ -40,19 +42,21 @@ class Line:
 
 
 class Board:
-    """Reset and IO0 as two transistors make them of the lines; the ROM's text; the emulator behind it."""
+    """Reset and IO0 derived from the lines by two transistors; the ROM's text; the emulator behind
+    it."""
 
     def __init__(self, options, record, has_taken_port):
-        """`has_taken_port` is called at each boot, and says whether the port goes with it."""
+        """`has_taken_port` is called at each boot, and returns whether the port disappears with it."""
         self.options, self.record, self.has_taken_port = options, record, has_taken_port
         self.lines = DTR | RTS
         self.is_in_reset = False
-        # From the end of its reset until the emulator has restarted, which takes a moment: no old session may answer.
+        # From the end of its reset until the emulator has restarted, which takes a moment: no old
+        # session must answer.
         self.is_starting = False
         self.is_in_loader = options.stuck
         self.line = None
         self.sets = 0
-        # What the board has said to the host since it was reset: the first is its HELLO, the second opens a session.
+        # Frames of the board since its reset: the first is its HELLO, the second opens a session.
         self.is_asked, self.answers = False, 0
         self.passing = threading.Lock()
         self.emulator = None
@@ -66,16 +70,16 @@ class Board:
 
     @property
     def is_deaf(self):
-        """Whether it neither hears nor says anything as a Notibot."""
+        """Whether it neither receives nor sends anything as a Notibot."""
         return self.is_in_loader or self.is_in_reset or self.is_starting
 
     def forward(self):
-        """What the emulator says."""
+        """Handles output of the emulator."""
         while True:
             data = os.read(self.emulator, 65536)
             if self.is_deaf:
                 continue
-            # What the host says to the answer comes after the restart.
+            # The host's reaction to the answer arrives after the restart.
             with self.passing:
                 self.say(data)
                 if self.is_asked:
@@ -91,11 +95,11 @@ class Board:
             if line is not None:
                 line.write(data)
         except OSError:
-            # The port is gone, or nobody reads: as on a wire, the bytes are lost.
+            # The port is gone, or has no reader: as on a wire, the bytes are lost.
             pass
 
     def hear(self, data):
-        """What the program says."""
+        """Handles output of the program."""
         if self.is_in_loader:
             if b"\xc0\x00\x08" in data:
                 self.say(b"\xc0\x01\x08\x04\x00\x07\x07\x12\x20\x00\x00\x00\x00\xc0" * 8)

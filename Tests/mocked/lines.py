@@ -1,10 +1,11 @@
-"""Runs a program beside a mocked USB serial port whose modem lines lead to a mocked board.
+"""Runs a program with a mocked USB serial port whose modem lines are connected to a mocked board.
 
     umockdev-wrapper /usr/bin/python3 lines.py [options] -- PROGRAM [ARGUMENT...]
 
-PORT among the arguments becomes the port's path. What the program does to the port is written to --record, a line of JSON each;
-the exit code is the program's. The board's reset and IO0 pins follow the lines as on ESP32 boards; with --emulator it speaks as the
-emulator behind that port and control socket, else it only prints what its ROM prints.
+PORT among the arguments becomes the port's path. The program's operations on the port are
+written to --record, one line of JSON each; the exit code is the program's. The board's reset and
+IO0 pins follow the lines as on ESP32 boards; with --emulator it is the emulator behind that port
+and control socket, otherwise it only prints the ROM's text.
 """
 import argparse
 import errno
@@ -35,24 +36,24 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--record", required=True)
 parser.add_argument("--id", default="10c4:ea60")
 parser.add_argument("--driver", default="cp210x")
-parser.add_argument("--latency", help="the port has a latency timer of so many milliseconds")
+parser.add_argument("--latency", help="the port has a latency timer of this many milliseconds")
 parser.add_argument("--latency-read-only", action="store_true")
-parser.add_argument("--fail-set", help="NUMBER:ERRNO, the so many-th change of the lines fails, and all behind it")
-parser.add_argument("--slow-first", type=int, help="the first change of the lines takes so many milliseconds")
+parser.add_argument("--fail-set", help="NUMBER:ERRNO, the change of the lines with this number fails, and all later ones")
+parser.add_argument("--slow-first", type=int, help="the first change of the lines takes this many milliseconds")
 parser.add_argument("--no-lines", action="store_true", help="TIOCMGET and TIOCMSET: ENOTTY")
-parser.add_argument("--deaf", action="store_true", help="the lines lead nowhere")
+parser.add_argument("--deaf", action="store_true", help="the lines are not connected")
 parser.add_argument("--io0-low", action="store_true", help="something holds IO0 low")
 parser.add_argument("--stuck", action="store_true", help="the board is in its loader until it is reset")
-parser.add_argument("--stick-after", type=float, help="after so many seconds it is in its loader until it is reset")
+parser.add_argument("--stick-after", type=float, help="after this many seconds it is in its loader until it is reset")
 parser.add_argument("--restart-again", action="store_true", help="after a reset it restarts once more, when it has just opened a session")
-parser.add_argument("--cause", default="POWERON", help="what the ROM calls the cause of a reset")
+parser.add_argument("--cause", default="POWERON", help="the ROM's name for the cause of a reset")
 parser.add_argument("--silent", action="store_true", help="prints nothing")
-parser.add_argument("--vanish", action="store_true", help="the port goes with a reset, and comes back")
-parser.add_argument("--rename", action="store_true", help="with --vanish: it comes back under another name")
-parser.add_argument("--stay-away", action="store_true", help="the port goes with a reset")
+parser.add_argument("--vanish", action="store_true", help="the port disappears with a reset, and returns")
+parser.add_argument("--rename", action="store_true", help="with --vanish: it returns under another name")
+parser.add_argument("--stay-away", action="store_true", help="the port disappears with a reset")
 parser.add_argument("--usb-reset", default="0", help="what USBDEVFS_RESET returns: 0 or an errno's name")
-parser.add_argument("--uhubctl", action="store_true", help="a uhubctl on PATH that takes the port away and brings it back")
-parser.add_argument("--usb-forbidden", action="store_true", help="the USB node may not be opened, root's rights are given up")
+parser.add_argument("--uhubctl", action="store_true", help="a uhubctl on PATH that removes the port and restores it")
+parser.add_argument("--usb-forbidden", action="store_true", help="the USB node cannot be opened, root's permissions are given up")
 parser.add_argument("--path", help="the program's PATH")
 parser.add_argument("--emulator", nargs=2, metavar=("PORT", "CONTROL"))
 parser.add_argument("--power-restarts", action="store_true", help="uhubctl restarts the emulator, too")
@@ -81,7 +82,7 @@ def record(call, **values):
 
 
 def board_started():
-    """The port of a chip with USB inside goes with a reset."""
+    """The port of a chip with USB inside disappears with a reset."""
     if not options.vanish and not options.stay_away:
         return False
     GLib.idle_add(remove)
@@ -179,7 +180,7 @@ def node(*names):
 
 
 def terminal_number(slave):
-    """Where a testbed keeps what number it says that a terminal has."""
+    """Where a testbed keeps the number of a terminal."""
     return node("dev/.ptymap", os.ttyname(slave).replace("/", "_"))
 
 
@@ -187,7 +188,8 @@ class_link = None
 
 
 def remove():
-    """The port goes: a testbed takes no node a second time, so the node is taken from its view, and its far end closed."""
+    """Removes the port: a testbed accepts a node only once, so the node is hidden from it, and its
+    far end closed."""
     global class_link
     line, board.line = board.line, None
     record("remove")
@@ -202,7 +204,7 @@ def remove():
 
 
 def add():
-    """The port comes back with another terminal behind it, under its name or another."""
+    """Restores the port with another terminal behind it, under its name or another."""
     global PORT
     if options.rename:
         PORT = make_port("ttyUSB1" + PORT.name.removeprefix("ttyUSB"))
@@ -232,12 +234,12 @@ assert testbed.add_from_string(PORT.tty_block(*NUMBER))
 testbed.attach_ioctl(f"/dev/{PORT.name}", tty_handler)
 serve_first()
 if options.latency_read_only:
-    # A directory cannot be written to, whoever asks; root may write to every file.
+    # A directory cannot be written to by any user; root can write to every file.
     value = open(attribute()).read()
     os.unlink(attribute())
     os.symlink("/proc/sys/kernel/ngroups_max", attribute())
 
-# Python does not see what the testbed has put there.
+# Python does not see the files of the testbed.
 environment = {**os.environ, "UMOCKDEV_DIR": testbed.get_root_dir()}
 shim = f"{testbed.get_root_dir()}/realpath.so"
 source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "realpath.c")
@@ -252,7 +254,7 @@ if options.path:
 if options.uhubctl:
     folder = node("bin")
     os.mkdir(folder)
-    # Files and no FIFO: umockdev holds its lock while a file is being opened.
+    # Files instead of a FIFO: umockdev holds its lock while a file is being opened.
     with open(f"{folder}/uhubctl", "w") as script:
         script.write(
             f'#!/bin/sh\necho "$*" > {folder}/draft\nmv {folder}/draft {folder}/order\n'

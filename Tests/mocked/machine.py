@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs a program on a machine whose USB serial ports are mocked by umockdev.
+"""Runs a program on a computer with USB serial ports mocked by umockdev.
 
     umockdev-wrapper python3 machine.py '["cp2102-a", "ch340"]' PROGRAM [ARGUMENT...]
 
-The boards are names of CATALOGUE, or objects with its keys. Lines on standard input change the machine while the program runs:
-`plug NAME`, `unplug NAME`, `uevent ACTION NAME`, `signal NUMBER`. Each is answered by a line on standard error, "done: LINE".
-A board with `orphan` has no port, the node of one with `closed` may be opened by nobody. Ends as the program does."""
+The boards are names of CATALOGUE, or objects with its keys. Lines on standard input change the
+mocked computer while the program runs: `plug NAME`, `unplug NAME`, `uevent ACTION NAME`, `signal
+NUMBER`. Each is answered by a line on standard error, "done: LINE". A board with `orphan` has no
+port, the node of one with `closed` cannot be opened. Ends with the program's exit status."""
 import json
 import os
 import shutil
@@ -42,7 +43,7 @@ CATALOGUE = {
 
 
 class Board:
-    """A port, and what is wrong with it."""
+    """A port, and its defects."""
 
     def __init__(self, spec):
         self.is_orphan, self.is_closed = spec.get("orphan", False), spec.get("closed", False)
@@ -77,7 +78,7 @@ class Machine:
     def unplug(self, port):
         left = self.devices[port.device]
         left.discard(port.tty)
-        # As the kernel does it: the link of the class goes before the event.
+        # Like the kernel: the link of the class is removed before the event.
         os.unlink(f"{self.root}/sys/class/tty/{port.name}")
         self.testbed.uevent(f"/sys{port.tty}", "remove")
         self.testbed.remove_device(f"/sys{port.tty}")
@@ -118,7 +119,7 @@ def main():
     threading.Thread(target=obey, daemon=True).start()
     status = program.wait()
     sys.stderr.flush()
-    # The thread that obeys waits for input, so that there is no ordinary end.
+    # The command thread blocks on input, so a normal exit is not possible.
     shutil.rmtree(machine.root, ignore_errors=True)
     os._exit(status if status >= 0 else 128 - status)
 

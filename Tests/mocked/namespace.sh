@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs a program on a machine whose USB serial ports are given terminals, so that they can be opened: unlike machine.py, which mocks
-# events. Only the program sees them.
+# Runs a program on a computer whose USB serial ports are the given terminals, so that they can be
+# opened, unlike those of machine.py, which mocks events. Only the program sees them.
 #
 #     unshare -m bash namespace.sh NUMBER TERMINAL... -- PROGRAM [ARGUMENT...]
 #
-# The terminals become CP2102 bridges, all with serial 0001, at /dev/ttyUSB<NUMBER> and on. Lock files are the real machine's, so that
-# two programs see each other's: NUMBER must be one that nobody else uses. In a user namespace of its own (unshare -rm) nobody needs
-# to be root.
+# The terminals become CP2102 bridges, all with serial 0001, at /dev/ttyUSB<NUMBER> and on. Lock
+# files are those of the real computer, so that two programs see each other's: NUMBER must be
+# unique. In a separate user namespace (unshare -rm) root is not needed.
 set -euo pipefail
 first=$1
 shift

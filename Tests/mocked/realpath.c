@@ -1,5 +1,6 @@
-/* realpath() of umockdev 0.17.16 writes past its result for a terminal, which is a link out of the testbed. For those it is
- * answered here: a mocked terminal's name is its own. Preloaded before umockdev; can go when a release of it answers rightly. */
+/* realpath() of umockdev 0.17.16 writes past its result for a terminal, which is a link out of the
+   testbed. This function handles those: the name of a mocked terminal is its own. Preloaded before
+   umockdev; can be removed when a release of umockdev fixes it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -27,7 +27,7 @@ async def discovery_at_23(bench: Bench):
 
 @check("ATT-8, ATT-9")
 async def mtu_is_used(bench: Bench):
-    """The smaller MTU of both holds, and answers use it."""
+    """The smaller MTU of both is in force, and answers use it."""
     for asked in (23, 43, 44, 185, 247, 517):
         client = await bench.connect()
         mtu = await client.gatt.request_mtu(asked)
@@ -47,7 +47,7 @@ async def mtu_is_used(bench: Bench):
 
 @check("NTF-10, NTF-1")
 async def count_follows(bench: Bench):
-    """Count is a little-endian number that a write raises by one."""
+    """Count is a little-endian number that a write increases by one."""
     found = await connected(bench)
     before = await found.read_count()
     for index in range(1, 4):
@@ -95,7 +95,7 @@ async def cccd_values(bench: Bench):
 
 @check("NTF-4, NTF-1")
 async def invalid_json(bench: Bench):
-    """What is no notification is refused with 0x80 and not counted."""
+    """An invalid notification is refused with 0x80 and not counted."""
     found = await connected(bench)
     before = await found.read_count()
     for value in (b"", b"{", b'{"app":', b"[]", notification("x")[:-1], b"\xff", notification("\x00")):
@@ -121,7 +121,7 @@ async def commands_ignored(bench: Bench):
 
 @check("ATT-13, ATT-14")
 async def too_long(bench: Bench):
-    """513 bytes are error 0x0D, at once or at Execute; 512 are taken."""
+    """513 bytes are error 0x0D, at once or at Execute; 512 are accepted."""
     found = await connected(bench, mtu=517)
     before = await found.read_count()
     if found.client.connection.att_mtu >= 516:

@@ -1,10 +1,11 @@
-"""What holds for every PDU on a bearer, whatever a check is about. A client library is lenient: it does not look whom an
-Error Response names, nor whether an answer uses the MTU. Rules: docs/PROTOCOL.md, chapter ATT."""
+"""Rules for every PDU on a bearer, in every check. A client library is lenient: it does not verify
+the request in an Error Response, nor whether an answer uses the MTU. Rules: docs/PROTOCOL.md,
+chapter ATT."""
 
 REQUESTS = {0x02, 0x04, 0x06, 0x08, 0x0A, 0x0C, 0x10, 0x12, 0x16, 0x18}
 RESPONSES = {opcode + 1 for opcode in REQUESTS}
 ERROR, NOTIFICATION = 0x01, 0x1B
-# Where a request has its handle, or the first one of a range.
+# The offset of the handle in a request, or of the first one of a range.
 WITH_HANDLE = REQUESTS - {0x02, 0x18}
 CCCD_TYPE = b"\x02\x29"
 
@@ -14,7 +15,7 @@ def word(pdu: bytes, at: int) -> int:
 
 
 class Audit:
-    """Follows one bearer from its beginning. `findings` has what was wrong, `transcript` what passed."""
+    """Follows one bearer from its beginning. `findings` has the defects, `transcript` all PDUs."""
 
     def __init__(self):
         self.findings: list[str] = []
@@ -62,7 +63,7 @@ class Audit:
         self.notifications.append(pdu)
         if self.pending is not None and self.pending[0] in (0x12, 0x18):
             self.find(f"a notification before the answer to the write: {pdu.hex()}")
-        # A CCCD stands right behind its value in this service (checked by discovery).
+        # A CCCD directly follows its value in this service (checked by discovery).
         if word(pdu, 1) + 1 not in self.subscribed:
             self.find(f"a notification that nobody subscribed to: {pdu.hex()}")
 

@@ -1,4 +1,4 @@
-"""Notifications, long writes, and what ends with a connection."""
+"""Notifications, long writes, and the state that ends with a connection."""
 import asyncio
 
 from bench import Bench
@@ -7,7 +7,7 @@ from checks import check, connected, discover, expect, expect_error, le, notific
 
 @check("ATT-17")
 async def not_subscribed(bench: Bench):
-    """Nobody is notified who has not subscribed, or no longer is."""
+    """Only subscribed clients are notified."""
     found = await connected(bench)
     await found.write(notification("before"))
     expect("notified before", await found.counts(), [])
@@ -20,7 +20,7 @@ async def not_subscribed(bench: Bench):
 
 @check("ATT-17, ATT-18")
 async def notified_once(bench: Bench):
-    """A write is notified once, with the new count, behind its answer."""
+    """A write is notified once, with the new count, after its answer."""
     found = await connected(bench)
     await found.subscribe(found.count_cccd)
     before = await found.read_count()
@@ -71,7 +71,7 @@ async def reconnect_while_subscribed(bench: Bench):
 
 @check("ATT-3, ATT-14")
 async def parts_end_with_connection(bench: Bench):
-    """A long write that was broken off is not applied."""
+    """An interrupted long write is not applied."""
     found = await connected(bench)
     before = await found.read_count()
     await found.client.raw(b"\x16" + le(found.data) + b"\0\0" + notification("broken off"))
@@ -115,7 +115,7 @@ async def identity(bench: Bench):
 
 @check("NTF-11, ATT-17", control=True)
 async def data_events(bench: Bench):
-    """A dismissal is told on Data where it fits, and not at all at MTU 23."""
+    """A dismissal is notified on Data if it fits, and not at all at MTU 23."""
     found, narrow = await connected(bench), await connected(bench, mtu=None, central=1)
     for client in (found, narrow):
         await client.subscribe(client.data_cccd)
@@ -126,7 +126,7 @@ async def data_events(bench: Bench):
     event = found.client.audit.notifications[0]
     expect("the event", event, b"\x1b" + le(found.data) + f'{{"ev":"dismissed","item":{item}}}'.encode())
     await narrow.read_count()
-    expect("told at MTU 23", narrow.client.audit.notifications, [])
+    expect("notified at MTU 23", narrow.client.audit.notifications, [])
 
 
 @check("NTF-10", control=True)

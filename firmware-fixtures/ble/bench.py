@@ -1,4 +1,5 @@
-"""A virtual peripheral whose ATT channel is relayed to a device's unix socket, and virtual centrals beside it.
+"""A virtual peripheral whose ATT channel is relayed to a device's unix socket, and virtual
+centrals.
 
 A record on the socket is a u16 length, little-endian, and one PDU; one connection is one bearer."""
 import asyncio
@@ -15,12 +16,13 @@ from bumble.transport.common import AsyncPipeSink
 from audit import Audit
 
 ATT_CHANNEL = 4
-# A device answers at once; a test that waits longer has failed.
+# A device answers at once; a longer wait is a failure.
 PATIENCE = 5.0
 
 
 class Bearer:
-    """One BLE connection on the peripheral's side and its socket connection. `change` is a defect to show, or None."""
+    """One BLE connection on the peripheral's side and its socket connection. `change` is a defect
+    to inject, or None."""
 
     def __init__(self, bench: "Bench", connection: Connection):
         self.bench, self.connection = bench, connection
@@ -53,7 +55,7 @@ class Bearer:
                 writer.write(len(pdu).to_bytes(2, "little") + pdu)
                 await writer.drain()
         except ConnectionError:
-            pass  # The reading side sees the end as well, and tells.
+            pass  # The reading side sees the end as well, and reports it.
         finally:
             reading.cancel()
             writer.close()
@@ -71,7 +73,8 @@ class Bearer:
 
 
 class Bench:
-    """Two centrals and the peripheral on one link. `mutant` makes what alters the PDUs of a bearer; None in earnest."""
+    """Two centrals and the peripheral on one link. `mutant` creates the object that alters the PDUs
+    of a bearer; None: no defect."""
 
     def __init__(self, socket: str, control: str | None, mutant=None):
         self.socket, self.control, self.mutant = socket, control, mutant
@@ -108,7 +111,7 @@ class Bench:
         return Client(connection, await asyncio.wait_for(self._new.get(), PATIENCE))
 
     def next_source(self) -> int:
-        """A writer that nobody else is, on a device that may have run before."""
+        """A unique writer, because the device may have run before."""
         return random.randrange(1, 1 << 32)
 
     async def command(self, **request) -> dict:
@@ -129,7 +132,7 @@ class Bench:
 
 
 class Client:
-    """A central's end of a connection: the library's client, and PDUs by hand beside it."""
+    """A central's end of a connection: the library's client, and raw PDUs."""
 
     def __init__(self, connection: Connection, bearer: Bearer):
         self.connection, self.bearer = connection, bearer
@@ -144,17 +147,17 @@ class Client:
             self.connection.device.on_gatt_pdu(handle, pdu)
 
     async def raw(self, pdu: str | bytes) -> bytes:
-        """Sends a request as it stands and returns the answer, which the library does not see."""
+        """Sends a raw request and returns the answer, which the library does not see."""
         self._awaited = asyncio.get_running_loop().create_future()
         self.send(bytes.fromhex(pdu) if isinstance(pdu, str) else pdu)
         return await asyncio.wait_for(self._awaited, PATIENCE)
 
     def send(self, pdu: bytes):
-        """Sends what is not answered."""
+        """Sends a PDU without an answer."""
         self.connection.send_l2cap_pdu(ATT_CHANNEL, pdu)
 
     async def notified(self, count: int):
-        """Waits until so many notifications have come since the beginning."""
+        """Waits until this many notifications were received since the beginning."""
         async with asyncio.timeout(PATIENCE):
             while len(self.audit.notifications) < count:
                 self.bearer.arrived.clear()

@@ -1,5 +1,6 @@
-"""The checks, one a function: what a BLE central sees of the device. Each begins with a connection of its own, finds the
-handles by discovery, and ends with an audit of every PDU (audit.py). Rules: docs/PROTOCOL.md, chapters ATT and NTF."""
+"""The checks, one per function: the device as seen by a BLE central. Each begins with a new
+connection, finds the handles by discovery, and ends with an audit of every PDU (audit.py).
+Rules: docs/PROTOCOL.md, chapters ATT and NTF."""
 import asyncio
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ class Failed(Exception):
 
 
 def check(rules: str, control: bool = False):
-    """Registers a check; `control` says that it presses the device's buttons."""
+    """Registers a check; `control`: it needs the control socket."""
     def register(function):
         function.rules, function.control = rules, control
         function.title = function.__doc__.rstrip(".")
@@ -38,7 +39,7 @@ def expect(what: str, actual, expected):
 
 
 async def expect_error(what: str, code: int, awaitable):
-    """Expects that the library is told this error."""
+    """Expects that the library gets this error."""
     try:
         await asyncio.wait_for(awaitable, 5)
     except ATT_Error as error:
@@ -59,7 +60,7 @@ def le(value: int) -> bytes:
 
 @dataclass
 class Found:
-    """What discovery has found, and the client that found it."""
+    """The result of discovery, and its client."""
     client: Client
     start: int
     end: int
@@ -80,7 +81,7 @@ class Found:
         await asyncio.wait_for(self.client.gatt.write_value(cccd, le(value), with_response=True), 5)
 
     async def counts(self) -> list[int]:
-        """The counts notified up to now; a read behind them is the fence."""
+        """The counts notified so far; a read after them is the fence."""
         await self.read_count()
         return [int.from_bytes(pdu[3:], "little") for pdu in self.client.audit.notifications if pdu[1:3] == le(self.count)]
 
@@ -102,7 +103,7 @@ async def discover(client: Client) -> Found:
             descriptors = {descriptor.type: descriptor.handle for descriptor in await item.discover_descriptors()}
             expect(f"the descriptors of {item.uuid}", list(descriptors), [CCCD])
             cccds[item.uuid] = descriptors[CCCD]
-            # The audit counts on it.
+            # The audit relies on it.
             expect("the handle of a CCCD", cccds[item.uuid], item.handle + 1)
     return Found(client, service.handle, service.end_group_handle, handles[COUNT], handles[DATA], cccds[COUNT], cccds[DATA])
 

@@ -1,8 +1,8 @@
-"""Defects that a device may have, shown by altering the PDUs between a sound device and the peripheral. Each must be
-found by a check; a client library alone finds fewer.
+"""Defects of a device, injected by altering the PDUs between a correct device and the peripheral.
+Each must be detected by a check; a client library alone detects fewer.
 
-A mutant lives as long as one bearer. `begin` gives PDUs that the device is sent first; `sent` and `received` turn a PDU
-into those that go on instead of it."""
+A mutant has the lifetime of one bearer. `begin` returns PDUs to send to the device first; `sent`
+and `received` return the PDUs that replace a PDU."""
 
 COUNT, COUNT_CCCD, DATA = b"\x03\x00", b"\x04\x00", b"\x06\x00"
 
@@ -34,7 +34,7 @@ class NotifiesUnasked(Mutant):
 
 
 class KeepsCCCD(Mutant):
-    """Does so only where a client before this one had subscribed."""
+    """Keeps the subscription of the previous client."""
     subscribed: list[bytes] = []
 
     def __init__(self):
@@ -58,7 +58,7 @@ class KeepsCCCD(Mutant):
 
 
 class KeepsMTU(Mutant):
-    """Begins a bearer with the MTU of the one before."""
+    """Begins a bearer with the MTU of the previous one."""
     last: bytes | None = None
 
     def __init__(self):
@@ -108,7 +108,7 @@ class IgnoresCancel(Mutant):
 
 
 class IgnoresGaps(Mutant):
-    """Joins the parts wherever they are said to begin."""
+    """Joins the parts regardless of their offsets."""
     def __init__(self):
         self.length, self.offset = 0, b""
 
@@ -127,7 +127,7 @@ class IgnoresGaps(Mutant):
 
 
 class Changing(Mutant):
-    """Changes every answer alike."""
+    """Changes every answer in the same way."""
     def __init__(self, change):
         self.received = lambda pdu: change(pdu)
 
@@ -137,7 +137,7 @@ def changing(name: str, change):
 
 
 def replacing(name: str, old: str, new: str):
-    """One answer instead of another."""
+    """Replaces one answer with another."""
     return changing(name, lambda pdu: [bytes.fromhex(new) if pdu == bytes.fromhex(old) else pdu])
 
 

@@ -1,4 +1,5 @@
-"""Puts a device under a virtual BLE central and says check by check what held. `scripts/ble-parity` starts it."""
+"""Tests a device with a virtual BLE central and prints the result of each check.
+`scripts/ble-parity` starts it."""
 import argparse
 import asyncio
 import functools
@@ -19,14 +20,14 @@ from checks import CHECKS, Failed
 from mutants import MUTANTS, Mutant
 
 TRANSCRIPT_LINES = 24
-# The exit code of an environment that is not fit.
+# The exit code of an unfit environment.
 UNFIT = 18
-# Longer than any check that waits for what does not come.
+# Longer than any check that waits for the absence of a PDU.
 CHECK_LIMIT_SECONDS = 15
 
 
 class Emulator:
-    """A `notibot emulate` in a folder of its own; ended by its process id."""
+    """A `notibot emulate` in a separate folder; ended by its process id."""
 
     def __init__(self, program: str):
         self.folder = tempfile.TemporaryDirectory(prefix="notibot-ble-")
@@ -46,7 +47,8 @@ class Emulator:
 
 
 class Firmware:
-    """The reference firmware in C behind a socket of its own, compiled from `firmware-fixtures`; ended by its process id."""
+    """The reference firmware in C behind its own socket, compiled from `firmware-fixtures`; ended
+    by its process id."""
 
     control = None
 
@@ -70,7 +72,7 @@ class Firmware:
 
 
 def trouble_at(path: str) -> str | None:
-    """Why nobody can connect to a device's socket; None when somebody can."""
+    """Why a device's socket does not accept connections; None if it does."""
     with sockets.socket(sockets.AF_UNIX) as probe:
         try:
             probe.connect(path)
@@ -80,7 +82,7 @@ def trouble_at(path: str) -> str | None:
 
 
 async def run_check(check, socket: str, control: str | None, mutant=None) -> dict:
-    """One check on a bench of its own."""
+    """One check on a separate bench."""
     start = time.monotonic()
     bench = Bench(socket, control, mutant)
     detail = ""
@@ -120,8 +122,8 @@ async def run_all(socket: str, control: str | None, show) -> list[dict]:
 
 
 async def self_test(socket: str, control: str | None, show) -> list[dict]:
-    """Each mutant must be found, and none where there is none. Says by which check, and whether the library's own view
-    was enough."""
+    """Each mutant must be detected, and nothing without a mutant. Prints the check, and whether the
+    library alone was enough."""
     results = []
     for name, mutant in {"(no defect)": Mutant, **MUTANTS}.items():
         found = None
@@ -153,7 +155,7 @@ def main() -> int:
     arguments = parser.parse_args()
     # So that the emulator ends with this program.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    # What the library says of a device that is wrong is in the results.
+    # The library's messages about a defective device are in the results.
     logging.disable(logging.CRITICAL)
     show = functools.partial(print, file=sys.stderr if arguments.json else sys.stdout, flush=True)
     own = None

@@ -1,4 +1,4 @@
-/* Attributes on a bearer of its own, where a request meets every state. */
+/* Attributes on a separate bearer, with requests in every state. */
 #include "checks.h"
 
 /* A started device with one more bearer, and the latest answer there. */
@@ -43,7 +43,7 @@ static uint8_t code_of(const client_t *client) { return client->length == 5 && c
     ask(&client, pdu, sizeof pdu);             \
   } while (0)
 
-/* Parts of all three handles in turn, and what leaves them alone. */
+/* Parts of all three handles in turn, and requests that do not affect them. */
 static void check_long_writes(void) {
   static const char json[] = "{\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1}";
   for (unsigned is_wide = 0; is_wide < 2; is_wide++) {
@@ -104,7 +104,7 @@ static void check_execute(void) {
   close_client(&client);
 }
 
-/* Subscribing once more keeps what waits; the end of a subscription drops it. */
+/* Subscribing again keeps queued notifications; the end of a subscription drops them. */
 static void check_subscriptions(void) {
   client_t client = open_client(true);
   nb_device_t *device = client.rig->device;
@@ -155,7 +155,8 @@ static void check_searches(void) {
   CHECK(code_of(&client) == 0x0A);
   ASK(client, 0x06, 1, 0, 0xFF, 0xFF, 0x02, 0x29);
   CHECK(code_of(&client) == 0x0A);
-  /* A long UUID is a short one on the base only; each byte of it counts, either way. */
+  /* A long UUID equals a short one only with the Bluetooth base; each byte matters, in both
+     directions. */
   for (unsigned at = 0; at < 16; at++) {
     for (unsigned change = 0; change < 3; change++) {
       uint8_t pdu[] = {0x08, 1, 0, 0xFF, 0xFF, 0xFB, 0x34, 0x9B, 0x5F, 0x80, 0, 0, 0x80, 0, 0x10, 0, 0, 2, 0x29, 0, 0};

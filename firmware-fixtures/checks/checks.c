@@ -9,7 +9,7 @@ static uint32_t crc32_of(const uint8_t *bytes, size_t length) {
   return ~crc;
 }
 
-/* COBS by the book, without zeros around it. */
+/* Textbook COBS, without the surrounding zeros. */
 static size_t encode(const uint8_t *bytes, size_t length, uint8_t *out) {
   size_t code_at = 0, used = 1;
   uint8_t code = 1;
@@ -64,7 +64,7 @@ rig_t *rig_make(uint16_t capacity, uint16_t rx_bytes, uint16_t tx_bytes, uint16_
       .device_id = {2, 0, 0, 0, 0, 1}, .firmware_name = "checks", .firmware_version = "1",
       .build_hash = (const uint8_t *)"\x01\x02", .build_hash_bytes = 2, .text = keep_typed, .changed = keep_change,
   };
-  /* What a start must not take for its own. */
+  /* Garbage that a start must not rely on. */
   memset(config.slots, 0x5A, capacity * sizeof(nb_slot_t));
   memset(config.writers, 0x5A, NB_WRITERS_MIN * sizeof(nb_writer_t));
   memset(config.gone, 0x5A, NB_GONE_MIN * sizeof(nb_gone_t));

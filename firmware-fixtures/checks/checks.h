@@ -1,5 +1,6 @@
-/* A device in memory of exact size, and a host that writes frames by hand: what core_checks.c and store_checks.c need.
-   Compiled with the address sanitizer, so that a byte beyond a queue or a table ends the program. */
+/* A device in memory of exact size, and a host that writes frames by hand: used by core_checks.c
+   and store_checks.c. Compiled with the address sanitizer, so that a byte beyond a queue or a table
+   ends the program. */
 #ifndef CHECKS_H
 #define CHECKS_H
 
@@ -9,7 +10,7 @@
 
 #include "notibot.h"
 
-/* Ends the program, and names the line, when something does not hold. */
+/* Ends the program, with the line number, if the condition is false. */
 #define CHECK(condition)                                                     \
   do {                                                                       \
     if (!(condition)) {                                                      \
@@ -20,7 +21,7 @@
 
 #define SEEN_MAX 64u
 
-/* A device, what it sent, and what it reported to its application. */
+/* A device, its output, and its reports to the application. */
 typedef struct rig {
   nb_config_t config;
   nb_boot_t boot;
@@ -31,9 +32,9 @@ typedef struct rig {
   uint32_t seen[16];             /* frames by type since the last call of `rig_run` */
   uint8_t last[16][NB_FRAME_MAX]; /* the latest frame of each type, decoded */
   uint32_t last_length[16];
-  uint8_t text[4096];            /* what went out outside of frames */
+  uint8_t text[4096];            /* output outside of frames */
   uint32_t text_length;
-  uint8_t typed[4096];           /* what the device took for text */
+  uint8_t typed[4096];           /* input that the device took for text */
   uint32_t typed_length;
   uint32_t changes[8];           /* calls of `changed`, by kind */
 } rig_t;
@@ -50,9 +51,9 @@ void rig_bytes(rig_t *rig, const void *bytes, size_t length);
 void rig_send(rig_t *rig, uint32_t type, uint32_t channel, const void *payload, size_t length);
 /* A DATA frame in order; the answers are acknowledged. */
 void rig_data(rig_t *rig, uint32_t channel, const void *payload, size_t length);
-/* Lets time pass, then the device work until nothing is left. */
+/* Advances the time, then runs the device until nothing is left. */
 void rig_run(rig_t *rig, uint32_t after_ms);
-/* Opens a session. `nonce` decides which. */
+/* Opens a session, identified by `nonce`. */
 void rig_open(rig_t *rig, uint64_t nonce, uint8_t features);
 /* A SYN's TLVs into `out`. Returns their length. */
 size_t rig_syn(uint64_t nonce, uint8_t features, uint8_t *out);

@@ -21,7 +21,7 @@ static void check_encoder(void) {
   CHECK(nb_frame_encode(&header, payload, room, sizeof room) == NB_ERROR_SIZE);
 }
 
-/* What one decoder makes of a first byte behind the code byte: text at once, or nothing yet (FRM-7). */
+/* The reaction to a first byte after the code byte: text at once, or nothing yet (FRM-7). */
 static void check_first_byte(bool is_device) {
   for (unsigned first = 1; first < 256; first++) {
     nb_decoder_t *decoder = malloc(sizeof *decoder);
@@ -111,7 +111,7 @@ static void check_decoder_counters(void) {
   length = rig_frame(rig, NB_UDATA, 2, "abc", 3, wire);
   for (size_t at = 0; at < length; at++) received = nb_decoder_receive(&host, wire[at], 0);
   CHECK(received == NB_RECEIVED_NOTHING && host.counters.echoes == 1);
-  /* A last block that promises more than comes is no frame, though all bytes of one are there (FRM-2). */
+  /* An incomplete last block is not a frame, even if all bytes of one are present (FRM-2). */
   size_t last = 1;
   while (last + wire[last] < length - 1) last += wire[last];
   wire[last]++;
@@ -120,7 +120,7 @@ static void check_decoder_counters(void) {
   rig_free(rig);
 }
 
-/* FRM-9: the time alone ends no candidate. A port that was stopped has read before it polls. */
+/* FRM-9: time alone does not end a candidate. A port that was stopped reads before it polls. */
 static void check_late_bytes(void) {
   rig_t *rig = rig_start();
   nb_decoder_t decoder;

@@ -1,4 +1,5 @@
-/* What the C interface promises and no line shows: configuration, bearers, counters, deadlines, log, closing. */
+/* The parts of the C interface that are not visible on the line: configuration, bearers, counters,
+   deadlines, log, closing. */
 #include "checks.h"
 
 #define FAILS(change)                                                                           \
@@ -199,7 +200,7 @@ static void check_link_counters(void) {
   rig_free(rig);
 }
 
-/* Answers that wait leave one after the other. */
+/* Queued answers are sent one at a time. */
 static void check_answers(void) {
   uint8_t wire[NB_WIRE_MAX + 8];
   rig_t *rig = rig_start();

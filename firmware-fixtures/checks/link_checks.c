@@ -14,7 +14,8 @@ static rig_t *open_rig(uint16_t rx_bytes, uint32_t bits_per_second) {
   return rig;
 }
 
-/* A request whose answer is acknowledged after so long. The first answer of a session is measured, too. */
+/* A request whose answer is acknowledged after this time. The first answer of a session is
+   measured, too. */
 static void answer_after(rig_t *rig, uint32_t round_trip_ms) {
   rig_data(rig, NB_CHANNEL_ATT, read_count, sizeof read_count);
   rig_run(rig, round_trip_ms);
@@ -22,7 +23,8 @@ static void answer_after(rig_t *rig, uint32_t round_trip_ms) {
   rig_send(rig, NB_ACK, 0, NULL, 0);
 }
 
-/* Milliseconds after which the answer to a request comes again. PINGs keep the session; they do not move the timer. */
+/* Milliseconds after which the answer to a request is resent. PINGs keep the session; they do not
+   affect the timer. */
 static uint32_t resend_after(rig_t *rig) {
   uint32_t passed_ms = 0;
   uint32_t acknowledged = rig->ack;
@@ -109,7 +111,7 @@ static void check_unacknowledged(void) {
   }
 }
 
-/* Of several answers that are acknowledged at once the newest is measured, and none that came twice. */
+/* Of several answers acknowledged at once the newest is measured, and none that was resent. */
 static void check_samples(void) {
   rig_t *rig = open_rig(4096, 0);
   uint32_t first = rig->ack;
@@ -123,7 +125,7 @@ static void check_samples(void) {
   uint32_t newest = 55;
   double measured = resend_after(rig);
   CHECK(measured >= resend_time(&newest, 1) - 3 && measured <= resend_time(&newest, 1) + 3);
-  /* What was sent again is not measured. */
+  /* A resent frame is not measured. */
   measured = resend_after(rig);
   CHECK(measured >= resend_time(&newest, 1) - 3 && measured <= resend_time(&newest, 1) + 3);
   rig_free(rig);
@@ -146,7 +148,7 @@ static void check_samples(void) {
   rig_free(rig);
 }
 
-/* On a slow line what is under way adds its time. */
+/* On a slow line frames in flight add their time. */
 static void check_line_time(void) {
   rig_t *rig = open_rig(4096, 1200);
   answer_after(rig, 90);
@@ -156,7 +158,7 @@ static void check_line_time(void) {
   rig_free(rig);
 }
 
-/* The receive queue takes exactly as many bytes as were announced (LNK-42). */
+/* The receive queue accepts exactly as many bytes as announced (LNK-42). */
 static void check_receive_bytes(void) {
   uint8_t pdu[528], wire[NB_WIRE_MAX + 8];
   memset(pdu, 0x55, sizeof pdu);
@@ -195,7 +197,7 @@ static void check_credit_grows(void) {
   rig_free(rig);
 }
 
-/* The same hole, 256 frames later, is asked for again (LNK-33). */
+/* The same gap, 256 frames later, is reported again (LNK-33). */
 static void check_hole_after_wrap(void) {
   rig_t *rig = open_rig(4096, 0);
   for (unsigned round = 0; round < 3; round++) {
@@ -211,7 +213,7 @@ static void check_hole_after_wrap(void) {
   rig_free(rig);
 }
 
-/* A timer that has nothing to send again does not run, and so does not double (LNK-51). */
+/* A timer without frames to resend does not run, and therefore does not double (LNK-51). */
 static void check_idle_timer(void) {
   rig_t *rig = open_rig(4096, 0);
   answer_after(rig, 90);
@@ -223,7 +225,7 @@ static void check_idle_timer(void) {
   rig_free(rig);
 }
 
-/* ---- what is announced ---- */
+/* ---- announcements ---- */
 
 /* The value of a TLV in the payload of the latest frame of a type; NULL: it is missing. */
 static const uint8_t *find_tlv(const rig_t *rig, uint32_t frame, uint8_t type, uint32_t *length) {

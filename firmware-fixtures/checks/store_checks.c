@@ -1,4 +1,4 @@
-/* The store in memory of exact size, and what the application is notified of. */
+/* The store in memory of exact size, and the notifications of the application. */
 #include "checks.h"
 
 static rig_t *open_rig(uint64_t nonce) {
@@ -33,7 +33,7 @@ static void check_changes(void) {
   rig_free(rig);
 }
 
-/* Every place of every table in use: a search one beyond would leave it. */
+/* Every entry of every table in use: a search beyond the end would leave it. */
 static void check_full_tables(void) {
   rig_t *rig = open_rig(2);
   const nb_counters_t *counters = &rig->device->counters;
@@ -46,7 +46,7 @@ static void check_full_tables(void) {
   CHECK(rig->changes[NB_CHANGE_LEFT] == 0);
   CHECK(rig_write(rig, ",\"lvl\":2") == 0 && rig->changes[NB_CHANGE_LEFT] == 1);
   CHECK(counters->writers_forgotten == 0);
-  /* A fifth writer takes the place of the oldest, with what that has. */
+  /* A fifth writer replaces the oldest, with its notifications. */
   CHECK(rig_write(rig, ",\"id\":1,\"src\":50") == 0 && counters->writers_forgotten == 1);
   CHECK(nb_device_dismiss(rig->device, 7777) == NB_ERROR_STATE);
   for (unsigned item = 1; item < 30; item++) (void)nb_device_dismiss(rig->device, item);
@@ -59,7 +59,7 @@ static void check_full_tables(void) {
   rig_free(rig);
 }
 
-/* More are gone than are remembered. */
+/* More gone notifications than can be remembered. */
 static void check_gone(void) {
   rig_t *rig = open_rig(3);
   char members[64];
@@ -79,7 +79,8 @@ static void check_gone(void) {
   rig_free(rig);
 }
 
-/* What is gone belongs to its writer: neither the same id of another one nor the end of that one concerns it. */
+/* A gone notification belongs to its writer: neither the same id nor the end of another writer
+   affects it. */
 static void check_gone_of_others(void) {
   rig_t *rig = open_rig(5);
   const nb_counters_t *counters = &rig->device->counters;

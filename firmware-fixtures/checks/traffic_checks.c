@@ -1,7 +1,8 @@
-/* Frames that come in numbers: datagrams, RSTs, PINGs. */
+/* Many frames: datagrams, RSTs, PINGs. */
 #include "checks.h"
 
-/* Datagrams for the rig go to the application, with a function for them; others are counted. */
+/* Datagrams for the rig are passed to the application if it has a function for them; others are
+   counted. */
 static uint32_t datagrams;
 static void keep_datagram(void *context, const uint8_t *bytes, size_t length) {
   (void)context;
@@ -25,7 +26,7 @@ static void check_datagrams(void) {
   rig_free(rig);
 }
 
-/* RSTs of the last second, however uneven, and none of them beyond the table. */
+/* RSTs of the last second, unevenly spaced, and none beyond the table. */
 static void check_rst_limit(void) {
   rig_t *rig = rig_start();
   uint32_t sent[64] = {0}, count = 0;
@@ -45,11 +46,11 @@ static void check_rst_limit(void) {
   rig_free(rig);
 }
 
-/* What was due when a frame came, on a line that was busy. */
+/* Frames that were due when another one was received, on a busy line. */
 static void check_busy_line(void) {
   rig_t *rig = rig_start();
   uint8_t bytes[NB_WIRE_MAX], syn[64];
-  /* A HELLO that is due when the SYN comes is not sent any more (LNK-10). */
+  /* A HELLO that is due when the SYN is received is no longer sent (LNK-10). */
   rig_run(rig, 0);
   rig->now_ms += 250;
   nb_device_poll(rig->device, rig->now_ms);
@@ -61,7 +62,7 @@ static void check_busy_line(void) {
   }
   rig_run(rig, 0);
   CHECK(rig->seen[NB_PONG] == 16);
-  /* The 5 ms begin with the first frame that was handled, not with each (LNK-50). */
+  /* The 5 ms begin with the first handled frame, not with each (LNK-50). */
   for (int frame = 0; frame < 3; frame++) {
     rig_bytes(rig, bytes, rig_frame(rig, NB_DATA, NB_CHANNEL_RIG, "x", 1, bytes));
     rig->seq++;

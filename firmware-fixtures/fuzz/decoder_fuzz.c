@@ -1,4 +1,5 @@
-/* Any bytes to the frame decoder. Every byte that is no zero must be in a frame, in an echo or in the text (FRM-12). */
+/* Any bytes to the frame decoder. Every non-zero byte must be in a frame, in an echo or in the text
+   (FRM-12). */
 #include <string.h>
 
 #include "fuzz.h"
@@ -13,7 +14,7 @@ typedef struct ledger {
 static void note(nb_decoder_t *decoder, enum nb_received received, ledger_t *ledger) {
   if (received == NB_RECEIVED_TEXT) {
     fuzz_demand(memchr(decoder->text, 0, decoder->text_length) == NULL, "a zero is never text (FRM-6)");
-    fuzz_demand(decoder->text_length <= ledger->candidate, "text is handed on once (FRM-6)");
+    fuzz_demand(decoder->text_length <= ledger->candidate, "text is delivered once (FRM-6)");
     ledger->candidate -= decoder->text_length;
     ledger->text += decoder->text_length;
   }
@@ -22,12 +23,12 @@ static void note(nb_decoder_t *decoder, enum nb_received received, ledger_t *led
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
   static nb_decoder_t decoder;
-  uint32_t now = UINT32_MAX - 500; /* the clock wraps on the way */
+  uint32_t now = UINT32_MAX - 500; /* the clock wraps during the run */
   ledger_t ledger = {0, 0};
   memset(&decoder, 0xA5, sizeof decoder);
   nb_decoder_start(&decoder, true);
   for (size_t index = 0; index < length; index++) {
-    if (bytes[index] == 0x7F) { /* stands for a second of silence */
+    if (bytes[index] == 0x7F) { /* means a second of silence */
       now += 1000;
       note(&decoder, nb_decoder_poll(&decoder, now), &ledger);
       continue;

@@ -1,7 +1,6 @@
-/*
- * A script of what can happen to a device: frames whose CRC is right and whose session and numbers often are, raw
- * bytes, PDUs of a second bearer, time, the user. All that it sends must be whole frames and text between them.
- */
+/* A script of events for a device: frames with a correct CRC and often a correct session and
+ * numbers, raw bytes, PDUs of a second bearer, time, the user. Its output must consist of whole
+ * frames and text between them. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -12,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 typedef struct run {
   nb_device_t *device;
-  nb_decoder_t host; /* reads what the device sends */
+  nb_decoder_t host; /* decodes the device's output */
   uint32_t now;
   fuzz_input_t input;
 } run_t;
@@ -38,7 +37,7 @@ static void send_frame(run_t *run, uint8_t how) {
   for (int index = 0; index < count; index++) nb_device_receive(run->device, wire[index], run->now);
 }
 
-/* The session opens but by a right SYN, which chance does not find. */
+/* The session opens only with a valid SYN, which random bytes do not find. */
 static void send_syn(run_t *run) {
   static const uint8_t head[] = {0x81, 4, 'N', 'B', 'O', 'T', 0x82, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0x83, 2, 1, 1,
                                  0x05, 4, 15, 0, 0, 0, 0x06, 8, 64, 32, 5, 2, 0, 0, 1, 0, 0x07, 4, 1, 0, 0, 0};
@@ -104,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
   static run_t run;
   memset(&bearer, 0, sizeof bearer);
   run.input = (fuzz_input_t){bytes, length};
-  run.now = UINT32_MAX - 2000; /* the clock wraps on the way */
+  run.now = UINT32_MAX - 2000; /* the clock wraps during the run */
   run.device = fuzz_device(fuzz_u8(&run.input), run.now);
   nb_decoder_start(&run.host, false);
   fuzz_demand(nb_bearer_open(run.device, &bearer) == 0, "a bearer opens");

@@ -59,7 +59,7 @@ nb_device_t *fuzz_device(uint8_t variant, uint32_t now_ms) {
       .gone = gone,
       .gone_count = NB_GONE_MIN,
   };
-  memset(&device, 0xA5, sizeof device); /* nothing may rest on memory that was zero */
+  memset(&device, 0xA5, sizeof device); /* do not rely on zeroed memory */
   const nb_boot_t boot = {.boot_id = 0xB0071D42, .boot_count = 7, .first_session = 0xFFFE, .reset_reason = 1};
   fuzz_demand(nb_device_start(&device, &config, &boot, now_ms) == 0, "a device with the smallest memory starts");
   return &device;

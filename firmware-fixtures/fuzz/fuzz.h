@@ -1,4 +1,5 @@
-/* What the fuzzers share: an input that is read piece by piece, and a device with the smallest memory allowed. */
+/* Shared by the fuzzers: an input that is read piece by piece, and a device with the smallest
+   memory allowed. */
 #ifndef NB_FUZZ_H
 #define NB_FUZZ_H
 
@@ -9,7 +10,7 @@ typedef struct fuzz_input {
   size_t length;
 } fuzz_input_t;
 
-/* 0 when the input is used up. */
+/* 0 at the end of the input. */
 uint8_t fuzz_u8(fuzz_input_t *input);
 uint16_t fuzz_u16(fuzz_input_t *input);
 /* At most `limit` bytes, and no more than are left. */
@@ -18,7 +19,8 @@ const uint8_t *fuzz_bytes(fuzz_input_t *input, size_t limit, size_t *length);
 /* Ends the process: a rule is broken. */
 void fuzz_demand(bool holds, const char *rule);
 
-/* Starts the one device that there is, with smallest queues; `variant` chooses features, eviction and mode. */
+/* Starts the only device, with the smallest queues; `variant` selects features, eviction and
+   mode. */
 nb_device_t *fuzz_device(uint8_t variant, uint32_t now_ms);
 
 #endif

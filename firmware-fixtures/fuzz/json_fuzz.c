@@ -1,4 +1,5 @@
-/* Any bytes as a value of Data. What is stored must be readable, and what is refused must leave nothing. */
+/* Any bytes as a value of Data. A stored notification must be readable, and a refused one must
+   leave nothing. */
 #include <string.h>
 
 #include "fuzz.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs notibot on a place of labgrid, all on loopback: coordinator, exporter, ser2net, and the emulator's pseudo-terminal as the
-board. Looks whether the place is released however notibot ends. `scripts/labgrid-test` starts it."""
+"""Runs notibot on a labgrid place, all on loopback: coordinator, exporter, ser2net, and the
+emulator's pseudo-terminal as the board. Verifies that the place is released at any end of
+notibot. `scripts/labgrid-test` starts it."""
 import argparse
 import json
 import os
@@ -91,7 +92,7 @@ class Lab:
 
 
 @check
-def a_command_works_at_a_place_and_the_place_is_free_when_it_returns(lab):
+def a_command_works_at_a_place_and_releases_it(lab):
     start = time.monotonic()
     assert json.loads(lab.run("count", "--json", "-p", "labgrid:noti"))["count"] == 0
     seconds = time.monotonic() - start
@@ -100,14 +101,14 @@ def a_command_works_at_a_place_and_the_place_is_free_when_it_returns(lab):
 
 
 @check
-def a_piece_of_the_suite_holds_at_a_place(lab):
+def a_part_of_the_suite_passes_at_a_place(lab):
     lines = lab.run("test", "-p", "labgrid:noti", "--filter", "^ATT").strip().splitlines()
     assert lab.is_free()
     return lines[-1]
 
 
 @check
-def a_command_that_fails_releases_the_place(lab):
+def a_failing_command_releases_the_place(lab):
     said = lab.run("test", "-p", "labgrid:noti", "--filter", "^ATT-1$", "--json", "/nonexistent/report", expecting=18)
     assert lab.is_free()
     return said[-100:]
@@ -140,7 +141,7 @@ check(function)
 
 
 @check
-def a_place_of_somebody_else_is_told_by_name_and_left_alone(lab):
+def a_place_of_another_user_is_reported_by_name_and_not_released(lab):
     assert lab.client("-p", "noti", "acquire", user="jane").returncode == 0
     try:
         said = lab.run("count", "-p", "labgrid:noti", expecting=11)
@@ -152,7 +153,7 @@ def a_place_of_somebody_else_is_told_by_name_and_left_alone(lab):
 
 
 @check
-def a_place_that_the_user_holds_already_is_left_alone(lab):
+def a_place_that_the_user_already_holds_is_not_released(lab):
     assert lab.client("-p", "noti", "acquire").returncode == 0
     try:
         said = lab.run("count", "-p", "labgrid:noti", expecting=11)
@@ -163,18 +164,18 @@ def a_place_that_the_user_holds_already_is_left_alone(lab):
 
 
 @check
-def a_place_that_is_not_there_or_has_no_serial_port_is_told(lab):
+def a_missing_place_or_one_without_a_serial_port_is_reported(lab):
     lab.run("count", "-p", "labgrid:bare", expecting=10)
     return lab.run("count", "-p", "labgrid:nowhere", expecting=10)
 
 
 @check
-def a_coordinator_that_does_not_run_is_told(lab):
+def a_stopped_coordinator_is_reported(lab):
     return lab.run("count", "-p", "labgrid:noti", expecting=18, environment={**lab.environment, "LG_COORDINATOR": "127.0.0.1:1"})
 
 
 @check
-def labgrid_that_is_not_installed_is_told(lab):
+def a_missing_labgrid_is_reported(lab):
     return lab.run("count", "-p", "labgrid:noti", expecting=18, environment={**lab.environment, "PATH": "/usr/bin:/bin"})
 
 
@@ -194,7 +195,7 @@ def main():
             try:
                 detail = function(lab)
                 print(f"passed  {name}" + (f": {detail}" if detail else ""), flush=True)
-            except Exception as problem:  # noqa: BLE001  whatever it is, the check failed
+            except Exception as problem:  # noqa: BLE001  any exception fails the check
                 failures += 1
                 print(f"FAILED  {name}: {type(problem).__name__}: {problem}", flush=True)
     finally:

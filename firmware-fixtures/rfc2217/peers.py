@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Client and server of RFC 2217 against those of others: pyserial's client, its server, ser2net, esptool. Says check by
-check what held. `scripts/rfc2217-peers` starts it."""
+"""Tests client and server of RFC 2217 against other implementations: pyserial's client, its server,
+ser2net, esptool. Prints the result of each check. `scripts/rfc2217-peers` starts it."""
 import argparse
 import contextlib
 import json
@@ -31,7 +31,7 @@ def check(function):
 
 
 class Emulator:
-    """A `notibot emulate` in a folder of its own; ended by its process id."""
+    """A `notibot emulate` in a separate folder; ended by its process id."""
 
     def __init__(self, notibot, *options):
         self.folder = tempfile.TemporaryDirectory(prefix="notibot-2217-")
@@ -70,7 +70,7 @@ class Emulator:
 
 
 class BoardlessSerial(serial.Serial):
-    """A PTY has no modem lines; this one takes them, and remembers in which order."""
+    """A PTY has no modem lines; this one accepts them, and records their order."""
 
     cts = dsr = property(lambda self: True)
     ri = cd = property(lambda self: False)
@@ -167,7 +167,7 @@ class Ser2net:
             except OSError:
                 assert time.monotonic() < end and self.process.poll() is None, self.process.stderr.read1().decode()
                 time.sleep(0.02)
-        # It takes a moment until the port is free again.
+        # The port is free again after a moment.
         time.sleep(0.3)
 
     def __enter__(self):
@@ -197,7 +197,7 @@ def pyserials_client_opens_and_drives_our_server():
             for rate in (460800, 921600, 115200):
                 port.baudrate = rate
             assert port.cts and port.dsr and port.cd and not port.ri
-            # In an order that pulls no pin of EN.
+            # In an order that does not pull EN low.
             port.rts = port.dtr = False
             port.dtr = port.rts = True
             port.break_condition = True
@@ -250,7 +250,7 @@ def esptool_brings_our_board_into_its_loader():
         done = subprocess.run(
             [sys.executable, "-m", "esptool", "--port", emulator.port, "--connect-attempts", "1", "--before",
              "default-reset", "chip-id"], capture_output=True, text=True, timeout=120)
-        # There is a chip in download mode, and nobody in its ROM who speaks the loader's protocol.
+        # There is a chip in download mode, but no ROM code that implements the loader's protocol.
         stats = emulator.stats()
         assert stats["chip"] == "download" and stats["lineResets"] >= 1, (stats, done.stdout)
         return f"{stats['lineResets']} resets, then: {done.stdout.strip().splitlines()[-1][:90]}"
@@ -281,7 +281,7 @@ def our_client_works_with_ser2net_on_a_port_without_modem_lines():
 
 
 @check
-def a_port_of_ser2net_that_is_in_use_is_told():
+def a_busy_port_of_ser2net_is_reported():
     with Emulator(PROGRAMS["notibot"]) as emulator, Ser2net(emulator.port) as server:
         host, number = server.name.removeprefix("rfc2217://").split(":")
         with socket.create_connection((host, int(number))) as first:
@@ -292,7 +292,7 @@ def a_port_of_ser2net_that_is_in_use_is_told():
 
 
 @check
-def a_piece_of_the_suite_holds_through_ser2net():
+def a_part_of_the_suite_passes_through_ser2net():
     with Emulator(PROGRAMS["notibot"]) as emulator, Ser2net(emulator.port) as server:
         lines = run("test", "-p", server.name, "--control", emulator.control, "--filter", "^ATT").strip().splitlines()
         return lines[-1]
@@ -316,7 +316,7 @@ def main():
         try:
             detail = function()
             print(f"passed  {name}" + (f": {detail}" if detail else ""), flush=True)
-        except Exception as problem:  # noqa: BLE001  whatever it is, the check failed
+        except Exception as problem:  # noqa: BLE001  any exception fails the check
             failures += 1
             print(f"FAILED  {name}: {type(problem).__name__}: {problem}", flush=True)
     return 1 if failures else 0

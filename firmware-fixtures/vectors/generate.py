@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the vectors beside it. The expected bytes come from cobs 1.2.2, zlib.crc32, struct and json, not from the Swift.
+"""Writes the vectors next to it. The expected bytes come from cobs 1.2.2, zlib.crc32, struct and
+json, not from the Swift code.
 
-generate.py             writes *.json and the appendix of docs/PROTOCOL.md
-generate.py --check     exits 1 and says which file differs from what would be written
-generate.py --protocol  prints the appendix
+generate.py             writes *.json and the appendix of docs/PROTOCOL.md generate.py --check
+exits 1 and names each file that would change generate.py --protocol  prints the appendix
 """
 import argparse
 import contextlib
@@ -34,7 +34,7 @@ APPENDIX = "## Appendix: byte by byte\n\n"
 
 
 def protocol_with_appendix():
-    """docs/PROTOCOL.md with its appendix made anew."""
+    """docs/PROTOCOL.md with its appendix regenerated."""
     page = io.StringIO()
     with contextlib.redirect_stdout(page):
         protocol_page.print_page()
@@ -59,7 +59,7 @@ def main():
         elif not options.check:
             path.write_text(text)
     for name in stale:
-        print(f"{name} is not what generate.py writes: run generate.py and look at the difference", file=sys.stderr)
+        print(f"{name} differs from the output of generate.py: run generate.py and check the difference", file=sys.stderr)
     return 1 if stale else 0
 
 

@@ -1,4 +1,4 @@
-"""Vectors of notifications: JSON that is taken or refused, and fields as they are written, cut where they must be."""
+"""Vectors of notifications: accepted and refused JSON, and encoded fields with their cuts."""
 import json
 
 SAMPLE = {"app": "Messages", "title": "Jane Doe", "text": "See you tomorrow!", "timestamp": 1234567890}
@@ -141,7 +141,8 @@ def refused_numbers():
 
 
 def cut(clusters, limit, cost):
-    """The longest beginning of whole characters that costs at most `limit` with an ellipsis, or all if that does."""
+    """The longest prefix of whole characters that costs at most `limit` with an ellipsis, or
+    everything if it fits."""
     if not clusters or cost("".join(clusters)) <= limit:
         return clusters
     kept = []

@@ -1,4 +1,4 @@
-"""Streams of frames and console text. Each piece states its own outcome when it is put in; no decoder is involved."""
+"""Streams of frames and console text. Each piece is added with its outcome; no decoder is involved."""
 import zlib
 
 from cobs import cobs
@@ -20,7 +20,7 @@ class Stream:
         self.counters = dict.fromkeys(["frames", "crcErrors", "malformed", "textBytes", "echoes", "overruns"], 0)
 
     def raw(self, data):
-        """Bytes that lead to nothing: zeros, or what never ends."""
+        """Bytes without an outcome: zeros, or an unfinished candidate."""
         self.input[-1] += data
         return self
 
@@ -45,7 +45,7 @@ class Stream:
         return self
 
     def candidate(self, data, counted=None, before=b"\0", after=b"\0"):
-        """Bytes between zeros that turn out to be text, and the counter that says why."""
+        """Bytes between zeros that are text, and the counter of the reason."""
         self.raw(before + data + after).expect_text(data)
         return self.counted(counted) if counted else self
 

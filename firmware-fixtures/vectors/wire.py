@@ -1,4 +1,5 @@
-"""Builds frames and TLVs of docs/PROTOCOL.md with cobs, zlib and struct. Knows nothing of the Swift code."""
+"""Builds frames and TLVs of docs/PROTOCOL.md with cobs, zlib and struct, independent of the Swift
+code."""
 import struct
 import zlib
 
@@ -17,7 +18,7 @@ NONCE, SESSION, SRC, RUN, CLOCK = 0x1122334455667788, 0x3A7C, 0xC0FFEE01, 1, (12
 HOST_LIMITS, DEVICE_LIMITS, CAPACITY = (64, 8, 517, 65536), (16, 8, 517, 4096), 64
 FEATURES = 0b1111
 SAMPLE = b'{"app":"Messages","title":"Jane Doe","text":"See you tomorrow!","timestamp":1234567890}'
-# Notifications with an identity: two that are written, what becomes of the first, and how it goes.
+# Notifications with an identity: two writes, then the change, dismissal and removal of the first.
 FIRST_ID, SECOND_ID = 7, 8
 FIRST = SAMPLE[:-1] + b',"id":7}'
 SECOND = b'{"app":"Messages","title":"Jane Doe","text":"At noon.","timestamp":1234567890,"id":8}'
@@ -27,7 +28,7 @@ DISMISSED = b'{"ev":"dismissed","item":1,"id":7,"src":3237998081}'
 
 
 class Frame:
-    """Header and payload; `wire` is the frame as it is sent."""
+    """Header and payload; `wire` is the encoded frame."""
 
     def __init__(self, kind, direction, payload=b"", channel=LINK, session=0, seq=0, ack=0, credit=0, length=None):
         self.kind, self.direction, self.channel = kind, direction, channel
@@ -50,7 +51,7 @@ class Frame:
         return b"\0" + self.stuffed + b"\0"
 
     def fields(self):
-        """What a decoder must find, as JSON."""
+        """The expected result of a decoder, as JSON."""
         return {
             "type": NAMES[self.kind], "fromDevice": bool(self.direction), "channel": self.channel, "session": self.session,
             "sequence": self.seq, "ack": self.ack, "credit": self.credit, "payload": self.payload.hex(),
@@ -98,7 +99,7 @@ SYN_PAYLOAD = (
 
 
 def uuid(text):
-    """A 128-bit UUID as it is sent: least significant byte first."""
+    """A 128-bit UUID on the wire: least significant byte first."""
     return bytes.fromhex(text.replace("-", ""))[::-1]
 
 
@@ -108,7 +109,7 @@ DATA_UUID = uuid("1c95d5e3-d8f7-413a-bf3d-7a2e5d7be87e")
 
 
 def profile_bytes():
-    """What PROFILE_HASH covers (ATT-4)."""
+    """The bytes covered by PROFILE_HASH (ATT-4)."""
     return (
         struct.pack("<HH", 1, 0x2800) + SERVICE
         + struct.pack("<HH", 2, 0x2803) + struct.pack("<BH", 0x12, 3) + COUNT
@@ -153,7 +154,7 @@ def splitmix64(x):
 
 
 def mixed(number, written):
-    """What one notification adds to a digest (NTF-32)."""
+    """The summand of one notification in a digest (NTF-32)."""
     return splitmix64(number * 2**32 + zlib.crc32(written))
 
 
@@ -184,7 +185,7 @@ def in_session(kind, direction, payload=b"", **fields):
     return Frame(kind, direction, payload, session=SESSION, **fields)
 
 
-# One of every kind: the examples of docs/PROTOCOL.md, about in the order of a session's life.
+# One of every kind: the examples of docs/PROTOCOL.md, roughly in the order of a session.
 EXAMPLES = [
     ("HELLO at boot", Frame(HELLO, DEVICE, HELLO_PAYLOAD)),
     ("SYN", Frame(SYN, HOST, SYN_PAYLOAD)),
@@ -202,7 +203,7 @@ EXAMPLES = [
     ("DATA: the first is changed", in_session(DATA, HOST, write_request(UPDATE), channel=ATT, seq=5, ack=8, credit=64)),
     ("DATA: the first was dismissed", in_session(DATA, DEVICE, b"\x1b" + u16(6) + DISMISSED, channel=ATT, seq=9, ack=6, credit=16)),
     ("DATA: the same where it does not fit, GONE", in_session(DATA, DEVICE, gone(1, FIRST_ID), seq=9, ack=6, credit=16)),
-    ("DATA: the host removes it, and it is told no more", in_session(DATA, HOST, write_request(REMOVAL), channel=ATT, seq=6, ack=10, credit=64)),
+    ("DATA: the host removes it, and it is not reported again", in_session(DATA, HOST, write_request(REMOVAL), channel=ATT, seq=6, ack=10, credit=64)),
     ("DATA: the device had to drop an event, RESYNC", in_session(DATA, DEVICE, RESYNC, seq=10, ack=7, credit=16)),
     ("NAK from a device: 3 is missing", in_session(NAK, DEVICE, ack=3, credit=14)),
     ("NAK from a host: 3 is missing, 5 and 6 are held", in_session(NAK, HOST, u64(0b110), ack=3, credit=64)),

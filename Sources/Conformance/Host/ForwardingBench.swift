@@ -315,7 +315,7 @@ extension Bench {
       let write = OutboxWrite(id: id, revision: 0, json: Sample.json(id: id, text))
       return OutboxEntry(
         number: OutboxNumber(rawValue: Int64(id)), content: ForwardingBench.note(text), state: .held(write),
-        isTold: true)
+        isReported: true)
     }
     let peer = VirtualForwarder(
       configuration: configuration, journal: JournalContents(header: header, entries: entries), seed: seed,

@@ -153,7 +153,7 @@ struct RotLife {
     case 0: entry.state = .written(write)
     case 1:
       entry.state = .held(write)
-      entry.isTold = true
+      entry.isReported = true
     case 2: entry.state = .removing(id: id)
     case _: entry.content.title += "!"
     }

@@ -1,11 +1,11 @@
 import NotibotProtocol
 
-// What goes out, and when: pipeline and barriers. Source: PROTOCOL.md ATT-6.
+// Outgoing PDUs and their order: pipeline and barriers. Source: PROTOCOL.md ATT-6.
 extension ATTClient {
   /// Opcode and handle of a Write Request.
   static let writeOverheadBytes = 3
 
-  /// What may be sent next and now, or `nil`.
+  /// The next PDU that can be sent now, or `nil`.
   mutating func nextOutgoing(now: Instant) -> Outgoing? {
     while let next = waiting.first {
       switch (state, next.operation) {
@@ -38,7 +38,8 @@ extension ATTClient {
     return nil
   }
 
-  /// The operation as it goes on, and its next PDU; `nil` when the device lacks what it needs.
+  /// The operation in its next state, and its next PDU; `nil` if the device lacks an attribute that
+  /// it needs.
   private func prepare(_ operation: Operation) -> (Operation, [UInt8])? {
     switch (operation, state) {
     case (.exchangeMTU, _): return (operation, ATTPDU.exchangeMTURequest(mtu: bearer.mtu).encoded())
@@ -53,7 +54,7 @@ extension ATTClient {
         let write = LongWrite(handle: handles.data, value: value, mtu: mtu)
         return (.writeLong(write), write.request.encoded())
       }
-      // The bytes are needed once only; the link keeps them until they are acknowledged.
+      // Used once: the link keeps the bytes until they are acknowledged.
       guard handles.data != NotibotProfile.Handle.data else { return (.write(pdu: []), pdu) }
       let value = Array(pdu[Self.writeOverheadBytes...])
       return (.write(pdu: []), ATTPDU.writeRequest(handle: handles.data, value: value).encoded())

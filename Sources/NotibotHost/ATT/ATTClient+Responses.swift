@@ -1,7 +1,8 @@
 import DequeModule
 import NotibotProtocol
 
-// What comes in: answers, matched to requests, and notifications. Source: PROTOCOL.md ATT-5, ATT-17, section 5.
+// Incoming PDUs: answers, matched to their requests, and notifications. Source: PROTOCOL.md ATT-5,
+// ATT-17, section 5.
 extension ATTClient {
   /// Takes one PDU from the device.
   mutating func receive(_ pdu: [UInt8], now: Instant) {
@@ -78,7 +79,7 @@ extension ATTClient {
   }
 
   private mutating func finishExchangeMTU(_ answer: ATTPDU) {
-    // A server without Exchange MTU keeps the first one.
+    // A server without Exchange MTU keeps the default MTU.
     if case .exchangeMTUResponse(let serverMTU) = answer {
       mtu = max(Int(NotibotProfile.firstMTU), Int(min(serverMTU, bearer.mtu)))
     }
@@ -117,7 +118,7 @@ extension ATTClient {
     actions.append(.failed(.bearerBroken(.malformedAnswer(opcode: request.opcode))))
   }
 
-  /// Responses are odd; 0x1B and 0x1D, notification and indication, are odd and no answers.
+  /// Responses are odd; 0x1B and 0x1D, notification and indication, are odd, but not answers.
   private static func isAnswer(_ opcode: UInt8) -> Bool {
     opcode & 0x41 == 1 && opcode != 0x1B && opcode != 0x1D
   }

@@ -1,23 +1,23 @@
 import DequeModule
 import NotibotProtocol
 
-/// What an attribute client asks of its owner.
+/// An action for the owner of an attribute client.
 enum ATTAction: Equatable, Sendable {
   case completed(HostRequestID, HostResult)
   case event(HostEvent)
   /// MTU and handles are known; requests flow.
   case ready
-  /// The bearer cannot go on; its owner ends the session.
+  /// The bearer is unusable; the owner ends the session.
   case failed(SessionEnd)
 }
 
-/// What an attribute client has counted since it was made.
+/// Counters of an attribute client since its creation.
 package struct ATTStatistics: Equatable, Sendable {
   package var requests = 0
   package var responses = 0
   package var errorResponses = 0
   package var notifications = 0
-  /// Answers that nobody had asked for, and PDUs that a client has no use for.
+  /// Answers without a request, and PDUs that a client cannot use.
   package var ignored = 0
 
   package init() {}
@@ -35,9 +35,9 @@ struct ATTClient: Equatable, Sendable {
     case ready(AttributeHandles)
   }
 
-  /// What a bearer allows.
+  /// The limits of a bearer.
   struct Bearer: Equatable {
-    /// Requests that may be out at once (ATT-6).
+    /// Requests in flight, at most (ATT-6).
     var requestsLimit: Int
     /// The MTU that this side announces.
     var mtu: UInt16
@@ -48,7 +48,8 @@ struct ATTClient: Equatable, Sendable {
     case exchangeMTU
     case discover(Discovery)
     case readCount
-    /// A Write Request of Data that names the usual handle; put right when it is sent.
+    /// A Write Request for Data with the usual handle, which is replaced by the real one on
+    /// sending.
     case write(pdu: [UInt8])
     case writeLong(LongWrite)
     case subscribe(Subscriptions)
@@ -57,13 +58,13 @@ struct ATTClient: Equatable, Sendable {
     case message([UInt8])
   }
 
-  /// What is to be sent, and on which channel.
+  /// An outgoing payload and its channel.
   enum Outgoing: Equatable {
     case pdu([UInt8])
     case message([UInt8])
   }
 
-  /// A request that waits; without an id it is the client's own.
+  /// A queued request; without an id it is the client's own.
   struct Waiting: Equatable {
     var id: HostRequestID?
     var operation: Operation
@@ -97,12 +98,12 @@ struct ATTClient: Equatable, Sendable {
 
   // MARK: Commands
 
-  /// A session to the device opens: requests submitted from now on wait for it.
+  /// A session is being opened: requests submitted from now on wait for it.
   mutating func expectBearer() {
     state = .preparing
   }
 
-  /// A bearer is there: learns MTU and handles, then lets requests flow.
+  /// The bearer is ready: learns MTU and handles, then sends requests.
   mutating func open(_ bearer: Bearer) {
     self.bearer = bearer
     mtu = Int(NotibotProfile.firstMTU)
@@ -111,7 +112,7 @@ struct ATTClient: Equatable, Sendable {
     waiting.prepend(Waiting(id: nil, operation: .exchangeMTU))
   }
 
-  /// Queues a request. Its result comes by `nextAction`, also when it fails here.
+  /// Queues a request. `nextAction` returns its result, also if it fails here.
   mutating func submit(_ request: HostRequest, id: HostRequestID) {
     if case .down(let reason) = state { return complete(id, .failed(.notSent(reason))) }
     guard waiting.count < waitingLimit else { return complete(id, .failed(.queueFull)) }
@@ -153,7 +154,7 @@ struct ATTClient: Equatable, Sendable {
     waiting.append(Waiting(id: id, operation: .write(pdu: pdu)))
   }
 
-  /// The bearer is gone: what was sent has an unknown outcome, what waits was not sent.
+  /// The bearer is lost: sent requests have an unknown outcome, queued ones were not sent.
   mutating func end(_ reason: SessionEnd) {
     state = .down(reason)
     for request in outstanding { complete(request.id, .failed(.outcomeUnknown(reason))) }
@@ -179,12 +180,13 @@ struct ATTClient: Equatable, Sendable {
 
   var hasWaiting: Bool { !waiting.isEmpty }
 
-  /// When the oldest request is out of time (ATT-7).
+  /// When the oldest request times out (ATT-7).
   var nextDeadline: Instant? {
     outstanding.first?.sentAt.after(ns: Self.transactionLimitNs)
   }
 
-  /// Since when the oldest request has been out, or since the last response if that is later; `nil` when none is.
+  /// When the oldest request was sent, or the last response received if that is later; `nil` if no
+  /// request is in flight.
   var waitingSince: Instant? {
     guard let sentAt = outstanding.first?.sentAt else { return nil }
     return max(sentAt, respondedAt ?? sentAt)

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// Where a device keeps the two characteristics; `nil`: it has no such descriptor.
+/// The handles of the two characteristics; `nil`: the device has no such descriptor.
 struct AttributeHandles: Equatable, Sendable {
   var count: UInt16
   var countCCCD: UInt16?

@@ -1,19 +1,20 @@
 import NotibotProtocol
 
-/// Finds the service, its two characteristics and their CCCDs by UUID, one request after the other.
+/// Finds the service, its two characteristics and their CCCDs by UUID, one request at a time.
 ///
-/// States: *service* → *characteristics* → *descriptors* → found. Every answer must lead further up the handles, so
-/// that no device can keep a host busy indefinitely; and in `requestsLimit` steps. Source: PROTOCOL.md ATT-2, ATT-9.
+/// States: *service* → *characteristics* → *descriptors* → found. Every answer must advance to
+/// higher handles, and there are at most `requestsLimit` requests, so that no device can keep a
+/// host busy indefinitely. Source: PROTOCOL.md ATT-2, ATT-9.
 struct Discovery: Equatable, Sendable {
   enum Progress: Equatable {
-    /// `request` has the next one.
+    /// `request` is the next one.
     case more
     case found(AttributeHandles)
     /// The device has no such service or characteristic.
     case missing
-    /// The answer cannot be one to the request.
+    /// The answer does not fit the request.
     case malformed
-    /// The device leads on and on.
+    /// `requestsLimit` requests were not enough.
     case endless
   }
 
@@ -31,23 +32,24 @@ struct Discovery: Equatable, Sendable {
 
   private struct Descriptors: Equatable {
     var handles: AttributeHandles
-    /// What is left to be searched, in handle order.
+    /// The handle ranges still to be searched, in order.
     var countEnd: UInt16
     var dataEnd: UInt16
     var end: UInt16 { max(countEnd, dataEnd) }
   }
 
-  /// Characteristics that one service may have here.
+  /// Characteristics in one service, at most.
   private static let characteristicsLimit = 64
-  /// Requests until all is found. At MTU 23 a response holds one service or one characteristic with a UUID of 16 bytes, or
-  /// five descriptors: this is enough for 64 services in front of Notibot's, `characteristicsLimit` characteristics and
-  /// 500 descriptors, while a table of 65535 attributes, one in each response, would take a minute.
+  /// Requests in one discovery, at most. At MTU 23 a response holds one service or one
+  /// characteristic with a UUID of 16 bytes, or five descriptors: this is enough for 64 services in
+  /// front of Notibot's, `characteristicsLimit` characteristics and 500 descriptors, while a table
+  /// of 65535 attributes, one in each response, would take a minute.
   static let requestsLimit = 256
 
   private var state = State.service(from: 1)
   private var answers = 0
 
-  /// The request that is to be answered next.
+  /// The request that awaits its answer.
   var request: ATTPDU {
     switch state {
     case .service(let from):

@@ -1,15 +1,15 @@
 import NotibotProtocol
 
-/// A value longer than one Write Request takes: prepared in parts, then executed.
+/// Writes a value that is too long for one Write Request: prepared in parts, then executed.
 ///
 /// States: *preparing* each part → *executing*; an error in a part → *cancelling*, which empties the queue.
 /// Source: PROTOCOL.md ATT-14.
 struct LongWrite: Equatable, Sendable {
   enum Progress: Equatable {
-    /// `request` has the next one.
+    /// `request` is the next one.
     case more
     case finished(HostResult)
-    /// The answer cannot be one to the request.
+    /// The answer does not fit the request.
     case malformed
   }
 
@@ -34,7 +34,7 @@ struct LongWrite: Equatable, Sendable {
     partLimitBytes = mtu - Self.partOverheadBytes
   }
 
-  /// The request that is to be answered next.
+  /// The request that awaits its answer.
   var request: ATTPDU {
     switch state {
     case .preparing(let offset):

@@ -37,8 +37,8 @@ extension Device {
     return device
   }
 
-  /// The error, or that the port is busy when nothing answered and another program has it open: without a lock it could be
-  /// opened, and what the device answered was read by the other.
+  /// The error; `busy` if nothing answered and another program has the port open without a lock,
+  /// since that program may have read the answers of the device.
   private static func named(_ error: any Error, _ address: PortAddress) -> any Error {
     guard let failure = error as? NotibotError, failure.code == .noAnswer, let path = address.path,
       let user = PortHolder.user(of: path)
@@ -46,9 +46,10 @@ extension Device {
     return NotibotError(PortError(.busy(user), port: failure.port, operation: "connect to"))
   }
 
-  /// Where the one known board is that reports the identity `id`.
+  /// The address of the only known board that reports the identity `id`.
   ///
-  /// - Throws: `NotibotError`: no board when none reports it or several do, with all that answered; `CancellationError`.
+  /// - Throws: `NotibotError` if no board or several boards report it, with all boards that
+  ///   answered; `CancellationError`.
   package static func address(
     ofBoard id: String, options: DeviceOptions, ports: PortList = PortList()
   ) async throws -> PortAddress {
@@ -61,31 +62,31 @@ extension Device {
     }
   }
 
-  /// What became of asking one board.
-  private enum Asked: Sendable {
+  /// The result of one probe.
+  private enum ProbeResult: Sendable {
     case match(Device, PortAddress)
     case other(port: String, reason: String)
   }
 
-  /// Asks the known boards, all at once, who they are. Unknown boards are never written to; a board with another identity
-  /// gets only what opens and ends a session.
+  /// Probes all known boards in parallel for their identity. Nothing is written to unknown boards;
+  /// a board with another identity receives only the frames that open and end a session.
   private static func find(_ id: String, options: DeviceOptions, ports: PortList) async throws -> (
     device: Device, address: PortAddress
   ) {
     let name = PortName.deviceID(id).description
     let addresses = try ports.candidates(for: .deviceID(id), isPinned: true)
-    let asked = await withTaskGroup(of: (Int, Asked).self) { group in
+    let results = await withTaskGroup(of: (Int, ProbeResult).self) { group in
       for (index, address) in addresses.enumerated() {
         group.addTask { (index, await ask(address, for: id, options: options)) }
       }
       // In the order of the list, not of the answers.
-      var asked: [Int: Asked] = [:]
-      for await (index, answer) in group { asked[index] = answer }
-      return addresses.indices.compactMap { asked[$0] }
+      var results: [Int: ProbeResult] = [:]
+      for await (index, answer) in group { results[index] = answer }
+      return addresses.indices.compactMap { results[$0] }
     }
     var matches: [(device: Device, address: PortAddress)] = []
     var others: [String] = []
-    for answer in asked {
+    for answer in results {
       switch answer {
       case .match(let device, let address): matches.append((device, address))
       case .other(let port, let reason): others.append("\(port) \(reason)")
@@ -104,7 +105,7 @@ extension Device {
 
   private static func ask(
     _ address: PortAddress, for id: String, options: DeviceOptions
-  ) async -> Asked {
+  ) async -> ProbeResult {
     let port = address.description
     do {
       let device = try await connect(to: address, as: .address(address), options: options)
@@ -133,7 +134,7 @@ extension Device {
     return device
   }
 
-  /// Returns when a session is open. A cancelled wait closes the device.
+  /// Returns when a session is open. Cancelling the wait closes the device.
   package func waitUntilOpen() async throws {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -149,7 +150,8 @@ extension Device {
     }
   }
 
-  /// Ends the session properly, within 200 ms, and closes the port. Returns when it is closed. May be called again.
+  /// Ends the session properly, within 200 ms, and closes the port. Returns when it is closed. Can
+  /// be called more than once.
   package func close() async {
     guard let channel else { return }
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -204,7 +206,7 @@ public func withDevice<Result>(
   return try await withDevice(at: name, options: options, isolation: isolation, body)
 }
 
-/// The same for a name that has been read. `labgrid:`, `emu:` and `qemu:` cannot be opened here.
+/// The same for a parsed name. `labgrid:`, `emu:` and `qemu:` cannot be opened here.
 package func withDevice<Result>(
   at name: PortName, options: DeviceOptions = DeviceOptions(), isolation: isolated (any Actor)? = #isolation,
   _ body: (Device) async throws -> Result

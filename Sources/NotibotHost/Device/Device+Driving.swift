@@ -2,7 +2,7 @@ import NIOCore
 import NotibotProtocol
 import SerialLink
 
-// Obeys the machine: bytes and time in, actions out. Nothing here decides anything about the protocol.
+// Drives the machine: bytes and time in, actions out. It makes no decisions about the protocol.
 extension Device {
   var now: Instant {
     eventLoop.instant
@@ -47,7 +47,7 @@ extension Device {
 
   // MARK: Actions
 
-  /// Does all that the machine asks for, refills the batches, and arms the timer.
+  /// Executes all actions of the machine, refills the batches, and arms the timer.
   func obey() {
     var hasWritten = false
     repeat {
@@ -72,7 +72,7 @@ extension Device {
     armTimer()
   }
 
-  /// Submits what the batches have room for. Returns whether that gave the machine something to do.
+  /// Submits as much as the batches have room for. Returns whether anything was submitted.
   private func refillBatches() -> Bool {
     guard !batches.isEmpty else { return false }
     var hasSubmitted = false
@@ -110,7 +110,7 @@ extension Device {
     case .renewal:
       switch result {
       case .count(let count): eventSink.yield(.count(count))
-      // Refused or failed: the session's own end tells what matters.
+      // Refused or failed: the end of the session reports the reason.
       case .accepted, .response, .sent, .refused, .failed: break
       }
     }
@@ -121,14 +121,15 @@ extension Device {
     case .countChanged(let count): eventSink.yield(.count(count))
     case .device(.dismissed(let item)): eventSink.yield(.dismissed(item: item))
     case .device(.action(let item, let act)): eventSink.yield(.action(item: item, action: act))
-    // Of another writer's notifications, or this one's of an earlier run: here only their number on the display counts.
+    // For notifications of another writer, or of an earlier run of this one, only their number on
+    // the display matters.
     case .device(.gone(.dismissed, _, let item)) where item != 0: eventSink.yield(.dismissed(item: item))
     case .device(.gone(let reason, let key, let item)):
       eventSink.yield(.unknown(DeviceEvent.gone(reason, key, item: item).encoded()))
     case .device(.actionOf(_, let item, let act)): eventSink.yield(.action(item: item, action: act))
     case .device(.unknown(let bytes)): eventSink.yield(.unknown(bytes))
     case .log(let bytes): if options.includesText { eventSink.yield(.text(bytes)) }
-    // This device's host does not sync; who wants exactly once asks an outbox.
+    // The host of this device does not sync; exactly-once delivery is the outbox's job.
     case .sync, .suspected, .recovered: break
     }
   }
@@ -172,7 +173,7 @@ extension Device {
     }
   }
 
-  /// Says goodbye; ends at once when there is nobody to say it to, as before the channel is active.
+  /// Sends FIN; ends at once if there is no peer, for example before the channel is active.
   func closeSession() {
     machine.close(now: now)
     obey()
@@ -181,7 +182,7 @@ extension Device {
     }
   }
 
-  /// Ends for good: whoever waits is told, and the channel closes.
+  /// Ends for good: resumes all waiters with the error, and closes the channel.
   private func finish(_ error: NotibotError) {
     switch state {
     case .connecting(let callers):
@@ -216,7 +217,7 @@ extension Device {
 }
 
 extension SessionEnd {
-  /// Whether a device that did not let a session be opened again may do so in the next moment.
+  /// Whether a device that refused to reopen a session can be expected to accept it a moment later.
   fileprivate var isWorthAnotherTry: Bool {
     switch self {
     case .deviceRestarted, .unknownToDevice, .closedByDevice, .silent: true

@@ -1,7 +1,8 @@
 package import SerialLink
 
 extension Device {
-  /// Does something to the line of the device's port, and returns when it is done. Throws `NotibotError`.
+  /// Performs an operation on the serial line of the device's port, and returns when it is done.
+  /// Throws `NotibotError`.
   package func perform(_ command: LineCommand) async throws {
     guard let channel else {
       throw NotibotError(PortError(.deviceGone, port: port, operation: "drive"))

@@ -7,7 +7,8 @@ package import SerialLink
 /// Runs on the event loop of its channel: handler, machine, timer and these methods share one thread.
 /// States: *connecting* → *open* ⇄ *reconnecting* → *closing* → *ended*; any of them → *ended* when the port is lost.
 public actor Device {
-  /// What the display shows. Spelt out where Foundation's type of that name is imported too.
+  /// A notification on the display. Write the module name where Foundation's type of that name is
+  /// imported too.
   public typealias Notification = NotibotProtocol.Notification
 
   enum State {
@@ -19,7 +20,7 @@ public actor Device {
     case ended(NotibotError?)
   }
 
-  /// Who waits for a request's result.
+  /// The waiter for the result of a request.
   enum Waiter {
     case caller(CheckedContinuation<HostResult, any Error>, operation: String)
     case batch(SendBatch, index: Int)
@@ -30,9 +31,9 @@ public actor Device {
   nonisolated let eventLoop: any EventLoop
   /// The port as the user named it.
   public nonisolated let port: String
-  /// What was opened; `nil` for a channel that was open already.
+  /// The opened address; `nil` for a channel that was already open.
   package nonisolated let address: PortAddress?
-  /// What the device and the connection do by themselves; for one consumer.
+  /// Events of the device and of the connection; for one consumer.
   public nonisolated let events: Events
 
   let options: DeviceOptions
@@ -44,10 +45,10 @@ public actor Device {
   var waiters: [HostRequestID: Waiter] = [:]
   var batches: [SendBatch] = []
   var subscriptions: Subscriptions = []
-  /// The error of the port, kept for whoever asks what happened.
+  /// The first error of the port, reported when the session ends.
   var portFailure: NotibotError?
 
-  /// What the device said of itself when the present session opened, or the last one.
+  /// The device's description of itself in the current session, or in the last one.
   public internal(set) var info = DeviceInfo.unknown
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -88,26 +89,28 @@ public actor Device {
   }
 
   /// Sends a notification, cut to the device's limits if need be, and returns when the device has accepted it.
-  /// Throws `NotibotError`: `refused` when the device would not, with `isOutcomeUnknown` when nobody can say.
+  /// Throws `NotibotError`: `refused` if the device rejected it; `isOutcomeUnknown` is set if the
+  /// link failed before the answer.
   public func send(_ notification: Notification) async throws {
     _ = try await request(.send(notification), "send to")
   }
 
-  /// Sends a notification of these fields; `timestamp` in whole seconds since 1970-01-01 UTC, now without it.
-  /// Otherwise as `send(_:)`.
+  /// Sends a notification of these fields; `timestamp` in whole seconds since 1970-01-01 UTC
+  /// (default: now). Otherwise as `send(_:)`.
   public func send(app: String, title: String, text: String, timestamp: UInt32? = nil) async throws {
     let timestamp = timestamp ?? UInt32(clamping: HostClock.now().seconds)
     try await send(Notification(app: app, title: title, text: text, timestamp: timestamp))
   }
 
-  /// Sends notifications one after the other, many at a time on their way, and returns when all are answered.
+  /// Sends notifications in order, with many in flight, and returns when all are answered.
   ///
   /// - Parameters:
-  ///   - notifications: taken one by one, on the device's thread, as the line has room.
-  ///   - window: how many may be on their way, 1...512.
-  ///   - report: called on the device's thread for each, with its place from 0 and what became of it.
+  ///   - notifications: taken one at a time, on the device's thread, as the line has room.
+  ///   - window: notifications in flight, 1...512.
+  ///   - report: called on the device's thread for each, with its index from 0 and its result.
   /// - Throws: `NotibotError` when the session ended before all were answered. A refusal throws nothing: it is reported
-  ///   and counted. `CancellationError` after a cancellation; what is out then is reported with an unknown outcome.
+  ///   and counted. `CancellationError` after a cancellation; notifications in flight are then
+  ///   reported with an unknown outcome.
   public func send(
     contentsOf notifications: some Sequence<Notification> & Sendable, window: Int = 64,
     report: @escaping @Sendable (Int, Result<Void, NotibotError>) -> Void = { _, _ in }
@@ -129,7 +132,8 @@ public actor Device {
     }
   }
 
-  /// Asks the device to tell of changes: from now on, and after each reconnection, they are among `events`.
+  /// Subscribes to the device's notifications: from now on, and after each reconnection, they are
+  /// among `events`.
   public func subscribe() async throws {
     _ = try await request(.subscribe(.all), "subscribe to")
     subscriptions = .all
@@ -144,10 +148,11 @@ public actor Device {
     }
   }
 
-  /// What the machine has counted so far.
+  /// The counters of the machine.
   package var statistics: HostStatistics { machine.statistics }
 
-  /// How long the port's FTDI bridge may keep bytes back, in milliseconds; `nil` for any other port.
+  /// How long the port's FTDI bridge can hold back bytes, in milliseconds; `nil` for any other
+  /// port.
   package var latencyTimerMs: Int? {
     get async {
       guard let channel else { return nil }
@@ -167,7 +172,7 @@ public actor Device {
         obey()
       }
     } onCancel: {
-      // The request may be under way already; only the wait for it ends here.
+      // The request may already be in flight; only the wait for it ends here.
       eventLoop.execute { self.assumeIsolated { $0.cancelWait(for: id) } }
     }
   }

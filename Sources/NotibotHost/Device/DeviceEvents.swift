@@ -1,26 +1,27 @@
 extension Device {
-  /// What a device, or the connection to it, does by itself.
+  /// An event of a device, or of the connection to it.
   public enum Event: Sendable {
-    /// The count changed, or was read anew after a reconnection.
+    /// The count changed, or was read again after a reconnection.
     case count(UInt16)
     /// The notification of this number was dismissed on the device. Numbers are in the order in which this boot of
     /// the device accepted notifications, from 1.
     case dismissed(item: UInt32)
     /// An action of the notification of this number was chosen.
     case action(item: UInt32, action: UInt32)
-    /// The device told something that this host does not know, as it came: sanitise before printing.
+    /// A notification from the device that this host does not know, unchanged: sanitise before
+    /// printing.
     case unknown([UInt8])
-    /// Console text as it came, cut anywhere: sanitise before printing.
+    /// Console text, unchanged and split anywhere: sanitise before printing.
     case text([UInt8])
     /// The session ended for this reason, and another one is being opened.
     case disconnected(NotibotError)
-    /// Another session is open. The information may be that of a new boot.
+    /// Another session is open. The information can be that of a new boot.
     case reconnected(DeviceInfo)
   }
 
   /// The events of a device, in order, for one consumer. Ends when the device is closed or lost for good.
   ///
-  /// At most `DeviceOptions.eventsLimit` wait; beyond them the oldest are dropped.
+  /// At most `DeviceOptions.eventsLimit` events are queued; beyond that the oldest are dropped.
   public struct Events: AsyncSequence, Sendable {
     public typealias Element = Event
 

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The end of a device's pipeline: hands everything to the device, decides nothing.
+/// The last handler of a device's pipeline: passes everything on to the device.
 final class DeviceHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 

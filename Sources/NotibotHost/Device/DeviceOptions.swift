@@ -2,24 +2,25 @@
 public struct DeviceOptions: Sendable {
   /// The rate of a serial port, in bits per second.
   public var bitsPerSecond: UInt32 = 921_600
-  /// How long the device may take to answer for the first time; `nil`: for ever.
+  /// How long to wait for the device's first answer; `nil`: indefinitely.
   public var connectTimeout: Duration? = .seconds(1.8)
-  /// What to do when the device restarts, or the session ends otherwise, while the port stays.
+  /// What to do if the device restarts, or the session ends for another reason, while the port
+  /// remains open.
   public var reconnection = Reconnection.within(.seconds(10))
-  /// Requests that may be out at once, 1...32; the device may set a lower limit.
+  /// Requests in flight, 1...32; the device can set a lower limit.
   public var requestsLimit = 32
   /// Whether console text is among the events.
   public var includesText = false
-  /// Events that wait to be taken; beyond them the oldest are dropped.
+  /// Queued events, at most; beyond that the oldest are dropped.
   public var eventsLimit = 1024
 
   public init() {}
 
-  /// What to do when a session ends while the port stays.
+  /// What to do if a session ends while the port remains open.
   public enum Reconnection: Hashable, Sendable {
-    /// The device is lost to this program.
+    /// End: the device counts as lost.
     case never
-    /// Open another session, if that succeeds in this time.
+    /// Open another session, within this time.
     case within(Duration)
     /// Open another session, however long that takes.
     case always

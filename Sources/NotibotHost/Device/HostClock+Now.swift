@@ -2,7 +2,7 @@ import Glibc
 import NotibotProtocol
 
 extension HostClock {
-  /// The time of day and the zone of this machine.
+  /// The time of day and the time zone of this computer.
   static func now() -> HostClock {
     var seconds = time(nil)
     var local = tm()

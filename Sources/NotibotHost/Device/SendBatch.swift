@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// What became of the notifications of `Device.send(contentsOf:)`.
+/// The results of `Device.send(contentsOf:)`.
 public struct SendSummary: Hashable, Sendable {
   /// Those that the device accepted.
   public var accepted = 0
@@ -8,14 +8,15 @@ public struct SendSummary: Hashable, Sendable {
   public var refused = 0
 }
 
-/// Names a batch across threads, by being the one that it is.
+/// Identifies a batch across threads, by object identity.
 final class BatchKey: Sendable {}
 
-/// A sequence of notifications on its way: keeps so many of them submitted that the line never waits for the caller.
+/// A sequence of notifications being sent: keeps enough of them submitted that the line never waits
+/// for the caller.
 ///
-/// Belongs to its device's actor; not to be used elsewhere.
+/// Isolated to its device's actor.
 final class SendBatch {
-  /// Called with the place of a notification in the sequence, from 0, and what became of it.
+  /// Called with the index of a notification in the sequence, from 0, and its result.
   typealias Report = @Sendable (Int, Result<Void, NotibotError>) -> Void
 
   private enum State {
@@ -23,11 +24,12 @@ final class SendBatch {
     case finished
   }
 
-  /// Where the next notification comes from.
+  /// The source of the next notification.
   private enum Supply {
     case more(() -> Notification?)
     case exhausted
-    /// Nothing more can be sent; the caller learns why when all that was taken is answered.
+    /// Nothing more can be sent; the caller gets the reason when all submitted notifications are
+    /// answered.
     case cut(NotibotError)
   }
 
@@ -52,7 +54,7 @@ final class SendBatch {
     supply = .more(next)
   }
 
-  /// The next notification and its place, while the window has room.
+  /// The next notification and its index, while the window has room.
   func takeNext() -> (index: Int, notification: Notification)? {
     guard case .running = state, case .more(let next) = supply, taken - answered < window else { return nil }
     guard let notification = next() else {
@@ -92,7 +94,8 @@ final class SendBatch {
     return true
   }
 
-  /// Ends the wait. What was taken and is not answered may be under way: it is reported with `error`.
+  /// Ends the wait. Notifications without an answer may be in flight: they are reported with
+  /// `error`.
   func cancel(_ error: NotibotError) {
     guard case .running = state else { return }
     // Answers come in the order of the requests, so these are the last ones.

@@ -4,7 +4,8 @@ import NotibotProtocol
 import SerialLink
 import Synchronization
 
-// Obeys the machine: ports, bytes, commits and time in, actions out. Nothing here decides anything about the protocol.
+// Drives the machine: ports, bytes, commits and time in, actions out. It makes no decisions about
+// the protocol.
 extension Forwarder {
   var now: Instant {
     eventLoop.instant
@@ -21,7 +22,7 @@ extension Forwarder {
     obey()
   }
 
-  /// Hands on what waits, does all that the machine asks for, and arms the timer.
+  /// Submits queued submissions, executes all actions of the machine, and arms the timer.
   func obey() {
     var hasWritten = false
     repeat {
@@ -37,8 +38,8 @@ extension Forwarder {
           line.channel?.write(ByteBuffer(bytes: bytes), promise: nil)
           hasWritten = true
         case .commit(let changes): commit(changes)
-        case .report(let report): tell(ForwardingReport(report))
-        case .connection(let change): tell(change)
+        case .report(let report): publish(ForwardingReport(report))
+        case .connection(let change): publish(change)
         case .text: break
         case .finished:
           if hasWritten { line.channel?.flush() }
@@ -51,7 +52,8 @@ extension Forwarder {
     armTimer()
   }
 
-  /// Submits what waits, as long as its results find room. Returns whether that gave the machine something to do.
+  /// Submits queued submissions, while there is room for their results. Returns whether anything
+  /// was submitted.
   private func refill() -> Bool {
     guard case .running = state, !reports.backlog.isFull() else { return false }
     var hasSubmitted = false
@@ -62,9 +64,9 @@ extension Forwarder {
     return hasSubmitted
   }
 
-  // MARK: Telling
+  // MARK: Publishing
 
-  private func tell(_ report: ForwardingReport) {
+  private func publish(_ report: ForwardingReport) {
     switch report {
     case .queued(let number, let token): _ = submissions.finish(token, .success(number))
     case .rejected(let rejection, let token):
@@ -83,7 +85,7 @@ extension Forwarder {
     reportSink.yield(report)
   }
 
-  private func tell(_ change: ConnectionChange) {
+  private func publish(_ change: ConnectionChange) {
     changeSink.yield(change)
     guard case .ended = change.state, case .openFailed(let failure) = change.reason else { return }
     noteFailure(NotibotError(failure))
@@ -140,12 +142,13 @@ extension Forwarder {
     line.number += 1
     let number = line.number
     let (closed, loop) = (line.closed, eventLoop)
-    // The machine knows ports by their text. A server is the only candidate of its name; all others are serial devices.
+    // The machine identifies ports by their text. A server is the only candidate of its name; all
+    // others are serial devices.
     let server = isRemote ? name.address : nil
     let address = server ?? .tty(path: path)
     let serialOptions = SerialOptions(bitsPerSecond: options.bitsPerSecond)
     let opening = eventLoop.makeFutureWithTask {
-      // Two of our own must not meet at one port.
+      // Never open a port twice from this process.
       try? await closed?.get()
       _ = try await SerialChannel.open(address, options: serialOptions, on: loop) { channel in
         try channel.pipeline.syncOperations.addHandler(ForwarderHandler(forwarder: self, number: number))
@@ -175,8 +178,8 @@ extension Forwarder {
     channel.close(promise: nil)
   }
 
-  /// Tries again the moment that something appears where a port would. If the folder cannot be watched, the back-off
-  /// finds the port, later.
+  /// Tries again as soon as something appears where a port would. If the folder cannot be watched,
+  /// the back-off finds the port later.
   func watchArrivals() async {
     guard !isRemote else { return }
     let arrivals = try? await PortArrivals.watch(path: name.address?.path, on: eventLoop) { [weak self] _ in
@@ -243,7 +246,7 @@ extension Forwarder {
   }
 }
 
-/// The end of a port's pipeline: hands everything to the forwarder, decides nothing.
+/// The last handler of a port's pipeline: passes everything on to the forwarder.
 private final class ForwarderHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -287,7 +290,7 @@ private final class ForwarderHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // What follows, the end of the channel, says all that matters.
+    // The end of the channel follows and reports the reason.
     context.close(promise: nil)
   }
 

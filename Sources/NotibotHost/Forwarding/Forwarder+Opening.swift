@@ -3,14 +3,15 @@ import NIOPosix
 import NotibotProtocol
 package import SerialLink
 
-/// Brings notifications to the Notibot at `port`, each exactly once, for as long as `body` runs; what is not delivered by
-/// then stays in the outbox, and goes out at the next run.
+/// Delivers notifications to the Notibot at `port`, each exactly once, while `body` runs;
+/// undelivered ones stay in the outbox and are sent in the next run.
 ///
-/// A board need not be there: it is waited for, and found again after it was lost.
+/// The board does not need to be connected yet: the forwarder waits for it, and finds it again
+/// after it was lost.
 ///
 /// - Parameters:
 ///   - port: such as `/dev/ttyACM0`, `auto`, `usb:303a:1001`, `id:24:6F:28:AA:BB:CC` or `socket://host:port`.
-///   - path: the outbox's file; made if it is not there. One forwarder at a time may use it.
+///   - path: the outbox file; created if it is missing. Only one forwarder at a time can use it.
 ///   - body: submits notifications and takes reports; the forwarder must not be used after `body` is over.
 /// - Returns: what `body` returned. The session is closed and the journal is written by then.
 /// - Throws: `NotibotError` when the outbox cannot be used or, at the first attempt, the port; what `body` threw.
@@ -28,7 +29,7 @@ public func withForwarder<Result>(
     port: name, outbox: path, options: options, isolation: isolation, body)
 }
 
-/// The same for a name that has been read. `labgrid:`, `emu:` and `qemu:` cannot be opened here.
+/// The same for a parsed name. `labgrid:`, `emu:` and `qemu:` cannot be opened here.
 package func withForwarder<Result>(
   port name: PortName, outbox path: String, options: ForwardingOptions = ForwardingOptions(),
   isolation: isolated (any Actor)? = #isolation, _ body: (Forwarder) async throws -> Result
@@ -73,14 +74,14 @@ extension Forwarder {
 }
 
 extension ForwardingConfiguration {
-  /// What the options and the kind of port come to.
+  /// The configuration that follows from the options and the kind of port.
   init(_ options: ForwardingOptions, _ name: PortName) {
     self.init()
     outbox.entriesLimit = min(max(options.entriesLimit, 1), 1_000_000)
     outbox.resendsPlain = options.resendsPlain
     outbox.replaysPlain = options.replaysPlain
     supervisor.expectedDeviceID = name.deviceID ?? options.expectedDeviceID
-    // A board that is still to be found is at a serial device.
+    // A board that has to be found is at a serial device.
     if name.address?.hasRate ?? true { host.lineBitsPerSecond = Int(options.bitsPerSecond) }
   }
 }

@@ -3,24 +3,24 @@ import NIOPosix
 public import NotibotProtocol
 import SerialLink
 
-/// Brings notifications to a display, each exactly once, through lost cables, restarts and crashes. Get one from
-/// `withForwarder`.
+/// Delivers notifications to a display, each exactly once, despite unplugged cables, restarts and
+/// crashes. Get one from `withForwarder`.
 ///
 /// Runs on one event loop: machine, timer, channel and these methods share a thread. The journal has a thread of its own.
-/// States: *running* → *stopping* → *ended*; running → ended when what cannot heal goes wrong.
+/// States: *running* → *stopping* → *ended*; running → ended on an unrecoverable error.
 public actor Forwarder {
   enum State {
     case running
-    /// Why, when it is not because somebody asked for it.
+    /// The reason, unless the caller ended it.
     case stopping(NotibotError?)
     case ended(NotibotError?)
   }
 
-  /// The port that is open, or about to be. Its number tells late events of earlier ones.
+  /// The port that is open or being opened. Its number distinguishes late events of earlier ports.
   struct Line {
     var number = 0
     var channel: (any NIOCore.Channel)?
-    /// Completes when the former port is closed and its locks are gone.
+    /// Completes when the former port is closed and its locks are released.
     var closed: EventLoopFuture<Void>?
     var opening: EventLoopFuture<Void>?
   }
@@ -69,7 +69,8 @@ public actor Forwarder {
       bufferingPolicy: .bufferingNewest(max(1, options.changesLimit)))
     changes = Changes(stream: changeStream)
     self.changeSink = changeSink
-    // Bounded by what waits in the outbox and by the backlog's limit, beyond which nothing is taken.
+    // Bounded by the entries in the outbox and by the backlog's limit, beyond which nothing is
+    // accepted.
     let (reportStream, reportSink) = AsyncStream<ForwardingReport>.makeStream()
     reports = Reports(stream: reportStream, backlog: ReportBacklog(limit: max(1, options.reportsLimit)))
     self.reportSink = reportSink
@@ -77,20 +78,22 @@ public actor Forwarder {
 
   // MARK: Submitting
 
-  /// Puts a notification into the outbox. Returns its number when it is in the journal: from then on it will be delivered
-  /// whatever happens. Waits while the outbox is full.
-  /// Throws `NotibotError` when the forwarder has ended or ends meanwhile.
+  /// Puts a notification into the outbox. Returns its number when it is in the journal: from then
+  /// on its delivery is guaranteed. Waits while the outbox is full. Throws `NotibotError` when the
+  /// forwarder has ended or ends meanwhile.
   @discardableResult
   public func submit(_ notification: Notification) async throws -> ForwardingReport.Number {
     try await submitOne(.add(notification))
   }
 
-  /// Gives a notification other content, on the display too. Throws `NotibotError` when it is no longer there.
+  /// Replaces the content of a notification, on the display too. Throws `NotibotError` if it is no
+  /// longer in the outbox.
   public func update(_ number: ForwardingReport.Number, to notification: Notification) async throws {
     _ = try await submitOne(.update(OutboxNumber(rawValue: number), notification))
   }
 
-  /// Takes a notification back, off the display too. Throws `NotibotError` when it is no longer there.
+  /// Removes a notification, from the display too. Throws `NotibotError` if it is no longer in the
+  /// outbox.
   public func remove(_ number: ForwardingReport.Number) async throws {
     _ = try await submitOne(.remove(OutboxNumber(rawValue: number)))
   }
@@ -106,7 +109,8 @@ public actor Forwarder {
   }
 
   /// Submits many at once and returns when each is in the journal or rejected; each result is among `reports` too, with its
-  /// token, which is below 2⁶³ and used once. After a cancellation those that still wait for room are rejected.
+  /// token, which is below 2⁶³ and used once. After a cancellation, submissions that still wait for
+  /// room are rejected.
   package func submit(
     _ batch: [(OutboxSubmission, token: UInt64)]
   ) async -> [UInt64: Result<ForwardingReport.Number, ForwardingRejection>] {
@@ -149,9 +153,11 @@ public actor Forwarder {
 
   // MARK: Ending
 
-  /// Waits until all that was submitted is on the display, or will never be, and ends. Nothing is to be submitted any more.
-  /// Throws `NotibotError` when it ended for another reason, `CancellationError` after a cancellation.
-  /// - Parameter limit: how long to wait; then it ends with the error `noAnswer`, and the rest stays in the outbox.
+  /// Waits until each submission is on the display or has finally failed, then ends. Do not submit
+  /// anything after this call. Throws `NotibotError` when it ended for another reason,
+  /// `CancellationError` after a cancellation.
+  /// - Parameter limit: how long to wait; after it, ends with the error `noAnswer`, and the rest
+  ///   stays in the outbox.
   public func finish(within limit: Duration? = nil) async throws {
     if case .running = state {
       machine.finish(now: now)
@@ -173,8 +179,8 @@ public actor Forwarder {
         hint: "they go out at the next run"))
   }
 
-  /// Waits for the end. Throws `NotibotError` when it is not because somebody asked for it, `CancellationError` after a
-  /// cancellation.
+  /// Waits for the end. Throws `NotibotError` if the caller did not end it, `CancellationError`
+  /// after a cancellation.
   public func ended() async throws {
     tokens += 1
     let key = tokens
@@ -199,8 +205,9 @@ public actor Forwarder {
     }
   }
 
-  /// Ends in an orderly way, in 2 s and a bit: answers that are due are waited for, what is known is committed, the session
-  /// and the port are closed. What is not delivered stays in the journal. May be called again.
+  /// Ends properly, within little more than 2 s: waits for outstanding answers, commits all
+  /// changes, closes the session and the port. Undelivered notifications stay in the journal. Can
+  /// be called more than once.
   package func stop() async {
     if case .running = state { beginStopping(nil) }
     tokens += 1
@@ -212,7 +219,8 @@ public actor Forwarder {
     journal.close()
   }
 
-  /// Whether a port is at the other end of a network, which takes its time to say no; one that opens too late is closed.
+  /// Whether a port is on the network, where a refusal can take long; a port that opens too late is
+  /// closed.
   var isRemote: Bool { name.isRemote }
 
   func beginStopping(_ error: NotibotError?) {
@@ -222,7 +230,7 @@ public actor Forwarder {
     obey()
   }
 
-  /// The machine ends by itself, for this reason.
+  /// The machine ended for this reason.
   func noteFailure(_ error: NotibotError) {
     switch state {
     case .running, .stopping(nil): state = .stopping(error)

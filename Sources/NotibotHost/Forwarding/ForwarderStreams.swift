@@ -1,9 +1,10 @@
 import Synchronization
 
 extension Forwarder {
-  /// How the connection changed, in order, for one consumer. Ends with the forwarder.
+  /// The changes of the connection, in order, for one consumer. Ends with the forwarder.
   ///
-  /// At most `ForwardingOptions.changesLimit` wait; beyond them the oldest are dropped.
+  /// At most `ForwardingOptions.changesLimit` changes are queued; beyond that the oldest are
+  /// dropped.
   public struct Changes: AsyncSequence, Sendable {
     public typealias Element = ConnectionChange
 
@@ -23,10 +24,11 @@ extension Forwarder {
     }
   }
 
-  /// What became of notifications, in order, none left out, for one consumer. Ends with the forwarder.
+  /// The results of notifications, in order and complete, for one consumer. Ends with the
+  /// forwarder.
   ///
-  /// Whoever submits must also take the reports: while `ForwardingOptions.reportsLimit` of them wait, nothing more is
-  /// taken.
+  /// A program that submits must also take the reports: while `ForwardingOptions.reportsLimit` of
+  /// them are queued, no submission is accepted.
   public struct Reports: AsyncSequence, Sendable {
     public typealias Element = ForwardingReport
 
@@ -51,7 +53,7 @@ extension Forwarder {
   }
 }
 
-/// Counts the reports that wait to be taken, and calls when they have become few again.
+/// Counts the queued reports, and calls back when half of them are taken.
 final class ReportBacklog: Sendable {
   private struct State {
     var count = 0
@@ -66,7 +68,7 @@ final class ReportBacklog: Sendable {
     self.limit = limit
   }
 
-  /// What is called, on any thread, after `isFull` has said so and half of the reports are taken.
+  /// Called, on any thread, when half of the reports are taken after `isFull` returned true.
   func whenRelieved(_ call: @escaping @Sendable () -> Void) {
     state.withLock { $0.call = call }
   }
@@ -83,7 +85,7 @@ final class ReportBacklog: Sendable {
     call?()
   }
 
-  /// Whether there are so many that nothing more is to be taken.
+  /// Whether the limit is reached, so that no submission can be accepted.
   func isFull() -> Bool {
     state.withLock { state in
       guard state.count >= limit else { return false }

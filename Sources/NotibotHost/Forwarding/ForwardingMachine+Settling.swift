@@ -1,8 +1,8 @@
 import NotibotProtocol
 
-// Carries what one of the three machines asks for to the one that can do it.
+// Passes the actions of each of the three machines to the machine that executes them.
 extension ForwardingMachine {
-  /// What one of them makes of an action may be an action for another, so it goes on until none has any.
+  /// An action for one machine can cause an action for another, so this repeats until none has any.
   mutating func settle(now: Instant) {
     var isMoving = true
     while isMoving {

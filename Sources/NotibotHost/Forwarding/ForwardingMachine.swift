@@ -1,9 +1,9 @@
 import DequeModule
 package import NotibotProtocol
 
-/// What a forwarding machine is set up with.
+/// The configuration of a forwarding machine.
 package struct ForwardingConfiguration: Equatable, Sendable {
-  /// Its time limits for sessions do not count: the supervisor has the patience.
+  /// Its time limits for sessions are not used: the supervisor has its own.
   package var host = HostConfiguration()
   package var outbox = OutboxOptions()
   package var supervisor = SupervisorOptions()
@@ -11,42 +11,45 @@ package struct ForwardingConfiguration: Equatable, Sendable {
   package init() {}
 }
 
-/// What a forwarding machine asks of its driver.
+/// An action for the driver of a forwarding machine.
 package enum ForwardingAction: Equatable, Sendable {
-  /// Say by `portsFound` or `openFailed`.
+  /// Look for ports; answer with `portsFound` or `openFailed`.
   case findPorts
-  /// Say by `portOpened` or `openFailed`.
+  /// Open this port; answer with `portOpened` or `openFailed`.
   case open(path: String)
-  /// Write what was asked for before, as far as the port takes it, and close it; nothing of it is told any more.
+  /// Write the pending bytes, as far as the port takes them, and close it; report no more of its
+  /// events.
   case close
   case write([UInt8])
-  /// Make these changes durable, together, and say so by `committed` or `commitFailed`. One is out at a time.
+  /// Make these changes durable in one commit; answer with `committed` or `commitFailed`. One
+  /// commit at a time.
   case commit([JournalChange])
   case report(OutboxReport)
   case connection(ConnectionChange)
   /// Console text, as it came: sanitise before printing.
   case text([UInt8])
-  /// The last action. A port that is still being opened is not wanted any more.
+  /// The last action. Give up a port that is still being opened.
   case finished
 }
 
-/// What a forwarding machine has counted, and how it stands.
+/// Counters and state of a forwarding machine.
 package struct ForwardingStatistics: Equatable, Sendable {
   package var host: HostStatistics
   /// Notifications in the outbox.
   package var entries: Int
-  /// Those about which something is still to be said to the device.
+  /// Those with something still to be sent to the device.
   package var unfinished: Int
-  /// Those that the device will not have.
+  /// Those that the device refused.
   package var refused: Int
 }
 
 /// Forwards notifications to a device over any number of ports and sessions: supervisor, host and outbox in one machine.
 ///
 /// States: *idle* → `start` → *running* → `finish` → *finishing*, until all is delivered, → *closing*; or `stop` →
-/// *stopping*, until what is out is answered, at most 2 s, → *closing*: FIN, the port closes, the last commit, →
-/// *finished*. A commit that fails, and a port that no waiting mends, lead to *closing* at once.
-/// A driver drains `nextAction()` after every call and arms one timer for `nextDeadline`.
+/// *stopping*, until requests in flight are answered, at most 2 s, → *closing*: FIN, the port
+/// closes, the last commit, → *finished*. A failed commit, or a port failure that does not resolve
+/// with time, leads to *closing* at once. A driver drains `nextAction()` after every call and arms
+/// one timer for `nextDeadline`.
 package struct ForwardingMachine: Equatable, Sendable {
   enum Phase: Equatable {
     case idle
@@ -57,9 +60,9 @@ package struct ForwardingMachine: Equatable, Sendable {
     case finished
   }
 
-  /// The time of day, and when it was told.
+  /// The time of day, and the instant at which it was set.
   private struct Clock: Equatable {
-    var told: HostClock
+    var reading: HostClock
     var at: Instant
   }
 
@@ -68,7 +71,7 @@ package struct ForwardingMachine: Equatable, Sendable {
     case write(tag: UInt64)
   }
 
-  /// How long an orderly stop waits for answers.
+  /// How long a proper stop waits for answers.
   static let stopLimit = Duration.seconds(2)
 
   var host: HostMachine
@@ -82,7 +85,7 @@ package struct ForwardingMachine: Equatable, Sendable {
 
   /// - Parameters:
   ///   - journal: what the journal holds, opened for sending.
-  ///   - seed: for nonces and sources. A driver in life takes it from the system.
+  ///   - seed: for nonces and sources. In production, the driver takes it from the system.
   package init(configuration: ForwardingConfiguration, journal: JournalContents, seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var hostConfiguration = configuration.host
@@ -103,12 +106,13 @@ package struct ForwardingMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// Tells the time of day, which sessions from now on tell the device.
+  /// Sets the time of day, which the next sessions send to the device.
   package mutating func setClock(_ clock: HostClock, now: Instant) {
-    self.clock = Clock(told: clock, at: now)
+    self.clock = Clock(reading: clock, at: now)
   }
 
-  /// Takes a submission; `.queued` or `.rejected` comes with `token`. Without a board it waits.
+  /// Takes a submission; `.queued` or `.rejected` comes with `token`. It stays queued while there
+  /// is no board.
   package mutating func submit(_ submission: OutboxSubmission, token: UInt64, now: Instant) {
     guard phase != .finished else {
       let reason = outbox.hasFailed ? OutboxRejection.journalFailed : .ended
@@ -124,14 +128,14 @@ package struct ForwardingMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// No more submissions: ends when all is delivered, however long that takes.
+  /// Accepts no more submissions, and ends when all are delivered, however long that takes.
   package mutating func finish(now: Instant) {
     guard phase == .running else { return }
     phase = .finishing
     settle(now: now)
   }
 
-  /// Ends in order: nothing new is written; what is out has 2 s to be answered.
+  /// Ends properly: nothing new is written; requests in flight have 2 s to be answered.
   package mutating func stop(now: Instant) {
     switch phase {
     case .idle: phase = .closing
@@ -159,13 +163,13 @@ package struct ForwardingMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// Something was plugged in or out.
+  /// A device was plugged in or unplugged.
   package mutating func portsChanged(now: Instant) {
     supervisor.portsChanged(now: now)
     settle(now: now)
   }
 
-  /// Takes what was read.
+  /// Takes the bytes of one read.
   package mutating func receive(_ bytes: Span<UInt8>, now: Instant) {
     host.receive(bytes, now: now)
     settle(now: now)
@@ -175,7 +179,7 @@ package struct ForwardingMachine: Equatable, Sendable {
   package mutating func receiveEndOfStream(now: Instant) {
     host.receiveEndOfStream(now: now)
     settle(now: now)
-    // Also where no session was on it.
+    // Also if it had no session.
     supervisor.portGone(now: now)
     settle(now: now)
   }
@@ -185,19 +189,19 @@ package struct ForwardingMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// The commit that was out is durable.
+  /// The pending commit is durable.
   package mutating func committed(now: Instant) {
     outbox.committed(now: now)
     settle(now: now)
   }
 
-  /// The commit that was out was not made: nothing is taken any more, and the machine ends.
+  /// The pending commit failed: nothing more is accepted, and the machine ends.
   package mutating func commitFailed(now: Instant) {
     outbox.commitFailed(now: now)
     settle(now: now)
   }
 
-  /// Does all that is due.
+  /// Executes everything that is due.
   package mutating func handleTimeout(now: Instant) {
     host.handleTimeout(now: now)
     outbox.handleTimeout(now: now)
@@ -207,12 +211,12 @@ package struct ForwardingMachine: Equatable, Sendable {
 
   // MARK: Outputs
 
-  /// The next thing to do, in order, or `nil`.
+  /// The next action, in order, or `nil`.
   package mutating func nextAction() -> ForwardingAction? {
     actions.popFirst()
   }
 
-  /// When `handleTimeout` wants to be called; `nil`: not before something else happens.
+  /// When to call `handleTimeout`; `nil`: not before another input.
   package var nextDeadline: Instant? {
     guard phase != .finished else { return nil }
     var earliest = host.nextDeadline
@@ -227,13 +231,13 @@ package struct ForwardingMachine: Equatable, Sendable {
 
   // MARK: Queries
 
-  /// Whether nothing is left to be said to the device or to the journal.
+  /// Whether nothing is left to be sent to the device or written to the journal.
   package var isIdle: Bool { outbox.isFinished }
 
   /// Notifications in the outbox.
   package var entriesCount: Int { outbox.entriesCount }
 
-  /// What has been counted so far.
+  /// The counters.
   package var statistics: ForwardingStatistics {
     ForwardingStatistics(
       host: host.statistics, entries: outbox.entriesCount, unfinished: outbox.unfinishedCount,
@@ -243,7 +247,7 @@ package struct ForwardingMachine: Equatable, Sendable {
   /// The time of day for a session that opens now.
   func clock(now: Instant) -> HostClock? {
     guard let clock else { return nil }
-    var present = clock.told
+    var present = clock.reading
     present.seconds += now.nanoseconds(since: clock.at) / 1_000_000_000
     return present
   }

@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// What became of notifications. All about a single one, but for rejections, is in the journal before it is reported.
+/// A result of the outbox. All reports about a single notification, except rejections, are in the
+/// journal before they are published.
 public enum ForwardingReport: Hashable, Sendable {
   /// The outbox's own number for a notification, from 1; never used twice in one journal.
   public typealias Number = Int64
@@ -10,41 +11,43 @@ public enum ForwardingReport: Hashable, Sendable {
     case dismissed, evicted, expired
   }
 
-  /// It is in the journal, and will be delivered whatever happens. `token` is the one that was submitted with it.
+  /// It is in the journal: delivery is guaranteed. `token` is the one submitted with it.
   case queued(Number, token: UInt64)
-  /// It was not taken.
+  /// It was not accepted.
   case rejected(ForwardingRejection, token: UInt64)
   /// The device has it: once for each content.
   case delivered(Number)
-  /// The device will not have it; the error is one of the attribute protocol, as in `NotibotError.Code.refused`.
+  /// The device refused it; the error is one of the attribute protocol, as in
+  /// `NotibotError.Code.refused`.
   case refused(Number, attError: UInt8)
   /// It left the display.
   case gone(Number, Departure)
-  /// It was taken back, as was asked for.
+  /// It was removed on request.
   case removed(Number)
-  /// Somebody chose an action of it, counted from 0.
+  /// The user chose an action of it, counted from 0.
   case action(Number, action: UInt32)
-  /// It may have been delivered or not, and is not sent again.
+  /// Its outcome is unknown, and it is not sent again.
   case outcomeUnknown(Number)
-  /// The device's store is full; what waits goes out when there is room.
+  /// The device's store is full; queued notifications are sent when there is room.
   case storeFull
   /// Host and device agree on what is on the display, after so many rounds of sending again.
   case synced(rounds: Int)
   /// They do not agree.
   case diverged
-  /// The journal was not the one that wrote to this device last: it goes on under this source.
+  /// Another journal wrote to this device under the same source: this one continues under a new
+  /// source.
   case newSource(UInt32)
 }
 
-/// Why a submission was not taken.
+/// Why a submission was not accepted.
 public enum ForwardingRejection: Error, Hashable, Sendable {
-  /// There is no notification of this number any more.
+  /// There is no longer a notification with this number.
   case unknownNumber(ForwardingReport.Number)
   /// The outbox is full.
   case full(limit: Int)
   /// The journal cannot be written.
   case journalFailed
-  /// The forwarder ended before.
+  /// The forwarder ended first.
   case stopped
 }
 
@@ -78,7 +81,7 @@ extension ForwardingReport {
       }
   }
 
-  /// Whether it may have made room in the outbox.
+  /// Whether it can have made room in the outbox.
   var makesRoom: Bool {
     switch self {
     case .delivered, .gone, .removed, .outcomeUnknown, .newSource: true

@@ -1,7 +1,7 @@
 import DequeModule
 
-/// What was submitted and is not in the journal yet: those that wait for room, those that the machine has, and who waits
-/// for them.
+/// Submissions that are not in the journal yet: those that wait for room, those that the machine
+/// has, and their waiting callers.
 struct Submissions {
   /// One submission of a group.
   struct Item {
@@ -10,17 +10,17 @@ struct Submissions {
     var group: SubmissionGroup
   }
 
-  /// Submissions that the machine has and the journal has not, at most.
+  /// Submissions in the machine that are not yet in the journal, at most.
   private static let submittedLimit = 1024
 
   private var waiting = Deque<Item>()
   private var submitted: [UInt64: Item] = [:]
-  /// How many at the front of `waiting` were turned away for want of room, in their order.
+  /// How many at the front of `waiting` were rejected because the outbox was full, in their order.
   private var overflowCount = 0
 
   mutating func append(_ item: Item) { waiting.append(item) }
 
-  /// The next for the machine; what needs no room passes those that do.
+  /// The next for the machine; submissions that need no room overtake those that do.
   mutating func next() -> Item? {
     guard submitted.count < Self.submittedLimit else { return nil }
     let index = overflowCount == 0 ? waiting.indices.first : waiting.firstIndex { !$0.submission.needsRoom }
@@ -31,10 +31,11 @@ struct Submissions {
     return item
   }
 
-  /// Something may have left the outbox: those that were turned away may try again.
+  /// An entry can have left the outbox: rejected submissions are tried again.
   mutating func noteRoom() { overflowCount = 0 }
 
-  /// Takes a result to whom it belongs. Returns whether it is one to tell: an overflow is not, it is tried again.
+  /// Passes a result to its caller. Returns whether to report it: an overflow is not reported, but
+  /// tried again.
   mutating func finish(_ token: UInt64, _ result: SubmissionGroup.Result) -> Bool {
     guard let item = submitted.removeValue(forKey: token) else { return true }
     if case .failure(.full) = result {

@@ -2,34 +2,36 @@ import GRDB
 import NotibotProtocol
 import Synchronization
 
-/// The outbox's file: what must outlive this process, the device's power and this machine's.
+/// The outbox file: the state that must survive this process and power failures of the device and
+/// the computer.
 ///
-/// An SQLite database, so that a commit is there as a whole or not at all. What `apply` has returned from is on the disk.
-/// Calls block until the disk has answered; they may come from any thread, one at a time is served.
-/// Source: PROTOCOL.md NTF-36; docs/JOURNAL.md.
+/// An SQLite database, so that a commit is complete or absent. When `apply` returns, its changes
+/// are on the disk. Calls block until the disk has answered; they are allowed from any thread, and
+/// served one at a time. Source: PROTOCOL.md NTF-36; docs/JOURNAL.md.
 package final class Journal: Sendable {
-  /// What it is opened for.
+  /// The purpose that it is opened for.
   package enum Access: Hashable, Sendable {
-    /// Sending from it: made when it is not there; `run` counts one more; nobody else may send from it or change it.
+    /// Sending from it: created if it is missing; `run` is incremented; no other process can send
+    /// from it or change it.
     case forwarding
-    /// Changing it by hand: it must be there, and nobody may be sending from it.
+    /// Changing it by hand: it must exist, and no process can be sending from it.
     case maintaining
     /// Reading it, also while another process sends from it.
     case reading
   }
 
-  /// How others are kept out.
+  /// How other processes are locked out.
   package enum Sharing: Hashable, Sendable {
-    /// By a lock file beside it; others may read.
+    /// By a lock file next to it; others can read.
     case lockFile
-    /// By SQLite's own lock, also against readers: for disks without shared memory, such as simulated ones. Makes no file
-    /// but through SQLite.
+    /// By SQLite's own lock, also against readers: for disks without shared memory, such as
+    /// simulated ones. All files are created by SQLite.
     case exclusive
   }
 
   private enum State {
     case open(DatabaseQueue)
-    /// A commit failed in a way that leaves open what is on the disk: nothing more is written.
+    /// A commit failed with an unknown outcome on the disk: nothing more is written.
     case failed(DatabaseQueue, JournalError)
     case closed
   }
@@ -39,10 +41,10 @@ package final class Journal: Sendable {
   private let state: Mutex<State>
   private let lock: Mutex<JournalLock?>
 
-  /// Opens the journal at `path`, and makes it, with mode 0600, when it is for `forwarding` and not there.
+  /// Opens the journal at `path`. If it is for `forwarding` and missing, creates it with mode 0600.
   ///
   /// - Parameters:
-  ///   - source: the writer's identity if it is made now, never 0. Source: PROTOCOL.md NTF-35.
+  ///   - source: the writer's identity if it is created now, never 0. Source: PROTOCOL.md NTF-35.
   package init(
     path: String, access: Access, sharing: Sharing = .lockFile,
     source: UInt32 = .random(in: 1...UInt32.max)
@@ -65,15 +67,16 @@ package final class Journal: Sendable {
 
   deinit { close() }
 
-  /// All that it holds, at one moment.
+  /// The whole content, as one snapshot.
   package func contents() throws(JournalError) -> JournalContents {
     try read { try JournalRows.contents(of: $0) }
   }
 
-  /// Writes all of the changes, in their order, or none of them; they are on the disk when this returns.
+  /// Writes all changes, in order, or none of them; they are on the disk when this returns.
   ///
-  /// Throws `.diskFull` when there was no room: nothing has changed then, and it may be tried again. After any other error
-  /// it is open whether the changes are there, and all further calls throw it again: close the journal, open it and see.
+  /// Throws `.diskFull` if there was no space: then nothing has changed, and the call can be
+  /// retried. After any other error the outcome is unknown, and all further calls throw it again:
+  /// close the journal and open it again to find out.
   package func apply(_ changes: [JournalChange]) throws(JournalError) {
     let path = path
     let result = state.withLock { state -> Result<Void, JournalError> in
@@ -99,7 +102,7 @@ package final class Journal: Sendable {
     try result.get()
   }
 
-  /// Reads all of the file and looks for damage; takes a second for some hundred megabytes.
+  /// Reads the whole file and looks for corruption; takes a second for a few hundred megabytes.
   package func check() throws(JournalError) {
     try read {
       try JournalOpening.checkForDamage($0, .thorough)
@@ -107,17 +110,19 @@ package final class Journal: Sendable {
     }
   }
 
-  /// The value of an SQLite setting of this connection, as text; `nil` when there is none of that name. For tests.
+  /// The value of an SQLite setting of this connection, as text; `nil` if there is none with that
+  /// name. For tests.
   package func setting(_ name: String) throws(JournalError) -> String? {
     try read { try String.fetchOne($0, sql: "PRAGMA \(name)") }
   }
 
-  /// Closes the file and lets others in. Nothing is lost without it.
+  /// Closes the file and releases its lock. Nothing is lost if this is not called.
   package func close() {
     state.withLock { state in
       switch state {
       case .closed: break
-      // What cannot be closed now, SQLite closes with its last statement; nothing of ours is under way here.
+      // If it cannot be closed now, SQLite closes it with its last statement; none of ours is
+      // running here.
       case .open(let database), .failed(let database, _): try? database.close()
       }
       state = .closed
@@ -143,7 +148,7 @@ package final class Journal: Sendable {
 }
 
 extension JournalError {
-  /// Whether nothing has changed on the disk, for sure, so that the journal may go on.
+  /// Whether the disk is certainly unchanged, so that the journal can continue.
   fileprivate var leavesJournalUsable: Bool {
     switch code {
     case .diskFull, .locked, .readOnly: true

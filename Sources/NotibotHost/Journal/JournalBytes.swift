@@ -17,7 +17,7 @@ struct JournalBytes: Equatable {
   struct ReadError: Error {
     var code: Int32
 
-    /// Whether it could not be opened. SQLite will find a better reason.
+    /// Whether it could not be opened. SQLite reports a better reason.
     var isOpening: Bool { code & 0xFF == SQLITE_CANTOPEN }
   }
 
@@ -27,16 +27,16 @@ struct JournalBytes: Equatable {
     self.hasRollbackJournal = hasRollbackJournal
   }
 
-  /// Reads all of the files of the database at `path`, and changes nothing.
+  /// Reads all files of the database at `path`, and changes nothing.
   init(path: String) throws(ReadError) {
     guard let vfs = sqlite3_vfs_find(nil) else { throw ReadError(code: SQLITE_NOMEM) }
-    // The log first: what a checkpoint takes out of it afterwards is then in the database as well.
+    // The log first: whatever a checkpoint then moves out of it is read from the database as well.
     log = try Self.read(path + "-wal", vfs)
     database = try Self.read(path, vfs)
     hasRollbackJournal = try Self.exists(path + "-journal", vfs)
   }
 
-  /// Whether there is such a file, and something in it.
+  /// Whether the file exists and is not empty.
   private static func exists(
     _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
   ) throws(ReadError) -> Bool {
@@ -83,7 +83,7 @@ struct JournalBytes: Equatable {
         let count = min(chunkBytes, buffer.count - offset)
         let part = UnsafeMutableRawBufferPointer(rebasing: buffer[offset..<offset + count])
         let result = methods.xRead(file, part.baseAddress, Int32(count), sqlite3_int64(offset))
-        // A file that gets shorter meanwhile reads as zeros there.
+        // A file that is truncated meanwhile reads as zeros there.
         guard result == SQLITE_OK || result == shortRead else { return result }
       }
       return SQLITE_OK

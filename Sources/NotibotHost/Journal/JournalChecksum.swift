@@ -4,8 +4,8 @@ import NotibotProtocol
 /// The checksum of a row: CRC-32 over its columns but the last, which holds it.
 ///
 /// Each column is one byte for its type (0 NULL, 1 integer, 2 text, 3 blob, 4 anything else), then 8 bytes: the integer,
-/// or the length of the text or blob, whose bytes follow. Numbers are little-endian. A blob of no bytes counts as NULL,
-/// which SQLite makes of it.
+/// or the length of the text or blob, whose bytes follow. Numbers are little-endian. An empty blob
+/// counts as NULL, because SQLite stores it as NULL.
 enum JournalChecksum {
   /// The checksum of a row's columns, without the one that holds it.
   static func of(_ columns: some Sequence<DatabaseValue>) -> UInt32 {
@@ -43,9 +43,10 @@ enum JournalChecksum {
   }
 }
 
-/// What `writer` knows of all notifications, so that one that is missing, doubled or of an older commit is noticed.
+/// The totals in `writer` over all notifications, which detect a missing or duplicate one and one
+/// from an older commit.
 struct JournalTotals: Hashable {
-  /// Commits of this program since the file was made.
+  /// Commits of this program since the file was created.
   var commits: Int64 = 0
   /// Rows in `notification`.
   var entries: Int64 = 0
@@ -54,7 +55,7 @@ struct JournalTotals: Hashable {
 
   mutating func add(_ checksum: UInt32) {
     entries += 1
-    // Wrap-around is the rule of this sum, whoever wrote the number that it begins with.
+    // Wrap-around is the rule of this sum; its first value can come from a corrupt file.
     digest &+= Int64(checksum)
   }
 

@@ -1,7 +1,7 @@
 import GRDB
 import GRDBSQLite
 
-/// A database as its last commit left it: the pages of the file, and over them those of the log.
+/// A database as its last commit left it: the pages of the file, overlaid with those of the log.
 struct JournalImage {
   var bytes: [UInt8]
   let pageBytes: Int
@@ -11,7 +11,7 @@ struct JournalImage {
     self.pageBytes = pageBytes
     bytes = database
     if let pages = frames.last(where: { $0.databasePages > 0 })?.databasePages {
-      // No more than was ever written: a number in a frame may be wrong.
+      // At most what was written: a number in a frame can be wrong.
       let highest = max(database.count / pageBytes, frames.map(\.page).max() ?? 0)
       resize(toBytes: min(pages, highest) * pageBytes)
     }
@@ -33,10 +33,11 @@ struct JournalImage {
     }
   }
 
-  /// Runs `body` with a database in memory that has this content. What `body` changes goes nowhere.
+  /// Runs `body` with a database in memory that has this content. Changes made by `body` are
+  /// discarded.
   func withDatabase<Value>(_ body: (Database) throws -> Value) throws -> Value {
     var copy = bytes
-    // A database in memory has no log: it must not say that it wants one.
+    // A database in memory has no log: its header must not ask for one.
     for offset in 18...19 where copy.indices.contains(offset) { copy[offset] = 1 }
     return try copy.withUnsafeMutableBytes { buffer in
       let queue = try DatabaseQueue()
@@ -52,25 +53,26 @@ struct JournalImage {
   }
 }
 
-/// What the first 100 bytes of a file say. Source: sqlite.org/fileformat2.html, section 1.3.
+/// The first 100 bytes of a file. Source: sqlite.org/fileformat2.html, section 1.3.
 struct JournalFileHeader {
   static let lengthBytes = 100
-  /// A mark that differs in so many bits is a damaged one; two that have nothing to do with each other differ in far more.
+  /// A mark that differs in at most this many bits is a corrupt one; unrelated marks differ in far
+  /// more.
   private static let similarBits = 4
 
-  /// How sure it is that the file is an outbox.
+  /// How certain it is that the file is an outbox.
   enum Likeness {
-    /// Both marks say so.
+    /// Both marks are right.
     case outbox
     /// An SQLite database without an owner: one that was just made, or another program's.
     case unowned
-    /// One mark is right, the other nearly.
+    /// One mark is right, the other has a few wrong bits.
     case damagedOutbox
     case foreign
   }
 
   let likeness: Likeness
-  /// nil when the page size, or what never changes in a file of ours, is wrong.
+  /// nil if the page size, or a field that is constant in our files, is wrong.
   let pageBytes: Int?
 
   /// - Parameter database: at least 100 bytes.
@@ -92,12 +94,13 @@ struct JournalFileHeader {
     pageBytes = Self.pageBytes(in: database)
   }
 
-  /// Whether a number is that of an outbox, or has few wrong bits.
+  /// Whether a number is that of an outbox, or differs from it in a few bits.
   static func isLikeApplicationID(_ number: UInt32) -> Bool {
     (number ^ UInt32(JournalSchema.applicationID)).nonzeroBitCount <= similarBits
   }
 
-  /// nil also when SQLite would read the file in another way than this program writes it: without its log, for example.
+  /// nil also if SQLite would read the file in a different way than this program writes it: without
+  /// its log, for example.
   private static func pageBytes(in database: [UInt8]) -> Int? {
     guard let stored = database.bigEndian(at: 16, as: UInt16.self) else { return nil }
     let pageBytes = stored == 1 ? 65_536 : Int(stored)

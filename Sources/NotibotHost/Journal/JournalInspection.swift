@@ -1,12 +1,14 @@
 import GRDB
 
-/// Looks for damage in a journal's files before SQLite may change them: it would checkpoint the log when it closes them.
+/// Looks for corruption in a journal's files before SQLite can change them: SQLite checkpoints the
+/// log when it closes them.
 enum JournalInspection {
-  /// Throws what is wrong with the files of the database at `file`; returns what is there.
+  /// Throws if the files of the database at `file` are corrupt; returns their state.
   ///
   /// - Parameters:
   ///   - path: as the user named it.
-  ///   - isBusy: whether another process may be changing the files. They are then looked at by SQLite only, row by row.
+  ///   - isBusy: whether another process may be changing the files. In that case only SQLite reads
+  ///     them, row by row.
   static func check(
     file: String, path: String, unless isBusy: () -> Bool = { false }
   ) throws(JournalError) -> Finding {
@@ -23,23 +25,23 @@ enum JournalInspection {
       let finding = inspect(files)
       guard case .damaged(let text) = finding else { return finding }
       if isBusy() { return .undecided }
-      // A file that somebody is changing looks damaged, but never twice in the same way.
+      // A file that is being changed looks corrupt, but never twice in the same way.
       guard files != last else { throw JournalError(.corrupt(text), path: path, operation: "open") }
       last = files
     }
   }
 
-  /// What was found.
+  /// The state of the files.
   enum Finding: Equatable {
-    /// No file, or nothing in it, and no log.
+    /// The file is missing or empty, and there is no log.
     case empty
     /// A database without tables and without an owner.
     case unused
-    /// All that can be checked is as it was written.
+    /// All checks passed.
     case sound
-    /// Not an outbox, or of a version that this program does not know, or with a rollback journal: for SQLite to look at.
+    /// Not an outbox, or of an unknown version, or with a rollback journal: left to SQLite.
     case undecided
-    /// What is wrong, in a few words.
+    /// Corrupt; the text is the finding.
     case damaged(String)
   }
 
@@ -98,7 +100,7 @@ enum JournalInspection {
 }
 
 extension JournalError {
-  /// What was seen, without the file's name.
+  /// The observation, without the file's name.
   fileprivate var seen: String {
     if case .corrupt(let text) = code { text } else { reason }
   }

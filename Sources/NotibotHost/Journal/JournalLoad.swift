@@ -1,9 +1,9 @@
 import NotibotProtocol
 
-/// The commits that an outbox makes of notifications, to measure a journal with: each is queued, written, held and gone,
-/// in batches that share a commit.
+/// The commits that an outbox makes for notifications, as a benchmark of the journal: each is
+/// queued, written, held and gone, in batches that share a commit.
 package struct JournalLoad: Sendable {
-  /// Commits in the life of a batch.
+  /// Commits for each batch.
   package static let commitsPerBatch = 4
 
   /// Notifications, 1 or more.

@@ -1,8 +1,9 @@
 import Glibc
 
-/// What keeps a second process from sending from a journal: an flock of the file `JOURNAL.lock` beside it, with the
-/// holder's pid in it. The kernel ends it with the process, however that ends; a file that stays then locks nobody out.
-/// Let go on `deinit`, and the file removed.
+/// The lock that keeps a second process from sending from a journal: an flock on the file
+/// `JOURNAL.lock` next to it, which contains the holder's pid. The kernel releases it when the
+/// process ends for any reason; a leftover file locks nobody out. `deinit` releases the lock and
+/// removes the file.
 ///
 /// Not a lock of the journal itself: closing any descriptor of that file would end the locks that SQLite has on it in this
 /// process. Source: fcntl(2), "Record locking"; sqlite.org/howtocorrupt.html, section 2.2.
@@ -10,14 +11,16 @@ struct JournalLock: ~Copyable, Sendable {
   private let descriptor: Int32
   private let path: String
 
-  /// Takes the lock of the journal at `path`, all symbolic links followed. Throws `.locked` when it is taken.
+  /// Takes the lock of the journal at `path`, with all symbolic links resolved. Throws `.locked` if
+  /// it is held.
   static func take(for journal: JournalPath, operation: String) throws(JournalError) -> JournalLock {
     let path = journal.resolved + ".lock"
-    // Whoever lets go removes the file, so that what was opened here may be gone when it is locked; not for ever.
+    // A holder removes the file when it releases the lock, so the file opened here can be gone once
+    // it is locked. The number of attempts is limited.
     for _ in 0..<100 {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0o600)
       guard descriptor >= 0 else {
-        // Its folder is known, all links followed: only the last name can be one.
+        // All links of its folder are resolved: only the last component can be a link.
         if errno == ELOOP { throw JournalError(.lockIsLink(path), path: journal.named, operation: operation) }
         throw JournalError(errno: errno, path: journal.named, operation: operation)
       }
@@ -39,8 +42,9 @@ struct JournalLock: ~Copyable, Sendable {
     throw JournalError(.locked(pid: nil), path: journal.named, operation: operation)
   }
 
-  /// Whether another process, or another journal of this one, has the lock of the journal at `path`. A process that asks
-  /// for the lock at the same moment may be refused: for when something is wrong already.
+  /// Whether another process, or another journal of this one, has the lock of the journal at
+  /// `path`. A process that takes the lock at the same moment can be refused: use this only after
+  /// an error.
   static func isTaken(for journal: JournalPath) -> Bool {
     let descriptor = open(journal.resolved + ".lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY)
     guard descriptor >= 0 else { return false }
@@ -53,7 +57,7 @@ struct JournalLock: ~Copyable, Sendable {
     close(descriptor)
   }
 
-  /// Whether the file that is locked is still the one that others would open.
+  /// Whether the locked file is still the one that others would open.
   private var isInPlace: Bool {
     var locked = stat()
     var found = stat()
@@ -61,13 +65,13 @@ struct JournalLock: ~Copyable, Sendable {
       && locked.st_ino == found.st_ino && locked.st_dev == found.st_dev
   }
 
-  /// For the message of those who come second; the lock holds without it.
+  /// For the error message of the next process; the lock works without it.
   private func writeHolder() {
     let text = "\(getpid())\n"
     if ftruncate(descriptor, 0) == 0 { _ = pwrite(descriptor, text, text.utf8.count, 0) }
   }
 
-  /// The pid that stands in a lock file, `nil` when there is none.
+  /// The pid in a lock file, `nil` if there is none.
   private static func holder(in descriptor: Int32) -> Int32? {
     var bytes = [UInt8](repeating: 0, count: 16)
     let count = pread(descriptor, &bytes, bytes.count, 0)
@@ -80,28 +84,28 @@ struct JournalLock: ~Copyable, Sendable {
 struct JournalPath: Hashable, Sendable {
   /// As the user named it.
   let named: String
-  /// All symbolic links followed, so that two names of one file have one lock.
+  /// With all symbolic links resolved, so that two names of one file share a lock.
   let resolved: String
-  /// What is there.
+  /// The kind of file at this path.
   let kind: Kind
 
-  /// Of any SQLite database. Source: sqlite.org/fileformat2.html, section 1.3.
+  /// The magic of any SQLite database. Source: sqlite.org/fileformat2.html, section 1.3.
   private static let headerBytes = 100
 
   enum Kind: Hashable, Sendable {
     case absent
     case file
-    /// A folder, a terminal, a link that leads nowhere; a file of some bytes that is too short for a database.
+    /// A folder, a terminal, a dangling link; a non-empty file that is too short for a database.
     case other
   }
 
-  /// Whether a log is left of a file that is not there.
+  /// Whether there is a log without its database.
   var hasOrphanedLog: Bool {
     var status = stat()
     return kind == .absent && stat(resolved + "-wal", &status) == 0 && status.st_size > 0
   }
 
-  /// Looks at what is there; opens nothing. Throws `.directoryMissing` and what the system says.
+  /// Inspects the path without opening anything. Throws `.directoryMissing` and system errors.
   init(_ named: String, operation: String) throws(JournalError) {
     self.named = named
     if let pointer = realpath(named, nil) {

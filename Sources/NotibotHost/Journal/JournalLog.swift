@@ -1,7 +1,8 @@
-/// SQLite's write-ahead log, read without SQLite, which takes the first wrong checksum for the end of the log.
+/// SQLite's write-ahead log, read without SQLite, since SQLite takes the first wrong checksum for
+/// the end of the log.
 ///
 /// Each commit of ours is synced before the next one is written, so that a crash can leave only the last transaction
-/// torn. What else is wrong is damage:
+/// torn. Any other defect is corruption:
 /// - a header that is neither valid nor all zeros, since it is synced before the first frame;
 /// - a frame that cannot be read, when a transaction behind it was begun;
 /// - a frame that a single flipped bit makes valid, also in the last transaction: a torn write misses whole sectors.
@@ -10,17 +11,17 @@ struct JournalLog {
   static let headerBytes = 32
   static let frameHeaderBytes = 24
 
-  /// What the log's header says.
+  /// The fields of the log's header.
   struct Header: Equatable {
     var pageBytes: Int
-    /// Both, as one number.
+    /// Both salts, as one number.
     var salts: UInt64
     var checksum: LogChecksum
-    /// Whether checksums are made of words whose most significant byte comes first.
+    /// Whether checksums use big-endian words.
     var isBigEndian: Bool
   }
 
-  /// One page as a transaction left it.
+  /// One page as written by a transaction.
   struct Frame: Equatable {
     /// Where it begins in the log.
     var offset: Int
@@ -33,20 +34,20 @@ struct JournalLog {
     var contentOffset: Int { offset + JournalLog.frameHeaderBytes }
   }
 
-  /// A bit that may be the one that is wrong.
+  /// A candidate for the wrong bit.
   struct WrongBit: Equatable {
     var offset: Int
     var mask: UInt8
   }
 
-  /// What is wrong with a log.
+  /// A defect of a log.
   enum Damage: Equatable {
     case header([WrongBit])
     /// The frame of this number, counted from 0.
     case frame(Int, [WrongBit])
 
-    /// The bits of which one, flipped, makes it valid. In the upper quarter of a word there may be many: the checksum
-    /// tells their words apart badly.
+    /// The bits of which any single one, flipped, makes it valid. In the upper quarter of a word
+    /// there can be many, because the checksum hardly distinguishes the words there.
     var wrongBits: [WrongBit] {
       switch self {
       case .header(let bits), .frame(_, let bits): bits
@@ -62,11 +63,11 @@ struct JournalLog {
   }
 
   private(set) var bytes: [UInt8]
-  /// nil when it has none, or no valid one.
+  /// nil if it is missing or not valid.
   private(set) var header: Header?
-  /// Frames that are whole commits, from the first one on without a gap.
+  /// Frames of whole commits, from the first one on without a gap.
   private(set) var committed: [Frame] = []
-  /// nil when all is as a crash may leave it.
+  /// nil if the log is as a crash can leave it.
   private(set) var damage: Damage?
 
   init(_ bytes: [UInt8]) {
@@ -78,10 +79,10 @@ struct JournalLog {
     header = nil
     committed = []
     damage = nil
-    // Fewer bytes than a header: a crash came before the first frame.
+    // Fewer bytes than a header: a crash before the first frame.
     guard bytes.count >= Self.headerBytes else { return }
     guard let header = Self.header(in: bytes) else {
-      // The length of a new file may be on the disk before its bytes are.
+      // The length of a new file can reach the disk before its bytes.
       if bytes.contains(where: { $0 != 0 }) { damage = .header(Self.wrongHeaderBits(in: bytes)) }
       return
     }
@@ -104,7 +105,7 @@ struct JournalLog {
     return max(0, bytes.count - Self.headerBytes) / (Self.frameHeaderBytes + header.pageBytes)
   }
 
-  /// The frame of this number as it stands there, valid or not; nil behind the end.
+  /// The frame of this number, valid or not; nil beyond the end.
   func frame(_ index: Int) -> Frame? {
     guard let header, index < framesCount else { return nil }
     let offset = Self.headerBytes + index * (Self.frameHeaderBytes + header.pageBytes)
@@ -117,7 +118,7 @@ struct JournalLog {
       offset: offset, page: Int(page), databasePages: Int(databasePages), salts: salts, checksum: checksum)
   }
 
-  /// Whether it is of this log, and its checksum follows from the one before it.
+  /// Whether it belongs to this log, and its checksum continues that of its predecessor.
   func isValid(_ frame: Frame, after checksum: LogChecksum) -> Bool {
     frame.salts == header?.salts && frame.page > 0 && sum(of: frame, after: checksum) == frame.checksum
   }
@@ -133,12 +134,13 @@ struct JournalLog {
 
   // MARK: Damage
 
-  /// What the first frame that is not valid means: nil for the end of the log, and for a torn last transaction.
+  /// The defect that the first invalid frame stands for: nil for the end of the log, and for a torn
+  /// last transaction.
   private func damage(at frame: Frame, number: Int, after checksum: LogChecksum) -> Damage? {
     let bits = wrongBits(of: frame, after: checksum)
     if !bits.isEmpty { return .frame(number, bits) }
-    // A commit that another one follows was synced. Frames of a commit that failed may stand behind the last one, too;
-    // none of theirs follows a commit.
+    // A commit that is followed by another one was synced. Frames of a failed commit can also stand
+    // behind the last one; none of them follows a commit.
     var last: Frame?
     for index in number..<framesCount {
       guard let next = self.frame(index) else { break }
@@ -148,7 +150,8 @@ struct JournalLog {
     return nil
   }
 
-  /// The bits of a frame of which one has to be flipped to make it valid; none when it is not one.
+  /// The bits of a frame of which any single one, flipped, makes it valid; empty if no single bit
+  /// does.
   private func wrongBits(of frame: Frame, after checksum: LogChecksum) -> [WrongBit] {
     guard let header else { return [] }
     let sum = sum(of: frame, after: checksum)
@@ -162,10 +165,10 @@ struct JournalLog {
     return stored + wrongSummedBits(of: frame, from: sum, header)
   }
 
-  /// The same of what is summed.
+  /// The same for the bytes under the checksum.
   ///
-  /// One more in the word that is the n-th from the end, counted from 0, makes the sums larger by the Fibonacci numbers
-  /// n and n + 1.
+  /// Adding 1 to the n-th word from the end, counted from 0, increases the sums by the Fibonacci
+  /// numbers n and n + 1.
   private func wrongSummedBits(of frame: Frame, from sum: LogChecksum, _ header: Header) -> [WrongBit] {
     // Wrap-around is the algorithm.
     let (first, second) = (frame.checksum.first &- sum.first, frame.checksum.second &- sum.second)
@@ -180,7 +183,7 @@ struct JournalLog {
         let isLess = factor &* mask == 0 &- first && next &* mask == 0 &- second
         guard isMore || isLess, let stored = bytes.bigEndian(at: offset, as: UInt32.self) else { continue }
         let value = header.isBigEndian ? stored : stored.byteSwapped
-        // A bit that is 0 makes the sums larger when it flips.
+        // Flipping a 0 bit increases the sums.
         guard value & mask == 0 ? isMore : isLess else { continue }
         let byte = header.isBigEndian ? 3 - shift / 8 : shift / 8
         bits.append(WrongBit(offset: offset + byte, mask: 1 << UInt8(shift % 8)))
@@ -196,7 +199,7 @@ struct JournalLog {
     return WrongBit(offset: offset + 7 - shift / 8, mask: 1 << UInt8(shift % 8))
   }
 
-  /// Flips a bit and reads all anew.
+  /// Flips a bit and reads everything again.
   mutating func flip(_ bit: WrongBit) {
     guard bytes.indices.contains(bit.offset) else { return }
     bytes[bit.offset] ^= bit.mask
@@ -207,11 +210,11 @@ struct JournalLog {
 // MARK: The header
 
 extension JournalLog {
-  /// The least significant bit says which byte of a word comes first in checksums.
+  /// The least significant bit is the byte order of the checksums.
   private static let magic: UInt32 = 0x377F_0682
   private static let version: UInt32 = 3_007_000
 
-  /// What a log begins with; nil when it is not valid.
+  /// The header of a log; nil if it is not valid.
   static func header(in bytes: [UInt8]) -> Header? {
     guard let magic = bytes.bigEndian(at: 0, as: UInt32.self), magic & ~1 == Self.magic,
       bytes.bigEndian(at: 4, as: UInt32.self) == version,
@@ -226,7 +229,7 @@ extension JournalLog {
     return Header(pageBytes: Int(pageBytes), salts: salts, checksum: sum, isBigEndian: magic & 1 == 1)
   }
 
-  /// The bits of which one has to be flipped to make the header valid.
+  /// The bits of which any single one, flipped, makes the header valid.
   private static func wrongHeaderBits(in bytes: [UInt8]) -> [WrongBit] {
     var header = Array(bytes.prefix(headerBytes))
     var bits: [WrongBit] = []
@@ -241,7 +244,7 @@ extension JournalLog {
   }
 }
 
-/// The checksum of a write-ahead log, which goes on from frame to frame.
+/// The checksum of a write-ahead log, which continues from frame to frame.
 /// Source: sqlite.org/fileformat2.html, section 4.2.
 struct LogChecksum: Hashable {
   var first: UInt32 = 0
@@ -249,17 +252,17 @@ struct LogChecksum: Hashable {
 
   init() {}
 
-  /// As it is stored at `offset`; nil when that runs past the end.
+  /// Reads the stored checksum at `offset`; nil if that runs past the end.
   init?(in bytes: [UInt8], at offset: Int) {
     guard let bits = bytes.bigEndian(at: offset, as: UInt64.self) else { return nil }
     first = UInt32(truncatingIfNeeded: bits >> 32)
     second = UInt32(truncatingIfNeeded: bits)
   }
 
-  /// As it is stored.
+  /// The stored form.
   var bits: UInt64 { UInt64(first) << 32 | UInt64(second) }
 
-  /// Adds bytes, a multiple of 8 of them, which must be there.
+  /// Adds bytes; their count must be a multiple of 8 and within bounds.
   mutating func add(_ bytes: [UInt8], _ range: Range<Int>, isBigEndian: Bool) {
     bytes.withUnsafeBytes { buffer in
       var offset = range.lowerBound

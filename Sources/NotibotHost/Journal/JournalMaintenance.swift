@@ -1,22 +1,22 @@
 import NotibotProtocol
 
-/// What a person asks of an outbox that nobody is sending from.
+/// Manual changes to an outbox that no process is sending from.
 package enum JournalMaintenance {
-  /// What is to be written for a request, and what becomes of the notifications.
+  /// The changes to write for a request, and the results for the notifications.
   package struct Plan: Hashable, Sendable {
     package var changes: [JournalChange] = []
     /// Sent again with the next forwarding.
     package var queued: [OutboxNumber] = []
     /// No longer in the outbox.
     package var dropped: [OutboxNumber] = []
-    /// Taken off the device with the next forwarding, and dropped then.
+    /// Removed from the device by the next forwarding, and dropped then.
     package var removing: [OutboxNumber] = []
   }
 
-  /// Why a request cannot be carried out; then nothing of it is.
+  /// Why a request is refused as a whole.
   package enum Refusal: Error, Hashable, Sendable {
     case unknownNumber(OutboxNumber)
-    /// Only what the device has refused can be tried again.
+    /// Only notifications that the device has refused can be retried.
     case notRefused(OutboxNumber, state: String)
   }
 
@@ -37,8 +37,8 @@ package enum JournalMaintenance {
     return plan
   }
 
-  /// Takes notifications out of the outbox. What is on the device, or may be, is first to be taken off it: without its entry
-  /// host and device would not agree any more (NTF-34).
+  /// Removes notifications from the outbox. Those that are or may be on the device must be removed
+  /// from it first: without their entries host and device would no longer agree (NTF-34).
   package static func drop(
     _ numbers: [OutboxNumber], in contents: JournalContents
   ) throws(Refusal) -> Plan {
@@ -58,7 +58,7 @@ package enum JournalMaintenance {
     return plan
   }
 
-  /// Drops notifications without a word to the device, for one that will not be seen again.
+  /// Drops notifications without removing them from the device, for a device that will not return.
   package static func forget(
     _ numbers: [OutboxNumber], in contents: JournalContents
   ) throws(Refusal) -> Plan {
@@ -66,7 +66,7 @@ package enum JournalMaintenance {
     return Plan(changes: chosen.map { .delete($0) }, dropped: chosen)
   }
 
-  /// The entries of these numbers, each once, in rising order.
+  /// The entries of these numbers, each once, in ascending order.
   private static func entries(
     _ numbers: [OutboxNumber], of contents: JournalContents
   ) throws(Refusal) -> [OutboxEntry] {
@@ -82,7 +82,8 @@ extension OutboxEntry {
 }
 
 extension OutboxEntry.State {
-  /// The id that the device has, or may have, a notification under; `nil` when it has none that could be removed.
+  /// The id of a notification that is or may be on the device; `nil` if it has none that could be
+  /// removed.
   fileprivate var idOnDevice: UInt32? {
     switch self {
     case .queued, .refused: nil

@@ -3,15 +3,15 @@ import Glibc
 
 /// The steps from a name to an open journal.
 struct JournalOpening {
-  /// How hard damage is looked for.
+  /// How thoroughly to look for corruption.
   enum Search {
     /// The structure of the file.
     case quick
-    /// All that SQLite can check.
+    /// Everything that SQLite can check.
     case thorough
   }
 
-  /// How long another process's reading or recovering is waited for.
+  /// How long to wait for another process that reads or recovers the file.
   static let busyLimitSeconds = 2.0
 
   /// As the user named it.
@@ -29,7 +29,8 @@ struct JournalOpening {
 
   // MARK: Before SQLite
 
-  /// Throws what the file's kind and mode say already; SQLite would only call it "unable to open".
+  /// Throws the errors that follow from the file's kind and mode; SQLite would only report "unable
+  /// to open".
   static func check(_ place: JournalPath, for access: Journal.Access) throws(JournalError) {
     switch place.kind {
     case .other: throw JournalError(.notAnOutbox, path: place.named, operation: "open")
@@ -53,8 +54,8 @@ struct JournalOpening {
     }
   }
 
-  /// Makes the file as a whole, for its owner only, so that a crash leaves it complete or not there. Called with the lock
-  /// held.
+  /// Creates the file, for its owner only and in one step, so that a crash leaves it complete or
+  /// absent. Called with the lock held.
   static func make(_ place: JournalPath, source: UInt32) throws(JournalError) {
     let unfinished = place.resolved + ".new"
     removeAll(of: unfinished)
@@ -66,7 +67,7 @@ struct JournalOpening {
       let opening = JournalOpening(path: place.named, file: unfinished, .forwarding, .lockFile)
       let database = try opening.open(.unused, source: source)
       do {
-        // Takes the log into the file and removes it.
+        // Checkpoints the log into the file and removes it.
         try database.close()
       } catch {
         throw JournalError(error, path: place.named, operation: "make")
@@ -85,7 +86,8 @@ struct JournalOpening {
     for suffix in ["", "-wal", "-shm", "-journal"] { unlink(file + suffix) }
   }
 
-  /// Makes the new name durable. Where that fails, a power failure may take the name away, and all that was queued with it.
+  /// Makes the new name durable. If that fails, a power failure can remove the name, and with it
+  /// all queued notifications.
   private static func syncFolder(of place: JournalPath) {
     let folder = place.resolved.lastIndex(of: "/").map { String(place.resolved[...$0]) } ?? "."
     let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -94,7 +96,7 @@ struct JournalOpening {
     Glibc.close(descriptor)
   }
 
-  /// Looks for damage in the bytes of the files, and throws what it finds.
+  /// Looks for corruption in the bytes of the files, and throws its finding.
   func inspect(_ place: JournalPath?) throws(JournalError) -> JournalInspection.Finding {
     let access = access
     let finding = try JournalInspection.check(file: file, path: path) {
@@ -113,7 +115,7 @@ struct JournalOpening {
 
   /// The open database, known to be an outbox of a version that this program reads.
   ///
-  /// For `forwarding` the run is counted, but for that of a database that is only made with it.
+  /// For `forwarding` the run is counted, unless the database was only created for it.
   func open(_ finding: JournalInspection.Finding, source: UInt32) throws(JournalError) -> DatabaseQueue {
     do {
       let database = try DatabaseQueue(path: file, configuration: configuration)
@@ -179,7 +181,7 @@ struct JournalOpening {
     }
   }
 
-  /// A write-ahead log: one sync a commit, and readers that stop nobody.
+  /// A write-ahead log: one sync per commit, and readers that block nobody.
   private func setUpLog(_ database: Database) throws {
     let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
     guard mode == "wal" else { throw DatabaseError(resultCode: .SQLITE_IOERR, message: "no write-ahead log") }
@@ -199,7 +201,8 @@ struct JournalOpening {
     JournalError(code, path: path, operation: "open")
   }
 
-  /// What an error of SQLite's means at opening. It says "unable to open" also when it cannot write beside the file.
+  /// The meaning of an SQLite error while opening. SQLite also reports "unable to open" if it
+  /// cannot write next to the file.
   private func explained(_ error: any Error) -> JournalError {
     let result = JournalError(error, path: path, operation: "open")
     guard let error = error as? DatabaseError, error.resultCode == .SQLITE_CANTOPEN, sharing == .lockFile

@@ -1,19 +1,20 @@
 import Foundation
 import GRDB
 
-/// The rows in the pages of a database, read without SQLite, which gives up a table at the first damaged page.
+/// The rows in the pages of a database, read without SQLite, since SQLite gives up a table at the
+/// first corrupt page.
 ///
-/// Each leaf of a table is read for itself, wherever the tree above it leads. Pages that are free may have rows of
-/// notifications that are done with, and are left out.
-/// Source: sqlite.org/fileformat2.html, sections 1.5, 1.6 and 2.1.
+/// Each leaf of a table is read on its own, regardless of the tree above it. Free pages can contain
+/// rows of former notifications, and are left out. Source: sqlite.org/fileformat2.html, sections
+/// 1.5, 1.6 and 2.1.
 struct JournalPages {
-  /// A row, or what is left of one.
+  /// A row, or its remains.
   struct Cell {
-    /// As it is stored; it may be wrong when `columns` is nil.
+    /// As stored; it can be wrong if `columns` is nil.
     var rowID: Int64
     /// Without the integer primary key, which is stored as `rowID` only. nil when they cannot be read.
     var columns: [DatabaseValue]?
-    /// Whether its page says that it is a leaf of a table.
+    /// Whether its page is marked as a leaf of a table.
     var isInLeaf: Bool
   }
 
@@ -31,7 +32,7 @@ struct JournalPages {
     freePages = Self.freePages(in: image.bytes, pageBytes: image.pageBytes)
   }
 
-  /// All that look like rows of tables, but for those of the schema.
+  /// Everything that looks like a row of a table, except those of the schema.
   func cells() -> [Cell] {
     guard pagesCount > 1 else { return [] }
     return (2...pagesCount).flatMap { freePages?.contains($0) == true ? [] : cells(ofPage: $0) }
@@ -72,7 +73,7 @@ struct JournalPages {
     else {
       return nil
     }
-    // Each page adds to the payload, so that a chain that leads back to itself ends, too.
+    // Each page adds to the payload, so that a circular chain ends, too.
     while payload.count < length {
       guard (2...max(2, pagesCount)).contains(Int(next)), Int(next) <= pagesCount else { return nil }
       let start = (Int(next) - 1) * pageBytes
@@ -91,7 +92,7 @@ struct JournalPages {
     return local <= most ? local : least
   }
 
-  /// The columns of a record; nil when it does not end where it says.
+  /// The columns of a record; nil if its length does not match its header.
   private func columns(of record: [UInt8]) -> [DatabaseValue]? {
     guard let (headerBytes, first) = varint(at: 0, in: record, end: record.count),
       headerBytes >= first, headerBytes <= record.count
@@ -109,7 +110,7 @@ struct JournalPages {
     return columns
   }
 
-  /// nil for a type that does not exist, or is longer than the file.
+  /// nil for an unknown type, or one that is longer than the file.
   private func contentBytes(of serial: Int64) -> Int? {
     switch serial {
     case 0, 8, 9: 0

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import NotibotProtocol
 
-/// Why a row is none of this program's.
+/// Why a row is invalid.
 struct BadRow: Error, CustomStringConvertible {
   var row: String
   var column: String
@@ -10,7 +10,7 @@ struct BadRow: Error, CustomStringConvertible {
   var description: String { "\(row) has no valid '\(column)'" }
 }
 
-/// Why the rows are not those that were written.
+/// Why the rows differ from those that were written.
 struct BadContents: Error, CustomStringConvertible {
   var found: Int64
   var expected: Int64
@@ -24,7 +24,7 @@ struct BadContents: Error, CustomStringConvertible {
 
 /// The statements that read and write a journal's rows. Each connection prepares each of them once.
 enum JournalRows {
-  /// Makes all of the changes, in their order, inside a transaction of the caller's.
+  /// Makes all changes, in order, inside the caller's transaction.
   static func apply(_ changes: [JournalChange], to database: Database) throws {
     guard !changes.isEmpty else { return }
     var (header, totals) = try writer(of: database, version: JournalSchema.version)
@@ -44,7 +44,7 @@ enum JournalRows {
   }
 
   static func contents(of database: Database) throws -> JournalContents {
-    // A reader brings nothing to another version, and another process may do so meanwhile.
+    // A reader does not migrate the file, and another process can do so meanwhile.
     guard case .outbox(let version) = try JournalSchema.identity(of: database) else {
       throw BadRow(row: "PRAGMA", column: "application_id")
     }
@@ -67,7 +67,7 @@ enum JournalRows {
 
   // MARK: The writer
 
-  /// Writes the row, and makes it when there is none.
+  /// Writes the row, and creates it if it is missing.
   static func write(_ header: JournalHeader, _ totals: JournalTotals, to database: Database) throws {
     let statement = try database.cachedStatement(
       sql: """
@@ -87,7 +87,7 @@ enum JournalRows {
     try statement.execute()
   }
 
-  /// What the file says of its writer; of an older version than 3, no totals.
+  /// The writer's row; in versions before 3 it has no totals.
   static func writer(
     of database: Database, version: Int
   ) throws -> (header: JournalHeader, totals: JournalTotals) {
@@ -104,7 +104,7 @@ enum JournalRows {
     return try writer(of: Array(row.databaseValues), version: version)
   }
 
-  /// What the columns of the row in `writer` say, less the first.
+  /// The columns of the row in `writer`, except the first.
   static func writer(
     of columns: [DatabaseValue], version: Int
   ) throws -> (header: JournalHeader, totals: JournalTotals) {
@@ -160,7 +160,7 @@ enum JournalRows {
     }
   }
 
-  /// Takes what is stored under a number out of the totals.
+  /// Subtracts the row stored under a number from the totals.
   private static func forget(
     _ number: OutboxNumber, in database: Database, _ totals: inout JournalTotals
   ) throws {
@@ -204,7 +204,7 @@ enum JournalRows {
     columns.append(try encoded(content.details.actions)?.databaseValue ?? .null)
     columns.append(content.details.expires.map { Int64($0).databaseValue } ?? .null)
     columns.append(Int64(content.details.flags).databaseValue)
-    columns.append(Int64(entry.isTold ? 1 : 0).databaseValue)
+    columns.append(Int64(entry.isReported ? 1 : 0).databaseValue)
     return columns
   }
 
@@ -233,7 +233,7 @@ enum JournalRows {
     }
   }
 
-  /// The notification that the columns of a row say; from version 3 on their checksum must be right.
+  /// The notification in the columns of a row; from version 3 on their checksum must be right.
   static func entry(of columns: [DatabaseValue], version: Int) throws -> OutboxEntry {
     var number: Int64 = 0
     if case .int64(let stored)? = columns.first?.storage { number = stored }
@@ -260,7 +260,7 @@ enum JournalRows {
     return OutboxEntry(
       number: OutboxNumber(rawValue: try row.number(0, "number", in: 1...Int64.max)), content: content,
       state: try state(of: row), hasNewerContent: try row.number(2, "has_newer", in: 0...1) == UInt8(1),
-      isTold: try row.number(20, "told", in: 0...1) == UInt8(1))
+      isReported: try row.number(20, "told", in: 0...1) == UInt8(1))
   }
 
   private static func state(of row: EntryRow) throws -> OutboxEntry.State {
@@ -276,7 +276,8 @@ enum JournalRows {
     }
   }
 
-  /// Text as a column keeps it: SQLite's ends at U+0000, which the wire does not carry either. Source: PROTOCOL.md NTF-6.
+  /// Text for a column: SQLite's text ends at U+0000, which the wire does not carry either. Source:
+  /// PROTOCOL.md NTF-6.
   private static func kept(_ text: String) -> String {
     guard text.utf8.contains(0) else { return text }
     return String(String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
@@ -289,12 +290,13 @@ enum JournalRows {
   }
 }
 
-/// A row whose columns are checked as they are taken: another program may have written them, or a bad disk.
+/// A row whose columns are checked as they are read: another program or a bad disk can have changed
+/// them.
 private struct EntryRow {
   let values: [DatabaseValue]
   let number: Int64
 
-  /// A column that is not there is NULL.
+  /// A missing column is NULL.
   private func storage(_ index: Int) -> DatabaseValue.Storage {
     values.indices.contains(index) ? values[index].storage : .null
   }
@@ -324,7 +326,7 @@ private struct EntryRow {
     switch storage(index + 2) {
     case .blob(let data): json = [UInt8](data)
     case .string(let text): json = Array(text.utf8)
-    // SQLite makes NULL of no bytes.
+    // SQLite stores an empty blob as NULL.
     case .null: json = []
     case .int64, .double: throw bad(name)
     }
@@ -343,7 +345,7 @@ private struct EntryRow {
 }
 
 extension OutboxEntry.State {
-  /// As it stands in the journal and on the screen.
+  /// The spelling in the journal and on the screen.
   package var name: String {
     switch self {
     case .queued: "queued"
@@ -357,7 +359,7 @@ extension OutboxEntry.State {
 }
 
 extension NotificationDetails.Level {
-  /// As it stands in the journal and on the screen.
+  /// The spelling in the journal and on the screen.
   package var name: String {
     switch self {
     case .passive: "passive"

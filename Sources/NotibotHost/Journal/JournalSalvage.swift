@@ -1,21 +1,24 @@
 import GRDB
 import Glibc
 
-/// What can be read of a damaged journal. Changes nothing, and makes no file.
+/// The readable part of a damaged journal. Changes nothing, and creates no file.
 ///
-/// A row is taken when its checksum is right. A single wrong bit in the log is corrected where it is clear which;
-/// behind a frame that cannot be read, those are taken whose checksum follows from the one before.
+/// A row is accepted if its checksum is right. A single wrong bit in the log is corrected if it can
+/// be identified; behind an unreadable frame, frames are accepted whose checksum continues that of
+/// their predecessor.
 package struct JournalSalvage: Hashable, Sendable {
   /// In the order of their numbers.
   package private(set) var entries: [OutboxEntry] = []
-  /// How many there should be; nil when the file does not say.
+  /// The expected number of entries; nil if the file does not have it.
   package private(set) var expectedCount: Int?
-  /// What is wrong, a line for each.
+  /// The findings, one line each.
   package private(set) var findings: [String] = []
-  /// Whether these are all notifications, with the content of the last commit, as far as the file says.
+  /// Whether these are all notifications, with the content of the last commit, as far as the file
+  /// shows.
   package private(set) var isComplete = false
 
-  /// Reads the journal at `path`. Throws when there is none, when it cannot be read, and when a process is using it.
+  /// Reads the journal at `path`. Throws if it is missing, cannot be read, or is in use by a
+  /// process.
   package init(path: String, sharing: Journal.Sharing = .lockFile) throws(JournalError) {
     var file = path
     if sharing == .lockFile {
@@ -55,7 +58,7 @@ package struct JournalSalvage: Hashable, Sendable {
     take(pages.cells(), version: image.bytes.bigEndian(at: 60, as: UInt32.self) ?? 0)
   }
 
-  /// Of a file whose header is damaged, the page size is that of its log, or what SQLite chooses.
+  /// If the header of a file is damaged, the page size is that of its log, or SQLite's default.
   private static func pageBytes(of database: [UInt8], _ log: JournalLog) -> Int {
     if let logged = log.header?.pageBytes { return logged }
     if database.count >= JournalFileHeader.lengthBytes, let stored = JournalFileHeader(database).pageBytes {
@@ -66,10 +69,10 @@ package struct JournalSalvage: Hashable, Sendable {
 
   // MARK: The log
 
-  /// More wrong bits than this are not one accident each.
+  /// More wrong bits than this are not independent single-bit errors.
   private static let correctionsLimit = 64
 
-  /// The log with its single wrong bits corrected, and its frames up to the last commit that can be seen.
+  /// The log with its single-bit errors corrected, and its frames up to the last visible commit.
   private mutating func readableFrames(
     of log: JournalLog, _ files: JournalBytes
   ) -> (JournalLog, [JournalLog.Frame]) {
@@ -106,8 +109,8 @@ package struct JournalSalvage: Hashable, Sendable {
     return (log, committed)
   }
 
-  /// The log without its first wrong bit. Where several bits explain the checksum, the one with which most of the log can
-  /// be read and all rows have their checksum; nil when there is none.
+  /// The log without its first wrong bit. If several bits explain the checksum, the one that makes
+  /// most of the log readable and all row checksums right; nil if there is none.
   private static func corrected(_ log: JournalLog, _ files: JournalBytes) -> JournalLog? {
     let candidates = (log.damage?.wrongBits ?? []).map { bit in
       var copy = log
@@ -179,7 +182,7 @@ package struct JournalSalvage: Hashable, Sendable {
     return try? JournalRows.writer(of: Array(columns.dropFirst()), version: JournalSchema.version).totals
   }
 
-  /// Versions 1 and 2 have no checksums: each row that can be an entry is taken for one.
+  /// Versions 1 and 2 have no checksums: each row that can be an entry is accepted as one.
   private mutating func takeUnchecked(_ cells: [JournalPages.Cell], version: Int) {
     findings.append("it is of version \(version), which has no checksums: read what you get")
     var unique: [OutboxNumber: OutboxEntry] = [:]

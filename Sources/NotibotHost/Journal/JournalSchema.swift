@@ -1,15 +1,16 @@
 import GRDB
 
-/// The tables of a journal, version 3, and the way there from older ones. For a person they are described in docs/JOURNAL.md.
+/// The tables of a journal, version 3, and the migration from older ones. docs/JOURNAL.md describes
+/// them.
 enum JournalSchema {
   /// "Ntbt", so that `file` and this program know an outbox from other databases.
   static let applicationID = 0x4E74_6274
-  /// Raised when a program of the version before could not read or keep what is written.
+  /// Raised when a program of the previous version could not read or preserve the content.
   static let version = 3
 
   /// Whether a database is an outbox.
   enum Identity: Equatable {
-    /// Nothing is in it: a file that was just made, or a crash came while it was.
+    /// Empty: a file that was just created, or a crash during its creation.
     case empty
     case outbox(version: Int)
     case foreign
@@ -23,7 +24,7 @@ enum JournalSchema {
     return application == 0 && version == 0 && objects == 0 ? .empty : .foreign
   }
 
-  /// Makes the tables, inside a transaction of the caller's.
+  /// Creates the tables, inside the caller's transaction.
   static func create(in database: Database, source: UInt32) throws {
     try makeTables(in: database)
     try JournalRows.write(JournalHeader(source: source), JournalTotals(), to: database)
@@ -35,10 +36,11 @@ enum JournalSchema {
     for table in tables { try database.execute(sql: table.sql) }
   }
 
-  /// Brings the tables of an older version to this one, inside a transaction of the caller's.
+  /// Migrates the tables of an older version to this one, inside the caller's transaction.
   ///
-  /// Version 1 did not say what was reported delivered: what the device holds was. Nor did it say in which boot it wrote:
-  /// at least in the one that it agreed in.
+  /// Version 1 did not record which notifications were reported as delivered: those that the device
+  /// holds were. Nor did it record the boot in which it wrote: that is at least the boot of the
+  /// last agreement.
   static func migrate(_ database: Database, from version: Int) throws {
     guard version < Self.version else { return }
     let contents = try JournalRows.contents(of: database)
@@ -49,8 +51,8 @@ enum JournalSchema {
     try JournalRows.apply(contents.entries.map(JournalChange.put), to: database)
   }
 
-  /// What the tables say against the version in the header; nil when they agree. Of older versions not all tables are
-  /// alike: they are known by not being those of this one.
+  /// The contradiction between the tables and the version in the header; nil if they agree. The
+  /// tables of older versions vary: they are recognised by differing from those of this version.
   static func contradiction(in database: Database, version: Int) throws -> String? {
     let found = try String.fetchAll(
       database,
@@ -66,7 +68,8 @@ enum JournalSchema {
     return version < 1 ? "it says version \(version), which does not exist" : nil
   }
 
-  /// A later version must not have the same: that is how a wrong version in the header is noticed.
+  /// A later version must have different ones, which is how a wrong version in the header is
+  /// detected.
   private static let tables = [
     (name: "writer", sql: writerTable), (name: "notification", sql: notificationTable),
   ]

@@ -1,8 +1,9 @@
 package import NotibotProtocol
 
-// What a session does with each frame in each state. Source: PROTOCOL.md LNK-13...LNK-34, and its section 5.
+// The reaction of a session to each frame in each state. Source: PROTOCOL.md LNK-13...LNK-34, and
+// its section 5.
 extension LinkSession {
-  /// What a frame of an open session leads to.
+  /// The effect of a frame in an open session.
   enum Outcome {
     case stays
     case ends(SessionEnd)
@@ -36,7 +37,7 @@ extension LinkSession {
   private mutating func receive(_ frame: Frame, opening: Opening, now: Instant) {
     switch frame.header.type {
     case .hello:
-      // The device is up only now: the SYN before was lost on it (LNK-17).
+      // The device has only now started: it missed the SYN before (LNK-17).
       guard parse({ () throws(WireError) in try Hello(parsing: frame.payload) }) != nil else { return }
       repeatSyn(opening, now: now)
     case .synack:
@@ -45,7 +46,7 @@ extension LinkSession {
         statistics.foreign += 1
         return
       }
-      // Session 0 is none, so no device chose it (LNK-12, LNK-19).
+      // Session 0 means no session, so no device can have chosen it (LNK-12, LNK-19).
       guard Self.versions.contains(answer.version), frame.header.session != 0 else {
         statistics.malformed += 1
         return
@@ -121,7 +122,7 @@ extension LinkSession {
     case .data: receiveData(frame, link: &link, now: now)
     case .nak: if isAckValid { receiveNAK(frame, link: &link, now: now) }
     case .ping:
-      // How many DATA frames this side has handled, modulo 256 (LNK-52): all that it has received.
+      // The DATA frames that this side has handled, modulo 256 (LNK-52): all that it has received.
       emit(.pong, payload: [link.receiving.ack], link: &link)
     case .pong: receivePong(frame, link: &link, now: now)
     case .fin:
@@ -132,7 +133,7 @@ extension LinkSession {
     return .stays
   }
 
-  /// HELLO, SYNACK and RST in an open session: its end, if they say so, else nothing (LNK-22).
+  /// HELLO, SYNACK and RST in an open session: they end it or are ignored (LNK-22).
   private mutating func receiveForeignBoot(_ frame: Frame, link: OpenLink) -> Outcome {
     var bootID: UInt32?
     switch frame.header.type {
@@ -161,7 +162,7 @@ extension LinkSession {
       statistics.dataReceived += 1
       switch item.channel {
       case .att: actions.append(.received(item.payload))
-      case .link where link.hasSync: actions.append(.told(item.payload))
+      case .link where link.hasSync: actions.append(.linkMessage(item.payload))
       case _: statistics.unknownChannel += 1
       }
     }
@@ -243,7 +244,7 @@ extension LinkSession {
     do throws(WireError) {
       return try body()
     } catch {
-      // Counted and dropped (LNK-19): what the device meant cannot be known, and its timers repeat it.
+      // Counted and dropped (LNK-19): its content is unknown, and the device's timers repeat it.
       statistics.malformed += 1
       return nil
     }

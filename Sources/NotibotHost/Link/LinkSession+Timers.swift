@@ -1,8 +1,9 @@
 package import NotibotProtocol
 
-// What time does to a session, and when its frames become bytes. Source: PROTOCOL.md LNK-50...LNK-53.
+// The timers of a session, and the serialisation of its frames. Source: PROTOCOL.md
+// LNK-50...LNK-53.
 extension LinkSession {
-  /// Does all that is due.
+  /// Executes everything that is due.
   package mutating func handleTimeout(now: Instant) {
     switch state {
     case .closed: break
@@ -23,13 +24,14 @@ extension LinkSession {
     }
   }
 
-  /// The line takes no more bytes, or takes bytes again. While it takes none nothing is resent: what was sent has
-  /// not left yet.
+  /// The line accepts no more bytes, or accepts them again. While it does not, nothing is resent,
+  /// because earlier frames have not left yet.
   package mutating func handleWritability(_ isWritable: Bool) {
     self.isWritable = isWritable
   }
 
-  /// Turns what may go out into bytes: new DATA as credit allows, then an acknowledgement if one is still owed.
+  /// Serialises the frames that can be sent: new DATA as credit allows, then an acknowledgement if
+  /// one is still due.
   package mutating func flush(now: Instant) {
     guard var link = takeOpenLink() else { return }
     sendWaiting(link: &link, now: now)
@@ -62,7 +64,8 @@ extension LinkSession {
     return .stays
   }
 
-  /// Tells what was received in order, and with it what is held beyond a hole (LNK-33, LNK-50).
+  /// Sends an acknowledgement: an ACK, or a NAK with the bitmap of the frames held beyond a gap
+  /// (LNK-33, LNK-50).
   private mutating func acknowledge(link: inout OpenLink) {
     if link.receiving.isHolding {
       emitNAK(link: &link)
@@ -71,7 +74,7 @@ extension LinkSession {
     }
   }
 
-  /// Says what is missing and what is held (LNK-33).
+  /// Sends a NAK with the bitmap of the held frames (LNK-33).
   mutating func emitNAK(link: inout OpenLink) {
     var payload: [UInt8] = []
     payload.appendLittleEndian(link.receiving.heldBitmap)
@@ -79,7 +82,7 @@ extension LinkSession {
     emit(.nak, payload: payload, link: &link)
   }
 
-  /// Sends frames once more (LNK-34, LNK-51).
+  /// Resends frames (LNK-34, LNK-51).
   mutating func emit(_ again: [(number: Int, item: SendWindow.Item)], link: inout OpenLink) {
     for (number, item) in again {
       statistics.resent += 1

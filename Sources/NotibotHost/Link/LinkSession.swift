@@ -1,19 +1,19 @@
 import DequeModule
 package import NotibotProtocol
 
-/// What a link session asks of its owner.
+/// An action for the owner of a link session.
 package enum LinkAction: Equatable, Sendable {
-  /// The session is open; the device said this of itself.
+  /// The session is open; the value is the device's description of itself.
   case opened(SynAck)
   /// A DATA payload of the attribute channel, in order.
   case received([UInt8])
   /// A DATA payload of the session's own channel, in order. Source: PROTOCOL.md NTF-30.
-  case told([UInt8])
+  case linkMessage([UInt8])
   /// Console text that the device framed itself (UDATA on channel 1).
   case logged([UInt8])
-  /// Nothing has come for 3 s; the session lives on.
+  /// No frame was received for 3 s; the session stays open.
   case suspected
-  /// A frame came after all.
+  /// A frame was received again.
   case recovered
   /// The session, or the attempt to open one, is over.
   case ended(SessionEnd)
@@ -22,11 +22,12 @@ package enum LinkAction: Equatable, Sendable {
 /// The host's side of a session: opening, order, credit, resending, keeping alive, closing.
 ///
 /// States: *closed* → *opening* (`open`) → *open* (SYNACK with the nonce) → *closing* (`close`, FIN sent) → *closed*.
-/// From each, an end of whatever kind leads back to *closed*, with one `.ended`. A `.closed` machine opens again.
+/// From each state, an end of any kind leads back to *closed*, with one `.ended`. A `.closed`
+/// machine can open again.
 ///
-/// Inputs `receive`, `handleTimeout`, `handleWritability`; after each batch of them the owner calls `flush`, which is
-/// when new DATA and owed acknowledgements become bytes, so that one acknowledgement serves a whole batch.
-/// Source: PROTOCOL.md section 2.
+/// Inputs are `receive`, `handleTimeout` and `handleWritability`; after each batch of them the
+/// owner calls `flush`, which serialises new DATA and due acknowledgements, so that one
+/// acknowledgement serves a whole batch. Source: PROTOCOL.md section 2.
 package struct LinkSession: Equatable, Sendable {
   enum State: Equatable, Sendable {
     case closed
@@ -35,7 +36,7 @@ package struct LinkSession: Equatable, Sendable {
     case closing(Closing)
   }
 
-  /// A SYN is out.
+  /// A SYN was sent.
   struct Opening: Equatable, Sendable {
     var nonce: UInt64
     /// The SYN's payload: every repetition is the same SYN (LNK-11).
@@ -46,7 +47,7 @@ package struct LinkSession: Equatable, Sendable {
     var deadline: Instant?
   }
 
-  /// A FIN is out.
+  /// A FIN was sent.
   struct Closing: Equatable, Sendable {
     var session: UInt16
     var deadline: Instant
@@ -59,8 +60,8 @@ package struct LinkSession: Equatable, Sendable {
   static let finWaitNs: Int64 = 200_000_000
   /// The protocol versions that this host speaks.
   static let versions = VersionRange(lowest: 1, highest: 1)
-  /// Bytes that may wait for a line that takes none; frames beyond are dropped as if the line had lost them, and the
-  /// timers mend it.
+  /// Bytes queued for a blocked line, at most; frames beyond that are dropped as if the line had
+  /// lost them, and the timers repeat them.
   static let outputLimitBytes = 131_072
 
   var configuration: HostConfiguration
@@ -78,8 +79,8 @@ package struct LinkSession: Equatable, Sendable {
 
   /// Sends a SYN with `nonce`. Ignored unless the machine is closed.
   /// - Parameters:
-  ///   - clock: the time of day that the SYN tells; `nil`: it does not.
-  ///   - limit: how long to wait for the answer; `nil`: for ever.
+  ///   - clock: the time of day in the SYN; `nil`: none.
+  ///   - limit: how long to wait for the answer; `nil`: indefinitely.
   package mutating func open(nonce: UInt64, clock: HostClock?, limit: Duration?, now: Instant) {
     switch state {
     case .opening, .open, .closing: return
@@ -96,15 +97,16 @@ package struct LinkSession: Equatable, Sendable {
     emitUnnumbered(.syn, payload: opening.payload)
   }
 
-  /// Takes a payload for a channel, to go out as credit allows. Returns false, and takes nothing, when no
-  /// session is open or too much waits already.
+  /// Queues a payload for a channel, to be sent as credit allows. Returns false, and queues
+  /// nothing, if no session is open or the queue is full.
   package mutating func send(_ payload: [UInt8], on channel: Channel = .att) -> Bool {
     guard var link = takeOpenLink() else { return false }
     defer { state = .open(link) }
     return link.sending.enqueue(channel: channel, payload: payload)
   }
 
-  /// Says FIN and waits for its acknowledgement, at most 200 ms (LNK-24). What is unacknowledged is given up.
+  /// Sends FIN and waits for its acknowledgement, at most 200 ms (LNK-24). Unacknowledged frames
+  /// are given up.
   package mutating func close(now: Instant) {
     switch state {
     case .closed, .closing: break
@@ -115,7 +117,8 @@ package struct LinkSession: Equatable, Sendable {
     }
   }
 
-  /// Ends the session for `reason` at once. An open one says FIN, so that the device need not find out by itself.
+  /// Ends the session for `reason` at once. An open one sends FIN, so that the device does not have
+  /// to wait for its timeout.
   package mutating func abandon(_ reason: SessionEnd) {
     switch state {
     case .closed: break
@@ -129,18 +132,18 @@ package struct LinkSession: Equatable, Sendable {
 
   // MARK: Outputs
 
-  /// The next thing to do, in order, or `nil`.
+  /// The next action, in order, or `nil`.
   package mutating func nextAction() -> LinkAction? {
     actions.popFirst()
   }
 
-  /// Gives the bytes for the line away.
+  /// Returns the bytes for the line, and clears them.
   package mutating func takeOutput() -> [UInt8] {
     defer { output = [] }
     return output
   }
 
-  /// When `handleTimeout` wants to be called; `nil`: never.
+  /// When to call `handleTimeout`; `nil`: never.
   package var nextDeadline: Instant? {
     switch state {
     case .closed: nil
@@ -163,7 +166,7 @@ package struct LinkSession: Equatable, Sendable {
     }
   }
 
-  /// Whether `send` would take a PDU.
+  /// Whether `send` would accept a PDU.
   package var hasRoom: Bool {
     switch state {
     case .closed, .opening, .closing: false
@@ -179,8 +182,9 @@ package struct LinkSession: Equatable, Sendable {
     }
   }
 
-  /// Moves the open session out of the state, so that its arrays are changed in place and not copied; who takes it
-  /// puts it back, or ends the session. `nil`, and nothing changes, in any other state.
+  /// Moves the open session out of the state, so that its arrays are changed in place and not
+  /// copied; the caller puts it back, or ends the session. `nil`, and nothing changes, in any other
+  /// state.
   mutating func takeOpenLink() -> OpenLink? {
     guard case .open = state else { return nil }
     var taken = State.closed
@@ -193,7 +197,7 @@ package struct LinkSession: Equatable, Sendable {
 
   // MARK: Sending frames
 
-  /// Ends whatever there is, for `reason`.
+  /// Ends the session or the attempt to open one, for `reason`.
   mutating func end(_ reason: SessionEnd) {
     state = .closed
     actions.append(.ended(reason))
@@ -214,7 +218,7 @@ package struct LinkSession: Equatable, Sendable {
       sequence: UInt8(truncatingIfNeeded: number), ack: link.receiving.ack, credit: link.receiving.credit)
     guard write(header, payload: payload) else { return }
     link.receiving.noteAcknowledged()
-    if type == .nak { link.receiving.noteBitmapTold() }
+    if type == .nak { link.receiving.noteBitmapSent() }
   }
 
   @discardableResult

@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// What a session has from SYNACK to its end: both windows and the timers. Its rules are `LinkSession`'s.
+/// The state of a session from SYNACK to its end: both windows and the timers. Its rules are in
+/// `LinkSession`.
 struct OpenLink: Equatable, Sendable {
   /// The one timer for the oldest unacknowledged frame (LNK-51).
   enum ResendTimer: Equatable {
@@ -22,7 +23,7 @@ struct OpenLink: Equatable, Sendable {
   static let suspectAfterNs: Int64 = 3_000_000_000
   static let downAfterNs: Int64 = 5_000_000_000
   static let resendCeilingNs: Int64 = 2_000_000_000
-  /// From the floor of the timer to its ceiling are fewer.
+  /// More than enough doublings from the lower to the upper limit of the timer.
   static let doublingsLimit = 5
 
   let session: UInt16
@@ -34,15 +35,16 @@ struct OpenLink: Equatable, Sendable {
   var roundTrip = RoundTripEstimator()
   var resendTimer = ResendTimer.idle
   var health = Health.live
-  /// When the last valid frame of the session came; the SYNACK to begin with.
+  /// When the last valid frame of the session was received; at first, the SYNACK.
   var receivedAt: Instant
   /// When a PING is due.
   var pingAt: Instant
-  /// When the device last took a frame, or handled one.
+  /// When the device last received or handled a frame.
   var advancedAt: Instant
-  /// When the last PONG came, and how many frames the device had handled by then, modulo 256.
+  /// When the last PONG was received, and how many frames the device had handled by then, modulo
+  /// 256.
   var lastPong: Pong?
-  /// Times the timer has doubled since `ack` last advanced.
+  /// How often the timer has doubled since `ack` last advanced.
   private var doublings = 0
   private let lineBitsPerSecond: Int?
 
@@ -62,7 +64,7 @@ struct OpenLink: Equatable, Sendable {
     pingAt = now.after(ns: Self.pingIntervalNs)
   }
 
-  /// A valid frame of the session came. Returns whether the session had been suspect.
+  /// A valid frame of the session was received. Returns whether the session had been suspect.
   mutating func noteReceived(now: Instant) -> Bool {
     receivedAt = now
     pingAt = now.after(ns: Self.pingIntervalNs)
@@ -71,7 +73,7 @@ struct OpenLink: Equatable, Sendable {
     return true
   }
 
-  /// `ack` advanced: the timer starts anew, or stops when nothing is left to wait for.
+  /// `ack` advanced: the timer restarts, or stops if nothing is unacknowledged.
   mutating func restartResendTimer(now: Instant) {
     doublings = 0
     resendTimer = .idle
@@ -84,18 +86,19 @@ struct OpenLink: Equatable, Sendable {
     resendTimer = .running(since: now, deadline: now.after(ns: resendTimeoutNs))
   }
 
-  /// The timer expired: it doubles when the line has been silent since it was started, else it stays.
+  /// The timer expired: it doubles if the line has been silent since its start; otherwise it keeps
+  /// its value.
   mutating func noteResendTimeout(startedAt: Instant, now: Instant) {
     if receivedAt <= startedAt, doublings < Self.doublingsLimit { doublings += 1 }
     resendTimer = .running(since: now, deadline: now.after(ns: resendTimeoutNs))
   }
 
-  /// Frames went out again for another reason than the timer: it waits for their answer first.
+  /// Frames were resent for a reason other than the timer: it restarts, to wait for their answer.
   mutating func postponeResend(now: Instant) {
     resendTimer = .running(since: now, deadline: now.after(ns: resendTimeoutNs))
   }
 
-  /// The earliest of all that is due.
+  /// The earliest deadline.
   var nextDeadline: Instant {
     var earliest = receivedAt.after(ns: health == .live ? Self.suspectAfterNs : Self.downAfterNs)
     earliest = min(earliest, pingAt)

@@ -1,18 +1,18 @@
 import NotibotProtocol
 
-/// The device's DATA frames on their way to the host: what came in order, what is held until a hole is filled, and
-/// what is owed in return.
+/// The host's receive window for the device's DATA frames: frames in order, frames held until a gap
+/// is filled, and due acknowledgements.
 ///
-/// The host takes every frame at once, so it grants the same credit always and never closes its window.
-/// Source: PROTOCOL.md LNK-32, LNK-33, LNK-40, LNK-50.
+/// The host handles every frame at once, so it always grants the same credit and never closes its
+/// window. Source: PROTOCOL.md LNK-32, LNK-33, LNK-40, LNK-50.
 struct ReceiveWindow: Equatable, Sendable {
-  /// What to do about a DATA frame.
+  /// The reaction to a DATA frame.
   enum Verdict: Equatable {
-    /// It was the expected one. It and the held ones that follow it are in `takeDelivered`.
+    /// It was the expected one. It and the held frames that follow it are delivered.
     case delivered
-    /// It is kept, or is kept already; `true`: it opened a hole, say so by NAK at once.
+    /// It is held, or was held already; `true`: it opened a gap, which a NAK reports at once.
     case held(needsNAK: Bool)
-    /// It is here already, too far ahead, or more than was granted.
+    /// A duplicate, too far ahead, or more than was granted.
     case outOfWindow
   }
 
@@ -27,7 +27,7 @@ struct ReceiveWindow: Equatable, Sendable {
 
   private enum Order: Equatable {
     case inOrder
-    /// Frames after a hole are held.
+    /// Frames after a gap are held.
     case missing(highestHeld: Int)
   }
 
@@ -58,9 +58,9 @@ struct ReceiveWindow: Equatable, Sendable {
     }
   }
 
-  /// A single frame may wait this long for its acknowledgement.
+  /// How long a single frame can wait for its acknowledgement.
   static let ackDelayNs: Int64 = 5_000_000
-  /// This many frames may not wait.
+  /// This many unacknowledged frames are acknowledged at once.
   static let ackEveryFrames = 2
   static let outOfWindowAckIntervalNs: Int64 = 20_000_000
 
@@ -73,9 +73,9 @@ struct ReceiveWindow: Equatable, Sendable {
   private var heldCount = 0
   private var heldBytes = 0
   private var order = Order.inOrder
-  /// Frames received in order that nothing has acknowledged.
+  /// Frames received in order and not yet acknowledged.
   private var debt = Debt.none
-  /// Out-of-order frames that came after the last bitmap.
+  /// Out-of-order frames received after the last bitmap.
   private var bitmapDebt = Debt.none
   private var outOfWindowAckAt: Instant?
 
@@ -88,13 +88,13 @@ struct ReceiveWindow: Equatable, Sendable {
     held = Array(repeating: nil, count: frames)
   }
 
-  /// The `ack` field of a frame that goes out now.
+  /// The `ack` field of a frame sent now.
   var ack: UInt8 { UInt8(truncatingIfNeeded: expected) }
 
-  /// The `credit` field of a frame that goes out now: `handled` + `frames` − `ack`, with all handled.
+  /// The `credit` field of a frame sent now: `handled` + `frames` − `ack`, with all handled.
   var credit: UInt8 { UInt8(frames) }
 
-  /// Takes in a DATA frame. What it completes is handed to `deliver`, in order.
+  /// Takes in a DATA frame. Completed frames are passed to `deliver`, in order.
   mutating func receive(sequence: UInt8, item: Item, now: Instant, deliver: (Item) -> Void) -> Verdict {
     // Wraps: both are numbers modulo 256.
     let ahead = Int(sequence &- UInt8(truncatingIfNeeded: expected))
@@ -116,7 +116,7 @@ struct ReceiveWindow: Equatable, Sendable {
     return .held(needsNAK: noteOutOfOrder(number, now: now))
   }
 
-  /// Whether frames after a hole are held.
+  /// Whether frames after a gap are held.
   var isHolding: Bool { heldCount > 0 }
 
   /// The payload of a NAK: bit *i* is the frame `ack` + 1 + *i* (LNK-33).
@@ -128,12 +128,12 @@ struct ReceiveWindow: Equatable, Sendable {
     return bitmap
   }
 
-  /// Whether an acknowledgement, or a bitmap, may not wait any longer.
+  /// Whether an acknowledgement, or a bitmap, is due.
   func owesAck(now: Instant) -> Bool {
     debt.isDue(now: now) || bitmapDebt.isDue(now: now)
   }
 
-  /// When the first frame that nothing has told of must be told.
+  /// The deadline for acknowledging the first unacknowledged frame.
   var ackDeadline: Instant? {
     switch (debt.deadline, bitmapDebt.deadline) {
     case (let one?, let other?): min(one, other)
@@ -141,17 +141,17 @@ struct ReceiveWindow: Equatable, Sendable {
     }
   }
 
-  /// A frame with `ack` and `credit` went out.
+  /// A frame with `ack` and `credit` was sent.
   mutating func noteAcknowledged() {
     debt = .none
   }
 
-  /// A NAK with the bitmap went out.
-  mutating func noteBitmapTold() {
+  /// A NAK with the bitmap was sent.
+  mutating func noteBitmapSent() {
     bitmapDebt = .none
   }
 
-  /// Whether an out-of-window frame may be answered now; if so the answer counts as given (LNK-32).
+  /// Whether an out-of-window frame can be answered now; if so, the answer counts as sent (LNK-32).
   mutating func takeOutOfWindowAnswer(now: Instant) -> Bool {
     if let last = outOfWindowAckAt, now.nanoseconds(since: last) < Self.outOfWindowAckIntervalNs {
       return false
@@ -179,7 +179,8 @@ struct ReceiveWindow: Equatable, Sendable {
     bitmapDebt = .none
   }
 
-  /// Returns whether the frame opened a hole; any other out-of-order frame may wait to be told (LNK-33).
+  /// Returns whether the frame opened a gap; the report of any other out-of-order frame can wait
+  /// (LNK-33).
   private mutating func noteOutOfOrder(_ number: Int, now: Instant) -> Bool {
     switch order {
     case .inOrder:

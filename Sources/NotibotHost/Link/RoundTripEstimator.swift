@@ -1,4 +1,4 @@
-/// How long an acknowledgement takes, and so how long to wait for one.
+/// Estimates the round trip of an acknowledgement, and from it how long to wait for one.
 ///
 /// Gains and limits as in PROTOCOL.md LNK-51, which takes them from RFC 6298.
 struct RoundTripEstimator: Equatable, Sendable {
@@ -14,7 +14,8 @@ struct RoundTripEstimator: Equatable, Sendable {
 
   private var state = State.unmeasured
 
-  /// Takes in one measured round trip. A negative one, from a clock that went back, counts as none.
+  /// Takes in one measured round trip. A negative one, from a clock that went backwards, counts as
+  /// zero.
   mutating func add(sampleNs: Int64) {
     let sampleNs = max(0, sampleNs)
     switch state {
@@ -28,7 +29,7 @@ struct RoundTripEstimator: Equatable, Sendable {
     }
   }
 
-  /// How long to wait for an acknowledgement, without back-off and line time.
+  /// How long to wait for an acknowledgement, excluding back-off and line time.
   var timeoutNs: Int64 {
     switch state {
     case .unmeasured: Self.firstTimeoutNs

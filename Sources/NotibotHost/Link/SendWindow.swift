@@ -1,18 +1,19 @@
 import DequeModule
 import NotibotProtocol
 
-/// The host's DATA frames on their way to the device: which are out, which may go out, which go out again.
+/// The host's send window: DATA frames that are in flight, can be sent, or must be resent.
 ///
-/// Numbers count from 0 in each session and are kept whole here; the wire has them modulo 256.
-/// Always: `oldest` ≤ `next` ≤ `limit`, at most 64 apart, so a number on the wire means one frame.
-/// Source: PROTOCOL.md LNK-30...LNK-43.
+/// Numbers count from 0 in each session and are not reduced here; on the wire they are modulo 256.
+/// Invariant: `oldest` ≤ `next` ≤ `limit`, at most 64 apart, so a number on the wire identifies one
+/// frame. Source: PROTOCOL.md LNK-30...LNK-43.
 struct SendWindow: Equatable, Sendable {
   /// One DATA frame's content, from `enqueue` until it is acknowledged.
   struct Item: Equatable, Sendable {
     var channel: Channel
     var payload: [UInt8]
     var sentAt: Instant = .zero
-    /// Which of the session's sendings of DATA was its first one, and its last.
+    /// The positions of its first and its last transmission among all DATA transmissions of the
+    /// session.
     var firstSending: UInt64 = 0
     var lastSending: UInt64 = 0
     /// Whether a bitmap named it (LNK-33).
@@ -24,30 +25,32 @@ struct SendWindow: Equatable, Sendable {
     var decodedSizeBytes: Int { payload.count + WireLimits.overheadLengthBytes }
   }
 
-  /// What an acknowledgement did.
+  /// The effect of an acknowledgement.
   struct Advance: Equatable, Sendable {
     /// Frames newly acknowledged.
     var frames: Int
-    /// A round trip that may be measured (LNK-51); `nil` when resending makes it ambiguous.
+    /// A valid round trip sample (LNK-51); `nil` when resending makes it ambiguous.
     var sampleNs: Int64?
-    /// Whether the device took more frames or granted more.
+    /// Whether the device received more frames or granted more credit.
     var hasMoved: Bool
   }
 
-  /// Frames that wait for credit. The attribute client has at most 32 requests out, and few SYNCs, so no more come.
+  /// Frames that wait for credit. The attribute client has at most 32 requests in flight, and few
+  /// SYNCs, which bounds them.
   static let waitingLimitFrames = 64
   /// More credit than this counts as this.
   static let creditLimitFrames = 64
 
   /// Number of the oldest frame not acknowledged.
   private(set) var oldest = 0
-  /// Frames with numbers from here on may not be sent yet.
+  /// The first number that cannot be sent yet.
   private(set) var limit: Int
   /// Frames the device has handled (LNK-42).
   private(set) var handled = 0
-  /// Decoded sizes of the frames sent and neither acknowledged nor held, together: what may still be on the line.
+  /// Total decoded size of the frames sent and neither acknowledged nor held: these can still be on
+  /// the line.
   private(set) var underWayBytes = 0
-  /// Decoded sizes of the frames sent and not handled, together.
+  /// Total decoded size of the frames sent and not handled.
   private(set) var unhandledBytes = 0
 
   private let peerFrames: Int
@@ -56,7 +59,7 @@ struct SendWindow: Equatable, Sendable {
   private var waiting = Deque<Item>()
   private var unhandledSizes = Deque<Int>()
   private var resentUnacknowledged = 0
-  /// DATA frames sent in the session so far, each as often as it was sent.
+  /// DATA transmissions in the session so far, including resent frames.
   private var sendings: UInt64 = 0
 
   /// - Parameter credit: of the SYNACK; above 64 it counts as 64.
@@ -72,17 +75,17 @@ struct SendWindow: Equatable, Sendable {
   /// Whether a frame waits for credit.
   var hasWaiting: Bool { !waiting.isEmpty }
 
-  /// Whether `enqueue` would take a payload.
+  /// Whether `enqueue` would accept a payload.
   var hasRoom: Bool { waiting.count < Self.waitingLimitFrames }
 
-  /// Takes a payload to be sent in its turn. Returns false, and takes nothing, when too many wait.
+  /// Queues a payload. Returns false, and queues nothing, if the queue is full.
   mutating func enqueue(channel: Channel, payload: [UInt8]) -> Bool {
     guard hasRoom else { return false }
     waiting.append(Item(channel: channel, payload: payload))
     return true
   }
 
-  /// Moves the next waiting frame out, if credit and bytes allow it.
+  /// Dequeues the next frame, if credit and the byte limit allow it.
   mutating func sendNext(now: Instant) -> (number: Int, item: Item)? {
     guard var item = waiting.first, next < limit else { return nil }
     let sizeBytes = item.decodedSizeBytes
@@ -100,8 +103,8 @@ struct SendWindow: Equatable, Sendable {
     return (number, item)
   }
 
-  /// Takes in `ack` and `credit` of a received frame. Returns `nil`, and changes nothing, when the ack is outside of
-  /// what is unacknowledged (LNK-31).
+  /// Takes in `ack` and `credit` of a received frame. Returns `nil`, and changes nothing, if the
+  /// ack is outside the range of unacknowledged frames (LNK-31).
   mutating func acknowledge(ack: UInt8, credit: UInt8, now: Instant) -> Advance? {
     // Wraps: both are numbers modulo 256.
     let frames = Int(ack &- UInt8(truncatingIfNeeded: oldest))
@@ -122,7 +125,8 @@ struct SendWindow: Equatable, Sendable {
     return Advance(frames: frames, sampleNs: sampleNs, hasMoved: frames > 0 || hasGrown)
   }
 
-  /// The frames to send again for a NAK without bitmap, whose ack is `oldest`: all, for the device holds none of them.
+  /// The frames to send again for a NAK without bitmap, whose ack is `oldest`: all, because the
+  /// device holds none of them.
   mutating func resendAll() -> [(number: Int, item: Item)] {
     for index in unacknowledged.indices { setHeld(false, at: index) }
     return resend { _ in true }
@@ -134,7 +138,7 @@ struct SendWindow: Equatable, Sendable {
     for index in unacknowledged.indices.dropFirst().prefix(64) where held >> UInt64(index - 1) & 1 == 1 {
       setHeld(true, at: index)
     }
-    // First sendings rise with the numbers.
+    // First transmissions are in the order of the numbers.
     guard let newest = unacknowledged.last(where: \.isHeld)?.firstSending else { return [] }
     return resend { $0.lastSending < newest }
   }
@@ -168,7 +172,7 @@ struct SendWindow: Equatable, Sendable {
   private mutating func raiseLimit(to proposed: Int) -> Bool {
     let hasGrown = proposed > limit
     limit = max(limit, proposed)
-    // A peer may grant more than it announced; what was not sent cannot have been handled.
+    // A peer can grant more than it announced; a frame that was not sent cannot have been handled.
     let newlyHandled = min(limit - peerFrames, next)
     while handled < newlyHandled {
       unhandledBytes -= unhandledSizes.removeFirst()

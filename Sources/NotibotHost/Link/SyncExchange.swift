@@ -1,33 +1,33 @@
 import DequeModule
 import NotibotProtocol
 
-/// What was counted of the messages of channel 0. Source: PROTOCOL.md NTF-30, section 5.
+/// Counters of the messages on channel 0. Source: PROTOCOL.md NTF-30, section 5.
 package struct SyncStatistics: Equatable, Sendable {
   /// SYNCs sent.
   package var requests = 0
   /// SYNCEDs that answered one.
   package var answers = 0
-  /// Messages of another kind, too short, or such as only a host sends: dropped.
+  /// Messages of unknown kind, too short, or of a kind that only a host sends: dropped.
   package var malformed = 0
-  /// SYNCEDs that nobody had asked for, or of another source: dropped.
+  /// SYNCEDs without a SYNC, or of another source: dropped.
   package var ignored = 0
 
   package init() {}
 }
 
-/// The SYNCs of one session, each of which has one answer.
+/// The SYNCs of one session; each has one answer.
 ///
-/// A SYNC is *queued* (`submit`) → *out* (`noteSent`) → answered (`receive`), or 30 s *out* and overdue. `end` forgets
-/// all of them.
+/// A SYNC is *queued* (`submit`) → *sent* (`noteSent`) → answered (`receive`), or overdue 30 s
+/// after it was sent. `end` discards all of them.
 struct SyncExchange: Equatable, Sendable {
   private struct Awaited: Equatable {
     var source: UInt32
     var sentAt: Instant
   }
 
-  /// SYNCs that may be queued and out, together.
+  /// SYNCs queued and sent, at most, in total.
   static let requestsLimit = 4
-  /// How long a SYNC may have no answer; ATT-7 says the same of requests.
+  /// The timeout of a SYNC; requests have the same (ATT-7).
   static let answerLimitNs: Int64 = 30_000_000_000
 
   private var queued = Deque<UInt32>()
@@ -36,22 +36,22 @@ struct SyncExchange: Equatable, Sendable {
 
   var hasRoom: Bool { queued.count + awaited.count < Self.requestsLimit }
 
-  /// A SYNC waits for its turn.
+  /// A SYNC was queued.
   mutating func submit(_ request: SyncRequest) {
     queued.append(request.source)
   }
 
-  /// The oldest SYNC that waited has gone out.
+  /// The oldest queued SYNC was sent.
   mutating func noteSent(now: Instant) {
     guard let source = queued.popFirst() else { return }
     awaited.append(Awaited(source: source, sentAt: now))
     statistics.requests += 1
   }
 
-  /// Takes a payload of channel 0; `nil`: there is nothing in it for a host.
+  /// Takes a payload of channel 0; `nil`: it has no message for a host.
   mutating func receive(_ payload: [UInt8]) -> SyncMessage? {
     guard let message = try? SyncMessage(parsing: payload) else {
-      // Dropped and counted: what the device meant cannot be known (NTF-30).
+      // Dropped and counted: its content is unknown (NTF-30).
       statistics.malformed += 1
       return nil
     }
@@ -77,7 +77,7 @@ struct SyncExchange: Equatable, Sendable {
     awaited.removeAll()
   }
 
-  /// When the oldest SYNC that is out has waited too long.
+  /// When the oldest sent SYNC times out.
   var nextDeadline: Instant? {
     awaited.first?.sentAt.after(ns: Self.answerLimitNs)
   }

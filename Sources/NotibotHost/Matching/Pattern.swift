@@ -1,20 +1,22 @@
 /// A regular expression that is matched without backtracking.
 ///
-/// Every alternative is followed at once, so the time is at most the length of the text times the size of the expression: no
-/// pattern of a user and no text of a device can hold a command (docs/DECISIONS.md). Unicode scalars are matched, not
-/// characters. Which match is found is Perl's rule: the leftmost, and of those the one that a backtracking engine would try
-/// first; but a repetition of what can be empty goes on with what is not. Back-references and look-around cannot be matched this way and are refused.
+/// All alternatives are followed in parallel, so the time is at most the length of the text times
+/// the size of the expression: neither a user's pattern nor a device's text can block a command
+/// (docs/DECISIONS.md). Unicode scalars are matched, not characters. The match is Perl's: the
+/// leftmost, and of those the one that a backtracking engine would try first; but a repetition
+/// never ends with an empty iteration while a non-empty one is possible. Back-references and
+/// look-around cannot be matched this way and are refused.
 package struct Pattern: Sendable {
-  /// Unicode scalars that an expression has at most.
+  /// The longest expression, in Unicode scalars.
   package static let lengthLimit = 1000
-  /// How deep groups may be nested.
+  /// The deepest nesting of groups.
   static let nestingLimit = 50
 
-  /// Why a text is not an expression.
+  /// Why a text is not a valid expression.
   package struct Failure: Error, Equatable {
-    /// A few words, such as "')' is missing".
+    /// A short reason, such as "')' is missing".
     package var reason: String
-    /// Where, in Unicode scalars from 1.
+    /// The position, in Unicode scalars from 1.
     package var position: Int
   }
 
@@ -41,19 +43,19 @@ package struct Pattern: Sendable {
   }
 }
 
-/// What a part of an expression matches.
+/// A node of an expression.
 indirect enum PatternNode: Equatable, Sendable {
   case empty
   case set(ScalarSet)
   case assertion(PatternAssertion)
   case sequence([PatternNode])
-  /// The first is preferred.
+  /// The first alternative is preferred.
   case alternatives([PatternNode])
   /// `limit` is `nil` for any number.
   case repeated(PatternNode, least: Int, limit: Int?, isLazy: Bool)
 }
 
-/// What must hold at a place, where nothing is taken.
+/// A condition at a position, which consumes nothing.
 enum PatternAssertion: Equatable, Sendable {
   case start
   case end

@@ -1,6 +1,6 @@
-/// Reads a regular expression. See docs/CLI.md for what it may hold.
+/// Parses a regular expression. docs/CLI.md describes the supported syntax.
 struct PatternParser {
-  /// Times that something may be repeated by a number.
+  /// The largest number in a counted repetition.
   static let repetitionsLimit = 1000
 
   private let text: [Unicode.Scalar]
@@ -49,7 +49,8 @@ struct PatternParser {
     return .repeated(atom, least: least, limit: limit, isLazy: isLazy)
   }
 
-  /// Takes `*`, `+`, `?`, `{N}`, `{N,}` or `{N,M}`, if one is there. A brace that begins none of them stands for itself.
+  /// Takes `*`, `+`, `?`, `{N}`, `{N,}` or `{N,M}`, if one follows. Any other brace stands for
+  /// itself.
   private mutating func repetition() throws(Pattern.Failure) -> (least: Int, limit: Int?)? {
     if take("*") { return (0, nil) }
     if take("+") { return (1, nil) }
@@ -137,7 +138,7 @@ struct PatternParser {
     throw failure("']' is missing")
   }
 
-  /// The scalar that `next` begins; `nil` when it was a class, which is in `set` now.
+  /// The scalar that begins with `next`; `nil` if it was a class, which was added to `set`.
   private mutating func member(
     _ next: Unicode.Scalar, of set: inout ScalarSet
   ) throws(Pattern.Failure) -> Unicode.Scalar? {
@@ -237,7 +238,7 @@ struct PatternParser {
     return true
   }
 
-  /// A decimal number; a larger one than may be counted is one that is too large.
+  /// A decimal number; one beyond the limit is returned as a value that is too large.
   private mutating func number() -> Int? {
     var value: Int?
     while let next = peek, "0"..."9" ~= next {

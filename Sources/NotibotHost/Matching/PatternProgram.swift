@@ -1,15 +1,16 @@
-/// An expression as instructions, and the machine that follows all of its ways through a text at once.
-/// Source: R. Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), Pike's machine.
+/// An expression compiled to instructions, and the machine that follows all threads through a text
+/// in parallel. Source: R. Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009),
+/// Pike's machine.
 struct PatternProgram: Equatable, Sendable {
-  /// Instructions that an expression may become, counted repetitions written out. With a line of 4096 bytes: at most
-  /// 4 million steps.
+  /// Instructions in a program, at most, with counted repetitions unrolled. With a line of 4096
+  /// bytes: at most 4 million steps.
   static let instructionsLimit = 1000
 
   enum Instruction: Equatable, Sendable {
     case take(ScalarSet)
     case assert(PatternAssertion)
     case jump(Int)
-    /// The first way is preferred.
+    /// The first branch is preferred.
     case split(Int, Int)
     case match
   }
@@ -52,7 +53,7 @@ struct PatternProgram: Equatable, Sendable {
       for _ in 0..<least {
         let before = instructions.count
         try append(node)
-        // What is empty stays so, however often; the numbers of nested groups multiply.
+        // A repetition of nothing is nothing; the counts of nested groups multiply.
         if instructions.count == before { return }
       }
       guard let limit else { return try appendLoop(node, isLazy: isLazy) }
@@ -80,7 +81,7 @@ struct PatternProgram: Equatable, Sendable {
 
   // MARK: Matching
 
-  /// The ways that are alive at a place, the preferred first; none is in it twice.
+  /// The threads alive at a position, the preferred one first, without duplicates.
   private struct Ways {
     var all: [(instruction: Int, start: Int)] = []
     private var seenAt: [Int]
@@ -90,7 +91,7 @@ struct PatternProgram: Equatable, Sendable {
       seenAt = Array(repeating: -1, count: count)
     }
 
-    /// Adds the way at `first`, followed to where it takes a scalar or has matched.
+    /// Adds the thread at `first`, advanced to where it consumes a scalar or has matched.
     mutating func add(
       _ first: Int, start: Int, at index: Int, in text: [Unicode.Scalar], _ instructions: [Instruction]
     ) {
@@ -111,13 +112,13 @@ struct PatternProgram: Equatable, Sendable {
     }
   }
 
-  /// Where the first match is.
+  /// The range of the first match.
   func firstMatch(in text: [Unicode.Scalar]) -> Range<Int>? {
     var current = Ways(count: instructions.count)
     var next = Ways(count: instructions.count)
     var found: Range<Int>?
     for index in 0...text.count {
-      // A match that begins later is not wanted once one is found.
+      // Once a match is found, later starts are not considered.
       if found == nil { current.add(0, start: index, at: index, in: text, instructions) }
       if current.all.isEmpty, found != nil { return found }
       next.all.removeAll(keepingCapacity: true)
@@ -128,7 +129,7 @@ struct PatternProgram: Equatable, Sendable {
           next.add(way.instruction + 1, start: way.start, at: index + 1, in: text, instructions)
         case .match:
           found = way.start..<index
-          // What comes behind it is not preferred.
+          // The threads after it are less preferred.
           break ways
         case .assert, .jump, .split: continue
         }

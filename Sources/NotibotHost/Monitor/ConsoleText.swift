@@ -2,30 +2,30 @@ import NotibotProtocol
 
 /// Cuts the text of one source, which comes in pieces, into lines.
 ///
-/// States: *empty* → bytes → *open* (a line has begun) → newline or limit → *empty*. *open* → silence → *told* (its beginning
-/// was handed out) → bytes → *open*. Any → `breakOff` → *empty*.
+/// States: *empty* → bytes → *open* (a line has begun) → newline or limit → *empty*. *open* →
+/// silence → *reported* (its beginning was emitted) → bytes → *open*. Any → `breakOff` → *empty*.
 struct ConsoleText: Equatable, Sendable {
-  /// A longer line is cut, so that a device that never ends one makes nothing grow.
+  /// A longer line is split, so that a device that never ends a line cannot exhaust memory.
   static let lineLimitBytes = 4096
-  /// How long an unfinished line waits for the rest before it is shown as it is.
+  /// How long an unfinished line waits for its rest before it is shown.
   static let silenceNs: Int64 = 200_000_000
 
   private enum State: Equatable {
     case empty
     case open(startedAt: Instant, deadline: Instant)
-    case told(startedAt: Instant)
+    case reported(startedAt: Instant)
   }
 
   private let source: ConsoleLine.Source
   private var state = State.empty
   private var pending: [UInt8] = []
-  private var toldBytes = 0
+  private var reportedBytes = 0
 
   init(_ source: ConsoleLine.Source) {
     self.source = source
   }
 
-  /// Takes text, cut anywhere; appends the lines that it completes.
+  /// Takes text, split anywhere; appends the lines that it completes.
   mutating func receive(_ bytes: [UInt8], now: Instant, into lines: inout [MonitorRecord]) {
     var start = 0
     while start < bytes.count {
@@ -44,26 +44,26 @@ struct ConsoleText: Equatable, Sendable {
     }
   }
 
-  /// Ends an unfinished line: what would follow it will not come.
+  /// Ends an unfinished line, whose rest is lost.
   mutating func breakOff(into lines: inout [MonitorRecord]) {
     switch state {
     case .empty: break
-    case .open, .told: take(.broken, into: &lines)
+    case .open, .reported: take(.broken, into: &lines)
     }
   }
 
-  /// Hands out the beginning of a line that waits for the rest.
+  /// Emits the beginning of an unfinished line.
   mutating func handleTimeout(now: Instant, into lines: inout [MonitorRecord]) {
     guard case .open(let startedAt, let deadline) = state, now >= deadline else { return }
-    let line = ConsoleLine(source, pending, end: .silence, toldBytes: toldBytes)
+    let line = ConsoleLine(source, pending, end: .silence, reportedBytes: reportedBytes)
     lines.append(MonitorRecord(at: startedAt, .text(line)))
-    toldBytes = pending.count
-    state = .told(startedAt: startedAt)
+    reportedBytes = pending.count
+    state = .reported(startedAt: startedAt)
   }
 
   var nextDeadline: Instant? {
     switch state {
-    case .empty, .told: nil
+    case .empty, .reported: nil
     case .open(_, let deadline): deadline
     }
   }
@@ -72,7 +72,7 @@ struct ConsoleText: Equatable, Sendable {
     let deadline = now.after(ns: Self.silenceNs)
     switch state {
     case .empty: state = .open(startedAt: now, deadline: deadline)
-    case .open(let startedAt, _), .told(let startedAt):
+    case .open(let startedAt, _), .reported(let startedAt):
       state = .open(startedAt: startedAt, deadline: deadline)
     }
   }
@@ -81,12 +81,13 @@ struct ConsoleText: Equatable, Sendable {
     let startedAt: Instant
     switch state {
     case .empty: return
-    case .open(let at, _), .told(let at): startedAt = at
+    case .open(let at, _), .reported(let at): startedAt = at
     }
-    let told = min(toldBytes, pending.count)
-    lines.append(MonitorRecord(at: startedAt, .text(ConsoleLine(source, pending, end: end, toldBytes: told))))
+    let reported = min(reportedBytes, pending.count)
+    lines.append(
+      MonitorRecord(at: startedAt, .text(ConsoleLine(source, pending, end: end, reportedBytes: reported))))
     pending = []
-    toldBytes = 0
+    reportedBytes = 0
     state = .empty
   }
 }

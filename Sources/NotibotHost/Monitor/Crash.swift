@@ -1,7 +1,7 @@
 package import NotibotProtocol
 import SerialLink
 
-/// What a device said when it died.
+/// The output of a device when it crashed.
 package struct Crash: Equatable, Sendable {
   package enum Kind: String, Equatable, Sendable, CaseIterable {
     case panic
@@ -14,9 +14,9 @@ package struct Crash: Equatable, Sendable {
   }
 
   package var kind: Kind
-  /// In a few words, as the device gave them; printable.
+  /// The device's own short reason; printable.
   package var reason: String
-  /// What it printed, a line each; empty when only its HELLO told.
+  /// The printed lines; empty if only its HELLO reported the crash.
   package var lines: [[UInt8]]
   /// Whether it printed more than `CrashDetector` keeps.
   package var isCut = false
@@ -36,7 +36,7 @@ enum CrashWord: Equatable, Sendable {
   case rebooting
   /// The first line after a reset.
   case banner
-  /// `rst:0x…`: why the ROM thinks that it starts.
+  /// `rst:0x…`: the reset reason according to the ROM.
   case reset
 
   private static let words: [(text: [UInt8], word: CrashWord)] = [
@@ -48,7 +48,8 @@ enum CrashWord: Equatable, Sendable {
     ("Rebooting...", .rebooting), ("ESP-ROM:", .banner), ("ets J", .banner), ("rst:0x", .reset),
   ].map { (Array($0.utf8), $1) }
 
-  /// The first such word of a line and where it begins. It need not stand in front: a device dies in mid-line.
+  /// The first such word of a line and its position. It can be anywhere, since a device can crash
+  /// in the middle of a line.
   static func first(in line: [UInt8]) -> (word: CrashWord, offset: Int)? {
     for offset in line.indices {
       switch line[offset] {
@@ -77,7 +78,7 @@ extension ESPResetCause.Trouble {
 }
 
 extension ResetReason {
-  /// What kind of crash a reset of this reason was; nil: none.
+  /// The kind of crash that this reset reason stands for; nil: no crash.
   package var crashKind: Crash.Kind? {
     switch self {
     case .panic: .panic

@@ -1,11 +1,12 @@
 import NotibotProtocol
 import SerialLink
 
-/// Makes one event of all that a device prints when it dies, and sees that it starts again.
+/// Turns the crash output of a device into one event, and detects that it starts again.
 ///
 /// States: *running* → a word of a crash → *collecting* → `Rebooting...`, a boot, silence or the limit → *reported* → a boot →
-/// *running*. *reported* → another word of a crash → *collecting*. A boot whose cause is a watchdog or the supply is a crash of
-/// its own in *running*, and the end of the one that was told in *reported*.
+/// *running*. *reported* → another word of a crash → *collecting*. A boot caused by a watchdog or
+/// the power supply is a separate crash in *running*, and the end of the reported one in
+/// *reported*.
 struct CrashDetector: Equatable, Sendable {
   enum Event: Equatable, Sendable {
     case crash(Crash)
@@ -13,21 +14,21 @@ struct CrashDetector: Equatable, Sendable {
     case boot(cause: String)
   }
 
-  /// What a line is, and what is known by it.
+  /// A classified line, and the events that it causes.
   struct Reading: Equatable, Sendable {
-    /// What ended before this line.
+    /// The events that end before this line.
     var before: [Event] = []
     var isInCrash = false
-    /// What this line tells.
+    /// The events of this line.
     var after: [Event] = []
   }
 
-  /// Lines of one crash, and their bytes together; a register dump with a backtrace has 40 lines.
+  /// Limits for one crash, in lines and bytes; a register dump with a backtrace has 40 lines.
   static let linesLimit = 128
   static let textLimitBytes = 16_384
   /// The longest reason, in characters.
   static let reasonLimit = 160
-  /// A device that prints no more has told its crash.
+  /// A crash ends when the device is silent for this long.
   static let silenceNs: Int64 = 2_000_000_000
 
   private enum State: Equatable {
@@ -36,14 +37,14 @@ struct CrashDetector: Equatable, Sendable {
     case reported
   }
 
-  /// Of the boot that text told of and HELLO has not yet.
+  /// A boot that was reported by text and not yet by HELLO.
   private enum Boot: Equatable {
     case awaitsHello
-    case told(bootID: UInt32?)
+    case known(bootID: UInt32?)
   }
 
   private var state = State.running
-  private var boot = Boot.told(bootID: nil)
+  private var boot = Boot.known(bootID: nil)
 
   /// Takes a line of text.
   mutating func receive(_ line: [UInt8], now: Instant) -> Reading {
@@ -69,14 +70,14 @@ struct CrashDetector: Equatable, Sendable {
     return reading
   }
 
-  /// Takes what a HELLO says: of a boot that printed nothing it is the only sign.
+  /// Takes a HELLO: for a boot that printed nothing it is the only sign.
   mutating func receive(_ hello: Hello) -> [Event] {
     var events: [Event] = []
     switch boot {
-    case .told(bootID: hello.bootID): return []
-    case .awaitsHello: boot = .told(bootID: hello.bootID)
-    case .told:
-      boot = .told(bootID: hello.bootID)
+    case .known(bootID: hello.bootID): return []
+    case .awaitsHello: boot = .known(bootID: hello.bootID)
+    case .known:
+      boot = .known(bootID: hello.bootID)
       endCollecting(into: &events)
       let reason = hello.resetReason ?? .unknown
       if let kind = reason.crashKind, state == .running {
@@ -88,13 +89,13 @@ struct CrashDetector: Equatable, Sendable {
     return events
   }
 
-  /// Ends a crash after which nothing came.
+  /// Ends a crash after silence.
   mutating func handleTimeout(now: Instant) -> [Event] {
     guard case .collecting(_, let deadline) = state, now >= deadline else { return [] }
     return finish()
   }
 
-  /// Ends a crash that the device did not.
+  /// Ends a crash that the device did not end.
   mutating func finish() -> [Event] {
     var events: [Event] = []
     endCollecting(into: &events)
@@ -161,22 +162,22 @@ struct CrashDetector: Equatable, Sendable {
   }
 }
 
-/// Sees that a device does not get beyond its start.
+/// Detects that a device does not get past its start.
 struct BootHistory: Equatable, Sendable {
-  /// So many boots, the first and the last of them at most `loopWindow` apart, are a loop.
+  /// This many boots, of which the first and last are at most `loopWindow` apart, are a loop.
   static let loopBoots = 3
   static let loopWindow = Duration.seconds(10)
 
   private enum State: Equatable {
     /// The newest boots, fewer than `loopBoots`.
     case calm([Instant])
-    /// A loop was told; the moment of the last boot.
+    /// The loop is reported; the time of the last boot.
     case looping(Instant)
   }
 
   private var state = State.calm([])
 
-  /// Returns whether this boot makes a loop that was not told yet.
+  /// Returns whether this boot makes a loop that was not reported yet.
   mutating func noteBoot(now: Instant) -> Bool {
     switch state {
     case .looping(let last) where now - last <= Self.loopWindow:

@@ -1,12 +1,12 @@
 package import NotibotProtocol
 
-/// A frame in words. All of it is printable, whoever sent it.
+/// A frame in words. All of it is printable, even if the sender is hostile.
 package struct FrameSummary: Equatable, Sendable {
   /// The PDU's or message's name, for frames that carry one: `Write Request`, `SYNCED`.
   package private(set) var pdu: String?
-  /// What is in it; empty when the header says all.
+  /// The content; empty if the header is everything.
   package private(set) var detail = ""
-  /// The notification that is written, if it is whole.
+  /// The notification that is written, if it is complete.
   package private(set) var notification: Notification?
 
   package init(_ frame: Frame) {
@@ -105,7 +105,7 @@ package struct FrameSummary: Equatable, Sendable {
     case .writeRequest(let handle, let value), .writeCommand(let handle, let value):
       describe(write: value, to: handle)
     case .handleValueNotification(let handle, let value), .handleValueIndication(let handle, let value):
-      describe(told: value, of: handle)
+      describe(notification: value, of: handle)
     case .prepareWriteRequest(let handle, let offset, let value),
       .prepareWriteResponse(let handle, let offset, let value):
       detail = "\(Self.attribute(handle)), \(value.count) bytes from \(offset)"
@@ -142,7 +142,7 @@ package struct FrameSummary: Equatable, Sendable {
     detail = Self.joined(["Data", which, written.identity?.change == .removed ? nil : shown])
   }
 
-  private mutating func describe(told value: [UInt8], of handle: UInt16) {
+  private mutating func describe(notification value: [UInt8], of handle: UInt16) {
     switch handle {
     case NotibotProfile.Handle.count where value.count == 2:
       detail = "Count \(Int(value[0]) | Int(value[1]) << 8)"
@@ -163,7 +163,7 @@ package struct FrameSummary: Equatable, Sendable {
 }
 
 extension ATTPDU {
-  /// As the Bluetooth Core specification calls it, Vol 3 Part F 3.4.
+  /// The name in the Bluetooth Core specification, Vol 3 Part F 3.4.
   fileprivate var name: String {
     switch self {
     case .errorResponse: "Error Response"

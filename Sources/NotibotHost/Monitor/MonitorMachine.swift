@@ -1,10 +1,12 @@
 import DequeModule
 package import NotibotProtocol
 
-/// Tells what passes on a line without taking part in it: text, frames of both directions, damage, crashes, boots.
+/// Reports the traffic of a line without taking part in it: text, frames of both directions,
+/// damage, crashes, boots.
 ///
-/// It sends nothing. Of every byte but zeros it was in a frame, in a damaged frame, or in a line of text (FRM-12).
-/// States: *closed* → `portOpened` → *open* → `portLost` → *closed*. Bytes in *closed* are late and are ignored.
+/// It sends nothing. Every byte except zeros is reported as part of a frame, of a damaged frame or
+/// of a line of text (FRM-12). States: *closed* → `portOpened` → *open* → `portLost` → *closed*.
+/// Bytes in *closed* are late and are ignored.
 package struct MonitorMachine: Equatable, Sendable {
   private enum State: Equatable {
     case closed
@@ -14,7 +16,7 @@ package struct MonitorMachine: Equatable, Sendable {
   package private(set) var counts = MonitorCounts()
   private var state = State.closed
   private var device = FrameDecoder(receiving: .fromDevice)
-  /// Finds the host's frames, on a line where one hears both.
+  /// Finds the host's frames, on a line where both directions are visible.
   private var host = FrameDecoder(receiving: .fromHost)
   private var silence = TextSilence()
   private var console = ConsoleText(.console)
@@ -54,7 +56,8 @@ package struct MonitorMachine: Equatable, Sendable {
       counts.bytes += UInt64(bytes.count)
       var start = 0
       while start < bytes.count {
-        // Zero by zero, so that a damaged frame is known by itself and both directions keep their order.
+        // Zero by zero, so that each damaged frame is detected on its own and both directions keep
+        // their order.
         let end = bytes[start...].firstIndex(of: 0).map { $0 + 1 } ?? bytes.count
         take(bytes.span.bytes.extracting(start..<end), now: now)
         start = end
@@ -63,7 +66,7 @@ package struct MonitorMachine: Equatable, Sendable {
     }
   }
 
-  /// Does what is due: shows unfinished lines, ends crashes, gives up candidates.
+  /// Executes what is due: shows unfinished lines, ends crashes, gives up candidates.
   package mutating func handleTimeout(now: Instant) {
     if silence.handleTimeout(now: now) {
       device.flushCandidateAsText()
@@ -74,12 +77,12 @@ package struct MonitorMachine: Equatable, Sendable {
     console.handleTimeout(now: now, into: &lines)
     framedLog.handleTimeout(now: now, into: &lines)
     read(lines, now: now)
-    tell(crashes.handleTimeout(now: now), now: now)
+    publish(crashes.handleTimeout(now: now), now: now)
   }
 
   // MARK: Commands
 
-  /// Hands out all that waits: nothing more will come.
+  /// Emits all pending records: no more bytes will follow.
   package mutating func finish(now: Instant) {
     switch state {
     case .closed: break
@@ -96,7 +99,7 @@ package struct MonitorMachine: Equatable, Sendable {
     records.popFirst()
   }
 
-  /// When `handleTimeout` wants to be called; nil: not before something else happens.
+  /// When to call `handleTimeout`; nil: not before another input.
   package var nextDeadline: Instant? {
     [silence.nextDeadline, console.nextDeadline, framedLog.nextDeadline, crashes.nextDeadline]
       .compactMap(\.self).min()
@@ -104,7 +107,7 @@ package struct MonitorMachine: Equatable, Sendable {
 
   // MARK: Steps
 
-  /// Takes bytes of which none but the last is a zero.
+  /// Takes bytes of which only the last can be a zero.
   private mutating func take(_ bytes: RawSpan, now: Instant) {
     let before = device.counters
     device.receive(bytes)
@@ -133,7 +136,7 @@ package struct MonitorMachine: Equatable, Sendable {
     while let event = host.nextEvent() {
       switch event {
       case .frame(let frame): note(frame, now: now)
-      // Each byte of text is once in the other decoder's.
+      // Each byte of text is counted once by the other decoder.
       case .text: break
       }
     }
@@ -145,8 +148,8 @@ package struct MonitorMachine: Equatable, Sendable {
     guard frame.header.direction == .fromDevice else { return }
     switch (frame.header.type, frame.header.channel) {
     case (.hello, _):
-      // One that is malformed is counted nowhere else: the frame itself is shown.
-      if let hello = try? Hello(parsing: frame.payload) { tell(crashes.receive(hello), now: now) }
+      // A malformed one is not counted elsewhere: the frame itself is shown.
+      if let hello = try? Hello(parsing: frame.payload) { publish(crashes.receive(hello), now: now) }
     case (.udata, .log):
       var lines: [MonitorRecord] = []
       framedLog.receive(frame.payload, now: now, into: &lines)
@@ -173,10 +176,10 @@ package struct MonitorMachine: Equatable, Sendable {
     console.breakOff(into: &lines)
     framedLog.breakOff(into: &lines)
     read(lines, now: now)
-    tell(crashes.finish(), now: now)
+    publish(crashes.finish(), now: now)
   }
 
-  /// Hands lines out, with what they tell.
+  /// Emits lines, with the events that they cause.
   private mutating func read(_ lines: [MonitorRecord], now: Instant) {
     for var record in lines {
       guard case .text(var line) = record.content else { continue }
@@ -185,16 +188,16 @@ package struct MonitorMachine: Equatable, Sendable {
       case .newline, .limit, .broken:
         counts.lines += line.end == .newline ? 1 : 0
         let reading = crashes.receive(line.bytes, now: now)
-        tell(reading.before, now: now)
+        publish(reading.before, now: now)
         line.isInCrash = reading.isInCrash
         record.content = .text(line)
         records.append(record)
-        tell(reading.after, now: now)
+        publish(reading.after, now: now)
       }
     }
   }
 
-  private mutating func tell(_ events: [CrashDetector.Event], now: Instant) {
+  private mutating func publish(_ events: [CrashDetector.Event], now: Instant) {
     for event in events {
       switch event {
       case .crash(let crash):

@@ -1,6 +1,6 @@
 package import NotibotProtocol
 
-/// One thing that a monitor saw.
+/// One observation of a monitor.
 package struct MonitorRecord: Equatable, Sendable {
   package enum Content: Equatable, Sendable {
     /// The port is open; what follows comes from it.
@@ -11,14 +11,14 @@ package struct MonitorRecord: Equatable, Sendable {
     /// A valid frame of either direction.
     case frame(Frame)
     case damage(DamagedFrame)
-    /// The device restarted; `cause` as its ROM or its HELLO names it, printable.
+    /// The device restarted; `cause` is the name given by its ROM or its HELLO, printable.
     case boot(cause: String)
     case crash(Crash)
-    /// So many boots in `BootHistory.loopWindow`; told once until it has stopped.
+    /// This many boots in `BootHistory.loopWindow`; reported once until it has stopped.
     case rebootLoop(boots: Int)
   }
 
-  /// When it began to come: for a line the moment of its first byte.
+  /// The time of its first byte.
   package var at: Instant
   package var content: Content
 
@@ -28,7 +28,7 @@ package struct MonitorRecord: Equatable, Sendable {
   }
 }
 
-/// A line of console text, or as much of it as there is.
+/// A line of console text, or the part received so far.
 package struct ConsoleLine: Equatable, Sendable {
   package enum Source: Equatable, Sendable {
     /// Between the frames.
@@ -39,35 +39,35 @@ package struct ConsoleLine: Equatable, Sendable {
 
   package enum End: Equatable, Sendable {
     case newline
-    /// Nothing more has come for a moment: a prompt. The next line of this source has these bytes again.
+    /// Silence after the text, as after a prompt. The next line of this source repeats these bytes.
     case silence
-    /// It is longer than `ConsoleText.lineLimitBytes`; the next line of this source goes on with it.
+    /// It is longer than `ConsoleText.lineLimitBytes`; the next line of this source continues it.
     case limit
-    /// What should follow was lost: the port, a damaged frame, the end of the monitor.
+    /// Its rest was lost, because of the port, a damaged frame, or the end of the monitor.
     case broken
   }
 
   package var source: Source
-  /// As they came, without the newline and the carriage return before it.
+  /// Unchanged, without the newline and the carriage return before it.
   package var bytes: [UInt8]
   package var end: End
-  /// How many of `bytes` a record that ended in silence has told already.
-  package var toldBytes: Int
-  /// Whether it is part of a crash, and will be told again with it.
+  /// How many of `bytes` were already in a record that ended in silence.
+  package var reportedBytes: Int
+  /// Whether it is part of a crash, which reports it again.
   package var isInCrash: Bool
 
   package init(
-    _ source: Source, _ bytes: [UInt8], end: End = .newline, toldBytes: Int = 0, isInCrash: Bool = false
+    _ source: Source, _ bytes: [UInt8], end: End = .newline, reportedBytes: Int = 0, isInCrash: Bool = false
   ) {
     self.source = source
     self.bytes = bytes
     self.end = end
-    self.toldBytes = toldBytes
+    self.reportedBytes = reportedBytes
     self.isInCrash = isInCrash
   }
 }
 
-/// What stood where a frame should be. Source: PROTOCOL.md FRM-12.
+/// The bytes found in place of a frame. Source: PROTOCOL.md FRM-12.
 package struct DamagedFrame: Equatable, Sendable {
   package enum Kind: String, Equatable, Sendable {
     case crc
@@ -77,7 +77,7 @@ package struct DamagedFrame: Equatable, Sendable {
   }
 
   package var kind: Kind
-  /// All that stood between the two zeros, at most 543 bytes; none of an overrun.
+  /// All bytes between the two zeros, at most 543; empty for an overrun.
   package var bytes: [UInt8]
 
   package init(_ kind: Kind, _ bytes: [UInt8]) {
@@ -86,7 +86,7 @@ package struct DamagedFrame: Equatable, Sendable {
   }
 }
 
-/// How much a monitor has seen.
+/// Counters of a monitor.
 package struct MonitorCounts: Equatable, Sendable {
   package var bytes: UInt64 = 0
   /// Whole lines.

@@ -3,24 +3,24 @@ import NIOPosix
 package import SerialLink
 import Synchronization
 
-/// Keeps a port open, and hands on what comes from it, in order. Sends only what `write` is given.
+/// Keeps a port open, and passes on its bytes, in order. Sends only the bytes passed to `write`.
 ///
-/// `run` is its one task; `write` and `noteTaken` may be called from anywhere. Nothing that was read is dropped: while
-/// `backlogLimitBytes` wait for whoever takes them, the port is not read.
+/// `run` is its only task; `write` and `noteTaken` can be called from any thread. Bytes read are
+/// never dropped: while `backlogLimitBytes` wait to be consumed, the port is not read.
 package final class PortMonitor: Sendable {
   package enum Event: Equatable, Sendable {
     case opened(port: String)
-    /// The caller says by `noteTaken` when it is done with them.
+    /// The caller calls `noteTaken` when it has consumed them.
     case bytes([UInt8])
     /// The port is gone; the reason is printable.
     case lost(reason: String)
-    /// Why it cannot be opened again yet; printable. Told when it changes.
+    /// Why it cannot be opened again yet; printable. Reported when it changes.
     case waiting(reason: String)
   }
 
-  /// Bytes that wait to be taken before the port is read no more: 56 s of a line of 3 Mbaud.
+  /// Unconsumed bytes at which the port is no longer read: 56 s of a 3 Mbaud line.
   package static let backlogLimitBytes = 16 << 20
-  /// How long a port that is gone is waited for, at most, before it is tried again.
+  /// How long to wait, at most, before a lost port is tried again.
   static let retryInterval = Duration.milliseconds(500)
 
   private struct Shared {
@@ -37,7 +37,7 @@ package final class PortMonitor: Sendable {
   private let report: @Sendable (Event) -> Void
 
   /// - Parameters:
-  ///   - keep: called with all that was read, on the event loop, before anybody else sees it.
+  ///   - keep: called with all bytes read, on the event loop, before any other consumer.
   ///   - report: called with each event, on any thread, one after the other.
   package init(
     _ name: PortName, ports: PortList = PortList(), options: SerialOptions,
@@ -47,33 +47,34 @@ package final class PortMonitor: Sendable {
     (self.keep, self.report) = (keep, report)
   }
 
-  /// Opens the port, and again whenever it is lost, until the task is cancelled.
+  /// Opens the port, and reopens it when it is lost, until the task is cancelled.
   ///
-  /// - Parameter reconnects: whether to wait for a port that was lost; without it, this returns then.
+  /// - Parameter reconnects: whether to wait for a lost port; if false, this returns when it is
+  ///   lost.
   /// - Throws: `PortError` when it cannot be opened the first time.
   package func run(reconnects: Bool) async throws(PortError) {
     try await open()
-    var told = ""
+    var lastCause = ""
     while reconnects, !Task.isCancelled {
       await PortWait.forArrival(at: name.address?.path, upTo: Self.retryInterval, on: loop)
       guard !Task.isCancelled else { return }
       do throws(PortError) {
         try await open()
-        told = ""
+        lastCause = ""
       } catch {
-        if error.cause != told { report(.waiting(reason: error.description)) }
-        told = error.cause
+        if error.cause != lastCause { report(.waiting(reason: error.description)) }
+        lastCause = error.cause
       }
     }
   }
 
-  /// Sends bytes to the port; what cannot be sent, since it is gone, is dropped.
+  /// Sends bytes to the port; they are dropped if it is lost.
   package func write(_ bytes: [UInt8]) {
     guard let channel = shared.withLock(\.channel) else { return }
     channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
   }
 
-  /// `count` bytes were taken.
+  /// `count` bytes were consumed.
   package func noteTaken(_ count: Int) {
     let paused = shared.withLock { shared -> (any Channel)? in
       let wasFull = shared.waitingBytes >= Self.backlogLimitBytes
@@ -83,7 +84,7 @@ package final class PortMonitor: Sendable {
     paused?.read()
   }
 
-  /// Opens the port, and returns when it is gone or the task is cancelled.
+  /// Opens the port, and returns when it is lost or the task is cancelled.
   private func open() async throws(PortError) {
     let address = try ports.address(of: name)
     let port = address.description
@@ -115,7 +116,7 @@ package final class PortMonitor: Sendable {
     report(.lost(reason: error.cause))
   }
 
-  /// Whether the port may be read.
+  /// Whether the port can be read now.
   fileprivate var hasRoom: Bool { shared.withLock { $0.waitingBytes < Self.backlogLimitBytes } }
 }
 
@@ -138,7 +139,7 @@ private final class MonitorHandler: ChannelDuplexHandler {
   }
 
   func read(context: ChannelHandlerContext) {
-    // `noteTaken` asks again when there is room.
+    // `noteTaken` reads again when there is room.
     if owner.hasRoom { context.read() }
   }
 

@@ -1,8 +1,8 @@
-/// Notices once that what comes on a line is mostly not text and never a frame, as at a wrong rate.
+/// Detects once that the bytes of a line are mostly not text and never a frame, as at a wrong rate.
 package struct RateDoubt: Equatable, Sendable {
-  /// Bytes that are looked at before anything is said.
+  /// Size of the sample, in bytes.
   static let sampleBytes = 256
-  /// Of a hundred characters of the sample, how many must be no text.
+  /// Percentage of the sample's characters that must not be text.
   static let strangePercent = 30
 
   private enum State: Equatable {
@@ -14,9 +14,9 @@ package struct RateDoubt: Equatable, Sendable {
 
   package init() {}
 
-  /// Takes bytes as they came. A whole frame settles that the rate is right.
+  /// Takes bytes as received. A whole frame proves that the rate is right.
   ///
-  /// - Parameter frames: how many whole frames have come so far.
+  /// - Parameter frames: the number of whole frames so far.
   /// - Returns: true once, when the rate is probably wrong.
   package mutating func receive(_ bytes: [UInt8], frames: UInt64) -> Bool {
     switch state {

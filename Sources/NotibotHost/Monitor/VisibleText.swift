@@ -1,16 +1,16 @@
 package import NotibotProtocol
 
-/// A line from a device as a person may see it: nothing in it that a terminal obeys but, if wanted, colours.
+/// A line from a device, safe to print: without terminal controls except, if requested, colours.
 ///
-/// Colour sequences (SGR) are those of digits and semicolons alone, at most `sequenceLimitBytes` long; whatever else there is of
-/// controls is made visible as `TerminalText` does.
+/// Colour sequences (SGR) consist of digits and semicolons only, at most `sequenceLimitBytes` long;
+/// all other controls are made visible as in `TerminalText`.
 package struct VisibleText: Equatable, Sendable {
   /// Bytes of a colour sequence, from ESC to `m`.
   static let sequenceLimitBytes = 24
 
-  /// Without colours. This is what regular expressions are run on.
+  /// Without colours. Regular expressions match this form.
   package let plain: String
-  /// With the colours that it has, switched off at its end; `plain` if it has none.
+  /// With its colours, which are reset at the end; `plain` if it has none.
   package let colored: String
 
   package init(_ bytes: [UInt8]) {
@@ -41,7 +41,7 @@ package struct VisibleText: Equatable, Sendable {
     self.colored = hasColor ? colored + "\u{1B}[0m" : colored
   }
 
-  /// Where the colour sequence ends that begins at `index`; nil when none does.
+  /// The end of the colour sequence that begins at `index`; nil if there is none.
   private static func sequenceEnd(in bytes: [UInt8], at index: Int) -> Int? {
     guard bytes[index] == 0x1B, index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "[") else {
       return nil

@@ -1,20 +1,21 @@
 import NotibotProtocol
 
-/// What a journal holds besides the entries.
+/// The header of a journal: everything except the entries.
 package struct JournalHeader: Hashable, Sendable {
   /// This writer's identity, never 0. Source: PROTOCOL.md NTF-21, NTF-35.
   package var source: UInt32
   /// The highest id given under `source`; 0: none yet. Source: PROTOCOL.md NTF-36.
   package var lastID: UInt32
-  /// The highest id whose write was answered by success. Source: PROTOCOL.md NTF-30.
+  /// The highest id whose write succeeded. Source: PROTOCOL.md NTF-30.
   package var knownID: UInt32
   /// The highest outbox number ever given.
   package var lastNumber: OutboxNumber
   /// How often the journal was opened for sending.
   package var run: UInt32
-  /// The device's boot when it last agreed on what it holds; `nil`: it never has. Source: PROTOCOL.md NTF-35.
+  /// The device's boot when it last agreed on its content; `nil`: never. Source: PROTOCOL.md
+  /// NTF-35.
   package var bootID: UInt32?
-  /// The device's boot that something was last written in; `nil`: none was. Durable before the first write in that boot.
+  /// The device's boot of the last write; `nil`: none. Durable before the first write in that boot.
   /// Source: PROTOCOL.md NTF-35, NTF-36.
   package var writtenBootID: UInt32?
 
@@ -33,7 +34,7 @@ package struct JournalHeader: Hashable, Sendable {
   }
 }
 
-/// All that a journal holds: what an outbox begins with after a crash.
+/// The whole content of a journal, from which an outbox starts after a crash.
 package struct JournalContents: Hashable, Sendable {
   package var header: JournalHeader
   /// In the order of their numbers.
@@ -45,7 +46,7 @@ package struct JournalContents: Hashable, Sendable {
   }
 }
 
-/// One step of a commit. The steps of a commit are durable together, or none is.
+/// One step of a commit. Either all steps of a commit are durable, or none.
 package enum JournalChange: Hashable, Sendable {
   case header(JournalHeader)
   /// Adds an entry, or replaces the one of the same number.

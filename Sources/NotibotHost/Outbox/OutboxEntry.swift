@@ -11,7 +11,7 @@ package struct OutboxNumber: Hashable, Comparable, Sendable {
   package static func < (left: OutboxNumber, right: OutboxNumber) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What was, or is to be, written to the device for a notification: the same bytes each time.
+/// The bytes written to the device for a notification, the same each time.
 /// Source: PROTOCOL.md NTF-36.
 package struct OutboxWrite: Hashable, Sendable {
   /// The number on the wire; 0 for a device without identities.
@@ -29,22 +29,23 @@ package struct OutboxWrite: Hashable, Sendable {
 /// A notification in the outbox, as the journal keeps it.
 package struct OutboxEntry: Hashable, Sendable {
   /// Legal moves: *queued* → *written* → *held* → *updating* → *held*; *written*, *held* or *updating* → *removing*;
-  /// *queued* or *written* → *refused* → *queued* (retry); *written* → *queued* (store full, or a new source), and so
-  /// *held* or *updating* when the device has lost it and has no room; *updating* → *held* (refused); *removing* →
-  /// *queued* when there is newer content, as after revision 65535. From *held* (gone), *removing* (answered), and on a
-  /// device without identities *written* (answered), the entry leaves; there *held* is one that is kept for a replay.
+  /// *queued* or *written* → *refused* → *queued* (retry); *written* → *queued* (store full, or a
+  /// new source), likewise *held* or *updating* if the device has lost it and has no room;
+  /// *updating* → *held* (refused); *removing* → *queued* when there is newer content, as after
+  /// revision 65535. From *held* (gone), *removing* (answered), and on a device without identities
+  /// *written* (answered), the entry leaves; there *held* is one that is kept for a replay.
   package enum State: Hashable, Sendable {
     /// Durable here; nothing was written to the device.
     case queued
     /// Durable, may have been written; no answer yet.
     case written(OutboxWrite)
-    /// Answered by success: on the device.
+    /// Accepted: on the device.
     case held(OutboxWrite)
-    /// `held` is on the device, or `next` is.
+    /// Either `held` or `next` is on the device.
     case updating(held: OutboxWrite, next: OutboxWrite)
-    /// To be taken off the device; it may be gone already.
+    /// To be removed from the device; it may be gone already.
     case removing(id: UInt32)
-    /// The device will not have it; waits for a person.
+    /// Refused by the device; waits for the user.
     case refused(ATTError)
   }
 
@@ -52,20 +53,20 @@ package struct OutboxEntry: Hashable, Sendable {
   /// The newest content.
   package var content: Notification
   package var state: State
-  /// Whether `content` is newer than what `state` has written.
+  /// Whether `content` is newer than the content written in `state`.
   package var hasNewerContent: Bool
-  /// Whether `delivered` was reported, or is with the commit that says so, of what `state` has written; where it has
-  /// nothing written, of `content`.
-  package var isTold: Bool
+  /// Whether `delivered` was reported, or will be by the pending commit, for the content written in
+  /// `state`; if nothing is written there, for `content`.
+  package var isReported: Bool
 
   package init(
     number: OutboxNumber, content: Notification, state: State = .queued, hasNewerContent: Bool = false,
-    isTold: Bool = false
+    isReported: Bool = false
   ) {
     self.number = number
     self.content = content
     self.state = state
     self.hasNewerContent = hasNewerContent
-    self.isTold = isTold
+    self.isReported = isReported
   }
 }

@@ -1,22 +1,23 @@
 import DequeModule
 import NotibotProtocol
 
-/// What is on its way into the journal, and what waits for that.
+/// Pending changes of the journal, and the effects that wait for them.
 ///
 /// States: *idle* → a commit is taken → *committing* → confirmed → *idle*; a failed one leads to *failed*, for good.
-/// What changes meanwhile collects. An entry is journaled as it is when its commit is taken, so many changes of one
-/// become one; marks are counted, so that it can be said which of them are durable.
+/// Changes made meanwhile are collected. An entry is journaled in its state at the time of the
+/// commit, so many changes of one entry become one; marks are numbered, so that it is known which
+/// of them are durable.
 struct OutboxJournal: Equatable, Sendable {
-  /// What a change leads to once it is durable.
+  /// The effect of a change once it is durable.
   enum Effect: Equatable {
     case report(OutboxReport)
     /// The source of the header is a new one.
     case renewed(UInt32)
-    /// The header says that something is written in this boot.
+    /// The header records a write in this boot.
     case bootNoted(UInt32)
   }
 
-  /// A commit that is out.
+  /// A commit in progress.
   struct Commit: Equatable {
     /// Its entries, each with the first mark that it makes durable.
     var marks: [OutboxNumber: UInt64]
@@ -29,7 +30,8 @@ struct OutboxJournal: Equatable, Sendable {
     case failed
   }
 
-  /// Changes that one commit holds. A change of source is one commit of whatever size, for half of it would be wrong.
+  /// Changes in one commit, at most. A change of source is one commit of any size, because half of
+  /// it would be wrong.
   static let changesLimit = 1024
 
   private(set) var state = State.idle
@@ -49,7 +51,7 @@ struct OutboxJournal: Equatable, Sendable {
 
   // MARK: Marking
 
-  /// The entry of this number has changed, or has left.
+  /// The entry of this number was changed or removed.
   mutating func mark(_ number: OutboxNumber, then report: OutboxReport? = nil) {
     marksCount += 1
     if marked[number] == nil {
@@ -63,13 +65,13 @@ struct OutboxJournal: Equatable, Sendable {
     isHeaderMarked = true
   }
 
-  /// The header says that something is written in this boot.
+  /// The header records a write in this boot.
   mutating func markBoot(_ bootID: UInt32) {
     isHeaderMarked = true
     headerEffects.append(.bootNoted(bootID))
   }
 
-  /// The header has a new source, which makes sense only together with all that was marked before.
+  /// The header has a new source, which is consistent only together with all earlier marks.
   mutating func markRenewal(source: UInt32) {
     isHeaderMarked = true
     takesAll = true
@@ -85,7 +87,7 @@ struct OutboxJournal: Equatable, Sendable {
 
   // MARK: Committing
 
-  /// The next commit, unless one is out or nothing is marked.
+  /// The next commit, unless one is in progress or nothing is marked.
   mutating func nextCommit(of shelf: OutboxShelf, header: JournalHeader) -> [JournalChange]? {
     guard state == .idle, isHeaderMarked || !order.isEmpty else { return nil }
     var changes: [JournalChange] = []
@@ -108,7 +110,8 @@ struct OutboxJournal: Equatable, Sendable {
     return changes
   }
 
-  /// The commit that is out is durable. Returns what may happen now; nothing when none is out.
+  /// The commit in progress is durable. Returns the effects that can happen now; empty if none is
+  /// in progress.
   mutating func confirm() -> [Effect] {
     switch state {
     case .idle, .failed: return []
@@ -118,7 +121,7 @@ struct OutboxJournal: Equatable, Sendable {
     }
   }
 
-  /// The commit that is out has failed. Returns all that will never happen now.
+  /// The commit in progress failed. Returns the effects that can no longer happen.
   mutating func fail() -> [Effect] {
     var lost = headerEffects
     switch state {

@@ -1,14 +1,14 @@
 import DequeModule
 import NotibotProtocol
 
-// Another memory than this journal has written under our source: how the host leaves it for a new one.
-//
-// What is on the device with our bytes is found out by writing it again, then taken off, then written under the new
-// source: so nothing is lost, and nothing is there twice. Source: PROTOCOL.md NTF-35.
+// Another journal has written under our source: the change to a new source.
+// The host finds out which of its notifications are on the device by writing them again, removes
+// them, and writes them under the new source: so nothing is lost or duplicated. Source: PROTOCOL.md
+// NTF-35.
 extension OutboxMachine {
-  // MARK: What is there
+  // MARK: Proving
 
-  /// Nothing is on its way; begins to write again what may be on the device.
+  /// Nothing is in flight; begins to rewrite what may be on the device.
   mutating func leave() {
     let highestID = session?.highestID ?? 0
     var leaving = OutboxSession.Leaving(trials: [])
@@ -22,7 +22,7 @@ extension OutboxMachine {
     session?.stage = .proving(leaving)
   }
 
-  /// The next write that shows whether something is there.
+  /// The next write that shows whether a notification is on the device.
   mutating func nextTrial() -> OutboxSession.Purpose? {
     while let trial = session?.nextTrial() {
       guard let number = shelf.numbers[trial.id] else { continue }
@@ -31,7 +31,7 @@ extension OutboxMachine {
     return nil
   }
 
-  /// Another answer than success says that these bytes are not there.
+  /// Any answer other than success means that these bytes are not on the device.
   mutating func finishTrial(of number: OutboxNumber, id: UInt32, revision: UInt16, isThere: Bool) {
     let state = shelf[number]?.state
     session?.changeLeaving { leaving in
@@ -43,15 +43,16 @@ extension OutboxMachine {
     }
   }
 
-  /// All is answered; SYNCED comes after all that the device tells of it.
+  /// All writes are answered; SYNCED follows all events that they cause.
   mutating func count(_ leaving: OutboxSession.Leaving, now: Instant) {
     session?.stage = .counting(leaving)
     sendSync(now: now)
   }
 
-  /// Keeps news apart that may be of another's notification. Returns whether it is.
+  /// Sets aside an event that can belong to another writer's notification. Returns whether it does.
   ///
-  /// In a boot in which we have not agreed with the device, it may never have had what it calls gone.
+  /// In a boot without an agreement with the device, a notification reported as gone may never have
+  /// been ours.
   mutating func putAside(_ reason: GoneReason, _ key: NotificationKey) -> Bool {
     guard let session else { return false }
     switch session.stage {
@@ -65,14 +66,15 @@ extension OutboxMachine {
     case .subscribing, .draining, .renewing, .syncing, .resending, .live, .distrusted, .plain:
       guard session.highestID == nil, header.writtenBootID != session.info.bootID else { return false }
       guard session.unplacedGone.count < OutboxSession.confirmationsLimit else { return true }
-      self.session?.unplacedGone.append(OutboxSession.GoneNews(reason: reason, key: key))
+      self.session?.unplacedGone.append(OutboxSession.GoneMessage(reason: reason, key: key))
     }
     return true
   }
 
-  // MARK: What becomes of it
+  // MARK: Retiring
 
-  /// Takes off the device what is proven to be there; all else waits for the new source at once.
+  /// Removes from the device what is proven to be there; all other entries wait for the new source
+  /// at once.
   mutating func retire(_ leaving: OutboxSession.Leaving) {
     let isOurBoot = header.writtenBootID == session?.info.bootID
     session?.removals.removeAll()
@@ -87,7 +89,7 @@ extension OutboxMachine {
         }
         retire(entry, revision: revision)
       case .removing where leaving.proven[id] != nil: session?.removals.append(number)
-      // Whether it was taken off the display is for nobody to know any more.
+      // It can no longer be known whether it was removed from the display.
       case .removing where !entry.hasNewerContent: drop(number, then: .outcomeUnknown(number))
       case .removing: if isOurBoot { session?.removals.append(number) } else { requeue(entry) }
       case .queued, .refused: break
@@ -95,28 +97,30 @@ extension OutboxMachine {
     }
   }
 
-  /// One that is there goes: the removal first, then the content under another id. Both are in the journal.
+  /// Removes a notification that is on the device: the removal first, then the content under
+  /// another id. Both are in the journal.
   private mutating func retire(_ entry: OutboxEntry, revision: UInt16) {
     var entry = entry
-    var isNews = false
+    var isFirstReport = false
     switch entry.state {
-    case .written(let write): (isNews, entry.state) = (!entry.isTold, .removing(id: write.id))
+    case .written(let write): (isFirstReport, entry.state) = (!entry.isReported, .removing(id: write.id))
     case .held(let write): entry.state = .removing(id: write.id)
     case .updating(let held, let next):
-      isNews = revision == next.revision
-      entry.isTold = isNews
+      isFirstReport = revision == next.revision
+      entry.isReported = isFirstReport
       entry.state = .removing(id: held.id)
     case .queued, .removing, .refused: return
     }
-    entry.isTold = !entry.hasNewerContent && (entry.isTold || isNews)
+    entry.isReported = !entry.hasNewerContent && (entry.isReported || isFirstReport)
     entry.hasNewerContent = true
-    put(entry, then: isNews ? .delivered(entry.number) : nil)
+    put(entry, then: isFirstReport ? .delivered(entry.number) : nil)
     session?.removals.append(entry.number)
   }
 
   // MARK: A new source
 
-  /// Nothing is left under the old source. One commit has the new one, and all that was marked before.
+  /// Nothing is left under the old source. One commit contains the new source and all earlier
+  /// marks.
   mutating func renew() {
     repeat {
       header.source = UInt32(truncatingIfNeeded: random.next())
@@ -145,7 +149,7 @@ extension OutboxSession {
     return trial
   }
 
-  /// Changes what is known while it is collected, in its place: a copy of it for each answer would be long work.
+  /// Changes the collected knowledge in place: copying it for each answer would be slow.
   fileprivate mutating func changeLeaving(_ body: (inout Leaving) -> Void) {
     switch stage {
     case .proving(var leaving):

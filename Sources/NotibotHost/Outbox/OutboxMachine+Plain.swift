@@ -1,10 +1,10 @@
 import DequeModule
 import NotibotProtocol
 
-// A device without identities. Its entries have id 0. Those that have an id wait for a device with identities: it has
-// them, or may have them. Source: PROTOCOL.md NTF-37.
+// A device without identities. Its entries have id 0. Entries with an id wait for a device with
+// identities, which has or may have them. Source: PROTOCOL.md NTF-37.
 extension OutboxMachine {
-  /// Notifications that are kept for a replay when the device does not say how many it holds.
+  /// Notifications kept for a replay if the device does not announce its capacity.
   static let replayLimit = 64
 
   mutating func beginPlain(_ info: DeviceInfo) {
@@ -22,7 +22,7 @@ extension OutboxMachine {
     session?.stage = .plain(again)
   }
 
-  /// One of unknown outcome goes out anew or never.
+  /// An entry of unknown outcome is sent again or never.
   mutating func resolvePlain(_ entry: OutboxEntry) {
     if options.resendsPlain {
       requeue(entry)
@@ -31,19 +31,19 @@ extension OutboxMachine {
     }
   }
 
-  /// One that was delivered goes out anew: the device has lost it.
+  /// A delivered entry is sent again: the device has lost it.
   mutating func replay(_ entry: OutboxEntry) {
     requeue(entry)
   }
 
-  /// One was answered by success: it is done with, or kept for a replay.
+  /// An entry was accepted: it is removed, or kept for a replay.
   mutating func finishPlain(_ entry: OutboxEntry) {
-    let report = entry.isTold ? nil : OutboxReport.delivered(entry.number)
+    let report = entry.isReported ? nil : OutboxReport.delivered(entry.number)
     guard case .written(let write) = entry.state else { return }
     var entry = entry
-    entry.isTold = !entry.hasNewerContent
+    entry.isReported = !entry.hasNewerContent
     if entry.hasNewerContent {
-      // It cannot be changed there; the new content is one more notification.
+      // It cannot be changed on the device; the new content is an additional notification.
       entry.state = .queued
       entry.hasNewerContent = false
       return put(entry, then: report)

@@ -1,11 +1,11 @@
 import DequeModule
 import NotibotProtocol
 
-// What is written when, and what its answer means. Source: PROTOCOL.md NTF-23 to NTF-26, NTF-36, NTF-37.
+// Writes and their answers. Source: PROTOCOL.md NTF-23 to NTF-26, NTF-36, NTF-37.
 extension OutboxMachine {
   // MARK: Writing
 
-  /// Moves what may be written next to the writes that wait for the journal.
+  /// Moves the next candidates to the writes that wait for the journal.
   mutating func fill(now: Instant) {
     guard !isStopping else { return }
     while session?.hasRoomForOutgoing == true, let purpose = nextPurpose(now: now) {
@@ -55,9 +55,10 @@ extension OutboxMachine {
         held.id != 0
       else { continue }
       guard held.revision < UInt16.max else {
-        // No further change of this id: it goes, and the content comes back under another (NTF-23).
+        // No revisions are left for this id: it is removed, and the content is sent under another
+        // (NTF-23).
         entry.state = .removing(id: held.id)
-        entry.isTold = false
+        entry.isReported = false
         put(entry)
         return .removal(entry.number, id: held.id)
       }
@@ -66,14 +67,15 @@ extension OutboxMachine {
       let json = WrittenNotification(notification: entry.content, identity: identity).encoded()
       entry.state = .updating(held: held, next: OutboxWrite(id: held.id, revision: revision, json: json))
       entry.hasNewerContent = false
-      entry.isTold = false
+      entry.isReported = false
       put(entry)
       return .content(entry.number, id: held.id, revision: revision)
     }
     return nil
   }
 
-  /// The next queued one, with an id if the device has identities: ids rise in the order of sending.
+  /// The next queued entry, with an id if the device has identities: ids ascend in the order of
+  /// sending.
   private mutating func nextNew() -> OutboxSession.Purpose? {
     guard let next = shelf.queue.first, var entry = shelf[next.number], hasRoom(for: next.level) else {
       return nil
@@ -81,15 +83,15 @@ extension OutboxMachine {
     var write = OutboxWrite(id: 0, revision: 0, json: [])
     if session?.hasIdentity == true {
       guard header.lastID < UInt32.max else {
-        // All ids of this source are used up.
+        // All ids of this source are used.
         session?.stage = .draining(then: .leaving)
         return nil
       }
       header.lastID += 1
       journal.markHeader()
       write.id = header.lastID
-      // What was shown under another id is not announced again.
-      let identity = NotificationIdentity(id: write.id, change: entry.isTold ? .modified : .added)
+      // A notification that was shown under another id is not announced again.
+      let identity = NotificationIdentity(id: write.id, change: entry.isReported ? .modified : .added)
       write.json = WrittenNotification(notification: entry.content, identity: identity).encoded()
     } else {
       write.json = entry.content.encoded()
@@ -105,7 +107,7 @@ extension OutboxMachine {
     return (session?.contentsCount ?? 0) < pace.window(for: level)
   }
 
-  /// Writes what is durable, in order, as far as the window lets it.
+  /// Sends durable writes, in order, as far as the window allows.
   mutating func flush() {
     guard !isStopping else { return }
     while session?.hasRoomForOutstanding == true, let next = session?.outgoing.first {
@@ -121,7 +123,8 @@ extension OutboxMachine {
     }
   }
 
-  /// Whether the journal says that something is written in this boot; begins to say so. Source: PROTOCOL.md NTF-36.
+  /// Whether the journal records a write in this boot; if not, marks it. Source: PROTOCOL.md
+  /// NTF-36.
   private mutating func noteBoot() -> Bool {
     guard let session, session.hasIdentity, durableBootID != session.info.bootID else { return true }
     if header.writtenBootID != session.info.bootID {
@@ -131,7 +134,7 @@ extension OutboxMachine {
     return false
   }
 
-  /// The bytes of a write; `nil`: it has lost its sense meanwhile.
+  /// The bytes of a write; `nil`: it is obsolete.
   private func json(for purpose: OutboxSession.Purpose) -> [UInt8]? {
     switch purpose {
     case .confirmation(let id, _): return WrittenNotification.removal(of: id).encoded()
@@ -170,7 +173,7 @@ extension OutboxMachine {
     case (.accepted, .confirmation(let id, _)), (.refused, .confirmation(let id, _)):
       session?.confirming.remove(id)
       tryAgain()
-    case (.failed(.outcomeUnknown), _): break  // The session's end follows; the next one sees to it.
+    case (.failed(.outcomeUnknown), _): break  // The session's end follows; the next session handles it.
     case (.failed(.notSent), .content(let number, id: 0, _)):
       if let entry = shelf[number], case .written = entry.state { requeue(entry) }
     case (.failed(.notSent), _): break
@@ -180,7 +183,7 @@ extension OutboxMachine {
     }
   }
 
-  /// The write cannot have been made, and would not be another time.
+  /// The write cannot have been made, and a retry would not help.
   private mutating func refuse(_ purpose: OutboxSession.Purpose, now: Instant) {
     receive(.refused(.requestNotSupported), of: purpose, now: now)
   }
@@ -200,9 +203,9 @@ extension OutboxMachine {
     case .updating(_, let next) where next.id == id && next.revision == revision: entry.state = .held(next)
     case .queued, .written, .held, .updating, .removing, .refused: return
     }
-    let isNews = !entry.isTold
-    entry.isTold = true
-    put(entry, then: isNews ? .delivered(number) : nil)
+    let isFirstReport = !entry.isReported
+    entry.isReported = true
+    put(entry, then: isFirstReport ? .delivered(number) : nil)
     if entry.hasNewerContent { session?.updates.insert(number, level: entry.content.details.level) }
   }
 
@@ -234,19 +237,19 @@ extension OutboxMachine {
       requeue(entry)
     } else {
       var entry = entry
-      entry.isTold = false
+      entry.isReported = false
       entry.state = .refused(error)
       put(entry, then: .refused(entry.number, error))
     }
   }
 
-  /// What is written again may have been applied before for all that. A device that then answers 0x11 is wrong, but not
-  /// worth a notification that is shown twice: the id goes first, then the content comes back under another. Returns
-  /// false, and does nothing, for what is written for the first time.
+  /// A repeated write may already have been applied. A device that answers it with 0x11 is wrong,
+  /// but the notification must not be shown twice: the id is removed first, then the content is
+  /// sent under another. Returns false, and does nothing, for a first write.
   private mutating func retract(_ entry: OutboxEntry) -> Bool {
     guard case .resending(let ids, let rounds)? = session?.stage, let id = entry.wireID else { return false }
     var entry = entry
-    if entry.hasNewerContent { entry.isTold = false }
+    if entry.hasNewerContent { entry.isReported = false }
     entry.state = .removing(id: id)
     entry.hasNewerContent = true
     put(entry)
@@ -254,7 +257,7 @@ extension OutboxMachine {
     return true
   }
 
-  /// The device refused a change, so it has what it had.
+  /// The device refused a change, so it still has the previous content.
   private mutating func returnToHeld(
     _ entry: OutboxEntry, _ held: OutboxWrite, _ error: ATTError, now: Instant
   ) {
@@ -263,16 +266,16 @@ extension OutboxMachine {
     if error == .insufficientResources {
       if pace.noteRefused(level: entry.content.details.level, now: now) { report(.storeFull) }
       if retract(entry) { return }
-      // It goes out again when there may be room: `tryAgain` finds it.
+      // It is sent again when there can be room: `tryAgain` finds it.
       entry.hasNewerContent = true
-      entry.isTold = true
+      entry.isReported = true
       put(entry)
     } else if entry.hasNewerContent {
-      entry.isTold = true
+      entry.isReported = true
       put(entry)
       session?.updates.insert(entry.number, level: entry.content.details.level)
     } else {
-      entry.isTold = true
+      entry.isReported = true
       put(entry, then: .refused(entry.number, error))
     }
   }
@@ -289,7 +292,7 @@ extension OutboxMachine {
     }
   }
 
-  /// There may be room on the device now.
+  /// The device can have room now.
   mutating func tryAgain() {
     guard pace.tryAgain() else { return }
     collectUpdates()

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-// What people ask for: notifications are added, changed and taken back.
+// Submissions: notifications are added, changed and removed.
 extension OutboxMachine {
   mutating func add(_ notification: Notification, token: UInt64) {
     guard shelf.count < options.entriesLimit else {
@@ -18,22 +18,22 @@ extension OutboxMachine {
     }
     switch entry.state {
     case .queued:
-      // Out of its place among those of its level first.
+      // First remove it from its position in the queue of its level.
       shelf.remove(number)
-      entry.isTold = false
+      entry.isReported = false
     case .refused:
       entry.state = .queued
-      entry.isTold = false
+      entry.isReported = false
     case .written, .updating: entry.hasNewerContent = true
     case .held(let write) where write.id == 0:
-      // It has no identity, so the new content is one more notification on the display.
+      // It has no identity, so the new content is an additional notification on the display.
       entry.state = .queued
-      entry.isTold = false
+      entry.isReported = false
     case .held:
       entry.hasNewerContent = true
       session?.updates.remove(number, level: entry.content.details.level)
       session?.updates.insert(number, level: content.details.level)
-    case .removing where entry.hasNewerContent: entry.isTold = false
+    case .removing where entry.hasNewerContent: entry.isReported = false
     case .removing: return report(.rejected(.unknownNumber(number), token: token))
     }
     entry.content = content
@@ -48,7 +48,7 @@ extension OutboxMachine {
     switch entry.state {
     case .queued, .refused: drop(number, then: .removed(number))
     case .held(let write) where write.id == 0: drop(number, then: .removed(number))
-    // Without an identity nothing can be taken back; only the host forgets it.
+    // Without an identity it cannot be removed from the display; only the host forgets it.
     case .written(let write) where write.id == 0: drop(number, then: .outcomeUnknown(number))
     case .written(let write), .held(let write), .updating(let write, _):
       entry.state = .removing(id: write.id)

@@ -1,14 +1,15 @@
 import DequeModule
 import NotibotProtocol
 
-// How host and device come to agree on what is on the display. Source: PROTOCOL.md NTF-26, NTF-30 to NTF-34.
+// How host and device reach agreement on the content of the display. Source: PROTOCOL.md NTF-26,
+// NTF-30 to NTF-34.
 extension OutboxMachine {
-  /// Rounds of writing again before the outbox says that the two differ (NTF-34).
+  /// Rounds of rewriting before the outbox reports that the two differ (NTF-34).
   static let roundsLimit = 2
 
   // MARK: A session begins and ends
 
-  /// The subscription is made, or cannot be.
+  /// The subscription succeeded, or is not possible.
   mutating func begin() {
     guard let session else { return }
     if session.hasIdentity { beginWithIdentity() } else { beginPlain(session.info) }
@@ -16,7 +17,7 @@ extension OutboxMachine {
   }
 
   private mutating func beginWithIdentity() {
-    // What went to a device without identities may or may not be on this display.
+    // Notifications sent to a device without identities may or may not be on this display.
     for entry in shelf.entries.values.sorted(by: { $0.number < $1.number }) {
       switch entry.state {
       case .written(let write) where write.id == 0: resolvePlain(entry)
@@ -30,7 +31,7 @@ extension OutboxMachine {
 
   mutating func endSession() {
     guard let session else { return }
-    // Without an identity only what was never written may be written anew without a doubt.
+    // Without an identity, only an entry that was never written can safely be written again.
     for purpose in session.outgoing.map(\.purpose) + recallActions() {
       guard case .content(let number, id: 0, _) = purpose, let entry = shelf[number],
         case .written = entry.state
@@ -41,8 +42,8 @@ extension OutboxMachine {
     count = nil
   }
 
-  /// Takes back what the driver has not taken yet and has no sense in another session: it would go before the next SYNC.
-  /// Returns what the writes among it were for.
+  /// Withdraws actions that the driver has not taken yet and that are obsolete in another session:
+  /// they would precede the next SYNC. Returns the purposes of the writes among them.
   private mutating func recallActions() -> [OutboxSession.Purpose] {
     var recalled: [OutboxSession.Purpose] = []
     actions.removeAll { action in
@@ -98,7 +99,8 @@ extension OutboxMachine {
       .sync(SyncRequest(source: header.source, knownID: header.knownID, holdings: shelf.holdings)))
   }
 
-  /// Compares what the device holds with what it is believed to hold now: all that it told before has been heard.
+  /// Compares the device's content with the expected content, after all its earlier events were
+  /// received.
   mutating func receiveSynced(_ answer: SyncAnswer, now: Instant) {
     guard let session, answer.source == header.source else { return }
     let rounds: Int
@@ -111,7 +113,7 @@ extension OutboxMachine {
     self.session?.highestID = answer.highestID
     self.session?.unplacedGone = []
     var believing = self
-    for news in session.unplacedGone { believing.receiveGone(news.reason, news.key) }
+    for gone in session.unplacedGone { believing.receiveGone(gone.reason, gone.key) }
     guard !believing.isAnothers(answer) else {
       guard session.renewals < OutboxSession.renewalsLimit else {
         // New ids would count as gone at once.
@@ -130,8 +132,8 @@ extension OutboxMachine {
       return becomeLive(.synced(rounds: rounds))
     }
     guard rounds < Self.roundsLimit else { return becomeLive(.diverged) }
-    // Where the device has lost some of what it held, an uncertain id that is written first would bury them: a lower
-    // one that comes later counts as gone (NTF-23).
+    // If the device has lost some notifications, writing an uncertain id first would bury them: a
+    // lower id that is written later counts as gone (NTF-23).
     let uncertain = uncertainIDs()
     let isComplete = answer.highestID > 0 && answer.highestID >= shelf.highestHeldID
     let ids =
@@ -140,7 +142,7 @@ extension OutboxMachine {
     self.session?.stage = .resending(Deque(ids), rounds: rounds + 1)
   }
 
-  /// Whether it is known what the device holds, but for what it says.
+  /// Whether the device's content is known, except for its own report.
   private var isCertain: Bool {
     uncertainIDs().isEmpty && !(session?.confirmations.contains { $0.remains == .unknown } ?? false)
   }
@@ -149,13 +151,13 @@ extension OutboxMachine {
     isCertain && holdings(with: session?.confirmations ?? []) == answer.holdings
   }
 
-  /// Whether somebody else has written under our source. Source: PROTOCOL.md NTF-35.
+  /// Whether another writer has used our source. Source: PROTOCOL.md NTF-35.
   private func isAnothers(_ answer: SyncAnswer) -> Bool {
     answer.highestID > header.lastID
       || answer.highestID > 0 && header.writtenBootID != answer.bootID && !agrees(with: answer)
   }
 
-  /// All that is *held* is there in this boot. Source: PROTOCOL.md NTF-35.
+  /// All *held* entries are on the device in this boot. Source: PROTOCOL.md NTF-35.
   private mutating func noteAgreement(bootID: UInt32) {
     guard header.bootID != bootID else { return }
     header.bootID = bootID
@@ -172,7 +174,8 @@ extension OutboxMachine {
     self.report(report)
   }
 
-  /// What the device counts: what it holds, and what it has told to have expired and was not confirmed.
+  /// What the device counts: the notifications that it holds, and those that it reported as expired
+  /// and that are not confirmed.
   private func holdings(with confirmations: Deque<OutboxSession.Confirmation>) -> Holdings {
     var holdings = shelf.holdings
     for confirmation in confirmations {
@@ -186,8 +189,9 @@ extension OutboxMachine {
     shelf.numbers.filter { _, number in shelf[number].map(shelf.isUncertain) ?? false }.keys.sorted()
   }
 
-  /// All ids that the device holds or may hold, in rising order, at most `capacity` that need room: the uncertain ones,
-  /// then those of the highest level, then the oldest. Of those that it has no room for, the ones that it does not know (`above` its highest) wait for it under new ids.
+  /// All ids that the device holds or may hold, in ascending order, at most `capacity` that need
+  /// room: the uncertain ones, then those of the highest level, then the oldest. Of those without
+  /// room, the ones that the device does not know (`above` its highest) are queued under new ids.
   private mutating func liveIDs(capacity: Int, above highestID: UInt32) -> [UInt32] {
     var contents: [OutboxEntry] = []
     var ids: [UInt32] = []
@@ -210,7 +214,7 @@ extension OutboxMachine {
     return (ids + contents.compactMap(\.wireID)).sorted()
   }
 
-  /// What to write for an entry of the live set; `nil`: it has left meanwhile.
+  /// The write for an entry of the live set; `nil`: it was removed meanwhile.
   func purposeOfEntry(id: UInt32) -> OutboxSession.Purpose? {
     guard let number = shelf.numbers[id] else { return nil }
     switch shelf[number]?.state {
@@ -223,9 +227,10 @@ extension OutboxMachine {
 
   // MARK: Gone
 
-  /// The device says that a notification is gone: its entry leaves, then the host says that it knows.
+  /// The device reported that a notification is gone: its entry is removed, then the host confirms
+  /// it.
   mutating func receiveGone(_ reason: GoneReason, _ key: NotificationKey) {
-    // An id that was never given is another journal's, and so is the news.
+    // An id that was never assigned belongs to another journal, and so does the event.
     guard let session, key.source == header.source, key.id > 0, key.id <= header.lastID,
       !putAside(reason, key)
     else { return }
@@ -254,7 +259,7 @@ extension OutboxMachine {
 }
 
 extension OutboxSession {
-  /// Whether new notifications go out.
+  /// Whether new notifications are sent.
   var isSending: Bool {
     switch stage {
     case .live, .plain: true

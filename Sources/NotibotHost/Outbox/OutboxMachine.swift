@@ -1,23 +1,25 @@
 import DequeModule
 package import NotibotProtocol
 
-/// What an outbox asks of its driver.
+/// An action for the driver of an outbox.
 package enum OutboxAction: Equatable, Sendable {
   /// Subscribe to Count and Data; the result goes to `subscribed`.
   case subscribe
   case sync(SyncRequest)
   /// Write these bytes to Data; the result goes to `writeCompleted` with this tag.
   case write(tag: UInt64, json: [UInt8])
-  /// Make these changes durable, together; then call `committed` or `commitFailed`. One is out at a time.
+  /// Make these changes durable in one commit; then call `committed` or `commitFailed`. One commit
+  /// at a time.
   case commit([JournalChange])
   case report(OutboxReport)
 }
 
-/// The memory of a host that promises exactly once: what is to be on the display, what was written, what was answered.
+/// The state of a host that guarantees exactly-once delivery: the intended content of the display,
+/// the writes, and their answers.
 ///
-/// It lives as long as its journal; sessions come and go (`sessionOpened`, `sessionEnded`). States of a session are
-/// those of `OutboxSession`, of an entry those of `OutboxEntry.State`. A commit that fails ends the outbox: it takes
-/// and sends nothing any more.
+/// It lives as long as its journal, over many sessions (`sessionOpened`, `sessionEnded`). The
+/// states of a session are in `OutboxSession`, those of an entry in `OutboxEntry.State`. A failed
+/// commit ends the outbox: it no longer accepts or sends anything.
 ///
 /// Nothing is written to the device before the commit is durable that has its bytes, and nothing is reported before
 /// the commit that has the change. A driver drains `nextAction()` after every call and arms one timer for
@@ -25,26 +27,26 @@ package enum OutboxAction: Equatable, Sendable {
 package struct OutboxMachine: Equatable, Sendable {
   let options: OutboxOptions
   var random: SeededGenerator
-  /// What the journal's header is, or becomes with the next commit.
+  /// The journal's header, as of the next commit.
   package internal(set) var header: JournalHeader
   var shelf: OutboxShelf
   var journal = OutboxJournal()
   var session: OutboxSession?
   var pace = OutboxPace()
-  /// Whether no new write begins: the program is about to end.
+  /// Whether new writes are disabled because the program is about to end.
   var isStopping = false
   /// The boot of the last session.
   var bootID: UInt32?
   /// The `writtenBootID` of the header that is durable.
   var durableBootID: UInt32?
-  /// The last count that the device told.
+  /// The last count that the device reported.
   var count: UInt16?
   private var tagsCount: UInt64 = 0
   var actions = Deque<OutboxAction>()
 
   /// - Parameters:
-  ///   - journal: what the journal holds.
-  ///   - seed: for new sources. A driver in life takes it from the system.
+  ///   - journal: the content of the journal.
+  ///   - seed: for new sources. In production, the driver takes it from the system.
   package init(options: OutboxOptions, journal contents: JournalContents, seed: UInt64) {
     self.options = options
     random = SeededGenerator(seed: seed)
@@ -55,7 +57,7 @@ package struct OutboxMachine: Equatable, Sendable {
 
   // MARK: Commands
 
-  /// Takes a submission. Its report, `.queued` or `.rejected`, comes with `token`.
+  /// Takes a submission. Its report, `.queued` or `.rejected`, has this `token`.
   package mutating func submit(_ submission: OutboxSubmission, token: UInt64, now: Instant) {
     guard !journal.hasFailed else { return report(.rejected(.journalFailed, token: token)) }
     switch submission {
@@ -66,14 +68,14 @@ package struct OutboxMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// Sends a refused notification once more; nothing happens to another.
+  /// Sends a refused notification again; ignored for any other.
   package mutating func retry(_ number: OutboxNumber, now: Instant) {
     guard !journal.hasFailed, let entry = shelf[number], case .refused = entry.state else { return }
     requeue(entry)
     settle(now: now)
   }
 
-  /// No write begins any more. What is out may be answered, and what changed is committed.
+  /// Begins no more writes. Writes in flight can still be answered, and changes are committed.
   package mutating func stop(now: Instant) {
     isStopping = true
     settle(now: now)
@@ -81,7 +83,7 @@ package struct OutboxMachine: Equatable, Sendable {
 
   // MARK: Inputs
 
-  /// A session is open; one before it is over.
+  /// A session is open; the previous one is over.
   package mutating func sessionOpened(_ info: DeviceInfo, now: Instant) {
     endSession()
     session = OutboxSession(info)
@@ -90,13 +92,14 @@ package struct OutboxMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// The session is over. Results of its writes that come later are ignored.
+  /// The session is over. Later results of its writes are ignored.
   package mutating func sessionEnded(now: Instant) {
     endSession()
     settle(now: now)
   }
 
-  /// The subscription has its result. A device that does not let itself be subscribed to tells by SYNC what it can.
+  /// The result of the subscription. A device that refuses the subscription reports through SYNC
+  /// what it can.
   package mutating func subscribed(_ result: HostResult, now: Instant) {
     guard session?.stage == .subscribing else { return }
     switch result {
@@ -107,14 +110,14 @@ package struct OutboxMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// A write has its result.
+  /// The result of a write.
   package mutating func writeCompleted(tag: UInt64, _ result: HostResult, now: Instant) {
     guard let purpose = session?.outstanding.removeValue(forKey: tag) else { return }
     receive(result, of: purpose, now: now)
     settle(now: now)
   }
 
-  /// The device said something on channel 0.
+  /// The device sent a message on channel 0.
   package mutating func receive(_ message: SyncMessage, now: Instant) {
     guard session?.hasIdentity == true else { return }
     switch message {
@@ -126,7 +129,7 @@ package struct OutboxMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// The device told what happened to a notification.
+  /// The device reported an event of a notification.
   package mutating func receive(_ event: DeviceEvent, now: Instant) {
     switch event {
     case .gone(let reason, let key, item: _):
@@ -136,13 +139,13 @@ package struct OutboxMachine: Equatable, Sendable {
       guard session?.hasIdentity == true, key.source == header.source, let number = shelf.numbers[key.id]
       else { return }
       report(.action(number, act: act))
-    // Numbers of this boot's notifications, of all writers: whose they are is not known.
+    // Numbers of this boot's notifications from all writers: the writer is not known.
     case .dismissed, .action, .unknown: return
     }
     settle(now: now)
   }
 
-  /// The device told its count.
+  /// The device reported its count.
   package mutating func countChanged(_ count: UInt16, now: Instant) {
     let before = self.count
     self.count = count
@@ -151,7 +154,7 @@ package struct OutboxMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// The commit that was out is durable.
+  /// The commit in progress is durable.
   package mutating func committed(now: Instant) {
     for effect in journal.confirm() {
       switch effect {
@@ -163,7 +166,7 @@ package struct OutboxMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// The commit that was out was not made: what it and the ones after it would have had is rejected.
+  /// The commit in progress failed: its submissions and all later ones are rejected.
   package mutating func commitFailed(now: Instant) {
     for effect in journal.fail() {
       guard case .report(.queued(_, let token)) = effect else { continue }
@@ -172,7 +175,7 @@ package struct OutboxMachine: Equatable, Sendable {
     session = nil
   }
 
-  /// Does all that is due.
+  /// Executes everything that is due.
   package mutating func handleTimeout(now: Instant) {
     if let retryAt = pace.retryAt, now >= retryAt { tryAgain() }
     settle(now: now)
@@ -180,12 +183,12 @@ package struct OutboxMachine: Equatable, Sendable {
 
   // MARK: Outputs
 
-  /// The next thing to do, in order, or `nil`.
+  /// The next action, in order, or `nil`.
   package mutating func nextAction() -> OutboxAction? {
     actions.popFirst()
   }
 
-  /// When `handleTimeout` wants to be called; `nil`: not before something else happens.
+  /// When to call `handleTimeout`; `nil`: not before another input.
   package var nextDeadline: Instant? {
     guard let session, !isStopping, !journal.hasFailed else { return nil }
     let retryAt = session.isSending ? pace.retryAt : nil
@@ -201,27 +204,28 @@ package struct OutboxMachine: Equatable, Sendable {
   /// Whether the journal has failed: nothing more happens.
   package var hasFailed: Bool { journal.hasFailed }
 
-  /// Whether nothing is left to be said to the device or to the journal. What was refused waits for a person.
+  /// Whether nothing is left to be sent to the device or written to the journal. Refused entries
+  /// wait for the user.
   package var isFinished: Bool { shelf.unfinishedCount == 0 && isSettled }
 
-  /// Whether no write is out and no change waits for the journal.
+  /// Whether no write is in flight and no change waits for the journal.
   package var isSettled: Bool {
     (session?.outstanding.isEmpty ?? true) && (journal.isIdle || journal.hasFailed)
   }
 
-  /// Whether a session is open, and host and device agree, or never will.
+  /// Whether a session is open, and host and device agree or have given up on it.
   package var isLive: Bool { session?.isSending ?? false }
 
   /// Entries of all states.
   package var entriesCount: Int { shelf.count }
 
-  /// Entries about which something is still to be said to the device.
+  /// Entries with something still to be sent to the device.
   package var unfinishedCount: Int { shelf.unfinishedCount }
 
-  /// Entries that the device will not have.
+  /// Entries that the device refused.
   package var refusedCount: Int { shelf.refusedCount }
 
-  /// The entry of this number, as it is or becomes with the next commit.
+  /// The entry of this number, as of the next commit.
   package func entry(_ number: OutboxNumber) -> OutboxEntry? { shelf[number] }
 
   // MARK: For all topics
@@ -245,17 +249,17 @@ package struct OutboxMachine: Equatable, Sendable {
     journal.mark(entry.number, then: report)
   }
 
-  /// Takes an entry away, out of the journal too; `report` comes when that is durable.
+  /// Removes an entry, from the journal too; `report` comes when that is durable.
   mutating func drop(_ number: OutboxNumber, then report: OutboxReport? = nil) {
     shelf.remove(number)
     journal.mark(number, then: report)
   }
 
-  /// Sends an entry anew, under a new id: the device does not have its content.
+  /// Sends an entry again, under a new id: the device does not have its content.
   mutating func requeue(_ entry: OutboxEntry) {
     var entry = entry
     switch entry.state {
-    case .written, .held, .updating: if entry.hasNewerContent { entry.isTold = false }
+    case .written, .held, .updating: if entry.hasNewerContent { entry.isReported = false }
     case .queued, .removing, .refused: break
     }
     entry.state = .queued
@@ -263,7 +267,7 @@ package struct OutboxMachine: Equatable, Sendable {
     put(entry)
   }
 
-  /// Goes on with all that can go on.
+  /// Continues everything that can continue.
   mutating func settle(now: Instant) {
     guard !journal.hasFailed else { return }
     repeat {

@@ -1,15 +1,15 @@
 import NotibotProtocol
 
-/// How fast new notifications go to a store that may be full.
+/// How fast new notifications are sent to a store that may be full.
 ///
-/// States: *open* → refused for want of room → *full* → something may have changed → *probing* → refused → *full*, or
-/// taken, with twice the window each time, → *open*.
+/// States: *open* → refused because the store is full → *full* → room is possible → *probing* →
+/// refused → *full*, or accepted, with twice the window each time, → *open*.
 struct OutboxPace: Equatable, Sendable {
   typealias Level = NotificationDetails.Level
 
   enum State: Equatable {
     case open
-    /// Only what is above `level` is tried before `retryAt`: it may evict others (NTF-25).
+    /// Only notifications above `level` are tried before `retryAt`: they can evict others (NTF-25).
     case full(level: Level, retryAt: Instant, delayNs: Int64)
     case probing(window: Int, delayNs: Int64)
   }
@@ -19,7 +19,7 @@ struct OutboxPace: Equatable, Sendable {
 
   private(set) var state = State.open
 
-  /// How many new contents may be on their way when the next one has this level.
+  /// New contents in flight, at most, if the next one has this level.
   func window(for level: Level) -> Int {
     switch state {
     case .open: OutboxSession.windowLimit
@@ -36,7 +36,8 @@ struct OutboxPace: Equatable, Sendable {
     }
   }
 
-  /// A content of this level had no room. Returns whether that is news.
+  /// A content of this level was refused because the store is full. Returns whether that is a
+  /// change.
   mutating func noteRefused(level: Level, now: Instant) -> Bool {
     switch state {
     case .open:
@@ -46,7 +47,7 @@ struct OutboxPace: Equatable, Sendable {
     case .full(let refused, let retryAt, let delayNs):
       state = .full(level: max(level, refused), retryAt: retryAt, delayNs: delayNs)
     case .probing(let window, let delayNs):
-      // Where some went in, room comes and goes; else wait longer.
+      // If some were accepted, room comes and goes; otherwise wait longer.
       let delayNs = window > 1 ? Self.firstDelayNs : min(delayNs * 2, Self.lastDelayNs)
       state = .full(level: level, retryAt: now.after(ns: delayNs), delayNs: delayNs)
     }
@@ -61,7 +62,7 @@ struct OutboxPace: Equatable, Sendable {
     }
   }
 
-  /// There may be room now. Returns whether that changes anything.
+  /// Room is possible now. Returns whether that changes anything.
   mutating func tryAgain() -> Bool {
     switch state {
     case .open, .probing: return false

@@ -1,11 +1,11 @@
 import DequeModule
 import NotibotProtocol
 
-/// What waits to be sent: the highest level first, then the lowest number.
+/// Entries queued for sending: the highest level first, then the lowest number.
 struct OutboxQueue: Equatable, Sendable {
   typealias Level = NotificationDetails.Level
 
-  /// One queue a level, each in the order of the numbers.
+  /// One queue per level, each in the order of the numbers.
   private var numbers = [Deque<OutboxNumber>](repeating: [], count: Level.allCases.count)
 
   var isEmpty: Bool { numbers.allSatisfy(\.isEmpty) }
@@ -18,7 +18,7 @@ struct OutboxQueue: Equatable, Sendable {
     return nil
   }
 
-  /// Puts a number in its place; once is enough.
+  /// Inserts a number in order; has no effect if it is present.
   mutating func insert(_ number: OutboxNumber, level: Level) {
     let index = Int(level.rawValue)
     let place = place(of: number, in: numbers[index])
@@ -26,7 +26,7 @@ struct OutboxQueue: Equatable, Sendable {
     numbers[index].insert(number, at: place)
   }
 
-  /// Takes a number out, if it is there.
+  /// Removes a number, if it is present.
   mutating func remove(_ number: OutboxNumber, level: Level) {
     let index = Int(level.rawValue)
     let place = place(of: number, in: numbers[index])
@@ -41,9 +41,9 @@ struct OutboxQueue: Equatable, Sendable {
   /// How many there are of all levels.
   var count: Int { numbers.reduce(0) { $0 + $1.count } }
 
-  /// Where the first number is that is not below `number`.
+  /// The index of the first number that is not below `number`.
   private func place(of number: OutboxNumber, in sorted: Deque<OutboxNumber>) -> Int {
-    // Most come at the end: numbers rise.
+    // Most are appended: numbers ascend.
     guard let last = sorted.last, number <= last else { return sorted.count }
     var low = 0
     var high = sorted.count

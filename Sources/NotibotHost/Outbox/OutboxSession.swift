@@ -1,33 +1,34 @@
 import DequeModule
 import NotibotProtocol
 
-/// What an outbox does in one session.
+/// The state of an outbox in one session.
 ///
 /// States: with identities *subscribing* → *draining* → *syncing* → (*resending* → *syncing*, at most twice) → *live*;
-/// RESYNC leads from *live* to *draining*. Another's writes under our source, seen by SYNCED or a conflict, lead by *draining*
-/// to *proving* → *counting* → *retiring* → *renewing* → *syncing*. Without identities *subscribing* → *plain*. The session's end ends all of them.
+/// RESYNC leads from *live* to *draining*. Another writer's use of our source, detected by SYNCED
+/// or a conflict, leads via *draining* to *proving* → *counting* → *retiring* → *renewing* →
+/// *syncing*. Without identities *subscribing* → *plain*. The session's end ends all of them.
 struct OutboxSession: Equatable, Sendable {
   enum Stage: Equatable {
     /// The subscription has no answer yet.
     case subscribing
-    /// What was begun is finished before something else happens.
+    /// Writes in flight are completed before the next stage.
     case draining(then: Next)
-    /// What may be on the device is written again, to learn what is.
+    /// Notifications that may be on the device are written again, to find out which are.
     case proving(Leaving)
-    /// SYNC is out, so that all is heard that the device tells of these writes.
+    /// SYNC is sent, so that all events of these writes are received.
     case counting(Leaving)
-    /// What is on the device under the old source is taken off it.
+    /// Notifications under the old source are removed from the device.
     case retiring
-    /// A commit with a new source is out.
+    /// A commit with a new source is in progress.
     case renewing
-    /// SYNC is out, after this many rounds of writing again.
+    /// SYNC is sent, after this many rounds of rewriting.
     case syncing(rounds: Int)
-    /// These ids, and what was gone, are written again.
+    /// These ids, and those that were gone, are written again.
     case resending(Deque<UInt32>, rounds: Int)
     case live
-    /// The device says what cannot be: nothing is written in this session.
+    /// The device reported an impossible state: nothing is written in this session.
     case distrusted
-    /// A device without identities; these, of unknown outcome, come first.
+    /// A device without identities; these, of unknown outcome, are sent first.
     case plain(Deque<OutboxNumber>)
   }
 
@@ -36,38 +37,39 @@ struct OutboxSession: Equatable, Sendable {
     case leaving
   }
 
-  /// What is known of the device's notifications when the host leaves its source. Source: PROTOCOL.md NTF-35.
+  /// Knowledge about the device's notifications while the host changes its source. Source:
+  /// PROTOCOL.md NTF-35.
   struct Leaving: Equatable {
-    /// A write to be made again.
+    /// A write to repeat.
     struct Trial: Equatable {
       var id: UInt32
       var revision: UInt16
     }
 
     var trials: Deque<Trial>
-    /// Answered by success: the revision that is there, by id.
+    /// Accepted: the revision on the device, by id.
     var proven: [UInt32: UInt16] = [:]
-    /// Told to be gone, but perhaps never there in this boot.
+    /// Reported as gone, but perhaps never on the device in this boot.
     var missing: Set<UInt32> = []
   }
 
-  /// Something told to be gone before it is known whose it was.
-  struct GoneNews: Equatable {
+  /// A notification reported as gone whose writer is not known yet.
+  struct GoneMessage: Equatable {
     var reason: GoneReason
     var key: NotificationKey
   }
 
-  /// What a write is for.
+  /// The purpose of a write.
   enum Purpose: Equatable {
     case content(OutboxNumber, id: UInt32, revision: UInt16)
     /// Shows whether these bytes are on the device.
     case trial(OutboxNumber, id: UInt32, revision: UInt16)
     case removal(OutboxNumber, id: UInt32)
-    /// Says that the host knows that `id` is gone; `number` was its entry. Source: PROTOCOL.md NTF-26.
+    /// Confirms that `id` is gone; `number` was its entry. Source: PROTOCOL.md NTF-26.
     case confirmation(id: UInt32, number: OutboxNumber?)
   }
 
-  /// A write that waits for the journal, and for its turn.
+  /// A queued write, which waits for the journal and the window.
   struct Outgoing: Equatable {
     var purpose: Purpose
     /// Marks of the journal that must be durable before; see `OutboxJournal.isDurable`.
@@ -75,12 +77,12 @@ struct OutboxSession: Equatable, Sendable {
   }
 
   struct Confirmation: Equatable {
-    /// What the device counts until it is confirmed. Source: PROTOCOL.md NTF-27.
+    /// A notification that the device counts until it is confirmed. Source: PROTOCOL.md NTF-27.
     enum Remains: Equatable {
       case nothing
       /// An expired one whose JSON has this CRC-32.
       case known(crc: UInt32)
-      /// An expired one; which version of it is not known.
+      /// An expired one of unknown version.
       case unknown
     }
 
@@ -89,13 +91,15 @@ struct OutboxSession: Equatable, Sendable {
     var remains: Remains
   }
 
-  /// Writes that may be out, whatever the device allows.
+  /// Writes in flight, at most, regardless of the device.
   static let windowLimit = 64
-  /// Gone notifications that wait to be confirmed; others are told again at the next SYNC.
+  /// Pending confirmations of gone notifications, at most; the device reports the others again at
+  /// the next SYNC.
   static let confirmationsLimit = 4096
-  /// New sources in one session; a device that asks for more is wrong, and its word counts as an ordinary refusal.
+  /// New sources in one session, at most; a device that asks for more is wrong, and its answer
+  /// counts as an ordinary refusal.
   static let renewalsLimit = 3
-  /// From one SYNC to the next one that the device asked for.
+  /// Least time between a SYNC and the next one requested by the device.
   static let resyncIntervalNs: Int64 = 1_000_000_000
 
   let info: DeviceInfo
@@ -104,49 +108,51 @@ struct OutboxSession: Equatable, Sendable {
   /// Writes without an answer, by tag.
   var outstanding: [UInt64: Purpose] = [:]
   var confirmations = Deque<Confirmation>()
-  /// Ids whose confirmation waits or is out.
+  /// Ids whose confirmation is queued or in flight.
   var confirming: Set<UInt32> = []
-  /// *Removing* entries whose removal is not on its way yet.
+  /// *Removing* entries whose removal is not queued yet.
   var removals = Deque<OutboxNumber>()
-  /// *Held* entries with newer content that is not on its way yet.
+  /// *Held* entries with newer content that is not queued yet.
   var updates = OutboxQueue()
   var renewals = 0
-  /// Whether the device asked for a SYNC that was not sent yet.
+  /// Whether the device requested a SYNC that was not sent yet.
   var wantsResync = false
   var syncedAt: Instant?
-  /// The highest id that the device knows of our source; `nil`: it has not said so yet.
+  /// The highest id of our source that the device knows; `nil`: not reported yet.
   var highestID: UInt32?
-  /// What was told to be gone before the first SYNCED, in a boot in which we have written nothing.
-  var unplacedGone: [GoneNews] = []
+  /// Notifications reported as gone before the first SYNCED, in a boot in which we have written
+  /// nothing.
+  var unplacedGone: [GoneMessage] = []
 
   init(_ info: DeviceInfo) {
     self.info = info
   }
 
-  /// Whether its notifications have identities, and both sides can compare them: one is of no use without the other.
+  /// Whether its notifications have identities and both sides can compare them: one is useless
+  /// without the other.
   var hasIdentity: Bool { info.hasIdentity && info.hasSync }
 
-  /// Writes that may be out: the device's pipeline, twice, so that it never waits.
+  /// Writes in flight, at most: twice the device's pipeline, so that it never waits.
   var window: Int { min(info.requestsLimit * 2, Self.windowLimit) }
 
   var hasRoomForOutgoing: Bool { outgoing.count < window }
 
   var hasRoomForOutstanding: Bool { outstanding.count < window }
 
-  /// The device has taken this id.
+  /// The device has accepted this id.
   mutating func noteHighest(_ id: UInt32) {
     highestID = max(highestID ?? 0, id)
   }
 
-  /// Whether nothing is on its way.
+  /// Whether nothing is queued or in flight.
   var isDrained: Bool { outgoing.isEmpty && outstanding.isEmpty }
 
-  /// New contents on their way.
+  /// New contents queued or in flight.
   var contentsCount: Int {
     outgoing.count { $0.purpose.isContent } + outstanding.values.count { $0.isContent }
   }
 
-  /// When a SYNC that the device asked for is due.
+  /// When a SYNC requested by the device is due.
   var resyncAt: Instant? {
     guard wantsResync, stage == .live else { return nil }
     return (syncedAt ?? .zero).after(ns: Self.resyncIntervalNs)

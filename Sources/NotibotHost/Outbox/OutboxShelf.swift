@@ -1,7 +1,7 @@
 import NotibotProtocol
 
-/// The entries of an outbox, found by number and by id, and what follows from them: what waits, and what the device
-/// is believed to hold.
+/// The entries of an outbox by number and by id, and the sets derived from them: queued entries,
+/// and the expected content of the device.
 struct OutboxShelf: Equatable, Sendable {
   private(set) var entries: [OutboxNumber: OutboxEntry] = [:]
   /// The entries that have an id on the wire.
@@ -10,13 +10,14 @@ struct OutboxShelf: Equatable, Sendable {
   private(set) var queue = OutboxQueue()
   /// The *held* ones that have no id, for a device without identities.
   private(set) var replayable = OutboxQueue()
-  /// What the device holds for certain: *held*, and *removing* whose removal was not written yet.
+  /// Entries that are certainly on the device: *held*, and *removing* whose removal was not written
+  /// yet.
   private(set) var holdings = Holdings()
-  /// Entries about which something is still to be said to the device.
+  /// Entries with something still to be sent to the device.
   private(set) var unfinishedCount = 0
   /// The *refused* ones.
   private(set) var refusedCount = 0
-  /// CRC-32 of the JSON of those *removing* that the device holds for certain, by id.
+  /// CRC-32 of the JSON of the *removing* entries that are certainly on the device, by id.
   private var unsentRemovals: [UInt32: UInt32] = [:]
 
   init(_ entries: [OutboxEntry]) {
@@ -33,7 +34,7 @@ struct OutboxShelf: Equatable, Sendable {
   mutating func put(_ entry: OutboxEntry) {
     if let old = entries[entry.number] {
       if case .held(let write) = old.state, case .removing(id: write.id) = entry.state, write.id != 0 {
-        // It is there until the removal is written.
+        // It is on the device until the removal is written.
         unsentRemovals[write.id] = CRC32.checksum(write.json)
         holdings.insert(id: write.id, crc: CRC32.checksum(write.json))
         takeOut(old)
@@ -49,13 +50,14 @@ struct OutboxShelf: Equatable, Sendable {
     putIn(entry)
   }
 
-  /// Takes an entry away, if it is there.
+  /// Removes an entry, if it is present.
   mutating func remove(_ number: OutboxNumber) {
     guard let old = entries.removeValue(forKey: number) else { return }
     takeOut(old)
   }
 
-  /// The removal of `id` is written, or the device said that it is gone: the device need not hold it any more.
+  /// The removal of `id` was written, or the device reported it as gone: it is no longer certainly
+  /// on the device.
   mutating func noteRemovalSent(of id: UInt32) {
     guard let crc = unsentRemovals.removeValue(forKey: id) else { return }
     holdings.remove(id: id, crc: crc)
@@ -63,7 +65,7 @@ struct OutboxShelf: Equatable, Sendable {
 
   // MARK: Queries
 
-  /// Whether it is not known what the device holds of this entry.
+  /// Whether the device's state of this entry is unknown.
   func isUncertain(_ entry: OutboxEntry) -> Bool {
     switch entry.state {
     case .queued, .held, .refused: false
@@ -72,7 +74,7 @@ struct OutboxShelf: Equatable, Sendable {
     }
   }
 
-  /// The highest id that the device holds for certain, unless it has restarted; 0: none.
+  /// The highest id that is certainly on the device, unless it has restarted; 0: none.
   var highestHeldID: UInt32 {
     var highest: UInt32 = 0
     for (id, number) in numbers {
@@ -85,7 +87,7 @@ struct OutboxShelf: Equatable, Sendable {
     return highest
   }
 
-  // MARK: What follows from an entry
+  // MARK: Properties of an entry
 
   private mutating func putIn(_ entry: OutboxEntry) {
     if Self.isUnfinished(entry) { unfinishedCount += 1 }

@@ -1,15 +1,15 @@
-/// How the connection to a device stands, each time that this changes, and why it does.
+/// A change of the connection to a device, and its reason.
 public struct ConnectionChange: Hashable, Sendable {
   public enum State: Hashable, Sendable {
-    /// The port is open, and a session is asked for.
+    /// The port is open, and a session is requested.
     case connecting(port: String)
     /// A session is open.
     case up(port: String, DeviceInfo)
-    /// Nothing has come for 3 s; 2 s more and the session is over.
+    /// No frame was received for 3 s; after 2 s more the session ends.
     case suspect
-    /// There is no session, and no open port or none that answers. It is tried again.
+    /// No session: no port is open, or the device does not answer. It is tried again.
     case down
-    /// There will be no session any more.
+    /// The supervisor has ended.
     case ended
   }
 
@@ -26,33 +26,34 @@ public struct ConnectionChange: Hashable, Sendable {
 public enum ConnectionReason: Hashable, Sendable {
   /// The first attempt.
   case first
-  /// The ports of this machine changed, and now it could be opened.
+  /// The ports of this computer changed, and now it could be opened.
   case portAppeared
-  /// It was time to try again.
+  /// The pause before a retry is over.
   case retried
   /// The device opened a session.
   case answered
-  /// A frame came after all.
+  /// A frame was received again.
   case recovered
-  /// Nothing has come for a while.
+  /// No frame was received for 3 s.
   case silent
-  /// The port went away.
+  /// The port was disconnected.
   case portGone
   /// The port could not be opened.
   case openFailed(PortFailure)
-  /// The port is open and no session came about in time.
+  /// The port is open, but no session was opened in time.
   case noAnswer
-  /// The device came up anew.
+  /// The device restarted.
   case deviceRestarted
-  /// The device said that the session is over.
+  /// The device closed the session.
   case closedByDevice
-  /// The device does not know the session any more.
+  /// The device no longer knows the session.
   case unknownToDevice
-  /// The device answers and its application does not, or not as it should; the text says how.
+  /// The device's link answers, but its application does not or answers incorrectly; the text is
+  /// the reason.
   case misbehaved(String)
-  /// The device does not let this host in; the text says why.
+  /// The device refused this host; the text is the reason.
   case refused(String)
-  /// The board at this port is another one. `seen` is `nil` when it does not say which.
+  /// There is a different board at this port. `seen` is `nil` if it does not report an id.
   case otherBoard(port: String, expected: String, seen: String?)
   /// This side ended it.
   case stopped

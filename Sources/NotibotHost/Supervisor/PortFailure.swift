@@ -1,18 +1,20 @@
 import NotibotProtocol
 import SerialLink
 
-/// Why a port could not be opened, as a value: what, at which port, during what, why, and what to do about it.
+/// Why a port could not be opened, as a value: the kind, the port, the operation, the reason and
+/// the hint.
 public struct PortFailure: Error, Hashable, Sendable {
   public var code: NotibotError.Code
   /// The port as the user named it.
   public var port: String
-  /// What was being done, as a verb: "open".
+  /// The operation that failed, as a verb: "open".
   public var operation: String
-  /// Why, in a few words.
+  /// The reason, in a few words.
   public var reason: String
-  /// What the user can do about it; empty when there is nothing to add.
+  /// The action for the user; empty if there is nothing to add.
   public var hint: String
-  /// Whether waiting may mend it: a board may be plugged in, a path that is no serial port stays so.
+  /// Whether it can resolve with time: a board can be plugged in, but a path that is not a serial
+  /// port stays one.
   public var healsByWaiting: Bool
 
   public init(
@@ -39,9 +41,9 @@ extension PortFailure {
   init(_ error: PortError) {
     let healsByWaiting =
       switch error.code {
-      // A server may still hold the connection that was lost.
+      // A server can still hold the lost connection.
       case .notFound, .noBoard, .deviceGone, .unreachable, .serverBusy, .unconfirmed: true
-      // A choice between boards is the user's.
+      // Only the user can choose between boards.
       case .ambiguous: false
       case .busy, .permissionDenied, .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .badRate,
         .linkOccupied, .badPlace, .placeRefused, .noTerminals, .system:

@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-// What comes after an attempt, a session or a port.
+// The steps after an attempt, a session or a port.
 extension SupervisorMachine {
   // MARK: Rounds
 
@@ -27,7 +27,7 @@ extension SupervisorMachine {
     actions.append(.open(path: next))
   }
 
-  /// A round brought no session.
+  /// A round ended without a session.
   mutating func finish(_ round: Round, now: Instant) {
     failures += 1
     if isFirstRound, !round.mayHeal, let failure = round.failure { return end(.openFailed(failure)) }
@@ -42,34 +42,34 @@ extension SupervisorMachine {
     } else {
       round.failure = round.failure ?? failure
     }
-    // In the first round it may be the end, and is told then.
-    if !isFirstRound || failure.healsByWaiting { tell(.down, .openFailed(failure)) }
+    // In the first round it can be final, and is reported in that case.
+    if !isFirstRound || failure.healsByWaiting { report(.down, .openFailed(failure)) }
   }
 
   mutating func end(_ reason: ConnectionReason) {
     state = .ended
-    tell(.ended, reason)
+    report(.ended, reason)
   }
 
   // MARK: Sessions
 
   mutating func connect(_ port: String, _ round: Round, patience: Duration, now: Instant) {
     state = .connecting(round, Attempt(port: port, startedAt: now, deadline: now + patience))
-    tell(.connecting(port: port), round.reason)
+    report(.connecting(port: port), round.reason)
     actions.append(.connect)
   }
 
-  /// No session came about in time: only opening the port anew helps a receiver that has gone deaf.
+  /// No session was opened in time: only reopening the port helps a receiver that has gone deaf.
   mutating func giveUp(_ round: Round, _ attempt: Attempt, now: Instant) {
     unanswered += 1
     actions.append(.close)
-    tell(.down, .noAnswer)
-    // Who is asked in the place of the board that is missed is not asked for ever.
+    report(.down, .noAnswer)
+    // A board that is probed in place of the missing one is not probed indefinitely.
     if let lastPort, attempt.port != lastPort { avoid(attempt.port, now: now) }
     var round = round
     round.mayHeal = true
     guard round.candidates.count <= 1 else { return tryNext(round, now: now) }
-    // It has been waited for already.
+    // The pause is already over.
     isFirstRound = false
     state = .waiting(until: now + options.firstPause)
   }
@@ -84,19 +84,19 @@ extension SupervisorMachine {
       self.end(.stopped)
     case .refused, .profileMissing:
       actions.append(.close)
-      tell(.down, ConnectionReason(end))
+      report(.down, ConnectionReason(end))
       var round = round
       round.mayHeal = true
       tryNext(round, now: now)
     case .deviceRestarted, .unknownToDevice, .closedByDevice, .silent, .applicationStalled,
       .transactionTimedOut, .bearerBroken:
       failures += 1
-      tell(.down, ConnectionReason(end))
+      report(.down, ConnectionReason(end))
       rest(at: attempt.port, ConnectionReason(end), patience: patience, now: now)
     }
   }
 
-  /// A session that was open ended; the port is still there, but for one end.
+  /// An open session ended; the port is still open, except for one kind of end.
   mutating func reconnect(after end: SessionEnd, _ session: Session, now: Instant) {
     switch end {
     case .portGone: return portGone(now: now)
@@ -109,13 +109,13 @@ extension SupervisorMachine {
     }
     noteEnd(of: session, now: now)
     let reason = ConnectionReason(end)
-    tell(.down, reason)
+    report(.down, reason)
     let isStarting = if case .deviceRestarted = end { true } else { false }
     rest(
       at: session.port, reason, patience: isStarting ? options.restartPatience : patience, now: now)
   }
 
-  /// Asks for a session on the open port: at once, or after a pause if there were failures before.
+  /// Requests a session on the open port: at once, or after a pause if there were failures before.
   mutating func rest(at port: String, _ reason: ConnectionReason, patience: Duration, now: Instant) {
     if let pause = pauseAfterSession {
       state = .resting(port: port, until: now + pause, reason: reason)
@@ -128,10 +128,10 @@ extension SupervisorMachine {
     if now - session.openedAt >= options.shortSession { failures = 0 } else { failures += 1 }
   }
 
-  /// The port is gone that a session was on.
+  /// The port of a session is lost.
   mutating func lose(now: Instant) {
     actions.append(.close)
-    tell(.down, .portGone)
+    report(.down, .portGone)
     if let pause = pauseAfterSession {
       state = .waiting(until: now + pause)
     } else {
@@ -145,7 +145,7 @@ extension SupervisorMachine {
     min(options.sessionPatience * (1 << min(unanswered, 8)), options.restartPatience)
   }
 
-  /// `nil` after a session that was none too short, and after the first that was.
+  /// `nil` after a session of sufficient length, and after the first short one.
   private var pauseAfterSession: Duration? {
     failures <= 1 ? nil : pause(failures - 1)
   }
@@ -166,30 +166,31 @@ extension SupervisorMachine {
     avoided[port] = now + options.otherBoardRest
   }
 
-  // MARK: Telling
+  // MARK: Reporting
 
-  /// Tells a change unless it is no news: what failed once since the last session is not told each time that it fails.
-  mutating func tell(_ state: ConnectionChange.State, _ reason: ConnectionReason) {
+  /// Reports a change unless it is a repetition: a failure is reported once since the last session,
+  /// not each time.
+  mutating func report(_ state: ConnectionChange.State, _ reason: ConnectionReason) {
     let change = ConnectionChange(state, reason)
     switch state {
     case .connecting:
-      // Why it is asked for again does not matter here.
-      guard told.insert(ConnectionChange(state, .retried)).inserted else { return }
+      // The reason for the retry does not matter here.
+      guard reported.insert(ConnectionChange(state, .retried)).inserted else { return }
     case .down:
-      let isDown = lastTold?.state == .down
-      let isNew = told.insert(change).inserted
+      let isDown = lastReported?.state == .down
+      let isNew = reported.insert(change).inserted
       guard !isDown || isNew && !reason.isMissingPort else { return }
-    case .up: told = []
+    case .up: reported = []
     case .suspect, .ended: break
     }
-    if told.count > Self.toldLimit { told = [change] }
-    lastTold = change
+    if reported.count > Self.reportedLimit { reported = [change] }
+    lastReported = change
     actions.append(.changed(change))
   }
 }
 
 extension ConnectionReason {
-  /// Why a session ended, or was not granted, for whoever watches the connection.
+  /// Why a session ended, or was not granted, for observers of the connection.
   init(_ end: SessionEnd) {
     self =
       switch end {
@@ -210,7 +211,7 @@ extension ConnectionReason {
       }
   }
 
-  /// Whether it only says that the port is not there, which after its loss is no news.
+  /// Whether it only means that the port is missing, which is already known after its loss.
   fileprivate var isMissingPort: Bool {
     if case .openFailed(let failure) = self { failure.code == .noBoard } else { false }
   }

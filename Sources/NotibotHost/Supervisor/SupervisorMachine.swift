@@ -1,20 +1,22 @@
 import DequeModule
 package import NotibotProtocol
 
-/// What a supervisor asks of its driver.
+/// An action for the driver of a supervisor.
 package enum SupervisorAction: Hashable, Sendable {
-  /// Say by `portsFound` which ports may be the device's, the best first, or by `openFailed` why there is none.
+  /// Find the ports that can be the device's; answer with `portsFound`, the best first, or with
+  /// `openFailed` and the reason.
   case findPorts
   /// Open this port; the answer is `portOpened` or `openFailed`. A port that is still closing is waited for.
   case open(path: String)
-  /// Close the port at once; nothing of it is told any more.
+  /// Close the port at once; report no more of its events.
   case close
-  /// Ask for a session, without a limit: this machine has the patience.
+  /// Request a session, without a limit: this machine has its own.
   case connect
   case changed(ConnectionChange)
 }
 
-/// Keeps one device connected: finds its port, opens it, asks for sessions, begins again, for ever.
+/// Keeps one device connected: finds its port, opens it, requests sessions, and starts over,
+/// indefinitely.
 ///
 /// States: *idle* → `start` → *finding* → `portsFound` → *opening* → `portOpened` → *connecting* → `sessionOpened` → *up*.
 /// - *finding*, *opening* → `openFailed` → the next candidate, or *waiting* → time, or `portsChanged` → *finding*.
@@ -23,39 +25,40 @@ package enum SupervisorAction: Hashable, Sendable {
 /// - *up* → the session ends → *connecting* on the same port; after short sessions *resting* first.
 /// - *connecting*, *resting*, *up* → `portGone` → *finding* at once, or *waiting* after failures.
 /// - *finding*, *opening* in the first round → all candidates failed for good → *ended*. Any → `stop` → *ended*.
-/// Whatever else comes in a state is late, and is ignored; a port that opens too late is closed.
+/// Any other input in a state is late, and is ignored; a port that opens too late is closed.
 package struct SupervisorMachine: Equatable, Sendable {
   package enum State: Equatable, Sendable {
     case idle
     case finding(Round)
-    /// Asked to open the round's first candidate.
+    /// The round's first candidate is being opened.
     case opening(Round)
-    /// The port is open and a session is asked for. `candidates` of the round begins with this port.
+    /// The port is open and a session is requested. `candidates` of the round begins with this
+    /// port.
     case connecting(Round, Attempt)
-    /// The port is open; a session is asked for at `until`.
+    /// The port is open; a session is requested at `until`.
     case resting(port: String, until: Instant, reason: ConnectionReason)
     case up(Session)
     case waiting(until: Instant)
     case ended
   }
 
-  /// One walk through the candidates.
+  /// One pass through the candidates.
   package struct Round: Equatable, Sendable {
     var reason: ConnectionReason
-    /// Those not tried yet; the first is the one under way.
+    /// Those not tried yet; the first is being tried.
     var candidates: [String] = []
-    /// Whether the ports changed since it began, so that what failed may work by now.
+    /// Whether the ports changed since it began, so that a failed one can work by now.
     var isOutdated = false
-    /// Failures that waiting does not mend, the first one; only of use in the first round.
+    /// The first failure that does not resolve with time; used in the first round only.
     var failure: PortFailure?
-    /// Whether something else happened that waiting may mend.
+    /// Whether another failure happened that can resolve with time.
     var mayHeal = false
   }
 
   package struct Attempt: Equatable, Sendable {
     var port: String
     var startedAt: Instant
-    /// When the port is closed for want of a session.
+    /// When the port is closed if no session was opened.
     var deadline: Instant
   }
 
@@ -67,15 +70,15 @@ package struct SupervisorMachine: Equatable, Sendable {
 
   /// Ports that are remembered as another board's.
   static let avoidedLimit = 64
-  /// Different changes that are remembered as told since the last session.
-  static let toldLimit = 64
+  /// Changes remembered as reported since the last session, at most.
+  static let reportedLimit = 64
 
   let options: SupervisorOptions
   package internal(set) var state = State.idle
-  /// The board that will do; pinned by the first session.
+  /// The only accepted board; pinned by the first session.
   package internal(set) var deviceID: String?
   var actions = Deque<SupervisorAction>()
-  /// Where the last session was.
+  /// The port of the last session.
   var lastPort: String?
   /// Attempts and short sessions in a row.
   var failures = 0
@@ -83,10 +86,10 @@ package struct SupervisorMachine: Equatable, Sendable {
   var unanswered = 0
   var isFirstRound = true
   var attemptedAt: Instant?
-  /// Ports to leave in peace, until when.
+  /// Ports that are skipped, with the end of the pause.
   var avoided: [String: Instant] = [:]
-  var lastTold: ConnectionChange?
-  var told: Set<ConnectionChange> = []
+  var lastReported: ConnectionChange?
+  var reported: Set<ConnectionChange> = []
 
   package init(options: SupervisorOptions) {
     self.options = options
@@ -101,7 +104,7 @@ package struct SupervisorMachine: Equatable, Sendable {
     find(.first, now: now)
   }
 
-  /// Ends; an open port is closed. A driver says goodbye to the device before.
+  /// Ends; an open port is closed. The driver sends FIN to the device first.
   package mutating func stop(now: Instant) {
     switch state {
     case .idle, .finding, .opening, .waiting: end(.stopped)
@@ -114,7 +117,7 @@ package struct SupervisorMachine: Equatable, Sendable {
 
   // MARK: Inputs about ports
 
-  /// The ports that may be the device's, the best first; the one used last is tried before them.
+  /// The ports that can be the device's, the best first; the one used last is tried before them.
   package mutating func portsFound(_ ports: [String], now: Instant) {
     guard case .finding(var round) = state else { return }
     round.candidates = ordered(ports.filter { !isAvoided($0, now: now) })
@@ -126,7 +129,7 @@ package struct SupervisorMachine: Equatable, Sendable {
     actions.append(.open(path: first))
   }
 
-  /// The port that was asked for is open.
+  /// The requested port is open.
   package mutating func portOpened(now: Instant) {
     switch state {
     case .opening(let round):
@@ -137,7 +140,7 @@ package struct SupervisorMachine: Equatable, Sendable {
     }
   }
 
-  /// The port that was asked for cannot be opened, or no list of ports can be made.
+  /// The requested port cannot be opened, or the ports cannot be listed.
   package mutating func openFailed(_ failure: PortFailure, now: Instant) {
     switch state {
     case .finding(var round):
@@ -155,7 +158,7 @@ package struct SupervisorMachine: Equatable, Sendable {
     switch state {
     case .connecting(let round, _):
       actions.append(.close)
-      tell(.down, .portGone)
+      report(.down, .portGone)
       var round = round
       round.mayHeal = true
       tryNext(round, now: now)
@@ -167,7 +170,7 @@ package struct SupervisorMachine: Equatable, Sendable {
     }
   }
 
-  /// Something was plugged in or out: what failed may work by now.
+  /// A device was plugged in or unplugged: a failed port can work by now.
   package mutating func portsChanged(now: Instant) {
     for port in avoided.keys { avoided[port] = now }
     switch state {
@@ -178,7 +181,7 @@ package struct SupervisorMachine: Equatable, Sendable {
       round.isOutdated = true
       state = .opening(round)
     case .connecting(_, let attempt):
-      // The right board may have come back while a stand-in is asked.
+      // The right board can have returned while another one is probed.
       guard let lastPort, attempt.port != lastPort else { return }
       actions.append(.close)
       find(.portAppeared, now: now)
@@ -198,7 +201,7 @@ package struct SupervisorMachine: Equatable, Sendable {
     if let deviceID, seen != deviceID {
       avoid(attempt.port, now: now)
       actions.append(.close)
-      tell(.down, .otherBoard(port: attempt.port, expected: deviceID, seen: seen))
+      report(.down, .otherBoard(port: attempt.port, expected: deviceID, seen: seen))
       var round = round
       round.mayHeal = true
       return tryNext(round, now: now)
@@ -208,7 +211,7 @@ package struct SupervisorMachine: Equatable, Sendable {
     isFirstRound = false
     unanswered = 0
     state = .up(Session(port: attempt.port, info: info, openedAt: now))
-    tell(.up(port: attempt.port, info), .answered)
+    report(.up(port: attempt.port, info), .answered)
   }
 
   /// The session is over, or was not granted.
@@ -220,26 +223,26 @@ package struct SupervisorMachine: Equatable, Sendable {
     }
   }
 
-  /// Text or a HELLO came: the device is alive, and may be starting.
+  /// Text or a HELLO was received: the device is alive, and may be starting.
   package mutating func noteLife(now: Instant) {
     guard case .connecting(let round, var attempt) = state else { return }
     attempt.deadline = max(attempt.deadline, attempt.startedAt + options.restartPatience)
     state = .connecting(round, attempt)
   }
 
-  /// Nothing has come for 3 s.
+  /// No frame was received for 3 s.
   package mutating func suspected(now: Instant) {
     guard case .up = state else { return }
-    tell(.suspect, .silent)
+    report(.suspect, .silent)
   }
 
-  /// A frame came after all.
+  /// A frame was received again.
   package mutating func recovered(now: Instant) {
     guard case .up(let session) = state else { return }
-    tell(.up(port: session.port, session.info), .recovered)
+    report(.up(port: session.port, session.info), .recovered)
   }
 
-  /// Does what is due.
+  /// Executes everything that is due.
   package mutating func handleTimeout(now: Instant) {
     switch state {
     case .waiting(let until) where now >= until: find(.retried, now: now)
@@ -253,12 +256,12 @@ package struct SupervisorMachine: Equatable, Sendable {
 
   // MARK: Outputs
 
-  /// The next thing to do, or `nil`.
+  /// The next action, or `nil`.
   package mutating func nextAction() -> SupervisorAction? {
     actions.popFirst()
   }
 
-  /// When `handleTimeout` wants to be called; `nil`: not before something else happens.
+  /// When to call `handleTimeout`; `nil`: not before another input.
   package var nextDeadline: Instant? {
     switch state {
     case .idle, .finding, .opening, .up, .ended: nil

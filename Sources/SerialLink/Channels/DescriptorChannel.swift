@@ -8,7 +8,7 @@ import Synchronization
 /// In place of `takingOwnershipOfDescriptor(inputOutput:)`, which traps when no descriptor is left, and closes
 /// twice when an initializer throws (swift-nio 2.101).
 enum DescriptorChannel {
-  /// Which way bytes go through the descriptor.
+  /// The direction of bytes through the descriptor.
   enum Direction {
     case input
     case inputAndOutput

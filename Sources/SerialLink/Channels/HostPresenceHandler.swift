@@ -4,8 +4,9 @@ import NIOCore
 /// Turns the inotify events of a pseudo-terminal's slave into `HostPresence` events of the master's channel.
 ///
 /// Watching starts after the spare slave was opened, so every open and close seen is a host's. The kernel
-/// merges equal events in a row, so that of two programs that open the port at the same instant one is not counted:
-/// before the last one is told as gone, /proc is asked whether another process still has the port open.
+/// merges equal events in a row, so if two programs open the port at the same instant, only one is
+/// counted. Therefore, before the last one is reported as detached, /proc is checked for other
+/// processes that have the port open.
 final class HostPresenceHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -37,7 +38,8 @@ final class HostPresenceHandler: ChannelInboundHandler {
     return watch
   }
 
-  /// Reports what `watch` sees on the event loop of `master`, until that closes; closes it if this fails.
+  /// Reports the events of `watch` on the event loop of `master`, until it closes; closes it if
+  /// this fails.
   static func start(
     _ watch: consuming OwnedDescriptor, reportingTo master: any Channel, path: String
   ) async throws(PortError) {
@@ -61,15 +63,15 @@ final class HostPresenceHandler: ChannelInboundHandler {
   private func note(_ mask: UInt32) {
     if mask & UInt32(IN_OPEN) != 0 {
       openCount += 1
-      if openCount == 1 { tell(.attached) }
+      if openCount == 1 { notify(.attached) }
     } else if mask & UInt32(IN_CLOSE_WRITE | IN_CLOSE_NOWRITE) != 0, openCount > 0 {
       openCount -= 1
       if openCount == 0, isOpenElsewhere(path) { openCount = 1 }
-      if openCount == 0 { tell(.detached) }
+      if openCount == 0 { notify(.detached) }
     }
   }
 
-  private func tell(_ presence: HostPresence) {
+  private func notify(_ presence: HostPresence) {
     master.pipeline.fireUserInboundEventTriggered(presence)
   }
 }

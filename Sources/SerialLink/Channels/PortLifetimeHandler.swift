@@ -1,29 +1,30 @@
 import Glibc
 import NIOCore
 
-/// Stands next to the descriptor: keeps a port's lock file until the descriptor is closed, and makes one event
-/// of the many ways in which a device goes away.
+/// The first handler after the descriptor: keeps a port's lock file until the descriptor is closed,
+/// and turns the many ways in which a device can be lost into one event.
 ///
 /// States: `open` → `closing` when this side closes; `open` → `lost` when an error or the end of input came.
 ///
-/// Closing waits a moment for bytes that the kernel has not sent yet, and then throws them away: the close of
-/// a USB port whose device has stopped reading would otherwise block the event loop for the kernel's 30 s.
+/// Closing waits briefly for bytes that the kernel has not sent yet, and then discards them:
+/// otherwise the close of a USB port whose device has stopped reading would block the event loop
+/// for the kernel's 30 s.
 final class PortLifetimeHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// What a serial port has and a socket has not.
+  /// The parts that a serial port has in addition to a socket.
   struct TTY {
     /// Owned by the channel; valid while it is active.
     let descriptor: Int32
     let claim: PortClaim
-    /// How many bytes a descriptor has accepted and not sent yet.
+    /// Bytes that a descriptor has accepted and not sent yet.
     var unsentBytes: @Sendable (Int32) -> Int32 = PortLifetimeHandler.kernelUnsentBytes
   }
 
-  /// How long a close waits for unsent bytes, and how often it looks.
+  /// How long a close waits for unsent bytes, and how often it checks.
   static let closeDrainLimit = TimeAmount.milliseconds(250)
   static let closeDrainInterval = TimeAmount.milliseconds(5)
 
@@ -42,7 +43,8 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
     self.tty = tty
   }
 
-  /// Does something to the line. Throws `.notATTY` for a socket, `.noModemLines` for a PTY that is asked for them.
+  /// Executes a line command. Throws `.notATTY` for a socket, `.noModemLines` for modem lines on a
+  /// PTY.
   func perform(_ command: LineCommand) throws(PortError) {
     switch state {
     case .open:
@@ -53,10 +55,10 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
     }
   }
 
-  /// That of the port, while it is open; `nil` for a port that has none.
+  /// The latency timer of the port, while it is open; `nil` for a port that has none.
   var latency: LatencyTimer? { tty?.claim.latency }
 
-  /// How the modem lines are driven. Throws as `perform` does for them.
+  /// The state of the modem lines. Throws as `perform` does for them.
   func lines() throws(PortError) -> ModemLines {
     switch state {
     case .open:
@@ -81,7 +83,7 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
   func channelInactive(context: ChannelHandlerContext) {
     // End of input on a tty, and hang-up, come without an error.
     lose(PortError(.deviceGone, port: port, operation: "read"), context: context)
-    // The descriptor is closed by now, and with it the flock; so the lock file may go.
+    // The descriptor is closed by now, and with it the flock; so the lock file can be removed.
     tty = nil
     context.fireChannelInactive()
   }
@@ -105,8 +107,8 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
     context: ChannelHandlerContext, promise: EventLoopPromise<Void>?, deadline: NIODeadline
   ) {
     guard let tty else {
-      // A socket is handed on to programs that are started meanwhile, which would keep the connection: the server must see
-      // its end now.
+      // Programs started meanwhile inherit a socket, and would keep the connection: the server must
+      // see its end now.
       context.close(mode: .output, promise: nil)
       context.close(mode: .all, promise: promise)
       return
@@ -120,7 +122,7 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
       return
     }
     context.eventLoop.assumeIsolated().scheduleTask(in: Self.closeDrainInterval) {
-      // The device may have gone meanwhile, which closed the channel.
+      // The device can have been lost meanwhile, which closed the channel.
       guard context.channel.isActive else {
         promise?.succeed()
         return

@@ -1,17 +1,18 @@
 import CSerialShim
 import Glibc
 
-/// A terminal pair made of software: the master is the device's end, the slave a port that a host opens.
+/// A pseudo-terminal pair: the master is the device's end, the slave is a port that a host opens.
 ///
-/// Keeps a slave of its own open, so that a host may close the port and open it again: without it the master
-/// would hang up when the host leaves. Closes both when it goes out of scope; the slave's path then vanishes.
+/// Keeps a slave of its own open, so that a host can close the port and open it again: otherwise
+/// the master would hang up when the host closes it. Closes both when it goes out of scope; the
+/// slave's path then vanishes.
 package struct PseudoTerminal: ~Copyable, Sendable {
-  /// Where a host finds the port, such as `/dev/pts/3`.
+  /// The path of the slave, such as `/dev/pts/3`.
   package let slavePath: String
   private let master: OwnedDescriptor
   private let spareSlave: OwnedDescriptor
 
-  /// Makes a pair, raw at 115200 baud, that only its owner may open.
+  /// Creates a pair, raw at 115200 baud, that only its owner can open.
   package static func open() throws(PortError) -> PseudoTerminal {
     let made = serial_shim_open_master()
     guard made >= 0 else {
@@ -23,12 +24,12 @@ package struct PseudoTerminal: ~Copyable, Sendable {
     let raw = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     guard raw >= 0 else { throw PortError(.noTerminals(systemText(errno)), port: path, operation: "open") }
     let slave = OwnedDescriptor(owning: raw)
-    // Until somebody makes the line raw it echoes: the device would hear itself.
+    // A new line echoes: the device would receive its own output.
     try SerialPort.configure(slave.raw, bitsPerSecond: 115_200, port: path)
     return PseudoTerminal(slavePath: path, master: master, spareSlave: slave)
   }
 
-  /// The rate that the host set last, in bits per second. A PTY itself has no speed: who wants one, paces.
+  /// The rate that the host set last, in bits per second. A PTY itself has no speed.
   package func hostBitsPerSecond() throws(PortError) -> UInt32 {
     try SerialPort.rate(of: master.raw, port: slavePath)
   }

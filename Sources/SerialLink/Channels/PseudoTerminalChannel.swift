@@ -3,19 +3,21 @@ package import NIOCore
 
 /// Whether a host has the slave of a pseudo-terminal open; an inbound user event of the master's channel.
 package enum HostPresence: Hashable, Sendable {
-  /// A host opened the port. Its settings come a moment later, by further system calls; its first bytes may be
-  /// read before this event, because the kernel tells of both separately.
+  /// A host opened the port. Its settings follow with later system calls; its first bytes can be
+  /// read before this event, because the kernel reports both separately.
   case attached
-  /// The last host closed it. Bytes that it had not read stay in the line for the next one.
+  /// The last host closed it. Bytes that it did not read stay in the line for the next one.
   case detached
 }
 
 /// Serves the device's end of a pseudo-terminal as a NIO channel.
 package enum PseudoTerminalChannel {
-  /// Makes a channel of the master of `terminal`, and keeps the spare slave open until the channel closes.
+  /// Creates a channel for the master of `terminal`, and keeps the spare slave open until the
+  /// channel closes.
   ///
-  /// A host that comes or goes is told as `HostPresence`, never as the end of the channel. Closing the channel
-  /// is what a host sees as unplugging: its reads end, and the path vanishes.
+  /// Attaching and detaching of a host is reported as `HostPresence`, never as the end of the
+  /// channel. To a host, closing the channel looks like unplugging: its reads end, and the path
+  /// vanishes.
   package static func open(
     _ terminal: consuming PseudoTerminal, on loop: any EventLoop,
     initializer: @escaping SerialChannel.Initializer
@@ -43,13 +45,15 @@ package enum PseudoTerminalChannel {
     try channel.pipeline.syncOperations.handler(type: PseudoTerminalHandler.self).hostBitsPerSecond()
   }
 
-  /// Throws away what was written towards the host and not read by it. On the channel's event loop only.
+  /// Discards bytes that were written to the host and not read by it. On the channel's event loop
+  /// only.
   package static func discardUnreadOutput(of channel: any Channel) throws {
     try channel.pipeline.syncOperations.handler(type: PseudoTerminalHandler.self).discardUnreadOutput()
   }
 }
 
-/// Stands next to the master: keeps the spare slave open and reads the rate that the host set.
+/// The first handler after the master: keeps the spare slave open and reads the rate that the host
+/// set.
 final class PseudoTerminalHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer

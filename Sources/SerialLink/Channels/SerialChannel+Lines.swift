@@ -1,11 +1,12 @@
 package import NIOCore
 
-/// What a channel's line can do besides carrying bytes.
+/// The line commands of a channel.
 extension SerialChannel {
-  /// Does something to the line of an open channel, and returns when it is done.
+  /// Executes a command on the line of an open channel, and returns when it is done.
   ///
-  /// - Throws: `.notATTY` for a channel that is no serial port, `.noModemLines` for modem lines on a port that has none, as a
-  ///   PTY; `.unconfirmed` when a server does not say that it is done; `.deviceGone`; what the driver says.
+  /// - Throws: `.notATTY` for a channel that is not a serial port, `.noModemLines` for modem lines
+  ///   on a port without them, such as a PTY; `.unconfirmed` if a server does not confirm the
+  ///   command; `.deviceGone`; errors of the driver.
   package static func perform(_ command: LineCommand, on channel: any Channel) async throws(PortError) {
     do {
       try await channel.eventLoop.flatSubmit { startOnLoop(command, on: channel) }.get()
@@ -14,8 +15,9 @@ extension SerialChannel {
     }
   }
 
-  /// The same on the channel's event loop, where the caller must be. On a port of this machine it is done when this
-  /// returns; behind a server it comes before all that is written later, and the future tells when it is done.
+  /// The same on the channel's event loop, where the caller must be. On a local port it is done
+  /// when this returns; on a server's port it precedes all later writes, and the future completes
+  /// when it is done.
   package static func startOnLoop(_ command: LineCommand, on channel: any Channel) -> EventLoopFuture<Void> {
     if let remote = try? channel.pipeline.syncOperations.handler(type: RFC2217Handler.self) {
       return remote.perform(command)
@@ -23,7 +25,7 @@ extension SerialChannel {
     return channel.eventLoop.makeCompletedFuture { try performOnLoop(command, on: channel) }
   }
 
-  /// The same for a port of this machine, where it is done when this returns.
+  /// The same for a local port, where it is done when this returns.
   package static func performOnLoop(_ command: LineCommand, on channel: any Channel) throws {
     let handler = try channel.pipeline.syncOperations.handler(type: PortLifetimeHandler.self)
     try handler.perform(command)
@@ -37,8 +39,8 @@ extension SerialChannel {
     return (try? await found.get()) ?? nil
   }
 
-  /// How the lines of an open channel are driven. What cannot be asked, as behind a network, is as an open leaves it: both on.
-  /// The caller must be on the channel's event loop.
+  /// The state of the modem lines of an open channel. If it cannot be read, as on a network port,
+  /// both are assumed asserted, as after an open. The caller must be on the channel's event loop.
   static func linesOnLoop(of channel: any Channel) throws -> ModemLines {
     if let remote = try? channel.pipeline.syncOperations.handler(type: RFC2217Handler.self) {
       return remote.lines

@@ -1,12 +1,12 @@
 package import NIOCore
 import NIOPosix
 
-/// Ports of servers.
+/// Network ports.
 extension SerialChannel {
-  /// How long a connection may take.
+  /// The timeout of a connection attempt.
   package static let connectTimeout = Duration.seconds(5)
 
-  /// Connects to a server of plain bytes, as `socket://host:port` asks for. Waits at most `timeout`.
+  /// Connects to a server of plain bytes, for `socket://host:port`. Waits at most `timeout`.
   package static func connect(
     host: String, port: Int, timeout: Duration = connectTimeout, on loop: any EventLoop,
     initializer: @escaping Initializer
@@ -73,7 +73,8 @@ extension SerialChannel {
     }
   }
 
-  /// Why a connection failed, in a few words. A host with several addresses failed at each: the first is told.
+  /// Why a connection failed, in a few words. If a host has several addresses, the error of the
+  /// first.
   private static func reason(of error: any Error) -> String {
     switch error {
     case let error as NIOConnectionError:

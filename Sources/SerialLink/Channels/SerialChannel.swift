@@ -5,9 +5,9 @@ import NIOPosix
 /// Opens byte links as NIO channels.
 ///
 /// A channel reports the loss of its device once: `errorCaught` with a `PortError` whose code is `.deviceGone`,
-/// then `channelInactive`. A close that this side asked for reports no error. A write that fails because of the
-/// loss fails its promise with NIO's own error; the reason is in `errorCaught`. A port's locks are gone when
-/// `closeFuture` completes.
+/// then `channelInactive`. A close requested by this side reports no error. A write that fails
+/// because of the loss fails its promise with NIO's own error; the reason is in `errorCaught`. A
+/// port's locks are released when `closeFuture` completes.
 package enum SerialChannel {
   /// Adds a caller's handlers; runs on the channel's event loop before the first byte is read.
   package typealias Initializer = @Sendable (any Channel) throws -> Void
@@ -15,7 +15,7 @@ package enum SerialChannel {
   /// Bursts arrive in one read: a PTY holds 20 KiB, a USB adapter less.
   static let readSizeBytes = 32_768
 
-  /// Opens a port of this machine or of a server. Throws `PortError`.
+  /// Opens a local or a network port. Throws `PortError`.
   package static func open(
     _ address: PortAddress, options: SerialOptions = SerialOptions(), on loop: any EventLoop,
     initializer: @escaping Initializer
@@ -47,7 +47,7 @@ package enum SerialChannel {
     return try await adopt(opened.get(), on: loop, initializer: initializer)
   }
 
-  /// Makes a channel of an open port.
+  /// Creates a channel for an open port.
   package static func open(
     _ port: consuming SerialPort, on loop: any EventLoop, initializer: @escaping Initializer
   ) async throws(PortError) -> any Channel {
@@ -68,7 +68,7 @@ package enum SerialChannel {
     }
   }
 
-  /// An open port on its way between two owners, across threads.
+  /// An open port during the transfer between two owners, across threads.
   struct Released: Sendable {
     let name: String
     let descriptor: Int32

@@ -2,30 +2,30 @@ import Glibc
 package import NIOCore
 import NIOPosix
 
-/// The place of a listening unix socket, mode 0600. It replaces the socket of a dead process but nothing else, and is left
-/// alone when it has become somebody else's.
+/// The path of a listening unix socket, mode 0600. It replaces the socket of a dead process but
+/// nothing else, and is not removed if another process has replaced it.
 package struct SocketPlace: Sendable {
-  /// Why nobody can listen there.
+  /// Why it is not possible to listen there.
   package enum Failure: Error, Equatable, Sendable {
     /// The path has more than `pathLimitBytes`.
     case pathTooLong
-    /// Something that is no socket is there.
+    /// There is something other than a socket.
     case notASocket
     /// Another process listens there.
     case occupied
     case system(errno: Int32)
   }
 
-  /// `sun_path` holds 107 bytes, and the socket is made under a longer name first.
+  /// `sun_path` holds 107 bytes, and the socket is created under a longer name first.
   package static let pathLimitBytes = 90
 
   private let path: String
   private let inode: UInt64
 
-  /// Binds a server and puts it at `path`.
+  /// Binds a server and moves its socket to `path`.
   /// - Parameters:
-  ///   - bind: listens at the path that it is given: the socket gets its name when its mode is right.
-  ///   - close: ends a server that cannot be put there after all.
+  ///   - bind: listens at the given path: the socket gets its final name when its mode is set.
+  ///   - close: ends a server whose socket cannot be moved to `path`.
   package static func take<Server>(
     _ path: String, on loop: any EventLoop, bind: (_ draft: String) async throws -> Server,
     close: (Server) async -> Void
@@ -50,7 +50,7 @@ package struct SocketPlace: Sendable {
     return (SocketPlace(path: path, inode: UInt64(status.st_ino)), server)
   }
 
-  /// Removes the socket, if it is still this one.
+  /// Removes the socket, if the path still refers to this one.
   package func leave() {
     var status = stat()
     if lstat(path, &status) == 0, UInt64(status.st_ino) == inode { unlink(path) }
@@ -60,7 +60,7 @@ package struct SocketPlace: Sendable {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket }
-    // No answer is what is hoped for: then the socket is a dead process's.
+    // Without an answer, the socket belongs to a dead process and can be replaced.
     guard let alive = try? await ClientBootstrap(group: loop).connect(unixDomainSocketPath: path).get() else {
       return
     }

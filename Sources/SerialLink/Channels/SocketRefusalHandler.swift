@@ -1,16 +1,17 @@
 import NIOCore
 
-/// Recognises the words with which a server of plain bytes refuses a second client, so that they are not taken for the
-/// device's: `Port already in use`, then the end of the connection. Source: ser2net, `port_in_use`; NetworkListener.
+/// Recognises the message with which a server of plain bytes refuses a second client, so that it is
+/// not taken for output of the device: `Port already in use`, then the end of the connection.
+/// Source: ser2net, `port_in_use`; NetworkListener.
 ///
-/// States: `holding` → `passing` when other bytes came, or the connection is still open after `holdLimit`. Bytes are held
-/// only while they may still become these words.
+/// States: `holding` → `passing` when other bytes were received, or the connection is still open
+/// after `holdLimit`. Bytes are held only while they can still become this message.
 final class SocketRefusalHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
 
   static let words = Array("Port already in use".utf8)
-  /// How long bytes may be held.
+  /// How long bytes are held, at most.
   static let holdLimit = TimeAmount.milliseconds(500)
 
   private enum State {
@@ -45,7 +46,8 @@ final class SocketRefusalHandler: ChannelInboundHandler {
     timer?.cancel()
     state = .passing
     let words = String(decoding: Self.words, as: UTF8.self)
-    let code = PortError.Code.serverBusy("the server closed the connection at once and said: \(words)")
+    let code = PortError.Code.serverBusy(
+      "the server closed the connection at once with the message: \(words)")
     context.fireErrorCaught(PortError(code, port: port, operation: "open"))
   }
 
@@ -58,7 +60,7 @@ final class SocketRefusalHandler: ChannelInboundHandler {
     if case .holding(_, let timer) = state { timer?.cancel() }
   }
 
-  /// Whether these bytes are the words, with the end of a line or without, or the beginning of them.
+  /// Whether these bytes are the message, with or without a line end, or the beginning of it.
   static func maySay(_ bytes: some Collection<UInt8>) -> Bool {
     bytes.prefix(words.count).elementsEqual(words.prefix(bytes.count))
       && bytes.dropFirst(words.count).allSatisfy { $0 == 0x0D || $0 == 0x0A }

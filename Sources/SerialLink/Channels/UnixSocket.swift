@@ -3,13 +3,14 @@ import Glibc
 package import NIOCore
 import NIOPosix
 
-/// Sockets of this machine as NIO channels.
+/// Unix sockets as NIO channels.
 package enum UnixSocket {
   /// Connects to the socket at `path`.
   package static func connect(
     to path: String, on loop: any EventLoop, initializer: @escaping SerialChannel.Initializer
   ) async throws(PortError) -> any Channel {
-    // Not by NIO, whose sockets every program that is started inherits: the peer would not see this one close.
+    // Not with NIO: every started program inherits its sockets, so the peer would not see this one
+    // close.
     let connected = serial_shim_connect_unix(path)
     guard connected >= 0 else { throw PortError(errno: -connected, port: path, operation: "open") }
     do {
@@ -19,10 +20,10 @@ package enum UnixSocket {
     }
   }
 
-  /// Makes a pair and calls `body` with the raw descriptor of one end, which is closed afterwards; the other end
-  /// becomes a channel.
+  /// Creates a pair and calls `body` with the raw descriptor of one end, which is closed
+  /// afterwards; the other end becomes a channel.
   ///
-  /// - Returns: the channel, and what `body` returned.
+  /// - Returns: the channel, and the result of `body`.
   package static func pair<Result: Sendable>(
     on loop: any EventLoop, initializer: @escaping SerialChannel.Initializer,
     _ body: (Int32) async throws(PortError) -> Result

@@ -42,7 +42,7 @@ extension Diagnosis {
     for folder in machine.allRuleFolders {
       for name in FileSystem.names(in: folder) where name.contains("brltty") && name.hasSuffix(".rules") {
         let path = "\(folder)/\(name)"
-        // A link to /dev/null is how rules are switched off.
+        // A link to /dev/null disables rules.
         guard let bytes = FileSystem.contents(of: path, limitBytes: 1 << 20), !bytes.isEmpty else {
           return nil
         }

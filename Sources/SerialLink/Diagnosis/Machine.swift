@@ -1,14 +1,15 @@
 import CSerialShim
 import Glibc
 
-/// All that a diagnosis reads of a machine. Everything is a parameter, so that any machine can be put together from files.
+/// All inputs of a diagnosis about a computer. Everything is a parameter, so that tests can
+/// assemble any computer from files.
 package struct Machine: Sendable {
-  /// What the user may do with a device node.
+  /// The user's permissions for a device node.
   package struct Node: Hashable, Sendable {
-    /// Whether this process may read and write it, by whatever right.
+    /// Whether this process can read and write it, for any reason.
     package var isAccessible: Bool
     package var group: UInt32
-    /// Whether the group may read and write it.
+    /// Whether the group can read and write it.
     package var isOpenToGroup: Bool
 
     package init(isAccessible: Bool, group: UInt32, isOpenToGroup: Bool) {
@@ -18,10 +19,10 @@ package struct Machine: Sendable {
     }
   }
 
-  /// Who is asking.
+  /// The user of this process.
   package struct User: Hashable, Sendable {
     package var id: UInt32
-    /// As in the group database.
+    /// The name in the group database.
     package var name: String
     /// The groups that this process has, the primary one among them: those of the login, not of the database.
     package var groups: Set<UInt32>
@@ -38,21 +39,21 @@ package struct Machine: Sendable {
   package var procRoot = "/proc"
   package var configurationRoot = "/etc"
   package var runtimeRoot = "/run"
-  /// Where packages put rules of udev.
+  /// Where packages install udev rules.
   package var ruleFolders = ["/usr/lib/udev/rules.d", "/lib/udev/rules.d"]
   package var lockDirectory = SerialOptions.standardLockDirectory
   package var environment: [String: String]
   package var user: User
-  /// Asks udev's database for the properties of a port, such as `ttyUSB0`.
+  /// Reads the properties of a port, such as `ttyUSB0`, from udev's database.
   package var udevProperties: @Sendable (String) -> [String: String] = UdevDatabase.properties
-  /// The rights at a path; `nil` when nothing is there.
+  /// The permissions at a path; `nil` if it does not exist.
   package var node: @Sendable (String) -> Node? = Machine.node
-  /// Who holds which of these ports.
+  /// The processes that hold these ports.
   package var holders: @Sendable ([String]) -> [String: PortHolder]
-  /// Whether a pseudo-terminal can be made.
+  /// Whether a pseudo-terminal can be created.
   package var makesTerminals: @Sendable () -> Bool = Machine.makesTerminal
 
-  /// The running machine.
+  /// The computer that this program runs on.
   package init(environment: [String: String], user: User = .current()) {
     self.environment = environment
     self.user = user
@@ -74,11 +75,11 @@ package struct Machine: Sendable {
     return serial_shim_slave_path(owned.raw, &path, path.count) == 0 && access(path, R_OK | W_OK) == 0
   }
 
-  // MARK: What more than one check asks
+  // MARK: Shared by several checks
 
   var ports: PortList { PortList(sysfsRoot: sysfsRoot, deviceRoot: deviceRoot) }
 
-  /// Whether udevd runs: rules act and its database is there.
+  /// Whether udevd runs: rules are applied and its database is available.
   var hasUdev: Bool { FileSystem.status(of: "\(runtimeRoot)/udev/control") != nil }
 
   /// The groups of the database: number, name, members. Source: group(5).
@@ -100,7 +101,7 @@ package struct Machine: Sendable {
     }
   }
 
-  /// The first of these programs that PATH has.
+  /// The first of these programs in PATH.
   func program(_ names: [String]) -> String? {
     let folders = environment["PATH", default: ""].split(separator: ":")
     return names.lazy.flatMap { name in folders.map { "\($0)/\(name)" } }.first { access($0, X_OK) == 0 }
@@ -113,7 +114,7 @@ package struct Machine: Sendable {
 }
 
 extension Machine.User {
-  /// Who runs this process.
+  /// The user that runs this process.
   package static func current() -> Machine.User {
     var numbers = [gid_t](repeating: 0, count: 65_536)
     let count = getgroups(Int32(numbers.count), &numbers)

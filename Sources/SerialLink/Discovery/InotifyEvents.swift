@@ -1,15 +1,15 @@
 import NIOCore
 
-/// Cuts what an inotify descriptor gives into events.
+/// Splits the bytes of an inotify descriptor into events.
 ///
 /// One `struct inotify_event` is watch, mask, cookie and the length of a name that follows, host byte order.
 /// Source: inotify(7).
 struct InotifyEvents {
   struct Event: Equatable {
-    /// What `inotify_add_watch` returned.
+    /// The value that `inotify_add_watch` returned.
     var watch: Int32
     var mask: UInt32
-    /// Of what is in a folder that is watched; empty for the folder or file itself.
+    /// The name of an entry in a watched folder; empty for the folder or file itself.
     var name: String
   }
 

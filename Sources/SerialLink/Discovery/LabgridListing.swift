@@ -1,11 +1,12 @@
-/// What `labgrid-client show` says of a place: the parts that name serial ports of a network.
+/// The output of `labgrid-client show` for a place: the network serial ports in it.
 ///
 /// A resource is a line that begins with `Acquired resource`, and below it a Python dictionary, as labgrid 26.0 prints it.
 package enum LabgridListing {
   /// The longest answer that is read, in bytes.
   package static let lengthLimitBytes = 65_536
 
-  /// The serial ports of the place, in their order. Those whose host or port cannot be read are left out.
+  /// The serial ports of the place, in order. Those whose host or port cannot be parsed are
+  /// skipped.
   package static func serialPorts(in text: String) -> [PortAddress] {
     var blocks: [String] = []
     for line in text.split(separator: "\n") {
@@ -19,7 +20,7 @@ package enum LabgridListing {
   }
 
   private static func serialPort(in block: String) -> PortAddress? {
-    // A block that is not a port that can be opened is passed over; the caller reports a place without any.
+    // A block that is not a usable port is skipped; the caller reports a place without any.
     guard value(of: "cls", in: block) == "NetworkSerialPort", let host = value(of: "host", in: block),
       let port = value(of: "port", in: block), let server = try? ServerEndpoint(host: host, port: port)
     else { return nil }
@@ -28,7 +29,7 @@ package enum LabgridListing {
       : .rfc2217(host: server.host, port: server.port, RFC2217Options())
   }
 
-  /// The text between quotes, or the number, that stands behind a key.
+  /// The quoted text or the number after a key.
   private static func value(of key: String, in block: String) -> String? {
     guard let range = block.firstRange(of: "'\(key)': ") else { return nil }
     let rest = block[range.upperBound...]

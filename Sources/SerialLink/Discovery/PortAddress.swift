@@ -1,6 +1,6 @@
-/// A port that can be opened: a serial device of this machine, or a port of a server.
+/// A port that can be opened: a local serial device, or a port of a server.
 ///
-/// A person types a `PortName`; `PortList.address(of:)` makes an address of it.
+/// A user types a `PortName`; `PortList.address(of:)` resolves it to an address.
 package enum PortAddress: Hashable, Sendable {
   /// A serial device, or a link to one.
   case tty(path: String)
@@ -12,7 +12,7 @@ package enum PortAddress: Hashable, Sendable {
   /// The path of a serial device; `nil` for a server's port.
   package var path: String? { if case .tty(let path) = self { path } else { nil } }
 
-  /// Whether a network lies between this host and the port.
+  /// Whether the port is on the network.
   package var isRemote: Bool { path == nil }
 
   /// Whether this host sets the port's rate.
@@ -25,7 +25,7 @@ package enum PortAddress: Hashable, Sendable {
 }
 
 extension PortAddress: CustomStringConvertible {
-  /// As a person would type it. Not sanitised for a terminal.
+  /// As a user would type it. Not sanitised for a terminal.
   package var description: String {
     switch self {
     case .tty(let path): path
@@ -47,7 +47,7 @@ struct ServerEndpoint: Hashable, Sendable {
   /// 1...65535.
   let port: Int
 
-  /// Reads `HOST:PORT` or `[V6]:PORT`. Throws what is wrong with it.
+  /// Reads `HOST:PORT` or `[V6]:PORT`. Throws the reason if it is malformed.
   init(parsing text: some StringProtocol) throws(PortName.Problem) {
     guard let colon = text.lastIndex(of: ":") else {
       throw PortName.Problem(text: "the TCP port is missing, as in HOST:4000")
@@ -62,7 +62,8 @@ struct ServerEndpoint: Hashable, Sendable {
     (self.host, self.port) = (try Self.checked(host), port)
   }
 
-  /// Checks a host without brackets, and the digits of a port. Throws what is wrong with them.
+  /// Checks a host without brackets, and the digits of a port. Throws the reason if they are
+  /// malformed.
   init(host: String, port digits: some StringProtocol) throws(PortName.Problem) {
     (self.host, port) = (try Self.checked(host), try Self.port(digits))
   }

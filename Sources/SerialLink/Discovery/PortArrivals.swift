@@ -1,29 +1,33 @@
 import Glibc
 package import NIOCore
 
-/// Tells that a port may have come, the moment something appears where it would; if asked, that one may have gone as well.
+/// Reports that a port can have appeared, as soon as something appears where it would; on request
+/// also that a port can have left.
 ///
-/// Takes uevents, which come when udev has given the port its rights, and watches folders by inotify, for links that people make
-/// and for containers, which get no uevents. Of a folder that does not exist, as /dev/serial/by-id before the first board is plugged in, the
-/// nearest one above it is watched until it does. Says nothing of what came: whoever is told tries to open its port.
+/// Takes uevents, which arrive when udev has set the permissions of the port, and watches folders
+/// by inotify, for links that users create and for containers, which get no uevents. If a folder
+/// does not exist, such as /dev/serial/by-id before the first board is plugged in, its nearest
+/// existing parent is watched until it does. It does not report what appeared: the receiver tries
+/// to open its port.
 package struct PortArrivals: Sendable {
-  /// Which news are wanted.
+  /// The kinds of changes to report.
   package enum Interest: Hashable, Sendable {
-    /// What came, or changed its rights.
+    /// Ports that appeared, or whose permissions changed.
     case arrivals
-    /// What left, too.
+    /// Ports that left, too.
     case departuresToo
   }
 
   private let channel: any Channel
   private let uevents: PortUevents?
 
-  /// Where udev puts devices and the names that stay.
+  /// The folders in which udev creates device nodes and stable links.
   package static let deviceFolders = ["/dev", "/dev/serial/by-id"]
 
-  /// Watches for `path`, if there is one, and for anything in the folders of devices.
-  /// - Parameter report: called on `loop` after something was made, moved in, or got other rights; once for many. It is told
-  ///   which port has left, if a uevent said so.
+  /// Watches for `path`, if given, and for anything in the device folders.
+  /// - Parameter report: called on `loop` after something was created, moved in, or changed its
+  ///   permissions; once for many events. Its argument is the port that left, if a uevent reported
+  ///   it.
   package static func watch(
     path: String?, folders: [String] = deviceFolders, interest: Interest = .arrivals, on loop: any EventLoop,
     report: @escaping @Sendable (_ gone: String?) -> Void
@@ -52,7 +56,7 @@ package struct PortArrivals: Sendable {
     }
   }
 
-  /// Watches no more. Returns when the descriptor is closed.
+  /// Stops watching. Returns when the descriptor is closed.
   package func close() async {
     uevents?.close()
     channel.close(promise: nil)
@@ -69,9 +73,9 @@ package struct PortArrivals: Sendable {
   }
 }
 
-/// The folders that are watched, or what stands in for those that do not exist, and for which names in them.
+/// The watched folders, or the parents of missing ones, and the names to watch for in them.
 struct WatchedFolders: Sendable {
-  /// What is waited for: something of this name in a folder; `nil`: anything.
+  /// The name to wait for in a folder; `nil`: any.
   struct Wish: Hashable, Sendable {
     var folder: String
     var name: String?
@@ -82,7 +86,7 @@ struct WatchedFolders: Sendable {
   private let descriptor: Int32
   private let wishes: [Wish]
   private let interest: PortArrivals.Interest
-  /// By the number of the watch.
+  /// By watch descriptor.
   private var names: [Int32: Set<String?>] = [:]
 
   init(descriptor: Int32, wishes: [Wish], interest: PortArrivals.Interest) {
@@ -96,8 +100,8 @@ struct WatchedFolders: Sendable {
     return names.contains(nil) || names.contains(event.name)
   }
 
-  /// Watches each folder, or the nearest one above it. A folder that comes while the one above it is being watched is
-  /// seen by doing so until nothing changes; the limit is for folders that come and go all the time.
+  /// Watches each folder, or its nearest existing parent. This repeats until nothing changes, so
+  /// that a folder created meanwhile is found; the limit is for folders that change constantly.
   mutating func renew() {
     for _ in 0..<Self.renewalsLimit {
       let previous = names
@@ -133,7 +137,7 @@ private final class PortArrivalsHandler: ChannelInboundHandler {
   private var watched: WatchedFolders
   private let report: @Sendable (String?) -> Void
   private var events = InotifyEvents()
-  private var hasNews = false
+  private var hasPendingChange = false
 
   init(watched: WatchedFolders, report: @escaping @Sendable (String?) -> Void) {
     self.watched = watched
@@ -147,16 +151,16 @@ private final class PortArrivalsHandler: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     events.receive(unwrapInboundIn(data))
     while let event = events.next() {
-      // A folder that went away takes its watch with it.
+      // The watch of a deleted folder is removed with it.
       let isLost = event.mask & UInt32(IN_IGNORED) != 0
       if isLost { watched.renew() }
-      hasNews = hasNews || isLost || watched.isWished(event)
+      hasPendingChange = hasPendingChange || isLost || watched.isWished(event)
     }
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
-    guard hasNews else { return }
-    hasNews = false
+    guard hasPendingChange else { return }
+    hasPendingChange = false
     watched.renew()
     report(nil)
   }

@@ -1,18 +1,20 @@
-// From names to addresses. Nothing else decides which port a name means.
+// From names to addresses. This is the only place that decides which port a name means.
 extension PortList {
-  /// What can be opened under `name`: the address itself, or the one port that `auto` or `usb:` means.
+  /// The address to open for `name`: the address itself, or the only port that matches `auto` or
+  /// `usb:`.
   ///
-  /// - Throws: `PortError` as `port(for:)`. The identity of a board is learnt by asking the boards, a place of labgrid has
-  ///   to be acquired and a stand-in to be started; their names have an address only then, and throw `.badPortName`.
+  /// - Throws: `PortError` as `port(for:)`. A board identity requires probing the boards, a labgrid
+  ///   place has to be acquired, and a stand-in has to be started; such names have an address only
+  ///   then, and throw `.badPortName`.
   package func address(of name: PortName) throws(PortError) -> PortAddress {
     if let address = name.address { return address }
     return .tty(path: try port(for: name).path)
   }
 
-  /// The one port that `.automatic` or `.usb` means; never one of several, nor a board that is not known.
+  /// The only port that matches `.automatic` or `.usb`; never one of several, nor an unknown board.
   ///
   /// - Throws: `.noBoard` or `.notFound` if none matches, `.ambiguous` if several do, `.badPortName` for the other forms,
-  ///   which do not name a port of this list.
+  ///   which do not name a port in this list.
   package func port(for name: PortName) throws(PortError) -> PortInfo {
     guard name.deviceID == nil else { throw unavailable(name) }
     let matches = try matches(of: name, among: ports())
@@ -26,11 +28,12 @@ extension PortList {
     return first
   }
 
-  /// The ports where the board that `name` means may be, the likeliest first; links are not followed.
+  /// The candidate ports for the board in `name`, the likeliest first; links are not resolved.
   ///
-  /// - Parameter isPinned: whether the board is known by its identity, so that any known board may be asked for it.
-  /// - Throws: `.noBoard`, `.notFound` or `.ambiguous` when there is none to ask; `.badPortName` for a place of labgrid and
-  ///   a stand-in.
+  /// - Parameter isPinned: whether the board is known by its identity, so that any known board can
+  ///   be probed for it.
+  /// - Throws: `.noBoard`, `.notFound` or `.ambiguous` if there is no candidate; `.badPortName` for
+  ///   a labgrid place and a stand-in.
   package func candidates(for name: PortName, isPinned: Bool) throws(PortError) -> [PortAddress] {
     let ports = ports()
     let known = ports.filter(\.isKnownBoard)
@@ -49,8 +52,9 @@ extension PortList {
     return candidates.map(\.address)
   }
 
-  /// All boards that `name` means, in the order of the list: every known one for `.automatic`, every one of that number
-  /// for `.usb`. A name of another form, and one that nothing matches, stands for itself.
+  /// All boards that match `name`, in the order of the list: every known one for `.automatic`,
+  /// every one with that USB id for `.usb`. A name of another form, and one without a match, stands
+  /// for itself.
   package func all(matching name: PortName) -> [PortName] {
     // Opening the name itself reports the error.
     guard name.deviceID == nil, let matches = try? matches(of: name, among: ports()), !matches.ports.isEmpty
@@ -58,7 +62,7 @@ extension PortList {
     return matches.ports.map { .address($0.address) }
   }
 
-  /// The ports that a name may mean, and the error when there are none.
+  /// The ports that match a name, and the error if there are none.
   private struct Matches {
     var ports: [PortInfo]
     var otherwise: PortError.Code
@@ -83,21 +87,22 @@ extension PortList {
 }
 
 extension PortList {
-  /// What is known about the port at an address; `nil` for one that is not in this list, such as a pseudo-terminal or a
-  /// server's port.
+  /// The information about the port at an address; `nil` if it is not in this list, such as a
+  /// pseudo-terminal or a server's port.
   package func info(at address: PortAddress) -> PortInfo? {
     guard let path = address.path else { return nil }
     let target = FileSystem.resolved(path) ?? path
     return ports().first { $0.path == path || $0.path == target || FileSystem.resolved($0.path) == target }
   }
 
-  /// What is known about the port that a name means; `nil` if nothing is, or if the name means no port at present.
+  /// The information about the port of a name; `nil` if there is none, or if the name currently
+  /// matches no port.
   package func info(for name: PortName) -> PortInfo? {
     (try? address(of: name)).flatMap { info(at: $0) }
   }
 
-  /// The port of the device that is plugged in there, if its node is there too. A bridge with several ports has several
-  /// interfaces. Its name may be another than before.
+  /// The port of the device that is plugged in there, if its node exists too. A bridge with several
+  /// ports has several interfaces. Its name can differ from before.
   package func port(at location: String, interface: Int?) -> PortInfo? {
     ports().first {
       $0.usb?.location == location && $0.usb?.interface == interface && FileSystem.status(of: $0.path) != nil
@@ -106,14 +111,14 @@ extension PortList {
 }
 
 extension PortInfo {
-  /// What to open.
+  /// The address to open.
   package var address: PortAddress { .tty(path: path) }
 
   fileprivate func matches(_ id: USBID, serial: String?) -> Bool {
     usb?.id == id && (serial == nil || usb?.serial == serial)
   }
 
-  /// Path and USB number, enough to tell boards apart in a message.
+  /// Path and USB number, enough to distinguish boards in a message.
   fileprivate var summary: String {
     usb.map { "\(path) (\($0.id)\($0.serial.map { " \($0)" } ?? ""))" } ?? path
   }

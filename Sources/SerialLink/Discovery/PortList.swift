@@ -1,23 +1,24 @@
 import Glibc
 
-/// A serial port of this machine, as sysfs describes it.
+/// A local serial port, as sysfs describes it.
 package struct PortInfo: Hashable, Sendable {
   /// The USB device that a port belongs to.
   package struct USB: Hashable, Sendable {
     package let id: USBID
-    /// The serial number as the device reports it. No identity: many bridges share `0001` or have none.
+    /// The serial number reported by the device. It does not identify a board: many bridges share
+    /// `0001` or have none.
     package let serial: String?
     package let manufacturer: String?
     package let product: String?
     /// 0 or more; several ports of one bridge differ only in this.
     package let interface: Int?
-    /// Where it is plugged in, such as `1-1.4`: bus, then hub ports.
+    /// Its location, such as `1-1.4`: bus, then hub ports.
     package let location: String
-    /// What is known about this number; `nil` for a stranger.
+    /// The adapter with this id; `nil` if it is unknown.
     package let adapter: USBAdapter?
   }
 
-  /// Such as `/dev/ttyUSB0`. May name another board after the next plugging.
+  /// Such as `/dev/ttyUSB0`. It can be a different board after replugging.
   package let path: String
   /// `nil` for a port that is not USB.
   package let usb: USB?
@@ -27,13 +28,13 @@ package struct PortInfo: Hashable, Sendable {
   package let byID: String?
   package let byPath: String?
 
-  /// Whether `auto` may choose it.
+  /// Whether `auto` can choose it.
   package var isKnownBoard: Bool { usb?.adapter != nil }
 }
 
-/// The serial ports of this machine.
+/// The local serial ports.
 ///
-/// Where the trees are is a parameter, so that any set of boards can be put together from files.
+/// The roots are parameters, so that tests can assemble any set of boards from files.
 package struct PortList: Sendable {
   /// Where sysfs is mounted.
   package var sysfsRoot: String
@@ -45,7 +46,7 @@ package struct PortList: Sendable {
     self.deviceRoot = deviceRoot
   }
 
-  /// The paths of all ports of the running machine, for the remedy of an error.
+  /// The paths of all ports of this computer, for the remedy of an error.
   package static func paths() -> [String] {
     PortList().ports().map(\.path)
   }
@@ -67,7 +68,7 @@ extension PortList {
     // Consoles and PTYs have no device behind them.
     guard let device = FileSystem.resolved("\(sysfsRoot)/class/tty/\(name)/device") else { return nil }
     let usb = usb(above: device)
-    // The kernel makes ttyS0…31 whether or not there is a UART; type 0 means there is none.
+    // The kernel creates ttyS0…31 even without UARTs; type 0 means that there is none.
     if usb == nil, ["0", nil].contains(FileSystem.line(at: "\(sysfsRoot)/class/tty/\(name)/type")) {
       return nil
     }
@@ -99,7 +100,7 @@ extension PortList {
     return nil
   }
 
-  /// A string that the device chose; `nil` when it gives none.
+  /// A string descriptor of the device; `nil` if it has none.
   private func text(_ path: String) -> String? {
     FileSystem.line(at: path).flatMap { $0.isEmpty ? nil : $0 }
   }
@@ -120,7 +121,7 @@ extension PortList {
     path.split(separator: "/").last.map(String.init)
   }
 
-  /// By letters, then by the number at the end.
+  /// Sort key: letters, then the number at the end.
   private func naturallyPrecedes(_ left: String, _ right: String) -> Bool {
     let (leftStem, leftNumber) = stemAndNumber(left)
     let (rightStem, rightNumber) = stemAndNumber(right)

@@ -1,30 +1,31 @@
 extension PortName {
   /// One way to name a port.
   package struct Form: Sendable {
-    /// What a name of this form begins with; empty for a path, which is what begins with none of the others.
+    /// The prefix of this form; empty for a path, which is any name without another form's prefix.
     let prefix: String
-    /// What a user types, as help and errors show it; capital letters stand for what the user fills in.
+    /// The syntax, as help and errors show it; capital letters are placeholders.
     package let syntax: String
     /// A name of this form.
     package let example: String
     /// The meaning of such a name, as in docs/CLI.md.
     package let meaning: String
-    /// Reads what follows the prefix.
+    /// Parses the text after the prefix.
     let read: @Sendable (Substring) throws(Problem) -> PortName
 
-    /// Whether `text` is of this form, right or wrong.
+    /// Whether `text` is of this form, valid or not.
     fileprivate func covers(_ text: String) -> Bool {
-      // `auto` is a whole name.
+      // `auto` is a complete name.
       prefix == syntax ? text == prefix : !prefix.isEmpty && text.hasPrefix(prefix)
     }
   }
 
-  /// Why text is not a port name, for a message.
+  /// Why a text is not a port name, for a message.
   struct Problem: Error {
     let text: String
   }
 
-  /// Every form. Names are read by this table; help, errors and the table in docs/CLI.md are checked against it.
+  /// All forms. Names are parsed by this table; help, errors and the table in docs/CLI.md are
+  /// checked against it.
   package static let forms = [
     path,
     Form(
@@ -74,9 +75,9 @@ extension PortName {
     return "\(syntaxes.dropLast().joined(separator: ", ")) or \(syntaxes[syntaxes.count - 1])"
   }()
 
-  /// The longest name of a place.
+  /// The longest name of a labgrid place.
   static let labgridPlaceLimitBytes = 128
-  /// Longer than any path the kernel takes.
+  /// Longer than any path that the kernel accepts.
   static let lengthLimitBytes = 4096
 
   /// Reads `text`. Throws `PortError` with code `.badPortName` and the reason.
@@ -104,7 +105,7 @@ extension PortName {
     if let scheme = text.firstRange(of: "://") {
       throw Problem(text: "the scheme \(text[..<scheme.lowerBound]):// is not known")
     }
-    // A name without a folder, as completion leaves it: first in /dev, then in the working folder.
+    // A name without a folder, as left by completion: first in /dev, then in the working folder.
     for place in ["/dev/\(text)", "./\(text)"] where !text.contains("/") {
       if FileSystem.status(of: place) != nil { return .address(.tty(path: place)) }
     }
@@ -114,7 +115,7 @@ extension PortName {
   }
 
   private static func usb(parsing rest: Substring) throws(Problem) -> PortName {
-    // A serial number may itself contain colons: native USB of ESP32 chips reports its MAC.
+    // A serial number can itself contain colons: native USB of ESP32 chips reports its MAC.
     let parts = rest.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count >= 2, let vendor = USBID.number(parts[0]), let product = USBID.number(parts[1]) else {
       throw Problem(text: "usb: needs two numbers of four hexadecimal digits, as in usb:303a:1001")

@@ -1,18 +1,18 @@
-/// A port as a person types it: nine forms, listed in `forms`.
+/// A port as a user types it: nine forms, listed in `forms`.
 ///
-/// What can be opened is a `PortAddress`; `PortList.address(of:)` makes one of a name.
+/// A `PortAddress` can be opened; `PortList.address(of:)` resolves a name to one.
 package enum PortName: Hashable, Sendable {
-  /// What can be opened as it is: a path, or a server's port.
+  /// An address that can be opened directly: a path, or a server's port.
   case address(PortAddress)
-  /// The one known board that is connected.
+  /// The only known board that is connected.
   case automatic
   /// The USB device with this vendor, product and, if given, serial number.
   case usb(USBID, serial: String?)
   /// The board that reports this identity after connecting.
   case deviceID(String)
-  /// The serial port of a place of labgrid, which has to be acquired first.
+  /// The serial port of a labgrid place, which has to be acquired first.
   case labgrid(place: String)
-  /// A device that the program starts for as long as it is used.
+  /// A device that the program starts while it is in use.
   case standIn(StandIn)
 
   /// A device that takes the place of a board.
@@ -34,7 +34,7 @@ extension PortName {
   /// Whether the program starts a device of its own.
   package var isStandIn: Bool { if case .standIn = self { true } else { false } }
 
-  /// Whether a network lies between this host and the port.
+  /// Whether the port is on the network.
   package var isRemote: Bool { if case .labgrid = self { true } else { address?.isRemote ?? false } }
 }
 

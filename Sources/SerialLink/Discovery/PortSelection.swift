@@ -1,10 +1,10 @@
-/// A setting together with where it came from, so that a message can say why this port and not another.
+/// A setting and its source, so that a message can explain the choice of a port.
 package struct Sourced<Value: Hashable & Sendable>: Hashable, Sendable {
   package let value: Value
   package let source: SettingSource
 }
 
-/// Where a setting came from. The first that is set wins, in this order.
+/// The source of a setting. The first that is set wins, in this order.
 package enum SettingSource: Hashable, Sendable, CustomStringConvertible {
   /// The command line, such as `--port`.
   case option(String)
@@ -22,15 +22,16 @@ package enum SettingSource: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Decides which port and which rate are meant.
+/// Selects the port and the rate.
 package enum PortSelection {
-  /// In force when neither option nor environment says otherwise: what USB bridges and ESP32 chips all manage.
+  /// The default without option and environment: a rate that all USB bridges and ESP32 chips
+  /// support.
   package static let standardBitsPerSecond: UInt32 = 921_600
-  /// Faster than any UART or bridge in use, and far from overflowing what is computed from a rate.
+  /// Faster than any UART or bridge in use, and far from overflow in computations with a rate.
   package static let limitBitsPerSecond: UInt32 = 20_000_000
 
   /// `--port`, else NOTIBOT_PORT, else ESPPORT, else `auto`. An empty variable counts as not set.
-  /// Throws `.badPortName`, naming the source, if the one that wins cannot be read.
+  /// Throws `.badPortName`, naming the source, if the selected one cannot be parsed.
   package static func port(
     option: String?, environment: [String: String]
   ) throws(PortError) -> Sourced<PortName> {
@@ -48,7 +49,7 @@ package enum PortSelection {
   }
 
   /// `--baud`, else NOTIBOT_BAUD, else ESPBAUD, else 921600. From 1 to `limitBitsPerSecond`.
-  /// Throws `.badRate`, naming the source, if the one that wins is no such number.
+  /// Throws `.badRate`, naming the source, if the selected one is not such a number.
   package static func bitsPerSecond(
     option: String?, environment: [String: String]
   ) throws(PortError) -> Sourced<UInt32> {

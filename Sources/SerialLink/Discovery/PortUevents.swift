@@ -4,28 +4,30 @@ import Glibc
 package import NIOCore
 import Synchronization
 
-/// What a uevent says of a serial port.
+/// A uevent of a serial port.
 package enum PortUevent: Hashable, Sendable {
-  /// The port is there. Where udev runs, its rules have been applied: rights, properties and links are right.
+  /// The port exists. If udev runs, its rules have been applied: permissions, properties and links
+  /// are final.
   case added(path: String)
   /// The port is gone.
   case removed(path: String)
-  /// Something else about the port: a driver bound, rules applied again.
+  /// Another change of the port: a driver was bound, rules were applied again.
   case changed(path: String)
 }
 
-/// Tells of serial ports that come and go, as the kernel or udev announces them on netlink.
+/// Reports serial ports that appear and disappear, as announced by the kernel or udev on netlink.
 ///
-/// Nothing comes in a container that has no uevents; whoever needs to know all the same watches folders too (`PortArrivals`).
+/// There are no events in a container without uevents; `PortArrivals` therefore watches folders
+/// too.
 package final class PortUevents: Sendable {
-  /// Who sends the events.
+  /// The sender of the events.
   package enum Source: Hashable, Sendable {
     /// udevd, when it has applied its rules.
     case udev
-    /// The kernel, before the node has its rights or, now and then, exists.
+    /// The kernel, before the node has its permissions or, occasionally, exists.
     case kernel
 
-    /// udevd where it runs, else the kernel.
+    /// udevd if it runs, otherwise the kernel.
     /// - Parameter runtimeRoot: where `/run` is.
     package static func available(runtimeRoot: String = "/run") -> Source {
       FileSystem.status(of: "\(runtimeRoot)/udev/control") == nil ? .kernel : .udev
@@ -71,7 +73,7 @@ package final class PortUevents: Sendable {
     }
   }
 
-  /// Watches no more. An event that was read before may still be reported.
+  /// Stops watching. An event that was already read can still be reported.
   package func close() {
     watch.withLock { watch in
       watch.readiness?.cancel()
@@ -80,9 +82,9 @@ package final class PortUevents: Sendable {
   }
 }
 
-/// A netlink socket that brings the uevents of serial ports. Not for two threads at once.
+/// A netlink socket with the uevents of serial ports. Not thread-safe.
 private struct UdevMonitor: ~Copyable {
-  /// Events that are taken at once; the rest wait in the socket.
+  /// Events taken in one batch; the rest stay in the socket.
   private static let batchLimit = 64
 
   private let context: OpaquePointer
@@ -115,10 +117,10 @@ private struct UdevMonitor: ~Copyable {
     udev_unref(context)
   }
 
-  /// Readable when an event waits.
+  /// Readable when an event is pending.
   var descriptor: Int32 { udev_monitor_get_fd(monitor) }
 
-  /// What waits; libudev has checked who sent it.
+  /// The pending events; libudev has verified their sender.
   mutating func receive() -> [PortUevent] {
     var events: [PortUevent] = []
     while events.count < Self.batchLimit, let device = udev_monitor_receive_device(monitor) {

@@ -1,12 +1,14 @@
 package import NIOCore
 
-/// Waits for ports to go and to come.
+/// Waits for ports to disappear and to appear.
 package enum PortWait {
-  /// How often a condition is looked at though nothing was told: sysfs and some links change without a word.
+  /// How often a condition is checked without an event, because sysfs and some links change
+  /// silently.
   static let interval = TimeAmount.milliseconds(250)
 
-  /// Returns when `condition` holds, which is looked at whenever something goes or comes in `folders`, and now and then. `false`
-  /// when it does not within `limit`, or when this task is cancelled.
+  /// Returns when `condition` holds, which is checked at each change in `folders`, and
+  /// periodically. Returns `false` if it does not hold within `limit`, or if this task is
+  /// cancelled.
   /// - Throws: `PortError` when nothing can be watched.
   package static func until(
     upTo limit: Duration, folders: [String] = PortArrivals.deviceFolders, on loop: any EventLoop,
@@ -23,8 +25,8 @@ package enum PortWait {
     return holds
   }
 
-  /// Returns when something has come where `path` would be, or among the devices, at the latest after `limit` or when this task is
-  /// cancelled. Where nothing can be watched, it is `limit` that ends it.
+  /// Returns when something has appeared at `path` or among the devices, after `limit`, or when
+  /// this task is cancelled. If nothing can be watched, it returns after `limit`.
   package static func forArrival(at path: String?, upTo limit: Duration, on loop: any EventLoop) async {
     let (events, sink) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let arrivals = try? await PortArrivals.watch(path: path, on: loop) { _ in sink.yield() }

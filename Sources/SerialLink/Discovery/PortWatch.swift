@@ -1,11 +1,12 @@
-/// Makes events of listings: which port has come, which has gone.
+/// Derives events from listings: ports that appeared, and ports that disappeared.
 ///
-/// A pure value: whoever drives it lists the ports at each sign of a change, and says what is known to have left in between, so
-/// that a board that was unplugged and came back at once is told as both.
+/// A pure value: its driver lists the ports at each sign of a change, and reports ports that are
+/// known to have left in between, so that a board that was unplugged and replugged at once is
+/// reported as both.
 package struct PortWatch: Equatable, Sendable {
-  /// What happened to a port.
+  /// The event of a port.
   package enum Event: Hashable, Sendable {
-    /// It was there when the watch began.
+    /// It existed when the watch began.
     case present(PortInfo)
     case added(PortInfo)
     case removed(PortInfo)
@@ -17,7 +18,7 @@ package struct PortWatch: Equatable, Sendable {
 
   package init() {}
 
-  /// A port has left, whether or not it is back by now.
+  /// A port has left, even if it has already returned.
   package mutating func portLeft(_ path: String) {
     guard let index = known?.firstIndex(where: { $0.path == path }), let port = known?.remove(at: index)
     else {
@@ -26,14 +27,14 @@ package struct PortWatch: Equatable, Sendable {
     events.append(.removed(port))
   }
 
-  /// These are all ports there are.
+  /// Takes a listing of all present ports.
   package mutating func listed(_ ports: [PortInfo]) {
     guard let before = known else {
       events += ports.map { .present($0) }
       known = ports
       return
     }
-    // A link that udev made later makes no other port.
+    // A link that udev creates later does not make it a different port.
     events += before.filter { old in !ports.contains { $0.isSamePort(as: old) } }.map { .removed($0) }
     events += ports.filter { new in !before.contains { $0.isSamePort(as: new) } }.map { .added($0) }
     known = ports

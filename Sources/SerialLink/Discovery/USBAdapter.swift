@@ -1,21 +1,22 @@
-/// What stands behind a USB number that is known to sit on ESP32 boards.
+/// The hardware behind a USB id that is known from ESP32 boards.
 ///
-/// A table of our own, because the usb.ids of distributions lack Espressif's vendor number and newer bridges. The rules for
-/// udev are made of it.
+/// A table of our own, because the usb.ids of distributions lack Espressif's vendor number and
+/// newer bridges. The udev rules are generated from it.
 package struct USBAdapter: Hashable, Sendable {
   /// For a list: chip or board family.
   package let name: String
-  /// The chip behind it, such as `ESP32-S3`, where the number alone tells; a bridge's never does.
+  /// The chip behind it, such as `ESP32-S3`, if the USB id identifies it; that of a bridge never
+  /// does.
   package let chip: String?
-  /// The kernel module that makes a serial port of it.
+  /// The kernel module of its serial port.
   package let driver: String
 
-  /// The adapter with this number, or `nil`: a port behind an unknown number is never chosen by itself.
+  /// The adapter with this id, or `nil`: a port with an unknown id is never chosen automatically.
   package static func known(_ id: USBID) -> USBAdapter? {
     table.first { $0.vendor == id.vendor && $0.products.contains(id.product) }?.adapter
   }
 
-  /// One line of the table: the products of a vendor that are alike.
+  /// One line of the table: similar products of one vendor.
   struct Entry {
     let vendor: UInt16
     let products: ClosedRange<UInt16>

@@ -1,8 +1,9 @@
 import CLibudev
 
-/// What udev has noted about a device while it applied its rules. Empty where no udev runs.
+/// The properties that udev stored for a device while it applied its rules. Empty if udev does not
+/// run.
 package enum UdevDatabase {
-  /// Properties of one device that are read; udev sets some fifty.
+  /// Properties read for one device, at most; udev sets about fifty.
   private static let propertiesLimit = 512
 
   /// The properties of the serial port `name`, such as `ttyUSB0`: `ID_PATH`, `ID_MM_DEVICE_IGNORE` and others.

@@ -1,15 +1,15 @@
-/// Rules for udev, for exactly the adapters that are known: the user at the machine may open them, ModemManager leaves them
-/// alone, each place has a name that stays, and an FTDI chip does not hold bytes back for 16 ms.
+/// udev rules for exactly the known adapters: the local user can open them, ModemManager ignores
+/// them, each location has a stable link, and an FTDI chip does not hold back bytes for 16 ms.
 package enum UdevRules {
   /// Before 60-serial.rules by number, not only by its letters, and before 73-seat-late.rules, which acts on the tag
   /// `uaccess`. Source: systemd, rules.d/60-serial.rules and 73-seat-late.rules.in.
   package static let fileName = "59-notibot.rules"
-  /// What versions before 0.2 were installed as; it works alike.
+  /// The file name of versions before 0.2; it works as well.
   package static let formerFileName = "60-notibot.rules"
-  /// Where an administrator's rules are, below the root of configuration.
+  /// The folder of the administrator's rules, below the configuration root.
   package static let folder = "udev/rules.d"
 
-  /// What a person types to install them.
+  /// The command that installs them.
   package static let installation =
     "notibot udev-rules | sudo tee /etc/\(folder)/\(fileName) && sudo udevadm control --reload && sudo udevadm trigger"
 

@@ -1,18 +1,19 @@
 import CSerialShim
 import Glibc
 
-/// How long an FTDI bridge may keep a few bytes to itself before it hands them to the computer: 16 ms as it comes, which is the
-/// round trip of every short answer. Lowered while a port is open, and put back at its close.
+/// How long an FTDI bridge can hold back a few bytes before it sends them to the computer: 16 ms by
+/// default, which delays every short answer. Lowered while a port is open, and restored when it
+/// closes.
 ///
 /// Source: FTDI AN232B-04; the kernel's drivers/usb/serial/ftdi_sio.c.
 package struct LatencyTimer: Hashable, Sendable {
-  /// How it was lowered, and so how it is put back.
+  /// How it was lowered, and therefore how it is restored.
   enum Change: Hashable, Sendable {
     /// It was low enough, or could not be changed.
     case none
-    /// By the driver's attribute, which had this value.
+    /// With the driver's attribute, which had this value.
     case attribute(String, before: Int)
-    /// By the port's low-latency flag, which every user may set; the attribute does not show it.
+    /// With the port's low-latency flag, which every user can set; the attribute does not show it.
     case flag
   }
 
@@ -22,7 +23,8 @@ package struct LatencyTimer: Hashable, Sendable {
   package let milliseconds: Int
   let change: Change
 
-  /// Lowers that of an open port; `nil` for a port that has none, as all but FTDI's.
+  /// Lowers the timer of an open port; `nil` for a port without one, which is any port except
+  /// FTDI's.
   static func lower(_ descriptor: Int32, devicePath: String, sysfsRoot: String) -> LatencyTimer? {
     guard let name = devicePath.split(separator: "/").last else { return nil }
     let attribute = "\(sysfsRoot)/class/tty/\(name)/device/latency_timer"
@@ -31,7 +33,7 @@ package struct LatencyTimer: Hashable, Sendable {
     if FileSystem.overwrite(attribute, with: "\(wantedMs)"), FileSystem.line(at: attribute) == "\(wantedMs)" {
       return LatencyTimer(milliseconds: wantedMs, change: .attribute(attribute, before: before))
     }
-    // 1: it was set already, and is left alone at the close.
+    // 1: it was already set, and is not changed at the close.
     switch serial_shim_set_low_latency(descriptor, 1) {
     case 0: return LatencyTimer(milliseconds: wantedMs, change: .flag)
     case 1: return LatencyTimer(milliseconds: wantedMs, change: .none)
@@ -39,12 +41,13 @@ package struct LatencyTimer: Hashable, Sendable {
     }
   }
 
-  /// Puts back what needs the port open. Whoever holds it calls this before the close; a port that is gone needs nothing.
+  /// Restores the part that needs the open port. The owner calls this before the close; a lost port
+  /// needs nothing.
   func restore(on descriptor: Int32) {
     if case .flag = change { _ = serial_shim_set_low_latency(descriptor, 0) }
   }
 
-  /// Puts back what needs no open port.
+  /// Restores the part that does not need the open port.
   func restoreAttribute() {
     if case .attribute(let path, let before) = change { _ = FileSystem.overwrite(path, with: "\(before)") }
   }

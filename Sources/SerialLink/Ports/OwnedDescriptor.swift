@@ -1,6 +1,6 @@
 import Glibc
 
-/// The one owner of an open file descriptor; closes it when it goes out of scope.
+/// The only owner of an open file descriptor; closes it when it goes out of scope.
 struct OwnedDescriptor: ~Copyable, Sendable {
   /// Valid for as long as this value lives.
   let raw: Int32

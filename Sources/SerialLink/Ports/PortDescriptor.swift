@@ -1,6 +1,6 @@
 import Glibc
 
-/// The one owner of a serial port's descriptor; unlocks and closes it when it goes out of scope.
+/// The only owner of a serial port's descriptor; unlocks and closes it when it goes out of scope.
 struct PortDescriptor: ~Copyable, Sendable {
   /// Valid for as long as this value lives.
   let raw: Int32
@@ -22,7 +22,7 @@ struct PortDescriptor: ~Copyable, Sendable {
     return raw
   }
 
-  /// Ends the lock of `raw`, which is about to be closed.
+  /// Releases the lock of `raw`, which is about to be closed.
   ///
   /// Closing alone is not enough: a child process that another thread is just starting holds a copy of every
   /// descriptor until its exec, and with it the lock.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The process that has a port, for a message that says whom to ask.
+/// The process that has a port open, for a message.
 package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
   package let pid: Int32
   /// Its command line, empty when it could not be read.
@@ -23,7 +23,7 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
     return pid == getpid() ? "\(pid)\(command), this very program" : "\(pid)\(command)"
   }
 
-  /// Who holds the flock of the inode described by `status`, as /proc/locks tells.
+  /// The holder of the flock on the inode described by `status`, according to /proc/locks.
   /// Source: proc_locks(5), lines such as "1: FLOCK ADVISORY WRITE 708 00:1b:6 0 EOF".
   static func ofFlock(on status: stat) -> PortHolder? {
     guard let bytes = FileSystem.contents(of: "/proc/locks", limitBytes: 1 << 20) else { return nil }
@@ -41,8 +41,8 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
     return nil
   }
 
-  /// Who holds the flock of a port that could not be locked. A lock that was inherited outlives the process that took it,
-  /// so that one is named only while it has the port open itself.
+  /// The holder of the flock of a port that could not be locked. An inherited lock outlives the
+  /// process that took it, so that process is named only while it has the port open itself.
   static func ofConflict(on status: stat, devicePath: String) -> PortHolder? {
     let locker = ofFlock(on: status)
     if let locker, mayHaveOpen(locker.pid, devicePath) { return locker }
@@ -57,18 +57,20 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
       || numbers.contains { FileSystem.target(ofLink: "/proc/\(pid)/fd/\($0)") == devicePath }
   }
 
-  /// Another process that has the port at `path` open, with a lock or without one. It may read what the device answers.
+  /// Another process that has the port at `path` open, with a lock or without one. It can read the
+  /// answers of the device.
   package static func user(of path: String) -> PortHolder? {
     ofOpenDescriptor(on: FileSystem.resolved(path) ?? path)
   }
 
-  /// Another process that has `devicePath` open, as far as /proc lets this user see; not the far end of a pseudo-terminal.
+  /// Another process that has `devicePath` open, as far as /proc shows to this user; not the far
+  /// end of a pseudo-terminal.
   static func ofOpenDescriptor(on devicePath: String) -> PortHolder? {
     openers(of: [devicePath])[devicePath].map { PortHolder(pid: $0) }
   }
 
-  /// Who holds each of the ports that somebody holds, by the path as given: a lock file's owner, or whoever has it open.
-  /// Looks only; opens none of them.
+  /// The holders of the ports in use, by the given path: a lock file's owner, or a process that has
+  /// it open. Does not open any port.
   /// - Parameter lockDirectory: where UUCP lock files are.
   package static func holders(
     of paths: [String], lockDirectory: String = SerialOptions.standardLockDirectory
@@ -85,8 +87,8 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
     return holders
   }
 
-  /// Another process for each of the devices that one has open. The far end of a pseudo-terminal, which keeps the port
-  /// open for a host that comes, is no user of it.
+  /// For each device that another process has open, that process. The far end of a pseudo-terminal,
+  /// which keeps the port open for its next host, is not a user of it.
   private static func openers(of devices: Set<String>) -> [String: Int32] {
     var openers: [String: Int32] = [:]
     for name in FileSystem.names(in: "/proc") {
@@ -116,18 +118,19 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether this is a program that another thread is just starting. Until its exec it is a copy of this process, with every
-  /// descriptor; it holds nothing of its own. Asked before its descriptors are read: what it has after the exec counts.
+  /// Whether this is a program that another thread is just starting. Until its exec it is a copy of
+  /// this process, with all descriptors, and holds nothing of its own. Checked before its
+  /// descriptors are read: those after the exec count.
   private static func isOwnBeforeExec(_ pid: Int32) -> Bool {
     guard parent(of: pid) == getpid(),
       let program = FileSystem.target(ofLink: "/proc/self/exe"),
       program == FileSystem.target(ofLink: "/proc/\(pid)/exe")
     else { return false }
-    // One that runs the same program, started with other words, has had its exec.
+    // A process of the same program with different arguments has had its exec.
     return commandLine(of: pid) == commandLine(of: getpid())
   }
 
-  /// Source: proc_pid_stat(5): pid, name in parentheses that may hold anything, state, parent.
+  /// Source: proc_pid_stat(5): pid, name in parentheses that can contain anything, state, parent.
   private static func parent(of pid: Int32) -> Int32? {
     guard let line = FileSystem.line(at: "/proc/\(pid)/stat"), let end = line.lastIndex(of: ")") else {
       return nil

@@ -2,7 +2,7 @@ import CSerialShim
 import Glibc
 
 extension SerialPort {
-  /// Does something to the line of an open descriptor.
+  /// Executes a line command on an open descriptor.
   static func perform(_ command: LineCommand, on descriptor: Int32, port: String) throws(PortError) {
     let result: Int32
     switch command {
@@ -20,7 +20,7 @@ extension SerialPort {
     guard result == 0 else { throw failure(-result, of: command.operation, port: port) }
   }
 
-  /// Whether DTR and RTS are driven. Throws `.noModemLines` where there are none.
+  /// Whether DTR and RTS are asserted. Throws `.noModemLines` if there are none.
   static func lines(of descriptor: Int32, port: String) throws(PortError) -> ModemLines {
     var dtr: Int32 = 0
     var rts: Int32 = 0

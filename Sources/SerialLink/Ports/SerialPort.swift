@@ -3,16 +3,17 @@ import Glibc
 
 /// An open, locked, raw serial port; closes and unlocks when it goes out of scope.
 ///
-/// The locks come before anything is changed: a port that another program uses is left as it was.
+/// The locks are taken before anything is changed: a port in use by another program is not
+/// modified.
 package struct SerialPort: ~Copyable, Sendable {
   /// As the user named it.
   package let name: String
-  /// With links followed, such as `/dev/pts/3`.
+  /// With links resolved, such as `/dev/pts/3`.
   package let devicePath: String
   private let descriptor: PortDescriptor
   private let claim: PortClaim
 
-  /// Opens `name`: exclusive, raw 8N1, CLOCAL, HUPCL cleared, input of earlier times thrown away.
+  /// Opens `name`: exclusive, raw 8N1, CLOCAL, HUPCL cleared, old input discarded.
   ///
   /// Takes milliseconds on a USB adapter, less on a PTY. Exclusive means flock, a UUCP lock file, and on real
   /// ports TIOCEXCL.
@@ -31,12 +32,12 @@ package struct SerialPort: ~Copyable, Sendable {
       name: name, devicePath: devicePath, descriptor: descriptor, claim: PortClaim(lock, latency: latency))
   }
 
-  /// The rate in force in bits per second, which may be a driver's rounding of what was asked for.
+  /// The rate in force in bits per second, which can be a driver's rounding of the requested one.
   package func bitsPerSecond() throws(PortError) -> UInt32 {
     try SerialPort.rate(of: descriptor.raw, port: name)
   }
 
-  /// Gives the descriptor away, locked. Whoever takes it closes it, and keeps `claim` until then.
+  /// Releases the descriptor, locked. The new owner closes it, and keeps `claim` until then.
   package consuming func release() -> (descriptor: Int32, claim: PortClaim) {
     (descriptor.release(), claim)
   }
@@ -49,8 +50,9 @@ package struct SerialPort: ~Copyable, Sendable {
   }
 }
 
-/// Keeps the lock file of a port, and its latency timer low, for as long as its descriptor is open somewhere; the flock goes with
-/// the descriptor. A class, because it is handed across threads to the handler that learns of the end.
+/// Keeps the lock file of a port, and its lowered latency timer, while its descriptor is open; the
+/// flock ends with the descriptor. A class, because it is passed across threads to the handler that
+/// detects the end.
 package final class PortClaim: Sendable {
   private let lock: UUCPLock
   let latency: LatencyTimer?
@@ -72,7 +74,7 @@ extension SerialPort {
     guard let devicePath = FileSystem.resolved(name), let status = FileSystem.status(of: devicePath) else {
       throw PortError(errno: errno, port: name, operation: "open")
     }
-    // Opening a FIFO or a tape would already do something; a name must be a character device.
+    // Opening a FIFO or a tape already has side effects; a name must be a character device.
     guard status.isCharacterDevice else { throw PortError(.notATTY, port: name, operation: "open") }
     return (devicePath, status)
   }
@@ -87,7 +89,7 @@ extension SerialPort {
     if number == EBUSY {
       throw PortError(.busy(PortHolder.ofOpenDescriptor(on: devicePath)), port: port, operation: "open")
     }
-    // Joining a group helps only where the group may read and write.
+    // Joining a group helps only if the group can read and write.
     let isOpenToGroup = status.st_mode & 0o060 == 0o060
     throw PortError(
       errno: number, port: port, operation: "open", group: isOpenToGroup ? groupName(status.st_gid) : nil)
@@ -107,8 +109,9 @@ extension SerialPort {
       throw PortError(.busy(holder), port: port, operation: "open")
     }
     let lock = try UUCPLock.take(devicePath: devicePath, directory: options.lockDirectory, port: port)
-    // On a PTY the flag would outlive us, because the other end keeps the slave open: were we killed, nobody
-    // but root could open it again. On real ports it ends with the last close.
+    // On a PTY the flag would outlive this process, because the other end keeps the slave open: if
+    // this process were killed, only root could open it again. On real ports it ends with the last
+    // close.
     if !status.isPseudoTerminalSlave { _ = ioctl(descriptor, UInt(TIOCEXCL)) }
     return lock
   }
@@ -149,8 +152,8 @@ extension SerialPort {
     }
   }
 
-  /// A driver that cannot do a rate keeps an old one or takes the nearest, and reports success. Beyond 3 % of
-  /// difference a UART no longer samples the last bit of a byte safely.
+  /// A driver that does not support a rate keeps the old one or chooses the nearest, and reports
+  /// success. Beyond 3 % of difference a UART no longer samples the last bit of a byte safely.
   private static func verify(_ wanted: UInt32, on descriptor: Int32, port: String) throws(PortError) {
     let offered = try rate(of: descriptor, port: port)
     let difference = UInt64(max(wanted, offered) - min(wanted, offered))
@@ -160,8 +163,8 @@ extension SerialPort {
     }
   }
 
-  /// What an earlier conversation left: first what the line discipline holds, then what the driver still hands
-  /// over. The limit is for a board that never stops talking.
+  /// Discards the rest of an earlier session: first the bytes in the line discipline, then those
+  /// still in the driver. The limit is for a board that sends continuously.
   private static func drain(_ descriptor: Int32) {
     let drainLimitBytes = 1 << 20
     _ = tcflush(descriptor, TCIFLUSH)
@@ -174,7 +177,7 @@ extension SerialPort {
     }
   }
 
-  /// The group that owns the device, unless it is root's, which nobody should be added to.
+  /// The group that owns the device, unless it is root's, to which no user should be added.
   private static func groupName(_ group: gid_t) -> String? {
     guard group != 0 else { return nil }
     var entry = Glibc.group()

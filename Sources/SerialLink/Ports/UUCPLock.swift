@@ -1,35 +1,37 @@
 import Glibc
 
-/// A lock file in the old UUCP manner, `LCK..ttyUSB0`, for the programs that look at nothing else (ser2net,
-/// microcom). Holds the owner's pid as ten characters and a newline. Removed on `deinit` if it is still ours.
+/// A UUCP lock file, `LCK..ttyUSB0`, for programs that check nothing else (ser2net, microcom).
+/// Holds the owner's pid as ten characters and a newline. Removed on `deinit` if it is still ours.
 ///
-/// Taken only while this process holds the flock of the same port, so no two of our own race for it.
+/// Taken only while this process holds the flock of the same port, so no two processes of this
+/// program race for it.
 struct UUCPLock: ~Copyable, Sendable {
   /// Where the lock file is; `nil` when the directory is missing or not writable, which is tolerated.
   let path: String?
   private let inode: UInt64
 
-  /// `nil` when there was no lock; else who has it, or what stands in the file.
+  /// `nil` if there was no lock; otherwise its holder, or the content of the file.
   enum Owner: Equatable {
     case process(Int32)
-    /// Not a pid: another program is writing it, or left half of it.
+    /// Not a pid: another program is writing it, or left it incomplete.
     case unreadable
   }
 
-  /// Takes the lock of `devicePath`, replacing the file of a process that is gone.
+  /// Takes the lock of `devicePath`, replacing the file of a dead process.
   static func take(devicePath: String, directory: String, port: String) throws(PortError) -> UUCPLock {
     let path = lockPath(devicePath: devicePath, directory: directory)
     let draft = "\(directory)/LTMP.\(getpid()).\(UInt32.random(in: 0 ... .max))"
     guard let inode = writeDraft(draft) else { return UUCPLock(path: nil, inode: 0) }
     defer { unlink(draft) }
-    // A stale file may be followed by one that another program wrote meanwhile, but not for ever.
+    // A stale file can be followed by one that another program wrote meanwhile; the number of
+    // attempts is limited.
     for _ in 0..<4 {
-      // link() makes the file appear whole or not at all.
+      // link() makes the file appear complete or not at all.
       if link(draft, path) == 0 { return UUCPLock(path: path, inode: inode) }
       guard errno == EEXIST else { return UUCPLock(path: nil, inode: 0) }
       try refuseIfLive(path: path, port: port)
-      // Lock directories are sticky: what a killed process of another user left there stays, and locks nobody out,
-      // because the flock is ours.
+      // Lock directories are sticky: the leftover file of another user's killed process stays, and
+      // locks nobody out, because this process has the flock.
       guard unlink(path) == 0 || errno == ENOENT else { return UUCPLock(path: nil, inode: 0) }
     }
     throw PortError(.busy(nil), port: port, operation: "lock")
@@ -73,7 +75,8 @@ struct UUCPLock: ~Copyable, Sendable {
     case nil:
       return
     case .process(let pid):
-      // Our own pid is a former process's that had the same number: whoever holds the flock is alone here.
+      // Our own pid is that of a former process with the same number, because only the holder of
+      // the flock gets here.
       if pid == getpid() || !isAlive(pid) { return }
       throw PortError(.busy(PortHolder(pid: pid)), port: port, operation: "lock")
     case .unreadable:

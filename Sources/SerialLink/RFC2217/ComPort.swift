@@ -1,6 +1,6 @@
-/// One message of the COM port option, either way. Source: RFC 2217, section 3.
+/// One message of the COM port option, in either direction. Source: RFC 2217, section 3.
 package struct ComPortMessage: Hashable, Sendable {
-  /// What it is about.
+  /// The kind of message.
   package enum Topic: UInt8, Hashable, Sendable, CaseIterable {
     case signature = 0
     case baudRate = 1
@@ -8,9 +8,9 @@ package struct ComPortMessage: Hashable, Sendable {
     case parity = 3
     case stopSize = 4
     case control = 5
-    /// From the server: the state of the line. From a client there is none.
+    /// From the server only: the state of the line.
     case lineState = 6
-    /// From the server: the state of the modem lines. From a client there is none.
+    /// From the server only: the state of the modem lines.
     case modemState = 7
     case flowControlSuspend = 8
     case flowControlResume = 9
@@ -19,7 +19,7 @@ package struct ComPortMessage: Hashable, Sendable {
     case purge = 12
   }
 
-  /// Who speaks; a server's codes are the client's plus this.
+  /// The sender; a server's codes are the client's plus this.
   static let serverOffset: UInt8 = 100
 
   package var isFromServer: Bool
@@ -32,7 +32,7 @@ package struct ComPortMessage: Hashable, Sendable {
     self.isFromServer = isFromServer
   }
 
-  /// Reads the content of a subnegotiation; nil when it is of another option or of no known topic.
+  /// Parses the content of a subnegotiation; nil if it has another option or an unknown topic.
   package init?(_ content: [UInt8]) {
     guard content.count >= 2, content[0] == Telnet.comPort else { return nil }
     let code = content[1]
@@ -41,19 +41,19 @@ package struct ComPortMessage: Hashable, Sendable {
     self.init(topic, Array(content[2...]), isFromServer: isFromServer)
   }
 
-  /// The whole subnegotiation as it stands on the wire.
+  /// The whole subnegotiation, encoded for the wire.
   package var encoded: [UInt8] {
     let code = topic.rawValue + (isFromServer ? Self.serverOffset : 0)
     return Telnet.subnegotiation([Telnet.comPort, code] + value)
   }
 
-  /// A number of four bytes, the highest first; nil when the value is none.
+  /// A big-endian number of four bytes; nil if the value is not one.
   package var number: UInt32? {
     guard value.count == 4 else { return nil }
     return value.reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  /// The four bytes of a number, the highest first.
+  /// The four bytes of a number, big-endian.
   package static func bytes(of number: UInt32) -> [UInt8] {
     [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
   }
@@ -82,7 +82,8 @@ package enum ComPortControl: UInt8, Hashable, Sendable {
   case dtrInboundFlow = 18
   case dsrFlow = 19
 
-  /// What a value is about: an answer has the same subject as its request, whatever it says of it.
+  /// The subject of a value: an answer has the same subject as its request, regardless of its
+  /// value.
   package enum Subject: Hashable, Sendable {
     case flow
     case breakState
@@ -105,9 +106,9 @@ package enum ComPortControl: UInt8, Hashable, Sendable {
 
 /// The values of PURGE-DATA. Source: RFC 2217, section 3, PURGE-DATA.
 package enum ComPortPurge: UInt8, Hashable, Sendable {
-  /// What the server has received and not passed on to the client.
+  /// Bytes that the server has received and not passed on to the client.
   case received = 1
-  /// What the server has not sent to the device yet.
+  /// Bytes that the server has not sent to the device yet.
   case unsent = 2
   case both = 3
 }

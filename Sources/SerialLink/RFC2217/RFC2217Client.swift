@@ -1,55 +1,57 @@
-/// The near end of a serial port behind a telnet server: negotiates, sets the port up, and then passes data and commands.
+/// The client end of a serial port behind a telnet server: negotiates, configures the port, and
+/// then passes data and commands.
 ///
 /// States: *idle* → `start` → *negotiating* (asked for the COM port option) → *configuring* (rate and format are set) →
-/// *open*; from the three to *closed* when the server refuses, is silent, or the connection ends. Nothing is polled: a
-/// command is done when its confirmation is there, and failed when that has not come within the timeout. Data waits for
-/// neither. Time is a duration since any moment. Source: RFC 2217.
+/// *open*; from these three to *closed* if the server refuses, is silent, or the connection ends.
+/// Nothing is polled: a command is done when it is confirmed, and failed if it is not confirmed
+/// within the timeout. Data does not wait for either. Time is a duration since an arbitrary
+/// instant. Source: RFC 2217.
 package struct RFC2217Client: Equatable, Sendable {
   /// Why a port could not be opened.
   package enum Refusal: Equatable, Sendable {
-    /// Nobody answered the negotiation; so many bytes of data came instead.
+    /// The negotiation was not answered; this many bytes of data were received instead.
     case notNegotiated(dataBytes: Int)
     /// The server does not know the COM port option.
     case notOffered
     /// The rate or the format was not confirmed in time.
     case notConfigured
-    /// The port does not run at the rate; it runs at this one.
+    /// The port does not support the rate; it runs at this one.
     case rateRefused(offered: UInt32?)
-    /// The port does not do eight bits, no parity, one stop bit.
+    /// The port does not support eight bits, no parity, one stop bit.
     case formatRefused
-    /// The connection ended; what the server said before, not sanitised.
+    /// The connection ended; the value is the server's last text, not sanitised.
     case ended(said: [UInt8])
   }
 
-  /// Why a command was not carried out.
+  /// Why a command was not executed.
   package enum Failure: Equatable, Sendable {
     /// The port is not open.
     case notOpen
     /// Too many commands wait for confirmation.
     case tooMany
-    /// No confirmation came in time.
+    /// It was not confirmed in time.
     case unconfirmed
-    /// No confirmation came for an earlier command of this kind; this one was not sent.
+    /// An earlier command of this kind was not confirmed; this one was not sent.
     case unsupported
-    /// The server confirms something else.
+    /// The server confirmed a different value.
     case contradicted
     /// The port runs at this rate instead.
     case rateRefused(offered: UInt32?)
   }
 
-  /// What the driver is to do.
+  /// An action for the driver.
   package enum Action: Equatable, Sendable {
     case write([UInt8])
-    /// Bytes came from the device.
+    /// Bytes from the device.
     case deliver([UInt8])
     case opened
     case refuse(Refusal)
     case completed(Int)
     case failed(Int, Failure)
-    /// The server takes no data for now.
+    /// The server suspended the flow of data.
     case suspended
     case resumed
-    /// What has not been written yet is to be thrown away.
+    /// Discard bytes that have not been written yet.
     case discardOutput
   }
 
@@ -61,14 +63,14 @@ package struct RFC2217Client: Equatable, Sendable {
     case closed
   }
 
-  /// An answer that is waited for: of this topic, about this subject, with this value.
+  /// An expected answer: its topic, subject and value.
   struct Expected: Equatable, Sendable {
     var topic: ComPortMessage.Topic
     var subject: ComPortControl.Subject?
     var value: [UInt8]
   }
 
-  /// What waits for confirmations.
+  /// A request that waits for confirmations.
   struct Pending: Equatable, Sendable {
     enum Purpose: Equatable, Sendable {
       /// Rate and format of the port that is being opened.
@@ -90,9 +92,9 @@ package struct RFC2217Client: Equatable, Sendable {
 
   /// Commands that may wait for their confirmations.
   package static let pendingLimit = 64
-  /// Bytes of the device that are kept until the port is open.
+  /// Bytes of the device kept until the port is open, at most.
   package static let earlyLimitBytes = 65_536
-  /// Bytes of a server's last words that are told.
+  /// Bytes kept of a server's last text, at most.
   static let lastWordsLimitBytes = 120
   let options: RFC2217Options
   let bitsPerSecond: UInt32
@@ -101,17 +103,17 @@ package struct RFC2217Client: Equatable, Sendable {
   var pending: [Pending] = []
   var control = Control.unknown
   var actions: [Action] = []
-  /// How many of the actions have been taken; they go together, as a flood brings thousands.
+  /// How many actions have been taken; they are removed together, because a flood causes thousands.
   private var takenCount = 0
-  /// Bytes that came before the port was open.
+  /// Bytes received before the port was open.
   var early: [UInt8] = []
   var isSuspended = false
   /// The options that were answered, so that each is answered once.
   var answered: Set<UInt16> = []
-  /// What the server says of its modem lines, as in NOTIFY-MODEMSTATE.
+  /// The server's modem lines, as in NOTIFY-MODEMSTATE.
   package internal(set) var modemState: UInt8 = 0
 
-  /// - Parameter bitsPerSecond: the rate that the port gets when it is opened. 1 or more.
+  /// - Parameter bitsPerSecond: the rate set when the port is opened. 1 or more.
   package init(bitsPerSecond: UInt32, options: RFC2217Options) {
     self.bitsPerSecond = bitsPerSecond
     self.options = options
@@ -134,7 +136,7 @@ package struct RFC2217Client: Equatable, Sendable {
     }
   }
 
-  /// Tells the time.
+  /// Takes the current time.
   package mutating func handleTimeout(now: Duration) {
     if case .negotiating(let deadline) = state, now >= deadline {
       refuse(.notNegotiated(dataBytes: early.count))
@@ -160,7 +162,7 @@ package struct RFC2217Client: Equatable, Sendable {
 
   // MARK: Commands
 
-  /// The connection is there: asks for the options.
+  /// The connection is established: requests the options.
   package mutating func start(now: Duration) {
     guard state == .idle else { return }
     state = .negotiating(deadline: now + options.timeout)
@@ -172,7 +174,7 @@ package struct RFC2217Client: Equatable, Sendable {
     for (verb, option) in wanted { answered.insert(Self.key(verb, option)) }
   }
 
-  /// Does something to the line; `.completed` or `.failed` with this id follows. `id` 0 or more.
+  /// Executes a line command; `.completed` or `.failed` with this id follows. `id` 0 or more.
   package mutating func submit(_ command: LineCommand, id: Int, now: Duration) {
     guard state == .open else { return actions.append(.failed(id, .notOpen)) }
     guard pending.count < Self.pendingLimit else { return actions.append(.failed(id, .tooMany)) }
@@ -192,7 +194,7 @@ package struct RFC2217Client: Equatable, Sendable {
 
   // MARK: Outputs
 
-  /// What to do next; nil when nothing is due.
+  /// The next action; nil if nothing is due.
   package mutating func nextAction() -> Action? {
     guard takenCount < actions.count else {
       actions = []
@@ -203,7 +205,7 @@ package struct RFC2217Client: Equatable, Sendable {
     return actions[takenCount - 1]
   }
 
-  /// When `handleTimeout` has something to do next.
+  /// When to call `handleTimeout`.
   package var nextDeadline: Duration? {
     var earliest = pending.map(\.deadline).min()
     if case .negotiating(let deadline) = state { earliest = min(earliest ?? deadline, deadline) }
@@ -217,7 +219,7 @@ package struct RFC2217Client: Equatable, Sendable {
   /// Whether data passes unchanged as long as there is no IAC in it.
   package var isTransparent: Bool { state == .open && decoder.isBetweenCommands && !isPurging }
 
-  /// Whether what comes now was sent before the server threw its buffer away.
+  /// Whether bytes received now were sent before the server discarded its buffer.
   var isPurging: Bool {
     pending.contains { waiting in
       switch waiting.purpose {
@@ -227,7 +229,7 @@ package struct RFC2217Client: Equatable, Sendable {
     }
   }
 
-  // MARK: What comes
+  // MARK: Received commands
 
   private mutating func receiveData(_ data: [UInt8]) {
     switch state {
@@ -241,14 +243,14 @@ package struct RFC2217Client: Equatable, Sendable {
     }
   }
 
-  /// Each question is answered once, and what was asked for is not answered at all: so no two ends can ask each other
-  /// the same for ever.
+  /// Each request is answered once, and a reply to our own request is not answered at all: so the
+  /// two ends cannot loop.
   private mutating func negotiate(_ verb: TelnetVerb, _ option: UInt8, now: Duration) {
     if option == Telnet.comPort, case .negotiating = state {
       switch verb {
       case .do, .will: configure(now: now)
       case .dont: refuse(.notOffered)
-      // It was not asked to.
+      // We did not request it.
       case .wont: break
       }
     }
@@ -261,12 +263,13 @@ package struct RFC2217Client: Equatable, Sendable {
       case .wont: .dont
       }
     guard answered.insert(Self.key(answer, option)).inserted, state != .closed else { return }
-    // To refuse what nobody does says nothing new.
+    // Refusing an option that is not in use changes nothing.
     guard verb == .do || verb == .will else { return }
     actions.append(.write(Telnet.negotiation(answer, option)))
   }
 
-  /// A server that echoes does so instead of a terminal; on a serial line it means nothing, and some insist on it.
+  /// A server that echoes does so instead of a terminal; on a serial line this has no meaning, and
+  /// some servers insist on it.
   private static let echo: UInt8 = 1
 
   private static func key(_ verb: TelnetVerb, _ option: UInt8) -> UInt16 {
@@ -281,7 +284,8 @@ package struct RFC2217Client: Equatable, Sendable {
         ComPortMessage(.parity, [1], isFromServer: false),
         ComPortMessage(.stopSize, [1], isFromServer: false),
       ]
-    // Not waited for: a server in front of a port without modem lines may answer no SET-CONTROL at all.
+    // The confirmation is not awaited: a server with a port without modem lines can ignore every
+    // SET-CONTROL.
     let flow = ComPortMessage(.control, [ComPortControl.noFlow.rawValue], isFromServer: false)
     actions.append(.write((requests + [flow]).flatMap(\.encoded)))
     pending.append(
@@ -353,7 +357,7 @@ extension RFC2217Client.Pending {
 }
 
 extension RFC2217Client.Expected {
-  /// The answer that confirms a request, or that an answer is.
+  /// The answer that confirms a request, or the same form of a received answer.
   init(_ message: ComPortMessage) {
     topic = message.topic
     value = message.value
@@ -364,8 +368,9 @@ extension RFC2217Client.Expected {
 }
 
 extension LineCommand {
-  /// What asks a server for this, in order. DTR comes first where it is to be asserted, and last where it is to be
-  /// released: so RTS without DTR, which holds a board in reset, is never passed on the way to something else.
+  /// The requests for this command, in order. DTR comes first if it is to be asserted, and last if
+  /// it is to be released: so RTS without DTR, which holds a board in reset, is never an
+  /// intermediate state.
   var requests: [ComPortMessage] {
     func control(_ value: ComPortControl) -> ComPortMessage {
       ComPortMessage(.control, [value.rawValue], isFromServer: false)

@@ -3,15 +3,16 @@ import NIOCore
 /// Drives an `RFC2217Client` on its channel: data passes in both directions as if this were the port, commands become
 /// futures.
 ///
-/// Handlers behind it see the channel become active when the port is open, and see nothing of one that could not be
-/// opened. What they write before, or while the server takes nothing, waits here, at most `heldLimitBytes` of it.
+/// Handlers behind it see the channel become active when the port is open, and see nothing of a
+/// port that could not be opened. Bytes written before, or while the server suspends the flow, are
+/// queued here, at most `heldLimitBytes`.
 final class RFC2217Handler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// Bytes that wait for a server that has suspended the flow; a write beyond fails.
+  /// Bytes queued for a server that has suspended the flow, at most; a write beyond that fails.
   static let heldLimitBytes = 1 << 20
 
   private struct Held {
@@ -24,7 +25,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
   private var machine: RFC2217Client
   private var commands: [Int: (LineCommand, EventLoopPromise<Void>)] = [:]
   private var nextID = 0
-  /// The lines as they were driven last; a server's driver asserts both when it opens its port.
+  /// The last state of the modem lines; a server's driver asserts both when it opens its port.
   private(set) var lines = ModemLines(dtr: true, rts: true)
   private var held: CircularBuffer<Held> = []
   private var heldBytes = 0
@@ -34,14 +35,14 @@ final class RFC2217Handler: ChannelDuplexHandler {
 
   /// - Parameters:
   ///   - port: as the user named it.
-  ///   - opened: is completed when the port is open, or cannot be.
+  ///   - opened: completed when the port is open, or cannot be opened.
   init(port: String, machine: RFC2217Client, opened: EventLoopPromise<Void>) {
     self.port = port
     self.machine = machine
     self.opened = opened
   }
 
-  /// Does something to the line.
+  /// Executes a line command.
   func perform(_ command: LineCommand) -> EventLoopFuture<Void> {
     guard let context else {
       return opened.futureResult.eventLoop.makeFailedFuture(
@@ -84,7 +85,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
     let buffer = unwrapOutboundIn(data)
     if machine.isOpen, !isSuspended { return pass(buffer, promise, context) }
     guard heldBytes + buffer.readableBytes <= Self.heldLimitBytes else {
-      promise?.fail(PortError(.unconfirmed("the server takes no data"), port: port, operation: "write to"))
+      promise?.fail(PortError(.unconfirmed("the server accepts no data"), port: port, operation: "write to"))
       return
     }
     heldBytes += buffer.readableBytes
@@ -103,7 +104,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
     if wasOpen { context.fireChannelInactive() }
   }
 
-  // MARK: Obeying
+  // MARK: Actions
 
   private func obey(_ context: ChannelHandlerContext) {
     var hasWritten = false
@@ -162,7 +163,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
     return held
   }
 
-  /// What still waits when the channel has ended.
+  /// The queued writes when the channel has ended.
   private func finish() {
     timer?.task.cancel()
     timer = nil
@@ -211,14 +212,14 @@ final class RFC2217Handler: ChannelDuplexHandler {
   private func error(of refusal: RFC2217Client.Refusal) -> PortError {
     let code: PortError.Code =
       switch refusal {
-      case .notNegotiated(0): .unreachable("nobody answers there as a server of RFC 2217 (\(seconds))")
+      case .notNegotiated(0): .unreachable("no RFC 2217 server answered within \(seconds)")
       case .notNegotiated(let count):
-        .unreachable("\(count) bytes came, but no word of RFC 2217; bytes alone are socket://")
-      case .notOffered: .unreachable("the server does not offer RFC 2217; bytes alone are socket://")
+        .unreachable("received \(count) bytes, but no RFC 2217 negotiation; use socket:// for plain bytes")
+      case .notOffered: .unreachable("the server does not offer RFC 2217; use socket:// for plain bytes")
       case .notConfigured: .unreachable("the server did not set rate and format within \(seconds)")
       case .rateRefused(let offered):
         .unsupportedBaud(requested: machine.bitsPerSecond, offered: offered)
-      case .formatRefused: .unreachable("the server's port does not do 8 bits, no parity, 1 stop bit")
+      case .formatRefused: .unreachable("the server's port does not support 8 data bits, no parity, 1 stop")
       case .ended(said: let text) where text.isEmpty:
         .serverBusy("the server closed the connection at once, which usually means that its port is in use")
       case .ended(said: let text):
@@ -227,9 +228,9 @@ final class RFC2217Handler: ChannelDuplexHandler {
     return PortError(code, port: port, operation: "open")
   }
 
-  /// What a server means that closed the connection at once with these words.
+  /// The meaning of a connection that the server closed at once with this text.
   private static func meaning(of words: String) -> PortError.Code {
-    let text = "the server closed the connection at once and said: \(words)"
+    let text = "the server closed the connection at once with the message: \(words)"
     let isTaken = ["in use", "busy"].contains { words.lowercased().contains($0) }
     return isTaken ? .serverBusy(text) : .unreachable(text)
   }
@@ -241,8 +242,8 @@ final class RFC2217Handler: ChannelDuplexHandler {
       case .tooMany: .unconfirmed("\(RFC2217Client.pendingLimit) commands wait for the server")
       case .unconfirmed: .unconfirmed("the server did not confirm it within \(seconds)")
       case .unsupported:
-        .unconfirmed("the server has not confirmed the like before; its port may have no modem lines")
-      case .contradicted: .unconfirmed("the server says that it is not so")
+        .unconfirmed("an earlier command of this kind was not confirmed; the port may have no modem lines")
+      case .contradicted: .unconfirmed("the server reported a different value")
       case .rateRefused(let offered): .unsupportedBaud(requested: command.rate, offered: offered)
       }
     return PortError(code, port: port, operation: command.operation)
@@ -250,7 +251,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
 }
 
 extension LineCommand {
-  /// The rate that is asked for; 0 where none is.
+  /// The requested rate; 0 if none is.
   fileprivate var rate: UInt32 {
     switch self {
     case .rate(let rate): rate
@@ -268,7 +269,7 @@ extension Duration {
 }
 
 extension String {
-  /// Without white space and ends of lines around it.
+  /// Without surrounding white space and line ends.
   fileprivate var trimmed: String {
     String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
   }

@@ -1,11 +1,11 @@
-/// What a name like `rfc2217://host:port?ign_set_control` says in addition to host and port.
+/// The options in a name such as `rfc2217://host:port?ign_set_control`.
 package struct RFC2217Options: Hashable, Sendable {
-  /// How long a server has to confirm a command unless the name says otherwise.
+  /// Default time that a server has to confirm a command.
   package static let usualTimeout = Duration.seconds(2)
-  /// The shortest and the longest time that can be asked for.
+  /// The shortest and the longest time that can be set.
   static let timeouts = Duration.milliseconds(100)...Duration.seconds(60)
 
-  /// Whether a command to modem lines or break waits for its confirmation; some servers give none.
+  /// Whether a command to modem lines or break waits for its confirmation; some servers send none.
   package var confirmsControl: Bool
   /// How long the server has to confirm a command.
   package var timeout: Duration
@@ -15,7 +15,7 @@ package struct RFC2217Options: Hashable, Sendable {
     self.timeout = timeout
   }
 
-  /// Reads what follows the question mark, such as `ign_set_control&timeout=5`.
+  /// Parses the text after the question mark, such as `ign_set_control&timeout=5`.
   init(parsing query: Substring) throws(PortName.Problem) {
     self.init()
     for part in query.split(separator: "&", omittingEmptySubsequences: false) {

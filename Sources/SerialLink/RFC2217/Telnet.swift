@@ -1,16 +1,16 @@
-/// What one side of a telnet connection asks or tells of an option. Source: RFC 854.
+/// The verb of a telnet option command. Source: RFC 854.
 package enum TelnetVerb: UInt8, Hashable, Sendable {
-  /// The sender is about to use the option, or agrees to.
+  /// The sender wants to use the option, or agrees to.
   case will = 251
   case wont = 252
-  /// The receiver is asked to use the option, or may.
+  /// The receiver is asked or permitted to use the option.
   case `do` = 253
   case dont = 254
 }
 
 /// The bytes of telnet that a serial port behind one needs. Source: RFC 854, RFC 856, RFC 858, RFC 2217.
 package enum Telnet {
-  /// Comes before every command; twice, it is one byte of data.
+  /// Precedes every command; doubled, it is one byte of data.
   package static let iac: UInt8 = 255
   static let subnegotiationBegin: UInt8 = 250
   static let subnegotiationEnd: UInt8 = 240
@@ -26,7 +26,7 @@ package enum Telnet {
     [iac, verb.rawValue, option]
   }
 
-  /// Data as it stands on the wire.
+  /// Data, encoded for the wire.
   package static func escaped(_ data: [UInt8]) -> [UInt8] {
     guard data.contains(iac) else { return data }
     var wire: [UInt8] = []
@@ -38,32 +38,33 @@ package enum Telnet {
     return wire
   }
 
-  /// A subnegotiation as it stands on the wire. `content` begins with the option.
+  /// A subnegotiation, encoded for the wire. `content` begins with the option.
   package static func subnegotiation(_ content: [UInt8]) -> [UInt8] {
     [iac, subnegotiationBegin] + escaped(content) + [iac, subnegotiationEnd]
   }
 }
 
-/// What is in a telnet stream.
+/// An element of a telnet stream.
 package enum TelnetEvent: Equatable, Sendable {
   /// Bytes of the line, one or more.
   case data([UInt8])
   case negotiation(TelnetVerb, option: UInt8)
-  /// The option, and what it says of it.
+  /// The option and its verb.
   case subnegotiation([UInt8])
-  /// A subnegotiation that was too long, and was left out.
+  /// A subnegotiation that was too long, and was skipped.
   case oversized
   /// Any other command, such as NOP.
   case command(UInt8)
 }
 
-/// Cuts a telnet stream into data and commands, wherever it was split.
+/// Splits a telnet stream into data and commands, regardless of read boundaries.
 ///
 /// States: *data* → IAC → *command* → a verb → *option* → *data*; *command* → SB → *subnegotiation* → IAC SE → *data*. A
-/// subnegotiation longer than `subnegotiationLimitBytes` is read to its end and left out; one that another command
-/// interrupts is left out, too.
+/// subnegotiation longer than `subnegotiationLimitBytes` is read to its end and skipped; one that
+/// is interrupted by another command is skipped, too.
 package struct TelnetDecoder: Equatable, Sendable {
-  /// The longest subnegotiation that is taken, in bytes; those of a COM port have at most 6, but for a signature.
+  /// The longest accepted subnegotiation, in bytes; those of a COM port have at most 6, except for
+  /// a signature.
   package static let subnegotiationLimitBytes = 256
 
   private enum State: Equatable, Sendable {
@@ -83,7 +84,7 @@ package struct TelnetDecoder: Equatable, Sendable {
   /// Whether the next byte is data, unless it is IAC.
   package var isBetweenCommands: Bool { state == .data }
 
-  /// What is in the next bytes; at most one event for each byte.
+  /// The events in the next bytes; at most one for each byte.
   package mutating func decode(_ bytes: [UInt8]) -> [TelnetEvent] {
     var events: [TelnetEvent] = []
     var data: [UInt8] = []

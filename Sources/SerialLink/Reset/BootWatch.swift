@@ -1,12 +1,13 @@
 package import NIOCore
 
-/// Keeps the last that a port said, and waits for something in it. Lives on its channel's event loop; for one waiter at a time.
+/// Keeps the last output of a port, and waits for a condition on it. Lives on its channel's event
+/// loop; for one waiter at a time.
 ///
 /// States: *collecting* → `wait` → *waiting* → found, too late, or the end of the port → *collecting*; → *ended* with the channel.
 package final class BootWatch: ChannelInboundHandler {
   package typealias InboundIn = ByteBuffer
 
-  /// The most that is kept, in bytes; the last ones.
+  /// Bytes kept, at most; the last ones.
   package static let limitBytes = 16_384
 
   private enum State {
@@ -23,7 +24,7 @@ package final class BootWatch: ChannelInboundHandler {
     self.loop = loop
   }
 
-  /// What the port said last.
+  /// The last output of the port.
   package var text: [UInt8] { said }
 
   /// Whether the port is gone.
@@ -34,10 +35,10 @@ package final class BootWatch: ChannelInboundHandler {
     }
   }
 
-  /// Forgets what the port said.
+  /// Discards the output of the port.
   package func clear() { said = [] }
 
-  /// Whether `condition` holds for what the port said, at once or within `limit`.
+  /// Whether `condition` holds for the output of the port, at once or within `limit`.
   package func wait(
     upTo limit: TimeAmount, for condition: @escaping @Sendable ([UInt8]) -> Bool
   ) -> EventLoopFuture<Bool> {

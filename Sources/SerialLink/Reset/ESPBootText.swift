@@ -1,4 +1,5 @@
-/// What the ROM of an ESP32 chip prints when it starts, such as `rst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)`.
+/// The output of an ESP32 chip's ROM at start-up, such as `rst:0x1 (POWERON),boot:0xc
+/// (SPI_FAST_FLASH_BOOT)`.
 package struct ESPBootText: Hashable, Sendable {
   package let cause: ESPResetCause
   /// Whether it waits for an image, instead of starting the app.
@@ -7,7 +8,7 @@ package struct ESPBootText: Hashable, Sendable {
   private static let bootLabel = Array("boot:0x".utf8)
   private static let lineLimitBytes = 256
 
-  /// The last start in `bytes` whose line is whole; `nil` when there is none.
+  /// The last start in `bytes` with a complete line; `nil` if there is none.
   package init?(lastIn bytes: some BidirectionalCollection<UInt8>) {
     let lines = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
     let isWhole = bytes.last.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ?? false
@@ -27,7 +28,8 @@ package struct ESPBootText: Hashable, Sendable {
     isInLoader = isWaiting || found.boot.hasPrefix("DOWNLOAD")
   }
 
-  /// `rst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)`, anywhere in a line: noise may stand before it.
+  /// `rst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)`, anywhere in a line, because noise can
+  /// precede it.
   private static func start(_ line: [UInt8]) -> (cause: ESPResetCause, boot: String)? {
     guard let cause = ESPResetCause(in: line),
       let boot = ESPBootWord.word(
@@ -37,7 +39,7 @@ package struct ESPBootText: Hashable, Sendable {
   }
 }
 
-/// The loader in the ROM of an ESP32 chip, as far as it takes to know that it is there.
+/// The loader in the ROM of an ESP32 chip, as far as needed to detect it.
 package enum ESPLoader {
   /// SYNC. Source: esptool's documentation, Serial Protocol.
   package static let sync: [UInt8] =

@@ -1,6 +1,6 @@
-/// Why the ROM of an ESP32 chip says that it starts: the word of `rst:0x1 (POWERON)`.
+/// The reset cause printed by the ROM of an ESP32 chip: the word of `rst:0x1 (POWERON)`.
 package struct ESPResetCause: Hashable, Sendable {
-  /// What went wrong on the chip, as far as the cause tells.
+  /// The fault of the chip, if the cause shows one.
   package enum Trouble: Hashable, Sendable {
     case watchdog
     case brownout
@@ -11,17 +11,18 @@ package struct ESPResetCause: Hashable, Sendable {
   static let nameLimitBytes = 40
   private static let label = Array("rst:0x".utf8)
 
-  /// The ROM's name for it, such as `POWERON`, at most `nameLimitBytes`; as it came, sanitise before printing.
+  /// The ROM's name for it, such as `POWERON`, at most `nameLimitBytes`; unchanged, sanitise before
+  /// printing.
   package let name: String
 
-  /// The first cause in a line; noise may stand before it. `nil` when none is named.
+  /// The first cause in a line; noise can precede it. `nil` if there is none.
   package init?(in line: some Collection<UInt8>) {
     let word = ESPBootWord.word(after: Self.label, in: Array(line), limitBytes: Self.nameLimitBytes)
     guard let name = word else { return nil }
     self.name = name
   }
 
-  /// `nil` for a start that was meant. An ESP32 calls a brownout `RTCWDT_BROWN_OUT_RESET`.
+  /// `nil` for an intended start. An ESP32 calls a brownout `RTCWDT_BROWN_OUT_RESET`.
   package var trouble: Trouble? {
     if name.contains("BROWN") { return .brownout }
     if name.contains("WDT") { return .watchdog }
@@ -30,9 +31,10 @@ package struct ESPResetCause: Hashable, Sendable {
   }
 }
 
-/// The words that an ESP32 chip's ROM puts in parentheses behind a number.
+/// The words that an ESP32 chip's ROM prints in parentheses after a number.
 enum ESPBootWord {
-  /// What stands in parentheses behind a number behind the first `label`; `nil` for none, an empty and a longer one.
+  /// The text in parentheses after a number after the first `label`; `nil` if it is missing, empty
+  /// or too long.
   static func word(after label: [UInt8], in line: [UInt8], limitBytes: Int) -> String? {
     guard line.count > label.count,
       let place = (0...(line.count - label.count)).first(where: { line[$0...].starts(with: label) })

@@ -1,19 +1,21 @@
-/// What to do with a device that does not answer: gentle steps first, each only once, and after each a look whether it answers.
+/// The recovery of a device that does not answer: gentle steps first, each only once, each followed
+/// by a probe.
 ///
-/// States: *idle* → `begin` → *performing* a step → *probing* → *idle* when the device answers, else *performing* the next; after the
-/// last *idle* as well. A climb is one way up; `climbsLimit` bounds them.
+/// States: *idle* → `begin` → *performing* a step → *probing* → *idle* if the device answers,
+/// otherwise *performing* the next; after the last step *idle* as well. A climb is one pass over
+/// the steps; `climbsLimit` bounds their number.
 package struct RecoveryLadder: Equatable, Sendable {
-  /// The steps, from the gentlest on.
+  /// The steps, gentlest first.
   package enum Step: String, CaseIterable, Comparable, Sendable {
-    /// Everything that waits in the port is thrown away.
+    /// Discard all bytes queued in the port.
     case drain
-    /// The frames are ended that may have begun, and another session is opened.
+    /// Terminate partial frames, and open another session.
     case session
-    /// DTR and RTS restart the board.
+    /// Restart the board with DTR and RTS.
     case lines
-    /// Its USB port is reset.
+    /// Reset its USB port.
     case usb
-    /// Its supply is turned off and on.
+    /// Turn its power supply off and on.
     case power
 
     package static func < (left: Step, right: Step) -> Bool { left.rank < right.rank }
@@ -22,34 +24,34 @@ package struct RecoveryLadder: Equatable, Sendable {
   }
 
   package enum Action: Equatable, Sendable {
-    /// Do this, then `note(_:)`.
+    /// Perform this step, then call `note(_:)`.
     case perform(Step)
-    /// See whether the device answers, then `note(answers:)`.
+    /// Probe the device, then call `note(answers:)`.
     case probe
-    /// It answers, because of this step.
+    /// It answers, after this step.
     case recovered(by: Step)
     /// Nothing helped, or there were too many climbs.
     case exhausted
   }
 
-  /// What became of a step.
+  /// The result of a step.
   package enum Outcome: Equatable, Sendable {
     case done
     /// It was tried and did not succeed.
     case failed(String)
-    /// This port cannot do it, and never will.
+    /// This port does not support it.
     case impossible(String)
   }
 
-  /// What was done so far.
+  /// The statistics of a step.
   package struct Count: Equatable, Sendable {
     package var tries = 0
-    /// How often the device answered behind it.
+    /// How often the device answered after it.
     package var recoveries = 0
     package var failures = 0
-    /// Why the last failure was, or why the port cannot do it.
+    /// The reason for the last failure, or why the port does not support it.
     package var reason: String?
-    /// Whether it is never asked for again.
+    /// Whether it is never requested again.
     package var isImpossible = false
   }
 
@@ -70,8 +72,8 @@ package struct RecoveryLadder: Equatable, Sendable {
   package private(set) var counts: [Step: Count] = [:]
 
   /// - Parameters:
-  ///   - highest: the last step that may be taken.
-  ///   - climbsLimit: how often a device may be recovered, 1...1000.
+  ///   - highest: the last permitted step.
+  ///   - climbsLimit: recoveries, at most, 1...1000.
   package init(upTo highest: Step, climbsLimit: Int = 8) {
     self.highest = highest
     self.climbsLimit = min(
@@ -80,7 +82,7 @@ package struct RecoveryLadder: Equatable, Sendable {
 
   // MARK: Inputs
 
-  /// The device does not answer. Ignored while a climb is under way.
+  /// The device does not answer. Ignored during a climb.
   package mutating func begin() {
     guard state == .idle else { return }
     guard climbs < climbsLimit else {
@@ -91,7 +93,7 @@ package struct RecoveryLadder: Equatable, Sendable {
     climb(above: nil)
   }
 
-  /// What became of the step that was to be performed.
+  /// The result of the requested step.
   package mutating func note(_ outcome: Outcome) {
     guard case .performing(let step) = state else { return }
     switch outcome {
@@ -111,7 +113,7 @@ package struct RecoveryLadder: Equatable, Sendable {
     }
   }
 
-  /// Whether the device answered when it was looked at.
+  /// Whether the device answered the probe.
   package mutating func note(answers: Bool) {
     guard case .probing(let step) = state else { return }
     guard answers else { return climb(above: step) }
@@ -141,14 +143,15 @@ package struct RecoveryLadder: Equatable, Sendable {
   }
 }
 
-/// What a ladder has done, for a report.
+/// The statistics of a ladder, for a report.
 package struct RecoveryAccount: Encodable, Equatable, Sendable {
   package struct Step: Encodable, Equatable, Sendable {
     package var step: String
     package var tried: Int
     package var recovered: Int
     package var failed: Int
-    /// Why the last failure was, or why this port cannot do it. Sanitise before printing.
+    /// The reason for the last failure, or why this port does not support it. Sanitise before
+    /// printing.
     package var reason: String?
 
     /// In a few words: `tried 2, recovered 1`.
@@ -161,7 +164,7 @@ package struct RecoveryAccount: Encodable, Equatable, Sendable {
 
   /// How often the device had stopped answering.
   package var climbs: Int
-  /// Those that were taken or found impossible, from the gentlest on.
+  /// The steps that were performed or found impossible, gentlest first.
   package var steps: [Step]
 }
 

@@ -1,4 +1,4 @@
-/// Why a text is no sequence.
+/// Why a text is not a valid sequence.
 package struct ResetSequenceError: Error, Hashable, Sendable, CustomStringConvertible {
   package let description: String
 }
@@ -6,17 +6,17 @@ package struct ResetSequenceError: Error, Hashable, Sendable, CustomStringConver
 extension ResetSequence {
   /// The longest text of a sequence, in bytes.
   package static let textLimitBytes = 256
-  /// The most steps.
+  /// Steps, at most.
   package static let stepsLimit = 64
-  /// The longest wait, and the longest of all waits together.
+  /// The longest wait, and the longest total of all waits.
   package static let waitLimit = Duration.seconds(10)
   package static let lengthLimit = Duration.seconds(30)
 
-  /// How a sequence is written, in one line, for help and errors.
+  /// The syntax of a sequence in one line, for help and errors.
   package static let form =
     "steps with | between: D0 or D1 (DTR), R0 or R1 (RTS), U0,1 (both at once, DTR first), W0.1 (seconds), as in D0|R1|W0.1|D1|R0|W0.05|D0"
 
-  /// Reads the notation of esptool's `custom_reset_sequence`.
+  /// Parses the notation of esptool's `custom_reset_sequence`.
   package init(parsing text: String) throws(ResetSequenceError) {
     guard text.utf8.count <= Self.textLimitBytes else {
       throw ResetSequenceError(description: "a sequence has at most \(Self.textLimitBytes) bytes")
@@ -51,7 +51,7 @@ extension ResetSequence {
     case "W": if let duration = duration(value) { return .wait(duration) }
     case _: break
     }
-    throw ResetSequenceError(description: "'\(word.prefix(20))' is no step of a sequence")
+    throw ResetSequenceError(description: "'\(word.prefix(20))' is not a valid step")
   }
 
   private static func level(_ text: Substring) -> Bool? {

@@ -1,14 +1,14 @@
-/// What is done to the two modem lines, and when: one way to reset a board.
+/// A timed sequence of modem line changes that resets a board.
 package struct ResetSequence: Hashable, Sendable {
   /// One step of it.
   package enum Step: Hashable, Sendable {
-    /// Drives the lines that are named, both in one call; `nil`: that one stays as it is.
+    /// Sets the given lines, both in one call; `nil`: unchanged.
     case lines(dtr: Bool?, rts: Bool?)
-    /// Nothing changes for so long.
+    /// Waits.
     case wait(Duration)
   }
 
-  /// What the lines are from a moment on.
+  /// The state of the lines from an instant on.
   package struct Change: Hashable, Sendable {
     /// Since the start of the sequence.
     package let offset: Duration
@@ -24,7 +24,8 @@ package struct ResetSequence: Hashable, Sendable {
     self.steps = steps
   }
 
-  /// When the lines become what, if they are `start` before, and how long all takes, waits behind the last change included.
+  /// The changes of the lines from the state `start`, and the total duration, including waits after
+  /// the last change.
   package func changes(from start: ModemLines) -> (changes: [Change], length: Duration) {
     var lines = start
     var offset = Duration.zero
@@ -41,20 +42,20 @@ package struct ResetSequence: Hashable, Sendable {
   }
 }
 
-// MARK: - The usual ones
+// MARK: - Predefined sequences
 
 // Source: esptool 5 reset.py and its documentation; DTR asserted pulls IO0 low, RTS asserted pulls EN low, both at once
 // pull neither.
 extension ResetSequence {
   private static let hold = Duration.milliseconds(100)
 
-  /// EN low for 100 ms with IO0 high: the app starts. Both lines in one call, because on a board whose port was just opened
-  /// both are asserted, and RTS alone would then change nothing.
+  /// EN low for 100 ms with IO0 high: the app starts. Both lines in one call, because both are
+  /// asserted on a board whose port was just opened, and RTS alone would then change nothing.
   package static let hard = ResetSequence(
     "hard", [.lines(dtr: false, rts: true), .wait(hold), .lines(dtr: false, rts: false)])
 
-  /// The same for USB inside the chip, where the *edge* resets: the flag for the loader is cleared first, and there is time
-  /// for the port to go.
+  /// The same for USB inside the chip, where the *edge* resets: the flag for the loader is cleared
+  /// first, and there is time for the port to disappear.
   package static let usbHard = ResetSequence(
     "usb-hard",
     [
@@ -62,8 +63,9 @@ extension ResetSequence {
       .lines(dtr: false, rts: false), .wait(.milliseconds(200)),
     ])
 
-  /// Into the loader, one line at a time: EN low, then EN up with IO0 low.
-  /// - Parameter delay: how long IO0 stays low after EN was let go: 50 ms, or 550 ms for a board with a slow EN.
+  /// Enters the loader, one line at a time: EN low, then EN high with IO0 low.
+  /// - Parameter delay: how long IO0 stays low after EN was released: 50 ms, or 550 ms for a board
+  ///   with a slow EN.
   package static func classic(_ name: String, delay: Duration) -> ResetSequence {
     ResetSequence(
       name,
@@ -73,7 +75,7 @@ extension ResetSequence {
       ])
   }
 
-  /// Into the loader, both lines in one call: no moment in which EN is up and IO0 not yet low.
+  /// Enters the loader, both lines in one call: EN is never high before IO0 is low.
   package static func tight(_ name: String, delay: Duration) -> ResetSequence {
     ResetSequence(
       name,
@@ -84,7 +86,8 @@ extension ResetSequence {
       ])
   }
 
-  /// Into the loader of a chip with USB-Serial/JTAG. Goes through (1,1), because (0,0) would clear the flag.
+  /// Enters the loader of a chip with USB-Serial/JTAG. Passes through (1,1), because (0,0) would
+  /// clear the flag.
   package static let usbJTAG = ResetSequence(
     "usb-jtag",
     [
@@ -93,8 +96,8 @@ extension ResetSequence {
       .lines(dtr: false, rts: false),
     ])
 
-  /// Into the loader behind a CP2102C, whose flow control cannot be turned off: IO0 is not let go at the end.
-  /// Source: espressif/esptool #1157.
+  /// Enters the loader behind a CP2102C, whose flow control cannot be turned off: IO0 is not
+  /// released at the end. Source: espressif/esptool #1157.
   package static func cp2102c(_ name: String, delay: Duration) -> ResetSequence {
     ResetSequence(
       name,

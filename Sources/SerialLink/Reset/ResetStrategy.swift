@@ -1,11 +1,11 @@
-/// What a reset is to start.
+/// The target of a reset.
 package enum ResetTarget: String, CaseIterable, Sendable {
   case app
   /// The loader in the chip's ROM, which waits for an image.
   case loader
 }
 
-/// A way to reset that can be named: by a person, or by what is known about an adapter.
+/// A named reset method, chosen by the user or from the adapter.
 package enum ResetStrategy: String, CaseIterable, Sendable {
   case hard
   case usbHard = "usb-hard"
@@ -17,7 +17,7 @@ package enum ResetStrategy: String, CaseIterable, Sendable {
   case cp2102c
   case cp2102cLong = "cp2102c-long"
 
-  /// How long IO0 is held after EN was let go, and how long where EN rises slowly.
+  /// How long IO0 is held after EN was released, and how long if EN rises slowly.
   private static let delay = Duration.milliseconds(50)
   private static let longDelay = Duration.milliseconds(550)
 
@@ -35,7 +35,7 @@ package enum ResetStrategy: String, CaseIterable, Sendable {
     }
   }
 
-  /// What it starts.
+  /// Its target.
   package var target: ResetTarget {
     switch self {
     case .hard, .usbHard: .app
@@ -43,21 +43,21 @@ package enum ResetStrategy: String, CaseIterable, Sendable {
     }
   }
 
-  /// What carries the lines of a port.
+  /// The hardware behind the modem lines of a port.
   package enum Wiring: Hashable, Sendable {
-    /// A bridge chip whose lines go to EN and IO0; also a UART of which nothing is known.
+    /// A bridge chip whose lines are wired to EN and IO0; also any unknown UART.
     case bridge
     case cp2102c
     /// USB inside the chip: the port itself restarts with it.
     case chip
-    /// A port behind a network, where each call takes its time and two lines never change at once.
+    /// A network port, where each call takes time and two lines never change simultaneously.
     case remote
   }
 
-  /// The ways to try, in order.
+  /// The strategies to try, in order.
   ///
-  /// Source: esptool 5, `_construct_reset_strategy_sequence`: on Linux tight before classic, each with 50 and with 550 ms; behind
-  /// a network classic only.
+  /// Source: esptool 5, `_construct_reset_strategy_sequence`: on Linux tight before classic, each
+  /// with 50 and with 550 ms; on a network port classic only.
   package static func attempts(into target: ResetTarget, over wiring: Wiring) -> [ResetStrategy] {
     switch (target, wiring) {
     case (.app, .chip): [.usbHard]
@@ -88,7 +88,7 @@ extension ResetStrategy.Wiring {
     }
   }
 
-  /// Of the port at `address`; `info` is what the list of ports has about it, if anything.
+  /// The strategies for the port at `address`; `info` is its entry in the list of ports, if any.
   package init(_ address: PortAddress, _ info: PortInfo?) {
     if address.isRemote { self = .remote } else { self.init(id: info?.usb?.id, driver: info?.driver) }
   }

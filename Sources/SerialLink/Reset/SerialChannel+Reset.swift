@@ -1,21 +1,22 @@
 package import NIOCore
 
-/// A change of the lines that was made, and when.
+/// A change of the lines, and when it was made.
 package struct PlayedChange: Hashable, Sendable {
   package let lines: ModemLines
-  /// Since the start of the sequence, as the clock had it when the call returned.
+  /// Since the start of the sequence, measured when the call returned.
   package let at: Duration
 }
 
 extension SerialChannel {
   /// Plays a sequence on the lines of an open channel, and returns when its last wait is over.
   ///
-  /// Each change has its own moment after the start, kept by a task of the channel's event loop, so that what one call takes does
-  /// not move the next, and a busy processor elsewhere does not either. When a change is made later than `latenessLimit` all the same,
-  /// be it that the call itself took so long, the rest moves with it: a pulse may become longer, never short.
+  /// Each change has its own offset from the start, kept by a task of the channel's event loop, so
+  /// that neither the duration of one call nor a busy processor delays the next. If a change is
+  /// still later than `latenessLimit`, for example because the call itself took that long, the rest
+  /// is shifted: a pulse can become longer, but never shorter.
   ///
-  /// - Throws: `.noModemLines`, `.deviceGone`, what the driver says. Both lines are let go before, as far as the port still lets
-  ///   that happen: a board must not stay in reset.
+  /// - Throws: `.noModemLines`, `.deviceGone`, errors of the driver. Both lines are released
+  ///   before, if the port still permits it: a board must not stay in reset.
   @discardableResult
   package static func play(
     _ sequence: ResetSequence, on channel: any Channel
@@ -35,7 +36,7 @@ extension SerialChannel {
 
 /// Plays one sequence. Lives on its channel's event loop.
 private final class SequencePlayer {
-  /// A change may be made so late without the rest being moved.
+  /// How late a change can be without shifting the rest.
   static let latenessLimit = TimeAmount.milliseconds(5)
 
   private let channel: any Channel
@@ -43,7 +44,7 @@ private final class SequencePlayer {
   private let sequence: ResetSequence
   private var changes: ArraySlice<ResetSequence.Change> = []
   private var length = Duration.zero
-  /// The moment that the offsets count from; later than `begin` when the rest was moved.
+  /// The origin of the offsets; later than `begin` if the rest was shifted.
   private var origin: NIODeadline
   private let begin: NIODeadline
   private var done: [PlayedChange] = []
@@ -92,7 +93,7 @@ private final class SequencePlayer {
   }
 
   private func fail(_ error: any Error) {
-    // Whatever it says now, the first error is the one that counts.
+    // Later errors are ignored: the first one counts.
     changes = []
     _ = SerialChannel.startOnLoop(.lines(ModemLines(dtr: false, rts: false)), on: channel)
     promise.fail(error)

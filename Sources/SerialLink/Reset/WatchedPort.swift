@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// An open port whose lines can be played on, and what it says meanwhile.
+/// An open port on which reset sequences can be played, and its output meanwhile.
 package struct WatchedPort: Sendable {
   private let channel: any Channel
   private let watch: NIOLoopBound<BootWatch>
@@ -26,39 +26,40 @@ package struct WatchedPort: Sendable {
     }
   }
 
-  /// Plays a sequence; see `SerialChannel.play`. What the port said before is forgotten.
+  /// Plays a sequence; see `SerialChannel.play`. Earlier output of the port is discarded.
   package func play(_ sequence: ResetSequence) async throws(PortError) -> [PlayedChange] {
     let watch = watch
     _ = try? await channel.eventLoop.submit { watch.value.clear() }.get()
     return try await SerialChannel.play(sequence, on: channel)
   }
 
-  /// Whether `condition` holds for what the port has said since, at once or within `limit`.
-  package func says(within limit: Duration, _ condition: @escaping @Sendable ([UInt8]) -> Bool) async -> Bool
+  /// Whether `condition` holds for the output since then, at once or within `limit`.
+  package func receives(within limit: Duration, _ condition: @escaping @Sendable ([UInt8]) -> Bool) async
+    -> Bool
   {
     let watch = watch
     let found = channel.eventLoop.flatSubmit { watch.value.wait(upTo: TimeAmount(limit), for: condition) }
     return (try? await found.get()) ?? false
   }
 
-  /// What the port has said since, the last of it.
+  /// The last output of the port since then.
   package func text() async -> [UInt8] {
     let watch = watch
     return (try? await channel.eventLoop.submit { watch.value.text }.get()) ?? []
   }
 
-  /// Whether the port went away meanwhile.
+  /// Whether the port was disconnected meanwhile.
   package func isGone() async -> Bool {
     let watch = watch
     return (try? await channel.eventLoop.submit { watch.value.hasEnded }.get()) ?? true
   }
 
-  /// Writes, as far as the port takes it.
+  /// Writes, as far as the port accepts it.
   package func write(_ bytes: [UInt8]) {
     channel.writeAndFlush(channel.allocator.buffer(bytes: bytes), promise: nil)
   }
 
-  /// Closes the port, and returns when its locks are gone.
+  /// Closes the port, and returns when its locks are released.
   package func close() async {
     channel.close(promise: nil)
     try? await channel.closeFuture.get()

@@ -1,6 +1,7 @@
 import Glibc
 
-/// The few file operations that port discovery and locking need, without Foundation: start-up time counts.
+/// The few file operations for port discovery and locking, without Foundation, to keep start-up
+/// fast.
 enum FileSystem {
   /// A sysfs attribute or a lock file is at most a page; more is not read.
   static let smallFileLimitBytes = 65_536
@@ -42,7 +43,7 @@ enum FileSystem {
     return names.sorted()
   }
 
-  /// What the symbolic link at `path` says; `nil` when it is no link.
+  /// The target of the symbolic link at `path`; `nil` if it is not a link.
   static func target(ofLink path: String) -> String? {
     var length = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
@@ -52,20 +53,20 @@ enum FileSystem {
     return length < 0 ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The path with every symbolic link followed; `nil` when it leads nowhere (see `errno`).
+  /// The path with every symbolic link resolved; `nil` if it does not exist (see `errno`).
   static func resolved(_ path: String) -> String? {
     guard let pointer = realpath(path, nil) else { return nil }
     defer { free(pointer) }
     return String(cString: pointer)
   }
 
-  /// Whether `path` is a file that this user may run.
+  /// Whether `path` is a file that this user can execute.
   static func isExecutable(_ path: String) -> Bool {
     guard let status = status(of: path) else { return false }
     return status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
   }
 
-  /// Makes `text` all that is in a file that is there already. Returns whether all was taken.
+  /// Replaces the content of an existing file with `text`. Returns whether all of it was written.
   static func overwrite(_ path: String, with text: String) -> Bool {
     let descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return false }
@@ -74,7 +75,7 @@ enum FileSystem {
     return write(owned.raw, bytes, bytes.count) == bytes.count
   }
 
-  /// The status of what `path` leads to, or `nil` (see `errno`).
+  /// The status of `path`, links followed, or `nil` (see `errno`).
   static func status(of path: String) -> stat? {
     var status = stat()
     return stat(path, &status) == 0 ? status : nil
@@ -119,7 +120,7 @@ extension String {
   }
 }
 
-/// What the system calls `code`, such as "Permission denied".
+/// The system's text for `code`, such as "Permission denied".
 func systemText(_ code: Int32) -> String {
   var buffer = [CChar](repeating: 0, count: 128)
   guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }

@@ -1,26 +1,27 @@
 import CSerialShim
 import Glibc
 
-/// The terminal on standard input, when a person's keys are to go elsewhere: each at once, unechoed, none making a signal.
+/// The terminal on standard input in key mode: each key is read at once, without echo, and none
+/// raises a signal.
 ///
-/// Only its input is changed; what is printed is treated as before. It is given back by `leave`, and by every signal that ends
-/// the process.
+/// Only its input mode is changed, not its output. `leave`, and every signal that ends the process,
+/// restore it.
 package enum KeyTerminal {
-  /// Takes the terminal. Does nothing when it is taken already, or is another job's in the foreground.
-  /// - Returns: whether its keys come as described now.
+  /// Enters key mode. Does nothing if it is already active, or if another job is in the foreground.
+  /// - Returns: whether key mode is active now.
   package static func enter() -> Bool {
     guard isOurs else { return false }
     let result = keys_shim_enter(STDIN_FILENO)
     return result == 0 || result == -EBUSY
   }
 
-  /// Gives the terminal back as it was; any thread, any number of times.
+  /// Restores the terminal; any thread, any number of times.
   package static func leave() {
     keys_shim_leave()
   }
 
-  /// Whether standard input is a terminal, and this process may read it: one that is nobody's job control, or in whose
-  /// foreground this process is.
+  /// Whether standard input is a terminal that this process can read: one without job control, or
+  /// with this process in the foreground.
   package static var isOurs: Bool {
     guard isatty(STDIN_FILENO) == 1 else { return false }
     let foreground = tcgetpgrp(STDIN_FILENO)

@@ -1,14 +1,16 @@
 import Glibc
 
-/// A directory of one process, for links, sockets and logs that end with it: only its user can enter it.
+/// A directory of one process, for links, sockets and logs with the same lifetime: only its user
+/// can enter it.
 ///
-/// Its name says whose it is, so that what a killed process left is removed by the next one that makes such a directory.
+/// Its name contains the pid, so that the leftovers of a killed process are removed by the next one
+/// that creates such a directory.
 package struct PrivateDirectory: Hashable, Sendable {
   /// Such as `/tmp/notibot-qemu-4711-93849301`; short, because a socket's path has at most 107 bytes.
   package let path: String
 
-  /// Makes a directory for `purpose`, such as `qemu`, and removes those of processes that are gone.
-  /// - Throws: what the system says, such as `.permissionDenied`.
+  /// Creates a directory for `purpose`, such as `qemu`, and removes those of dead processes.
+  /// - Throws: system errors, such as `.permissionDenied`.
   package static func make(for purpose: String, in parent: String = "/tmp") throws(PortError)
     -> PrivateDirectory
   {
@@ -18,7 +20,7 @@ package struct PrivateDirectory: Hashable, Sendable {
     return PrivateDirectory(path: path)
   }
 
-  /// Removes it with the files in it. What cannot be removed stays; it has no folders of its own.
+  /// Removes it with its files, as far as possible; it has no subfolders.
   package func remove() {
     PrivateDirectory.remove(path)
   }
@@ -36,7 +38,7 @@ package struct PrivateDirectory: Hashable, Sendable {
       let path = "\(parent)/\(name)"
       guard let owner = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),
         owner > 0, kill(owner, 0) != 0, errno == ESRCH,
-        // Not followed: in a directory that all may write to, a link here would be somebody's trap.
+        // Links are not followed: in a world-writable directory, a link here could be an attack.
         let status = FileSystem.linkStatus(of: path), status.isDirectory, status.st_uid == geteuid()
       else { continue }
       remove(path)

@@ -6,20 +6,20 @@ package struct Signals: Sendable {
   private let descriptor: Int32
   private let numbers: [Int32]
 
-  /// Takes these signals for good; called once in a process. Returns `nil` when the system has no pipe left: then they keep
-  /// their usual effect.
+  /// Takes over these signals permanently; called once in a process. Returns `nil` if the system
+  /// has no pipe left: then they keep their default action.
   package static func watch(_ numbers: [Int32]) -> Signals? {
     let descriptor = signals_shim_watch(numbers, numbers.count)
     return descriptor < 0 ? nil : Signals(descriptor: descriptor, numbers: numbers)
   }
 
-  /// Gives the signals their usual effect back.
+  /// Restores the default action of the signals.
   package func release() {
     signals_shim_release(numbers, numbers.count)
   }
 
-  /// Waits for signals, at most `limitMs` milliseconds (-1: indefinitely). Returns their numbers in order; none when the
-  /// time is over. Blocks its thread.
+  /// Waits for signals, at most `limitMs` milliseconds (-1: indefinitely). Returns their numbers in
+  /// order; empty after the time limit. Blocks its thread.
   package func wait(limitMs: Int32) -> [Int32] {
     var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&ready, 1, limitMs) > 0 else { return [] }
@@ -31,7 +31,7 @@ package struct Signals: Sendable {
 
 /// How long the threads of this process have waited for a processor.
 package enum ProcessorWait {
-  /// Nanoseconds since the threads that run now began, all together; 0 where the kernel does not count.
+  /// Total nanoseconds for the threads that run now; 0 if the kernel does not count them.
   /// Source: kernel Documentation/scheduler/sched-stats.rst, "/proc/<pid>/schedstat".
   package static func nanoseconds() -> UInt64 {
     var total: UInt64 = 0

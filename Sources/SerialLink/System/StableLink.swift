@@ -1,17 +1,17 @@
 import Glibc
 
-/// A symbolic link with a name that stays, to a port whose own name changes; removed when it goes out of scope,
-/// if it is still ours.
+/// A symbolic link with a stable name, to a port whose own name changes; removed when it goes out
+/// of scope, if it is still ours.
 package struct StableLink: ~Copyable, Sendable {
   /// The path of the link itself.
   package let path: String
-  /// What it points to.
+  /// Its target.
   package private(set) var target: String
 
-  /// Makes the link at `path`, appearing whole or not at all.
+  /// Creates the link at `path`, atomically.
   ///
-  /// Replaces a link that leads nowhere, as a killed process leaves it. Throws `.linkOccupied` if something
-  /// else is there: a file, or a link to something that exists.
+  /// Replaces a dangling link, as left by a killed process. Throws `.linkOccupied` if something
+  /// else exists there: a file, or a link with an existing target.
   package init(at path: String, target: String) throws(PortError) {
     try StableLink.refuseIfOccupied(path, ours: target)
     try StableLink.place(path, target: target)
@@ -19,8 +19,8 @@ package struct StableLink: ~Copyable, Sendable {
     self.target = target
   }
 
-  /// Points the link somewhere else, in one step: whoever opens it meanwhile gets the old target or the new.
-  /// Throws `.linkOccupied` if somebody else has put something in its place.
+  /// Changes the target atomically: a program that opens it meanwhile gets the old target or the
+  /// new one. Throws `.linkOccupied` if another program has replaced the link.
   package mutating func retarget(to target: String) throws(PortError) {
     try StableLink.refuseIfOccupied(path, ours: self.target)
     try StableLink.place(path, target: target)
@@ -31,17 +31,18 @@ package struct StableLink: ~Copyable, Sendable {
     if FileSystem.target(ofLink: path) == target { unlink(path) }
   }
 
-  /// A directory for links that only this user can write to: `$XDG_RUNTIME_DIR/NAME`, or `/tmp/NAME-UID` where
-  /// that is not set. Made if missing, mode 0700. Throws `.linkOccupied` if it is somebody else's or open to others.
+  /// A directory for links that only this user can write to: `$XDG_RUNTIME_DIR/NAME`, or
+  /// `/tmp/NAME-UID` if that is not set. Created if missing, mode 0700. Throws `.linkOccupied` if
+  /// another user owns it or can write to it.
   package static func defaultDirectory(
     named name: String, environment: [String: String], temporaryDirectory: String = "/tmp"
   ) throws(PortError) -> String {
     let runtime = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
     let path = runtime.map { "\($0)/\(name)" } ?? "\(temporaryDirectory)/\(name)-\(geteuid())"
     if mkdir(path, 0o700) != 0, errno != EEXIST {
-      throw PortError(placing: path, errno: errno, operation: "make the folder")
+      throw PortError(placing: path, errno: errno, operation: "create the folder")
     }
-    // Not followed: in a directory that all may write to, a link here would be somebody's trap.
+    // Links are not followed: in a world-writable directory, a link here could be an attack.
     guard let status = FileSystem.linkStatus(of: path), status.isDirectory, status.st_uid == geteuid(),
       status.st_mode & 0o022 == 0
     else {
@@ -54,7 +55,7 @@ package struct StableLink: ~Copyable, Sendable {
   private static func refuseIfOccupied(_ path: String, ours: String) throws(PortError) {
     guard let status = FileSystem.linkStatus(of: path) else { return }
     guard status.isSymbolicLink else {
-      throw PortError(.linkOccupied("something that is no link is there"), port: path, operation: "link")
+      throw PortError(.linkOccupied("it exists and is not a link"), port: path, operation: "link")
     }
     let present = FileSystem.target(ofLink: path) ?? ""
     if present == ours || FileSystem.status(of: path) == nil { return }
@@ -65,12 +66,12 @@ package struct StableLink: ~Copyable, Sendable {
   private static func place(_ path: String, target: String) throws(PortError) {
     let draft = "\(path).\(getpid()).\(UInt32.random(in: 0 ... .max))"
     guard symlink(target, draft) == 0 else {
-      throw PortError(placing: path, errno: errno, operation: "make the link")
+      throw PortError(placing: path, errno: errno, operation: "create the link")
     }
     guard rename(draft, path) == 0 else {
       let number = errno
       unlink(draft)
-      throw PortError(placing: path, errno: number, operation: "make the link")
+      throw PortError(placing: path, errno: number, operation: "create the link")
     }
   }
 }

@@ -1,8 +1,8 @@
 extension String {
-  /// This text with everything that a terminal would obey, or that would break a line, made visible:
+  /// This text with all terminal controls and line breaks made visible:
   /// C0 and C1 controls, DEL, bidirectional overrides and line separators become `\u{…}`.
   ///
-  /// For names that others chose: device paths, USB strings, command lines of other processes.
+  /// For external names: device paths, USB strings, command lines of other processes.
   package var printable: String {
     var result = ""
     for scalar in unicodeScalars {

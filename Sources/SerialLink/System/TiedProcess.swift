@@ -4,12 +4,12 @@ package import NIOCore
 package import NIOPosix
 import Synchronization
 
-/// A program that this process started and that does not outlive it: the kernel kills it when this process ends, in
-/// whatever way.
+/// A child process that does not outlive this process: the kernel kills it when this process ends
+/// for any reason.
 ///
 /// States: *running* → *ended* when it has closed its stderr, which happens at its end → *reaped* by `stop`.
 package final class TiedProcess: Sendable {
-  /// The most of its stderr that is kept, in bytes; the last ones.
+  /// Bytes kept of its stderr, at most; the last ones.
   static let outputLimitBytes = 4096
 
   private enum State {
@@ -17,20 +17,20 @@ package final class TiedProcess: Sendable {
     case reaped
   }
 
-  /// Its process id; another's after `stop`.
+  /// Its process id; not valid after `stop`.
   package let pid: Int32
-  /// What it said on stderr last, once it has ended.
+  /// The end of its stderr, once it has ended.
   package let ended: EventLoopFuture<String>
   private let state = Mutex(State.running)
 
-  /// Starts a program whose stdin and stdout lead nowhere.
+  /// Starts a program with stdin and stdout on /dev/null.
   ///
   /// - Parameters:
   ///   - program: its path.
-  ///   - arguments: those after its name.
-  ///   - descriptors: become its descriptors from 3 on; they stay the caller's. At most 5.
-  ///   - group: one whose threads last as long as the process does, because the program dies with the thread that
-  ///     started it (prctl(2), PR_SET_PDEATHSIG).
+  ///   - arguments: its arguments, without its name.
+  ///   - descriptors: become its descriptors from 3 on; the caller keeps its own. At most 5.
+  ///   - group: one whose threads live as long as this process, because the program dies with the
+  ///     thread that started it (prctl(2), PR_SET_PDEATHSIG).
   /// - Throws: `PortError` when it cannot be started.
   package static func start(
     _ program: String, arguments: [String], descriptors: [Int32] = [],
@@ -81,19 +81,21 @@ package final class TiedProcess: Sendable {
     self.ended = ended
   }
 
-  /// Kills it, if it still runs, and waits until it is gone. May be called again.
+  /// Kills it, if it still runs, and waits for its end. Can be called more than once.
   package func stop() async {
     guard finish() else { return }
     _ = try? await ended.get()
     let pid = pid
-    // Waits only until the kernel has taken the process down; as a future, because a cancelled task must wait too.
+    // Waits only until the kernel has ended the process; as a future, because a cancelled task must
+    // wait too.
     let reaped = NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: ended.eventLoop) {
       serial_shim_reap(pid)
     }
     _ = try? await reaped.get()
   }
 
-  /// Waits for its end by itself, and returns its exit code; `nil` when a signal ended it, as `stop` or a cancellation does.
+  /// Waits for its end without killing it, and returns its exit code; `nil` if a signal ended it,
+  /// as `stop` or a cancellation does.
   package func exitCode() async -> Int32? {
     let pid = pid
     await withTaskCancellationHandler {
@@ -115,7 +117,7 @@ package final class TiedProcess: Sendable {
       switch state {
       case .reaped: return false
       case .running:
-        // Its entry is there until it is reaped, so that the number is nobody else's.
+        // Its entry exists until it is reaped, so that the pid is not reused.
         if kills { kill(pid, SIGKILL) }
         state = .reaped
         return true
@@ -128,7 +130,7 @@ package final class TiedProcess: Sendable {
   }
 }
 
-/// Keeps the last of what a program says, and tells when it has ended.
+/// Keeps the last output of a program, and reports its end.
 private final class LastWords: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 

@@ -1,10 +1,12 @@
-/// Takes from text what the runner of a GitHub workflow would obey: `::` at the beginning of a line, and `##[` anywhere.
+/// Escapes text that the runner of a GitHub workflow would take for a command: `::` at the
+/// beginning of a line, and `##[` anywhere.
 ///
-/// The runner skips every kind of white space before `::`, and may compare without characters that show nothing. Text may come
-/// in pieces: what begins a line in one piece counts in the next.
-/// Source: github.com/actions/runner, ActionCommand.cs; .NET `String.Trim`, `Char.IsWhiteSpace`.
+/// The runner skips every kind of white space before `::`, and possibly ignores invisible
+/// characters in comparisons. Text can be split into pieces: the beginning of a line in one piece
+/// counts in the next. Source: github.com/actions/runner, ActionCommand.cs; .NET `String.Trim`,
+/// `Char.IsWhiteSpace`.
 package struct WorkflowText: Equatable, Sendable {
-  /// How a character is written that would make a command.
+  /// The escape for a character that would make a command.
   package enum Escape: Equatable, Sendable {
     /// `\x3A`.
     case text
@@ -13,7 +15,7 @@ package struct WorkflowText: Equatable, Sendable {
   }
 
   private enum Line: Equatable {
-    /// Nothing but white space so far.
+    /// Only white space so far.
     case blank
     /// Then one colon.
     case colon
@@ -29,7 +31,7 @@ package struct WorkflowText: Equatable, Sendable {
     self.escape = escape
   }
 
-  /// The next piece, as it may be printed.
+  /// The next piece, safe to print.
   package mutating func filter(_ text: String) -> String {
     var result = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
@@ -64,7 +66,7 @@ package struct WorkflowText: Equatable, Sendable {
     }
   }
 
-  /// Characters that a comparison may pass over: they show nothing and take no room.
+  /// Characters that a comparison can ignore: they are invisible and have no width.
   private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
     guard !scalar.isASCII else { return scalar.value < 0x20 && scalar != "\t" || scalar.value == 0x7F }
     let properties = scalar.properties

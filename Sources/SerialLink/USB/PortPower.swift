@@ -1,44 +1,45 @@
 package import NIOCore
 
-/// The supply of a USB port, switched by the program `uhubctl` at a hub that can.
+/// The power of a USB port, switched by the program `uhubctl` at a hub that supports it.
 package enum PortPower {
   /// Why a board could not be turned off and on.
   package enum Failure: Error, Hashable, Sendable {
-    /// The program is nowhere on PATH.
+    /// The program is not in PATH.
     case notInstalled
-    /// No hub there can switch; what the program said.
+    /// No hub there can switch; the program's output.
     case noSwitch(String)
-    /// The program failed otherwise; what it said.
+    /// The program failed for another reason; its output.
     case failed(String)
-    /// The program reported success and the board stayed: the hub only says that it can switch.
+    /// The program reported success, but the board stayed connected: the hub only claims to switch.
     case neverWent
-    /// It went, and did not come back in time.
+    /// It disappeared, and did not return in time.
     case neverReturned
   }
 
-  /// How long a board may take to go after the program was started, and to come back after it went.
+  /// How long a board has to disappear after the program was started, and to return after that.
   package static let goingLimit = Duration.seconds(10)
   package static let returningLimit = Duration.seconds(20)
 
-  /// Turns a port's supply off and on, and returns the port when it has gone and come back; its name may be another.
+  /// Turns a port's power off and on, and returns the port when it has disappeared and returned;
+  /// its name can have changed.
   ///
   /// - Parameters:
-  ///   - location: where the board is plugged in, as `PortInfo.USB` has it.
-  ///   - interface: which port of the device.
-  ///   - ports: where ports are found.
-  ///   - searchPath: what PATH holds.
+  ///   - location: the location of the board, as in `PortInfo.USB`.
+  ///   - interface: the port of the device.
+  ///   - ports: the list of ports to search.
+  ///   - searchPath: the value of PATH.
   package static func cycle(
     location: String, interface: Int?, ports: PortList = PortList(), searchPath: String,
     on loop: any EventLoop
   ) async throws -> PortInfo {
     guard let place = USBPlace(location: location) else {
-      throw Failure.noSwitch("\(location) is no port of a hub")
+      throw Failure.noSwitch("\(location) is not a port of a hub")
     }
     guard let program = FileSystem.program(named: "uhubctl", searchPath: searchPath) else {
       throw Failure.notInstalled
     }
     let folders = [ports.deviceRoot, "\(ports.deviceRoot)/serial/by-id"]
-    // Watched from before the program starts: it returns when the board may be back already.
+    // Watch before the program starts: when it returns, the board can be back already.
     async let isGone = PortWait.until(upTo: goingLimit, folders: folders, on: loop) {
       ports.port(at: location, interface: interface) == nil
     }
@@ -64,18 +65,18 @@ package enum PortPower {
 }
 
 extension PortPower.Failure: CustomStringConvertible {
-  /// Why, in a few words. Safe to print.
+  /// The reason, in a few words. Safe to print.
   package var description: String {
     switch self {
     case .notInstalled: "uhubctl is not installed"
     case .noSwitch(let said): "no hub there switches its ports: \(said.printable)"
     case .failed(let said): "uhubctl failed: \(said.printable)"
     case .neverWent: "uhubctl reported success, and the board never lost its supply"
-    case .neverReturned: "the board went, and did not come back within 20 s"
+    case .neverReturned: "the board disappeared and did not return within 20 s"
     }
   }
 
-  /// What the user can do. Safe to print.
+  /// The action for the user. Safe to print.
   package var remedy: String {
     switch self {
     case .notInstalled: "sudo apt-get install uhubctl"

@@ -1,31 +1,32 @@
 import CLibusb
 import Glibc
 
-/// The USB devices of this machine, below their drivers. Every call may take as long as a device does, up to seconds: not for
-/// an event loop.
+/// The USB devices of this computer, below their drivers. Each call can take as long as the device
+/// needs, up to seconds: not for an event loop.
 package enum USBDevices {
-  /// A device as its descriptors have it.
+  /// A device, from its descriptors.
   package struct Description: Hashable, Sendable {
     package let place: USBPlace
     package let id: USBID
-    /// What the device calls itself; `nil` where it says nothing, or may not be opened. As the device sent them.
+    /// The device's own names; `nil` if it has none or cannot be opened. As the device sent them.
     package let manufacturer: String?
     package let product: String?
     package let serial: String?
   }
 
-  /// What became of a reset.
+  /// The result of a reset.
   package enum ResetResult: Hashable, Sendable {
     /// It is the same device as before, and its driver kept it.
     case kept
-    /// Its descriptors have changed, so that it was taken away and comes back as a new one.
+    /// Its descriptors have changed, so that it was removed and returns as a new device.
     case reenumerated
   }
 
-  /// Resets the device's port, as pulling and putting in its plug would, but with the supply left on.
+  /// Resets the device's port, like replugging it, but without interrupting its power.
   ///
-  /// - Parameter port: the serial port that this is about, for an error.
-  /// - Throws: `.notFound` when nothing is plugged in there; `.permissionDenied`, naming the USB node; `.deviceGone`; else `.system`.
+  /// - Parameter port: the affected serial port, for an error.
+  /// - Throws: `.notFound` if nothing is plugged in there; `.permissionDenied`, naming the USB
+  ///   node; `.deviceGone`; otherwise `.system`.
   package static func reset(at place: USBPlace, port: String) throws(PortError) -> ResetResult {
     let devices = try Listing(operation: "reset", port: port)
     guard let device = devices.device(at: place) else {
@@ -41,7 +42,7 @@ package enum USBDevices {
     }
   }
 
-  /// The device that is plugged in there, with its texts as far as it may be opened; `nil` for none.
+  /// The device that is plugged in there, with its texts if it can be opened; `nil` for none.
   package static func description(at place: USBPlace) -> Description? {
     guard let devices = try? Listing(operation: "list", port: "USB") else { return nil }
     return devices.device(at: place).flatMap { description(of: $0, readsTexts: true) }
@@ -49,7 +50,7 @@ package enum USBDevices {
 
   // MARK: libusb
 
-  /// All devices, for as long as this value lives.
+  /// All devices, during the lifetime of this value.
   private struct Listing: ~Copyable {
     private let context: OpaquePointer
     private let list: UnsafeMutablePointer<OpaquePointer?>
@@ -143,7 +144,7 @@ package enum USBDevices {
       product: handle.text(descriptor.iProduct), serial: handle.text(descriptor.iSerialNumber))
   }
 
-  /// Where the kernel offers the device, for an error about rights.
+  /// The path of the kernel's device node, for an error about permissions.
   private static func node(of device: OpaquePointer) -> String {
     func digits(_ number: UInt8) -> String {
       String(repeating: "0", count: 3 - String(number).count) + String(number)

@@ -1,4 +1,5 @@
-/// Where a USB device is plugged in: a bus, and the ports of hubs from its root on. Stays when the device leaves and comes back.
+/// The location of a USB device: a bus, and the hub ports from its root on. Unchanged when the
+/// device is replugged.
 package struct USBPlace: Hashable, Sendable {
   /// As the kernel counts them, 1 or more.
   package let bus: UInt8
@@ -7,7 +8,8 @@ package struct USBPlace: Hashable, Sendable {
 
   private static let depthLimit = 7
 
-  /// Reads the kernel's form: `1-1.4` is port 4 of the hub at port 1 of bus 1. `nil` for anything else, such as a root hub.
+  /// Parses the kernel's form: `1-1.4` is port 4 of the hub at port 1 of bus 1. `nil` for anything
+  /// else, such as a root hub.
   package init?(location: String) {
     let parts = location.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, let bus = UInt8(parts[0]), bus > 0 else { return nil }
@@ -25,7 +27,7 @@ package struct USBPlace: Hashable, Sendable {
   /// The hub that it is plugged into, as the kernel and uhubctl name it: `1-1`, or `1` for a root hub.
   package var hub: String { Self.name(bus, ports.dropLast()) }
 
-  /// Which port of that hub.
+  /// The port of that hub.
   package var port: UInt8 { ports[ports.count - 1] }
 
   private static func name(_ bus: UInt8, _ ports: some Collection<UInt8>) -> String {

@@ -130,15 +130,15 @@ final class InputLines {
 
     /// Blocks until bytes are available or `wake` is signalled.
     func read(unless wake: WakeUp) -> Result<[UInt8], ReadError> {
-      var waits = [
+      var descriptors = [
         pollfd(fd: number, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wake.readEnd, events: Int16(POLLIN), revents: 0),
       ]
       while true {
-        while poll(&waits, nfds_t(waits.count), -1) < 0 {
+        while poll(&descriptors, nfds_t(descriptors.count), -1) < 0 {
           guard errno == EINTR else { return .failure(ReadError(number: errno)) }
         }
-        if waits[1].revents != 0 { return .success([]) }
+        if descriptors[1].revents != 0 { return .success([]) }
         var failure: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: InputLines.readSizeBytes) { buffer, count in
           let read = Foundation.read(number, buffer.baseAddress, buffer.count)

@@ -96,8 +96,8 @@ struct MonitorPrinter {
   private mutating func text(_ line: ConsoleLine, at moment: Instant) -> String {
     var result = ""
     var bytes = line.bytes
-    if case .after(let source) = column, source == line.source, line.toldBytes > 0 {
-      bytes = Array(bytes[line.toldBytes...])
+    if case .after(let source) = column, source == line.source, line.reportedBytes > 0 {
+      bytes = Array(bytes[line.reportedBytes...])
     } else {
       result += lineBreak() + time.prefix(options.timestamps, at: moment)
     }

@@ -92,7 +92,8 @@ actor Recovery {
   private func perform(_ step: RecoveryLadder.Step) async -> RecoveryLadder.Outcome {
     do {
       switch step {
-      case .drain: try await withPort { line in _ = await line.says(within: Self.drainLimit) { _ in false } }
+      case .drain:
+        try await withPort { line in _ = await line.receives(within: Self.drainLimit) { _ in false } }
       case .session: try await withPort { line in line.write([0, 0]) }
       case .lines: try await playLines()
       case .usb:

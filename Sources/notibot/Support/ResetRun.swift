@@ -103,7 +103,7 @@ struct ResetRun: Sendable {
     do {
       report.changes = try await line.play(sequence).map(ResetReport.Change.init)
       if report.bootIDBefore == nil {
-        _ = await line.says(within: timeout) { ESPBootText(lastIn: $0) != nil }
+        _ = await line.receives(within: timeout) { ESPBootText(lastIn: $0) != nil }
       }
       text = ESPBootText(lastIn: await line.text())
     } catch {
@@ -158,7 +158,7 @@ struct ResetRun: Sendable {
   private func answersSync(_ line: WatchedPort) async -> Bool {
     for _ in 0..<Self.syncsLimit {
       line.write(ESPLoader.sync)
-      if await line.says(within: Self.syncTimeout, { ESPLoader.hasAnswered(in: $0) }) { return true }
+      if await line.receives(within: Self.syncTimeout, { ESPLoader.hasAnswered(in: $0) }) { return true }
     }
     return false
   }

@@ -44,6 +44,6 @@ struct SalvagedNotification: Encodable {
     let item = OutboxListing.Item(entry)
     outbox = Origin(
       number: item.number, state: item.state, id: item.id, revision: item.revision,
-      hasNewerContent: item.hasNewerContent, isDelivered: entry.isTold, attError: item.attError)
+      hasNewerContent: item.hasNewerContent, isDelivered: entry.isReported, attError: item.attError)
   }
 }

@@ -1,4 +1,4 @@
-/* What the structs of notibot.h are made of. Included by it; not for callers. */
+/* The parts of the structs in notibot.h. Included by it; not for callers. */
 #ifndef NB_STATE_H
 #define NB_STATE_H
 
@@ -11,15 +11,15 @@ typedef struct nb_timer {
   uint32_t start_ms, after_ms;
 } nb_timer_t;
 
-/* Records one after the other in the caller's memory; `start`..`end` are in use. */
+/* Consecutive records in the caller's memory; `start`..`end` are in use. */
 typedef struct nb_fifo {
   uint8_t *bytes;
   uint32_t size, start, end;
 } nb_fifo_t;
 
-/* Something to tell on Data (NTF-11, NTF-26). */
+/* An event to notify on Data (NTF-11, NTF-26). */
 typedef struct nb_event {
-  uint32_t item, src, id; /* 0: not known, none */
+  uint32_t item, src, id; /* 0: unknown or none */
   uint8_t kind;           /* enum nb_gone_reason, or 0 for an action */
   uint8_t action;
 } nb_event_t;
@@ -28,8 +28,8 @@ typedef struct nb_part {
   uint16_t handle, offset, length;
 } nb_part_t;
 
-/* Where the answer to a SYNC stands (NTF-31). */
-enum nb_sync { NB_SYNC_NONE, NB_SYNC_TELLING };
+/* The progress of the answer to a SYNC (NTF-31). */
+enum nb_sync { NB_SYNC_NONE, NB_SYNC_REPORTING };
 
 /* One client (ATT-3). */
 typedef struct nb_bearer {
@@ -43,9 +43,9 @@ typedef struct nb_bearer {
   bool mtu_is_set;        /* by the first Exchange MTU (ATT-8) */
   bool keys_in_use;       /* NTF-20 */
   bool sync_in_use;       /* NTF-30 */
-  bool count_changed;     /* a notification of Count waits */
+  bool count_changed;     /* a notification of Count is pending */
   bool resync_is_due;     /* NTF-33 */
-  bool resync_was_told;
+  bool resync_was_reported;
   uint32_t src;           /* of a notification without the key (NTF-21) */
   uint32_t known;         /* NTF-28 */
   uint32_t known_src;     /* of the latest SYNC; 0: none */
@@ -59,9 +59,9 @@ enum nb_link_state { NB_LINK_CLOSED, NB_LINK_OFFERED, NB_LINK_OPEN, NB_LINK_CLOS
 
 #define NB_NONCE_BYTES 8u
 
-/* A frame outside of the session's order. */
+/* A frame outside the session's order. */
 typedef struct nb_answer {
-  uint32_t type;          /* NB_HELLO, NB_SYNACK, NB_RST, or NB_ACK of a session that is over */
+  uint32_t type;          /* NB_HELLO, NB_SYNACK, NB_RST, or NB_ACK of an ended session */
   uint32_t session;
   uint32_t ack, credit;   /* of ACK and SYNACK */
   uint32_t reason;        /* of RST */
@@ -86,19 +86,19 @@ enum nb_link_timer {
   NB_LINK_TIMERS,
 };
 
-/* What is used most comes first, and in words: so the compressed loads and stores of small processors reach it.
-   All before `rx` is 0 when a session begins or ends. */
+/* The most used fields come first, as words, so that compressed loads and stores of small
+   processors reach them. All fields before `rx` are 0 when a session begins or ends. */
 typedef struct nb_link {
   uint32_t state;                    /* enum nb_link_state */
   uint32_t features;                 /* in use */
 
   /* receiving */
   uint32_t expected;                 /* 0-255, like all numbers of frames: the next DATA in order, our ack */
-  uint32_t handled;                  /* frames that the application has taken */
+  uint32_t handled;                  /* frames that the application has handled */
   uint32_t nak_last;                 /* the last out-of-order number behind the hole at `expected` */
   uint32_t unhandled_bytes;          /* decoded sizes in rx */
-  uint32_t unacknowledged;           /* DATA received since the last word of it */
-  uint32_t ack_is_due;               /* 0 or 1, like all that are due */
+  uint32_t unacknowledged;           /* DATA received since the last acknowledgement */
+  uint32_t ack_is_due;               /* 0 or 1, like all due flags */
   uint32_t nak_is_known;             /* a NAK was sent for that hole */
   uint32_t nak_is_due;
 
@@ -109,11 +109,11 @@ typedef struct nb_link {
   uint32_t peer_frames;
   uint32_t peer_bytes;
   uint32_t peer_unhandled_bytes;     /* LNK-42 */
-  uint32_t waiting;                  /* records in tx behind the sent ones */
+  uint32_t waiting;                  /* records in tx after the sent ones */
   uint32_t has_sample;
   uint32_t heard_since_timer;
 
-  /* what is to be sent beside DATA */
+  /* frames to send other than DATA */
   uint32_t pongs_due, synacks_due;
   uint32_t ping_is_due, fin_is_due, hello_is_due;
 
@@ -123,12 +123,12 @@ typedef struct nb_link {
   uint32_t answer_count;
   uint32_t hellos_left;
   nb_timer_t timers[NB_LINK_TIMERS];
-  uint32_t session;                  /* the live one, or the latest */
+  uint32_t session;                  /* the open one, or the latest */
   uint32_t next_session;             /* 0 is taken as 1 (LNK-12) */
-  uint32_t sendings;                 /* DATA frames sent, again or not: tells what came before what (LNK-34) */
+  uint32_t sendings;                 /* DATA transmissions, resends included: orders them (LNK-34) */
   uint8_t nonce_count;
   uint8_t rst_count;
-  uint8_t nonces[NB_NONCES][NB_NONCE_BYTES]; /* the latest first: that of the live session */
+  uint8_t nonces[NB_NONCES][NB_NONCE_BYTES]; /* the latest first: that of the open session */
   uint32_t rst_ms[NB_RST_LIMIT];     /* when the latest were sent, the oldest first */
   uint16_t sizes[NB_FRAMES_MAX];     /* by seq modulo NB_FRAMES_MAX */
   nb_answer_t answers[NB_ANSWERS];
@@ -137,11 +137,11 @@ typedef struct nb_link {
 
 typedef struct nb_store {
   uint32_t next_item;                /* NTF-11 */
-  uint32_t others;                   /* shown from elsewhere */
+  uint32_t others;                   /* shown from other sources */
   uint32_t stored, hidden;           /* slots in use, and hidden among them */
   uint32_t touches;
   uint16_t gone_used;
-  uint16_t count_value;              /* what Count read when it was last looked at (NTF-10) */
+  uint16_t count_value;              /* the last value of Count (NTF-10) */
   bool has_clock;
   uint64_t next_expiry_s;            /* of the notifications that are shown; UINT64_MAX: none */
   int64_t clock_s;                   /* since 1970 UTC, at clock_uptime_ms */
@@ -158,7 +158,7 @@ typedef struct nb_device {
   nb_boot_t boot;
   uint64_t uptime_ms;
   nb_decoder_t decoder;
-  nb_bearer_t serial;                /* the link's; last, so that the others are in reach */
+  nb_bearer_t serial;                /* the link's; last, so that the other fields are in reach */
 } nb_device_t;
 
 #endif

@@ -6,7 +6,7 @@
  *
  *     nb_device_start(&device, &config, &boot, now());
  *     for (;;) {
- *       while (uart_read(&byte)) nb_device_receive(&device, byte, now());   // first all that has arrived,
+ *       while (uart_read(&byte)) nb_device_receive(&device, byte, now());   // first all received bytes,
  *       nb_device_poll(&device, now());                                     // then the timers,
  *       nb_device_work(&device, now());                                     // then one request,
  *       if (uart_is_idle()) {                                               // then one frame or piece of text
@@ -17,7 +17,7 @@
  *     }
  *
  * Functions return 0 (or a count) or a negative enum nb_error. Milliseconds are a uint32_t that may wrap.
- * nb_state.h, which comes with this file, holds what the structs are made of; nobody needs to read it.
+ * nb_state.h, included by this file, has the internal parts of the structs; callers do not need it.
  */
 #ifndef NOTIBOT_H
 #define NOTIBOT_H
@@ -36,15 +36,15 @@
 #define NB_VALUE_MAX 512u                            /* of an attribute, so of a notification's JSON (NTF-1) */
 #define NB_MTU_MIN 23u
 #define NB_MTU_MAX 528u
-#define NB_RX_QUEUE_MIN 1080u  /* the smallest `bytes` a side may announce (LNK-8) */
+#define NB_RX_QUEUE_MIN 1080u  /* the smallest `bytes` to announce (LNK-8) */
 #define NB_TX_QUEUE_MIN 1088u  /* two frames of full length */
 #define NB_WRITERS_MIN 4u      /* entries (NTF-22) */
 #define NB_GONE_MIN 64u        /* entries (NTF-26) */
-#define NB_EVENTS 8u           /* notifications of Data that wait on a bearer (ATT-19) */
+#define NB_EVENTS 8u           /* queued notifications of Data per bearer (ATT-19) */
 #define NB_PREPARED_PARTS 32u  /* prepared writes of a bearer (ATT-14): 512 bytes at MTU 23 take 29 */
 #define NB_PREPARED_BYTES 1024u
 #define NB_NONCES 8u           /* remembered (LNK-14) */
-#define NB_NEVER UINT32_MAX    /* a deadline that does not come */
+#define NB_NEVER UINT32_MAX    /* no deadline */
 
 /* Feature bits (section 2, FEATURES). */
 #define NB_FEATURE_PIPELINE 0x1u
@@ -55,9 +55,9 @@
 enum nb_error {
   NB_ERROR_CONFIG = -1,  /* a field of the configuration is missing or out of its range */
   NB_ERROR_SIZE = -2,    /* the caller's buffer is too small, or its data too long */
-  NB_ERROR_FULL = -3,    /* no room at present */
-  NB_ERROR_STATE = -4,   /* not now: no session, no such notification */
-  NB_ERROR_INVALID = -5, /* the bytes are not what they should be */
+  NB_ERROR_FULL = -3,    /* no room now */
+  NB_ERROR_STATE = -4,   /* wrong state: no session, no such notification */
+  NB_ERROR_INVALID = -5, /* the bytes are invalid */
 };
 
 /* ---- Frames: 00 COBS(header payload CRC-32) 00, anything else is text (FRM) ---------------------------------- */
@@ -79,7 +79,7 @@ typedef struct nb_header {
   uint32_t length;       /* of the payload; to NB_PAYLOAD_MAX */
 } nb_header_t;
 
-/* CRC-32/ISO-HDLC (FRM-3) of `length` more bytes; `crc` is 0 at first, then what the call before returned. */
+/* CRC-32/ISO-HDLC (FRM-3) of `length` more bytes; `crc` is 0 at first, then the previous result. */
 uint32_t nb_crc32(uint32_t crc, const uint8_t *bytes, size_t length);
 
 /* Writes one frame with both zeros. Returns its length, or NB_ERROR_SIZE. NB_WIRE_MAX bytes always suffice. */
@@ -87,7 +87,8 @@ int nb_frame_encode(const nb_header_t *header, const uint8_t *payload, uint8_t *
 
 enum nb_received { NB_RECEIVED_NOTHING, NB_RECEIVED_FRAME, NB_RECEIVED_TEXT };
 
-/* What FRM-12 counts. Every byte that is not a zero is in a frame, in an echo or in the text. */
+/* The counters of FRM-12. Every byte that is not a zero is in a frame, in an echo or in the
+   text. */
 typedef struct nb_decoder_counters {
   uint32_t frames, crc_errors, malformed, text_bytes, echoes, overruns;
 } nb_decoder_counters_t;
@@ -105,8 +106,8 @@ typedef struct nb_decoder {
   uint32_t length;                  /* of the candidate, encoded */
   uint32_t decoded;                 /* bytes of it in `frame`: never more than `length` */
   uint32_t code, left;              /* of its latest block: the code byte, and the data bytes still to come */
-  bool is_device;                   /* whose direction bit is an echo (FRM-11) */
-  uint8_t bytes[NB_CANDIDATE_MAX];  /* as they came, for they may be text */
+  bool is_device;                   /* the direction bit of echoes (FRM-11) */
+  uint8_t bytes[NB_CANDIDATE_MAX];  /* unchanged, because they can be text */
   uint8_t frame[NB_CANDIDATE_MAX];
 } nb_decoder_t;
 
@@ -117,14 +118,15 @@ enum nb_received nb_decoder_poll(nb_decoder_t *decoder, uint32_t now_ms);
 /* Milliseconds until nb_decoder_poll has something to do, or NB_NEVER. */
 uint32_t nb_decoder_deadline(const nb_decoder_t *decoder, uint32_t now_ms);
 
-/* ---- What the device keeps ----------------------------------------------------------------------------------- */
+/* ---- The state of the device
+   --------------------------------------------------------------------------------- */
 
-/* One notification. `json` is what was written; nb_json_text() reads a string out of it. */
+/* One notification. `json` is the written value; nb_json_text() reads a string from it. */
 typedef struct nb_slot {
   uint32_t item;       /* its number since boot, from 1 (NTF-11); 0: the slot is free */
   uint32_t src, id;    /* the identity; id 0: it has none (NTF-21) */
   uint32_t crc;        /* CRC-32 of `json` */
-  uint32_t expires_s;  /* since 1970 UTC; looked at if can_expire */
+  uint32_t expires_s;  /* since 1970 UTC; valid if can_expire */
   uint16_t rev;
   uint16_t length;     /* of `json` */
   uint8_t level;       /* 0-3 (NTF-20) */
@@ -142,14 +144,14 @@ typedef struct nb_gone {
   uint32_t src, id;
   uint32_t item;       /* 0: not known */
   uint8_t reason;      /* enum nb_gone_reason */
-  bool is_due;         /* still to be told before the next SYNCED */
+  bool is_due;         /* still to be notified before the next SYNCED */
 } nb_gone_t;
 
 /* A writer (NTF-22). */
 typedef struct nb_writer {
   uint32_t src;        /* 0: free */
   uint32_t hwm;
-  uint32_t touched;    /* rises with each write and SYNC */
+  uint32_t touched;    /* increases with each write and SYNC */
 } nb_writer_t;
 
 enum nb_change {
@@ -167,11 +169,11 @@ int nb_json_text(const uint8_t *json, size_t length, const char *key, char *out,
 
 /* ---- Configuration ------------------------------------------------------------------------------------------- */
 
-/* Constant while the device runs. Buffers belong to the device until it is started anew. */
+/* Constant while the device runs. Buffers belong to the device until it is started again. */
 typedef struct nb_config {
-  void *context;                /* handed to the functions below */
+  void *context;                /* passed to the functions below */
 
-  uint8_t frames;               /* window: DATA frames taken beyond the last handled one, 2-64; usual 16 */
+  uint8_t frames;               /* window: DATA frames accepted beyond the last handled one, 2-64; usual 16 */
   uint8_t requests;             /* ATT requests at a time, 1-32 and at most frames / 2; usual 8 */
   uint16_t mtu;                 /* largest ATT PDU, 23-528; usual 517 */
   uint8_t features;             /* NB_FEATURE_*; SYNC needs KEYS; neither in firmware mode */
@@ -180,32 +182,32 @@ typedef struct nb_config {
   uint32_t bits_per_second;     /* of the line; 0: too fast to matter (LNK-51) */
 
   uint8_t *rx_queue;            /* received and not yet handled */
-  uint16_t rx_queue_bytes;      /* also the `bytes` that is announced; NB_RX_QUEUE_MIN or more, usual 4096 */
+  uint16_t rx_queue_bytes;      /* also the announced `bytes`; NB_RX_QUEUE_MIN or more, usual 4096 */
   uint8_t *tx_queue;            /* sent and not yet acknowledged, or waiting to be sent */
   uint16_t tx_queue_bytes;      /* NB_TX_QUEUE_MIN or more */
-  uint8_t *log;                 /* console text that waits; NULL: nb_device_log() refuses */
+  uint8_t *log;                 /* queued console text; NULL: nb_device_log() refuses */
   uint16_t log_bytes;
 
   nb_slot_t *slots;             /* the store */
   uint16_t capacity;            /* of it, 1 or more */
-  nb_writer_t *writers;         /* may be NULL without NB_FEATURE_KEYS */
+  nb_writer_t *writers;         /* can be NULL without NB_FEATURE_KEYS */
   uint8_t writer_count;         /* NB_WRITERS_MIN or more */
-  nb_gone_t *gone;              /* may be NULL without NB_FEATURE_KEYS */
+  nb_gone_t *gone;              /* can be NULL without NB_FEATURE_KEYS */
   uint16_t gone_count;          /* NB_GONE_MIN or more */
 
   uint8_t device_id[6];         /* the base MAC, first octet first */
-  const char *firmware_name;    /* at most 32 bytes of UTF-8; NULL: not told */
+  const char *firmware_name;    /* at most 32 bytes of UTF-8; NULL: not reported */
   const char *firmware_version; /* the same */
-  const uint8_t *build_hash;    /* NULL: not told */
+  const uint8_t *build_hash;    /* NULL: not reported */
   uint8_t build_hash_bytes;     /* at most 32 */
 
-  /* Each may be NULL. They may not call back into the device. */
-  void (*text)(void *context, const uint8_t *bytes, size_t length);  /* text that the host's side typed */
+  /* Each can be NULL. They must not call back into the device. */
+  void (*text)(void *context, const uint8_t *bytes, size_t length);  /* text typed on the host's side */
   void (*changed)(void *context, enum nb_change change, const nb_slot_t *slot);
   void (*rig)(void *context, const uint8_t *bytes, size_t length);   /* UDATA on channel 2: test builds only */
 } nb_config_t;
 
-/* What differs from boot to boot. */
+/* Values of one boot. */
 typedef struct nb_boot {
   uint32_t boot_id;        /* random */
   uint32_t boot_count;
@@ -213,7 +215,7 @@ typedef struct nb_boot {
   uint8_t reset_reason;    /* the numbers of esp_reset_reason_t */
 } nb_boot_t;
 
-/* Every drop is counted. Those of the decoder are beside them, in the device. */
+/* Every drop is counted. The decoder has its own counters. */
 typedef struct nb_counters {
   uint32_t malformed_frames;    /* LNK-3 */
   uint32_t foreign_frames;      /* of another session (LNK-20) */
@@ -228,9 +230,9 @@ typedef struct nb_counters {
   uint32_t resends;             /* DATA frames sent again */
   uint32_t sessions;            /* opened */
   uint32_t sessions_lost;       /* by silence (LNK-53) */
-  uint32_t answers_dropped;     /* RST, PONG, ACK that found no room */
+  uint32_t answers_dropped;     /* RST, PONG, ACK without room */
   uint32_t bad_messages;        /* NTF-30 */
-  uint32_t bad_requests;        /* ATT requests that were answered by an error */
+  uint32_t bad_requests;        /* ATT requests answered with an error */
   uint32_t ignored_pdus;        /* ATT-15 */
   uint32_t events_dropped;      /* ATT-19 */
   uint32_t events_unfit;        /* NTF-11 */
@@ -243,60 +245,64 @@ typedef struct nb_counters {
 
 /* ---- The device ---------------------------------------------------------------------------------------------- */
 
-/* Starts anew, as after a reset, with an empty store. Returns 0 or NB_ERROR_CONFIG. */
+/* Starts again, as after a reset, with an empty store. Returns 0 or NB_ERROR_CONFIG. */
 int nb_device_start(nb_device_t *device, const nb_config_t *config, const nb_boot_t *boot, uint32_t now_ms);
 
-/* Takes one byte from the line. Also answers at once what must not wait for the application (PING, SYN). */
+/* Takes one byte from the line. Also answers frames that must not wait for the application (PING,
+   SYN). */
 void nb_device_receive(nb_device_t *device, uint8_t byte, uint32_t now_ms);
 
 /* Runs the timers. Call it after a read that found nothing, at the latest at nb_device_deadline(), and once in
    24 days in any case. */
 void nb_device_poll(nb_device_t *device, uint32_t now_ms);
 
-/* The application's turn: handles one received request, if there is one and there is room for its answer.
-   Returns whether there was. While it is not called the device is busy: PINGs are answered, requests wait. */
+/* The application's turn: handles one received request, if there is one and there is room for its
+   answer. Returns whether there was. While it is not called the device is busy: PINGs are answered,
+   requests are queued. */
 bool nb_device_work(nb_device_t *device, uint32_t now_ms);
 
-/* Writes the next frame, whole, or a piece of console text; the port sends it before anything else. Returns its
-   length, 0 when there is nothing to send now, or NB_ERROR_SIZE if `size` is below NB_WIRE_MAX. */
+/* Writes the next complete frame, or a piece of console text; the port sends it before anything
+   else. Returns its length, 0 when there is nothing to send now, or NB_ERROR_SIZE if `size` is
+   below NB_WIRE_MAX. */
 int nb_device_transmit(nb_device_t *device, uint32_t now_ms, uint8_t *out, size_t size);
 
-/* Milliseconds until nb_device_poll() or nb_device_transmit() has something to do by itself, or NB_NEVER. */
+/* Milliseconds until nb_device_poll() or nb_device_transmit() has something to do, or NB_NEVER. */
 uint32_t nb_device_deadline(const nb_device_t *device, uint32_t now_ms);
 
 /* Ends the session with FIN (LNK-24). Returns 0 or NB_ERROR_STATE. */
 int nb_device_close(nb_device_t *device, uint32_t now_ms);
 
-/* Queues console text: sent in UDATA where the host reads it so, else as it is (LNK-4). Returns 0, or
-   NB_ERROR_FULL when some of it was dropped, and counted. Zeros are left out. */
+/* Queues console text: sent in UDATA if the host supports it, otherwise as plain text (LNK-4).
+   Returns 0, or NB_ERROR_FULL if some of it was dropped, and counted. Zeros are skipped. */
 int nb_device_log(nb_device_t *device, const void *text, size_t length);
 
 /* The user dismissed a notification, or chose one of its actions. Returns 0 or NB_ERROR_STATE. */
 int nb_device_dismiss(nb_device_t *device, uint32_t item);
 int nb_device_act(nb_device_t *device, uint32_t item, uint8_t action);
-/* The user dismissed all of them; of those without identity only Count tells. */
+/* The user dismissed all of them; those without identity are reported by Count only. */
 void nb_device_clear(nb_device_t *device);
 
-/* Notifications that are shown from elsewhere: counted (NTF-10), but not in the store. */
+/* Notifications shown from other sources: counted (NTF-10), but not in the store. */
 void nb_device_set_others(nb_device_t *device, uint32_t count);
 
-/* The number of notifications shown: what Count reads (NTF-10). */
+/* The number of notifications shown: the value of Count (NTF-10). */
 uint32_t nb_device_count(const nb_device_t *device);
 
 /* ---- The attribute server: one handler for serial and BLE (ATT) ---------------------------------------------- */
 
 /* Adds a bearer, such as a BLE connection, with MTU 23 and nothing subscribed. The link has its own. Returns 0,
-   or NB_ERROR_STATE when it is open already. */
+   or NB_ERROR_STATE if it is already open. */
 int nb_bearer_open(nb_device_t *device, nb_bearer_t *bearer);
 void nb_bearer_close(nb_device_t *device, nb_bearer_t *bearer);
 
 /* Handles one PDU. Returns the length of the response in `answer`, 0 when there is none (ATT-15), or
-   NB_ERROR_SIZE if `size` is below the bearer's MTU. `pdu` and `answer` may not overlap. */
+   NB_ERROR_SIZE if `size` is below the bearer's MTU. `pdu` and `answer` must not overlap. */
 int nb_att_handle(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, size_t length, uint8_t *answer,
                   size_t size);
 
-/* Writes the next notification that waits on a bearer. Returns its length, 0 when none waits, or NB_ERROR_SIZE.
-   Call it until 0 after each nb_att_handle() and whenever the store may have changed. */
+/* Writes the next queued notification of a bearer. Returns its length, 0 if there is none, or
+   NB_ERROR_SIZE. Call it until 0 after each nb_att_handle() and whenever the store can have
+   changed. */
 int nb_att_next_notification(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_t size);
 
 /* PROFILE_HASH of the attribute table (ATT-4). */

@@ -50,7 +50,7 @@ static uint8_t read(nb_request_t *request, unsigned offset) {
 
 /* ---- writing ---- */
 
-/* 0 if the handle may be written. */
+/* 0 if the handle can be written. */
 static NB_NOINLINE uint8_t check_writable(unsigned handle) {
   if (handle < 1 || handle > NB_HANDLE_LAST) return NB_ATT_INVALID_HANDLE;
   const uint32_t writable = 1u << NB_HANDLE_COUNT_CCCD | 1u << NB_HANDLE_DATA | 1u << NB_HANDLE_DATA_CCCD;
@@ -111,7 +111,8 @@ static uint8_t prepare(nb_request_t *request) {
   return 0;
 }
 
-/* Each part begins where the last one of its handle ended. Returns the handle of the first that does not, or 0. */
+/* Each part must begin where the last one of its handle ended. Returns the handle of the first that
+   does not, or 0. */
 static uint16_t find_gap(const nb_bearer_t *bearer) {
   uint32_t ends[NB_HANDLE_LAST + 1] = {0};
   for (unsigned at = 0; at < bearer->part_count; at++) {
@@ -122,8 +123,9 @@ static uint16_t find_gap(const nb_bearer_t *bearer) {
   return 0;
 }
 
-/* Copies the parts of one handle together. Into `prepared` itself what is not of it is lost: call it so for Data, last.
-   Returns their length, of which nothing beyond `size` was copied, or NOT_WRITTEN without a part. */
+/* Concatenates the parts of one handle. With `prepared` itself as the output, all other parts are
+   lost: use that for Data, last. Returns their length, of which at most `size` was copied, or
+   NOT_WRITTEN without a part. */
 #define NOT_WRITTEN SIZE_MAX
 static NB_NOINLINE size_t gather(nb_bearer_t *bearer, unsigned handle, uint8_t *out, size_t size) {
   size_t at = 0;
@@ -141,7 +143,7 @@ static NB_NOINLINE size_t gather(nb_bearer_t *bearer, unsigned handle, uint8_t *
   return has_part ? used : NOT_WRITTEN;
 }
 
-/* Copies a CCCD's parts together and checks them; without any, the value is what it has been. */
+/* Concatenates a CCCD's parts and checks them; without any, the value is unchanged. */
 static NB_NOINLINE uint8_t gather_cccd(nb_request_t *request, unsigned handle, uint8_t value[2]) {
   (void)nb_att_value(request->device, request->bearer, handle, value);
   request->handle = handle;
@@ -180,7 +182,8 @@ static void exchange_mtu(nb_request_t *request) {
   bearer->mtu = smaller < NB_MTU_MIN ? NB_MTU_MIN : smaller;
 }
 
-/* ATT-16: a PDU has one of two lengths, or the first or more. By half of the opcode: those of requests are even. */
+/* ATT-16: a PDU has one of two lengths, or at least the first. Index: half of the opcode; those of
+   requests are even. */
 #define OR_MORE 0u
 static const struct shape {
   uint8_t length, other_length;
@@ -267,5 +270,5 @@ int nb_att_handle(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, 
 
 int nb_att_next_notification(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_t size) {
   uint8_t channel;
-  return nb_tell_next(device, bearer, out, size, &channel);
+  return nb_notify_next(device, bearer, out, size, &channel);
 }

@@ -17,14 +17,14 @@
 
 static const uint8_t uuid_service[UUID_LONG] = {0x4B, 0x91, 0x31, 0xC3, 0xC9, 0xC5, 0xCC, 0x8F,
                                                 0x9E, 0x45, 0xB5, 0x1F, 0x01, 0xC2, 0xAF, 0x4F};
-/* Properties, value handle, UUID; so the characteristic's type stands in its declaration. */
+/* Properties, value handle, UUID; so the characteristic's type is in its declaration. */
 static const uint8_t declaration_count[NB_ATT_VALUE_MAX] = {PROPERTIES_COUNT, NB_HANDLE_COUNT, 0, UUID_COUNT};
 static const uint8_t declaration_data[NB_ATT_VALUE_MAX] = {PROPERTIES_DATA, NB_HANDLE_DATA, 0, UUID_DATA};
-/* A short UUID stands in bytes 12 and 13 of this one; 14 and 15 are 0. */
+/* A short UUID is in bytes 12 and 13 of this one; 14 and 15 are 0. */
 static const uint8_t uuid_base[12] = {0xFB, 0x34, 0x9B, 0x5F, 0x80, 0x00, 0x00, 0x80, 0x00, 0x10, 0x00, 0x00};
 
 typedef struct attribute {
-  const uint8_t *value; /* NULL: it changes, or may not be read */
+  const uint8_t *value; /* NULL: it changes, or is not readable */
   uint16_t type;
   uint8_t length;       /* of the value */
 } attribute_t;
@@ -40,7 +40,7 @@ static const attribute_t table[NB_HANDLE_LAST] = {
     {NULL, TYPE_CCCD, 2},
 };
 
-/* Where the UUID of an attribute of TYPE_LONG is. */
+/* The UUID of an attribute of TYPE_LONG. */
 static const uint8_t *long_type(const attribute_t *attribute) { return attribute[-1].value + 3; }
 
 int nb_att_value(const nb_device_t *device, const nb_bearer_t *bearer, unsigned handle, uint8_t *out) {
@@ -71,7 +71,7 @@ uint32_t nb_att_profile_hash(void) {
   return crc;
 }
 
-/* A UUID as it came, 2 or 16 bytes, against an attribute's type. */
+/* Compares a received UUID, 2 or 16 bytes, with an attribute's type. */
 static bool is_type(unsigned handle, const uint8_t *uuid, size_t length) {
   const attribute_t *attribute = &table[handle - 1];
   if (attribute->type == TYPE_LONG) {
@@ -89,8 +89,8 @@ static bool is_type(unsigned handle, const uint8_t *uuid, size_t length) {
 /* The service is the only group: it ends with the last handle. */
 static unsigned group_end(unsigned handle) { return handle == NB_HANDLE_SERVICE ? NB_HANDLE_LAST : handle; }
 
-/* What an answer says of one attribute. Returns its length, 0 if the attribute is not looked for, or NB_ERROR_STATE if
-   it may not be read. `entry` has ENTRY_MAX bytes. */
+/* The entry of one attribute in an answer. Returns its length, 0 if the attribute does not match,
+   or NB_ERROR_STATE if it is not readable. `entry` has ENTRY_MAX bytes. */
 #define ENTRY_MAX (4 + NB_ATT_VALUE_MAX)
 static int make_entry(const nb_request_t *request, unsigned handle, uint8_t *entry) {
   const attribute_t *attribute = &table[handle - 1];

@@ -4,7 +4,7 @@
 #define SILENCE_MS 1000u     /* FRM-9 */
 #define HEADER_BYTES 8u
 #define CRC_RESIDUE 0x2144DF1Cu /* the CRC-32 of anything that ends with its own CRC-32 */
-#define EARLY_BYTES 3u       /* decoded ones that tell whether it can be a frame (FRM-7) */
+#define EARLY_BYTES 3u       /* decoded ones that show whether it can be a frame (FRM-7) */
 
 enum decoder_state {
   STATE_CANDIDATE, /* between two zeros, and possibly a frame */
@@ -69,7 +69,7 @@ static void read_header(const uint8_t *bytes, nb_header_t *header) {
   header->credit = bytes[7];
 }
 
-/* The zero behind a candidate has come. */
+/* The zero after a candidate was received. */
 static enum nb_received finish(nb_decoder_t *decoder) {
   const uint8_t *frame = decoder->frame;
   uint32_t decoded = decoder->decoded;

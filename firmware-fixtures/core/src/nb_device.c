@@ -1,4 +1,4 @@
-/* The device as one: configuration, time, and what a port calls. */
+/* The device: configuration, time, and the functions for a port. */
 #include "nb_internal.h"
 
 _Static_assert(NB_WIRE_MAX == NB_FRAME_MAX + 5, "two zeros and three code bytes (FRM-2)");

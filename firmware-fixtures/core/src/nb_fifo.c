@@ -1,5 +1,5 @@
-/* A queue of records in one piece of memory. It is moved to the front when the end is reached, so that every record
-   lies in one piece and can be sent or parsed where it is. */
+/* A queue of records in one block of memory. It is moved to the front when the end is reached, so
+   that every record is contiguous and can be sent or parsed in place. */
 #include "nb_internal.h"
 
 void nb_fifo_clear(nb_fifo_t *fifo) {

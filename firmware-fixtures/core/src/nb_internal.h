@@ -6,7 +6,7 @@
 
 #include "notibot.h"
 
-/* Keeps a function out of its callers where that was measured to take less flash. */
+/* Prevents inlining where that was measured to save flash. */
 #define NB_NOINLINE __attribute__((noinline))
 
 /* ---- nb_bytes.c: little-endian, from and to any address ---- */
@@ -25,7 +25,7 @@ static inline uint32_t nb_fifo_used(const nb_fifo_t *fifo) { return fifo->end - 
 void nb_fifo_start(nb_fifo_t *fifo, uint8_t *bytes, uint32_t size);
 /* Drops all records. */
 void nb_fifo_clear(nb_fifo_t *fifo);
-/* Room for `length` bytes in one piece behind the last record, or NULL. May move the records. */
+/* Contiguous room for `length` bytes after the last record, or NULL. Can move the records. */
 uint8_t *nb_fifo_reserve(nb_fifo_t *fifo, size_t length);
 void nb_fifo_commit(nb_fifo_t *fifo, size_t length);
 void nb_fifo_drop(nb_fifo_t *fifo, size_t length);
@@ -43,8 +43,8 @@ static inline uint32_t nb_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 /* ---- link (nb_link.c, nb_link_open.c, nb_link_send.c) ---- */
 
 #define NB_RX_RECORD 3u /* length u16, channel u8 */
-/* Of a record in tx: length u16, channel u8, flags u8, sent_ms u32, and which of the link's sendings was its first and
-   its last, u16 each. */
+/* Of a record in tx: length u16, channel u8, flags u8, sent_ms u32, and the positions of its first
+   and its last transmission, u16 each. */
 #define NB_TX_RECORD 12u
 #define NB_TX_FIRST 8u
 #define NB_TX_LAST 10u
@@ -67,7 +67,7 @@ static inline uint32_t nb_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 #define NB_UNACKNOWLEDGED_MIN 8u  /* LNK-43 */
 
 void nb_link_start(nb_device_t *device);
-/* Due that long after now. */
+/* Due this long after now. */
 void nb_link_start_timer(nb_device_t *device, enum nb_link_timer timer, uint32_t after_ms);
 void nb_link_receive(nb_device_t *device, const nb_header_t *header, const uint8_t *payload);
 void nb_link_poll(nb_device_t *device);
@@ -77,7 +77,7 @@ void nb_link_end(nb_device_t *device);
 int nb_link_transmit(nb_device_t *device, uint8_t *out, size_t size);
 
 void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length);
-/* Which TLVs a payload has; RST may have more than its own. */
+/* The TLVs of a payload; RST can have more than its own. */
 #define NB_TLVS_HELLO 1u
 #define NB_TLVS_SYNACK 2u
 #define NB_TLVS_RST 4u
@@ -87,21 +87,22 @@ void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length
 /* The payload of an answer; `out` has NB_TLVS_MAX bytes. Returns the length. */
 #define NB_TLVS_MAX 192u
 size_t nb_link_write_tlvs(const nb_device_t *device, const nb_answer_t *answer, uint8_t *out);
-/* Queues an answer, of which the caller fills in the rest. NULL, and counted, when there is no room. */
+/* Queues an answer; the caller fills in the rest. NULL, and counted, if there is no room. */
 nb_answer_t *nb_link_answer(nb_device_t *device, enum nb_frame_type type, uint32_t payload, uint32_t session);
 
 /* The record of tx with this index, 0 being the oldest. */
 uint8_t *nb_link_record(nb_link_t *link, uint32_t index);
-/* Makes a record of what was written behind NB_TX_RECORD bytes in the room that was reserved. */
+/* Makes a record of the bytes written after NB_TX_RECORD bytes in the reserved room. */
 void nb_link_queue(nb_link_t *link, uint8_t channel, uint32_t length);
 uint32_t nb_link_credit(const nb_device_t *device);
 void nb_link_start_resend_timer(nb_device_t *device);
 /* Returns whether the frame's ack and credit are valid (LNK-31, LNK-41). */
 bool nb_link_take_ack(nb_device_t *device, const nb_header_t *header);
-/* Marks what a NAK asks for; bit i of the 8 bytes is for the frame ack + 1 + i (LNK-34). NULL: there are none. */
+/* Marks the frames that a NAK requests; bit i of the 8 bytes is for the frame ack + 1 + i (LNK-34).
+   NULL: no bitmap. */
 void nb_link_take_nak(nb_device_t *device, const uint8_t *held);
-/* Marks for sending again what was last sent before the sending `limit` and has none of the flags `spared` (LNK-34).
-   NB_ANY_SENDING: whenever it was sent, and the oldest whatever its flags (LNK-51). */
+/* Marks for resending the frames last sent before the transmission `limit` and without the flags
+   `spared` (LNK-34). NB_ANY_SENDING: sent at any time, and the oldest with any flags (LNK-51). */
 #define NB_ANY_SENDING UINT32_MAX
 void nb_link_resend(nb_device_t *device, uint32_t limit, uint32_t spared);
 /* DATA frames sent and not acknowledged. */
@@ -151,13 +152,13 @@ enum nb_handle {
   NB_HANDLE_LAST = NB_HANDLE_DATA_CCCD,
 };
 
-#define NB_ATT_VALUE_MAX 19u /* of what can be read: a characteristic's declaration */
+#define NB_ATT_VALUE_MAX 19u /* longest readable value: a characteristic's declaration */
 
 /* Copies the value of a readable attribute; `out` has NB_ATT_VALUE_MAX bytes. Returns its length, or
-   NB_ERROR_STATE if it may not be read. */
+   NB_ERROR_STATE if it is not readable. */
 int nb_att_value(const nb_device_t *device, const nb_bearer_t *bearer, unsigned handle, uint8_t *out);
 
-/* A PDU, whose it is, and where its answer is put together. */
+/* A PDU, its bearer, and the buffer of its answer. */
 typedef struct nb_request {
   nb_device_t *device;
   nb_bearer_t *bearer;
@@ -165,24 +166,24 @@ typedef struct nb_request {
   size_t length;      /* of `pdu` */
   uint8_t *out;
   size_t used, limit; /* of `out`; the bearer's MTU */
-  uint32_t handle;    /* that it is about, and that an Error Response names */
+  uint32_t handle;    /* of the request, and of an Error Response */
 } nb_request_t;
 
-/* As much of it as fits in MTU. */
+/* Appends as much as fits in the MTU. */
 void nb_att_append(nb_request_t *request, const uint8_t *bytes, size_t length);
 
 /* The four searches (ATT-9); `handle` is the first. Returns 0 or an enum nb_att_code. */
 uint8_t nb_att_search(nb_request_t *request);
 
-/* ---- telling (nb_tell.c) ---- */
+/* ---- notifications and SYNC (nb_notify.c) ---- */
 
-void nb_tell_event(nb_device_t *device, const nb_event_t *event);
-void nb_tell_count(nb_device_t *device);
-/* A bearer that uses SYNC and has this `src` (0: any) must hear RESYNC (NTF-33). */
-void nb_tell_resync(nb_bearer_t *bearer, uint32_t src);
-void nb_tell_take_sync(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *message, size_t length);
+void nb_notify_event(nb_device_t *device, const nb_event_t *event);
+void nb_notify_count(nb_device_t *device);
+/* Schedules RESYNC for a bearer that uses SYNC and has this `src` (0: any) (NTF-33). */
+void nb_notify_resync(nb_bearer_t *bearer, uint32_t src);
+void nb_notify_receive_sync(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *message, size_t length);
 /* The next message of a bearer, on `channel`. Returns its length, 0 when there is none, or NB_ERROR_SIZE. */
-int nb_tell_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_t size, uint8_t *channel);
+int nb_notify_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_t size, uint8_t *channel);
 
 /* ---- store (nb_store.c, nb_store_leave.c) ---- */
 
@@ -191,15 +192,16 @@ void nb_store_start(nb_device_t *device);
 uint8_t nb_store_write(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *json, size_t length);
 void nb_store_set_clock(nb_device_t *device, int64_t seconds);
 void nb_store_expire(nb_device_t *device);
-/* Whether the time of a notification has come; hidden or not. */
+/* Whether a notification has expired; hidden or not. */
 bool nb_store_has_expired(const nb_device_t *device, const nb_slot_t *slot);
 uint32_t nb_store_deadline(const nb_device_t *device);
 nb_writer_t *nb_store_writer(const nb_device_t *device, uint32_t src);
-/* Finds or makes the record of `src`; another may have to be forgotten for it (NTF-22). */
+/* Finds or creates the record of `src`; another can be forgotten for it (NTF-22). */
 nb_writer_t *nb_store_make_writer(nb_device_t *device, uint32_t src);
 nb_writer_t *nb_store_oldest_writer(const nb_device_t *device);
 uint32_t nb_store_held(const nb_device_t *device, uint32_t src, uint64_t *digest);
-/* Frees a slot. With a reason it is *gone*, told and remembered if it has an identity (NTF-26). */
+/* Frees a slot. With a reason it is *gone*, notified and remembered if it has an identity
+   (NTF-26). */
 void nb_store_remove(nb_device_t *device, nb_slot_t *slot, uint8_t reason);
 nb_gone_t *nb_store_gone(const nb_device_t *device, uint32_t src, uint32_t id);
 void nb_store_forget_gone(nb_device_t *device, nb_gone_t *gone);
@@ -212,12 +214,12 @@ typedef struct nb_cursor {
   const uint8_t *at, *end;
 } nb_cursor_t;
 
-/* The bytes of a string between its quotes, as they stand in the JSON. */
+/* The bytes of a string between its quotes, still escaped. */
 typedef struct nb_span {
   const uint8_t *at, *end;
 } nb_span_t;
 
-/* Each reads one thing and moves behind it. Returns false where it is not valid (NTF-4). */
+/* Each parses one token and moves past it. Returns false if it is not valid (NTF-4). */
 bool nb_json_skip_space(nb_cursor_t *cursor); /* false at the end */
 bool nb_json_take(nb_cursor_t *cursor, uint8_t byte); /* after white space */
 bool nb_json_string(nb_cursor_t *cursor, nb_span_t *span);
@@ -237,7 +239,7 @@ bool nb_span_is(const nb_span_t *span, const char *text);
 bool nb_span_equals(const nb_span_t *a, const nb_span_t *b);
 size_t nb_span_length(const nb_span_t *span); /* unescaped */
 
-/* What the device must know of a notification; the rest is for the display. */
+/* The members that the device evaluates; the rest is for the display. */
 typedef struct nb_notification {
   uint32_t id, src, expires_s; /* 0: not given */
   uint16_t rev;
@@ -246,7 +248,8 @@ typedef struct nb_notification {
   bool can_expire;
 } nb_notification_t;
 
-/* Reads and checks one (NTF-1 to NTF-5, NTF-20). `keys` says whether those of NTF-20 have a meaning. */
+/* Parses and checks one (NTF-1 to NTF-5, NTF-20). `keys`: whether those of NTF-20 have a
+   meaning. */
 bool nb_notification_read(const uint8_t *json, size_t length, bool keys, nb_notification_t *notification);
 
 #endif

@@ -1,4 +1,4 @@
-/* JSON (RFC 8259) without recursion and without memory: what is read stays where it is. */
+/* JSON (RFC 8259) without recursion and without allocation: strings are parsed in place. */
 #include "nb_internal.h"
 
 #define DEPTH_MAX 8u /* arrays and objects, the top one counted (NTF-4) */
@@ -55,7 +55,7 @@ static int32_t hex4(const uint8_t *at, const uint8_t *end) {
   return value;
 }
 
-/* The code point of the escape behind `\u`; `*used` is 4 or 10. Half a pair and U+0000 are -1. */
+/* The code point of the escape after `\u`; `*used` is 4 or 10. Half a pair and U+0000 are -1. */
 static int32_t code_point(const uint8_t *at, const uint8_t *end, size_t *used) {
   int32_t unit = hex4(at, end);
   *used = 4;
@@ -202,7 +202,7 @@ bool nb_json_number(nb_cursor_t *cursor, nb_span_t *span) {
   span->at = cursor->at;
   if (is_next(cursor, '-')) cursor->at++;
   if (is_next(cursor, '0')) {
-    cursor->at++; /* nothing may follow a leading zero; what does is refused by whoever reads on */
+    cursor->at++; /* nothing can follow a leading zero; the caller refuses any other byte */
   } else if (!skip_digits(cursor)) {
     return false;
   }
@@ -242,7 +242,8 @@ static bool skip_key(nb_cursor_t *cursor) {
   return nb_json_string(cursor, &key) && nb_json_take(cursor, ':');
 }
 
-/* One value inside of the top object. `objects` has bit d for an object at depth d, the others are arrays. */
+/* One value inside the top object. `objects` has bit d for an object at depth d, the others are
+   arrays. */
 bool nb_json_value(nb_cursor_t *cursor) {
   uint32_t objects = 0;
   unsigned depth = 1;
@@ -262,7 +263,7 @@ bool nb_json_value(nb_cursor_t *cursor) {
     } else if (!skip_scalar(cursor)) {
       return false;
     }
-    /* A value is done: leave what it was the last of. */
+    /* A value is complete: close the objects and arrays that end with it. */
     for (;;) {
       if (depth == 1) return true;
       is_object = (objects >> depth & 1) != 0;

@@ -1,4 +1,4 @@
-/* The live session: order, acknowledgement, credit, resend and silence (LNK-20 to LNK-53). Sending is in
+/* The open session: order, acknowledgement, credit, resend and silence (LNK-20 to LNK-53). Sending is in
    nb_link_send.c.
 
    CLOSED   no session            -> OFFERED by a SYN
@@ -24,7 +24,7 @@ void nb_link_start(nb_device_t *device) {
   nb_link_start_timer(device, NB_TIMER_HELLO, NB_HELLO_MS);
 }
 
-/* The session is over: what was not sent is dropped, and the bearer's state (LNK-23). */
+/* The session ended: queued records and the bearer's state are dropped (LNK-23). */
 void nb_link_end(nb_device_t *device) {
   nb_link_t *link = &device->link;
   nb_bearer_close(device, &device->serial);
@@ -39,7 +39,7 @@ uint32_t nb_link_in_flight(const nb_link_t *link) { return (uint8_t)(link->next 
 
 uint32_t nb_link_credit(const nb_device_t *device) {
   uint32_t unhandled = (uint8_t)(device->link.expected - device->link.handled);
-  return device->config->frames - unhandled; /* LNK-40: never below 0, for no more is taken */
+  return device->config->frames - unhandled; /* LNK-40: never below 0, because no more is accepted */
 }
 
 /* ---- DATA ---- */
@@ -57,7 +57,7 @@ static void drop_out_of_window(nb_device_t *device) {
   if (start_stopped(device, NB_TIMER_WINDOW_ACK, NB_WINDOW_ACK_MS)) link->ack_is_due = true;
 }
 
-/* LNK-33: one NAK for each hole and round. */
+/* LNK-33: one NAK for each gap and round. */
 static void drop_out_of_order(nb_device_t *device, uint32_t seq) {
   nb_link_t *link = &device->link;
   uint32_t ahead = (uint8_t)(seq - link->expected);
@@ -104,7 +104,7 @@ static NB_NOINLINE bool is_live(const nb_link_t *link, uint32_t session) {
   return link->state != NB_LINK_CLOSED && session == link->session;
 }
 
-/* Forgets the RSTs that are a second old; so none is left when the clock has wrapped. */
+/* Forgets RSTs older than a second; so none is left when the clock wraps. */
 static void forget_rsts(nb_device_t *device) {
   nb_link_t *link = &device->link;
   while (link->rst_count > 0 && device->now_ms - link->rst_ms[0] >= 1000u) {
@@ -127,7 +127,7 @@ static void refuse_session(nb_device_t *device, uint32_t session) {
   if (answer != NULL) answer->reason = reason_no_session;
 }
 
-/* A valid frame of the live session (LNK-16, LNK-53). */
+/* A valid frame of the open session (LNK-16, LNK-53). */
 static void hear(nb_device_t *device) {
   nb_link_t *link = &device->link;
   if (link->state == NB_LINK_OFFERED) link->state = NB_LINK_OPEN;
@@ -239,7 +239,7 @@ bool nb_link_work(nb_device_t *device) {
   if (channel == NB_CHANNEL_ATT) {
     if (!answer_request(device, record + NB_RX_RECORD, length)) return false;
   } else if (channel == NB_CHANNEL_LINK && device->serial.sync_in_use) {
-    nb_tell_take_sync(device, &device->serial, record + NB_RX_RECORD, length);
+    nb_notify_receive_sync(device, &device->serial, record + NB_RX_RECORD, length);
   } else {
     device->counters.unserved++;
   }

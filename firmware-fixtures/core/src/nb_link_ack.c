@@ -1,4 +1,5 @@
-/* What the peer acknowledges and grants, and when to send again (LNK-31, LNK-34, LNK-41, LNK-42, LNK-51). */
+/* The peer's acknowledgements and credit, and the resend timer (LNK-31, LNK-34, LNK-41, LNK-42,
+   LNK-51). */
 #include "nb_internal.h"
 
 uint8_t *nb_link_record(nb_link_t *link, uint32_t index) {
@@ -22,7 +23,8 @@ static void take_sample(nb_link_t *link, uint32_t rtt_ms) {
   link->rto_ms = rto_ms < NB_RESEND_MIN_MS ? NB_RESEND_MIN_MS : nb_min(rto_ms, NB_RESEND_MAX_MS);
 }
 
-/* Of the frames acknowledged, the newest tells the round trip; of none if one in flight was sent twice (LNK-51). */
+/* The newest acknowledged frame gives the round trip; no sample if one in flight was sent twice
+   (LNK-51). */
 static void measure(nb_device_t *device, uint32_t acknowledged) {
   nb_link_t *link = &device->link;
   const uint8_t *record = NULL;
@@ -35,7 +37,7 @@ static void measure(nb_device_t *device, uint32_t acknowledged) {
   if (newest != NULL) take_sample(link, device->now_ms - nb_get_u32le(newest + 4));
 }
 
-/* LNK-42: counts down what the peer has handled. */
+/* LNK-42: subtracts the frames that the peer has handled. */
 static void release_bytes(nb_link_t *link) {
   uint32_t handled = link->limit - link->peer_frames; /* modulo 256; at first below 0 */
   while (link->peer_handled != link->next && (int8_t)(uint8_t)(handled - link->peer_handled) > 0) {
@@ -48,7 +50,7 @@ void nb_link_start_resend_timer(nb_device_t *device) {
   nb_link_t *link = &device->link;
   uint32_t line_ms = 0;
   if (device->config->bits_per_second != 0) {
-    /* 10 bits a byte; the queue is below 64 KiB, so this stays within 32 bits. */
+    /* 10 bits per byte; the queue is below 64 KiB, so this fits in 32 bits. */
     line_ms = (uint32_t)nb_fifo_used(&link->tx) * 10000u / device->config->bits_per_second;
   }
   nb_link_start_timer(device, NB_TIMER_RESEND, link->rto_ms + line_ms);
@@ -106,7 +108,7 @@ void nb_link_take_nak(nb_device_t *device, const uint8_t *held) {
       if ((held[bit / 8] >> bit % 8 & 1) == 0) continue;
       uint8_t *record = nb_link_record(link, bit + 1);
       record[3] = (uint8_t)((record[3] & ~NB_TX_RESEND_DUE) | NB_TX_HELD);
-      limit = nb_get_u16le(record + NB_TX_FIRST); /* has arrived: what went out before it is lost */
+      limit = nb_get_u16le(record + NB_TX_FIRST); /* has arrived: frames sent before it are lost */
     }
   }
   nb_link_resend(device, limit, spared);

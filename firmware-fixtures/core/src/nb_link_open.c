@@ -4,7 +4,8 @@
 #define VERSION 1u
 #define FEATURES_KNOWN (NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG)
 
-/* By number, which is the type without its critical bit; that is set of those below TLV_FEATURES. */
+/* By number, which is the type without its critical bit; types below TLV_FEATURES have that bit
+   set. */
 enum tlv {
   TLV_MAGIC = 1, TLV_NONCE, TLV_VERSIONS, TLV_VERSION, TLV_FEATURES, TLV_LIMITS, TLV_SRC, TLV_RUN, TLV_CLOCK,
   TLV_BOOT_ID, TLV_BOOT_COUNT, TLV_RESET_REASON, TLV_UPTIME, TLV_DEVICE_ID, TLV_FIRMWARE_NAME, TLV_FIRMWARE_VERSION,
@@ -20,8 +21,9 @@ enum reason { REASON_NO_SESSION = 1, REASON_NO_VERSION = 2, REASON_CRITICAL = 3,
 #define IN_ALL (NB_TLVS_HELLO | NB_TLVS_SYNACK | NB_TLVS_RST)
 #define IN_BOTH (NB_TLVS_HELLO | NB_TLVS_SYNACK)
 
-/* Of each TLV the least length of its value, and which payloads of ours it is in. What we send has just that length; 0:
-   it is a text, and as long as that is. They are sent in the order of their numbers. */
+/* For each TLV the minimum length of its value, and the device payloads that contain it. Sent
+   values have exactly that length; 0: a text of any length. They are sent in the order of their
+   numbers. */
 static const struct {
   uint8_t length, payloads;
 } tlvs[TLV_LAST + 1] = {
@@ -49,13 +51,14 @@ static const struct {
 };
 
 typedef struct syn {
-  const uint8_t *values[TLV_LAST + 1]; /* by number; NULL: there is none */
-  uint32_t refused;                    /* the first critical type that is not known, or 0 */
+  const uint8_t *values[TLV_LAST + 1]; /* by number; NULL: none */
+  uint32_t refused;                    /* the first unknown critical type, or 0 */
 } syn_t;
 
 static uint32_t type_of(uint32_t number) { return number < TLV_FEATURES ? number | TLV_CRITICAL : number; }
 
-/* Returns a reason to refuse it, or 0. Reads on after what is malformed, for the nonce of the RST (LNK-19). */
+/* Returns a reason to refuse it, or 0. Continues after a malformed TLV, to find the nonce for the
+   RST (LNK-19). */
 static uint32_t parse_syn(const uint8_t *payload, size_t length, syn_t *syn) {
   const uint8_t *at = payload;
   const uint8_t *end = payload + length;
@@ -83,7 +86,7 @@ static uint32_t parse_syn(const uint8_t *payload, size_t length, syn_t *syn) {
   return versions[0] > VERSION || versions[1] < VERSION ? REASON_NO_VERSION : 0;
 }
 
-/* Its place among the remembered ones, or their count. */
+/* Its index among the remembered ones, or their count. */
 static uint32_t find_nonce(const nb_link_t *link, const uint8_t *nonce) {
   uint32_t at = 0;
   while (at < link->nonce_count && memcmp(link->nonces[at], nonce, NB_NONCE_BYTES) != 0) at++;
@@ -97,10 +100,10 @@ static void remember(nb_link_t *link, const uint8_t *nonce) {
   if (link->nonce_count < NB_NONCES) link->nonce_count++;
 }
 
-/* A number of four bytes, or 0 without it. */
+/* A number of four bytes, or 0 if it is missing. */
 static uint32_t number_in(const uint8_t *value) { return value == NULL ? 0 : nb_get_u32le(value); }
 
-/* LNK-12, LNK-14. What must outlive a session is kept; all else begins at 0. */
+/* LNK-12, LNK-14. Keeps the fields that outlive a session; all others begin at 0. */
 static void open_session(nb_device_t *device, const syn_t *syn) {
   nb_link_t *link = &device->link;
   const uint8_t *limits = syn->values[TLV_LIMITS];
@@ -161,7 +164,7 @@ void nb_link_take_syn(nb_device_t *device, const uint8_t *payload, size_t length
     open_session(device, &syn);
   } else if (place > 0 || link->state == NB_LINK_CLOSED) {
     device->counters.old_nonces++;
-  } else if (link->synacks_due < UINT8_MAX) { /* that of the live session (LNK-13) */
+  } else if (link->synacks_due < UINT8_MAX) { /* that of the open session (LNK-13) */
     link->synacks_due++;
   }
 }

@@ -1,16 +1,18 @@
-/* Which frame is the next. The order: answers of sessions that are over, opening, PONG, NAK, DATA, ACK, FIN, PING,
-   and the log when nothing else waits. DATA carries ack and credit, so an ACK is sent only if there is none. */
+/* Selects the next frame. The order: answers of ended sessions, opening, PONG, NAK, DATA, ACK, FIN,
+   PING, and the log if nothing else is pending. DATA carries ack and credit, so an ACK is sent only
+   if there is none. */
 #include "nb_internal.h"
 
 /* ---- DATA ---- */
 
-/* What the bearer has to tell becomes a record when there is nothing else to send: so Count is the latest. */
+/* A notification becomes a record only when there is nothing else to send, so that Count is the
+   latest. */
 static void queue_message(nb_device_t *device) {
   nb_link_t *link = &device->link;
   uint8_t channel;
   uint8_t *record = nb_fifo_reserve(&link->tx, NB_TX_RECORD + (size_t)NB_MTU_MAX);
   if (record == NULL) return;
-  int length = nb_tell_next(device, &device->serial, record + NB_TX_RECORD, NB_MTU_MAX, &channel);
+  int length = nb_notify_next(device, &device->serial, record + NB_TX_RECORD, NB_MTU_MAX, &channel);
   if (length > 0) nb_link_queue(link, channel, (uint32_t)length);
 }
 
@@ -23,7 +25,7 @@ void nb_link_queue(nb_link_t *link, uint8_t channel, uint32_t length) {
   link->waiting++;
 }
 
-/* A record that is to be sent again, or NULL. This and the next fill in the header's number. */
+/* A record to resend, or NULL. This function and the next one fill in the header's number. */
 static const uint8_t *next_again(nb_device_t *device, nb_header_t *header) {
   nb_link_t *link = &device->link;
   for (uint32_t at = 0; at < nb_link_in_flight(link); at++) {
@@ -38,7 +40,8 @@ static const uint8_t *next_again(nb_device_t *device, nb_header_t *header) {
   return NULL;
 }
 
-/* A record that is sent for the first time, or NULL when there is none, or no permission (LNK-41 to LNK-43). */
+/* A record to send for the first time, or NULL if there is none, or no permission (LNK-41 to
+   LNK-43). */
 static const uint8_t *next_new(nb_device_t *device, nb_header_t *header) {
   nb_link_t *link = &device->link;
   uint32_t in_flight = nb_link_in_flight(link);
@@ -64,7 +67,7 @@ static const uint8_t *next_new(nb_device_t *device, nb_header_t *header) {
 
 /* ---- frames: each fills in the header and returns the payload ---- */
 
-/* HELLO and SYNACK become answers when there is no other. */
+/* HELLO and SYNACK become answers if there is no other. */
 static void queue_opening(nb_device_t *device) {
   nb_link_t *link = &device->link;
   if (link->hello_is_due) {
@@ -74,7 +77,7 @@ static void queue_opening(nb_device_t *device) {
     nb_answer_t *answer = nb_link_answer(device, NB_SYNACK, NB_TLVS_SYNACK, link->session);
     link->synacks_due--;
     if (answer == NULL) return;
-    answer->credit = device->config->frames; /* the first credit, also when it is repeated (LNK-13) */
+    answer->credit = device->config->frames; /* the first credit, even if it is repeated (LNK-13) */
     memcpy(answer->nonce, link->nonces[0], sizeof answer->nonce);
   }
 }
@@ -92,7 +95,8 @@ static const uint8_t *make_answer(nb_device_t *device, nb_header_t *header, uint
   return buffer;
 }
 
-/* A frame that carries ack and credit: with it, everything received is acknowledged. NULL if there is none to send. */
+/* A frame with ack and credit, which acknowledges everything received. NULL if there is none to
+   send. */
 static const uint8_t *make_in_session(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
   nb_link_t *link = &device->link;
   const uint8_t *payload = buffer;
@@ -137,7 +141,7 @@ static const uint8_t *make_next(nb_device_t *device, nb_header_t *header, uint8_
   return make_in_session(device, header, buffer);
 }
 
-/* FRM-14: log and frames leave through one door, so none lands in the other. */
+/* FRM-14: log and frames leave through this one function, so that neither splits the other. */
 static int send_log(nb_device_t *device, nb_header_t *header, uint8_t *out, size_t size) {
   nb_link_t *link = &device->link;
   uint32_t length = nb_min(nb_fifo_used(&link->log), NB_PAYLOAD_MAX);

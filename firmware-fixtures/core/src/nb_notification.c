@@ -1,4 +1,4 @@
-/* What makes JSON a notification (NTF-1 to NTF-5, NTF-20). */
+/* Parses JSON as a notification (NTF-1 to NTF-5, NTF-20). */
 #include "nb_internal.h"
 
 #define APP_MAX 64u /* bytes, unescaped */
@@ -97,8 +97,9 @@ static bool read_value(nb_cursor_t *cursor, enum key key, nb_notification_t *not
   return false;
 }
 
-/* Whether a key stands already between `at`, behind the brace, and `name`. That part is valid. Reading it again for
-   each key takes time instead of memory; a notification has 512 bytes. */
+/* Whether a key already occurs between `at`, after the brace, and `name`. That part is valid.
+   Parsing it again for each key takes time instead of memory; a notification has at most 512
+   bytes. */
 static bool is_twice(const uint8_t *at, const nb_span_t *name) {
   nb_cursor_t cursor = {.at = at, .end = name->end};
   nb_span_t earlier;
@@ -130,7 +131,7 @@ bool nb_notification_read(const uint8_t *json, size_t length, bool keys, nb_noti
   notification->event = 'a';
   notification->level = 1;
   if (!nb_json_take(&cursor, '{') || !read_members(&cursor, keys, &seen, notification)) return false;
-  if (nb_json_skip_space(&cursor)) return false; /* something stands behind it */
+  if (nb_json_skip_space(&cursor)) return false; /* something follows it */
   if ((seen & KEYS_REQUIRED) != KEYS_REQUIRED) return false;
   if ((seen >> KEY_ID & 1) != 0) return true;
   return (seen >> KEY_REV & 1) == 0 && (seen >> KEY_SRC & 1) == 0 && notification->event == 'a';

@@ -1,5 +1,5 @@
-/* The notifications, and how a write is applied (NTF-8 to NTF-12, NTF-20 to NTF-28). How they leave is in
-   nb_store_leave.c. */
+/* The notifications, and how a write is applied (NTF-8 to NTF-12, NTF-20 to NTF-28).
+   nb_store_leave.c removes them. */
 #include "nb_internal.h"
 
 void nb_store_start(nb_device_t *device) {
@@ -18,7 +18,7 @@ uint32_t nb_device_count(const nb_device_t *device) {
 
 void nb_device_set_others(nb_device_t *device, uint32_t count) {
   device->store.others = count;
-  nb_tell_count(device);
+  nb_notify_count(device);
 }
 
 void nb_store_changed(const nb_device_t *device, enum nb_change change, const nb_slot_t *slot) {
@@ -56,7 +56,7 @@ static void forget_writer(nb_device_t *device, nb_writer_t *writer) {
   for (unsigned at = device->store.gone_used; at-- > 0;) {
     if (config->gone[at].src == src) nb_store_forget_gone(device, &config->gone[at]);
   }
-  for (nb_bearer_t *bearer = device->bearers; bearer != NULL; bearer = bearer->next) nb_tell_resync(bearer, src);
+  for (nb_bearer_t *bearer = device->bearers; bearer != NULL; bearer = bearer->next) nb_notify_resync(bearer, src);
   memset(writer, 0, sizeof *writer);
 }
 
@@ -126,8 +126,9 @@ static bool has_room(const nb_device_t *device, uint32_t freed) {
   return device->store.stored - freed < device->config->capacity;
 }
 
-/* Makes room for one more, at the cost of a writer that has to be forgotten anyway (NTF-22), or by evicting. Returns
-   whether there is; if not, nothing has changed. `*writer` is set for a notification with identity. */
+/* Makes room for one more, by forgetting a writer that must be forgotten anyway (NTF-22), or by
+   evicting. Returns whether there is room; if not, nothing has changed. `*writer` is set for a
+   notification with identity. */
 static bool make_room(nb_device_t *device, const nb_notification_t *new, uint32_t src, nb_writer_t **writer) {
   uint32_t freed = 0;
   if (new->id != 0 && nb_store_writer(device, src) == NULL) {
@@ -175,7 +176,7 @@ static uint8_t store_new(nb_device_t *device, const nb_bearer_t *bearer, const n
   return 0;
 }
 
-/* Of an `id` that is not above hwm, and stored (NTF-23). */
+/* A write with a stored `id` that is not above hwm (NTF-23). */
 static uint8_t replace(nb_device_t *device, nb_slot_t *slot, const nb_notification_t *new, const uint8_t *json,
                        size_t length) {
   if (new->rev < slot->rev) return NB_ATT_OTHER_BYTES;
@@ -188,8 +189,8 @@ static uint8_t replace(nb_device_t *device, nb_slot_t *slot, const nb_notificati
   return 0;
 }
 
-/* For each write to what is gone (NTF-26). */
-static void tell_gone(nb_device_t *device, uint32_t src, uint32_t id, bool is_stored) {
+/* For each write to a gone notification (NTF-26). */
+static void notify_gone(nb_device_t *device, uint32_t src, uint32_t id, bool is_stored) {
   const nb_gone_t *gone = nb_store_gone(device, src, id);
   nb_event_t event = {.src = src, .id = id, .kind = NB_GONE_DISMISSED};
   if (gone == NULL && is_stored) return;
@@ -197,7 +198,7 @@ static void tell_gone(nb_device_t *device, uint32_t src, uint32_t id, bool is_st
     event.item = gone->item;
     event.kind = gone->reason;
   }
-  nb_tell_event(device, &event);
+  nb_notify_event(device, &event);
 }
 
 static uint8_t apply(nb_device_t *device, const nb_bearer_t *bearer, const nb_notification_t *new, uint32_t src,
@@ -217,7 +218,7 @@ static uint8_t apply(nb_device_t *device, const nb_bearer_t *bearer, const nb_no
   uint8_t code = slot == NULL ? 0 : replace(device, slot, new, json, length);
   if (code != 0) return code;
   writer->touched = ++device->store.touches;
-  tell_gone(device, src, new->id, slot != NULL);
+  notify_gone(device, src, new->id, slot != NULL);
   return 0;
 }
 
@@ -230,6 +231,6 @@ uint8_t nb_store_write(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *
   uint8_t code = new.id == 0 ? store_new(device, bearer, &new, 0, json, length)
                              : apply(device, bearer, &new, src, json, length);
   if (code == 0) nb_store_expire(device);
-  nb_tell_count(device);
+  nb_notify_count(device);
   return code;
 }

@@ -1,4 +1,4 @@
-/* How notifications leave: dismissed, evicted, expired, removed (NTF-24 to NTF-27). */
+/* Removes notifications: dismissed, evicted, expired, removed (NTF-24 to NTF-27). */
 #include "nb_internal.h"
 
 /* ---- gone ---- */
@@ -27,12 +27,12 @@ void nb_store_add_gone(nb_device_t *device, const nb_slot_t *slot, uint8_t reaso
       uint32_t src = device->config->gone[0].src;
       device->counters.gone_forgotten++;
       nb_store_forget_gone(device, &device->config->gone[0]);
-      for (nb_bearer_t *bearer = device->bearers; bearer != NULL; bearer = bearer->next) nb_tell_resync(bearer, src);
+      for (nb_bearer_t *bearer = device->bearers; bearer != NULL; bearer = bearer->next) nb_notify_resync(bearer, src);
     }
     nb_gone_t gone = {.src = slot->src, .id = slot->id, .item = slot->item, .reason = reason};
     device->config->gone[device->store.gone_used++] = gone;
   }
-  nb_tell_event(device, &event);
+  nb_notify_event(device, &event);
 }
 
 void nb_store_remove(nb_device_t *device, nb_slot_t *slot, uint8_t reason) {
@@ -61,10 +61,10 @@ int nb_device_dismiss(nb_device_t *device, uint32_t item) {
   if (slot == NULL) return NB_ERROR_STATE;
   if (slot->id == 0) {
     nb_event_t event = {.item = item, .kind = NB_GONE_DISMISSED};
-    nb_tell_event(device, &event);
+    nb_notify_event(device, &event);
   }
   nb_store_remove(device, slot, NB_GONE_DISMISSED);
-  nb_tell_count(device);
+  nb_notify_count(device);
   return 0;
 }
 
@@ -72,7 +72,7 @@ int nb_device_act(nb_device_t *device, uint32_t item, uint8_t action) {
   const nb_slot_t *slot = find_shown(device, item);
   if (slot == NULL) return NB_ERROR_STATE;
   nb_event_t event = {.item = item, .src = slot->src, .id = slot->id, .action = action};
-  nb_tell_event(device, &event);
+  nb_notify_event(device, &event);
   return 0;
 }
 
@@ -81,7 +81,7 @@ void nb_device_clear(nb_device_t *device) {
     nb_slot_t *slot = &device->config->slots[at];
     if (slot->item != 0 && !slot->is_hidden) nb_store_remove(device, slot, NB_GONE_DISMISSED);
   }
-  nb_tell_count(device);
+  nb_notify_count(device);
 }
 
 /* ---- expiry (NTF-27) ---- */
@@ -129,7 +129,7 @@ void nb_store_expire(nb_device_t *device) {
     nb_store_changed(device, NB_CHANGE_HIDDEN, slot);
     nb_store_add_gone(device, slot, NB_GONE_EXPIRED);
   }
-  nb_tell_count(device);
+  nb_notify_count(device);
 }
 
 uint32_t nb_store_deadline(const nb_device_t *device) {

@@ -1,13 +1,14 @@
-/* What a test makes happen to a device by another way than the link: one record, one command. In the host port the
-   records are function calls, on an emulated CPU they may come in UDATA on channel 2. Not for products. */
+/* Out-of-band commands of a test to a device: one record, one command. In the host port the records
+   are function calls, on an emulated CPU they can arrive in UDATA on channel 2. Not for
+   products. */
 #ifndef NB_CONTROL_H
 #define NB_CONTROL_H
 
 #include "notibot.h"
 
-/* The first byte of a record, and what follows it. Numbers are little-endian. */
+/* The first byte of a record, and its parameters. Numbers are little-endian. */
 enum nb_control_command {
-  NB_CONTROL_REBOOT = 1,   /* - : starts anew; the port does it */
+  NB_CONTROL_REBOOT = 1,   /* - : restarts; the port does it */
   NB_CONTROL_DISMISS = 2,  /* u32 item */
   NB_CONTROL_ACT = 3,      /* u32 item, u8 action */
   NB_CONTROL_LOG = 4,      /* text, without a line end */
@@ -23,7 +24,7 @@ enum nb_control_command {
 typedef struct nb_control {
   nb_device_t *device;
   nb_config_t *config;      /* the device's; MODE changes it */
-  uint8_t strict_features;  /* what it has in strict mode */
+  uint8_t strict_features;  /* the features in strict mode */
   bool is_stalled;
   uint32_t stalled_at_ms, stalled_for_ms; /* for 0: until RESUME */
 } nb_control_t;
@@ -32,14 +33,14 @@ enum nb_control_result { NB_CONTROL_DONE = 0, NB_CONTROL_WANTS_REBOOT = 1, NB_CO
 
 void nb_control_start(nb_control_t *control, nb_device_t *device, nb_config_t *config);
 
-/* Returns an enum nb_control_result, or a negative enum nb_error: NB_ERROR_INVALID for a record that is unknown or too
-   short, NB_ERROR_STATE when there is no such item. */
+/* Returns an enum nb_control_result, or a negative enum nb_error: NB_ERROR_INVALID for a record
+   that is unknown or too short, NB_ERROR_STATE if there is no such item. */
 int nb_control_perform(nb_control_t *control, const uint8_t *record, size_t length, uint32_t now_ms);
 
 /* nb_device_work(), unless the application is stalled. */
 bool nb_control_work(nb_control_t *control, uint32_t now_ms);
 
-/* Milliseconds until a stall ends by itself, or NB_NEVER. */
+/* Milliseconds until the end of a stall, or NB_NEVER. */
 uint32_t nb_control_deadline(const nb_control_t *control, uint32_t now_ms);
 
 #endif

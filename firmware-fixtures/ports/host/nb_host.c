@@ -7,7 +7,7 @@
 
 #define LOG_BYTES 2048u
 #define GONE NB_GONE_MIN
-#define TEXT_LIMIT 65536u /* bytes of console text that are kept for the caller */
+#define TEXT_LIMIT 65536u /* bytes of console text kept for the caller */
 
 struct nb_host {
   nb_config_t config;
@@ -15,7 +15,7 @@ struct nb_host {
   nb_device_t device;
   nb_control_t control;
   uint64_t random;
-  uint8_t *out;           /* what the line has not taken yet */
+  uint8_t *out;           /* bytes not taken by the line yet */
   size_t out_used, out_size;
   uint8_t *text;
   size_t text_used;
@@ -45,7 +45,7 @@ static int boot(nb_host_t *host, uint8_t reset_reason, uint32_t now_ms) {
   return nb_device_start(&host->device, &host->config, &host->boot, now_ms);
 }
 
-/* Everything that is due leaves at once: the line of this port takes no time. */
+/* Everything that is due is sent at once: the line of this port has no delay. */
 static void run(nb_host_t *host, uint32_t now_ms) {
   for (;;) {
     bool has_worked = nb_control_work(&host->control, now_ms);

@@ -1,7 +1,7 @@
 /*
- * The reference firmware's attribute server on a unix socket: u16 little-endian length and one PDU a record, both ways;
- * one connection is one bearer, as one BLE connection is. For tests: scripts/ble-parity --device firmware, and
- * notibot test --att unix:PATH.
+ * The reference firmware's attribute server on a unix socket: records of a u16 little-endian length
+ * and one PDU, in both directions; one connection is one bearer, like one BLE connection. For tests:
+ * scripts/ble-parity --device firmware, and notibot test --att unix:PATH.
  *
  *     att-socket PATH        prints a line when it listens; SIGTERM ends it
  */
@@ -24,7 +24,7 @@
 
 typedef struct connection {
   int descriptor; /* -1: free */
-  size_t length;  /* of what was read and not yet handled */
+  size_t length;  /* of the unhandled input */
   uint8_t unread[RECORD_BYTES];
   nb_bearer_t bearer;
 } connection_t;
@@ -67,7 +67,7 @@ static void drop(connection_t *connection) {
   connection->descriptor = -1;
 }
 
-/* A client that does not read is let go rather than waited for: its socket's buffer holds hundreds of records. */
+/* A client that does not read is disconnected: its socket buffer holds hundreds of records. */
 static bool send_record(connection_t *connection, const uint8_t *pdu, int length) {
   uint8_t record[RECORD_BYTES];
   record[0] = (uint8_t)length;
@@ -77,7 +77,7 @@ static bool send_record(connection_t *connection, const uint8_t *pdu, int length
   return sent == (ssize_t)length + 2;
 }
 
-/* What a write changed is told to every bearer that has subscribed. */
+/* Notifies every subscribed bearer of the change by a write. */
 static void notify_all(void) {
   uint8_t pdu[NB_MTU_MAX];
   for (size_t index = 0; index < CONNECTIONS; index++) {
@@ -90,7 +90,7 @@ static void notify_all(void) {
   }
 }
 
-/* Handles the records that are whole. Returns false when the connection must end. */
+/* Handles the complete records. Returns false if the connection must end. */
 static bool handle(connection_t *connection) {
   uint8_t answer[NB_MTU_MAX];
   while (connection->length >= 2) {
@@ -125,7 +125,7 @@ static void take_in(int listener) {
     connection->length = 0;
     return;
   }
-  close(descriptor); /* as many as there may be are connected */
+  close(descriptor); /* the maximum number is connected */
 }
 
 static int listen_at(const char *path) {
@@ -133,7 +133,7 @@ static int listen_at(const char *path) {
   if (strlen(path) >= sizeof address.sun_path) return -1;
   memcpy(address.sun_path, path, strlen(path));
   int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  umask(0177); /* the owner's alone, from the start */
+  umask(0177); /* for the owner only, from the start */
   if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 8) != 0) return -1;
   return listener;
 }
@@ -142,7 +142,7 @@ static void serve(int listener) {
   while (!is_over) {
     struct pollfd polled[CONNECTIONS + 1] = {{.fd = listener, .events = POLLIN}};
     for (size_t index = 0; index < CONNECTIONS; index++) {
-      polled[index + 1] = (struct pollfd){.fd = connections[index].descriptor, .events = POLLIN}; /* -1 is passed over */
+      polled[index + 1] = (struct pollfd){.fd = connections[index].descriptor, .events = POLLIN}; /* -1 is ignored */
     }
     if (poll(polled, CONNECTIONS + 1, 1000) < 0) continue;
     nb_device_poll(&device, now_ms());

@@ -6,7 +6,8 @@
 #define LINK_UART_BASE 0x10000000u
 #define LINK_UART_IRQ 10u
 
-/* A PCI UART in slot 1: its I/O ports are ours to place. INTA of slot 1 arrives as interrupt 32 + 1. */
+/* A PCI UART in slot 1: this code assigns its I/O ports. INTA of slot 1 arrives as interrupt 32 +
+   1. */
 #define PCI_CONFIG_BASE 0x30000000u
 #define PCI_PORTS_BASE 0x03000000u
 #define PCI_SLOT 1u
@@ -30,12 +31,12 @@
 #define MCAUSE_TIMER 0x80000007u
 #define MCAUSE_EXTERNAL 0x8000000bu
 
-/* What outlives a reset, in memory that nothing clears. */
+/* State that outlives a reset, in memory that is not cleared. */
 typedef struct {
   uint32_t magic;
   uint32_t boot_count;
   uint32_t boot_id;
-  uint32_t next_reason; /* a board_reset_t; 0 when the program did not ask for the reset */
+  uint32_t next_reason; /* a board_reset_t; 0 if the program did not request the reset */
   uint32_t check;
 } kept_t;
 #define KEPT_MAGIC 0x4e424b31u
@@ -87,7 +88,7 @@ static void enable_irq(uint32_t irq)
   *word(PLIC_BASE + 0x2000u + 4 * (irq / 32)) |= 1u << (irq % 32);
 }
 
-/* Finds the second UART and gives it its ports. */
+/* Finds the second UART and assigns its ports. */
 static bool place_control_uart(void)
 {
   uint32_t config = PCI_CONFIG_BASE + (PCI_SLOT << 15);
@@ -178,7 +179,8 @@ uart_t *board_control_uart(void)
 void board_idle(uint32_t limit_ms)
 {
   set_alarm(ticks() + (uint64_t)limit_ms * TICKS_PER_MS);
-  /* An interrupt that waits ends wfi also while it is masked: none can come between the question and the sleep. */
+  /* A pending interrupt ends wfi even while it is masked: none can be missed between the check and
+     the sleep. */
   disable_interrupts();
   if (!uart_has_received(&link_uart) && !(has_control_uart && uart_has_received(&control_uart))) {
     __asm__ volatile("wfi");
@@ -221,7 +223,7 @@ _Noreturn void board_panic(const char *what)
   __asm__ volatile("csrr %0, mepc" : "=r"(epc));
   __asm__ volatile("csrr %0, mcause" : "=r"(cause));
   __asm__ volatile("csrr %0, mtval" : "=r"(value));
-  /* A frame may have been cut: what follows must not be taken for its rest. */
+  /* A frame can have been cut: the text must not be taken for its rest. */
   uart_write_now(&link_uart, (const uint8_t[]){0}, 1);
   say("Guru Meditation Error: Core  0 panic'ed (");
   say(what);

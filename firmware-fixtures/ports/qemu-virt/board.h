@@ -1,5 +1,6 @@
-/* QEMU's board "virt" (riscv32, one hart, machine mode): clock, interrupts, reset, and what outlives a reset.
- * Sources: hw/riscv/virt.c of QEMU 7.2; the RISC-V PLIC and ACLINT specifications. */
+/* QEMU's board "virt" (riscv32, one hart, machine mode): clock, interrupts, reset, and state that
+ * outlives a reset. Sources: hw/riscv/virt.c of QEMU 7.2; the RISC-V PLIC and ACLINT
+ * specifications. */
 #ifndef NOTIBOT_BOARD_H
 #define NOTIBOT_BOARD_H
 
@@ -23,7 +24,7 @@ typedef struct {
   board_reset_t reason;
 } board_boot_t;
 
-/* Starts clock, interrupts and both UARTs. To be called once, first. */
+/* Starts clock, interrupts and both UARTs. Call it once, first. */
 void board_init(board_boot_t *boot);
 
 /* Milliseconds since board_init; wraps after 49 days. */
@@ -35,17 +36,17 @@ uint32_t board_random(void);
 /* The line of the protocol and the console. */
 uart_t *board_link_uart(void);
 
-/* The line that tests press buttons through; NULL where the board has none. */
+/* The control line of tests; NULL if the board has none. */
 uart_t *board_control_uart(void);
 
 /* Sleeps until an interrupt, at most `limit_ms`; returns at once while either UART has received bytes. */
 void board_idle(uint32_t limit_ms);
 
-/* Restarts; `reason` is what the next start reports. Bytes that wait to be sent are lost, unless it is asked for after
- * uart_drain. */
+/* Restarts; `reason` is what the next start reports. Queued bytes are lost, unless it is called
+   after uart_drain. */
 _Noreturn void board_reset(board_reset_t reason);
 
-/* Prints what a crashed program prints, and restarts. May be called from an interrupt. */
+/* Prints the output of a crashed program, and restarts. Can be called from an interrupt. */
 _Noreturn void board_panic(const char *what);
 
 #endif

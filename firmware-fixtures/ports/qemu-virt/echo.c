@@ -1,5 +1,5 @@
-/* Sends back what it receives, and nothing else: to measure the board and its way to the host without a protocol.
- * On the control line `reboot` and `panic` do what they say. */
+/* Sends back its input, and nothing else: to measure the board and its line to the host without a
+ * protocol. On the control line `reboot` and `panic` restart it. */
 #include "board.h"
 
 #include <string.h>

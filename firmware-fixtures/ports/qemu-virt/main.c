@@ -13,12 +13,12 @@
 #define RX_QUEUE_BYTES 4096u
 #define TX_QUEUE_BYTES 4096u
 #define LOG_BYTES 2048u
-#define LINE_BYTES 4096u /* of the control line: two digits a byte of a record */
-/* The longest sleep; the device wants to be asked once in a while (notibot.h). */
+#define LINE_BYTES 4096u /* of the control line: two digits per byte of a record */
+/* The longest sleep; the device must be polled occasionally (notibot.h). */
 #define SLEEP_LIMIT_MS 60000u
-/* How long the answer to a command that restarts may take to leave. */
+/* How long to wait until the answer to a restarting command is sent. */
 #define DRAIN_LIMIT_MS 100u
-/* `busy` ends when its bytes have come, or after so long. */
+/* `busy` ends when its bytes were received, or after this time. */
 #define BUSY_BYTES 20000u
 #define BUSY_LIMIT_MS 10000u
 
@@ -44,10 +44,10 @@ static app_t application;
 
 static void say(app_t *app, const char *text)
 {
-  (void)nb_device_log(&app->device, text, strlen(text)); /* what finds no room is counted */
+  (void)nb_device_log(&app->device, text, strlen(text)); /* drops are counted */
 }
 
-/* Writes a number in decimal digits, and returns what is behind it. */
+/* Writes a number in decimal digits, and returns the position after it. */
 static char *put_number(char *out, uint32_t number)
 {
   char digits[10];
@@ -124,7 +124,7 @@ static void answer(const char *reply)
 {
   uart_t *control = board_control_uart();
   size_t length = strlen(reply);
-  /* Whoever asks without reading the answers loses some. */
+  /* A peer that does not read its answers loses some. */
   if (uart_room(control) > length) {
     (void)uart_write(control, (const uint8_t *)reply, length);
     (void)uart_write(control, (const uint8_t *)"\n", 1);
@@ -146,7 +146,8 @@ static bool receive(app_t *app)
   return has_received;
 }
 
-/* Sends the next frame or piece of text when the one before has nearly left, so that it is the newest there is. */
+/* Sends the next frame or piece of text when the previous one is nearly sent, so that it is up to
+   date. */
 static bool transmit(app_t *app)
 {
   uint8_t bytes[NB_WIRE_MAX];
@@ -191,7 +192,7 @@ static int hex_digit(char character)
   return character >= 'a' && character <= 'f' ? character - 'a' + 10 : -1;
 }
 
-/* Reads pairs of digits; returns how many bytes, 0 if there is anything else. */
+/* Parses pairs of digits; returns the number of bytes, 0 if there is anything else. */
 static size_t parse_hex(const char *text, size_t length, uint8_t *out)
 {
   for (size_t index = 0; index + 1 < length; index += 2) {
@@ -205,8 +206,8 @@ static size_t parse_hex(const char *text, size_t length, uint8_t *out)
   return length % 2 == 0 ? length / 2 : 0;
 }
 
-/* A record of nb_control.h in hexadecimal; `stats`; or `busy`: from its answer on nothing is taken from the line until 20000
- * bytes have come. */
+/* A record of nb_control.h in hexadecimal; `stats`; or `busy`: after its answer nothing is read
+   from the line until 20000 bytes were received. */
 static void perform_line(app_t *app)
 {
   uint8_t record[LINE_BYTES / 2];
@@ -234,7 +235,7 @@ static void perform_line(app_t *app)
   case NB_CONTROL_WANTS_PANIC:
     answer("ok");
     uart_drain(board_control_uart(), DRAIN_LIMIT_MS);
-    board_panic("asked to by a test");
+    board_panic("requested by a test");
   case NB_ERROR_STATE:
     answer("refused: there is no such notification");
     break;
@@ -247,7 +248,7 @@ static void perform_line(app_t *app)
   }
 }
 
-/* Takes at most one command: what has come on the link before the next one is taken first. */
+/* Takes at most one command: bytes received on the link before the next one are handled first. */
 static bool take_control(app_t *app)
 {
   uart_t *control = board_control_uart();

@@ -16,8 +16,8 @@ enum { LCR_8N1 = 3, LCR_DIVISOR = 0x80 };
 enum { MCR_INTERRUPTS = 8 };
 enum { LSR_RECEIVED = 1, LSR_EMPTY = 0x20 };
 
-/* Turns of waiting in a panic for one byte to leave; a host that does not read must not keep the board from
- * restarting. */
+/* Iterations that a panic waits for one byte to be sent; a host that does not read must not prevent
+   the restart. */
 #define UART_PANIC_SPINS 100000u
 
 _Static_assert((UART_RX_RING_BYTES & (UART_RX_RING_BYTES - 1)) == 0, "a ring's size is a power of two");

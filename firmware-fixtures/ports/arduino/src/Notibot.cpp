@@ -21,7 +21,7 @@ bool NotibotLine::start(nb_config_t &config, const NotibotOptions &options) {
 
 void NotibotLine::run() {
   const uint32_t now = millis();
-  // No more than what is there now: a fast host must not keep loop() here.
+  // Only the bytes available now: a fast host must not keep loop() here.
   int waiting = stream_.available();
   const bool isQuiet = waiting <= 0;
   for (; waiting > 0; waiting--) {
@@ -43,7 +43,7 @@ void NotibotLine::run() {
 // Completes the frame that a short write left. Returns whether it is all sent.
 bool NotibotLine::sendRest() {
   while (sent_ < length_) {
-    // A Stream's write() may wait, or drop what does not fit; it is given no more than it has room for.
+    // A Stream's write() can block, or drop bytes without room; it gets no more than it has room for.
     const int room = stream_.availableForWrite();
     if (room <= 0) return false;
     size_t part = length_ - sent_;

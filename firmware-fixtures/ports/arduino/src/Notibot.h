@@ -4,7 +4,7 @@
 //   void setup() { Serial.begin(921600); notibot.begin(options); }
 //   void loop() { notibot.run(); }
 //
-// Nothing else may print to that Stream: text goes through notibot.log(), which sends it between frames.
+// Nothing else must print to that Stream: text goes through notibot.log(), which sends it between frames.
 // All calls come from one task; run() never waits.
 #ifndef NOTIBOT_ARDUINO_H
 #define NOTIBOT_ARDUINO_H
@@ -19,25 +19,25 @@ struct NotibotOptions {
   const char *firmwareName = nullptr;     // at most 32 bytes of UTF-8
   const char *firmwareVersion = nullptr;  // the same
   uint8_t deviceID[6] = {};               // the base MAC, first octet first
-  uint32_t bootID = 0;                    // random, another at each boot: esp_random(), a noisy ADC, a counter in EEPROM
+  uint32_t bootID = 0;                    // random, new at each boot: esp_random(), a noisy ADC, a counter in EEPROM
   uint32_t bootCount = 0;
   uint8_t resetReason = 0;                // the numbers of esp_reset_reason_t; 0 unknown
   uint32_t bitsPerSecond = 0;             // of the line; 0 for USB
-  // A notification came, changed or left. It may not call back into the device.
+  // A notification was added, changed or removed. It must not call back into the device.
   void (*changed)(void *context, enum nb_change change, const nb_slot_t *slot) = nullptr;
   void *context = nullptr;
 };
 
-// What does not depend on the store's size.
+// The part that does not depend on the store's size.
 class NotibotLine {
  public:
   explicit NotibotLine(Stream &stream) : stream_(stream) {}
   NotibotLine(const NotibotLine &) = delete;
   NotibotLine &operator=(const NotibotLine &) = delete;
 
-  // Takes what has arrived, does what is due, and sends what the Stream has room for.
+  // Takes received bytes, runs what is due, and sends as much as the Stream has room for.
   void run();
-  // Queues text. Returns false when some of it had no room and was dropped.
+  // Queues text. Returns false if some of it was dropped.
   bool log(const char *text);
   uint32_t count() const { return nb_device_count(&device_); }
   bool dismiss(uint32_t item) { return nb_device_dismiss(&device_, item) == 0; }

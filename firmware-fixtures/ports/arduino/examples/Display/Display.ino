@@ -4,13 +4,13 @@
 Notibot<16> notibot(Serial);
 
 static uint32_t latest = 0;
-static bool hasNews = false;
+static bool hasChange = false;
 
-// Called in the middle of a write: what it finds is kept, and shown by loop().
+// Called during a write: stores the item, which loop() shows.
 static void note(void *, enum nb_change change, const nb_slot_t *slot) {
   if (change == NB_CHANGE_LEFT || change == NB_CHANGE_HIDDEN) return;
   latest = slot->item;
-  hasNews = true;
+  hasChange = true;
 }
 
 void setup() {
@@ -26,8 +26,8 @@ void setup() {
 
 void loop() {
   notibot.run();
-  if (!hasNews) return;
-  hasNews = false;
+  if (!hasChange) return;
+  hasChange = false;
   char line[48];
   snprintf(line, sizeof line, "showing #%lu of %lu\n", static_cast<unsigned long>(latest),
            static_cast<unsigned long>(notibot.count()));

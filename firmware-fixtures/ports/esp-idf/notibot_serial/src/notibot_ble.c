@@ -1,7 +1,6 @@
-/*
- * The service over BLE, by NimBLE. Its access callback knows values, the device's handler knows PDUs: what comes is put
- * into the PDU that a client would have sent, so that one handler serves both lines and answers alike.
- */
+/* The service over BLE, by NimBLE. Its access callback has values, the device's handler takes PDUs:
+ * an access is converted to the PDU that a client would have sent, so that one handler serves both
+ * lines with the same answers. */
 #include "notibot_internal.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "host/ble_hs.h"
 #include "sdkconfig.h"
 
-/* Handles of PROTOCOL.md section 3, as the device's handler names them. */
+/* Handles of PROTOCOL.md section 3, used by the device's handler. */
 enum { HANDLE_COUNT = 3, HANDLE_COUNT_CCCD = 4, HANDLE_DATA = 6, HANDLE_DATA_CCCD = 7 };
 
 enum {
@@ -28,7 +27,7 @@ typedef struct connection {
 } connection_t;
 
 static connection_t connections[CONNECTIONS];
-static uint16_t count_handle, data_handle; /* NimBLE's, which need not be the table's */
+static uint16_t count_handle, data_handle; /* NimBLE's, which can differ from the table's */
 
 static connection_t *find(uint16_t handle) {
   for (size_t index = 0; index < CONNECTIONS; index++) {
@@ -37,7 +36,7 @@ static connection_t *find(uint16_t handle) {
   return NULL;
 }
 
-/* Hands one PDU to the device. Returns 0 or the ATT error code; the response is in `answer`. */
+/* Passes one PDU to the device. Returns 0 or the ATT error code; the response is in `answer`. */
 static int ask(connection_t *connection, const uint8_t *pdu, size_t length, uint8_t *answer, size_t size, int *answered) {
   nb_device_t *device = notibot_device_lock();
   int count = nb_att_handle(device, &connection->bearer, pdu, length, answer, size);
@@ -49,7 +48,7 @@ static int ask(connection_t *connection, const uint8_t *pdu, size_t length, uint
 }
 
 static int write_short(connection_t *connection, uint8_t handle, const uint8_t *value, size_t length) {
-  static uint8_t pdu[NB_MTU_MAX], answer[NB_MTU_MAX]; /* NimBLE's host task alone comes here */
+  static uint8_t pdu[NB_MTU_MAX], answer[NB_MTU_MAX]; /* used by NimBLE's host task only */
   pdu[0] = OP_WRITE;
   pdu[1] = handle;
   pdu[2] = 0;
@@ -57,7 +56,8 @@ static int write_short(connection_t *connection, uint8_t handle, const uint8_t *
   return ask(connection, pdu, length + 3, answer, sizeof answer, NULL);
 }
 
-/* NimBLE has put the parts of a long write together; the bearer's MTU wants them one by one (ATT-14). */
+/* NimBLE has concatenated the parts of a long write; the bearer's MTU requires separate parts
+   (ATT-14). */
 static int write_long(connection_t *connection, const uint8_t *value, size_t length) {
   static uint8_t pdu[NB_MTU_MAX], answer[NB_MTU_MAX];
   size_t room = (size_t)connection->bearer.mtu - 5;
@@ -137,7 +137,7 @@ esp_err_t notibot_ble_register(void) {
 
 static void open_bearer(uint16_t handle) {
   connection_t *connection = find(BLE_HS_CONN_HANDLE_NONE);
-  if (connection == NULL) return; /* NimBLE takes no more connections than there are entries */
+  if (connection == NULL) return; /* NimBLE accepts no more connections than there are entries */
   if (nb_bearer_open(notibot_device_lock(), &connection->bearer) == 0) connection->handle = handle;
   notibot_device_unlock();
 }

@@ -1,10 +1,12 @@
-/* The bytes below the protocol. Nothing else writes to this line: the log comes through notibot_log.c. */
+/* The line driver below the protocol. Nothing else writes to this line: the log goes through
+   notibot_log.c. */
 #include "notibot_internal.h"
 
 #include "freertos/FreeRTOS.h"
 #include "sdkconfig.h"
 
-/* A host that reads nothing for this long has gone: then the device must not wait for it. */
+/* A host that reads nothing for this long is considered gone, and the device does not wait for
+   it. */
 #define STUCK_MS 100u
 
 /* The last frame was cut off, so a zero must come before anything else (FRM-14). */
@@ -14,7 +16,7 @@ static bool owes_zero;
 #include "driver/uart.h"
 
 #define PORT ((uart_port_t)CONFIG_NOTIBOT_UART_PORT)
-/* Two windows, as a flash write holds the task off for tens of milliseconds. */
+/* Two windows, because a flash write delays the task by tens of milliseconds. */
 #define RECEIVE_RING_BYTES (2 * CONFIG_NOTIBOT_RECEIVE_BYTES)
 #define SEND_RING_BYTES 2048
 
@@ -30,13 +32,14 @@ esp_err_t notibot_line_open(void) {
   esp_err_t error = uart_driver_install(PORT, RECEIVE_RING_BYTES, SEND_RING_BYTES, 0, NULL, 0);
   if (error == ESP_OK) error = uart_param_config(PORT, &config);
   if (error == ESP_OK) error = uart_set_rx_full_threshold(PORT, CONFIG_NOTIBOT_UART_FULL_THRESHOLD);
-  /* In symbols: what is below the threshold at the end of a burst is handed on at once. */
+  /* In symbols: bytes below the threshold at the end of a burst are delivered at once. */
   if (error == ESP_OK) error = uart_set_rx_timeout(PORT, 2);
   return error;
 }
 
 size_t notibot_line_read(uint8_t *bytes, size_t size, uint32_t wait_ms) {
-  /* The first byte is waited for, the rest taken as far as it is there: the driver would wait for all of it. */
+  /* Waits for the first byte and takes the rest as available: the driver would wait for all of
+     it. */
   int count = uart_read_bytes(PORT, bytes, 1, pdMS_TO_TICKS(wait_ms));
   if (count <= 0) return 0;
   size_t more = 0;
@@ -77,7 +80,7 @@ static size_t write_some(const uint8_t *bytes, size_t length) {
   return count > 0 ? (size_t)count : 0;
 }
 
-/* The controller keeps a packet of less than 64 bytes until it is told to send it (esp-idf #13162). */
+/* The controller holds back a packet of less than 64 bytes until it is flushed (esp-idf #13162). */
 static void flush(void) { (void)usb_serial_jtag_wait_tx_done(pdMS_TO_TICKS(STUCK_MS)); }
 
 uint32_t notibot_line_bits_per_second(void) { return 0; }

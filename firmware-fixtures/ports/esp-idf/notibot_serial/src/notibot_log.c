@@ -1,7 +1,6 @@
-/*
- * ESP_LOG's text. The hook only formats and copies: a log call never waits for the line or for the device's lock, and
- * may be made by any task, also with that lock held. The device's task sends the text between frames (FRM-14).
- */
+/* ESP_LOG's text. The hook only formats and copies: a log call never waits for the line or for the
+ * device's lock, and is allowed in any task, even with that lock held. The device's task sends the
+ * text between frames (FRM-14). */
 #include "notibot_internal.h"
 
 #include <stdarg.h>

@@ -15,7 +15,7 @@ _Static_assert(2 * CONFIG_NOTIBOT_REQUESTS <= CONFIG_NOTIBOT_FRAMES, "requests a
 
 #define TASK_STACK_BYTES 6144
 #define READ_BYTES 256
-/* Log text waits at most this long when nothing else happens. */
+/* The longest delay of log text while the line is idle. */
 #define TURN_MS 10u
 
 static nb_device_t device;
@@ -43,7 +43,7 @@ static void note_change(void *context, enum nb_change change, const nb_slot_t *s
   if (options.changed != NULL) options.changed(options.context, change, slot);
 }
 
-/* Counts boots where power loss does not reach. Without that memory each boot is the first. */
+/* Counts boots in non-volatile memory. Without it each boot is the first. */
 static uint32_t next_boot_count(void) {
   nvs_handle_t handle;
   uint32_t count = 0;
@@ -90,7 +90,8 @@ static esp_err_t start_device(void) {
   return nb_device_start(&device, &config, &boot, now_ms()) == 0 ? ESP_OK : ESP_ERR_INVALID_ARG;
 }
 
-/* Hands what came to the device. The decoder must hear of silence only after a read that found nothing (FRM-9). */
+/* Passes received bytes to the device. Silence counts only after a read that found nothing
+   (FRM-9). */
 static void take(const uint8_t *bytes, size_t count) {
   nb_device_t *locked = notibot_device_lock();
   uint32_t now = now_ms();
@@ -100,11 +101,12 @@ static void take(const uint8_t *bytes, size_t count) {
   }
   char text[128];
   size_t length = notibot_log_take(text, sizeof text);
-  if (length > 0) (void)nb_device_log(locked, text, length); /* what has no room is counted there */
+  if (length > 0) (void)nb_device_log(locked, text, length); /* drops are counted there */
   notibot_device_unlock();
 }
 
-/* Sends all that is due. The line is written without the lock, so that BLE need not wait for a slow UART. */
+/* Sends everything that is due. The line is written without the lock, so that BLE does not wait for
+   a slow UART. */
 static void send_all(void) {
   static uint8_t out[NB_WIRE_MAX];
   for (;;) {

@@ -1,5 +1,6 @@
-/* What a bearer is told without having asked: Count, events on Data, and the messages of SYNC (ATT-17 to ATT-19,
-   NTF-11, NTF-26, NTF-30 to NTF-33). They are put together when they can be sent, so that they are the latest. */
+/* Unsolicited messages to a bearer: Count, events on Data, and the messages of SYNC (ATT-17 to
+   ATT-19, NTF-11, NTF-26, NTF-30 to NTF-33). They are encoded when they can be sent, so that they
+   are the latest. */
 #include "nb_internal.h"
 
 #define OP_NOTIFICATION 0x1Bu
@@ -12,19 +13,19 @@ enum message { MESSAGE_SYNC = 1, MESSAGE_SYNCED = 2, MESSAGE_RESYNC = 3, MESSAGE
 #define GONE_BYTES 10u
 _Static_assert(SYNCED_BYTES <= NB_MTU_MAX, "a message fits where a PDU does");
 
-void nb_tell_resync(nb_bearer_t *bearer, uint32_t src) {
-  if (!bearer->sync_in_use || bearer->resync_was_told) return;
+void nb_notify_resync(nb_bearer_t *bearer, uint32_t src) {
+  if (!bearer->sync_in_use || bearer->resync_was_reported) return;
   if (src != 0 && src != bearer->src) return;
   bearer->resync_is_due = true;
-  bearer->resync_was_told = true; /* once until the next SYNC */
+  bearer->resync_was_reported = true; /* once until the next SYNC */
 }
 
-void nb_tell_event(nb_device_t *device, const nb_event_t *event) {
+void nb_notify_event(nb_device_t *device, const nb_event_t *event) {
   for (nb_bearer_t *bearer = device->bearers; bearer != NULL; bearer = bearer->next) {
     if ((bearer->cccd_data & 1) == 0) continue;
     if (bearer->event_count == NB_EVENTS) { /* ATT-19 */
       device->counters.events_dropped++;
-      nb_tell_resync(bearer, 0);
+      nb_notify_resync(bearer, 0);
       continue;
     }
     bearer->events[(bearer->event_first + bearer->event_count) % NB_EVENTS] = *event;
@@ -32,7 +33,7 @@ void nb_tell_event(nb_device_t *device, const nb_event_t *event) {
   }
 }
 
-void nb_tell_count(nb_device_t *device) {
+void nb_notify_count(nb_device_t *device) {
   uint16_t value = (uint16_t)nb_min(nb_device_count(device), UINT16_MAX);
   if (value == device->store.count_value) return;
   device->store.count_value = value;
@@ -82,7 +83,7 @@ static size_t write_json(const nb_event_t *event, char *out) {
   return used;
 }
 
-/* Returns 0 when the event does not fit and nothing tells it (NTF-11). */
+/* Returns 0 if the event fits in no message and is dropped (NTF-11). */
 static int write_event(nb_device_t *device, const nb_bearer_t *bearer, const nb_event_t *event, uint8_t *out,
                        uint8_t *channel) {
   char json[EVENT_MAX];
@@ -107,7 +108,7 @@ static int write_event(nb_device_t *device, const nb_bearer_t *bearer, const nb_
 
 /* ---- SYNC ---- */
 
-void nb_tell_take_sync(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *message, size_t length) {
+void nb_notify_receive_sync(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *message, size_t length) {
   uint32_t src = length >= SYNC_BYTES ? nb_get_u32le(message + 1) : 0;
   if (length < SYNC_BYTES || message[0] != MESSAGE_SYNC || src == 0) {
     device->counters.bad_messages++;
@@ -117,11 +118,11 @@ void nb_tell_take_sync(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *
   bearer->known_src = src;
   bearer->known = nb_get_u32le(message + 5);
   bearer->sync_src = src;
-  bearer->sync = NB_SYNC_TELLING;
+  bearer->sync = NB_SYNC_REPORTING;
   bearer->resync_is_due = false;
-  bearer->resync_was_told = false;
+  bearer->resync_was_reported = false;
   (void)nb_store_make_writer(device, src);
-  nb_tell_count(device); /* another writer may have been forgotten for it */
+  nb_notify_count(device); /* another writer may have been forgotten for it */
   for (unsigned at = 0; at < device->store.gone_used; at++) {
     nb_gone_t *gone = &device->config->gone[at];
     gone->is_due = gone->src == src && (bearer->cccd_data & 1) != 0;
@@ -150,7 +151,7 @@ static int write_synced(const nb_device_t *device, uint32_t src, uint8_t *out) {
   return (int)SYNCED_BYTES;
 }
 
-int nb_tell_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_t size, uint8_t *channel) {
+int nb_notify_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_t size, uint8_t *channel) {
   if (size < bearer->mtu || size < NB_MTU_MIN || (bearer->sync_in_use && size < SYNCED_BYTES)) return NB_ERROR_SIZE;
   *channel = NB_CHANNEL_ATT;
   if (bearer->count_changed) {
@@ -167,7 +168,7 @@ int nb_tell_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_t 
     int length = write_event(device, bearer, &event, out, channel);
     if (length > 0) return length;
   }
-  if (bearer->sync == NB_SYNC_TELLING) {
+  if (bearer->sync == NB_SYNC_REPORTING) {
     nb_gone_t *gone;
     while ((gone = next_due(device, bearer->sync_src)) != NULL) {
       nb_event_t event = {.item = gone->item, .src = gone->src, .id = gone->id, .kind = gone->reason};
