@@ -1,6 +1,18 @@
 # Sourced by the scripts: finds a recent Swift toolchain and installs missing Debian or Ubuntu
 # packages.
 # shellcheck shell=bash
+#
+# Every script takes --no-install: it names missing packages and ends with 18 instead of installing them.
+
+# What a build of the package needs. README.md and docs/CI.md name the libraries, too: scripts/check-docs.
+# shellcheck disable=SC2034  # of the scripts
+BUILD_PACKAGES=(git libc6-dev libxml2 binutils libsqlite3-dev libudev-dev libusb-1.0-0-dev pkg-config)
+
+arguments=()
+for argument in "$@"; do
+  if [ "$argument" = --no-install ]; then export NOTIBOT_NO_INSTALL=1; else arguments+=("$argument"); fi
+done
+set -- "${arguments[@]}"
 
 # Ends the script with one line and exit code 18 (the environment is unfit).
 unfit() {
@@ -27,6 +39,7 @@ require_packages() {
     dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
   done
   [ "${#missing[@]}" -eq 0 ] && return 0
+  [ -z "${NOTIBOT_NO_INSTALL-}" ] || unfit "Packages are missing: run 'apt-get install ${missing[*]}', then this again."
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null 2>&1 || unfit "Packages are missing: run 'apt-get install ${missing[*]}' as root, then this again."
     prefix=(sudo)
@@ -41,6 +54,9 @@ require_packages() {
 # PYTHON_ENVIRONMENT names another one, for packages that conflict with the rest.
 python_with() {
   local environment=${PYTHON_ENVIRONMENT:-.build/python}
+  if [ -n "${NOTIBOT_NO_INSTALL-}" ] && ! "$environment/bin/python3" -m pip show --quiet "${@%%[=<>]*}" >/dev/null 2>&1; then
+    unfit "Python packages are missing: run this again without --no-install, which installs '$*' in $environment."
+  fi
   [ -x "$environment/bin/python3" ] || python3 -m venv "$environment" >&2 || unfit "python3 -m venv failed: install python3-venv."
   "$environment/bin/python3" -m pip install --quiet --disable-pip-version-check "$@" >&2 \
     || unfit "pip could not install '$*': check the network."

@@ -5,7 +5,9 @@ import NotibotProtocol
 public struct DeviceInfo: Hashable, Sendable {
   /// The base MAC address as printed on the board: `24:6F:28:AA:BB:CC`.
   public var deviceID: String?
+  /// TLV FIRMWARE_NAME; `nil` if the device does not send it.
   public var firmwareName: String?
+  /// TLV FIRMWARE_VERSION; `nil` if the device does not send it.
   public var firmwareVersion: String?
   /// Hash of the firmware's build, at most 32 bytes.
   public var buildHash: [UInt8]?

@@ -2,11 +2,6 @@
 package enum Direction: UInt8, Hashable, Sendable {
   case fromHost = 0
   case fromDevice = 1
-
-  /// The other direction.
-  package var opposite: Direction {
-    self == .fromHost ? .fromDevice : .fromHost
-  }
 }
 
 /// The type of a frame. The raw value is the number on the wire, 1–11; 0 and 12–15 are undefined.

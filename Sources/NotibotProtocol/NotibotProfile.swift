@@ -90,8 +90,6 @@ package struct CharacteristicProperties: OptionSet, Hashable, Sendable {
   }
 
   package static let read = CharacteristicProperties(rawValue: 0x02)
-  package static let writeWithoutResponse = CharacteristicProperties(rawValue: 0x04)
   package static let write = CharacteristicProperties(rawValue: 0x08)
   package static let notify = CharacteristicProperties(rawValue: 0x10)
-  package static let indicate = CharacteristicProperties(rawValue: 0x20)
 }

@@ -8,9 +8,11 @@ public struct NotificationDetails: Hashable, Sendable {
     case timeSensitive = 2
     case critical = 3
 
+    /// The order of NTF-20: passive, active, time-sensitive, critical.
     public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
   }
 
+  /// The level; the default is `active`.
   public var level = Level.active
   /// Numbered as in Apple's ANCS, 0: other.
   public var category: UInt8 = 0
@@ -23,6 +25,7 @@ public struct NotificationDetails: Hashable, Sendable {
   /// Bit 0 silent, bit 1 important.
   public var flags: UInt8 = 0
 
+  /// Details with their defaults.
   public init() {}
 }
 

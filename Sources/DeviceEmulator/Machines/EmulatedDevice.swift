@@ -39,8 +39,6 @@ package struct EmulatedDevice: Equatable, Sendable {
   package static let consoleLimitBytes = 8192
   static let silenceTime = Duration.seconds(1)
   static let silenceConfirmTime = Duration.milliseconds(10)
-  /// The longest line that `log` accepts, in bytes; the rest is cut.
-  package static let logLineLimitBytes = 1024
 
   package let profile: DeviceProfile
   /// The maximum number of bytes in one `.transmit` to which another frame is added. 1 or more.

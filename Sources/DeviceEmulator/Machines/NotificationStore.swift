@@ -6,9 +6,6 @@ import NotibotProtocol
 /// A plain collection with limits; it has no states. Each change can leave `events` for the
 /// bearers, which the server takes before the next change.
 package struct NotificationStore: Equatable, Sendable {
-  /// The value at which the two-byte count saturates. Source: PROTOCOL.md NTF-10.
-  package static let countLimit = 65_535
-
   /// The maximum number of counted notifications of other writers.
   package static let otherWritersLimit = 10_000_000
 

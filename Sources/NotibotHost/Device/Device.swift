@@ -51,6 +51,7 @@ public actor Device {
   /// The device's description of itself in the current session, or in the last one.
   public internal(set) var info = DeviceInfo.unknown
 
+  /// The channel's event loop, on which everything of this device runs.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     eventLoop.executor.asUnownedSerialExecutor()
   }

@@ -21,12 +21,15 @@ extension Device {
 
   /// The events of a device, in order, for one consumer. Ends when the device is closed or lost for good.
   ///
+  /// Each event is delivered once: with two consumers, each event reaches one of them.
   /// At most `DeviceOptions.eventsLimit` events are queued; beyond that the oldest are dropped.
   public struct Events: AsyncSequence, Sendable {
+    /// One event.
     public typealias Element = Event
 
     let stream: AsyncThrowingStream<Event, any Error>
 
+    /// Iterates over the events; `next()` waits for one and returns `nil` when the device is closed.
     public struct AsyncIterator: AsyncIteratorProtocol {
       var iterator: AsyncThrowingStream<Event, any Error>.Iterator
 
@@ -36,6 +39,7 @@ extension Device {
       }
     }
 
+    /// An iterator over the events from now on.
     public func makeAsyncIterator() -> AsyncIterator {
       AsyncIterator(iterator: stream.makeAsyncIterator())
     }

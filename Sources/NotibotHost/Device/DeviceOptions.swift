@@ -14,6 +14,7 @@ public struct DeviceOptions: Sendable {
   /// Queued events, at most; beyond that the oldest are dropped.
   public var eventsLimit = 1024
 
+  /// Options with their defaults.
   public init() {}
 
   /// What to do if a session ends while the port remains open.

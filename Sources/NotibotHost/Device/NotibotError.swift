@@ -30,6 +30,7 @@ public struct NotibotError: Error, Sendable {
     case queueFull
   }
 
+  /// The kind of error, for a program that handles it.
   public var code: Code
   /// The port as the user named it.
   public var port: String

@@ -28,7 +28,9 @@ public actor Forwarder {
   nonisolated let eventLoop: any EventLoop
   /// The port as the user named it.
   public nonisolated let port: String
+  /// Changes of the connection, for one consumer.
   public nonisolated let changes: Changes
+  /// What became of the notifications, for one consumer.
   public nonisolated let reports: Reports
 
   let name: PortName
@@ -49,6 +51,7 @@ public actor Forwarder {
   /// Ends the wait of `finish`.
   private var finishing: Scheduled<Void>?
 
+  /// The event loop on which everything of this forwarder runs.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     eventLoop.executor.asUnownedSerialExecutor()
   }

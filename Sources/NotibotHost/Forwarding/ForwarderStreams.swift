@@ -6,10 +6,12 @@ extension Forwarder {
   /// At most `ForwardingOptions.changesLimit` changes are queued; beyond that the oldest are
   /// dropped.
   public struct Changes: AsyncSequence, Sendable {
+    /// One change.
     public typealias Element = ConnectionChange
 
     let stream: AsyncStream<ConnectionChange>
 
+    /// Iterates over the changes; `next()` returns `nil` when the forwarder has ended.
     public struct AsyncIterator: AsyncIteratorProtocol {
       var iterator: AsyncStream<ConnectionChange>.Iterator
 
@@ -19,6 +21,7 @@ extension Forwarder {
       }
     }
 
+    /// An iterator over the changes.
     public func makeAsyncIterator() -> AsyncIterator {
       AsyncIterator(iterator: stream.makeAsyncIterator())
     }
@@ -30,11 +33,13 @@ extension Forwarder {
   /// A program that submits must also take the reports: while `ForwardingOptions.reportsLimit` of
   /// them are queued, no submission is accepted.
   public struct Reports: AsyncSequence, Sendable {
+    /// One report.
     public typealias Element = ForwardingReport
 
     let stream: AsyncStream<ForwardingReport>
     let backlog: ReportBacklog
 
+    /// Iterates over the reports; `next()` returns `nil` when the forwarder has ended.
     public struct AsyncIterator: AsyncIteratorProtocol {
       var iterator: AsyncStream<ForwardingReport>.Iterator
       let backlog: ReportBacklog
@@ -47,6 +52,7 @@ extension Forwarder {
       }
     }
 
+    /// An iterator over the reports.
     public func makeAsyncIterator() -> AsyncIterator {
       AsyncIterator(iterator: stream.makeAsyncIterator(), backlog: backlog)
     }

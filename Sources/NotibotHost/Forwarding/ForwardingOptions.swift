@@ -22,5 +22,6 @@ public struct ForwardingOptions: Sendable {
   /// the process here.
   package var journalStep: @Sendable () -> Void = {}
 
+  /// Options with their defaults.
   public init() {}
 }

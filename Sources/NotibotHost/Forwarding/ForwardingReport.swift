@@ -52,6 +52,7 @@ public enum ForwardingRejection: Error, Hashable, Sendable {
 }
 
 extension ForwardingRejection: CustomStringConvertible {
+  /// The reason in words, without the text of a peer.
   public var description: String {
     switch self {
     case .unknownNumber(let number): "there is no notification \(number) in the outbox"

@@ -1,5 +1,6 @@
 /// A change of the connection to a device, and its reason.
 public struct ConnectionChange: Hashable, Sendable {
+  /// A state of the connection.
   public enum State: Hashable, Sendable {
     /// The port is open, and a session is requested.
     case connecting(port: String)
@@ -13,9 +14,12 @@ public struct ConnectionChange: Hashable, Sendable {
     case ended
   }
 
+  /// The state after the change.
   public var state: State
+  /// The cause of the change.
   public var reason: ConnectionReason
 
+  /// A change to `state`.
   public init(_ state: State, _ reason: ConnectionReason) {
     self.state = state
     self.reason = reason

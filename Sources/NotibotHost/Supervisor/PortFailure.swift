@@ -4,6 +4,7 @@ import SerialLink
 /// Why a port could not be opened, as a value: the kind, the port, the operation, the reason and
 /// the hint.
 public struct PortFailure: Error, Hashable, Sendable {
+  /// The kind of failure.
   public var code: NotibotError.Code
   /// The port as the user named it.
   public var port: String
@@ -17,6 +18,7 @@ public struct PortFailure: Error, Hashable, Sendable {
   /// port stays one.
   public var healsByWaiting: Bool
 
+  /// A failure of `operation` at `port`.
   public init(
     code: NotibotError.Code, port: String, operation: String = "open", reason: String, hint: String = "",
     healsByWaiting: Bool
