@@ -8,6 +8,7 @@ extension Device {
   static func connect(
     to name: PortName, options: DeviceOptions, ports: PortList = PortList()
   ) async throws -> Device {
+    try options.check(port: name.description)
     do {
       if let id = name.deviceID { return try await find(id, options: options, ports: ports).device }
       return try await connect(to: try ports.address(of: name), as: name, options: options)
@@ -190,6 +191,8 @@ extension Device {
 ///
 /// - Parameters:
 ///   - port: such as `/dev/ttyACM0`, `auto`, `usb:303a:1001` or `socket://host:port`.
+///   - options: rate, timeouts and limits.
+///   - isolation: the actor that `body` runs on; the caller's by default.
 ///   - body: works with the device; it must not be used after `body` is over.
 /// - Returns: what `body` returned.
 /// - Throws: `NotibotError` when there is no such device or no session; what `body` threw.

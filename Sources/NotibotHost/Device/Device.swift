@@ -67,14 +67,14 @@ public actor Device {
     var configuration = HostConfiguration()
     configuration.connectTimeout = options.connectTimeout
     configuration.lineBitsPerSecond = address?.hasRate == true ? Int(options.bitsPerSecond) : nil
-    configuration.limits.requests = UInt8(min(max(options.requestsLimit, 1), 32))
+    configuration.limits.requests = UInt8(clamping: options.requestsLimit)
     switch options.reconnection {
     case .never, .always: configuration.reconnectTimeout = nil
     case .within(let limit): configuration.reconnectTimeout = limit
     }
     machine = HostMachine(configuration: configuration, seed: seed)
     let (stream, sink) = AsyncThrowingStream<Event, any Error>.makeStream(
-      bufferingPolicy: .bufferingNewest(max(1, options.eventsLimit)))
+      bufferingPolicy: .bufferingNewest(options.eventsLimit))
     events = Events(stream: stream)
     eventSink = sink
   }
@@ -110,12 +110,13 @@ public actor Device {
   ///   - window: notifications in flight, 1...512.
   ///   - report: called on the device's thread for each, with its index from 0 and its result.
   /// - Throws: `NotibotError` when the session ended before all were answered. A refusal throws nothing: it is reported
-  ///   and counted. `CancellationError` after a cancellation; notifications in flight are then
+  ///   and counted. `usage` if `window` is out of range. `CancellationError` after a cancellation; notifications in flight are then
   ///   reported with an unknown outcome.
   public func send(
     contentsOf notifications: some Sequence<Notification> & Sendable, window: Int = 64,
     report: @escaping @Sendable (Int, Result<Void, NotibotError>) -> Void = { _, _ in }
   ) async throws -> SendSummary {
+    try OptionRange.window.check(window, port: port, operation: "send to")
     try checkUsable("send to")
     var iterator = notifications.makeIterator()
     let key = BatchKey()
@@ -123,7 +124,7 @@ public actor Device {
       try Task.checkCancellation()
       return try await withCheckedThrowingContinuation { continuation in
         let batch = SendBatch(
-          key: key, window: min(max(window, 1), 512), report: report, continuation: continuation
+          key: key, window: window, report: report, continuation: continuation
         ) { iterator.next() }
         batches.append(batch)
         obey()

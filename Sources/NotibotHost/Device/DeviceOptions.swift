@@ -1,4 +1,5 @@
-/// How to connect to a device. The defaults suit a board on a desk.
+/// How to connect to a device. The defaults suit a board on a desk. A value out of range is refused
+/// when a device is opened: `NotibotError.Code.usage`.
 public struct DeviceOptions: Sendable {
   /// The rate of a serial port, in bits per second.
   public var bitsPerSecond: UInt32 = 921_600
@@ -11,7 +12,7 @@ public struct DeviceOptions: Sendable {
   public var requestsLimit = 32
   /// Whether console text is among the events.
   public var includesText = false
-  /// Queued events, at most; beyond that the oldest are dropped.
+  /// Queued events, at most, 1...1 000 000; beyond that the oldest are dropped.
   public var eventsLimit = 1024
 
   /// Options with their defaults.

@@ -12,6 +12,8 @@ package import SerialLink
 /// - Parameters:
 ///   - port: such as `/dev/ttyACM0`, `auto`, `usb:303a:1001`, `id:24:6F:28:AA:BB:CC` or `socket://host:port`.
 ///   - path: the outbox file; created if it is missing. Only one forwarder at a time can use it.
+///   - options: rate and limits.
+///   - isolation: the actor that `body` runs on; the caller's by default.
 ///   - body: submits notifications and takes reports; the forwarder must not be used after `body` is over.
 /// - Returns: what `body` returned. The session is closed and the journal is written by then.
 /// - Throws: `NotibotError` when the outbox cannot be used or, at the first attempt, the port; what `body` threw.
@@ -50,6 +52,7 @@ extension Forwarder {
   static func open(
     port name: PortName, outbox path: String, options: ForwardingOptions, ports: PortList = PortList()
   ) async throws -> Forwarder {
+    try options.check(port: name.description)
     let opened = try await NIOSingletons.posixBlockingThreadPool.runIfActive {
       () -> Swift.Result<(Journal, JournalContents), JournalError> in
       Swift.Result { () throws(JournalError) in
@@ -77,7 +80,7 @@ extension ForwardingConfiguration {
   /// The configuration that follows from the options and the kind of port.
   init(_ options: ForwardingOptions, _ name: PortName) {
     self.init()
-    outbox.entriesLimit = min(max(options.entriesLimit, 1), 1_000_000)
+    outbox.entriesLimit = options.entriesLimit
     outbox.resendsPlain = options.resendsPlain
     outbox.replaysPlain = options.replaysPlain
     supervisor.expectedDeviceID = name.deviceID ?? options.expectedDeviceID

@@ -1,4 +1,5 @@
-/// How to forward notifications. The defaults suit a board on a desk.
+/// How to forward notifications. The defaults suit a board on a desk. A value out of range is
+/// refused when the outbox is opened: `NotibotError.Code.usage`.
 public struct ForwardingOptions: Sendable {
   /// The rate of a serial port, in bits per second.
   public var bitsPerSecond: UInt32 = 921_600
@@ -11,9 +12,9 @@ public struct ForwardingOptions: Sendable {
   /// Whether to send delivered notifications again to a device without identities, after it has
   /// restarted.
   public var replaysPlain = false
-  /// Queued reports, at most; beyond that `submit` waits.
+  /// Queued reports, at most, 1...1 000 000; beyond that `submit` waits.
   public var reportsLimit = 4096
-  /// Queued changes of the connection, at most; beyond that the oldest are dropped.
+  /// Queued changes of the connection, at most, 1...1 000 000; beyond that the oldest are dropped.
   public var changesLimit = 256
   /// The only device to write to, at any port; `nil`: the first device that answers, or the one
   /// named by the port.
