@@ -1,6 +1,8 @@
 /* The codec's own functions: frames, text, and strings of a stored notification. */
 #include "checks.h"
 
+#include "../core/src/nb_internal.h"
+
 static void check_encoder(void) {
   static const uint32_t lengths[] = {0, 1, 2, 241, 242, 243, 495, 496, 497, 527, 528};
   uint8_t payload[NB_PAYLOAD_MAX + 1];
@@ -177,6 +179,29 @@ static void check_cut_json(void) {
   }
 }
 
+/* One value of an object, in memory of exact size: where it ends, or -1 if it is not valid. */
+static void check_json_values(void) {
+  static const struct {
+    const char *text;
+    int end;
+  } rows[] = {
+      {"true", 4}, {"false", 5}, {" null ", 5}, {"tru", -1}, {"trux", -1}, {"nul", -1}, {"", -1}, {"\n", -1},
+      {"12", 2}, {"-0.5e+10,", 8}, {"-", -1}, {"1.", -1}, {"1e", -1}, {"\"a\"", 3}, {"\"a", -1}, {"\"\\", -1},
+      {"[]", 2}, {"{}", 2}, {"[1,{\"a\":[2]}]", 13}, {"[1 2]", -1}, {"[1}", -1}, {"{\"a\":1]", -1}, {"[1,]", -1},
+      {"{\"a\":1,}", -1}, {"{\"a\",1}", -1}, {"{1}", -1}, {"~}", -1}, {"|}", -1}, {"}", -1}, {"]", -1},
+      {"[[[[[[[]]]]]]]", 14}, {"[[[[[[[[]]]]]]]]", -1},
+  };
+  for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+    size_t length = strlen(rows[row].text);
+    uint8_t *exact = malloc(length > 0 ? length : 1);
+    memcpy(exact, rows[row].text, length);
+    nb_cursor_t cursor = {.at = exact, .end = exact + length};
+    CHECK(nb_json_value(&cursor) == (rows[row].end >= 0));
+    CHECK(rows[row].end < 0 || cursor.at == exact + rows[row].end);
+    free(exact);
+  }
+}
+
 void check_codec(void) {
   check_encoder();
   check_first_byte(true);
@@ -187,4 +212,5 @@ void check_codec(void) {
   check_late_bytes();
   check_json_text();
   check_cut_json();
+  check_json_values();
 }

@@ -148,6 +148,29 @@ static void check_samples(void) {
   rig_free(rig);
 }
 
+/* An ack that covers the oldest of three answers measures that one. */
+static void check_sample_of_three(void) {
+  static const uint32_t samples[] = {90, 90, 150, 10};
+  rig_t *rig = open_rig(4096, 0);
+  answer_after(rig, 90);
+  answer_after(rig, 90);
+  uint32_t first = rig->ack;
+  for (unsigned count = 0; count < 3; count++) {
+    if (count == 2) rig_run(rig, 140);
+    rig_data(rig, NB_CHANNEL_ATT, read_count, sizeof read_count);
+    CHECK(rig->seen[NB_DATA] == 1);
+    rig->ack = first;
+  }
+  rig_run(rig, 10);
+  rig->ack = (first + 1) & 0xFF;
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+  rig->ack = (first + 3) & 0xFF;
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+  double measured = resend_after(rig);
+  CHECK(measured >= resend_time(samples, 4) - 3 && measured <= resend_time(samples, 4) + 3);
+  rig_free(rig);
+}
+
 /* On a slow line frames in flight add their time. */
 static void check_line_time(void) {
   rig_t *rig = open_rig(4096, 1200);
@@ -326,6 +349,7 @@ void check_link(void) {
   check_first_sample();
   check_unacknowledged();
   check_samples();
+  check_sample_of_three();
   check_line_time();
   check_receive_bytes();
   check_credit_grows();

@@ -104,7 +104,8 @@ void nb_link_take_nak(nb_device_t *device, const uint8_t *held) {
   if (held != NULL) {
     limit = nb_get_u16le(nb_link_record(link, 0) + NB_TX_FIRST); /* none was sent before it */
     spared = NB_TX_HELD;
-    for (uint32_t bit = 0; bit < 64 && bit + 1 < count; bit++) {
+    /* At most 32 are in flight (LNK-43), so each of them has a bit. */
+    for (uint32_t bit = 0; bit + 1 < count; bit++) {
       if ((held[bit / 8] >> bit % 8 & 1) == 0) continue;
       uint8_t *record = nb_link_record(link, bit + 1);
       record[3] = (uint8_t)((record[3] & ~NB_TX_RESEND_DUE) | NB_TX_HELD);

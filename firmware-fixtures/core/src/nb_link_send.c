@@ -96,7 +96,7 @@ static const uint8_t *make_answer(nb_device_t *device, nb_header_t *header, uint
 }
 
 /* A frame with ack and credit, which acknowledges everything received. NULL if there is none to
-   send. */
+   send: before the session is open nothing is due, and nothing is granted (LNK-16, LNK-41). */
 static const uint8_t *make_in_session(nb_device_t *device, nb_header_t *header, uint8_t *buffer) {
   nb_link_t *link = &device->link;
   const uint8_t *payload = buffer;
@@ -137,7 +137,6 @@ static const uint8_t *make_next(nb_device_t *device, nb_header_t *header, uint8_
   nb_link_t *link = &device->link;
   if (link->answer_count == 0) queue_opening(device);
   if (link->answer_count > 0) return make_answer(device, header, buffer);
-  if (link->state != NB_LINK_OPEN && link->state != NB_LINK_CLOSING) return NULL;
   return make_in_session(device, header, buffer);
 }
 
