@@ -203,6 +203,7 @@ int main(void) {
   check_core();
   check_codec();
   check_store();
+  check_notify();
   check_link();
   check_traffic();
   check_attributes();

@@ -1,5 +1,5 @@
-/* A device in memory of exact size, and a host that writes frames by hand: used by core_checks.c
-   and store_checks.c. Compiled with the address sanitizer, so that a byte beyond a queue or a table
+/* A device in memory of exact size, and a host that writes frames by hand: used by all files
+   of checks. Compiled with the address sanitizer, so that a byte beyond a queue or a table
    ends the program. */
 #ifndef CHECKS_H
 #define CHECKS_H
@@ -63,6 +63,7 @@ uint8_t rig_write(rig_t *rig, const char *members);
 void check_core(void);
 void check_codec(void);
 void check_store(void);
+void check_notify(void);
 void check_link(void);
 void check_traffic(void);
 void check_attributes(void);

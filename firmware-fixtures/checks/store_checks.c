@@ -1,4 +1,5 @@
 /* The store in memory of exact size, and the notifications of the application. */
+#include "../core/src/nb_internal.h"
 #include "checks.h"
 
 static rig_t *open_rig(uint64_t nonce) {
@@ -71,7 +72,10 @@ static void check_gone(void) {
     rig_send(rig, NB_ACK, 0, NULL, 0);
   }
   CHECK(rig->device->store.gone_used == NB_GONE_MIN && rig->config.gone[NB_GONE_MIN - 1].id == NB_GONE_MIN + 3);
-  for (unsigned id = 1; id <= NB_GONE_MIN + 3; id++) {
+  /* The last of the table first, because no entry behind it moves; then the others. */
+  snprintf(members, sizeof members, ",\"id\":%u,\"ev\":\"r\"", NB_GONE_MIN + 3);
+  CHECK(rig_write(rig, members) == 0 && rig->device->store.gone_used == NB_GONE_MIN - 1);
+  for (unsigned id = 1; id <= NB_GONE_MIN + 2; id++) {
     snprintf(members, sizeof members, ",\"id\":%u,\"ev\":\"r\"", id);
     CHECK(rig_write(rig, members) == 0);
   }
@@ -122,10 +126,78 @@ static void check_hidden(void) {
   rig_free(rig);
 }
 
+/* When the next expiry is due: exact, 0 once it is overdue, and at most NB_NEVER / 2. */
+static void check_expiry(void) {
+  static const uint8_t refused[] = "\x12\6\0{\"app\":\"a\",\"title\":\"b\",\"text\":\"d\",\"timestamp\":1,\"id\":1}";
+  rig_t *rig = open_rig(6);
+  nb_device_t *device = rig->device;
+  uint8_t answer[NB_MTU_MAX];
+  nb_store_set_clock(device, 100);
+  CHECK(rig_write(rig, ",\"id\":1") == 0 && rig->changes[NB_CHANGE_ADDED] == 1);
+  CHECK(nb_store_deadline(device) == NB_NEVER);
+  /* Expired already: never shown (NTF-27). */
+  CHECK(rig_write(rig, ",\"id\":2,\"exp\":99") == 0 && rig_write(rig, ",\"id\":3,\"exp\":100") == 0);
+  CHECK(rig->changes[NB_CHANGE_ADDED] == 1 && rig->changes[NB_CHANGE_HIDDEN] == 2);
+  CHECK(nb_store_deadline(device) == NB_NEVER);
+  CHECK(rig_write(rig, ",\"id\":4,\"exp\":4294967295") == 0 && nb_store_deadline(device) == NB_NEVER / 2);
+  CHECK(rig_write(rig, ",\"id\":5,\"exp\":3000100") == 0 && nb_store_deadline(device) == NB_NEVER / 2);
+  CHECK(rig_write(rig, ",\"id\":6,\"exp\":102") == 0 && nb_store_deadline(device) == 2000);
+  rig_run(rig, 500);
+  CHECK(nb_store_deadline(device) == 1500 && rig->changes[NB_CHANGE_HIDDEN] == 2);
+  rig->now_ms += 3000;
+  rig_bytes(rig, "", 1);
+  CHECK(nb_store_deadline(device) == 0);
+  /* A refused write changes nothing: the expiry waits for the poll. */
+  CHECK(nb_att_handle(device, &device->serial, refused, sizeof refused - 1, answer, sizeof answer) == 5);
+  CHECK(answer[4] == 0x81 && rig->changes[NB_CHANGE_HIDDEN] == 2);
+  rig_run(rig, 0);
+  CHECK(rig->changes[NB_CHANGE_HIDDEN] == 3 && nb_store_deadline(device) == NB_NEVER / 2);
+  rig_free(rig);
+}
+
+/* Labels that are missing, cut, too many or too long (NTF-20). Without the check the rest would be
+   read as the members that follow. */
+static void check_labels(void) {
+  static const char *const invalid[] = {
+      ",\"act\":", ",\"act\":[", ",\"act\":[\"a\"", ",\"act\":[\"a\",\"b\",\"c\",\"d\",",
+      ",\"act\":[\"1234567890123456789012345\",\"k\":1",
+  };
+  rig_t *rig = open_rig(7);
+  for (size_t at = 0; at < sizeof invalid / sizeof invalid[0]; at++) CHECK(rig_write(rig, invalid[at]) == 0x80);
+  CHECK(rig_write(rig, ",\"act\":[\"a\",\"b\",\"c\",\"d\"]") == 0);
+  CHECK(rig_write(rig, ",\"act\":[\"123456789012345678901234\"],\"k\":1") == 0);
+  rig_free(rig);
+}
+
+/* Writes this JSON; returns the error code, or 0. */
+static uint8_t write_json(rig_t *rig, const char *json) {
+  uint8_t pdu[128] = {0x12, 6, 0};
+  memcpy(pdu + 3, json, strlen(json));
+  rig_data(rig, NB_CHANNEL_ATT, pdu, 3 + strlen(json));
+  CHECK(rig->seen[NB_DATA] >= 1);
+  return rig->last[NB_DATA][8] == 0x01 ? rig->last[NB_DATA][12] : 0;
+}
+
+/* A write of the same revision has the same bytes. The slot of a shorter value that replaced a
+   longer one still has the end of the longer one, which is not compared (NTF-23). */
+static void check_same_bytes(void) {
+#define HEAD "{\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1,\"id\":1"
+  rig_t *rig = open_rig(8);
+  CHECK(write_json(rig, HEAD "}                ") == 0);
+  CHECK(write_json(rig, HEAD ",\"rev\":1}") == 0);
+  CHECK(write_json(rig, HEAD ",\"rev\":1} ") == 0x81);
+  CHECK(write_json(rig, HEAD ",\"rev\":1}") == 0);
+#undef HEAD
+  rig_free(rig);
+}
+
 void check_store(void) {
   check_changes();
   check_full_tables();
   check_gone();
   check_gone_of_others();
   check_hidden();
+  check_expiry();
+  check_labels();
+  check_same_bytes();
 }

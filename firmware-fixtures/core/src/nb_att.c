@@ -270,5 +270,6 @@ int nb_att_handle(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *pdu, 
 
 int nb_att_next_notification(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_t size) {
   uint8_t channel;
-  return nb_notify_next(device, bearer, out, size, &channel);
+  if (size < bearer->mtu) return NB_ERROR_SIZE;
+  return nb_notify_next(device, bearer, out, &channel);
 }

@@ -182,8 +182,9 @@ void nb_notify_count(nb_device_t *device);
 /* Schedules RESYNC for a bearer that uses SYNC and has this `src` (0: any) (NTF-33). */
 void nb_notify_resync(nb_bearer_t *bearer, uint32_t src);
 void nb_notify_receive_sync(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *message, size_t length);
-/* The next message of a bearer, on `channel`. Returns its length, 0 when there is none, or NB_ERROR_SIZE. */
-int nb_notify_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_t size, uint8_t *channel);
+/* The next message of a bearer, on `channel`. `out` has room for the MTU, and has NB_MTU_MAX bytes
+   if the bearer uses SYNC. Returns the length, 0 when there is none. */
+int nb_notify_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, uint8_t *channel);
 
 /* ---- store (nb_store.c, nb_store_leave.c) ---- */
 

@@ -12,7 +12,7 @@ static void queue_message(nb_device_t *device) {
   uint8_t channel;
   uint8_t *record = nb_fifo_reserve(&link->tx, NB_TX_RECORD + (size_t)NB_MTU_MAX);
   if (record == NULL) return;
-  int length = nb_notify_next(device, &device->serial, record + NB_TX_RECORD, NB_MTU_MAX, &channel);
+  int length = nb_notify_next(device, &device->serial, record + NB_TX_RECORD, &channel);
   if (length > 0) nb_link_queue(link, channel, (uint32_t)length);
 }
 

@@ -129,10 +129,11 @@ void nb_notify_receive_sync(nb_device_t *device, nb_bearer_t *bearer, const uint
   }
 }
 
-static nb_gone_t *next_due(const nb_device_t *device, uint32_t src) {
+/* Only those of the latest SYNC are due. */
+static nb_gone_t *next_due(const nb_device_t *device) {
   for (unsigned at = 0; at < device->store.gone_used; at++) {
     nb_gone_t *gone = &device->config->gone[at];
-    if (gone->is_due && gone->src == src) return gone;
+    if (gone->is_due) return gone;
   }
   return NULL;
 }
@@ -151,8 +152,7 @@ static int write_synced(const nb_device_t *device, uint32_t src, uint8_t *out) {
   return (int)SYNCED_BYTES;
 }
 
-int nb_notify_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_t size, uint8_t *channel) {
-  if (size < bearer->mtu || size < NB_MTU_MIN || (bearer->sync_in_use && size < SYNCED_BYTES)) return NB_ERROR_SIZE;
+int nb_notify_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, uint8_t *channel) {
   *channel = NB_CHANNEL_ATT;
   if (bearer->count_changed) {
     bearer->count_changed = false;
@@ -169,12 +169,11 @@ int nb_notify_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, size_
     if (length > 0) return length;
   }
   if (bearer->sync == NB_SYNC_REPORTING) {
-    nb_gone_t *gone;
-    while ((gone = next_due(device, bearer->sync_src)) != NULL) {
+    nb_gone_t *gone = next_due(device);
+    if (gone != NULL) {
       nb_event_t event = {.item = gone->item, .src = gone->src, .id = gone->id, .kind = gone->reason};
       gone->is_due = false;
-      int length = write_event(device, bearer, &event, out, channel);
-      if (length > 0) return length;
+      return write_event(device, bearer, &event, out, channel); /* it fits in GONE at least */
     }
     bearer->sync = NB_SYNC_NONE;
     *channel = NB_CHANNEL_LINK;

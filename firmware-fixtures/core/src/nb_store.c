@@ -122,27 +122,23 @@ static nb_slot_t *find_evictable(const nb_device_t *device, uint8_t level) {
   return found;
 }
 
-static bool has_room(const nb_device_t *device, uint32_t freed) {
-  return device->store.stored - freed < device->config->capacity;
-}
-
 /* Makes room for one more, by forgetting a writer that must be forgotten anyway (NTF-22), or by
-   evicting. Returns whether there is room; if not, nothing has changed. `*writer` is set for a
-   notification with identity. */
-static bool make_room(nb_device_t *device, const nb_notification_t *new, uint32_t src, nb_writer_t **writer) {
+   evicting. Returns a free slot; NULL if there is none, and then nothing has changed. `*writer` is
+   set for a notification with identity. */
+static nb_slot_t *make_room(nb_device_t *device, const nb_notification_t *new, uint32_t src, nb_writer_t **writer) {
   uint32_t freed = 0;
   if (new->id != 0 && nb_store_writer(device, src) == NULL) {
     const nb_writer_t *oldest = nb_store_oldest_writer(device);
     uint64_t digest;
     if (oldest->src != 0) freed = nb_store_held(device, oldest->src, &digest);
   }
-  if (!has_room(device, freed)) {
+  if (device->store.stored - freed == device->config->capacity) {
     nb_slot_t *evictable = device->config->can_evict ? find_evictable(device, new->level) : NULL;
-    if (evictable == NULL || !has_room(device, 1)) return false;
+    if (evictable == NULL) return NULL;
     nb_store_remove(device, evictable, NB_GONE_EVICTED);
   }
   if (new->id != 0) *writer = nb_store_make_writer(device, src);
-  return true;
+  return find_free(device);
 }
 
 static void fill(nb_slot_t *slot, const nb_notification_t *new, const uint8_t *json, size_t length, uint32_t crc) {
@@ -160,9 +156,8 @@ static void fill(nb_slot_t *slot, const nb_notification_t *new, const uint8_t *j
 static uint8_t store_new(nb_device_t *device, const nb_bearer_t *bearer, const nb_notification_t *new, uint32_t src,
                          const uint8_t *json, size_t length) {
   nb_writer_t *writer = NULL;
-  if (!make_room(device, new, src, &writer)) return NB_ATT_STORE_FULL;
-  nb_slot_t *slot = find_free(device);
-  if (slot == NULL) return NB_ATT_STORE_FULL; /* cannot be: there is room */
+  nb_slot_t *slot = make_room(device, new, src, &writer);
+  if (slot == NULL) return NB_ATT_STORE_FULL;
   memset(slot, 0, sizeof *slot);
   fill(slot, new, json, length, nb_crc32(0, json, length));
   slot->item = device->store.next_item++;

@@ -135,9 +135,10 @@ void nb_store_expire(nb_device_t *device) {
 uint32_t nb_store_deadline(const nb_device_t *device) {
   const nb_store_t *store = &device->store;
   if (!store->has_clock || store->next_expiry_s == UINT64_MAX) return NB_NEVER;
-  int64_t left_s = (int64_t)store->next_expiry_s - store->clock_s;
+  /* Never negative: each new clock runs nb_store_expire(), which leaves only later ones. */
+  uint64_t due_ms = (store->next_expiry_s - (uint64_t)store->clock_s) * 1000;
   uint64_t age_ms = clock_age_ms(device);
-  if (left_s <= 0 || (uint64_t)left_s * 1000 <= age_ms) return 0;
-  uint64_t left_ms = (uint64_t)left_s * 1000 - age_ms;
+  if (due_ms <= age_ms) return 0;
+  uint64_t left_ms = due_ms - age_ms;
   return left_ms < NB_NEVER / 2 ? (uint32_t)left_ms : NB_NEVER / 2;
 }

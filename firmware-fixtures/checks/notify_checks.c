@@ -1,0 +1,162 @@
+/* Unsolicited messages: events on Data for several bearers, and the messages of SYNC. */
+#include "checks.h"
+
+static const uint8_t subscribe_data[] = {0x12, 7, 0, 1, 0};
+
+/* Opens a bearer that has subscribed to Data. */
+static nb_bearer_t *open_bearer(rig_t *rig, uint16_t mtu) {
+  const uint8_t exchange[] = {0x02, (uint8_t)mtu, (uint8_t)(mtu >> 8)};
+  uint8_t answer[NB_MTU_MAX];
+  nb_bearer_t *bearer = malloc(sizeof *bearer);
+  CHECK(nb_bearer_open(rig->device, bearer) == 0);
+  CHECK(nb_att_handle(rig->device, bearer, exchange, sizeof exchange, answer, sizeof answer) == 3);
+  CHECK(nb_att_handle(rig->device, bearer, subscribe_data, sizeof subscribe_data, answer, sizeof answer) == 1);
+  return bearer;
+}
+
+static void close_bearer(rig_t *rig, nb_bearer_t *bearer) {
+  nb_bearer_close(rig->device, bearer);
+  free(bearer);
+}
+
+/* Whether the bearer's next notification is one of Data with this JSON. The buffer is as long as
+   the MTU. */
+static bool is_next(rig_t *rig, nb_bearer_t *bearer, const char *json) {
+  static const uint8_t head[] = {0x1B, 6, 0};
+  uint8_t *out = malloc(bearer->mtu);
+  int length = nb_att_next_notification(rig->device, bearer, out, bearer->mtu);
+  bool is_equal = length == (int)(3 + strlen(json)) && memcmp(out, head, sizeof head) == 0
+                  && memcmp(out + sizeof head, json, strlen(json)) == 0;
+  free(out);
+  return is_equal;
+}
+
+static bool has_next(rig_t *rig, nb_bearer_t *bearer) {
+  uint8_t out[NB_MTU_MAX];
+  int length = nb_att_next_notification(rig->device, bearer, out, sizeof out);
+  CHECK(length >= 0);
+  return length > 0;
+}
+
+/* Each event has its members and no others (NTF-11, NTF-26). */
+static void check_members(void) {
+  rig_t *rig = rig_start();
+  rig_open(rig, 1, 0xF);
+  nb_bearer_t *bearer = open_bearer(rig, 517);
+  CHECK(rig_write(rig, ",\"id\":7,\"src\":4294967295") == 0 && rig_write(rig, "") == 0);
+  CHECK(nb_device_act(rig->device, 1, 255) == 0 && nb_device_act(rig->device, 2, 0) == 0);
+  CHECK(nb_device_dismiss(rig->device, 1) == 0 && nb_device_dismiss(rig->device, 2) == 0);
+  CHECK(is_next(rig, bearer, "{\"ev\":\"action\",\"item\":1,\"act\":255,\"id\":7,\"src\":4294967295}"));
+  CHECK(is_next(rig, bearer, "{\"ev\":\"action\",\"item\":2,\"act\":0}"));
+  CHECK(is_next(rig, bearer, "{\"ev\":\"dismissed\",\"item\":1,\"id\":7,\"src\":4294967295}"));
+  CHECK(is_next(rig, bearer, "{\"ev\":\"dismissed\",\"item\":2}"));
+  CHECK(!has_next(rig, bearer));
+  close_bearer(rig, bearer);
+  rig_free(rig);
+}
+
+/* An event that does not fit in MTU is dropped and counted (NTF-11). */
+static void check_unfit(void) {
+  rig_t *rig = rig_start();
+  rig_open(rig, 2, 0xF);
+  nb_bearer_t *bearer = open_bearer(rig, NB_MTU_MIN);
+  CHECK(rig_write(rig, "") == 0 && nb_device_act(rig->device, 1, 0) == 0 && nb_device_act(rig->device, 1, 1) == 0);
+  CHECK(!has_next(rig, bearer) && rig->device->counters.events_unfit == 2);
+  close_bearer(rig, bearer);
+  rig_free(rig);
+}
+
+/* One full queue affects no other bearer, whichever of them comes first (ATT-19). */
+static void check_full_queues(void) {
+  for (unsigned full = 0; full < 2; full++) {
+    rig_t *rig = rig_start();
+    rig_open(rig, 3, 0xF);
+    nb_bearer_t *bearers[] = {open_bearer(rig, 517), open_bearer(rig, 517)};
+    CHECK(rig_write(rig, "") == 0);
+    for (unsigned count = 0; count < NB_EVENTS + 2; count++) {
+      CHECK(nb_device_act(rig->device, 1, (uint8_t)count) == 0);
+      CHECK(has_next(rig, bearers[1 - full]) && !has_next(rig, bearers[1 - full]));
+    }
+    CHECK(rig->device->counters.events_dropped == 2);
+    for (unsigned count = 0; count < NB_EVENTS; count++) CHECK(has_next(rig, bearers[full]));
+    CHECK(!has_next(rig, bearers[full]));
+    close_bearer(rig, bearers[0]);
+    close_bearer(rig, bearers[1]);
+    rig_free(rig);
+  }
+}
+
+/* ---- SYNC ---- */
+
+#define SYNC_BYTES 19u
+
+/* Of the writer `src`, which knows its ids up to `known`. */
+static void send_sync(rig_t *rig, uint8_t type, uint8_t src, uint8_t known) {
+  const uint8_t sync[SYNC_BYTES] = {type, src, 0, 0, 0, known};
+  rig_data(rig, NB_CHANNEL_LINK, sync, sizeof sync);
+}
+
+/* Counts the messages of the device, and acknowledges them until there are no more. Those that the
+   latest call has already received are in `rig->seen`. */
+static uint32_t count_messages(rig_t *rig) {
+  uint32_t count = 0;
+  for (; rig->seen[NB_DATA] > 0; rig_send(rig, NB_ACK, 0, NULL, 0)) count += rig->seen[NB_DATA];
+  return count;
+}
+
+static void check_bad_messages(void) {
+  rig_t *rig = rig_start();
+  rig_open(rig, 4, 0xF);
+  for (unsigned type = 0; type < 6; type++) {
+    send_sync(rig, (uint8_t)type, 50, 0);
+    CHECK(rig->seen[NB_DATA] == (type == 1 ? 1 : 0));
+  }
+  send_sync(rig, 1, 0, 0);
+  rig_data(rig, NB_CHANNEL_LINK, "\x01\x32\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", SYNC_BYTES - 1);
+  CHECK(rig->seen[NB_DATA] == 0 && rig->device->counters.bad_messages == 7);
+  rig_free(rig);
+}
+
+/* A full table of gone notifications: a SYNC reports those of its writer, then SYNCED (NTF-26). */
+static void check_gone_of_sync(void) {
+  rig_t *rig = rig_start();
+  char members[64];
+  rig_open(rig, 5, 0xF);
+  for (unsigned id = 1; id <= NB_GONE_MIN; id++) {
+    snprintf(members, sizeof members, ",\"id\":%u,\"src\":%u", id, id % 4 == 0 ? 50 : id % 4 == 1 ? 40 : 60);
+    CHECK(rig_write(rig, members) == 0 && nb_device_dismiss(rig->device, id) == 0);
+  }
+  CHECK(rig->device->store.gone_used == NB_GONE_MIN);
+  rig_data(rig, NB_CHANNEL_ATT, subscribe_data, sizeof subscribe_data);
+  for (unsigned again = 0; again < 2; again++) {
+    send_sync(rig, 1, 50, 0);
+    CHECK(count_messages(rig) == NB_GONE_MIN / 4 + 1 && rig->last[NB_DATA][8] == 2);
+  }
+  send_sync(rig, 1, 60, 0);
+  CHECK(count_messages(rig) == NB_GONE_MIN / 2 + 1 && rig->last[NB_DATA][8] == 2);
+  rig_free(rig);
+}
+
+/* Notifications that the host knew before the SYNC are not announced (NTF-28). */
+static void check_known(void) {
+  rig_t *rig = rig_start();
+  rig_open(rig, 6, 0xF);
+  send_sync(rig, 1, 5, 10);
+  CHECK(rig_write(rig, ",\"id\":9,\"src\":5") == 0 && rig->changes[NB_CHANGE_SHOWN] == 1);
+  CHECK(rig_write(rig, ",\"id\":10,\"src\":5") == 0 && rig->changes[NB_CHANGE_SHOWN] == 2);
+  CHECK(rig->changes[NB_CHANGE_ADDED] == 0);
+  CHECK(rig_write(rig, ",\"id\":11,\"src\":5") == 0 && rig->changes[NB_CHANGE_ADDED] == 1);
+  CHECK(rig_write(rig, ",\"id\":1,\"src\":4") == 0 && rig->changes[NB_CHANGE_ADDED] == 2);
+  CHECK(rig_write(rig, ",\"id\":1,\"src\":6") == 0 && rig->changes[NB_CHANGE_ADDED] == 3);
+  CHECK(rig_write(rig, "") == 0 && rig->changes[NB_CHANGE_ADDED] == 4 && rig->changes[NB_CHANGE_SHOWN] == 2);
+  rig_free(rig);
+}
+
+void check_notify(void) {
+  check_members();
+  check_unfit();
+  check_full_queues();
+  check_bad_messages();
+  check_gone_of_sync();
+  check_known();
+}
