@@ -35,7 +35,7 @@ MACHINES = {
         "Store/StoredNotification.swift", "Store/WriterRecords.swift",
     ),
     "NotibotHost": (
-        "ATT/*.swift", "Link/*.swift", "HostMachine.swift", "Outbox/*.swift", "Supervisor/*Machine*.swift",
+        "ATT/*.swift", "Link/*.swift", "Session/HostMachine.swift", "Outbox/*.swift", "Supervisor/*Machine*.swift",
         "Forwarding/ForwardingMachine*.swift",
     ),
 }
