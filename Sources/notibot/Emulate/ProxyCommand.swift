@@ -1,6 +1,7 @@
 import ArgumentParser
 import DeviceEmulator
 import Foundation
+import Rigs
 import SerialLink
 
 /// `notibot proxy`: injects faults into the line of a board until interrupted.

@@ -3,6 +3,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 import NotibotHost
+import Rigs
 import SerialLink
 
 /// Connects a command to the board that its options select.

@@ -1,6 +1,6 @@
-import Conformance
 import Foundation
 import SerialLink
+import Simulation
 
 /// The report of `notibot simulate --rot`.
 struct RotReport: Encodable {

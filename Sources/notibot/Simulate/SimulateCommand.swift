@@ -1,8 +1,8 @@
 import ArgumentParser
-import Conformance
 import DeviceEmulator
 import Foundation
 import SerialLink
+import Simulation
 import Synchronization
 
 /// `notibot simulate`: host, line, device and disk in virtual time, with injected faults of every kind.

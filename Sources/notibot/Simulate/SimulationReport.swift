@@ -1,7 +1,7 @@
-import Conformance
 import Foundation
 import NotibotProtocol
 import SerialLink
+import Simulation
 
 /// The report of `notibot simulate`.
 struct SimulationReport: Encodable {

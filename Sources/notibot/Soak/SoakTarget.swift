@@ -1,5 +1,6 @@
 import DeviceEmulator
 import Foundation
+import Rigs
 import SerialLink
 
 /// The target of a soak: a board, a proxy in front of it, an emulator in this process, or one in another process.

@@ -2,6 +2,7 @@ import Conformance
 import DeviceEmulator
 import Foundation
 import NotibotProtocol
+import Rigs
 import SerialLink
 import Synchronization
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Conformance
 import Foundation
+import Rigs
 
 /// `notibot trials`: the back end of scripts/mutants --operators. Not for users, and not listed.
 struct TrialsCommand: AsyncParsableCommand {

@@ -4,7 +4,7 @@ import NIOPosix
 import SerialLink
 import Testing
 
-@testable import DeviceEmulator
+@testable import Rigs
 
 /// The monitor against a peer that sends scripted text.
 @Suite(.serialized) struct QEMUMonitorTests {

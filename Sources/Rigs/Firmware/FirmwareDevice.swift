@@ -1,4 +1,5 @@
 import CFirmwareHost
+import Conformance
 package import NotibotProtocol
 
 /// The C reference firmware at the far end of a virtual line. Its time is in whole milliseconds.

@@ -1,3 +1,4 @@
+import Conformance
 import DeviceEmulator
 import NotibotHost
 import NotibotProtocol

@@ -1,3 +1,5 @@
+package import Conformance
+
 /// A rig on a port whose device can stop answering: after a case that went wrong it checks whether
 /// the device still answers, and recovers it if not, so that one wedged device does not fail all
 /// later cases.

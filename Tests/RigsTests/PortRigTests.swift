@@ -1,8 +1,9 @@
+import Conformance
 import DeviceEmulator
 import SerialLink
 import Testing
 
-@testable import Conformance
+@testable import Rigs
 
 /// If a board is named by its identity, the suite writes to no other.
 @Suite struct PortRigTests {

@@ -1,3 +1,4 @@
+import Conformance
 import NIOCore
 package import NotibotProtocol
 import SerialLink

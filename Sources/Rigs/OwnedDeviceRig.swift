@@ -1,3 +1,5 @@
+package import Conformance
+
 /// A rig that owns the device behind its port: the cases run as on any port, and the device ends
 /// with the rig.
 package protocol OwnedDeviceRig: Rig {

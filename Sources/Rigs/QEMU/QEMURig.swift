@@ -1,4 +1,4 @@
-import DeviceEmulator
+package import Conformance
 import SerialLink
 
 /// The reference firmware on an emulated CPU, in real time, on a pseudo-terminal that is opened

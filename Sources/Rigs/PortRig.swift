@@ -1,3 +1,4 @@
+package import Conformance
 import DeviceEmulator
 import NIOCore
 import NIOPosix

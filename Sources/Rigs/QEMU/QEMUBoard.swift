@@ -1,3 +1,4 @@
+package import DeviceEmulator
 import Foundation
 import NIOCore
 import NIOPosix

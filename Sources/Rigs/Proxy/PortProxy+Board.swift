@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NIOCore
 import NotibotProtocol
 package import SerialLink

@@ -1,3 +1,4 @@
+package import Conformance
 import DeviceEmulator
 import Glibc
 import NIOCore

@@ -1,4 +1,5 @@
 import CFirmwareHost
+package import Conformance
 import Glibc
 
 /// A build of the reference firmware: the one that is linked into this program, or a shared

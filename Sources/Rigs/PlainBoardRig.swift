@@ -1,3 +1,4 @@
+package import Conformance
 import NotibotProtocol
 
 /// A board on a desk, in virtual time: one device in this process for all cases, which only its

@@ -1,3 +1,4 @@
+package import Conformance
 import SerialLink
 
 /// An emulator in a separate process, on a pseudo-terminal that is opened like any serial port, or

@@ -1,3 +1,4 @@
+package import Conformance
 package import NotibotProtocol
 
 /// The C reference firmware in this process on a virtual clock, a new one for each case. It shares

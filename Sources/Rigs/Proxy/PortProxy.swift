@@ -1,3 +1,4 @@
+package import DeviceEmulator
 package import NIOCore
 import NIOPosix
 import NotibotProtocol

@@ -1,3 +1,4 @@
+package import Conformance
 package import DeviceEmulator
 package import NotibotProtocol
 
