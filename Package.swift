@@ -79,19 +79,31 @@ let package = Package(
       path: sources(of: "DeviceEmulator"),
       swiftSettings: machineSettings
     ),
+    // The suite as values: cases, a case's end of the line, reports. Knows no rig.
     .target(
       name: "Conformance",
+      dependencies: ["NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", nioCore, nioPosix],
+      swiftSettings: machineSettings
+    ),
+    // What the suite runs on.
+    .target(
+      name: "Rigs",
       dependencies: [
-        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "CSimulatedDisk", "CFirmwareHost",
-        "CNotibotCore", nioCore, nioPosix,
+        "NotibotProtocol", "SerialLink", "DeviceEmulator", "Conformance", "CFirmwareHost", nioCore, nioPosix,
       ],
+      swiftSettings: machineSettings
+    ),
+    // Hosts, boards and lines with faults, from a seed.
+    .target(
+      name: "Simulation",
+      dependencies: ["NotibotProtocol", "NotibotHost", "DeviceEmulator", "Conformance", "CSimulatedDisk"],
       swiftSettings: machineSettings
     ),
     .executableTarget(
       name: "notibot",
       dependencies: [
-        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance", "CSimulatedDisk",
-        nioCore, nioPosix,
+        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance", "Rigs", "Simulation",
+        "CSimulatedDisk", nioCore, nioPosix,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],
@@ -111,16 +123,22 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "DeviceEmulatorTests",
-      dependencies: ["DeviceEmulator", "NotibotProtocol", "SerialLink", nioCore, nioPosix],
+      dependencies: ["DeviceEmulator", "NotibotProtocol", "Rigs", "SerialLink", nioCore, nioPosix],
       swiftSettings: settings),
     .testTarget(
-      name: "ConformanceTests", dependencies: ["Conformance"], swiftSettings: settings),
+      name: "ConformanceTests", dependencies: ["Conformance", "Rigs"], swiftSettings: settings),
+    .testTarget(
+      name: "RigsTests",
+      dependencies: ["Conformance", "DeviceEmulator", "Rigs", "SerialLink", nioCore, nioPosix],
+      swiftSettings: settings),
     .testTarget(
       name: "FirmwareTests",
-      dependencies: ["CNotibotCore", "Conformance", "DeviceEmulator", "NotibotHost", "NotibotProtocol"],
+      dependencies: [
+        "CNotibotCore", "Conformance", "DeviceEmulator", "NotibotHost", "NotibotProtocol", "Rigs",
+      ],
       swiftSettings: settings),
     .testTarget(
-      name: "SimulationTests", dependencies: ["Conformance", "DeviceEmulator", "NotibotProtocol"],
+      name: "SimulationTests", dependencies: ["DeviceEmulator", "NotibotProtocol", "Simulation"],
       swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["CSerialShim", "NotibotHost", "NotibotProtocol", "SerialLink"],

@@ -1,4 +1,4 @@
-import NotibotProtocol
+package import NotibotProtocol
 
 /// The parts of the suite, in the order of the layers.
 package enum Chapter: String, CaseIterable, Sendable {
@@ -75,7 +75,7 @@ package struct Case: Identifiable, Sendable {
 
 extension Case {
   /// The start of its bench's clock, if the rig can choose it.
-  func clockStart(otherwise start: Instant) -> Instant {
+  package func clockStart(otherwise start: Instant) -> Instant {
     guard let leadToWrap else { return start }
     return Instant(nanoseconds: Int64(1) << 32 * 1_000_000 - leadToWrap.wholeNanoseconds)
   }

@@ -12,6 +12,8 @@ package final class Record {
   private var steps: [String] = []
   private var droppedSteps = 0
 
+  package init() {}
+
   /// Notes a finding; the case continues.
   package func add(_ finding: Finding) {
     if findings.count < Self.findingsLimit { findings.append(finding) }

@@ -1,5 +1,6 @@
 import Conformance
 import Foundation
+import Rigs
 import Testing
 
 /// The cases that need no session, on an emulator in a separate process; each bearer is a

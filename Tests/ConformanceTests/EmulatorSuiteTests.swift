@@ -1,5 +1,6 @@
 import Conformance
 import DeviceEmulator
+import Rigs
 import Testing
 
 /// The suite on the emulator in this process, one test per case.

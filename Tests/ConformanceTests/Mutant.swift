@@ -1,5 +1,6 @@
 import Conformance
 import DeviceEmulator
+import Rigs
 import Testing
 
 /// A peer that breaks one rule, and the case that must detect it.

@@ -1,4 +1,5 @@
 import Conformance
+import Rigs
 import Testing
 
 /// Cases can fail: a peer that breaks a rule is detected by the case that names the rule.

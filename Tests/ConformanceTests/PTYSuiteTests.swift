@@ -1,5 +1,6 @@
 import Conformance
 import Foundation
+import Rigs
 import Testing
 
 /// The suite on an emulator in a separate process, over a real terminal pair, in real time. The

@@ -1,7 +1,8 @@
+import Conformance
 import DeviceEmulator
 import NotibotProtocol
 
-@testable import Conformance
+@testable import Rigs
 
 /// A device on a desk: only its line is accessible. Each of these is lawful, so no case is allowed
 /// to fail on it.

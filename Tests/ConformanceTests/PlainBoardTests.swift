@@ -1,8 +1,9 @@
+import Conformance
 import DeviceEmulator
 import NotibotProtocol
 import Testing
 
-@testable import Conformance
+@testable import Rigs
 
 /// The suite on devices that only their line reaches, and whose state stays from case to case.
 @Suite struct PlainBoardTests {

@@ -1,10 +1,10 @@
-import DeviceEmulator
+import Conformance
 import Foundation
 import NotibotProtocol
 import SerialLink
 import Testing
 
-@testable import Conformance
+@testable import Rigs
 
 /// Actions on firmware on an emulated CPU other than over its line. `scripts/qemu-test` runs the
 /// whole suite on it.

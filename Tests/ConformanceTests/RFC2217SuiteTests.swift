@@ -1,5 +1,6 @@
 import Conformance
 import Foundation
+import Rigs
 import Testing
 
 /// The suite on an emulator in a separate process, over RFC 2217, in real time. The cases run in

@@ -1,6 +1,7 @@
 import Conformance
 import DeviceEmulator
 import Foundation
+import Rigs
 import Testing
 
 /// The suite itself.

@@ -2,6 +2,7 @@ import Conformance
 import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
+import Rigs
 import Testing
 
 /// Faults that a host and a device have in common: the two agree, and the suite detects each.

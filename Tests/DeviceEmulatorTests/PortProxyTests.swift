@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NotibotProtocol
+import Rigs
 import SerialLink
 import Synchronization
 import Testing

@@ -1,4 +1,5 @@
 import Conformance
+import Rigs
 import Testing
 
 /// The suite on the C firmware in this process.

@@ -2,6 +2,7 @@ import Conformance
 import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
+import Rigs
 import Testing
 
 /// The host machine and the C firmware at the two ends of a faulty line, in virtual time: two

@@ -1,5 +1,5 @@
-import Conformance
 import DeviceEmulator
+import Simulation
 import Testing
 
 /// Seeds that failed once, as regressions.

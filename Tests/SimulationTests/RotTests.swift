@@ -1,4 +1,4 @@
-import Conformance
+import Simulation
 import Testing
 
 /// Journals with a bit flip while they are not in use; `notibot simulate --rot` does many more

@@ -1,5 +1,5 @@
-import Conformance
 import DeviceEmulator
+import Simulation
 import Testing
 
 /// Host, wire, device and disk in virtual time, with all kinds of faults.

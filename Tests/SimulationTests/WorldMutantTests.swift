@@ -1,5 +1,5 @@
-import Conformance
 import DeviceEmulator
+import Simulation
 import Testing
 
 /// The checkers detect faults: injected in the world around the machines, because the machines are

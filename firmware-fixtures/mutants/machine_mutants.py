@@ -30,13 +30,12 @@ SAMPLE = 600
 # monitors, and has its own tests.
 MACHINES = {
     "DeviceEmulator": (
-        "Machines/ATT*.swift", "Machines/AttributeTable.swift", "Machines/DeviceLink*.swift", "Machines/DeviceSession.swift",
-        "Machines/EmulatedDevice*.swift", "Machines/ExpiryQueue.swift", "Machines/GoneList.swift",
-        "Machines/KeptFrames.swift", "Machines/NotificationStore*.swift", "Machines/RateLimiter.swift",
-        "Machines/ResendTimer.swift", "Machines/StoredNotification.swift", "Machines/WriterRecords.swift",
+        "Attributes/ATT*.swift", "Attributes/AttributeTable.swift", "Device/EmulatedDevice*.swift", "Link/*.swift",
+        "Store/ExpiryQueue.swift", "Store/GoneList.swift", "Store/NotificationStore*.swift",
+        "Store/StoredNotification.swift", "Store/WriterRecords.swift",
     ),
     "NotibotHost": (
-        "ATT/*.swift", "Link/*.swift", "HostMachine.swift", "Outbox/*.swift", "Supervisor/*Machine*.swift",
+        "ATT/*.swift", "Link/*.swift", "Session/HostMachine.swift", "Outbox/*.swift", "Supervisor/*Machine*.swift",
         "Forwarding/ForwardingMachine*.swift",
     ),
 }

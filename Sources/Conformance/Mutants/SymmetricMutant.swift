@@ -33,10 +33,4 @@ package struct SymmetricMutant: Sendable, CustomStringConvertible {
     "none", "nothing is wrong", device: "", host: "", SymmetricCodec(both: { _ in }))
 
   package static let all: [SymmetricMutant] = [none] + framing + link + attributes + identities
-
-  /// An emulator and a host that both have the fault.
-  package func makeRig() -> EmulatorRig {
-    EmulatorRig(
-      wrapLine: { SymmetricLine($0, fault: self) }, wrapHostLine: { SymmetricLine($0, fault: self) })
-  }
 }

@@ -1,7 +1,7 @@
 /// Byte arithmetic of the wire, written as in PROTOCOL.md and no faster than a case needs.
 package enum Wire {
   /// A 32-bit number as eight digits.
-  static func hexNumber(_ number: UInt64) -> String {
+  package static func hexNumber(_ number: UInt64) -> String {
     let digits = String(UInt32(truncatingIfNeeded: number), radix: 16)
     return String(repeating: "0", count: 8 - digits.utf8.count) + digits
   }

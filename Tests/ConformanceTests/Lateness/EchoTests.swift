@@ -3,6 +3,7 @@ import NotibotProtocol
 import Testing
 
 @testable import Conformance
+@testable import Rigs
 
 /// The conclusions about the peer from PINGs after a failed case.
 @Suite struct EchoTests {

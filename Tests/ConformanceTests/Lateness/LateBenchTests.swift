@@ -1,4 +1,5 @@
 import Foundation
+import Rigs
 import Testing
 
 @testable import Conformance

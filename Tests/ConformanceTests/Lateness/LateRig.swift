@@ -1,7 +1,8 @@
+import Conformance
 import DeviceEmulator
 import NotibotProtocol
 
-@testable import Conformance
+@testable import Rigs
 
 /// The emulator on a virtual clock that is declared as a rig in real time: its cases have the
 /// tolerances of a port, and the reader of its line is late by a given time.

@@ -5,6 +5,7 @@ import NIOEmbedded
 import Testing
 
 @testable import Conformance
+@testable import Rigs
 
 /// How lateness is measured: the kernel's statistics, the beats, the reads of a line.
 @Suite struct LatenessMeterTests {

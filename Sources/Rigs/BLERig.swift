@@ -1,0 +1,156 @@
+package import Conformance
+import DeviceEmulator
+import Glibc
+import NIOCore
+import NIOPosix
+import NotibotProtocol
+import SerialLink
+
+/// A device that serves the attribute protocol as over BLE, on a Unix socket instead of a radio:
+/// each connection is a bearer, a record a PDU. In real time.
+package final class BLERig: Rig {
+  package let name = "ble"
+  package let offers: Set<Need>
+  package var peerProcesses: [Int32] { emulator.map { [$0.processID] } ?? [] }
+  private let line: ChannelLine
+  private let serverMTU: Int
+  private let control: SocketControl?
+  private let emulator: EmulatorProcess?
+  private let wrapLine: (any Line) -> any Line
+
+  /// Starts `program emulate` and connects to its attribute socket.
+  ///
+  /// - Parameters:
+  ///   - program: the `notibot` executable.
+  ///   - profile: the profile of the device.
+  ///   - wrapLine: an adapter between the case and the device.
+  /// - Throws: `RigTrouble` if the program does not start or prints nothing, otherwise as `open`.
+  package static func start(
+    program: String, profile: String = "default", seed: UInt64 = 1,
+    wrapLine: @escaping (any Line) -> any Line = { $0 }
+  ) async throws -> BLERig {
+    let emulator = try await EmulatorProcess.start(program: program, profile: profile, seed: seed)
+    do {
+      return try await open(
+        emulator.att, control: emulator.control, emulator: emulator, wrapLine: wrapLine)
+    } catch {
+      await emulator.stop()
+      throw error
+    }
+  }
+
+  /// Connects to an attribute socket and determines the capabilities of the device: it writes an
+  /// invalid notification to find out whether it can refuse a write.
+  ///
+  /// - Parameters:
+  ///   - path: the socket.
+  ///   - control: the control socket of the emulator behind it; nil for any other device.
+  /// - Throws: `PortError` if nothing listens there, `PortRig.NoAnswer` if the listener is not a
+  ///   Notibot.
+  package static func open(
+    _ path: String, control: String? = nil, wrapLine: @escaping (any Line) -> any Line = { $0 }
+  ) async throws -> BLERig {
+    try await open(path, control: control, emulator: nil, wrapLine: wrapLine)
+  }
+
+  private static func open(
+    _ path: String, control: String?, emulator: EmulatorProcess?,
+    wrapLine: @escaping (any Line) -> any Line
+  ) async throws -> BLERig {
+    let line = try await ChannelLine { try await connect(to: path) }
+    do {
+      let socket = control.map { SocketControl(client: ControlClient(path: $0), line: line) }
+      let (serverMTU, isStrict) = try await learn(line, path)
+      var offers: Set<Need> = [.connection]
+      switch socket {
+      case .some: offers.formUnion([.control, .strict, .firmwareMode])
+      case nil: offers.insert(isStrict ? .strict : .firmwareMode)
+      }
+      return BLERig(
+        offers: offers, line: line, serverMTU: serverMTU, control: socket, emulator: emulator,
+        wrapLine: wrapLine)
+    } catch {
+      await line.close()
+      throw error
+    }
+  }
+
+  private init(
+    offers: Set<Need>, line: ChannelLine, serverMTU: Int, control: SocketControl?, emulator: EmulatorProcess?,
+    wrapLine: @escaping (any Line) -> any Line
+  ) {
+    self.offers = offers
+    self.line = line
+    self.serverMTU = serverMTU
+    self.control = control
+    self.emulator = emulator
+    self.wrapLine = wrapLine
+  }
+
+  package func makeBench(for testCase: Case, seed: UInt64) async throws -> Bench {
+    // Data of the previous case is discarded together with its connection.
+    try await line.reopen()
+    if let control {
+      try await control.perform(.resume)
+      try await control.perform(testCase.needs.contains(.firmwareMode) ? .firmwareMode : .strictMode)
+      try await control.perform(.fill(0))
+      try await control.perform(.clear)
+    }
+    let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
+    bench.reopenPort = { [line] in try await line.reopen() }
+    bench.probe.bearer = Self.bearer(over: line, serverMTU: serverMTU)
+    bench.probe.identities = SeededGenerator(seed: .random(in: 0 ... .max))
+    if control == nil { bench.probe.footprint = Footprint() }
+    return bench
+  }
+
+  package func finish(_ bench: Bench) async { await bench.tidyUp() }
+
+  package func close() async {
+    await line.close()
+    await emulator?.stop()
+  }
+
+  private static func bearer(over line: ChannelLine, serverMTU: Int) -> ProbeBearer {
+    .connection(ProbeConnection(serverMTU: serverMTU) { try await line.reopen() })
+  }
+
+  /// The server's MTU, and whether it refuses an invalid notification.
+  private static func learn(_ line: ChannelLine, _ path: String) async throws -> (Int, Bool) {
+    let probe = Probe(line: line, role: .host, record: Record(), seed: 0)
+    probe.bearer = bearer(over: line, serverMTU: 23)
+    do {
+      try await probe.open()
+      let answer = try await probe.request([0x02, 0x05, 0x02])
+      guard answer.count == 3, answer[0] == 0x03 else {
+        throw PortRig.NoAnswer(port: path, cause: "Exchange MTU gives [\(Wire.hex(answer, limit: 16))]")
+      }
+      let refusal = try await probe.request([0x12, 6, 0, 0x7B])
+      return (Int(Wire.word(answer, at: 1)), refusal != [0x13])
+    } catch let finding as Finding {
+      throw PortRig.NoAnswer(port: path, cause: finding.message)
+    }
+  }
+
+  private static func connect(to path: String) async throws -> ChannelLine.Port {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let inbox = loop.makePromise(of: NIOLoopBound<ChannelInbox>.self)
+    do {
+      let channel = try await ClientBootstrap(group: loop)
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            let handler = ChannelInbox(loop: channel.eventLoop)
+            try channel.pipeline.syncOperations.addHandler(handler)
+            inbox.succeed(NIOLoopBound(handler, eventLoop: channel.eventLoop))
+          }
+        }
+        .connect(unixDomainSocketPath: path).get()
+      return ChannelLine.Port(
+        channel: channel, inbox: try await inbox.futureResult.get(), isShutDownFirst: true)
+    } catch {
+      inbox.fail(error)
+      let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+      throw PortError(.unreachable(reason), port: path, operation: "connect to")
+    }
+  }
+}

@@ -1,0 +1,247 @@
+package import Conformance
+import DeviceEmulator
+import NIOCore
+import NIOPosix
+import NotibotProtocol
+package import SerialLink
+
+/// A device on any port, in real time: a board, or an emulator in another process.
+package final class PortRig: Rig {
+  /// The number of SYNs, 500 ms apart, that a device can leave unanswered before it counts as
+  /// missing. The interval of the probe's SYNs.
+  private static let openingInterval = Duration.milliseconds(500)
+
+  package let name: String
+  package private(set) var offers: Set<Need>
+  /// The boot id when the port was opened: eight hexadecimal digits; nil if a control socket
+  /// reports the device's capabilities.
+  package private(set) var bootID: String?
+  private let line: ChannelLine
+  private let control: (any DeviceControl)?
+  private let wrapLine: (any Line) -> any Line
+
+  /// Opens the port and determines the capabilities of the device: it writes an invalid
+  /// notification to find out whether it can refuse a write.
+  ///
+  /// - Parameters:
+  ///   - control: the socket of the emulator behind the port; nil for a board.
+  ///   - deviceID: the required device; nil for any device. Checked before anything else is
+  ///     written.
+  ///   - answerTimeout: the timeout of the first answer.
+  /// - Throws: `PortError` if the port cannot be opened, `NoAnswer` if no device on it uses the
+  ///   protocol, `WrongDevice`.
+  package static func open(
+    _ port: PortName, name: String, options: SerialOptions = SerialOptions(),
+    control: String? = nil, deviceID: String? = nil, answerTimeout: Duration = .seconds(1.5),
+    wrapLine: @escaping (any Line) -> any Line = { $0 }
+  ) async throws -> PortRig {
+    try await open(
+      port, name: name, options: options, deviceID: deviceID, answerTimeout: answerTimeout,
+      wrapLine: wrapLine
+    ) { line in control.map { SocketControl(client: ControlClient(path: $0), line: line) } }
+  }
+
+  /// The same with another control channel, which `makeControl` makes; nil for none.
+  static func open(
+    _ port: PortName, name: String, options: SerialOptions = SerialOptions(),
+    deviceID: String? = nil,
+    answerTimeout: Duration = .seconds(1.5),
+    wrapLine: @escaping (any Line) -> any Line = { $0 }, makeControl: (ChannelLine) -> (any DeviceControl)?
+  ) async throws -> PortRig {
+    let line = try await ChannelLine { try await openChannel(port, options) }
+    do {
+      let socket = makeControl(line)
+      let attempts = max(1, Int(answerTimeout / openingInterval))
+      var (offers, bootID) = try await learnOffers(
+        line, hasControl: socket != nil, name: name, deviceID: deviceID, attempts: attempts)
+      offers.formUnion([.reopen, .session])
+      let rig = PortRig(name: name, offers: offers, line: line, control: socket, wrapLine: wrapLine)
+      rig.bootID = bootID.map { Wire.hexNumber($0) }
+      return rig
+    } catch let error as NoAnswer {
+      await line.close()
+      // Without a lock another program can have the port open as well, and read the answers.
+      if let path = port.address?.path, let user = PortHolder.user(of: path) {
+        throw PortError(.busy(user), port: name, operation: "test")
+      }
+      throw error
+    } catch {
+      await line.close()
+      throw error
+    }
+  }
+
+  private static func openChannel(
+    _ port: PortName, _ options: SerialOptions
+  ) async throws -> ChannelLine.Port {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let inbox = loop.makePromise(of: NIOLoopBound<ChannelInbox>.self)
+    do throws(PortError) {
+      // A board that comes back can be at another path.
+      let address = try PortList().address(of: port)
+      let channel = try await SerialChannel.open(address, options: options, on: loop) { channel in
+        let handler = ChannelInbox(loop: channel.eventLoop)
+        try channel.pipeline.syncOperations.addHandler(handler)
+        inbox.succeed(NIOLoopBound(handler, eventLoop: channel.eventLoop))
+      }
+      return ChannelLine.Port(channel: channel, inbox: try await futureValue(inbox, address))
+    } catch {
+      inbox.fail(error)
+      throw error
+    }
+  }
+
+  private static func futureValue(
+    _ inbox: EventLoopPromise<NIOLoopBound<ChannelInbox>>, _ address: PortAddress
+  ) async throws(PortError) -> NIOLoopBound<ChannelInbox> {
+    do {
+      return try await inbox.futureResult.get()
+    } catch {
+      throw PortError(.deviceGone, port: address.description, operation: "open")
+    }
+  }
+
+  private init(
+    name: String, offers: Set<Need>, line: ChannelLine, control: (any DeviceControl)?,
+    wrapLine: @escaping (any Line) -> any Line
+  ) {
+    self.name = name
+    self.offers = offers
+    self.line = line
+    self.control = control
+    self.wrapLine = wrapLine
+  }
+
+  package func makeBench(for testCase: Case, seed: UInt64) async throws -> Bench {
+    if let control {
+      try await control.perform(.resume)
+      try await control.perform(testCase.needs.contains(.firmwareMode) ? .firmwareMode : .strictMode)
+      try await control.perform(.fill(0))
+      try await control.perform(.clear)
+    }
+    let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
+    bench.reopenPort = { [line] in try await line.reopen() }
+    // The device could have seen the nonces of an earlier run with this seed.
+    bench.probe.identities = SeededGenerator(seed: .random(in: 0 ... .max))
+    if control == nil { bench.probe.footprint = Footprint() }
+    do {
+      try await settle()
+    } catch is RigTrouble {
+      // A case can have left the plug pulled, or a board come back on its own: one more try
+      // decides.
+      try? await control?.perform(.plug)
+      try await line.reopen()
+      try await settle()
+    }
+    return bench
+  }
+
+  package func finish(_ bench: Bench) async {
+    guard bench.probe.session.id != 0 else { return }
+    await bench.tidyUp()
+    // Only cleans up: the next case reports a lost line.
+    try? await bench.probe.line.write([0] + bench.probe.frame(.fin).bytes)
+  }
+
+  package func close() async {
+    await line.close()
+  }
+
+  /// Reads until the line has been quiet for a moment, so that no case receives data of the
+  /// previous one.
+  private func settle() async throws {
+    let end = line.now + .milliseconds(500)
+    while line.now < end, try await !line.read(until: line.now + .milliseconds(2)).isEmpty {}
+  }
+
+  private static func learnOffers(
+    _ line: ChannelLine, hasControl: Bool, name: String, deviceID: String?, attempts: Int
+  ) async throws -> (offers: Set<Need>, bootID: UInt64?) {
+    if hasControl, deviceID == nil { return ([.control, .strict, .firmwareMode], nil) }
+    let seed = UInt64.random(in: 0 ... .max)
+    let probe = Probe(line: line, role: .host, record: Record(), seed: seed)
+    do {
+      try await probe.open(attempts: attempts)
+      if let deviceID {
+        let answer = probe.session.announced.value(of: 0x0E)?.map { Wire.hex([$0]).uppercased() }.joined(
+          separator: ":")
+        guard let answer, answer == deviceID.uppercased() else {
+          try await line.write(probe.frame(.fin).bytes)
+          throw WrongDevice(port: name, wanted: deviceID, seen: answer)
+        }
+      }
+      if hasControl {
+        try await line.write(probe.frame(.fin).bytes)
+        return ([.control, .strict, .firmwareMode], probe.session.bootID)
+      }
+      let answer = try await probe.request([0x12, 6, 0, 0x7B])
+      let bootID = probe.session.bootID
+      // A device that does this wrong fails cases, and is judged there.
+      try? await probe.pushOutOtherWriters()
+      try await line.write(probe.frame(.fin).bytes)
+      return (answer == [0x13] ? [.firmwareMode] : [.strict], bootID)
+    } catch let finding as Finding {
+      throw NoAnswer(port: name, cause: finding.message)
+    }
+  }
+
+  /// A different device answers than the named one.
+  package struct WrongDevice: Error, CustomStringConvertible {
+    package let port: String
+    package let wanted: String
+    package let seen: String?
+    package var description: String { "the device here is \(seen ?? "one without an id"), not \(wanted)" }
+    package var remedy: String { "find its port with: notibot devices --probe" }
+  }
+
+  /// The port opens, but no device on it uses the protocol.
+  package struct NoAnswer: Error, CustomStringConvertible {
+    package let port: String
+    package let cause: String
+    package var description: String { "nothing on this port answers as a Notibot: \(cause)" }
+    package var remedy: String { "check that the board runs firmware that speaks it, and the baud rate" }
+  }
+}
+
+/// The path to the device through an emulator's control socket.
+final class SocketControl: DeviceControl {
+  private let client: ControlClient
+  private let line: ChannelLine
+
+  init(client: ControlClient, line: ChannelLine) {
+    self.client = client
+    self.line = line
+  }
+
+  func perform(_ command: ControlCommand) async throws {
+    let end = line.now + .seconds(3)
+    while true {
+      let reply: ControlReply
+      do {
+        reply = try await client.perform(command.emulatorCommand)
+      } catch {
+        throw RigTrouble("\(error)", remedy: "check whether the emulator is still running")
+      }
+      if reply.ok { return }
+      let reason = reply.error ?? "no reason given"
+      // A failed case can have left the device restarting; its output until then is discarded.
+      guard reason.contains("restarting"), line.now < end else {
+        throw RigTrouble("the emulator refuses \(command): \(reason)", remedy: "check the emulator's log")
+      }
+      _ = try await line.read(until: line.now + .milliseconds(20))
+    }
+  }
+
+  func receiverCounters() async throws -> ReceiverCounters {
+    let reply: ControlReply
+    do {
+      reply = try await client.perform(.device(.statistics))
+    } catch {
+      throw RigTrouble("\(error)", remedy: "check whether the emulator is still running")
+    }
+    guard let statistics = reply.statistics else {
+      throw RigTrouble("the emulator reports no statistics", remedy: "check the emulator's log")
+    }
+    return ReceiverCounters(statistics)
+  }
+}

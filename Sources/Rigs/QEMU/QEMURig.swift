@@ -1,0 +1,77 @@
+package import Conformance
+import SerialLink
+
+/// The reference firmware on an emulated CPU, in real time, on a pseudo-terminal that is opened
+/// like any serial port.
+package final class QEMURig: OwnedDeviceRig {
+  package let name = "qemu"
+  let board: QEMUBoard
+  package let port: PortRig
+  package var peerProcesses: [Int32] { [board.pid] }
+
+  /// Starts the firmware and opens its port.
+  ///
+  /// - Parameter image: an ELF file; nil for the one that was built.
+  /// - Throws: `RigTrouble` if QEMU or the firmware is missing or does not start, otherwise as
+  ///   `PortRig.open`.
+  package static func start(
+    image: String? = nil, seed: UInt64 = 1, wrapLine: @escaping (any Line) -> any Line = { $0 }
+  ) async throws -> QEMURig {
+    let board: QEMUBoard
+    do {
+      board = try await QEMUBoard.start(try QEMUSetup(image: image), start: .immediate, seed: seed)
+    } catch let error as QEMUFailure {
+      throw RigTrouble(error.message, remedy: error.remedy)
+    }
+    do {
+      let port = try await PortRig.open(
+        .address(.tty(path: board.portPath)), name: "qemu", wrapLine: wrapLine
+      ) { _ in BoardControl(board: board) }
+      return QEMURig(board: board, port: port)
+    } catch {
+      await board.stop()
+      throw error
+    }
+  }
+
+  private init(board: QEMUBoard, port: PortRig) {
+    self.board = board
+    self.port = port
+  }
+
+  package func endDevice() async { await board.stop() }
+}
+
+/// The control channel: reset pin and plug by the board, everything else as a record of
+/// `nb_control.h` in hexadecimal on its control line.
+final class BoardControl: DeviceControl {
+  private let board: QEMUBoard
+
+  init(board: QEMUBoard) {
+    self.board = board
+  }
+
+  func perform(_ command: ControlCommand) async throws {
+    do {
+      switch command {
+      case .reboot: try await board.reset()
+      case .unplug: await board.unplug()
+      case .plug: try await board.plug()
+      case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .strictMode,
+        .firmwareMode:
+        let answer = try await board.perform(Self.line(command.firmwareRecord ?? []))
+        guard answer == "ok" else {
+          throw RigTrouble(
+            "the firmware refuses \(command): \(answer)", remedy: "check the command of the case")
+        }
+      }
+    } catch let error as QEMUFailure {
+      throw RigTrouble(error.message, remedy: error.remedy)
+    }
+  }
+
+  private static func line(_ record: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef")
+    return String(record.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+  }
+}

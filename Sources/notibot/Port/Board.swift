@@ -1,0 +1,133 @@
+import DeviceEmulator
+import Glibc
+import NIOCore
+import NIOPosix
+import NotibotHost
+import Rigs
+import SerialLink
+
+/// Connects a command to the board that its options select.
+enum Board {
+  /// Opens the port, runs `body` with the device, and closes. `emu:` starts an emulator for that time.
+  ///
+  /// - Throws: `CommandFailure` for errors of port, device or session; any other error of `body`.
+  static func with<Result: Sendable>(
+    _ port: PortOptions, options: DeviceOptions = DeviceOptions(),
+    _ body: (Device) async throws -> Result
+  ) async throws -> Result {
+    var options = options
+    options.bitsPerSecond = try port.resolvedBitsPerSecond().value
+    options.connectTimeout = .seconds(port.answer.timeout)
+    do {
+      return try await withPort(port.line) { try await withDevice(at: $0, options: options, body) }
+    } catch let error as NotibotError {
+      throw CommandFailure(error)
+    }
+  }
+
+  /// Runs `body` with the port that the options name. For that time `labgrid:` acquires a place, `emu:` starts an
+  /// emulator, `qemu:` firmware on an emulated CPU; `body` gets the resulting address.
+  static func withPort<Result: Sendable>(
+    _ line: LineOptions, _ body: (PortName) async throws -> Result
+  ) async throws -> Result {
+    let name = try line.resolvedPort().value
+    switch name {
+    case .standIn(.emulator(let profile)): return try await withEmulator(try Self.profile(profile), body)
+    case .standIn(.qemu(let image)): return try await withFirmware(image, body)
+    case .labgrid, .address, .automatic, .usb, .deviceID:
+      return try await LabgridPlace.withPlace(of: name, body)
+    }
+  }
+
+  /// The profile of that name, the default profile for `nil`. Throws `CommandFailure` for an unknown name.
+  static func profile(_ name: String?) throws -> DeviceProfile {
+    guard let name else { return .standard }
+    guard let profile = DeviceProfile.named(name) else {
+      let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
+      throw CommandFailure(
+        .usage, "unknown profile '\(name.printable)'", remedy: "choose one of: \(names)")
+    }
+    return profile
+  }
+
+  private static func withEmulator<Result: Sendable>(
+    _ profile: DeviceProfile, _ body: (PortName) async throws -> Result
+  ) async throws -> Result {
+    let server = try await EmulatorServer.start(profile: profile, seed: .randomSeed())
+    do {
+      let result = try await body(.address(.tty(path: await server.portPath ?? "")))
+      await server.stop()
+      return result
+    } catch {
+      await server.stop()
+      throw error
+    }
+  }
+
+  /// Makes sure that a port exists before a command waits for it. Opens no serial port; a connection to a server is
+  /// closed immediately.
+  ///
+  /// - Throws: `PortError`: no such port, no board, several boards, or a server that cannot be reached.
+  static func checkPresence(of name: PortName) async throws {
+    // An identity is queried, and an emulator started, when the port is opened.
+    guard name.deviceID == nil, !name.isStandIn else { return }
+    let address = try PortList().address(of: name)
+    guard let path = address.path else {
+      let loop = MultiThreadedEventLoopGroup.singleton.next()
+      return try await SerialChannel.open(address.withoutNegotiation, on: loop) { _ in }.close()
+    }
+    guard name.address != nil, access(path, F_OK) != 0 else { return }
+    throw PortError(.notFound(present: PortList.paths()), port: path, operation: "open")
+  }
+
+  /// The name with an identity replaced by the address of the one board that has it. To the boards only the frames that
+  /// open and end a session are sent.
+  ///
+  /// - Parameter timeout: time limit for a board to answer.
+  /// - Throws: `CommandFailure` when no board has the identity, or several.
+  static func located(
+    _ name: PortName, bitsPerSecond: UInt32, timeout: Duration = .seconds(1.8)
+  ) async throws -> PortName {
+    guard let id = name.deviceID else { return name }
+    var options = DeviceOptions()
+    options.bitsPerSecond = bitsPerSecond
+    options.connectTimeout = timeout
+    options.reconnection = .never
+    do {
+      return .address(try await Device.address(ofBoard: id, options: options))
+    } catch let error as NotibotError {
+      throw CommandFailure(error)
+    }
+  }
+
+  private static func withFirmware<Result: Sendable>(
+    _ image: String?, _ body: (PortName) async throws -> Result
+  ) async throws -> Result {
+    do {
+      let board = try await QEMUBoard.start(try QEMUSetup(image: image), start: .whenOpened)
+      do {
+        let result = try await body(.address(.tty(path: board.portPath)))
+        await board.stop()
+        return result
+      } catch {
+        await board.stop()
+        throw error
+      }
+    } catch let error as QEMUFailure {
+      throw CommandFailure(error)
+    }
+  }
+}
+
+extension CommandFailure {
+  /// The failure that an error of the host library stands for.
+  init(_ error: NotibotError) {
+    self.init(
+      ExitStatus(rawValue: error.exitCode) ?? .unfitEnvironment, error.description, remedy: error.hint)
+  }
+
+  /// The failure that firmware which cannot be run stands for.
+  init(_ error: QEMUFailure) {
+    self.init(.unfitEnvironment, error.message.printable, remedy: error.remedy.printable)
+  }
+}

@@ -1,0 +1,292 @@
+import Conformance
+import DeviceEmulator
+import Foundation
+import NotibotProtocol
+import Rigs
+import SerialLink
+import Synchronization
+
+/// One run of the suite: a rig, lines during the run, a report at its end.
+struct TestRun: Sendable {
+  /// The device under test.
+  enum ChosenRig: Sendable {
+    case emulator(DeviceProfile)
+    /// No device: the host of this program is tested.
+    case ownHost
+    case pty(profile: String)
+    /// Like `pty`, with RFC 2217 on a TCP port of this computer.
+    case rfc2217(profile: String)
+    /// The reference firmware in this process: the one that is linked in, or a library.
+    case firmware(library: String?)
+    /// A device and a host with the same fault (docs/MUTANTS.md).
+    case symmetric(SymmetricMutant)
+    case ble(profile: String)
+    /// A device that offers the attribute protocol on a unix socket.
+    case att(path: String, control: String?)
+    case qemu(image: String?)
+    case port(PortName, SerialOptions, control: String?, timeout: Duration, PortCare)
+  }
+
+  let cases: [Case]
+  let seed: UInt64
+  var rig: ChosenRig
+  var options: TestOptions
+  /// Initial time of the clock of a device in this process.
+  var clockStart = Instant.zero
+  /// Whether stderr shows the progress, as a bar or as a line per 10 %.
+  var showsProgress = false
+  private let progress = TestProgress()
+
+  init(
+    cases: [Case], seed: UInt64, rig: ChosenRig, options: TestOptions, clockStart: Instant = .zero,
+    showsProgress: Bool = false
+  ) {
+    (self.cases, self.seed, self.rig) = (cases, seed, rig)
+    (self.options, self.clockStart, self.showsProgress) = (options, clockStart, showsProgress)
+  }
+
+  /// The result of a run.
+  struct Outcome: Sendable {
+    var report: Report
+    /// `nil` if every case passed or was skipped.
+    var failure: CommandFailure?
+  }
+
+  /// Runs the cases, with the labgrid place of the port acquired, and passes each line of text on immediately.
+  func perform(print: @Sendable (String) -> Void) async -> Outcome {
+    guard case .port(let name, let options, let control, let timeout, let care) = rig else {
+      return await performHere(print: print)
+    }
+    do {
+      return try await LabgridPlace.withPlace(of: name) { port in
+        var run = self
+        run.rig = .port(port, options, control: control, timeout: timeout, care)
+        return await run.performHere(print: print)
+      }
+    } catch {
+      let failure = Self.failure(of: error)
+      var report = makeReport([], Date(), .now)
+      report.rigTrouble = failure.description
+      return Outcome(report: report, failure: failure)
+    }
+  }
+
+  private func performHere(print: @Sendable (String) -> Void) async -> Outcome {
+    let startedAt = Date()
+    let start = ContinuousClock.now
+    let device: any Rig
+    var recovery: Recovery?
+    do {
+      recovery = try await makeRecovery()
+      device = try await makeRig(recovery)
+    } catch {
+      let failure = Self.failure(of: error)
+      var report = makeReport([], startedAt, start)
+      report.rigTrouble = failure.description
+      report.recovery = await recovery?.account
+      return Outcome(report: report, failure: failure)
+    }
+    let identity = await identity(of: device)
+    if !options.quiet { TextReport.heading(identity).forEach(print) }
+    let results = await runCases(on: device, print: print)
+    await device.close()
+    var report = makeReport(results, startedAt, start)
+    report.identity = identity
+    report.bootID = (device as? PortRig)?.bootID ?? (device as? RecoveringRig)?.bootID
+    report.recovery = await recovery?.account
+    let trouble = await resetAfter(recovery)
+    report.rigTrouble = trouble?.description
+    if options.failFast, results.last?.outcome.isBad == true {
+      if results.count < cases.count {
+        print("Ended by --fail-fast after \(results.count) of \(cases.count) cases.")
+      }
+    } else if results.count < cases.count {
+      report.rigTrouble = "interrupted after \(results.count) of \(cases.count) cases"
+    }
+    let summary = TextReport(cases: cases, usesColor: false).summary(of: report)
+    (options.quiet ? summary.suffix(1) : summary[...]).forEach(print)
+    return Outcome(report: report, failure: Self.judgement(of: report) ?? trouble)
+  }
+
+  private func runCases(on device: any Rig, print: @Sendable (String) -> Void) async -> [CaseResult] {
+    var text = TextReport(cases: cases, usesColor: Output.usesColor())
+    var bar = Progress("test", total: showsProgress ? cases.count : 0)
+    var done = 0
+    return await Runner.run(cases, on: device, seed: seed, policy: options.policy) { result in
+      progress.add(result)
+      if !options.quiet || result.outcome.isBad { text.lines(for: result).forEach(print) }
+      done += 1
+      bar.update(done)
+    }
+  }
+
+  /// The report of a run that ends early.
+  func unfinished() -> Report {
+    let results = progress.results
+    var report = makeReport(results, progress.startedAt, progress.start)
+    report.rigTrouble = "ended after \(results.count) of \(cases.count) cases, in the middle of the next"
+    report.identity = identity
+    return report
+  }
+
+  private func makeRig(_ recovery: Recovery?) async throws -> any Rig {
+    switch rig {
+    case .ownHost: return EmulatorRig(clockStart: clockStart)
+    case .emulator(let profile): return EmulatorRig(profile: profile, clockStart: clockStart)
+    case .firmware(let path):
+      return FirmwareRig(library: try path.map { try .load($0) } ?? .linked, clockStart: clockStart)
+    case .symmetric(let mutant): return mutant.makeRig()
+    case .pty(let profile):
+      return try await PTYRig.start(program: program(), profile: profile, seed: seed)
+    case .rfc2217(let profile):
+      return try await PTYRig.start(program: program(), profile: profile, front: .rfc2217, seed: seed)
+    case .ble(let profile):
+      return try await BLERig.start(program: program(), profile: profile, seed: seed)
+    case .att(let path, let control):
+      return try await BLERig.open(path, control: control)
+    case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
+    case .port(let name, let options, let control, let timeout, let care):
+      if care.before != .noReset { try await playLines(of: name, options, timeout, recovery, care.before) }
+      let open: @Sendable () async throws -> PortRig = {
+        let place: PortName
+        if let recovery {
+          place = await recovery.port
+        } else {
+          place = try await Board.located(name, bitsPerSecond: options.bitsPerSecond, timeout: timeout)
+        }
+        return try await PortRig.open(
+          place, name: name.description, options: options, control: control,
+          deviceID: name.deviceID,
+          answerTimeout: timeout)
+      }
+      guard let recovery else { return try await open() }
+      let reopen: @Sendable () async throws -> any Rig = {
+        guard await recovery.climb() else { throw Self.notRecovered(name) }
+        return try await open()
+      }
+      do {
+        return RecoveringRig(try await open(), recover: reopen)
+      } catch is PortRig.NoAnswer {
+        return RecoveringRig(try await reopen(), recover: reopen)
+      }
+    }
+  }
+
+  private func makeRecovery() async throws -> Recovery? {
+    guard case .port(let name, let options, _, _, let care) = rig, let highest = care.highest else {
+      return nil
+    }
+    return try await Recovery.prepared(for: name, bitsPerSecond: options.bitsPerSecond, upTo: highest)
+  }
+
+  private func playLines(
+    of name: PortName, _ options: SerialOptions, _ timeout: Duration, _ recovery: Recovery?,
+    _ way: LineReset.Before
+  ) async throws {
+    let place: PortName
+    if let recovery {
+      place = await recovery.port
+    } else {
+      place = try await Board.located(name, bitsPerSecond: options.bitsPerSecond, timeout: timeout)
+    }
+    let address = try PortList().address(of: place)
+    try await LinePlay.startApp(address, bitsPerSecond: options.bitsPerSecond, way: way)
+  }
+
+  /// Restarts the board at the end, if requested. Returns why that failed.
+  private func resetAfter(_ recovery: Recovery?) async -> CommandFailure? {
+    guard case .port(let name, let options, _, let timeout, let care) = rig, care.after == .hardReset else {
+      return nil
+    }
+    do {
+      try await playLines(of: name, options, timeout, recovery, .defaultReset)
+      return nil
+    } catch {
+      return Self.failure(of: error)
+    }
+  }
+
+  private func program() throws -> String {
+    try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+  }
+
+  /// The device under test, as named in the report.
+  var name: String { makeReport([], Date(), .now).port }
+
+  func makeReport(
+    _ results: [CaseResult], _ startedAt: Date, _ start: ContinuousClock.Instant
+  ) -> Report {
+    let (name, port) =
+      switch rig {
+      case .emulator(let profile): ("emulator", "emu:\(profile.name)")
+      case .ownHost: ("self", "the host of this program")
+      case .pty(let profile): ("pty", "emulator '\(profile)' in a process of its own")
+      case .rfc2217(let profile):
+        ("rfc2217", "emulator '\(profile)' in a process of its own, over TCP")
+      case .firmware(let path): ("firmware", path ?? "the reference firmware in this process")
+      case .symmetric(let mutant): ("emulator", "emu: with the fault '\(mutant.name)' on both sides")
+      case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
+      case .att(let path, _): ("ble", "unix:\(path)")
+      case .qemu(let image): ("qemu", PortName.standIn(.qemu(image: image)).description)
+      case .port(let name, _, _, _, _): ("port", name.description)
+      }
+    return Report(
+      rig: name, port: port, seed: seed, startedAt: startedAt, duration: ContinuousClock.now - start,
+      results: results)
+  }
+
+  private static func judgement(of report: Report) -> CommandFailure? {
+    let totals = report.totals
+    if totals.failed > 0 {
+      return CommandFailure(.testFailed, "\(totals.failed) of \(totals.run) cases failed")
+    }
+    if totals.errored > 0 {
+      return CommandFailure(
+        .unfitEnvironment, "\(totals.errored) of \(totals.run) cases could not be run",
+        remedy: "see the errors of the rig in the report")
+    }
+    return nil
+  }
+
+  private static func notRecovered(_ port: PortName) -> CommandFailure {
+    CommandFailure(
+      .noAnswer, "\(port.description.printable): no answer, and no recovery step helped",
+      remedy: "press its reset button, or allow more with --recover-up-to")
+  }
+
+  private static func failure(of error: any Error) -> CommandFailure {
+    switch error {
+    case let error as PortError: CommandFailure(error)
+    case let error as PortRig.NoAnswer:
+      CommandFailure(
+        .noAnswer, "\(error.port.printable): \(error.description.printable)", remedy: error.remedy)
+    case let error as PortRig.WrongDevice:
+      CommandFailure(
+        .noBoard, "\(error.port.printable): \(error.description.printable)", remedy: error.remedy)
+    case let error as CommandFailure: error
+    case let error as RigTrouble:
+      CommandFailure(.unfitEnvironment, error.message.printable, remedy: error.remedy)
+    case let error: CommandFailure(.unfitEnvironment, "\(error)".printable)
+    }
+  }
+}
+
+/// The results of a run so far.
+final class TestProgress: Sendable {
+  let startedAt = Date()
+  let start = ContinuousClock.now
+  private let finished = Mutex<[CaseResult]>([])
+
+  /// In the order of the run.
+  var results: [CaseResult] { finished.withLock(\.self) }
+
+  func add(_ result: CaseResult) { finished.withLock { $0.append(result) } }
+}
+
+/// Resets and recovery of the board on a port.
+struct PortCare: Sendable {
+  var before: LineReset.Before
+  var after: LineReset.After
+  /// The last recovery step allowed; `nil`: no recovery.
+  var highest: RecoveryLadder.Step?
+}
