@@ -55,7 +55,8 @@ extension Suite {
     try await probe.sendData([1], channel: 3)
     let farthest = probe.session.nextSeq &+ UInt8(truncatingIfNeeded: frames - 1)
     try await probe.write(probe.data([1], channel: 3, seq: farthest))
-    let answers = try await probe.frames(for: .milliseconds(1))
+    // A device can send its ACK sooner (LNK-50).
+    let answers = try await probe.frames(for: .milliseconds(1)).filter { $0.kind != .ack }
     probe.expect("frames that ask for the hole", answers.map(\.kind), is: [.nak])
     probe.expect("the missing number", answers.first?.ack, is: probe.session.nextSeq)
   }
