@@ -182,7 +182,7 @@ extension Suite {
     try await probe.sendData(Sync(probe.makeSource()).bytes, channel: 0)
     _ = try await probe.fence()
     var unsolicited = Unsolicited()
-    try await probe.awaitSynced(unsolicited: &unsolicited)
+    _ = try await probe.awaitSynced(unsolicited: &unsolicited)
     try await probe.listen(into: &unsolicited)
     let again = try await probe.sync(Sync(source))
     guard again.highest == 0 else {
