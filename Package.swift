@@ -7,7 +7,8 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
-// A folder with changed copies of targets, and faster code to judge them by: scripts/mutants --machines.
+// A folder with changed copies of targets, and faster code to judge them by: scripts/mutants
+// --machines.
 let mutated = Context.environment["NOTIBOT_MUTATED"]
 let machineSettings = settings + (mutated == nil ? [] : [.unsafeFlags(["-O"])])
 func sources(of target: String) -> String { "\(mutated ?? "Sources")/\(target)" }
@@ -40,7 +41,8 @@ let package = Package(
     .systemLibrary(name: "CLibudev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
     // A disk in memory, under SQLite, that loses what was not synced.
     .target(name: "CSimulatedDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
-    // The reference firmware, a device in C11 without an operating system. Shares nothing with the Swift targets.
+    // The reference firmware, a device in C11 without an operating system. Shares nothing with the
+    // Swift targets.
     .target(name: "CNotibotCore", path: "firmware-fixtures/core"),
     // The same as a device inside of another process, in virtual time.
     .target(

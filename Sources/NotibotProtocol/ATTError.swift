@@ -1,4 +1,5 @@
-/// Why an attribute server refused; codes without a name are kept. Source: PROTOCOL.md section 3, table of codes.
+/// Why an attribute server refused; codes without a name are kept. Source: PROTOCOL.md section 3,
+/// table of codes.
 package struct ATTError: RawRepresentable, Error, Hashable, Sendable {
   package let rawValue: UInt8
 

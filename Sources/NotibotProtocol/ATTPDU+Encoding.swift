@@ -1,5 +1,6 @@
 extension ATTPDU {
-  /// The bytes on the wire. Entries of a list must be of one size: an answer holds no others (ATT-9).
+  /// The bytes on the wire. Entries of a list must be of one size: an answer holds no others
+  /// (ATT-9).
   package func encoded() -> [UInt8] {
     var bytes = [opcode]
     encodeParameters(into: &bytes)

@@ -9,7 +9,8 @@ package struct HandleRange: Hashable, Sendable {
   }
 }
 
-/// A PDU of the attribute protocol. Source: Bluetooth Core specification Vol 3 Part F 3.4; PROTOCOL.md section 3.
+/// A PDU of the attribute protocol. Source: Bluetooth Core specification Vol 3 Part F 3.4;
+/// PROTOCOL.md section 3.
 ///
 /// Values are bounded by their frame; client and server check whether a PDU fits the MTU.
 package enum ATTPDU: Hashable, Sendable {

@@ -4,10 +4,11 @@ package enum COBS {
   /// Data bytes in the longest block.
   private static let blockLimitBytes = 254
 
-  /// Replaces `bytes[start...]` by its encoding. The byte at `start` must be a spare one, in front of the data.
+  /// Replaces `bytes[start...]` by its encoding. The byte at `start` must be a spare one, in front
+  /// of the data.
   ///
-  /// In place, because a zero and the code byte that stands for it take the same room: only a block of 254 bytes
-  /// moves what follows, and a frame has two of these at most.
+  /// In place, because a zero and the code byte that stands for it take the same room: only a block
+  /// of 254 bytes moves what follows, and a frame has two of these at most.
   package static func encodeInPlace(_ bytes: inout [UInt8], from start: Int) {
     var code = start
     var next = start + 1
@@ -31,12 +32,13 @@ package enum COBS {
     return encoded
   }
 
-  /// The data that `encoded` stands for, or nil when it is empty, holds a zero, or its last block is not whole.
+  /// The data that `encoded` stands for, or nil when it is empty, holds a zero, or its last block
+  /// is not whole.
   package static func decode(_ encoded: RawSpan) -> [UInt8]? {
     let count = encoded.byteCount
     guard count > 0, encoded.firstZero(in: 0..<count) == count else { return nil }
-    // Copies everything but the first code in one go, then puts zeros where codes stand. Only after a block of
-    // 254 bytes, which stands for no zero, is there a code to be left out.
+    // Copies everything but the first code in one go, then puts zeros where codes stand. Only after
+    // a block of 254 bytes, which stands for no zero, is there a code to be left out.
     var data = [UInt8](copying: encoded.extracting(droppingFirst: 1))
     var leftOut = 0
     var position = 0

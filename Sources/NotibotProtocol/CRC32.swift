@@ -36,7 +36,8 @@ package enum CRC32 {
     return register
   }
 
-  /// Eight tables of 256: entry `256 * t + b` is the register after byte `b` and then `t` zero bytes.
+  /// Eight tables of 256: entry `256 * t + b` is the register after byte `b` and then `t` zero
+  /// bytes.
   private static let tables: [UInt32] = {
     var tables = [UInt32](repeating: 0, count: 8 * 256)
     for byte in 0..<256 {

@@ -1,12 +1,14 @@
 /// A device's event about a stored notification, sent as a notification of Data. Source:
 /// PROTOCOL.md NTF-11, NTF-26.
 ///
-/// `item` is the number of the notification in the order in which this boot of the device accepted them, from 1.
+/// `item` is the number of the notification in the order in which this boot of the device accepted
+/// them, from 1.
 package enum DeviceEvent: Hashable, Sendable {
   case dismissed(item: UInt32)
   /// The action of number `act` was chosen.
   case action(item: UInt32, act: UInt32)
-  /// A notification with an identity is gone. `item` is 0 when the device no longer knows it (NTF-26).
+  /// A notification with an identity is gone. `item` is 0 when the device no longer knows it
+  /// (NTF-26).
   case gone(GoneReason, NotificationKey, item: UInt32)
   /// The action of number `act` of a notification with an identity was chosen.
   case actionOf(NotificationKey, item: UInt32, act: UInt32)

@@ -9,7 +9,8 @@ package struct Frame: Hashable, Sendable {
     self.payload = payload
   }
 
-  /// Bytes of header, payload and CRC before stuffing, which is what byte limits count. Source: PROTOCOL.md LNK-8.
+  /// Bytes of header, payload and CRC before stuffing, which is what byte limits count. Source:
+  /// PROTOCOL.md LNK-8.
   package var decodedLengthBytes: Int {
     payload.count + WireLimits.overheadLengthBytes
   }

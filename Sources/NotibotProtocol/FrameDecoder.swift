@@ -108,7 +108,8 @@ package struct FrameDecoder: Hashable, Sendable {
     return .text(text)
   }
 
-  /// Takes bytes of a candidate up to a zero, to the end of `bytes`, or to the limit; returns where it stopped.
+  /// Takes bytes of a candidate up to a zero, to the end of `bytes`, or to the limit; returns where
+  /// it stopped.
   private mutating func receiveCandidate(_ bytes: RawSpan, from start: Int) -> Int {
     let room = WireLimits.encodedLimitBytes + 1 - candidate.count
     let limit = min(bytes.byteCount, start + room)
@@ -172,8 +173,8 @@ package struct FrameDecoder: Hashable, Sendable {
 
   /// Whether type, direction and length in `encoded` allow a frame. Source: PROTOCOL.md FRM-7.
   ///
-  /// The decoded byte *k* is known with the encoded byte *k* + 1, which is either that byte or, at the place that
-  /// the code before it points to, the code that stands for a zero.
+  /// The decoded byte *k* is known with the encoded byte *k* + 1, which is either that byte or, at
+  /// the place that the code before it points to, the code that stands for a zero.
   private static func isHeaderPossible(_ encoded: RawSpan) -> Bool {
     guard encoded.byteCount >= 2 else { return true }
     var code = Int(encoded.byte(at: 0))

@@ -78,8 +78,8 @@ package struct FrameHeader: Hashable, Sendable {
     type.rawValue << 4 | direction.rawValue << 3 | channel.rawValue
   }
 
-  /// The header in the first eight of `bytes`, and the payload length that it claims; nil when there are fewer
-  /// bytes or the type is undefined.
+  /// The header in the first eight of `bytes`, and the payload length that it claims; nil when
+  /// there are fewer bytes or the type is undefined.
   static func parse(_ bytes: [UInt8]) -> (header: FrameHeader, payloadLengthBytes: Int)? {
     guard bytes.count >= WireLimits.headerLengthBytes, let type = FrameType(rawValue: bytes[0] >> 4) else {
       return nil

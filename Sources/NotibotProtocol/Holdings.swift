@@ -1,4 +1,5 @@
-/// A set of notifications of one writer in ten bytes: how many, and a digest of which. Source: PROTOCOL.md NTF-32.
+/// A set of notifications of one writer in ten bytes: how many, and a digest of which. Source:
+/// PROTOCOL.md NTF-32.
 package struct Holdings: Hashable, Sendable {
   /// n, modulo 65536; no store holds more.
   package private(set) var count: UInt16

@@ -28,7 +28,8 @@ package struct Instant: Comparable, Hashable, Sendable {
 }
 
 extension Duration {
-  /// This duration in nanoseconds, rounded towards zero. Traps beyond ±292 years, which no timer here reaches.
+  /// This duration in nanoseconds, rounded towards zero. Traps beyond ±292 years, which no timer
+  /// here reaches.
   package var wholeNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1_000_000_000 + attoseconds / 1_000_000_000

@@ -1,8 +1,8 @@
 /// Reads the members of one JSON object in order, in one pass, without recursion and within limits.
 ///
-/// After `nextKey()` gave a key, take its value by exactly one of `string(key:)`, `strings(key:limit:)`,
-/// `wholeNumber(key:)`, `wholeNumberIfAny()` and `skipValue()`.
-/// Refuses what NTF-4 refuses. Source: RFC 8259; PROTOCOL.md NTF-4.
+/// After `nextKey()` gave a key, take its value by exactly one of `string(key:)`,
+/// `strings(key:limit:)`, `wholeNumber(key:)`, `wholeNumberIfAny()` and `skipValue()`. Refuses what
+/// NTF-4 refuses. Source: RFC 8259; PROTOCOL.md NTF-4.
 struct JSONObjectReader {
   /// A string between its quotes, checked.
   struct Text {

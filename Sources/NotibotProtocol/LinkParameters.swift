@@ -59,7 +59,8 @@ package struct LinkLimits: Hashable, Sendable {
   /// The defaults if the peer sends no LIMITS. Source: PROTOCOL.md LNK-6.
   package static let unannounced = LinkLimits(frames: 4, requests: 1, mtu: 23, bytes: 2160)
 
-  /// These limits with each value brought to the nearest one in its range. Source: PROTOCOL.md LNK-8.
+  /// These limits with each value brought to the nearest one in its range. Source: PROTOCOL.md
+  /// LNK-8.
   package var clamped: LinkLimits {
     let frames = min(max(self.frames, 2), 64)
     return LinkLimits(

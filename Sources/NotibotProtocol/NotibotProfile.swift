@@ -56,7 +56,8 @@ package enum NotibotProfile {
   }
 }
 
-/// An attribute that describes others: a service, a characteristic, a descriptor. Source: PROTOCOL.md ATT-4.
+/// An attribute that describes others: a service, a characteristic, a descriptor. Source:
+/// PROTOCOL.md ATT-4.
 package struct Declaration: Hashable, Sendable {
   package var handle: UInt16
   /// The 16-bit UUID of what it declares.

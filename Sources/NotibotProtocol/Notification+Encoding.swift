@@ -103,7 +103,8 @@ extension Notification {
     bytes.append(UInt8(ascii: "}"))
   }
 
-  /// Appends a string's bytes, escaping `"`, `\` and controls, with U+FFFD for U+0000. Source: PROTOCOL.md NTF-6.
+  /// Appends a string's bytes, escaping `"`, `\` and controls, with U+FFFD for U+0000. Source:
+  /// PROTOCOL.md NTF-6.
   static func appendEscaped(_ string: String, to bytes: inout [UInt8]) {
     let source = string.utf8Span.span.bytes
     var copied = 0

@@ -11,7 +11,8 @@ extension RawSpan {
     UInt64(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// The offset of the first zero in `range`, or the range's end when there is none. Looks at eight bytes at a time.
+  /// The offset of the first zero in `range`, or the range's end when there is none. Looks at eight
+  /// bytes at a time.
   func firstZero(in range: Range<Int>) -> Int {
     var offset = range.lowerBound
     while offset &+ 8 <= range.upperBound {
@@ -23,8 +24,9 @@ extension RawSpan {
     return offset
   }
 
-  /// The offset of the first byte from `start` on that ends a run of plain characters in a JSON string (`"`, `\`, or
-  /// below 0x20), or `byteCount` when there is none. Looks at eight bytes at a time.
+  /// The offset of the first byte from `start` on that ends a run of plain characters in a JSON
+  /// string (`"`, `\`, or below 0x20), or `byteCount` when there is none. Looks at eight bytes at a
+  /// time.
   func firstSpecialInString(from start: Int) -> Int {
     let quotes = 0x0101_0101_0101_0101 &* UInt64(UInt8(ascii: "\""))
     let backslashes = 0x0101_0101_0101_0101 &* UInt64(UInt8(ascii: "\\"))
@@ -46,7 +48,8 @@ extension RawSpan {
   }
 }
 
-/// A word whose lowest set bit is bit 7 of the first zero byte of `word`; zero when `word` has no zero byte.
+/// A word whose lowest set bit is bit 7 of the first zero byte of `word`; zero when `word` has no
+/// zero byte.
 func zeroBytes(of word: UInt64) -> UInt64 {
   (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
 }

@@ -1,7 +1,8 @@
 /// Random numbers from a seed: nonces, boot ids, noise and faults of a run are reproducible. Not
 /// for secrets.
 ///
-/// SplitMix64. Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+/// SplitMix64. Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators",
+/// OOPSLA 2014.
 package struct SeededGenerator: RandomNumberGenerator, Equatable, Sendable {
   private var state: UInt64
 

@@ -1,4 +1,5 @@
-/// A message of channel 0: host and device compare what is on the display. Source: PROTOCOL.md NTF-30.
+/// A message of channel 0: host and device compare what is on the display. Source: PROTOCOL.md
+/// NTF-30.
 package enum SyncMessage: Hashable, Sendable {
   /// The host sends what it believes the device holds.
   case sync(SyncRequest)

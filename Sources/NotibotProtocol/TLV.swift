@@ -1,5 +1,5 @@
-/// The TLV types that are known. The raw value is the whole type byte, with bit 7 set on critical ones: 0x85 is not
-/// FEATURES but an unknown critical type. Source: PROTOCOL.md LNK-5.
+/// The TLV types that are known. The raw value is the whole type byte, with bit 7 set on critical
+/// ones: 0x85 is not FEATURES but an unknown critical type. Source: PROTOCOL.md LNK-5.
 package enum TLVType: UInt8, CaseIterable, Hashable, Sendable {
   case magic = 0x81
   case nonce = 0x82
@@ -46,7 +46,8 @@ struct TLVBlock {
 
   private var values: [TLVType: [UInt8]] = [:]
 
-  /// Reads a payload. Malformed comes before critical: a payload that is both throws why it is malformed.
+  /// Reads a payload. Malformed comes before critical: a payload that is both throws why it is
+  /// malformed.
   /// - Parameter required: the required types, in addition to MAGIC.
   init(parsing payload: [UInt8], requiring required: [TLVType]) throws(WireError) {
     var unknownCritical: UInt8?

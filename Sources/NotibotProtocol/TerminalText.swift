@@ -11,7 +11,8 @@ package struct TerminalText: Hashable, Sendable {
 
   package init() {}
 
-  /// The text of `bytes`, less an unfinished character at their end, which is kept for the next call.
+  /// The text of `bytes`, less an unfinished character at their end, which is kept for the next
+  /// call.
   package mutating func sanitise(_ bytes: [UInt8]) -> String {
     let all = pending + bytes
     let split = all.count - TerminalText.unfinishedLengthBytes(all)

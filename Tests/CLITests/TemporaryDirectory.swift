@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// A directory of its own, removed with this value. Its path is short: a socket's path has at most 107 bytes.
+/// A directory of its own, removed with this value. Its path is short: a socket's path has at most
+/// 107 bytes.
 final class TemporaryDirectory: Sendable {
   let path: String
 

@@ -3,7 +3,8 @@ import Testing
 
 @testable import NotibotHost
 
-/// The request pipeline of the attribute client. Source: PROTOCOL.md ATT-5...ATT-8, ATT-17, and its section 5.
+/// The request pipeline of the attribute client. Source: PROTOCOL.md ATT-5...ATT-8, ATT-17, and its
+/// section 5.
 struct ATTClientTests {
   private let json = Array(#"{"app":"A","title":"B","text":"C","timestamp":1}"#.utf8)
 

@@ -1,5 +1,5 @@
-// The examples of README.md and of the library's documentation, kept here so that they compile against the public API
-// alone. scripts/check-docs compares them.
+// The examples of README.md and of the library's documentation, kept here so that they compile
+// against the public API alone; scripts/check-docs compares them.
 // README example begins
 import NotibotHost
 

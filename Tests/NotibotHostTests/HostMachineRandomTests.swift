@@ -3,7 +3,8 @@ import Testing
 
 @testable import NotibotHost
 
-/// A hostile device, a bad line and a restless program, from a seed. A seed that fails becomes a test of its own.
+/// A hostile device, a bad line and a restless program, from a seed. A seed that fails becomes a
+/// test of its own.
 struct HostMachineRandomTests {
   private struct Run {
     var device = ScriptedDevice()

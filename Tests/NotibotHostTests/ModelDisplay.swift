@@ -2,8 +2,8 @@ import NotibotProtocol
 
 @testable import NotibotHost
 
-/// A device's store, written from NTF-22 to NTF-33 for tests of the outbox: a dictionary and a highest id for each
-/// source. It has no timing; a test carries each message by hand.
+/// A device's store, written from NTF-22 to NTF-33 for tests of the outbox: a dictionary and a
+/// highest id for each source. It has no timing; a test carries each message by hand.
 struct ModelDisplay {
   struct Item: Equatable {
     var notification: Notification

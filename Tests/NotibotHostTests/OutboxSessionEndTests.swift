@@ -17,7 +17,8 @@ struct OutboxSessionEndTests {
     machine.receive(
       .synced(SyncAnswer(source: 7, holdings: Holdings(), highestID: 0, capacity: 64, bootID: 9)), now: .zero)
     machine.submit(.add(notification), token: 1, now: .zero)
-    // The agreement's commit, if there is one, then that of the submission; the write that follows stays where it is.
+    // The agreement's commit, if there is one, then that of the submission; the write that follows
+    // stays where it is.
     while writes(of: machine) == 0, let action = machine.nextAction() {
       if case .commit = action { machine.committed(now: .zero) }
     }

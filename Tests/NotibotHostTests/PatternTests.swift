@@ -2,7 +2,8 @@ import Testing
 
 @testable import NotibotHost
 
-/// Regular expressions without backtracking. The expected matches are written by hand, and compared with Swift's engine.
+/// Regular expressions without backtracking. The expected matches are written by hand, and compared
+/// with Swift's engine.
 struct PatternTests {
   private func match(_ pattern: String, _ text: String) throws -> String? {
     try Pattern(pattern).firstMatch(in: text)

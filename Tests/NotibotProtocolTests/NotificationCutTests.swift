@@ -36,7 +36,8 @@ struct NotificationCutTests {
     }
   }
 
-  /// Whether `short` is `long`, or "…" behind its first whole characters, as many as possible or not.
+  /// Whether `short` is `long`, or "…" behind its first whole characters, as many as possible or
+  /// not.
   static func isWholeBeginning(_ short: String, of long: String) -> Bool {
     if short.unicodeScalars.elementsEqual(long.unicodeScalars) { return true }
     guard short.hasSuffix("…") else { return false }

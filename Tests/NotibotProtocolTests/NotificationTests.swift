@@ -122,7 +122,8 @@ struct NotificationTests {
 }
 
 extension NotibotProtocol.Notification {
-  /// Whether the strings are the same scalar by scalar; `==` takes composed and decomposed letters for one.
+  /// Whether the strings are the same scalar by scalar; `==` takes composed and decomposed letters
+  /// for one.
   func hasSameScalars(as other: NotibotProtocol.Notification) -> Bool {
     app.unicodeScalars.elementsEqual(other.app.unicodeScalars)
       && title.unicodeScalars.elementsEqual(other.title.unicodeScalars)

@@ -2,7 +2,8 @@ import Foundation
 import NotibotProtocol
 import Testing
 
-/// Reads `firmware-fixtures/vectors`, whose expected bytes come from Python and not from the code under test.
+/// Reads `firmware-fixtures/vectors`, whose expected bytes come from Python and not from the code
+/// under test.
 enum Vectors {
   static func load<Vector: Decodable>(_ name: String, as type: Vector.Type = Vector.self) -> [Vector] {
     let folder = URL(filePath: #filePath).appending(path: "../../../firmware-fixtures/vectors").standardized

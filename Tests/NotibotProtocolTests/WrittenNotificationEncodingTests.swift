@@ -116,7 +116,8 @@ struct WrittenNotificationEncodingTests {
       bytes == Array(#"{"app":"a","title":"b","text":"\#(text)","timestamp":1,"id":1000000}"#.utf8))
   }
 
-  /// The longest of everything: what is left of 512 bytes is app's, and each of the other two keeps its ellipsis.
+  /// The longest of everything: what is left of 512 bytes is app's, and each of the other two keeps
+  /// its ellipsis.
   @Test(arguments: ["\u{1}", "\"", "x", "é", "👨‍👩‍👧", "\0"])
   func `the longest of everything fits`(character: String) throws {
     let long = { (bytes: Int) in String(repeating: character, count: max(1, bytes / character.utf8.count)) }
@@ -146,7 +147,8 @@ struct WrittenNotificationEncodingTests {
           actions: Array(repeating: "twenty-four letters here", count: 4), expires: .max, flags: 255)),
       identity: NotificationIdentity(id: .max, revision: .max, change: .modified, source: .max))
     let labels = Array(repeating: #""twenty-four letters here""#, count: 4).joined(separator: ",")
-    // 52 bytes around the four, 239 of optional keys, two ellipses: 215 are left, 35 controls and an ellipsis.
+    // 52 bytes around the four, 239 of optional keys, two ellipses: 215 are left, 35 controls and
+    // an ellipsis.
     let app = String(repeating: #"\u0001"#, count: 35) + "…"
     let expected =
       #"{"app":"\#(app)","title":"…","text":"…","timestamp":4294967295,"id":4294967295,"rev":65535,"ev":"m","#

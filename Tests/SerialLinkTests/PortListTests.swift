@@ -15,8 +15,8 @@ struct FakeTree {
 
   var list: PortList { PortList(sysfsRoot: directory.file("sys"), deviceRoot: directory.file("dev")) }
 
-  /// A USB port at `location`, such as `1-1.4`. A native CDC port hangs on the interface itself, a bridge's on
-  /// a directory of its own below it.
+  /// A USB port at `location`, such as `1-1.4`. A native CDC port hangs on the interface itself, a
+  /// bridge's on a directory of its own below it.
   func addUSB(
     _ name: String, at location: String, id: String, serial: String? = nil, interface: Int = 0,
     driver: String = "cp210x"

@@ -86,7 +86,8 @@ func settings(of descriptor: Int32) -> termios {
   return settings
 }
 
-/// Returns once `bytes` of input wait at the terminal `descriptor`; they cross a kernel worker on their way.
+/// Returns once `bytes` of input wait at the terminal `descriptor`; they cross a kernel worker on
+/// their way.
 func waitForInput(of descriptor: Int32, bytes: Int32) async throws {
   try await waitUntil {
     var waiting: Int32 = 0

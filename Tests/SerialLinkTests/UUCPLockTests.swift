@@ -10,7 +10,8 @@ import Testing
     directory = try TemporaryDirectory()
   }
 
-  /// The error of opening a fresh port with `text` in its lock file, and what the file holds afterwards.
+  /// The error of opening a fresh port with `text` in its lock file, and what the file holds
+  /// afterwards.
   private func opening(withLockFile text: String) throws -> (error: PortError?, owner: UUCPLock.Owner?) {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath

@@ -2,7 +2,8 @@ import Testing
 
 @testable import SerialLink
 
-/// The rules that `notibot udev-rules` prints, read as udev reads them: keys, operators and quoted values with commas between.
+/// The rules that `notibot udev-rules` prints, read as udev reads them: keys, operators and quoted
+/// values with commas between.
 @Suite struct UdevRulesTests {
   private struct Pair: Equatable {
     var key: String

@@ -77,7 +77,7 @@ package actor EmulatorServer {
   /// Powers a device on and plugs it in.
   /// - Parameters:
   ///   - faults: the faults of the line; `seed` is used if the spec has none.
-  ///   - link: the path of a symbolic link to the port, which stays through unplugging; nil for none.
+  ///   - link: the path of a symbolic link to the port; it stays through unplugging; nil: none.
   ///   - address: where to listen for a host on TCP, instead of a PTY; nil for a PTY.
   ///   - controlSocket: the path of a unix socket that takes commands; nil for none.
   ///   - attSocket: the path of a unix socket for the attribute protocol as over BLE; nil for none.

@@ -70,8 +70,8 @@ extension ATTClient {
     opcode == 0x02 || opcode == 0x16 || opcode == 0x18
   }
 
-  /// Whether a server answers this opcode: requests are even, and bit 6 marks commands. 0x1E, the confirmation, is
-  /// even and no request.
+  /// Whether a server answers this opcode: requests are even, and bit 6 marks commands. 0x1E, the
+  /// confirmation, is even and no request.
   private static func isAnswered(_ opcode: UInt8) -> Bool {
     opcode & 0x41 == 0 && opcode != 0x1E
   }

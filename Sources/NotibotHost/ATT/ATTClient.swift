@@ -25,9 +25,9 @@ package struct ATTStatistics: Equatable, Sendable {
 
 /// The attribute client of one device: one request pipeline, over one bearer at a time.
 ///
-/// States: *down* → `open` → *preparing* (Exchange MTU, then discovery unless the profile is known) → *ready* →
-/// `end` → *down*. Requests may be submitted while *preparing*; they wait. In *down* they fail.
-/// Source: PROTOCOL.md section 3.
+/// States: *down* → `open` → *preparing* (Exchange MTU, then discovery unless the profile is known)
+/// → *ready* → `end` → *down*. Requests may be submitted while *preparing*; they wait. In *down*
+/// they fail. Source: PROTOCOL.md section 3.
 struct ATTClient: Equatable, Sendable {
   enum State: Equatable {
     case down(SessionEnd)
@@ -54,7 +54,8 @@ struct ATTClient: Equatable, Sendable {
     case writeLong(LongWrite)
     case subscribe(Subscriptions)
     case raw([UInt8])
-    /// No PDU: a message for the session's own channel, which keeps its place among the requests (NTF-31).
+    /// No PDU: a message for the session's own channel, which keeps its place among the requests
+    /// (NTF-31).
     case message([UInt8])
   }
 
@@ -129,8 +130,8 @@ struct ATTClient: Equatable, Sendable {
     }
   }
 
-  /// Queues a message for the session's own channel. Returns false, and queues nothing, without a bearer or when too
-  /// many requests wait.
+  /// Queues a message for the session's own channel. Returns false, and queues nothing, without a
+  /// bearer or when too many requests wait.
   mutating func submitMessage(_ payload: [UInt8]) -> Bool {
     switch state {
     case .down: return false

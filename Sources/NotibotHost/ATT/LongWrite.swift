@@ -2,8 +2,8 @@ import NotibotProtocol
 
 /// Writes a value that is too long for one Write Request: prepared in parts, then executed.
 ///
-/// States: *preparing* each part → *executing*; an error in a part → *cancelling*, which empties the queue.
-/// Source: PROTOCOL.md ATT-14.
+/// States: *preparing* each part → *executing*; an error in a part → *cancelling*, which empties
+/// the queue. Source: PROTOCOL.md ATT-14.
 struct LongWrite: Equatable, Sendable {
   enum Progress: Equatable {
     /// `request` is the next one.

@@ -4,7 +4,8 @@ import NotibotProtocol
 package import SerialLink
 
 extension Device {
-  /// Opens the port and waits until a session is open. Throws `NotibotError`, or `CancellationError`.
+  /// Opens the port and waits until a session is open. Throws `NotibotError`, or
+  /// `CancellationError`.
   static func connect(
     to name: PortName, options: DeviceOptions, ports: PortList = PortList()
   ) async throws -> Device {
@@ -186,8 +187,8 @@ extension Device {
   }
 }
 
-/// Connects to the Notibot at `port`, runs `body` with it, and closes the session and the port on every way out:
-/// return, error and cancellation.
+/// Connects to the Notibot at `port`, runs `body` with it, and closes the session and the port on
+/// every way out: return, error and cancellation.
 ///
 /// - Parameters:
 ///   - port: such as `/dev/ttyACM0`, `auto`, `usb:303a:1001` or `socket://host:port`.

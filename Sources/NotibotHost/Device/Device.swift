@@ -4,8 +4,9 @@ package import SerialLink
 
 /// A Notibot at the other end of a port. Get one from `withDevice`.
 ///
-/// Runs on the event loop of its channel: handler, machine, timer and these methods share one thread.
-/// States: *connecting* → *open* ⇄ *reconnecting* → *closing* → *ended*; any of them → *ended* when the port is lost.
+/// Runs on the event loop of its channel: handler, machine, timer and these methods share one
+/// thread. States: *connecting* → *open* ⇄ *reconnecting* → *closing* → *ended*; any of them →
+/// *ended* when the port is lost.
 public actor Device {
   /// A notification on the display. Write the module name where Foundation's type of that name is
   /// imported too.
@@ -89,9 +90,9 @@ public actor Device {
     }
   }
 
-  /// Sends a notification, cut to the device's limits if need be, and returns when the device has accepted it.
-  /// Throws `NotibotError`: `refused` if the device rejected it; `isOutcomeUnknown` is set if the
-  /// link failed before the answer.
+  /// Sends a notification, cut to the device's limits if need be, and returns when the device has
+  /// accepted it. Throws `NotibotError`: `refused` if the device rejected it; `isOutcomeUnknown` is
+  /// set if the link failed before the answer.
   public func send(_ notification: Notification) async throws {
     _ = try await request(.send(notification), "send to")
   }
@@ -109,9 +110,10 @@ public actor Device {
   ///   - notifications: taken one at a time, on the device's thread, as the line has room.
   ///   - window: notifications in flight, 1...512.
   ///   - report: called on the device's thread for each, with its index from 0 and its result.
-  /// - Throws: `NotibotError` when the session ended before all were answered. A refusal throws nothing: it is reported
-  ///   and counted. `usage` if `window` is out of range. `CancellationError` after a cancellation; notifications in flight are then
-  ///   reported with an unknown outcome.
+  /// - Throws: `NotibotError` when the session ended before all were answered. A refusal throws
+  ///   nothing: it is reported and counted. `usage` if `window` is out of range.
+  ///   `CancellationError` after a cancellation; notifications in flight are then reported with an
+  ///   unknown outcome.
   public func send(
     contentsOf notifications: some Sequence<Notification> & Sendable, window: Int = 64,
     report: @escaping @Sendable (Int, Result<Void, NotibotError>) -> Void = { _, _ in }

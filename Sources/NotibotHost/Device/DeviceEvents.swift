@@ -3,8 +3,8 @@ extension Device {
   public enum Event: Sendable {
     /// The count changed, or was read again after a reconnection.
     case count(UInt16)
-    /// The notification of this number was dismissed on the device. Numbers are in the order in which this boot of
-    /// the device accepted notifications, from 1.
+    /// The notification of this number was dismissed on the device. Numbers are in the order in
+    /// which this boot of the device accepted notifications, from 1.
     case dismissed(item: UInt32)
     /// An action of the notification of this number was chosen.
     case action(item: UInt32, action: UInt32)
@@ -19,7 +19,8 @@ extension Device {
     case reconnected(DeviceInfo)
   }
 
-  /// The events of a device, in order, for one consumer. Ends when the device is closed or lost for good.
+  /// The events of a device, in order, for one consumer. Ends when the device is closed or lost for
+  /// good.
   ///
   /// Each event is delivered once: with two consumers, each event reaches one of them.
   /// At most `DeviceOptions.eventsLimit` events are queued; beyond that the oldest are dropped.
@@ -29,11 +30,13 @@ extension Device {
 
     let stream: AsyncThrowingStream<Event, any Error>
 
-    /// Iterates over the events; `next()` waits for one and returns `nil` when the device is closed.
+    /// Iterates over the events; `next()` waits for one and returns `nil` when the device is
+    /// closed.
     public struct AsyncIterator: AsyncIteratorProtocol {
       var iterator: AsyncThrowingStream<Event, any Error>.Iterator
 
-      /// The next event, or `nil` when the device was closed. Throws `NotibotError` when it was lost.
+      /// The next event, or `nil` when the device was closed. Throws `NotibotError` when it was
+      /// lost.
       public mutating func next() async throws -> Event? {
         try await iterator.next()
       }

@@ -17,10 +17,11 @@ public struct NotibotError: Error, Sendable {
     case noAnswer
     /// The port or the session was lost. Exit 14.
     case linkLost
-    /// The device answered with this error of the attribute protocol, such as 0x80: not a valid notification, or
-    /// 0x11: its store is full. Exit 15.
+    /// The device answered with this error of the attribute protocol, such as 0x80: not a valid
+    /// notification, or 0x11: its store is full. Exit 15.
     case refused(UInt8)
-    /// The device speaks the protocol, but not a version or a profile that this host can use. Exit 15.
+    /// The device speaks the protocol, but not a version or a profile that this host can use. Exit
+    /// 15.
     case incompatible
     /// The device restarted. Exit 17.
     case deviceRestarted
@@ -40,7 +41,8 @@ public struct NotibotError: Error, Sendable {
   public var reason: String
   /// The action for the user; empty if there is nothing to add.
   public var hint: String
-  /// Whether the request was possibly executed: sending it again can show it twice, not sending it can lose it.
+  /// Whether the request was possibly executed: sending it again can show it twice, not sending it
+  /// can lose it.
   public var isOutcomeUnknown = false
   /// The error below this one, if there is one.
   public var underlying: (any Error)?

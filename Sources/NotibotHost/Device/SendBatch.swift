@@ -65,7 +65,8 @@ final class SendBatch {
     return (taken - 1, notification)
   }
 
-  /// The notification at `index` has its result. A refusal concerns it alone; any other failure ends the batch.
+  /// The notification at `index` has its result. A refusal concerns it alone; any other failure
+  /// ends the batch.
   func receive(_ result: Result<Void, NotibotError>, at index: Int) {
     guard case .running = state else { return }
     answered += 1

@@ -10,13 +10,16 @@ package import SerialLink
 /// after it was lost.
 ///
 /// - Parameters:
-///   - port: such as `/dev/ttyACM0`, `auto`, `usb:303a:1001`, `id:24:6F:28:AA:BB:CC` or `socket://host:port`.
+///   - port: such as `/dev/ttyACM0`, `auto`, `usb:303a:1001`, `id:24:6F:28:AA:BB:CC` or
+///     `socket://host:port`.
 ///   - path: the outbox file; created if it is missing. Only one forwarder at a time can use it.
 ///   - options: rate and limits.
 ///   - isolation: the actor that `body` runs on; the caller's by default.
-///   - body: submits notifications and takes reports; the forwarder must not be used after `body` is over.
+///   - body: submits notifications and takes reports; the forwarder must not be used after `body`
+///     is over.
 /// - Returns: what `body` returned. The session is closed and the journal is written by then.
-/// - Throws: `NotibotError` when the outbox cannot be used or, at the first attempt, the port; what `body` threw.
+/// - Throws: `NotibotError` when the outbox cannot be used or, at the first attempt, the port; what
+///   `body` threw.
 public func withForwarder<Result>(
   port: String, outbox path: String, options: ForwardingOptions = ForwardingOptions(),
   isolation: isolated (any Actor)? = #isolation, _ body: (Forwarder) async throws -> Result

@@ -6,8 +6,9 @@ import SerialLink
 /// Delivers notifications to a display, each exactly once, despite unplugged cables, restarts and
 /// crashes. Get one from `withForwarder`.
 ///
-/// Runs on one event loop: machine, timer, channel and these methods share a thread. The journal has a thread of its own.
-/// States: *running* → *stopping* → *ended*; running → ended on an unrecoverable error.
+/// Runs on one event loop: machine, timer, channel and these methods share a thread. The journal
+/// has a thread of its own. States: *running* → *stopping* → *ended*; running → ended on an
+/// unrecoverable error.
 public actor Forwarder {
   enum State {
     case running
@@ -111,9 +112,9 @@ public actor Forwarder {
     }
   }
 
-  /// Submits many at once and returns when each is in the journal or rejected; each result is among `reports` too, with its
-  /// token, which is below 2⁶³ and used once. After a cancellation, submissions that still wait for
-  /// room are rejected.
+  /// Submits many at once and returns when each is in the journal or rejected; each result is among
+  /// `reports` too, with its token, which is below 2⁶³ and used once. After a cancellation,
+  /// submissions that still wait for room are rejected.
   package func submit(
     _ batch: [(OutboxSubmission, token: UInt64)]
   ) async -> [UInt64: Result<ForwardingReport.Number, ForwardingRejection>] {

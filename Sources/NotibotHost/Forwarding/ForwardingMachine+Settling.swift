@@ -94,8 +94,8 @@ extension ForwardingMachine {
     }
   }
 
-  /// The supervisor closes the port. A session on it, of another board, ends with FIN; bytes of it that have not left
-  /// are of no use at the next port.
+  /// The supervisor closes the port. A session on it, of another board, ends with FIN; bytes of it
+  /// that have not left are of no use at the next port.
   private mutating func leavePort(now: Instant) {
     host.close(now: now)
     host.handleWritability(true, now: now)

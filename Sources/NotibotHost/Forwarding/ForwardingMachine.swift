@@ -43,13 +43,14 @@ package struct ForwardingStatistics: Equatable, Sendable {
   package var refused: Int
 }
 
-/// Forwards notifications to a device over any number of ports and sessions: supervisor, host and outbox in one machine.
+/// Forwards notifications to a device over any number of ports and sessions: supervisor, host and
+/// outbox in one machine.
 ///
-/// States: *idle* → `start` → *running* → `finish` → *finishing*, until all is delivered, → *closing*; or `stop` →
-/// *stopping*, until requests in flight are answered, at most 2 s, → *closing*: FIN, the port
-/// closes, the last commit, → *finished*. A failed commit, or a port failure that does not resolve
-/// with time, leads to *closing* at once. A driver drains `nextAction()` after every call and arms
-/// one timer for `nextDeadline`.
+/// States: *idle* → `start` → *running* → `finish` → *finishing*, until all is delivered, →
+/// *closing*; or `stop` → *stopping*, until requests in flight are answered, at most 2 s, →
+/// *closing*: FIN, the port closes, the last commit, → *finished*. A failed commit, or a port
+/// failure that does not resolve with time, leads to *closing* at once. A driver drains
+/// `nextAction()` after every call and arms one timer for `nextDeadline`.
 package struct ForwardingMachine: Equatable, Sendable {
   enum Phase: Equatable {
     case idle

@@ -2,8 +2,8 @@ import GRDBSQLite
 
 /// The bytes of a journal's files as they are on the disk, before SQLite has looked at them.
 ///
-/// Read through SQLite's own file system layer: closing any other descriptor of the database would end the locks that
-/// SQLite has on it in this process, and simulated disks exist only there.
+/// Read through SQLite's own file system layer: closing any other descriptor of the database would
+/// end the locks that SQLite has on it in this process, and simulated disks exist only there.
 /// Source: sqlite.org/howtocorrupt.html, section 2.2; sqlite.org/c3ref/vfs.html.
 struct JournalBytes: Equatable {
   /// Empty when there is no such file.
@@ -46,7 +46,8 @@ struct JournalBytes: Equatable {
     return isThere != 0
   }
 
-  /// Each file is opened as a database, the log too: a log is opened with the mode of its database, which may be gone.
+  /// Each file is opened as a database, the log too: a log is opened with the mode of its database,
+  /// which may be gone.
   private static func read(
     _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
   ) throws(ReadError) -> [UInt8] {

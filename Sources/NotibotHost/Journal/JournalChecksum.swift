@@ -3,9 +3,9 @@ import NotibotProtocol
 
 /// The checksum of a row: CRC-32 over its columns but the last, which holds it.
 ///
-/// Each column is one byte for its type (0 NULL, 1 integer, 2 text, 3 blob, 4 anything else), then 8 bytes: the integer,
-/// or the length of the text or blob, whose bytes follow. Numbers are little-endian. An empty blob
-/// counts as NULL, because SQLite stores it as NULL.
+/// Each column is one byte for its type (0 NULL, 1 integer, 2 text, 3 blob, 4 anything else), then
+/// 8 bytes: the integer, or the length of the text or blob, whose bytes follow. Numbers are
+/// little-endian. An empty blob counts as NULL, because SQLite stores it as NULL.
 enum JournalChecksum {
   /// The checksum of a row's columns, without the one that holds it.
   static func of(_ columns: some Sequence<DatabaseValue>) -> UInt32 {

@@ -2,7 +2,8 @@ import GRDB
 import Glibc
 import NotibotProtocol
 
-/// Why a journal could not be opened, read or written: what happened, which file, during what, and what to do about it.
+/// Why a journal could not be opened, read or written: what happened, which file, during what, and
+/// what to do about it.
 package struct JournalError: Error, Hashable, Sendable {
   /// What went wrong. Each has the exit code that a program ends with because of it.
   package enum Code: Hashable, Sendable {
@@ -10,7 +11,8 @@ package struct JournalError: Error, Hashable, Sendable {
     case missing
     /// Its folder does not exist. Exit 2.
     case directoryMissing
-    /// The file that locks it, at this path, is a symbolic link: another file would be written to. Exit 18.
+    /// The file that locks it, at this path, is a symbolic link: another file would be written to.
+    /// Exit 18.
     case lockIsLink(String)
     /// Another process sends from it or changes it; `nil` if that process is unknown. Exit 11.
     case locked(pid: Int32?)
@@ -26,7 +28,8 @@ package struct JournalError: Error, Hashable, Sendable {
     case tooNew(version: Int)
     /// Damaged; the text is the finding. Exit 18.
     case corrupt(String)
-    /// Reading or writing failed. After the journal is opened again, such a commit is either complete or absent. Exit 18.
+    /// Reading or writing failed. After the journal is opened again, such a commit is either
+    /// complete or absent. Exit 18.
     case inputOutput
     /// Used after `close`. Exit 18.
     case closed

@@ -24,7 +24,8 @@ package struct JournalLoad: Sendable {
     json = WrittenNotification(notification: content, identity: NotificationIdentity(id: .max)).encoded()
   }
 
-  /// Runs all of them through `journal`, which must be open for sending and empty, and leaves it empty.
+  /// Runs all of them through `journal`, which must be open for sending and empty, and leaves it
+  /// empty.
   package func run(through journal: Journal) throws(JournalError) {
     var header = try journal.contents().header
     for start in stride(from: 0, to: count, by: batchSize) {

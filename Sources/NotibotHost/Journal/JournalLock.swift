@@ -5,8 +5,9 @@ import Glibc
 /// process ends for any reason; a leftover file locks nobody out. `deinit` releases the lock and
 /// removes the file.
 ///
-/// Not a lock of the journal itself: closing any descriptor of that file would end the locks that SQLite has on it in this
-/// process. Source: fcntl(2), "Record locking"; sqlite.org/howtocorrupt.html, section 2.2.
+/// Not a lock of the journal itself: closing any descriptor of that file would end the locks that
+/// SQLite has on it in this process. Source: fcntl(2), "Record locking";
+/// sqlite.org/howtocorrupt.html, section 2.2.
 struct JournalLock: ~Copyable, Sendable {
   private let descriptor: Int32
   private let path: String

@@ -1,11 +1,12 @@
 /// SQLite's write-ahead log, read without SQLite, since SQLite takes the first wrong checksum for
 /// the end of the log.
 ///
-/// Each commit of ours is synced before the next one is written, so that a crash can leave only the last transaction
-/// torn. Any other defect is corruption:
+/// Each commit of ours is synced before the next one is written, so that a crash can leave only the
+/// last transaction torn. Any other defect is corruption:
 /// - a header that is neither valid nor all zeros, since it is synced before the first frame;
 /// - a frame that cannot be read, when a transaction behind it was begun;
-/// - a frame that a single flipped bit makes valid, also in the last transaction: a torn write misses whole sectors.
+/// - a frame that a single flipped bit makes valid, also in the last transaction: a torn write
+///   misses whole sectors.
 /// Source: sqlite.org/fileformat2.html, section 4; wal.c, "sqlite3WalFrames".
 struct JournalLog {
   static let headerBytes = 32
@@ -26,7 +27,8 @@ struct JournalLog {
     /// Where it begins in the log.
     var offset: Int
     var page: Int
-    /// Size of the database in pages after the commit that ends with this frame; 0: the commit goes on.
+    /// Size of the database in pages after the commit that ends with this frame; 0: the commit goes
+    /// on.
     var databasePages: Int
     var salts: UInt64
     var checksum: LogChecksum

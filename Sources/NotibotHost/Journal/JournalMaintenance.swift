@@ -20,8 +20,8 @@ package enum JournalMaintenance {
     case notRefused(OutboxNumber, state: String)
   }
 
-  /// Queues notifications again that the device has refused: those of `numbers`, or all. Each gets a new id when it is
-  /// written. Source: PROTOCOL.md NTF-23.
+  /// Queues notifications again that the device has refused: those of `numbers`, or all. Each gets
+  /// a new id when it is written. Source: PROTOCOL.md NTF-23.
   package static func retry(
     _ numbers: [OutboxNumber], in contents: JournalContents
   ) throws(Refusal) -> Plan {

@@ -140,7 +140,8 @@ struct JournalOpening {
     let sharing = sharing
     configuration.prepareDatabase { database in
       if sharing == .exclusive { try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
-      // FULL: each commit is synced before it returns. NORMAL would lose the latest at a power failure.
+      // FULL: each commit is synced before it returns. NORMAL would lose the latest at a power
+      // failure.
       try database.execute(
         sql: "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;")
     }

@@ -12,7 +12,8 @@ struct JournalPages {
   struct Cell {
     /// As stored; it can be wrong if `columns` is nil.
     var rowID: Int64
-    /// Without the integer primary key, which is stored as `rowID` only. nil when they cannot be read.
+    /// Without the integer primary key, which is stored as `rowID` only. nil when they cannot be
+    /// read.
     var columns: [DatabaseValue]?
     /// Whether its page is marked as a leaf of a table.
     var isInLeaf: Bool

@@ -1,7 +1,8 @@
 import NotibotProtocol
 
 extension Instant {
-  /// The moment `ns` nanoseconds later. The hot paths count in whole nanoseconds: `Duration` has 128 bits.
+  /// The moment `ns` nanoseconds later. The hot paths count in whole nanoseconds: `Duration` has
+  /// 128 bits.
   func after(ns: Int64) -> Instant {
     Instant(nanoseconds: nanoseconds + ns)
   }

@@ -21,9 +21,9 @@ package enum LinkAction: Equatable, Sendable {
 
 /// The host's side of a session: opening, order, credit, resending, keeping alive, closing.
 ///
-/// States: *closed* → *opening* (`open`) → *open* (SYNACK with the nonce) → *closing* (`close`, FIN sent) → *closed*.
-/// From each state, an end of any kind leads back to *closed*, with one `.ended`. A `.closed`
-/// machine can open again.
+/// States: *closed* → *opening* (`open`) → *open* (SYNACK with the nonce) → *closing* (`close`, FIN
+/// sent) → *closed*. From each state, an end of any kind leads back to *closed*, with one `.ended`.
+/// A `.closed` machine can open again.
 ///
 /// Inputs are `receive`, `handleTimeout` and `handleWritability`; after each batch of them the
 /// owner calls `flush`, which serialises new DATA and due acknowledgements, so that one
@@ -174,7 +174,8 @@ package struct LinkSession: Equatable, Sendable {
     }
   }
 
-  /// When the device last took or handled a frame, and when its last PONG came; `nil` unless a session is open.
+  /// When the device last took or handled a frame, and when its last PONG came; `nil` unless a
+  /// session is open.
   var progress: (advancedAt: Instant, pongAt: Instant?)? {
     switch state {
     case .closed, .opening, .closing: nil

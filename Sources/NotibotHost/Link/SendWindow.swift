@@ -132,8 +132,9 @@ struct SendWindow: Equatable, Sendable {
     return resend { _ in true }
   }
 
-  /// The frames to send again for a NAK with the bitmap `held`, whose ack is `oldest`: those that are proven lost,
-  /// because one that was sent for the first time after they were last sent is held (LNK-34).
+  /// The frames to send again for a NAK with the bitmap `held`, whose ack is `oldest`: those that
+  /// are proven lost, because one that was sent for the first time after they were last sent is
+  /// held (LNK-34).
   mutating func resendLost(held: UInt64) -> [(number: Int, item: Item)] {
     for index in unacknowledged.indices.dropFirst().prefix(64) where held >> UInt64(index - 1) & 1 == 1 {
       setHeld(true, at: index)
@@ -143,8 +144,8 @@ struct SendWindow: Equatable, Sendable {
     return resend { $0.lastSending < newest }
   }
 
-  /// The frames to send again when the timer expires: all that are not held. The oldest one cannot be, whatever a
-  /// bitmap said (LNK-51).
+  /// The frames to send again when the timer expires: all that are not held. The oldest one cannot
+  /// be, whatever a bitmap said (LNK-51).
   mutating func resendExpired() -> [(number: Int, item: Item)] {
     if !unacknowledged.isEmpty { setHeld(false, at: 0) }
     return resend { _ in true }

@@ -3,10 +3,10 @@ import SerialLink
 
 /// Turns the crash output of a device into one event, and detects that it starts again.
 ///
-/// States: *running* → a word of a crash → *collecting* → `Rebooting...`, a boot, silence or the limit → *reported* → a boot →
-/// *running*. *reported* → another word of a crash → *collecting*. A boot caused by a watchdog or
-/// the power supply is a separate crash in *running*, and the end of the reported one in
-/// *reported*.
+/// States: *running* → a word of a crash → *collecting* → `Rebooting...`, a boot, silence or the
+/// limit → *reported* → a boot → *running*. *reported* → another word of a crash → *collecting*. A
+/// boot caused by a watchdog or the power supply is a separate crash in *running*, and the end of
+/// the reported one in *reported*.
 struct CrashDetector: Equatable, Sendable {
   enum Event: Equatable, Sendable {
     case crash(Crash)

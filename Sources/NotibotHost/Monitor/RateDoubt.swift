@@ -36,7 +36,8 @@ package struct RateDoubt: Equatable, Sendable {
     }
   }
 
-  /// Neither text, nor white space, nor the first character of an escape sequence, nor the zero of a frame.
+  /// Neither text, nor white space, nor the first character of an escape sequence, nor the zero of
+  /// a frame.
   private static func isStrange(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0, 0x08...0x0D, 0x1B: false

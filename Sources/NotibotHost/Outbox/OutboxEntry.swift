@@ -28,12 +28,13 @@ package struct OutboxWrite: Hashable, Sendable {
 
 /// A notification in the outbox, as the journal keeps it.
 package struct OutboxEntry: Hashable, Sendable {
-  /// Legal moves: *queued* → *written* → *held* → *updating* → *held*; *written*, *held* or *updating* → *removing*;
-  /// *queued* or *written* → *refused* → *queued* (retry); *written* → *queued* (store full, or a
-  /// new source), likewise *held* or *updating* if the device has lost it and has no room;
-  /// *updating* → *held* (refused); *removing* → *queued* when there is newer content, as after
-  /// revision 65535. From *held* (gone), *removing* (answered), and on a device without identities
-  /// *written* (answered), the entry leaves; there *held* is one that is kept for a replay.
+  /// Legal moves: *queued* → *written* → *held* → *updating* → *held*; *written*, *held* or
+  /// *updating* → *removing*; *queued* or *written* → *refused* → *queued* (retry); *written* →
+  /// *queued* (store full, or a new source), likewise *held* or *updating* if the device has lost
+  /// it and has no room; *updating* → *held* (refused); *removing* → *queued* when there is newer
+  /// content, as after revision 65535. From *held* (gone), *removing* (answered), and on a device
+  /// without identities *written* (answered), the entry leaves; there *held* is one that is kept
+  /// for a replay.
   package enum State: Hashable, Sendable {
     /// Durable here; nothing was written to the device.
     case queued

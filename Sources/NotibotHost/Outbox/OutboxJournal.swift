@@ -3,10 +3,10 @@ import NotibotProtocol
 
 /// Pending changes of the journal, and the effects that wait for them.
 ///
-/// States: *idle* → a commit is taken → *committing* → confirmed → *idle*; a failed one leads to *failed*, for good.
-/// Changes made meanwhile are collected. An entry is journaled in its state at the time of the
-/// commit, so many changes of one entry become one; marks are numbered, so that it is known which
-/// of them are durable.
+/// States: *idle* → a commit is taken → *committing* → confirmed → *idle*; a failed one leads to
+/// *failed*, for good. Changes made meanwhile are collected. An entry is journaled in its state at
+/// the time of the commit, so many changes of one entry become one; marks are numbered, so that it
+/// is known which of them are durable.
 struct OutboxJournal: Equatable, Sendable {
   /// The effect of a change once it is durable.
   enum Effect: Equatable {

@@ -21,9 +21,9 @@ package enum OutboxAction: Equatable, Sendable {
 /// states of a session are in `OutboxSession`, those of an entry in `OutboxEntry.State`. A failed
 /// commit ends the outbox: it no longer accepts or sends anything.
 ///
-/// Nothing is written to the device before the commit is durable that has its bytes, and nothing is reported before
-/// the commit that has the change. A driver drains `nextAction()` after every call and arms one timer for
-/// `nextDeadline`. Source: PROTOCOL.md NTF-20 to NTF-37.
+/// Nothing is written to the device before the commit is durable that has its bytes, and nothing is
+/// reported before the commit that has the change. A driver drains `nextAction()` after every call
+/// and arms one timer for `nextDeadline`. Source: PROTOCOL.md NTF-20 to NTF-37.
 package struct OutboxMachine: Equatable, Sendable {
   let options: OutboxOptions
   var random: SeededGenerator

@@ -3,10 +3,11 @@ import NotibotProtocol
 
 /// The state of an outbox in one session.
 ///
-/// States: with identities *subscribing* → *draining* → *syncing* → (*resending* → *syncing*, at most twice) → *live*;
-/// RESYNC leads from *live* to *draining*. Another writer's use of our source, detected by SYNCED
-/// or a conflict, leads via *draining* to *proving* → *counting* → *retiring* → *renewing* →
-/// *syncing*. Without identities *subscribing* → *plain*. The session's end ends all of them.
+/// States: with identities *subscribing* → *draining* → *syncing* → (*resending* → *syncing*, at
+/// most twice) → *live*; RESYNC leads from *live* to *draining*. Another writer's use of our
+/// source, detected by SYNCED or a conflict, leads via *draining* to *proving* → *counting* →
+/// *retiring* → *renewing* → *syncing*. Without identities *subscribing* → *plain*. The session's
+/// end ends all of them.
 struct OutboxSession: Equatable, Sendable {
   enum Stage: Equatable {
     /// The subscription has no answer yet.

@@ -8,14 +8,16 @@ package struct HostConfiguration: Equatable, Sendable {
   package var connectTimeout: Duration? = .seconds(2)
   /// How long to wait for each later session to open; `nil`: indefinitely.
   package var reconnectTimeout: Duration? = .seconds(10)
-  /// The rate of a real line, in bits per second: the time a frame needs on it is added to the resend timer
-  /// (LNK-51). `nil`: unknown, or not applicable.
+  /// The rate of a real line, in bits per second: the time a frame needs on it is added to the
+  /// resend timer (LNK-51). `nil`: unknown, or not applicable.
   package var lineBitsPerSecond: Int?
-  /// Hashes of attribute tables that need no discovery, because their handles are those of ATT-2's table.
+  /// Hashes of attribute tables that need no discovery, because their handles are those of ATT-2's
+  /// table.
   package var knownProfileHashes: Set<UInt32> = [NotibotProfile.hash]
   /// Queued requests, at most; more fail with `RequestFailure.queueFull`.
   package var pendingRequestsLimit = 1024
-  /// Whether the host offers identities and SYNC (feature bits 1 and 2). Source: PROTOCOL.md NTF-20, NTF-30.
+  /// Whether the host offers identities and SYNC (feature bits 1 and 2). Source: PROTOCOL.md
+  /// NTF-20, NTF-30.
   package var offersIdentity = true
   /// The identity that this host announces (SRC); `nil`: none.
   package var source: UInt32?

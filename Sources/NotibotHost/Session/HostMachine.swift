@@ -18,10 +18,11 @@ package enum HostAction: Equatable, Sendable {
 
 /// The host of one device: frames and text, link session and attribute client, as one machine.
 ///
-/// States: *closed* → `connect` → *opening* → `.opened` → *open* → `.ended` → *closed*. Requests submitted while
-/// opening wait; while closed they fail. A device that restarts ends the session (`.ended(.deviceRestarted)`); the
-/// driver calls `connect` again, as required by PROTOCOL.md LNK-22.
-/// A driver drains `nextAction()` after every call and then arms one timer for `nextDeadline`.
+/// States: *closed* → `connect` → *opening* → `.opened` → *open* → `.ended` → *closed*. Requests
+/// submitted while opening wait; while closed they fail. A device that restarts ends the session
+/// (`.ended(.deviceRestarted)`); the driver calls `connect` again, as required by PROTOCOL.md
+/// LNK-22. A driver drains `nextAction()` after every call and then arms one timer for
+/// `nextDeadline`.
 package struct HostMachine: Equatable, Sendable {
   static let stalledAfterNs: Int64 = 10_000_000_000
 
@@ -108,7 +109,8 @@ package struct HostMachine: Equatable, Sendable {
     return id
   }
 
-  /// Ends the session properly (LNK-24): FIN, at most 200 ms, `.ended(.closed)`. Requests without an answer fail.
+  /// Ends the session properly (LNK-24): FIN, at most 200 ms, `.ended(.closed)`. Requests without
+  /// an answer fail.
   package mutating func close(now: Instant) {
     client.end(.closed)
     link.close(now: now)

@@ -58,7 +58,8 @@ package enum RequestFailure: Error, Hashable, Sendable {
   case notSent(SessionEnd)
   /// Too many requests are queued; submit it again when some are answered.
   case queueFull
-  /// A value longer than the 512 bytes of the characteristic, or a PDU that is empty or longer than the MTU.
+  /// A value longer than the 512 bytes of the characteristic, or a PDU that is empty or longer than
+  /// the MTU.
   case badLength(bytes: Int)
   /// The device has no such characteristic or descriptor.
   case unsupported

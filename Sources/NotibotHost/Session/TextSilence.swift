@@ -2,9 +2,9 @@ import NotibotProtocol
 
 /// Decides when a candidate has waited long enough for the rest of its frame.
 ///
-/// States: *idle* (no candidate) → *counting* (1 s from the last byte) → *confirming* (one more read may still
-/// bring the rest, since this side may itself have been stopped) → the candidate is text. Any byte
-/// leads back. Source: PROTOCOL.md FRM-9.
+/// States: *idle* (no candidate) → *counting* (1 s from the last byte) → *confirming* (one more
+/// read may still bring the rest, since this side may itself have been stopped) → the candidate is
+/// text. Any byte leads back. Source: PROTOCOL.md FRM-9.
 struct TextSilence: Equatable, Sendable {
   private enum State: Equatable {
     case idle

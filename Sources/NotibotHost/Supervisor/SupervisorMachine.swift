@@ -6,7 +6,8 @@ package enum SupervisorAction: Hashable, Sendable {
   /// Find the ports that can be the device's; answer with `portsFound`, the best first, or with
   /// `openFailed` and the reason.
   case findPorts
-  /// Open this port; the answer is `portOpened` or `openFailed`. A port that is still closing is waited for.
+  /// Open this port; the answer is `portOpened` or `openFailed`. A port that is still closing is
+  /// waited for.
   case open(path: String)
   /// Close the port at once; report no more of its events.
   case close
@@ -18,13 +19,17 @@ package enum SupervisorAction: Hashable, Sendable {
 /// Keeps one device connected: finds its port, opens it, requests sessions, and starts over,
 /// indefinitely.
 ///
-/// States: *idle* → `start` → *finding* → `portsFound` → *opening* → `portOpened` → *connecting* → `sessionOpened` → *up*.
-/// - *finding*, *opening* → `openFailed` → the next candidate, or *waiting* → time, or `portsChanged` → *finding*.
-/// - *connecting* → patience over → the port is closed; the next candidate, or *waiting*. A refused session likewise.
+/// States: *idle* → `start` → *finding* → `portsFound` → *opening* → `portOpened` → *connecting* →
+/// `sessionOpened` → *up*.
+/// - *finding*, *opening* → `openFailed` → the next candidate, or *waiting* → time, or
+///   `portsChanged` → *finding*.
+/// - *connecting* → patience over → the port is closed; the next candidate, or *waiting*. A refused
+///   session likewise.
 /// - *connecting* → a board with another id → closed; the next candidate, or *waiting*.
 /// - *up* → the session ends → *connecting* on the same port; after short sessions *resting* first.
 /// - *connecting*, *resting*, *up* → `portGone` → *finding* at once, or *waiting* after failures.
-/// - *finding*, *opening* in the first round → all candidates failed for good → *ended*. Any → `stop` → *ended*.
+/// - *finding*, *opening* in the first round → all candidates failed for good → *ended*. Any →
+///   `stop` → *ended*.
 /// Any other input in a state is late, and is ignored; a port that opens too late is closed.
 package struct SupervisorMachine: Equatable, Sendable {
   package enum State: Equatable, Sendable {

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Makes NIO channels of descriptors that are neither files nor sockets.
 ///
-/// In place of `takingOwnershipOfDescriptor(inputOutput:)`, which traps when no descriptor is left, and closes
-/// twice when an initializer throws (swift-nio 2.101).
+/// In place of `takingOwnershipOfDescriptor(inputOutput:)`, which traps when no descriptor is left,
+/// and closes twice when an initializer throws (swift-nio 2.101).
 enum DescriptorChannel {
   /// The direction of bytes through the descriptor.
   enum Direction {
@@ -14,8 +14,8 @@ enum DescriptorChannel {
     case inputAndOutput
   }
 
-  /// Takes ownership of `descriptor` in every case: on failure it is closed. `setUp` runs on `loop` before the
-  /// first byte is read; what it throws is thrown on.
+  /// Takes ownership of `descriptor` in every case: on failure it is closed. `setUp` runs on `loop`
+  /// before the first byte is read; what it throws is thrown on.
   static func open(
     _ descriptor: Int32, _ direction: Direction, on loop: any EventLoop,
     setUp: @escaping SerialChannel.Initializer

@@ -1,12 +1,13 @@
 import Glibc
 import NIOCore
 
-/// Turns the inotify events of a pseudo-terminal's slave into `HostPresence` events of the master's channel.
+/// Turns the inotify events of a pseudo-terminal's slave into `HostPresence` events of the master's
+/// channel.
 ///
-/// Watching starts after the spare slave was opened, so every open and close seen is a host's. The kernel
-/// merges equal events in a row, so if two programs open the port at the same instant, only one is
-/// counted. Therefore, before the last one is reported as detached, /proc is checked for other
-/// processes that have the port open.
+/// Watching starts after the spare slave was opened, so every open and close seen is a host's. The
+/// kernel merges equal events in a row, so if two programs open the port at the same instant, only
+/// one is counted. Therefore, before the last one is reported as detached, /proc is checked for
+/// other processes that have the port open.
 final class HostPresenceHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 

@@ -4,7 +4,8 @@ import NIOCore
 /// The first handler after the descriptor: keeps a port's lock file until the descriptor is closed,
 /// and turns the many ways in which a device can be lost into one event.
 ///
-/// States: `open` → `closing` when this side closes; `open` → `lost` when an error or the end of input came.
+/// States: `open` → `closing` when this side closes; `open` → `lost` when an error or the end of
+/// input came.
 ///
 /// Closing waits briefly for bytes that the kernel has not sent yet, and then discards them:
 /// otherwise the close of a USB port whose device has stopped reading would block the event loop

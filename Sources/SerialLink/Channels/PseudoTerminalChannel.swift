@@ -1,7 +1,8 @@
 import Glibc
 package import NIOCore
 
-/// Whether a host has the slave of a pseudo-terminal open; an inbound user event of the master's channel.
+/// Whether a host has the slave of a pseudo-terminal open; an inbound user event of the master's
+/// channel.
 package enum HostPresence: Hashable, Sendable {
   /// A host opened the port. Its settings follow with later system calls; its first bytes can be
   /// read before this event, because the kernel reports both separately.
@@ -40,7 +41,8 @@ package enum PseudoTerminalChannel {
     return channel
   }
 
-  /// The rate that the host set last, in bits per second. On the channel's event loop only; one system call.
+  /// The rate that the host set last, in bits per second. On the channel's event loop only; one
+  /// system call.
   package static func hostBitsPerSecond(of channel: any Channel) throws -> UInt32 {
     try channel.pipeline.syncOperations.handler(type: PseudoTerminalHandler.self).hostBitsPerSecond()
   }
@@ -96,8 +98,8 @@ final class PseudoTerminalHandler: ChannelInboundHandler {
   }
 }
 
-/// The slave that a served terminal keeps open; closed with its last reference. A class, because it crosses
-/// threads on its way to the handler.
+/// The slave that a served terminal keeps open; closed with its last reference. A class, because it
+/// crosses threads on its way to the handler.
 final class SpareSlave: Sendable {
   let descriptor: OwnedDescriptor
 

@@ -18,8 +18,9 @@ extension SerialChannel {
     }
   }
 
-  /// Opens a port behind a server of RFC 2217, and sets its rate in bits per second; its format is 8N1. Its modem lines
-  /// stay as they are. Waits at most `timeout` for the connection, and twice the options' timeout for the server.
+  /// Opens a port behind a server of RFC 2217, and sets its rate in bits per second; its format is
+  /// 8N1. Its modem lines stay as they are. Waits at most `timeout` for the connection, and twice
+  /// the options' timeout for the server.
   package static func connect(
     host: String, port: Int, options: RFC2217Options, bitsPerSecond: UInt32,
     timeout: Duration = connectTimeout, on loop: any EventLoop, initializer: @escaping Initializer

@@ -4,10 +4,10 @@ import NIOPosix
 
 /// Opens byte links as NIO channels.
 ///
-/// A channel reports the loss of its device once: `errorCaught` with a `PortError` whose code is `.deviceGone`,
-/// then `channelInactive`. A close requested by this side reports no error. A write that fails
-/// because of the loss fails its promise with NIO's own error; the reason is in `errorCaught`. A
-/// port's locks are released when `closeFuture` completes.
+/// A channel reports the loss of its device once: `errorCaught` with a `PortError` whose code is
+/// `.deviceGone`, then `channelInactive`. A close requested by this side reports no error. A write
+/// that fails because of the loss fails its promise with NIO's own error; the reason is in
+/// `errorCaught`. A port's locks are released when `closeFuture` completes.
 package enum SerialChannel {
   /// Adds a caller's handlers; runs on the channel's event loop before the first byte is read.
   package typealias Initializer = @Sendable (any Channel) throws -> Void
@@ -32,7 +32,8 @@ package enum SerialChannel {
     }
   }
 
-  /// Opens a serial device by path. The blocking part runs on a thread of its own pool, not on `loop`.
+  /// Opens a serial device by path. The blocking part runs on a thread of its own pool, not on
+  /// `loop`.
   package static func open(
     path: String, options: SerialOptions = SerialOptions(), on loop: any EventLoop,
     initializer: @escaping Initializer

@@ -1,7 +1,8 @@
 // Permissions for the boards, and processes that have them open.
 extension Diagnosis {
-  /// Groups that distributions give serial ports to: Debian, Ubuntu and Fedora the first, Arch the second. All of them
-  /// have a group `uucp` as well, which comes first in their databases and owns nothing.
+  /// Groups that distributions give serial ports to: Debian, Ubuntu and Fedora the first, Arch the
+  /// second. All of them have a group `uucp` as well, which comes first in their databases and owns
+  /// nothing.
   private static let customaryGroups = ["dialout", "uucp"]
 
   func rights() -> [Finding] {
@@ -27,7 +28,8 @@ extension Diagnosis {
     return membership(of: group, .trouble, text)
   }
 
-  /// Without a board there is no device node to check, so the usual group of serial ports is checked.
+  /// Without a board there is no device node to check, so the usual group of serial ports is
+  /// checked.
   private func customaryGroup() -> [Finding] {
     guard machine.user.id != 0 else { return [] }
     guard let group = groupOfPorts(), !machine.user.groups.contains(group.id) else { return [] }
@@ -43,8 +45,8 @@ extension Diagnosis {
     return names.lazy.compactMap { name in groups.first { $0.name == name } }.first
   }
 
-  /// The group that a rule of udev gives serial ports.
-  /// Source: systemd, rules.d/50-udev-default.rules: KERNEL=="tty[A-Z]*[0-9]|ttymxc[0-9]*|…", GROUP="dialout".
+  /// The group that a rule of udev gives serial ports. Source: systemd,
+  /// rules.d/50-udev-default.rules: KERNEL=="tty[A-Z]*[0-9]|ttymxc[0-9]*|…", GROUP="dialout".
   private func groupOfRules() -> String? {
     for folder in machine.allRuleFolders {
       guard let bytes = FileSystem.contents(of: "\(folder)/50-udev-default.rules") else { continue }

@@ -21,7 +21,8 @@ extension Diagnosis {
     }
   }
 
-  /// brltty claims some USB bridges as braille displays: their ports disappear seconds after they were added.
+  /// brltty claims some USB bridges as braille displays: their ports disappear seconds after they
+  /// were added.
   func brltty() -> [Finding] {
     guard let rules = brlttyRules() else { return [] }
     let present = boards.compactMap(\.usb).map { ($0.id, $0.location) } + orphans.map { ($0.id, $0.location) }
@@ -32,7 +33,8 @@ extension Diagnosis {
     }
   }
 
-  /// Vendor and product as in udev's PRODUCT: hexadecimal without leading zeros, each followed by a slash.
+  /// Vendor and product as in udev's PRODUCT: hexadecimal without leading zeros, each followed by a
+  /// slash.
   private static func product(_ id: USBID) -> String {
     "\(String(id.vendor, radix: 16))/\(String(id.product, radix: 16))/"
   }

@@ -1,4 +1,5 @@
-/// Checks this computer for problems that prevent the use of boards. Changes nothing and opens no port.
+/// Checks this computer for problems that prevent the use of boards. Changes nothing and opens no
+/// port.
 package struct Diagnosis: Sendable {
   let machine: Machine
   let ports: [PortInfo]

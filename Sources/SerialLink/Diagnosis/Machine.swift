@@ -24,7 +24,8 @@ package struct Machine: Sendable {
     package var id: UInt32
     /// The name in the group database.
     package var name: String
-    /// The groups that this process has, the primary one among them: those of the login, not of the database.
+    /// The groups that this process has, the primary one among them: those of the login, not of the
+    /// database.
     package var groups: Set<UInt32>
 
     package init(id: UInt32, name: String, groups: Set<UInt32>) {

@@ -2,8 +2,8 @@ import NIOCore
 
 /// Splits the bytes of an inotify descriptor into events.
 ///
-/// One `struct inotify_event` is watch, mask, cookie and the length of a name that follows, host byte order.
-/// Source: inotify(7).
+/// One `struct inotify_event` is watch, mask, cookie and the length of a name that follows, host
+/// byte order. Source: inotify(7).
 struct InotifyEvents {
   struct Event: Equatable {
     /// The value that `inotify_add_watch` returned.

@@ -1,6 +1,7 @@
 /// The output of `labgrid-client show` for a place: the network serial ports in it.
 ///
-/// A resource is a line that begins with `Acquired resource`, and below it a Python dictionary, as labgrid 26.0 prints it.
+/// A resource is a line that begins with `Acquired resource`, and below it a Python dictionary, as
+/// labgrid 26.0 prints it.
 package enum LabgridListing {
   /// The longest answer that is read, in bytes.
   package static let lengthLimitBytes = 65_536

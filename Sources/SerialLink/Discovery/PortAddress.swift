@@ -18,7 +18,8 @@ package enum PortAddress: Hashable, Sendable {
   /// Whether this host sets the port's rate.
   package var hasRate: Bool { if case .socket = self { false } else { true } }
 
-  /// The same server without RFC 2217, which runs over plain bytes: enough to learn whether it accepts connections.
+  /// The same server without RFC 2217, which runs over plain bytes: enough to learn whether it
+  /// accepts connections.
   package var withoutNegotiation: PortAddress {
     if case .rfc2217(let host, let port, _) = self { .socket(host: host, port: port) } else { self }
   }

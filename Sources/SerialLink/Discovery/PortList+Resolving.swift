@@ -13,8 +13,8 @@ extension PortList {
 
   /// The only port that matches `.automatic` or `.usb`; never one of several, nor an unknown board.
   ///
-  /// - Throws: `.noBoard` or `.notFound` if none matches, `.ambiguous` if several do, `.badPortName` for the other forms,
-  ///   which do not name a port in this list.
+  /// - Throws: `.noBoard` or `.notFound` if none matches, `.ambiguous` if several do,
+  ///   `.badPortName` for the other forms, which do not name a port in this list.
   package func port(for name: PortName) throws(PortError) -> PortInfo {
     guard name.deviceID == nil else { throw unavailable(name) }
     let matches = try matches(of: name, among: ports())

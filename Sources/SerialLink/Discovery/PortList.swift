@@ -51,7 +51,8 @@ package struct PortList: Sendable {
     PortList().ports().map(\.path)
   }
 
-  /// Every USB port, and every built-in UART that has hardware behind it; `ttyUSB2` before `ttyUSB10`.
+  /// Every USB port, and every built-in UART that has hardware behind it; `ttyUSB2` before
+  /// `ttyUSB10`.
   package func ports() -> [PortInfo] {
     let byID = links(in: "serial/by-id")
     let byPath = links(in: "serial/by-path")

@@ -6,7 +6,8 @@ package enum UdevDatabase {
   /// Properties read for one device, at most; udev sets about fifty.
   private static let propertiesLimit = 512
 
-  /// The properties of the serial port `name`, such as `ttyUSB0`: `ID_PATH`, `ID_MM_DEVICE_IGNORE` and others.
+  /// The properties of the serial port `name`, such as `ttyUSB0`: `ID_PATH`, `ID_MM_DEVICE_IGNORE`
+  /// and others.
   package static func properties(ofPort name: String) -> [String: String] {
     guard let context = udev_new() else { return [:] }
     defer { udev_unref(context) }

@@ -1,8 +1,9 @@
 /// udev rules for exactly the known adapters: the local user can open them, ModemManager ignores
 /// them, each location has a stable link, and an FTDI chip does not hold back bytes for 16 ms.
 package enum UdevRules {
-  /// Before 60-serial.rules by number, not only by its letters, and before 73-seat-late.rules, which acts on the tag
-  /// `uaccess`. Source: systemd, rules.d/60-serial.rules and 73-seat-late.rules.in.
+  /// Before 60-serial.rules by number, not only by its letters, and before 73-seat-late.rules,
+  /// which acts on the tag `uaccess`. Source: systemd, rules.d/60-serial.rules and
+  /// 73-seat-late.rules.in.
   package static let fileName = "59-notibot.rules"
   /// The file name of versions before 0.2; it works as well.
   package static let formerFileName = "60-notibot.rules"

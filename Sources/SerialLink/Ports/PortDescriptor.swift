@@ -24,8 +24,8 @@ struct PortDescriptor: ~Copyable, Sendable {
 
   /// Releases the lock of `raw`, which is about to be closed.
   ///
-  /// Closing alone is not enough: a child process that another thread is just starting holds a copy of every
-  /// descriptor until its exec, and with it the lock.
+  /// Closing alone is not enough: a child process that another thread is just starting holds a copy
+  /// of every descriptor until its exec, and with it the lock.
   static func unlock(_ raw: Int32) {
     _ = flock(raw, LOCK_UN)
   }

@@ -1,13 +1,15 @@
 import Glibc
 import NIOCore
 
-/// Why a port could not be opened, or was lost: what happened, where, during what, and what to do about it.
+/// Why a port could not be opened, or was lost: what happened, where, during what, and what to do
+/// about it.
 package struct PortError: Error, Hashable, Sendable {
   /// What went wrong, with what was seen. A later layer gives each its exit code.
   package enum Code: Hashable, Sendable {
     /// No port has that name. `present`: the paths of the existing ports. Exit 10.
     case notFound(present: [String])
-    /// `auto` found no known board. `others`: ports of unknown boards, which it never chooses. Exit 10.
+    /// `auto` found no known board. `others`: ports of unknown boards, which it never chooses. Exit
+    /// 10.
     case noBoard(others: [String])
     /// More than one port matches. Exit 10.
     case ambiguous([String])
@@ -31,13 +33,15 @@ package struct PortError: Error, Hashable, Sendable {
     case linkOccupied(String)
     /// A link or a socket cannot be created at its path; the text is the reason. Exit 2.
     case badPlace(String)
-    /// The user is not permitted to create a link or a socket at its path; the text is the reason. Exit 12.
+    /// The user is not permitted to create a link or a socket at its path; the text is the reason.
+    /// Exit 12.
     case placeRefused(String)
     /// End of file, EIO or hang-up: the device was disconnected. Exit 14.
     case deviceGone
     /// A network port did not accept the connection; the text is the reason. Exit 10.
     case unreachable(String)
-    /// A network port did not execute or did not confirm a command; the text is the reason. Exit 13.
+    /// A network port did not execute or did not confirm a command; the text is the reason. Exit
+    /// 13.
     case unconfirmed(String)
     /// A pseudo-terminal cannot be created; the text is the reason. Exit 18.
     case noTerminals(String)

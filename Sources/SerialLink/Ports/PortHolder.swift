@@ -49,7 +49,8 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
     return ofOpenDescriptor(on: devicePath) ?? locker
   }
 
-  /// Whether a process has `devicePath` open; true as well when /proc does not show this user its descriptors.
+  /// Whether a process has `devicePath` open; true as well when /proc does not show this user its
+  /// descriptors.
   private static func mayHaveOpen(_ pid: Int32, _ devicePath: String) -> Bool {
     guard FileSystem.status(of: "/proc/\(pid)") != nil else { return false }
     let numbers = FileSystem.names(in: "/proc/\(pid)/fd")

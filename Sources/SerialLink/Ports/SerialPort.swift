@@ -15,8 +15,8 @@ package struct SerialPort: ~Copyable, Sendable {
 
   /// Opens `name`: exclusive, raw 8N1, CLOCAL, HUPCL cleared, old input discarded.
   ///
-  /// Takes milliseconds on a USB adapter, less on a PTY. Exclusive means flock, a UUCP lock file, and on real
-  /// ports TIOCEXCL.
+  /// Takes milliseconds on a USB adapter, less on a PTY. Exclusive means flock, a UUCP lock file,
+  /// and on real ports TIOCEXCL.
   package static func open(_ name: String, options: SerialOptions = SerialOptions()) throws(PortError)
     -> SerialPort
   {

@@ -6,7 +6,8 @@ import Glibc
 /// Taken only while this process holds the flock of the same port, so no two processes of this
 /// program race for it.
 struct UUCPLock: ~Copyable, Sendable {
-  /// Where the lock file is; `nil` when the directory is missing or not writable, which is tolerated.
+  /// Where the lock file is; `nil` when the directory is missing or not writable, which is
+  /// tolerated.
   let path: String?
   private let inode: UInt64
 

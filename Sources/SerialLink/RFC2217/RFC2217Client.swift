@@ -1,11 +1,11 @@
 /// The client end of a serial port behind a telnet server: negotiates, configures the port, and
 /// then passes data and commands.
 ///
-/// States: *idle* → `start` → *negotiating* (asked for the COM port option) → *configuring* (rate and format are set) →
-/// *open*; from these three to *closed* if the server refuses, is silent, or the connection ends.
-/// Nothing is polled: a command is done when it is confirmed, and failed if it is not confirmed
-/// within the timeout. Data does not wait for either. Time is a duration since an arbitrary
-/// instant. Source: RFC 2217.
+/// States: *idle* → `start` → *negotiating* (asked for the COM port option) → *configuring* (rate
+/// and format are set) → *open*; from these three to *closed* if the server refuses, is silent, or
+/// the connection ends. Nothing is polled: a command is done when it is confirmed, and failed if it
+/// is not confirmed within the timeout. Data does not wait for either. Time is a duration since an
+/// arbitrary instant. Source: RFC 2217.
 package struct RFC2217Client: Equatable, Sendable {
   /// Why a port could not be opened.
   package enum Refusal: Equatable, Sendable {

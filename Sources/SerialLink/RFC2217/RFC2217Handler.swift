@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Drives an `RFC2217Client` on its channel: data passes in both directions as if this were the port, commands become
-/// futures.
+/// Drives an `RFC2217Client` on its channel: data passes in both directions as if this were the
+/// port, commands become futures.
 ///
 /// Handlers behind it see the channel become active when the port is open, and see nothing of a
 /// port that could not be opened. Bytes written before, or while the server suspends the flow, are

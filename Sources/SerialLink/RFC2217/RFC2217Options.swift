@@ -43,7 +43,8 @@ package struct RFC2217Options: Hashable, Sendable {
     return timeouts.contains(timeout) ? timeout : nil
   }
 
-  /// The query that `init(parsing:)` reads back, with its question mark; empty for the usual options.
+  /// The query that `init(parsing:)` reads back, with its question mark; empty for the usual
+  /// options.
   var query: String {
     var parts: [String] = []
     if !confirmsControl { parts.append("ign_set_control") }

@@ -8,7 +8,8 @@ package enum TelnetVerb: UInt8, Hashable, Sendable {
   case dont = 254
 }
 
-/// The bytes of telnet that a serial port behind one needs. Source: RFC 854, RFC 856, RFC 858, RFC 2217.
+/// The bytes of telnet that a serial port behind one needs. Source: RFC 854, RFC 856, RFC 858, RFC
+/// 2217.
 package enum Telnet {
   /// Precedes every command; doubled, it is one byte of data.
   package static let iac: UInt8 = 255
@@ -59,9 +60,9 @@ package enum TelnetEvent: Equatable, Sendable {
 
 /// Splits a telnet stream into data and commands, regardless of read boundaries.
 ///
-/// States: *data* → IAC → *command* → a verb → *option* → *data*; *command* → SB → *subnegotiation* → IAC SE → *data*. A
-/// subnegotiation longer than `subnegotiationLimitBytes` is read to its end and skipped; one that
-/// is interrupted by another command is skipped, too.
+/// States: *data* → IAC → *command* → a verb → *option* → *data*; *command* → SB → *subnegotiation*
+/// → IAC SE → *data*. A subnegotiation longer than `subnegotiationLimitBytes` is read to its end
+/// and skipped; one that is interrupted by another command is skipped, too.
 package struct TelnetDecoder: Equatable, Sendable {
   /// The longest accepted subnegotiation, in bytes; those of a COM port have at most 6, except for
   /// a signature.

@@ -3,7 +3,8 @@ package import NIOCore
 /// Keeps the last output of a port, and waits for a condition on it. Lives on its channel's event
 /// loop; for one waiter at a time.
 ///
-/// States: *collecting* → `wait` → *waiting* → found, too late, or the end of the port → *collecting*; → *ended* with the channel.
+/// States: *collecting* → `wait` → *waiting* → found, too late, or the end of the port →
+/// *collecting*; → *ended* with the channel.
 package final class BootWatch: ChannelInboundHandler {
   package typealias InboundIn = ByteBuffer
 

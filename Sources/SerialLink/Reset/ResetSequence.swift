@@ -44,8 +44,8 @@ package struct ResetSequence: Hashable, Sendable {
 
 // MARK: - Predefined sequences
 
-// Source: esptool 5 reset.py and its documentation; DTR asserted pulls IO0 low, RTS asserted pulls EN low, both at once
-// pull neither.
+// Source: esptool 5 reset.py and its documentation; DTR asserted pulls IO0 low, RTS asserted pulls
+// EN low, both at once pull neither.
 extension ResetSequence {
   private static let hold = Duration.milliseconds(100)
 

@@ -6,7 +6,8 @@ import Glibc
 /// Its name contains the pid, so that the leftovers of a killed process are removed by the next one
 /// that creates such a directory.
 package struct PrivateDirectory: Hashable, Sendable {
-  /// Such as `/tmp/notibot-qemu-4711-93849301`; short, because a socket's path has at most 107 bytes.
+  /// Such as `/tmp/notibot-qemu-4711-93849301`; short, because a socket's path has at most 107
+  /// bytes.
   package let path: String
 
   /// Creates a directory for `purpose`, such as `qemu`, and removes those of dead processes.

@@ -1,7 +1,8 @@
 import CSerialShim
 import Glibc
 
-/// Signals that arrive as bytes of a descriptor, so that an ordinary thread takes them and none is lost.
+/// Signals that arrive as bytes of a descriptor, so that an ordinary thread takes them and none is
+/// lost.
 package struct Signals: Sendable {
   private let descriptor: Int32
   private let numbers: [Int32]

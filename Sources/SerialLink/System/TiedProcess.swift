@@ -7,7 +7,8 @@ import Synchronization
 /// A child process that does not outlive this process: the kernel kills it when this process ends
 /// for any reason.
 ///
-/// States: *running* → *ended* when it has closed its stderr, which happens at its end → *reaped* by `stop`.
+/// States: *running* → *ended* when it has closed its stderr, which happens at its end → *reaped*
+/// by `stop`.
 package final class TiedProcess: Sendable {
   /// Bytes kept of its stderr, at most; the last ones.
   static let outputLimitBytes = 4096

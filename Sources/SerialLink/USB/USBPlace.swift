@@ -24,7 +24,8 @@ package struct USBPlace: Hashable, Sendable {
     self.ports = ports
   }
 
-  /// The hub that it is plugged into, as the kernel and uhubctl name it: `1-1`, or `1` for a root hub.
+  /// The hub that it is plugged into, as the kernel and uhubctl name it: `1-1`, or `1` for a root
+  /// hub.
   package var hub: String { Self.name(bus, ports.dropLast()) }
 
   /// The port of that hub.

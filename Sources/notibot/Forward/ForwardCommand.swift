@@ -4,7 +4,8 @@ import NotibotHost
 import NotibotProtocol
 import SerialLink
 
-/// `notibot forward`: delivers each notification exactly once, despite failures of cable, device and this process.
+/// `notibot forward`: delivers each notification exactly once, despite failures of cable, device
+/// and this process.
 struct ForwardCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "forward",
@@ -113,7 +114,8 @@ struct ForwardCommand: AsyncParsableCommand {
     return options
   }
 
-  /// Feeds the forwarder and prints its reports, until the input or the forwarder ends, or this task is cancelled.
+  /// Feeds the forwarder and prints its reports, until the input or the forwarder ends, or this
+  /// task is cancelled.
   private func serve(_ forwarder: Forwarder, _ results: ForwardResults) async throws {
     // Not child tasks: reports that arrive after a cancellation must still be printed.
     let printing = Task { for await report in forwarder.reports { results.show(report) } }

@@ -16,7 +16,8 @@ struct ForwardDocument: Encodable, Sendable {
   var action: UInt32?
   var attError: UInt8?
   var reason: String?
-  /// Whether the display possibly shows it truncated, because it does not fit together with its identity.
+  /// Whether the display possibly shows it truncated, because it does not fit together with its
+  /// identity.
   var cut: Bool?
 
   init(
@@ -63,7 +64,8 @@ struct ForwardDocument: Encodable, Sendable {
 
 /// An event of the connection or of the whole outbox.
 struct ForwardEvent: Encodable, Sendable {
-  /// `connecting`, `up`, `suspect`, `down`, `ended`, `storeFull`, `synced`, `diverged` or `newSource`.
+  /// `connecting`, `up`, `suspect`, `down`, `ended`, `storeFull`, `synced`, `diverged` or
+  /// `newSource`.
   var event: String
   var port: String?
   var deviceID: String?

@@ -15,7 +15,8 @@ enum ForwardLine {
     var ev: String?
   }
 
-  /// Parses a line: a notification, new content for one, or the removal of one. Throws the reason if it is invalid.
+  /// Parses a line: a notification, new content for one, or the removal of one. Throws the reason
+  /// if it is invalid.
   static func submission(parsing bytes: [UInt8]) throws -> OutboxSubmission {
     guard mayHaveHead(bytes) else { return .add(try notification(bytes)) }
     let head: Head
@@ -40,15 +41,18 @@ enum ForwardLine {
     }
   }
 
-  /// Whether it can contain the keys `number` and `ev`. They are rare, and Foundation's parser is slow.
+  /// Whether it can contain the keys `number` and `ev`. They are rare, and Foundation's parser is
+  /// slow.
   private static func mayHaveHead(_ bytes: [UInt8]) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
     return text.contains("\"number\"") || text.contains("\"ev\"") || text.contains("\\u")
   }
 
-  /// The four keys and the optional ones of NTF-20; identities are the outbox's own and are ignored.
+  /// The four keys and the optional ones of NTF-20; identities are the outbox's own and are
+  /// ignored.
   private static func notification(_ bytes: [UInt8]) throws -> NotibotProtocol.Notification {
-    // Text that exceeds the device's limits is allowed here: the host truncates it (PROTOCOL.md NTF-7).
+    // Text that exceeds the device's limits is allowed here: the host truncates it (PROTOCOL.md
+    // NTF-7).
     try NotibotProtocol.Notification(parsingDetailed: bytes)
   }
 }

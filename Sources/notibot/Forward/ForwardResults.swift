@@ -2,7 +2,8 @@ import NotibotHost
 import NotibotProtocol
 import Synchronization
 
-/// The results of all notifications, on stdout and for the client that sent them. Each document is one line.
+/// The results of all notifications, on stdout and for the client that sent them. Each document is
+/// one line.
 final class ForwardResults: Sendable {
   /// The source of a submission.
   struct Origin: Hashable {

@@ -5,10 +5,11 @@ import NotibotHost
 import SerialLink
 import Synchronization
 
-/// The unix socket of `forward --listen`: several clients, one JSON document per line in each direction.
+/// The unix socket of `forward --listen`: several clients, one JSON document per line in each
+/// direction.
 ///
-/// A client can close its sending half and wait for results; the connection ends when all its notifications are
-/// delivered.
+/// A client can close its sending half and wait for results; the connection ends when all its
+/// notifications are delivered.
 enum ForwardSocket {
   typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
@@ -16,7 +17,8 @@ enum ForwardSocket {
   /// Unread results of a client; a client with more is disconnected.
   static let resultsLimit = 4096
 
-  /// Serves clients until this task is cancelled. Throws `CommandFailure` when the socket cannot be made.
+  /// Serves clients until this task is cancelled. Throws `CommandFailure` when the socket cannot be
+  /// made.
   static func serve(at path: String, _ forwarder: Forwarder, _ results: ForwardResults) async throws {
     try checkFolder(of: path)
     let loop = MultiThreadedEventLoopGroup.singleton.next()

@@ -3,8 +3,8 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// Keys from the terminal on standard input, and the shell's job control. The terminal settings are restored whenever
-/// this process is stopped, in the background, or ended.
+/// Keys from the terminal on standard input, and the shell's job control. The terminal settings are
+/// restored whenever this process is stopped, in the background, or ended.
 ///
 /// All events are handled on one queue: keys, SIGTSTP, SIGCONT, the end.
 final class MonitorKeys: Sendable {
@@ -23,7 +23,8 @@ final class MonitorKeys: Sendable {
   }
 
   private let queue = DispatchQueue(label: "notibot.keys")
-  // Safe: the methods of libdispatch objects can be called on any thread, and these are created once.
+  // Safe: the methods of libdispatch objects can be called on any thread, and these are created
+  // once.
   nonisolated(unsafe) private let input: any DispatchSourceRead
   nonisolated(unsafe) private let stops: any DispatchSourceSignal
   nonisolated(unsafe) private let continues: any DispatchSourceSignal
@@ -34,7 +35,8 @@ final class MonitorKeys: Sendable {
   /// - Parameter report: called on a queue of this value.
   init(report: @escaping @Sendable (Event) -> Void) {
     self.report = report
-    // A background job must be able to restore the terminal, and must not be stopped by reading its settings.
+    // A background job must be able to restore the terminal, and must not be stopped by reading its
+    // settings.
     [SIGTSTP, SIGTTOU, SIGTTIN].forEach { signal($0, SIG_IGN) }
     input = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
     stops = DispatchSource.makeSignalSource(signal: SIGTSTP, queue: queue)
@@ -42,7 +44,8 @@ final class MonitorKeys: Sendable {
     input.setEventHandler { [weak self] in self?.read() }
     stops.setEventHandler { [weak self] in self?.stop() }
     continues.setEventHandler { [weak self] in self?.resume() }
-    // Until a source is registered its signal is ignored: a Ctrl-Z in the first moments would be lost.
+    // Until a source is registered its signal is ignored: a Ctrl-Z in the first moments would be
+    // lost.
     let registered = DispatchGroup()
     for source in [stops, continues] {
       registered.enter()

@@ -4,7 +4,8 @@ import NotibotHost
 import NotibotProtocol
 import SerialLink
 
-/// One run of `notibot monitor`: the events of port, keyboard and clock pass through one stream, in order.
+/// One run of `notibot monitor`: the events of port, keyboard and clock pass through one stream, in
+/// order.
 struct MonitorRun: Sendable {
   private enum Input: Sendable {
     case port(PortMonitor.Event)
@@ -63,7 +64,8 @@ struct MonitorRun: Sendable {
       var session = Session(options, judge, monitor, loop) { emit(.tick) }
       for await input in inputs {
         if let ending = session.take(input.input, at: input.at) { return try session.end(ending) }
-        // Does not process the backlog of a device that sends without a pause before the signal or the timeout.
+        // Does not process the backlog of a device that sends without a pause before the signal or
+        // the timeout.
         if Task.isCancelled { break }
         if let end, ContinuousClock.now >= end, let ending = session.take(.timeout, at: .current) {
           return try session.end(ending)
@@ -143,7 +145,8 @@ struct MonitorRun: Sendable {
       let now = Instant.current
       var ending = ending
       machine.finish(now: now)
-      // Records that are still in the machine can change the decision; after a line that decided they are dropped.
+      // Records that are still in the machine can change the decision; after a line that decided
+      // they are dropped.
       if !isDecided, let decided = show() { ending = decided }
       switch ending {
       case .success(let reason, let match):

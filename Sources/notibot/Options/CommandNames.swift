@@ -17,7 +17,8 @@ enum CommandNames {
       .usage, "unknown command '\(word.prefix(80).description.printable)'", remedy: remedy)
   }
 
-  /// Swift reads the arguments from /proc. Without it the list is empty, and every command would print the help.
+  /// Swift reads the arguments from /proc. Without it the list is empty, and every command would
+  /// print the help.
   static func missingProc() -> CommandFailure? {
     guard access("/proc/self/cmdline", R_OK) != 0 else { return nil }
     return CommandFailure(

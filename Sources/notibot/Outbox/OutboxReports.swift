@@ -100,7 +100,8 @@ struct OutboxStatistics: Encodable {
   var lastNumber: Int64
   /// How often it was opened for forwarding.
   var run: UInt32
-  /// The device's boot of the last agreement of both sides, and of the last write; `nil` if there was none yet.
+  /// The device's boot of the last agreement of both sides, and of the last write; `nil` if there
+  /// was none yet.
   var agreedBootID: UInt32?
   var writtenBootID: UInt32?
   /// Sizes of the file and of its log.

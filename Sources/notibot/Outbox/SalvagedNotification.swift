@@ -1,8 +1,8 @@
 import NotibotHost
 import NotibotProtocol
 
-/// A line of `outbox salvage`: a document that `forward` reads as a new notification, with the outbox's state under a
-/// key that `forward` ignores.
+/// A line of `outbox salvage`: a document that `forward` reads as a new notification, with the
+/// outbox's state under a key that `forward` ignores.
 struct SalvagedNotification: Encodable {
   /// As in `outbox list --json`.
   struct Origin: Encodable {

@@ -2,8 +2,8 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// The two streams of a command: data on stdout, everything else on stderr. Each line is written immediately and as a
-/// whole, so that the reader of a pipe sees each result when it happens.
+/// The two streams of a command: data on stdout, everything else on stderr. Each line is written
+/// immediately and as a whole, so that the reader of a pipe sees each result when it happens.
 enum Output {
   /// Data could not be written to stdout.
   struct Loss: Error {
@@ -13,7 +13,8 @@ enum Output {
 
   private static let loss = Mutex<Loss?>(nil)
 
-  /// Whether the streams are read by the runner of a GitHub workflow, which executes commands in lines.
+  /// Whether the streams are read by the runner of a GitHub workflow, which executes commands in
+  /// lines.
   static let isInWorkflow = ProcessInfo.processInfo.environment["GITHUB_ACTIONS"] == "true"
   /// Filters all output in a workflow, so that no text of a device or a server is a command.
   private static let filters = Mutex((data: WorkflowText(), notes: WorkflowText()))
@@ -23,12 +24,14 @@ enum Output {
     if let loss = loss.withLock({ $0 }) { throw loss }
   }
 
-  /// Writes one line of data to stdout. When that fails, the command is cancelled: see `checkTaken`.
+  /// Writes one line of data to stdout. When that fails, the command is cancelled: see
+  /// `checkTaken`.
   static func data(_ line: String) {
     text(line + "\n")
   }
 
-  /// Writes text, which includes its line ends, to stdout in one write; does nothing for an empty text.
+  /// Writes text, which includes its line ends, to stdout in one write; does nothing for an empty
+  /// text.
   static func text(_ text: String) {
     put(isInWorkflow ? filters.withLock { $0.data.filter(text) } : text)
   }
@@ -46,7 +49,8 @@ enum Output {
     Interruption.cancel()
   }
 
-  /// Writes one JSON document, or one line of NDJSON, to stdout. Keys are sorted, so that outputs compare.
+  /// Writes one JSON document, or one line of NDJSON, to stdout. Keys are sorted, so that outputs
+  /// compare.
   static func json(_ value: some Encodable, pretty: Bool = false) throws {
     data(try document(value, pretty: pretty))
   }
@@ -56,7 +60,8 @@ enum Output {
     data(escaped(document))
   }
 
-  /// A value as JSON, with sorted keys. Characters that JSON allows but a terminal could execute are escaped.
+  /// A value as JSON, with sorted keys. Characters that JSON allows but a terminal could execute
+  /// are escaped.
   static func document(_ value: some Encodable, pretty: Bool = false) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -64,7 +69,8 @@ enum Output {
     return escaped(String(decoding: try encoder.encode(value), as: UTF8.self))
   }
 
-  /// A record of nothing but strings, numbers that are finite, and Bools, as a line of NDJSON without its end.
+  /// A record of nothing but strings, numbers that are finite, and Bools, as a line of NDJSON
+  /// without its end.
   static func record(_ value: some Encodable) -> String {
     do {
       return try document(value)
@@ -104,7 +110,8 @@ enum Output {
   /// Whether a progress bar stands on stderr, without the end of its line.
   private static let hasOpenProgress = Mutex(false)
 
-  /// Draws a progress bar on stderr in place of the previous one; the next output begins on a new line.
+  /// Draws a progress bar on stderr in place of the previous one; the next output begins on a new
+  /// line.
   static func progress(_ bar: String, isDone: Bool) {
     hasOpenProgress.withLock { $0 = !isDone }
     _ = write("\r\(bar)\(isDone ? "\n" : "")", to: STDERR_FILENO)
@@ -124,15 +131,16 @@ enum Output {
     isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
   }
 
-  /// Whether colour is wanted on a stream: a terminal, and `NO_COLOR` unset or empty (no-color.org).
+  /// Whether colour is wanted on a stream: a terminal, and `NO_COLOR` unset or empty
+  /// (no-color.org).
   static func usesColor(_ descriptor: Int32 = STDOUT_FILENO) -> Bool {
     let environment = ProcessInfo.processInfo.environment
     guard environment["NO_COLOR", default: ""].isEmpty, environment["TERM"] != "dumb" else { return false }
     return isatty(descriptor) == 1
   }
 
-  /// Opens /dev/null in place of a closed stream. Otherwise the next opened file would get its number, and output could
-  /// be written to the board.
+  /// Opens /dev/null in place of a closed stream. Otherwise the next opened file would get its
+  /// number, and output could be written to the board.
   static func holdStandardStreams() {
     for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
       // Opened in the wrong direction, so that its use fails with EBADF.

@@ -2,8 +2,9 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// A file that a command writes: a report, or the bytes of a port. It is opened before the work begins, so that an
-/// unusable path is found then, and writes never block indefinitely. A FIFO with a reader is written to like a file.
+/// A file that a command writes: a report, or the bytes of a port. It is opened before the work
+/// begins, so that an unusable path is found then, and writes never block indefinitely. A FIFO with
+/// a reader is written to like a file.
 final class OutputFile: Sendable {
   enum Beginning {
     /// Replaces the content.
@@ -49,7 +50,8 @@ final class OutputFile: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Writes all bytes. Blocks while the reader is stalled: up to `stallLimitMs` milliseconds (-1: indefinitely).
+  /// Writes all bytes. Blocks while the reader is stalled: up to `stallLimitMs` milliseconds (-1:
+  /// indefinitely).
   ///
   /// - Returns: the error, the first time that a write fails; nothing is written after that.
   func write(_ bytes: [UInt8], stallLimitMs: Int32 = -1) -> CommandFailure? {
@@ -120,7 +122,8 @@ final class OutputFile: Sendable {
   }
 }
 
-/// A report's file. The report is written once, by the first exit path, and to a temporary file if its path fails.
+/// A report's file. The report is written once, by the first exit path, and to a temporary file if
+/// its path fails.
 final class ReportFile: Sendable {
   private let file: OutputFile
   private let isWritten = Mutex(false)
@@ -138,8 +141,8 @@ final class ReportFile: Sendable {
       remedy: "use one file per report")
   }
 
-  /// Writes the report; does nothing after the first time. If its path fails, the report is written to a temporary file,
-  /// and stderr names both: the verdict of the run is not changed.
+  /// Writes the report; does nothing after the first time. If its path fails, the report is written
+  /// to a temporary file, and stderr names both: the verdict of the run is not changed.
   func write(_ document: String) {
     let isFirst = isWritten.withLock { isWritten in
       defer { isWritten = true }

@@ -1,7 +1,7 @@
 /// A text table.
 enum Table {
-  /// The rows, of which the first has the column heads, with columns as wide as their widest cell and no trailing spaces.
-  /// Cells must be safe to print.
+  /// The rows, of which the first has the column heads, with columns as wide as their widest cell
+  /// and no trailing spaces. Cells must be safe to print.
   static func text(_ rows: [[String]]) -> String {
     let columns = rows.first?.indices ?? 0..<0
     let widths = columns.map { column in rows.map { $0[column].count }.max() ?? 0 }

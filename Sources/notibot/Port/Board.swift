@@ -8,7 +8,8 @@ import SerialLink
 
 /// Connects a command to the board that its options select.
 enum Board {
-  /// Opens the port, runs `body` with the device, and closes. `emu:` starts an emulator for that time.
+  /// Opens the port, runs `body` with the device, and closes. `emu:` starts an emulator for that
+  /// time.
   ///
   /// - Throws: `CommandFailure` for errors of port, device or session; any other error of `body`.
   static func with<Result: Sendable>(
@@ -25,8 +26,9 @@ enum Board {
     }
   }
 
-  /// Runs `body` with the port that the options name. For that time `labgrid:` acquires a place, `emu:` starts an
-  /// emulator, `qemu:` firmware on an emulated CPU; `body` gets the resulting address.
+  /// Runs `body` with the port that the options name. For that time `labgrid:` acquires a place,
+  /// `emu:` starts an emulator, `qemu:` firmware on an emulated CPU; `body` gets the resulting
+  /// address.
   static func withPort<Result: Sendable>(
     _ line: LineOptions, _ body: (PortName) async throws -> Result
   ) async throws -> Result {
@@ -39,7 +41,8 @@ enum Board {
     }
   }
 
-  /// The profile of that name, the default profile for `nil`. Throws `CommandFailure` for an unknown name.
+  /// The profile of that name, the default profile for `nil`. Throws `CommandFailure` for an
+  /// unknown name.
   static func profile(_ name: String?) throws -> DeviceProfile {
     guard let name else { return .standard }
     guard let profile = DeviceProfile.named(name) else {
@@ -64,10 +67,11 @@ enum Board {
     }
   }
 
-  /// Makes sure that a port exists before a command waits for it. Opens no serial port; a connection to a server is
-  /// closed immediately.
+  /// Makes sure that a port exists before a command waits for it. Opens no serial port; a
+  /// connection to a server is closed immediately.
   ///
-  /// - Throws: `PortError`: no such port, no board, several boards, or a server that cannot be reached.
+  /// - Throws: `PortError`: no such port, no board, several boards, or a server that cannot be
+  ///   reached.
   static func checkPresence(of name: PortName) async throws {
     // An identity is queried, and an emulator started, when the port is opened.
     guard name.deviceID == nil, !name.isStandIn else { return }
@@ -80,8 +84,8 @@ enum Board {
     throw PortError(.notFound(present: PortList.paths()), port: path, operation: "open")
   }
 
-  /// The name with an identity replaced by the address of the one board that has it. To the boards only the frames that
-  /// open and end a session are sent.
+  /// The name with an identity replaced by the address of the one board that has it. To the boards
+  /// only the frames that open and end a session are sent.
   ///
   /// - Parameter timeout: time limit for a board to answer.
   /// - Throws: `CommandFailure` when no board has the identity, or several.

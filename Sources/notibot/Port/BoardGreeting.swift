@@ -6,8 +6,8 @@ enum BoardGreeting {
   /// Restarts of a board during the query before it counts as not answering.
   private static let restartsLimit = 5
 
-  /// Opens and closes a session; `nil` if no Notibot answers within `limit`. A board that restarts meanwhile, for
-  /// example after a reset, is queried again.
+  /// Opens and closes a session; `nil` if no Notibot answers within `limit`. A board that restarts
+  /// meanwhile, for example after a reset, is queried again.
   /// - Throws: `CommandFailure` for an error of the port.
   static func ask(
     _ name: PortName, bitsPerSecond: UInt32, within limit: Duration

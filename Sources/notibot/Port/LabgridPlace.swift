@@ -6,8 +6,9 @@ import SerialLink
 
 /// A place of labgrid, acquired for the duration of a closure.
 ///
-/// A child process acquires it, waits until its standard input closes, and releases it. So the place is released however
-/// this process ends, even by SIGKILL. The child ignores signals, so that Ctrl-C ends only the user of the place.
+/// A child process acquires it, waits until its standard input closes, and releases it. So the
+/// place is released however this process ends, even by SIGKILL. The child ignores signals, so that
+/// Ctrl-C ends only the user of the place.
 enum LabgridPlace {
   /// Time limit to acquire a place and start its server.
   static let acquireLimitSeconds = 30
@@ -26,11 +27,11 @@ enum LabgridPlace {
     timeout -s KILL \(acquireLimitSeconds) labgrid-client -p "$1" release >/dev/null
     """
 
-  /// Runs `body` with a name that can be opened: for a place its serial port, which is always released, else the name
-  /// itself.
+  /// Runs `body` with a name that can be opened: for a place its serial port, which is always
+  /// released, else the name itself.
   ///
-  /// - Throws: `CommandFailure` when labgrid is missing (18), does not know the place (10) or has it acquired for another
-  ///   user (11); the error of `body`.
+  /// - Throws: `CommandFailure` when labgrid is missing (18), does not know the place (10) or has
+  ///   it acquired for another user (11); the error of `body`.
   static func withPlace<Result: Sendable>(
     of name: PortName, _ body: (PortName) async throws -> Result
   ) async throws -> Result {

@@ -51,7 +51,8 @@ actor Recovery {
 
   private init(_ name: PortName, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step) {
     let ports = PortList()
-    // A name that means no port at present stays a name, and the steps that need a port are left out.
+    // A name that means no port at present stays a name, and the steps that need a port are left
+    // out.
     let address = try? ports.address(of: name)
     port = address.map { .address($0) } ?? name
     info = address.flatMap { ports.info(at: $0) }
@@ -150,7 +151,8 @@ actor Recovery {
   }
 }
 
-/// Starts the app with the modem lines of a port, for commands that do so before or after their work.
+/// Starts the app with the modem lines of a port, for commands that do so before or after their
+/// work.
 enum LinePlay {
   /// - Throws: `PortError`.
   static func startApp(

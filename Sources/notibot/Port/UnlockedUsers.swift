@@ -1,8 +1,8 @@
 import SerialLink
 import Synchronization
 
-/// Warns of other processes that have a serial port open without a lock, once per process and port. A port can be
-/// opened next to them, and each byte of the device then reaches only one reader.
+/// Warns of other processes that have a serial port open without a lock, once per process and port.
+/// A port can be opened next to them, and each byte of the device then reaches only one reader.
 final class UnlockedUsers: Sendable {
   private struct Use: Hashable {
     var port: String
@@ -14,7 +14,8 @@ final class UnlockedUsers: Sendable {
 
   private let reported = Mutex<Set<Use>>([])
 
-  /// The warning for a port that was just opened; `nil` if nobody else has it open, or the warning was given before.
+  /// The warning for a port that was just opened; `nil` if nobody else has it open, or the warning
+  /// was given before.
   ///
   /// - Parameter port: path of the port; an address on a network has no users that could be found.
   func warning(for port: String) -> String? {

@@ -3,16 +3,17 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// Cancels a command on SIGINT, SIGTERM or the loss of stdout, so that it closes its port and writes its reports. If it
-/// does not end within `graceTicks`, a separate thread that nothing can block writes its reports and ends the process
-/// (docs/DECISIONS.md).
+/// Cancels a command on SIGINT, SIGTERM or the loss of stdout, so that it closes its port and
+/// writes its reports. If it does not end within `graceTicks`, a separate thread that nothing can
+/// block writes its reports and ends the process (docs/DECISIONS.md).
 enum Interruption {
-  /// A second signal within this time is a copy of the first: `timeout` and `make` signal the process and its group.
+  /// A second signal within this time is a copy of the first: `timeout` and `make` signal the
+  /// process and its group.
   static let sameSignalLimit = Duration.milliseconds(500)
   /// Interval of the checks whether a cancelled command has ended.
   static let tickMs: Int32 = 100
-  /// Ticks that a command has to end after a signal. A tick in which its threads waited for a processor for half of the
-  /// time is not counted.
+  /// Ticks that a command has to end after a signal. A tick in which its threads waited for a
+  /// processor for half of the time is not counted.
   static let graceTicks = 12
   /// All ticks, counted or not.
   static let ticksLimit = 60
@@ -58,8 +59,8 @@ enum Interruption {
     continuation.finish()
   }
 
-  /// Installs the signal handlers. Called once, before anything else: a signal that arrives before the command has begun
-  /// is not lost, and its reports are written.
+  /// Installs the signal handlers. Called once, before anything else: a signal that arrives before
+  /// the command has begun is not lost, and its reports are written.
   static func begin() {
     guard let signals = Signals.watch([SIGINT, SIGTERM]) else { return }
     watched.withLock { $0 = signals }
@@ -82,7 +83,8 @@ enum Interruption {
   /// Runs `body` and cancels it on a signal, or when stdout cannot be written to.
   ///
   /// - Returns: the result of `body`.
-  /// - Throws: the error of `body`; after a signal `CommandFailure` with `interrupted` or `terminated`; `Output.Loss`.
+  /// - Throws: the error of `body`; after a signal `CommandFailure` with `interrupted` or
+  ///   `terminated`; `Output.Loss`.
   static func cancelling<Result: Sendable>(
     _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -113,8 +115,8 @@ enum Interruption {
 
   // MARK: The end of a command that does not end
 
-  /// Registers `words`, which write the reports if the command does not end on its own. They run on another thread, at
-  /// most once, and must not wait for the command.
+  /// Registers `words`, which write the reports if the command does not end on its own. They run on
+  /// another thread, at most once, and must not wait for the command.
   ///
   /// - Returns: a closure that removes them.
   static func addLastWords(_ words: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
@@ -126,7 +128,8 @@ enum Interruption {
     return { state.withLock { $0.lastWords[key] = nil } }
   }
 
-  /// Runs a section that a signal must not interrupt, for at most `limit`, because it releases a shared resource.
+  /// Runs a section that a signal must not interrupt, for at most `limit`, because it releases a
+  /// shared resource.
   static func finishing<Result>(
     within limit: Duration, _ body: () async throws -> Result
   ) async rethrows -> Result {
@@ -135,8 +138,9 @@ enum Interruption {
     return try await body()
   }
 
-  /// Ends the process with `failure`, or with 0, when `limit` is exceeded by more than the grace time: for a command with
-  /// a time limit that is blocked elsewhere, for example by an output that is not read.
+  /// Ends the process with `failure`, or with 0, when `limit` is exceeded by more than the grace
+  /// time: for a command with a time limit that is blocked elsewhere, for example by an output that
+  /// is not read.
   static func end(after limit: Duration, with failure: CommandFailure?) {
     let end = ContinuousClock.now + limit
     Thread.detachNewThread {
@@ -184,8 +188,8 @@ enum Interruption {
       : CommandFailure(.terminated, "terminated; \(words)")
   }
 
-  /// Writes the reports within their time limit, and ends the process. They run on their own thread, because they can
-  /// block.
+  /// Writes the reports within their time limit, and ends the process. They run on their own
+  /// thread, because they can block.
   private static func abandon(with failure: CommandFailure) -> Never {
     let words = state.withLock { state in
       defer { state.lastWords = [:] }

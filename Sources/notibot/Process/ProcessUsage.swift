@@ -18,9 +18,11 @@ enum ProcessUsage {
     return usage.ru_utime.inSeconds + usage.ru_stime.inSeconds
   }
 
-  /// CPU time of another process, user and system, in seconds, in steps of the kernel's tick (10 ms).
+  /// CPU time of another process, user and system, in seconds, in steps of the kernel's tick (10
+  /// ms).
   static func cpuSeconds(of pid: Int32) throws -> Double {
-    // The second field is the program's name, which can contain any character and ends with the last bracket.
+    // The second field is the program's name, which can contain any character and ends with the
+    // last bracket.
     guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
       let bracket = text.lastIndex(of: ")")
     else {

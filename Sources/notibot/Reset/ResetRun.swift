@@ -310,7 +310,8 @@ extension ResetRun {
       do {
         return try await greet(.address(port), within: hasText ? min(timeout, Self.greetingLimit) : timeout)
       } catch let failure as CommandFailure {
-        // After the reset the old device node can still exist, or the permissions of the new one are not set yet.
+        // After the reset the old device node can still exist, or the permissions of the new one
+        // are not set yet.
         guard [.linkLost, .noBoard, .noPermission].contains(failure.status) else { throw failure }
         _ = try await PortWait.until(upTo: Self.opensInterval, on: loop) { false }
       }

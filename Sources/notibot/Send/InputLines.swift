@@ -3,8 +3,8 @@ import NIOCore
 import NIOPosix
 import SerialLink
 
-/// The lines of a file or of standard input, as many at a time as are available, so that a line in a pipe is processed
-/// immediately and a long file is read in large pieces.
+/// The lines of a file or of standard input, as many at a time as are available, so that a line in
+/// a pipe is processed immediately and a long file is read in large pieces.
 final class InputLines {
   /// A line, and its number from 1.
   struct Line {
@@ -54,7 +54,8 @@ final class InputLines {
   }
 
   /// The next lines, at least one; `nil` at the end. Empty lines are omitted.
-  /// - Throws: `CommandFailure` for a line that is too long, or when reading fails; `CancellationError`.
+  /// - Throws: `CommandFailure` for a line that is too long, or when reading fails;
+  ///   `CancellationError`.
   func next() async throws -> [Line]? {
     while true {
       var lines: [Line] = []
@@ -92,7 +93,8 @@ final class InputLines {
     }
   }
 
-  /// Waits for bytes on a separate thread, and for cancellation; returns no bytes at the end of the input.
+  /// Waits for bytes on a separate thread, and for cancellation; returns no bytes at the end of the
+  /// input.
   private func read() async throws -> [UInt8] {
     try Task.checkCancellation()
     let (source, wake) = (source, try WakeUp())

@@ -145,7 +145,8 @@ struct NotificationLine: Sendable {
   var notification: NotibotProtocol.Notification
   var alteration: Alteration
 
-  /// Reads lines up to the first invalid one; if `isStrict`, to the first that cannot be sent unchanged.
+  /// Reads lines up to the first invalid one; if `isStrict`, to the first that cannot be sent
+  /// unchanged.
   static func parsing(
     _ lines: [InputLines.Line], isStrict: Bool
   ) -> ([NotificationLine], CommandFailure?) {

@@ -1,7 +1,8 @@
 import NotibotHost
 import Synchronization
 
-/// The results of all notifications: added by the device's thread, read by the command's. Each line is reported once.
+/// The results of all notifications: added by the device's thread, read by the command's. Each line
+/// is reported once.
 final class SendReport: Sendable {
   private struct State {
     var accepted = 0
@@ -10,7 +11,8 @@ final class SendReport: Sendable {
     var unsent = 0
     var shown = 0
     var altered = 0
-    /// Line numbers of this batch that are already reported, so that a late result is not reported twice.
+    /// Line numbers of this batch that are already reported, so that a late result is not reported
+    /// twice.
     var reported: Set<Int> = []
   }
 
@@ -104,7 +106,8 @@ final class SendReport: Sendable {
 
   private struct Document: Encodable {
     var line: Int
-    /// `accepted`, `refused`, `unknown` (sent, no answer: it is possibly on the device) or `unsent`.
+    /// `accepted`, `refused`, `unknown` (sent, no answer: it is possibly on the device) or
+    /// `unsent`.
     var result: String
     var attError: UInt8?
     var reason: String?

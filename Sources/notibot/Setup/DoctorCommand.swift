@@ -2,7 +2,8 @@ import ArgumentParser
 import Foundation
 import SerialLink
 
-/// `notibot doctor`: problems of this computer that prevent the use of boards, and the commands that fix them.
+/// `notibot doctor`: problems of this computer that prevent the use of boards, and the commands
+/// that fix them.
 struct DoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",

@@ -5,7 +5,8 @@ import SerialLink
 import Simulation
 import Synchronization
 
-/// `notibot simulate`: host, line, device and disk in virtual time, with injected faults of every kind.
+/// `notibot simulate`: host, line, device and disk in virtual time, with injected faults of every
+/// kind.
 struct SimulateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "simulate",

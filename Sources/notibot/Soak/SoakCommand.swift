@@ -137,7 +137,8 @@ struct SoakCommand: AsyncParsableCommand {
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let recovery = try await answering(port, bitsPerSecond)
-    // A proxy needs a path. A forwarder finds an identity on its own, but not another board that comes back under a new name.
+    // A proxy needs a path. A forwarder finds an identity on its own, but not another board that
+    // comes back under a new name.
     let isProxied = control == nil && !faults.rules.isEmpty
     let given = port.deviceID == nil ? await recovery?.port ?? port : port
     let place = isProxied ? try await Board.located(given, bitsPerSecond: bitsPerSecond) : given
@@ -161,8 +162,8 @@ struct SoakCommand: AsyncParsableCommand {
     }
   }
 
-  /// Checks before the soak that the device answers, and recovers it if not. Returns the recovery, `nil` when
-  /// `--recover` was not given.
+  /// Checks before the soak that the device answers, and recovers it if not. Returns the recovery,
+  /// `nil` when `--recover` was not given.
   private func answering(_ port: PortName, _ bitsPerSecond: UInt32) async throws -> Recovery? {
     guard let highest = recovery.highest, !port.isStandIn else { return nil }
     let recovery = try await Recovery.prepared(for: port, bitsPerSecond: bitsPerSecond, upTo: highest)
@@ -192,7 +193,8 @@ struct SoakCommand: AsyncParsableCommand {
   }
 }
 
-/// A duration as the commands sleep and timeout read it: `10` and `10s` are seconds; also `5m`, `2h`.
+/// A duration as the commands sleep and timeout read it: `10` and `10s` are seconds; also `5m`,
+/// `2h`.
 struct SoakTime {
   var value: Duration
 

@@ -2,7 +2,8 @@ import Histogram
 import NotibotHost
 import Synchronization
 
-/// The reports of a soak's notifications and connection: added by the forwarder's streams, read by the command.
+/// The reports of a soak's notifications and connection: added by the forwarder's streams, read by
+/// the command.
 final class SoakRecord: Sendable {
   /// Counters.
   struct Counts: Equatable {
@@ -17,8 +18,8 @@ final class SoakRecord: Sendable {
     var doubled = 0
     var sessions = 0
     var restarts = 0
-    /// Comparisons in which host and device did not agree, or agreed only after a retransmission to a device that had
-    /// not restarted and had been in sync.
+    /// Comparisons in which host and device did not agree, or agreed only after a retransmission to
+    /// a device that had not restarted and had been in sync.
     var differences = 0
   }
 
@@ -57,7 +58,8 @@ final class SoakRecord: Sendable {
   /// Whether the device does not support identities, so that notifications cannot be removed.
   var lacksIdentity: Bool { state.withLock(\.lacksIdentity) }
 
-  /// Takes the oldest notifications beyond `limit`, or beyond half of the device's capacity, for removal.
+  /// Takes the oldest notifications beyond `limit`, or beyond half of the device's capacity, for
+  /// removal.
   func takeExcess(over limit: Int) -> [Int64] {
     state.withLock { state in
       let limit = min(limit, max(1, (state.capacity ?? .max) / 2))
@@ -104,7 +106,8 @@ final class SoakRecord: Sendable {
     return stream
   }
 
-  /// From now on nothing is in flight, so that the next comparison must find both sides equal. The stream yields after it.
+  /// From now on nothing is in flight, so that the next comparison must find both sides equal. The
+  /// stream yields after it.
   func beginCheck() -> AsyncStream<Void> {
     let (stream, sink) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     state.withLock { state in

@@ -11,7 +11,8 @@ struct SoakRun: Sendable {
   private static let settleLimit = Duration.seconds(60)
   /// Time limit for the comparison.
   private static let checkLimit = Duration.seconds(30)
-  /// Time without a session after which the device counts as not answering, and the interval of that check.
+  /// Time without a session after which the device counts as not answering, and the interval of
+  /// that check.
   private static let silenceLimit = Duration.seconds(10)
   private static let silenceInterval = Duration.milliseconds(500)
   /// Maximum size of a submission.
@@ -125,8 +126,8 @@ struct SoakRun: Sendable {
 
   // MARK: Sending
 
-  /// Sends until `end`; returns the resident memory after a tenth of the time, or `nil` when the device does not answer
-  /// and should be recovered.
+  /// Sends until `end`; returns the resident memory after a tenth of the time, or `nil` when the
+  /// device does not answer and should be recovered.
   private func load(
     _ forwarder: Forwarder, _ record: SoakRecord, _ report: inout SoakReport,
     until end: ContinuousClock.Instant
@@ -178,7 +179,8 @@ struct SoakRun: Sendable {
     }
   }
 
-  /// Returns `true` after too long a time without a session, `false` when this task is cancelled or there is no recovery.
+  /// Returns `true` after too long a time without a session, `false` when this task is cancelled or
+  /// there is no recovery.
   private func fallsSilent(_ record: SoakRecord) async -> Bool {
     guard recovery != nil else { return false }
     record.beginListening(at: clock.now)
@@ -188,7 +190,8 @@ struct SoakRun: Sendable {
     return false
   }
 
-  /// Returns `true` when the device did not answer within its time limit, `false` when it did or this task is cancelled.
+  /// Returns `true` when the device did not answer within its time limit, `false` when it did or
+  /// this task is cancelled.
   private func neverAnswers(_ record: SoakRecord) async -> Bool {
     guard let answerTimeout, (try? await clock.sleep(for: answerTimeout)) != nil else { return false }
     return record.counts.sessions == 0
@@ -241,7 +244,8 @@ struct SoakRun: Sendable {
 
   // MARK: Settling and comparing
 
-  /// Waits until all notifications are delivered, and makes room for them; undelivered ones are in the record.
+  /// Waits until all notifications are delivered, and makes room for them; undelivered ones are in
+  /// the record.
   private func settle(_ forwarder: Forwarder, _ record: SoakRecord) async {
     let settling = Task {
       for await _ in record.steps() {
@@ -267,7 +271,8 @@ struct SoakRun: Sendable {
       numbers.map { (.remove(OutboxNumber(rawValue: $0)), token: Self.removalTokens + UInt64($0)) })
   }
 
-  /// Opens another session, in which both sides compare, reads the display if possible, and removes the rest.
+  /// Opens another session, in which both sides compare, reads the display if possible, and removes
+  /// the rest.
   private func check(_ port: PortName, _ record: SoakRecord, _ report: inout SoakReport) async throws {
     let compared = record.beginCheck()
     let held = record.held

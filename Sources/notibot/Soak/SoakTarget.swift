@@ -3,7 +3,8 @@ import Foundation
 import Rigs
 import SerialLink
 
-/// The target of a soak: a board, a proxy in front of it, an emulator in this process, or one in another process.
+/// The target of a soak: a board, a proxy in front of it, an emulator in this process, or one in
+/// another process.
 enum SoakTarget {
   case board(port: PortName)
   case proxied(PortProxy, link: String)

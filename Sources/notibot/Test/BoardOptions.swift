@@ -46,7 +46,8 @@ extension BoardOptions {
     let given = port.isEmpty ? [try resolvedPort().value] : try port.map { try PortName(parsing: $0) }
     var names: [PortName] = []
     for name in given {
-      // A name means several boards only with --all. A name without a match is reported as a board that cannot be opened.
+      // A name means several boards only with --all. A name without a match is reported as a board
+      // that cannot be opened.
       let found = all ? list.all(matching: name) : [name]
       names += found.filter { !names.contains($0) }
     }

@@ -3,7 +3,8 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// The suite on several boards in parallel: each line begins with its board, one report has all boards.
+/// The suite on several boards in parallel: each line begins with its board, one report has all
+/// boards.
 struct BoardsRun: Sendable {
   struct Board: Sendable {
     /// Its port.
@@ -21,8 +22,8 @@ struct BoardsRun: Sendable {
 
   /// Tests every board. A board that cannot be tested is an error, and does not affect the others.
   ///
-  /// - Throws: `CommandFailure` unless all passed: for failed cases if there are any, else that of the first board that
-  ///   could not be tested.
+  /// - Throws: `CommandFailure` unless all passed: for failed cases if there are any, else that of
+  ///   the first board that could not be tested.
   func perform() async throws {
     var outcomes: [Int: TestRun.Outcome] = [:]
     await withTaskGroup(of: (Int, TestRun.Outcome).self) { group in

@@ -253,7 +253,8 @@ enum TestListing {
     var cases: [Entry]
   }
 
-  /// Prints cases, one per line or as one JSON document; the document goes to a file if `json` names one.
+  /// Prints cases, one per line or as one JSON document; the document goes to a file if `json`
+  /// names one.
   static func print(_ cases: [Case], json: String?) throws {
     guard let json else { return cases.forEach { Output.data(line(for: $0)) } }
     let document = Document(
@@ -280,7 +281,8 @@ enum TestListing {
     return "\(testCase.chapter.rawValue)\t\(testCase.id)\t\(testCase.title)\t\(also)\t\(needs)"
   }
 
-  /// One fault in one line: name, rules, the device case and the host case that detect it, description.
+  /// One fault in one line: name, rules, the device case and the host case that detect it,
+  /// description.
   static func line(for mutant: SymmetricMutant) -> String {
     [mutant.name, mutant.rules.joined(separator: ","), mutant.deviceCase, mutant.hostCase, mutant.what]
       .joined(separator: "\t")

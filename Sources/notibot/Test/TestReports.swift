@@ -80,7 +80,8 @@ struct TestReports: Sendable {
     do {
       return try make()
     } catch {
-      // Encoding fails only on NaN and infinity, and a report has neither: no peer and no user can cause it.
+      // Encoding fails only on NaN and infinity, and a report has neither: no peer and no user can
+      // cause it.
       preconditionFailure("a report can always be encoded as JSON: \(error)")
     }
   }

@@ -52,7 +52,8 @@ struct TestRun: Sendable {
     var failure: CommandFailure?
   }
 
-  /// Runs the cases, with the labgrid place of the port acquired, and passes each line of text on immediately.
+  /// Runs the cases, with the labgrid place of the port acquired, and passes each line of text on
+  /// immediately.
   func perform(print: @Sendable (String) -> Void) async -> Outcome {
     guard case .port(let name, let options, let control, let timeout, let care) = rig else {
       return await performHere(print: print)
