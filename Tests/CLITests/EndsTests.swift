@@ -4,15 +4,15 @@ import Testing
 
 /// A command ends, and its reports are written, regardless of device, file, expression or signal.
 @Suite(.inTurn) struct EndsTests {
-  private static let benchmarks = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().appendingPathComponent("../../benchmarks").standardized.path
+  private static let root = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().appendingPathComponent("../..").standardized.path
 
-  /// A device of `benchmarks/flood.py`, and its port.
+  /// A device of `tools/loops/flood.py`, and its port.
   private func withFlood<Result>(
     _ kind: String, _ options: [String] = [], body: (String) async throws -> Result
   ) async throws -> Result {
     let flood = try Program(
-      ["python3", "\(Self.benchmarks)/flood.py", kind] + options, program: "/usr/bin/env")
+      ["python3", "\(Self.root)/tools/loops/flood.py", kind] + options, program: "/usr/bin/env")
     let port = try await flood.output.line(0)
     let result = try await body(port)
     flood.send(SIGKILL)
@@ -27,7 +27,7 @@ import Testing
   @Test func `every command ends soon after a signal, with its reports written`() async throws {
     let ending = try await Program(
       [
-        "python3", "\(Self.benchmarks)/signal_loop.py", "40", "--jobs", "2", "--json", "--limit", "20",
+        "\(Self.root)/scripts/signal-loop", "40", "--jobs", "2", "--json", "--limit", "20",
         "--notibot", Program.notibot,
       ], program: "/usr/bin/env"
     ).ending()

@@ -4,11 +4,11 @@ import Testing
 /// A few rounds of `scripts/kill-loop`, with the `notibot` of this build.
 @Suite(.inTurn) struct KillLoopTests {
   private static let script = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().appendingPathComponent("../../benchmarks/kill_loop.py").standardized.path
+    .deletingLastPathComponent().appendingPathComponent("../../scripts/kill-loop").standardized.path
 
   @Test func `six kills of the forwarder neither lose nor duplicate a notification`() async throws {
     let ending = try await Program(
-      ["python3", Self.script, "6", "--seed", "5", "--json", "--notibot", Program.notibot],
+      [Self.script, "6", "--seed", "5", "--json", "--notibot", Program.notibot],
       program: "/usr/bin/env"
     ).ending()
     #expect(ending.status == .exited(0), "\(ending.errors)")
@@ -22,7 +22,7 @@ import Testing
 
   @Test func `a bit flip after a kill loses nothing silently`() async throws {
     let ending = try await Program(
-      ["python3", Self.script, "4", "--rot", "--seed", "5", "--json", "--notibot", Program.notibot],
+      [Self.script, "4", "--rot", "--seed", "5", "--json", "--notibot", Program.notibot],
       program: "/usr/bin/env"
     ).ending()
     #expect(ending.status == .exited(0), "\(ending.errors)")

@@ -58,7 +58,7 @@ import Testing
       entries.map { $0.joined(separator: "\t") }.joined(separator: "\n"), to: "argued.tsv")
     let ending = try await Program(
       [
-        "python3", "\(Self.root)/firmware-fixtures/mutants/operator_mutants.py", "--notibot", Program.notibot,
+        "\(Self.root)/scripts/mutants", "--operators", "--notibot", Program.notibot,
         "--only", "nb_crc32.c", "--jobs", "1", "--limit", "0", "--table", table,
       ], program: "/usr/bin/env"
     ).ending()
@@ -92,7 +92,7 @@ import Testing
   private static func run(_ folder: TemporaryDirectory) async throws -> Program.Ending {
     try await Program(
       [
-        "python3", "\(root)/firmware-fixtures/mutants/mutants.py", "--notibot", Program.notibot, "--mutants",
+        "\(root)/scripts/mutants", "--notibot", Program.notibot, "--mutants",
         folder.path, "--no-symmetric", "--cases", "^LNK-5[02]/", "--json", folder.file("report.json"),
       ], program: "/usr/bin/env"
     ).ending()

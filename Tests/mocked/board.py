@@ -1,5 +1,6 @@
 """The far end of a mocked port: a terminal pair, and a board with an ESP32 chip's reset circuit and
 ROM."""
+
 import json
 import os
 import select
@@ -32,7 +33,7 @@ class Line:
 
     def write(self, data):
         while data:
-            data = data[os.write(self.master, data):]
+            data = data[os.write(self.master, data) :]
 
     def close(self):
         os.write(self.end, b"!")
@@ -46,7 +47,8 @@ class Board:
     it."""
 
     def __init__(self, options, record, has_taken_port):
-        """`has_taken_port` is called at each boot, and returns whether the port disappears with it."""
+        """`has_taken_port` is called at each boot, and returns whether the port disappears with
+        it."""
         self.options, self.record, self.has_taken_port = options, record, has_taken_port
         self.lines = DTR | RTS
         self.is_in_reset = False

@@ -7,6 +7,7 @@ written to --record, one line of JSON each; the exit code is the program's. The 
 IO0 pins follow the lines as on ESP32 boards; with --emulator it is the emulator behind that port
 and control socket, otherwise it only prints the ROM's text.
 """
+
 import argparse
 import errno
 import json
@@ -15,15 +16,13 @@ import struct
 import subprocess
 import threading
 import time
-import tty
 
 import gi
 
 gi.require_version("UMockdev", "1.0")
-from gi.repository import GLib, UMockdev  # noqa: E402
-
 import tied  # noqa: E402
 from board import DTR, RTS, Board, Line  # noqa: E402
+from gi.repository import GLib, UMockdev  # noqa: E402
 from tree import ROOT_HUB, Port  # noqa: E402
 
 TIOCMGET, TIOCMSET, TIOCMBIS, TIOCMBIC = 0x5415, 0x5418, 0x5416, 0x5417
@@ -38,14 +37,20 @@ parser.add_argument("--id", default="10c4:ea60")
 parser.add_argument("--driver", default="cp210x")
 parser.add_argument("--latency", help="the port has a latency timer of this many milliseconds")
 parser.add_argument("--latency-read-only", action="store_true")
-parser.add_argument("--fail-set", help="NUMBER:ERRNO, the change of the lines with this number fails, and all later ones")
+parser.add_argument(
+    "--fail-set", help="NUMBER:ERRNO, the change of the lines with this number fails, and all later ones"
+)
 parser.add_argument("--slow-first", type=int, help="the first change of the lines takes this many milliseconds")
 parser.add_argument("--no-lines", action="store_true", help="TIOCMGET and TIOCMSET: ENOTTY")
 parser.add_argument("--deaf", action="store_true", help="the lines are not connected")
 parser.add_argument("--io0-low", action="store_true", help="something holds IO0 low")
 parser.add_argument("--stuck", action="store_true", help="the board is in its loader until it is reset")
 parser.add_argument("--stick-after", type=float, help="after this many seconds it is in its loader until it is reset")
-parser.add_argument("--restart-again", action="store_true", help="after a reset it restarts once more, when it has just opened a session")
+parser.add_argument(
+    "--restart-again",
+    action="store_true",
+    help="after a reset it restarts once more, when it has just opened a session",
+)
 parser.add_argument("--cause", default="POWERON", help="the ROM's name for the cause of a reset")
 parser.add_argument("--silent", action="store_true", help="prints nothing")
 parser.add_argument("--vanish", action="store_true", help="the port disappears with a reset, and returns")
@@ -53,13 +58,14 @@ parser.add_argument("--rename", action="store_true", help="with --vanish: it ret
 parser.add_argument("--stay-away", action="store_true", help="the port disappears with a reset")
 parser.add_argument("--usb-reset", default="0", help="what USBDEVFS_RESET returns: 0 or an errno's name")
 parser.add_argument("--uhubctl", action="store_true", help="a uhubctl on PATH that removes the port and restores it")
-parser.add_argument("--usb-forbidden", action="store_true", help="the USB node cannot be opened, root's permissions are given up")
+parser.add_argument(
+    "--usb-forbidden", action="store_true", help="the USB node cannot be opened, root's permissions are given up"
+)
 parser.add_argument("--path", help="the program's PATH")
 parser.add_argument("--emulator", nargs=2, metavar=("PORT", "CONTROL"))
 parser.add_argument("--power-restarts", action="store_true", help="uhubctl restarts the emulator, too")
 parser.add_argument("program", nargs="+")
 options = parser.parse_args()
-
 
 
 def make_port(name):
@@ -258,7 +264,8 @@ if options.uhubctl:
     with open(f"{folder}/uhubctl", "w") as script:
         script.write(
             f'#!/bin/sh\necho "$*" > {folder}/draft\nmv {folder}/draft {folder}/order\n'
-            f'while [ ! -e {folder}/done ]; do sleep 0.05; done\n')
+            f"while [ ! -e {folder}/done ]; do sleep 0.05; done\n"
+        )
     os.chmod(f"{folder}/uhubctl", 0o755)
     environment["PATH"] = f"{folder}:{environment['PATH']}"
 

@@ -7,6 +7,7 @@ The boards are names of CATALOGUE, or objects with its keys. Lines on standard i
 mocked computer while the program runs: `plug NAME`, `unplug NAME`, `uevent ACTION NAME`, `signal
 NUMBER`. Each is answered by a line on standard error, "done: LINE". A board with `orphan` has no
 port, the node of one with `closed` cannot be opened. Ends with the program's exit status."""
+
 import json
 import os
 import shutil
@@ -17,28 +18,87 @@ import threading
 import gi
 
 gi.require_version("UMockdev", "1.0")
-from gi.repository import UMockdev  # noqa: E402
-
 import tied  # noqa: E402
+from gi.repository import UMockdev  # noqa: E402
 from tree import Port  # noqa: E402
 
 CATALOGUE = {
-    "cp2102-a": {"tty": "ttyUSB0", "at": "1-1", "id": "10c4:ea60", "serial": "0001", "driver": "cp210x",
-                 "product": "CP2102 USB to UART Bridge Controller"},
-    "cp2102-b": {"tty": "ttyUSB1", "at": "1-2", "id": "10c4:ea60", "serial": "0001", "driver": "cp210x",
-                 "product": "CP2102 USB to UART Bridge Controller"},
+    "cp2102-a": {
+        "tty": "ttyUSB0",
+        "at": "1-1",
+        "id": "10c4:ea60",
+        "serial": "0001",
+        "driver": "cp210x",
+        "product": "CP2102 USB to UART Bridge Controller",
+    },
+    "cp2102-b": {
+        "tty": "ttyUSB1",
+        "at": "1-2",
+        "id": "10c4:ea60",
+        "serial": "0001",
+        "driver": "cp210x",
+        "product": "CP2102 USB to UART Bridge Controller",
+    },
     "ch340": {"tty": "ttyUSB2", "at": "1-3", "id": "1a86:7523", "driver": "ch341-uart", "product": "USB Serial"},
-    "ftdi": {"tty": "ttyUSB3", "at": "1-4", "id": "0403:6001", "serial": "A50285BI", "driver": "ftdi_sio",
-             "product": "FT232R USB UART", "latency": 16},
-    "jtag": {"tty": "ttyACM0", "at": "1-5", "id": "303a:1001", "serial": "7C:DF:A1:00:00:01", "driver": "cdc_acm",
-             "product": "USB JTAG/serial debug unit"},
-    "s3": {"tty": "ttyACM1", "at": "1-6", "id": "303a:4001", "serial": "123456", "driver": "cdc_acm", "product": "TinyUSB Device"},
-    "s3-rom": {"tty": "ttyACM2", "at": "1-7", "id": "303a:0009", "serial": "0", "driver": "cdc_acm", "product": "ESP32-S3"},
-    "stranger": {"tty": "ttyACM3", "at": "1-8", "id": "dead:beef", "serial": "X\x1b[2J", "driver": "cdc_acm", "product": "Modem"},
-    "cp2105-0": {"tty": "ttyUSB4", "at": "1-9", "id": "10c4:ea70", "serial": "00A1", "driver": "cp210x", "interface": 0,
-                 "product": "CP2105 Dual USB to UART Bridge Controller"},
-    "cp2105-1": {"tty": "ttyUSB5", "at": "1-9", "id": "10c4:ea70", "serial": "00A1", "driver": "cp210x", "interface": 1,
-                 "product": "CP2105 Dual USB to UART Bridge Controller"},
+    "ftdi": {
+        "tty": "ttyUSB3",
+        "at": "1-4",
+        "id": "0403:6001",
+        "serial": "A50285BI",
+        "driver": "ftdi_sio",
+        "product": "FT232R USB UART",
+        "latency": 16,
+    },
+    "jtag": {
+        "tty": "ttyACM0",
+        "at": "1-5",
+        "id": "303a:1001",
+        "serial": "7C:DF:A1:00:00:01",
+        "driver": "cdc_acm",
+        "product": "USB JTAG/serial debug unit",
+    },
+    "s3": {
+        "tty": "ttyACM1",
+        "at": "1-6",
+        "id": "303a:4001",
+        "serial": "123456",
+        "driver": "cdc_acm",
+        "product": "TinyUSB Device",
+    },
+    "s3-rom": {
+        "tty": "ttyACM2",
+        "at": "1-7",
+        "id": "303a:0009",
+        "serial": "0",
+        "driver": "cdc_acm",
+        "product": "ESP32-S3",
+    },
+    "stranger": {
+        "tty": "ttyACM3",
+        "at": "1-8",
+        "id": "dead:beef",
+        "serial": "X\x1b[2J",
+        "driver": "cdc_acm",
+        "product": "Modem",
+    },
+    "cp2105-0": {
+        "tty": "ttyUSB4",
+        "at": "1-9",
+        "id": "10c4:ea70",
+        "serial": "00A1",
+        "driver": "cp210x",
+        "interface": 0,
+        "product": "CP2105 Dual USB to UART Bridge Controller",
+    },
+    "cp2105-1": {
+        "tty": "ttyUSB5",
+        "at": "1-9",
+        "id": "10c4:ea70",
+        "serial": "00A1",
+        "driver": "cp210x",
+        "interface": 1,
+        "product": "CP2105 Dual USB to UART Bridge Controller",
+    },
 }
 
 
@@ -68,9 +128,12 @@ class Machine:
         self.devices.setdefault(port.device, set()).add(port.tty)
         if board.is_orphan:
             return
-        # umockdev puts a terminal there, by a link that leads out of the mocked /dev, and its realpath() then corrupts
-        # memory (realpath.c). These ports are listed and never opened: a file does. While the program runs it could be
-        # faster than the replacement, so there the port gets no node of umockdev, and no link by its path.
+        # umockdev puts a terminal there, by a link that leads out of the mocked /dev, and its
+        # realpath() then corrupts
+        # memory (realpath.c). These ports are listed and never opened: a file does. While the
+        # program runs it could be
+        # faster than the replacement, so there the port gets no node of umockdev, and no link by
+        # its path.
         tty = port.tty_block(*board.number)
         if self.is_running:
             tty = tty.replace(f"N: {port.name}\n", "")

@@ -1,4 +1,5 @@
 """Programs that do not outlive the thread that started them."""
+
 import ctypes
 import signal
 import subprocess

@@ -1,4 +1,6 @@
-"""USB serial ports as umockdev's testbed takes them: what sysfs and udev say of a port and of the device that it belongs to."""
+"""USB serial ports as umockdev's testbed takes them: what sysfs and udev say of a port and of the
+device that it belongs to."""
+
 import os
 
 BUS = "/devices/pci0000:00/0000:00:14.0/usb1"
@@ -41,21 +43,44 @@ class Port:
         swapped = vendor[2:] + vendor[:2] + product[2:] + product[:2]
         number = self.place + 1
         lines = [
-            f"P: {self.device}", f"N: {self.usb_node}", "E: SUBSYSTEM=usb", "E: DEVTYPE=usb_device", f"E: DEVNAME=/dev/{self.usb_node}",
-            "E: BUSNUM=001", f"E: DEVNUM={number:03}", "E: MAJOR=189", f"E: MINOR={number - 1}",
-            f"A: idVendor={vendor}", f"A: idProduct={product}", "A: busnum=1", f"A: devnum={number}", "A: speed=12",
-            "A: bConfigurationValue=1"]
+            f"P: {self.device}",
+            f"N: {self.usb_node}",
+            "E: SUBSYSTEM=usb",
+            "E: DEVTYPE=usb_device",
+            f"E: DEVNAME=/dev/{self.usb_node}",
+            "E: BUSNUM=001",
+            f"E: DEVNUM={number:03}",
+            "E: MAJOR=189",
+            f"E: MINOR={number - 1}",
+            f"A: idVendor={vendor}",
+            f"A: idProduct={product}",
+            "A: busnum=1",
+            f"A: devnum={number}",
+            "A: speed=12",
+            "A: bConfigurationValue=1",
+        ]
         lines += [f"A: serial={self.serial}"] if self.serial else []
         lines += [f"A: product={self.product}"] if self.product else []
         lines.append(
-            f"H: descriptors=1201000200000040{swapped}0001010203010902200001010080320904000002FF0000000705810240000007050102400000")
+            f"H: descriptors=1201000200000040{swapped}0001010203010902200001010080320904000002FF0000000705810240000007050102400000"
+        )
         return "\n".join(lines) + "\n\n"
 
     def interface_block(self):
         up = "../" * self.interface.count("/")
-        return "\n".join([
-            f"P: {self.interface}", "E: SUBSYSTEM=usb", "E: DEVTYPE=usb_interface", f"E: DRIVER={self.driver}",
-            f"A: bInterfaceNumber={self.number:02}", f"L: driver={up}bus/usb/drivers/{self.driver}"]) + "\n\n"
+        return (
+            "\n".join(
+                [
+                    f"P: {self.interface}",
+                    "E: SUBSYSTEM=usb",
+                    "E: DEVTYPE=usb_interface",
+                    f"E: DRIVER={self.driver}",
+                    f"A: bInterfaceNumber={self.number:02}",
+                    f"L: driver={up}bus/usb/drivers/{self.driver}",
+                ]
+            )
+            + "\n\n"
+        )
 
     def holder_block(self):
         """Of a usb-serial port, the device between interface and tty; others have none."""
@@ -63,14 +88,30 @@ class Port:
             return ""
         up = "../" * self.holder.count("/")
         lines = [
-            f"P: {self.holder}", "E: SUBSYSTEM=usb-serial", f"E: DRIVER={self.driver}",
-            f"L: driver={up}bus/usb-serial/drivers/{self.driver}"]
+            f"P: {self.holder}",
+            "E: SUBSYSTEM=usb-serial",
+            f"E: DRIVER={self.driver}",
+            f"L: driver={up}bus/usb-serial/drivers/{self.driver}",
+        ]
         lines += [f"A: latency_timer={self.latency}"] if self.latency else []
         return "\n".join(lines) + "\n\n"
 
     def tty_block(self, major, minor):
         tag = f"pci-0000_00_14_0-usb-0_{self.place}_1_{self.number}"
-        return "\n".join([
-            f"P: {self.tty}", f"N: {self.name}", f"S: serial/by-path/{tag}", "E: SUBSYSTEM=tty", f"E: DEVNAME=/dev/{self.name}",
-            f"E: MAJOR={major}", f"E: MINOR={minor}", f"E: ID_PATH_TAG={tag}", f"A: dev={major}:{minor}",
-            f"L: device=../../../{os.path.basename(self.holder)}"]) + "\n\n"
+        return (
+            "\n".join(
+                [
+                    f"P: {self.tty}",
+                    f"N: {self.name}",
+                    f"S: serial/by-path/{tag}",
+                    "E: SUBSYSTEM=tty",
+                    f"E: DEVNAME=/dev/{self.name}",
+                    f"E: MAJOR={major}",
+                    f"E: MINOR={minor}",
+                    f"E: ID_PATH_TAG={tag}",
+                    f"A: dev={major}:{minor}",
+                    f"L: device=../../../{os.path.basename(self.holder)}",
+                ]
+            )
+            + "\n\n"
+        )

@@ -1,0 +1,157 @@
+"""Notifications, long writes, and the state that ends with a connection."""
+
+import asyncio
+
+from tools.ble.bench import Bench
+from tools.ble.checks import check, connected, discover, expect, expect_error, le, notification
+
+
+@check("ATT-17")
+async def not_subscribed(bench: Bench):
+    """Only subscribed clients are notified."""
+    found = await connected(bench)
+    await found.write(notification("before"))
+    expect("notified before", await found.counts(), [])
+    await found.subscribe(found.count_cccd)
+    expect("made up for", await found.counts(), [])
+    await found.subscribe(found.count_cccd, 0)
+    await found.write(notification("after"))
+    expect("notified after", await found.counts(), [])
+
+
+@check("ATT-17, ATT-18")
+async def notified_once(bench: Bench):
+    """A write is notified once, with the new count, after its answer."""
+    found = await connected(bench)
+    await found.subscribe(found.count_cccd)
+    before = await found.read_count()
+    for index in range(1, 4):
+        await found.write(notification(f"number {index}"))
+        await found.client.notified(index)
+    expect("the counts notified", await found.counts(), [before + 1, before + 2, before + 3])
+
+
+@check("ATT-14, ATT-18, NTF-1")
+async def long_write(bench: Bench):
+    """A long write is stored and notified once, at MTU 23 and 185."""
+    for mtu, length in ((23, 140), (185, 445), (185, 512)):
+        found = await connected(bench, mtu=mtu)
+        await found.subscribe(found.count_cccd)
+        before = await found.read_count()
+        start = len(found.client.audit.responses)
+        await found.write(notification("", length))
+        requests = [request for request, _ in found.client.audit.responses[start:]]
+        parts = -(-length // (mtu - 5))
+        expect("the requests", [request[0] for request in requests], [0x16] * parts + [0x18])
+        await found.client.notified(1)
+        expect("the counts notified", await found.counts(), [before + 1])
+        await found.client.disconnect()
+
+
+@check("ATT-3, NTF-12")
+async def reconnect_while_subscribed(bench: Bench):
+    """A new connection begins with MTU 23 and nothing subscribed, and finds the count."""
+    found = await connected(bench)
+    await found.subscribe(found.count_cccd)
+    await found.subscribe(found.data_cccd)
+    await found.write(notification("stays"))
+    before = await found.read_count()
+    await found.client.disconnect()
+    client = await bench.connect()
+    reply = await client.raw(b"\x08" + le(found.start) + le(found.end) + b"\x03\x28")
+    expect("the length of an answer at MTU 23", len(reply), 23)
+    again = await discover(client)
+    for cccd in (again.count_cccd, again.data_cccd):
+        expect("the CCCD", await client.gatt.read_value(cccd), b"\0\0")
+    expect("Count", await again.read_count(), before)
+    await client.gatt.request_mtu(185)
+    await again.write(notification("unheard"))
+    expect("notified", await again.counts(), [])
+    expect("Count after a write", await again.read_count(), before + 1)
+
+
+@check("ATT-3, ATT-14")
+async def parts_end_with_connection(bench: Bench):
+    """An interrupted long write is not applied."""
+    found = await connected(bench)
+    before = await found.read_count()
+    await found.client.raw(b"\x16" + le(found.data) + b"\0\0" + notification("broken off"))
+    await found.client.disconnect()
+    again = await connected(bench)
+    expect("Execute", await again.client.raw("1801"), b"\x19")
+    expect("Count", await again.read_count(), before)
+
+
+@check("ATT-3, ATT-17")
+async def two_centrals(bench: Bench):
+    """Two centrals share the store and nothing else."""
+    writer, reader = await connected(bench), await connected(bench, mtu=None, central=1)
+    await reader.subscribe(reader.count_cccd)
+    expect("the writer's CCCD", await writer.client.gatt.read_value(writer.count_cccd), b"\0\0")
+    before = await reader.read_count()
+    await writer.write(notification("for both"))
+    await reader.client.notified(1)
+    expect("notified to the reader", await reader.counts(), [before + 1])
+    expect("notified to the writer", await writer.counts(), [])
+    reply = await reader.client.raw(b"\x08" + le(reader.start) + le(reader.end) + b"\x03\x28")
+    expect("the length of an answer to the reader", len(reply), 23)
+    await reader.client.disconnect()
+    expect("Count after the reader has gone", await writer.read_count(), before + 1)
+
+
+@check("NTF-21, NTF-23, NTF-24")
+async def identity(bench: Bench):
+    """An id needs its src; the same again changes nothing."""
+    found = await connected(bench)
+    before = await found.read_count()
+    member = f',"id":7,"src":{bench.next_source()}'
+    await expect_error("an id without src", 0x80, found.write(notification("x", more=',"id":7')))
+    await found.write(notification("first", more=member))
+    await found.write(notification("first", more=member))
+    await expect_error("other bytes of the same rev", 0x81, found.write(notification("other", more=member)))
+    expect("Count", await found.read_count(), before + 1)
+    await found.write(notification("", more=member + ',"ev":"r"'))
+    expect("Count after the removal", await found.read_count(), before)
+
+
+@check("NTF-11, ATT-17", control=True)
+async def data_events(bench: Bench):
+    """A dismissal is notified on Data if it fits, and not at all at MTU 23."""
+    found, narrow = await connected(bench), await connected(bench, mtu=None, central=1)
+    for client in (found, narrow):
+        await client.subscribe(client.data_cccd)
+    await found.write(notification("dismissed"))
+    item = (await bench.command(command="list"))["items"][-1]["item"]
+    await bench.command(command="dismiss", item=item)
+    await found.client.notified(1)
+    event = found.client.audit.notifications[0]
+    expect("the event", event, b"\x1b" + le(found.data) + f'{{"ev":"dismissed","item":{item}}}'.encode())
+    await narrow.read_count()
+    expect("notified at MTU 23", narrow.client.audit.notifications, [])
+
+
+@check("NTF-10", control=True)
+async def saturates(bench: Bench):
+    """Count stops at 65535, and is notified once there."""
+    found = await connected(bench)
+    await bench.command(command="clear")
+    await bench.command(command="fill", count=65534)
+    await found.subscribe(found.count_cccd)
+    expect("Count", await found.read_count(), 65534)
+    await found.write(notification("65535"))
+    await found.write(notification("65536"))
+    expect("the counts notified", await found.counts(), [65535])
+    expect("Count", await found.read_count(), 65535)
+    await bench.command(command="fill", count=0)
+
+
+@check("ATT-3, NTF-12", control=True)
+async def restart(bench: Bench):
+    """A device that restarts drops the connection; the next one is answered after the boot."""
+    found = await connected(bench)
+    boot = (await bench.command(command="stats"))["statistics"]["bootCount"]
+    await bench.command(command="reboot")
+    await asyncio.wait_for(asyncio.shield(found.client.bearer.ended), 5)
+    again = await connected(bench)
+    expect("Count", await again.read_count(), 0)
+    expect("boots", (await bench.command(command="stats"))["statistics"]["bootCount"], boot + 1)

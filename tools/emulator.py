@@ -1,0 +1,95 @@
+"""An emulator process, and its control socket."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+# Of one answer, or of one condition.
+WAIT_SECONDS = 20
+
+
+class Control:
+    """The control socket of an emulator."""
+
+    def __init__(self, path: str):
+        self.path = path
+
+    def ask(self, **request: Any) -> dict:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(WAIT_SECONDS)
+            connection.connect(self.path)
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            with connection.makefile() as answers:
+                return json.loads(answers.readline())
+
+    def stats(self) -> dict:
+        return self.ask(command="stats")["statistics"]
+
+    def wait_for(self, what: str, condition: Callable[[dict], bool]) -> None:
+        end = time.monotonic() + WAIT_SECONDS
+        while not condition(self.stats()):
+            assert time.monotonic() < end, f"never saw: {what}; {self.stats()}"
+            time.sleep(0.01)
+
+    def all_items(self) -> list[dict]:
+        """All that is on the display, oldest first, page by page."""
+        items: list[dict] = []
+        while True:
+            first = items[-1]["item"] + 1 if items else 0
+            page = self.ask(command="list", item=first)["items"]
+            assert not page or page[0]["item"] >= first, "this emulator does not list page by page"
+            if not page:
+                return items
+            items += page
+
+
+class Emulator:
+    """A `notibot emulate` with a folder of its own, ended by its process id.
+
+    It is a terminal at `link`, unless `--rfc2217` is among the options; with `has_att` it serves
+    ATT
+    bearers on the socket `att`, too.
+    """
+
+    def __init__(self, notibot: str, *options: str, has_att: bool = False):
+        self.folder = tempfile.TemporaryDirectory(prefix="notibot-")
+        folder = pathlib.Path(self.folder.name)
+        self.link, self.att = str(folder / "port"), str(folder / "att")
+        self.control = Control(str(folder / "control"))
+        place = [] if "--rfc2217" in options else ["--link", self.link]
+        if has_att:
+            place += ["--att", f"unix:{self.att}"]
+        self.process = subprocess.Popen(
+            [notibot, "emulate", "--json", "--control", self.control.path, *place, *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        line = self.process.stdout.readline()
+        if not line:
+            self.stop()
+            raise SystemExit(f"cannot start an emulator: {notibot} emulate {' '.join(options)} ended at once")
+        self.port: str = json.loads(line)["port"]
+
+    def __enter__(self) -> "Emulator":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+        self.process.stdout.close()
+        self.folder.cleanup()
+
+    def resident_bytes(self) -> int:
+        with open(f"/proc/{self.process.pid}/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

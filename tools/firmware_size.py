@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Flash and RAM that the reference firmware takes on rv32imc, part by part, against its budget.
+
+Sizes are those of a linked image, in which the linker has halved most calls and dropped unused
+functions. RAM is the
+structs and buffers themselves, as the compiler lays them out on the target, with the smallest
+queues that a window of 4
+frames allows. Exits 1 when codec, link and attribute server together are over the budget in the
+last of the ways to compile.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CORE = Path(__file__).resolve().parents[1] / "firmware-fixtures/core"
+FLASH_BUDGET_BYTES = 8 * 1024
+RAM_BUDGET_BYTES = 6 * 1024
+COMPILER = "riscv64-unknown-elf-gcc"
+FLAGS = [
+    "-march=rv32imc",
+    "-mabi=ilp32",
+    "-misa-spec=2.2",
+    "--specs=picolibc.specs",
+    "-std=c11",
+    "-ffreestanding",
+    "-ffunction-sections",
+    "-fdata-sections",
+    f"-I{CORE / 'include'}",
+]
+# The ways to compile a firmware: -Os alone, and with the options for the smallest size.
+WAYS = {"-Os": ["-Os"], "-Os -msave-restore -fno-jump-tables": ["-Os", "-msave-restore", "-fno-jump-tables"]}
+
+# The parts: the files whose names match. The budget applies to the first three.
+PARTS = {
+    "codec": r"nb_(bytes|crc32|encoder|decoder)",
+    "link": r"nb_(link\w*|fifo|device)",
+    "attribute server": r"nb_att\w*",
+    "JSON, store and SYNC": r"nb_(json|notification|store\w*|notify)",
+}
+BUDGETED = ("codec", "link", "attribute server")
+
+# Expressions; the target's compiler determines their values in bytes.
+MEMORY = {
+    "device, with decoder and the link's bearer": "sizeof(nb_device_t)",
+    "receive queue": "NB_RX_QUEUE_MIN",
+    "send queue": "NB_TX_QUEUE_MIN",
+    "a frame to be sent": "NB_WIRE_MAX",
+}
+STORE = {
+    "16 notifications": "16 * sizeof(nb_slot_t)",
+    "4 writers": "NB_WRITERS_MIN * sizeof(nb_writer_t)",
+    "64 that are gone": "NB_GONE_MIN * sizeof(nb_gone_t)",
+}
+# All functions that a firmware calls, so that the linker keeps them; the library's functions are
+# not part of the core.
+IMAGE = """
+#include "notibot.h"
+static void *const keep[] __attribute__((used)) = {
+    (void *)nb_device_start, (void *)nb_device_receive, (void *)nb_device_poll, (void *)nb_device_work,
+    (void *)nb_device_transmit, (void *)nb_device_deadline, (void *)nb_device_close, (void *)nb_device_log,
+    (void *)nb_device_dismiss, (void *)nb_device_act, (void *)nb_bearer_open, (void *)nb_bearer_close,
+    (void *)nb_att_handle, (void *)nb_att_next_notification};
+void _start(void) { (void)*(void *const volatile *)keep; }
+"""
+
+
+def run(*command):
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
+
+
+def flash_bytes(options, folder):
+    """By file of the core, without its ending."""
+    (folder / "image.c").write_text(IMAGE)
+    objects = []
+    for source in [*sorted((CORE / "src").glob("*.c")), folder / "image.c"]:
+        objects.append(folder / (source.stem + ".o"))
+        run(COMPILER, *FLAGS, *options, "-c", source, "-o", objects[-1])
+    linker_map = folder / "map"
+    run(
+        COMPILER,
+        *FLAGS,
+        *options,
+        "-nostartfiles",
+        "-Wl,--no-warn-rwx-segments",
+        "-Wl,--gc-sections",
+        f"-Wl,-Map={linker_map}",
+        *objects,
+        "-o",
+        folder / "image.elf",
+    )
+    kept = linker_map.read_text().split("Linker script and memory map")[1]
+    sizes = {}
+    for size, name in re.findall(
+        r"^ \.(?:text|s?rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+\S*/(nb_\w+)\.o$", kept, re.M
+    ):
+        sizes[name] = sizes.get(name, 0) + int(size, 16)
+    return sizes
+
+
+def memory_bytes(sizes, folder):
+    lines = [f"uint8_t size_{index}[{expression}];" for index, expression in enumerate(sizes.values())]
+    (folder / "sizes.c").write_text('#include "notibot.h"\n' + "\n".join(lines) + "\n")
+    run(COMPILER, *FLAGS, "-fno-common", "-c", folder / "sizes.c", "-o", folder / "sizes.o")
+    symbols = run("riscv64-unknown-elf-nm", "-S", folder / "sizes.o")
+    found = {index: int(size, 16) for size, index in re.findall(r"^\S+ (\S+) \S size_(\d+)$", symbols, re.M)}
+    return {name: found[str(index)] for index, name in enumerate(sizes)}
+
+
+def by_part(files):
+    sizes = dict.fromkeys(PARTS, 0)
+    for name, size in files.items():
+        owners = [part for part, pattern in PARTS.items() if re.fullmatch(pattern, name)]
+        if len(owners) != 1:
+            sys.exit(f"{name}.c belongs to no part of this table, or to two: name it in {Path(__file__).name}")
+        sizes[owners[0]] += size
+    return sizes
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        flash = {way: by_part(flash_bytes(options, folder)) for way, options in WAYS.items()}
+        memory, store = memory_bytes(MEMORY, folder), memory_bytes(STORE, folder)
+    for way, parts in flash.items():
+        print(f"flash, {way}")
+        for part, size in parts.items():
+            print(f"  {part:44} {size:6}")
+        total = sum(parts[part] for part in BUDGETED)
+        print(f"  {'codec, link and attribute server':44} {total:6} of {FLASH_BUDGET_BYTES}")
+    print("RAM, window 4")
+    for part, size in memory.items():
+        print(f"  {part:44} {size:6}")
+    print(f"  {'together':44} {sum(memory.values()):6} of {RAM_BUDGET_BYTES}")
+    for part, size in store.items():
+        print(f"  {part:44} {size:6}")
+    over = total > FLASH_BUDGET_BYTES or sum(memory.values()) > RAM_BUDGET_BYTES
+    print("over the budget" if over else "within the budget")
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Runs notibot, the Python pair and the C loop in turn, A B C A B C …, and compares medians.
+
+Interleaving makes a noisy machine hit all of them alike; ratios are worth quoting, single figures
+are not.
+Prints a table on stderr and one JSON document on stdout.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from tools.emulator import Emulator
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIGURES = {
+    "notificationsPerSecond": lambda run: run["notificationsPerSecond"],
+    "cpuMicrosecondsPerNotification": lambda run: run["cpuMicrosecondsPerNotification"],
+    "roundTripP50Microseconds": lambda run: run["roundTripMicroseconds"]["p50"],
+    "roundTripP99Microseconds": lambda run: run["roundTripMicroseconds"]["p99"],
+}
+
+
+def output(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"bench-peers: {' '.join(command)} ended with {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def notibot(options, folder):
+    """A fresh emulator for each run; its CPU counts as the device's does in the other pairs."""
+    with Emulator(options.notibot, "--profile", options.profile) as emulator:
+        return output(
+            [
+                options.notibot,
+                "bench",
+                "-p",
+                emulator.port,
+                "--count",
+                str(options.count),
+                "--trips",
+                str(options.trips),
+                "--window",
+                str(options.window),
+                "--text-bytes",
+                str(options.text_bytes),
+                "--peer-pid",
+                str(emulator.process.pid),
+                "--json",
+            ]
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--notibot", required=True)
+    parser.add_argument("--c-loop", required=True)
+    parser.add_argument("--profile", default="bench")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--count", type=int, default=50000)
+    parser.add_argument("--trips", type=int, default=5000)
+    parser.add_argument("--window", type=int, default=32)
+    parser.add_argument("--text-bytes", type=int, default=48)
+    options = parser.parse_args()
+
+    sizes = [str(value) for value in (options.count, options.trips, options.window, options.text_bytes)]
+    pair = [
+        sys.executable,
+        os.path.join(HERE, "python_pair.py"),
+        "--count",
+        sizes[0],
+        "--trips",
+        sizes[1],
+        "--window",
+        sizes[2],
+        "--text-bytes",
+        sizes[3],
+    ]
+    runs = {"notibot": [], "python": [], "pythonCoalesced": [], "c": []}
+    for number in range(options.rounds):
+        print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            runs["notibot"].append(notibot(options, folder))
+        runs["python"].append(output(pair))
+        runs["pythonCoalesced"].append(output([*pair, "--coalesce"]))
+        runs["c"].append(output([options.c_loop, *sizes]))
+
+    medians = {
+        name: {figure: statistics.median(read(run) for run in done) for figure, read in FIGURES.items()}
+        for name, done in runs.items()
+    }
+    ratios = {
+        name: {
+            figure: statistics.median(read(a) / read(b) for a, b in zip(runs["notibot"], done, strict=False))
+            for figure, read in FIGURES.items()
+        }
+        for name, done in runs.items()
+        if name != "notibot"
+    }
+    print(f"\n{'':34}" + "".join(f"{name:>17}" for name in runs), file=sys.stderr)
+    for figure in FIGURES:
+        print(f"{figure:34}" + "".join(f"{medians[name][figure]:17.1f}" for name in runs), file=sys.stderr)
+        print(
+            f"{'  notibot / this':34}{'':17}" + "".join(f"{ratios[name][figure]:17.2f}" for name in ratios),
+            file=sys.stderr,
+        )
+    print(
+        json.dumps(
+            {
+                "schema": "notibot.bench-peers",
+                "version": 1,
+                "rounds": options.rounds,
+                "count": options.count,
+                "trips": options.trips,
+                "window": options.window,
+                "textBytes": options.text_bytes,
+                "medians": medians,
+                "notibotOver": ratios,
+            },
+            indent=2,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

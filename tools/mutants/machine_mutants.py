@@ -1,0 +1,278 @@
+"""Runs operator mutants of the Swift machines, all in one build, until a test fails, and lists the
+survivors.
+
+The emulated device is judged by the suite, the host by the suite's cases of the host; then each by
+its unit tests in virtual
+time, and both by simulated runs. Exit codes as those of operator_mutants.py.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+from tools.mutants import argued, operator_report, swift_operators, trials
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COPY = ".build/mutated"
+TABLE = ROOT / "firmware-fixtures/mutants/equivalent-swift.tsv"
+SAMPLE = 600
+# Machines that decide what is sent and what is stored. The rest of scripts/machines.txt models
+# boards, faults and
+# monitors, and has its own tests.
+MACHINES = {
+    "DeviceEmulator": (
+        "Attributes/ATT*.swift",
+        "Attributes/AttributeTable.swift",
+        "Device/EmulatedDevice*.swift",
+        "Link/*.swift",
+        "Store/ExpiryQueue.swift",
+        "Store/GoneList.swift",
+        "Store/NotificationStore*.swift",
+        "Store/StoredNotification.swift",
+        "Store/WriterRecords.swift",
+    ),
+    "NotibotHost": (
+        "ATT/*.swift",
+        "Link/*.swift",
+        "Session/HostMachine.swift",
+        "Outbox/*.swift",
+        "Supervisor/*Machine*.swift",
+        "Forwarding/ForwardingMachine*.swift",
+    ),
+}
+# Counters for reports only: no message and no decision depends on them.
+COUNTING = re.compile(r"\b(statistics|counters|connectionCounters|tally|counts)\.")
+UNIT_TESTS = {
+    "DeviceEmulator": (
+        r"DeviceEmulatorTests.*(ATTServerTests|ATTNotification|BoardProfile|ConnectionTests|DeviceLink|EmulatedDevice|Expiry|"
+        r"FaultyDevice|IdentifiedStore|NotificationStore|RecordDecoder|ResetCircuit|StoreRandom|SyncTests|WiredDevice)"
+    ),
+    "NotibotHost": (
+        r"NotibotHostTests.*(LinkOpen|LinkOrder|ATTClient|DiscoveryTests|HostMachine|Outbox|Supervisor|ForwardingMachine|"
+        r"RoundTrip|Submissions|JournalCrash)"
+    ),
+}
+SEEDS = "1..300"
+CPU_LIMIT_SECONDS = 60
+ERROR = re.compile(r"^(.+?\.swift):(\d+):\d+: error: (.*)$", re.MULTILINE)
+BUILD_ROUNDS = 12
+
+
+class Copy:
+    """The changed copies of the targets."""
+
+    def __init__(self, excluded):
+        self.excluded = excluded  # by file: lines that the compiler refuses when mutated
+        self.mutants = {target: [] for target in MACHINES}
+
+    def write(self):
+        """Writes them. Unchanged files keep their modification time, so that less is rebuilt."""
+        first = 1
+        for target, patterns in MACHINES.items():
+            source = ROOT / "Sources" / target
+            changed = {path for pattern in patterns for path in source.glob(pattern)}
+            declarations = [swift_operators.SUPPORT]
+            wanted = {}
+            for path in sorted(source.rglob("*.swift")):
+                name = str(path.relative_to(source))
+                text = path.read_text(encoding="utf-8")
+                if path in changed:
+                    refused = self.excluded.get(f"{target}/{name}", set()) | {
+                        number for number, line in enumerate(text.splitlines(), 1) if COUNTING.search(line)
+                    }
+                    text, operators, mutants = swift_operators.rewrite(f"{target}/{name}", text, first, refused)
+                    first += len(mutants)
+                    declarations += operators
+                    self.mutants[target] += mutants
+                wanted[name] = text
+            wanted["OperatorMutants.swift"] = "\n".join(declarations)
+            replace_folder(ROOT / COPY / target, wanted)
+
+
+def replace_folder(folder, wanted):
+    """Makes a folder contain exactly these files."""
+    for path in sorted(folder.rglob("*.swift")) if folder.exists() else []:
+        if str(path.relative_to(folder)) not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def build(arguments):
+    """Builds with the copies instead of the sources. Returns the output of the compiler, and
+    whether it succeeded."""
+    done = subprocess.run(
+        ["swift", "build", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NOTIBOT_MUTATED": COPY},
+    )
+    return done.stdout + done.stderr, done.returncode == 0
+
+
+def built():
+    """The mutants of each target, in one build. Lines that the compiler refuses are not mutated."""
+    excluded, seen = {}, {}
+    for _ in range(BUILD_ROUNDS):
+        copy = Copy(excluded)
+        copy.write()
+        output, succeeded = build(["--product", "notibot"])
+        if succeeded:
+            output, succeeded = build(["--build-tests"])
+            if not succeeded:
+                raise trials.Trouble(f"the tests cannot be built:\n{output[-3000:]}")
+            refused = sum(len(lines) for lines in excluded.values())
+            print(
+                f"{sum(map(len, copy.mutants.values()))} mutants in one build; {refused} lines are refused", flush=True
+            )
+            return copy.mutants
+        errors = sorted(set(ERROR.findall(output)))
+        if not errors:
+            raise trials.Trouble(f"the copy cannot be built:\n{output[-3000:]}")
+        for place in {(path, line) for path, line, _ in errors}:
+            name, line = place[0].partition(f"{COPY}/")[2], int(place[1])
+            if not name or name.endswith("OperatorMutants.swift"):
+                raise trials.Trouble("the copy cannot be built: " + ":".join(errors[0]))
+            # The operator that the compiler rejects can be on another line of the same statement.
+            reach = seen[place] = seen.get(place, -1) + 1
+            excluded.setdefault(name, set()).update(range(line - reach, line + reach + 1))
+    raise trials.Trouble(f"the copy cannot be built in {BUILD_ROUNDS} rounds")
+
+
+class Judge:
+    """Judges mutants in child processes, which read from a file which mutant is active."""
+
+    def __init__(self, notibot, tests, folder, number):
+        self.notibot, self.tests = notibot, tests
+        self.active = folder / f"active-{number}"
+        self.activate(0)
+        self.environment = {"NOTIBOT_MUTANT": str(self.active)}
+        self.trials = {
+            subject: trials.Trials(notibot, subject, self.environment, folder / f"order-{subject}.json")
+            for subject in ("emulator", "host")
+        }
+
+    def activate(self, index):
+        with open(self.active, "r+b" if self.active.exists() else "w+b") as file:
+            file.write(struct.pack("=i", index))
+
+    def learn(self):
+        """Determines both orders without a mutant. Later processes start with an active mutant."""
+        for judge in self.trials.values():
+            judge.start()
+
+    def verdict(self, target, mutant):
+        """What killed a mutant, and how; None if it survived."""
+        self.activate(mutant.index)
+        subject = "emulator" if target == "DeviceEmulator" else "host"
+        found = self.trials[subject].judge(mutant.index)
+        if found.get("failed"):
+            return found["failed"], found.get("detail")
+        return self.by_tests(target) or self.by_simulation() or (None, None)
+
+    def by_tests(self, target):
+        status, output = self.run([self.tests, "--testing-library", "swift-testing", "--filter", UNIT_TESTS[target]])
+        if status == 0:
+            return None
+        failed = re.search(r'Test (?:"([^"]*)"|(\S+)) (?:recorded|failed)', output)
+        return "unit tests", (failed[1] or failed[2]) if failed else f"exit {status}"
+
+    def by_simulation(self):
+        status, output = self.run([self.notibot, "simulate", "--seeds", SEEDS, "--jobs", "1"])
+        return (
+            None
+            if status == 0
+            else ("simulation", output.strip().splitlines()[-1] if output.strip() else f"exit {status}")
+        )
+
+    def run(self, command):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_SECONDS, resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env={**os.environ, **self.environment},
+            preexec_fn=limit,
+        )
+        return done.returncode, done.stdout
+
+    def close(self):
+        for judge in self.trials.values():
+            judge.close()
+
+
+def judge_all(chosen, mutants, targets, report):
+    """A row for each mutant, in order."""
+    tests = next(pathlib.Path(chosen.notibot).resolve().parent.glob("*PackageTests.xctest"), None)
+    chunk = max(1, min(20, len(mutants) // chosen.jobs))
+    with tempfile.TemporaryDirectory(prefix="notibot-machines.") as folder:
+        judges = [Judge(chosen.notibot, str(tests), pathlib.Path(folder), number) for number in range(chosen.jobs)]
+        for judge in judges:
+            judge.learn()
+
+        def judge_chunk(some):
+            judge, rows = judges.pop(), []
+            try:
+                for mutant in some:
+                    # An argued one passes every judge, which takes longest: the short form leaves
+                    # that to complete runs.
+                    is_skipped = chosen.short and mutant.name in report.reasons
+                    killer, detail = (None, None) if is_skipped else judge.verdict(targets[mutant.index], mutant)
+                    rows.append((mutant, "killed" if killer else "survives", killer, detail))
+                    report.add(*rows[-1][:2])
+            finally:
+                judges.append(judge)
+            return rows
+
+        try:
+            with concurrent.futures.ThreadPoolExecutor(chosen.jobs) as pool:
+                chunks = [mutants[at : at + chunk] for at in range(0, len(mutants), chunk)]
+                return [row for rows in pool.map(judge_chunk, chunks) for row in rows]
+        finally:
+            for judge in judges:
+                judge.close()
+
+
+def main():
+    parser = operator_report.options(__doc__, limit=95)
+    parser.add_argument("--machines", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--target", choices=sorted(MACHINES), help="only mutants of this target")
+    parser.add_argument("--all", action="store_true", help=f"all mutants; otherwise {SAMPLE} of them")
+    chosen = parser.parse_args()
+    chosen.sample = None if chosen.all else chosen.sample or SAMPLE
+    try:
+        built_mutants = built()
+        everything = [mutant for some in built_mutants.values() for mutant in some]
+        targets = {mutant.index: target for target, some in built_mutants.items() for mutant in some}
+        report = operator_report.Report(chosen, TABLE, everything)
+        mutants = operator_report.selected(chosen, built_mutants[chosen.target] if chosen.target else everything)
+        rows = judge_all(chosen, mutants, targets, report)
+    except (argued.BadTable, trials.Trouble) as trouble:
+        print(trouble, file=sys.stderr)
+        return 2
+    finally:
+        # The next build uses the sources again.
+        shutil.rmtree(ROOT / COPY, ignore_errors=True)
+    return report.finish(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,283 @@
+"""Runs the conformance suite against broken devices and hosts, and reports which case detects each:
+see docs/MUTANTS.md.
+
+Exit codes: 0; 1, a fault that no case of its rule detects, or an outdated document; 2, a mutant
+that
+cannot be made, or wrong usage.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+from tools.mutants import mutant_files, mutant_table
+
+SEED = "2026"
+RUN_LIMIT_SECONDS = 600
+# The mutants that `scripts/test` runs: one of each kind.
+SHORT = (
+    "frm-one-zero",
+    "frm-any-crc",
+    "lnk-stale-session",
+    "lnk-credit-on-receipt",
+    "lnk-go-back",
+    "lnk-takes-twice",
+    "att-keeps-cccd",
+    "att-513",
+    "att-count-unsubscribed",
+    "ntf-answers-first",
+    "ntf-count-wraps",
+    "ntf-digest-xor",
+    "seq-from-1",
+    "uuid-order",
+)
+
+
+class Trouble(Exception):
+    """The run cannot be judged."""
+
+
+class Died(Exception):
+    """The fault ended the program that ran the suite."""
+
+
+class Suite:
+    """`notibot test` on one rig."""
+
+    def __init__(self, notibot):
+        self.notibot = notibot
+
+    def failures(self, arguments, wanted):
+        """The cases that failed, with their rules, in the suite's order, and how many were run."""
+        command = [self.notibot, "test", "--seed", SEED, "--json", "-", *arguments]
+        if wanted:
+            command += ["--filter", wanted]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_LIMIT_SECONDS)
+        except subprocess.TimeoutExpired as late:
+            raise Trouble(f"no end within {RUN_LIMIT_SECONDS} s: {shlex.join(command)}") from late
+        if done.returncode < 0:
+            raise Died
+        try:
+            cases = json.loads(done.stdout)["cases"]
+        except ValueError as error:
+            output = (done.stderr.strip() or done.stdout.strip())[-400:]
+            raise Trouble(f"exit {done.returncode} without a report: {shlex.join(command)}\n{output}") from error
+        failed = [case for case in cases if case["outcome"] in ("failed", "errored")]
+        return failed, sum(case["outcome"] != "skipped" for case in cases)
+
+    def symmetric(self):
+        """The faults that both sides have in common, as listed by the program."""
+        done = subprocess.run([self.notibot, "test", "--list-symmetric"], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Trouble(f"{self.notibot} test --list-symmetric: {done.stderr.strip()}")
+        return [Symmetric(*line.split("\t")) for line in done.stdout.splitlines()]
+
+
+class Symmetric:
+    """A fault that device and host have in common."""
+
+    def __init__(self, name, rules, device, host, what):
+        self.name, self.what, self.rules = name, what, tuple(rules.split(","))
+        self.cases = {"device": device, "host": host}
+
+
+def pattern(rules, cases):
+    """Matches the cases that name one of the rules, and these."""
+    names = [rf"\b{re.escape(rule)}\b" for rule in rules] + [f"^{re.escape(case)}$" for case in cases]
+    return "|".join(names)
+
+
+def judge(name, target, what, rules, expected, failed, known):
+    """One row of the table."""
+    detecting = [case for case in failed if case["id"] not in known]
+    by_rule = [case["id"] for case in detecting if set(case["rules"]) & set(rules)]
+    if not detecting:
+        verdict = "survives"
+    elif not by_rule:
+        verdict = "dies by other rules"
+    elif expected not in by_rule:
+        verdict = "not by its case"
+    else:
+        verdict = "killed"
+    return {
+        "name": name,
+        "target": target,
+        "what": what,
+        "rules": list(rules),
+        "case": expected,
+        "verdict": verdict,
+        "first": detecting[0]["id"] if detecting else None,
+        "byRule": by_rule,
+        "failed": len(detecting),
+    }
+
+
+class Run:
+    """One run of this script."""
+
+    def __init__(self, options, suite, folder):
+        self.options = options
+        self.suite = suite
+        self.compiler = mutant_files.Compiler(shlex.split(os.environ.get("CC", "cc")), folder)
+        self.known = {"firmware": set(), "symmetric": set()}
+
+    def selected(self, mutants):
+        if self.options.short:
+            return [mutant for mutant in mutants if mutant.name in SHORT]
+        if self.options.only:
+            return [mutant for mutant in mutants if re.fullmatch(self.options.only, mutant.name)]
+        return mutants
+
+    def learn(self, rig, arguments, mutants):
+        """Notes the cases that fail without a fault; only other failures count as detection."""
+        wanted = self.wanted(*((mutant.rules, self.cases(mutant)) for mutant in mutants))
+        failed, count = self.suite.failures(arguments, wanted)
+        self.known[rig] = {case["id"] for case in failed}
+        for case in failed:
+            print(f"fails without a fault on {rig}: {case['id']}: {'; '.join(case['details'])[:200]}", flush=True)
+        return count
+
+    @staticmethod
+    def cases(mutant):
+        return [mutant.case] if isinstance(mutant, mutant_files.Mutant) else list(mutant.cases.values())
+
+    def wanted(self, *of):
+        if self.options.cases:
+            return self.options.cases
+        if not (self.options.short or self.options.own):
+            return None
+        return "|".join(sorted({pattern(rules, cases) for rules, cases in of}))
+
+    def firmware(self, mutant):
+        library = self.compiler.library(mutant)
+        arguments = ["--rig", "firmware", "--firmware", str(library)]
+        try:
+            failed, _ = self.suite.failures(arguments, self.wanted((mutant.rules, [mutant.case])))
+        except Died:
+            failed = self.deadly(arguments, mutant)
+        finally:
+            library.unlink()
+        return [judge(mutant.name, "device", mutant.what, mutant.rules, mutant.case, failed, self.known["firmware"])]
+
+    def deadly(self, arguments, mutant):
+        """The failures if the program crashed: the mutant's own case, if it crashes alone."""
+        try:
+            return self.suite.failures(arguments, f"^{re.escape(mutant.case)}$")[0]
+        except Died:
+            return [{"id": mutant.case, "rules": [mutant.case.partition("/")[0]]}]
+
+    def symmetric(self, mutant):
+        failed, _ = self.suite.failures(
+            ["--rig", "emulator", "--symmetric", mutant.name], self.wanted((mutant.rules, mutant.cases.values()))
+        )
+        halves = {
+            "host": [case for case in failed if "host" in case["needs"]],
+            "device": [case for case in failed if "host" not in case["needs"]],
+        }
+        return [
+            judge(
+                mutant.name,
+                f"{side} of two",
+                mutant.what,
+                mutant.rules,
+                mutant.cases[side],
+                halves[side],
+                self.known["symmetric"],
+            )
+            for side in ("device", "host")
+        ]
+
+    def perform(self):
+        """Every row, in the order of the mutants."""
+        mutants = self.selected(mutant_files.read_all(self.options.mutants))
+        faults = self.selected([] if self.options.no_symmetric else self.suite.symmetric())
+        faults = [fault for fault in faults if fault.rules != ("",)]
+        if not mutants and not faults:
+            raise Trouble(f"no fault has this name: {self.options.only}")
+        jobs = []
+        if mutants:
+            self.compiler.prepare()
+            self.learn("firmware", ["--rig", "firmware"], mutants)
+            jobs += [(self.firmware, mutant) for mutant in mutants]
+        if faults:
+            self.learn("symmetric", ["--rig", "emulator", "--symmetric", "none"], faults)
+            jobs += [(self.symmetric, fault) for fault in faults]
+        rows, troubles = [], []
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            futures = [pool.submit(*job) for job in jobs]
+            try:
+                for future in futures:
+                    try:
+                        found = future.result()
+                    except (mutant_files.BadMutant, Trouble) as trouble:
+                        troubles.append(str(trouble))
+                        print(f"cannot be judged: {trouble}", file=sys.stderr, flush=True)
+                        continue
+                    rows += found
+                    for row in found:
+                        print(mutant_table.line(row), flush=True)
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        return rows, troubles
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="scripts/mutants", description=__doc__.splitlines()[0])
+    parser.add_argument("--only", metavar="REGEX", help="only faults whose complete name matches")
+    parser.add_argument("--short", action="store_true", help="a fixed selection, and only the cases of their rules")
+    parser.add_argument("--own", action="store_true", help="only the cases that name a fault's rules")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="parallel runs")
+    parser.add_argument("--json", metavar="FILE", help="write the rows to this file")
+    parser.add_argument("--check", action="store_true", help="compare docs/MUTANTS.md instead of writing it")
+    parser.add_argument("--notibot", required=True, metavar="PATH", help="the program")
+    parser.add_argument(
+        "--mutants",
+        type=pathlib.Path,
+        default=mutant_files.FIXTURES / "mutants",
+        metavar="FOLDER",
+        help="another folder of mutants",
+    )
+    parser.add_argument("--cases", metavar="REGEX", help="only the cases that match")
+    parser.add_argument("--no-symmetric", action="store_true", help="without the faults that both sides have in common")
+    return parser.parse_args()
+
+
+def main():
+    chosen = options()
+    start = time.monotonic()
+    try:
+        with tempfile.TemporaryDirectory(prefix="notibot-mutants.") as folder:
+            run = Run(chosen, Suite(chosen.notibot), pathlib.Path(folder))
+            rows, troubles = run.perform()
+    except (mutant_files.BadMutant, Trouble) as trouble:
+        print(trouble, file=sys.stderr)
+        return 2
+    seconds = time.monotonic() - start
+    bad = [row for row in rows if row["verdict"] != "killed"]
+    known = sorted(set().union(*run.known.values()))
+    print(f"{len(rows) - len(bad)} of {len(rows)} killed by a case of their rule, in {seconds:.1f} s")
+    if chosen.json:
+        report = {"mutants": rows, "failsWithoutFault": known, "seconds": round(seconds, 3)}
+        pathlib.Path(chosen.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    is_whole = not (chosen.only or chosen.short or chosen.own or chosen.cases or chosen.no_symmetric)
+    is_current = True
+    if is_whole and not bad and not known and not troubles:
+        is_current = mutant_table.document(rows, is_check=chosen.check)
+    if troubles:
+        print(f"{len(troubles)} could not be judged", file=sys.stderr)
+        return 2
+    return 1 if bad or known or not is_current else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""The common part of operator mutant runs: their options, the drawn mutants, the result of the
+rows.
+
+A row is a mutant, its verdict, what killed it, and how. Verdicts: killed, survives, argued (listed
+in a table, and
+survives), same code (the compiler generates the same code), invalid (the compiler refuses it).
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import time
+
+from tools.mutants import argued
+
+SHORT_COUNT = 100
+
+
+def options(description, limit):
+    """The options of every such run."""
+    lines = description.splitlines()
+    parser = argparse.ArgumentParser(prog="scripts/mutants", description=lines[0])
+    parser.add_argument("--notibot", required=True, metavar="PATH", help="the program")
+    parser.add_argument("--sample", type=int, metavar="N", help="the number of mutants, drawn with --seed")
+    parser.add_argument("--seed", default="1", help="the seed of the draw; default: 1")
+    parser.add_argument("--short", action="store_true", help=f"the same {SHORT_COUNT} each time")
+    parser.add_argument("--only", metavar="WORD", help="only mutants whose FILE:FUNCTION contains the word")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="parallel runs")
+    parser.add_argument(
+        "--limit", type=float, default=limit, metavar="PERCENT", help=f"must be killed; default: {limit:g}"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the rows to this file")
+    return parser
+
+
+def drawn(mutants, count, seed):
+    """This many of the mutants, in order. An edit of the sources changes few of them."""
+
+    def key(mutant):
+        return hashlib.sha256("\t".join((seed, *mutant.name)).encode()).digest()
+
+    chosen = {mutant.name for mutant in sorted(mutants, key=key)[:count]}
+    return [mutant for mutant in mutants if mutant.name in chosen]
+
+
+def selected(chosen, mutants):
+    """The mutants that the options select."""
+    if chosen.only:
+        return [mutant for mutant in mutants if chosen.only in f"{mutant.path}:{mutant.function}"]
+    if chosen.short:
+        return drawn(mutants, SHORT_COUNT, "short")
+    return drawn(mutants, chosen.sample, chosen.seed) if chosen.sample else mutants
+
+
+def line(mutant):
+    """A mutant for a reader."""
+    return (
+        f"{mutant.path}:{mutant.number} {mutant.function}: {mutant.operator}\n    {mutant.line}\n    {mutant.mutated}"
+    )
+
+
+class Report:
+    """Prints survivors as they are found, and the summary at the end."""
+
+    def __init__(self, chosen, table, everything):
+        self.chosen, self.everything = chosen, everything
+        self.reasons = argued.read(table)
+        self.start = time.monotonic()
+
+    def add(self, mutant, verdict):
+        if verdict == "survives" and mutant.name not in self.reasons:
+            print(f"survives: {line(mutant)}", flush=True)
+
+    def finish(self, rows):
+        """Writes the requested output. Returns the exit code."""
+        counts, refuted, entries = {}, [], []
+        for mutant, verdict, killer, detail in rows:
+            if mutant.name in self.reasons and verdict == "survives":
+                verdict = "argued"
+            elif mutant.name in self.reasons and verdict == "killed":
+                refuted.append((mutant, killer))
+            counts[verdict] = counts.get(verdict, 0) + 1
+            entries.append(
+                {
+                    "file": mutant.path,
+                    "line": mutant.number,
+                    "name": mutant.name,
+                    "operator": mutant.operator,
+                    "verdict": verdict,
+                    "killer": killer,
+                    "detail": detail,
+                }
+            )
+        killed, alive = counts.get("killed", 0), counts.get("survives", 0)
+        percent = 100.0 * killed / (killed + alive) if killed + alive else 100.0
+        seconds = time.monotonic() - self.start
+        for mutant, killer in refuted:
+            print(f"argued to be equivalent, but {killer} kills it: {line(mutant)}")
+        stale = argued.stale(self.reasons, self.everything)
+        for name in stale:
+            print(f"argued to be equivalent, but there is no such mutant: {' | '.join(name)}")
+        if self.chosen.json:
+            document = {"mutants": entries, "percent": round(percent, 2), "seconds": round(seconds, 1)}
+            pathlib.Path(self.chosen.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        summary = ", ".join(
+            f"{counts[name]} {name}"
+            for name in ("killed", "survives", "same code", "argued", "invalid")
+            if counts.get(name)
+        )
+        print(
+            f"{len(rows)} of {len(self.everything)} mutants: {summary}; {percent:.1f} % killed of those that are not "
+            f"equivalent, in {seconds:.1f} s"
+        )
+        return 1 if stale or refuted or percent < self.chosen.limit else 0

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Tests client and server of RFC 2217 against other implementations: pyserial's client, its server,
+ser2net, esptool. Prints the result of each check. `scripts/rfc2217-peers` starts it."""
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import serial
+import serial.rfc2217
+
+from tools.emulator import Emulator
+from tools.vectors import wire
+
+WAIT_SECONDS = 20
+CHECKS = []
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+class BoardlessSerial(serial.Serial):
+    """A PTY has no modem lines; this one accepts them, and records their order."""
+
+    cts = dsr = property(lambda self: True)
+    ri = cd = property(lambda self: False)
+
+    def __init__(self, *arguments, **options):
+        self.events = []
+        super().__init__(*arguments, **options)
+
+    def _update_dtr_state(self):
+        self.events.append(("dtr", self._dtr_state))
+
+    def _update_rts_state(self):
+        self.events.append(("rts", self._rts_state))
+
+    def _update_break_state(self):
+        self.events.append(("break", self._break_state))
+
+
+class PyserialServer:
+    """pyserial's own server of RFC 2217 in front of a port, for one client."""
+
+    def __init__(self, path):
+        self.port = BoardlessSerial(path, timeout=0.02)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.name = f"rfc2217://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.rates = []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with connection, contextlib.suppress(OSError):
+                self.pass_bytes(connection)
+
+    def pass_bytes(self, connection):
+        lock, ended = threading.Lock(), threading.Event()
+
+        class Writer:
+            def write(self, data):
+                with lock:
+                    connection.sendall(data)
+
+        manager = serial.rfc2217.PortManager(self.port, Writer())
+
+        def read_port():
+            # TypeError: the port was closed meanwhile.
+            with contextlib.suppress(OSError, TypeError):
+                while not ended.is_set():
+                    data = self.port.read(self.port.in_waiting or 1)
+                    if data:
+                        with lock:
+                            connection.sendall(b"".join(manager.escape(data)))
+
+        reader = threading.Thread(target=read_port, daemon=True)
+        reader.start()
+        try:
+            while data := connection.recv(4096):
+                self.port.write(b"".join(manager.filter(data)))
+                if self.port.baudrate not in self.rates:
+                    self.rates.append(self.port.baudrate)
+        finally:
+            ended.set()
+            reader.join()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+        self.port.close()
+
+
+class Ser2net:
+    """ser2net in front of a port; ended by its process id."""
+
+    def __init__(self, path):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            number = free.getsockname()[1]
+        self.name = f"rfc2217://127.0.0.1:{number}"
+        self.process = subprocess.Popen(
+            [
+                PROGRAMS["ser2net"],
+                "-d",
+                "-n",
+                "-Y",
+                f"connection: &port#  accepter: telnet(rfc2217),tcp,127.0.0.1,{number}",
+                "-Y",
+                f"  connector: serialdev(nouucplock=true),{path},115200n81,local",
+                "-Y",
+                "  options:#    max-connections: 1",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        end = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", number), 1).close()
+                break
+            except OSError:
+                assert time.monotonic() < end and self.process.poll() is None, self.process.stderr.read1().decode()
+                time.sleep(0.02)
+        # The port is free again after a moment.
+        time.sleep(0.3)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+        self.process.stderr.close()
+
+
+def run(*arguments, expecting=0):
+    done = subprocess.run([PROGRAMS["notibot"], *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == expecting, f"notibot {arguments}: exit {done.returncode}: {done.stdout}{done.stderr}"
+    return done.stdout if expecting == 0 else done.stderr
+
+
+SYN = wire.Frame(wire.SYN, wire.HOST, wire.MAGIC + wire.tlv(0x82, b"\xff" * 8) + wire.VERSIONS, credit=64)
+
+
+@check
+def pyserials_client_opens_and_drives_our_server():
+    with Emulator(PROGRAMS["notibot"], "--rfc2217", "127.0.0.1:0", "--baud-pacing") as emulator:
+        start = time.monotonic()
+        with serial.serial_for_url(emulator.port, baudrate=115200, timeout=1) as port:
+            opened = time.monotonic() - start
+            for rate in (460800, 921600, 115200):
+                port.baudrate = rate
+            assert port.cts and port.dsr and port.cd and not port.ri
+            # In an order that does not pull EN low.
+            port.rts = port.dtr = False
+            port.dtr = port.rts = True
+            port.break_condition = True
+            port.break_condition = False
+            port.reset_input_buffer()
+            port.reset_output_buffer()
+        emulator.control.wait_for("the client gone", lambda stats: stats["chip"] == "running")
+    return f"open {opened:.2f} s, all of it the client's polls"
+
+
+@check
+def bytes_pass_between_pyserials_client_and_our_server():
+    everything = bytes(range(1, 256)) * 4 + b"\xff" * 64
+    with Emulator(PROGRAMS["notibot"], "--rfc2217", "127.0.0.1:0", "--profile", "quiet") as emulator:
+        with serial.serial_for_url(emulator.port, timeout=0.2) as port:
+            before = emulator.control.stats()["bytesReceived"]
+            port.write(everything)
+            emulator.control.wait_for(
+                "every byte once", lambda stats: stats["bytesReceived"] - before == len(everything)
+            )
+            answers = b""
+            for _ in range(40):
+                port.write(b"\0" + SYN.stuffed + b"\0")
+                answers += port.read(4096)
+                if b"\xff" * 4 in answers:
+                    break
+            assert b"\xff" * 4 in answers, answers.hex()
+            assert emulator.control.stats()["crcErrors"] == 0
+    return f"{len(everything)} bytes there, 0xFF back"
+
+
+@check
+def pyserials_client_resets_into_application_and_loader():
+    with Emulator(PROGRAMS["notibot"], "--rfc2217", "127.0.0.1:0") as emulator:
+        with serial.serial_for_url(emulator.port, timeout=0.2) as port:
+            boots = emulator.control.stats()["bootCount"]
+            port.dtr, port.rts = False, True
+            port.rts = False
+            emulator.control.wait_for("a boot", lambda stats: stats["bootCount"] == boots + 1)
+            port.dtr, port.rts = False, True
+            port.dtr = True
+            port.rts = False
+            port.dtr = False
+            emulator.control.wait_for("the loader", lambda stats: stats["chip"] == "download")
+            text = port.read(100_000)
+            assert b"waiting for download" in text, text
+
+
+@check
+def esptool_brings_our_board_into_its_loader():
+    with Emulator(PROGRAMS["notibot"], "--rfc2217", "127.0.0.1:0") as emulator:
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "esptool",
+                "--port",
+                emulator.port,
+                "--connect-attempts",
+                "1",
+                "--before",
+                "default-reset",
+                "chip-id",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        # There is a chip in download mode, but no ROM code that implements the loader's protocol.
+        stats = emulator.control.stats()
+        assert stats["chip"] == "download" and stats["lineResets"] >= 1, (stats, done.stdout)
+        return f"{stats['lineResets']} resets, then: {done.stdout.strip().splitlines()[-1][:90]}"
+
+
+@check
+def our_client_works_with_pyserials_server():
+    with Emulator(PROGRAMS["notibot"]) as emulator, PyserialServer(emulator.port) as server:
+        run("send", "-p", server.name, "--app", "a", "--title", "ÿ", "--text", "ÿ" * 40)
+        assert json.loads(run("count", "--json", "-p", server.name))["count"] == 1
+        assert 921600 in server.rates, server.rates
+        report = json.loads(
+            run("bench", "-p", server.name, "--count", "200", "--trips", "50", "--commands", "20", "--json")
+        )
+        assert report["refused"] == 0 and report["commandMicroseconds"]["lines"], report
+        assert ("dtr", True) in server.port.events and ("rts", True) in server.port.events, server.port.events
+        return f"lines p50 {report['commandMicroseconds']['lines']['p50'] / 1000:.2f} ms"
+
+
+@check
+def our_client_works_with_ser2net_on_a_port_without_modem_lines():
+    with Emulator(PROGRAMS["notibot"]) as emulator, Ser2net(emulator.port) as server:
+        run("send", "-p", server.name, "--app", "a", "--title", "ÿ", "--text", "ÿ" * 40)
+        assert json.loads(run("count", "--json", "-p", server.name))["count"] == 1
+        report = json.loads(
+            run(
+                "bench",
+                "-p",
+                f"{server.name}?timeout=0.5",
+                "--count",
+                "200",
+                "--trips",
+                "50",
+                "--commands",
+                "20",
+                "--json",
+            )
+        )
+        assert report["refused"] == 0 and report["commandMicroseconds"]["rate"], report
+        assert "lines" not in report["commandMicroseconds"], report
+        return f"round trip p50 {report['roundTripMicroseconds']['p50'] / 1000:.2f} ms, rate p50 {report['commandMicroseconds']['rate']['p50'] / 1000:.2f} ms"
+
+
+@check
+def a_busy_port_of_ser2net_is_reported():
+    with Emulator(PROGRAMS["notibot"]) as emulator, Ser2net(emulator.port) as server:
+        host, number = server.name.removeprefix("rfc2217://").split(":")
+        with socket.create_connection((host, int(number))) as first:
+            first.recv(1)
+            said = run("count", "-p", server.name, expecting=11)
+        assert "closed the connection at once" in said, said
+        return said.strip()
+
+
+@check
+def a_part_of_the_suite_passes_through_ser2net():
+    with Emulator(PROGRAMS["notibot"]) as emulator, Ser2net(emulator.port) as server:
+        lines = (
+            run("test", "-p", server.name, "--control", emulator.control.path, "--filter", "^ATT").strip().splitlines()
+        )
+        return lines[-1]
+
+
+PROGRAMS = {}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--notibot", required=True)
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    PROGRAMS.update(notibot=options.notibot, ser2net=shutil.which("ser2net", path=path))
+    failures = 0
+    for function in CHECKS:
+        name = function.__name__.replace("_", " ")
+        if options.filter not in name:
+            continue
+        try:
+            detail = function()
+            print(f"passed  {name}" + (f": {detail}" if detail else ""), flush=True)
+        except Exception as problem:
+            failures += 1
+            print(f"FAILED  {name}: {type(problem).__name__}: {problem}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
