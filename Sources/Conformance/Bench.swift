@@ -1,3 +1,4 @@
+package import DeviceEmulator
 import NotibotProtocol
 
 /// The workplace of one case: a probe on the line, the control channel if there is one, and the
@@ -60,7 +61,7 @@ package final class Bench {
     switch probe.bearer {
     case .session: _ = try await restartSession(file: file, line: line)
     case .connection:
-      try await requireControl().perform(.reboot)
+      try await requireControl().perform(.reboot())
       // The connection waits for the boot.
       try await probe.open(file: file, line: line)
       _ = try await probe.readCount(file: file, line: line)
@@ -73,7 +74,7 @@ package final class Bench {
     let control = try requireControl()
     try await probe.open(file: file, line: line)
     let before = probe.session.bootID
-    try await control.perform(.reboot)
+    try await control.perform(.reboot())
     return try await probe.awaitFrame("HELLO with another boot id", file: file, line: line) {
       $0.kind == .hello && TLV.parse($0.payload)?.number(of: 0x0A) != before
     }
@@ -95,7 +96,7 @@ package protocol DeviceControl: AnyObject {
   /// Performs an action on the device; returns when it is done.
   ///
   /// - Throws: `RigTrouble` if the device cannot be reached or does not know the command.
-  func perform(_ command: ControlCommand) async throws
+  func perform(_ command: DeviceCommand) async throws
 
   /// The counters of the device's receiver since an arbitrary time in the past.
   ///
@@ -143,30 +144,4 @@ package struct ReceiverCounters: Equatable, Sendable, CustomStringConvertible {
     let counted = named.filter { $0.1 != 0 }.map { "\($0.0) \($0.1)" }
     return counted.isEmpty ? "nothing" : counted.joined(separator: ", ")
   }
-}
-
-/// An action on a device that a case can request.
-package enum ControlCommand: Equatable, Sendable {
-  /// Restarts, with another boot id and an empty store.
-  case reboot
-  /// The user dismisses a notification, named by its item number (NTF-11).
-  case dismiss(UInt32)
-  /// The user chooses an action of a notification.
-  case action(UInt32, UInt8)
-  /// Console text, followed by a line end.
-  case log(String)
-  /// Sets the number of other writers' notifications in the store.
-  case fill(Int)
-  /// Dismisses every notification at once; only the count is notified.
-  case clear
-  /// The application stops taking requests from the link, and continues.
-  case stall
-  case resume
-  /// The device closes its open session (LNK-24).
-  case close
-  case strictMode
-  case firmwareMode
-  /// The plug is pulled: the port disappears, the device keeps running. And plugged in again.
-  case unplug
-  case plug
 }

@@ -5,6 +5,9 @@ package protocol Rig: AnyObject {
   /// The needs that it meets.
   var offers: Set<Need> { get }
 
+  /// The boot id of the device when it was first reached, in hexadecimal; nil if it is not known.
+  var bootID: String? { get }
+
   /// The processes that play the device; none if it is in this process, or a board.
   var peerProcesses: [Int32] { get }
 
@@ -22,5 +25,6 @@ package protocol Rig: AnyObject {
 }
 
 extension Rig {
+  package var bootID: String? { nil }
   package var peerProcesses: [Int32] { [] }
 }

@@ -3,47 +3,51 @@ extension ATTPDU {
   /// throws. Source: PROTOCOL.md ATT-15, ATT-16.
   package init(parsing bytes: [UInt8]) throws(WireError) {
     var fields = try PDUFields(bytes)
-    switch fields.opcode {
-    case 0x01:
+    switch ATTOpcode(rawValue: fields.opcode) {
+    case .errorResponse:
       let (request, handle) = (try fields.byte(), try fields.number())
       self = .errorResponse(request: request, handle: handle, error: ATTError(rawValue: try fields.byte()))
-    case 0x02: self = .exchangeMTURequest(mtu: try fields.number())
-    case 0x03: self = .exchangeMTUResponse(mtu: try fields.number())
-    case 0x04: self = .findInformationRequest(try fields.range())
-    case 0x05: self = try .findInformationResponse(fields.attributeTypes())
-    case 0x06:
+    case .exchangeMTURequest: self = .exchangeMTURequest(mtu: try fields.number())
+    case .exchangeMTUResponse: self = .exchangeMTUResponse(mtu: try fields.number())
+    case .findInformationRequest: self = .findInformationRequest(try fields.range())
+    case .findInformationResponse: self = try .findInformationResponse(fields.attributeTypes())
+    case .findByTypeValueRequest:
       let (range, type) = (try fields.range(), try fields.number())
       self = .findByTypeValueRequest(range, type: type, value: fields.rest())
-    case 0x07: self = .findByTypeValueResponse(try fields.ranges())
-    case 0x08:
+    case .findByTypeValueResponse: self = .findByTypeValueResponse(try fields.ranges())
+    case .readByTypeRequest:
       let range = try fields.range()
       self = .readByTypeRequest(range, type: try fields.uuid())
-    case 0x09: self = try .readByTypeResponse(fields.attributeValues())
-    case 0x0A: self = .readRequest(handle: try fields.number())
-    case 0x0B: self = .readResponse(fields.rest())
-    case 0x0C:
+    case .readByTypeResponse: self = try .readByTypeResponse(fields.attributeValues())
+    case .readRequest: self = .readRequest(handle: try fields.number())
+    case .readResponse: self = .readResponse(fields.rest())
+    case .readBlobRequest:
       let handle = try fields.number()
       self = .readBlobRequest(handle: handle, offset: try fields.number())
-    case 0x0D: self = .readBlobResponse(fields.rest())
-    case 0x10:
+    case .readBlobResponse: self = .readBlobResponse(fields.rest())
+    case .readByGroupTypeRequest:
       let range = try fields.range()
       self = .readByGroupTypeRequest(range, type: try fields.uuid())
-    case 0x11: self = try .readByGroupTypeResponse(fields.attributeGroups())
-    case 0x12: self = .writeRequest(handle: try fields.number(), value: fields.rest())
-    case 0x13: self = .writeResponse
-    case 0x16:
+    case .readByGroupTypeResponse: self = try .readByGroupTypeResponse(fields.attributeGroups())
+    case .writeRequest: self = .writeRequest(handle: try fields.number(), value: fields.rest())
+    case .writeResponse: self = .writeResponse
+    case .prepareWriteRequest:
       let (handle, offset) = (try fields.number(), try fields.number())
       self = .prepareWriteRequest(handle: handle, offset: offset, value: fields.rest())
-    case 0x17:
+    case .prepareWriteResponse:
       let (handle, offset) = (try fields.number(), try fields.number())
       self = .prepareWriteResponse(handle: handle, offset: offset, value: fields.rest())
-    case 0x18: self = .executeWriteRequest(try fields.executeFlag())
-    case 0x19: self = .executeWriteResponse
-    case 0x1B: self = .handleValueNotification(handle: try fields.number(), value: fields.rest())
-    case 0x1D: self = .handleValueIndication(handle: try fields.number(), value: fields.rest())
-    case 0x1E: self = .handleValueConfirmation
-    case 0x52: self = .writeCommand(handle: try fields.number(), value: fields.rest())
-    default: self = .unknown(opcode: fields.opcode, parameters: fields.rest())
+    case .executeWriteRequest: self = .executeWriteRequest(try fields.executeFlag())
+    case .executeWriteResponse: self = .executeWriteResponse
+    case .handleValueNotification:
+      self = .handleValueNotification(handle: try fields.number(), value: fields.rest())
+    case .handleValueIndication:
+      self = .handleValueIndication(handle: try fields.number(), value: fields.rest())
+    case .handleValueConfirmation: self = .handleValueConfirmation
+    case .writeCommand: self = .writeCommand(handle: try fields.number(), value: fields.rest())
+    case .readMultipleRequest, .readMultipleResponse, .readMultipleVariableRequest,
+      .readMultipleVariableResponse, .multipleHandleValueNotification, .signedWriteCommand, nil:
+      self = .unknown(opcode: fields.opcode, parameters: fields.rest())
     }
     try fields.expectEnd()
   }

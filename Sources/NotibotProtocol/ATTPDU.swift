@@ -84,31 +84,31 @@ package enum ATTPDU: Hashable, Sendable {
   /// The first byte on the wire.
   package var opcode: UInt8 {
     switch self {
-    case .errorResponse: 0x01
-    case .exchangeMTURequest: 0x02
-    case .exchangeMTUResponse: 0x03
-    case .findInformationRequest: 0x04
-    case .findInformationResponse: 0x05
-    case .findByTypeValueRequest: 0x06
-    case .findByTypeValueResponse: 0x07
-    case .readByTypeRequest: 0x08
-    case .readByTypeResponse: 0x09
-    case .readRequest: 0x0A
-    case .readResponse: 0x0B
-    case .readBlobRequest: 0x0C
-    case .readBlobResponse: 0x0D
-    case .readByGroupTypeRequest: 0x10
-    case .readByGroupTypeResponse: 0x11
-    case .writeRequest: 0x12
-    case .writeResponse: 0x13
-    case .prepareWriteRequest: 0x16
-    case .prepareWriteResponse: 0x17
-    case .executeWriteRequest: 0x18
-    case .executeWriteResponse: 0x19
-    case .handleValueNotification: 0x1B
-    case .handleValueIndication: 0x1D
-    case .handleValueConfirmation: 0x1E
-    case .writeCommand: 0x52
+    case .errorResponse: ATTOpcode.errorResponse.rawValue
+    case .exchangeMTURequest: ATTOpcode.exchangeMTURequest.rawValue
+    case .exchangeMTUResponse: ATTOpcode.exchangeMTUResponse.rawValue
+    case .findInformationRequest: ATTOpcode.findInformationRequest.rawValue
+    case .findInformationResponse: ATTOpcode.findInformationResponse.rawValue
+    case .findByTypeValueRequest: ATTOpcode.findByTypeValueRequest.rawValue
+    case .findByTypeValueResponse: ATTOpcode.findByTypeValueResponse.rawValue
+    case .readByTypeRequest: ATTOpcode.readByTypeRequest.rawValue
+    case .readByTypeResponse: ATTOpcode.readByTypeResponse.rawValue
+    case .readRequest: ATTOpcode.readRequest.rawValue
+    case .readResponse: ATTOpcode.readResponse.rawValue
+    case .readBlobRequest: ATTOpcode.readBlobRequest.rawValue
+    case .readBlobResponse: ATTOpcode.readBlobResponse.rawValue
+    case .readByGroupTypeRequest: ATTOpcode.readByGroupTypeRequest.rawValue
+    case .readByGroupTypeResponse: ATTOpcode.readByGroupTypeResponse.rawValue
+    case .writeRequest: ATTOpcode.writeRequest.rawValue
+    case .writeResponse: ATTOpcode.writeResponse.rawValue
+    case .prepareWriteRequest: ATTOpcode.prepareWriteRequest.rawValue
+    case .prepareWriteResponse: ATTOpcode.prepareWriteResponse.rawValue
+    case .executeWriteRequest: ATTOpcode.executeWriteRequest.rawValue
+    case .executeWriteResponse: ATTOpcode.executeWriteResponse.rawValue
+    case .handleValueNotification: ATTOpcode.handleValueNotification.rawValue
+    case .handleValueIndication: ATTOpcode.handleValueIndication.rawValue
+    case .handleValueConfirmation: ATTOpcode.handleValueConfirmation.rawValue
+    case .writeCommand: ATTOpcode.writeCommand.rawValue
     case .unknown(let opcode, _): opcode
     }
   }

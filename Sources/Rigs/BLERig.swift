@@ -92,7 +92,7 @@ package final class BLERig: Rig {
     try await line.reopen()
     if let control {
       try await control.perform(.resume)
-      try await control.perform(testCase.needs.contains(.firmwareMode) ? .firmwareMode : .strictMode)
+      try await control.perform(testCase.needs.contains(.firmwareMode) ? .mode(.firmware) : .mode(.strict))
       try await control.perform(.fill(0))
       try await control.perform(.clear)
     }

@@ -76,11 +76,11 @@ final class VirtualControl: DeviceControl {
     self.line = line
   }
 
-  func perform(_ command: ControlCommand) throws {
-    guard case .device(let deviceCommand) = command.emulatorCommand else {
+  func perform(_ command: DeviceCommand) throws {
+    guard command != .unplug, command != .plug else {
       throw CaseSkipped("a line in the same process has no plug")
     }
-    let reply = line.withPeer { $0.wired.perform(deviceCommand, now: line.now) }
+    let reply = line.withPeer { $0.wired.perform(command, now: line.now) }
     if case .refused(let reason) = reply {
       throw RigTrouble("the emulator refuses \(command): \(reason)", remedy: "this is a bug of the case")
     }
@@ -98,26 +98,5 @@ extension ReceiverCounters {
       frames: statistics.framesReceived, crcErrors: statistics.crcErrors,
       malformed: statistics.malformedCandidates, textBytes: statistics.textBytesReceived,
       echoes: statistics.echoes, overruns: statistics.overruns)
-  }
-}
-
-extension ControlCommand {
-  /// The same as a command of the emulator.
-  var emulatorCommand: EmulatorCommand {
-    switch self {
-    case .reboot: .device(.reboot(.software))
-    case .dismiss(let item): .device(.dismiss(item: Int(item)))
-    case .action(let item, let act): .device(.action(item: Int(item), act: Int(act)))
-    case .log(let text): .device(.log(text))
-    case .fill(let count): .device(.fill(count))
-    case .clear: .device(.clear)
-    case .stall: .device(.stall)
-    case .resume: .device(.resume)
-    case .close: .device(.close)
-    case .strictMode: .device(.mode(.strict))
-    case .firmwareMode: .device(.mode(.firmware))
-    case .unplug: .unplug
-    case .plug: .plug
-    }
   }
 }

@@ -115,7 +115,7 @@ package final class PortRig: Rig {
   package func makeBench(for testCase: Case, seed: UInt64) async throws -> Bench {
     if let control {
       try await control.perform(.resume)
-      try await control.perform(testCase.needs.contains(.firmwareMode) ? .firmwareMode : .strictMode)
+      try await control.perform(testCase.needs.contains(.firmwareMode) ? .mode(.firmware) : .mode(.strict))
       try await control.perform(.fill(0))
       try await control.perform(.clear)
     }
@@ -213,12 +213,12 @@ final class SocketControl: DeviceControl {
     self.line = line
   }
 
-  func perform(_ command: ControlCommand) async throws {
+  func perform(_ command: DeviceCommand) async throws {
     let end = line.now + .seconds(3)
     while true {
       let reply: ControlReply
       do {
-        reply = try await client.perform(command.emulatorCommand)
+        reply = try await client.perform(command)
       } catch {
         throw RigTrouble("\(error)", remedy: "check whether the emulator is still running")
       }
@@ -235,7 +235,7 @@ final class SocketControl: DeviceControl {
   func receiverCounters() async throws -> ReceiverCounters {
     let reply: ControlReply
     do {
-      reply = try await client.perform(.device(.statistics))
+      reply = try await client.perform(.statistics)
     } catch {
       throw RigTrouble("\(error)", remedy: "check whether the emulator is still running")
     }

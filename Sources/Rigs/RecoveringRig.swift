@@ -19,7 +19,7 @@ package final class RecoveringRig: Rig {
   }
 
   /// The boot id of the port below, when it was last opened.
-  package var bootID: String? { (rig as? PortRig)?.bootID }
+  package var bootID: String? { rig.bootID }
 
   package var name: String { rig.name }
   package var offers: Set<Need> { rig.offers }

@@ -23,8 +23,8 @@ extension SimulatedWorld {
       try submit(event, to: turn) { world in
         (world.ledger.remove(index), .remove(world.number(of: index)))
       }
-    case .dismiss(let pick): press(pick) { .dismiss(item: $0) }
-    case .action(let pick): press(pick) { .action(item: $0, act: 1) }
+    case .dismiss(let pick): press(pick) { .dismiss($0) }
+    case .action(let pick): press(pick) { .action($0, 1) }
     case .reboot(let reason):
       trace.add(now, "device", "restarts: \(reason)")
       counts.reboots += 1
@@ -74,13 +74,13 @@ extension SimulatedWorld {
 
   // MARK: The user at the display
 
-  private func press(_ pick: UInt64, _ command: (Int) -> DeviceCommand) {
+  private func press(_ pick: UInt64, _ command: (UInt32) -> DeviceCommand) {
     let items = Array(boards[0].wired.device.store.items)
     guard boards[0].hasPower, !items.isEmpty else { return }
-    let item = items[Int(pick % UInt64(items.count))]
-    if boards[0].wired.perform(command(item.item), now: now) == .done {
+    let command = command(UInt32(clamping: items[Int(pick % UInt64(items.count))].item))
+    if boards[0].wired.perform(command, now: now) == .done {
       counts.presses += 1
-      trace.add(now, "person", "\(command(item.item))")
+      trace.add(now, "person", "\(command)")
     }
   }
 
@@ -89,7 +89,7 @@ extension SimulatedWorld {
   func tidyUp() {
     let store = boards[0].wired.device.store
     if store.items.count >= store.capacity, isUnsettled {
-      press(0) { .dismiss(item: $0) }
+      press(0) { .dismiss($0) }
     }
     after(.milliseconds(400), .calmUser)
   }

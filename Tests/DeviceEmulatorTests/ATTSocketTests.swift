@@ -118,7 +118,7 @@ struct ATTSocketTests {
       let first = try Client(path)
       first.send(pdus: "0a0300")
       #expect(await first.nextPDU() == "0b0000")
-      #expect(await server.perform(.device(.reboot(.software))).ok)
+      #expect(await server.perform(.reboot(.software)).ok)
       #expect(await first.nextPDU() == nil)
       let second = try Client(path)
       second.send(pdus: "0a0300")

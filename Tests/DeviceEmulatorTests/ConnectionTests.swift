@@ -84,7 +84,7 @@ import Testing
     #expect(rig.write(sampleJSON, on: writer) == ["13"])
     #expect(rig.received(on: subscriber) == ["1b03000100"])
     #expect(rig.received(on: silent) == [])
-    #expect(rig.device.perform(.dismiss(item: 1), now: rig.now) == .done)
+    #expect(rig.device.perform(.dismiss(1), now: rig.now) == .done)
     let received = rig.received(on: subscriber)
     #expect(received.count == 2 && received.contains("1b03000000"))
     #expect(rig.received(on: writer) + rig.received(on: silent) == [])
@@ -194,7 +194,7 @@ import Testing
     _ = rig.ask("12 0400 0100", "12 0700 0100", on: id)
     let other = try rig.connect()
     for _ in 0..<20 { _ = rig.write(sampleJSON, on: other) }
-    for item in 1...20 { _ = rig.device.perform(.dismiss(item: item), now: rig.now) }
+    for item in 1...20 as ClosedRange<UInt32> { _ = rig.device.perform(.dismiss(item), now: rig.now) }
     let received = rig.received(on: id)
     #expect(received.filter { $0.hasPrefix("1b0300") } == ["1b03000000"])
     #expect(received.count == 1 + ATTBearer.eventsLimit)

@@ -58,22 +58,22 @@ struct ControlServerTests {
         .data, channel: .att, session: session, sequence: 1,
         payload: [0x12, 0x06, 0x00] + Array(sampleJSON.utf8))
       _ = try (0..<2).map { _ in try host.nextFrame(.data) }
-      #expect(try await client.perform(.device(.list(from: nil))).items == [.init(item: 1, json: sampleJSON)])
-      #expect(try await client.perform(.device(.fill(7))).ok)
-      #expect(try await client.perform(.device(.statistics)).statistics?.count == 8)
-      #expect(try await client.perform(.device(.dismiss(item: 1))).ok)
-      #expect(try await client.perform(.device(.dismiss(item: 1))).error == "there is no notification 1")
-      #expect(try await client.perform(.device(.mode(.firmware))).ok)
-      #expect(try await client.perform(.device(.stall)).ok)
-      let statistics = try #require(try await client.perform(.device(.statistics)).statistics)
+      #expect(try await client.perform(.list(from: nil)).items == [.init(item: 1, json: sampleJSON)])
+      #expect(try await client.perform(.fill(7)).ok)
+      #expect(try await client.perform(.statistics).statistics?.count == 8)
+      #expect(try await client.perform(.dismiss(1)).ok)
+      #expect(try await client.perform(.dismiss(1)).error == "there is no notification 1")
+      #expect(try await client.perform(.mode(.firmware)).ok)
+      #expect(try await client.perform(.stall).ok)
+      let statistics = try #require(try await client.perform(.statistics).statistics)
       #expect(statistics.isStalled)
       #expect(statistics.mode == "firmware")
       #expect(statistics.count == 7)
-      #expect(try await client.perform(.device(.resume)).ok)
+      #expect(try await client.perform(.resume).ok)
       #expect(try await client.perform(.unplug).ok)
       #expect(await server.portPath == nil)
       #expect(try await client.perform(.plug).port == (await server.portPath))
-      #expect(try await client.perform(.device(.reboot(.brownout))).ok)
+      #expect(try await client.perform(.reboot(.brownout)).ok)
     }
   }
 
@@ -112,7 +112,7 @@ struct ControlServerTests {
       let raw = try RawClient(client.path)
       for _ in 0..<20 { raw.send(String(repeating: "x", count: 4096)) }
       #expect(await raw.lines(1).isEmpty)
-      #expect(try await client.perform(.device(.statistics)).ok)
+      #expect(try await client.perform(.statistics).ok)
     }
   }
 
@@ -133,7 +133,7 @@ struct ControlServerTests {
     close(descriptor)
     #expect(directory.names == ["control"])
     try await withEmulator(control: path) { _, _ in
-      let reply = try await ControlClient(path: path).perform(.device(.statistics))
+      let reply = try await ControlClient(path: path).perform(.statistics)
       #expect(reply.ok)
     }
   }
@@ -143,7 +143,7 @@ struct ControlServerTests {
     let path = directory.file("control")
     try await withEmulator(control: path) { _, _ in
       await #expect(throws: PortError.self) { try await withEmulator(control: path) { _, _ in } }
-      let reply = try await ControlClient(path: path).perform(.device(.statistics))
+      let reply = try await ControlClient(path: path).perform(.statistics)
       #expect(reply.ok)
     }
     try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
@@ -171,17 +171,17 @@ struct ControlServerTests {
   // MARK: Words
 
   @Test(arguments: [
-    (["unplug"], EmulatorCommand.unplug), (["plug"], .plug), (["reboot"], .device(.reboot(.software))),
-    (["reboot", "panic"], .device(.reboot(.panic))), (["dismiss", "3"], .device(.dismiss(item: 3))),
-    (["action", "3", "1"], .device(.action(item: 3, act: 1))), (["fill", "65535"], .device(.fill(65_535))),
-    (["log", "half", "past"], .device(.log("half past"))), (["mode", "firmware"], .device(.mode(.firmware))),
+    (["unplug"], DeviceCommand.unplug), (["plug"], .plug), (["reboot"], .reboot(.software)),
+    (["reboot", "panic"], .reboot(.panic)), (["dismiss", "3"], .dismiss(3)),
+    (["action", "3", "1"], .action(3, 1)), (["fill", "65535"], .fill(65_535)),
+    (["log", "half", "past"], .log("half past")), (["mode", "firmware"], .mode(.firmware)),
     (["faults", "off"], .faults(.off)),
     (["faults", "flip@9"], .faults(FaultSpec(rules: [.init(.flip, .at(byte: 9))]))),
-    (["stats"], .device(.statistics)), (["list"], .device(.list(from: nil))),
-    (["list", "7"], .device(.list(from: 7))), (["close"], .device(.close)),
+    (["stats"], .statistics), (["list"], .list(from: nil)),
+    (["list", "7"], .list(from: 7)), (["close"], .close),
   ])
   func `words are parsed to the command they name, and its request is formatted the same`(
-    words: [String], command: EmulatorCommand
+    words: [String], command: DeviceCommand
   ) throws {
     let request = try ControlRequest(words: words)
     #expect(try request.parsed() == command)

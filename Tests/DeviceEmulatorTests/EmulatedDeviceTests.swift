@@ -129,15 +129,15 @@ struct EmulatedDeviceTests {
     rig.send(data: bytes("12 0700 0100"), sequence: 2, session: session)
     rig.send(data: bytes("12 0600") + Array(sampleJSON.utf8), sequence: 3, session: session)
     _ = rig.takeFrames()
-    #expect(rig.perform(.action(item: 1, act: 2)) == .done)
-    #expect(rig.perform(.dismiss(item: 1)) == .done)
+    #expect(rig.perform(.action(1, 2)) == .done)
+    #expect(rig.perform(.dismiss(1)) == .done)
     #expect(
       rig.dataPayloads() == [
         bytes("1b 0600") + Array(#"{"ev":"action","item":1,"act":2}"#.utf8), bytes("1b 0300 0000"),
         bytes("1b 0600") + Array(#"{"ev":"dismissed","item":1}"#.utf8),
       ])
-    #expect(rig.perform(.dismiss(item: 1)) == .refused("there is no notification 1"))
-    #expect(rig.perform(.action(item: 1, act: 0)) == .refused("there is no notification 1"))
+    #expect(rig.perform(.dismiss(1)) == .refused("there is no notification 1"))
+    #expect(rig.perform(.action(1, 0)) == .refused("there is no notification 1"))
   }
 
   @Test func `other writers change only the count`() throws {
@@ -161,7 +161,7 @@ struct EmulatedDeviceTests {
     let before = rig.device.statistics
     _ = rig.takeFrames()
     rig.perform(.reboot(.panic))
-    #expect(rig.perform(.dismiss(item: 1)) == .refused("the device is restarting"))
+    #expect(rig.perform(.dismiss(1)) == .refused("the device is restarting"))
     rig.send(.ping, session: session)
     #expect(rig.takeFrames().isEmpty)
     rig.advance(by: DeviceProfile.quiet.rebootTime)

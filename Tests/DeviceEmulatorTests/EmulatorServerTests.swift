@@ -84,7 +84,7 @@ struct EmulatorServerTests {
       let session = try host.openSession()
       for round in 0..<4000 {
         try host.write(.ping, session: session)
-        if round % 10 == 0 { _ = await server.perform(.device(.log(String(repeating: "x", count: 200)))) }
+        if round % 10 == 0 { _ = await server.perform(.log(String(repeating: "x", count: 200))) }
       }
       let limit = EmulatorServer.writeBufferLimitBytes + 16_384
       #expect(await server.waitingBytes <= limit)
@@ -145,7 +145,7 @@ struct EmulatorServerTests {
     _ = try host.openSession()
     await server.stop()
     #expect(throws: HostPort.Failure.gone) { while true { _ = try host.read() } }
-    for command in [EmulatorCommand.plug, .unplug, .device(.statistics)] {
+    for command in [DeviceCommand.plug, .unplug, .statistics] {
       #expect(await server.perform(command).error == "the emulator has stopped")
     }
     await server.stop()
@@ -156,7 +156,7 @@ struct EmulatorServerTests {
     try await withEmulator { server, path in
       let host = try HostPort(path)
       _ = try host.openSession()
-      #expect(await server.perform(.device(.reboot(.panic))).ok)
+      #expect(await server.perform(.reboot(.panic)).ok)
       let hello = try Hello(parsing: try host.nextFrame(.hello).payload)
       #expect(hello.resetReason == .panic)
       #expect(hello.bootCount == 2)
@@ -190,7 +190,7 @@ struct EmulatorServerTests {
     try await withEmulator(.usbSerialJTAG, link: link) { server, _ in
       let host = try HostPort(link)
       _ = try host.openSession()
-      #expect(await server.perform(.device(.reboot(.panic))).ok)
+      #expect(await server.perform(.reboot(.panic)).ok)
       #expect(throws: HostPort.Failure.gone) { while true { _ = try host.read() } }
       #expect(await server.perform(.plug).error?.contains("brings it back on its own") == true)
       #expect(await eventually { await server.portPath == link })

@@ -79,7 +79,7 @@ struct ExpiryTests {
     rig.rig.device.recordsDisplay = true
     rig.open(source: homeSource, clock: 1000)
     for id in 1...2 { _ = rig.write(identified(id: id, tail: #","exp":2000"#)) }
-    _ = rig.perform(.dismiss(item: 1))
+    _ = rig.perform(.dismiss(1))
     _ = rig.perform(.reboot(.brownout))
     _ = rig.advance(by: .seconds(1))
     #expect(rig.device.store.items.isEmpty)

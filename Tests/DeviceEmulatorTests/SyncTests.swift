@@ -124,7 +124,7 @@ struct SyncTests {
     rig.open(source: homeSource)
     _ = rig.write(identified(id: 1))
     let notice = gone("dismissed", item: 1, id: 1)
-    #expect(rig.perform(.dismiss(item: 1)) == [notice])
+    #expect(rig.perform(.dismiss(1)) == [notice])
     #expect(rig.sync() == [notice, "SYNCED n=0 hwm=1"])
     #expect(rig.sync() == [notice, "SYNCED n=0 hwm=1"])
     #expect(rig.write(identified(id: 1)) == ["13", notice])
@@ -139,8 +139,8 @@ struct SyncTests {
     rig.open(source: homeSource)
     for id in 1...3 { _ = rig.write(identified(id: id)) }
     rig.rig.send(.fin, session: rig.session, credit: 64)
-    _ = rig.perform(.dismiss(item: 3))
-    _ = rig.perform(.dismiss(item: 1))
+    _ = rig.perform(.dismiss(3))
+    _ = rig.perform(.dismiss(1))
     rig.open()
     #expect(rig.takeWords() == [])
     #expect(
@@ -158,7 +158,7 @@ struct SyncTests {
         [0x16, 0x06, 0x00, UInt8(offset), 0x00] + identified(id: 1).dropFirst(offset).prefix(18))
     }
     #expect(rig.ask([0x18, 0x01]) == ["19"])
-    #expect(rig.perform(.dismiss(item: 1)) == ["GONE dismissed 1"])
+    #expect(rig.perform(.dismiss(1)) == ["GONE dismissed 1"])
     #expect(rig.sync() == ["GONE dismissed 1", "SYNCED n=0 hwm=1"])
   }
 
@@ -167,7 +167,7 @@ struct SyncTests {
     rig.open(features: [.optionalKeys], source: homeSource, mtu: 72)
     _ = rig.write(identified(id: 1))
     rig.open(features: [.optionalKeys], source: homeSource, mtu: 23)
-    #expect(rig.perform(.dismiss(item: 1)) == [])
+    #expect(rig.perform(.dismiss(1)) == [])
     #expect(rig.device.statistics.attributes.eventsDropped == 1)
   }
 
@@ -175,7 +175,7 @@ struct SyncTests {
     var rig = SyncRig()
     rig.open(source: homeSource, subscribes: false)
     _ = rig.write(identified(id: 1))
-    #expect(rig.perform(.dismiss(item: 1)) == [])
+    #expect(rig.perform(.dismiss(1)) == [])
     #expect(rig.sync() == ["SYNCED n=0 hwm=1"])
   }
 
@@ -184,7 +184,7 @@ struct SyncTests {
     rig.open(source: homeSource)
     _ = rig.write(identified(id: 9))
     #expect(
-      rig.perform(.action(item: 1, act: 2)) == [
+      rig.perform(.action(1, 2)) == [
         #"{"ev":"action","item":1,"act":2,"id":9,"src":\#(homeSource)}"#
       ])
   }
@@ -212,7 +212,7 @@ struct SyncTests {
     var rig = SyncRig()
     rig.open(source: homeSource)
     for id in 1...20 { _ = rig.write(identified(id: id)) }
-    for item in 1...20 { _ = rig.perform(.dismiss(item: item)) }
+    for item in 1...20 as ClosedRange<UInt32> { _ = rig.perform(.dismiss(item)) }
     rig.send(syncMessage(), on: .link)
     rig.send([0x0A, 0x03, 0x00])
     // Eight frames wait for an acknowledgement (LNK-43), so SYNCED is not sent, and the read after
@@ -227,9 +227,9 @@ struct SyncTests {
     var rig = SyncRig()
     rig.open(source: homeSource)
     for id in 1...12 { _ = rig.write(identified(id: id)) }
-    for item in 1...10 { _ = rig.perform(.dismiss(item: item)) }
+    for item in 1...10 as ClosedRange<UInt32> { _ = rig.perform(.dismiss(item)) }
     rig.send(syncMessage(), on: .link)
-    rig.rig.perform(.dismiss(item: 11))
+    rig.rig.perform(.dismiss(11))
     let words = rig.takeWords()
     #expect(words.suffix(2) == [gone("dismissed", item: 11, id: 11), "SYNCED n=1 hwm=12"])
     #expect(words.count == 12)
@@ -258,11 +258,11 @@ struct SyncTests {
     rig.open(source: homeSource)
     for _ in 0..<40 { _ = rig.write(Array(sampleJSON.utf8)) }
     // Eight are sent and wait for an ACK, eight are queued, the others are dropped.
-    for item in 1...20 { rig.rig.perform(.dismiss(item: item)) }
+    for item in 1...20 as ClosedRange<UInt32> { rig.rig.perform(.dismiss(item)) }
     let words = rig.takeWords()
     #expect(words.count == 17)
     #expect(words.last == "RESYNC")
-    for item in 21...40 { rig.rig.perform(.dismiss(item: item)) }
+    for item in 21...40 as ClosedRange<UInt32> { rig.rig.perform(.dismiss(item)) }
     #expect(rig.takeWords().contains("RESYNC") == false)
     #expect(rig.sync() == ["SYNCED n=0 hwm=0"])
     #expect(rig.device.statistics.attributes.resyncs == 1)
@@ -272,9 +272,9 @@ struct SyncTests {
     var rig = SyncRig()
     rig.open(source: homeSource)
     for id in 1...65 { _ = rig.write(identified(id: id)) }
-    for item in 1...64 { rig.rig.perform(.dismiss(item: item)) }
+    for item in 1...64 as ClosedRange<UInt32> { rig.rig.perform(.dismiss(item)) }
     #expect(rig.takeWords() == (1...64).map { gone("dismissed", item: $0, id: $0) })
-    #expect(rig.perform(.dismiss(item: 65)) == [gone("dismissed", item: 65, id: 65), "RESYNC"])
+    #expect(rig.perform(.dismiss(65)) == [gone("dismissed", item: 65, id: 65), "RESYNC"])
     #expect(rig.device.statistics.attributes.eventsDropped == 0)
   }
 
@@ -283,7 +283,7 @@ struct SyncTests {
     rig.open(source: homeSource)
     _ = rig.write(Array(sampleJSON.utf8))
     rig.open(source: homeSource, mtu: 23)
-    #expect(rig.perform(.dismiss(item: 1)) == [])
+    #expect(rig.perform(.dismiss(1)) == [])
     #expect(rig.device.statistics.attributes.eventsDropped == 1)
   }
 

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Drives a device with random operations of a host and compares all its answers and reports with a

@@ -128,16 +128,16 @@ struct ATTServer: Equatable, Sendable {
 
   /// Which PDUs are answered, and which cannot be parsed. Source: PROTOCOL.md ATT-15, ATT-16.
   private mutating func receive(_ bytes: [UInt8], on bearer: inout ATTBearer) -> ATTPDU? {
-    guard let opcode = bytes.first, Opcode.isAnswered(opcode) else {
+    guard let opcode = bytes.first, ATTOpcode.isAnswered(opcode) else {
       counters.ignored += 1
       return nil
     }
     counters.requests += 1
     do throws(Refusal) {
-      guard Opcode.isSupported(opcode) else { throw Refusal(.requestNotSupported, handle: 0) }
+      guard ATTOpcode.isSupported(opcode) else { throw Refusal(.requestNotSupported, handle: 0) }
       guard bytes.count <= Int(bearer.mtu), let request = try? ATTPDU(parsing: bytes) else {
         // An Execute Write empties the queue whatever its answer is (ATT-14).
-        if opcode == 0x18 { _ = bearer.takeParts() }
+        if opcode == ATTOpcode.executeWriteRequest.rawValue { _ = bearer.takeParts() }
         throw Refusal(.invalidPDU, handle: 0)
       }
       return try respond(to: request, on: &bearer)
@@ -206,23 +206,31 @@ struct ATTServer: Equatable, Sendable {
   }
 }
 
-/// Classifies opcodes. Source: PROTOCOL.md ATT-15; Bluetooth Core specification Vol 3 Part F 3.4.8.
-private enum Opcode {
+/// The server's view of opcodes. Source: PROTOCOL.md ATT-15.
+extension ATTOpcode {
   /// Whether it is a request: not a command (bit 6), not a PDU that only a server sends, and not a
   /// confirmation.
-  static func isAnswered(_ opcode: UInt8) -> Bool {
+  fileprivate static func isAnswered(_ opcode: UInt8) -> Bool {
     if opcode & 0x40 != 0 { return false }
-    switch opcode {
-    case 0x01, 0x03, 0x05, 0x07, 0x09, 0x0B, 0x0D, 0x0F, 0x11, 0x13, 0x17, 0x19, 0x21: return false
-    case 0x1B, 0x1D, 0x1E, 0x23: return false
+    switch ATTOpcode(rawValue: opcode) {
+    case .errorResponse, .exchangeMTUResponse, .findInformationResponse, .findByTypeValueResponse,
+      .readByTypeResponse, .readResponse, .readBlobResponse, .readMultipleResponse, .readByGroupTypeResponse,
+      .writeResponse, .prepareWriteResponse, .executeWriteResponse, .readMultipleVariableResponse:
+      return false
+    case .handleValueNotification, .handleValueIndication, .handleValueConfirmation,
+      .multipleHandleValueNotification:
+      return false
     default: return true
     }
   }
 
   /// Whether the server knows the request.
-  static func isSupported(_ opcode: UInt8) -> Bool {
-    switch opcode {
-    case 0x02, 0x04, 0x06, 0x08, 0x0A, 0x0C, 0x10, 0x12, 0x16, 0x18: true
+  fileprivate static func isSupported(_ opcode: UInt8) -> Bool {
+    switch ATTOpcode(rawValue: opcode) {
+    case .exchangeMTURequest, .findInformationRequest, .findByTypeValueRequest, .readByTypeRequest,
+      .readRequest, .readBlobRequest, .readByGroupTypeRequest, .writeRequest, .prepareWriteRequest,
+      .executeWriteRequest:
+      true
     default: false
     }
   }

@@ -1,13 +1,21 @@
 package import NotibotProtocol
 
-/// An action on a device other than over its line: buttons, power, other writers.
+/// An action on a device other than over its line: buttons, power, the plug, other writers. The
+/// same for the emulator, its control socket, and the cases of the suite on any rig.
 package enum DeviceCommand: Equatable, Sendable {
+  /// Cuts the line: the port disappears, the device keeps running.
+  case unplug
+  /// Restores the line: the port is back under the same link.
+  case plug
+  /// Sets the faults of the line from now on; `.off` removes them.
+  case faults(FaultSpec)
   /// Restarts; the store is then empty and the boot id is new.
-  case reboot(ResetReason)
-  /// The user dismisses a notification at the display. Source: PROTOCOL.md NTF-11.
-  case dismiss(item: Int)
-  /// The user chooses an action of a notification. `act` 0...255.
-  case action(item: Int, act: Int)
+  case reboot(ResetReason = .software)
+  /// The user dismisses the notification with this item number at the display. Source:
+  /// PROTOCOL.md NTF-11.
+  case dismiss(UInt32)
+  /// The user chooses an action of the notification with this item number, 0...255.
+  case action(UInt32, UInt8)
   /// The application logs a line of text.
   case log(String)
   /// Other writers have this many notifications in the store; they affect only the count. 0...10

@@ -14,6 +14,7 @@ extension EmulatedDevice {
     case .statistics: return .statistics(statistics)
     case .list(from: nil): return .list(Array(attributes.store.items.suffix(Self.listLimit)))
     case .list(let from?): return .list(attributes.store.items(from: from, limit: Self.listLimit))
+    case .unplug, .plug, .faults: return .refused("a device has no hold of its line")
     case .reboot, .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode: break
     }
     switch (state, command) {
@@ -46,32 +47,30 @@ extension EmulatedDevice {
     case .mode(let mode):
       attributes.mode = mode
       link.identity = profile.identity(in: mode)
-    case .statistics, .list: break
+    case .statistics, .list, .unplug, .plug, .faults: break
     }
     return .done
   }
 
-  private mutating func dismiss(_ item: Int) -> DeviceReply {
-    guard let dismissed = attributes.store.notification(item),
-      attributes.changeStore({ $0.dismiss(item: item) })
+  private mutating func dismiss(_ item: UInt32) -> DeviceReply {
+    guard let dismissed = attributes.store.notification(Int(item)),
+      attributes.changeStore({ $0.dismiss(item: Int(item)) })
     else { return .refused("there is no notification \(item)") }
     // The store reports notifications with an identity that are gone (NTF-26).
     if dismissed.identity == nil {
-      attributes.notify(DeviceEvent.dismissed(item: UInt32(clamping: item)).encoded())
+      attributes.notify(DeviceEvent.dismissed(item: item).encoded())
     }
     return .done
   }
 
-  private mutating func choose(_ act: Int, of item: Int) -> DeviceReply {
-    guard let chosen = attributes.store.notification(item) else {
+  private mutating func choose(_ act: UInt8, of item: UInt32) -> DeviceReply {
+    guard let chosen = attributes.store.notification(Int(item)) else {
       return .refused("there is no notification \(item)")
     }
-    guard (0...255).contains(act) else { return .refused("an action has a number from 0 to 255") }
-    let number = UInt32(clamping: item)
     let event: DeviceEvent =
       switch chosen.identity {
-      case .some(let identity): .actionOf(identity.key, item: number, act: UInt32(act))
-      case nil: .action(item: number, act: UInt32(act))
+      case .some(let identity): .actionOf(identity.key, item: item, act: UInt32(act))
+      case nil: .action(item: item, act: UInt32(act))
       }
     attributes.notify(event.encoded())
     return .done

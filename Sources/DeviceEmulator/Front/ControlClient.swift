@@ -36,7 +36,7 @@ package struct ControlClient: Sendable {
   /// Sends one request and waits for its answer, at most `timeout`.
   /// - Throws: `Failure`.
   package func perform(
-    _ command: EmulatorCommand, timeout: Duration = .seconds(5)
+    _ command: DeviceCommand, timeout: Duration = .seconds(5)
   ) async throws(Failure) -> ControlReply {
     try await send(ControlRequest(command), timeout: timeout)
   }

@@ -1,16 +1,5 @@
 package import NotibotProtocol
 
-/// A command for a running emulator, sent out of band.
-package enum EmulatorCommand: Equatable, Sendable {
-  /// Cuts the line: the port disappears, the device keeps running.
-  case unplug
-  /// Restores the line: the port is back under the same link.
-  case plug
-  /// Sets the faults of the line from now on; `.off` removes them.
-  case faults(FaultSpec)
-  case device(DeviceCommand)
-}
-
 /// The names of `ResetReason` on the command line.
 extension ResetReason {
   static let names: [(name: String, reason: ResetReason)] = [
@@ -85,20 +74,14 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     _ = try parsed()
   }
 
-  package init(_ command: EmulatorCommand) {
+  package init(_ command: DeviceCommand) {
     switch command {
     case .unplug: self.init(command: "unplug")
     case .plug: self.init(command: "plug")
     case .faults(let spec): self.init(command: "faults", faults: spec.description)
-    case .device(let command): self.init(command)
-    }
-  }
-
-  private init(_ command: DeviceCommand) {
-    switch command {
     case .reboot(let reason): self.init(command: "reboot", reason: reason.name)
-    case .dismiss(let item): self.init(command: "dismiss", item: item)
-    case .action(let item, let act): self.init(command: "action", item: item, act: act)
+    case .dismiss(let item): self.init(command: "dismiss", item: Int(item))
+    case .action(let item, let act): self.init(command: "action", item: Int(item), act: Int(act))
     case .log(let text): self.init(command: "log", text: text)
     case .fill(let count): self.init(command: "fill", count: count)
     case .clear: self.init(command: "clear")
@@ -134,7 +117,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
 
   /// The command of this request.
   /// - Throws: `ControlRequestError` if the command is unknown or an argument is missing.
-  package func parsed() throws(ControlRequestError) -> EmulatorCommand {
+  package func parsed() throws(ControlRequestError) -> DeviceCommand {
     switch command {
     case "unplug": return .unplug
     case "plug": return .plug
@@ -143,28 +126,33 @@ package struct ControlRequest: Codable, Equatable, Sendable {
         let names = ResetReason.names.map(\.name).joined(separator: ", ")
         throw ControlRequestError("unknown reset reason; known are: \(names)")
       }
-      return .device(.reboot(reason))
-    case "dismiss": return .device(.dismiss(item: try need(item, "item")))
-    case "action": return .device(.action(item: try need(item, "item"), act: try need(act, "act")))
+      return .reboot(reason)
+    case "dismiss": return .dismiss(try number(item, "item"))
+    case "action":
+      let item = try number(item, "item")
+      guard let act = UInt8(exactly: try need(act, "act")) else {
+        throw ControlRequestError("an action has a number from 0 to 255")
+      }
+      return .action(item, act)
     case "fill":
       let count = try need(count, "count")
       guard (0...NotificationStore.otherWritersLimit).contains(count) else {
         throw ControlRequestError("count is 0 to \(NotificationStore.otherWritersLimit)")
       }
-      return .device(.fill(count))
-    case "clear": return .device(.clear)
-    case "log": return .device(.log(try need(text, "text")))
-    case "stall": return .device(.stall)
-    case "resume": return .device(.resume)
-    case "close": return .device(.close)
+      return .fill(count)
+    case "clear": return .clear
+    case "log": return .log(try need(text, "text"))
+    case "stall": return .stall
+    case "resume": return .resume
+    case "close": return .close
     case "mode":
       guard let mode = DeviceMode(rawValue: try need(mode, "mode")) else {
         throw ControlRequestError("a mode is strict or firmware")
       }
-      return .device(.mode(mode))
+      return .mode(mode)
     case "faults": return .faults(try parsedFaults())
-    case "stats": return .device(.statistics)
-    case "list": return .device(.list(from: item))
+    case "stats": return .statistics
+    case "list": return .list(from: item)
     default:
       throw ControlRequestError("unknown command; known are: \(Self.forms.joined(separator: ", "))")
     }
@@ -177,6 +165,13 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     } catch {
       throw ControlRequestError(error.description)
     }
+  }
+
+  private func number(_ value: Int?, _ name: String) throws(ControlRequestError) -> UInt32 {
+    guard let number = UInt32(exactly: try need(value, name)) else {
+      throw ControlRequestError("there is no notification \(value ?? 0)")
+    }
+    return number
   }
 
   private func need<Value>(_ value: Value?, _ name: String) throws(ControlRequestError) -> Value {

@@ -58,7 +58,7 @@ package actor EmulatorServer {
   var unwrittenBytes = 0
   /// Reinserts the plug after the line was withdrawn.
   private var replugging: Task<Void, Never>?
-  private var timer: (deadline: Instant, task: Scheduled<Void>)?
+  private var timer = DriverTimer()
 
   private init(
     profile: DeviceProfile, faults: FaultSpec, seed: UInt64, linkPath: String?, address: NetworkAddress?,
@@ -106,8 +106,7 @@ package actor EmulatorServer {
   /// Removes link, sockets and PTY. A host sees the device disappear; later commands are refused.
   package func stop() async {
     let channel = cutLine(.stopped)
-    timer?.task.cancel()
-    timer = nil
+    timer.cancel()
     let control = control
     self.control = nil
     await control?.close()
@@ -147,7 +146,7 @@ package actor EmulatorServer {
   // MARK: Commands
 
   /// Performs a command on the line or the device.
-  package func perform(_ command: EmulatorCommand) async -> ControlReply {
+  package func perform(_ command: DeviceCommand) async -> ControlReply {
     switch (command, line) {
     case (_, .stopped):
       return .refused("the emulator has stopped")
@@ -159,10 +158,6 @@ package actor EmulatorServer {
       return ControlReply()
     case (.plug, .withdrawn):
       return .refused("the device has taken its port away, and brings it back on its own")
-    case (.faults(let spec), _):
-      wired.setFaults(spec)
-      drain()
-      return ControlReply()
     case (.unplug, .unplugged), (.unplug, .plugging):
       return .refused("the device is unplugged already")
     case (.plug, .unplugged):
@@ -174,8 +169,7 @@ package actor EmulatorServer {
       return ControlReply(port: portPath)
     case (.plug, .plugged), (.plug, .served), (.plug, .plugging):
       return .refused("the device is plugged in already")
-    case (.device(let command), .unplugged), (.device(let command), .withdrawn),
-      (.device(let command), .plugging), (.device(let command), .plugged), (.device(let command), .served):
+    case (_, .unplugged), (_, .withdrawn), (_, .plugging), (_, .plugged), (_, .served):
       let reply = wired.perform(command, now: Self.now)
       drain()
       return ControlReply(reply)
@@ -377,23 +371,19 @@ package actor EmulatorServer {
     Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds))
   }
 
-  /// Sets the timer to the next deadline of the machine. A timer that is set for an earlier time
-  /// stays: it finds nothing to do, which is cheaper than setting it again for every read.
+  /// Sets the timer to the next deadline of the machine.
   private func arm() {
     guard var deadline = wired.nextDeadline else { return }
     // Output that cannot be written waits for the host, not for the timer.
     if let channel = hostChannel, !channel.isWritable || host == .suspended {
       deadline = max(deadline, Self.now + Self.unwritablePause)
     }
-    if let timer, timer.deadline <= deadline { return }
-    timer?.task.cancel()
     let at = NIODeadline.uptimeNanoseconds(UInt64(clamping: deadline.nanoseconds))
-    let task = loop.assumeIsolated().scheduleTask(deadline: at) { self.assumeIsolated { $0.expired() } }
-    timer = (deadline, task)
+    timer.arm(for: at, on: loop) { self.assumeIsolated { $0.expired() } }
   }
 
   private func expired() {
-    timer = nil
+    timer.noteFired()
     wired.handleTimeout(now: Self.now)
     drain()
   }

@@ -89,9 +89,13 @@ package struct WiredDevice: Equatable, Sendable {
     }
   }
 
-  /// Performs a command on the device.
+  /// Performs a command on the device, or changes the faults of its line; the plug is not here.
   package mutating func perform(_ command: DeviceCommand, now: Instant) -> DeviceReply {
     clock = now
+    if case .faults(let spec) = command {
+      setFaults(spec)
+      return .done
+    }
     let reply = device.perform(command, now: now)
     followDevice()
     drainDevice()

@@ -65,14 +65,17 @@ extension ATTClient {
     }
   }
 
-  /// Exchange MTU, Prepare Write and Execute Write.
+  /// The requests that are sent alone.
   private static func isBarrier(_ opcode: UInt8) -> Bool {
-    opcode == 0x02 || opcode == 0x16 || opcode == 0x18
+    switch ATTOpcode(rawValue: opcode) {
+    case .exchangeMTURequest, .prepareWriteRequest, .executeWriteRequest: true
+    default: false
+    }
   }
 
-  /// Whether a server answers this opcode: requests are even, and bit 6 marks commands. 0x1E, the
-  /// confirmation, is even and no request.
+  /// Whether a server answers this opcode: requests are even, and bit 6 marks commands. The
+  /// confirmation is even, but not a request.
   private static func isAnswered(_ opcode: UInt8) -> Bool {
-    opcode & 0x41 == 0 && opcode != 0x1E
+    opcode & 0x41 == 0 && opcode != ATTOpcode.handleValueConfirmation.rawValue
   }
 }

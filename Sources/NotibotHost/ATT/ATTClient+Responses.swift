@@ -14,13 +14,14 @@ extension ATTClient {
       statistics.ignored += 1
       return
     }
-    if opcode == 0x1B { return receiveNotification(pdu) }
+    if opcode == ATTOpcode.handleValueNotification.rawValue { return receiveNotification(pdu) }
     guard Self.isAnswer(opcode), let request = outstanding.first else {
       statistics.ignored += 1
       return
     }
     // An Error Response names its request, any other answer is the request's opcode + 1 (ATT-5).
-    let answered = opcode == 0x01 ? (pdu.count > 1 ? pdu[1] : 0) : opcode - 1
+    let isError = opcode == ATTOpcode.errorResponse.rawValue
+    let answered = isError ? (pdu.count > 1 ? pdu[1] : 0) : opcode - 1
     guard answered == request.opcode else {
       let fault = BearerFault.answersAnotherRequest(expected: request.opcode, seen: answered)
       actions.append(.failed(.bearerBroken(fault)))
@@ -29,7 +30,7 @@ extension ATTClient {
     guard let answer = try? ATTPDU(parsing: pdu) else { return breakBearer(request) }
     outstanding.removeFirst()
     respondedAt = now
-    if opcode == 0x01 { statistics.errorResponses += 1 } else { statistics.responses += 1 }
+    if isError { statistics.errorResponses += 1 } else { statistics.responses += 1 }
     receive(answer, pdu: pdu, to: request)
   }
 
@@ -118,8 +119,9 @@ extension ATTClient {
     actions.append(.failed(.bearerBroken(.malformedAnswer(opcode: request.opcode))))
   }
 
-  /// Responses are odd; 0x1B and 0x1D, notification and indication, are odd, but not answers.
+  /// Responses are odd; so are notification and indication, which are not answers.
   private static func isAnswer(_ opcode: UInt8) -> Bool {
-    opcode & 0x41 == 1 && opcode != 0x1B && opcode != 0x1D
+    opcode & 0x41 == 1 && opcode != ATTOpcode.handleValueNotification.rawValue
+      && opcode != ATTOpcode.handleValueIndication.rawValue
   }
 }

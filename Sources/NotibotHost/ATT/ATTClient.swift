@@ -145,7 +145,7 @@ struct ATTClient: Equatable, Sendable {
   private mutating func submitWrite(id: HostRequestID, _ appendValue: (inout [UInt8]) -> Void) {
     var pdu: [UInt8] = []
     pdu.reserveCapacity(Self.writeOverheadBytes + NotibotProfile.dataLimitBytes)
-    pdu.append(0x12)
+    pdu.append(ATTOpcode.writeRequest.rawValue)
     pdu.appendLittleEndian(NotibotProfile.Handle.data)
     appendValue(&pdu)
     let lengthBytes = pdu.count - Self.writeOverheadBytes

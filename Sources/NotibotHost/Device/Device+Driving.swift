@@ -206,7 +206,7 @@ extension Device {
 
   private func armTimer() {
     guard let deadline = machine.nextDeadline else { return }
-    timer.arm(for: deadline, on: eventLoop) { self.assumeIsolated { $0.fire() } }
+    timer.arm(for: NIODeadline(deadline), on: eventLoop) { self.assumeIsolated { $0.fire() } }
   }
 
   private func fire() {

@@ -235,7 +235,7 @@ extension Forwarder {
   private func armTimer() {
     guard let deadline = machine.nextDeadline else { return }
     if case .ended = state { return }
-    timer.arm(for: deadline, on: eventLoop) { self.assumeIsolated { $0.fire() } }
+    timer.arm(for: NIODeadline(deadline), on: eventLoop) { self.assumeIsolated { $0.fire() } }
   }
 
   private func fire() {

@@ -1,4 +1,5 @@
 package import Conformance
+import DeviceEmulator
 package import NotibotProtocol
 
 /// The C reference firmware in this process on a virtual clock, a new one for each case. It shares
@@ -51,7 +52,7 @@ private final class FirmwareControl: DeviceControl {
     self.line = line
   }
 
-  func perform(_ command: ControlCommand) throws {
+  func perform(_ command: DeviceCommand) throws {
     guard let record = command.firmwareRecord else {
       throw CaseSkipped("a line in the same process has no plug")
     }
@@ -65,8 +66,8 @@ private final class FirmwareControl: DeviceControl {
   func receiverCounters() throws -> ReceiverCounters { line.peer.receiverCounters }
 }
 
-extension ControlCommand {
-  /// The same as a record of `nb_control.h`; nil for commands about the plug.
+extension DeviceCommand {
+  /// The same as a record of `nb_control.h`; nil for commands that it does not have.
   var firmwareRecord: [UInt8]? {
     switch self {
     case .reboot: [1]
@@ -78,9 +79,9 @@ extension ControlCommand {
     case .stall: [7] + UInt32(0).littleEndianBytes
     case .resume: [8]
     case .close: [11]
-    case .strictMode: [9, 0]
-    case .firmwareMode: [9, 1]
-    case .unplug, .plug: nil
+    case .mode(.strict): [9, 0]
+    case .mode(.firmware): [9, 1]
+    case .unplug, .plug, .faults, .statistics, .list: nil
     }
   }
 }

@@ -77,7 +77,7 @@ package actor PortProxy {
   private var bitsPerSecond: UInt32
   /// A rate that the port did not accept, so that it is tried and reported once.
   private var refusedRate: UInt32?
-  private var timer: (deadline: Instant, task: Scheduled<Void>)?
+  private var timer = DriverTimer()
 
   // MARK: Life
 
@@ -157,8 +157,7 @@ package actor PortProxy {
     let before = state
     state = .stopped
     link = nil
-    timer?.task.cancel()
-    timer = nil
+    timer.cancel()
     breaks.finish()
     repairs?.cancel()
     switch before {
@@ -383,15 +382,12 @@ package actor PortProxy {
 
   private func arm(now: Instant) {
     guard let deadline = wire.nextDeadline, deadline > now else { return }
-    if let timer, timer.deadline <= deadline { return }
-    timer?.task.cancel()
     let at = NIODeadline.uptimeNanoseconds(UInt64(clamping: deadline.nanoseconds))
-    let task = loop.assumeIsolated().scheduleTask(deadline: at) { self.assumeIsolated { $0.expired() } }
-    timer = (deadline, task)
+    timer.arm(for: at, on: loop) { self.assumeIsolated { $0.expired() } }
   }
 
   private func expired() {
-    timer = nil
+    timer.noteFired()
     drain()
   }
 }

@@ -1,4 +1,5 @@
 package import Conformance
+import DeviceEmulator
 import SerialLink
 
 /// The reference firmware on an emulated CPU, in real time, on a pseudo-terminal that is opened
@@ -51,14 +52,14 @@ final class BoardControl: DeviceControl {
     self.board = board
   }
 
-  func perform(_ command: ControlCommand) async throws {
+  func perform(_ command: DeviceCommand) async throws {
     do {
       switch command {
       case .reboot: try await board.reset()
       case .unplug: await board.unplug()
       case .plug: try await board.plug()
-      case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .strictMode,
-        .firmwareMode:
+      case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode, .faults, .statistics,
+        .list:
         let answer = try await board.perform(Self.line(command.firmwareRecord ?? []))
         guard answer == "ok" else {
           throw RigTrouble(

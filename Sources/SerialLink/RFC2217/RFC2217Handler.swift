@@ -31,7 +31,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
   private var heldBytes = 0
   private var isSuspended = false
   private var context: ChannelHandlerContext?
-  private var timer: (deadline: Duration, task: Scheduled<Void>)?
+  private var timer = DriverTimer()
 
   /// - Parameters:
   ///   - port: as the user named it.
@@ -165,8 +165,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
 
   /// The queued writes when the channel has ended.
   private func finish() {
-    timer?.task.cancel()
-    timer = nil
+    timer.cancel()
     let gone = PortError(.deviceGone, port: port, operation: "open")
     opened.fail(gone)
     takeHeld().forEach { $0.promise?.fail(ChannelError.ioOnClosedChannel) }
@@ -182,21 +181,15 @@ final class RFC2217Handler: ChannelDuplexHandler {
   private static var now: Duration { .nanoseconds(Int64(clamping: NIODeadline.now().uptimeNanoseconds)) }
 
   private func arm(_ context: ChannelHandlerContext) {
-    guard let deadline = machine.nextDeadline else {
-      timer?.task.cancel()
-      timer = nil
-      return
+    guard let deadline = machine.nextDeadline else { return timer.cancel() }
+    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    timer.arm(for: .now() + TimeAmount(deadline - Self.now), on: context.eventLoop) {
+      bound.value.expired()
     }
-    if let timer, timer.deadline <= deadline { return }
-    timer?.task.cancel()
-    let task = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(deadline - Self.now)) {
-      self.expired()
-    }
-    timer = (deadline, task)
   }
 
   private func expired() {
-    timer = nil
+    timer.noteFired()
     guard let context else { return }
     machine.handleTimeout(now: Self.now)
     obey(context)

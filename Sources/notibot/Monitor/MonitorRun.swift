@@ -101,7 +101,7 @@ struct MonitorRun: Sendable {
     private let unlockedUsers = UnlockedUsers()
     /// Whether a record has decided the end.
     private var isDecided = false
-    private var armed: (deadline: Instant, timer: Scheduled<Void>)?
+    private var timer = DriverTimer()
 
     init(
       _ options: MonitorOptions, _ judge: MonitorJudge, _ monitor: PortMonitor, _ loop: any EventLoop,
@@ -131,7 +131,7 @@ struct MonitorRun: Sendable {
       case .saveFailed(let failure): ending = .failure(reason: "save", match: nil, failure)
       case .timeout: ending = timedOut()
       case .tick:
-        armed = nil
+        timer.noteFired()
         machine.handleTimeout(now: now)
       }
       let decided = show()
@@ -141,7 +141,7 @@ struct MonitorRun: Sendable {
 
     /// Prints the remaining records and ends.
     mutating func end(_ ending: Ending) throws {
-      armed?.timer.cancel()
+      timer.cancel()
       let now = Instant.current
       var ending = ending
       machine.finish(now: now)
@@ -217,11 +217,8 @@ struct MonitorRun: Sendable {
 
     private mutating func arm() {
       guard let deadline = machine.nextDeadline else { return }
-      // A timer that fires early does nothing, which is cheaper than a new timer for each line.
-      if let armed, armed.deadline <= deadline { return }
-      armed?.timer.cancel()
-      let at = NIODeadline.uptimeNanoseconds(UInt64(max(0, deadline.nanoseconds)))
-      armed = (deadline, loop.scheduleTask(deadline: at) { [tick] in tick() })
+      let at = NIODeadline.uptimeNanoseconds(UInt64(clamping: deadline.nanoseconds))
+      timer.arm(for: at, on: loop, fire: tick)
     }
   }
 }

@@ -341,7 +341,7 @@ struct SoakDisturbance: Sendable {
         guard clock.now < end else { break }
         if Bool.random(using: &random) {
           let reason: ResetReason = Bool.random(using: &random) ? .panic : .brownout
-          if await target.perform(.device(.reboot(reason)))?.ok == true { reboots += 1 }
+          if await target.perform(.reboot(reason))?.ok == true { reboots += 1 }
         } else if await target.perform(.unplug)?.ok == true {
           unplugs += 1
           try await clock.sleep(for: .seconds(Double.random(in: 0.02...0.5, using: &random)))

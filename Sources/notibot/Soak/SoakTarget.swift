@@ -95,7 +95,7 @@ enum SoakTarget {
   }
 
   /// Sends a command to the emulator; `nil` if there is no emulator or it cannot be reached.
-  func perform(_ command: EmulatorCommand) async -> ControlReply? {
+  func perform(_ command: DeviceCommand) async -> ControlReply? {
     switch self {
     case .board, .proxied, .firmware: nil
     case .emulator(let server, _): await server.perform(command)
@@ -103,7 +103,7 @@ enum SoakTarget {
     }
   }
 
-  private func mustPerform(_ command: EmulatorCommand) async throws {
+  private func mustPerform(_ command: DeviceCommand) async throws {
     guard case .controlled(let client, _) = self else { return }
     do {
       let reply = try await client.perform(command)
@@ -133,7 +133,7 @@ enum SoakTarget {
     var items: [ControlReply.Item] = []
     while true {
       let from = items.last.map { $0.item + 1 } ?? 0
-      guard let page = await perform(.device(.list(from: from)))?.items else { return nil }
+      guard let page = await perform(.list(from: from))?.items else { return nil }
       if page.isEmpty { return items.map(\.json) }
       items += page
     }

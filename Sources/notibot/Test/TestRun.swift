@@ -93,7 +93,7 @@ struct TestRun: Sendable {
     await device.close()
     var report = makeReport(results, startedAt, start)
     report.identity = identity
-    report.bootID = (device as? PortRig)?.bootID ?? (device as? RecoveringRig)?.bootID
+    report.bootID = device.bootID
     report.recovery = await recovery?.account
     let trouble = await resetAfter(recovery)
     report.rigTrouble = trouble?.description

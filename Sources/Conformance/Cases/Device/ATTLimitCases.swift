@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// The limits of the attribute server, and queued notifications when a subscription ends.

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// PDUs that are not requests, wrong PDUs, and notifications.

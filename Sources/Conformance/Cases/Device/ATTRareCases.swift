@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Requests that clients rarely send: empty parts and values, interleaved parts, large offsets,
@@ -238,7 +239,7 @@ extension Suite {
     try await probe.write(probe.frame(.ack))
     // The limit is 3: it is used up, so that both are queued.
     try await probe.request(Wire.literal("0a 0300"))
-    for command in [.action(2, 0), .dismiss(2), .action(3, 0), .dismiss(3)] as [ControlCommand] {
+    for command in [.action(2, 0), .dismiss(2), .action(3, 0), .dismiss(3)] as [DeviceCommand] {
       try await control.perform(command)
     }
     _ = try await probe.fence()

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// The differences if the bearer is a connection, as over BLE: there is no SYN, and no SYNC.

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// How a write of a notification with an identity is applied.

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Notifications that are gone without their writer, and the reports to the writer.

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Notifications that leave the display without their writer, and dropped events.

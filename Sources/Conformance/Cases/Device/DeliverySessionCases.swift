@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Identity across lost sessions, lost answers and restarts.

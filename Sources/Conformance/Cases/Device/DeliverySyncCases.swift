@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// SYNC and its answer.

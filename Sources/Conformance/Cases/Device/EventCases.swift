@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// The content of events, those that are sent even if they do not fit, and those that a SYNC makes
@@ -87,7 +88,7 @@ extension Suite {
     try await probe.expectWritten(Sample.json(id: 7))
     try await probe.expectWritten(Sample.json("plain"))
     try await probe.openNarrow()
-    for command in [ControlCommand.action(1, 1), .action(2, 0), .dismiss(2)] {
+    for command in [DeviceCommand.action(1, 1), .action(2, 0), .dismiss(2)] {
       try await control.perform(command)
       let unsolicited = try await probe.listen()
       probe.expect("reports of \(command)", unsolicited.items, is: [])

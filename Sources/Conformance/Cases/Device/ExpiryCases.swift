@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// When a notification expires, and the resulting state.
@@ -199,7 +200,7 @@ extension Suite {
     try await probe.expectWritten(expired)
     try await probe.expectWritten(shown)
     _ = try await probe.listen()
-    for command in [ControlCommand.dismiss(1), .action(1, 0)] {
+    for command in [DeviceCommand.dismiss(1), .action(1, 0)] {
       // The rig is allowed to report that there is no such notification.
       do { try await control.perform(command) } catch is RigTrouble {}
       let unsolicited = try await probe.listen()

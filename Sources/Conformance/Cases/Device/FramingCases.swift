@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Frames among text, as the device sees them.

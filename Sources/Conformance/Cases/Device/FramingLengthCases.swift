@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Long frames and long text from the device, and the limits of what it accepts.

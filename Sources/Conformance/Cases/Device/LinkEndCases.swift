@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// How sessions end, from either side, and the beginning of the next one.

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Retransmission and flow control of the device.

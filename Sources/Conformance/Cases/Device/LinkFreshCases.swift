@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// A session leaves no state behind. Each case uses up one piece of state as far as possible, ends
@@ -352,7 +353,7 @@ enum SessionEnding: String, CaseIterable {
       }
     case .silence: _ = try await probe.frames(for: .milliseconds(5600))
     case .reset:
-      try await bench.requireControl().perform(.reboot)
+      try await bench.requireControl().perform(.reboot())
       _ = try await probe.awaitFrame(.hello)
     }
   }

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// The frames that count as a sign of life, and those that confirm a session.

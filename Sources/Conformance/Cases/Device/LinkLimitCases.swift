@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// The boundaries of windows and limits, and events that must not change them.

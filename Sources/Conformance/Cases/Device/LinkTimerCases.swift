@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Timers of the device. On a virtual clock they are exact; in real time only a generous limit is

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Events that start a timer, and events that must not.

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Arithmetic at wraps: frame numbers at 256, session ids at 256 and 65536, a 32-bit clock in
@@ -163,7 +164,7 @@ extension Suite {
     let control = try bench.requireControl()
     // The first id of a boot is random: one of 256 is near enough.
     for _ in 0..<4000 where probe.session.id < 0xFF00 {
-      try await control.perform(.reboot)
+      try await control.perform(.reboot())
       try await probe.openSession(isAcknowledged: false)
     }
     guard probe.session.id >= 0xFF00 else { throw CaseSkipped("no boot in 4000 began near session 65535") }

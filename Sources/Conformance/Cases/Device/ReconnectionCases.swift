@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// What continues and what ends when a host or a device comes back.

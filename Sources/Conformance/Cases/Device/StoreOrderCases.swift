@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// The effects of a change, the order of eviction and of forgetting, and the numbers of

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// The order of refusals, writes that need no room, and the remaining bytes after a change.

@@ -1,3 +1,4 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Load: properties of the protocol that must hold when the line is full. No wall time is judged on
