@@ -1,0 +1,110 @@
+"""A device at a port."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from notibot import _program
+from notibot.suite import SuiteReport
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A line of the device's console."""
+
+    text: str
+    # Seconds since 1970, when its end was received.
+    time: float
+
+
+class Console:
+    """The lines of a device's console, for the time of a `with`."""
+
+    def __init__(self, *arguments: str):
+        self._stream = _program.Stream(*arguments)
+        self._waiting: collections.deque[Line] = collections.deque()
+        # Raises if the port cannot be opened.
+        while next(self._stream)["event"] != "opened":
+            pass
+
+    def __enter__(self) -> Console:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Line]:
+        return self
+
+    def __next__(self) -> Line:
+        while not self._waiting:
+            record = next(self._stream)
+            texts = [record["text"]] if record["event"] == "text" else []
+            texts = record["lines"] if record["event"] == "crash" else texts
+            self._waiting.extend(Line(text, record["time"]) for text in texts)
+        return self._waiting.popleft()
+
+    def close(self) -> None:
+        """Closes the port. A second call does nothing."""
+        self._stream.close()
+
+
+class Board:
+    """A device at a port: a path, `auto`, `usb:VID:PID`, `id:DEVICE-ID`, `rfc2217://HOST:PORT`, …
+
+    Each call opens the port and closes it again, so that two calls never disturb each other.
+    Raises NotibotError: its `code` is the program's exit code.
+    """
+
+    def __init__(self, port: str = "auto", *, baud: int | None = None, control: str | None = None):
+        self.port = port
+        # The control socket of an emulator at the port.
+        self.control = control
+        self._place = ["--port", port] + ([] if baud is None else ["--baud", str(baud)])
+
+    def __repr__(self) -> str:
+        return f"Board({self.port!r})"
+
+    def count(self) -> int:
+        """The notifications on the display, of all senders, at most 65535."""
+        return int(_program.document("count", *self._place, "--json")["count"])
+
+    def send(self, app: str, title: str, text: str = "", *, timestamp: int | None = None) -> None:
+        """Sends a notification; returns when the device has stored it."""
+        seconds = int(time.time()) if timestamp is None else timestamp
+        content = ["--app", app, "--title", title, "--text", text, "--timestamp", str(seconds)]
+        _program.run("send", *self._place, *content)
+
+    def reset(self) -> None:
+        """Resets the board by the lines of its port."""
+        _program.run("reset", *self._place)
+
+    def events(self) -> _program.Stream:
+        """The device's events as documents, while the `with` lasts: count, dismissed, action, …"""
+        return _program.Stream("watch", *self._place, "--json")
+
+    def console(self, *, seconds: float | None = None) -> Console:
+        """The lines of the device's console, those of a crash too, for so many seconds if given.
+
+        The port is open when this returns, and until the `with` ends.
+        """
+        limit = [] if seconds is None else ["--timeout", str(seconds)]
+        return Console("monitor", *self._place, "--json", "--no-fail-on-crash", *limit)
+
+    def run_suite(
+        self, *, filter: str | None = None, exclude: str | None = None, repeat: int = 1, seed: int | None = None
+    ) -> SuiteReport:
+        """Runs the conformance suite. Failed cases are in the report; they raise nothing."""
+        options = ["--quiet", "--repeat", str(repeat), "--json", "-"]
+        for name, value in (("filter", filter), ("exclude", exclude), ("seed", seed), ("control", self.control)):
+            if value is not None:
+                options += [f"--{name}", str(value)]
+        document: dict[str, Any] = _program.document("test", *self._place, *options, allowed=(0, 1))
+        return SuiteReport(document)
