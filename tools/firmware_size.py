@@ -2,11 +2,9 @@
 """Flash and RAM that the reference firmware takes on rv32imc, part by part, against its budget.
 
 Sizes are those of a linked image, in which the linker has halved most calls and dropped unused
-functions. RAM is the
-structs and buffers themselves, as the compiler lays them out on the target, with the smallest
-queues that a window of 4
-frames allows. Exits 1 when codec, link and attribute server together are over the budget in the
-last of the ways to compile.
+functions. RAM is the structs and buffers themselves, as the compiler lays them out on the target,
+with the smallest queues that a window of 4 frames allows. Exits 1 when codec, link and attribute
+server together are over the budget in the last of the ways to compile.
 """
 
 import re

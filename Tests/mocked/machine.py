@@ -129,11 +129,9 @@ class Machine:
         if board.is_orphan:
             return
         # umockdev puts a terminal there, by a link that leads out of the mocked /dev, and its
-        # realpath() then corrupts
-        # memory (realpath.c). These ports are listed and never opened: a file does. While the
-        # program runs it could be
-        # faster than the replacement, so there the port gets no node of umockdev, and no link by
-        # its path.
+        # realpath() then corrupts memory (realpath.c). These ports are listed and never opened: a
+        # file does. While the program runs it could be faster than the replacement, so there the
+        # port gets no node of umockdev, and no link by its path.
         tty = port.tty_block(*board.number)
         if self.is_running:
             tty = tty.replace(f"N: {port.name}\n", "")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills `notibot forward` again and again while the device restarts, loses its cable and hears a
-bad line; then looks
-whether each notification is on the display exactly once. See scripts/kill-loop."""
+bad line; then looks whether each notification is on the display exactly once. See
+scripts/kill-loop."""
 
 import argparse
 import contextlib

@@ -2,9 +2,8 @@
 NDJSON, and at what cost?
 
 Writes numbered log lines with frames between them into a pseudo-terminal, first at the rate of a
-line of 3 Mbaud, then as fast as
-they are taken. Prints a table on stderr and one JSON document on stdout. Ends with 1 when a byte or
-a line is missing."""
+line of 3 Mbaud, then as fast as they are taken. Prints a table on stderr and one JSON document on
+stdout. Ends with 1 when a byte or a line is missing."""
 
 import argparse
 import json

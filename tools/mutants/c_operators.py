@@ -1,8 +1,8 @@
 """Operator mutants of C: one token of a function becomes another.
 
-A mutant is identified by its file, its function, the original line and the mutated line, never by a
-line number: such a
-name survives edits elsewhere. Two equal lines of one function are distinguished by `function#2`.
+A mutant is identified by its file, its function, the original line and the mutated line, never by
+a line number: such a name survives edits elsewhere. Two equal lines of one function are
+distinguished by `function#2`.
 """
 
 import dataclasses

@@ -2,8 +2,8 @@
 survivors.
 
 The emulated device is judged by the suite, the host by the suite's cases of the host; then each by
-its unit tests in virtual
-time, and both by simulated runs. Exit codes as those of operator_mutants.py.
+its unit tests in virtual time, and both by simulated runs. Exit codes as those of
+operator_mutants.py.
 """
 
 import argparse
@@ -25,8 +25,7 @@ COPY = ".build/mutated"
 TABLE = ROOT / "firmware-fixtures/mutants/equivalent-swift.tsv"
 SAMPLE = 600
 # Machines that decide what is sent and what is stored. The rest of scripts/machines.txt models
-# boards, faults and
-# monitors, and has its own tests.
+# boards, faults and monitors, and has its own tests.
 MACHINES = {
     "DeviceEmulator": (
         "Attributes/ATT*.swift",

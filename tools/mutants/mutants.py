@@ -2,8 +2,7 @@
 see docs/MUTANTS.md.
 
 Exit codes: 0; 1, a fault that no case of its rule detects, or an outdated document; 2, a mutant
-that
-cannot be made, or wrong usage.
+that cannot be made, or wrong usage.
 """
 
 import argparse

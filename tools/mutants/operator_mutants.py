@@ -2,13 +2,11 @@
 survivors.
 
 Mutants that the suite does not detect are judged by the checks of the C interface
-(firmware-fixtures/checks) under
-sanitizers: counters, configuration, further bearers, and memory beyond a table are not visible on
-the line.
+(firmware-fixtures/checks) under sanitizers: counters, configuration, further bearers, and memory
+beyond a table are not visible on the line.
 
 Exit codes: 0; 1, less than --limit percent of the mutants that are not equivalent are killed, or
-the table of argued ones
-is wrong; 2, the run cannot be judged, or wrong usage.
+the table of argued ones is wrong; 2, the run cannot be judged, or wrong usage.
 """
 
 import argparse
@@ -79,8 +77,7 @@ class Workplace:
 
     def checked(self, mutant):
         """The finding of the checks of the C interface for a mutant, in one line; None if they
-        pass. `mutant` None: the
-        core without a fault."""
+        pass. `mutant` None: the core without a fault."""
         program = self.folder / "checks-of-mutant"
 
         def limit():

@@ -2,8 +2,8 @@
 rows.
 
 A row is a mutant, its verdict, what killed it, and how. Verdicts: killed, survives, argued (listed
-in a table, and
-survives), same code (the compiler generates the same code), invalid (the compiler refuses it).
+in a table, and survives), same code (the compiler generates the same code), invalid (the compiler
+refuses it).
 """
 
 import argparse

@@ -6,10 +6,9 @@ is active:
     if sent.count < limit   ->   if sent.count <┄┆ limit
 
 `<┄┆` has the precedence of `<`, and acts as `<` unless one of its mutants is active. So no operand
-has to be found and no
-type is needed. The number of the active mutant is the first word of the file in NOTIBOT_MUTANT,
-which is mapped into
-memory: a running process can change from one mutant to the next.
+has to be found and no type is needed. The number of the active mutant is the first word of the file
+in NOTIBOT_MUTANT, which is mapped into memory: a running process can change from one mutant to the
+next.
 """
 
 import dataclasses

@@ -1,8 +1,8 @@
 """A process of `notibot trials`: it judges devices in sequence, each until its first case fails.
 
-A device can crash or hang the process. A crash counts once it has happened in a process that judged
-nothing before it. A
-hang is detected by processor time, never by elapsed time: see CPU_LIMIT_SECONDS.
+A device can crash or hang the process. A crash counts once it has happened in a process that
+judged nothing before it. A hang is detected by processor time, never by elapsed time: see
+CPU_LIMIT_SECONDS.
 """
 
 import json

@@ -3,17 +3,13 @@
 pseudo-terminal.
 
 The host builds each JSON from fields, frames and sends it; the device (a second process on the
-PTY's master)
-receives, checks, parses and validates the JSON, stores it and acknowledges. Frames are those of
-docs/PROTOCOL.md:
-00 COBS(header 8 | payload | CRC-32) 00 with an ATT Write Request; the link's timers, resends,
-credit and
-sessions are left out, which favours Python. With --coalesce the host joins the frames of a window
-into one write.
+PTY's master) receives, checks, parses and validates the JSON, stores it and acknowledges. Frames
+are those of docs/PROTOCOL.md: 00 COBS(header 8 | payload | CRC-32) 00 with an ATT Write Request;
+the link's timers, resends, credit and sessions are left out, which favours Python. With --coalesce
+the host joins the frames of a window into one write.
 
 Prints one JSON object: notifications per second, CPU microseconds per notification (both
-processes), and the
-round-trip percentiles of a run with one notification outstanding.
+processes), and the round-trip percentiles of a run with one notification outstanding.
 """
 
 import argparse
