@@ -72,6 +72,10 @@ package struct DisplayChecker: Equatable, Sendable {
       guard seen.insert(index).inserted || !guaranteesOnce(index, ledger) else {
         throw Violation(.storedOnce, "\(name(index)) is stored twice", at: now)
       }
+      // A device that is written an expired content hides it in the same step (NTF-27).
+      guard !scenario.isExpired(content, since: Self.clockToleranceSeconds, at: now) else {
+        throw Violation(.expiredStaysAway, "\(name(index)) is on the display", at: now)
+      }
     }
   }
 
@@ -102,9 +106,6 @@ package struct DisplayChecker: Equatable, Sendable {
   ) throws(Violation) -> Int {
     let content = try content(of: DisplayedNotification(key: subject.key, json: subject.json), at: now)
     let index = try self.submission(of: subject, ledger: ledger, at: now)
-    guard !scenario.isExpired(content, since: Self.clockToleranceSeconds, at: now) else {
-      throw Violation(.expiredStaysAway, "\(name(index)) appears", at: now)
-    }
     ledger.note(index) {
       $0.shown.insert(content)
       $0.hasLeft = false
