@@ -30,6 +30,7 @@ extension SimulatedWorld {
       number: livesCount,
       machine: ForwardingMachine(
         configuration: configuration(), journal: mutated(contents), seed: random.next()))
+    setClock(of: index)
     hosts[index].life?.machine.start(now: now)
     let waiting = hosts[index].waiting
     hosts[index].waiting = []
@@ -67,7 +68,10 @@ extension SimulatedWorld {
       losePower(of: index)
     }
     // A commit that would have reached the disk at its end never does.
-    ledger.hostEnded(index)
+    for submission in ledger.hostEnded(index) {
+      let content = ledger.submissions[submission].versions[0].content
+      if scenario.keyed.contains(content) { hosts[index].waiting.append(.retry(content: content)) }
+    }
     after(pause, .startHost(turn))
   }
 
@@ -104,7 +108,9 @@ extension SimulatedWorld {
       case .open(let path): askForPort(path, host: index)
       case .close: closePort(of: index)
       case .write(let bytes): write(bytes, of: index)
-      case .commit(let changes): beginCommit(changes, of: index)
+      case .commit(let changes):
+        try checkSending(changes, of: index)
+        beginCommit(changes, of: index)
       case .report(let report): try receive(report, of: index)
       case .connection(let change):
         trace.add(now, "host\(index)", "connection: \(change.state) because \(change.reason)")
@@ -156,6 +162,7 @@ extension SimulatedWorld {
     hosts[index].life?.isWritable = true
     boards[board].wired.noticeHost(isPresent: true, now: now)
     tap = WorldTap(isOn: trace.isOn)
+    setClock(of: index)
     hosts[index].life?.machine.portOpened(now: now)
   }
 
@@ -174,6 +181,22 @@ extension SimulatedWorld {
   }
 
   // MARK: Commits
+
+  /// A queued notification that expired more than a second ago is not sent: commits take less.
+  private func checkSending(_ changes: [JournalChange], of index: Int) throws(Violation) {
+    guard scenario.hasClock else { return }
+    for case .put(let entry) in changes {
+      switch entry.state {
+      case .queued, .refused: hosts[index].begun.remove(entry.number)
+      case .held, .updating, .removing: break
+      case .written:
+        let isFirst = hosts[index].begun.insert(entry.number).inserted
+        let content = scenario.content(ofTimestamp: entry.content.timestamp)
+        guard isFirst, let content, scenario.isExpired(content, since: 2, at: now) else { continue }
+        throw Violation(.expiredStaysAway, "number \(entry.number.rawValue) is sent", at: now)
+      }
+    }
+  }
 
   private func beginCommit(_ changes: [JournalChange], of index: Int) {
     guard let life = hosts[index].life else { return }
