@@ -17,7 +17,8 @@ class Notification:
         # host knew.
         self.state = "live"
         self.is_busy = True
-        # The idempotency key of its submission; None: it has none, and its client asks the journal after a crash.
+        # The idempotency key of its submission; None: it has none, and its client asks the journal
+        # after a crash.
         self.key = None
 
     def title(self, version):
@@ -186,7 +187,8 @@ class Ledger:
             if submission.kind == "again":
                 self.counts["doubled"] += 1
                 self.complain(f"{title} was accepted a second time, with the number {number}")
-            return self.confirm(submission, number)
+            self.confirm(submission, number)
+            return
         self.counts["duplicates"] += 1
         if not submission.is_retry:
             self.complain(f"{title} was never submitted before, and is a duplicate of {number}")
