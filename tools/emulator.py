@@ -7,12 +7,10 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable
 from typing import Any
 
-# Of one answer, or of one condition.
-WAIT_SECONDS = 20
+# Of one answer; the emulator ends a wait after 60 s.
+WAIT_SECONDS = 70
 
 
 class Control:
@@ -32,11 +30,10 @@ class Control:
     def stats(self) -> dict:
         return self.ask(command="stats")["statistics"]
 
-    def wait_for(self, what: str, condition: Callable[[dict], bool]) -> None:
-        end = time.monotonic() + WAIT_SECONDS
-        while not condition(self.stats()):
-            assert time.monotonic() < end, f"never saw: {what}; {self.stats()}"
-            time.sleep(0.01)
+    def wait(self, condition: str) -> None:
+        """Returns when a condition of `notibot control wait` holds."""
+        answer = self.ask(command="wait", until=condition)
+        assert answer["ok"], f"{answer['error']}; {self.stats()}"
 
     def all_items(self) -> list[dict]:
         """All that is on the display, oldest first, page by page."""

@@ -51,13 +51,11 @@ final class Emulator: Sendable {
     try await ask(["command": "list"])["items"].elements.compactMap { $0["json"].string }
   }
 
-  /// Returns when the statistics satisfy the condition, which the device reaches without an event.
-  func wait(until condition: (JSON) -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(60)
-    while try await !condition(statistics()) {
-      guard ContinuousClock.now < end else {
-        throw SystemError("await a state of the emulator", number: ETIMEDOUT)
-      }
+  /// Returns when a condition of `control wait` holds.
+  func wait(for condition: String) async throws {
+    let answer = try await ask(["command": "wait", "until": .string(condition)])
+    guard answer["ok"] == true else {
+      throw SystemError("await \(condition) of the emulator", number: ETIMEDOUT)
     }
   }
 }

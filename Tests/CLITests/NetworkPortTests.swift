@@ -105,12 +105,12 @@ import Testing
   }
 
   private func wait(for control: String, notifications: Int) async throws {
-    let end = ContinuousClock.now + .seconds(60)
-    while try await ask("stats", at: control)["statistics"]["storedCount"].number != Double(notifications) {
-      guard ContinuousClock.now < end else {
-        throw SystemError("see \(notifications) arrive", number: ETIMEDOUT)
-      }
+    let answer = try await onThread {
+      try JSON(
+        parsing: UnixSocket.exchange(
+          #"{"command":"wait","until":"stored=\#(notifications)"}"# + "\n", at: control))
     }
+    #expect(answer["ok"] == true, "\(answer)")
   }
 }
 

@@ -201,7 +201,7 @@ import Testing
     try await withEmulator { emulator in
       try await emulator.ask(["command": "stall"])
       let send = try Program(["send", "-p", emulator.port, "--app", "a"])
-      try await emulator.wait { $0["session"] != .null }
+      try await emulator.wait(for: "session=1")
       try await emulator.ask(["command": "unplug"])
       let ending = await send.ending()
       #expect(ending.status == .exited(14))
@@ -233,7 +233,7 @@ import Testing
       try await emulator.ask(["command": "stall"])
       let before = try await emulator.statistics()["link"]["dataReceived"].number ?? 0
       send.write(Self.line("2") + "\n")
-      try await emulator.wait { ($0["link"]["dataReceived"].number ?? 0) > before }
+      try await emulator.wait(for: "data>=\(Int(before) + 1)")
       try await emulator.ask(["command": "reboot", "reason": "panic"])
       let ending = await send.ending()
       #expect(ending.status == .exited(17))

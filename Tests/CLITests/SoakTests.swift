@@ -50,7 +50,7 @@ import Testing
   @Test func `interrupted it still reports`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let soak = try Program(["soak", "-p", emulator.port, "--duration", "1h", "--json"])
-      try await emulator.wait { $0["acceptedCount"].number ?? 0 > 5 }
+      try await emulator.wait(for: "accepted>=6")
       soak.send(SIGINT)
       let ending = await soak.ending()
       #expect(ending.status == .exited(130))
@@ -64,7 +64,7 @@ import Testing
   @Test func `a dismissal is counted, and is not a loss`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let soak = try Program(["soak", "-p", emulator.port, "--duration", "6s", "--rate", "20", "--json"])
-      try await emulator.wait { $0["acceptedCount"].number ?? 0 > 5 }
+      try await emulator.wait(for: "accepted>=6")
       // A user's dismissal: reported to the host, and therefore not a loss, but counted.
       try await emulator.ask(["command": "dismiss", "item": 2])
       let ending = await soak.ending()
@@ -102,7 +102,7 @@ import Testing
     try await withEmulator("--profile", "quiet") { emulator in
       let soak = try Program(
         ["soak", "-p", emulator.port, "--duration", "1h", "--junit", directory.file("interrupted.xml")])
-      try await emulator.wait { $0["acceptedCount"].number ?? 0 > 5 }
+      try await emulator.wait(for: "accepted>=6")
       soak.send(SIGINT)
       #expect(await soak.ending().status == .exited(130))
       let interrupted = try JUnit(parsing: try directory.contents(of: "interrupted.xml"))

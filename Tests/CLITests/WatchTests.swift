@@ -136,7 +136,7 @@ import Testing
       try await emulator.ask(["command": "stall"])
       let before = try await emulator.statistics()["link"]["dataReceived"].number ?? 0
       send.write(line)
-      try await emulator.wait { ($0["link"]["dataReceived"].number ?? 0) > before }
+      try await emulator.wait(for: "data>=\(Int(before) + 1)")
       send.send(SIGTERM)
       let ending = await send.ending()
       #expect(ending.status == .exited(143))
@@ -159,7 +159,7 @@ import Testing
   @Test func `a signal ends a bench and a second command can follow`() async throws {
     try await withEmulator("--profile", "bench") { emulator in
       let bench = try Program(["bench", "-p", emulator.port, "--count", "10000000"])
-      try await emulator.wait { ($0["count"].number ?? 0) > 100 }
+      try await emulator.wait(for: "count>=101")
       bench.send(SIGTERM)
       #expect(await bench.ending().status == .exited(143))
       try await expectFree(emulator)

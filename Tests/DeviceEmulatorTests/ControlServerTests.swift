@@ -49,6 +49,26 @@ struct ControlServerTests {
     }
   }
 
+  @Test func `a wait is answered when its condition holds`() async throws {
+    try await withControl { client, server, _ in
+      let request = try ControlRequest(words: ["wait", "stored>=7"])
+      async let reply = client.send(request, timeout: .seconds(60))
+      _ = await server.perform(.fill(6))
+      _ = await server.perform(.fill(7))
+      #expect(try await reply.ok)
+      #expect(try await client.send(ControlRequest(words: ["wait", "chip=running"])).ok)
+    }
+  }
+
+  @Test func `a wait ends with the emulator`() async throws {
+    try await withControl { _, server, _ in
+      let condition = try #require(DeviceCondition(parsing: "stored=7"))
+      async let reply = server.wait(for: condition)
+      await server.stop()
+      #expect(await reply.error == "the emulator has stopped")
+    }
+  }
+
   @Test func `each command has the documented effect`() async throws {
     try await withControl { client, server, path in
       let host = try HostPort(path)
@@ -191,7 +211,9 @@ struct ControlServerTests {
   @Test(arguments: [
     [], ["fly"], ["dismiss"], ["dismiss", "x"], ["dismiss", "-1"], ["dismiss", "1", "2"], ["reboot", "x"],
     ["unplug", "now"], ["fill", "99999999999"], ["mode", "lenient"], ["log"], ["faults"],
-    ["faults", "flap=1"],
+    ["faults", "flap=1"], ["wait"], ["wait", "stored"], ["wait", "stored>3"], ["wait", "stored=x"],
+    ["wait", "mood=1"],
+    ["wait", "chip>=1"],
   ])
   func `words that are not a command are refused`(words: [String]) {
     #expect(throws: ControlRequestError.self) { try ControlRequest(words: words) }

@@ -174,7 +174,7 @@ def pyserials_client_opens_and_drives_our_server():
             port.break_condition = False
             port.reset_input_buffer()
             port.reset_output_buffer()
-        emulator.control.wait_for("the client gone", lambda stats: stats["chip"] == "running")
+        emulator.control.wait("chip=running")
     return f"open {opened:.2f} s, all of it the client's polls"
 
 
@@ -185,9 +185,7 @@ def bytes_pass_between_pyserials_client_and_our_server():
         with serial.serial_for_url(emulator.port, timeout=0.2) as port:
             before = emulator.control.stats()["bytesReceived"]
             port.write(everything)
-            emulator.control.wait_for(
-                "every byte once", lambda stats: stats["bytesReceived"] - before == len(everything)
-            )
+            emulator.control.wait(f"bytes={before + len(everything)}")
             answers = b""
             for _ in range(40):
                 port.write(b"\0" + SYN.stuffed + b"\0")
@@ -206,12 +204,12 @@ def pyserials_client_resets_into_application_and_loader():
             boots = emulator.control.stats()["bootCount"]
             port.dtr, port.rts = False, True
             port.rts = False
-            emulator.control.wait_for("a boot", lambda stats: stats["bootCount"] == boots + 1)
+            emulator.control.wait(f"boots={boots + 1}")
             port.dtr, port.rts = False, True
             port.dtr = True
             port.rts = False
             port.dtr = False
-            emulator.control.wait_for("the loader", lambda stats: stats["chip"] == "download")
+            emulator.control.wait("chip=download")
             text = port.read(100_000)
             assert b"waiting for download" in text, text
 

@@ -37,12 +37,14 @@ package struct ControlRequest: Codable, Equatable, Sendable {
   package var reason: String?
   package var mode: String?
   package var faults: String?
+  /// The condition of `wait`.
+  package var until: String?
 
   /// Each command with its arguments, for help and for errors.
   package static let forms = [
     "unplug", "plug", "reboot [REASON]", "dismiss ITEM", "action ITEM ACT", "fill COUNT", "clear", "log TEXT",
     "stall", "resume", "close", "mode strict|firmware", "faults SPEC|off", "stats",
-    "list [ITEM]",
+    "list [ITEM]", "wait NAME=VALUE|NAME>=NUMBER",
   ]
 
   /// The request for the words of a command line.
@@ -65,6 +67,10 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     case ("log", 1...): text = rest.joined(separator: " ")
     case ("mode", 1): mode = rest[0]
     case ("faults", 1): faults = rest[0]
+    case ("wait", 1):
+      until = rest[0]
+      _ = try condition()
+      return
     case ("unplug", 0), ("plug", 0), ("clear", 0), ("stall", 0), ("resume", 0), ("close", 0), ("stats", 0),
       ("list", 0):
       break
@@ -156,6 +162,17 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     default:
       throw ControlRequestError("unknown command; known are: \(Self.forms.joined(separator: ", "))")
     }
+  }
+
+  /// The condition of a `wait`.
+  /// - Throws: `ControlRequestError` if it cannot be read.
+  package func condition() throws(ControlRequestError) -> DeviceCondition {
+    guard let condition = DeviceCondition(parsing: try need(until, "until")) else {
+      let names = DeviceCondition.names.joined(separator: ", ")
+      throw ControlRequestError(
+        "a condition is NAME=VALUE or NAME>=NUMBER, such as stored>=3; names are: \(names)")
+    }
+    return condition
   }
 
   private func parsedFaults() throws(ControlRequestError) -> FaultSpec {

@@ -77,7 +77,11 @@ final class ControlHandler: ChannelInboundHandler {
     let reply: ControlReply
     do {
       let request = try JSONDecoder().decode(ControlRequest.self, from: Data(line))
-      reply = await server.perform(try request.parsed())
+      if request.command == "wait" {
+        reply = await server.wait(for: try request.condition())
+      } else {
+        reply = await server.perform(try request.parsed())
+      }
     } catch let error as ControlRequestError {
       reply = .refused(error.description)
     } catch {

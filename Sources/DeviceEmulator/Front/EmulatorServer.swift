@@ -59,6 +59,9 @@ package actor EmulatorServer {
   /// Reinserts the plug after the line was withdrawn.
   private var replugging: Task<Void, Never>?
   private var timer = DriverTimer()
+  var waiters: [Waiter] = []
+  /// How many have waited so far.
+  var waitersBefore: UInt64 = 0
 
   private init(
     profile: DeviceProfile, faults: FaultSpec, seed: UInt64, linkPath: String?, address: NetworkAddress?,
@@ -107,6 +110,7 @@ package actor EmulatorServer {
   package func stop() async {
     let channel = cutLine(.stopped)
     timer.cancel()
+    refuseWaiters()
     let control = control
     self.control = nil
     await control?.close()
@@ -292,6 +296,7 @@ package actor EmulatorServer {
     followPlug()
     // A request of one bearer's client can cause notifications to others.
     repeat { drainLine() } while drainConnections()
+    answerWaiters()
     arm()
   }
 

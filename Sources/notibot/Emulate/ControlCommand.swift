@@ -34,7 +34,9 @@ struct ControlCommand: AsyncParsableCommand {
     }
     let reply: ControlReply
     do {
-      reply = try await ControlClient(path: socket).send(request)
+      // A wait is ended by the emulator.
+      let timeout = request.command == "wait" ? EmulatorServer.waitLimit + .seconds(5) : .seconds(5)
+      reply = try await ControlClient(path: socket).send(request, timeout: timeout)
     } catch {
       throw CommandFailure(error)
     }
