@@ -125,6 +125,7 @@ package struct OutboxMachine: Equatable, Sendable {
     case .synced(let answer): receiveSynced(answer, now: now)
     case .resync: session?.wantsResync = true
     case .gone(let reason, let key): receiveGone(reason, key)
+    case .action, .taken: return
     }
     settle(now: now)
   }
@@ -135,7 +136,7 @@ package struct OutboxMachine: Equatable, Sendable {
     case .gone(let reason, let key, item: _):
       guard session?.hasIdentity == true else { return }
       receiveGone(reason, key)
-    case .actionOf(let key, item: _, let act):
+    case .actionOf(let key, item: _, let act, revision: _):
       guard session?.hasIdentity == true, key.source == header.source, let number = shelf.numbers[key.id]
       else { return }
       report(.action(number, act: act))
