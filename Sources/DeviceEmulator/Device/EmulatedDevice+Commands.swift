@@ -68,12 +68,14 @@ extension EmulatedDevice {
     }
     guard (0...255).contains(act) else { return .refused("an action has a number from 0 to 255") }
     let number = UInt32(clamping: item)
-    let event: DeviceEvent =
-      switch chosen.identity {
-      case .some(let identity): .actionOf(identity.key, item: number, act: UInt32(act))
-      case nil: .action(item: number, act: UInt32(act))
-      }
-    attributes.notify(event.encoded())
+    guard let identity = chosen.identity else {
+      attributes.notify(DeviceEvent.action(item: number, act: UInt32(act)).encoded())
+      return .done
+    }
+    let reportsRevision = profile.identity(in: attributes.mode).features.contains(.keptActions)
+    let event = DeviceEvent.actionOf(
+      identity.key, item: number, act: UInt32(act), revision: reportsRevision ? identity.revision : nil)
+    attributes.press(UInt8(act), of: identity, event: event.encoded())
     return .done
   }
 
@@ -118,6 +120,7 @@ extension EmulatedDevice {
     statistics.acceptedCount = attributes.store.acceptedCount
     statistics.sourceCount = attributes.store.writers.records.count
     statistics.goneCount = attributes.store.gone.notices.count
+    statistics.pressCount = attributes.store.presses.presses.count
     statistics.link = link.counters
     statistics.attributes = attributes.counters
     statistics.connections = connectionCounters
@@ -192,7 +195,7 @@ extension DeviceProfile {
     let features: Features =
       switch mode {
       case .strict: features
-      case .firmware: features.subtracting([.optionalKeys, .sync])
+      case .firmware: features.subtracting([.optionalKeys, .sync, .keptActions])
       }
     return LinkIdentity(
       limits: limits, outOfOrder: outOfOrder, features: features,
