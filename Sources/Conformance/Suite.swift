@@ -14,6 +14,7 @@ package enum Suite {
     expiries, storeOrder, storeRare, storeWalks, events, actions,
     deliverySynced,
     deliverySessions, hostDelivery, hostDeliverySynced, hostDeliverySources,
+    hostActions,
     throughput, system,
     reconnection, systemReconnection,
   ].flatMap { $0 }

@@ -24,7 +24,7 @@ extension SimulatedWorld {
         (world.ledger.remove(index), .remove(world.number(of: index)))
       }
     case .dismiss(let pick): press(pick) { .dismiss(item: $0) }
-    case .action(let pick): press(pick) { .action(item: $0, act: 1) }
+    case .action(let pick): chooseAction(pick)
     case .reboot(let reason):
       trace.add(now, "device", "restarts: \(reason)")
       counts.reboots += 1
@@ -78,9 +78,24 @@ extension SimulatedWorld {
     let items = Array(boards[0].wired.device.store.items)
     guard boards[0].hasPower, !items.isEmpty else { return }
     let item = items[Int(pick % UInt64(items.count))]
-    if boards[0].wired.perform(command(item.item), now: now) == .done {
+    let order = command(item.item)
+    if boards[0].wired.perform(order, now: now) == .done {
       counts.presses += 1
-      trace.add(now, "person", "\(command(item.item))")
+      trace.add(now, "person", "\(order)")
+    }
+  }
+
+  private func chooseAction(_ pick: UInt64) {
+    let before = boards[0].wired.device.store
+    press(pick) { item in
+      if let shown = before.notification(item),
+        let content = try? display.content(
+          of: DisplayedNotification(key: shown.identity?.key, json: shown.json), at: now),
+        let submission = ledger.submissionOfContent[content]
+      {
+        ledger.presses.press(submission, content: content)
+      }
+      return .action(item: item, act: 1)
     }
   }
 

@@ -15,6 +15,8 @@ struct OutboxJournal: Equatable, Sendable {
     case renewed(UInt32)
     /// The header records a write in this boot.
     case bootNoted(UInt32)
+    /// Presses are taken, in the order of their numbers.
+    case pressesTaken([PendingPress])
   }
 
   /// A commit in progress.
@@ -44,8 +46,10 @@ struct OutboxJournal: Equatable, Sendable {
   private var isHeaderMarked = false
   private var headerEffects: [Effect] = []
   private var takesAll = false
+  /// Presses that no commit has taken yet. Source: PROTOCOL.md NTF-42.
+  private var presses = PendingPresses()
 
-  var isIdle: Bool { state == .idle && order.isEmpty && !isHeaderMarked }
+  var isIdle: Bool { state == .idle && order.isEmpty && !isHeaderMarked && presses.isEmpty }
 
   var hasFailed: Bool { state == .failed }
 
@@ -78,6 +82,21 @@ struct OutboxJournal: Equatable, Sendable {
     headerEffects.append(.renewed(source))
   }
 
+  /// A press is taken with the next commit, which is one about the notification, or an earlier one.
+  mutating func mark(_ press: PendingPress, _ changes: [JournalChange]) {
+    presses.append(press, changes)
+  }
+
+  /// Whether a press that was taken is durable.
+  func isDurable(press number: UInt32, in bootID: UInt32) -> Bool {
+    if presses.contains(number, in: bootID) { return false }
+    guard case .committing(let commit) = state else { return true }
+    return !commit.effects.contains { effect in
+      guard case .pressesTaken(let taken) = effect else { return false }
+      return taken.contains { $0.press.number == number && $0.bootID == bootID }
+    }
+  }
+
   /// Whether all marks of an entry up to the `mark`-th of all are durable.
   func isDurable(_ number: OutboxNumber, upTo mark: UInt64) -> Bool {
     if let first = marked[number], first <= mark { return false }
@@ -89,7 +108,9 @@ struct OutboxJournal: Equatable, Sendable {
 
   /// The next commit, unless one is in progress or nothing is marked.
   mutating func nextCommit(of shelf: OutboxShelf, header: JournalHeader) -> [JournalChange]? {
-    guard state == .idle, isHeaderMarked || !order.isEmpty else { return nil }
+    guard state == .idle, isHeaderMarked || !order.isEmpty || !presses.isEmpty else {
+      return nil
+    }
     var changes: [JournalChange] = []
     var commit = Commit(marks: [:], effects: [])
     if isHeaderMarked {
@@ -98,7 +119,12 @@ struct OutboxJournal: Equatable, Sendable {
       headerEffects = []
       isHeaderMarked = false
     }
-    let count = takesAll ? order.count : min(order.count, Self.changesLimit - changes.count)
+    if !presses.isEmpty {
+      let taken = presses.take()
+      changes += taken.changes
+      commit.effects.append(.pressesTaken(taken.presses))
+    }
+    let count = takesAll ? order.count : min(order.count, max(0, Self.changesLimit - changes.count))
     takesAll = false
     for _ in 0..<count {
       let number = order.removeFirst()

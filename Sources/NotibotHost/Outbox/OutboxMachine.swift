@@ -8,6 +8,8 @@ package enum OutboxAction: Equatable, Sendable {
   case sync(SyncRequest)
   /// Write these bytes to Data; the result goes to `writeCompleted` with this tag.
   case write(tag: UInt64, json: [UInt8])
+  /// Send TAKEN. Source: PROTOCOL.md NTF-41.
+  case taken(source: UInt32, press: UInt32)
   /// Make these changes durable in one commit; then call `committed` or `commitFailed`. One commit
   /// at a time.
   case commit([JournalChange])
@@ -33,6 +35,8 @@ package struct OutboxMachine: Equatable, Sendable {
   var journal = OutboxJournal()
   var session: OutboxSession?
   var pace = OutboxPace()
+  /// The presses that were taken, as of the next commit.
+  var presses: PressRecords
   /// Whether new writes are disabled because the program is about to end.
   var isStopping = false
   /// The boot of the last session.
@@ -53,6 +57,7 @@ package struct OutboxMachine: Equatable, Sendable {
     header = contents.header
     durableBootID = contents.header.writtenBootID
     shelf = OutboxShelf(contents.entries)
+    presses = PressRecords(contents.presses)
   }
 
   // MARK: Commands
@@ -125,7 +130,8 @@ package struct OutboxMachine: Equatable, Sendable {
     case .synced(let answer): receiveSynced(answer, now: now)
     case .resync: session?.wantsResync = true
     case .gone(let reason, let key): receiveGone(reason, key)
-    case .action, .taken: return
+    case .action(let press): receive(press)
+    case .taken: return
     }
     settle(now: now)
   }
@@ -136,10 +142,8 @@ package struct OutboxMachine: Equatable, Sendable {
     case .gone(let reason, let key, item: _):
       guard session?.hasIdentity == true else { return }
       receiveGone(reason, key)
-    case .actionOf(let key, item: _, let act, revision: _):
-      guard session?.hasIdentity == true, key.source == header.source, let number = shelf.numbers[key.id]
-      else { return }
-      report(.action(number, act: act))
+    case .actionOf(let key, item: _, let act, let revision):
+      receiveAction(act, of: key, revision: revision)
     // Numbers of this boot's notifications from all writers: the writer is not known.
     case .dismissed, .action, .unknown: return
     }
@@ -162,6 +166,7 @@ package struct OutboxMachine: Equatable, Sendable {
       case .report(let report): self.report(report)
       case .renewed(let source): finishRenewal(source)
       case .bootNoted(let bootID): durableBootID = bootID
+      case .pressesTaken(let presses): finishPresses(presses)
       }
     }
     settle(now: now)

@@ -333,9 +333,10 @@ extension Probe {
     }
   }
 
-  /// Sends TAKEN.
+  /// Sends TAKEN, and waits until the device has handled it.
   func take(_ press: UInt32, of source: UInt32) async throws {
     try await sendMessage([6] + Wire.u32(source) + Wire.u32(press))
+    _ = try await readCount()
   }
 
   /// Sends a message on channel 0, as soon as the device takes it.
