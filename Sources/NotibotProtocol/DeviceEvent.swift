@@ -43,7 +43,8 @@ package enum DeviceEvent: Hashable, Sendable {
   ) -> [UInt8] {
     let rev = revision.map { #","rev":\#($0)"# } ?? ""
     return Array(
-      #"{"ev":"action"\#(member(item: item)),"act":\#(act),"id":\#(key.id),"src":\#(key.source)\#(rev)}"#.utf8)
+      #"{"ev":"action"\#(member(item: item)),"act":\#(act),"id":\#(key.id),"src":\#(key.source)\#(rev)}"#.utf8
+    )
   }
 
   private static func member(item: UInt32) -> String {

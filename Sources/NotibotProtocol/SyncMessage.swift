@@ -10,7 +10,7 @@ package enum SyncMessage: Hashable, Sendable {
   /// A notification is gone, and its event does not fit in a notification of Data.
   case gone(GoneReason, NotificationKey)
   /// ACTION: a kept press. Source: PROTOCOL.md NTF-40.
-  case action(KeptPress)
+  case press(KeptPress)
   /// TAKEN: the host has the kept presses of this source up to this number. Source: PROTOCOL.md
   /// NTF-41.
   case taken(source: UInt32, press: UInt32)
@@ -31,7 +31,7 @@ package enum SyncMessage: Hashable, Sendable {
       guard source != 0 else { throw WireError.badField(name: "src", value: 0) }
       guard id != 0 else { throw WireError.badField(name: "id", value: 0) }
       self = .gone(reason, NotificationKey(source: source, id: id))
-    case 5: self = .action(try KeptPress(parsing: payload))
+    case 5: self = .press(try KeptPress(parsing: payload))
     case 6:
       guard let source = payload.littleEndian(at: 1, as: UInt32.self),
         let press = payload.littleEndian(at: 5, as: UInt32.self)
@@ -65,7 +65,7 @@ package enum SyncMessage: Hashable, Sendable {
       payload += [4, reason.rawValue]
       payload.appendLittleEndian(key.source)
       payload.appendLittleEndian(key.id)
-    case .action(let press):
+    case .press(let press):
       payload += [5, press.act]
       payload.appendLittleEndian(press.key.source)
       payload.appendLittleEndian(press.key.id)

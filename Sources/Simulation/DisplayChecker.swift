@@ -17,6 +17,10 @@ package struct DisplayedNotification: Equatable, Sendable {
 /// Watches the display: it must show the submitted notifications, once each, and none that had
 /// gone.
 package struct DisplayChecker: Equatable, Sendable {
+  /// The device's time of day is the host's of the last session's beginning, in whole seconds, and
+  /// late by the time that its frames took.
+  static let clockToleranceSeconds: Int64 = 5
+
   private let scenario: Scenario
   private var known: [[UInt8]: Int] = [:]
   /// Submissions announced since the device's last restart.
@@ -68,6 +72,10 @@ package struct DisplayChecker: Equatable, Sendable {
       guard seen.insert(index).inserted || !guaranteesOnce(index, ledger) else {
         throw Violation(.storedOnce, "\(name(index)) is stored twice", at: now)
       }
+      // A device that is written an expired content hides it in the same step (NTF-27).
+      guard !scenario.isExpired(content, since: Self.clockToleranceSeconds, at: now) else {
+        throw Violation(.expiredStaysAway, "\(name(index)) is on the display", at: now)
+      }
     }
   }
 
@@ -108,7 +116,7 @@ package struct DisplayChecker: Equatable, Sendable {
     }
     switch submission.ending {
     case nil, .outcomeUnknown: break
-    case .gone, .removed, .refused:
+    case .gone, .removed, .refused, .expired:
       guard !guaranteesOnce(index, ledger) else {
         throw Violation(.staysAway, "\(name(index)) was reported \(submission.ending!)", at: now)
       }

@@ -21,7 +21,7 @@ package struct PressLedger: Equatable, Sendable {
     _ submission: Int, isStale: Bool, newest: [Int], at now: Instant
   ) throws(Violation) {
     let presses = open[submission] ?? [:]
-    // Of a stale press it is not known which one it is: it is one for an older text, if there is one.
+    // Which one a stale press is, is not known: one for an older text, if there is one.
     let candidates = presses.keys.filter { presses[$0] ?? 0 > 0 && (isStale || newest.contains($0)) }
     guard let content = candidates.sorted(by: { !newest.contains($0) && newest.contains($1) }).first else {
       throw Violation(

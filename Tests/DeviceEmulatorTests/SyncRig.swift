@@ -93,7 +93,7 @@ extension Frame {
       case .synced(let answer): return "SYNCED n=\(answer.holdings.count) hwm=\(answer.highestID)"
       case .gone(let reason, let key): return "GONE \(reason) \(key.id)"
       case .resync: return "RESYNC"
-      case .action(let press):
+      case .press(let press):
         return "ACTION \(press.act) of \(press.key.id) rev \(press.revision) press \(press.number)"
       case .sync, .taken, nil: return "? \(hex(payload))"
       }

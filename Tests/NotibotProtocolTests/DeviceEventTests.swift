@@ -13,15 +13,27 @@ struct DeviceEventTests {
       (#"{"ev":"dismissed","id":7,"src":3237998081}"#, .gone(.dismissed, key, item: 0)),
       (#"{"ev":"evicted","item":3,"id":7,"src":3237998081}"#, .gone(.evicted, key, item: 3)),
       (#" { "src" : 3237998081, "id" : 7, "x":{}, "ev":"exp\u0069red" } "#, .gone(.expired, key, item: 0)),
-      (#"{"ev":"action","item":3,"act":0,"id":7,"src":3237998081}"#, .actionOf(key, item: 3, act: 0, revision: nil)),
+      (
+        #"{"ev":"action","item":3,"act":0,"id":7,"src":3237998081}"#,
+        .actionOf(key, item: 3, act: 0, revision: nil)
+      ),
       (#"{"ev":"action","act":4,"id":7,"src":3237998081}"#, .actionOf(key, item: 0, act: 4, revision: nil)),
       (
         #"{"ev":"action","item":3,"act":0,"id":7,"src":3237998081,"rev":1}"#,
         .actionOf(key, item: 3, act: 0, revision: 1)
       ),
-      (#"{"rev":65535,"ev":"action","act":0,"id":7,"src":3237998081}"#, .actionOf(key, item: 0, act: 0, revision: .max)),
-      (#"{"ev":"action","act":0,"id":7,"src":3237998081,"rev":65536}"#, .actionOf(key, item: 0, act: 0, revision: nil)),
-      (#"{"ev":"action","act":0,"id":7,"src":3237998081,"rev":"1"}"#, .actionOf(key, item: 0, act: 0, revision: nil)),
+      (
+        #"{"rev":65535,"ev":"action","act":0,"id":7,"src":3237998081}"#,
+        .actionOf(key, item: 0, act: 0, revision: .max)
+      ),
+      (
+        #"{"ev":"action","act":0,"id":7,"src":3237998081,"rev":65536}"#,
+        .actionOf(key, item: 0, act: 0, revision: nil)
+      ),
+      (
+        #"{"ev":"action","act":0,"id":7,"src":3237998081,"rev":"1"}"#,
+        .actionOf(key, item: 0, act: 0, revision: nil)
+      ),
       (#"{"ev":"action","item":3,"act":0,"rev":1}"#, .action(item: 3, act: 0)),
       (
         #"{"ev":"dismissed","id":4294967295,"src":4294967295,"act":1}"#,

@@ -32,12 +32,12 @@ struct SyncMessageTests {
     ("04 03 FFFFFFFF 01000000", .gone(.expired, NotificationKey(source: .max, id: 1))),
     (
       "05 02 01EEFFC0 07000000 0301 09000000",
-      .action(
+      .press(
         KeptPress(act: 2, key: NotificationKey(source: 0xC0FF_EE01, id: 7), revision: 0x0103, number: 9))
     ),
     (
       "05 FF FFFFFFFF FFFFFFFF FFFF FFFFFFFF",
-      .action(
+      .press(
         KeptPress(act: 255, key: NotificationKey(source: .max, id: .max), revision: .max, number: .max))
     ),
     ("06 01EEFFC0 09000000", .taken(source: 0xC0FF_EE01, press: 9)),

@@ -29,7 +29,7 @@ extension ATTServer {
     case .taken(let source, let press):
       guard keepsActions else { return false }
       store.presses.release(of: source, upTo: press)
-    case .synced, .resync, .gone, .action: return false
+    case .synced, .resync, .gone, .press: return false
     }
     return true
   }
@@ -74,7 +74,8 @@ extension ATTServer {
   }
 
   /// The person chooses an action of a notification with an identity. A press that is kept is
-  /// reported to its writer by ACTION, to the others by `event`. Source: PROTOCOL.md NTF-39, NTF-40.
+  /// reported to its writer by ACTION, to the others by `event`. Source: PROTOCOL.md NTF-39,
+  /// NTF-40.
   mutating func press(_ act: UInt8, of identity: StoredIdentity, event: [UInt8]) {
     switch store.press(act, of: identity) {
     case .notKept: notify(event)
@@ -124,7 +125,7 @@ extension ATTServer {
         .handleValueNotification(handle: NotibotProfile.Handle.count, value: store.count.littleEndianBytes))
     }
     // Before the events and notices of what happened to the notification since (NTF-40).
-    if let press = bearers[index].takePress(from: store.presses) { return .link(.action(press)) }
+    if let press = bearers[index].takePress(from: store.presses) { return .link(.press(press)) }
     if let event = bearers[index].takeEvent() {
       return .att(.handleValueNotification(handle: NotibotProfile.Handle.data, value: event))
     }

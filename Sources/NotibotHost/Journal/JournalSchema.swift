@@ -54,7 +54,8 @@ enum JournalSchema {
     try makeTables(in: database)
     try JournalRows.write(contents.header, JournalTotals(), to: database)
     try database.execute(sql: "PRAGMA user_version = \(Self.version)")
-    let changes = contents.entries.map(JournalChange.put) + contents.keys.map(JournalChange.putKey)
+    let changes =
+      contents.entries.map(JournalChange.put) + contents.keys.map(JournalChange.putKey)
       + contents.presses.map(JournalChange.putPresses)
     try JournalRows.apply(changes, to: database)
   }

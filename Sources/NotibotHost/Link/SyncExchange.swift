@@ -67,7 +67,7 @@ struct SyncExchange: Equatable, Sendable {
       awaited.removeFirst()
       statistics.answers += 1
       return message
-    case .resync, .gone, .action: return message
+    case .resync, .gone, .press: return message
     }
   }
 

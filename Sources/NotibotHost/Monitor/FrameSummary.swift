@@ -80,7 +80,7 @@ package struct FrameSummary: Equatable, Sendable {
       case .gone(let reason, let key):
         pdu = "GONE"
         detail = "\(reason.name), src \(hex(key.source)), id \(key.id)"
-      case .action(let press):
+      case .press(let press):
         pdu = "ACTION"
         let place = "src \(hex(press.key.source)), id \(press.key.id), rev \(press.revision)"
         detail = "act \(press.act), \(place), press \(press.number)"

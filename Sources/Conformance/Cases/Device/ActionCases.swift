@@ -74,7 +74,8 @@ extension Suite {
       if round == 3 { try await probe.openDelivery(features: Probe.actionFeatures) }
       var unsolicited = Unsolicited()
       try await probe.sync(Sync(source, known: 2), unsolicited: &unsolicited)
-      probe.expect("reports before SYNCED \(round)", unsolicited.items, is: presses.map { .message($0.bytes) })
+      probe.expect(
+        "reports before SYNCED \(round)", unsolicited.items, is: presses.map { .message($0.bytes) })
       let behind = try await probe.listen()
       probe.expect("reports after SYNCED \(round)", behind.items, is: [])
     }
@@ -83,7 +84,8 @@ extension Suite {
 
   static let actionMeanwhile = Case(
     "NTF-39/kept-meanwhile",
-    "A press without a host is kept with its rev, also when its notification is changed or leaves", .delivery,
+    "A press without a host is kept with its rev, also when its notification is changed or leaves",
+    .delivery,
     also: ["NTF-40", "NTF-26"], needs: [.control]
   ) { bench in
     let (probe, control) = (bench.probe, try bench.requireControl())
@@ -101,7 +103,9 @@ extension Suite {
     let presses = (1...3).map { Press(UInt8($0), source, UInt32($0), number: UInt32($0)) }
     probe.expect("presses", unsolicited.presses, is: presses)
     probe.expect("ids that are gone", unsolicited.goneIDs(source), is: [2])
-    let order = unsolicited.items.map { if case .message(let bytes) = $0, bytes.first == 5 { 0 } else { 1 } }
+    let order = unsolicited.items.map {
+      if case .message(let bytes) = $0 { bytes.first == 5 ? 0 : 1 } else { 1 }
+    }
     probe.expect("presses after the report of what is gone", order, is: order.sorted())
     try await probe.expectWritten(Sample.removal(id: 2))
     var again = Unsolicited()
@@ -187,7 +191,7 @@ extension Suite {
       reported += try await probe.listen().presses.count
     }
     probe.expect(reported >= 16, "\(reported) presses were reported")
-    // Those that were taken, with the acts in which they were chosen: none was dropped for a later one.
+    // The first ones: none was dropped for a later one.
     var unsolicited = Unsolicited()
     try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
     let expected = (1...max(1, reported)).map { Press(UInt8($0), source, 1, number: UInt32($0)) }

@@ -53,7 +53,8 @@ extension Suite {
   }
 
   static let hostTakesOnce = Case(
-    "NTF-42/host-once", "A press that is reported again is acknowledged again, and not taken again", .delivery,
+    "NTF-42/host-once", "A press that is reported again is acknowledged again, and not taken again",
+    .delivery,
     also: ["NTF-41"], needs: [.host]
   ) { bench in
     let device = try await makeLive(bench)
@@ -135,7 +136,8 @@ extension Suite {
   }
 
   static let hostActionsWait = Case(
-    "NTF-42/host-waits", "A press before SYNCED waits for it, and is taken although its notification has left",
+    "NTF-42/host-waits",
+    "A press before SYNCED waits for it, and is taken although its notification has left",
     .delivery, also: ["NTF-40", "NTF-26"], needs: [.host]
   ) { bench in
     let device = bench.makeForwarder(holding: ["one"])
@@ -191,7 +193,8 @@ extension Suite {
   }
 
   static let hostRemembersBoots = Case(
-    "NTF-42/host-boots", "The host remembers what it took in 16 boots, whichever devices they are of", .delivery,
+    "NTF-42/host-boots", "The host remembers what it took in 16 boots, whichever devices they are of",
+    .delivery,
     also: ["NTF-41"], needs: [.host]
   ) { bench in
     let device = try await makeLive(bench)
@@ -242,7 +245,8 @@ extension ForwardingBench {
     let message = try await nextMessage(file: file, line: line)
     guard message == .taken(source: Self.source, press: press) else {
       throw Finding(
-        "\(message.map { "\($0)" } ?? "nothing") where TAKEN of \(press) was expected", file: file, line: line)
+        "\(message.map { "\($0)" } ?? "nothing") where TAKEN of \(press) was expected", file: file, line: line
+      )
     }
   }
 
