@@ -72,10 +72,6 @@ package struct DisplayChecker: Equatable, Sendable {
       guard seen.insert(index).inserted || !guaranteesOnce(index, ledger) else {
         throw Violation(.storedOnce, "\(name(index)) is stored twice", at: now)
       }
-      // A device that is written an expired content hides it in the same step (NTF-27).
-      guard !scenario.isExpired(content, since: Self.clockToleranceSeconds, at: now) else {
-        throw Violation(.expiredStaysAway, "\(name(index)) is on the display", at: now)
-      }
     }
   }
 

@@ -80,12 +80,13 @@ import Testing
       first.write(Self.line("1", key: "a") + Self.line("2") + Self.line("3", key: "c"))
       // Each gets its answers, the full one too, while both of the others stay in the outbox.
       try await forward.document { $0["result"] == "full" && $0["line"] == 3 && $0["client"] == 1 }
+      try await forward.result("delivered", of: 1)
+      try await forward.result("delivered", of: 2)
       second.write(Self.line("1", key: "a") + Self.line("4"))
       #expect(
         try await second.answer(0) == ["duplicate": true, "line": 1, "number": 1, "result": "queued"])
       #expect(
         try await second.answer(1) == ["line": 2, "reason": "the outbox is full (2)", "result": "full"])
-      try await forward.result("delivered", of: 2)
       try await forwarding.emulator.ask(["command": "dismiss", "item": 1])
       try await forward.document { $0["result"] == "gone" }
       second.write(Self.line("4"))
