@@ -11,9 +11,10 @@ package enum Suite {
     notifications, connections,
     jsonGrammar, jsonStrings,
     delivery, deliverySources, deliveryApplied, deliveryRemovals, deliveryGone, deliveryLeaving,
-    expiries, storeOrder, storeRare, storeWalks, events,
+    expiries, storeOrder, storeRare, storeWalks, events, actions,
     deliverySynced,
     deliverySessions, hostDelivery, hostDeliverySynced, hostDeliverySources,
+    hostActions,
     throughput, system,
     reconnection, systemReconnection,
   ].flatMap { $0 }

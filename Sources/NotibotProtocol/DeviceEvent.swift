@@ -1,5 +1,5 @@
 /// A device's event about a stored notification, sent as a notification of Data. Source:
-/// PROTOCOL.md NTF-11, NTF-26.
+/// PROTOCOL.md NTF-11, NTF-26, NTF-29.
 ///
 /// `item` is the number of the notification in the order in which this boot of the device accepted
 /// them, from 1.
@@ -10,8 +10,9 @@ package enum DeviceEvent: Hashable, Sendable {
   /// A notification with an identity is gone. `item` is 0 when the device no longer knows it
   /// (NTF-26).
   case gone(GoneReason, NotificationKey, item: UInt32)
-  /// The action of number `act` of a notification with an identity was chosen.
-  case actionOf(NotificationKey, item: UInt32, act: UInt32)
+  /// The action of number `act` of a notification with an identity was chosen. `revision` is that
+  /// of the text on the display; `nil` if the device does not report it (NTF-29).
+  case actionOf(NotificationKey, item: UInt32, act: UInt32, revision: UInt16?)
   /// Anything else, unchanged and unsanitised: another `ev`, or invalid JSON.
   case unknown([UInt8])
 
@@ -31,12 +32,19 @@ package enum DeviceEvent: Hashable, Sendable {
     case .action(let item, let act): Array(#"{"ev":"action","item":\#(item),"act":\#(act)}"#.utf8)
     case .gone(let reason, let key, let item):
       Array(#"{"ev":"\#(reason.name)"\#(Self.member(item: item)),"id":\#(key.id),"src":\#(key.source)}"#.utf8)
-    case .actionOf(let key, let item, let act):
-      Array(
-        #"{"ev":"action"\#(Self.member(item: item)),"act":\#(act),"id":\#(key.id),"src":\#(key.source)}"#.utf8
-      )
+    case .actionOf(let key, let item, let act, let revision):
+      Self.actionOf(key, item: item, act: act, revision: revision)
     case .unknown(let json): json
     }
+  }
+
+  private static func actionOf(
+    _ key: NotificationKey, item: UInt32, act: UInt32, revision: UInt16?
+  ) -> [UInt8] {
+    let rev = revision.map { #","rev":\#($0)"# } ?? ""
+    return Array(
+      #"{"ev":"action"\#(member(item: item)),"act":\#(act),"id":\#(key.id),"src":\#(key.source)\#(rev)}"#.utf8
+    )
   }
 
   private static func member(item: UInt32) -> String {
@@ -50,6 +58,7 @@ package enum DeviceEvent: Hashable, Sendable {
     var act: UInt32?
     var id: UInt32?
     var source: UInt32?
+    var revision: UInt32?
     while let key = try reader.nextKey() {
       if reader.key(key, is: "ev") {
         event = try reader.string(key: "ev")
@@ -62,13 +71,17 @@ package enum DeviceEvent: Hashable, Sendable {
         id = try reader.wholeNumberIfAny()
       } else if reader.key(key, is: "src") {
         source = try reader.wholeNumberIfAny()
+      } else if reader.key(key, is: "rev") {
+        revision = try reader.wholeNumberIfAny()
       } else {
         try reader.skipValue()
       }
     }
     if let id, let source, id != 0, source != 0 {
       let key = NotificationKey(source: source, id: id)
-      if event == "action", let act { return .actionOf(key, item: item ?? 0, act: act) }
+      if event == "action", let act {
+        return .actionOf(key, item: item ?? 0, act: act, revision: revision.flatMap { UInt16(exactly: $0) })
+      }
       if let reason = GoneReason.allCases.first(where: { $0.name == event }) {
         return .gone(reason, key, item: item ?? 0)
       }

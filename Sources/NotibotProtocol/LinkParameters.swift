@@ -36,6 +36,8 @@ package struct Features: OptionSet, Hashable, Sendable {
   package static let optionalKeys = Features(rawValue: 1 << 1)
   package static let sync = Features(rawValue: 1 << 2)
   package static let framedLog = Features(rawValue: 1 << 3)
+  /// Source: PROTOCOL.md NTF-39.
+  package static let keptActions = Features(rawValue: 1 << 4)
 }
 
 /// The receive limits of the announcer of LIMITS. Source: PROTOCOL.md LNK-8.

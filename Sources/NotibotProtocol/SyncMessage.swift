@@ -9,6 +9,11 @@ package enum SyncMessage: Hashable, Sendable {
   case resync
   /// A notification is gone, and its event does not fit in a notification of Data.
   case gone(GoneReason, NotificationKey)
+  /// ACTION: a kept press. Source: PROTOCOL.md NTF-40.
+  case press(KeptPress)
+  /// TAKEN: the host has the kept presses of this source up to this number. Source: PROTOCOL.md
+  /// NTF-41.
+  case taken(source: UInt32, press: UInt32)
 
   /// Reads a message; bytes beyond its format are ignored (LNK-3).
   package init(parsing payload: [UInt8]) throws(WireError) {
@@ -26,6 +31,14 @@ package enum SyncMessage: Hashable, Sendable {
       guard source != 0 else { throw WireError.badField(name: "src", value: 0) }
       guard id != 0 else { throw WireError.badField(name: "id", value: 0) }
       self = .gone(reason, NotificationKey(source: source, id: id))
+    case 5: self = .press(try KeptPress(parsing: payload))
+    case 6:
+      guard let source = payload.littleEndian(at: 1, as: UInt32.self),
+        let press = payload.littleEndian(at: 5, as: UInt32.self)
+      else { throw WireError.tooShort(expectedBytes: 9, actualBytes: payload.count) }
+      guard source != 0 else { throw WireError.badField(name: "src", value: 0) }
+      guard press != 0 else { throw WireError.badField(name: "press", value: 0) }
+      self = .taken(source: source, press: press)
     case let kind?: throw WireError.badField(name: "kind", value: Int(kind))
     case nil: throw WireError.tooShort(expectedBytes: 1, actualBytes: 0)
     }
@@ -52,6 +65,16 @@ package enum SyncMessage: Hashable, Sendable {
       payload += [4, reason.rawValue]
       payload.appendLittleEndian(key.source)
       payload.appendLittleEndian(key.id)
+    case .press(let press):
+      payload += [5, press.act]
+      payload.appendLittleEndian(press.key.source)
+      payload.appendLittleEndian(press.key.id)
+      payload.appendLittleEndian(press.revision)
+      payload.appendLittleEndian(press.number)
+    case .taken(let source, let press):
+      payload.append(6)
+      payload.appendLittleEndian(source)
+      payload.appendLittleEndian(press)
     }
     return payload
   }

@@ -77,6 +77,7 @@ package struct Ledger: Equatable, Sendable {
   package private(set) var submissionOfContent: [Int: Int] = [:]
   /// Unanswered requests to a host.
   package private(set) var open: [UInt64: (request: Request, host: Int)] = [:]
+  package internal(set) var presses = PressLedger()
   private var requestsCount: UInt64 = 0
   /// For each host, the submission with a number in its journal.
   private var numbers: [[OutboxNumber: Int]]

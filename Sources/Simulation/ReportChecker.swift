@@ -35,7 +35,11 @@ package struct ReportChecker: Equatable, Sendable {
     case .removed(let number): try ended(number, .removed, host: host, ledger: &ledger, at: now)
     case .outcomeUnknown(let number):
       try ended(number, .outcomeUnknown, host: host, ledger: &ledger, at: now)
-    case .action(let number, _): _ = try ledger.subject(of: number, host: host, at: now)
+    case .action(let number, _, _, let isStale):
+      guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now) else { return }
+      let submission = ledger.submissions[index]
+      guard !submission.isOfOldJournal, scenario.variant != .copiedJournal else { return }
+      try ledger.presses.report(index, isStale: isStale, newest: submission.newestContents, at: now)
     case .storeFull, .synced, .diverged: break
     case .newSource:
       guard !scenario.variant.keepsJournals else {

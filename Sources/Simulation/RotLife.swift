@@ -8,6 +8,7 @@ struct RotLife {
     var entries: [Int64: OutboxEntry] = [:]
     var lastNumber: Int64 = 0
     var keys: [Int64: KeyRecord] = [:]
+    var presses: [UInt32: TakenPresses] = [:]
 
     init() {}
 
@@ -15,6 +16,7 @@ struct RotLife {
       entries = Dictionary(uniqueKeysWithValues: contents.entries.map { ($0.number.rawValue, $0) })
       lastNumber = contents.header.lastNumber.rawValue
       keys = Dictionary(uniqueKeysWithValues: contents.keys.map { ($0.row, $0) })
+      presses = Dictionary(uniqueKeysWithValues: contents.presses.map { ($0.bootID, $0) })
     }
   }
 
@@ -32,6 +34,7 @@ struct RotLife {
   /// Everything that was ever written to the journal: nothing else is allowed to be read from it.
   private var everQueued: Set<OutboxEntry> = []
   private var everKept: Set<KeyRecord> = []
+  private var everTaken: Set<TakenPresses> = []
   private var commits = 0
 
   init(seed: UInt64) {
@@ -125,6 +128,7 @@ struct RotLife {
       }
     }
     drawKeys(&next, &changes)
+    drawPresses(&next, &changes)
     changes.append(
       .header(
         JournalHeader(
@@ -149,6 +153,20 @@ struct RotLife {
     next.keys[record.row] = record
     everKept.insert(record)
     changes.append(.putKey(record))
+  }
+
+  /// Presses of a few boots, in a third of the lives.
+  private mutating func drawPresses(_ next: inout Moment, _ changes: inout [JournalChange]) {
+    guard seed % 3 == 0, Bool.random(using: &random) else { return }
+    let bootID = UInt32.random(in: 0x8000_0000...0x8000_0003, using: &random)
+    if next.presses[bootID] != nil, Int.random(in: 0..<4, using: &random) == 0 {
+      next.presses[bootID] = nil
+      return changes.append(.deletePresses(bootID))
+    }
+    let record = TakenPresses(bootID: bootID, press: (next.presses[bootID]?.press ?? 0) + 1)
+    next.presses[bootID] = record
+    everTaken.insert(record)
+    changes.append(.putPresses(record))
   }
 
   private mutating func put(_ entry: OutboxEntry, _ next: inout Moment, _ changes: inout [JournalChange]) {
@@ -253,6 +271,9 @@ struct RotLife {
     }
     for record in salvage.keys where !everKept.contains(record) {
       throw Broken(detail: "key \(record.row) was salvaged with contents that it never had")
+    }
+    for record in salvage.presses where !everTaken.contains(record) {
+      throw Broken(detail: "press \(record.press) was salvaged, which was never taken")
     }
     let found = Dictionary(uniqueKeysWithValues: salvage.entries.map { ($0.number.rawValue, $0) })
     guard !salvage.isComplete || found == committed.entries || found == underWay?.entries else {

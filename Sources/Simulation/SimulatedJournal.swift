@@ -90,7 +90,7 @@ final class SimulatedJournal {
       path: path, access: .forwarding, sharing: .exclusive, source: contents.header.source)
     try copy.apply(
       [.header(contents.header)] + contents.entries.map(JournalChange.put)
-        + contents.keys.map(JournalChange.putKey))
+        + contents.keys.map(JournalChange.putKey) + contents.presses.map(JournalChange.putPresses))
     copy.close()
   }
 }

@@ -33,7 +33,7 @@ extension SimulatedWorld {
         (world.ledger.remove(index), .remove(world.number(of: index)))
       }
     case .dismiss(let pick): press(pick) { .dismiss($0) }
-    case .action(let pick): press(pick) { .action($0, 1) }
+    case .action(let pick): chooseAction(pick)
     case .reboot(let reason):
       trace.add(now, "device", "restarts: \(reason)")
       counts.reboots += 1
@@ -91,10 +91,24 @@ extension SimulatedWorld {
   private func press(_ pick: UInt64, _ command: (UInt32) -> DeviceCommand) {
     let items = Array(boards[0].wired.device.store.items)
     guard boards[0].hasPower, !items.isEmpty else { return }
-    let command = command(UInt32(clamping: items[Int(pick % UInt64(items.count))].item))
-    if boards[0].wired.perform(command, now: now) == .done {
+    let order = command(UInt32(clamping: items[Int(pick % UInt64(items.count))].item))
+    if boards[0].wired.perform(order, now: now) == .done {
       counts.presses += 1
-      trace.add(now, "person", "\(command)")
+      trace.add(now, "person", "\(order)")
+    }
+  }
+
+  private func chooseAction(_ pick: UInt64) {
+    let before = boards[0].wired.device.store
+    press(pick) { item in
+      if let shown = before.notification(Int(item)),
+        let content = try? display.content(
+          of: DisplayedNotification(key: shown.identity?.key, json: shown.json), at: now),
+        let submission = ledger.submissionOfContent[content]
+      {
+        ledger.presses.press(submission, content: content)
+      }
+      return .action(item, 1)
     }
   }
 

@@ -24,6 +24,9 @@ package struct SimulationCounts: Equatable, Sendable {
   package var sessions = 0
   package var reboots = 0
   package var unplugs = 0
+  /// Reported actions, and the stale ones among them.
+  package var actions = 0
+  package var staleActions = 0
   /// Lives of hosts.
   package var lives = 0
   package var kills = 0
@@ -50,7 +53,10 @@ package struct SimulationCounts: Equatable, Sendable {
     case .expired: expired += 1
     case .newSource: newSources += 1
     case .diverged: diverged += 1
-    case .queued, .rejected, .refused, .removed, .action, .outcomeUnknown, .storeFull, .synced: break
+    case .action(_, _, _, let isStale):
+      actions += 1
+      if isStale { staleActions += 1 }
+    case .queued, .rejected, .refused, .removed, .outcomeUnknown, .storeFull, .synced: break
     }
   }
 
@@ -89,7 +95,7 @@ package struct SimulationCounts: Equatable, Sendable {
       \.announced, \.gone, \.presses,
       \.sessions,
       \.reboots, \.unplugs, \.lives, \.kills, \.powerLosses, \.commits, \.failedCommits, \.newSources,
-      \.diverged, \.bytesToDevice, \.resends,
+      \.diverged, \.bytesToDevice, \.resends, \.actions, \.staleActions,
     ]
   }
 }

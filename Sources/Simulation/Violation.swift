@@ -16,6 +16,7 @@ package struct Violation: Error, Equatable, Sendable {
     case keyAcceptedOnce = "a key is accepted once, and later answered with the same number"
     case reportedOnce = "each end of a notification is reported once, also across crashes"
     case deliveredWasShown = "a notification that is reported delivered was shown"
+    case pressedOnce = "each press is reported at most once, and as a choice for the newest text only"
     case numberKnown = "reports are about numbers that were given"
     case requestEndsOnce = "each submission is answered once"
     case nothingRefused = "a valid notification is not refused"

@@ -76,6 +76,8 @@ extension SimulatedWorld {
     case .delete(let number): "delete \(number.rawValue)"
     case .putKey(let record): "put key \(record.row) of \(record.number.rawValue)"
     case .deleteKey(let row): "delete key \(row)"
+    case .putPresses(let record): "put press \(record.press) of boot \(record.bootID)"
+    case .deletePresses(let bootID): "delete presses of boot \(bootID)"
     }
   }
 

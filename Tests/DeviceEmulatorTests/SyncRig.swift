@@ -93,7 +93,9 @@ extension Frame {
       case .synced(let answer): return "SYNCED n=\(answer.holdings.count) hwm=\(answer.highestID)"
       case .gone(let reason, let key): return "GONE \(reason) \(key.id)"
       case .resync: return "RESYNC"
-      case .sync, nil: return "? \(hex(payload))"
+      case .press(let press):
+        return "ACTION \(press.act) of \(press.key.id) rev \(press.revision) press \(press.number)"
+      case .sync, .taken, nil: return "? \(hex(payload))"
       }
     }
     if payload.starts(with: [0x1B, 0x06, 0x00]) {

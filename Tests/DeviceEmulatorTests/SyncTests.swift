@@ -12,7 +12,7 @@ struct SyncTests {
   // MARK: LNK-5
 
   @Test(arguments: [
-    (DeviceProfile.quiet, UInt32(0b1111)), (.tiny, 0b1111), (.bench, 0b1111), (.firmware, 0b1001),
+    (DeviceProfile.quiet, UInt32(0b11111)), (.tiny, 0b11111), (.bench, 0b11111), (.firmware, 0b1001),
   ])
   func `a device that can refuse announces keys and SYNC, another one announces neither`(
     profile: DeviceProfile, bits: UInt32
@@ -185,7 +185,7 @@ struct SyncTests {
     _ = rig.write(identified(id: 9))
     #expect(
       rig.perform(.action(1, 2)) == [
-        #"{"ev":"action","item":1,"act":2,"id":9,"src":\#(homeSource)}"#
+        #"{"ev":"action","item":1,"act":2,"id":9,"src":\#(homeSource),"rev":0}"#
       ])
   }
 

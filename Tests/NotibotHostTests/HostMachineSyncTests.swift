@@ -22,7 +22,7 @@ struct HostMachineSyncTests {
 
   @Test(arguments: [
     (0b1111, true, true), (0b0111, true, true), (0b0011, true, false), (0b0101, false, false),
-    (0b0000, false, false),
+    (0b0000, false, false), (0b11111, true, true), (0b10011, true, false), (0b10101, false, false),
   ])
   func `identity and SYNC are in use when the device announces them, SYNC alone counts as neither`(
     features: UInt32, hasIdentity: Bool, hasSync: Bool
@@ -35,6 +35,7 @@ struct HostMachineSyncTests {
     }
     #expect(info.hasIdentity == hasIdentity)
     #expect(info.hasSync == hasSync)
+    #expect(info.keepsActions == (features == 0b11111))
   }
 
   @Test func `a host that offers no identity has none, whatever the device says`() throws {

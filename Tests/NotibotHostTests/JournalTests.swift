@@ -173,6 +173,21 @@ import Testing
   }
 }
 
+extension JournalTests {
+  @Test func `presses are replaced and deleted, and read in the order in which they were written`() throws {
+    let journal = try Journal(path: path, access: .forwarding)
+    let (first, second, third) = (
+      TakenPresses(bootID: 9, press: 1), TakenPresses(bootID: .max, press: .max),
+      TakenPresses(bootID: 0, press: 7)
+    )
+    for record in [first, second, third] { try journal.apply([.putPresses(record)]) }
+    #expect(try journal.contents().presses == [first, second, third])
+    let newer = TakenPresses(bootID: 9, press: 2)
+    try journal.apply([.putPresses(newer), .deletePresses(.max), .deletePresses(5)])
+    #expect(try journal.contents().presses == [third, newer])
+  }
+}
+
 // MARK: One at a time
 
 @Suite struct JournalLockTests {

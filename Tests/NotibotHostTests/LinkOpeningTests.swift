@@ -33,7 +33,7 @@ struct LinkOpeningTests {
     let device = ScriptedDevice.makeOpening(configuration)
     let syn = try Syn(parsing: device.sent[0].payload)
     #expect(syn.versions == VersionRange(lowest: 1, highest: 1))
-    #expect(syn.features == [.pipelinedRequests, .optionalKeys, .sync, .framedLog])
+    #expect(syn.features == [.pipelinedRequests, .optionalKeys, .sync, .framedLog, .keptActions])
     #expect(syn.limits == LinkLimits(frames: 64, requests: 32, mtu: 517, bytes: 65_536))
     #expect(syn.source == 0xC0FF_EE01)
     #expect(syn.run == 3)

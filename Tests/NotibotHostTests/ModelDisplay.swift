@@ -28,6 +28,8 @@ struct ModelDisplay {
 
   var capacity = 8
   var hasIdentity = true
+  /// Whether it announces kept actions; a test reports the presses itself.
+  var keepsActions = false
   var evicts = false
   var bootID: UInt32 = 1
   var sources: [UInt32: Source] = [:]
@@ -39,7 +41,8 @@ struct ModelDisplay {
   private var count: UInt16 = 0
 
   var info: DeviceInfo {
-    let features: Features = hasIdentity ? [.pipelinedRequests, .optionalKeys, .sync] : [.pipelinedRequests]
+    var features: Features = hasIdentity ? [.pipelinedRequests, .optionalKeys, .sync] : [.pipelinedRequests]
+    if keepsActions { features.insert(.keptActions) }
     let answer = SynAck(
       nonce: 1, features: features, limits: .usual, capacity: UInt16(capacity), bootID: bootID)
     return DeviceInfo(answer, mtu: 517, features: features)

@@ -44,6 +44,7 @@ import Testing
       while let action = machine.nextAction() {
         switch action {
         case .commit(let changes): pending = changes
+        case .taken: break
         case .report(let report): reports.append(report)
         case .subscribe, .sync, .write: break
         }

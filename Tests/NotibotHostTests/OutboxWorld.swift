@@ -30,6 +30,8 @@ struct OutboxWorld {
   var changesCount = 0
   var synced: [SyncRequest] = []
   var written: [[UInt8]] = []
+  /// The numbers of the TAKENs.
+  var taken: [UInt32] = []
   private var token: UInt64 = 0
 
   init(
@@ -57,6 +59,7 @@ struct OutboxWorld {
         precondition(commit == nil, "two commits in progress")
         commit = changes
         changesCount = max(changesCount, changes.count)
+      case .taken(_, let press): taken.append(press)
       case .report(let report): reports.append(report)
       }
     }
@@ -180,8 +183,11 @@ struct OutboxWorld {
   }
 
   /// A world whose session is live, with these on the display as ids and numbers 1, 2, 3...
-  static func makeLive(_ texts: String..., options: OutboxOptions = OutboxOptions()) -> OutboxWorld {
+  static func makeLive(
+    _ texts: String..., options: OutboxOptions = OutboxOptions(), keepsActions: Bool = false
+  ) -> OutboxWorld {
     var world = OutboxWorld(options)
+    world.display.keepsActions = keepsActions
     for text in texts { world.submit(.add(note(text))) }
     world.connect()
     world.run()
@@ -206,6 +212,10 @@ extension JournalContents {
         keys.removeAll { $0.row == record.row }
         keys.append(record)
       case .deleteKey(let row): keys.removeAll { $0.row == row }
+      case .putPresses(let record):
+        presses.removeAll { $0.bootID == record.bootID }
+        presses.append(record)
+      case .deletePresses(let bootID): presses.removeAll { $0.bootID == bootID }
       }
     }
     entries.sort { $0.number < $1.number }

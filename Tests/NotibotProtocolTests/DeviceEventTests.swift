@@ -13,8 +13,28 @@ struct DeviceEventTests {
       (#"{"ev":"dismissed","id":7,"src":3237998081}"#, .gone(.dismissed, key, item: 0)),
       (#"{"ev":"evicted","item":3,"id":7,"src":3237998081}"#, .gone(.evicted, key, item: 3)),
       (#" { "src" : 3237998081, "id" : 7, "x":{}, "ev":"exp\u0069red" } "#, .gone(.expired, key, item: 0)),
-      (#"{"ev":"action","item":3,"act":0,"id":7,"src":3237998081}"#, .actionOf(key, item: 3, act: 0)),
-      (#"{"ev":"action","act":4,"id":7,"src":3237998081}"#, .actionOf(key, item: 0, act: 4)),
+      (
+        #"{"ev":"action","item":3,"act":0,"id":7,"src":3237998081}"#,
+        .actionOf(key, item: 3, act: 0, revision: nil)
+      ),
+      (#"{"ev":"action","act":4,"id":7,"src":3237998081}"#, .actionOf(key, item: 0, act: 4, revision: nil)),
+      (
+        #"{"ev":"action","item":3,"act":0,"id":7,"src":3237998081,"rev":1}"#,
+        .actionOf(key, item: 3, act: 0, revision: 1)
+      ),
+      (
+        #"{"rev":65535,"ev":"action","act":0,"id":7,"src":3237998081}"#,
+        .actionOf(key, item: 0, act: 0, revision: .max)
+      ),
+      (
+        #"{"ev":"action","act":0,"id":7,"src":3237998081,"rev":65536}"#,
+        .actionOf(key, item: 0, act: 0, revision: nil)
+      ),
+      (
+        #"{"ev":"action","act":0,"id":7,"src":3237998081,"rev":"1"}"#,
+        .actionOf(key, item: 0, act: 0, revision: nil)
+      ),
+      (#"{"ev":"action","item":3,"act":0,"rev":1}"#, .action(item: 3, act: 0)),
       (
         #"{"ev":"dismissed","id":4294967295,"src":4294967295,"act":1}"#,
         .gone(.dismissed, NotificationKey(source: .max, id: .max), item: 0)
@@ -35,8 +55,15 @@ struct DeviceEventTests {
       (.gone(.dismissed, key, item: 3), #"{"ev":"dismissed","item":3,"id":7,"src":3237998081}"#),
       (.gone(.evicted, key, item: 0), #"{"ev":"evicted","id":7,"src":3237998081}"#),
       (.gone(.expired, key, item: .max), #"{"ev":"expired","item":4294967295,"id":7,"src":3237998081}"#),
-      (.actionOf(key, item: 3, act: 2), #"{"ev":"action","item":3,"act":2,"id":7,"src":3237998081}"#),
-      (.actionOf(key, item: 0, act: 0), #"{"ev":"action","act":0,"id":7,"src":3237998081}"#),
+      (
+        .actionOf(key, item: 3, act: 2, revision: nil),
+        #"{"ev":"action","item":3,"act":2,"id":7,"src":3237998081}"#
+      ),
+      (.actionOf(key, item: 0, act: 0, revision: nil), #"{"ev":"action","act":0,"id":7,"src":3237998081}"#),
+      (
+        .actionOf(key, item: 3, act: 2, revision: 0),
+        #"{"ev":"action","item":3,"act":2,"id":7,"src":3237998081,"rev":0}"#
+      ),
     ] as [(DeviceEvent, String)])
   func `one with an identity is written byte for byte`(event: DeviceEvent, json: String) {
     #expect(event.encoded() == Array(json.utf8))

@@ -30,6 +30,18 @@ struct SyncMessageTests {
     ("04 01 01EEFFC0 07000000", .gone(.dismissed, NotificationKey(source: 0xC0FF_EE01, id: 7))),
     ("04 02 01000000 FFFFFFFF", .gone(.evicted, NotificationKey(source: 1, id: .max))),
     ("04 03 FFFFFFFF 01000000", .gone(.expired, NotificationKey(source: .max, id: 1))),
+    (
+      "05 02 01EEFFC0 07000000 0301 09000000",
+      .press(
+        KeptPress(act: 2, key: NotificationKey(source: 0xC0FF_EE01, id: 7), revision: 0x0103, number: 9))
+    ),
+    (
+      "05 FF FFFFFFFF FFFFFFFF FFFF FFFFFFFF",
+      .press(
+        KeptPress(act: 255, key: NotificationKey(source: .max, id: .max), revision: .max, number: .max))
+    ),
+    ("06 01EEFFC0 09000000", .taken(source: 0xC0FF_EE01, press: 9)),
+    ("06 FFFFFFFF 01000000", .taken(source: .max, press: 1)),
   ]
 
   @Test(arguments: messages.indices)
@@ -55,7 +67,7 @@ struct SyncMessageTests {
   @Test(arguments: messages.indices)
   func `every cut of a message is too short`(index: Int) {
     let bytes = [UInt8](spaced: Self.messages[index].hex)
-    let lengths: [UInt8: Int] = [1: 19, 2: 25, 3: 1, 4: 10]
+    let lengths: [UInt8: Int] = [1: 19, 2: 25, 3: 1, 4: 10, 5: 16, 6: 9]
     for length in 0..<bytes.count {
       let expected = length == 0 ? 1 : lengths[bytes[0]] ?? 0
       #expect(throws: WireError.tooShort(expectedBytes: expected, actualBytes: length)) {
@@ -64,7 +76,7 @@ struct SyncMessageTests {
     }
   }
 
-  @Test(arguments: [0, 5, 0x11, 0x7B, 0x81, 0xFF] as [UInt8])
+  @Test(arguments: [0, 7, 0x11, 0x7B, 0x81, 0xFF] as [UInt8])
   func `an unknown kind is refused`(kind: UInt8) {
     let error = WireError.badField(name: "kind", value: Int(kind))
     #expect(throws: error) { try SyncMessage(parsing: [kind]) }
@@ -76,6 +88,9 @@ struct SyncMessageTests {
       ("01 00000000 07000000 0200 8877665544332211", "src", 0), ("04 01 00000000 07000000", "src", 0),
       ("04 01 01000000 00000000", "id", 0), ("04 00 01000000 01000000", "reason", 0),
       ("04 04 01000000 01000000", "reason", 4), ("04 FF 01000000 01000000", "reason", 255),
+      ("05 00 00000000 07000000 0000 01000000", "src", 0), ("05 00 07000000 00000000 0000 01000000", "id", 0),
+      ("05 00 07000000 07000000 0000 00000000", "press", 0), ("06 00000000 01000000", "src", 0),
+      ("06 01000000 00000000", "press", 0),
     ] as [(String, String, Int)])
   func `an invalid value is refused`(hex: String, name: String, value: Int) {
     #expect(throws: WireError.badField(name: name, value: value)) {

@@ -99,6 +99,8 @@ SYNC_FIELDS = {
     2: ("SYNCED", [("src", 4), ("n", 2), ("digest", 8), ("hwm", 4), ("capacity", 2), ("boot id", 4)]),
     3: ("RESYNC", []),
     4: ("GONE", [("reason", 1), ("src", 4), ("id", 4)]),
+    5: ("ACTION", [("act", 1), ("src", 4), ("id", 4), ("rev", 2), ("press", 4)]),
+    6: ("TAKEN", [("src", 4), ("press", 4)]),
 }
 GONE_REASONS = {1: "dismissed", 2: "evicted", 3: "expired"}
 

@@ -34,6 +34,8 @@ package enum HostMessage: Equatable, Sendable {
   case sync(ReceivedSync)
   /// The JSON of a write of Data.
   case write([UInt8])
+  /// TAKEN. Source: PROTOCOL.md NTF-41.
+  case taken(source: UInt32, press: UInt32)
 }
 
 /// A case that plays the device, and the journal, against the forwarding machine in virtual time.
@@ -170,6 +172,10 @@ package final class ForwardingBench: PlayedDevice {
   ) async throws -> HostMessage? {
     let deadline = probe.now + limit
     while let frame = try await probe.nextData(until: deadline) {
+      if frame.channel == 0, frame.payload.first == 6, frame.payload.count == 9 {
+        let (source, press) = (frame.payload[1..<5], frame.payload[5..<9])
+        return .taken(source: UInt32(Wire.number(Array(source))), press: UInt32(Wire.number(Array(press))))
+      }
       if frame.channel == 0 {
         let sync = try probe.require(
           ReceivedSync(frame.payload), "SYNC is [\(Wire.hex(frame.payload))]", file: file, line: line)
@@ -270,6 +276,7 @@ package final class ForwardingBench: PlayedDevice {
     switch message {
     case .sync(let sync): "SYNC (\(sync))"
     case .write(let json): "a write of \(String(decoding: json, as: UTF8.self))"
+    case .taken(_, let press): "TAKEN of \(press)"
     case nil: "nothing"
     }
   }

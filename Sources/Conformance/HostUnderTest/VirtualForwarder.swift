@@ -113,6 +113,10 @@ package struct VirtualForwarder: VirtualPeer {
       journal.keys.removeAll { $0.row == record.row }
       journal.keys.append(record)
     case .deleteKey(let row): journal.keys.removeAll { $0.row == row }
+    case .putPresses(let record):
+      journal.presses.removeAll { $0.bootID == record.bootID }
+      journal.presses.append(record)
+    case .deletePresses(let bootID): journal.presses.removeAll { $0.bootID == bootID }
     }
   }
 }

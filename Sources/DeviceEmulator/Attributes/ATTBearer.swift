@@ -64,6 +64,10 @@ struct ATTBearer: Equatable, Sendable {
   private(set) var writer = NotificationStore.Writer()
   private(set) var pendingSync = PendingSync.none
   private(set) var pendingResync = PendingResync.none
+  /// The source of the latest SYNC; `nil` before it.
+  private(set) var syncedSource: UInt32?
+  /// The highest number of a press that was reported since that SYNC. Source: PROTOCOL.md NTF-40.
+  private(set) var reportedPress: UInt32 = 0
 
   /// - Parameters:
   ///   - features: the features in use.
@@ -174,6 +178,8 @@ struct ATTBearer: Equatable, Sendable {
     writer.source = request.source
     writer.knownID = request.knownID
     notices.removeAll { $0.key.source == request.source }
+    syncedSource = request.source
+    reportedPress = 0
     pendingSync = .synced(source: request.source)
     pendingResync = .none
   }
@@ -199,6 +205,22 @@ struct ATTBearer: Equatable, Sendable {
     guard pendingResync == .due else { return false }
     pendingResync = .sent
     return true
+  }
+
+  // MARK: Presses
+
+  /// Whether the host gets the kept presses of a source. Source: PROTOCOL.md NTF-40.
+  func collectsPresses(of source: UInt32) -> Bool {
+    features.contains(.keptActions) && syncedSource == source
+  }
+
+  /// The next press to report.
+  mutating func takePress(from presses: PressList) -> KeptPress? {
+    guard features.contains(.keptActions), let syncedSource,
+      let press = presses.first(of: syncedSource, above: reportedPress)
+    else { return nil }
+    reportedPress = press.number
+    return press
   }
 
   // MARK: Long writes

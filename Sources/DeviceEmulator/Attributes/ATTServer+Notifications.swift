@@ -21,15 +21,26 @@ extension ATTServer {
   /// takes nothing else from this bearer. Source: PROTOCOL.md NTF-30, NTF-31.
   mutating func receiveMessage(_ payload: [UInt8], on id: BearerID) -> Bool {
     guard let index = index(of: id), bearers[index].features.contains(.sync),
-      case .sync(let request)? = try? SyncMessage(parsing: payload)
+      let message = try? SyncMessage(parsing: payload)
     else { return false }
+    let keepsActions = bearers[index].features.contains(.keptActions)
+    switch message {
+    case .sync(let request): receive(request, at: index, keepsActions: keepsActions)
+    case .taken(let source, let press):
+      guard keepsActions else { return false }
+      store.presses.release(of: source, upTo: press)
+    case .synced, .resync, .gone, .press: return false
+    }
+    return true
+  }
+
+  private mutating func receive(_ request: SyncRequest, at index: Int, keepsActions: Bool) {
     counters.syncs += 1
-    changeStore { $0.sync(request.source) }
+    changeStore { $0.sync(request.source, keepsActions: keepsActions) }
     bearers[index].sync(request)
     for notice in store.gone.notices where notice.key.source == request.source {
       queue(notice, at: index)
     }
-    return true
   }
 
   /// Hides expired notifications. Source: PROTOCOL.md NTF-27.
@@ -53,7 +64,24 @@ extension ATTServer {
 
   /// Sends each subscriber of Data an event of a notification. Source: PROTOCOL.md NTF-11.
   mutating func notify(_ event: [UInt8]) {
-    for index in bearers.indices where !bearers[index].queue(event: event) { counters.eventsDropped += 1 }
+    notify(event) { _ in true }
+  }
+
+  private mutating func notify(_ event: [UInt8], where isMeant: (ATTBearer) -> Bool) {
+    for index in bearers.indices where isMeant(bearers[index]) {
+      if !bearers[index].queue(event: event) { counters.eventsDropped += 1 }
+    }
+  }
+
+  /// The person chooses an action of a notification with an identity. A press that is kept is
+  /// reported to its writer by ACTION, to the others by `event`. Source: PROTOCOL.md NTF-39,
+  /// NTF-40.
+  mutating func press(_ act: UInt8, of identity: StoredIdentity, event: [UInt8]) {
+    switch store.press(act, of: identity) {
+    case .notKept: notify(event)
+    case .kept: notify(event) { !$0.collectsPresses(of: identity.key.source) }
+    case .refused: counters.pressesRefused += 1
+    }
   }
 
   /// Passes the store's events to the bearers, and the count if its value changed.
@@ -96,6 +124,8 @@ extension ATTServer {
       return .att(
         .handleValueNotification(handle: NotibotProfile.Handle.count, value: store.count.littleEndianBytes))
     }
+    // Before the events and notices of what happened to the notification since (NTF-40).
+    if let press = bearers[index].takePress(from: store.presses) { return .link(.press(press)) }
     if let event = bearers[index].takeEvent() {
       return .att(.handleValueNotification(handle: NotibotProfile.Handle.data, value: event))
     }

@@ -40,6 +40,8 @@ package struct ATTCounters: Equatable, Sendable, Codable {
   package var syncs = 0
   /// RESYNC messages sent. Source: PROTOCOL.md NTF-33.
   package var resyncs = 0
+  /// Presses for which there was no room. Source: PROTOCOL.md NTF-39.
+  package var pressesRefused = 0
 
   package init() {}
 }

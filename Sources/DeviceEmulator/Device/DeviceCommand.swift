@@ -81,6 +81,8 @@ package struct DeviceStatistics: Equatable, Sendable, Codable {
   package var sourceCount = 0
   /// Notifications that are gone and not settled by their writers. Source: PROTOCOL.md NTF-26.
   package var goneCount = 0
+  /// Presses that no host has taken yet. Source: PROTOCOL.md NTF-39.
+  package var pressCount = 0
   package var link = LinkCounters()
   package var attributes = ATTCounters()
   /// Bearers other than the line.

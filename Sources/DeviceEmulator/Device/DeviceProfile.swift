@@ -66,9 +66,9 @@ package struct DeviceProfile: Equatable, Sendable {
   /// The limits that it announces to a host. Source: PROTOCOL.md LNK-8.
   package var limits: LinkLimits = DeviceProfile.usualLimits
   package var outOfOrder: OutOfOrderFrames = .kept
-  /// Its features in SYNACK; a device in firmware mode omits bits 1 and 2. Source: PROTOCOL.md
-  /// LNK-5.
-  package var features: Features = [.pipelinedRequests, .optionalKeys, .sync, .framedLog]
+  /// Its features in SYNACK; a device in firmware mode omits bits 1, 2 and 4. Source:
+  /// PROTOCOL.md LNK-9.
+  package var features: Features = [.pipelinedRequests, .optionalKeys, .sync, .framedLog, .keptActions]
   /// How many notifications the store holds. 1...65535.
   package var capacity: UInt16 = 1024
   package var policy: StorePolicy = .refuseWhenFull

@@ -67,12 +67,14 @@ extension EmulatedDevice {
     guard let chosen = attributes.store.notification(Int(item)) else {
       return .refused("there is no notification \(item)")
     }
-    let event: DeviceEvent =
-      switch chosen.identity {
-      case .some(let identity): .actionOf(identity.key, item: item, act: UInt32(act))
-      case nil: .action(item: item, act: UInt32(act))
-      }
-    attributes.notify(event.encoded())
+    guard let identity = chosen.identity else {
+      attributes.notify(DeviceEvent.action(item: item, act: UInt32(act)).encoded())
+      return .done
+    }
+    let reportsRevision = profile.identity(in: attributes.mode).features.contains(.keptActions)
+    let event = DeviceEvent.actionOf(
+      identity.key, item: item, act: UInt32(act), revision: reportsRevision ? identity.revision : nil)
+    attributes.press(act, of: identity, event: event.encoded())
     return .done
   }
 
@@ -117,6 +119,7 @@ extension EmulatedDevice {
     statistics.acceptedCount = attributes.store.acceptedCount
     statistics.sourceCount = attributes.store.writers.records.count
     statistics.goneCount = attributes.store.gone.notices.count
+    statistics.pressCount = attributes.store.presses.presses.count
     statistics.link = link.counters
     statistics.attributes = attributes.counters
     statistics.connections = connectionCounters
@@ -191,7 +194,7 @@ extension DeviceProfile {
     let features: Features =
       switch mode {
       case .strict: features
-      case .firmware: features.subtracting([.optionalKeys, .sync])
+      case .firmware: features.subtracting([.optionalKeys, .sync, .keptActions])
       }
     return LinkIdentity(
       limits: limits, outOfOrder: outOfOrder, features: features,

@@ -87,8 +87,9 @@ extension DeviceLink {
 }
 
 extension Features {
-  /// SYNC alone sets neither of the two bits. Source: PROTOCOL.md LNK-5.
+  /// SYNC needs the optional keys, and kept actions need both. Source: PROTOCOL.md LNK-9.
   fileprivate var meant: Features {
-    contains(.optionalKeys) ? self : subtracting(.sync)
+    guard contains(.optionalKeys) else { return subtracting([.sync, .keptActions]) }
+    return contains(.sync) ? self : subtracting(.keptActions)
   }
 }

@@ -32,9 +32,11 @@ extension NotificationStore {
   }
 
   /// A writer sends its state: it is known from now on. Source: PROTOCOL.md NTF-22, NTF-31.
-  mutating func sync(_ source: UInt32) {
+  /// - Parameter keepsActions: whether presses of its notifications are kept from now on (NTF-39).
+  mutating func sync(_ source: UInt32, keepsActions: Bool = false) {
     makeRoom(forWriter: source)
     writers.use(source)
+    writers.setKeepsActions(keepsActions, of: source)
   }
 
   /// Source: PROTOCOL.md NTF-23.
@@ -122,6 +124,7 @@ extension NotificationStore {
     }
     writers.forget(victim)
     gone.removeAll(of: victim)
+    presses.removeAll(of: victim)
     events.append(.writerForgotten(source: victim))
   }
 }

@@ -19,6 +19,8 @@ package struct NotificationStore: Equatable, Sendable {
   package internal(set) var writers: WriterRecords
   /// Notifications that are gone and not settled yet.
   package internal(set) var gone = GoneList()
+  /// Presses that no host has taken yet.
+  package internal(set) var presses = PressList()
   /// Events for the bearers; a change leaves at most `GoneList.limit` + 4 of them.
   var events: [Event] = []
   /// `nil`: the display is not recorded.

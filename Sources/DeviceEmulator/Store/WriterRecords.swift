@@ -9,6 +9,8 @@ package struct WriterRecord: Equatable, Sendable {
   package var holdings = Holdings()
   /// The item numbers of its stored notifications, by id.
   var items: [UInt32: Int] = [:]
+  /// Whether presses of its notifications are kept. Source: PROTOCOL.md NTF-39.
+  var keepsActions = false
 
   init(source: UInt32) {
     self.source = source
@@ -42,6 +44,15 @@ package struct WriterRecords: Equatable, Sendable {
   /// n and digest of a writer; empty if it is not known.
   package func holdings(of source: UInt32) -> Holdings {
     index(of: source).map { records[$0].holdings } ?? Holdings()
+  }
+
+  /// Whether presses of a writer's notifications are kept. Source: PROTOCOL.md NTF-39.
+  func keepsActions(of source: UInt32) -> Bool {
+    index(of: source).map { records[$0].keepsActions } ?? false
+  }
+
+  mutating func setKeepsActions(_ keepsActions: Bool, of source: UInt32) {
+    if let index = index(of: source) { records[index].keepsActions = keepsActions }
   }
 
   /// The number of a stored notification.

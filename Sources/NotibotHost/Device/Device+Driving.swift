@@ -120,13 +120,14 @@ extension Device {
     switch event {
     case .countChanged(let count): eventSink.yield(.count(count))
     case .device(.dismissed(let item)): eventSink.yield(.dismissed(item: item))
-    case .device(.action(let item, let act)): eventSink.yield(.action(item: item, action: act))
+    case .device(.action(let item, let act)): eventSink.yield(.action(item: item, action: act, revision: nil))
     // For notifications of another writer, or of an earlier run of this one, only their number on
     // the display matters.
     case .device(.gone(.dismissed, _, let item)) where item != 0: eventSink.yield(.dismissed(item: item))
     case .device(.gone(let reason, let key, let item)):
       eventSink.yield(.unknown(DeviceEvent.gone(reason, key, item: item).encoded()))
-    case .device(.actionOf(_, let item, let act)): eventSink.yield(.action(item: item, action: act))
+    case .device(.actionOf(_, let item, let act, let revision)):
+      eventSink.yield(.action(item: item, action: act, revision: revision))
     case .device(.unknown(let bytes)): eventSink.yield(.unknown(bytes))
     case .log(let bytes): if options.includesText { eventSink.yield(.text(bytes)) }
     // The host of this device does not sync; exactly-once delivery is the outbox's job.

@@ -6,8 +6,10 @@ extension Device {
     /// The notification of this number was dismissed on the device. Numbers are in the order in
     /// which this boot of the device accepted notifications, from 1.
     case dismissed(item: UInt32)
-    /// An action of the notification of this number was chosen.
-    case action(item: UInt32, action: UInt32)
+    /// An action of the notification of this number was chosen. `revision` counts the changes of
+    /// the text that was on the display then; `nil` if the notification has no identity, or the
+    /// device does not report it.
+    case action(item: UInt32, action: UInt32, revision: UInt16?)
     /// A notification from the device that this host does not know, unchanged: sanitise before
     /// printing.
     case unknown([UInt8])

@@ -29,6 +29,8 @@ public struct DeviceInfo: Hashable, Sendable {
   public var hasIdentity: Bool
   /// Whether both sides compare what is on the display (SYNC).
   public var hasSync: Bool
+  /// Whether the device keeps actions until the host has them.
+  public var keepsActions: Bool
 
   /// Before the first session opens.
   static let unknown = DeviceInfo(
@@ -49,5 +51,6 @@ public struct DeviceInfo: Hashable, Sendable {
     requestsLimit = answer.features.contains(.pipelinedRequests) ? Int(answer.limits.requests) : 1
     hasIdentity = features.contains(.optionalKeys)
     hasSync = features.contains(.sync)
+    keepsActions = features.contains(.keptActions)
   }
 }

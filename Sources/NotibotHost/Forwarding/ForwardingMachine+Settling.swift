@@ -45,6 +45,7 @@ extension ForwardingMachine {
       case .sync(let request): host.sendSync(request, now: now)
       case .write(let tag, let json): requests[host.submit(.sendEncoded(json), now: now)] = .write(tag: tag)
       case .commit(let changes): actions.append(.commit(changes))
+      case .taken(let source, let press): host.sendTaken(source: source, press: press, now: now)
       case .report(let report): actions.append(.report(report))
       }
     }

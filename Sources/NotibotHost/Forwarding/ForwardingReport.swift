@@ -30,8 +30,9 @@ public enum ForwardingReport: Hashable, Sendable {
   case expired(Number)
   /// It was removed on request.
   case removed(Number)
-  /// The user chose an action of it, counted from 0.
-  case action(Number, action: UInt32)
+  /// The user chose an action of it, counted from 0, for the text with this `revision`; `nil` if
+  /// the device does not report it. If it is stale, another text has replaced that one since.
+  case action(Number, action: UInt32, revision: UInt16?, isStale: Bool)
   /// Its outcome is unknown, and it is not sent again.
   case outcomeUnknown(Number)
   /// The device's store is full; queued notifications are sent when there is room.
@@ -85,7 +86,8 @@ extension ForwardingReport {
       case .refused(let number, let error): .refused(number.rawValue, attError: error.rawValue)
       case .gone(let number, let reason): .gone(number.rawValue, Departure(reason))
       case .removed(let number): .removed(number.rawValue)
-      case .action(let number, let act): .action(number.rawValue, action: act)
+      case .action(let number, let act, let revision, let isStale):
+        .action(number.rawValue, action: act, revision: revision, isStale: isStale)
       case .outcomeUnknown(let number): .outcomeUnknown(number.rawValue)
       case .storeFull: .storeFull
       case .synced(let rounds): .synced(rounds: rounds)

@@ -65,7 +65,7 @@ struct TableTotals: Hashable {
 /// The totals in `writer`.
 struct JournalTotals: Hashable {
   /// Their columns, in order; those of version 3 are the first two.
-  static let names = ["entries", "digest", "keys", "keys_digest"]
+  static let names = ["entries", "digest", "keys", "keys_digest", "presses", "presses_digest"]
 
   /// Commits of this program since the file was created.
   var commits: Int64 = 0
@@ -73,7 +73,11 @@ struct JournalTotals: Hashable {
   var notifications = TableTotals()
   /// Those of `intake`.
   var keys = TableTotals()
+  /// Those of `press`.
+  var presses = TableTotals()
 
   /// The values of `names`.
-  var values: [Int64] { [notifications.rows, notifications.digest, keys.rows, keys.digest] }
+  var values: [Int64] {
+    [notifications, keys, presses].flatMap { [$0.rows, $0.digest] }
+  }
 }

@@ -20,6 +20,8 @@ enum JournalRows {
         try statement.execute()
       case .putKey(let record): try put(record, in: database, &totals)
       case .deleteKey(let row): try deleteKey(row, in: database, &totals)
+      case .putPresses(let record): try put(record, in: database, &totals)
+      case .deletePresses(let bootID): try deletePresses(of: bootID, in: database, &totals)
       }
     }
     try write(header, totals, to: database)
@@ -46,7 +48,9 @@ enum JournalRows {
         kind: "notifications", found: totals.notifications.rows, expected: expected.notifications.rows)
     }
     let keys = version < 4 ? [] : try keys(of: database, expected: expected.keys)
-    return JournalContents(header: header, entries: entries, keys: keys)
+    var contents = JournalContents(header: header, entries: entries, keys: keys)
+    if version >= 4 { contents.presses = try presses(of: database, expected: expected.presses) }
+    return contents
   }
 
   // MARK: The writer
@@ -111,7 +115,8 @@ enum JournalRows {
       header,
       JournalTotals(
         commits: try values.number(7, "commits", in: 0...Int64.max - 1), notifications: try totals(8),
-        keys: version < 4 ? TableTotals() : try totals(10))
+        keys: version < 4 ? TableTotals() : try totals(10),
+        presses: version < 4 ? TableTotals() : try totals(12))
     )
   }
 

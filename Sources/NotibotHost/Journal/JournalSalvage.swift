@@ -11,6 +11,8 @@ package struct JournalSalvage: Hashable, Sendable {
   package private(set) var entries: [OutboxEntry] = []
   /// The keys of accepted submissions, in the order of their rows.
   package private(set) var keys: [KeyRecord] = []
+  /// The highest taken press of each boot, in the order of the boot ids.
+  package private(set) var presses: [TakenPresses] = []
   /// The expected number of entries; nil if the file does not have it.
   package private(set) var expectedCount: Int?
   /// The findings, one line each.
@@ -155,6 +157,7 @@ package struct JournalSalvage: Hashable, Sendable {
   private mutating func take(_ cells: [JournalPages.Cell], version: UInt32) {
     var found = FoundRows<OutboxEntry>()
     var foundKeys = FoundRows<KeyRecord>()
+    var foundPresses = FoundRows<TakenPresses>()
     var totals: JournalTotals?
     var unreadable: Set<Int64> = []
     for cell in cells {
@@ -162,6 +165,8 @@ package struct JournalSalvage: Hashable, Sendable {
         found.take(row, number: cell.rowID)
       } else if let row = Self.foundKey(in: cell) {
         foundKeys.take(row, number: cell.rowID)
+      } else if let row = Self.foundPresses(in: cell) {
+        foundPresses.take(row, number: cell.rowID)
       } else if let row = Self.totals(in: cell) {
         if row.commits >= totals?.commits ?? 0 { totals = row }
       } else if cell.isInLeaf {
@@ -173,12 +178,13 @@ package struct JournalSalvage: Hashable, Sendable {
     }
     entries = found.values
     keys = foundKeys.values
+    presses = foundPresses.values
     expectedCount = totals.map { Int($0.notifications.rows) }
     if totals == nil {
       findings.append("the writer's row cannot be read: how many there should be is not known")
     }
-    // The row of a key has a number of its own.
-    let known = Set(found.rows.keys).union(foundKeys.rows.keys)
+    // The row of a key has a number of its own, that of a press the boot's.
+    let known = Set(found.rows.keys).union(foundKeys.rows.keys).union(foundPresses.rows.keys)
     for number in unreadable.subtracting(known).sorted() {
       findings.append("notification \(number) cannot be read, if that is its number")
     }
@@ -203,6 +209,13 @@ package struct JournalSalvage: Hashable, Sendable {
   private static func foundKey(in cell: JournalPages.Cell) -> Found<KeyRecord>? {
     guard let columns = columns(of: cell, count: JournalRows.intakeColumnsCount),
       let record = try? JournalRows.key(of: columns)
+    else { return nil }
+    return found(record, columns)
+  }
+
+  private static func foundPresses(in cell: JournalPages.Cell) -> Found<TakenPresses>? {
+    guard let columns = columns(of: cell, count: JournalRows.pressColumnsCount),
+      let record = try? JournalRows.presses(of: columns)
     else { return nil }
     return found(record, columns)
   }

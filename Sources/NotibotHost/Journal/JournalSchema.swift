@@ -54,7 +54,9 @@ enum JournalSchema {
     try makeTables(in: database)
     try JournalRows.write(contents.header, JournalTotals(), to: database)
     try database.execute(sql: "PRAGMA user_version = \(Self.version)")
-    let changes = contents.entries.map(JournalChange.put) + contents.keys.map(JournalChange.putKey)
+    let changes =
+      contents.entries.map(JournalChange.put) + contents.keys.map(JournalChange.putKey)
+      + contents.presses.map(JournalChange.putPresses)
     try JournalRows.apply(changes, to: database)
   }
 
@@ -82,7 +84,7 @@ enum JournalSchema {
   /// Those of each version differ, which is how a wrong version in the header is detected.
   private static let tables = [
     (name: "writer", sql: writerTable), (name: "notification", sql: notificationTable),
-    (name: "intake", sql: intakeTable),
+    (name: "intake", sql: intakeTable), (name: "press", sql: pressTable),
   ]
 
   private static let tablesOfVersion3 = [
@@ -118,6 +120,15 @@ enum JournalSchema {
       digest INTEGER NOT NULL,
       at INTEGER NOT NULL,
       keep_until INTEGER NOT NULL,
+      at_commit INTEGER NOT NULL,
+      crc INTEGER NOT NULL
+    ) STRICT
+    """
+
+  private static let pressTable = """
+    CREATE TABLE press (
+      boot_id INTEGER PRIMARY KEY CHECK (boot_id BETWEEN 0 AND 4294967295),
+      press INTEGER NOT NULL CHECK (press BETWEEN 1 AND 4294967295),
       at_commit INTEGER NOT NULL,
       crc INTEGER NOT NULL
     ) STRICT

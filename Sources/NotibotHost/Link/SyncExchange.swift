@@ -56,7 +56,7 @@ struct SyncExchange: Equatable, Sendable {
       return nil
     }
     switch message {
-    case .sync:
+    case .sync, .taken:
       statistics.malformed += 1
       return nil
     case .synced(let answer):
@@ -67,7 +67,7 @@ struct SyncExchange: Equatable, Sendable {
       awaited.removeFirst()
       statistics.answers += 1
       return message
-    case .resync, .gone: return message
+    case .resync, .gone, .press: return message
     }
   }
 

@@ -80,6 +80,13 @@ package struct FrameSummary: Equatable, Sendable {
       case .gone(let reason, let key):
         pdu = "GONE"
         detail = "\(reason.name), src \(hex(key.source)), id \(key.id)"
+      case .press(let press):
+        pdu = "ACTION"
+        let place = "src \(hex(press.key.source)), id \(press.key.id), rev \(press.revision)"
+        detail = "act \(press.act), \(place), press \(press.number)"
+      case .taken(let source, let press):
+        pdu = "TAKEN"
+        detail = "src \(hex(source)), press \(press)"
       }
     } catch {
       detail = "malformed: \(Self.printable("\(error)"))"

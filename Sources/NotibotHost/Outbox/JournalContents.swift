@@ -41,6 +41,8 @@ package struct JournalContents: Hashable, Sendable {
   package var entries: [OutboxEntry]
   /// In the order of their rows.
   package var keys: [KeyRecord]
+  /// In the order in which they were written.
+  package var presses: [TakenPresses] = []
 
   package init(header: JournalHeader, entries: [OutboxEntry] = [], keys: [KeyRecord] = []) {
     self.header = header
@@ -59,4 +61,8 @@ package enum JournalChange: Hashable, Sendable {
   case putKey(KeyRecord)
   /// Deletes the key of this row.
   case deleteKey(Int64)
+  /// Adds the highest taken press of a boot, or replaces it.
+  case putPresses(TakenPresses)
+  /// Deletes that of this boot.
+  case deletePresses(UInt32)
 }

@@ -15,6 +15,8 @@ struct OutboxJournal: Equatable, Sendable {
     case renewed(UInt32)
     /// The header records a write in this boot.
     case bootNoted(UInt32)
+    /// Presses are taken, in the order of their numbers.
+    case pressesTaken([PendingPress])
   }
 
   /// A commit in progress.
@@ -48,10 +50,12 @@ struct OutboxJournal: Equatable, Sendable {
   private var isHeaderMarked = false
   private var headerEffects: [Effect] = []
   private var takesAll = false
+  /// Presses that no commit has taken yet. Source: PROTOCOL.md NTF-42.
+  private var presses = PendingPresses()
 
   var isIdle: Bool { state == .idle && !hasMarks }
 
-  private var hasMarks: Bool { isHeaderMarked || !order.isEmpty || !forgotten.isEmpty }
+  private var hasMarks: Bool { isHeaderMarked || !order.isEmpty || !forgotten.isEmpty || !presses.isEmpty }
 
   var hasFailed: Bool { state == .failed }
 
@@ -107,6 +111,21 @@ struct OutboxJournal: Equatable, Sendable {
     headerEffects.append(.renewed(source))
   }
 
+  /// A press is taken with the next commit, which is one about the notification, or an earlier one.
+  mutating func mark(_ press: PendingPress, _ changes: [JournalChange]) {
+    presses.append(press, changes)
+  }
+
+  /// Whether a press that was taken is durable.
+  func isDurable(press number: UInt32, in bootID: UInt32) -> Bool {
+    if presses.contains(number, in: bootID) { return false }
+    guard case .committing(let commit) = state else { return true }
+    return !commit.effects.contains { effect in
+      guard case .pressesTaken(let taken) = effect else { return false }
+      return taken.contains { $0.press.number == number && $0.bootID == bootID }
+    }
+  }
+
   /// Whether all marks of an entry up to the `mark`-th of all are durable.
   func isDurable(_ number: OutboxNumber, upTo mark: UInt64) -> Bool {
     if let first = marked[number], first <= mark { return false }
@@ -127,6 +146,11 @@ struct OutboxJournal: Equatable, Sendable {
       commit.effects = headerEffects
       headerEffects = []
       isHeaderMarked = false
+    }
+    if !presses.isEmpty {
+      let taken = presses.take()
+      changes += taken.changes
+      commit.effects.append(.pressesTaken(taken.presses))
     }
     let count = takesAll ? order.count : min(order.count, max(1, Self.changesLimit - changes.count))
     takesAll = false

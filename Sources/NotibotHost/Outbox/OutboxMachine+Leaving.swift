@@ -10,6 +10,9 @@ extension OutboxMachine {
 
   /// Nothing is in flight; begins to rewrite what may be on the device.
   mutating func leave() {
+    // They can be another writer's.
+    session?.waitingPresses = []
+    session?.releasablePress = nil
     let highestID = session?.highestID ?? 0
     var leaving = OutboxSession.Leaving(trials: [])
     for (id, number) in shelf.numbers.sorted(by: { $0.key < $1.key }) where id <= highestID {

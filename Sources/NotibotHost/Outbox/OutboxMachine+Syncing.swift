@@ -48,7 +48,7 @@ extension OutboxMachine {
     var recalled: [OutboxSession.Purpose] = []
     actions.removeAll { action in
       switch action {
-      case .subscribe, .sync: return true
+      case .subscribe, .sync, .taken: return true
       case .write(let tag, _):
         if let purpose = session?.outstanding[tag] { recalled.append(purpose) }
         return true
@@ -94,6 +94,8 @@ extension OutboxMachine {
 
   mutating func sendSync(now: Instant) {
     session?.wantsResync = false
+    let lastWaiting = session?.waitingPresses.last?.press.number
+    session?.receivedPress = lastWaiting ?? 0
     session?.syncedAt = now
     act(
       .sync(SyncRequest(source: header.source, knownID: header.knownID, holdings: shelf.holdings)))
@@ -172,6 +174,7 @@ extension OutboxMachine {
       if case .removing = shelf[number]?.state { session?.removals.append(number) }
     }
     self.report(report)
+    takePresses()
   }
 
   /// What the device counts: the notifications that it holds, and those that it reported as expired

@@ -8,6 +8,8 @@ package enum OutboxAction: Equatable, Sendable {
   case sync(SyncRequest)
   /// Write these bytes to Data; the result goes to `writeCompleted` with this tag.
   case write(tag: UInt64, json: [UInt8])
+  /// Send TAKEN. Source: PROTOCOL.md NTF-41.
+  case taken(source: UInt32, press: UInt32)
   /// Make these changes durable in one commit; then call `committed` or `commitFailed`. One commit
   /// at a time.
   case commit([JournalChange])
@@ -39,6 +41,8 @@ package struct OutboxMachine: Equatable, Sendable {
   var clockDueAt = Instant.zero
   var session: OutboxSession?
   var pace = OutboxPace()
+  /// The presses that were taken, as of the next commit.
+  var presses: PressRecords
   /// Whether new writes are disabled because the program is about to end.
   var isStopping = false
   /// The boot of the last session.
@@ -59,6 +63,7 @@ package struct OutboxMachine: Equatable, Sendable {
     header = contents.header
     durableBootID = contents.header.writtenBootID
     shelf = OutboxShelf(contents.entries)
+    presses = PressRecords(contents.presses)
     keys = OutboxKeys(contents.keys)
   }
 
@@ -142,6 +147,8 @@ package struct OutboxMachine: Equatable, Sendable {
     case .synced(let answer): receiveSynced(answer, now: now)
     case .resync: session?.wantsResync = true
     case .gone(let reason, let key): receiveGone(reason, key)
+    case .press(let press): receive(press)
+    case .taken: return
     }
     settle(now: now)
   }
@@ -152,10 +159,8 @@ package struct OutboxMachine: Equatable, Sendable {
     case .gone(let reason, let key, item: _):
       guard session?.hasIdentity == true else { return }
       receiveGone(reason, key)
-    case .actionOf(let key, item: _, let act):
-      guard session?.hasIdentity == true, key.source == header.source, let number = shelf.numbers[key.id]
-      else { return }
-      report(.action(number, act: act))
+    case .actionOf(let key, item: _, let act, let revision):
+      receiveAction(act, of: key, revision: revision)
     // Numbers of this boot's notifications from all writers: the writer is not known.
     case .dismissed, .action, .unknown: return
     }
@@ -178,6 +183,7 @@ package struct OutboxMachine: Equatable, Sendable {
       case .report(let report): self.report(report)
       case .renewed(let source): finishRenewal(source)
       case .bootNoted(let bootID): durableBootID = bootID
+      case .pressesTaken(let presses): finishPresses(presses)
       }
     }
     settle(now: now)
@@ -189,7 +195,7 @@ package struct OutboxMachine: Equatable, Sendable {
       switch effect {
       case .report(.queued(_, let token)), .report(.duplicate(_, let token, _)):
         report(.rejected(.journalFailed, token: token))
-      case .report, .renewed, .bootNoted: break
+      case .report, .renewed, .bootNoted, .pressesTaken: break
       }
     }
     session = nil

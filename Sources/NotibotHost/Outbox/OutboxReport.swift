@@ -42,8 +42,10 @@ package enum OutboxReport: Hashable, Sendable {
   case expired(OutboxNumber)
   /// Removed on request.
   case removed(OutboxNumber)
-  /// The user chose an action.
-  case action(OutboxNumber, act: UInt32)
+  /// The user chose an action. `revision` is that of the text on the display then; `nil` if the
+  /// device does not report it. A stale one was chosen for another text than the newest one, and is
+  /// no choice for that. From a device that keeps actions, each is reported once.
+  case action(OutboxNumber, act: UInt32, revision: UInt16?, isStale: Bool)
   /// Its outcome is unknown, and it is not sent again: `OutboxOptions.resendsPlain` is false.
   case outcomeUnknown(OutboxNumber)
   /// The device's store is full; queued notifications are sent when there is room.

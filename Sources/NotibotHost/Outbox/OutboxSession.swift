@@ -103,6 +103,9 @@ struct OutboxSession: Equatable, Sendable {
   /// Least time between a SYNC and the next one requested by the device.
   static let resyncIntervalNs: Int64 = 1_000_000_000
 
+  /// Presses that wait for SYNCED, at most; the device reports the others again at the next SYNC.
+  static let waitingPressesLimit = 4096
+
   let info: DeviceInfo
   var stage = Stage.subscribing
   var outgoing = Deque<Outgoing>()
@@ -124,6 +127,13 @@ struct OutboxSession: Equatable, Sendable {
   /// Notifications reported as gone before the first SYNCED, in a boot in which we have written
   /// nothing.
   var unplacedGone: [GoneMessage] = []
+
+  /// Presses that wait until host and device agree. Source: PROTOCOL.md NTF-42.
+  var waitingPresses: [PendingPress] = []
+  /// The highest number of a press received since the latest SYNC.
+  var receivedPress: UInt32 = 0
+  /// The highest press that was taken and is not released on the device; `nil`: none.
+  var releasablePress: UInt32?
 
   init(_ info: DeviceInfo) {
     self.info = info

@@ -29,13 +29,15 @@ package struct HostConfiguration: Equatable, Sendable {
   /// The features that the host announces. Source: PROTOCOL.md LNK-5.
   var features: Features {
     offersIdentity
-      ? [.pipelinedRequests, .optionalKeys, .sync, .framedLog] : [.pipelinedRequests, .framedLog]
+      ? [.pipelinedRequests, .optionalKeys, .sync, .framedLog, .keptActions]
+      : [.pipelinedRequests, .framedLog]
   }
 
   /// The features in use with a device that announced `peer`: those of both sides; SYNC needs the
-  /// optional keys. Source: PROTOCOL.md LNK-5.
+  /// optional keys, and kept actions need both. Source: PROTOCOL.md LNK-9.
   func featuresInUse(with peer: Features) -> Features {
     let common = features.intersection(peer)
-    return common.contains(.optionalKeys) ? common : common.subtracting(.sync)
+    guard common.contains(.optionalKeys) else { return common.subtracting([.sync, .keptActions]) }
+    return common.contains(.sync) ? common : common.subtracting(.keptActions)
   }
 }

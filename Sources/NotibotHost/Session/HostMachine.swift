@@ -94,6 +94,17 @@ package struct HostMachine: Equatable, Sendable {
     return true
   }
 
+  /// Queues TAKEN: the host has the presses of `source` up to `press`. Source: PROTOCOL.md NTF-41.
+  /// - Returns: whether it is queued; if not, the device reports the presses again.
+  @discardableResult
+  package mutating func sendTaken(source: UInt32, press: UInt32, now: Instant) -> Bool {
+    guard features.contains(.keptActions),
+      client.submitMessage(SyncMessage.taken(source: source, press: press).encoded())
+    else { return false }
+    settle(now: now)
+    return true
+  }
+
   /// Sets the identity of the host for the sessions that `connect` opens from now on (SRC and RUN);
   /// an open one is not changed.
   package mutating func setIdentity(source: UInt32?, run: UInt32?) {
@@ -230,7 +241,8 @@ package struct HostMachine: Equatable, Sendable {
         case .pdu(let pdu): _ = link.send(pdu)
         case .message(let payload):
           _ = link.send(payload, on: .link)
-          exchange.noteSent(now: now)
+          // TAKEN has no answer.
+          if payload.first == 1 { exchange.noteSent(now: now) }
         }
       }
     } while client.hasActions || link.hasActions

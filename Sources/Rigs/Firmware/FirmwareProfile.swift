@@ -22,10 +22,10 @@ package struct FirmwareProfile: Sendable {
 
   /// The usual values of PROTOCOL.md, with all features.
   package static let standard = FirmwareProfile(
-    name: "standard", frames: 16, requests: 8, mtu: 517, receiveBytes: 4096, capacity: 128, features: 0xF)
+    name: "standard", frames: 16, requests: 8, mtu: 517, receiveBytes: 4096, capacity: 128, features: 0x1F)
   /// The build that must fit in 6 KiB of memory: 4 frames, and the minimum of all other limits.
   package static let small = FirmwareProfile(
-    name: "small", frames: 4, requests: 2, mtu: 185, receiveBytes: 1080, capacity: 64, features: 0xF)
+    name: "small", frames: 4, requests: 2, mtu: 185, receiveBytes: 1080, capacity: 64, features: 0x1F)
   /// Four keys, and one request at a time.
   package static let plain = FirmwareProfile(
     name: "plain", frames: 8, requests: 1, mtu: 528, receiveBytes: 4096, capacity: 64, features: 0x8)
@@ -42,7 +42,7 @@ package struct FirmwareProfile: Sendable {
     profile.tx_queue_bytes = 2048
     profile.capacity = capacity
     profile.writer_count = writers
-    profile.features = isFirmwareMode ? features & ~0x6 : features
+    profile.features = isFirmwareMode ? features & ~0x16 : features
     profile.is_firmware_mode = isFirmwareMode
     profile.can_evict = true
     return profile

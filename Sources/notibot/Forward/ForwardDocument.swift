@@ -15,6 +15,10 @@ struct ForwardDocument: Encodable, Sendable {
   /// The client of the socket, from 1.
   var client: Int?
   var action: UInt32?
+  /// The revision of the text for which the action was chosen.
+  var rev: UInt16?
+  /// Whether another text has replaced it since.
+  var stale: Bool?
   var attError: UInt8?
   var reason: String?
   /// Whether the display possibly shows it truncated, because it does not fit together with its
@@ -55,7 +59,9 @@ struct ForwardDocument: Encodable, Sendable {
       self.init(result: "gone", number: number, reason: departure.rawValue)
     case .expired(let number): self.init(result: "expired", number: number)
     case .removed(let number): self.init(result: "removed", number: number)
-    case .action(let number, let action): self.init(result: "action", number: number, action: action)
+    case .action(let number, let action, let revision, let isStale):
+      self.init(result: "action", number: number, action: action)
+      (rev, stale) = (revision, revision.map { _ in isStale })
     case .outcomeUnknown(let number): self.init(result: "unknown", number: number)
     case .storeFull, .synced, .diverged, .newSource: return nil
     }

@@ -29,6 +29,9 @@ struct SimulationReport: Encodable {
   private var repeated: Int
   private var duplicates: Int
   private var expired: Int
+  private var presses: Int
+  private var actions: Int
+  private var staleActions: Int
   private var delivered: Int
   private var shown: Int
   private var shownAgain: Int
@@ -60,6 +63,9 @@ struct SimulationReport: Encodable {
     repeated = counts.repeated
     duplicates = counts.duplicates
     expired = counts.expired
+    presses = counts.presses
+    actions = counts.actions
+    staleActions = counts.staleActions
     delivered = counts.delivered
     shown = counts.shown
     shownAgain = counts.shown - counts.announced
@@ -99,6 +105,7 @@ struct SimulationReport: Encodable {
       ("repeated", "\(repeated) with a key, \(duplicates) of them accepted before"),
       ("expired", "\(expired) before the device had them"),
       ("delivered", "\(delivered)"),
+      ("presses", "\(presses), of them reported as actions \(actions), \(staleActions) as stale"),
       ("shown", "\(shown), \(shownAgain) of them again or silently"),
       ("sessions", "\(sessions)"),
       ("retransmissions", "\(resends)"),

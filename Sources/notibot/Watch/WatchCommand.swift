@@ -61,6 +61,7 @@ struct WatchCommand: AsyncParsableCommand {
     var count: Int?
     var item: UInt32?
     var action: UInt32?
+    var rev: UInt16?
     /// Why the session ended.
     var reason: String?
     var bootID: String?
@@ -80,9 +81,9 @@ struct WatchCommand: AsyncParsableCommand {
       case .dismissed(let item):
         self.init(event: "dismissed")
         self.item = item
-      case .action(let item, let action):
+      case .action(let item, let action, let revision):
         self.init(event: "action")
-        (self.item, self.action) = (item, action)
+        (self.item, self.action, rev) = (item, action, revision)
       case .unknown(let bytes):
         self.init(event: "unknown")
         // With a line break in it a device could forge the next event.
@@ -101,8 +102,8 @@ struct WatchCommand: AsyncParsableCommand {
     /// As text: the event, then its details.
     var text: String {
       let details: [String?] = [
-        count.map { "\($0)" }, item.map { "item \($0)" }, action.map { "action \($0)" }, reason,
-        bootID.map { "boot \($0)" }, data,
+        count.map { "\($0)" }, item.map { "item \($0)" }, action.map { "action \($0)" },
+        rev.map { "rev \($0)" }, reason, bootID.map { "boot \($0)" }, data,
       ]
       return ([event] + details.compactMap(\.self)).joined(separator: " ")
     }

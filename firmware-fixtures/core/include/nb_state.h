@@ -22,6 +22,8 @@ typedef struct nb_event {
   uint32_t item, src, id; /* 0: unknown or none */
   uint8_t kind;           /* enum nb_gone_reason, or 0 for an action */
   uint8_t action;
+  uint16_t rev;           /* of an action (NTF-29) */
+  bool is_kept;           /* ACTION reports it to the host of `src` (NTF-40) */
 } nb_event_t;
 
 typedef struct nb_part {
@@ -43,6 +45,7 @@ typedef struct nb_bearer {
   bool mtu_is_set;        /* by the first Exchange MTU (ATT-8) */
   bool keys_in_use;       /* NTF-20 */
   bool sync_in_use;       /* NTF-30 */
+  bool actions_in_use;    /* NTF-39 */
   bool count_changed;     /* a notification of Count is pending */
   bool resync_is_due;     /* NTF-33 */
   bool resync_was_reported;
@@ -50,6 +53,7 @@ typedef struct nb_bearer {
   uint32_t known;         /* NTF-28 */
   uint32_t known_src;     /* of the latest SYNC; 0: none */
   uint32_t sync_src;      /* of the SYNC that is being answered */
+  uint32_t press_reported; /* number of the latest press since that SYNC (NTF-40) */
   nb_event_t events[NB_EVENTS];
   nb_part_t parts[NB_PREPARED_PARTS];
   uint8_t prepared[NB_PREPARED_BYTES];
@@ -140,6 +144,7 @@ typedef struct nb_store {
   uint32_t others;                   /* shown from other sources */
   uint32_t stored, hidden;           /* slots in use, and hidden among them */
   uint32_t touches;
+  uint32_t presses;                  /* number of the latest one (NTF-39) */
   uint16_t gone_used;
   uint16_t count_value;              /* the last value of Count (NTF-10) */
   bool has_clock;

@@ -40,6 +40,7 @@
 #define NB_TX_QUEUE_MIN 1088u  /* two frames of full length */
 #define NB_WRITERS_MIN 4u      /* entries (NTF-22) */
 #define NB_GONE_MIN 64u        /* entries (NTF-26) */
+#define NB_PRESSES 16u         /* kept presses of a writer (NTF-39) */
 #define NB_EVENTS 8u           /* queued notifications of Data per bearer (ATT-19) */
 #define NB_PREPARED_PARTS 32u  /* prepared writes of a bearer (ATT-14): 512 bytes at MTU 23 take 29 */
 #define NB_PREPARED_BYTES 1024u
@@ -51,6 +52,7 @@
 #define NB_FEATURE_KEYS 0x2u
 #define NB_FEATURE_SYNC 0x4u
 #define NB_FEATURE_LOG 0x8u
+#define NB_FEATURE_ACTIONS 0x10u
 
 enum nb_error {
   NB_ERROR_CONFIG = -1,  /* a field of the configuration is missing or out of its range */
@@ -147,11 +149,22 @@ typedef struct nb_gone {
   bool is_due;         /* still to be notified before the next SYNCED */
 } nb_gone_t;
 
+/* The choice of an action that no host has taken yet (NTF-39). */
+typedef struct nb_press {
+  uint32_t id;
+  uint32_t number;     /* since boot, from 1 */
+  uint16_t rev;        /* of the text that was shown */
+  uint8_t action;
+} nb_press_t;
+
 /* A writer (NTF-22). */
 typedef struct nb_writer {
   uint32_t src;        /* 0: free */
   uint32_t hwm;
   uint32_t touched;    /* increases with each write and SYNC */
+  uint8_t press_count;
+  bool keeps_presses;  /* its latest SYNC came where NB_FEATURE_ACTIONS is in use */
+  nb_press_t presses[NB_PRESSES]; /* the oldest first */
 } nb_writer_t;
 
 enum nb_change {
@@ -176,7 +189,7 @@ typedef struct nb_config {
   uint8_t frames;               /* window: DATA frames accepted beyond the last handled one, 2-64; usual 16 */
   uint8_t requests;             /* ATT requests at a time, 1-32 and at most frames / 2; usual 8 */
   uint16_t mtu;                 /* largest ATT PDU, 23-528; usual 517 */
-  uint8_t features;             /* NB_FEATURE_*; SYNC needs KEYS; neither in firmware mode */
+  uint8_t features;             /* NB_FEATURE_*; SYNC needs KEYS, ACTIONS needs SYNC; none in firmware mode */
   bool is_firmware_mode;        /* never refuses a notification (NTF-9) */
   bool can_evict;               /* makes room by evicting (NTF-25) */
   uint32_t bits_per_second;     /* of the line; 0: too fast to matter (LNK-51) */
@@ -238,6 +251,7 @@ typedef struct nb_counters {
   uint32_t events_unfit;        /* NTF-11 */
   uint32_t gone_forgotten;      /* NTF-26 */
   uint32_t writers_forgotten;   /* NTF-22 */
+  uint32_t presses_refused;     /* NTF-39 */
   uint32_t log_dropped;         /* bytes of console text */
 } nb_counters_t;
 
@@ -276,8 +290,10 @@ int nb_device_close(nb_device_t *device, uint32_t now_ms);
    Returns 0, or NB_ERROR_FULL if some of it was dropped, and counted. Zeros are skipped. */
 int nb_device_log(nb_device_t *device, const void *text, size_t length);
 
-/* The user dismissed a notification, or chose one of its actions. Returns 0 or NB_ERROR_STATE. */
+/* The user dismissed a notification. Returns 0 or NB_ERROR_STATE. */
 int nb_device_dismiss(nb_device_t *device, uint32_t item);
+/* The user chose one of its actions. Returns 0, NB_ERROR_STATE, or NB_ERROR_FULL: no more presses can
+   be kept, and the application shows the user that this one was not taken (NTF-39). */
 int nb_device_act(nb_device_t *device, uint32_t item, uint8_t action);
 /* The user dismissed all of them; those without identity are reported by Count only. */
 void nb_device_clear(nb_device_t *device);

@@ -22,6 +22,7 @@ static NB_NOINLINE bool is_short(const char *text) { return text == NULL || strl
 static bool is_valid(const nb_config_t *config) {
   bool has_keys = (config->features & NB_FEATURE_KEYS) != 0;
   bool has_sync = (config->features & NB_FEATURE_SYNC) != 0;
+  if ((config->features & NB_FEATURE_ACTIONS) != 0 && !has_sync) return false;
   if (config->frames < 2 || config->frames > NB_FRAMES_MAX) return false;
   if (config->requests < 1 || config->requests > config->frames / 2) return false; /* so at most 32 */
   if (config->mtu < NB_MTU_MIN || config->mtu > NB_MTU_MAX) return false;

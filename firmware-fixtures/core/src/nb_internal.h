@@ -186,6 +186,17 @@ void nb_notify_receive_sync(nb_device_t *device, nb_bearer_t *bearer, const uint
    if the bearer uses SYNC. Returns the length, 0 when there is none. */
 int nb_notify_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, uint8_t *channel);
 
+/* ---- presses (nb_press.c) ---- */
+
+/* Keeps a press if its writer's host wants that. Returns 1 if it is kept, 0 if not, or NB_ERROR_FULL. */
+int nb_press_keep(nb_device_t *device, const nb_slot_t *slot, uint8_t action);
+/* Whether this bearer gets ACTION for the presses of `src`. */
+bool nb_press_is_collected(const nb_bearer_t *bearer, uint32_t src);
+/* Handles TAKEN. Returns false if the message is no valid TAKEN here. */
+bool nb_press_take(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *message, size_t length);
+/* The next ACTION of a bearer. Returns its length, 0 when there is none. */
+int nb_press_next(const nb_device_t *device, nb_bearer_t *bearer, uint8_t *out);
+
 /* ---- store (nb_store.c, nb_store_leave.c) ---- */
 
 void nb_store_start(nb_device_t *device);

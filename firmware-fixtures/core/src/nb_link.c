@@ -239,7 +239,9 @@ bool nb_link_work(nb_device_t *device) {
   if (channel == NB_CHANNEL_ATT) {
     if (!answer_request(device, record + NB_RX_RECORD, length)) return false;
   } else if (channel == NB_CHANNEL_LINK && device->serial.sync_in_use) {
-    nb_notify_receive_sync(device, &device->serial, record + NB_RX_RECORD, length);
+    if (!nb_press_take(device, &device->serial, record + NB_RX_RECORD, length)) {
+      nb_notify_receive_sync(device, &device->serial, record + NB_RX_RECORD, length);
+    }
   } else {
     device->counters.unserved++;
   }

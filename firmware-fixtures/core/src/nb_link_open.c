@@ -2,7 +2,7 @@
 #include "nb_internal.h"
 
 #define VERSION 1u
-#define FEATURES_KNOWN (NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG)
+#define FEATURES_KNOWN (NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG | NB_FEATURE_ACTIONS)
 
 /* By number, which is the type without its critical bit; types below TLV_FEATURES have that bit
    set. */
@@ -122,6 +122,7 @@ static void open_session(nb_device_t *device, const syn_t *syn) {
   link->synacks_due = 1;
   link->features = device->config->features & FEATURES_KNOWN & number_in(syn->values[TLV_FEATURES]);
   if ((link->features & NB_FEATURE_KEYS) == 0) link->features &= ~(uint32_t)NB_FEATURE_SYNC;
+  if ((link->features & NB_FEATURE_SYNC) == 0) link->features &= ~(uint32_t)NB_FEATURE_ACTIONS;
   link->peer_frames = frames < 2 ? 2 : nb_min(frames, NB_FRAMES_MAX);
   link->peer_bytes = bytes < NB_RX_QUEUE_MIN ? NB_RX_QUEUE_MIN : bytes;
   device->counters.sessions++;
@@ -129,6 +130,7 @@ static void open_session(nb_device_t *device, const syn_t *syn) {
   (void)nb_bearer_open(device, &device->serial);
   device->serial.keys_in_use = (link->features & NB_FEATURE_KEYS) != 0;
   device->serial.sync_in_use = (link->features & NB_FEATURE_SYNC) != 0;
+  device->serial.actions_in_use = (link->features & NB_FEATURE_ACTIONS) != 0;
   device->serial.src = number_in(syn->values[TLV_SRC]);
   if (clock != NULL) nb_store_set_clock(device, (int64_t)nb_get_u64le(clock));
 }

@@ -4,7 +4,7 @@
 #include "nb_internal.h"
 
 #define OP_NOTIFICATION 0x1Bu
-#define EVENT_MAX 88u /* longest JSON: all five members with their longest values, 85 */
+#define EVENT_MAX 96u /* longest JSON: all six members with their longest values, 88 */
 
 enum message { MESSAGE_SYNC = 1, MESSAGE_SYNCED = 2, MESSAGE_RESYNC = 3, MESSAGE_GONE = 4 };
 
@@ -23,6 +23,7 @@ void nb_notify_resync(nb_bearer_t *bearer, uint32_t src) {
 void nb_notify_event(nb_device_t *device, const nb_event_t *event) {
   for (nb_bearer_t *bearer = device->bearers; bearer != NULL; bearer = bearer->next) {
     if ((bearer->cccd_data & 1) == 0) continue;
+    if (event->is_kept && nb_press_is_collected(bearer, event->src)) continue; /* ACTION reports it */
     if (bearer->event_count == NB_EVENTS) { /* ATT-19 */
       device->counters.events_dropped++;
       nb_notify_resync(bearer, 0);
@@ -71,13 +72,14 @@ static const char *name_of(uint8_t kind) {
   }
 }
 
-static size_t write_json(const nb_event_t *event, char *out) {
+static size_t write_json(const nb_event_t *event, bool has_rev, char *out) {
   size_t used = put_text(out, name_of(event->kind));
   if (event->item != 0) used += put_number(out + used, ",\"item\":", event->item);
   if (event->kind == 0) used += put_number(out + used, ",\"act\":", event->action);
   if (event->id != 0) {
     used += put_number(out + used, ",\"id\":", event->id);
     used += put_number(out + used, ",\"src\":", event->src);
+    if (event->kind == 0 && has_rev) used += put_number(out + used, ",\"rev\":", event->rev);
   }
   out[used++] = '}';
   return used;
@@ -87,7 +89,8 @@ static size_t write_json(const nb_event_t *event, char *out) {
 static int write_event(nb_device_t *device, const nb_bearer_t *bearer, const nb_event_t *event, uint8_t *out,
                        uint8_t *channel) {
   char json[EVENT_MAX];
-  size_t length = write_json(event, json);
+  bool has_rev = (device->config->features & NB_FEATURE_ACTIONS) != 0; /* NTF-29 */
+  size_t length = write_json(event, has_rev, json);
   if (length <= (size_t)bearer->mtu - 3) {
     out[0] = OP_NOTIFICATION;
     nb_put_u16le(out + 1, NB_HANDLE_DATA);
@@ -122,6 +125,8 @@ void nb_notify_receive_sync(nb_device_t *device, nb_bearer_t *bearer, const uint
   bearer->resync_is_due = false;
   bearer->resync_was_reported = false;
   (void)nb_store_make_writer(device, src);
+  nb_store_writer(device, src)->keeps_presses = bearer->actions_in_use;
+  bearer->press_reported = 0;
   nb_notify_count(device); /* another writer may have been forgotten for it */
   for (unsigned at = 0; at < device->store.gone_used; at++) {
     nb_gone_t *gone = &device->config->gone[at];
@@ -160,6 +165,11 @@ int nb_notify_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, uint8
     nb_put_u16le(out + 1, NB_HANDLE_COUNT);
     nb_put_u16le(out + 3, device->store.count_value);
     return 5;
+  }
+  int press = nb_press_next(device, bearer, out); /* before what happened to it afterwards (NTF-40) */
+  if (press > 0) {
+    *channel = NB_CHANNEL_LINK;
+    return press;
   }
   while (bearer->event_count > 0) {
     nb_event_t event = bearer->events[bearer->event_first];

@@ -71,7 +71,10 @@ int nb_device_dismiss(nb_device_t *device, uint32_t item) {
 int nb_device_act(nb_device_t *device, uint32_t item, uint8_t action) {
   const nb_slot_t *slot = find_shown(device, item);
   if (slot == NULL) return NB_ERROR_STATE;
-  nb_event_t event = {.item = item, .src = slot->src, .id = slot->id, .action = action};
+  int kept = nb_press_keep(device, slot, action);
+  if (kept < 0) return kept;
+  nb_event_t event = {
+      .item = item, .src = slot->src, .id = slot->id, .action = action, .rev = slot->rev, .is_kept = kept > 0};
   nb_notify_event(device, &event);
   return 0;
 }

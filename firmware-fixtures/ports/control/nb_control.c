@@ -14,7 +14,7 @@ void nb_control_start(nb_control_t *control, nb_device_t *device, nb_config_t *c
 }
 
 static void set_mode(nb_control_t *control, bool is_firmware_mode) {
-  uint8_t mask = (uint8_t)~(NB_FEATURE_KEYS | NB_FEATURE_SYNC);
+  uint8_t mask = (uint8_t)~(NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_ACTIONS);
   control->config->is_firmware_mode = is_firmware_mode;
   control->config->features = control->strict_features & (is_firmware_mode ? mask : UINT8_MAX);
 }
@@ -36,7 +36,10 @@ int nb_control_perform(nb_control_t *control, const uint8_t *record, size_t leng
   case NB_CONTROL_REBOOT: return NB_CONTROL_WANTS_REBOOT;
   case NB_CONTROL_PANIC: return NB_CONTROL_WANTS_PANIC;
   case NB_CONTROL_DISMISS: return nb_device_dismiss(device, get_u32le(record + 1));
-  case NB_CONTROL_ACT: return nb_device_act(device, get_u32le(record + 1), record[5]);
+  case NB_CONTROL_ACT: {
+    int result = nb_device_act(device, get_u32le(record + 1), record[5]);
+    return result == NB_ERROR_FULL ? NB_CONTROL_DONE : result; /* the person has pressed, in vain */
+  }
   case NB_CONTROL_LOG: {
     int logged = nb_device_log(device, record + 1, length - 1);
     int ended = nb_device_log(device, "\n", 1);

@@ -78,7 +78,7 @@ static void configure(app_t *app)
     .frames = FRAMES,
     .requests = REQUESTS,
     .mtu = 517,
-    .features = NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG,
+    .features = NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG | NB_FEATURE_ACTIONS,
     .can_evict = true,
     .rx_queue = app->rx_queue,
     .rx_queue_bytes = RX_QUEUE_BYTES,

@@ -68,7 +68,7 @@ class Notibot : public NotibotLine {
     config_.frames = frames;
     config_.requests = frames / 2;
     config_.mtu = 517;
-    config_.features = NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG;
+    config_.features = NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG | NB_FEATURE_ACTIONS;
     config_.can_evict = true;
     config_.rx_queue = receiveQueue_;
     config_.rx_queue_bytes = sizeof receiveQueue_;

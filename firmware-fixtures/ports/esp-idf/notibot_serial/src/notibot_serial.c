@@ -60,7 +60,7 @@ static esp_err_t start_device(void) {
       .frames = CONFIG_NOTIBOT_FRAMES,
       .requests = CONFIG_NOTIBOT_REQUESTS,
       .mtu = 517,
-      .features = NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG,
+      .features = NB_FEATURE_PIPELINE | NB_FEATURE_KEYS | NB_FEATURE_SYNC | NB_FEATURE_LOG | NB_FEATURE_ACTIONS,
       .can_evict = true,
       .bits_per_second = notibot_line_bits_per_second(),
       .rx_queue = rx_queue,

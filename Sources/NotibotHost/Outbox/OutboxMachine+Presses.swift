@@ -1,0 +1,93 @@
+import NotibotProtocol
+
+// Actions that the user chooses at the display. Source: PROTOCOL.md NTF-29, NTF-42.
+extension OutboxMachine {
+  // MARK: Kept presses
+
+  /// The device reported a kept press; it is taken as soon as host and device agree on who wrote
+  /// last.
+  mutating func receive(_ press: KeptPress) {
+    guard let session, session.info.keepsActions, press.key.source == header.source else { return }
+    guard press.number > presses.highest(in: session.info.bootID) else {
+      // It was taken before. While its commit is in progress, TAKEN follows from that.
+      if journal.isDurable(press: press.number, in: session.info.bootID) { release(press.number) }
+      return
+    }
+    guard press.number > session.receivedPress else { return }
+    guard session.waitingPresses.count < OutboxSession.waitingPressesLimit else {
+      // Numbers that follow must not hide this one; the device reports all again at the next SYNC.
+      self.session?.receivedPress = .max
+      return
+    }
+    let number = shelf.numbers[press.key.id]
+    self.session?.receivedPress = press.number
+    let waiting = PendingPress(
+      press: press, bootID: session.info.bootID, number: number,
+      isStale: number.map { isStale(press, of: $0) } ?? true)
+    self.session?.waitingPresses.append(waiting)
+    if session.isSending { takePresses() }
+  }
+
+  /// Host and device agree: waiting presses are taken.
+  mutating func takePresses() {
+    if let number = session?.releasablePress {
+      session?.releasablePress = nil
+      release(number)
+    }
+    guard let waiting = session?.waitingPresses, !waiting.isEmpty else { return }
+    session?.waitingPresses = []
+    for press in waiting where press.press.key.source == header.source {
+      journal.mark(press, presses.note(press.press.number, in: press.bootID))
+    }
+  }
+
+  /// Taken presses are durable, in the order of their numbers.
+  mutating func finishPresses(_ taken: [PendingPress]) {
+    for press in taken {
+      guard let number = press.number else { continue }
+      // The text can have been replaced since.
+      let isStale = press.isStale || shelf[number] != nil && self.isStale(press.press, of: number)
+      report(
+        .action(number, act: UInt32(press.press.act), revision: press.press.revision, isStale: isStale))
+    }
+    guard let last = taken.last, session?.info.bootID == last.bootID, last.press.key.source == header.source
+    else { return }
+    release(last.press.number)
+  }
+
+  /// Sends TAKEN, now or as soon as host and device agree.
+  private mutating func release(_ number: UInt32) {
+    guard let session else { return }
+    if session.isSending {
+      act(.taken(source: header.source, press: number))
+    } else {
+      self.session?.releasablePress = max(number, session.releasablePress ?? 0)
+    }
+  }
+
+  /// Whether a press was for another text than the newest one of its notification.
+  private func isStale(_ press: KeptPress, of number: OutboxNumber) -> Bool {
+    isStale(press.revision, id: press.key.id, of: number)
+  }
+
+  private func isStale(_ revision: UInt16, id: UInt32, of number: OutboxNumber) -> Bool {
+    guard let entry = shelf[number], !entry.hasNewerContent else { return true }
+    switch entry.state {
+    case .written(let write), .held(let write), .updating(_, let write):
+      return write.id != id || write.revision != revision
+    case .queued, .removing, .refused: return true
+    }
+  }
+
+  // MARK: A device that does not keep them
+
+  /// The event of an action. Without kept actions it is reported at once; without `revision` it is
+  /// not known whether it is stale.
+  mutating func receiveAction(_ act: UInt32, of key: NotificationKey, revision: UInt16?) {
+    guard let session, session.hasIdentity, !session.info.keepsActions, key.source == header.source,
+      let number = shelf.numbers[key.id]
+    else { return }
+    let isStale = revision.map { self.isStale($0, id: key.id, of: number) } ?? false
+    report(.action(number, act: act, revision: revision, isStale: isStale))
+  }
+}

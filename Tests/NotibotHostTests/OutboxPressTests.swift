@@ -1,0 +1,117 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// Presses that the device keeps. The cases about the wire are in the conformance suite. Source:
+/// PROTOCOL.md NTF-42.
+struct OutboxPressTests {
+  private func makeLive() -> OutboxWorld { OutboxWorld.makeLive("x", keepsActions: true) }
+
+  private func press(_ number: UInt32, act: UInt8 = 1, id: UInt32 = 1, rev: UInt16 = 0) -> SyncMessage {
+    .press(
+      KeptPress(
+        act: act, key: NotificationKey(source: OutboxWorld.source, id: id), revision: rev, number: number))
+  }
+
+  private func action(_ act: UInt32, rev: UInt16 = 0, isStale: Bool = false) -> OutboxReport {
+    .action(OutboxNumber(rawValue: 1), act: act, revision: rev, isStale: isStale)
+  }
+
+  @Test func `a press is reported when it is durable, and then taken`() {
+    var world = makeLive()
+    world.machine.receive(press(3), now: world.now)
+    world.drain()
+    #expect(world.takeReports() == [])
+    #expect(world.taken == [])
+    world.writeJournal()
+    #expect(world.takeReports() == [action(1)])
+    #expect(world.taken == [3])
+    #expect(world.journal.presses == [TakenPresses(bootID: world.display.bootID, press: 3)])
+  }
+
+  @Test func `a press is taken once, also if it is reported while its commit is in progress`() {
+    var world = makeLive()
+    for _ in 1...3 { world.machine.receive(press(3), now: world.now) }
+    world.drain()
+    #expect(world.taken == [])
+    world.writeJournal()
+    world.machine.receive(press(3), now: world.now)
+    world.machine.receive(press(2), now: world.now)
+    world.drain()
+    #expect(world.takeReports() == [action(1)])
+    #expect(world.taken == [3, 3, 2])
+  }
+
+  @Test func `presses that come during a commit share the next one`() {
+    var world = makeLive()
+    for number in 1...5 as ClosedRange<UInt32> {
+      world.machine.receive(press(number, act: UInt8(number)), now: world.now)
+    }
+    world.drain()
+    world.writeJournal()
+    #expect(world.takeReports() == [action(1)])
+    #expect(world.taken == [1])
+    world.writeJournal()
+    #expect(world.takeReports() == [action(2), action(3), action(4), action(5)])
+    #expect(world.taken == [1, 5])
+  }
+
+  @Test func `an update that is submitted during the commit makes the press stale`() {
+    var world = makeLive()
+    world.machine.receive(press(1), now: world.now)
+    world.drain()
+    world.submit(.update(OutboxNumber(rawValue: 1), OutboxWorld.note("y")))
+    world.writeJournal()
+    #expect(world.takeReports().contains(action(1, isStale: true)))
+    #expect(world.taken == [1])
+  }
+
+  @Test func `a press of a notification that the outbox does not have is taken, and not reported`() {
+    var world = makeLive()
+    world.machine.receive(press(1, id: 77), now: world.now)
+    world.drain()
+    world.writeJournal()
+    #expect(world.takeReports() == [])
+    #expect(world.taken == [1])
+  }
+
+  @Test func `the session's end recalls TAKEN, and the next session sends it after SYNCED`() {
+    var world = makeLive()
+    world.machine.receive(press(1), now: world.now)
+    world.drain()
+    world.disconnect()
+    world.writeJournal()
+    #expect(world.takeReports() == [action(1)])
+    #expect(world.taken == [])
+    world.connect()
+    world.machine.receive(press(1), now: world.now)
+    world.drain()
+    #expect(world.taken == [])
+    world.run()
+    #expect(world.taken == [1])
+    #expect(!world.takeReports().contains(action(1)))
+  }
+
+  @Test func `a journal remembers 16 boots`() {
+    var records = PressRecords((1...16).map { TakenPresses(bootID: $0, press: 9) })
+    #expect(records.highest(in: 1) == 9)
+    #expect(records.highest(in: 17) == 0)
+    // The use of a boot makes it the latest one.
+    #expect(records.note(10, in: 1) == [.putPresses(TakenPresses(bootID: 1, press: 10))])
+    #expect(
+      records.note(1, in: 17) == [.deletePresses(2), .putPresses(TakenPresses(bootID: 17, press: 1))])
+    #expect(records.highest(in: 1) == 10)
+    #expect(records.highest(in: 2) == 0)
+  }
+
+  @Test func `a failed commit takes nothing`() {
+    var world = makeLive()
+    world.machine.receive(press(1), now: world.now)
+    world.drain()
+    world.machine.commitFailed(now: world.now)
+    world.drain()
+    #expect(world.takeReports() == [])
+    #expect(world.taken == [])
+  }
+}
