@@ -22,8 +22,8 @@ struct KeptActionTests {
 
   @Test func `a press is reported at once and at each SYNC, until it is taken`() {
     var rig = makeRig()
-    #expect(rig.perform(.action(item: 1, act: 2)) == ["ACTION 2 of 7 rev 0 press 1"])
-    #expect(rig.perform(.action(item: 1, act: 0)) == ["ACTION 0 of 7 rev 0 press 2"])
+    #expect(rig.perform(.action(1, 2)) == ["ACTION 2 of 7 rev 0 press 1"])
+    #expect(rig.perform(.action(1, 0)) == ["ACTION 0 of 7 rev 0 press 2"])
     let both = ["ACTION 2 of 7 rev 0 press 1", "ACTION 0 of 7 rev 0 press 2"]
     #expect(rig.sync() == both + ["SYNCED n=1 hwm=7"])
     #expect(rig.ask(taken(1), on: .link) == [])
@@ -31,17 +31,17 @@ struct KeptActionTests {
     #expect(rig.device.statistics.pressCount == 1)
     _ = rig.ask(taken(.max), on: .link)
     #expect(rig.sync() == ["SYNCED n=1 hwm=7"])
-    #expect(rig.perform(.action(item: 1, act: 1)) == ["ACTION 1 of 7 rev 0 press 3"])
+    #expect(rig.perform(.action(1, 1)) == ["ACTION 1 of 7 rev 0 press 3"])
   }
 
   @Test func `a press has the rev of the text that was shown, whatever happens afterwards`() {
     var rig = makeRig()
     rig.open(features: [], source: nil)
-    _ = rig.perform(.action(item: 1, act: 0))
+    _ = rig.perform(.action(1, 0))
     rig.open(features: Self.features, source: homeSource)
     _ = rig.write(identified(id: 7, text: "other", tail: #","rev":3"#))
-    _ = rig.perform(.action(item: 1, act: 1))
-    _ = rig.perform(.dismiss(item: 1))
+    _ = rig.perform(.action(1, 1))
+    _ = rig.perform(.dismiss(1))
     #expect(
       rig.sync() == [
         "ACTION 0 of 7 rev 0 press 1", "ACTION 1 of 7 rev 3 press 2",
@@ -57,47 +57,47 @@ struct KeptActionTests {
   @Test func `the 17th press of a writer is refused and has no number; another writer has its own room`() {
     var rig = makeRig()
     for press in 1...16 {
-      #expect(rig.perform(.action(item: 1, act: 0)) == ["ACTION 0 of 7 rev 0 press \(press)"])
+      #expect(rig.perform(.action(1, 0)) == ["ACTION 0 of 7 rev 0 press \(press)"])
     }
-    #expect(rig.perform(.action(item: 1, act: 0)) == [])
+    #expect(rig.perform(.action(1, 0)) == [])
     #expect(rig.device.statistics.attributes.pressesRefused == 1)
     _ = rig.sync(7777)
     _ = rig.write(identified(id: 9))
-    #expect(rig.perform(.action(item: 2, act: 1)) == ["ACTION 1 of 9 rev 0 press 17"])
+    #expect(rig.perform(.action(2, 1)) == ["ACTION 1 of 9 rev 0 press 17"])
     #expect(rig.sync().count == 17)
     _ = rig.ask(taken(2), on: .link)
-    #expect(rig.perform(.action(item: 1, act: 0)) == ["ACTION 0 of 7 rev 0 press 18"])
+    #expect(rig.perform(.action(1, 0)) == ["ACTION 0 of 7 rev 0 press 18"])
   }
 
   @Test func `without the feature a press is an event with rev, and is not kept`() {
     let event = #"{"ev":"action","item":1,"act":2,"id":7,"src":\#(homeSource),"rev":0}"#
     var rig = makeRig(features: Self.features.subtracting(.keptActions))
-    for _ in 0..<20 { #expect(rig.perform(.action(item: 1, act: 2)) == [event]) }
+    for _ in 0..<20 { #expect(rig.perform(.action(1, 2)) == [event]) }
     #expect(rig.ask(taken(1), on: .link) == [])
     #expect(rig.device.statistics.link.unserved == 1)
     rig.open(features: Self.features, source: homeSource)
     // Not before the first SYNC.
-    #expect(rig.perform(.action(item: 1, act: 2)) == [event])
+    #expect(rig.perform(.action(1, 2)) == [event])
     #expect(rig.sync() == ["SYNCED n=1 hwm=7"])
-    #expect(rig.perform(.action(item: 1, act: 2)) == ["ACTION 2 of 7 rev 0 press 1"])
+    #expect(rig.perform(.action(1, 2)) == ["ACTION 2 of 7 rev 0 press 1"])
   }
 
   @Test func `a session without the source of the press gets its event`() {
     var rig = makeRig()
     _ = rig.sync(7777)
     let event = #"{"ev":"action","item":1,"act":2,"id":7,"src":\#(homeSource),"rev":0}"#
-    #expect(rig.perform(.action(item: 1, act: 2)) == [event])
+    #expect(rig.perform(.action(1, 2)) == [event])
     #expect(rig.sync() == ["ACTION 2 of 7 rev 0 press 1", "SYNCED n=1 hwm=7"])
   }
 
   @Test func `presses leave with their writer and with a restart`() {
     var rig = makeRig()
-    _ = rig.perform(.action(item: 1, act: 2))
+    _ = rig.perform(.action(1, 2))
     for source in 1...4 as ClosedRange<UInt32> { _ = rig.sync(source) }
     #expect(rig.device.statistics.pressCount == 0)
     #expect(rig.sync() == ["SYNCED n=0 hwm=0"])
     _ = rig.write(identified(id: 8))
-    #expect(rig.perform(.action(item: 2, act: 0)) == ["ACTION 0 of 8 rev 0 press 2"])
+    #expect(rig.perform(.action(2, 0)) == ["ACTION 0 of 8 rev 0 press 2"])
     rig.rig.perform(.reboot(.software))
     rig.rig.advance(by: .seconds(2))
     #expect(rig.device.statistics.pressCount == 0)
@@ -106,7 +106,7 @@ struct KeptActionTests {
   @Test(arguments: [[6], message(source: 0, press: 1), message(source: 1, press: 0)] as [[UInt8]])
   func `a TAKEN that is not valid is counted and releases nothing`(message: [UInt8]) {
     var rig = makeRig()
-    _ = rig.perform(.action(item: 1, act: 2))
+    _ = rig.perform(.action(1, 2))
     #expect(rig.ask(message, on: .link) == [])
     #expect(rig.device.statistics.link.unserved == 1)
     #expect(rig.device.statistics.pressCount == 1)
