@@ -264,7 +264,10 @@ EXAMPLES = [
         in_session(DATA, HOST, write_request(REMOVAL), channel=ATT, seq=6, ack=10, credit=64),
     ),
     ("DATA: the device had to drop an event, RESYNC", in_session(DATA, DEVICE, RESYNC, seq=10, ack=7, credit=16)),
-    ("DATA: action 0 of the changed first is chosen, ACTION", in_session(DATA, DEVICE, action(0, FIRST_ID, 1, 1), seq=11, ack=7, credit=16)),
+    (
+        "DATA: action 0 of the changed first is chosen, ACTION",
+        in_session(DATA, DEVICE, action(0, FIRST_ID, 1, 1), seq=11, ack=7, credit=16),
+    ),
     ("DATA: the host has made it durable, TAKEN", in_session(DATA, HOST, taken(1), seq=7, ack=12, credit=64)),
     ("NAK from a device: 3 is missing", in_session(NAK, DEVICE, ack=3, credit=14)),
     ("NAK from a host: 3 is missing, 5 and 6 are held", in_session(NAK, HOST, u64(0b110), ack=3, credit=64)),
