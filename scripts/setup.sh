@@ -8,6 +8,10 @@
 # shellcheck disable=SC2034  # of the scripts
 BUILD_PACKAGES=(git libc6-dev libxml2 binutils libsqlite3-dev libudev-dev libusb-1.0-0-dev pkg-config)
 
+# The traits of the one build that .ci/run makes; the other scripts then find it up to date.
+# shellcheck disable=SC2034  # of the scripts
+BUILD_TRAITS=(${NOTIBOT_TRAITS:+--traits "$NOTIBOT_TRAITS"})
+
 arguments=()
 for argument in "$@"; do
   if [ "$argument" = --no-install ]; then export NOTIBOT_NO_INSTALL=1; else arguments+=("$argument"); fi
