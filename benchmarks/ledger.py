@@ -14,6 +14,8 @@ class Notification:
         # live, removed, dismissed, or perhaps: dismissed on a display that restarted before the host knew.
         self.state = "live"
         self.is_busy = True
+        # The idempotency key of its submission; None: it has none, and its client asks the journal after a crash.
+        self.key = None
 
     def title(self, version):
         return f"{self.serial:06d}.{version}"
@@ -28,16 +30,22 @@ class Submission:
         if kind == "update":
             notification.version += 1
         self.version = notification.version
-        notification.is_busy = True
+        # A repetition of what was confirmed changes nothing.
+        if kind != "again":
+            notification.is_busy = True
+        self.is_retry = kind == "again"
 
     def line(self):
         notification = self.notification
         if self.kind == "remove":
             return json.dumps({"number": notification.number, "ev": "r"})
-        content = {"app": "Loop", "title": notification.title(self.version), "timestamp": 1234567890, "lvl": notification.level,
-                   "text": f"version {self.version} of {notification.serial} " + "x" * (notification.serial * 37 % 300)}
+        version = 0 if self.kind == "again" else self.version
+        content = {"app": "Loop", "title": notification.title(version), "timestamp": 1234567890, "lvl": notification.level,
+                   "text": f"version {version} of {notification.serial} " + "x" * (notification.serial * 37 % 300)}
         if self.kind == "update":
             content["number"] = notification.number
+        elif notification.key:
+            content["key"] = notification.key
         return json.dumps(content)
 
 
@@ -56,7 +64,8 @@ class Ledger:
         # By number: how often it was reported delivered, and how it was reported to have left.
         self.deliveries = {}
         self.ended = {}
-        self.counts = {"notifications": 0, "updates": 0, "removals": 0, "dismissals": 0, "submittedAgain": 0, "lost": 0, "doubled": 0}
+        self.counts = {"notifications": 0, "updates": 0, "removals": 0, "dismissals": 0, "submittedAgain": 0,
+                       "withKey": 0, "retriedWithKey": 0, "duplicates": 0, "lost": 0, "doubled": 0}
         self.findings = []
 
     def complain(self, text):
@@ -81,12 +90,21 @@ class Ledger:
             else:
                 notification = Notification(len(self.notifications), self.random.choice([0, 1, 1, 1, 2, 3]))
                 self.notifications.append(notification)
+                if self.random.random() < 0.5:
+                    notification.key = f"loop {notification.serial}"
+                    self.counts["withKey"] += 1
                 submissions.append(Submission("add", notification))
                 self.counts["notifications"] += 1
+        confirmed = [notification for notification in self.notifications if notification.key and notification.number]
+        if confirmed and self.random.random() < 0.3:
+            # A client that has lost the answer.
+            submissions.append(Submission("again", self.random.choice(confirmed)))
+            self.counts["retriedWithKey"] += 1
         return submissions
 
     def again(self):
         submissions, self.lost_on_the_way = self.lost_on_the_way, []
+        self.counts["retriedWithKey"] += sum(submission.is_retry for submission in submissions)
         self.counts["submittedAgain"] += len(submissions)
         return submissions
 
@@ -113,7 +131,7 @@ class Ledger:
             submission = self.pending.pop(result["line"], None)
             if submission is None:
                 return self.complain(f"line {result['line']} was queued twice, or never fed")
-            return self.confirm(submission, result["number"])
+            return self.hear_queued(submission, result)
         if kind not in ("delivered", "gone", "removed"):
             return self.complain(f"forward reported {result}")
         number = result["number"]
@@ -134,6 +152,25 @@ class Ledger:
         if notification and notification.state not in expected:
             self.complain(f"{notification.title(notification.version)} was reported {kind}, and is {notification.state}")
 
+    def hear_queued(self, submission, result):
+        number, title = result["number"], submission.notification.title(submission.version)
+        if result.get("keyConflict"):
+            self.complain(f"{title} has a key with other content")
+        if not result.get("duplicate"):
+            if submission.kind == "again":
+                self.counts["doubled"] += 1
+                self.complain(f"{title} was accepted a second time, with the number {number}")
+            return self.confirm(submission, number)
+        self.counts["duplicates"] += 1
+        if not submission.is_retry:
+            self.complain(f"{title} was never submitted before, and is a duplicate of {number}")
+        if submission.notification.number not in (None, number):
+            self.complain(f"{title} has the numbers {submission.notification.number} and {number}")
+        if submission.kind == "add":
+            self.confirm(submission, number)
+            # It can be delivered already.
+            self.awaited.discard(number)
+
     def confirm(self, submission, number):
         notification = submission.notification
         if notification.number not in (None, number):
@@ -153,6 +190,13 @@ class Ledger:
         by_serial = {row["title"].split(".")[0]: row for row in rows.values()}
         for _, submission in sorted(self.pending.items()):
             notification = submission.notification
+            if submission.kind == "again":
+                continue
+            if submission.kind == "add" and notification.key:
+                # Its client does not look: it submits it again.
+                submission.is_retry = True
+                self.lost_on_the_way.append(submission)
+                continue
             row = by_serial.get(f"{notification.serial:06d}")
             if submission.kind == "remove":
                 is_taken = row is None or row["state"] == "removing"

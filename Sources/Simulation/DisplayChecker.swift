@@ -17,6 +17,10 @@ package struct DisplayedNotification: Equatable, Sendable {
 /// Watches the display: it must show the submitted notifications, once each, and none that had
 /// gone.
 package struct DisplayChecker: Equatable, Sendable {
+  /// The device's time of day is the host's of the last session's beginning, in whole seconds, and
+  /// late by the time that its frames took.
+  static let clockToleranceSeconds: Int64 = 5
+
   private let scenario: Scenario
   private var known: [[UInt8]: Int] = [:]
   /// Submissions announced since the device's last restart.
@@ -98,6 +102,9 @@ package struct DisplayChecker: Equatable, Sendable {
   ) throws(Violation) -> Int {
     let content = try content(of: DisplayedNotification(key: subject.key, json: subject.json), at: now)
     let index = try self.submission(of: subject, ledger: ledger, at: now)
+    guard !scenario.isExpired(content, since: Self.clockToleranceSeconds, at: now) else {
+      throw Violation(.expiredStaysAway, "\(name(index)) appears", at: now)
+    }
     ledger.note(index) {
       $0.shown.insert(content)
       $0.hasLeft = false
@@ -108,7 +115,7 @@ package struct DisplayChecker: Equatable, Sendable {
     }
     switch submission.ending {
     case nil, .outcomeUnknown: break
-    case .gone, .removed, .refused:
+    case .gone, .removed, .refused, .expired:
       guard !guaranteesOnce(index, ledger) else {
         throw Violation(.staysAway, "\(name(index)) was reported \(submission.ending!)", at: now)
       }

@@ -21,6 +21,8 @@ package struct Ledger: Equatable, Sendable {
     case refused
     /// To a device without identities: reported as an unknown outcome.
     case outcomeUnknown
+    /// Reported as expired before the device had it.
+    case expired
   }
 
   /// A content of a notification.
@@ -43,6 +45,8 @@ package struct Ledger: Equatable, Sendable {
     /// Whether it left the display without its writer. If the host receives that and is killed
     /// before it reports it, nobody will: a report is made once or not at all.
     package var hasLeft = false
+    /// Whether a host ended before it answered a request to add it: it can be durable.
+    package var mayBeDurable = false
     /// Whether its journal was lost, restored or copied after it was submitted: the guarantees for
     /// it are weaker.
     package var isOfOldJournal = false
@@ -53,6 +57,8 @@ package struct Ledger: Equatable, Sendable {
   /// A request to an outbox.
   package enum Request: Equatable, Sendable {
     case add(submission: Int)
+    /// The same with the same key.
+    case again(submission: Int)
     case update(submission: Int, version: Int)
     case remove(submission: Int, removal: Int)
   }
@@ -78,11 +84,14 @@ package struct Ledger: Equatable, Sendable {
   /// confirmation was lost with it.
   private var strangers: [Set<OutboxNumber>]
   private var strangersLimit: [Int]
+  /// For each host, how those of them ended: a client can learn the number later.
+  private var strangersEndings: [[OutboxNumber: Ending]]
 
   package init(hostsCount: Int) {
     numbers = Array(repeating: [:], count: hostsCount)
     strangers = Array(repeating: [], count: hostsCount)
     strangersLimit = Array(repeating: 0, count: hostsCount)
+    strangersEndings = Array(repeating: [:], count: hostsCount)
   }
 
   package static func == (left: Ledger, right: Ledger) -> Bool {
@@ -99,6 +108,12 @@ extension Ledger {
     submissions.append(Submission(host: host, versions: [Version(content: content)]))
     submissionOfContent[content] = submissions.count - 1
     return open(.add(submission: submissions.count - 1), host: host)
+  }
+
+  /// Notes a repetition of a submission with its key.
+  package mutating func again(_ submission: Int) -> UInt64 {
+    if submissions[submission].number == nil { submissions[submission].versions[0].fate = .pending }
+    return open(.again(submission: submission), host: submissions[submission].host)
   }
 
   /// Notes an update of a submission that has a number.
@@ -125,9 +140,14 @@ extension Ledger {
   /// The submission of an unanswered request; -1 if there is no such request. For traces.
   package func subject(of token: UInt64) -> Int {
     switch open[token]?.request {
-    case .add(let index), .update(let index, _), .remove(let index, _): index
+    case .add(let index), .again(let index), .update(let index, _), .remove(let index, _): index
     case nil: -1
     }
+  }
+
+  /// Whether an unanswered request repeats an earlier one.
+  package func isRepetition(_ token: UInt64) -> Bool {
+    if case .again = open[token]?.request { true } else { false }
   }
 
   /// The submissions of a host that have a number and have not ended as far as is known.
@@ -138,18 +158,31 @@ extension Ledger {
     }
   }
 
-  /// A host's life ended: it will never answer its open requests.
-  package mutating func hostEnded(_ host: Int) {
+  /// A host's life ended: it will never answer its open requests. Returns the submissions that it
+  /// was asked to add.
+  package mutating func hostEnded(_ host: Int) -> [Int] {
+    var unanswered: Set<Int> = []
     for (token, entry) in open where entry.host == host {
       open[token] = nil
       set(.unknown, for: entry.request)
-      if case .add = entry.request { strangersLimit[host] += 1 }
+      switch entry.request {
+      case .add(let index), .again(let index):
+        submissions[index].mayBeDurable = true
+        unanswered.insert(index)
+        strangersLimit[host] += 1
+      case .update, .remove: break
+      }
     }
+    return unanswered.sorted()
   }
 
   private mutating func set(_ fate: Fate, for request: Request) {
     switch request {
-    case .add(let index): submissions[index].versions[0].fate = fate
+    case .add(let index), .again(let index):
+      guard submissions[index].number == nil else { return }
+      // What an earlier life has made durable, this one's rejection does not undo.
+      let isDoubtful = fate == .rejected && submissions[index].mayBeDurable
+      submissions[index].versions[0].fate = isDoubtful ? .unknown : fate
     case .update(let index, let version): submissions[index].versions[version].fate = fate
     case .remove(let index, let removal): submissions[index].removals[removal] = fate
     }
@@ -180,8 +213,9 @@ extension Ledger {
   }
 
   /// Notes the answer to a request.
+  /// - Parameter isDuplicate: whether it is answered as a repetition.
   package mutating func answered(
-    token: UInt64, number: OutboxNumber?, host: Int, at now: Instant
+    token: UInt64, number: OutboxNumber?, isDuplicate: Bool = false, host: Int, at now: Instant
   ) throws(Violation) {
     guard let (request, requester) = open.removeValue(forKey: token), requester == host else {
       throw Violation(
@@ -190,12 +224,19 @@ extension Ledger {
     set(number == nil ? .rejected : .confirmed, for: request)
     guard let number else { return }
     switch request {
-    case .add(let index):
-      guard numbers[host][number] == nil else {
+    case .add(let index), .again(let index):
+      let known = submissions[index].number
+      guard isDuplicate ? known == nil || known == number : known == nil else {
+        throw Violation(
+          .keyAcceptedOnce,
+          "submission \(index), number \(known?.rawValue ?? 0), is answered with \(number.rawValue)", at: now)
+      }
+      guard numbers[host][number] == nil || numbers[host][number] == index else {
         throw Violation(.numberKnown, "number \(number.rawValue) is given a second time", at: now)
       }
       numbers[host][number] = index
       submissions[index].number = number
+      if let ending = strangersEndings[host].removeValue(forKey: number) { submissions[index].ending = ending }
     case .update(let index, _), .remove(let index, _):
       guard submissions[index].number == number else {
         throw Violation(.numberKnown, "number \(number.rawValue) answers a request about another", at: now)
@@ -214,6 +255,11 @@ extension Ledger {
         .numberKnown, "host \(host) reports about \(number.rawValue), which was never returned", at: now)
     }
     return .unconfirmed
+  }
+
+  /// Notes how a submission ended whose number was never returned.
+  package mutating func note(_ ending: Ending, ofStranger number: OutboxNumber, host: Int) {
+    strangersEndings[host][number] = ending
   }
 
   /// Changes the known state of a submission.

@@ -49,8 +49,15 @@ package struct LivenessChecker: Sendable {
       return shown.isEmpty || scenario.variant == .copiedJournal
         ? nil : Violation(.nothingElse, "submission \(index) is still there", at: now)
     case .present(let contents), .either(let contents):
+      let late = DisplayChecker.clockToleranceSeconds
+      if shown.contains(where: { scenario.isExpired($0, since: late, at: now) }) {
+        return Violation(.expiredStaysAway, "submission \(index) is on the display", at: now)
+      }
+      // If a host is killed before it reports an expiry, nobody will.
+      let canExpire = contents.contains { scenario.isExpired($0, at: now) }
       if shown.isEmpty {
         if case .either = expectation { return nil }
+        if canExpire { return nil }
         return Violation(.nothingLost, "submission \(index) is not on the display", at: now)
       }
       guard shown.contains(where: contents.contains) else {

@@ -19,6 +19,14 @@ package struct ReportChecker: Equatable, Sendable {
       try ledger.answered(token: token, number: number, host: host, at: now)
     case .rejected(_, let token):
       try ledger.answered(token: token, number: nil, host: host, at: now)
+    case .duplicate(let number, let token, let isConflict):
+      try ledger.answered(token: token, number: number, isDuplicate: true, host: host, at: now)
+      guard !isConflict else {
+        throw Violation(.keyAcceptedOnce, "number \(number.rawValue) is reported with other content", at: now)
+      }
+    case .expired(let number):
+      try checkExpiry(of: number, host: host, ledger: &ledger, at: now)
+      try ended(number, .expired, host: host, ledger: &ledger, at: now)
     case .delivered(let number): try delivered(number, host: host, ledger: &ledger, at: now)
     case .refused(let number, let error):
       guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now) else { return }
@@ -61,10 +69,23 @@ package struct ReportChecker: Equatable, Sendable {
     }
   }
 
+  /// Some content of it that a host can have had must have expired.
+  private func checkExpiry(
+    of number: OutboxNumber, host: Int, ledger: inout Ledger, at now: Instant
+  ) throws(Violation) {
+    guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now) else { return }
+    let contents = ledger.submissions[index].versions.filter { $0.fate != .rejected }.map(\.content)
+    guard contents.contains(where: { scenario.isExpired($0, at: now) }) else {
+      throw Violation(.notExpiredEarly, "submission \(index)", at: now)
+    }
+  }
+
   private func ended(
     _ number: OutboxNumber, _ ending: Ledger.Ending, host: Int, ledger: inout Ledger, at now: Instant
   ) throws(Violation) {
-    guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now) else { return }
+    guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now) else {
+      return ledger.note(ending, ofStranger: number, host: host)
+    }
     let submission = ledger.submissions[index]
     if let before = submission.ending, !submission.isOfOldJournal {
       throw Violation(.reportedOnce, "submission \(index) is reported \(before), then \(ending)", at: now)

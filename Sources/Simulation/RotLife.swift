@@ -7,12 +7,14 @@ struct RotLife {
   private struct Moment: Equatable {
     var entries: [Int64: OutboxEntry] = [:]
     var lastNumber: Int64 = 0
+    var keys: [Int64: KeyRecord] = [:]
 
     init() {}
 
     init(_ contents: JournalContents) {
       entries = Dictionary(uniqueKeysWithValues: contents.entries.map { ($0.number.rawValue, $0) })
       lastNumber = contents.header.lastNumber.rawValue
+      keys = Dictionary(uniqueKeysWithValues: contents.keys.map { ($0.row, $0) })
     }
   }
 
@@ -29,6 +31,7 @@ struct RotLife {
   private var underWay: Moment?
   /// Everything that was ever written to the journal: nothing else is allowed to be read from it.
   private var everQueued: Set<OutboxEntry> = []
+  private var everKept: Set<KeyRecord> = []
   private var commits = 0
 
   init(seed: UInt64) {
@@ -121,11 +124,31 @@ struct RotLife {
         put(newEntry(number: next.lastNumber, isLong: isLong), &next, &changes)
       }
     }
+    drawKeys(&next, &changes)
     changes.append(
       .header(
         JournalHeader(
           source: 7, lastID: UInt32(next.lastNumber), lastNumber: OutboxNumber(rawValue: next.lastNumber))))
     return changes
+  }
+
+  /// Keys of their own, in half of the lives; now and then the oldest is forgotten.
+  private mutating func drawKeys(_ next: inout Moment, _ changes: inout [JournalChange]) {
+    guard seed % 2 == 0 else { return }
+    if let oldest = next.keys.keys.min(), Int.random(in: 0..<4, using: &random) == 0 {
+      next.keys[oldest] = nil
+      changes.append(.deleteKey(oldest))
+    }
+    let length = Int.random(in: IdempotencyKey.lengthsBytes, using: &random)
+    let bytes = (0..<length).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
+    guard next.lastNumber > 0, let key = IdempotencyKey(bytes) else { return }
+    let time = Int64.random(in: 0...4_000_000_000, using: &random)
+    let record = KeyRecord(
+      row: (next.keys.keys.max() ?? 0) + 1, key: key, number: OutboxNumber(rawValue: next.lastNumber),
+      digest: Int64.random(in: .min ... .max, using: &random), submittedAt: time, keepUntil: time + 86_400)
+    next.keys[record.row] = record
+    everKept.insert(record)
+    changes.append(.putKey(record))
   }
 
   private mutating func put(_ entry: OutboxEntry, _ next: inout Moment, _ changes: inout [JournalChange]) {
@@ -200,7 +223,10 @@ struct RotLife {
       journal.close()
       guard found == committed || found == underWay else {
         throw Broken(
-          detail: "\(found.entries.count) notifications where \(committed.entries.count) were committed")
+          detail: """
+            \(found.entries.count) notifications and \(found.keys.count) keys where \
+            \(committed.entries.count) and \(committed.keys.count) were committed
+            """)
       }
       outcome.result = .equal
     } catch let error as JournalError {
@@ -224,6 +250,9 @@ struct RotLife {
     for entry in salvage.entries where !everQueued.contains(entry) {
       throw Broken(
         detail: "notification \(entry.number.rawValue) was salvaged with contents that it never had")
+    }
+    for record in salvage.keys where !everKept.contains(record) {
+      throw Broken(detail: "key \(record.row) was salvaged with contents that it never had")
     }
     let found = Dictionary(uniqueKeysWithValues: salvage.entries.map { ($0.number.rawValue, $0) })
     guard !salvage.isComplete || found == committed.entries || found == underWay?.entries else {

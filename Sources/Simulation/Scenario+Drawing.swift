@@ -27,6 +27,10 @@ extension Scenario {
     drawDisplay(&draw)
     drawDevice(&draw)
     drawHosts(&draw)
+    // Of their own, so that they change nothing else in a run.
+    var separate = Draw(seed: seed ^ 0x6B65_7973)
+    drawKeys(&separate)
+    drawExpiries(&separate)
     steps.sort { $0.time < $1.time }
   }
 
@@ -100,6 +104,28 @@ extension Scenario {
     }
     if draw.chance(0.1) {
       add(.fillDisk(for: .milliseconds(draw.number(10...2000))), at: draw.time(before: faultTime))
+    }
+  }
+
+  /// Half of the submissions have keys. A lost or older journal knows no later key.
+  private mutating func drawKeys(_ draw: inout Draw) {
+    guard variant.keepsJournals else { return }
+    for step in steps {
+      if case .add(let content, _) = step.event, draw.chance(0.5) { keyed.insert(content) }
+    }
+    for _ in 0..<draw.number(0...keyed.count) {
+      add(.again(pick: draw.next()), at: draw.time(before: faultTime))
+    }
+  }
+
+  /// In one of three runs with identities, in which the device compares as well.
+  private mutating func drawExpiries(_ draw: inout Draw) {
+    guard variant.keepsJournals, hasIdentity, draw.chance(0.33) else { return }
+    hasClock = true
+    let end = Int(faultTime.wholeNanoseconds / 1_000_000_000)
+    for content in contents.indices where draw.chance(0.5) {
+      let delay = draw.chance(0.7) ? draw.number(0...end) : 1_000_000
+      contents[content].details.expires = UInt32(Self.firstSecond) + UInt32(delay)
     }
   }
 

@@ -1,4 +1,5 @@
 package import DeviceEmulator
+package import NotibotHost
 package import NotibotProtocol
 
 /// The input of one simulated run: everything that is drawn, and nothing that follows from it.
@@ -58,6 +59,10 @@ package struct Scenario: Equatable, Sendable {
   package enum Event: Equatable, Sendable {
     /// Notification number `content` is submitted, by the host with this number.
     case add(content: Int, host: Int)
+    /// A client that has no answer, or has lost it, submits a notification with a key again.
+    case again(pick: UInt64)
+    /// The same, of a given notification.
+    case retry(content: Int)
     /// A notification that the outbox has confirmed gets the content with this number.
     case update(content: Int, pick: UInt64)
     case remove(pick: UInt64)
@@ -100,6 +105,10 @@ package struct Scenario: Equatable, Sendable {
   package var faults: FaultSpec
   /// All submissions; each has a unique timestamp, which identifies it.
   package var contents: [DisplayNotification]
+  /// Those that are submitted with a key.
+  package var keyed: Set<Int> = []
+  /// Whether hosts and device have the time of day: notifications can expire.
+  package var hasClock = false
   /// Ordered by time.
   package var steps: [Step]
   /// The duration of a commit.
@@ -116,6 +125,23 @@ package struct Scenario: Equatable, Sendable {
     guard timestamp >= Self.firstTimestamp else { return nil }
     let index = Int(timestamp - Self.firstTimestamp)
     return contents.indices.contains(index) ? index : nil
+  }
+
+  /// The time of day at the beginning.
+  package static let firstSecond: Int64 = 1_800_000_000
+
+  /// The time of day.
+  package func seconds(at now: Instant) -> Int64 { Self.firstSecond + now.nanoseconds / 1_000_000_000 }
+
+  /// Whether a content expired at least so many seconds ago; a negative number looks ahead.
+  package func isExpired(_ content: Int, since seconds: Int64 = 0, at now: Instant) -> Bool {
+    guard hasClock, let expires = contents[content].details.expires else { return false }
+    return Int64(expires) + seconds <= self.seconds(at: now)
+  }
+
+  /// The key of a content; nil if it is submitted without one.
+  package func key(of content: Int) -> IdempotencyKey? {
+    keyed.contains(content) ? IdempotencyKey("content \(content)") : nil
   }
 
   /// The profiles that runs are drawn from. A failing supply is drawn as restarts, because in the

@@ -88,7 +88,9 @@ final class SimulatedJournal {
     delete()
     let copy = try Journal(
       path: path, access: .forwarding, sharing: .exclusive, source: contents.header.source)
-    try copy.apply([.header(contents.header)] + contents.entries.map(JournalChange.put))
+    try copy.apply(
+      [.header(contents.header)] + contents.entries.map(JournalChange.put)
+        + contents.keys.map(JournalChange.putKey))
     copy.close()
   }
 }

@@ -12,6 +12,15 @@ extension SimulatedWorld {
         let token = world.ledger.add(content: content, host: host)
         return (token, .add(world.scenario.contents[content]))
       }
+    case .again(let pick):
+      let made = ledger.submissions.map { $0.versions[0].content }.filter(scenario.keyed.contains)
+      guard !made.isEmpty else { return }
+      try perform(.retry(content: made[Int(pick % UInt64(made.count))]))
+    case .retry(let content):
+      guard let index = ledger.submissionOfContent[content] else { return }
+      try submit(event, to: ledger.submissions[index].host) { world in
+        (world.ledger.again(index), .add(world.scenario.contents[content]))
+      }
     case .update(let content, let pick):
       guard let index = pickLiving(pick) else { return }
       try submit(event, to: turn) { world in
@@ -55,11 +64,16 @@ extension SimulatedWorld {
       return
     }
     let (token, submission) = make(self)
-    counts.note(submission)
+    let key: IdempotencyKey?
+    switch event {
+    case .add(let content, _), .retry(let content): key = scenario.key(of: content)
+    case _: key = nil
+    }
+    counts.note(submission, isRepeated: ledger.isRepetition(token))
     trace.add(
       now, "user",
       "token \(token) to host \(index): \(describe(submission)), submission \(ledger.subject(of: token))")
-    hosts[index].life?.machine.submit(submission, token: token, now: now)
+    hosts[index].life?.machine.submit(submission, key: key, token: token, now: now)
   }
 
   private func pickLiving(_ pick: UInt64) -> Int? {

@@ -30,6 +30,7 @@ extension SimulatedWorld {
       number: livesCount,
       machine: ForwardingMachine(
         configuration: configuration(), journal: mutated(contents), seed: random.next()))
+    setClock(of: index)
     hosts[index].life?.machine.start(now: now)
     let waiting = hosts[index].waiting
     hosts[index].waiting = []
@@ -67,7 +68,10 @@ extension SimulatedWorld {
       losePower(of: index)
     }
     // A commit that would have reached the disk at its end never does.
-    ledger.hostEnded(index)
+    for submission in ledger.hostEnded(index) {
+      let content = ledger.submissions[submission].versions[0].content
+      if scenario.keyed.contains(content) { hosts[index].waiting.append(.retry(content: content)) }
+    }
     after(pause, .startHost(turn))
   }
 
@@ -156,6 +160,7 @@ extension SimulatedWorld {
     hosts[index].life?.isWritable = true
     boards[board].wired.noticeHost(isPresent: true, now: now)
     tap = WorldTap(isOn: trace.isOn)
+    setClock(of: index)
     hosts[index].life?.machine.portOpened(now: now)
   }
 

@@ -7,13 +7,32 @@ import NotibotProtocol
 extension SimulatedWorld {
   /// The journal that a host finds.
   func mutated(_ contents: JournalContents) -> JournalContents {
-    guard mutant == .forgottenResend else { return contents }
     var contents = contents
+    if mutant == .forgottenKeys { contents.keys = [] }
+    guard mutant == .forgottenResend else { return contents }
     for index in contents.entries.indices {
       guard case .written(let write) = contents.entries[index].state else { continue }
       contents.entries[index].state = .held(write)
     }
     return contents
+  }
+
+  /// The clock of a host; nil: it has none.
+  var clock: HostClock? {
+    guard scenario.hasClock else { return nil }
+    let seconds =
+      switch mutant {
+      case .fastClock: scenario.seconds(at: now) + 3600
+      case .stoppedClock: Scenario.firstSecond
+      case _: scenario.seconds(at: now)
+      }
+    return HostClock(seconds: seconds, zoneOffsetMinutes: 0)
+  }
+
+  /// Gives a host the time of day, as a driver does before each input.
+  func setClock(of index: Int) {
+    guard let clock else { return }
+    hosts[index].life?.machine.setClock(clock, now: now)
   }
 
   func mutated(_ change: DisplayChange) -> DisplayChange {

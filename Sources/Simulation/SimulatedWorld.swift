@@ -141,6 +141,7 @@ package final class SimulatedWorld {
     guard !isHostAsleep else { return }
     for index in hosts.indices {
       if let deadline = hosts[index].life?.machine.nextDeadline, deadline <= now {
+        setClock(of: index)
         hosts[index].life?.machine.handleTimeout(now: now)
       }
     }

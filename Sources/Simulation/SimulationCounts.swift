@@ -14,6 +14,12 @@ package struct SimulationCounts: Equatable, Sendable {
   package var shown = 0
   package var announced = 0
   package var gone = 0
+  /// Submissions that a client repeated with their keys.
+  package var repeated = 0
+  /// Those of them whose key was accepted before.
+  package var duplicates = 0
+  /// Notifications that expired before the device had them.
+  package var expired = 0
   package var presses = 0
   package var sessions = 0
   package var reboots = 0
@@ -40,13 +46,19 @@ package struct SimulationCounts: Equatable, Sendable {
     switch report {
     case .delivered: delivered += 1
     case .gone: gone += 1
+    case .duplicate: duplicates += 1
+    case .expired: expired += 1
     case .newSource: newSources += 1
     case .diverged: diverged += 1
     case .queued, .rejected, .refused, .removed, .action, .outcomeUnknown, .storeFull, .synced: break
     }
   }
 
-  mutating func note(_ submission: OutboxSubmission) {
+  mutating func note(_ submission: OutboxSubmission, isRepeated: Bool) {
+    guard !isRepeated else {
+      repeated += 1
+      return
+    }
     switch submission {
     case .add: notifications += 1
     case .update: updates += 1
@@ -73,7 +85,7 @@ package struct SimulationCounts: Equatable, Sendable {
 
   private static var sums: [WritableKeyPath<SimulationCounts, Int>] {
     [
-      \.notifications, \.updates, \.removals, \.delivered, \.shown, \.announced, \.gone, \.presses,
+      \.notifications, \.repeated, \.duplicates, \.expired, \.updates, \.removals, \.delivered, \.shown, \.announced, \.gone, \.presses,
       \.sessions,
       \.reboots, \.unplugs, \.lives, \.kills, \.powerLosses, \.commits, \.failedCommits, \.newSources,
       \.diverged, \.bytesToDevice, \.resends,

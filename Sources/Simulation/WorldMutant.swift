@@ -15,6 +15,12 @@ package enum WorldMutant: String, CaseIterable, Sendable {
   case silentlyEmptiedDisplay
   /// A letter of a notification changes on the display.
   case changedLetter
+  /// A host finds a journal without its keys.
+  case forgottenKeys
+  /// The hosts' clocks are an hour ahead.
+  case fastClock
+  /// The hosts' clocks stand still.
+  case stoppedClock
   /// Every report is made twice.
   case repeatedReports
   /// The host gets no time once the faults have stopped.

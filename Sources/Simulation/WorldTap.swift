@@ -74,6 +74,8 @@ extension SimulatedWorld {
       "source \(header.source) last \(header.lastID) known \(header.knownID) number \(header.lastNumber.rawValue)"
     case .put(let entry): "put \(describe(entry))"
     case .delete(let number): "delete \(number.rawValue)"
+    case .putKey(let record): "put key \(record.row) of \(record.number.rawValue)"
+    case .deleteKey(let row): "delete key \(row)"
     }
   }
 

@@ -4,40 +4,6 @@ import Testing
 
 /// `notibot forward --listen`: notifications from clients of a unix socket.
 @Suite(.inTurn) struct ForwardSocketTests {
-  /// A connection to the socket, read and written line by line.
-  private struct Client {
-    private let socket: Descriptor
-    private let answers: Collected
-
-    init(_ path: String) throws {
-      socket = Descriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
-      var address = sockaddr_un()
-      address.sun_family = sa_family_t(AF_UNIX)
-      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-      let number = socket.number
-      let connected = withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          connect(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-      }
-      guard connected == 0 else { throw SystemError("connect to \(path)") }
-      answers = Collected(reading: socket)
-    }
-
-    func write(_ text: String) { socket.write(Array(text.utf8)) }
-
-    func endInput() { shutdown(socket.number, Int32(SHUT_WR)) }
-
-    func answer(_ index: Int) async throws -> JSON { try JSON(parsing: try await answers.line(index)) }
-
-    /// Everything until the connection ends.
-    func rest() async throws -> [JSON] {
-      try await answers.all().split(separator: "\n").map { try JSON(parsing: String($0)) }
-    }
-
-    func close() { socket.close() }
-  }
-
   private func withSocket(_ body: (Forwarding, Program, String) async throws -> Void) async throws {
     try await withForwarding { forwarding in
       let path = forwarding.emulator.directory.file("socket")
@@ -52,7 +18,7 @@ import Testing
 
   @Test func `each client gets the results of its own lines only`() async throws {
     try await withSocket { forwarding, forward, path in
-      let (first, second) = (try Client(path), try Client(path))
+      let (first, second) = (try SocketClient(path), try SocketClient(path))
       first.write(Forwarding.lines(1...2))
       #expect(try await first.answer(0)["result"] == "queued")
       #expect(try await first.answer(1)["line"] == 2)
@@ -75,7 +41,7 @@ import Testing
   @Test func `a client that closes its sending half at once gets the result of its only line`() async throws {
     try await withSocket { _, _, path in
       for _ in 1...100 {
-        let client = try Client(path)
+        let client = try SocketClient(path)
         client.write(Forwarding.line("1") + "\n")
         client.endInput()
         #expect(try await client.rest().map { $0["result"] } == ["queued", "delivered"])
@@ -101,13 +67,13 @@ import Testing
     async throws
   {
     try await withSocket { forwarding, forward, path in
-      let leaving = try Client(path)
+      let leaving = try SocketClient(path)
       leaving.write(Forwarding.line("1"))
       leaving.close()
-      let endless = try Client(path)
+      let endless = try SocketClient(path)
       endless.write(String(repeating: "x", count: 200_000))
       #expect(try await endless.rest() == [])
-      let client = try Client(path)
+      let client = try SocketClient(path)
       client.write(Forwarding.line("2") + "\n")
       #expect(try await client.answer(0)["result"] == "queued")
       #expect(try await client.answer(1)["result"] == "delivered")
@@ -117,11 +83,11 @@ import Testing
   @Test func `a client beyond the limit is refused with the reason, and the others are served`() async throws
   {
     try await withSocket { _, _, path in
-      let present = try (1...64).map { _ in try Client(path) }
+      let present = try (1...64).map { _ in try SocketClient(path) }
       // The last one has been admitted when it is answered.
       present[63].write(Forwarding.line("1") + "\n")
       #expect(try await present[63].answer(0)["result"] == "queued")
-      let turnedAway = try await Client(path).rest()
+      let turnedAway = try await SocketClient(path).rest()
       #expect(turnedAway.map { $0["result"] } == ["rejected"])
       #expect(turnedAway.first?["reason"] == "already 64 clients are connected")
       present[0].write(Forwarding.line("2") + "\n")
@@ -136,7 +102,7 @@ import Testing
         "unix:\(path)")
       #expect(ending.status == .exited(11))
       #expect(ending.errors.contains("another process listens there"))
-      let client = try Client(path)
+      let client = try SocketClient(path)
       client.write(Forwarding.line("1") + "\n")
       #expect(try await client.answer(0)["result"] == "queued")
     }
@@ -148,7 +114,7 @@ import Testing
       _ = await killed.ending()
       let next = try forwarding.start("--listen", "unix:\(path)")
       _ = try await next.errors.line(0)
-      let client = try Client(path)
+      let client = try SocketClient(path)
       client.write(Forwarding.line("1") + "\n")
       #expect(try await client.answer(1)["result"] == "delivered")
     }

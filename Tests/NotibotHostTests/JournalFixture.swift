@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import NotibotHost
 import NotibotProtocol
@@ -30,6 +31,43 @@ enum JournalFixture {
         source: 9, lastID: 4, knownID: 3, lastNumber: OutboxNumber(rawValue: 6), run: 12,
         bootID: 4_026_531_841, writtenBootID: 4_026_531_841),
       entries: [entry])
+  }
+
+  /// A journal that `notibot forward` of version 3 wrote: two notifications on the display, two
+  /// queued.
+  static let version3 = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("journals/version-3.notibot").path
+
+  static var contentsOfVersion3: JournalContents {
+    func entry(_ number: Int64, _ app: String, _ title: String, _ text: String) -> OutboxEntry {
+      OutboxEntry(
+        number: OutboxNumber(rawValue: number),
+        content: DisplayNotification(
+          app: app, title: title, text: text, timestamp: UInt32(1_700_000_000 + number)))
+    }
+    var entries = [
+      entry(1, "Messages", "Jane Doe", "held one"), entry(2, "Mail", "Émile", "held two"),
+      entry(3, "Calendar", "Later", "queued one"), entry(4, "Messages", "Jane Doe", "queued two"),
+    ]
+    entries[1].content.details.level = .timeSensitive
+    entries[1].content.details.group = "work"
+    entries[1].content.details.actions = ["Yes", "No"]
+    entries[2].content.details.expires = 4_000_000_000
+    for (index, json) in [
+      (0, #"{"app":"Messages","title":"Jane Doe","text":"held one","timestamp":1700000001,"id":2}"#),
+      (
+        1,
+        #"{"app":"Mail","title":"Émile","text":"held two","timestamp":1700000002,"id":1,"lvl":2,"grp":"work","act":["Yes","No"]}"#
+      ),
+    ] {
+      entries[index].state = .held(OutboxWrite(id: UInt32(2 - index), revision: 0, json: Array(json.utf8)))
+      entries[index].isReported = true
+    }
+    return JournalContents(
+      header: JournalHeader(
+        source: 1_506_698_625, lastID: 2, knownID: 2, lastNumber: OutboxNumber(rawValue: 4), run: 2,
+        bootID: 252_556_307, writtenBootID: 252_556_307),
+      entries: entries)
   }
 
   private static let statements = """

@@ -184,13 +184,17 @@ import Testing
     "UPDATE notification SET state = 'refused' WHERE number = 2",
     "DELETE FROM notification WHERE number = 2", "UPDATE notification SET number = 9 WHERE number = 2",
     "UPDATE notification SET crc = crc + 1 WHERE number = 2", "UPDATE writer SET last_number = 5",
+    "UPDATE intake SET key = X'62' WHERE row = 1", "UPDATE intake SET number = 2 WHERE row = 1",
+    "UPDATE intake SET keep_until = 0 WHERE row = 1", "DELETE FROM intake WHERE row = 1",
+    "UPDATE intake SET row = 3 WHERE row = 1", "UPDATE writer SET keys_digest = keys_digest + 1",
+    "DROP TABLE intake", "PRAGMA user_version = 3",
     "UPDATE writer SET digest = digest + 1", "PRAGMA user_version = 2", "PRAGMA user_version = 7",
     "PRAGMA application_id = 1316250229",
     "CREATE TABLE other (a)",
   ])
   func `a changed character and a missing row are damage, and are not overwritten`(sql: String) throws {
     let journal = try Journal(path: path, access: .forwarding)
-    try journal.apply((1...3).map { .put(Entries.queued($0)) })
+    try journal.apply((1...3).map { .put(Entries.queued($0)) } + [.putKey(Entries.key(1, "a"))])
     journal.close()
     let database = try DatabaseQueue(path: path)
     try database.writeWithoutTransaction { try $0.execute(sql: sql) }

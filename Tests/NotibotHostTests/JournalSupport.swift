@@ -63,6 +63,15 @@ enum Entries {
     OutboxWrite(id: id, revision: revision, json: Array(#"{"app":"é","id":\#(id)}"#.utf8))
   }
 
+  static func key(_ row: Int64, _ text: String, number: Int64? = nil, at seconds: Int64 = 1_700_000_000) -> KeyRecord
+  {
+    KeyRecord(
+      row: row, key: IdempotencyKey(text) ?? unnamed, number: OutboxNumber(rawValue: number ?? row),
+      digest: -row, submittedAt: seconds, keepUntil: seconds + 86_400)
+  }
+
+  private static let unnamed = IdempotencyKey([0])!
+
   /// One in each state, and content of every kind.
   static var varied: [OutboxEntry] {
     var rich = content("\"; DROP TABLE notification; --\n\t", text: "naïve 👩‍👩‍👧 \u{202E}\u{1B}[31m")

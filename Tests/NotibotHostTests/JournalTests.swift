@@ -142,6 +142,35 @@ import Testing
     journal.close()
     #expect(try Journal(path: file, access: .reading).contents() == expected)
   }
+
+  @Test(arguments: [Journal.Access.forwarding, .maintaining])
+  func `a file of version 3 is read, migrated by a writer, and loses nothing`(access: Journal.Access)
+    throws
+  {
+    let file = folder.file("old")
+    try FileManager.default.copyItem(atPath: JournalFixture.version3, toPath: file)
+    let early = try Journal(path: file, access: .reading)
+    let before = try early.contents()
+    #expect(before == JournalFixture.contentsOfVersion3)
+    var expected = before
+    let journal = try Journal(path: file, access: access)
+    if access == .forwarding { expected.header.run = 3 }
+    #expect(try journal.contents() == expected)
+    #expect(try journal.setting("user_version") == "4")
+    expected.keys = [Entries.key(1, "first"), Entries.key(2, "second")]
+    try journal.apply(expected.keys.map(JournalChange.putKey))
+    early.close()
+    journal.close()
+    #expect(try Journal(path: file, access: .reading).contents() == expected)
+  }
+
+  @Test func `keys are committed with their notifications, replaced and deleted`() throws {
+    let journal = try Journal(path: path, access: .forwarding)
+    try journal.apply([.put(Entries.queued(1)), .putKey(Entries.key(1, "a")), .putKey(Entries.key(2, "b"))])
+    try journal.apply([.putKey(Entries.key(2, "c", number: 4)), .deleteKey(1), .deleteKey(99)])
+    #expect(try journal.contents().keys == [Entries.key(2, "c", number: 4)])
+    #expect(try journal.contents().entries == [Entries.queued(1)])
+  }
 }
 
 // MARK: One at a time

@@ -128,7 +128,7 @@ struct OutboxRandomTests {
           let text = accepted[number] ?? "?"
           delivered[number, default: []].append(text)
         case .gone(let number, _), .removed(let number), .refused(let number, _): finished[number] = report
-        case .outcomeUnknown, .newSource, .diverged: violations.append("\(report)")
+        case .outcomeUnknown, .newSource, .diverged, .duplicate, .expired: violations.append("\(report)")
         case .action, .storeFull, .synced: break
         }
       }

@@ -202,6 +202,10 @@ extension JournalContents {
         entries.removeAll { $0.number == entry.number }
         entries.append(entry)
       case .delete(let number): entries.removeAll { $0.number == number }
+      case .putKey(let record):
+        keys.removeAll { $0.row == record.row }
+        keys.append(record)
+      case .deleteKey(let row): keys.removeAll { $0.row == row }
       }
     }
     entries.sort { $0.number < $1.number }

@@ -7,6 +7,29 @@ import Testing
 struct SubmissionsTests {
   private static let notification = DisplayNotification(app: "a", title: "t", text: "", timestamp: 1)
 
+  @Test func `a submission that does not wait is answered full, and overtakes those that wait`() async {
+    let add = OutboxSubmission.add(Self.notification)
+    let results = await withCheckedContinuation { continuation in
+      let group = SubmissionGroup(key: 1, count: 2, continuation: continuation)
+      var waiting = Submissions()
+      waiting.append(Submissions.Item(request: SubmissionRequest(add, token: 1), group: group))
+      _ = waiting.next()
+      let isReported1 = waiting.finish(1, .failure(.full(limit: 1)))
+      #expect(!isReported1)
+      let hurried = SubmissionRequest(add, token: 2, whenFull: .reject)
+      waiting.append(Submissions.Item(request: hurried, group: group))
+      let seen = Self.taken(&waiting)
+      #expect(seen == [2])
+      let isReported2 = waiting.finish(2, .failure(.full(limit: 1)))
+      #expect(isReported2)
+      waiting.noteRoom()
+      let later = Self.taken(&waiting)
+      #expect(later == [1])
+      _ = waiting.finish(1, .success(.init(number: 5)))
+    }
+    #expect(results == [2: .failure(.full(limit: 1)), 1: .success(.init(number: 5))])
+  }
+
   /// Submits all at once, lets `body` play the outbox, and returns the results by token.
   private func results(
     of submissions: [OutboxSubmission], _ body: (inout Submissions) -> Void
@@ -15,7 +38,7 @@ struct SubmissionsTests {
       let group = SubmissionGroup(key: 1, count: submissions.count, continuation: continuation)
       var waiting = Submissions()
       for (index, submission) in submissions.enumerated() {
-        waiting.append(Submissions.Item(submission: submission, token: UInt64(index), group: group))
+        waiting.append(Submissions.Item(request: SubmissionRequest(submission, token: UInt64(index)), group: group))
       }
       body(&waiting)
     }
@@ -23,7 +46,7 @@ struct SubmissionsTests {
 
   private static func taken(_ submissions: inout Submissions) -> [UInt64] {
     var tokens: [UInt64] = []
-    while let item = submissions.next() { tokens.append(item.token) }
+    while let item = submissions.next() { tokens.append(item.request.token) }
     return tokens
   }
 
@@ -32,23 +55,23 @@ struct SubmissionsTests {
     let results = await results(of: [add, add, add]) { submissions in
       let seen1 = Self.taken(&submissions)
       #expect(seen1 == [0, 1, 2])
-      let seen2 = submissions.finish(0, .success(10))
+      let seen2 = submissions.finish(0, .success(.init(number: 10)))
       #expect(seen2)
       let seen3 = submissions.finish(1, .failure(.journalFailed))
       #expect(seen3)
-      let seen4 = submissions.finish(2, .success(12))
+      let seen4 = submissions.finish(2, .success(.init(number: 12)))
       #expect(seen4)
     }
-    #expect(results == [0: .success(10), 1: .failure(.journalFailed), 2: .success(12)])
+    #expect(results == [0: .success(.init(number: 10)), 1: .failure(.journalFailed), 2: .success(.init(number: 12))])
   }
 
   @Test func `submissions without room are retried in order, and a removal overtakes them`() async {
     let add = OutboxSubmission.add(Self.notification)
     let remove = OutboxSubmission.remove(OutboxNumber(rawValue: 1))
     _ = await results(of: [add, add, remove, add]) { submissions in
-      let seen5 = submissions.next()?.token
+      let seen5 = submissions.next()?.request.token
       #expect(seen5 == 0)
-      let seen6 = submissions.next()?.token
+      let seen6 = submissions.next()?.request.token
       #expect(seen6 == 1)
       let seen7 = submissions.finish(0, .failure(.full(limit: 1)))
       #expect(!seen7)
@@ -60,7 +83,7 @@ struct SubmissionsTests {
       let seen10 = Self.taken(&submissions)
       #expect(seen10 == [0, 1, 3])
       for token in 0..<4 {
-        let isReported = submissions.finish(UInt64(token), .success(1))
+        let isReported = submissions.finish(UInt64(token), .success(.init(number: 1)))
         #expect(isReported)
       }
     }
@@ -69,22 +92,22 @@ struct SubmissionsTests {
   @Test func `a cancelled group ends at once, except for submissions in the outbox`() async {
     let add = OutboxSubmission.add(Self.notification)
     let results = await results(of: [add, add]) { submissions in
-      let seen11 = submissions.next()?.token
+      let seen11 = submissions.next()?.request.token
       #expect(seen11 == 0)
       let seen12 = submissions.cancel(2)
       #expect(seen12 == [])
       let seen13 = submissions.cancel(1)
       #expect(seen13 == [1])
-      let seen14 = submissions.finish(0, .success(7))
+      let seen14 = submissions.finish(0, .success(.init(number: 7)))
       #expect(seen14)
     }
-    #expect(results == [0: .success(7), 1: .failure(.stopped)])
+    #expect(results == [0: .success(.init(number: 7)), 1: .failure(.stopped)])
   }
 
   @Test func `at the end all callers get a result, including those in the outbox`() async {
     let add = OutboxSubmission.add(Self.notification)
     let results = await results(of: [add, add]) { submissions in
-      let seen15 = submissions.next()?.token
+      let seen15 = submissions.next()?.request.token
       #expect(seen15 == 0)
       let seen16 = submissions.failAll(.stopped)
       #expect(seen16 == [0, 1])

@@ -109,6 +109,10 @@ package struct VirtualForwarder: VirtualPeer {
       journal.entries.append(entry)
       journal.entries.sort { $0.number < $1.number }
     case .delete(let number): journal.entries.removeAll { $0.number == number }
+    case .putKey(let record):
+      journal.keys.removeAll { $0.row == record.row }
+      journal.keys.append(record)
+    case .deleteKey(let row): journal.keys.removeAll { $0.row == row }
     }
   }
 }

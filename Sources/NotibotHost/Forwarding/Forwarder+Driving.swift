@@ -11,6 +11,14 @@ extension Forwarder {
     eventLoop.instant
   }
 
+  /// The present instant, for an input. The machine gets the time of day with each, because it can
+  /// be set, and passes while the computer sleeps.
+  private func tick() -> Instant {
+    let now = now
+    machine.setClock(.now(), now: now)
+    return now
+  }
+
   func start() {
     let loop = eventLoop
     reports.backlog.whenRelieved { [weak self] in
@@ -18,7 +26,7 @@ extension Forwarder {
       loop.execute { forwarder.assumeIsolated { $0.obey() } }
     }
     journalThread.start()
-    machine.start(now: now)
+    machine.start(now: tick())
     obey()
   }
 
@@ -58,7 +66,8 @@ extension Forwarder {
     guard case .running = state, !reports.backlog.isFull() else { return false }
     var hasSubmitted = false
     while let item = submissions.next() {
-      machine.submit(item.submission, token: item.token, now: now)
+      let request = item.request
+      machine.submit(request.submission, key: request.key, token: request.token, now: tick())
       hasSubmitted = true
     }
     return hasSubmitted
@@ -68,11 +77,15 @@ extension Forwarder {
 
   private func publish(_ report: ForwardingReport) {
     switch report {
-    case .queued(let number, let token): _ = submissions.finish(token, .success(number))
+    case .queued(let number, let token):
+      _ = submissions.finish(token, .success(Acceptance(number: number)))
+    case .duplicate(let number, let token, let keyConflict):
+      let acceptance = Acceptance(number: number, isDuplicate: true, hasKeyConflict: keyConflict)
+      _ = submissions.finish(token, .success(acceptance))
     case .rejected(let rejection, let token):
       guard submissions.finish(token, .failure(rejection)) else { return }
-    case .delivered, .refused, .gone, .removed, .action, .outcomeUnknown, .storeFull, .synced, .diverged,
-      .newSource:
+    case .delivered, .refused, .gone, .expired, .removed, .action, .outcomeUnknown, .storeFull, .synced,
+      .diverged, .newSource:
       break
     }
     if report.makesRoom { submissions.noteRoom() }
@@ -108,7 +121,7 @@ extension Forwarder {
 
   private func noteCommit(_ result: Result<Void, any Error>) {
     switch result {
-    case .success: machine.committed(now: now)
+    case .success: machine.committed(now: tick())
     case .failure(let error):
       noteFailure(
         (error as? JournalError).map(NotibotError.init)
@@ -190,7 +203,7 @@ extension Forwarder {
 
   private func notePortsChanged() {
     guard case .running = state else { return }
-    machine.portsChanged(now: now)
+    machine.portsChanged(now: tick())
     obey()
   }
 
@@ -202,14 +215,13 @@ extension Forwarder {
       return
     }
     line.channel = channel
-    machine.setClock(.now(), now: now)
-    machine.portOpened(now: now)
+    machine.portOpened(now: tick())
     obey()
   }
 
   func receive(_ buffer: ByteBuffer, number: Int) {
     guard line.number == number else { return }
-    machine.receive(buffer.readableBytesUInt8Span, now: now)
+    machine.receive(buffer.readableBytesUInt8Span, now: tick())
   }
 
   func handleReadComplete(number: Int) {
@@ -241,7 +253,7 @@ extension Forwarder {
   private func fire() {
     timer.noteFired()
     if case .ended = state { return }
-    machine.handleTimeout(now: now)
+    machine.handleTimeout(now: tick())
     obey()
   }
 }

@@ -26,6 +26,22 @@ public actor Forwarder {
     var opening: EventLoopFuture<Void>?
   }
 
+  /// The answer to a submission with a key.
+  public struct Acceptance: Hashable, Sendable {
+    /// The notification's number: the earlier one if the key was accepted before.
+    public var number: ForwardingReport.Number
+    /// Whether the key was accepted before; nothing was stored or sent again.
+    public var isDuplicate = false
+    /// Whether the content differs from the one accepted then, which stays.
+    public var hasKeyConflict = false
+
+    init(number: ForwardingReport.Number, isDuplicate: Bool = false, hasKeyConflict: Bool = false) {
+      self.number = number
+      self.isDuplicate = isDuplicate
+      self.hasKeyConflict = hasKeyConflict
+    }
+  }
+
   nonisolated let eventLoop: any EventLoop
   /// The port as the user named it.
   public nonisolated let port: String
@@ -87,7 +103,27 @@ public actor Forwarder {
   /// forwarder has ended or ends meanwhile.
   @discardableResult
   public func submit(_ notification: DisplayNotification) async throws -> ForwardingReport.Number {
-    try await submitOne(.add(notification))
+    try await submitOne(.add(notification)).number
+  }
+
+  /// Puts a notification into the outbox unless its key was accepted before. Returns when it is in
+  /// the journal, together with the key: a caller that does not get that far, for example because
+  /// it crashes, submits it again with the same key, and it is shown once.
+  ///
+  /// A key is remembered for 24 hours at least, and as long as its notification is in the outbox.
+  /// Does not wait while the outbox is full: throws `NotibotError` with the code `queueFull`, also
+  /// when the outbox can remember no more keys. Throws it, too, when the forwarder has ended or ends
+  /// meanwhile.
+  @discardableResult
+  public func submit(_ notification: DisplayNotification, key: IdempotencyKey) async throws -> Acceptance {
+    try await submitOne(.add(notification), key: key, whenFull: .reject)
+  }
+
+  /// Puts a notification into the outbox as `submit` does, but does not wait while it is full:
+  /// throws `NotibotError` with the code `queueFull`.
+  @discardableResult
+  public func submitIfRoom(_ notification: DisplayNotification) async throws -> ForwardingReport.Number {
+    try await submitOne(.add(notification), whenFull: .reject).number
   }
 
   /// Replaces the content of a notification, on the display too. Throws `NotibotError` if it is no
@@ -102,22 +138,24 @@ public actor Forwarder {
     _ = try await submitOne(.remove(OutboxNumber(rawValue: number)))
   }
 
-  private func submitOne(_ submission: OutboxSubmission) async throws -> ForwardingReport.Number {
+  private func submitOne(
+    _ submission: OutboxSubmission, key: IdempotencyKey? = nil, whenFull: FullPolicy = .wait
+  ) async throws -> Acceptance {
     tokens += 1
-    let token = tokens
-    let results = await submit([(submission, token: token)])
-    switch results[token] ?? .failure(.stopped) {
-    case .success(let number): return number
+    let request = SubmissionRequest(submission, token: tokens, key: key, whenFull: whenFull)
+    let results = await submit([request])
+    switch results[request.token] ?? .failure(.stopped) {
+    case .success(let acceptance): return acceptance
     case .failure(let rejection): throw error(of: rejection)
     }
   }
 
   /// Submits many at once and returns when each is in the journal or rejected; each result is among
-  /// `reports` too, with its token, which is below 2⁶³ and used once. After a cancellation,
-  /// submissions that still wait for room are rejected.
+  /// `reports` too, with its token. After a cancellation, submissions that still wait for room are
+  /// rejected.
   package func submit(
-    _ batch: [(OutboxSubmission, token: UInt64)]
-  ) async -> [UInt64: Result<ForwardingReport.Number, ForwardingRejection>] {
+    _ batch: [SubmissionRequest]
+  ) async -> [UInt64: Result<Acceptance, ForwardingRejection>] {
     guard !batch.isEmpty else { return [:] }
     switch state {
     case .running: break
@@ -129,9 +167,7 @@ public actor Forwarder {
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let group = SubmissionGroup(key: key, count: batch.count, continuation: continuation)
-        for (submission, token) in batch {
-          submissions.append(Submissions.Item(submission: submission, token: token, group: group))
-        }
+        for request in batch { submissions.append(Submissions.Item(request: request, group: group)) }
         obey()
       }
     } onCancel: {
@@ -148,7 +184,7 @@ public actor Forwarder {
     let code: NotibotError.Code =
       switch rejection {
       case .unknownNumber: .usage
-      case .full: .queueFull
+      case .full, .keysFull: .queueFull
       case .journalFailed, .stopped: .environment
       }
     return NotibotError(

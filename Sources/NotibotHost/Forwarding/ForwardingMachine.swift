@@ -41,6 +41,8 @@ package struct ForwardingStatistics: Equatable, Sendable {
   package var unfinished: Int
   /// Those that the device refused.
   package var refused: Int
+  /// Since it began.
+  package var outbox: OutboxCounts
 }
 
 /// Forwards notifications to a device over any number of ports and sessions: supervisor, host and
@@ -107,19 +109,23 @@ package struct ForwardingMachine: Equatable, Sendable {
     settle(now: now)
   }
 
-  /// Sets the time of day, which the next sessions send to the device.
+  /// Sets the time of day, which the next sessions send to the device, and by which queued
+  /// notifications expire from the next input on.
   package mutating func setClock(_ clock: HostClock, now: Instant) {
     self.clock = Clock(reading: clock, at: now)
+    outbox.setClock(seconds: clock.seconds, now: now)
   }
 
-  /// Takes a submission; `.queued` or `.rejected` comes with `token`. It stays queued while there
-  /// is no board.
-  package mutating func submit(_ submission: OutboxSubmission, token: UInt64, now: Instant) {
+  /// Takes a submission; `.queued`, `.duplicate` or `.rejected` comes with `token`. It stays queued
+  /// while there is no board. It is accepted once for each key.
+  package mutating func submit(
+    _ submission: OutboxSubmission, key: IdempotencyKey? = nil, token: UInt64, now: Instant
+  ) {
     guard phase != .finished else {
       let reason = outbox.hasFailed ? OutboxRejection.journalFailed : .ended
       return actions.append(.report(.rejected(reason, token: token)))
     }
-    outbox.submit(submission, token: token, now: now)
+    outbox.submit(submission, key: key, token: token, now: now)
     settle(now: now)
   }
 
@@ -242,7 +248,7 @@ package struct ForwardingMachine: Equatable, Sendable {
   package var statistics: ForwardingStatistics {
     ForwardingStatistics(
       host: host.statistics, entries: outbox.entriesCount, unfinished: outbox.unfinishedCount,
-      refused: outbox.refusedCount)
+      refused: outbox.refusedCount, outbox: outbox.counts)
   }
 
   /// The time of day for a session that opens now.

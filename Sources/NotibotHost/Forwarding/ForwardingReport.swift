@@ -15,6 +15,10 @@ public enum ForwardingReport: Hashable, Sendable {
   case queued(Number, token: UInt64)
   /// It was not accepted.
   case rejected(ForwardingRejection, token: UInt64)
+  /// Its key was accepted before, for the notification with this number, which can have left since;
+  /// nothing is stored or sent again. `keyConflict`: its content differs from that of the first,
+  /// which stays.
+  case duplicate(Number, token: UInt64, keyConflict: Bool)
   /// The device has it: once for each content.
   case delivered(Number)
   /// The device refused it; the error is one of the attribute protocol, as in
@@ -22,6 +26,8 @@ public enum ForwardingReport: Hashable, Sendable {
   case refused(Number, attError: UInt8)
   /// It left the display.
   case gone(Number, Departure)
+  /// It expired before the device had it, and was not sent.
+  case expired(Number)
   /// It was removed on request.
   case removed(Number)
   /// The user chose an action of it, counted from 0.
@@ -45,6 +51,8 @@ public enum ForwardingRejection: Error, Hashable, Sendable {
   case unknownNumber(ForwardingReport.Number)
   /// The outbox is full.
   case full(limit: Int)
+  /// So many keys are remembered, and none can be forgotten yet: no new key is accepted.
+  case keysFull(limit: Int)
   /// The journal cannot be written.
   case journalFailed
   /// The forwarder ended first.
@@ -57,6 +65,7 @@ extension ForwardingRejection: CustomStringConvertible {
     switch self {
     case .unknownNumber(let number): "there is no notification \(number) in the outbox"
     case .full(let limit): "the outbox is full (\(limit))"
+    case .keysFull(let limit): "the outbox remembers \(limit) keys and accepts no other yet"
     case .journalFailed: "the outbox cannot be written"
     case .stopped: "the forwarder has ended"
     }
@@ -69,6 +78,9 @@ extension ForwardingReport {
       switch report {
       case .queued(let number, let token): .queued(number.rawValue, token: token)
       case .rejected(let rejection, let token): .rejected(ForwardingRejection(rejection), token: token)
+      case .duplicate(let number, let token, let isConflict):
+        .duplicate(number.rawValue, token: token, keyConflict: isConflict)
+      case .expired(let number): .expired(number.rawValue)
       case .delivered(let number): .delivered(number.rawValue)
       case .refused(let number, let error): .refused(number.rawValue, attError: error.rawValue)
       case .gone(let number, let reason): .gone(number.rawValue, Departure(reason))
@@ -85,8 +97,8 @@ extension ForwardingReport {
   /// Whether it can have made room in the outbox.
   var makesRoom: Bool {
     switch self {
-    case .delivered, .gone, .removed, .outcomeUnknown, .newSource: true
-    case .queued, .rejected, .refused, .action, .storeFull, .synced, .diverged: false
+    case .delivered, .gone, .expired, .removed, .outcomeUnknown, .newSource: true
+    case .queued, .rejected, .duplicate, .refused, .action, .storeFull, .synced, .diverged: false
     }
   }
 }
@@ -96,6 +108,7 @@ extension ForwardingRejection {
     self =
       switch rejection {
       case .full(let limit): .full(limit: limit)
+      case .keysFull(let limit): .keysFull(limit: limit)
       case .unknownNumber(let number): .unknownNumber(number.rawValue)
       case .journalFailed: .journalFailed
       case .ended: .stopped

@@ -1,13 +1,41 @@
 import DequeModule
 
+/// What to do with a submission while the outbox is full.
+package enum FullPolicy: Hashable, Sendable {
+  /// Wait for room.
+  case wait
+  /// Reject it.
+  case reject
+}
+
+/// A submission to a forwarder.
+package struct SubmissionRequest: Hashable, Sendable {
+  package var submission: OutboxSubmission
+  /// Below 2⁶³, used once.
+  package var token: UInt64
+  package var key: IdempotencyKey?
+  package var whenFull: FullPolicy
+
+  package init(
+    _ submission: OutboxSubmission, token: UInt64, key: IdempotencyKey? = nil, whenFull: FullPolicy = .wait
+  ) {
+    self.submission = submission
+    self.token = token
+    self.key = key
+    self.whenFull = whenFull
+  }
+}
+
 /// Submissions that are not in the journal yet: those that wait for room, those that the machine
 /// has, and their waiting callers.
 struct Submissions {
   /// One submission of a group.
   struct Item {
-    var submission: OutboxSubmission
-    var token: UInt64
+    var request: SubmissionRequest
     var group: SubmissionGroup
+
+    /// Whether it can have to wait for room.
+    var waitsForRoom: Bool { request.submission.needsRoom && request.whenFull == .wait }
   }
 
   /// Submissions in the machine that are not yet in the journal, at most.
@@ -20,14 +48,14 @@ struct Submissions {
 
   mutating func append(_ item: Item) { waiting.append(item) }
 
-  /// The next for the machine; submissions that need no room overtake those that do.
+  /// The next for the machine; submissions that do not wait for room overtake those that do.
   mutating func next() -> Item? {
     guard submitted.count < Self.submittedLimit else { return nil }
-    let index = overflowCount == 0 ? waiting.indices.first : waiting.firstIndex { !$0.submission.needsRoom }
+    let index = overflowCount == 0 ? waiting.indices.first : waiting.firstIndex { !$0.waitsForRoom }
     guard let index else { return nil }
     if index < overflowCount { overflowCount -= 1 }
     let item = waiting.remove(at: index)
-    submitted[item.token] = item
+    submitted[item.request.token] = item
     return item
   }
 
@@ -38,7 +66,7 @@ struct Submissions {
   /// tried again.
   mutating func finish(_ token: UInt64, _ result: SubmissionGroup.Result) -> Bool {
     guard let item = submitted.removeValue(forKey: token) else { return true }
-    if case .failure(.full) = result {
+    if case .failure(.full) = result, item.waitsForRoom {
       waiting.insert(item, at: overflowCount)
       overflowCount += 1
       return false
@@ -52,8 +80,8 @@ struct Submissions {
     let items = waiting.filter { $0.group.key == key }
     overflowCount -= waiting.prefix(overflowCount).count { $0.group.key == key }
     waiting.removeAll { $0.group.key == key }
-    for item in items { item.group.finish(item.token, .failure(.stopped)) }
-    return items.map(\.token)
+    for item in items { item.group.finish(item.request.token, .failure(.stopped)) }
+    return items.map(\.request.token)
   }
 
   /// Ends all; returns their tokens.
@@ -62,14 +90,14 @@ struct Submissions {
     submitted = [:]
     waiting = []
     overflowCount = 0
-    for item in items { item.group.finish(item.token, .failure(rejection)) }
-    return items.map(\.token).sorted()
+    for item in items { item.group.finish(item.request.token, .failure(rejection)) }
+    return items.map(\.request.token).sorted()
   }
 }
 
 /// Submissions that one caller waits for together. Used on the forwarder's event loop only.
 final class SubmissionGroup {
-  typealias Result = Swift.Result<ForwardingReport.Number, ForwardingRejection>
+  typealias Result = Swift.Result<Forwarder.Acceptance, ForwardingRejection>
 
   let key: UInt64
   private var remaining: Int

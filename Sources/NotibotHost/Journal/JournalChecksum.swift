@@ -43,24 +43,37 @@ enum JournalChecksum {
   }
 }
 
-/// The totals in `writer` over all notifications, which detect a missing or duplicate one and one
-/// from an older commit.
-struct JournalTotals: Hashable {
-  /// Commits of this program since the file was created.
-  var commits: Int64 = 0
-  /// Rows in `notification`.
-  var entries: Int64 = 0
+/// The totals of one table, which detect a missing or duplicate row and one from an older commit.
+struct TableTotals: Hashable {
+  /// How many rows it has.
+  var rows: Int64 = 0
   /// The sum of their checksums.
   var digest: Int64 = 0
 
   mutating func add(_ checksum: UInt32) {
-    entries += 1
+    rows += 1
     // Wrap-around is the rule of this sum; its first value can come from a corrupt file.
     digest &+= Int64(checksum)
   }
 
   mutating func remove(_ checksum: UInt32) {
-    entries -= 1
+    rows -= 1
     digest &-= Int64(checksum)
   }
+}
+
+/// The totals in `writer`.
+struct JournalTotals: Hashable {
+  /// Their columns, in order; those of version 3 are the first two.
+  static let names = ["entries", "digest", "keys", "keys_digest"]
+
+  /// Commits of this program since the file was created.
+  var commits: Int64 = 0
+  /// Those of `notification`.
+  var notifications = TableTotals()
+  /// Those of `intake`.
+  var keys = TableTotals()
+
+  /// The values of `names`.
+  var values: [Int64] { [notifications.rows, notifications.digest, keys.rows, keys.digest] }
 }

@@ -2,26 +2,6 @@ import Foundation
 import GRDB
 import NotibotProtocol
 
-/// Why a row is invalid.
-struct BadRow: Error, CustomStringConvertible {
-  var row: String
-  var column: String
-
-  var description: String { "\(row) has no valid '\(column)'" }
-}
-
-/// Why the rows differ from those that were written.
-struct BadContents: Error, CustomStringConvertible {
-  var found: Int64
-  var expected: Int64
-
-  var description: String {
-    found == expected
-      ? "not all of its \(expected) notifications are as the last commit left them"
-      : "it has \(found) notifications where it should have \(expected)"
-  }
-}
-
 /// The statements that read and write a journal's rows. Each connection prepares each of them once.
 enum JournalRows {
   /// Makes all changes, in order, inside the caller's transaction.
@@ -38,6 +18,8 @@ enum JournalRows {
         let statement = try database.cachedStatement(sql: "DELETE FROM notification WHERE number = ?")
         statement.setUncheckedArguments([number.rawValue])
         try statement.execute()
+      case .putKey(let record): try put(record, in: database, &totals)
+      case .deleteKey(let row): try deleteKey(row, in: database, &totals)
       }
     }
     try write(header, totals, to: database)
@@ -57,12 +39,14 @@ enum JournalRows {
     while let row = try rows.next() {
       let values = Array(row.databaseValues)
       entries.append(try entry(of: values, version: version))
-      if version >= 3 { totals.add(JournalChecksum.of(values.dropLast())) }
+      if version >= 3 { totals.notifications.add(JournalChecksum.of(values.dropLast())) }
     }
-    guard version < 3 || totals == expected else {
-      throw BadContents(found: totals.entries, expected: expected.entries)
+    guard version < 3 || totals.notifications == expected.notifications else {
+      throw BadContents(
+        kind: "notifications", found: totals.notifications.rows, expected: expected.notifications.rows)
     }
-    return JournalContents(header: header, entries: entries)
+    let keys = version < 4 ? [] : try keys(of: database, expected: expected.keys)
+    return JournalContents(header: header, entries: entries, keys: keys)
   }
 
   // MARK: The writer
@@ -71,8 +55,7 @@ enum JournalRows {
   static func write(_ header: JournalHeader, _ totals: JournalTotals, to database: Database) throws {
     let statement = try database.cachedStatement(
       sql: """
-        REPLACE INTO writer (row, src, last_id, known_id, last_number, run, boot_id, written_boot_id, commits, entries,
-          digest, crc) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        REPLACE INTO writer (row, \(writerNames)) VALUES (1\(String(repeating: ", ?", count: writerColumnsCount)))
         """)
     var columns: [DatabaseValue] = [
       Int64(header.source).databaseValue, Int64(header.lastID).databaseValue,
@@ -80,8 +63,8 @@ enum JournalRows {
       header.lastNumber.rawValue.databaseValue, Int64(header.run).databaseValue,
       header.bootID.map { Int64($0).databaseValue } ?? .null,
       header.writtenBootID.map { Int64($0).databaseValue } ?? .null, totals.commits.databaseValue,
-      totals.entries.databaseValue, totals.digest.databaseValue,
     ]
+    columns += totals.values.map(\.databaseValue)
     columns.append(Int64(JournalChecksum.of(columns)).databaseValue)
     statement.setUncheckedArguments(StatementArguments(columns))
     try statement.execute()
@@ -95,6 +78,7 @@ enum JournalRows {
       switch version {
       case ..<2: "src, last_id, known_id, last_number, run, boot_id, boot_id"
       case 2: "src, last_id, known_id, last_number, run, boot_id, written_boot_id"
+      case 3: "\(writerHeaderNames), entries, digest, crc"
       case _: writerNames
       }
     let sql = "SELECT \(columns) FROM writer WHERE row = 1"
@@ -108,7 +92,7 @@ enum JournalRows {
   static func writer(
     of columns: [DatabaseValue], version: Int
   ) throws -> (header: JournalHeader, totals: JournalTotals) {
-    let values = EntryRow(values: columns, number: 0)
+    let values = CheckedRow(values: columns, name: "writer")
     guard version < 3 || JournalChecksum.isValid(columns) else { throw values.bad("crc") }
     let header = JournalHeader(
       source: try values.number(0, "src", in: 1...UInt32.max), lastID: try values.number(1, "last_id"),
@@ -118,11 +102,17 @@ enum JournalRows {
       bootID: try values.isNull(5) ? nil : values.number(5, "boot_id"),
       writtenBootID: try values.isNull(6) ? nil : values.number(6, "written_boot_id"))
     guard version >= 3 else { return (header, JournalTotals()) }
-    let totals = JournalTotals(
-      commits: try values.number(7, "commits", in: 0...Int64.max - 1),
-      entries: try values.number(8, "entries", in: 0...Int64.max - 1),
-      digest: try values.number(9, "digest"))
-    return (header, totals)
+    func totals(_ index: Int) throws -> TableTotals {
+      TableTotals(
+        rows: try values.number(index, JournalTotals.names[index - 8], in: 0...Int64.max - 1),
+        digest: try values.number(index + 1, JournalTotals.names[index - 7]))
+    }
+    return (
+      header,
+      JournalTotals(
+        commits: try values.number(7, "commits", in: 0...Int64.max - 1), notifications: try totals(8),
+        keys: version < 4 ? TableTotals() : try totals(10))
+    )
   }
 
   /// Counts the run that begins.
@@ -140,13 +130,15 @@ enum JournalRows {
     number, state, has_newer, id, rev, json, next_id, next_rev, next_json, att_error, level, app, title, text, \
     timestamp, category, grp, actions, expires, flags
     """
-  private static let writerNames = """
-    src, last_id, known_id, last_number, run, boot_id, written_boot_id, commits, entries, digest, crc
+  private static let writerHeaderNames = """
+    src, last_id, known_id, last_number, run, boot_id, written_boot_id, commits
     """
+  private static let writerNames =
+    "\(writerHeaderNames), \(JournalTotals.names.joined(separator: ", ")), crc"
   /// Those of `names`, `told`, `at_commit` and `crc`.
   static let columnsCount = 23
   /// Those of `writerNames`.
-  static let writerColumnsCount = 11
+  static let writerColumnsCount = 9 + JournalTotals.names.count
   private static let putSQL = """
     REPLACE INTO notification (\(columns(ofVersion: JournalSchema.version)))
     VALUES (\(Array(repeating: "?", count: columnsCount).joined(separator: ", ")))
@@ -170,7 +162,7 @@ enum JournalRows {
     guard let checksum = UInt32(exactly: stored) else {
       throw BadRow(row: "notification \(number.rawValue)", column: "crc")
     }
-    totals.remove(checksum)
+    totals.notifications.remove(checksum)
   }
 
   private static func put(
@@ -181,7 +173,7 @@ enum JournalRows {
     columns.append(totals.commits.databaseValue)
     let checksum = JournalChecksum.of(columns)
     columns.append(Int64(checksum).databaseValue)
-    totals.add(checksum)
+    totals.notifications.add(checksum)
     let statement = try database.cachedStatement(sql: putSQL)
     statement.setUncheckedArguments(StatementArguments(columns))
     try statement.execute()
@@ -237,12 +229,12 @@ enum JournalRows {
   static func entry(of columns: [DatabaseValue], version: Int) throws -> OutboxEntry {
     var number: Int64 = 0
     if case .int64(let stored)? = columns.first?.storage { number = stored }
-    let row = EntryRow(values: columns, number: number)
+    let row = CheckedRow(values: columns, name: "notification \(number)")
     guard version < 3 || JournalChecksum.isValid(columns) else { throw row.bad("crc") }
     return try entry(of: row)
   }
 
-  private static func entry(of row: EntryRow) throws -> OutboxEntry {
+  private static func entry(of row: CheckedRow) throws -> OutboxEntry {
     var details = NotificationDetails()
     let level = try row.text(10, "level")
     guard let known = NotificationDetails.Level.allCases.first(where: { $0.name == level }) else {
@@ -263,7 +255,7 @@ enum JournalRows {
       isReported: try row.number(20, "told", in: 0...1) == UInt8(1))
   }
 
-  private static func state(of row: EntryRow) throws -> OutboxEntry.State {
+  private static func state(of row: CheckedRow) throws -> OutboxEntry.State {
     switch try row.text(1, "state") {
     case "queued": .queued
     case "written": .written(try row.write(from: 3, "json"))
@@ -287,60 +279,6 @@ enum JournalRows {
   private static func encoded(_ actions: [String]) throws -> String? {
     guard !actions.isEmpty else { return nil }
     return String(decoding: try JSONEncoder().encode(actions), as: UTF8.self)
-  }
-}
-
-/// A row whose columns are checked as they are read: another program or a bad disk can have changed
-/// them.
-private struct EntryRow {
-  let values: [DatabaseValue]
-  let number: Int64
-
-  /// A missing column is NULL.
-  private func storage(_ index: Int) -> DatabaseValue.Storage {
-    values.indices.contains(index) ? values[index].storage : .null
-  }
-
-  func bad(_ column: String) -> BadRow {
-    BadRow(row: number == 0 ? "writer" : "notification \(number)", column: column)
-  }
-
-  func isNull(_ index: Int) -> Bool { storage(index) == .null }
-
-  func number<Value: FixedWidthInteger>(
-    _ index: Int, _ name: String, in range: ClosedRange<Value> = Value.min...Value.max
-  ) throws -> Value {
-    guard case .int64(let stored) = storage(index),
-      let value = Value(exactly: stored), range.contains(value)
-    else { throw bad(name) }
-    return value
-  }
-
-  func text(_ index: Int, _ name: String) throws -> String {
-    guard case .string(let text) = storage(index) else { throw bad(name) }
-    return text
-  }
-
-  func write(from index: Int, _ name: String) throws -> OutboxWrite {
-    let json: [UInt8]
-    switch storage(index + 2) {
-    case .blob(let data): json = [UInt8](data)
-    case .string(let text): json = Array(text.utf8)
-    // SQLite stores an empty blob as NULL.
-    case .null: json = []
-    case .int64, .double: throw bad(name)
-    }
-    return OutboxWrite(
-      id: try number(index, "id"), revision: try number(index + 1, "rev"), json: json)
-  }
-
-  func actions(_ index: Int, _ name: String) throws -> [String] {
-    if isNull(index) { return [] }
-    let text = try text(index, name)
-    guard let actions = try? JSONDecoder().decode([String].self, from: Data(text.utf8)) else {
-      throw bad(name)
-    }
-    return actions
   }
 }
 

@@ -9,6 +9,8 @@ import Glibc
 package struct JournalSalvage: Hashable, Sendable {
   /// In the order of their numbers.
   package private(set) var entries: [OutboxEntry] = []
+  /// The keys of accepted submissions, in the order of their rows.
+  package private(set) var keys: [KeyRecord] = []
   /// The expected number of entries; nil if the file does not have it.
   package private(set) var expectedCount: Int?
   /// The findings, one line each.
@@ -125,61 +127,105 @@ package struct JournalSalvage: Hashable, Sendable {
 
   // MARK: Rows
 
-  /// A notification, and the commit that wrote it.
-  private struct Found {
-    var entry: OutboxEntry
+  /// A row, and the commit that wrote it.
+  private struct Found<Value> {
+    var value: Value
     var commit: Int64
     var checksum: Int64
   }
 
+  /// The rows of one table by their number; of several with one number, the newest.
+  private struct FoundRows<Value> {
+    private(set) var rows: [Int64: Found<Value>] = [:]
+
+    mutating func take(_ row: Found<Value>, number: Int64) {
+      if let other = rows[number], other.commit > row.commit { return }
+      rows[number] = row
+    }
+
+    var totals: TableTotals {
+      // Wrap-around is the rule of this sum.
+      TableTotals(rows: Int64(rows.count), digest: rows.values.reduce(0) { $0 &+ $1.checksum })
+    }
+
+    /// In the order of their numbers.
+    var values: [Value] { rows.sorted { $0.key < $1.key }.map(\.value.value) }
+  }
+
   private mutating func take(_ cells: [JournalPages.Cell], version: UInt32) {
-    var found: [OutboxNumber: Found] = [:]
+    var found = FoundRows<OutboxEntry>()
+    var foundKeys = FoundRows<KeyRecord>()
     var totals: JournalTotals?
     var unreadable: Set<Int64> = []
     for cell in cells {
       if let row = Self.found(in: cell) {
-        if let other = found[row.entry.number], other.commit > row.commit { continue }
-        found[row.entry.number] = row
+        found.take(row, number: cell.rowID)
+      } else if let row = Self.foundKey(in: cell) {
+        foundKeys.take(row, number: cell.rowID)
       } else if let row = Self.totals(in: cell) {
         if row.commits >= totals?.commits ?? 0 { totals = row }
       } else if cell.isInLeaf {
         unreadable.insert(cell.rowID)
       }
     }
-    if found.isEmpty, totals == nil, (1...2).contains(version) {
+    if found.rows.isEmpty, totals == nil, (1...2).contains(version) {
       return takeUnchecked(cells, version: Int(version))
     }
-    entries = found.values.map(\.entry).sorted { $0.number < $1.number }
-    expectedCount = totals.map { Int($0.entries) }
+    entries = found.values
+    keys = foundKeys.values
+    expectedCount = totals.map { Int($0.notifications.rows) }
     if totals == nil {
       findings.append("the writer's row cannot be read: how many there should be is not known")
     }
-    for number in unreadable.subtracting(found.keys.map(\.rawValue)).sorted() {
+    // The row of a key has a number of its own.
+    let known = Set(found.rows.keys).union(foundKeys.rows.keys)
+    for number in unreadable.subtracting(known).sorted() {
       findings.append("notification \(number) cannot be read, if that is its number")
     }
-    // Wrap-around is the rule of this sum.
-    let digest = found.values.reduce(Int64(0)) { $0 &+ $1.checksum }
-    isComplete = totals?.entries == Int64(found.count) && totals?.digest == digest
-    if !isComplete, let totals, totals.entries == Int64(found.count) {
+    isComplete = totals?.notifications == found.totals
+    if !isComplete, let totals, totals.notifications.rows == Int64(found.rows.count) {
       findings.append("some notifications are as an older commit left them")
     }
+    if let totals, totals.keys != foundKeys.totals {
+      findings.append("\(foundKeys.rows.count) of \(totals.keys.rows) keys can be read: a repetition is not detected without its key")
+    }
   }
 
-  private static func found(in cell: JournalPages.Cell) -> Found? {
-    guard var columns = cell.columns, columns.count == JournalRows.columnsCount, columns[0].isNull else {
-      return nil
-    }
+  private static func found(in cell: JournalPages.Cell) -> Found<OutboxEntry>? {
+    guard let columns = columns(of: cell, count: JournalRows.columnsCount),
+      let entry = try? JournalRows.entry(of: columns, version: JournalSchema.version)
+    else { return nil }
+    return found(entry, columns)
+  }
+
+  private static func foundKey(in cell: JournalPages.Cell) -> Found<KeyRecord>? {
+    guard let columns = columns(of: cell, count: JournalRows.intakeColumnsCount),
+      let record = try? JournalRows.key(of: columns)
+    else { return nil }
+    return found(record, columns)
+  }
+
+  /// The columns of a row of the table with so many, with its number.
+  private static func columns(of cell: JournalPages.Cell, count: Int) -> [DatabaseValue]? {
+    guard var columns = cell.columns, columns.count == count, columns[0].isNull else { return nil }
     columns[0] = cell.rowID.databaseValue
-    guard let entry = try? JournalRows.entry(of: columns, version: JournalSchema.version),
-      case .int64(let commit) = columns[columns.count - 2].storage,
+    return columns
+  }
+
+  private static func found<Value>(_ value: Value, _ columns: [DatabaseValue]) -> Found<Value>? {
+    guard case .int64(let commit) = columns[columns.count - 2].storage,
       case .int64(let checksum) = columns[columns.count - 1].storage
     else { return nil }
-    return Found(entry: entry, commit: commit, checksum: checksum)
+    return Found(value: value, commit: commit, checksum: checksum)
   }
 
+  /// The totals in the writer's row, of version 3 or of this one.
   private static func totals(in cell: JournalPages.Cell) -> JournalTotals? {
-    guard let columns = cell.columns, columns.count == JournalRows.writerColumnsCount + 1 else { return nil }
-    return try? JournalRows.writer(of: Array(columns.dropFirst()), version: JournalSchema.version).totals
+    guard let columns = cell.columns else { return nil }
+    let lack = JournalRows.writerColumnsCount + 1 - columns.count
+    guard lack == 0 || lack == JournalTotals.names.count - 2 else { return nil }
+    let version = lack == 0 ? JournalSchema.version : 3
+    return try? JournalRows.writer(of: Array(columns.dropFirst()), version: version).totals
   }
 
   /// Versions 1 and 2 have no checksums: each row that can be an entry is accepted as one.

@@ -1,12 +1,17 @@
 import GRDB
 
-/// The tables of a journal, version 3, and the migration from older ones. docs/JOURNAL.md describes
+/// The tables of a journal, version 4, and the migration from older ones. docs/JOURNAL.md describes
 /// them.
+///
+/// A new table of rows is a line in `tables` with its statement, a `TableTotals` in `JournalTotals`
+/// with its two columns in `writer`, its changes in `JournalRows.apply`, its rows in
+/// `JournalRows.contents`, and its number of columns in `JournalSalvage`, which differs from those
+/// of the other tables.
 enum JournalSchema {
   /// "Ntbt", so that `file` and this program know an outbox from other databases.
   static let applicationID = 0x4E74_6274
   /// Raised when a program of the previous version could not read or preserve the content.
-  static let version = 3
+  static let version = 4
 
   /// Whether a database is an outbox.
   enum Identity: Equatable {
@@ -36,45 +41,59 @@ enum JournalSchema {
     for table in tables { try database.execute(sql: table.sql) }
   }
 
-  /// Migrates the tables of an older version to this one, inside the caller's transaction.
+  /// Migrates the tables of an older version to this one, inside the caller's transaction: all rows
+  /// are read, and written to the tables of this version.
   ///
   /// Version 1 did not record which notifications were reported as delivered: those that the device
   /// holds were. Nor did it record the boot in which it wrote: that is at least the boot of the
-  /// last agreement.
+  /// last agreement. Versions before 4 have no keys.
   static func migrate(_ database: Database, from version: Int) throws {
     guard version < Self.version else { return }
     let contents = try JournalRows.contents(of: database)
-    try database.execute(sql: "DROP TABLE writer; DROP TABLE notification")
+    for table in tables { try database.execute(sql: "DROP TABLE IF EXISTS \(table.name)") }
     try makeTables(in: database)
     try JournalRows.write(contents.header, JournalTotals(), to: database)
     try database.execute(sql: "PRAGMA user_version = \(Self.version)")
-    try JournalRows.apply(contents.entries.map(JournalChange.put), to: database)
+    let changes = contents.entries.map(JournalChange.put) + contents.keys.map(JournalChange.putKey)
+    try JournalRows.apply(changes, to: database)
   }
 
   /// The contradiction between the tables and the version in the header; nil if they agree. The
-  /// tables of older versions vary: they are recognised by differing from those of this version.
+  /// tables of versions 1 and 2 vary: they are recognised by differing from those of later ones.
   static func contradiction(in database: Database, version: Int) throws -> String? {
     let found = try String.fetchAll(
       database,
       sql: """
         SELECT coalesce(type || ' ' || name || ' ' || tbl_name || ' ' || sql, name) FROM sqlite_master
         WHERE name NOT GLOB 'sqlite_stat*'
-        """)
-    let isPresent = found.sorted() == tables.map { "table \($0.name) \($0.name) \($0.sql)" }.sorted()
-    if version == Self.version, !isPresent { return "its tables are not those of version \(version)" }
-    if version != Self.version, isPresent {
-      return "it says version \(version) and has the tables of version \(Self.version)"
+        """
+    ).sorted()
+    if version < 1 { return "it says version \(version), which does not exist" }
+    for (known, tables) in [(3, tablesOfVersion3), (Self.version, tables)] {
+      let isPresent = found == tables.map { "table \($0.name) \($0.name) \($0.sql)" }.sorted()
+      if version == known, !isPresent { return "its tables are not those of version \(version)" }
+      if version != known, isPresent {
+        return "it says version \(version) and has the tables of version \(known)"
+      }
     }
-    return version < 1 ? "it says version \(version), which does not exist" : nil
+    return nil
   }
 
-  /// A later version must have different ones, which is how a wrong version in the header is
-  /// detected.
+  /// Those of each version differ, which is how a wrong version in the header is detected.
   private static let tables = [
     (name: "writer", sql: writerTable), (name: "notification", sql: notificationTable),
+    (name: "intake", sql: intakeTable),
   ]
 
-  private static let writerTable = """
+  private static let tablesOfVersion3 = [
+    (name: "writer", sql: writerTable(totals: ["entries", "digest"])),
+    (name: "notification", sql: notificationTable),
+  ]
+
+  private static let writerTable = writerTable(totals: JournalTotals.names)
+
+  private static func writerTable(totals: [String]) -> String {
+    """
     CREATE TABLE writer (
       row INTEGER PRIMARY KEY CHECK (row = 1),
       src INTEGER NOT NULL CHECK (src BETWEEN 1 AND 4294967295),
@@ -85,8 +104,21 @@ enum JournalSchema {
       boot_id INTEGER,
       written_boot_id INTEGER,
       commits INTEGER NOT NULL,
-      entries INTEGER NOT NULL,
+    \(totals.map { "  \($0) INTEGER NOT NULL," }.joined(separator: "\n"))
+      crc INTEGER NOT NULL
+    ) STRICT
+    """
+  }
+
+  private static let intakeTable = """
+    CREATE TABLE intake (
+      row INTEGER PRIMARY KEY CHECK (row > 0),
+      key BLOB NOT NULL CHECK (length(key) BETWEEN 1 AND 128),
+      number INTEGER NOT NULL CHECK (number > 0),
       digest INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      keep_until INTEGER NOT NULL,
+      at_commit INTEGER NOT NULL,
       crc INTEGER NOT NULL
     ) STRICT
     """

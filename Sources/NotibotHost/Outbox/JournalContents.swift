@@ -39,10 +39,13 @@ package struct JournalContents: Hashable, Sendable {
   package var header: JournalHeader
   /// In the order of their numbers.
   package var entries: [OutboxEntry]
+  /// In the order of their rows.
+  package var keys: [KeyRecord]
 
-  package init(header: JournalHeader, entries: [OutboxEntry] = []) {
+  package init(header: JournalHeader, entries: [OutboxEntry] = [], keys: [KeyRecord] = []) {
     self.header = header
     self.entries = entries
+    self.keys = keys
   }
 }
 
@@ -52,4 +55,8 @@ package enum JournalChange: Hashable, Sendable {
   /// Adds an entry, or replaces the one of the same number.
   case put(OutboxEntry)
   case delete(OutboxNumber)
+  /// Adds a key, or replaces the one of the same row.
+  case putKey(KeyRecord)
+  /// Deletes the key of this row.
+  case deleteKey(Int64)
 }

@@ -30,7 +30,7 @@ struct OutboxJournal: Equatable, Sendable {
     case failed
   }
 
-  /// Changes in one commit, at most. A change of source is one commit of any size, because half of
+  /// Entries in one commit, at most, each with its keys. A change of source is one commit of any size, because half of
   /// it would be wrong.
   static let changesLimit = 1024
 
@@ -41,11 +41,17 @@ struct OutboxJournal: Equatable, Sendable {
   /// Entries not taken into a commit, each with the first mark since it was.
   private var marked: [OutboxNumber: UInt64] = [:]
   private var effects: [OutboxNumber: [Effect]] = [:]
+  /// New keys of entries that are not taken into a commit.
+  private var keys: [OutboxNumber: [KeyRecord]] = [:]
+  /// Rows of keys to be deleted.
+  private var forgotten: [Int64] = []
   private var isHeaderMarked = false
   private var headerEffects: [Effect] = []
   private var takesAll = false
 
-  var isIdle: Bool { state == .idle && order.isEmpty && !isHeaderMarked }
+  var isIdle: Bool { state == .idle && !hasMarks }
+
+  private var hasMarks: Bool { isHeaderMarked || !order.isEmpty || !forgotten.isEmpty }
 
   var hasFailed: Bool { state == .failed }
 
@@ -59,6 +65,29 @@ struct OutboxJournal: Equatable, Sendable {
       order.append(number)
     }
     if let report { effects[number, default: []].append(.report(report)) }
+  }
+
+  /// The key of a submission whose entry is marked: both are in one commit.
+  mutating func markKey(_ record: KeyRecord) {
+    keys[record.number, default: []].append(record)
+  }
+
+  /// The keys in these rows are forgotten. Those are durable.
+  mutating func markForgotten(_ rows: [Int64]) {
+    forgotten += rows
+  }
+
+  /// Adds a report to the pending changes of an entry. Returns false if there are none: then all of
+  /// the entry is durable.
+  mutating func append(_ report: OutboxReport, toPending number: OutboxNumber) -> Bool {
+    if marked[number] != nil {
+      effects[number, default: []].append(.report(report))
+      return true
+    }
+    guard case .committing(var commit) = state, commit.marks[number] != nil else { return false }
+    commit.effects.append(.report(report))
+    state = .committing(commit)
+    return true
   }
 
   mutating func markHeader() {
@@ -89,8 +118,9 @@ struct OutboxJournal: Equatable, Sendable {
 
   /// The next commit, unless one is in progress or nothing is marked.
   mutating func nextCommit(of shelf: OutboxShelf, header: JournalHeader) -> [JournalChange]? {
-    guard state == .idle, isHeaderMarked || !order.isEmpty else { return nil }
-    var changes: [JournalChange] = []
+    guard state == .idle, hasMarks else { return nil }
+    var changes = forgotten.map(JournalChange.deleteKey)
+    forgotten = []
     var commit = Commit(marks: [:], effects: [])
     if isHeaderMarked {
       changes.append(.header(header))
@@ -98,13 +128,14 @@ struct OutboxJournal: Equatable, Sendable {
       headerEffects = []
       isHeaderMarked = false
     }
-    let count = takesAll ? order.count : min(order.count, Self.changesLimit - changes.count)
+    let count = takesAll ? order.count : min(order.count, max(1, Self.changesLimit - changes.count))
     takesAll = false
     for _ in 0..<count {
       let number = order.removeFirst()
       commit.marks[number] = marked.removeValue(forKey: number)
       commit.effects += effects.removeValue(forKey: number) ?? []
       changes.append(shelf[number].map { .put($0) } ?? .delete(number))
+      changes += (keys.removeValue(forKey: number) ?? []).map(JournalChange.putKey)
     }
     state = .committing(commit)
     return changes

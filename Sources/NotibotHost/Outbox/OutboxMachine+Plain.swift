@@ -7,13 +7,17 @@ extension OutboxMachine {
   /// Notifications kept for a replay if the device does not announce its capacity.
   static let replayLimit = 64
 
-  mutating func beginPlain(_ info: DeviceInfo) {
+  mutating func beginPlain(_ info: DeviceInfo, now: Instant) {
     let hasRestarted = bootID.map { $0 != info.bootID } ?? false
     var again = Deque<OutboxNumber>()
     for entry in shelf.entries.values.sorted(by: { $0.number < $1.number }) {
       switch entry.state {
       case .written(let write) where write.id == 0:
-        if options.resendsPlain { again.append(entry.number) } else { resolvePlain(entry) }
+        if options.resendsPlain, !isExpired(entry, at: now) {
+          again.append(entry.number)
+        } else {
+          resolvePlain(entry, now: now)
+        }
       case .held(let write) where write.id == 0:
         if !options.replaysPlain { drop(entry.number) } else if hasRestarted { replay(entry) }
       case .queued, .written, .held, .updating, .removing, .refused: break
@@ -22,9 +26,9 @@ extension OutboxMachine {
     session?.stage = .plain(again)
   }
 
-  /// An entry of unknown outcome is sent again or never.
-  mutating func resolvePlain(_ entry: OutboxEntry) {
-    if options.resendsPlain {
+  /// An entry of unknown outcome is sent again, unless it has expired, or never.
+  mutating func resolvePlain(_ entry: OutboxEntry, now: Instant) {
+    if options.resendsPlain, !isExpired(entry, at: now) {
       requeue(entry)
     } else {
       drop(entry.number, then: .outcomeUnknown(entry.number))

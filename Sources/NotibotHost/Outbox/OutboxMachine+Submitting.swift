@@ -2,20 +2,75 @@ import NotibotProtocol
 
 // Submissions: notifications are added, changed and removed.
 extension OutboxMachine {
-  mutating func add(_ notification: DisplayNotification, token: UInt64) {
-    guard shelf.count < options.entriesLimit else {
-      return report(.rejected(.full(limit: options.entriesLimit), token: token))
+  /// Returns the number of the notification; `nil`: the submission was rejected.
+  mutating func accept(_ submission: OutboxSubmission, token: UInt64) -> OutboxNumber? {
+    let result =
+      switch submission {
+      case .add(let notification): add(notification, token: token)
+      case .update(let number, let content): update(number, to: content, token: token)
+      case .remove(let number): takeBack(number, token: token)
+      }
+    switch result {
+    case .success(let number): return number
+    case .failure(let rejection):
+      report(.rejected(rejection, token: token))
+      return nil
     }
+  }
+
+  // MARK: Keys
+
+  /// Accepts a submission unless its key is known. The key is in the commit of the entry. Source:
+  /// docs/JOURNAL.md, Keys.
+  mutating func acceptOnce(
+    _ submission: OutboxSubmission, key: IdempotencyKey, token: UInt64, now: Instant
+  ) {
+    if let known = keys[key] { return report(known, repeatedBy: submission, token: token) }
+    forgetKeys(now: now)
+    guard keys.count < options.keysLimit else {
+      return report(.rejected(.keysFull(limit: options.keysLimit), token: token))
+    }
+    guard let number = accept(submission, token: token) else { return }
+    journal.markKey(
+      keys.add(
+        key, of: number, digest: submission.digest, at: seconds(at: now) ?? 0,
+        keptFor: options.keyRetentionSeconds))
+  }
+
+  /// The answer to a repetition is durable, too: it comes after the commit of the first.
+  private mutating func report(_ known: KeyRecord, repeatedBy submission: OutboxSubmission, token: UInt64) {
+    let isConflict = submission.digest != known.digest
+    counts.duplicates += 1
+    if isConflict { counts.keyConflicts += 1 }
+    let answer = OutboxReport.duplicate(known.number, token: token, isConflict: isConflict)
+    if !journal.append(answer, toPending: known.number) { report(answer) }
+  }
+
+  private mutating func forgetKeys(now: Instant) {
+    guard let seconds = seconds(at: now) else { return }
+    let (shelf, journal) = (shelf, journal)
+    // The rows of pending commits are not there yet to be deleted.
+    let rows = keys.forget(at: seconds) { shelf[$0] != nil || !journal.isDurable($0, upTo: .max) }
+    self.journal.markForgotten(rows)
+  }
+
+  // MARK: Kinds
+
+  private mutating func add(
+    _ notification: DisplayNotification, token: UInt64
+  ) -> Result<OutboxNumber, OutboxRejection> {
+    guard shelf.count < options.entriesLimit else { return .failure(.full(limit: options.entriesLimit)) }
     let number = OutboxNumber(rawValue: header.lastNumber.rawValue + 1)
     header.lastNumber = number
     journal.markHeader()
     put(OutboxEntry(number: number, content: notification), then: .queued(number, token: token))
+    return .success(number)
   }
 
-  mutating func update(_ number: OutboxNumber, to content: DisplayNotification, token: UInt64) {
-    guard var entry = shelf[number] else {
-      return report(.rejected(.unknownNumber(number), token: token))
-    }
+  private mutating func update(
+    _ number: OutboxNumber, to content: DisplayNotification, token: UInt64
+  ) -> Result<OutboxNumber, OutboxRejection> {
+    guard var entry = shelf[number] else { return .failure(.unknownNumber(number)) }
     switch entry.state {
     case .queued:
       // First remove it from its position in the queue of its level.
@@ -34,16 +89,17 @@ extension OutboxMachine {
       session?.updates.remove(number, level: entry.content.details.level)
       session?.updates.insert(number, level: content.details.level)
     case .removing where entry.hasNewerContent: entry.isReported = false
-    case .removing: return report(.rejected(.unknownNumber(number), token: token))
+    case .removing: return .failure(.unknownNumber(number))
     }
     entry.content = content
     put(entry, then: .queued(number, token: token))
+    return .success(number)
   }
 
-  mutating func takeBack(_ number: OutboxNumber, token: UInt64) {
-    guard var entry = shelf[number] else {
-      return report(.rejected(.unknownNumber(number), token: token))
-    }
+  private mutating func takeBack(
+    _ number: OutboxNumber, token: UInt64
+  ) -> Result<OutboxNumber, OutboxRejection> {
+    guard var entry = shelf[number] else { return .failure(.unknownNumber(number)) }
     journal.mark(number, then: .queued(number, token: token))
     switch entry.state {
     case .queued, .refused: drop(number, then: .removed(number))
@@ -59,5 +115,6 @@ extension OutboxMachine {
       entry.hasNewerContent = false
       put(entry)
     }
+    return .success(number)
   }
 }

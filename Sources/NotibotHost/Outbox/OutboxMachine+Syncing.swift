@@ -10,17 +10,17 @@ extension OutboxMachine {
   // MARK: A session begins and ends
 
   /// The subscription succeeded, or is not possible.
-  mutating func begin() {
+  mutating func begin(now: Instant) {
     guard let session else { return }
-    if session.hasIdentity { beginWithIdentity() } else { beginPlain(session.info) }
+    if session.hasIdentity { beginWithIdentity(now: now) } else { beginPlain(session.info, now: now) }
     bootID = session.info.bootID
   }
 
-  private mutating func beginWithIdentity() {
+  private mutating func beginWithIdentity(now: Instant) {
     // Notifications sent to a device without identities may or may not be on this display.
     for entry in shelf.entries.values.sorted(by: { $0.number < $1.number }) {
       switch entry.state {
-      case .written(let write) where write.id == 0: resolvePlain(entry)
+      case .written(let write) where write.id == 0: resolvePlain(entry, now: now)
       case .held(let write) where write.id == 0:
         if options.replaysPlain { replay(entry) } else { drop(entry.number) }
       case .queued, .written, .held, .updating, .removing, .refused: break

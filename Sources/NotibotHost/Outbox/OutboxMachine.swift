@@ -30,7 +30,13 @@ package struct OutboxMachine: Equatable, Sendable {
   /// The journal's header, as of the next commit.
   package internal(set) var header: JournalHeader
   var shelf: OutboxShelf
+  var keys: OutboxKeys
   var journal = OutboxJournal()
+  /// The counters.
+  package internal(set) var counts = OutboxCounts()
+  var clock: Clock?
+  /// When the driver is asked for the time of day, if a queued notification can expire.
+  var clockDueAt = Instant.zero
   var session: OutboxSession?
   var pace = OutboxPace()
   /// Whether new writes are disabled because the program is about to end.
@@ -53,19 +59,30 @@ package struct OutboxMachine: Equatable, Sendable {
     header = contents.header
     durableBootID = contents.header.writtenBootID
     shelf = OutboxShelf(contents.entries)
+    keys = OutboxKeys(contents.keys)
   }
 
   // MARK: Commands
 
-  /// Takes a submission. Its report, `.queued` or `.rejected`, has this `token`.
-  package mutating func submit(_ submission: OutboxSubmission, token: UInt64, now: Instant) {
+  /// Takes a submission. Its report, `.queued`, `.duplicate` or `.rejected`, has this `token`.
+  /// - Parameter key: a submission is accepted once for each key.
+  package mutating func submit(
+    _ submission: OutboxSubmission, key: IdempotencyKey? = nil, token: UInt64, now: Instant
+  ) {
     guard !journal.hasFailed else { return report(.rejected(.journalFailed, token: token)) }
-    switch submission {
-    case .add(let notification): add(notification, token: token)
-    case .update(let number, let content): update(number, to: content, token: token)
-    case .remove(let number): takeBack(number, token: token)
+    if let key {
+      acceptOnce(submission, key: key, token: token, now: now)
+    } else {
+      _ = accept(submission, token: token)
     }
     settle(now: now)
+  }
+
+  /// Sets the time of day, in seconds since 1970-01-01 UTC, as of `now`; it has its effect with the
+  /// next input. Until the first call nothing expires.
+  package mutating func setClock(seconds: Int64, now: Instant) {
+    clock = Clock(seconds: seconds, at: now)
+    clockDueAt = now + Self.clockInterval
   }
 
   /// Sends a refused notification again; ignored for any other.
@@ -106,7 +123,7 @@ package struct OutboxMachine: Equatable, Sendable {
     case .failed(.outcomeUnknown), .failed(.notSent): return  // The session's end follows.
     case .accepted, .count, .response, .sent, .refused, .failed: break
     }
-    begin()
+    begin(now: now)
     settle(now: now)
   }
 
@@ -169,8 +186,11 @@ package struct OutboxMachine: Equatable, Sendable {
   /// The commit in progress failed: its submissions and all later ones are rejected.
   package mutating func commitFailed(now: Instant) {
     for effect in journal.fail() {
-      guard case .report(.queued(_, let token)) = effect else { continue }
-      report(.rejected(.journalFailed, token: token))
+      switch effect {
+      case .report(.queued(_, let token)), .report(.duplicate(_, let token, _)):
+        report(.rejected(.journalFailed, token: token))
+      case .report, .renewed, .bootNoted: break
+      }
     }
     session = nil
   }
@@ -178,6 +198,7 @@ package struct OutboxMachine: Equatable, Sendable {
   /// Executes everything that is due.
   package mutating func handleTimeout(now: Instant) {
     if let retryAt = pace.retryAt, now >= retryAt { tryAgain() }
+    if now >= clockDueAt { clockDueAt = now + Self.clockInterval }
     settle(now: now)
   }
 
@@ -190,13 +211,9 @@ package struct OutboxMachine: Equatable, Sendable {
 
   /// When to call `handleTimeout`; `nil`: not before another input.
   package var nextDeadline: Instant? {
-    guard let session, !isStopping, !journal.hasFailed else { return nil }
-    let retryAt = session.isSending ? pace.retryAt : nil
-    switch (retryAt, session.resyncAt) {
-    case (let retryAt?, let resyncAt?): return min(retryAt, resyncAt)
-    case (let deadline?, nil), (nil, let deadline?): return deadline
-    case (nil, nil): return nil
-    }
+    guard !isStopping, !journal.hasFailed else { return nil }
+    let retryAt = isLive ? pace.retryAt : nil
+    return [retryAt, session?.resyncAt, expiryDeadline].compactMap(\.self).min()
   }
 
   // MARK: Queries
@@ -253,6 +270,7 @@ package struct OutboxMachine: Equatable, Sendable {
   mutating func drop(_ number: OutboxNumber, then report: OutboxReport? = nil) {
     shelf.remove(number)
     journal.mark(number, then: report)
+    journal.markForgotten(keys.noteLeft(number))
   }
 
   /// Sends an entry again, under a new id: the device does not have its content.
@@ -270,6 +288,7 @@ package struct OutboxMachine: Equatable, Sendable {
   /// Continues everything that can continue.
   mutating func settle(now: Instant) {
     guard !journal.hasFailed else { return }
+    expire(now: now)
     repeat {
       fill(now: now)
       flush()

@@ -10,11 +10,13 @@ package enum OutboxSubmission: Hashable, Sendable {
 }
 
 /// Why the outbox did not take a submission.
-package enum OutboxRejection: Hashable, Sendable {
+package enum OutboxRejection: Error, Hashable, Sendable {
   /// It is full.
   case full(limit: Int)
   /// It no longer has a notification with this number.
   case unknownNumber(OutboxNumber)
+  /// So many keys are remembered, and the time of none is over: no new key is accepted.
+  case keysFull(limit: Int)
   /// The journal could not be written: nothing more is accepted.
   case journalFailed
   /// Its forwarder has ended: nothing more is accepted.
@@ -27,12 +29,17 @@ package enum OutboxReport: Hashable, Sendable {
   /// Durable: delivery is guaranteed. `token` is the submission's.
   case queued(OutboxNumber, token: UInt64)
   case rejected(OutboxRejection, token: UInt64)
+  /// Its key was accepted before, for this notification, which can have left since; nothing is
+  /// stored again. `isConflict`: the content differs from the one accepted then, which stays.
+  case duplicate(OutboxNumber, token: UInt64, isConflict: Bool)
   /// The device has it: once for each content.
   case delivered(OutboxNumber)
   /// The device refused it.
   case refused(OutboxNumber, ATTError)
   /// Dismissed at the display, evicted or expired.
   case gone(OutboxNumber, GoneReason)
+  /// It expired before the device had it, and was not sent.
+  case expired(OutboxNumber)
   /// Removed on request.
   case removed(OutboxNumber)
   /// The user chose an action.
@@ -50,6 +57,18 @@ package enum OutboxReport: Hashable, Sendable {
   case newSource(UInt32)
 }
 
+/// Counters of an outbox since it began.
+package struct OutboxCounts: Hashable, Sendable {
+  /// Submissions whose key was accepted before.
+  package var duplicates = 0
+  /// Those of them with other content.
+  package var keyConflicts = 0
+  /// Notifications that expired before the device had them.
+  package var expired = 0
+
+  package init() {}
+}
+
 /// How an outbox behaves.
 package struct OutboxOptions: Hashable, Sendable {
   /// Entries in the outbox, at most; more submissions are rejected. 1...1 000 000.
@@ -60,6 +79,10 @@ package struct OutboxOptions: Hashable, Sendable {
   /// Whether to send delivered notifications again to a device without identities, after it has
   /// restarted.
   package var replaysPlain = false
+  /// Remembered keys, at most.
+  package var keysLimit = 100_000
+  /// How long a key is remembered at least, by the time of day.
+  package var keyRetentionSeconds: Int64 = 24 * 60 * 60
 
   package init() {}
 }

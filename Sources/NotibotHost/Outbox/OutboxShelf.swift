@@ -13,6 +13,8 @@ struct OutboxShelf: Equatable, Sendable {
   /// Entries that are certainly on the device: *held*, and *removing* whose removal was not written
   /// yet.
   private(set) var holdings = Holdings()
+  /// The times of the *queued* ones that expire. The first is always that of one.
+  private var expiries = OutboxExpiries()
   /// Entries with something still to be sent to the device.
   private(set) var unfinishedCount = 0
   /// The *refused* ones.
@@ -48,12 +50,14 @@ struct OutboxShelf: Equatable, Sendable {
     }
     entries[entry.number] = entry
     putIn(entry)
+    cleanExpiries()
   }
 
   /// Removes an entry, if it is present.
   mutating func remove(_ number: OutboxNumber) {
     guard let old = entries.removeValue(forKey: number) else { return }
     takeOut(old)
+    cleanExpiries()
   }
 
   /// The removal of `id` was written, or the device reported it as gone: it is no longer certainly
@@ -63,7 +67,23 @@ struct OutboxShelf: Equatable, Sendable {
     holdings.remove(id: id, crc: crc)
   }
 
+  private mutating func cleanExpiries() {
+    while let first = expiries.first, !isQueued(first) { expiries.removeFirst() }
+    guard expiries.needsCleaning(queuedCount: queue.count) else { return }
+    var expiries = expiries
+    expiries.clean { isQueued($0) }
+    self.expiries = expiries
+  }
+
+  private func isQueued(_ item: OutboxExpiries.Item) -> Bool {
+    guard let entry = entries[item.number], case .queued = entry.state else { return false }
+    return entry.content.details.expires == item.expires
+  }
+
   // MARK: Queries
+
+  /// The *queued* entry that expires next, and when.
+  var nextExpiry: OutboxExpiries.Item? { expiries.first }
 
   /// Whether the device's state of this entry is unknown.
   func isUncertain(_ entry: OutboxEntry) -> Bool {
@@ -93,7 +113,11 @@ struct OutboxShelf: Equatable, Sendable {
     if Self.isUnfinished(entry) { unfinishedCount += 1 }
     if let id = entry.wireID { numbers[id] = entry.number }
     switch entry.state {
-    case .queued: queue.insert(entry.number, level: entry.content.details.level)
+    case .queued:
+      queue.insert(entry.number, level: entry.content.details.level)
+      if let expires = entry.content.details.expires {
+        expiries.insert(OutboxExpiries.Item(expires: expires, number: entry.number))
+      }
     case .held(let write) where write.id == 0: replayable.insert(entry.number, level: .active)
     case .held(let write): holdings.insert(id: write.id, crc: CRC32.checksum(write.json))
     case .refused: refusedCount += 1

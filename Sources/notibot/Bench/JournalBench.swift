@@ -14,6 +14,10 @@ struct JournalBench {
       var syncs: Int
       var microsecondsPerNotification: Double
       var cpuMicrosecondsPerNotification: Double
+      /// The same with a key for each notification, in turns with those without.
+      var keyedMicrosecondsPerNotification: Double
+      /// Throughput with keys, as a share of that without.
+      var keyedThroughput: Double
     }
 
     let schema = "notibot.bench.journal"
@@ -28,11 +32,12 @@ struct JournalBench {
     var text: String {
       let rows = batches.map { row in
         String(
-          format: "%6d %9d %9d %17.1f %13.1f", row.batchSize, row.commits, row.syncs,
-          row.microsecondsPerNotification, row.cpuMicrosecondsPerNotification)
+          format: "%6d %9d %9d %17.1f %13.1f %14.1f %8.2f", row.batchSize, row.commits, row.syncs,
+          row.microsecondsPerNotification, row.cpuMicrosecondsPerNotification,
+          row.keyedMicrosecondsPerNotification, row.keyedThroughput)
       }
       return
-        (["batch   commits     syncs  us/notification  CPU us/notif."] + rows + [
+        (["batch   commits     syncs  us/notification  CPU us/notif.  us with a key    ratio"] + rows + [
           String(format: "open, commit and close without a disk: %.0f us", emptyLifeMicroseconds)
         ]).joined(separator: "\n")
     }
@@ -40,6 +45,8 @@ struct JournalBench {
 
   private static let batchSizes = [1, 16, 256]
   private static let emptyLives = 200
+  /// Turns with and without keys, of which the faster half counts.
+  private static let turns = 4
 
   /// A file that does not exist yet; it is removed at the end.
   let path: String
@@ -59,7 +66,45 @@ struct JournalBench {
   }
 
   private func measure(batchSize: Int) throws -> Report.Row {
+    let part = max(1, count / Self.turns)
+    let plain = JournalLoad(count: part, batchSize: batchSize, textBytes: textBytes)
+    let keyed = JournalLoad(count: part, batchSize: batchSize, textBytes: textBytes, hasKeys: true)
+    var (plainCosts, keyedCosts): ([Cost], [Cost]) = ([], [])
+    for turn in 0..<Self.turns {
+      // Who begins alternates, too.
+      if turn % 2 == 0 {
+        plainCosts.append(try cost(of: plain))
+        keyedCosts.append(try cost(of: keyed))
+      } else {
+        keyedCosts.append(try cost(of: keyed))
+        plainCosts.append(try cost(of: plain))
+      }
+    }
     let load = JournalLoad(count: count, batchSize: batchSize, textBytes: textBytes)
+    let batches = (count + batchSize - 1) / batchSize
+    let (usual, withKeys) = (Cost.typical(of: plainCosts), Cost.typical(of: keyedCosts))
+    return Report.Row(
+      batchSize: batchSize, commits: batches * JournalLoad.commitsPerBatch, syncs: try syncs(of: load),
+      microsecondsPerNotification: usual.microseconds, cpuMicrosecondsPerNotification: usual.cpuMicroseconds,
+      keyedMicrosecondsPerNotification: withKeys.microseconds,
+      keyedThroughput: withKeys.microseconds > 0 ? usual.microseconds / withKeys.microseconds : 0)
+  }
+
+  /// What a notification costs.
+  private struct Cost {
+    var microseconds: Double
+    var cpuMicroseconds: Double
+
+    /// The mean of the faster half: the rest was disturbed by other programs.
+    static func typical(of costs: [Cost]) -> Cost {
+      let best = costs.sorted { $0.microseconds < $1.microseconds }.prefix(max(1, costs.count / 2))
+      return Cost(
+        microseconds: best.reduce(0) { $0 + $1.microseconds } / Double(max(1, best.count)),
+        cpuMicroseconds: best.reduce(0) { $0 + $1.cpuMicroseconds } / Double(max(1, best.count)))
+    }
+  }
+
+  private func cost(of load: JournalLoad) throws -> Cost {
     let journal = try Journal(path: path, access: .forwarding)
     defer {
       journal.close()
@@ -69,12 +114,9 @@ struct JournalBench {
     let start = ContinuousClock.now
     try load.run(through: journal)
     let seconds = (ContinuousClock.now - start).inSeconds
-    let cpuSeconds = try cpu.seconds().own
-    let batches = (count + batchSize - 1) / batchSize
-    return Report.Row(
-      batchSize: batchSize, commits: batches * JournalLoad.commitsPerBatch, syncs: try syncs(of: load),
-      microsecondsPerNotification: seconds * 1e6 / Double(count),
-      cpuMicrosecondsPerNotification: cpuSeconds * 1e6 / Double(count))
+    return Cost(
+      microseconds: seconds * 1e6 / Double(load.count),
+      cpuMicroseconds: try cpu.seconds().own * 1e6 / Double(load.count))
   }
 
   /// A real disk does not report how often it was synced, so the same load runs on a simulated one.

@@ -14,7 +14,8 @@ struct ForwardCommand: AsyncParsableCommand {
     discussion: """
       Reads one JSON document per line from standard input, or from clients of a unix socket: \
       {"app":"Messages","title":"Jane Doe","text":"Hi","timestamp":1234567890}, with optional lvl, cat, grp, act, exp \
-      and fl. A document with "number" replaces the content of that notification; {"number":N,"ev":"r"} removes it. \
+      and fl. A line whose "key" (1 to 128 bytes) was accepted before is not stored again: repeat lines without an \
+      answer with the same key. A document with "number" replaces the content of that notification; {"number":N,"ev":"r"} removes it. \
       Results are printed on standard output, one JSON document per line.
 
       Queued notifications are kept in the outbox file until the device is connected, if necessary until the next run. \
@@ -48,7 +49,7 @@ struct ForwardCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Capacity of the outbox, 1-1000000; input is not read while it is full.",
+      "Capacity of the outbox, 1-1000000; while it is full, standard input is not read, and clients are answered.",
       valueName: "number"))
   var entriesLimit = 10_000
 
@@ -101,6 +102,7 @@ struct ForwardCommand: AsyncParsableCommand {
     } catch let error as NotibotError {
       throw CommandFailure(error)
     }
+    results.summarize()
     try results.checkAllTaken()
   }
 

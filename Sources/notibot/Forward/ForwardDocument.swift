@@ -5,7 +5,8 @@ import SerialLink
 
 /// The result of one notification, as `forward` prints it.
 struct ForwardDocument: Encodable, Sendable {
-  /// `queued`, `rejected`, `delivered`, `refused`, `gone`, `removed`, `action` or `unknown`.
+  /// `queued`, `rejected`, `full`, `delivered`, `refused`, `gone`, `expired`, `removed`, `action` or
+  /// `unknown`.
   var result: String
   /// The line of the input, from 1; `nil` for notifications of an earlier run.
   var line: Int?
@@ -19,6 +20,10 @@ struct ForwardDocument: Encodable, Sendable {
   /// Whether the display possibly shows it truncated, because it does not fit together with its
   /// identity.
   var cut: Bool?
+  /// Whether its key was accepted before, under this number.
+  var duplicate: Bool?
+  /// Whether the content accepted then was another one, which stays.
+  var keyConflict: Bool?
 
   init(
     result: String, line: Int? = nil, number: Int64? = nil, action: UInt32? = nil, attError: UInt8? = nil,
@@ -36,13 +41,19 @@ struct ForwardDocument: Encodable, Sendable {
   init?(_ report: ForwardingReport) {
     switch report {
     case .queued(let number, _): self.init(result: "queued", number: number)
-    case .rejected(let rejection, _): self.init(result: "rejected", reason: "\(rejection)")
+    case .duplicate(let number, _, let isConflict):
+      self.init(result: "queued", number: number)
+      duplicate = true
+      if isConflict { keyConflict = true }
+    case .rejected(let rejection, _):
+      self.init(result: rejection.isFull ? "full" : "rejected", reason: "\(rejection)")
     case .delivered(let number): self.init(result: "delivered", number: number)
     case .refused(let number, let error):
       self.init(
         result: "refused", number: number, attError: error, reason: "\(ATTError(rawValue: error))")
     case .gone(let number, let departure):
       self.init(result: "gone", number: number, reason: departure.rawValue)
+    case .expired(let number): self.init(result: "expired", number: number)
     case .removed(let number): self.init(result: "removed", number: number)
     case .action(let number, let action): self.init(result: "action", number: number, action: action)
     case .outcomeUnknown(let number): self.init(result: "unknown", number: number)
@@ -59,6 +70,16 @@ struct ForwardDocument: Encodable, Sendable {
     var document = self
     document.line = line
     return document
+  }
+}
+
+extension ForwardingRejection {
+  /// Whether the same line can be accepted later.
+  var isFull: Bool {
+    switch self {
+    case .full, .keysFull: true
+    case .unknownNumber, .journalFailed, .stopped: false
+    }
   }
 }
 
@@ -106,7 +127,9 @@ struct ForwardEvent: Encodable, Sendable {
     case .newSource(let source):
       self.init(event: "newSource")
       self.source = source
-    case .queued, .rejected, .delivered, .refused, .gone, .removed, .action, .outcomeUnknown: return nil
+    case .queued, .rejected, .duplicate, .delivered, .refused, .gone, .expired, .removed, .action,
+      .outcomeUnknown:
+      return nil
     }
   }
 

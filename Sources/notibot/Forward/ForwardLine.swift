@@ -9,24 +9,42 @@ enum ForwardLine {
     var description: String
   }
 
+  /// What a line asks for.
+  struct Content {
+    var submission: OutboxSubmission
+    var key: IdempotencyKey?
+  }
+
   /// The keys of a line that are not part of the notification.
   private struct Head: Decodable {
     var number: Int64?
     var ev: String?
+    var key: String?
   }
 
-  /// Parses a line: a notification, new content for one, or the removal of one. Throws the reason
-  /// if it is invalid.
-  static func submission(parsing bytes: [UInt8]) throws -> OutboxSubmission {
-    guard mayHaveHead(bytes) else { return .add(try notification(bytes)) }
+  /// Parses a line: a notification, new content for one, or the removal of one; each with a key or
+  /// without. Throws the reason if it is invalid.
+  static func content(parsing bytes: [UInt8]) throws -> Content {
+    guard mayHaveHead(bytes) else { return Content(submission: .add(try notification(bytes))) }
     let head: Head
     do {
       head = try JSONDecoder().decode(Head.self, from: Data(bytes))
     } catch {
       // If it is JSON at all, the parser of notifications has a better message.
       _ = try notification(bytes)
-      throw Problem(description: "'number' is not a whole number, or 'ev' is not a string")
+      throw Problem(
+        description: "'number' is not a whole number, or 'ev' or 'key' is not a string")
     }
+    let key = try head.key.map { text in
+      guard let key = IdempotencyKey(text) else {
+        throw Problem(description: "'key' has \(text.utf8.count) bytes; 1 to 128 are allowed")
+      }
+      return key
+    }
+    return Content(submission: try submission(head, bytes), key: key)
+  }
+
+  private static func submission(_ head: Head, _ bytes: [UInt8]) throws -> OutboxSubmission {
     guard let number = head.number else {
       guard head.ev == nil || head.ev == "a" else {
         throw Problem(description: "'ev' needs the 'number' of a notification")
@@ -41,11 +59,11 @@ enum ForwardLine {
     }
   }
 
-  /// Whether it can contain the keys `number` and `ev`. They are rare, and Foundation's parser is
-  /// slow.
+  /// Whether it can contain the keys of `Head`. Foundation's parser is slow.
   private static func mayHaveHead(_ bytes: [UInt8]) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
-    return text.contains("\"number\"") || text.contains("\"ev\"") || text.contains("\\u")
+    return text.contains("\"number\"") || text.contains("\"ev\"") || text.contains("\"key\"")
+      || text.contains("\\u")
   }
 
   /// The four keys and the optional ones of NTF-20; identities are the outbox's own and are

@@ -23,6 +23,10 @@ final class ForwardResults: Sendable {
     var refused = 0
     var rejected = 0
     var cut = 0
+    var duplicates = 0
+    var keyConflicts = 0
+    var expired = 0
+    var full = 0
     var firstRejection: CommandFailure?
   }
 
@@ -40,11 +44,10 @@ final class ForwardResults: Sendable {
   // MARK: Before
 
   /// Parses a line; reports an invalid one and returns `nil`.
-  func submission(
-    for bytes: [UInt8], line: Int, client: Int?
-  ) -> (OutboxSubmission, token: UInt64)? {
+  func submission(for bytes: [UInt8], line: Int, client: Int?) -> SubmissionRequest? {
     do {
-      let submission = try ForwardLine.submission(parsing: bytes)
+      let content = try ForwardLine.content(parsing: bytes)
+      let submission = content.submission
       let alteration = Self.alteration(of: submission)
       guard !isStrict || alteration.isNone else {
         throw ForwardLine.Problem(description: "it would be truncated: \(alteration.text) (--strict)")
@@ -55,7 +58,10 @@ final class ForwardResults: Sendable {
         if let client { state.routes.noteSubmission(of: client) }
         return state.tokens
       }
-      return (submission, token)
+      // Waiting for room is right for a pipe, which has one writer; clients of the socket would wait
+      // for each other.
+      return SubmissionRequest(
+        submission, token: token, key: content.key, whenFull: client == nil ? .wait : .reject)
     } catch {
       reject(Origin(line: line, client: client), reason: "\(error)")
       return nil
@@ -119,9 +125,23 @@ final class ForwardResults: Sendable {
         warn(origin)
       }
       show(queued, client: origin?.client)
+    case .duplicate(let number, let token, let isConflict):
+      let origin = takeOrigin(of: token)
+      state.withLock { state in
+        state.duplicates += 1
+        if isConflict { state.keyConflicts += 1 }
+        if let client = origin?.client { state.routes.noteDuplicate(number, of: client) }
+      }
+      show(document.at(origin?.line), client: origin?.client)
+      if let client = origin?.client { state.withLock { $0.routes.noteRejection(of: client) } }
     case .rejected(let rejection, let token):
       let origin = takeOrigin(of: token)
       state.withLock { state in
+        // A client of the socket can repeat the line later.
+        if rejection.isFull, origin?.client != nil {
+          state.full += 1
+          return
+        }
         state.rejected += 1
         state.firstRejection =
           state.firstRejection
@@ -129,8 +149,9 @@ final class ForwardResults: Sendable {
       }
       show(document.at(origin?.line), client: origin?.client)
       if let client = origin?.client { state.withLock { $0.routes.noteRejection(of: client) } }
-    case .delivered, .refused, .gone, .removed, .action, .outcomeUnknown:
+    case .delivered, .refused, .gone, .expired, .removed, .action, .outcomeUnknown:
       if case .refused = report { state.withLock { $0.refused += 1 } }
+      if case .expired = report { state.withLock { $0.expired += 1 } }
       show(
         document,
         client: document.number.flatMap { number in state.withLock { $0.routes.client(of: number) } })
@@ -179,6 +200,19 @@ final class ForwardResults: Sendable {
     if let client { state.withLock { $0.routes.send(document, to: client) } }
     document.client = client
     Output.data(Output.record(document))
+  }
+
+  /// Prints the counters that are not 0, of everything that was neither an error nor sent.
+  func summarize() {
+    let state = state.withLock { $0 }
+    let conflicts = state.keyConflicts > 0 ? ", \(state.keyConflicts) with other content" : ""
+    for (count, text) in [
+      (state.duplicates, "repeated a key that was accepted before\(conflicts)"),
+      (state.expired, "expired before the device had them"),
+      (state.full, "were answered \"full\""),
+    ] where count > 0 {
+      Output.note("\(count) of the notifications \(text)")
+    }
   }
 
   /// Throws `CommandFailure` when a line was rejected or a notification refused.

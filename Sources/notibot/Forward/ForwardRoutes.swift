@@ -43,10 +43,21 @@ struct ForwardRoutes {
     endIfDone(client)
   }
 
+  /// The key of a submission was accepted before: later results are for this client, unless the
+  /// first one is still connected. They can be over: the connection does not wait for them.
+  mutating func noteDuplicate(_ number: Int64, of client: Int) {
+    guard clients[client] != nil, routes[number] == nil else { return }
+    setRoute(of: number, to: client)
+  }
+
   mutating func noteQueued(_ number: Int64, of client: Int) {
     guard clients[client] != nil else { return }
     clients[client]?.submitted -= 1
     clients[client]?.open.insert(number)
+    setRoute(of: number, to: client)
+  }
+
+  private mutating func setRoute(of number: Int64, to client: Int) {
     routes[number] = client
     guard routes.count > Self.routesLimit else { return }
     for old in routes.keys.sorted().prefix(Self.routesLimit / 2) { routes[old] = nil }
@@ -58,11 +69,11 @@ struct ForwardRoutes {
   mutating func note(_ report: ForwardingReport, of number: Int64) {
     guard let client = routes[number] else { return }
     switch report {
-    case .gone, .removed, .outcomeUnknown:
+    case .gone, .expired, .removed, .outcomeUnknown:
       routes[number] = nil
       clients[client]?.open.remove(number)
     case .delivered, .refused: clients[client]?.open.remove(number)
-    case .queued, .rejected, .action, .storeFull, .synced, .diverged, .newSource: return
+    case .queued, .rejected, .duplicate, .action, .storeFull, .synced, .diverged, .newSource: return
     }
     endIfDone(client)
   }

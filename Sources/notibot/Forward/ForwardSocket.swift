@@ -173,7 +173,7 @@ private struct ForwardClient {
     for try await var bytes in inbound {
       unread.discardReadBytes()
       unread.writeBuffer(&bytes)
-      var batch: [(OutboxSubmission, token: UInt64)] = []
+      var batch: [SubmissionRequest] = []
       while let end = unread.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
         let content = unread.readBytes(length: end - unread.readerIndex) ?? []
         unread.moveReaderIndex(forwardBy: 1)

@@ -120,7 +120,11 @@ struct OutboxCommand: ParsableCommand {
 
   private func salvage() throws {
     let salvage = try JournalSalvage(path: file)
-    for entry in salvage.entries { Output.data(Output.record(SalvagedNotification(entry))) }
+    // The first key of a number is that of the notification, later ones those of its changes.
+    let keys = Dictionary(salvage.keys.map { ($0.number, $0.key) }) { first, _ in first }
+    for entry in salvage.entries {
+      Output.data(Output.record(SalvagedNotification(entry, key: keys[entry.number])))
+    }
     for finding in salvage.findings { Output.note("notibot: \(finding)".printable) }
     let count = salvage.entries.count
     let expected = salvage.expectedCount.map { " of \($0)" } ?? ""

@@ -93,6 +93,8 @@ struct OutboxStatistics: Encodable {
   /// Notifications per state, and in total.
   var states: [String: Int]
   var notifications: Int
+  /// Remembered keys of submissions.
+  var keys: Int
   /// The writer's identity, as on the wire.
   var source: UInt32
   var lastID: UInt32
@@ -116,6 +118,7 @@ struct OutboxStatistics: Encodable {
     for entry in contents.entries { states[entry.state.name, default: 0] += 1 }
     self.states = states
     notifications = contents.entries.count
+    keys = contents.keys.count
     source = contents.header.source
     lastID = contents.header.lastID
     knownID = contents.header.knownID
@@ -135,6 +138,7 @@ struct OutboxStatistics: Encodable {
     }
     var rows = Self.stateNames.map { row($0, states[$0, default: 0]) }
     rows.append(row("notifications", notifications))
+    rows.append(row("keys", keys))
     rows.append(row("source", "0x" + String(source, radix: 16)))
     rows.append(row("last id", lastID))
     rows.append(row("known id", knownID))

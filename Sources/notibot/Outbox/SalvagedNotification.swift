@@ -26,9 +26,11 @@ struct SalvagedNotification: Encodable {
   private var act: [String]?
   private var exp: UInt32?
   private var fl: UInt8?
+  private var key: String?
   private var outbox: Origin
 
-  init(_ entry: OutboxEntry) {
+  /// - Parameter key: that of its submission; one that is not UTF-8 is left out.
+  init(_ entry: OutboxEntry, key: IdempotencyKey? = nil) {
     let content = entry.content
     app = content.app
     title = content.title
@@ -41,6 +43,7 @@ struct SalvagedNotification: Encodable {
     act = details.actions.isEmpty ? nil : details.actions
     exp = details.expires
     fl = details.flags == 0 ? nil : details.flags
+    self.key = key.flatMap { String(validating: $0.bytes, as: UTF8.self) }
     let item = OutboxListing.Item(entry)
     outbox = Origin(
       number: item.number, state: item.state, id: item.id, revision: item.revision,

@@ -26,6 +26,9 @@ struct SimulationReport: Encodable {
   private var notifications: Int
   private var updates: Int
   private var removals: Int
+  private var repeated: Int
+  private var duplicates: Int
+  private var expired: Int
   private var delivered: Int
   private var shown: Int
   private var shownAgain: Int
@@ -54,6 +57,9 @@ struct SimulationReport: Encodable {
     notifications = counts.notifications
     updates = counts.updates
     removals = counts.removals
+    repeated = counts.repeated
+    duplicates = counts.duplicates
+    expired = counts.expired
     delivered = counts.delivered
     shown = counts.shown
     shownAgain = counts.shown - counts.announced
@@ -90,6 +96,8 @@ struct SimulationReport: Encodable {
           format: "%.0f s for %.0f s of virtual time, %.0f times as fast", wallSeconds, virtualSeconds, speed)
       ),
       ("notifications", "\(notifications), \(updates) updates, \(removals) removals"),
+      ("repeated", "\(repeated) with a key, \(duplicates) of them accepted before"),
+      ("expired", "\(expired) before the device had them"),
       ("delivered", "\(delivered)"),
       ("shown", "\(shown), \(shownAgain) of them again or silently"),
       ("sessions", "\(sessions)"),

@@ -141,7 +141,7 @@ final class SoakRecord: Sendable {
         } else {
           state.counts.removed += 1
         }
-      case .gone(let number, _), .outcomeUnknown(let number):
+      case .gone(let number, _), .expired(let number), .outcomeUnknown(let number):
         state.counts.gone += 1
         state.waiting[number] = nil
         state.leaving.remove(number)
@@ -157,7 +157,7 @@ final class SoakRecord: Sendable {
       case .diverged, .newSource:
         state.counts.differences += 1
         state.check?.yield()
-      case .rejected, .action: break
+      case .rejected, .duplicate, .action: break
       }
       state.steps?.yield()
     }

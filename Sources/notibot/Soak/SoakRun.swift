@@ -220,7 +220,7 @@ struct SoakRun: Sendable {
         try await clock.sleep(until: min(end, start + .seconds(Double(sent) / rate)))
         continue
       }
-      let batch = record.takeIndices(due).map { (OutboxSubmission.add(notification($0)), token: UInt64($0)) }
+      let batch = record.takeIndices(due).map { SubmissionRequest(.add(notification($0)), token: UInt64($0)) }
       sent += due
       let results = await forwarder.submit(batch)
       record.noteTaken(results.values.count { if case .success = $0 { true } else { false } })
@@ -268,7 +268,9 @@ struct SoakRun: Sendable {
 
   private func takeBack(_ numbers: [Int64], _ forwarder: Forwarder) async {
     _ = await forwarder.submit(
-      numbers.map { (.remove(OutboxNumber(rawValue: $0)), token: Self.removalTokens + UInt64($0)) })
+      numbers.map {
+        SubmissionRequest(.remove(OutboxNumber(rawValue: $0)), token: Self.removalTokens + UInt64($0))
+      })
   }
 
   /// Opens another session, in which both sides compare, reads the display if possible, and removes
