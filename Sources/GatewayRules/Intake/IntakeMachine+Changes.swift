@@ -21,7 +21,7 @@ extension IntakeMachine {
     guard let key else {
       jobs[ticket]?.open = 1
       return submit(
-        .add(notification, key: push.key), Flight(kind: .add(notification), tickets: [ticket]))
+        .add(notification, key: push.ownKey), Flight(kind: .add(notification), tickets: [ticket]))
     }
     enqueue(Target.Work(kind: .show(notification), ticket: ticket), on: key, moment.now)
   }
@@ -54,7 +54,7 @@ extension IntakeMachine {
     target.activity.lastWrite = now
     target.isChanging = true
     targets[key] = target
-    change(to: held.notification, target.number, key, held.tickets, push.key)
+    change(to: held.notification, target.number, key, held.tickets, push.ownKey)
   }
 
   mutating func clear(
@@ -121,7 +121,7 @@ extension IntakeMachine {
         }
         target.isChanging = true
         targets[key] = target
-        change(to: notification, target.number, key, [work.ticket], push.key)
+        change(to: notification, target.number, key, [work.ticket], push.ownKey)
       case .clear:
         if let number = target.number {
           target.isChanging = true
@@ -139,7 +139,7 @@ extension IntakeMachine {
 
   private mutating func change(
     to notification: DisplayNotification, _ number: Int64?, _ target: [UInt8], _ tickets: [Ticket],
-    _ key: [UInt8]
+    _ key: [UInt8]?
   ) {
     if let number {
       submit(
@@ -169,7 +169,7 @@ extension IntakeMachine {
       // It left the display meanwhile: the new content is a new item.
       forget(number)
       if let key = flight.target, let push = flight.tickets.last.flatMap({ jobs[$0]?.push }) {
-        change(to: notification, nil, key, flight.tickets, push.key)
+        change(to: notification, nil, key, flight.tickets, push.ownKey)
       } else {
         end(flight, .unavailable, now)
       }

@@ -18,8 +18,10 @@ package struct IntakeMachine: Hashable, Sendable {
 
   /// A change of the outbox, with the number that its result comes with.
   package enum Operation: Hashable, Sendable {
-    case add(DisplayNotification, key: [UInt8])
-    case update(Int64, DisplayNotification, key: [UInt8])
+    /// `key`: of a push that names itself; the outbox takes each key once. A key made from content
+    /// counts for seconds only, so the outbox does not get it.
+    case add(DisplayNotification, key: [UInt8]?)
+    case update(Int64, DisplayNotification, key: [UInt8]?)
     case remove(Int64)
   }
 

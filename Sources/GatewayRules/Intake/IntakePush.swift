@@ -32,6 +32,9 @@ package struct IntakePush: Hashable, Sendable {
     self.oncePerDay = oncePerDay
   }
 
+  /// The key for the outbox.
+  var ownKey: [UInt8]? { hasOwnKey ? key : nil }
+
   /// The name of the item for its sender: the same identifier of another token is another item.
   func target(_ identifier: String) -> [UInt8] {
     SHA256.digest(of: "c", topic, hexText(token), identifier)

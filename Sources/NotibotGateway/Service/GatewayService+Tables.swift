@@ -67,9 +67,10 @@ extension GatewayService {
   func note(_ report: ForwardingReport) {
     switch report {
     case .delivered: counters.delivered += 1
-    case .gone(let number, _), .removed(let number), .outcomeUnknown(let number): noteGone(number)
+    case .gone(let number, _), .removed(let number), .outcomeUnknown(let number), .expired(let number):
+      noteGone(number)
     case .refused(let number, _): noteGone(number)
-    case .queued, .rejected, .action, .storeFull, .synced, .diverged, .newSource: break
+    case .queued, .rejected, .duplicate, .action, .storeFull, .synced, .diverged, .newSource: break
     }
   }
 

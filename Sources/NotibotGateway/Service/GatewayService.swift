@@ -63,7 +63,7 @@ actor GatewayService {
     self.profiles = profiles
     self.store = store
     self.storeThread = storeThread
-    gate = OutboxGate(forwarder: forwarder, entriesLimit: configuration.entriesLimit)
+    gate = OutboxGate(forwarder: forwarder)
     failures = configuration.failures
     intake = IntakeMachine(
       options: configuration.intake, rules: DisplayRules(quietHours: configuration.quietHours), contents)

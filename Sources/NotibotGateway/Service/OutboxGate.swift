@@ -5,38 +5,33 @@ import NotibotHost
 /// The only way from the intake to the outbox.
 struct OutboxGate: Sendable {
   let forwarder: Forwarder
-  let entriesLimit: Int
 
   /// Submits changes in their order, together. Does not wait while the outbox is full.
   func submit(
     _ changes: [(operation: IntakeMachine.Operation, id: UInt64)]
   ) async -> [(id: UInt64, result: IntakeMachine.Result)] {
-    var room = entriesLimit - (await forwarder.statistics.entries)
-    var batch: [(OutboxSubmission, token: UInt64)] = []
-    var results: [(id: UInt64, result: IntakeMachine.Result)] = []
-    for (operation, id) in changes {
+    let requests = changes.map { operation, id in
       switch operation {
-      case .add(let notification, _):
-        guard room > 0 else {
-          results.append((id, .failed))
-          continue
-        }
-        room -= 1
-        batch.append((.add(notification), token: id))
-      case .update(let number, let notification, _):
-        batch.append((.update(OutboxNumber(rawValue: number), notification), token: id))
-      case .remove(let number): batch.append((.remove(OutboxNumber(rawValue: number)), token: id))
+      case .add(let notification, let key): request(.add(notification), id, key)
+      case .update(let number, let notification, let key):
+        request(.update(OutboxNumber(rawValue: number), notification), id, key)
+      case .remove(let number): request(.remove(OutboxNumber(rawValue: number)), id, nil)
       }
     }
-    let answers = await forwarder.submit(batch)
-    for (_, token) in batch {
-      switch answers[token] ?? .failure(.stopped) {
-      case .success(let number): results.append((token, .done(number)))
-      case .failure(.unknownNumber): results.append((token, .unknownNumber))
-      case .failure(.full), .failure(.journalFailed), .failure(.stopped): results.append((token, .failed))
+    let answers = await forwarder.submit(requests)
+    return changes.map { _, id in
+      switch answers[id] ?? .failure(.stopped) {
+      case .success(let acceptance): (id, .done(acceptance.number))
+      case .failure(.unknownNumber): (id, .unknownNumber)
+      case .failure(.full), .failure(.keysFull), .failure(.journalFailed), .failure(.stopped): (id, .failed)
       }
     }
-    return results
+  }
+
+  /// With the key of a push, which is committed together with its change: a sender that repeats a
+  /// push after a crash of the gateway has it shown once.
+  private func request(_ submission: OutboxSubmission, _ id: UInt64, _ key: [UInt8]?) -> SubmissionRequest {
+    SubmissionRequest(submission, token: id, key: key.flatMap { IdempotencyKey($0) }, whenFull: .reject)
   }
 }
 #endif
