@@ -107,14 +107,31 @@ final class PushServer: Sendable {
   }
 }
 
-/// Ends a connection after an error of HTTP/2 or TLS.
+/// Ends a connection after an error of HTTP/2 or TLS. An error of one stream, which was reset,
+/// leaves the others alone.
 private final class ConnectionErrorHandler: ChannelInboundHandler {
   typealias InboundIn = Any
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // An error of one stream leaves the others alone.
-    if error is NIOHTTP2Errors.StreamError { return }
+    guard !isOfOneStream(error) else { return }
+    // A GOAWAY that says why is on its way.
     context.close(promise: nil)
+  }
+
+  private func isOfOneStream(_ error: any Error) -> Bool {
+    switch error {
+    case is NIOHTTP2Errors.StreamError, is NIOHTTP2Errors.StreamClosed, is NIOHTTP2Errors.NoSuchStream,
+      is NIOHTTP2Errors.MissingPseudoHeader, is NIOHTTP2Errors.DuplicatePseudoHeader,
+      is NIOHTTP2Errors.PseudoHeaderAfterRegularHeader, is NIOHTTP2Errors.UnknownPseudoHeader,
+      is NIOHTTP2Errors.UnsupportedPseudoHeader, is NIOHTTP2Errors.InvalidPseudoHeaders,
+      is NIOHTTP2Errors.InvalidPseudoHeaderValue, is NIOHTTP2Errors.EmptyPathHeader,
+      is NIOHTTP2Errors.InvalidHTTP2HeaderFieldName, is NIOHTTP2Errors.InvalidHTTP2HeaderFieldValue,
+      is NIOHTTP2Errors.ForbiddenHeaderField, is NIOHTTP2Errors.TrailersWithoutEndStream,
+      is NIOHTTP2Errors.ContentLengthViolated, is NIOHTTP2Errors.ContentLengthHeadersMismatch,
+      is NIOHTTP2Errors.ContentLengthHeaderNegative, is NIOHTTP2Errors.ContentLengthHeaderMalformedValue:
+      true
+    case _: false
+    }
   }
 }
 #endif

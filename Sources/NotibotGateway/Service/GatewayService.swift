@@ -79,7 +79,8 @@ actor GatewayService {
   ) {
     let now = clock.now()
     let began = ContinuousClock.now
-    let apnsID = headers.echoedID ?? GatewayClock.uuid()
+    let ownID = headers.echoedID
+    let apnsID = ownID ?? GatewayClock.uuid()
     let decision = decide(headers, body, apnsID, connection, now)
     switch decision {
     case .refused(let reason, let since, let topic, let token, let detail):
@@ -87,11 +88,13 @@ actor GatewayService {
       note("apns", topic, token, reply, reason.rawValue, began)
       answer(reply)
     case .taken(let push, let token):
-      take(
-        push,
-        Waiter(source: "apns", topic: push.topic, token: token.label, began: began) { reply, _ in
-          answer(reply)
-        })
+      let waiter = Waiter(source: "apns", topic: push.topic, token: token.label, began: began) { reply, _ in
+        // A repetition without an id gets the first one's; every other id is echoed byte for byte.
+        var reply = reply
+        reply.apnsID = ownID ?? reply.apnsID
+        answer(reply)
+      }
+      take(push, waiter)
     }
   }
 
