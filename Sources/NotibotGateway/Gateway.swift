@@ -18,9 +18,11 @@ package enum Gateway {
   ///
   /// - Parameters:
   ///   - port: the board's port instead of the configured one.
+  ///   - step: called around every commit; for tests of recovery.
   ///   - ready: called once, when everything listens.
   package static func run(
-    folder: GatewayFolder, port: String?, ready: @Sendable (Addresses) -> Void
+    folder: GatewayFolder, port: String?, step: (@Sendable () -> Void)? = nil,
+    ready: @Sendable (Addresses) -> Void
   ) async throws {
     try folder.check()
     let configuration = try folder.readConfiguration()
@@ -28,6 +30,7 @@ package enum Gateway {
     let options = {
       var options = ForwardingOptions()
       options.entriesLimit = configuration.entriesLimit
+      if let step { options.journalStep = { step() } }
       return options
     }()
     try await withForwarder(
@@ -37,7 +40,7 @@ package enum Gateway {
       let thread = NIOThreadPool(numberOfThreads: 1)
       thread.start()
       do {
-        let service = try await makeService(folder, configuration, profiles, forwarder, eventLoop, thread)
+        let service = try await makeService(folder, configuration, profiles, forwarder, eventLoop, thread, step)
         try await serve(service, forwarder, configuration, folder, ready)
       } catch {
         try? await thread.shutdownGracefully()
@@ -49,10 +52,10 @@ package enum Gateway {
 
   private static func makeService(
     _ folder: GatewayFolder, _ configuration: GatewayConfiguration, _ profiles: [TopicProfile],
-    _ forwarder: Forwarder, _ eventLoop: any EventLoop, _ thread: NIOThreadPool
+    _ forwarder: Forwarder, _ eventLoop: any EventLoop, _ thread: NIOThreadPool, _ step: (@Sendable () -> Void)?
   ) async throws -> GatewayService {
     let (store, contents) = try await thread.runIfActive {
-      let store = try GatewayStore(path: folder.store)
+      let store = try GatewayStore(path: folder.store, step: step)
       return (store, try store.contents(now: GatewayClock().now(), keepMs: configuration.intake.keepMs))
     }
     let service = GatewayService(

@@ -23,11 +23,13 @@ struct RunCommand: AsyncParsableCommand {
     let (folder, port) = (options.folder, port)
     try await Termination.cancelling {
       do {
-        try await Gateway.run(folder: folder, port: port) { addresses in
+        let killStep = KillStep()
+        try await Gateway.run(folder: folder, port: port, step: { killStep?.pass() }) { addresses in
           let line = JSONValue.object([
             "apns": .string(addresses.apns), "http": addresses.http.map { .string($0) } ?? .null,
             "socket": .string(addresses.socket), "pid": .whole(getpid()),
           ]).line
+          killStep?.arm()
           GatewayProgram.data(line + "\n")
         }
       } catch let error as NotibotError {

@@ -20,9 +20,11 @@ final class GatewayStore: Sendable {
     """
 
   private let queue: DatabaseQueue
+  private let step: (@Sendable () -> Void)?
 
   /// Opens the file; creates it with mode 0600. Blocks.
-  init(path: String) throws(GatewayFailure) {
+  init(path: String, step: (@Sendable () -> Void)?) throws(GatewayFailure) {
+    self.step = step
     do {
       close(open(path, O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600))
       var configuration = Configuration()
@@ -81,9 +83,11 @@ final class GatewayStore: Sendable {
 
   /// Writes records in one transaction; they are on the disk on return. Blocks.
   func write(_ records: [IntakeRecord]) throws {
+    step?()
     try queue.write { database in
       for record in records { try Self.write(record, to: database) }
     }
+    step?()
   }
 
   private static func write(_ record: IntakeRecord, to database: Database) throws {
