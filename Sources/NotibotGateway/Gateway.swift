@@ -40,7 +40,8 @@ package enum Gateway {
       let thread = NIOThreadPool(numberOfThreads: 1)
       thread.start()
       do {
-        let service = try await makeService(folder, configuration, profiles, forwarder, eventLoop, thread, step)
+        let service = try await makeService(
+          folder, configuration, profiles, forwarder, eventLoop, thread, step)
         try await serve(service, forwarder, configuration, folder, ready)
       } catch {
         try? await thread.shutdownGracefully()
@@ -52,7 +53,8 @@ package enum Gateway {
 
   private static func makeService(
     _ folder: GatewayFolder, _ configuration: GatewayConfiguration, _ profiles: [TopicProfile],
-    _ forwarder: Forwarder, _ eventLoop: any EventLoop, _ thread: NIOThreadPool, _ step: (@Sendable () -> Void)?
+    _ forwarder: Forwarder, _ eventLoop: any EventLoop, _ thread: NIOThreadPool,
+    _ step: (@Sendable () -> Void)?
   ) async throws -> GatewayService {
     let (store, contents) = try await thread.runIfActive {
       let store = try GatewayStore(path: folder.store, step: step)

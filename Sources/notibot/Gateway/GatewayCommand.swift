@@ -8,13 +8,15 @@ struct GatewayCommand: ParsableCommand {
     abstract: "Receive push notifications as APNs does, and show them (program notibot-gateway).",
     discussion: """
       A program of its own, because it needs TLS: swift build --traits Gateway --product notibot-gateway. It is looked \
-      for in the folder of this program. See docs/GATEWAY.md.
+      for in the folder of this program. `notibot gateway help` lists its commands. See docs/GATEWAY.md.
       """)
 
   @Argument(parsing: .captureForPassthrough, help: "Command and its arguments.")
   var arguments: [String] = []
 
   func run() throws {
+    // Its own page; `notibot gateway help` prints that of the program.
+    if arguments.isEmpty || ["-h", "--help"].contains(arguments[0]) { throw CleanExit.helpRequest(self) }
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     let path = URL(filePath: own).deletingLastPathComponent().appending(path: "notibot-gateway").path
     guard FileManager.default.isExecutableFile(atPath: path) else {
