@@ -33,9 +33,24 @@ struct RunCommand: AsyncParsableCommand {
           GatewayProgram.data(line + "\n")
         }
       } catch let error as NotibotError {
-        throw GatewayFailure(.environment, "\(error)")
+        throw GatewayFailure(error)
       }
     }
+  }
+}
+
+extension GatewayFailure {
+  /// A failure of the outbox or of the board's port.
+  init(_ error: NotibotError) {
+    let kind: Kind =
+      switch error.code {
+      case .usage: .usage
+      case .portBusy: .portBusy
+      case .noPermission: .noPermission
+      case .noAnswer: .noAnswer
+      case .noBoard, .linkLost, .refused, .incompatible, .deviceRestarted, .environment, .queueFull: .environment
+      }
+    self.init(kind, "\(error)")
   }
 }
 

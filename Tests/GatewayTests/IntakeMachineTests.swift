@@ -136,6 +136,17 @@ import Testing
     #expect(world.contents.items.map(\.number) == [3])
   }
 
+  @Test func `an item that left before its addition was answered is not remembered`() {
+    var world = World()
+    let ticket = world.receive(World.push(1, Self.show("a", "x")))
+    world.machine.noteGone(8)
+    world.complete(.done(8))
+    #expect(world.outcomes[ticket] == .shown)
+    #expect(world.machine.itemsCount == 0 && world.contents.items.isEmpty)
+    world.receive(World.push(2, Self.show("b", "x")))
+    #expect(world.pending == ["+b"])
+  }
+
   @Test func `after a failure the next change is made`() {
     var world = World()
     let first = world.receive(World.push(1, Self.show("a", "x")))

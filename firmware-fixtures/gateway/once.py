@@ -11,6 +11,18 @@ from raw import RawClient
 from world import DAYLY, DAYLY_PUSH, World, equal, expect, wait_for
 
 
+def second(programs):
+    """A second gateway in the same folder ends with 11, and a busy address too; the first one goes on."""
+    with World(programs) as world:
+        world.start()
+        world.run("run", "--port", world.link, status=11)
+        with World(programs, {"apns": f"127.0.0.1:{world.apns_port}"}) as other:
+            other.run("run", "--port", other.link, status=11)
+        with world.client() as client:
+            equal(world.push(client, DAYLY_PUSH).status_code, 200, "the first one")
+        equal(len(world.shown(1)), 1, "items")
+
+
 def marked(world, client, count):
     """The items of the display, after a push that shows that all earlier ones are decided."""
     equal(world.push(client, {"aps": {"alert": "marker"}}).status_code, 200, "the marker")
@@ -155,4 +167,4 @@ def t16_resets(programs):
         equal([item["text"] for item in world.shown(1)], ["Family has new photos"], "the display")
 
 
-STORIES = [t25_again, t21_kills, t20_end, t18_limits, t16_resets, t17_burst]
+STORIES = [second, t25_again, t21_kills, t20_end, t18_limits, t16_resets, t17_burst]

@@ -42,6 +42,7 @@ extension IntakeMachine {
     jobs[ticket]?.open = 1
     target.activity.held = Target.Activity.Held(notification: notification, tickets: earlier + [ticket])
     targets[key] = target
+    holding.insert(key)
     if target.isDue(moment.now, options.activityIntervalMs) { releaseHeld(key, moment.now) }
   }
 
@@ -50,6 +51,7 @@ extension IntakeMachine {
     guard var target = targets[key], let held = target.activity.held, !target.isChanging,
       let ticket = held.tickets.last, let push = jobs[ticket]?.push
     else { return }
+    holding.remove(key)
     target.activity.held = nil
     target.activity.lastWrite = now
     target.isChanging = true
@@ -95,6 +97,7 @@ extension IntakeMachine {
   private mutating func dropHeld(_ key: [UInt8], _ now: WallTime) {
     let tickets = targets[key]?.activity.held?.tickets ?? []
     targets[key]?.activity.held = nil
+    holding.remove(key)
     for ticket in tickets { finish(ticket, .superseded, now) }
   }
 
@@ -160,6 +163,7 @@ extension IntakeMachine {
     switch (flight.kind, result) {
     case (.add, .done(let number)):
       let topic = flight.tickets.last.flatMap { jobs[$0]?.push.topic } ?? ""
+      guard !hasLeft(number) else { return end(flight, .shown, now) }
       items[number] = IntakeContents.Item(number: number, topic: topic, target: flight.target)
       act(.record(.item(number, topic: topic, target: flight.target)))
       if let key = flight.target { targets[key]?.number = number }

@@ -79,6 +79,10 @@ package struct IntakeMachine: Hashable, Sendable {
   var seen: SeenKeys
   var jobs: [Ticket: Job] = [:]
   var targets: [[UInt8]: Target] = [:]
+  /// Targets with a held state of a Live Activity.
+  var holding: Set<[UInt8]> = []
+  /// Numbers that left before the intake had them; only while changes are in progress.
+  private var goneEarly: Set<Int64> = []
   var items: [Int64: IntakeContents.Item] = [:]
   var suppressed: [[UInt8]: WallTime]
   package internal(set) var badges: [String: Int]
@@ -118,7 +122,7 @@ package struct IntakeMachine: Hashable, Sendable {
 
   /// When the next held state of a Live Activity is due.
   package var nextDeadline: WallTime? {
-    targets.values.compactMap { $0.activity.heldUntil(options.activityIntervalMs) }.min()
+    holding.compactMap { targets[$0]?.activity.heldUntil(options.activityIntervalMs) }.min()
   }
 
   /// Live items, for the status.
@@ -157,15 +161,23 @@ package struct IntakeMachine: Hashable, Sendable {
 
   /// A held state of a Live Activity is due.
   package mutating func handleTimeout(now: WallTime) {
-    for key in targets.filter({ $0.value.isDue(now, options.activityIntervalMs) }).map(\.key) {
+    for key in holding where targets[key]?.isDue(now, options.activityIntervalMs) == true {
       releaseHeld(key, now)
     }
   }
 
   /// An item left the display or the outbox: dismissed, evicted, expired, removed or refused.
   package mutating func noteGone(_ number: Int64) {
-    guard items[number] != nil else { return }
-    forget(number)
+    if items[number] != nil { return forget(number) }
+    // The report of a short-lived item can overtake the result of its addition.
+    if !flights.isEmpty, goneEarly.count < options.jobsLimit { goneEarly.insert(number) }
+  }
+
+  /// Whether a number that was just added has left already.
+  mutating func hasLeft(_ number: Int64) -> Bool {
+    let hasLeft = goneEarly.remove(number) != nil
+    if flights.isEmpty { goneEarly = [] }
+    return hasLeft
   }
 
   // MARK: Parts
