@@ -113,7 +113,9 @@ struct IntakeWorld {
   }
 
   /// What would be restored after a crash now.
-  var contents: IntakeContents {
+  var contents: IntakeContents { Self.contents(of: records) }
+
+  static func contents(of records: [IntakeRecord]) -> IntakeContents {
     var contents = IntakeContents()
     for record in records {
       switch record {

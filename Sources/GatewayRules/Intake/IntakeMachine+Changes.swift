@@ -168,6 +168,13 @@ extension IntakeMachine {
       act(.record(.item(number, topic: topic, target: flight.target)))
       if let key = flight.target { targets[key]?.number = number }
       end(flight, .shown, now)
+    case (.update(let number, _), .done(let known)) where known != number:
+      // A crash came between the commit of this push and its record, and another push of the same
+      // name was first afterwards: the item has two notifications. The one of this push goes, and
+      // only then is the push answered.
+      var removal = flight
+      removal.kind = .removeSecond(known)
+      submit(.remove(known), removal)
     case (.update, .done): end(flight, .replaced, now)
     case (.update(let number, let notification), .unknownNumber):
       // It left the display meanwhile: the new content is a new item.
@@ -180,7 +187,8 @@ extension IntakeMachine {
     case (.remove(let number), .done), (.remove(let number), .unknownNumber):
       forget(number)
       end(flight, .removed, now)
-    case (.add, .unknownNumber), (.add, .failed), (.update, .failed), (.remove, .failed):
+    case (.removeSecond, .done), (.removeSecond, .unknownNumber): end(flight, .superseded, now)
+    case (.add, .unknownNumber), (.removeSecond, .failed), (.add, .failed), (.update, .failed), (.remove, .failed):
       end(flight, .unavailable, now)
     }
   }

@@ -64,6 +64,8 @@ struct Flight: Hashable, Sendable {
     case add(DisplayNotification)
     case update(Int64, DisplayNotification)
     case remove(Int64)
+    /// Of an item that has two after a crash.
+    case removeSecond(Int64)
   }
 
   var kind: Kind
