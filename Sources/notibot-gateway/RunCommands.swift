@@ -48,7 +48,8 @@ extension GatewayFailure {
       case .portBusy: .portBusy
       case .noPermission: .noPermission
       case .noAnswer: .noAnswer
-      case .noBoard, .linkLost, .refused, .incompatible, .deviceRestarted, .environment, .queueFull: .environment
+      case .noBoard, .linkLost, .refused, .incompatible, .deviceRestarted, .environment, .queueFull:
+        .environment
       }
     self.init(kind, "\(error)")
   }

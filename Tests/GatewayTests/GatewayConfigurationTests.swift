@@ -30,7 +30,8 @@ import Testing
     #"{"apns":"127.0.0.1"}"#,
     #"{"apns":"127.0.0.1:70000"}"#, #"{"quietHours":"22-7"}"#, #"{"quietHours":"25:00-07:00"}"#,
     #"{"burst":0}"#,
-    #"{"failures":[{"status":200}]}"#, #"{"http":"example.org:80","listensOnNetwork":true}"#,
+    #"{"failures":[{"status":200}]}"#, #"{"failures":{}}"#,
+    #"{"http":"example.org:80","listensOnNetwork":true}"#,
   ])
   func `a mistake is refused`(text: String) {
     #expect(throws: ConfigurationProblem.self) { try Self.parse(text) }

@@ -196,7 +196,9 @@ import Testing
     #"{"name":"a","app":"b","topics":"t"}"#,
     #"{"name":"a","app":"b","categories":{"C":{"level":"loud"}}}"#,
     #"{"name":"a","app":"b","categories":{"C":{"actions":["1","2","3","4","5"]}}}"#,
-    #"{"name":"a","app":"b","clears":[{"prefix":"x"}]}"#, #"{"name":"a","app":"b","lifetimeSeconds":0}"#,
+    #"{"name":"a","app":"b","types":{"t":1}}"#, #"{"name":"a","app":"b","categories":[]}"#,
+    #"{"name":"a","app":"b","clears":{}}"#, #"{"name":"a","app":"b","clears":[{"prefix":"x"}]}"#,
+    #"{"name":"a","app":"b","lifetimeSeconds":0}"#,
   ])
   func `a profile with a mistake is refused`(json: String) {
     #expect(throws: ConfigurationProblem.self) { try TopicProfile(parsing: Array(json.utf8)) }

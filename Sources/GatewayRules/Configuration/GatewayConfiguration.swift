@@ -48,7 +48,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     if let count = try reader.whole("burst", 1...1_000_000) { intake.burst = count }
     if let count = try reader.whole("entriesLimit", 1...1_000_000) { entriesLimit = Int(count) }
     if let count = try reader.whole("connectionsLimit", 1...1000) { connectionsLimit = Int(count) }
-    for value in reader.value("failures")?.array ?? [] { failures.append(try FailureRule(value)) }
+    for value in try reader.array("failures") { failures.append(try FailureRule(value)) }
     try reader.end()
   }
 }

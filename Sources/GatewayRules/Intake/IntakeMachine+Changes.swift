@@ -188,7 +188,8 @@ extension IntakeMachine {
       forget(number)
       end(flight, .removed, now)
     case (.removeSecond, .done), (.removeSecond, .unknownNumber): end(flight, .superseded, now)
-    case (.add, .unknownNumber), (.removeSecond, .failed), (.add, .failed), (.update, .failed), (.remove, .failed):
+    case (.add, .unknownNumber), (.removeSecond, .failed), (.add, .failed), (.update, .failed),
+      (.remove, .failed):
       end(flight, .unavailable, now)
     }
   }

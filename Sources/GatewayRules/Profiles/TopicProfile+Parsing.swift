@@ -50,6 +50,18 @@ struct MemberReader {
     return array.compactMap(\.string)
   }
 
+  mutating func array(_ key: String) throws(ConfigurationProblem) -> [JSONValue] {
+    guard let value = value(key) else { return [] }
+    guard let array = value.array else { throw problem(key, "an array") }
+    return array
+  }
+
+  mutating func object(_ key: String) throws(ConfigurationProblem) -> [String: JSONValue] {
+    guard let value = value(key) else { return [:] }
+    guard let object = value.object else { throw problem(key, "an object") }
+    return object
+  }
+
   /// Refuses a key that was not read: it would be a typing error without effect.
   func end() throws(ConfigurationProblem) {
     if let key = members.keys.min() { throw ConfigurationProblem("\(place) has an unknown key '\(key)'") }
@@ -82,9 +94,12 @@ extension TopicProfile {
     lifetimeSeconds = try reader.whole("lifetimeSeconds", 1...31_536_000)
     oncePerDay = try reader.bool("oncePerDay") ?? false
     allowsCritical = try reader.bool("allowsCritical") ?? false
-    for (key, value) in reader.value("types")?.object ?? [:] { types[key] = value.string }
-    for value in reader.value("clears")?.array ?? [] { clears.append(try Identifier(value, "'clears'")) }
-    for (key, value) in reader.value("categories")?.object ?? [:] {
+    for (key, value) in try reader.object("types") {
+      guard let category = value.string else { throw reader.problem("types", "an object of strings") }
+      types[key] = category
+    }
+    for value in try reader.array("clears") { clears.append(try Identifier(value, "'clears'")) }
+    for (key, value) in try reader.object("categories") {
       categories[key] = try Category(value, "the category '\(key)'")
     }
     if let value = reader.value("activity") { activity = try ActivityFields(value) }
