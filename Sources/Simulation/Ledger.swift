@@ -236,7 +236,9 @@ extension Ledger {
       }
       numbers[host][number] = index
       submissions[index].number = number
-      if let ending = strangersEndings[host].removeValue(forKey: number) { submissions[index].ending = ending }
+      if let ending = strangersEndings[host].removeValue(forKey: number) {
+        submissions[index].ending = ending
+      }
     case .update(let index, _), .remove(let index, _):
       guard submissions[index].number == number else {
         throw Violation(.numberKnown, "number \(number.rawValue) answers a request about another", at: now)

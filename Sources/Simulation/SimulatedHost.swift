@@ -44,6 +44,8 @@ struct SimulatedHost {
   var life: Life?
   /// Lives so far.
   var livesCount = 0
+  /// Numbers whose first write was committed: from then on the device decides whether they expired.
+  var begun: Set<OutboxNumber> = []
   /// Submissions while it was down, in order.
   var waiting: [Scenario.Event] = []
   /// The journal before a life, by the life's number at this host.

@@ -108,7 +108,9 @@ extension SimulatedWorld {
       case .open(let path): askForPort(path, host: index)
       case .close: closePort(of: index)
       case .write(let bytes): write(bytes, of: index)
-      case .commit(let changes): beginCommit(changes, of: index)
+      case .commit(let changes):
+        try checkSending(changes, of: index)
+        beginCommit(changes, of: index)
       case .report(let report): try receive(report, of: index)
       case .connection(let change):
         trace.add(now, "host\(index)", "connection: \(change.state) because \(change.reason)")
@@ -179,6 +181,22 @@ extension SimulatedWorld {
   }
 
   // MARK: Commits
+
+  /// A queued notification that expired more than a second ago is not sent: commits take less.
+  private func checkSending(_ changes: [JournalChange], of index: Int) throws(Violation) {
+    guard scenario.hasClock else { return }
+    for case .put(let entry) in changes {
+      switch entry.state {
+      case .queued, .refused: hosts[index].begun.remove(entry.number)
+      case .held, .updating, .removing: break
+      case .written:
+        let isFirst = hosts[index].begun.insert(entry.number).inserted
+        let content = scenario.content(ofTimestamp: entry.content.timestamp)
+        guard isFirst, let content, scenario.isExpired(content, since: 2, at: now) else { continue }
+        throw Violation(.expiredStaysAway, "number \(entry.number.rawValue) is sent", at: now)
+      }
+    }
+  }
 
   private func beginCommit(_ changes: [JournalChange], of index: Int) {
     guard let life = hosts[index].life else { return }

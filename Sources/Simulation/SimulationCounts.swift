@@ -85,7 +85,8 @@ package struct SimulationCounts: Equatable, Sendable {
 
   private static var sums: [WritableKeyPath<SimulationCounts, Int>] {
     [
-      \.notifications, \.repeated, \.duplicates, \.expired, \.updates, \.removals, \.delivered, \.shown, \.announced, \.gone, \.presses,
+      \.notifications, \.repeated, \.duplicates, \.expired, \.updates, \.removals, \.delivered, \.shown,
+      \.announced, \.gone, \.presses,
       \.sessions,
       \.reboots, \.unplugs, \.lives, \.kills, \.powerLosses, \.commits, \.failedCommits, \.newSources,
       \.diverged, \.bytesToDevice, \.resends,

@@ -11,7 +11,7 @@ package struct Violation: Error, Equatable, Sendable {
       "nothing is announced twice in one boot of the device, nor again after it was delivered"
     case staysAway = "a notification that was reported gone or removed is not shown again"
     case rejectedStaysAway = "a rejected notification is never shown"
-    case expiredStaysAway = "a notification that has expired is not shown"
+    case expiredStaysAway = "a notification that has expired is not sent, and leaves the display"
     case notExpiredEarly = "a notification does not expire before its time"
     case keyAcceptedOnce = "a key is accepted once, and later answered with the same number"
     case reportedOnce = "each end of a notification is reported once, also across crashes"

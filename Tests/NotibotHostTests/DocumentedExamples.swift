@@ -47,3 +47,11 @@ func ring() async throws {
   }
 }
 // ExactlyOnce.md example ends
+
+// ExactlyOnce.md, keys example begins
+func pass(on message: DisplayNotification, identifier: String, to forwarder: Forwarder) async throws {
+  guard let key = IdempotencyKey(identifier) else { return }
+  let accepted = try await forwarder.submit(message, key: key)
+  if accepted.hasKeyConflict { print("\(identifier) had other content before") }
+}
+// ExactlyOnce.md, keys example ends

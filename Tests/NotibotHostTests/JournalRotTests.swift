@@ -210,6 +210,50 @@ import Testing
   }
 }
 
+/// Keys in damaged journals.
+@Suite struct JournalKeyRotTests {
+  let folder: TemporaryFolder
+  var path: String { folder.file("outbox") }
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test func `a key as an older commit left it is damage`() throws {
+    let journal = try Journal(path: path, access: .forwarding)
+    try journal.apply([.putKey(Entries.key(1, "a")), .putKey(Entries.key(2, "b"))])
+    journal.close()
+    try FileManager.default.copyItem(atPath: path, toPath: folder.file("old"))
+    let later = try Journal(path: path, access: .forwarding)
+    try later.apply([.putKey(Entries.key(1, "c"))])
+    later.close()
+    let database = try DatabaseQueue(path: path)
+    try database.writeWithoutTransaction { database in
+      try database.execute(sql: "ATTACH ? AS old", arguments: [folder.file("old")])
+      try database.execute(sql: "REPLACE INTO intake SELECT * FROM old.intake WHERE row = 1")
+    }
+    try database.close()
+    let code = journalErrorCode { _ = try Journal(path: path, access: .forwarding) }
+    #expect(code == .corrupt("not all of its 2 keys are as the last commit left them"))
+    let salvage = try JournalSalvage(path: path)
+    #expect(salvage.keys.map(\.key) == [Entries.key(1, "a").key, Entries.key(2, "b").key])
+    #expect(salvage.findings.contains { $0.contains("keys") }, "\(salvage.findings)")
+  }
+
+  @Test func `a salvage has all keys of an intact journal, and reports a missing one`() throws {
+    let journal = try Journal(path: path, access: .forwarding)
+    try journal.apply([.put(Entries.queued(1)), .putKey(Entries.key(1, "a")), .putKey(Entries.key(2, "b"))])
+    journal.close()
+    let intact = try JournalSalvage(path: path)
+    #expect(intact.keys.map(\.row) == [1, 2] && intact.findings.isEmpty && intact.isComplete)
+    let database = try DatabaseQueue(path: path)
+    try database.writeWithoutTransaction { try $0.execute(sql: "DELETE FROM intake WHERE row = 1") }
+    try database.close()
+    let damaged = try JournalSalvage(path: path)
+    #expect(damaged.isComplete && damaged.keys.map(\.row) == [2])
+    #expect(
+      damaged.findings.contains { $0.hasPrefix("1 of 2 keys can be read") }, "\(damaged.findings)")
+  }
+}
+
 /// Salvage of damaged journals.
 @Suite struct JournalSalvageTests {
   let folder: TemporaryFolder

@@ -63,7 +63,8 @@ enum Entries {
     OutboxWrite(id: id, revision: revision, json: Array(#"{"app":"é","id":\#(id)}"#.utf8))
   }
 
-  static func key(_ row: Int64, _ text: String, number: Int64? = nil, at seconds: Int64 = 1_700_000_000) -> KeyRecord
+  static func key(_ row: Int64, _ text: String, number: Int64? = nil, at seconds: Int64 = 1_700_000_000)
+    -> KeyRecord
   {
     KeyRecord(
       row: row, key: IdempotencyKey(text) ?? unnamed, number: OutboxNumber(rawValue: number ?? row),

@@ -112,7 +112,8 @@ import Testing
     desk.crash(keepsCommit: keepsCommit)
     desk.submit("one", key: try Self.key("a"))
     let expected: OutboxReport =
-      keepsCommit ? .duplicate(Self.number(1), token: 2, isConflict: false) : .queued(Self.number(1), token: 2)
+      keepsCommit
+      ? .duplicate(Self.number(1), token: 2, isConflict: false) : .queued(Self.number(1), token: 2)
     #expect(desk.takeReports() == [expected])
     #expect(desk.journal.entries.count == 1 && desk.journal.keys.count == 1)
   }

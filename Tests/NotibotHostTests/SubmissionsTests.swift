@@ -38,7 +38,8 @@ struct SubmissionsTests {
       let group = SubmissionGroup(key: 1, count: submissions.count, continuation: continuation)
       var waiting = Submissions()
       for (index, submission) in submissions.enumerated() {
-        waiting.append(Submissions.Item(request: SubmissionRequest(submission, token: UInt64(index)), group: group))
+        waiting.append(
+          Submissions.Item(request: SubmissionRequest(submission, token: UInt64(index)), group: group))
       }
       body(&waiting)
     }
@@ -62,7 +63,10 @@ struct SubmissionsTests {
       let seen4 = submissions.finish(2, .success(.init(number: 12)))
       #expect(seen4)
     }
-    #expect(results == [0: .success(.init(number: 10)), 1: .failure(.journalFailed), 2: .success(.init(number: 12))])
+    #expect(
+      results == [
+        0: .success(.init(number: 10)), 1: .failure(.journalFailed), 2: .success(.init(number: 12)),
+      ])
   }
 
   @Test func `submissions without room are retried in order, and a removal overtakes them`() async {

@@ -47,6 +47,8 @@ struct SimulationTests {
   @Test func `on a line without faults a delivery is reported at once`() {
     var scenario = Scenario(seed: 1, profile: .standard, variant: .single)
     scenario.faults = .off
+    // Nothing expires.
+    scenario.hasClock = false
     scenario.steps = scenario.steps.filter { step in
       if case .add = step.event { true } else { false }
     }
@@ -60,6 +62,8 @@ struct SimulationTests {
     let counts = await Simulation.run(Simulation.Selection(seeds: 300...319), jobs: 2).counts
     #expect(counts.reboots > 10 && counts.unplugs > 10 && counts.kills > 10 && counts.powerLosses > 10)
     #expect(counts.resends > 20)
+    #expect(counts.repeated > 100 && counts.duplicates > 50 && counts.duplicates < counts.repeated)
+    #expect(counts.expired > 5)
     #expect(counts.delivered > 200 && counts.sessions > 40 && counts.presses > 20)
   }
 }

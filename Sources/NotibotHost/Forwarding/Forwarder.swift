@@ -112,8 +112,8 @@ public actor Forwarder {
   ///
   /// A key is remembered for 24 hours at least, and as long as its notification is in the outbox.
   /// Does not wait while the outbox is full: throws `NotibotError` with the code `queueFull`, also
-  /// when the outbox can remember no more keys. Throws it, too, when the forwarder has ended or ends
-  /// meanwhile.
+  /// when the outbox can remember no more keys. Throws it, too, when the forwarder has ended or
+  /// ends meanwhile.
   @discardableResult
   public func submit(_ notification: DisplayNotification, key: IdempotencyKey) async throws -> Acceptance {
     try await submitOne(.add(notification), key: key, whenFull: .reject)

@@ -187,7 +187,9 @@ package struct JournalSalvage: Hashable, Sendable {
       findings.append("some notifications are as an older commit left them")
     }
     if let totals, totals.keys != foundKeys.totals {
-      findings.append("\(foundKeys.rows.count) of \(totals.keys.rows) keys can be read: a repetition is not detected without its key")
+      findings.append(
+        "\(foundKeys.rows.count) of \(totals.keys.rows) keys can be read: a repetition is not detected without its key"
+      )
     }
   }
 

@@ -30,8 +30,8 @@ struct OutboxJournal: Equatable, Sendable {
     case failed
   }
 
-  /// Entries in one commit, at most, each with its keys. A change of source is one commit of any size, because half of
-  /// it would be wrong.
+  /// Entries in one commit, at most, each with its keys. A change of source is one commit of any
+  /// size, because half of it would be wrong.
   static let changesLimit = 1024
 
   private(set) var state = State.idle

@@ -43,8 +43,8 @@ struct OutboxKeys: Equatable, Sendable {
   }
 
   /// Forgets the oldest keys whose time is over; returns their rows.
-  /// - Parameter mustStay: whether the notification of this number is in the outbox, or was a moment
-  ///   ago.
+  /// - Parameter mustStay: whether the notification of this number is in the outbox, or was a
+  ///   moment ago.
   mutating func forget(at seconds: Int64, unless mustStay: (OutboxNumber) -> Bool) -> [Int64] {
     var rows: [Int64] = []
     for _ in 0..<Self.forgottenLimit {

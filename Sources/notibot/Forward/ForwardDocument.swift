@@ -5,8 +5,8 @@ import SerialLink
 
 /// The result of one notification, as `forward` prints it.
 struct ForwardDocument: Encodable, Sendable {
-  /// `queued`, `rejected`, `full`, `delivered`, `refused`, `gone`, `expired`, `removed`, `action` or
-  /// `unknown`.
+  /// `queued`, `rejected`, `full`, `delivered`, `refused`, `gone`, `expired`, `removed`, `action`
+  /// or `unknown`.
   var result: String
   /// The line of the input, from 1; `nil` for notifications of an earlier run.
   var line: Int?

@@ -58,8 +58,8 @@ final class ForwardResults: Sendable {
         if let client { state.routes.noteSubmission(of: client) }
         return state.tokens
       }
-      // Waiting for room is right for a pipe, which has one writer; clients of the socket would wait
-      // for each other.
+      // Waiting for room is right for a pipe, which has one writer; clients of the socket would
+      // wait for each other.
       return SubmissionRequest(
         submission, token: token, key: content.key, whenFull: client == nil ? .wait : .reject)
     } catch {
