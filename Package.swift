@@ -133,8 +133,7 @@ let package = Package(
     // The push gateway's rules as values: no NIO, no Foundation, no clock.
     .target(
       name: "GatewayRules",
-      dependencies: [.target(name: "NotibotProtocol", condition: gatewayOnly)],
-      path: sources(of: "GatewayRules"),
+      dependencies: ["NotibotProtocol"],
       swiftSettings: machineSettings),
     // The push gateway: what opens sockets, files and ports for those rules.
     .target(

@@ -2,6 +2,7 @@
 import json
 import os
 import subprocess
+import time
 import urllib.error
 import urllib.request
 
@@ -135,6 +136,25 @@ def t34_mute(programs):
         world.kill()
 
 
+def t35_expiration(programs):
+    """T35: an expired push is dropped; one that must not be stored needs a connected board; exp is the earlier end."""
+    with World(programs) as world, world.start().client() as client:
+        def verdict(expiration):
+            answer = world.push(client, {"aps": {"alert": f"until {expiration}"}}, apns_expiration=str(expiration))
+            equal(answer.status_code, 200, "the answer")
+            return world.pushes(1)[0]["verdict"]
+        wait_for(lambda: world.status()["boardUp"], "the board")
+        equal([verdict(1), verdict(0)], ["expired", "shown"], "past, and now or never")
+        later = int(time.time()) + 3600
+        equal(verdict(later), "shown", "later")
+        items = world.shown(2)
+        equal(items[1]["exp"], later, "the end of the item")
+        expect(items[0]["exp"] > later + 86400, "the profile's end")
+        world.ask("unplug")
+        wait_for(lambda: not world.status()["boardUp"], "the gateway notices")
+        equal(verdict(0), "notStored", "without a board")
+
+
 def t36_groups(programs):
     """T36, T37: groups whose ids share a prefix stay apart; a badge of 0 clears its topic only."""
     with World(programs) as world, world.start().client() as client:
@@ -199,4 +219,4 @@ def ntfy(programs):
         equal(publish(world, "/healthz", method="GET")[0], 200, "the health")
 
 
-STORIES = [t2_codingbridge, t31_collapse, t32_clear, t33_activity, t34_mute, t36_groups, t38_texts, ntfy]
+STORIES = [t2_codingbridge, t31_collapse, t32_clear, t33_activity, t34_mute, t35_expiration, t36_groups, t38_texts, ntfy]
