@@ -17,11 +17,26 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 
+// TLS, HTTP/2 and signatures: neither fetched nor compiled without the trait.
+let gatewayOnly = TargetDependencyCondition.when(traits: ["Gateway"])
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio", condition: gatewayOnly)
+let gatewayPackages: [Target.Dependency] = [
+  nioHTTP1,
+  .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: gatewayOnly),
+  .product(name: "NIOHPACK", package: "swift-nio-http2", condition: gatewayOnly),
+  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: gatewayOnly),
+  .product(name: "Crypto", package: "swift-crypto", condition: gatewayOnly),
+]
+
 let package = Package(
   name: "notibot-rig",
   products: [
     .library(name: "NotibotHost", targets: ["NotibotHost", "NotibotProtocol"]),
     .executable(name: "notibot", targets: ["notibot"]),
+    .executable(name: "notibot-gateway", targets: ["notibot-gateway"]),
+  ],
+  traits: [
+    .trait(name: "Gateway", description: "The push gateway: TLS, HTTP/2 and provider tokens.")
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -29,6 +44,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    // The trait Gateway only.
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     // Compiled by scripts/docs only.
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
   ],
@@ -111,6 +130,24 @@ let package = Package(
       ],
       swiftSettings: settings
     ),
+    // The push gateway's rules as values: no NIO, no Foundation, no clock.
+    .target(
+      name: "GatewayRules",
+      dependencies: ["NotibotProtocol"],
+      swiftSettings: machineSettings),
+    // The push gateway: what opens sockets, files and ports for those rules.
+    .target(
+      name: "NotibotGateway",
+      dependencies: ["GatewayRules", "NotibotHost", "NotibotProtocol", "SerialLink", nioCore, nioPosix]
+        + gatewayPackages + [.product(name: "GRDB", package: "GRDB.swift", condition: gatewayOnly)],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "notibot-gateway",
+      dependencies: [
+        "GatewayRules", "NotibotGateway", "NotibotHost", "SerialLink",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "NotibotProtocolTests", dependencies: ["NotibotProtocol"], swiftSettings: settings),
     .testTarget(
@@ -142,6 +179,8 @@ let package = Package(
     .testTarget(
       name: "SimulationTests", dependencies: ["DeviceEmulator", "NotibotProtocol", "Simulation"],
       swiftSettings: settings),
+    .testTarget(
+      name: "GatewayTests", dependencies: ["GatewayRules", "NotibotProtocol"], swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["CSerialShim", "NotibotHost", "NotibotProtocol", "SerialLink"],
       swiftSettings: settings),

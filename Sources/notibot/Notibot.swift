@@ -22,6 +22,7 @@ struct Notibot: AsyncParsableCommand {
         name: "Emulate", subcommands: [EmulateCommand.self, ControlCommand.self, ProxyCommand.self]),
       CommandGroup(
         name: "Measure", subcommands: [BenchCommand.self, SimulateCommand.self, DamageCommand.self]),
+      CommandGroup(name: "Receive pushes", subcommands: [GatewayCommand.self]),
       CommandGroup(name: "Set up", subcommands: [DoctorCommand.self, UdevRulesCommand.self]),
     ]
   )

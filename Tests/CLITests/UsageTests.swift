@@ -19,7 +19,8 @@ import Testing
   static let groups = [
     "USE A DEVICE": ["devices", "send", "count", "watch", "monitor", "forward", "outbox", "reset"],
     "TEST": ["test", "soak"], "EMULATE": ["emulate", "control", "proxy"],
-    "MEASURE": ["bench", "simulate", "damage"], "SET UP": ["doctor", "udev-rules"],
+    "MEASURE": ["bench", "simulate", "damage"], "RECEIVE PUSHES": ["gateway"],
+    "SET UP": ["doctor", "udev-rules"],
   ]
   static let exitCodes = [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 130, 143]
 
@@ -52,7 +53,7 @@ import Testing
 
   @Test func `each command has a page of help, without the table of exit codes`() async throws {
     let commands = try await commands()
-    #expect(commands.count == 19)
+    #expect(commands.count == 20)
     for command in commands {
       let ending = try await run(command.commandName, "--help")
       #expect(ending.status == .exited(0))
@@ -99,6 +100,14 @@ import Testing
     #expect(ending.status == .exited(2))
     #expect(ending.output == "")
     #expect(!ending.errorLines.isEmpty)
+  }
+
+  @Test func `without its program, gateway ends with 18 and the command that builds it`() async throws {
+    // In a build without the trait the program is missing, or prints it on its own.
+    let ending = try await run("gateway", "status")
+    #expect(ending.status == .exited(18))
+    #expect(ending.errors.contains("swift build --traits Gateway --product notibot-gateway"))
+    #expect(ending.output == "")
   }
 
   @Test func `udev-rules prints the rules and nothing else`() async throws {

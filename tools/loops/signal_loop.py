@@ -65,6 +65,7 @@ VARIANTS = {
     "simulate": [["--seeds", "1..1000000"], ["--seed", "7", "--trace"]],
     "reset": [["-p", "PORT", "--timeout", "600"]],
     "trials": [["--subject", "firmware"], ["--subject", "host"]],
+    "gateway": [["status"]],
     "doctor": [[]],
     "udev-rules": [[]],
 }
@@ -299,7 +300,7 @@ class SignalLoop:
         if missing:
             self.findings.append(f"no way to start {', '.join(sorted(missing))}: add one to VARIANTS")
         self.commands = [command for command in self.commands if command in VARIANTS]
-        self.plain = {"outbox", "damage", "doctor", "udev-rules", "bench", "control"}
+        self.plain = {"outbox", "damage", "doctor", "gateway", "udev-rules", "bench", "control"}
         self.statuses = {0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18}
 
     def round(self, index, seed):

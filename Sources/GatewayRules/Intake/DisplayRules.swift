@@ -1,0 +1,81 @@
+package import NotibotProtocol
+
+/// A topic, or a group of it, that is not shown.
+package struct Mute: Hashable, Sendable {
+  package var topic: String
+  /// The sender's name of the group; nil: the whole topic.
+  package var thread: String?
+  /// nil: until it is taken back.
+  package var until: WallTime?
+
+  package init(topic: String, thread: String? = nil, until: WallTime? = nil) {
+    self.topic = topic
+    self.thread = thread
+    self.until = until
+  }
+
+  func covers(topic: String, thread: String, _ now: WallTime) -> Bool {
+    self.topic == topic && (self.thread.map { $0 == thread } ?? true) && (until.map { now < $0 } ?? true)
+  }
+}
+
+/// Minutes of the day in which nothing below time-sensitive makes a noise. The end can be earlier
+/// than the start: the hours then span midnight.
+package struct QuietHours: Hashable, Sendable {
+  package var startMinute: Int
+  package var endMinute: Int
+
+  package init(startMinute: Int, endMinute: Int) {
+    self.startMinute = startMinute
+    self.endMinute = endMinute
+  }
+
+  func contains(_ minute: Int) -> Bool {
+    startMinute <= endMinute
+      ? (startMinute..<endMinute).contains(minute) : minute >= startMinute || minute < endMinute
+  }
+}
+
+/// What the user wants not to see or hear.
+package struct DisplayRules: Hashable, Sendable {
+  package enum Verdict: Hashable, Sendable {
+    case show(DisplayNotification)
+    case muted
+    case oncePerDay
+  }
+
+  package var mutes: [Mute] = []
+  package var quietHours: QuietHours?
+  /// The last day on which a group was shown.
+  private(set) var shownDays: [[UInt8]: Int] = [:]
+  /// Groups remembered, at most.
+  package static let groupsLimit = 10_000
+
+  package init(mutes: [Mute] = [], quietHours: QuietHours? = nil, shownDays: [[UInt8]: Int] = [:]) {
+    self.mutes = mutes
+    self.quietHours = quietHours
+    self.shownDays = shownDays
+  }
+
+  static func group(_ topic: String, _ thread: String) -> [UInt8] { SHA256.digest(of: "g", topic, thread) }
+
+  func verdict(_ item: DisplayItem, topic: String, oncePerDay: Bool, _ moment: Moment) -> Verdict {
+    if mutes.contains(where: { $0.covers(topic: topic, thread: item.thread, moment.now) }) { return .muted }
+    if oncePerDay, shownDays[Self.group(topic, item.thread)] == moment.local.day { return .oncePerDay }
+    var notification = item.notification
+    if let quietHours, quietHours.contains(moment.local.minute), notification.details.level < .timeSensitive {
+      notification.details.level = .passive
+      notification.details.flags |= 1
+    }
+    return .show(notification)
+  }
+
+  /// Notes that a group is shown on a day; returns what it was before.
+  mutating func noteShown(_ group: [UInt8], day: Int) -> Int? {
+    if shownDays.count >= Self.groupsLimit { shownDays = shownDays.filter { $0.value == day } }
+    if shownDays.count >= Self.groupsLimit { return nil }
+    return shownDays.updateValue(day, forKey: group)
+  }
+
+  mutating func restoreShown(_ group: [UInt8], day: Int?) { shownDays[group] = day }
+}

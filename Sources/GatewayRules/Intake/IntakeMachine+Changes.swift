@@ -1,0 +1,214 @@
+import NotibotProtocol
+
+// From the meaning of a push to changes of the outbox.
+extension IntakeMachine {
+  mutating func show(_ item: DisplayItem, _ ticket: Ticket, _ push: IntakePush, _ moment: Moment) {
+    guard !item.isTransient || moment.isBoardUp else { return finish(ticket, .notStored, moment.now) }
+    let verdict = rules.verdict(item, topic: push.topic, oncePerDay: push.oncePerDay, moment)
+    guard case .show(let notification) = verdict else {
+      return finish(ticket, verdict == .muted ? .muted : .oncePerDay, moment.now)
+    }
+    let key = item.identifier.map { push.target($0) }
+    if let key, let until = suppressed[key], moment.now < until {
+      return finish(ticket, .clearedBefore, moment.now)
+    }
+    if push.oncePerDay {
+      let group = DisplayRules.group(push.topic, item.thread)
+      jobs[ticket]?.shownBefore = ShownBefore(
+        group: group, day: rules.noteShown(group, day: moment.local.day))
+      act(.record(.shown(group: group, day: moment.local.day)))
+    }
+    guard let key else {
+      jobs[ticket]?.open = 1
+      return submit(
+        .add(notification, key: push.ownKey), Flight(kind: .add(notification), tickets: [ticket]))
+    }
+    enqueue(Target.Work(kind: .show(notification), ticket: ticket), on: key, moment.now)
+  }
+
+  mutating func show(
+    _ item: DisplayItem, timestamp: Int64, _ ticket: Ticket, _ push: IntakePush, _ moment: Moment
+  ) {
+    let verdict = rules.verdict(item, topic: push.topic, oncePerDay: false, moment)
+    guard case .show(let notification) = verdict else { return finish(ticket, .muted, moment.now) }
+    let key = push.target(item.identifier ?? "")
+    var target = targets[key] ?? Target()
+    guard timestamp == 0 || timestamp > target.activity.timestamp else {
+      return finish(ticket, .outdated, moment.now)
+    }
+    target.activity.timestamp = timestamp
+    let earlier = target.activity.held?.tickets ?? []
+    guard earlier.count < Target.waitingLimit else { return finish(ticket, .unavailable, moment.now) }
+    jobs[ticket]?.open = 1
+    target.activity.held = Target.Activity.Held(notification: notification, tickets: earlier + [ticket])
+    targets[key] = target
+    holding.insert(key)
+    if target.isDue(moment.now, options.activityIntervalMs) { releaseHeld(key, moment.now) }
+  }
+
+  /// Writes the held state of a Live Activity.
+  mutating func releaseHeld(_ key: [UInt8], _ now: WallTime) {
+    guard var target = targets[key], let held = target.activity.held, !target.isChanging,
+      let ticket = held.tickets.last, let push = jobs[ticket]?.push
+    else { return }
+    holding.remove(key)
+    target.activity.held = nil
+    target.activity.lastWrite = now
+    target.isChanging = true
+    targets[key] = target
+    change(to: held.notification, target.number, key, held.tickets, push.ownKey)
+  }
+
+  mutating func clear(
+    _ identifiers: [String], _ timestamp: Int64?, _ ticket: Ticket, _ push: IntakePush, _ now: WallTime
+  ) {
+    jobs[ticket]?.open = identifiers.count
+    for identifier in identifiers {
+      let key = push.target(identifier)
+      if let timestamp {
+        guard timestamp == 0 || timestamp >= targets[key]?.activity.timestamp ?? 0 else {
+          part(ticket, .outdated, now)
+          continue
+        }
+        targets[key, default: Target()].activity.timestamp = timestamp
+        dropHeld(key, now)
+      } else if targets[key] == nil {
+        suppress(key, now)
+      }
+      enqueue(Target.Work(kind: .clear, ticket: ticket), on: key, now)
+    }
+  }
+
+  mutating func clearTopic(_ ticket: Ticket, _ push: IntakePush, _ now: WallTime) {
+    let numbers = items.values.filter { $0.topic == push.topic }.map(\.number).sorted()
+    guard !numbers.isEmpty else { return finish(ticket, .nothing, now) }
+    jobs[ticket]?.open = numbers.count
+    for number in numbers { submit(.remove(number), Flight(kind: .remove(number), tickets: [ticket])) }
+  }
+
+  private mutating func suppress(_ key: [UInt8], _ now: WallTime) {
+    if suppressed.count >= options.suppressedLimit { suppressed = suppressed.filter { now < $0.value } }
+    guard suppressed.count < options.suppressedLimit else { return }
+    let until = now.adding(milliseconds: options.suppressMs)
+    suppressed[key] = until
+    act(.record(.suppressed(key, until: until)))
+  }
+
+  private mutating func dropHeld(_ key: [UInt8], _ now: WallTime) {
+    let tickets = targets[key]?.activity.held?.tickets ?? []
+    targets[key]?.activity.held = nil
+    holding.remove(key)
+    for ticket in tickets { finish(ticket, .superseded, now) }
+  }
+
+  // MARK: One change at a time
+
+  private mutating func enqueue(_ work: Target.Work, on key: [UInt8], _ now: WallTime) {
+    var target = targets[key] ?? Target()
+    guard target.waiting.count < Target.waitingLimit else { return part(work.ticket, .unavailable, now) }
+    if case .show = work.kind { jobs[work.ticket]?.open = 1 }
+    target.waiting.append(work)
+    targets[key] = target
+    advance(key, now)
+  }
+
+  /// Begins the next change of a target, if none is in progress.
+  private mutating func advance(_ key: [UInt8], _ now: WallTime) {
+    while var target = targets[key], !target.isChanging, !target.waiting.isEmpty {
+      let work = target.waiting.removeFirst()
+      switch work.kind {
+      case .show(let notification):
+        guard let push = jobs[work.ticket]?.push else {
+          targets[key] = target
+          continue
+        }
+        target.isChanging = true
+        targets[key] = target
+        change(to: notification, target.number, key, [work.ticket], push.ownKey)
+      case .clear:
+        if let number = target.number {
+          target.isChanging = true
+          targets[key] = target
+          submit(.remove(number), Flight(kind: .remove(number), target: key, tickets: [work.ticket]))
+        } else {
+          targets[key] = target
+          part(work.ticket, .nothing, now)
+        }
+      }
+    }
+    if targets[key]?.isDue(now, options.activityIntervalMs) == true { releaseHeld(key, now) }
+    tidy(key)
+  }
+
+  private mutating func change(
+    to notification: DisplayNotification, _ number: Int64?, _ target: [UInt8], _ tickets: [Ticket],
+    _ key: [UInt8]?
+  ) {
+    if let number {
+      submit(
+        .update(number, notification, key: key),
+        Flight(kind: .update(number, notification), target: target, tickets: tickets))
+    } else {
+      submit(
+        .add(notification, key: key),
+        Flight(kind: .add(notification), target: target, tickets: tickets))
+    }
+  }
+
+  // MARK: Results
+
+  /// The result of a change.
+  package mutating func complete(_ id: UInt64, _ result: Result, now: WallTime) {
+    guard let flight = flights.removeValue(forKey: id) else { return }
+    switch (flight.kind, result) {
+    case (.add, .done(let number)):
+      let topic = flight.tickets.last.flatMap { jobs[$0]?.push.topic } ?? ""
+      guard !hasLeft(number) else { return end(flight, .shown, now) }
+      items[number] = IntakeContents.Item(number: number, topic: topic, target: flight.target)
+      act(.record(.item(number, topic: topic, target: flight.target)))
+      if let key = flight.target { targets[key]?.number = number }
+      end(flight, .shown, now)
+    case (.update(let number, _), .done(let known)) where known != number:
+      // A crash came between the commit of this push and its record, and another push of the same
+      // name was first afterwards: the item has two notifications. The one of this push goes, and
+      // only then is the push answered.
+      var removal = flight
+      removal.kind = .removeSecond(known)
+      submit(.remove(known), removal)
+    case (.update, .done): end(flight, .replaced, now)
+    case (.update(let number, let notification), .unknownNumber):
+      // It left the display meanwhile: the new content is a new item.
+      forget(number)
+      if let key = flight.target, let push = flight.tickets.last.flatMap({ jobs[$0]?.push }) {
+        change(to: notification, nil, key, flight.tickets, push.ownKey)
+      } else {
+        end(flight, .unavailable, now)
+      }
+    case (.remove(let number), .done), (.remove(let number), .unknownNumber):
+      forget(number)
+      end(flight, .removed, now)
+    case (.removeSecond, .done), (.removeSecond, .unknownNumber): end(flight, .superseded, now)
+    case (.add, .unknownNumber), (.removeSecond, .failed), (.add, .failed), (.update, .failed),
+      (.remove, .failed):
+      end(flight, .unavailable, now)
+    }
+  }
+
+  private mutating func end(_ flight: Flight, _ outcome: IntakeOutcome, _ now: WallTime) {
+    let isTaken = outcome.reason == nil
+    for ticket in flight.tickets.dropLast() { finish(ticket, isTaken ? .superseded : outcome, now) }
+    if let ticket = flight.tickets.last { part(ticket, outcome, now) }
+    guard let key = flight.target else { return }
+    targets[key]?.isChanging = false
+    advance(key, now)
+  }
+
+  /// One change of a push is done; the push is answered after its last one.
+  private mutating func part(_ ticket: Ticket, _ outcome: IntakeOutcome, _ now: WallTime) {
+    guard var job = jobs[ticket] else { return }
+    job.open -= 1
+    if job.outcome.reason == nil, outcome != .nothing { job.outcome = outcome }
+    jobs[ticket] = job
+    if job.open <= 0 { finish(ticket, job.outcome, now) }
+  }
+}

@@ -1,0 +1,230 @@
+package import NotibotProtocol
+
+/// Turns pushes into changes of the outbox, each push once, and each item of a sender one item on
+/// the display.
+///
+/// The driver drains `nextAction()` after each input. A push is answered when its changes are
+/// durable. An item of a sender (a *target*) has one change in progress at a time; further ones
+/// wait for it in order. Targets are *absent* → *changing* → *live* → *changing* → ….
+package struct IntakeMachine: Hashable, Sendable {
+  /// One push that waits for its answer.
+  package struct Ticket: Hashable, Sendable {
+    package var rawValue: UInt64
+
+    package init(_ rawValue: UInt64) {
+      self.rawValue = rawValue
+    }
+  }
+
+  /// A change of the outbox, with the number that its result comes with.
+  package enum Operation: Hashable, Sendable {
+    /// `key`: of a push that names itself; the outbox takes each key once. A key made from content
+    /// counts for seconds only, so the outbox does not get it.
+    case add(DisplayNotification, key: [UInt8]?)
+    case update(Int64, DisplayNotification, key: [UInt8]?)
+    case remove(Int64)
+  }
+
+  package enum Action: Hashable, Sendable {
+    case submit(Operation, id: UInt64)
+    case record(IntakeRecord)
+    /// Only after all earlier records are durable.
+    case answer(Ticket, IntakeOutcome, apnsID: String)
+  }
+
+  /// The result of a change.
+  package enum Result: Hashable, Sendable {
+    case done(Int64)
+    /// There is no longer a notification with this number.
+    case unknownNumber
+    /// The outbox is full or cannot be written.
+    case failed
+  }
+
+  /// Limits and times.
+  package struct Options: Hashable, Sendable {
+    /// How long equal pushes without an id count as one; 0: never.
+    package var contentKeepMs: Int64 = 5000
+    package var keepMs: Int64 = 86_400_000
+    package var keysLimit = 100_000
+    /// Pushes that wait for a result, at most.
+    package var jobsLimit = 20_000
+    package var activityIntervalMs: Int64 = 1000
+    /// How long an item that was cleared before it came is not shown.
+    package var suppressMs: Int64 = 600_000
+    package var suppressedLimit = 10_000
+    package var pushesPerMinute: Int64 = 60
+    package var burst: Int64 = 30
+
+    package init() {}
+  }
+
+  /// The day on which a group was shown before a push that can still fail.
+  struct ShownBefore: Hashable {
+    var group: [UInt8]
+    var day: Int?
+  }
+
+  struct Job: Hashable {
+    var push: IntakePush
+    /// Changes that are not done yet.
+    var open = 0
+    var outcome = IntakeOutcome.nothing
+    var shownBefore: ShownBefore?
+  }
+
+  let options: Options
+  package var rules: DisplayRules
+  var rates: RateLimits
+  var seen: SeenKeys
+  var jobs: [Ticket: Job] = [:]
+  var targets: [[UInt8]: Target] = [:]
+  /// Targets with a held state of a Live Activity.
+  var holding: Set<[UInt8]> = []
+  /// Numbers that left before the intake had them; only while changes are in progress.
+  private var goneEarly: Set<Int64> = []
+  var items: [Int64: IntakeContents.Item] = [:]
+  var suppressed: [[UInt8]: WallTime]
+  package internal(set) var badges: [String: Int]
+  var flights: [UInt64: Flight] = [:]
+  private var lastFlight: UInt64 = 0
+  private var actions: [Action] = []
+  private var nextIndex = 0
+
+  package init(options: Options = Options(), rules: DisplayRules = DisplayRules(), _ contents: IntakeContents)
+  {
+    self.options = options
+    self.rules = DisplayRules(
+      mutes: rules.mutes, quietHours: rules.quietHours, shownDays: contents.shownDays)
+    rates = RateLimits(perMinute: options.pushesPerMinute, burst: options.burst)
+    seen = SeenKeys(
+      limit: options.keysLimit, keepMs: options.keepMs, contentKeepMs: options.contentKeepMs,
+      restored: contents.keys)
+    suppressed = contents.suppressed
+    badges = contents.badges
+    for item in contents.items {
+      items[item.number] = item
+      if let target = item.target { targets[target, default: Target()].number = item.number }
+    }
+  }
+
+  // MARK: Outputs
+
+  package mutating func nextAction() -> Action? {
+    guard nextIndex < actions.count else {
+      actions.removeAll(keepingCapacity: true)
+      nextIndex = 0
+      return nil
+    }
+    nextIndex += 1
+    return actions[nextIndex - 1]
+  }
+
+  /// When the next held state of a Live Activity is due.
+  package var nextDeadline: WallTime? {
+    holding.compactMap { targets[$0]?.activity.heldUntil(options.activityIntervalMs) }.min()
+  }
+
+  /// Live items, for the status.
+  package var itemsCount: Int { items.count }
+
+  // MARK: Inputs
+
+  package mutating func receive(_ push: IntakePush, ticket: Ticket, at moment: Moment) {
+    switch seen.state(push.key, now: moment.now) {
+    case .done(let id, _, _): return act(.answer(ticket, .duplicate, apnsID: id))
+    case .pending:
+      jobs[ticket] = Job(push: push)
+      return seen.wait(push.key, SeenKeys.Waiter(ticket: ticket))
+    case nil: break
+    }
+    guard jobs.count < options.jobsLimit else {
+      return act(.answer(ticket, .unavailable, apnsID: push.apnsID))
+    }
+    guard rates.take(push.token, now: moment.now) else {
+      return act(.answer(ticket, .tooMany, apnsID: push.apnsID))
+    }
+    seen.begin(push.key)
+    jobs[ticket] = Job(push: push)
+    if let badge = push.badge, badges[push.topic] != badge { note(badge, of: push.topic) }
+    if let expiration = push.expiration, expiration > 0, expiration <= moment.now.seconds {
+      return finish(ticket, .expired, moment.now)
+    }
+    switch push.meaning {
+    case .nothing: finish(ticket, .nothing, moment.now)
+    case .clearTopic: clearTopic(ticket, push, moment.now)
+    case .clear(let identifiers, let timestamp): clear(identifiers, timestamp, ticket, push, moment.now)
+    case .show(let item): show(item, ticket, push, moment)
+    case .activity(let item, let timestamp): show(item, timestamp: timestamp, ticket, push, moment)
+    }
+  }
+
+  /// A held state of a Live Activity is due.
+  package mutating func handleTimeout(now: WallTime) {
+    for key in holding where targets[key]?.isDue(now, options.activityIntervalMs) == true {
+      releaseHeld(key, now)
+    }
+  }
+
+  /// An item left the display or the outbox: dismissed, evicted, expired, removed or refused.
+  package mutating func noteGone(_ number: Int64) {
+    if items[number] != nil { return forget(number) }
+    // The report of a short-lived item can overtake the result of its addition.
+    if !flights.isEmpty, goneEarly.count < options.jobsLimit { goneEarly.insert(number) }
+  }
+
+  /// Whether a number that was just added has left already.
+  mutating func hasLeft(_ number: Int64) -> Bool {
+    let hasLeft = goneEarly.remove(number) != nil
+    if flights.isEmpty { goneEarly = [] }
+    return hasLeft
+  }
+
+  // MARK: Parts
+
+  mutating func act(_ action: Action) { actions.append(action) }
+
+  mutating func submit(_ operation: Operation, _ flight: Flight) {
+    lastFlight += 1
+    flights[lastFlight] = flight
+    act(.submit(operation, id: lastFlight))
+  }
+
+  mutating func forget(_ number: Int64) {
+    guard let item = items.removeValue(forKey: number) else { return }
+    act(.record(.forgetItem(number)))
+    guard let key = item.target, targets[key]?.number == number else { return }
+    targets[key]?.number = nil
+    tidy(key)
+  }
+
+  /// Forgets a target with nothing to remember.
+  mutating func tidy(_ key: [UInt8]) {
+    if targets[key]?.isEmpty == true { targets[key] = nil }
+  }
+
+  private mutating func note(_ badge: Int, of topic: String) {
+    // Topics are those of trusted keys, so they are few.
+    badges[topic] = badge
+    act(.record(.badge(topic: topic, badge)))
+  }
+
+  /// Answers a push and the equal ones that wait for it.
+  mutating func finish(_ ticket: Ticket, _ outcome: IntakeOutcome, _ now: WallTime) {
+    guard let job = jobs.removeValue(forKey: ticket) else { return }
+    let isTaken = outcome.reason == nil
+    let state = SeenKeys.State.done(apnsID: job.push.apnsID, at: now, isOwn: job.push.hasOwnKey)
+    let (waiters, forgotten) = seen.finish(job.push.key, isTaken ? state : nil)
+    if isTaken {
+      act(.record(.key(job.push.key, apnsID: job.push.apnsID, at: now, isOwn: job.push.hasOwnKey)))
+    } else if let before = job.shownBefore {
+      rules.restoreShown(before.group, day: before.day)
+    }
+    for key in forgotten { act(.record(.forgetKey(key))) }
+    act(.answer(ticket, outcome, apnsID: job.push.apnsID))
+    for waiter in waiters {
+      jobs[waiter.ticket] = nil
+      act(.answer(waiter.ticket, isTaken ? .duplicate : .unavailable, apnsID: job.push.apnsID))
+    }
+  }
+}

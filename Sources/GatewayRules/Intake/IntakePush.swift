@@ -1,0 +1,124 @@
+import NotibotProtocol
+
+/// A push that is trusted and understood.
+package struct IntakePush: Hashable, Sendable {
+  /// What makes a repetition: 32 bytes.
+  package var key: [UInt8]
+  /// Whether the sender chose the key; a key made from the content is valid for a short time only.
+  package var hasOwnKey: Bool
+  package var apnsID: String
+  /// Without the suffix of a push type.
+  package var topic: String
+  /// The digest of the device token.
+  package var token: [UInt8]
+  package var meaning: PushMeaning
+  package var badge: Int?
+  /// `apns-expiration`.
+  package var expiration: Int64?
+  package var oncePerDay = false
+
+  package init(
+    key: [UInt8], hasOwnKey: Bool, apnsID: String, topic: String, token: [UInt8], meaning: PushMeaning,
+    badge: Int? = nil, expiration: Int64? = nil, oncePerDay: Bool = false
+  ) {
+    self.key = key
+    self.hasOwnKey = hasOwnKey
+    self.apnsID = apnsID
+    self.topic = topic
+    self.token = token
+    self.meaning = meaning
+    self.badge = badge
+    self.expiration = expiration
+    self.oncePerDay = oncePerDay
+  }
+
+  /// The key for the outbox.
+  var ownKey: [UInt8]? { hasOwnKey ? key : nil }
+
+  /// The name of the item for its sender: the same identifier of another token is another item.
+  func target(_ identifier: String) -> [UInt8] {
+    SHA256.digest(of: "c", topic, hexText(token), identifier)
+  }
+}
+
+/// When something happens, and whether the display is connected then.
+package struct Moment: Hashable, Sendable {
+  package var now: WallTime
+  package var local: LocalTime
+  package var isBoardUp: Bool
+
+  package init(now: WallTime, local: LocalTime, isBoardUp: Bool = true) {
+    self.now = now
+    self.local = local
+    self.isBoardUp = isBoardUp
+  }
+}
+
+/// What became of a push.
+package enum IntakeOutcome: String, Hashable, Sendable, CaseIterable {
+  case shown, replaced, removed, nothing, muted, oncePerDay, duplicate, outdated, superseded
+  case clearedBefore, expired, notStored
+  /// The outbox is full or cannot be written.
+  case unavailable
+  /// Too many for this device token.
+  case tooMany
+
+  package var reason: PushReason? {
+    switch self {
+    case .shown, .replaced, .removed, .nothing, .muted, .oncePerDay, .duplicate, .outdated, .superseded,
+      .clearedBefore, .expired, .notStored:
+      nil
+    case .unavailable: .serviceUnavailable
+    case .tooMany: .tooManyRequests
+    }
+  }
+}
+
+/// A change that has to be durable before the next answer.
+package enum IntakeRecord: Hashable, Sendable {
+  case key([UInt8], apnsID: String, at: WallTime, isOwn: Bool)
+  case forgetKey([UInt8])
+  case item(Int64, topic: String, target: [UInt8]?)
+  case forgetItem(Int64)
+  case suppressed([UInt8], until: WallTime)
+  case badge(topic: String, Int)
+  case shown(group: [UInt8], day: Int)
+}
+
+/// What was recorded, at a start.
+package struct IntakeContents: Hashable, Sendable {
+  package struct Item: Hashable, Sendable {
+    package var number: Int64
+    package var topic: String
+    package var target: [UInt8]?
+
+    package init(number: Int64, topic: String, target: [UInt8]?) {
+      self.number = number
+      self.topic = topic
+      self.target = target
+    }
+  }
+
+  package struct Key: Hashable, Sendable {
+    package var bytes: [UInt8]
+    package var apnsID: String
+    package var at: WallTime
+    package var isOwn: Bool
+
+    package init(bytes: [UInt8], apnsID: String, at: WallTime, isOwn: Bool) {
+      self.bytes = bytes
+      self.apnsID = apnsID
+      self.at = at
+      self.isOwn = isOwn
+    }
+  }
+
+  /// In the order of their times.
+  package var keys: [Key] = []
+  package var items: [Item] = []
+  package var suppressed: [[UInt8]: WallTime] = [:]
+  package var badges: [String: Int] = [:]
+  package var shownDays: [[UInt8]: Int] = [:]
+
+  package init() {}
+}

@@ -1,0 +1,39 @@
+/// How many pushes a device token gets: a bucket that fills at a steady rate.
+struct RateLimits: Hashable, Sendable {
+  private struct Bucket: Hashable {
+    /// In thousandths of a push.
+    var level: Int64
+    var at: WallTime
+  }
+
+  /// Buckets kept, at most; full ones are dropped first.
+  static let bucketsLimit = 10_000
+
+  /// 0: no limit.
+  var perMinute: Int64
+  var burst: Int64
+  private var buckets: [[UInt8]: Bucket] = [:]
+
+  init(perMinute: Int64, burst: Int64) {
+    self.perMinute = perMinute
+    self.burst = burst
+  }
+
+  /// Takes one push out of a token's bucket; false when it is empty.
+  mutating func take(_ token: [UInt8], now: WallTime) -> Bool {
+    guard perMinute > 0 else { return true }
+    var bucket = buckets[token] ?? Bucket(level: burst * 1000, at: now)
+    // A clock that was set back gives nothing.
+    let elapsed = min(max(0, now.milliseconds - bucket.at.milliseconds), 86_400_000)
+    bucket.level = min(burst * 1000, bucket.level + elapsed * perMinute / 60)
+    bucket.at = now
+    let isAllowed = bucket.level >= 1000
+    if isAllowed { bucket.level -= 1000 }
+    if buckets.count >= Self.bucketsLimit, buckets[token] == nil {
+      buckets = buckets.filter { now.milliseconds - $0.value.at.milliseconds < 60_000 }
+      if buckets.count >= Self.bucketsLimit { return false }
+    }
+    buckets[token] = bucket
+    return isAllowed
+  }
+}

@@ -1,0 +1,79 @@
+/// The keys of pushes that were taken, so that a repetition is answered and not shown again.
+struct SeenKeys: Hashable, Sendable {
+  /// A push that waits for the result of an equal one.
+  struct Waiter: Hashable, Sendable {
+    var ticket: IntakeMachine.Ticket
+  }
+
+  enum State: Hashable, Sendable {
+    /// Its changes are not durable yet.
+    case pending([Waiter])
+    case done(apnsID: String, at: WallTime, isOwn: Bool)
+  }
+
+  private var states: [[UInt8]: State] = [:]
+  /// Finished keys in the order of their times, from `first`.
+  private var order: [[UInt8]] = []
+  private var first = 0
+  private let limit: Int
+  private let keepMs: Int64
+  private let contentKeepMs: Int64
+
+  init(limit: Int, keepMs: Int64, contentKeepMs: Int64, restored: [IntakeContents.Key]) {
+    self.limit = limit
+    self.keepMs = keepMs
+    self.contentKeepMs = contentKeepMs
+    for key in restored {
+      states[key.bytes] = .done(apnsID: key.apnsID, at: key.at, isOwn: key.isOwn)
+      order.append(key.bytes)
+    }
+  }
+
+  /// The state of a key, unless it is too old to count.
+  func state(_ key: [UInt8], now: WallTime) -> State? {
+    switch states[key] {
+    case nil: nil
+    case .pending(let waiters): .pending(waiters)
+    case .done(let id, let at, let isOwn):
+      abs(now.milliseconds - at.milliseconds) < (isOwn ? keepMs : contentKeepMs)
+        ? .done(apnsID: id, at: at, isOwn: isOwn) : nil
+    }
+  }
+
+  mutating func begin(_ key: [UInt8]) { states[key] = .pending([]) }
+
+  mutating func wait(_ key: [UInt8], _ waiter: Waiter) {
+    guard case .pending(let waiters) = states[key] else { return }
+    states[key] = .pending(waiters + [waiter])
+  }
+
+  /// Ends a pending key; returns those that wait for it, and keys to forget.
+  mutating func finish(
+    _ key: [UInt8], _ state: State?
+  ) -> (waiters: [Waiter], forgotten: [[UInt8]]) {
+    var waiters: [Waiter] = []
+    if case .pending(let pending) = states[key] { waiters = pending }
+    states[key] = state
+    guard state != nil else { return (waiters, []) }
+    order.append(key)
+    return (waiters, trim())
+  }
+
+  /// Drops the oldest beyond the limit.
+  private mutating func trim() -> [[UInt8]] {
+    var forgotten: [[UInt8]] = []
+    while order.count - first > limit {
+      let key = order[first]
+      first += 1
+      if case .done = states[key] {
+        states[key] = nil
+        forgotten.append(key)
+      }
+    }
+    if first > 1000, first > order.count / 2 {
+      order.removeFirst(first)
+      first = 0
+    }
+    return forgotten
+  }
+}

@@ -1,0 +1,185 @@
+/// Parses one JSON document of UTF-8; recursion is limited by `JSONValue.depthLimit`.
+struct JSONParser {
+  private let bytes: [UInt8]
+  private var offset = 0
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  mutating func document() throws(JSONValue.Problem) -> JSONValue {
+    let value = try value(depth: 0)
+    skipWhitespace()
+    guard offset == bytes.count else { throw problem(.unexpected) }
+    return value
+  }
+
+  private mutating func value(depth: Int) throws(JSONValue.Problem) -> JSONValue {
+    skipWhitespace()
+    switch peek() {
+    case UInt8(ascii: "{"): return try object(depth: depth)
+    case UInt8(ascii: "["): return try array(depth: depth)
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "t"): return try literal("true", .bool(true))
+    case UInt8(ascii: "f"): return try literal("false", .bool(false))
+    case UInt8(ascii: "n"): return try literal("null", .null)
+    case _: return try number()
+    }
+  }
+
+  private mutating func object(depth: Int) throws(JSONValue.Problem) -> JSONValue {
+    guard depth < JSONValue.depthLimit else { throw problem(.tooDeep) }
+    offset += 1
+    var members: [String: JSONValue] = [:]
+    skipWhitespace()
+    if take(UInt8(ascii: "}")) { return .object(members) }
+    while true {
+      skipWhitespace()
+      let start = offset
+      let key = try string()
+      skipWhitespace()
+      try expect(UInt8(ascii: ":"))
+      let value = try value(depth: depth + 1)
+      guard members.updateValue(value, forKey: key) == nil else {
+        throw JSONValue.Problem(reason: .repeatedKey, offset: start)
+      }
+      skipWhitespace()
+      if take(UInt8(ascii: "}")) { return .object(members) }
+      try expect(UInt8(ascii: ","))
+    }
+  }
+
+  private mutating func array(depth: Int) throws(JSONValue.Problem) -> JSONValue {
+    guard depth < JSONValue.depthLimit else { throw problem(.tooDeep) }
+    offset += 1
+    var values: [JSONValue] = []
+    skipWhitespace()
+    if take(UInt8(ascii: "]")) { return .array(values) }
+    while true {
+      values.append(try value(depth: depth + 1))
+      skipWhitespace()
+      if take(UInt8(ascii: "]")) { return .array(values) }
+      try expect(UInt8(ascii: ","))
+    }
+  }
+
+  private mutating func string() throws(JSONValue.Problem) -> String {
+    try expect(UInt8(ascii: "\""))
+    var text: [UInt8] = []
+    while let byte = peek() {
+      switch byte {
+      case UInt8(ascii: "\""):
+        offset += 1
+        return String(decoding: text, as: UTF8.self)
+      case UInt8(ascii: "\\"):
+        offset += 1
+        text += Array(String(Character(try escape())).utf8)
+      case 0..<0x20: throw problem(.unexpected)
+      case _:
+        text.append(byte)
+        offset += 1
+      }
+    }
+    throw problem(.unexpected)
+  }
+
+  private mutating func escape() throws(JSONValue.Problem) -> Unicode.Scalar {
+    guard let letter = peek() else { throw problem(.unexpected) }
+    offset += 1
+    switch letter {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(letter)
+    case UInt8(ascii: "b"): return "\u{8}"
+    case UInt8(ascii: "f"): return "\u{C}"
+    case UInt8(ascii: "n"): return "\n"
+    case UInt8(ascii: "r"): return "\r"
+    case UInt8(ascii: "t"): return "\t"
+    case UInt8(ascii: "u"): return try unicodeEscape()
+    case _: throw problem(.unexpected)
+    }
+  }
+
+  private mutating func unicodeEscape() throws(JSONValue.Problem) -> Unicode.Scalar {
+    let first = try codeUnit()
+    guard UTF16.isLeadSurrogate(first), offset + 1 < bytes.count, bytes[offset] == UInt8(ascii: "\\"),
+      bytes[offset + 1] == UInt8(ascii: "u")
+    else { return first == 0 ? "\u{FFFD}" : Unicode.Scalar(first) ?? "\u{FFFD}" }
+    let afterFirst = offset
+    offset += 2
+    let second = try codeUnit()
+    guard UTF16.isTrailSurrogate(second) else {
+      offset = afterFirst
+      return "\u{FFFD}"
+    }
+    let value = 0x1_0000 + (UInt32(first) - 0xD800) << 10 + UInt32(second) - 0xDC00
+    return Unicode.Scalar(value) ?? "\u{FFFD}"
+  }
+
+  private mutating func codeUnit() throws(JSONValue.Problem) -> UInt16 {
+    var value: UInt16 = 0
+    for _ in 0..<4 {
+      guard let byte = peek(), let digit = hexDigit(byte) else { throw problem(.unexpected) }
+      value = value << 4 | UInt16(digit)
+      offset += 1
+    }
+    return value
+  }
+
+  private mutating func number() throws(JSONValue.Problem) -> JSONValue {
+    let start = offset
+    _ = take(UInt8(ascii: "-"))
+    if !take(UInt8(ascii: "0")) { try digits() }
+    if take(UInt8(ascii: ".")) { try digits() }
+    if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+      _ = take(UInt8(ascii: "+")) || take(UInt8(ascii: "-"))
+      try digits()
+    }
+    guard let value = Double(String(decoding: bytes[start..<offset], as: UTF8.self)), value.isFinite else {
+      throw problem(.unexpected)
+    }
+    return .number(value)
+  }
+
+  private mutating func digits() throws(JSONValue.Problem) {
+    guard let first = peek(), isDigit(first) else { throw problem(.unexpected) }
+    while let byte = peek(), isDigit(byte) { offset += 1 }
+  }
+
+  private mutating func literal(
+    _ word: String, _ value: JSONValue
+  ) throws(JSONValue.Problem) -> JSONValue {
+    for byte in word.utf8 { try expect(byte) }
+    return value
+  }
+
+  private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+  private func peek() -> UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+  private mutating func take(_ byte: UInt8) -> Bool {
+    guard peek() == byte else { return false }
+    offset += 1
+    return true
+  }
+
+  private mutating func expect(_ byte: UInt8) throws(JSONValue.Problem) {
+    guard take(byte) else { throw problem(.unexpected) }
+  }
+
+  private mutating func skipWhitespace() {
+    while let byte = peek(), byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { offset += 1 }
+  }
+
+  private func problem(_ reason: JSONValue.Problem.Reason) -> JSONValue.Problem {
+    JSONValue.Problem(reason: reason, offset: offset)
+  }
+}
+
+/// The value of an ASCII hexadecimal digit.
+func hexDigit(_ byte: UInt8) -> UInt8? {
+  switch byte {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+  case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+  case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+  case _: nil
+  }
+}

@@ -1,0 +1,36 @@
+/// `text` as a JSON string, with its quotes.
+package func jsonString(_ text: String) -> String {
+  var result = "\""
+  for scalar in text.unicodeScalars {
+    switch scalar {
+    case "\"": result += "\\\""
+    case "\\": result += "\\\\"
+    case "\n": result += "\\n"
+    case "\u{0}"..."\u{1F}", "\u{7F}":
+      let digits = String(scalar.value, radix: 16)
+      result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    case _: result.unicodeScalars.append(scalar)
+    }
+  }
+  return result + "\""
+}
+
+extension JSONValue {
+  /// The value on one line, keys in alphabetical order.
+  package var line: String {
+    switch self {
+    case .null: "null"
+    case .bool(let value): String(value)
+    case .number(let value): whole.map { String($0) } ?? String(value)
+    case .string(let text): jsonString(text)
+    case .array(let values): "[" + values.map(\.line).joined(separator: ",") + "]"
+    case .object(let members):
+      "{"
+        + members.sorted { $0.key < $1.key }.map { jsonString($0.key) + ":" + $0.value.line }
+        .joined(separator: ",") + "}"
+    }
+  }
+
+  /// A whole number; exact below 2⁵³.
+  package static func whole(_ value: some BinaryInteger) -> JSONValue { .number(Double(value)) }
+}

@@ -1,0 +1,84 @@
+/// A JSON value of limited size and depth. Source: RFC 8259.
+package enum JSONValue: Hashable, Sendable {
+  case null
+  case bool(Bool)
+  case number(Double)
+  case string(String)
+  case array([JSONValue])
+  case object([String: JSONValue])
+
+  /// Why bytes are not such a value, and where.
+  package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Reason: String, Hashable, Sendable {
+      case tooLong = "too many bytes"
+      case notUTF8 = "not UTF-8"
+      case unexpected = "not JSON"
+      case tooDeep = "nested too deep"
+      case repeatedKey = "a key stands twice"
+    }
+
+    package var reason: Reason
+    /// Counted from 0.
+    package var offset: Int
+
+    package init(reason: Reason, offset: Int) {
+      self.reason = reason
+      self.offset = offset
+    }
+
+    package var description: String { "\(reason.rawValue) (at byte \(offset + 1))" }
+  }
+
+  /// Objects and arrays around a value, at most.
+  package static let depthLimit = 16
+
+  /// Parses one value. U+0000 and halves of surrogate pairs become U+FFFD.
+  package init(parsing bytes: [UInt8], limitBytes: Int) throws(Problem) {
+    guard bytes.count <= limitBytes else { throw Problem(reason: .tooLong, offset: limitBytes) }
+    guard String(validating: bytes, as: UTF8.self) != nil else { throw Problem(reason: .notUTF8, offset: 0) }
+    var parser = JSONParser(bytes)
+    self = try parser.document()
+  }
+}
+
+extension JSONValue {
+  package var string: String? {
+    if case .string(let text) = self { text } else { nil }
+  }
+
+  package var bool: Bool? {
+    if case .bool(let value) = self { value } else { nil }
+  }
+
+  /// The number if it is whole and exact.
+  package var whole: Int64? {
+    guard case .number(let value) = self, abs(value) <= 9_007_199_254_740_992 else { return nil }
+    return Int64(exactly: value)
+  }
+
+  package var array: [JSONValue]? {
+    if case .array(let values) = self { values } else { nil }
+  }
+
+  package var object: [String: JSONValue]? {
+    if case .object(let members) = self { members } else { nil }
+  }
+
+  package subscript(key: String) -> JSONValue? { object?[key] }
+
+  /// The value at a path of keys, such as `todoProgress.completed`.
+  package func value(at path: String) -> JSONValue? {
+    path.split(separator: ".", omittingEmptySubsequences: false)
+      .reduce(JSONValue?.some(self)) { $0?[String($1)] }
+  }
+
+  /// The value as it stands in a text: strings, numbers and booleans only.
+  package var text: String? {
+    switch self {
+    case .string(let text): text
+    case .number(let value): whole.map { String($0) } ?? String(value)
+    case .bool(let value): String(value)
+    case .null, .array, .object: nil
+    }
+  }
+}

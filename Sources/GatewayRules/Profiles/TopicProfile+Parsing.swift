@@ -1,0 +1,168 @@
+import NotibotProtocol
+
+/// Why a file is not a profile or a configuration.
+package struct ConfigurationProblem: Error, Hashable, Sendable, CustomStringConvertible {
+  package var description: String
+
+  package init(_ description: String) {
+    self.description = description
+  }
+}
+
+/// Reads the members of an object, and refuses keys that nobody asked for.
+struct MemberReader {
+  private let place: String
+  private var members: [String: JSONValue]
+
+  init(_ value: JSONValue?, _ place: String) throws(ConfigurationProblem) {
+    guard let object = value?.object else { throw ConfigurationProblem("\(place) is not an object") }
+    members = object
+    self.place = place
+  }
+
+  mutating func value(_ key: String) -> JSONValue? { members.removeValue(forKey: key) }
+
+  mutating func string(_ key: String) throws(ConfigurationProblem) -> String? {
+    guard let value = value(key) else { return nil }
+    guard let text = value.string else { throw problem(key, "a string") }
+    return text
+  }
+
+  mutating func bool(_ key: String) throws(ConfigurationProblem) -> Bool? {
+    guard let value = value(key) else { return nil }
+    guard let claim = value.bool else { throw problem(key, "true or false") }
+    return claim
+  }
+
+  mutating func whole(_ key: String, _ range: ClosedRange<Int64>) throws(ConfigurationProblem) -> Int64? {
+    guard let value = value(key) else { return nil }
+    guard let number = value.whole, range.contains(number) else {
+      throw problem(key, "a whole number, \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  mutating func strings(_ key: String) throws(ConfigurationProblem) -> [String]? {
+    guard let value = value(key) else { return nil }
+    guard let array = value.array, array.allSatisfy({ $0.string != nil }) else {
+      throw problem(key, "an array of strings")
+    }
+    return array.compactMap(\.string)
+  }
+
+  mutating func array(_ key: String) throws(ConfigurationProblem) -> [JSONValue] {
+    guard let value = value(key) else { return [] }
+    guard let array = value.array else { throw problem(key, "an array") }
+    return array
+  }
+
+  mutating func object(_ key: String) throws(ConfigurationProblem) -> [String: JSONValue] {
+    guard let value = value(key) else { return [:] }
+    guard let object = value.object else { throw problem(key, "an object") }
+    return object
+  }
+
+  /// Refuses a key that was not read: it would be a typing error without effect.
+  func end() throws(ConfigurationProblem) {
+    if let key = members.keys.min() { throw ConfigurationProblem("\(place) has an unknown key '\(key)'") }
+  }
+
+  func problem(_ key: String, _ expected: String) -> ConfigurationProblem {
+    ConfigurationProblem("'\(key)' of \(place) is not \(expected)")
+  }
+}
+
+extension TopicProfile {
+  /// Bytes of a profile file, at most.
+  package static let fileLimitBytes = 65_536
+
+  /// Reads a profile file. Throws with the key that is wrong.
+  package init(parsing bytes: [UInt8]) throws(ConfigurationProblem) {
+    let root: JSONValue
+    do {
+      root = try JSONValue(parsing: bytes, limitBytes: Self.fileLimitBytes)
+    } catch {
+      throw ConfigurationProblem(error.description)
+    }
+    var reader = try MemberReader(root, "the profile")
+    guard let name = try reader.string("name"), let app = try reader.string("app") else {
+      throw ConfigurationProblem("the profile needs 'name' and 'app'")
+    }
+    self.init(name: name, app: app)
+    topics = try reader.strings("topics") ?? []
+    groupFields = try reader.strings("groupFields") ?? []
+    lifetimeSeconds = try reader.whole("lifetimeSeconds", 1...31_536_000)
+    oncePerDay = try reader.bool("oncePerDay") ?? false
+    allowsCritical = try reader.bool("allowsCritical") ?? false
+    for (key, value) in try reader.object("types") {
+      guard let category = value.string else { throw reader.problem("types", "an object of strings") }
+      types[key] = category
+    }
+    for value in try reader.array("clears") { clears.append(try Identifier(value, "'clears'")) }
+    for (key, value) in try reader.object("categories") {
+      categories[key] = try Category(value, "the category '\(key)'")
+    }
+    if let value = reader.value("activity") { activity = try ActivityFields(value) }
+    try reader.end()
+  }
+}
+
+extension TopicProfile.Identifier {
+  init(_ value: JSONValue, _ place: String) throws(ConfigurationProblem) {
+    var reader = try MemberReader(value, place)
+    guard let field = try reader.string("field") else {
+      throw ConfigurationProblem("\(place) needs a 'field'")
+    }
+    self.field = field
+    prefix = try reader.string("prefix") ?? ""
+    try reader.end()
+  }
+
+  /// The name that the payload gives, or nil.
+  func value(in payload: JSONValue) -> String? {
+    guard let text = payload.value(at: field)?.text, !text.isEmpty else { return nil }
+    return prefix + text
+  }
+}
+
+extension TopicProfile.Category {
+  init(_ value: JSONValue, _ place: String) throws(ConfigurationProblem) {
+    var reader = try MemberReader(value, place)
+    self.init()
+    if let name = try reader.string("level") {
+      guard let known = Self.levels[name] else {
+        throw reader.problem("level", "passive, active, time-sensitive or critical")
+      }
+      level = known
+    }
+    actions = try reader.strings("actions") ?? []
+    guard actions.count <= NotificationLimits.actions else {
+      throw reader.problem("actions", "an array of at most \(NotificationLimits.actions) labels")
+    }
+    isSilent = try reader.bool("silent") ?? false
+    defaultTitle = try reader.string("title")
+    defaultText = try reader.string("text")
+    textLimit = try reader.whole("textLimit", 1...4096).map { Int($0) }
+    if let value = reader.value("identifier") {
+      identifier = try TopicProfile.Identifier(value, "'identifier'")
+    }
+    try reader.end()
+  }
+
+  private static let levels: [String: NotificationDetails.Level] = [
+    "passive": .passive, "active": .active, "time-sensitive": .timeSensitive, "critical": .critical,
+  ]
+}
+
+extension TopicProfile.ActivityFields {
+  init(_ value: JSONValue) throws(ConfigurationProblem) {
+    var reader = try MemberReader(value, "'activity'")
+    self.init()
+    title = try reader.string("title") ?? title
+    completed = try reader.string("completed") ?? completed
+    total = try reader.string("total") ?? total
+    task = try reader.string("task") ?? task
+    operation = try reader.string("operation") ?? operation
+    try reader.end()
+  }
+}

@@ -1,0 +1,65 @@
+package import NotibotProtocol
+
+/// What the pushes of a topic mean on a display.
+package struct TopicProfile: Hashable, Sendable {
+  /// The name of an item: a prefix and the value of a field of the payload.
+  package struct Identifier: Hashable, Sendable {
+    package var prefix: String
+    /// A path of keys.
+    package var field: String
+  }
+
+  /// How a category is shown.
+  package struct Category: Hashable, Sendable {
+    package var level: NotificationDetails.Level?
+    package var actions: [String] = []
+    package var isSilent = false
+    package var identifier: Identifier?
+    package var defaultTitle: String?
+    package var defaultText: String?
+    /// Characters.
+    package var textLimit: Int?
+  }
+
+  /// Where a Live Activity's state has what is shown.
+  package struct ActivityFields: Hashable, Sendable {
+    package var title = "status"
+    package var completed = "todoProgress.completed"
+    package var total = "todoProgress.total"
+    package var task = "todoProgress.currentTask"
+    package var operation = "currentOperation"
+  }
+
+  package var name: String
+  /// Topics without the suffix of a push type; empty: the default profile.
+  package var topics: [String] = []
+  /// The name of the app on the display.
+  package var app: String
+  package var categories: [String: Category] = [:]
+  /// Values of the payload's key `type` that stand for a category.
+  package var types: [String: String] = [:]
+  /// Where the group is if there is no `thread-id`.
+  package var groupFields: [String] = []
+  /// Fields whose value names an item to remove.
+  package var clears: [Identifier] = []
+  package var activity = ActivityFields()
+  /// Seconds after which an item leaves the display.
+  package var lifetimeSeconds: Int64?
+  package var oncePerDay = false
+  package var allowsCritical = false
+
+  package init(name: String, app: String) {
+    self.name = name
+    self.app = app
+  }
+
+  /// The profile of a topic: its own, else the one without topics, else a plain one. If it has no
+  /// name of an app, that is the last part of the topic.
+  package static func of(topic: String, in profiles: [TopicProfile]) -> TopicProfile {
+    var profile =
+      profiles.first { $0.topics.contains(topic) } ?? profiles.first { $0.topics.isEmpty }
+      ?? TopicProfile(name: "default", app: "")
+    if profile.app.isEmpty { profile.app = String(topic.split(separator: ".").last ?? "push") }
+    return profile
+  }
+}

@@ -1,0 +1,80 @@
+#if Gateway
+import Foundation
+package import GatewayRules
+
+/// The folder of a gateway: configuration, keys, tables. Others must not read it.
+package struct GatewayFolder: Hashable, Sendable {
+  package let path: String
+
+  package init(path: String) {
+    self.path = path
+  }
+
+  /// `$XDG_CONFIG_HOME/notibot/gateway`, or below `~/.config`.
+  package static func defaultPath(environment: [String: String]) -> String {
+    let base = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    return (base ?? (environment["HOME"] ?? "") + "/.config") + "/notibot/gateway"
+  }
+
+  package func file(_ name: String) -> String { path + "/" + name }
+
+  package var configuration: String { file("gateway.json") }
+  package var authority: String { file("ca.pem") }
+  package var authorityKey: String { file("ca.key") }
+  package var certificate: String { file("leaf.pem") }
+  package var certificateKey: String { file("leaf.key") }
+  package var tokens: String { file("tokens.json") }
+  package var trust: String { file("trust.json") }
+  package var mutes: String { file("mutes.json") }
+  package var profiles: String { file("profiles") }
+  package var outbox: String { file("outbox.sqlite") }
+  package var store: String { file("gateway.sqlite") }
+  package var socket: String { file("gateway.sock") }
+
+  /// Creates the folder with mode 0700, or checks that it has no wider one.
+  package func prepare() throws(GatewayFailure) {
+    do {
+      try FileManager.default.createDirectory(
+        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw GatewayFailure(.noPermission, "cannot create the folder \(path): \(error.localizedDescription)")
+    }
+    try PrivateFile.checkMode(of: path)
+  }
+
+  /// Throws unless the folder exists, is ours and is closed to others.
+  package func check() throws(GatewayFailure) {
+    guard FileManager.default.fileExists(atPath: configuration) else {
+      throw GatewayFailure(.usage, "\(path) is not a gateway's folder", remedy: "run notibot-gateway init")
+    }
+    try PrivateFile.checkMode(of: path)
+    for name in [certificateKey, authorityKey, tokens, trust]
+    where FileManager.default.fileExists(atPath: name) { try PrivateFile.checkMode(of: name) }
+  }
+
+  package func readConfiguration() throws(GatewayFailure) -> GatewayConfiguration {
+    let bytes = try PrivateFile.read(configuration, limitBytes: GatewayConfiguration.fileLimitBytes)
+    do {
+      return try GatewayConfiguration(parsing: bytes)
+    } catch {
+      throw GatewayFailure(.usage, "cannot read \(configuration): \(error)")
+    }
+  }
+
+  /// The profiles of the folder, in the order of their names.
+  package func readProfiles() throws(GatewayFailure) -> [TopicProfile] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: profiles)) ?? []
+    var found: [TopicProfile] = []
+    for name in names.sorted() where name.hasSuffix(".json") {
+      let file = profiles + "/" + name
+      let bytes = try PrivateFile.read(file, limitBytes: TopicProfile.fileLimitBytes)
+      do {
+        found.append(try TopicProfile(parsing: bytes))
+      } catch {
+        throw GatewayFailure(.usage, "cannot read \(file): \(error)")
+      }
+    }
+    return found
+  }
+}
+#endif

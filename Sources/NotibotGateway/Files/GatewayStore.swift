@@ -1,0 +1,112 @@
+#if Gateway
+import Foundation
+import GRDB
+import GatewayRules
+
+/// What a gateway remembers next to the outbox: which pushes it has taken, and which notification
+/// is which item of a sender. No text of a push, no token.
+final class GatewayStore: Sendable {
+  /// "Ntgw".
+  private static let applicationID = 0x4E74_6777
+  private static let version = 1
+  private static let tables = """
+    CREATE TABLE seen (
+      key BLOB PRIMARY KEY, apns_id TEXT NOT NULL, at INTEGER NOT NULL, own INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE item (number INTEGER PRIMARY KEY, topic TEXT NOT NULL, target BLOB) STRICT;
+    CREATE TABLE suppressed (target BLOB PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE badge (topic TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE shown (grp BLOB PRIMARY KEY, day INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    """
+
+  private let queue: DatabaseQueue
+  private let step: (@Sendable () -> Void)?
+
+  /// Opens the file; creates it with mode 0600. Blocks.
+  init(path: String, step: (@Sendable () -> Void)?) throws(GatewayFailure) {
+    self.step = step
+    do {
+      close(open(path, O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600))
+      var configuration = Configuration()
+      configuration.prepareDatabase { database in
+        try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
+      }
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+      try queue.write { database in
+        let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+        let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
+        switch (application, version) {
+        case (0, 0):
+          try database.execute(sql: Self.tables)
+          try database.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
+          try database.execute(sql: "PRAGMA user_version = \(Self.version)")
+        case (Self.applicationID, Self.version): break
+        case _: throw GatewayFailure(.usage, "cannot use \(path): it is not a gateway's file of this version")
+        }
+      }
+    } catch let failure as GatewayFailure {
+      throw failure
+    } catch {
+      throw GatewayFailure(.environment, "cannot open \(path): \(error)")
+    }
+  }
+
+  /// Everything that still counts. Blocks.
+  func contents(now: WallTime, keepMs: Int64) throws -> IntakeContents {
+    try queue.write { database in
+      try database.execute(
+        sql: "DELETE FROM seen WHERE at < ?", arguments: [now.milliseconds - keepMs])
+      try database.execute(sql: "DELETE FROM suppressed WHERE until < ?", arguments: [now.milliseconds])
+      var contents = IntakeContents()
+      contents.keys = try Row.fetchAll(database, sql: "SELECT key, apns_id, at, own FROM seen ORDER BY at")
+        .map { row in
+          IntakeContents.Key(
+            bytes: Array(row["key"] as Data), apnsID: row["apns_id"],
+            at: WallTime(milliseconds: row["at"]), isOwn: row["own"])
+        }
+      contents.items = try Row.fetchAll(database, sql: "SELECT number, topic, target FROM item").map { row in
+        IntakeContents.Item(
+          number: row["number"], topic: row["topic"], target: (row["target"] as Data?).map { Array($0) })
+      }
+      for row in try Row.fetchAll(database, sql: "SELECT target, until FROM suppressed") {
+        contents.suppressed[Array(row["target"] as Data)] = WallTime(milliseconds: row["until"])
+      }
+      for row in try Row.fetchAll(database, sql: "SELECT topic, value FROM badge") {
+        contents.badges[row["topic"]] = row["value"]
+      }
+      for row in try Row.fetchAll(database, sql: "SELECT grp, day FROM shown") {
+        contents.shownDays[Array(row["grp"] as Data)] = row["day"]
+      }
+      return contents
+    }
+  }
+
+  /// Writes records in one transaction; they are on the disk on return. Blocks.
+  func write(_ records: [IntakeRecord]) throws {
+    step?()
+    try queue.write { database in
+      for record in records { try Self.write(record, to: database) }
+    }
+    step?()
+  }
+
+  private static func write(_ record: IntakeRecord, to database: Database) throws {
+    func run(_ sql: String, _ arguments: [(any DatabaseValueConvertible)?]) throws {
+      let statement = try database.cachedStatement(sql: sql)
+      try statement.execute(arguments: StatementArguments(arguments))
+    }
+    switch record {
+    case .key(let key, let apnsID, let at, let isOwn):
+      try run("REPLACE INTO seen VALUES (?, ?, ?, ?)", [Data(key), apnsID, at.milliseconds, isOwn])
+    case .forgetKey(let key): try run("DELETE FROM seen WHERE key = ?", [Data(key)])
+    case .item(let number, let topic, let target):
+      try run("REPLACE INTO item VALUES (?, ?, ?)", [number, topic, target.map { Data($0) }])
+    case .forgetItem(let number): try run("DELETE FROM item WHERE number = ?", [number])
+    case .suppressed(let target, let until):
+      try run("REPLACE INTO suppressed VALUES (?, ?)", [Data(target), until.milliseconds])
+    case .badge(let topic, let value): try run("REPLACE INTO badge VALUES (?, ?)", [topic, value])
+    case .shown(let group, let day): try run("REPLACE INTO shown VALUES (?, ?)", [Data(group), day])
+    }
+  }
+}
+#endif

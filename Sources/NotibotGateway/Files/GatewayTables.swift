@@ -1,0 +1,112 @@
+#if Gateway
+import Foundation
+package import GatewayRules
+
+/// The small tables that commands write and a running gateway reads again when they change.
+package enum GatewayTables {
+  /// Bytes of a table's file, at most.
+  private static let limitBytes = 8_000_000
+
+  private static func rows(_ path: String) throws(GatewayFailure) -> [JSONValue] {
+    guard FileManager.default.fileExists(atPath: path) else { return [] }
+    let bytes = try PrivateFile.read(path, limitBytes: limitBytes)
+    guard let rows = (try? JSONValue(parsing: bytes, limitBytes: limitBytes))?.array else {
+      throw GatewayFailure(.usage, "cannot read \(path): it is not a JSON array")
+    }
+    return rows
+  }
+
+  private static func write(_ rows: [JSONValue], to path: String) throws(GatewayFailure) {
+    try PrivateFile.write("[" + rows.map(\.line).joined(separator: ",\n ") + "]\n", to: path)
+  }
+
+  private static func bad(_ path: String) -> GatewayFailure {
+    GatewayFailure(.usage, "cannot read \(path): a row is not valid")
+  }
+
+  // MARK: Device tokens
+
+  package static func readTokens(_ path: String) throws(GatewayFailure) -> DeviceTokens {
+    var tokens = DeviceTokens()
+    for row in try rows(path) {
+      guard let digest = bytes(row["digest"], count: 32), let topic = row["topic"]?.string,
+        let name = row["name"]?.string, let created = row["created"]?.whole
+      else { throw bad(path) }
+      tokens.insert(
+        DeviceToken(
+          digest: digest, topic: topic, name: name, created: WallTime(milliseconds: created),
+          revoked: row["revoked"]?.whole.map(WallTime.init(milliseconds:))))
+    }
+    return tokens
+  }
+
+  package static func write(_ tokens: DeviceTokens, to path: String) throws(GatewayFailure) {
+    let rows = tokens.all.map { token in
+      var row: [String: JSONValue] = [
+        "digest": .string(hexText(token.digest)), "topic": .string(token.topic),
+        "name": .string(token.name), "created": .whole(token.created.milliseconds),
+      ]
+      row["revoked"] = token.revoked.map { .whole($0.milliseconds) }
+      return JSONValue.object(row)
+    }
+    try write(rows, to: path)
+  }
+
+  // MARK: Trusted keys
+
+  package static func readTrust(_ path: String) throws(GatewayFailure) -> [TrustedKey] {
+    var keys: [TrustedKey] = []
+    for row in try rows(path) {
+      guard let team = row["team"]?.string, let keyID = row["keyID"]?.string,
+        let topics = row["topics"]?.array?.compactMap(\.string),
+        let publicKey = bytes(row["publicKey"], count: 65)
+      else { throw bad(path) }
+      keys.append(TrustedKey(teamID: team, keyID: keyID, topics: topics, publicKey: publicKey))
+    }
+    return keys
+  }
+
+  package static func write(_ keys: [TrustedKey], to path: String) throws(GatewayFailure) {
+    let rows = keys.map { key in
+      JSONValue.object([
+        "team": .string(key.teamID), "keyID": .string(key.keyID),
+        "topics": .array(key.topics.map { .string($0) }), "publicKey": .string(hexText(key.publicKey)),
+      ])
+    }
+    try write(rows, to: path)
+  }
+
+  // MARK: Mutes
+
+  package static func readMutes(_ path: String) throws(GatewayFailure) -> [Mute] {
+    var mutes: [Mute] = []
+    for row in try rows(path) {
+      guard let topic = row["topic"]?.string else { throw bad(path) }
+      mutes.append(
+        Mute(
+          topic: topic, thread: row["thread"]?.string,
+          until: row["until"]?.whole.map(WallTime.init(milliseconds:))))
+    }
+    return mutes
+  }
+
+  package static func write(_ mutes: [Mute], to path: String) throws(GatewayFailure) {
+    let rows = mutes.map { mute in
+      var row: [String: JSONValue] = ["topic": .string(mute.topic)]
+      row["thread"] = mute.thread.map { .string($0) }
+      row["until"] = mute.until.map { .whole($0.milliseconds) }
+      return JSONValue.object(row)
+    }
+    try write(rows, to: path)
+  }
+
+  private static func bytes(_ value: JSONValue?, count: Int) -> [UInt8]? {
+    guard let text = value?.string, text.utf8.count == count * 2 else { return nil }
+    let digits = Array(text.utf8)
+    let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { index in
+      UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16)
+    }
+    return bytes.count == count ? bytes : nil
+  }
+}
+#endif

@@ -1,0 +1,72 @@
+#if Gateway
+import Foundation
+
+/// Files that only their owner reads.
+package enum PrivateFile {
+  /// Throws if others can read or write it.
+  package static func checkMode(of path: String) throws(GatewayFailure) {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      throw GatewayFailure(.environment, "cannot open \(path): \(String(cString: strerror(errno)))")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      throw GatewayFailure(
+        .noPermission, "others can read or change \(path)", remedy: "run chmod go= \(path)")
+    }
+  }
+
+  package static func read(_ path: String, limitBytes: Int) throws(GatewayFailure) -> [UInt8] {
+    guard let handle = FileHandle(forReadingAtPath: path) else {
+      throw GatewayFailure(.usage, "cannot open \(path): \(String(cString: strerror(errno)))")
+    }
+    defer { try? handle.close() }
+    guard let data = try? handle.read(upToCount: limitBytes + 1) ?? Data() else {
+      throw GatewayFailure(.environment, "cannot read \(path)")
+    }
+    guard data.count <= limitBytes else {
+      throw GatewayFailure(.usage, "\(path) has more than \(limitBytes) bytes")
+    }
+    return Array(data)
+  }
+
+  /// Replaces a file with mode 0600, completely or not at all; it is on the disk on return.
+  package static func write(_ text: String, to path: String) throws(GatewayFailure) {
+    let temporary = "\(path).\(getpid()).new"
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else {
+      throw GatewayFailure(.noPermission, "cannot write \(path): \(String(cString: strerror(errno)))")
+    }
+    var remaining = Array(text.utf8)[...]
+    while !remaining.isEmpty {
+      let count = remaining.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0 { break }
+      remaining = remaining.dropFirst(count)
+    }
+    let isWritten = remaining.isEmpty && fsync(descriptor) == 0
+    close(descriptor)
+    guard isWritten, rename(temporary, path) == 0 else {
+      let reason = String(cString: strerror(errno))
+      unlink(temporary)
+      throw GatewayFailure(.environment, "cannot write \(path): \(reason)")
+    }
+  }
+
+  /// What changes when a file is replaced: its number, size and time.
+  package struct Version: Hashable, Sendable {
+    private var number: UInt64 = 0
+    private var size: Int64 = 0
+    private var seconds: Int = 0
+    private var nanoseconds: Int = 0
+
+    /// Of a missing file: all zero.
+    package init(of path: String) {
+      var status = stat()
+      guard stat(path, &status) == 0 else { return }
+      number = UInt64(status.st_ino)
+      size = Int64(status.st_size)
+      seconds = status.st_mtim.tv_sec
+      nanoseconds = status.st_mtim.tv_nsec
+    }
+  }
+}
+#endif

@@ -1,0 +1,25 @@
+#if Gateway
+import Crypto
+package import GatewayRules
+
+/// Keys of senders and their signatures.
+package enum ProviderKey {
+  /// The public key in a PEM file: a sender's private key (`.p8`), of which nothing else is kept,
+  /// or the public key itself. Line ends can be written as `\n`, as in environment variables.
+  package static func publicKey(inPEM text: String) -> [UInt8]? {
+    let pem = text.replacing("\\n", with: "\n")
+    if let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) {
+      return Array(key.publicKey.x963Representation)
+    }
+    return (try? P256.Signing.PublicKey(pemRepresentation: pem)).map { Array($0.x963Representation) }
+  }
+
+  /// Whether the signature of a provider's token is valid: ES256 and nothing else.
+  package static func isValid(_ check: TokenVerifier.Check) -> Bool {
+    guard let key = try? P256.Signing.PublicKey(x963Representation: check.key.publicKey),
+      let signature = try? P256.Signing.ECDSASignature(rawRepresentation: check.token.signature)
+    else { return false }
+    return key.isValidSignature(signature, for: check.token.signedBytes)
+  }
+}
+#endif

@@ -1,0 +1,80 @@
+#if Gateway
+import Foundation
+import GatewayRules
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// The listeners of HTTP/1.1: scripts on loopback, commands on a unix socket.
+final class HTTPServer: Sendable {
+  /// Time without a byte after which a connection is closed.
+  private static let idleLimit = TimeAmount.seconds(30)
+
+  private let listener: any Channel
+  private let connections: ConnectionTable
+  let address: SocketAddress?
+  private let socketPath: String?
+
+  private init(listener: any Channel, connections: ConnectionTable, socketPath: String?) {
+    self.listener = listener
+    self.connections = connections
+    self.socketPath = socketPath
+    address = listener.localAddress
+  }
+
+  /// For scripts: publishing, health and metrics.
+  static func start(at place: SocketPlace, service: GatewayService) async throws(GatewayFailure) -> HTTPServer
+  {
+    let connections = ConnectionTable(eventLoop: service.eventLoop)
+    do {
+      let listener = try await bootstrap(service, connections, isCommands: false)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .bind(host: place.host, port: place.port).get()
+      return HTTPServer(listener: listener, connections: connections, socketPath: nil)
+    } catch {
+      throw GatewayFailure(
+        .portBusy, "cannot listen on \(place.host):\(place.port): \(error)",
+        remedy: "choose another address with 'http' in gateway.json, or null for none")
+    }
+  }
+
+  /// For the commands of this program; the folder is closed to others. The outbox's lock proves
+  /// that no other gateway uses the socket.
+  static func start(atSocket path: String, service: GatewayService) async throws(GatewayFailure) -> HTTPServer
+  {
+    let connections = ConnectionTable(eventLoop: service.eventLoop)
+    do {
+      let listener = try await bootstrap(service, connections, isCommands: true)
+        .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+      return HTTPServer(listener: listener, connections: connections, socketPath: path)
+    } catch {
+      throw GatewayFailure(.environment, "cannot listen on \(path): \(error)")
+    }
+  }
+
+  private static func bootstrap(
+    _ service: GatewayService, _ connections: ConnectionTable, isCommands: Bool
+  ) -> ServerBootstrap {
+    ServerBootstrap(group: service.eventLoop).childChannelInitializer { channel in
+      channel.eventLoop.makeCompletedFuture {
+        guard isCommands || service.assumeIsolated({ $0.admitConnection() }) else { throw ChannelError.eof }
+        let number = connections.insert(channel)
+        channel.closeFuture.whenComplete { _ in
+          connections.remove(number)
+          if !isCommands { service.assumeIsolated { $0.noteConnectionClosed(-number) } }
+        }
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(IdleStateHandler(allTimeout: idleLimit))
+        try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+        try pipeline.addHandler(HTTPRequestHandler(service: service, isCommands: isCommands))
+      }
+    }
+  }
+
+  func stop() async {
+    try? await listener.close().get()
+    await connections.quiesce(within: .milliseconds(500))
+    if let socketPath { unlink(socketPath) }
+  }
+}
+#endif

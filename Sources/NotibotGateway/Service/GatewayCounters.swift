@@ -1,0 +1,53 @@
+#if Gateway
+import GatewayRules
+
+/// What `/metrics` reports.
+struct GatewayCounters: Sendable {
+  private struct Label: Hashable {
+    var topic: String
+    var verdict: String
+  }
+
+  /// Topics counted one by one, at most. They are those of trusted senders, and of publishers on
+  /// this computer.
+  private static let labelsLimit = 1000
+
+  private var pushes: [Label: Int] = [:]
+  private var answerNanoseconds: Int64 = 0
+  private var answers = 0
+  var delivered = 0
+  var connections = 0
+  var refusedConnections = 0
+
+  mutating func note(topic: String, verdict: String, answered: Duration) {
+    var label = Label(topic: topic, verdict: verdict)
+    if pushes[label] == nil, pushes.count >= Self.labelsLimit { label.topic = "" }
+    pushes[label, default: 0] += 1
+    answers += 1
+    answerNanoseconds +=
+      answered.components.seconds * 1_000_000_000 + answered.components.attoseconds / 1_000_000_000
+  }
+
+  /// Prometheus' text format.
+  func text(boardUp: Bool, entries: Int, unfinished: Int) -> String {
+    var lines: [String] = []
+    func add(_ name: String, _ type: String, _ values: [(labels: String, value: String)]) {
+      lines.append("# TYPE notibot_gateway_\(name) \(type)")
+      for (labels, value) in values { lines.append("notibot_gateway_\(name)\(labels) \(value)") }
+    }
+    let results = pushes.sorted { ($0.key.topic, $0.key.verdict) < ($1.key.topic, $1.key.verdict) }
+    add(
+      "pushes_total", "counter",
+      results.map { ("{topic=\(jsonString($0.key.topic)),result=\"\($0.key.verdict)\"}", "\($0.value)") })
+    add("answer_seconds_sum", "counter", [("", "\(Double(answerNanoseconds) / 1e9)")])
+    add("answer_seconds_count", "counter", [("", "\(answers)")])
+    add("delivered_total", "counter", [("", "\(delivered)")])
+    add("connections", "gauge", [("", "\(connections)")])
+    add("connections_refused_total", "counter", [("", "\(refusedConnections)")])
+    add("board_up", "gauge", [("", boardUp ? "1" : "0")])
+    add("outbox_entries", "gauge", [("", "\(entries)")])
+    add("outbox_unfinished", "gauge", [("", "\(unfinished)")])
+    return lines.joined(separator: "\n") + "\n"
+  }
+}
+#endif

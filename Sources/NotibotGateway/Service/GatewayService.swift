@@ -1,0 +1,293 @@
+#if Gateway
+import GatewayRules
+import NIOCore
+import NIOPosix
+import NotibotHost
+
+/// A running gateway: takes requests from the servers, feeds the intake, and answers.
+///
+/// Runs on one event loop, which is also that of all connections, so that pushes are taken in the
+/// order in which they arrive.
+actor GatewayService {
+  /// What the answer to a push still needs.
+  struct Waiter {
+    var source: String
+    var topic: String
+    var token: String
+    var began: ContinuousClock.Instant
+    var answer: @Sendable (PushAnswer, IntakeOutcome?) -> Void
+  }
+
+  nonisolated let eventLoop: any EventLoop
+  let folder: GatewayFolder
+  let configuration: GatewayConfiguration
+  let profiles: [TopicProfile]
+  let gate: OutboxGate
+  let store: GatewayStore
+  let storeThread: NIOThreadPool
+  let clock = GatewayClock()
+
+  var verifier = TokenVerifier(keys: [])
+  var tokens = DeviceTokens()
+  var failures: [FailureRule]
+  var tables = GatewayTableVersions()
+  var intake: IntakeMachine
+  var log = PushLog()
+  var counters = GatewayCounters()
+  var isBoardUp = false
+  var isStopping = false
+  /// The first key that each connection used.
+  private var connectionKeys: [Int: String] = [:]
+  private var waiters: [IntakeMachine.Ticket: Waiter] = [:]
+  private var lastTicket: UInt64 = 0
+  private var timer: Scheduled<Void>?
+
+  // Changes on their way to the outbox, and records on their way to the disk.
+  private var changes: [(operation: IntakeMachine.Operation, id: UInt64)] = []
+  private var submitting: Task<Void, Never>?
+  private var records: [IntakeRecord] = []
+  private var answers: [(ticket: IntakeMachine.Ticket, outcome: IntakeOutcome, apnsID: String)] = []
+  private var isWriting = false
+  private(set) var hasStoreFailed = false
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
+
+  init(
+    eventLoop: any EventLoop, folder: GatewayFolder, configuration: GatewayConfiguration,
+    profiles: [TopicProfile], forwarder: Forwarder, store: GatewayStore, storeThread: NIOThreadPool,
+    contents: IntakeContents
+  ) {
+    self.eventLoop = eventLoop
+    self.folder = folder
+    self.configuration = configuration
+    self.profiles = profiles
+    self.store = store
+    self.storeThread = storeThread
+    gate = OutboxGate(forwarder: forwarder)
+    failures = configuration.failures
+    intake = IntakeMachine(
+      options: configuration.intake, rules: DisplayRules(quietHours: configuration.quietHours), contents)
+  }
+
+  // MARK: Pushes
+
+  /// Takes a push with all of its body, or as much of it as shows that it is too large. Calls
+  /// `answer` once, on the event loop.
+  func push(
+    _ headers: PushHeaders, body: [UInt8], connection: Int,
+    answer: @escaping @Sendable (PushAnswer) -> Void
+  ) {
+    let now = clock.now()
+    let began = ContinuousClock.now
+    let ownID = headers.echoedID
+    let apnsID = ownID ?? GatewayClock.uuid()
+    let decision = decide(headers, body, apnsID, connection, now)
+    switch decision {
+    case .refused(let reason, let since, let topic, let token, let detail):
+      let reply = PushAnswer(reason: reason, apnsID: apnsID, since: since, detail: detail)
+      note("apns", topic, token, reply, reason.rawValue, began)
+      answer(reply)
+    case .taken(let push, let token):
+      let waiter = Waiter(source: "apns", topic: push.topic, token: token.label, began: began) { reply, _ in
+        // A repetition without an id gets the first one's; every other id is echoed byte for byte.
+        var reply = reply
+        reply.apnsID = ownID ?? reply.apnsID
+        answer(reply)
+      }
+      take(push, waiter)
+    }
+  }
+
+  private enum Decision {
+    case taken(IntakePush, DeviceToken)
+    case refused(PushReason, since: WallTime?, topic: String, token: String, detail: String?)
+  }
+
+  /// The checks of a push in their order: nothing is looked up before the sender is trusted.
+  private func decide(
+    _ headers: PushHeaders, _ body: [UInt8], _ apnsID: String, _ connection: Int, _ now: WallTime
+  ) -> Decision {
+    func refused(_ reason: PushReason, _ topic: String = "", detail: String? = nil) -> Decision {
+      .refused(reason, since: nil, topic: topic, token: "", detail: detail)
+    }
+    guard !isStopping else { return refused(.shutdown) }
+    if let reason = headers.refusalBeforeTrust() { return refused(reason) }
+    reloadTables()
+    let key: TrustedKey
+    switch trust(headers.authorization, connection, now) {
+    case .failure(let refusal): return refused(refusal.reason)
+    case .success(let trusted): key = trusted
+    }
+    let head: PushHead
+    switch headers.head() {
+    case .failure(let refusal): return refused(refusal.reason)
+    case .success(let parsed): head = parsed
+    }
+    let topic = head.profileTopic
+    guard key.topics.contains(topic) else { return refused(.topicDisallowed) }
+    let (known, reason) = PushRequest.token(of: head, in: tokens)
+    if let reason {
+      return .refused(reason, since: known?.revoked, topic: topic, token: known?.label ?? "", detail: nil)
+    }
+    guard let token = known else { return refused(.badDeviceToken, topic) }
+    for index in failures.indices {
+      guard let reason = failures[index].reason(topic: topic, token: token.name) else { continue }
+      return .refused(
+        reason, since: reason == .unregistered ? now : nil, topic: topic, token: token.label,
+        detail: "a rule of 'failures'")
+    }
+    guard body.count <= head.bodyLimitBytes else { return refused(.payloadTooLarge, topic) }
+    guard let payload = PushPayload(parsing: body, limitBytes: head.bodyLimitBytes) else {
+      return refused(.payloadEmpty, topic, detail: "the body is not a JSON object with an object 'aps'")
+    }
+    let profile = TopicProfile.of(topic: topic, in: profiles)
+    return .taken(
+      IntakePush(
+        key: pushKey(head, token.digest, body), hasOwnKey: head.apnsID != nil, apnsID: apnsID,
+        topic: topic, token: token.digest, meaning: profile.meaning(of: payload, head, now: now),
+        badge: payload.badge, expiration: head.expiration, oncePerDay: profile.oncePerDay),
+      token)
+  }
+
+  private func pushKey(_ head: PushHead, _ token: [UInt8], _ body: [UInt8]) -> [UInt8] {
+    guard head.apnsID != nil || configuration.intake.contentKeepMs > 0 else {
+      return SHA256.digest(of: "u", GatewayClock.uuid())
+    }
+    return PushRequest.key(head, token: token, body: body)
+  }
+
+  private func trust(
+    _ authorization: String?, _ connection: Int, _ now: WallTime
+  ) -> Result<TrustedKey, PushRefusal> {
+    var verdict = verifier.verdict(authorization, now: now)
+    if case .verify(let check) = verdict {
+      verdict = verifier.note(check, isValid: ProviderKey.isValid(check))
+    }
+    switch verdict {
+    case .refused(let reason): return .failure(PushRefusal(reason: reason))
+    case .verify: return .failure(PushRefusal(reason: .internalServerError))
+    case .accepted(let key):
+      let name = key.teamID + "\0" + key.keyID
+      let first = connectionKeys[connection] ?? name
+      connectionKeys[connection] = first
+      return first == name ? .success(key) : .failure(PushRefusal(reason: .unrelatedKeyIDInToken))
+    }
+  }
+
+  func noteClosed(connection: Int) { connectionKeys[connection] = nil }
+
+  // MARK: The intake
+
+  /// Gives a push to the intake.
+  func take(_ push: IntakePush, _ waiter: Waiter) {
+    lastTicket += 1
+    let ticket = IntakeMachine.Ticket(lastTicket)
+    waiters[ticket] = waiter
+    intake.receive(push, ticket: ticket, at: clock.moment(isBoardUp: isBoardUp))
+    obey()
+  }
+
+  func noteGone(_ number: Int64) {
+    intake.noteGone(number)
+    obey()
+  }
+
+  private func obey() {
+    while let action = intake.nextAction() {
+      switch action {
+      case .submit(let operation, let id): changes.append((operation, id))
+      case .record(let record): records.append(record)
+      case .answer(let ticket, let outcome, let apnsID): answers.append((ticket, outcome, apnsID))
+      }
+    }
+    submitChanges()
+    writeRecords()
+    arm()
+  }
+
+  private func arm() {
+    timer?.cancel()
+    timer = nil
+    guard let deadline = intake.nextDeadline, !isStopping else { return }
+    let delay = max(1, min(deadline.milliseconds - clock.now().milliseconds, 1000))
+    timer = eventLoop.scheduleTask(in: .milliseconds(delay)) {
+      self.assumeIsolated { service in
+        service.intake.handleTimeout(now: service.clock.now())
+        service.obey()
+      }
+    }
+  }
+
+  /// One batch at a time, so that changes keep their order; what comes meanwhile shares the next.
+  private func submitChanges() {
+    guard submitting == nil, !changes.isEmpty else { return }
+    let batch = changes
+    changes = []
+    submitting = Task {
+      let results = await gate.submit(batch)
+      submitting = nil
+      let now = clock.now()
+      for (id, result) in results { intake.complete(id, result, now: now) }
+      obey()
+    }
+  }
+
+  private func writeRecords() {
+    guard !isWriting else { return }
+    guard !records.isEmpty, !hasStoreFailed else {
+      let replies = answers
+      (answers, records) = ([], [])
+      return giveAnswers(replies)
+    }
+    isWriting = true
+    let (batch, replies) = (records, answers)
+    records = []
+    answers = []
+    let store = store
+    storeThread.runIfActive(eventLoop: eventLoop) { try store.write(batch) }.whenComplete { result in
+      self.assumeIsolated { service in
+        service.isWriting = false
+        // Without its records the gateway cannot keep its promise: it refuses everything.
+        if case .failure = result { service.hasStoreFailed = true }
+        service.giveAnswers(replies)
+        service.writeRecords()
+      }
+    }
+  }
+
+  private func giveAnswers(
+    _ replies: [(ticket: IntakeMachine.Ticket, outcome: IntakeOutcome, apnsID: String)]
+  ) {
+    for (ticket, outcome, apnsID) in replies {
+      guard let waiter = waiters.removeValue(forKey: ticket) else { continue }
+      let reason = hasStoreFailed ? .serviceUnavailable : outcome.reason
+      let reply = PushAnswer(reason: reason, apnsID: apnsID)
+      note(waiter.source, waiter.topic, waiter.token, reply, outcome.rawValue, waiter.began)
+      waiter.answer(reply, outcome)
+    }
+  }
+
+  private func note(
+    _ source: String, _ topic: String, _ token: String, _ reply: PushAnswer, _ verdict: String,
+    _ began: ContinuousClock.Instant
+  ) {
+    counters.note(topic: topic, verdict: verdict, answered: ContinuousClock.now - began)
+    log.append(
+      PushLog.Entry(
+        at: clock.now(), source: source, topic: topic, token: token, apnsID: reply.apnsID,
+        status: reply.status, verdict: verdict, detail: reply.detail))
+  }
+
+  // MARK: Ending
+
+  /// From now on pushes are refused; waits until those that are taken are answered.
+  func stop() async {
+    isStopping = true
+    timer?.cancel()
+    // Held states of Live Activities are written now.
+    intake.handleTimeout(now: WallTime(milliseconds: .max / 2))
+    obey()
+    while let task = submitting { await task.value }
+  }
+}
+#endif

@@ -1,0 +1,121 @@
+#if Gateway
+import ArgumentParser
+import Foundation
+import GatewayRules
+import NotibotGateway
+import NotibotHost
+
+/// `notibot-gateway run`.
+struct RunCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Receive pushes and show them, until interrupted.",
+    discussion: """
+      Prints one line of JSON when it listens: the addresses of APNs, of HTTP and of the commands' socket. The board \
+      does not need to be connected: pushes are kept in the outbox.
+      """)
+
+  @OptionGroup var options: FolderOptions
+
+  @Option(help: ArgumentHelp("Port of the board instead of the configured one.", valueName: "name"))
+  var port: String?
+
+  func run() async throws {
+    let (folder, port) = (options.folder, port)
+    try await Termination.cancelling {
+      do {
+        let killStep = KillStep()
+        try await Gateway.run(folder: folder, port: port, step: { killStep?.pass() }) { addresses in
+          let line = JSONValue.object([
+            "apns": .string(addresses.apns), "http": addresses.http.map { .string($0) } ?? .null,
+            "socket": .string(addresses.socket), "pid": .whole(getpid()),
+          ]).line
+          killStep?.arm()
+          GatewayProgram.data(line + "\n")
+        }
+      } catch let error as NotibotError {
+        throw GatewayFailure(error)
+      }
+    }
+  }
+}
+
+extension GatewayFailure {
+  /// A failure of the outbox or of the board's port.
+  init(_ error: NotibotError) {
+    let kind: Kind =
+      switch error.code {
+      case .usage: .usage
+      case .portBusy: .portBusy
+      case .noPermission: .noPermission
+      case .noAnswer: .noAnswer
+      case .noBoard, .linkLost, .refused, .incompatible, .deviceRestarted, .environment, .queueFull:
+        .environment
+      }
+    self.init(kind, "\(error)")
+  }
+}
+
+/// `notibot-gateway push`: a payload from a file.
+struct PushCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "push", abstract: "Send a payload from a file, such as FILE.apns, to the running gateway.",
+    discussion: "The topic is that of --topic, or the file's key \"Simulator Target Bundle\".")
+
+  @OptionGroup var options: FolderOptions
+
+  @Option(help: ArgumentHelp("Topic.", valueName: "bundle-id"))
+  var topic: String?
+
+  @Argument(help: ArgumentHelp("File with the JSON of a push.", valueName: "file"))
+  var file: String
+
+  func run() async throws {
+    Termination.release()
+    let bytes = try PrivateFile.read(file, limitBytes: PushHead.bodyLimitBytes)
+    guard case .object(var members)? = try? JSONValue(parsing: bytes, limitBytes: bytes.count) else {
+      throw GatewayFailure(.usage, "\(file) is not a JSON object")
+    }
+    // The key names the topic, and is not part of the push.
+    let named = members.removeValue(forKey: "Simulator Target Bundle")?.string
+    guard let topic = topic ?? named, topic.allSatisfy({ $0.isLetter || $0.isNumber || ".-_".contains($0) })
+    else { throw GatewayFailure(.usage, "the topic is missing", remedy: "use --topic") }
+    let answer = try await CommandClient.request(
+      "POST", "/v1/push?topic=\(topic)", body: Array(JSONValue.object(members).line.utf8), to: options.folder)
+    GatewayProgram.data(answer.body)
+    guard answer.status == 200 else {
+      throw GatewayFailure(.usage, "the push was refused (\(answer.status))")
+    }
+  }
+}
+
+/// `notibot-gateway pushes`.
+struct PushesCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pushes",
+    abstract: "List the last pushes of the running gateway, one line of JSON each, without their texts.")
+
+  @OptionGroup var options: FolderOptions
+
+  @Option(help: ArgumentHelp("How many, 1-1000.", valueName: "number"))
+  var last = 20
+
+  func run() async throws {
+    Termination.release()
+    let answer = try await CommandClient.request("GET", "/v1/pushes?last=\(last)", to: options.folder)
+    GatewayProgram.data(answer.body)
+  }
+}
+
+/// `notibot-gateway status`.
+struct StatusCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Print the state of the running gateway as one line of JSON.")
+
+  @OptionGroup var options: FolderOptions
+
+  func run() async throws {
+    Termination.release()
+    GatewayProgram.data(try await CommandClient.request("GET", "/v1/status", to: options.folder).body)
+  }
+}
+#endif

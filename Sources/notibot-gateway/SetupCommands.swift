@@ -1,0 +1,244 @@
+#if Gateway
+import ArgumentParser
+import Foundation
+import GatewayRules
+import NotibotGateway
+
+/// `notibot-gateway init`: folder, certificates, configuration.
+struct InitCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "init", abstract: "Create the folder, the certificates and the configuration.")
+
+  @OptionGroup var options: FolderOptions
+
+  @Option(help: ArgumentHelp("Port of the board (default: auto).", valueName: "name"))
+  var port: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Additional address or host name of the certificate; repeatable.", valueName: "name"))
+  var name: [String] = []
+
+  @Option(help: ArgumentHelp("Profile to copy into the folder; repeatable.", valueName: "file"))
+  var profile: [String] = []
+
+  @Flag(help: "Make a new server certificate if there is one.")
+  var renew = false
+
+  func run() throws {
+    Termination.release()
+    let folder = options.folder
+    try folder.prepare()
+    if renew || !FileManager.default.fileExists(atPath: folder.certificate) {
+      try Certificates.make(in: folder, names: ["127.0.0.1", "::1", "localhost"] + name)
+    }
+    if !FileManager.default.fileExists(atPath: folder.configuration) {
+      try PrivateFile.write(
+        "{\"port\": \(jsonString(port ?? "auto")),\n \"apns\": \"127.0.0.1:2197\",\n"
+          + " \"http\": \"127.0.0.1:2586\"}\n",
+        to: folder.configuration)
+    } else if port != nil {
+      throw GatewayFailure(
+        .usage, "\(folder.configuration) exists", remedy: "change 'port' in it, or use run --port")
+    }
+    try FileManager.default.createDirectory(atPath: folder.profiles, withIntermediateDirectories: true)
+    for path in profile { try copy(path, to: folder) }
+    GatewayProgram.data(
+      """
+      folder       \(folder.path)
+      authority    \(folder.authority)  (senders need it to trust the certificate)
+      next         notibot-gateway trust --team TEAM --key-id KEY --topic TOPIC AuthKey.p8
+                   notibot-gateway token new --topic TOPIC
+                   notibot-gateway run
+
+      """)
+  }
+
+  private func copy(_ path: String, to folder: GatewayFolder) throws {
+    let bytes = try PrivateFile.read(path, limitBytes: TopicProfile.fileLimitBytes)
+    do {
+      _ = try TopicProfile(parsing: bytes)
+    } catch {
+      throw GatewayFailure(.usage, "cannot read \(path): \(error)")
+    }
+    let name = URL(filePath: path).lastPathComponent
+    try PrivateFile.write(String(decoding: bytes, as: UTF8.self), to: folder.profiles + "/" + name)
+  }
+}
+
+/// `notibot-gateway trust`: the key of a sender.
+struct TrustCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "trust", abstract: "Trust a sender's key for its topics; without a key, list them.",
+    discussion: """
+      The key is the .p8 file of the sender or its public key, in PEM; only the public key is kept. The same team and \
+      key again replace the earlier ones.
+      """)
+
+  @OptionGroup var options: FolderOptions
+
+  @Option(help: ArgumentHelp("Team of the sender, as in its tokens.", valueName: "id"))
+  var team: String?
+
+  @Option(help: ArgumentHelp("Identifier of the key.", valueName: "id"))
+  var keyID: String?
+
+  @Option(help: ArgumentHelp("Topic that the sender is allowed to use; repeatable.", valueName: "bundle-id"))
+  var topic: [String] = []
+
+  @Argument(help: ArgumentHelp("PEM file, or - for standard input.", valueName: "key"))
+  var key: String?
+
+  func run() throws {
+    Termination.release()
+    let folder = options.folder
+    try folder.check()
+    var keys = try GatewayTables.readTrust(folder.trust)
+    guard let key else {
+      let rows = keys.map { "\($0.teamID)  \($0.keyID)  \($0.topics.joined(separator: ","))\n" }
+      return GatewayProgram.data(rows.joined())
+    }
+    guard let team, let keyID, !topic.isEmpty else {
+      throw GatewayFailure(.usage, "a key needs --team, --key-id and --topic")
+    }
+    let bytes = try PrivateFile.read(key == "-" ? "/dev/stdin" : key, limitBytes: 8192)
+    guard let publicKey = ProviderKey.publicKey(inPEM: String(decoding: bytes, as: UTF8.self)) else {
+      throw GatewayFailure(.usage, "\(key) is not a P-256 key in PEM")
+    }
+    keys.removeAll { $0.teamID == team && $0.keyID == keyID }
+    keys.append(TrustedKey(teamID: team, keyID: keyID, topics: topic, publicKey: publicKey))
+    try GatewayTables.write(keys, to: folder.trust)
+  }
+}
+
+/// `notibot-gateway token`: what senders call a device.
+struct TokenCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "token", abstract: "Issue, list and revoke device tokens.",
+    subcommands: [New.self, List.self, Revoke.self])
+
+  struct New: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Issue a device token, and print its 64 digits once.")
+
+    @OptionGroup var options: FolderOptions
+
+    @Option(help: ArgumentHelp("Topic of the sender.", valueName: "bundle-id"))
+    var topic: String
+
+    @Option(help: ArgumentHelp("Name for lists and for revoke (default: the topic).", valueName: "text"))
+    var name: String?
+
+    func run() throws {
+      Termination.release()
+      let folder = options.folder
+      try folder.check()
+      var tokens = try GatewayTables.readTokens(folder.tokens)
+      guard tokens.all.count < DeviceTokens.limit else {
+        throw GatewayFailure(.usage, "there are \(DeviceTokens.limit) tokens already")
+      }
+      var generator = SystemRandomNumberGenerator()
+      let text = hexText((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+      guard let digest = DeviceToken.digest(ofHex: text) else { return }
+      tokens.insert(
+        DeviceToken(digest: digest, topic: topic, name: name ?? topic, created: .ofThisComputer()))
+      try GatewayTables.write(tokens, to: folder.tokens)
+      GatewayProgram.data(text + "\n")
+    }
+  }
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "List the tokens: label, topic, name, state. The tokens themselves are not kept.")
+
+    @OptionGroup var options: FolderOptions
+
+    func run() throws {
+      Termination.release()
+      try options.folder.check()
+      for token in try GatewayTables.readTokens(options.folder.tokens).all {
+        let state = token.revoked == nil ? "valid" : "revoked"
+        GatewayProgram.data("\(token.label)  \(token.topic)  \(state)  \(token.name)\n")
+      }
+    }
+  }
+
+  struct Revoke: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Revoke tokens: their senders get 410 Unregistered.")
+
+    @OptionGroup var options: FolderOptions
+
+    @Argument(help: ArgumentHelp("Name or label.", valueName: "name"))
+    var name: String
+
+    func run() throws {
+      Termination.release()
+      let folder = options.folder
+      try folder.check()
+      var tokens = try GatewayTables.readTokens(folder.tokens)
+      guard tokens.revoke(name, now: .ofThisComputer()) > 0 else {
+        throw GatewayFailure(.usage, "there is no valid token with this name or label")
+      }
+      try GatewayTables.write(tokens, to: folder.tokens)
+    }
+  }
+}
+
+/// `notibot-gateway mute`: topics and groups that are not shown.
+struct MuteCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "mute", abstract: "Mute a topic or a group of it; without a topic, list what is muted.")
+
+  @OptionGroup var options: FolderOptions
+
+  @Argument(help: ArgumentHelp("Topic.", valueName: "topic"))
+  var topic: String?
+
+  @Option(help: ArgumentHelp("Only this group: the sender's thread id.", valueName: "id"))
+  var group: String?
+
+  @Option(help: ArgumentHelp("Minutes, 1-525600 (default: until --off).", valueName: "minutes"))
+  var minutes: Int64?
+
+  @Flag(help: "Show it again.")
+  var off = false
+
+  func validate() throws {
+    guard minutes.map({ (1...525_600).contains($0) }) ?? true else {
+      throw ValidationError("--minutes must be 1 to 525600")
+    }
+  }
+
+  func run() throws {
+    Termination.release()
+    let folder = options.folder
+    try folder.check()
+    let now = WallTime.ofThisComputer()
+    var mutes = try GatewayTables.readMutes(folder.mutes).filter { $0.until.map { now < $0 } ?? true }
+    guard let topic else {
+      for mute in mutes {
+        let rest = mute.until.map { "\(($0.seconds - now.seconds + 59) / 60) minutes" } ?? "until --off"
+        GatewayProgram.data("\(mute.topic)  \(mute.thread ?? "all groups")  \(rest)\n")
+      }
+      return
+    }
+    mutes.removeAll { $0.topic == topic && $0.thread == group }
+    if !off {
+      guard mutes.count < 1000 else {
+        throw GatewayFailure(.usage, "1000 topics and groups are muted already")
+      }
+      mutes.append(
+        Mute(topic: topic, thread: group, until: minutes.map { now.adding(milliseconds: $0 * 60_000) }))
+    }
+    try GatewayTables.write(mutes, to: folder.mutes)
+  }
+}
+
+extension WallTime {
+  /// Now.
+  static func ofThisComputer() -> WallTime {
+    WallTime(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+  }
+}
+#endif

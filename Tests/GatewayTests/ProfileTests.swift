@@ -1,0 +1,206 @@
+import Foundation
+import GatewayRules
+import NotibotProtocol
+import Testing
+
+@Suite struct ProfileTests {
+  static let now = WallTime(seconds: 1_700_000_000)
+
+  /// A profile of samples/gateway.
+  static func profile(_ name: String) throws -> TopicProfile {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let data = try Data(contentsOf: root.appending(path: "samples/gateway/\(name).json"))
+    return try TopicProfile(parsing: Array(data))
+  }
+
+  static func head(
+    type: PushHead.PushType? = nil, priority: Int = 10, collapse: String? = nil, expiration: Int64? = nil
+  ) -> PushHead {
+    PushHead(
+      deviceToken: "", apnsID: nil, topic: "t", collapseID: collapse, priority: priority, pushType: type,
+      expiration: expiration, authorization: nil)
+  }
+
+  static func meaning(
+    _ json: String, _ profile: TopicProfile = TopicProfile(name: "p", app: "App"), _ head: PushHead = head()
+  ) throws -> PushMeaning {
+    let payload = try #require(PushPayload(parsing: Array(json.utf8), limitBytes: 4096))
+    return profile.meaning(of: payload, head, now: now)
+  }
+
+  static func item(
+    _ json: String, _ profile: TopicProfile = TopicProfile(name: "p", app: "App"), _ head: PushHead = head()
+  ) throws -> DisplayItem? {
+    switch try meaning(json, profile, head) {
+    case .show(let item), .activity(let item, _): item
+    case .clear, .clearTopic, .nothing: nil
+    }
+  }
+
+  /// The five payloads as their senders document them: level, actions, flags, identifier, texts.
+  static let documented:
+    [(String, String, NotificationDetails.Level, [String], UInt8, String?, String, String)] = [
+      (
+        "codingbridge",
+        #"{"aps":{"alert":{"title":"Approval Needed","subtitle":"Bash","body":"Execute: npm test"},"sound":"default","category":"APPROVAL_REQUEST","mutable-content":1},"requestId":"approval-123","toolName":"Bash","type":"approval"}"#,
+        .timeSensitive, ["Approve", "Deny"], 0, "approval-approval-123", "Approval Needed: Bash",
+        "Execute: npm test"
+      ),
+      (
+        "codingbridge",
+        #"{"aps":{"alert":{"title":"Claude has a question","body":"Which database should we use for this feature?"},"sound":"default","category":"QUESTION_ASKED"},"questionId":"question-456","type":"question"}"#,
+        .timeSensitive, [], 0, "question-question-456", "Claude has a question",
+        "Which database should we use for this feature?"
+      ),
+      (
+        "codingbridge",
+        #"{"aps":{"alert":{"title":"Task Complete","body":"All tests passed successfully"},"sound":"default","category":"TASK_COMPLETE"},"sessionId":"session-789","type":"complete"}"#,
+        .active, [], 0, nil, "Task Complete", "All tests passed successfully"
+      ),
+      (
+        "codingbridge", #"{"aps":{"alert":{},"category":"TASK_COMPLETE"},"type":"error"}"#,
+        .active, [], 0, nil, "Task Failed", "An error occurred"
+      ),
+      (
+        "codingbridge", #"{"aps":{"alert":"Waiting","category":"SESSION_STATUS"},"sessionId":"s"}"#,
+        .passive, [], 1, "status-s", "", "Waiting"
+      ),
+      (
+        "dayly",
+        #"{"aps":{"alert":{"title":"Dayly","body":"Family has new photos"},"badge":1,"sound":"default","thread-id":"g1"},"group_id":"g1","type":"new_photos"}"#,
+        .active, [], 0, nil, "Dayly", "Family has new photos"
+      ),
+      ("lucifer", #"{"aps":{"alert":"Time for the gym?"}}"#, .active, [], 0, nil, "", "Time for the gym?"),
+    ]
+
+  @Test(arguments: documented.indices)
+  func `the documented pushes of three senders are shown`(index: Int) throws {
+    let (name, json, level, actions, flags, identifier, title, text) = Self.documented[index]
+    let profile = try Self.profile(name)
+    let item = try #require(try Self.item(json, profile))
+    #expect(item.notification.details.level == level)
+    #expect(item.notification.details.actions == actions)
+    #expect(item.notification.details.flags == flags)
+    #expect(item.identifier == identifier)
+    #expect(item.notification.title == title && item.notification.text == text)
+    #expect(item.notification.app == profile.app)
+  }
+
+  @Test func `a question is cut to 200 characters`() throws {
+    let json =
+      #"{"aps":{"alert":""# + String(repeating: "é", count: 201) + #"","category":"QUESTION_ASKED"}}"#
+    let item = try #require(try Self.item(json, try Self.profile("codingbridge")))
+    #expect(item.notification.text == String(repeating: "é", count: 199) + "…")
+  }
+
+  @Test func `a silent push clears the item with its identifier`() throws {
+    let json =
+      #"{"aps":{"content-available":1},"clearApprovalId":"approval-123","reason":"approved_on_other_device"}"#
+    #expect(
+      try Self.meaning(json, try Self.profile("codingbridge"))
+        == .clear(["approval-approval-123"], timestamp: nil))
+  }
+
+  @Test func `a Live Activity is one silent item`() throws {
+    let json =
+      #"{"aps":{"timestamp":1234567890,"event":"update","content-state":{"status":"processing","currentOperation":"Running tests...","elapsedSeconds":120,"todoProgress":{"completed":3,"total":7,"currentTask":"Fix authentication"}},"stale-date":1234568190}}"#
+    guard case .activity(let item, let timestamp) = try Self.meaning(json, try Self.profile("codingbridge"))
+    else {
+      Issue.record("not an activity")
+      return
+    }
+    #expect(timestamp == 1_234_567_890)
+    #expect(item.notification.title == "Processing")
+    #expect(item.notification.text == "3/7 Fix authentication · Running tests...")
+    #expect(item.notification.details.level == .passive && item.notification.details.flags == 1)
+    #expect(item.notification.details.expires == 1_234_568_190)
+    let end = try Self.meaning(#"{"aps":{"timestamp":5,"event":"end"}}"#)
+    #expect(end == .clear(["activity-"], timestamp: 5))
+  }
+
+  @Test(arguments: [
+    #"{"aps":{"alert":5}}"#, #"{"aps":{"alert":[]}}"#, #"{"aps":{"alert":"a","badge":-1}}"#,
+    #"{"aps":{"alert":"a","badge":"1"}}"#, #"{"aps":{"event":"jump"}}"#, #"{"aps":[]}"#, "{}", "[]", "", "x",
+  ])
+  func `a body that is no push is refused`(json: String) {
+    #expect(PushPayload(parsing: Array(json.utf8), limitBytes: 4096) == nil)
+  }
+
+  @Test func `the level follows the push, then the category, then the priority`() throws {
+    func level(_ aps: String, priority: Int = 10) throws -> NotificationDetails.Level? {
+      try Self.item(
+        #"{"aps":{"alert":"a"\#(aps)}}"#, try Self.profile("codingbridge"), Self.head(priority: priority))?
+        .notification.details.level
+    }
+    #expect(try level("") == .active)
+    #expect(try level("", priority: 5) == .passive)
+    #expect(try level("", priority: 1) == .passive)
+    #expect(try level(#","category":"APPROVAL_REQUEST""#, priority: 5) == .timeSensitive)
+    #expect(try level(#","category":"APPROVAL_REQUEST","interruption-level":"passive""#) == .passive)
+    #expect(try level(#","interruption-level":"loud""#) == .active)
+    // No sender of this profile is allowed to be critical.
+    #expect(try level(#","interruption-level":"critical""#) == .timeSensitive)
+  }
+
+  @Test func `an alert without texts shows its keys and arguments`() throws {
+    let json = #"{"aps":{"alert":{"title-loc-key":"T","loc-key":"NEW_PHOTOS","loc-args":["Ann",3]}}}"#
+    let item = try #require(try Self.item(json))
+    #expect(item.notification.title == "T" && item.notification.text == "NEW_PHOTOS Ann 3")
+  }
+
+  @Test func `controls and changes of direction do not reach the display`() throws {
+    let item = try #require(
+      try Self.item(#"{"aps":{"alert":{"title":"a\u202eb","body":"x\u0007\ty\u0000\nz"}}}"#))
+    #expect(item.notification.title == "a\u{FFFD}b")
+    #expect(item.notification.text == "x\u{FFFD} y\u{FFFD}\nz")
+  }
+
+  @Test func `the collapse id wins over the profile's identifier`() throws {
+    let json = #"{"aps":{"alert":"a","category":"APPROVAL_REQUEST"},"requestId":"1"}"#
+    let profile = try Self.profile("codingbridge")
+    #expect(try Self.item(json, profile)?.identifier == "approval-1")
+    #expect(try Self.item(json, profile, Self.head(collapse: "c"))?.identifier == "c")
+  }
+
+  @Test func `an item expires by the earlier of header and profile`() throws {
+    func expires(_ expiration: Int64?) throws -> UInt32? {
+      try Self.item(#"{"aps":{"alert":"a"}}"#, try Self.profile("dayly"), Self.head(expiration: expiration))?
+        .notification.details.expires
+    }
+    #expect(try expires(nil) == 1_700_172_800)
+    #expect(try expires(1_700_000_100) == 1_700_000_100)
+    #expect(try expires(1_800_000_000) == 1_700_172_800)
+    #expect(try expires(999_999_999_999) == 1_700_172_800)
+  }
+
+  @Test func `a badge of 0 without an alert clears the topic, other silent pushes change nothing`() throws {
+    #expect(try Self.meaning(#"{"aps":{"badge":0}}"#) == .clearTopic)
+    #expect(try Self.meaning(#"{"aps":{"badge":2}}"#) == .nothing)
+    #expect(try Self.meaning(#"{"aps":{"content-available":1}}"#) == .nothing)
+    #expect(
+      try Self.meaning(
+        #"{"aps":{"alert":"a"}}"#, TopicProfile(name: "p", app: "A"), Self.head(type: .background))
+        == .nothing)
+  }
+
+  @Test func `a topic without a profile has the last part of its name as app`() throws {
+    let profiles = [try Self.profile("dayly"), try Self.profile("default")]
+    #expect(TopicProfile.of(topic: "com.yourcompany.daily", in: profiles).app == "Dayly")
+    #expect(TopicProfile.of(topic: "org.example.Clock", in: profiles).app == "Clock")
+    #expect(TopicProfile.of(topic: "org.example.Clock", in: []).app == "Clock")
+  }
+
+  @Test(arguments: [
+    "", "[]", #"{"name":"a"}"#, #"{"name":"a","app":"b","colour":1}"#,
+    #"{"name":"a","app":"b","topics":"t"}"#,
+    #"{"name":"a","app":"b","categories":{"C":{"level":"loud"}}}"#,
+    #"{"name":"a","app":"b","categories":{"C":{"actions":["1","2","3","4","5"]}}}"#,
+    #"{"name":"a","app":"b","types":{"t":1}}"#, #"{"name":"a","app":"b","categories":[]}"#,
+    #"{"name":"a","app":"b","clears":{}}"#, #"{"name":"a","app":"b","clears":[{"prefix":"x"}]}"#,
+    #"{"name":"a","app":"b","lifetimeSeconds":0}"#,
+  ])
+  func `a profile with a mistake is refused`(json: String) {
+    #expect(throws: ConfigurationProblem.self) { try TopicProfile(parsing: Array(json.utf8)) }
+  }
+}

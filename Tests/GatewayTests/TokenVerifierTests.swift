@@ -1,0 +1,121 @@
+import GatewayRules
+import Testing
+
+@Suite struct TokenVerifierTests {
+  static let key = TrustedKey(
+    teamID: "TEAMID1234", keyID: "ABC123DEFG", topics: ["t"], publicKey: [UInt8](repeating: 4, count: 65))
+  static let issued: Int64 = 1_700_000_000
+
+  /// A token of these parts; its signature is 64 zero bytes unless it is given.
+  static func token(
+    header: String = #"{"alg":"ES256","kid":"ABC123DEFG","typ":"JWT"}"#,
+    claims: String = #"{"iss":"TEAMID1234","iat":1700000000}"#,
+    signature: String = String(repeating: "A", count: 86)
+  ) -> String {
+    "bearer \(base64(header)).\(base64(claims)).\(signature)"
+  }
+
+  static func base64(_ text: String) -> String {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+    var result = ""
+    var bits: UInt32 = 0
+    var count = 0
+    for byte in text.utf8 {
+      bits = (bits << 8 | UInt32(byte)) & 0xFFFF
+      count += 8
+      while count >= 6 {
+        count -= 6
+        result.append(alphabet[Int(bits >> UInt32(count) & 63)])
+      }
+    }
+    if count > 0 { result.append(alphabet[Int(bits << UInt32(6 - count) & 63)]) }
+    return result
+  }
+
+  static func verdict(_ authorization: String?, at seconds: Int64 = issued) -> TokenVerifier.Verdict {
+    TokenVerifier(keys: [key]).verdict(authorization, now: WallTime(seconds: seconds))
+  }
+
+  static let refused: [(String, String?, PushReason)] = [
+    ("none", nil, .missingProviderToken),
+    ("empty", "", .missingProviderToken),
+    ("no scheme", "abc", .invalidProviderToken),
+    ("another scheme", "basic abc", .invalidProviderToken),
+    ("no parts", "bearer abc", .invalidProviderToken),
+    ("two parts", "bearer a.b", .invalidProviderToken),
+    ("four parts", token() + ".x", .invalidProviderToken),
+    ("alg none", token(header: #"{"alg":"none","kid":"ABC123DEFG"}"#), .invalidProviderToken),
+    (
+      "alg none, no signature", token(header: #"{"alg":"none","kid":"ABC123DEFG"}"#, signature: ""),
+      .invalidProviderToken
+    ),
+    ("alg HS256", token(header: #"{"alg":"HS256","kid":"ABC123DEFG"}"#), .invalidProviderToken),
+    ("alg RS256", token(header: #"{"alg":"RS256","kid":"ABC123DEFG"}"#), .invalidProviderToken),
+    ("alg es256", token(header: #"{"alg":"es256","kid":"ABC123DEFG"}"#), .invalidProviderToken),
+    (
+      "a critical header", token(header: #"{"alg":"ES256","kid":"ABC123DEFG","crit":["b64"]}"#),
+      .invalidProviderToken
+    ),
+    ("alg twice", token(header: #"{"alg":"ES256","alg":"none","kid":"ABC123DEFG"}"#), .invalidProviderToken),
+    ("unknown key", token(header: #"{"alg":"ES256","kid":"XXXXXXXXXX"}"#), .invalidProviderToken),
+    ("wrong team", token(claims: #"{"iss":"OTHERTEAM1","iat":1700000000}"#), .invalidProviderToken),
+    ("no time", token(claims: #"{"iss":"TEAMID1234"}"#), .invalidProviderToken),
+    ("time as text", token(claims: #"{"iss":"TEAMID1234","iat":"1700000000"}"#), .invalidProviderToken),
+    ("negative time", token(claims: #"{"iss":"TEAMID1234","iat":-1}"#), .invalidProviderToken),
+    ("a huge time", token(claims: #"{"iss":"TEAMID1234","iat":1e300}"#), .invalidProviderToken),
+    ("DER signature", token(signature: String(repeating: "A", count: 94)), .invalidProviderToken),
+    ("padded", token(signature: String(repeating: "A", count: 86) + "=="), .invalidProviderToken),
+    (
+      "8 KiB",
+      token(
+        claims: #"{"iss":"TEAMID1234","iat":1700000000,"x":""# + String(repeating: "x", count: 8192) + "\"}"),
+      .invalidProviderToken
+    ),
+  ]
+
+  @Test(arguments: refused)
+  func `a token that is not valid is refused before a signature is verified`(
+    name: String, authorization: String?, reason: PushReason
+  ) {
+    #expect(Self.verdict(authorization) == .refused(reason), "\(name)")
+  }
+
+  @Test func `a token counts from a minute before its time for an hour`() {
+    func isAsked(_ seconds: Int64) -> Bool {
+      if case .verify = Self.verdict(Self.token(), at: Self.issued + seconds) { true } else { false }
+    }
+    #expect(isAsked(-60) && isAsked(0) && isAsked(3600))
+    #expect(Self.verdict(Self.token(), at: Self.issued - 61) == .refused(.invalidProviderToken))
+    #expect(Self.verdict(Self.token(), at: Self.issued + 3601) == .refused(.expiredProviderToken))
+  }
+
+  @Test func `a verified token is not verified again, and expires`() throws {
+    var verifier = TokenVerifier(keys: [Self.key])
+    let now = WallTime(seconds: Self.issued)
+    guard case .verify(let check) = verifier.verdict(Self.token(), now: now) else {
+      Issue.record("not asked")
+      return
+    }
+    #expect(verifier.note(check, isValid: false) == .refused(.invalidProviderToken))
+    guard case .verify = verifier.verdict(Self.token(), now: now) else {
+      Issue.record("a bad signature was kept")
+      return
+    }
+    #expect(verifier.note(check, isValid: true) == .accepted(Self.key))
+    #expect(verifier.verdict(Self.token(), now: now) == .accepted(Self.key))
+    // The scheme's letters do not matter, another signature does.
+    #expect(
+      verifier.verdict("Bearer" + Self.token().dropFirst(6), now: now) == .accepted(Self.key))
+    guard
+      case .verify = verifier.verdict(
+        Self.token(signature: String(repeating: "B", count: 85) + "A"), now: now)
+    else {
+      Issue.record("another signature was accepted")
+      return
+    }
+    let late = WallTime(seconds: Self.issued + 3601)
+    #expect(verifier.verdict(Self.token(), now: late) == .refused(.expiredProviderToken))
+    verifier.setKeys([])
+    #expect(verifier.verdict(Self.token(), now: now) == .refused(.invalidProviderToken))
+  }
+}

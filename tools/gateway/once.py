@@ -1,0 +1,174 @@
+"""Stories of exactly once, and of ends: repetitions, kills, restarts, limits of connections."""
+
+import json
+import signal
+import socket
+import uuid
+
+import httpx
+
+from tools.gateway.raw import RawClient
+from tools.gateway.world import DAYLY, DAYLY_PUSH, World, equal, expect, wait_for
+
+
+def second(programs):
+    """A second gateway in the same folder ends with 11, and a busy address too; the first one goes
+    on."""
+    with World(programs) as world:
+        world.start()
+        world.run("run", "--port", world.link, status=11)
+        with World(programs, {"apns": f"127.0.0.1:{world.apns_port}"}) as other:
+            other.run("run", "--port", other.link, status=11)
+        with world.client() as client:
+            equal(world.push(client, DAYLY_PUSH).status_code, 200, "the first one")
+        equal(len(world.shown(1)), 1, "items")
+
+
+def marked(world, client, count):
+    """The items of the display, after a push that shows that all earlier ones are decided."""
+    equal(world.push(client, {"aps": {"alert": "marker"}}).status_code, 200, "the marker")
+    items = world.shown(count + 1)
+    equal(items[-1]["text"], "marker", "the last item")
+    return items[:-1]
+
+
+def t25_again(programs):
+    """T25: the same apns-id again, at once, after a dismissal and after a restart: shown once."""
+    with World(programs) as world:
+        own = str(uuid.uuid4())
+        with world.start().client() as client:
+            for name in (own, own, own.upper()):
+                equal(world.push(client, DAYLY_PUSH, apns_id=name).status_code, 200, "a repetition")
+            equal(len(marked(world, client, 1)), 1, "items")
+            world.ask("dismiss", item=world.items()[0]["item"])
+            wait_for(lambda: world.status()["items"] == 1, "the dismissal")
+            equal(world.push(client, DAYLY_PUSH, apns_id=own).status_code, 200, "after the dismissal")
+        world.kill()
+        with world.start().client() as client:
+            equal(world.push(client, DAYLY_PUSH, apns_id=own).status_code, 200, "after the restart")
+            equal(world.pushes(1)[0]["verdict"], "duplicate", "its verdict")
+            equal([item["text"] for item in marked(world, client, 1)], ["marker"], "the display")
+
+
+def t21_kills(programs):
+    """T21, T22: killed at each step of its commits, the sender repeats: each push is shown once."""
+    with World(programs) as world:
+        for step in range(1, 9):
+            own = str(uuid.uuid4())
+            world.start({"NOTIBOT_KILL_AT_STEP": str(step)})
+            body = {"aps": {"alert": f"push {step}"}}
+            # It dies before or after its answer; the sender then repeats.
+            for _attempt in range(5):
+                try:
+                    with world.client() as client:
+                        answer = world.push(client, body, apns_id=own)
+                        equal(answer.status_code, 200, "the answer")
+                        break
+                except (httpx.TransportError, OSError):
+                    equal(world.kill(), -signal.SIGKILL, "the process ended")
+                    world.start()
+            items = wait_for(lambda count=step: not world.process.poll() and settled(world, count), f"step {step}")
+            equal(
+                sorted(item["text"] for item in items), sorted(f"push {n}" for n in range(1, step + 1)), f"step {step}"
+            )
+            world.kill()
+
+
+def settled(world, count):
+    """The items, once so many are shown; starts the gateway again if it died."""
+    if world.process.poll() is not None:
+        world.kill()
+        world.start()
+    try:
+        return world.shown(count)
+    except Exception:  # It died during the question.
+        if world.process.poll() is None:
+            raise
+        return None
+
+
+def t20_end(programs):
+    """T20: SIGTERM: senders get GOAWAY and their answers, and the process ends in time."""
+    with World(programs) as world:
+        world.start()
+        with RawClient(world) as client:
+            body = json.dumps(DAYLY_PUSH).encode()
+            streams = []
+            for _ in range(50):
+                stream = client.open(list(world.headers().items()))
+                client.connection.send_data(stream, body, end_stream=True)
+                streams.append(stream)
+            client.flush()
+            client.reply(streams[0])
+            world.process.send_signal(signal.SIGTERM)
+            while not client.is_closed:
+                client.receive()
+            expect(client.goaway is not None, "no GOAWAY")
+            answered = [client.replies[stream] for stream in streams if client.replies[stream].is_ended]
+            expect(all(reply.status in ("200", "503") for reply in answered), "a wrong answer")
+            equal(len(answered), 50, "answers")
+        equal(world.process.wait(timeout=60), 128 + signal.SIGTERM, "the exit code")
+        taken = sum(reply.status == "200" for reply in answered)
+        world.process.stdout.close()
+        world.start()
+        equal(len(world.shown(taken)), taken, "items")
+
+
+def t18_limits(programs):
+    """T18: the connection beyond the limit, a body that never ends and a silent client are ended;
+    others are served."""
+    with World(programs, {"connectionsLimit": 3}) as world:
+        world.start()
+        with RawClient(world) as slow, world.client() as client:
+            stream = slow.open(list(world.headers().items()))
+            slow.connection.send_data(stream, b"{")
+            slow.flush()
+            silent = socket.create_connection(("127.0.0.1", world.apns_port), timeout=60)
+            equal(world.push(client, DAYLY_PUSH).status_code, 200, "another client")
+            extra = socket.create_connection(("127.0.0.1", world.apns_port), timeout=60)
+            equal(read_end(extra), b"", "beyond the limit")
+            reply = slow.reply(stream)
+            equal((reply.status, reply.reason), ("400", "IdleTimeout"), "the slow body")
+            equal(read_end(silent), b"", "the silent client")
+            equal(world.push(client, DAYLY_PUSH).status_code, 200, "another client, later")
+
+
+def t17_burst(programs):
+    """T17: aioapns sends 500 at once on a new connection: each is shown once."""
+    with World(programs) as world:
+        world.start()
+        answers = world.send_with_aioapns(
+            [(world.tokens[DAYLY], {"aps": {"alert": f"{number}"}}) for number in range(500)]
+        )
+        equal({answer.status for answer in answers}, {"200"}, "the answers")
+        items = world.shown(500)
+        equal(len({item["text"] for item in items}), 500, "different texts")
+
+
+def read_end(connection):
+    """What comes before the end of a connection."""
+    with connection:
+        try:
+            return connection.recv(1)
+        except ConnectionResetError:
+            return b""
+
+
+def t16_resets(programs):
+    """T16: a client that opens and resets streams without end is ended; others are served."""
+    with World(programs) as world, world.start().client() as client:
+        with RawClient(world) as attacker:
+            headers = list(world.headers().items())
+            for _ in range(1000):
+                if attacker.is_closed or attacker.goaway:
+                    break
+                stream = attacker.open(headers)
+                attacker.connection.reset_stream(stream)
+                attacker.flush()
+            while not attacker.is_closed and not attacker.goaway:
+                attacker.receive()
+        equal(world.push(client, DAYLY_PUSH).status_code, 200, "another client")
+        equal([item["text"] for item in world.shown(1)], ["Family has new photos"], "the display")
+
+
+STORIES = [second, t25_again, t21_kills, t20_end, t18_limits, t16_resets, t17_burst]
