@@ -10,7 +10,7 @@ extension WrittenNotification {
   /// Appends the JSON and returns whether something was cut to fit: `grp` and `act` are cut to
   /// their own limits, so that the optional keys have at most 239 bytes in total; then the four
   /// keys are cut. Source: PROTOCOL.md NTF-7, NTF-20.
-  package func encode(into bytes: inout [UInt8]) -> Notification.Cut {
+  package func encode(into bytes: inout [UInt8]) -> DisplayNotification.Cut {
     let details = notification.details
     let group = Self.cut(details.group, toBytes: NotificationLimits.groupBytes)
     let labels = details.actions.prefix(NotificationLimits.actions).map {
@@ -22,7 +22,7 @@ extension WrittenNotification {
 
   /// `text` within `limit` bytes of JSON, including escapes. Source: PROTOCOL.md NTF-20.
   private static func cut(_ text: String, toBytes limit: Int) -> String {
-    Notification.cut(text, toBytes: limit, cost: Notification.escapedLengthBytes)
+    DisplayNotification.cut(text, toBytes: limit, cost: DisplayNotification.escapedLengthBytes)
   }
 
   /// The optional members, each with a comma before it; those with their default value are omitted.
@@ -49,7 +49,7 @@ extension WrittenNotification {
     for (index, label) in labels.enumerated() {
       if index > 0 { tail.append(UInt8(ascii: ",")) }
       tail.append(UInt8(ascii: "\""))
-      Notification.appendEscaped(label, to: &tail)
+      DisplayNotification.appendEscaped(label, to: &tail)
       tail.append(UInt8(ascii: "\""))
     }
     tail.append(UInt8(ascii: "]"))
@@ -61,7 +61,7 @@ extension WrittenNotification {
 
   private func append(_ key: StaticString, _ value: String, to tail: inout [UInt8]) {
     tail.append(contentsOf: #","\#(key)":""#.utf8)
-    Notification.appendEscaped(value, to: &tail)
+    DisplayNotification.appendEscaped(value, to: &tail)
     tail.append(UInt8(ascii: "\""))
   }
 }

@@ -138,7 +138,7 @@ struct RotLife {
     let isLarge = isLong || Int.random(in: 0..<16, using: &random) == 0
     let length =
       isLarge ? Int.random(in: 5_000...30_000, using: &random) : Int.random(in: 0...300, using: &random)
-    let content = Notification(
+    let content = DisplayNotification(
       app: "Messages", title: "Jane Doe \(number)", text: String(repeating: "See you. ", count: length / 9),
       timestamp: UInt32.random(in: 0 ... .max, using: &random))
     return OutboxEntry(number: OutboxNumber(rawValue: number), content: content)

@@ -162,14 +162,14 @@ private struct Draw {
     return spec
   }
 
-  mutating func notification(timestamp: UInt32, number content: Int) -> Notification {
+  mutating func notification(timestamp: UInt32, number content: Int) -> DisplayNotification {
     var details = NotificationDetails()
     if chance(0.5) { details.level = element(of: NotificationDetails.Level.allCases) }
     if chance(0.2) { details.category = UInt8(number(0...255)) }
     if chance(0.2) { details.group = text(upToPieces: 6) }
     if chance(0.2) { details.actions = (0..<number(1...4)).map { _ in text(upToPieces: 8) } }
     if chance(0.2) { details.flags = UInt8(number(0...3)) }
-    return Notification(
+    return DisplayNotification(
       app: element(of: ["Mail", "Messages", "Kalender", "日历", ""])
         + (chance(0.05) ? text(upToPieces: 80) : ""),
       title: "#\(content) " + (chance(0.1) ? text(upToPieces: 160) : text(upToPieces: 10)),

@@ -99,7 +99,7 @@ package struct Scenario: Equatable, Sendable {
   /// The faults of the wire in the fault phase.
   package var faults: FaultSpec
   /// All submissions; each has a unique timestamp, which identifies it.
-  package var contents: [Notification]
+  package var contents: [DisplayNotification]
   /// Ordered by time.
   package var steps: [Step]
   /// The duration of a commit.

@@ -12,7 +12,7 @@ import Testing
 
   private func makeOutbox() throws {
     let journal = try Journal(path: file, access: .forwarding)
-    var content = NotibotProtocol.Notification(
+    var content = DisplayNotification(
       app: "Mail", title: "Jane\u{1B}[2J\nDoe", text: "Hello", timestamp: 1_700_000_000)
     content.details.level = .critical
     content.details.actions = ["Yes", "No"]

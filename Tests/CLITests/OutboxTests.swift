@@ -20,7 +20,7 @@ import Testing
       .refused(.notANotification), .refused(.conflict), .written(write(0)),
     ]
     let journal = try Journal(path: file, access: .forwarding, source: 0xC0FFEE)
-    var content = NotibotProtocol.Notification(
+    var content = DisplayNotification(
       app: "Mail", title: "Jane\u{1B}[2J\nDoe", text: "Hello", timestamp: 1_700_000_000)
     content.details.level = .critical
     var header = try journal.contents().header

@@ -90,7 +90,7 @@ struct DevicePTYTests {
       for _ in 0..<2 {
         let count = try await withDevice(at: path) { device in
           #expect(await device.info.bootID == ScriptedDevice.bootID)
-          try await device.send(Notification(app: "A", title: "B", text: "C", timestamp: 1))
+          try await device.send(DisplayNotification(app: "A", title: "B", text: "C", timestamp: 1))
           return try await device.count()
         }
         #expect(count == 7)
@@ -102,7 +102,7 @@ struct DevicePTYTests {
     try await TablePeer.withPeer { path in
       try await withDevice(at: path) { device in
         let notifications = (0..<1000).map { index in
-          Notification(app: "A", title: index % 10 == 3 ? "!" : "B", text: "\(index)", timestamp: 1)
+          DisplayNotification(app: "A", title: index % 10 == 3 ? "!" : "B", text: "\(index)", timestamp: 1)
         }
         let (stream, sink) = AsyncStream<(Int, Bool)>.makeStream()
         let summary = try await device.send(contentsOf: notifications) { index, result in

@@ -81,7 +81,7 @@ struct DeviceTests {
     let line = try await MemoryLine()
     try await line.open()
     let device = line.device
-    async let sending: Void = device.send(Notification(app: "A", title: "B", text: "C", timestamp: 1))
+    async let sending: Void = device.send(DisplayNotification(app: "A", title: "B", text: "C", timestamp: 1))
     _ = try await line.next(.data)
     try await line.say(ScriptedDevice.pdu([0x01, 0x12, 6, 0, 0x11], sequence: 1, ack: 2))
     do {
@@ -186,7 +186,7 @@ struct DeviceTests {
     let line = try await MemoryLine()
     try await line.open()
     let device = line.device
-    let notification = Notification(app: "A", title: "B", text: "C", timestamp: 1)
+    let notification = DisplayNotification(app: "A", title: "B", text: "C", timestamp: 1)
     let (results, sink) = AsyncStream<(Int, Bool)>.makeStream()
     let sending = Task {
       try await device.send(contentsOf: repeatElement(notification, count: 100), window: 10) {
@@ -208,7 +208,7 @@ struct DeviceTests {
     try await line.open()
     let device = line.device
     let (results, sink) = AsyncStream<(Int, NotibotError?)>.makeStream()
-    let notifications = (0..<100).map { Notification(app: "A", title: "\($0)", text: "C", timestamp: 1) }
+    let notifications = (0..<100).map { DisplayNotification(app: "A", title: "\($0)", text: "C", timestamp: 1) }
     let sending = Task {
       try await device.send(contentsOf: notifications, window: 10) { index, result in
         if case .failure(let error) = result { sink.yield((index, error)) } else { sink.yield((index, nil)) }

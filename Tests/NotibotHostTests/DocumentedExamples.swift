@@ -41,7 +41,7 @@ import NotibotProtocol
 
 func ring() async throws {
   try await withForwarder(port: "auto", outbox: "/var/lib/doorbell/outbox") { forwarder in
-    let bell = Device.Notification(app: "Door", title: "Bell", text: "Ring", timestamp: 1_764_000_000)
+    let bell = DisplayNotification(app: "Door", title: "Bell", text: "Ring", timestamp: 1_764_000_000)
     _ = try await forwarder.submit(bell)
     try await forwarder.finish()
   }

@@ -146,7 +146,7 @@ struct ForwardingMachineTests {
     }
   }
 
-  private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
+  private static func note(_ text: String) -> DisplayNotification { OutboxWorld.note(text) }
   private static let first = OutboxNumber(rawValue: 1)
 
   private static func makeUp(_ configuration: ForwardingConfiguration = ForwardingConfiguration()) -> Rig {

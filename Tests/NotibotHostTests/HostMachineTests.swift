@@ -24,7 +24,7 @@ struct HostMachineTests {
 
   @Test func `a notification is written as JSON and the answer ends the request`() {
     var device = ScriptedDevice.makeReady()
-    let notification = Notification(app: "A", title: "B", text: "C", timestamp: 7)
+    let notification = DisplayNotification(app: "A", title: "B", text: "C", timestamp: 7)
     let id = device.submit(.send(notification))
     let json = Array(#"{"app":"A","title":"B","text":"C","timestamp":7}"#.utf8)
     #expect(device.takeSent().map(\.payload) == [[0x12, 0x06, 0x00] + json])

@@ -14,7 +14,7 @@ enum JournalFixture {
   static var contents: JournalContents {
     var entry = OutboxEntry(
       number: OutboxNumber(rawValue: 5),
-      content: Notification(app: "Mail", title: "Jane", text: "Hello", timestamp: 1_700_000_000),
+      content: DisplayNotification(app: "Mail", title: "Jane", text: "Hello", timestamp: 1_700_000_000),
       state: .updating(
         held: OutboxWrite(id: 4, revision: 1, json: Array("{}".utf8)),
         next: OutboxWrite(id: 4, revision: 2, json: Array("[]".utf8))),

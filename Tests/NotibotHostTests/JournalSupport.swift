@@ -51,8 +51,8 @@ final class SimulatedDisk: Sendable {
 
 /// Journal entries for tests.
 enum Entries {
-  static func content(_ title: String, text: String = "See you tomorrow!") -> NotibotProtocol.Notification {
-    NotibotProtocol.Notification(app: "Messages", title: title, text: text, timestamp: 1_234_567_890)
+  static func content(_ title: String, text: String = "See you tomorrow!") -> DisplayNotification {
+    DisplayNotification(app: "Messages", title: title, text: text, timestamp: 1_234_567_890)
   }
 
   static func queued(_ number: Int64, title: String = "Jane Doe") -> OutboxEntry {
@@ -77,7 +77,7 @@ enum Entries {
     var urgent = content("Late")
     urgent.details.level = .timeSensitive
     urgent.timestamp = .max
-    let states: [(NotibotProtocol.Notification, OutboxEntry.State, Bool)] = [
+    let states: [(DisplayNotification, OutboxEntry.State, Bool)] = [
       (rich, .queued, false), (passive, .written(write(1)), true),
       (urgent, .held(write(2, revision: 65535)), false),
       (content("d"), .updating(held: write(.max), next: write(.max, revision: 1)), true),

@@ -6,7 +6,7 @@ import NotibotProtocol
 /// highest id for each source. It has no timing; a test carries each message by hand.
 struct ModelDisplay {
   struct Item: Equatable {
-    var notification: Notification
+    var notification: DisplayNotification
     var revision: UInt16
     var crc: UInt32
     var isHidden = false
@@ -32,7 +32,7 @@ struct ModelDisplay {
   var bootID: UInt32 = 1
   var sources: [UInt32: Source] = [:]
   /// Notifications accepted without an identity.
-  var plain: [Notification] = []
+  var plain: [DisplayNotification] = []
   /// The error for the next content.
   var nextError: ATTError?
   var source: UInt32 = 0
@@ -46,7 +46,7 @@ struct ModelDisplay {
   }
 
   /// All shown notifications.
-  var shown: [Notification] {
+  var shown: [DisplayNotification] {
     plain + sources.values.flatMap { $0.items.values.filter { !$0.isHidden }.map(\.notification) }
   }
 
@@ -141,7 +141,7 @@ struct ModelDisplay {
     return .accepted
   }
 
-  private mutating func applyPlain(_ notification: Notification) -> HostResult {
+  private mutating func applyPlain(_ notification: DisplayNotification) -> HostResult {
     if let error = nextError {
       nextError = nil
       return .refused(error)

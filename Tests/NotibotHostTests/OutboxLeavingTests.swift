@@ -7,7 +7,7 @@ import Testing
 /// NTF-35.
 struct OutboxLeavingTests {
   private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
-  private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
+  private static func note(_ text: String) -> DisplayNotification { OutboxWorld.note(text) }
 
   /// An item written by the copy, as stored by the display.
   private static func item(

@@ -6,7 +6,7 @@ import Testing
 /// The effect of each submission and each answer in each state of an entry.
 struct OutboxMachineTests {
   private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
-  private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
+  private static func note(_ text: String) -> DisplayNotification { OutboxWorld.note(text) }
   private static func json(_ text: String, _ rest: String) -> String {
     #"{"app":"A","title":"T","text":"\#(text)","timestamp":7,\#(rest)}"#
   }

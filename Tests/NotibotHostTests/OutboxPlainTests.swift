@@ -6,7 +6,7 @@ import Testing
 /// A device without identities. Source: PROTOCOL.md NTF-37.
 struct OutboxPlainTests {
   private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
-  private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
+  private static func note(_ text: String) -> DisplayNotification { OutboxWorld.note(text) }
 
   private static func makePlain(_ options: OutboxOptions = OutboxOptions()) -> OutboxWorld {
     var world = OutboxWorld(options)

@@ -5,7 +5,7 @@ import Testing
 
 /// The fate of pending actions when the session ends.
 struct OutboxSessionEndTests {
-  private static let notification = Notification(app: "Mail", title: "a", text: "b", timestamp: 1)
+  private static let notification = DisplayNotification(app: "Mail", title: "a", text: "b", timestamp: 1)
 
   /// An outbox in a synchronised session, with one pending write.
   private static func makeWithWriteReady(features: Features) -> OutboxMachine {

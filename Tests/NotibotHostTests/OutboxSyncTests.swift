@@ -6,7 +6,7 @@ import Testing
 /// How an outbox and a display reach agreement. Source: PROTOCOL.md NTF-26, NTF-30 to NTF-36.
 struct OutboxSyncTests {
   private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
-  private static func note(_ text: String) -> Notification { OutboxWorld.note(text) }
+  private static func note(_ text: String) -> DisplayNotification { OutboxWorld.note(text) }
   private static func removal(_ id: Int) -> String {
     #"{"app":"","title":"","text":"","timestamp":0,"id":\#(id),"ev":"r"}"#
   }

@@ -173,8 +173,8 @@ struct OutboxWorld {
 
   static func number(_ number: Int64) -> OutboxNumber { OutboxNumber(rawValue: number) }
 
-  static func note(_ text: String, level: NotificationDetails.Level = .active) -> Notification {
-    var notification = Notification(app: "A", title: "T", text: text, timestamp: 7)
+  static func note(_ text: String, level: NotificationDetails.Level = .active) -> DisplayNotification {
+    var notification = DisplayNotification(app: "A", title: "T", text: text, timestamp: 7)
     notification.details.level = level
     return notification
   }

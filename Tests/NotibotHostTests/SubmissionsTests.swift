@@ -5,7 +5,7 @@ import Testing
 
 /// Which submissions wait for room, which overtake them, and that each has one result.
 struct SubmissionsTests {
-  private static let notification = Notification(app: "a", title: "t", text: "", timestamp: 1)
+  private static let notification = DisplayNotification(app: "a", title: "t", text: "", timestamp: 1)
 
   /// Submits all at once, lets `body` play the outbox, and returns the results by token.
   private func results(

@@ -17,7 +17,7 @@ struct NotificationCutTests {
   func `an encoded notification fits, is parsed back, and is cut at whole characters`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     for round in 0..<1000 {
-      let notification = Notification(
+      let notification = DisplayNotification(
         app: Self.random(Int.random(in: 0...12, using: &generator), using: &generator),
         title: Self.random(Int.random(in: 0...30, using: &generator), using: &generator),
         text: Self.random(Int.random(in: 0...120, using: &generator), using: &generator),
@@ -25,7 +25,7 @@ struct NotificationCutTests {
       var json: [UInt8] = []
       let cut = notification.encode(into: &json)
       #expect(json.count <= 512, "seed \(seed) round \(round)")
-      let read = try Notification(parsing: json)
+      let read = try DisplayNotification(parsing: json)
       #expect((cut == .nothing) == (read == notification), "seed \(seed) round \(round)")
       #expect(read.timestamp == notification.timestamp)
       for (short, long) in [
@@ -46,7 +46,7 @@ struct NotificationCutTests {
   }
 
   @Test func `a text is not cut more than necessary`() throws {
-    let notification = Notification(
+    let notification = DisplayNotification(
       app: "Messages", title: "Jane Doe", text: String(repeating: "x", count: 1000), timestamp: 1_234_567_890)
     #expect(notification.encoded().count == 512)
   }

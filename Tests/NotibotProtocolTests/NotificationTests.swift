@@ -9,7 +9,7 @@ struct NotificationTests {
       var text: String
       var timestamp: UInt32
 
-      var notification: NotibotProtocol.Notification {
+      var notification: DisplayNotification {
         .init(app: app, title: title, text: text, timestamp: timestamp)
       }
     }
@@ -28,7 +28,7 @@ struct NotificationTests {
 
   @Test(arguments: vectors.filter { $0.fields != nil })
   func `is accepted`(vector: Vector) throws {
-    let read = try Notification(parsing: [UInt8](hex: vector.json))
+    let read = try DisplayNotification(parsing: [UInt8](hex: vector.json))
     let expected = try #require(vector.fields).notification
     #expect(read.hasSameScalars(as: expected))
     #expect(read.timestamp == expected.timestamp)
@@ -37,7 +37,7 @@ struct NotificationTests {
   @Test(arguments: vectors.filter { $0.refused != nil })
   func `is refused with the reason`(vector: Vector) {
     let bytes = [UInt8](hex: vector.json)
-    let error = #expect(throws: NotificationError.self) { try Notification(parsing: bytes) }
+    let error = #expect(throws: NotificationError.self) { try DisplayNotification(parsing: bytes) }
     #expect(error.map { String("\($0.reason.caseName)") } == vector.refused)
     #expect(error.map { (0...bytes.count).contains($0.offset) } == true)
   }
@@ -53,35 +53,35 @@ struct NotificationTests {
   }
 
   @Test func `U+0000 is written as U+FFFD, which cuts nothing`() throws {
-    let notification = Notification(app: "a\0b", title: "", text: "\0", timestamp: 0)
+    let notification = DisplayNotification(app: "a\0b", title: "", text: "\0", timestamp: 0)
     var bytes: [UInt8] = []
     #expect(notification.encode(into: &bytes) == .nothing)
-    let read = try Notification(parsing: bytes)
-    #expect(read == Notification(app: "a\u{FFFD}b", title: "", text: "\u{FFFD}", timestamp: 0))
-    let long = Notification(app: "a\0b", title: "", text: String(repeating: "\0", count: 400), timestamp: 0)
-    #expect(try Notification(parsing: long.encoded()).text.utf8.count <= 512)
+    let read = try DisplayNotification(parsing: bytes)
+    #expect(read == DisplayNotification(app: "a\u{FFFD}b", title: "", text: "\u{FFFD}", timestamp: 0))
+    let long = DisplayNotification(app: "a\0b", title: "", text: String(repeating: "\0", count: 400), timestamp: 0)
+    #expect(try DisplayNotification(parsing: long.encoded()).text.utf8.count <= 512)
     // Short enough for 512 bytes, and still too long for their own limits when they are written.
     let nulls = { (count: Int) in String(repeating: "\0", count: count) }
-    let app = Notification(app: nulls(64), title: "", text: "", timestamp: 0)
+    let app = DisplayNotification(app: nulls(64), title: "", text: "", timestamp: 0)
     #expect(
-      try Notification(parsing: app.encoded()).app == String(repeating: "\u{FFFD}", count: 20) + "…")
-    let title = Notification(app: "", title: nulls(128), text: "", timestamp: 0)
+      try DisplayNotification(parsing: app.encoded()).app == String(repeating: "\u{FFFD}", count: 20) + "…")
+    let title = DisplayNotification(app: "", title: nulls(128), text: "", timestamp: 0)
     #expect(
-      try Notification(parsing: title.encoded()).title == String(repeating: "\u{FFFD}", count: 41) + "…")
+      try DisplayNotification(parsing: title.encoded()).title == String(repeating: "\u{FFFD}", count: 41) + "…")
   }
 
   @Test func `JSON before the cut can be long, and is otherwise checked as strictly`() throws {
     let long = String(repeating: "x", count: 600)
     let json = #"{"app":"\#(long)","title":"\#(long)","text":"\#(long)","timestamp":1}"#
-    let read = try Notification(parsingUncut: Array(json.utf8))
-    #expect(read == Notification(app: long, title: long, text: long, timestamp: 1))
+    let read = try DisplayNotification(parsingUncut: Array(json.utf8))
+    #expect(read == DisplayNotification(app: long, title: long, text: long, timestamp: 1))
     for (old, new, reason) in [
       ("\"title\"", "\"app\"", NotificationError.Reason.repeatedKey),
       (":1}", ":1.0}", .notAWholeNumber(key: "timestamp")),
       (":1}", ":1}x", .trailingBytes), (":1}", ":1,\"z\":[[[[[[[[[[[[1]]]]]]]]]]]]}", .tooDeep),
     ] {
       let error = #expect(throws: NotificationError.self) {
-        try Notification(parsingUncut: Array(json.replacing(old, with: new).utf8))
+        try DisplayNotification(parsingUncut: Array(json.replacing(old, with: new).utf8))
       }
       #expect(error?.reason == reason)
     }
@@ -90,9 +90,9 @@ struct NotificationTests {
   @Test func `10 000 nested arrays are refused by length, and without that limit by depth`() {
     let deep = Array((#"{"a":"# + String(repeating: "[", count: 10_000)).utf8)
     #expect(throws: NotificationError(.tooLong(lengthBytes: 10_005), at: 512)) {
-      try Notification(parsing: deep)
+      try DisplayNotification(parsing: deep)
     }
-    #expect(throws: NotificationError(.tooDeep, at: 12)) { try Notification(parsing: Array(deep[..<500])) }
+    #expect(throws: NotificationError(.tooDeep, at: 12)) { try DisplayNotification(parsing: Array(deep[..<500])) }
   }
 
   @Test func `an error has its reason and position`() {
@@ -104,7 +104,7 @@ struct NotificationTests {
     let sample = try #require(NotificationTests.vectors.first)
     let bytes = [UInt8](hex: sample.json)
     for length in 0..<bytes.count {
-      #expect(throws: NotificationError.self) { try Notification(parsing: Array(bytes[..<length])) }
+      #expect(throws: NotificationError.self) { try DisplayNotification(parsing: Array(bytes[..<length])) }
     }
   }
 
@@ -115,16 +115,16 @@ struct NotificationTests {
     for _ in 0..<20_000 {
       var bytes = samples[Int.random(in: samples.indices, using: &generator)]
       bytes[Int.random(in: bytes.indices, using: &generator)] = .random(in: 0...255, using: &generator)
-      guard let read = try? Notification(parsing: bytes) else { continue }
+      guard let read = try? DisplayNotification(parsing: bytes) else { continue }
       #expect(read.app.utf8.count <= 64 && read.title.utf8.count <= 128, "seed \(seed)")
     }
   }
 }
 
-extension NotibotProtocol.Notification {
+extension DisplayNotification {
   /// Whether the strings are the same scalar by scalar; `==` takes composed and decomposed letters
   /// for one.
-  func hasSameScalars(as other: NotibotProtocol.Notification) -> Bool {
+  func hasSameScalars(as other: DisplayNotification) -> Bool {
     app.unicodeScalars.elementsEqual(other.app.unicodeScalars)
       && title.unicodeScalars.elementsEqual(other.title.unicodeScalars)
       && text.unicodeScalars.elementsEqual(other.text.unicodeScalars)

@@ -23,7 +23,7 @@ struct WrittenNotificationEncodingTests {
     _ details: NotificationDetails = NotificationDetails(), _ identity: NotificationIdentity? = nil
   ) -> WrittenNotification {
     WrittenNotification(
-      notification: Notification(app: "a", title: "b", text: "c", timestamp: 1, details: details),
+      notification: DisplayNotification(app: "a", title: "b", text: "c", timestamp: 1, details: details),
       identity: identity)
   }
 
@@ -101,7 +101,7 @@ struct WrittenNotificationEncodingTests {
   @Test func `text is cut for the optional keys, byte for byte`() {
     let written = { (length: Int) in
       WrittenNotification(
-        notification: Notification(
+        notification: DisplayNotification(
           app: "a", title: "b", text: String(repeating: "x", count: length), timestamp: 1),
         identity: NotificationIdentity(id: 1_000_000))
     }
@@ -122,7 +122,7 @@ struct WrittenNotificationEncodingTests {
   func `the longest of everything fits`(character: String) throws {
     let long = { (bytes: Int) in String(repeating: character, count: max(1, bytes / character.utf8.count)) }
     let written = WrittenNotification(
-      notification: Notification(
+      notification: DisplayNotification(
         app: long(64), title: long(128), text: long(600), timestamp: .max,
         details: Self.details(
           level: .critical, category: 255, group: long(16), actions: Array(repeating: long(24), count: 4),
@@ -140,7 +140,7 @@ struct WrittenNotificationEncodingTests {
   @Test func `64 control characters in app are cut last`() {
     let controls = { (count: Int) in String(repeating: "\u{1}", count: count) }
     let written = WrittenNotification(
-      notification: Notification(
+      notification: DisplayNotification(
         app: controls(64), title: controls(128), text: "x", timestamp: .max,
         details: Self.details(
           level: .critical, category: 255, group: "sixteen letters!",
@@ -168,7 +168,7 @@ struct WrittenNotificationEncodingTests {
         level: .timeSensitive, group: random(8), actions: (0..<(round % 6)).map { _ in random(8) },
         expires: round % 2 == 0 ? nil : UInt32(round))
       let written = WrittenNotification(
-        notification: Notification(
+        notification: DisplayNotification(
           app: random(12), title: random(40), text: random(120), timestamp: 5, details: details),
         identity: NotificationIdentity(id: UInt32(round + 1), revision: UInt16(round)))
       var json: [UInt8] = []

@@ -24,7 +24,7 @@ struct WrittenNotificationTests {
   @Test func `the four keys alone have no identity and default details`() throws {
     let read = try Self.read("")
     #expect(read.identity == nil)
-    #expect(read.notification == Notification(app: "a", title: "b", text: "c", timestamp: 1))
+    #expect(read.notification == DisplayNotification(app: "a", title: "b", text: "c", timestamp: 1))
     #expect(read.notification.details.level == .active)
   }
 
@@ -151,7 +151,7 @@ struct WrittenNotificationTests {
   func `optional keys that are not in use are ignored`(members: String) throws {
     let read = try WrittenNotification(parsing: Self.json(members), keys: .four)
     let plain = WrittenNotification(
-      notification: Notification(app: "a", title: "b", text: "c", timestamp: 1))
+      notification: DisplayNotification(app: "a", title: "b", text: "c", timestamp: 1))
     #expect(read == plain)
   }
 

@@ -275,8 +275,8 @@ package final class ForwardingBench: PlayedDevice {
   }
 
   /// A notification whose JSON is that of `Sample`.
-  package static func note(_ text: String, level: NotificationDetails.Level = .active) -> Notification {
-    var note = Notification(app: "Rig", title: "Suite", text: text, timestamp: 1_234_567_890)
+  package static func note(_ text: String, level: NotificationDetails.Level = .active) -> DisplayNotification {
+    var note = DisplayNotification(app: "Rig", title: "Suite", text: text, timestamp: 1_234_567_890)
     note.details.level = level
     return note
   }

@@ -8,10 +8,6 @@ package import SerialLink
 /// thread. States: *connecting* → *open* ⇄ *reconnecting* → *closing* → *ended*; any of them →
 /// *ended* when the port is lost.
 public actor Device {
-  /// A notification on the display. Write the module name where Foundation's type of that name is
-  /// imported too.
-  public typealias Notification = NotibotProtocol.Notification
-
   enum State {
     case connecting([CheckedContinuation<Void, any Error>])
     case open
@@ -93,7 +89,7 @@ public actor Device {
   /// Sends a notification, cut to the device's limits if need be, and returns when the device has
   /// accepted it. Throws `NotibotError`: `refused` if the device rejected it; `isOutcomeUnknown` is
   /// set if the link failed before the answer.
-  public func send(_ notification: Notification) async throws {
+  public func send(_ notification: DisplayNotification) async throws {
     _ = try await request(.send(notification), "send to")
   }
 
@@ -101,7 +97,7 @@ public actor Device {
   /// (default: now). Otherwise as `send(_:)`.
   public func send(app: String, title: String, text: String, timestamp: UInt32? = nil) async throws {
     let timestamp = timestamp ?? UInt32(clamping: HostClock.now().seconds)
-    try await send(Notification(app: app, title: title, text: text, timestamp: timestamp))
+    try await send(DisplayNotification(app: app, title: title, text: text, timestamp: timestamp))
   }
 
   /// Sends notifications in order, with many in flight, and returns when all are answered.
@@ -115,7 +111,7 @@ public actor Device {
   ///   `CancellationError` after a cancellation; notifications in flight are then reported with an
   ///   unknown outcome.
   public func send(
-    contentsOf notifications: some Sequence<Notification> & Sendable, window: Int = 64,
+    contentsOf notifications: some Sequence<DisplayNotification> & Sendable, window: Int = 64,
     report: @escaping @Sendable (Int, Result<Void, NotibotError>) -> Void = { _, _ in }
   ) async throws -> SendSummary {
     try OptionRange.window.check(window, port: port, operation: "send to")

@@ -26,7 +26,7 @@ final class SendBatch {
 
   /// The source of the next notification.
   private enum Supply {
-    case more(() -> Notification?)
+    case more(() -> DisplayNotification?)
     case exhausted
     /// Nothing more can be sent; the caller gets the reason when all submitted notifications are
     /// answered.
@@ -45,7 +45,7 @@ final class SendBatch {
   init(
     key: BatchKey, window: Int, report: @escaping Report,
     continuation: CheckedContinuation<SendSummary, any Error>,
-    next: @escaping () -> Notification?
+    next: @escaping () -> DisplayNotification?
   ) {
     self.key = key
     self.window = window
@@ -55,7 +55,7 @@ final class SendBatch {
   }
 
   /// The next notification and its index, while the window has room.
-  func takeNext() -> (index: Int, notification: Notification)? {
+  func takeNext() -> (index: Int, notification: DisplayNotification)? {
     guard case .running = state, case .more(let next) = supply, taken - answered < window else { return nil }
     guard let notification = next() else {
       supply = .exhausted

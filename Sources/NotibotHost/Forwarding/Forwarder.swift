@@ -86,13 +86,13 @@ public actor Forwarder {
   /// on its delivery is guaranteed. Waits while the outbox is full. Throws `NotibotError` when the
   /// forwarder has ended or ends meanwhile.
   @discardableResult
-  public func submit(_ notification: Notification) async throws -> ForwardingReport.Number {
+  public func submit(_ notification: DisplayNotification) async throws -> ForwardingReport.Number {
     try await submitOne(.add(notification))
   }
 
   /// Replaces the content of a notification, on the display too. Throws `NotibotError` if it is no
   /// longer in the outbox.
-  public func update(_ number: ForwardingReport.Number, to notification: Notification) async throws {
+  public func update(_ number: ForwardingReport.Number, to notification: DisplayNotification) async throws {
     _ = try await submitOne(.update(OutboxNumber(rawValue: number), notification))
   }
 

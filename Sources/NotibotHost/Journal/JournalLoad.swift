@@ -11,14 +11,14 @@ package struct JournalLoad: Sendable {
   /// Notifications that share a commit, 1 or more.
   package let batchSize: Int
 
-  private let content: Notification
+  private let content: DisplayNotification
   private let json: [UInt8]
 
   /// - Parameter textBytes: length of each text, 0 to 400.
   package init(count: Int, batchSize: Int, textBytes: Int = 48) {
     self.count = count
     self.batchSize = batchSize
-    content = Notification(
+    content = DisplayNotification(
       app: "Messages", title: "Jane Doe", text: String(repeating: "x", count: textBytes),
       timestamp: 1_234_567_890)
     json = WrittenNotification(notification: content, identity: NotificationIdentity(id: .max)).encoded()

@@ -254,7 +254,7 @@ enum JournalRows {
     details.actions = try row.actions(17, "actions")
     details.expires = try row.isNull(18) ? nil : row.number(18, "expires")
     details.flags = try row.number(19, "flags")
-    let content = Notification(
+    let content = DisplayNotification(
       app: try row.text(11, "app"), title: try row.text(12, "title"), text: try row.text(13, "text"),
       timestamp: try row.number(14, "timestamp"), details: details)
     return OutboxEntry(

@@ -7,7 +7,7 @@ package struct FrameSummary: Equatable, Sendable {
   /// The content; empty if the header is everything.
   package private(set) var detail = ""
   /// The notification that is written, if it is complete.
-  package private(set) var notification: Notification?
+  package private(set) var notification: DisplayNotification?
 
   package init(_ frame: Frame) {
     let payload = frame.payload

@@ -52,7 +52,7 @@ package struct OutboxEntry: Hashable, Sendable {
 
   package let number: OutboxNumber
   /// The newest content.
-  package var content: Notification
+  package var content: DisplayNotification
   package var state: State
   /// Whether `content` is newer than the content written in `state`.
   package var hasNewerContent: Bool
@@ -61,7 +61,7 @@ package struct OutboxEntry: Hashable, Sendable {
   package var isReported: Bool
 
   package init(
-    number: OutboxNumber, content: Notification, state: State = .queued, hasNewerContent: Bool = false,
+    number: OutboxNumber, content: DisplayNotification, state: State = .queued, hasNewerContent: Bool = false,
     isReported: Bool = false
   ) {
     self.number = number

@@ -2,7 +2,7 @@ import NotibotProtocol
 
 // Submissions: notifications are added, changed and removed.
 extension OutboxMachine {
-  mutating func add(_ notification: Notification, token: UInt64) {
+  mutating func add(_ notification: DisplayNotification, token: UInt64) {
     guard shelf.count < options.entriesLimit else {
       return report(.rejected(.full(limit: options.entriesLimit), token: token))
     }
@@ -12,7 +12,7 @@ extension OutboxMachine {
     put(OutboxEntry(number: number, content: notification), then: .queued(number, token: token))
   }
 
-  mutating func update(_ number: OutboxNumber, to content: Notification, token: UInt64) {
+  mutating func update(_ number: OutboxNumber, to content: DisplayNotification, token: UInt64) {
     guard var entry = shelf[number] else {
       return report(.rejected(.unknownNumber(number), token: token))
     }

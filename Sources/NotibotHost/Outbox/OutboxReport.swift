@@ -2,9 +2,9 @@ package import NotibotProtocol
 
 /// A request to the outbox.
 package enum OutboxSubmission: Hashable, Sendable {
-  case add(Notification)
+  case add(DisplayNotification)
   /// Replaces the content of a notification, on the device too.
-  case update(OutboxNumber, Notification)
+  case update(OutboxNumber, DisplayNotification)
   /// Removes a notification, from the device too.
   case remove(OutboxNumber)
 }

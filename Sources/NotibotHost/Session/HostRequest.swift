@@ -27,7 +27,7 @@ package struct Subscriptions: OptionSet, Hashable, Sendable {
 /// A request to a host machine. Each request gets exactly one `HostResult`.
 package enum HostRequest: Equatable, Sendable {
   /// Write a notification, cut to the limits of NTF-7 if necessary.
-  case send(Notification)
+  case send(DisplayNotification)
   /// Write these bytes of JSON as they are; more than 512 are refused here.
   case sendEncoded([UInt8])
   case readCount

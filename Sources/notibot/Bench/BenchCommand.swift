@@ -187,8 +187,8 @@ struct BenchLoad: Sendable {
     text = String(repeating: "x", count: textBytes)
   }
 
-  func notification(_ index: Int) -> NotibotProtocol.Notification {
-    NotibotProtocol.Notification(
+  func notification(_ index: Int) -> DisplayNotification {
+    DisplayNotification(
       app: "Messages", title: "Jane Doe \(index)", text: text,
       timestamp: UInt32(1_234_567_890 + index % 1_000_000))
   }
@@ -210,7 +210,7 @@ struct BenchLoad: Sendable {
       self.onTake = onTake
     }
 
-    mutating func next() -> NotibotProtocol.Notification? {
+    mutating func next() -> DisplayNotification? {
       guard taken < count else { return nil }
       taken += 1
       onTake()

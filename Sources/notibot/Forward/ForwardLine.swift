@@ -50,9 +50,9 @@ enum ForwardLine {
 
   /// The four keys and the optional ones of NTF-20; identities are the outbox's own and are
   /// ignored.
-  private static func notification(_ bytes: [UInt8]) throws -> NotibotProtocol.Notification {
+  private static func notification(_ bytes: [UInt8]) throws -> DisplayNotification {
     // Text that exceeds the device's limits is allowed here: the host truncates it (PROTOCOL.md
     // NTF-7).
-    try NotibotProtocol.Notification(parsingDetailed: bytes)
+    try DisplayNotification(parsingDetailed: bytes)
   }
 }

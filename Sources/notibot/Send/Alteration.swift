@@ -28,13 +28,13 @@ struct Alteration: Hashable, Sendable {
 
 extension Alteration {
   /// The alteration of the four fields that `send` writes.
-  init(of notification: NotibotProtocol.Notification) {
+  init(of notification: DisplayNotification) {
     var json: [UInt8] = []
     self.init(isCut: notification.encode(into: &json) == .fields)
   }
 
   /// The alteration of all fields that `forward` writes, with the longest possible identity.
-  init(ofIdentified notification: NotibotProtocol.Notification) {
+  init(ofIdentified notification: DisplayNotification) {
     let identity = NotificationIdentity(id: .max, revision: .max, change: .added, source: .max)
     var json: [UInt8] = []
     let written = WrittenNotification(notification: notification, identity: identity)

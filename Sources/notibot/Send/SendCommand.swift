@@ -94,13 +94,13 @@ struct SendCommand: AsyncParsableCommand {
   }
 
   /// The notification of the options.
-  private var single: NotibotProtocol.Notification {
-    NotibotProtocol.Notification(
+  private var single: DisplayNotification {
+    DisplayNotification(
       app: app ?? "", title: title ?? "", text: text ?? "",
       timestamp: timestamp ?? UInt32(clamping: Int(Date().timeIntervalSince1970)))
   }
 
-  private func alteration(of notification: NotibotProtocol.Notification) -> Alteration {
+  private func alteration(of notification: DisplayNotification) -> Alteration {
     var alteration = Alteration(of: notification)
     alteration.isReplaced = [app, title, text].contains { $0.map(Alteration.isRepaired) ?? false }
     return alteration
@@ -142,7 +142,7 @@ struct SendCommand: AsyncParsableCommand {
 /// A notification and the line that it came from.
 struct NotificationLine: Sendable {
   var number: Int
-  var notification: NotibotProtocol.Notification
+  var notification: DisplayNotification
   var alteration: Alteration
 
   /// Reads lines up to the first invalid one; if `isStrict`, to the first that cannot be sent
@@ -154,7 +154,7 @@ struct NotificationLine: Sendable {
     for line in lines {
       do {
         // Too long for the device is not too long for a file: the host cuts (PROTOCOL.md NTF-7).
-        let notification = try NotibotProtocol.Notification(parsingUncut: line.bytes)
+        let notification = try DisplayNotification(parsingUncut: line.bytes)
         let alteration = Alteration(of: notification)
         guard !isStrict || alteration.isNone else {
           let failure = CommandFailure(

@@ -236,8 +236,8 @@ struct SoakRun: Sendable {
     return memory
   }
 
-  private func notification(_ index: Int) -> NotibotProtocol.Notification {
-    NotibotProtocol.Notification(
+  private func notification(_ index: Int) -> DisplayNotification {
+    DisplayNotification(
       app: "Soak", title: "\(prefix)\(index)", text: String(repeating: "x", count: index * 31 % 240),
       timestamp: UInt32(clamping: Int(Date().timeIntervalSince1970)))
   }
@@ -310,7 +310,7 @@ struct SoakRun: Sendable {
   /// Each held notification must be on the display once, and no other one of this soak.
   private func compare(_ shown: [String], with held: [Int64], _ report: inout SoakReport) {
     let titles = shown.compactMap { json -> String? in
-      let title = (try? NotibotProtocol.Notification(parsingDetailed: Array(json.utf8)))?.title
+      let title = (try? DisplayNotification(parsingDetailed: Array(json.utf8)))?.title
       return title?.hasPrefix(prefix) == true ? title : nil
     }
     let distinct = Set(titles).count

@@ -11,17 +11,17 @@ extension Suite {
     let device = bench.makeHost()
     let probe = device.probe
     try await device.open()
-    let vectors: [(Notification, String)] = [
+    let vectors: [(DisplayNotification, String)] = [
       (
-        Notification(app: "Messages", title: "Jane Doe", text: "See you tomorrow!", timestamp: 1_234_567_890),
+        DisplayNotification(app: "Messages", title: "Jane Doe", text: "See you tomorrow!", timestamp: 1_234_567_890),
         "{\"app\":\"Messages\",\"title\":\"Jane Doe\",\"text\":\"See you tomorrow!\",\"timestamp\":1234567890}"
       ),
       (
-        Notification(app: "a/b", title: "\"\\", text: "é€😀", timestamp: 4_294_967_295),
+        DisplayNotification(app: "a/b", title: "\"\\", text: "é€😀", timestamp: 4_294_967_295),
         "{\"app\":\"a/b\",\"title\":\"\\\"\\\\\",\"text\":\"é€😀\",\"timestamp\":4294967295}"
       ),
       (
-        Notification(app: "", title: "\u{0}\u{7F}", text: "", timestamp: 0),
+        DisplayNotification(app: "", title: "\u{0}\u{7F}", text: "", timestamp: 0),
         "{\"app\":\"\",\"title\":\"\u{FFFD}\u{7F}\",\"text\":\"\",\"timestamp\":0}"
       ),
     ]
@@ -30,7 +30,7 @@ extension Suite {
       probe.expect("the request", pdu, is: [0x12, 6, 0] + Array(json.utf8))
     }
     let pdu = try await Self.written(
-      Notification(app: "a", title: "b", text: "\u{8}\t\n\u{C}\r\u{1}\u{1F}", timestamp: 1), device)
+      DisplayNotification(app: "a", title: "b", text: "\u{8}\t\n\u{C}\r\u{1}\u{1F}", timestamp: 1), device)
     let text = String(decoding: pdu.dropFirst(3), as: UTF8.self)
     let controls = "\\b\\t\\n\\f\\r\\u0001\\u001f"
     probe.expect(
@@ -46,7 +46,7 @@ extension Suite {
     let probe = device.probe
     try await device.open()
     let family = "👨‍👩‍👧‍👦"
-    let long = Notification(
+    let long = DisplayNotification(
       app: String(repeating: "a", count: 100), title: String(repeating: "é", count: 100),
       text: String(repeating: family, count: 60), timestamp: 1)
     let pdu = try await Self.written(long, device)
@@ -118,7 +118,7 @@ extension Suite {
   }
 
   /// Submits a notification and returns its single request, which is answered with success.
-  private static func written(_ notification: Notification, _ device: HostBench) async throws -> [UInt8] {
+  private static func written(_ notification: DisplayNotification, _ device: HostBench) async throws -> [UInt8] {
     let probe = device.probe
     let id = device.submit(.send(notification))
     let deadline = probe.now + Probe.patience

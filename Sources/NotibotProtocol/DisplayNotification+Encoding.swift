@@ -1,4 +1,4 @@
-extension Notification {
+extension DisplayNotification {
   /// The replacement for the part that was cut: U+2026. Source: PROTOCOL.md NTF-7.
   private static let ellipsis = "…"
 
@@ -43,35 +43,35 @@ extension Notification {
   /// `text`, then `title` by the bytes of the JSON, and last `app`. Without a tail `app` is never
   /// cut here, because 64 bytes are at most 384 when escaped; with a tail of 239 bytes, 215 remain
   /// for it.
-  private func cutToFit(tailBytes: Int) -> Notification {
+  private func cutToFit(tailBytes: Int) -> DisplayNotification {
     var cut = withoutNull
-    cut.app = Notification.cut(cut.app, toBytes: NotificationLimits.appBytes) { _ in 1 }
-    cut.title = Notification.cut(cut.title, toBytes: NotificationLimits.titleBytes) { _ in 1 }
+    cut.app = DisplayNotification.cut(cut.app, toBytes: NotificationLimits.appBytes) { _ in 1 }
+    cut.title = DisplayNotification.cut(cut.title, toBytes: NotificationLimits.titleBytes) { _ in 1 }
     var frame: [UInt8] = []
-    Notification(app: cut.app, title: "", text: "", timestamp: timestamp).appendJSON(tail: [], to: &frame)
+    DisplayNotification(app: cut.app, title: "", text: "", timestamp: timestamp).appendJSON(tail: [], to: &frame)
     let room = NotificationLimits.jsonBytes - tailBytes - frame.count
-    let titleBytes = cut.title.utf8.reduce(0) { $0 + Notification.escapedLengthBytes($1) }
-    cut.text = Notification.cut(cut.text, toBytes: room - titleBytes, cost: Notification.escapedLengthBytes)
-    let textBytes = cut.text.utf8.reduce(0) { $0 + Notification.escapedLengthBytes($1) }
-    cut.title = Notification.cut(cut.title, toBytes: room - textBytes, cost: Notification.escapedLengthBytes)
-    let leftBytes = room - textBytes - cut.title.utf8.reduce(0) { $0 + Notification.escapedLengthBytes($1) }
+    let titleBytes = cut.title.utf8.reduce(0) { $0 + Self.escapedLengthBytes($1) }
+    cut.text = Self.cut(cut.text, toBytes: room - titleBytes, cost: Self.escapedLengthBytes)
+    let textBytes = cut.text.utf8.reduce(0) { $0 + Self.escapedLengthBytes($1) }
+    cut.title = Self.cut(cut.title, toBytes: room - textBytes, cost: Self.escapedLengthBytes)
+    let leftBytes = room - textBytes - cut.title.utf8.reduce(0) { $0 + Self.escapedLengthBytes($1) }
     if leftBytes < 0 {
-      let appBytes = cut.app.utf8.reduce(0) { $0 + Notification.escapedLengthBytes($1) }
-      cut.app = Notification.cut(
-        cut.app, toBytes: appBytes + leftBytes, cost: Notification.escapedLengthBytes)
+      let appBytes = cut.app.utf8.reduce(0) { $0 + DisplayNotification.escapedLengthBytes($1) }
+      cut.app = DisplayNotification.cut(
+        cut.app, toBytes: appBytes + leftBytes, cost: DisplayNotification.escapedLengthBytes)
     }
     return cut
   }
 
   /// This notification with U+FFFD for U+0000. Source: PROTOCOL.md NTF-6.
-  private var withoutNull: Notification {
+  private var withoutNull: DisplayNotification {
     func replaced(_ string: String) -> String {
       guard string.utf8.contains(0) else { return string }
       var scalars = String.UnicodeScalarView()
       scalars.append(contentsOf: string.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 })
       return String(scalars)
     }
-    return Notification(
+    return DisplayNotification(
       app: replaced(app), title: replaced(title), text: replaced(text), timestamp: timestamp, details: details
     )
   }
@@ -92,11 +92,11 @@ extension Notification {
 
   private func appendJSON(tail: [UInt8], to bytes: inout [UInt8]) {
     bytes.append(contentsOf: #"{"app":""#.utf8)
-    Notification.appendEscaped(app, to: &bytes)
+    DisplayNotification.appendEscaped(app, to: &bytes)
     bytes.append(contentsOf: #"","title":""#.utf8)
-    Notification.appendEscaped(title, to: &bytes)
+    DisplayNotification.appendEscaped(title, to: &bytes)
     bytes.append(contentsOf: #"","text":""#.utf8)
-    Notification.appendEscaped(text, to: &bytes)
+    DisplayNotification.appendEscaped(text, to: &bytes)
     bytes.append(contentsOf: #"","timestamp":"#.utf8)
     bytes.append(contentsOf: String(timestamp).utf8)
     bytes.append(contentsOf: tail)

@@ -1,4 +1,4 @@
-extension Notification {
+extension DisplayNotification {
   /// Parses a notification's JSON as a plain device does, with all checks of NTF-1 to NTF-5.
   package init(parsing json: [UInt8]) throws(NotificationError) {
     self = try WrittenNotification(parsing: json, keys: .four).notification
@@ -70,7 +70,7 @@ private struct NotificationReader {
     guard let title else { throw NotificationError(.missingKey("title"), at: reader.offset) }
     guard let text else { throw NotificationError(.missingKey("text"), at: reader.offset) }
     guard let timestamp else { throw NotificationError(.missingKey("timestamp"), at: reader.offset) }
-    let notification = Notification(
+    let notification = DisplayNotification(
       app: app, title: title, text: text, timestamp: timestamp, details: details)
     return WrittenNotification(notification: notification, identity: try identity())
   }

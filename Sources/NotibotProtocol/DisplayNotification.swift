@@ -1,5 +1,5 @@
 /// A notification: four fields. Source: PROTOCOL.md NTF-1 to NTF-3.
-public struct Notification: Hashable, Sendable {
+public struct DisplayNotification: Hashable, Sendable {
   /// The name of the sending app; cut to 64 bytes of UTF-8 when it is sent.
   public var app: String
   /// Cut to 128 bytes of UTF-8 when it is sent.
@@ -34,11 +34,11 @@ package struct WrittenNotification: Hashable, Sendable {
     case all
   }
 
-  package var notification: Notification
+  package var notification: DisplayNotification
   /// `nil`: none; only the four keys and the details matter.
   package var identity: NotificationIdentity?
 
-  package init(notification: Notification, identity: NotificationIdentity? = nil) {
+  package init(notification: DisplayNotification, identity: NotificationIdentity? = nil) {
     self.notification = notification
     self.identity = identity
   }
@@ -46,7 +46,7 @@ package struct WrittenNotification: Hashable, Sendable {
   /// The value that a host writes to remove a notification. Source: PROTOCOL.md NTF-24.
   package static func removal(of id: UInt32) -> WrittenNotification {
     WrittenNotification(
-      notification: Notification(app: "", title: "", text: "", timestamp: 0),
+      notification: DisplayNotification(app: "", title: "", text: "", timestamp: 0),
       identity: NotificationIdentity(id: id, change: .removed))
   }
 }
