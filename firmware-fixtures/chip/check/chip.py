@@ -109,6 +109,13 @@ class Chip:
         assert self.functions.chip_peek(self.pointer, address, buffer, length)
         return buffer.raw
 
+    def take_only(self, line):
+        """Takes what arrived on the line, and drops what arrived on the others."""
+        for other in range(LINES):
+            if other != line:
+                self.take(other)
+        return self.take(line)
+
     def run_until(self, until_ns, stops_at_output=False):
         """Returns why it stopped. Raises RunFault if the program broke a rule."""
         stop = self.functions.chip_run(self.pointer, until_ns, stops_at_output)
@@ -125,10 +132,7 @@ class Chip:
         end = self.now_ns + int(milliseconds * MS)
         data = b""
         while self.run_until(end, True) != TIME:
-            data += self.take(line)
-            for other in range(LINES):
-                if other != line:
-                    self.take(other)
+            data += self.take_only(line)
         return data + self.take(line)
 
     def read_until(self, line, wanted, milliseconds):
@@ -138,5 +142,5 @@ class Chip:
         while wanted not in data:
             if self.run_until(end, True) == TIME:
                 raise TimeoutError(f"no {wanted!r} within {milliseconds} ms, but {data!r}")
-            data += self.take(line)
+            data += self.take_only(line)
         return data

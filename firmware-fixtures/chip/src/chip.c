@@ -168,7 +168,8 @@ static bool has_output(const chip_t *chip, uint32_t more_than) {
 
 /* One step: up to the next event, the end, or what the CPU caused. */
 static void step(chip_t *chip, uint64_t until_ps) {
-  uint64_t next = chip_min(next_event(chip), until_ps);
+  /* While EN is low, nothing happens. */
+  uint64_t next = chip->pins.is_en_low ? until_ps : chip_min(next_event(chip), until_ps);
   if (chip->rom.is_running || chip->cpu.is_sleeping || chip->pins.is_en_low) {
     if (next > chip->now_ps) chip->now_ps = next;
     return;

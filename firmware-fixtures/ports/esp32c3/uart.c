@@ -102,10 +102,11 @@ void uart_await_received(const uart_t *uart, uint32_t count, uint32_t limit_ms)
 
 void uart_write_now(uart_t *uart, const uint8_t *bytes, size_t length_bytes)
 {
-  for (size_t index = 0; index < length_bytes; index++) {
+  for (size_t index = 0; index < length_bytes && !uart->is_blocked; index++) {
     uint32_t spins = 0;
     while (!(uart->is_usb ? line_usb_put_now(uart, bytes[index]) : line_uart_put_now(uart, bytes[index]))) {
       if (++spins > PANIC_SPINS) {
+        uart->is_blocked = true;
         return;
       }
     }

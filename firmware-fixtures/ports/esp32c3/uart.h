@@ -18,6 +18,7 @@ typedef struct uart uart_t;
 struct uart {
   uint32_t base;
   bool is_usb;
+  bool is_blocked; /* a panic has given up on it */
   volatile uint32_t rx_overruns; /* bytes lost because the ring was full; on a UART also 1 for each overflow of its FIFO */
   volatile uint32_t rx_head, rx_tail, tx_head, tx_tail; /* not reduced by the size; head is where the producer writes */
   uint8_t rx_ring[UART_RX_RING_BYTES];
