@@ -191,6 +191,12 @@ class Interrupts(bare.Bare):
             self.assertEqual(self.chip.interrupts(), 0, hex(address))
             self.chip = self.make()
 
+    def test_priority_0_is_never_taken(self):
+        self.pend()
+        self.write(MATRIX + 0x194, 0)
+        self.write(MATRIX + 0x114 + 4 * 5, 0)
+        self.assertEqual(self.chip.interrupts(), 0)
+
     def execute(self, *code, pc=CODE + 0x200):
         self.chip.poke(pc, words(*code), 4 * len(code))
         self.chip.start_at(pc)
@@ -219,7 +225,7 @@ class Interrupts(bare.Bare):
 
     def test_registers_that_the_chip_lacks_are_illegal(self):
         for number in (0x304, 0x344, 0xB00, 0xC01):
-            self.chip.poke(CODE + 0x200, words(number << 20 | 0x2573), 4)
+            self.chip.poke(CODE + 0x200, words(number << 20 | 0x2573, 0x00100073), 8)
             self.chip.start_at(CODE + 0x200)
             self.assertEqual(self.chip.run_to_exception(10), 2, hex(number))
 
@@ -281,8 +287,9 @@ class Watchdogs(bare.Bare):
         self.write(RTC + 0x94, 13600)
         self.write(RTC + 0xA8, 0)
         self.write(RTC + 0x90, 0)
+        self.assertEqual(self.run_until_reset(150), 0)
         self.write(RTC + 0xA4, 1 << 31)
-        self.assertEqual(self.run_until_reset(250), 9)
+        self.assertEqual(self.run_until_reset(100), 9)
 
     def test_the_rtc_dog_is_fed(self):
         self.stop_dogs()

@@ -45,10 +45,14 @@ void dogs_reset_rtc(chip_t *chip) {
   chip->rtc.swd = (swd_t){.conf = SWD_CONF_RESET, .since_ps = chip->now_ps};
 }
 
+/* Every reset starts the times again; the RTC's settings stay. */
 void dogs_arm(chip_t *chip, bool is_boot_mode) {
   chip->group_dog[0].is_boot_mode = is_boot_mode;
   chip->group_dog[0].since_ps = chip->now_ps;
   chip->rtc.dog.is_boot_mode = is_boot_mode;
+  chip->rtc.dog.stage = 0;
+  chip->rtc.dog.since_ps = chip->now_ps;
+  chip->rtc.swd.since_ps = chip->now_ps;
 }
 
 /* ---- Time ---- */
