@@ -171,7 +171,8 @@ static void step(chip_t *chip, uint64_t until_ps) {
   /* While EN is low, nothing happens. */
   uint64_t next = chip->pins.is_en_low ? until_ps : chip_min(next_event(chip), until_ps);
   if (chip->rom.is_running || chip->cpu.is_sleeping || chip->pins.is_en_low) {
-    if (next > chip->now_ps) chip->now_ps = next;
+    /* An event that is due again at once must not stop the time. */
+    chip->now_ps = next > chip->now_ps ? next : chip->now_ps + chip->clocks.period_ps;
     return;
   }
   uint64_t period = chip->clocks.period_ps;

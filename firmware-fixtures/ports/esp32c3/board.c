@@ -136,7 +136,7 @@ static uint32_t kept_check(const kept_t *kept)
   return mixed(kept->magic ^ mixed(kept->boot_count ^ mixed(kept->boot_id ^ mixed(kept->next_reason))));
 }
 
-/* The reason of the hardware, as RESET_REASON; `hint` tells a panic from other software resets. */
+/* The reason of the hardware, as RESET_REASON; `hint` marks a panic among the software resets. */
 static board_reset_t reset_reason(uint32_t hint)
 {
   switch (*reg(RTC_BASE + RTC_RESET_STATE) & RTC_RESET_MASK) {
