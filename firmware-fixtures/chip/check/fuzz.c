@@ -1,5 +1,5 @@
-/* Runs hostile images on the model, for the sanitizers: random flash contents, damaged images, and programs that access
-   registers at random. Arguments: the number of images, the first seed. */
+/* Runs hostile images on the model, for the sanitizers: random flash contents, damaged images,
+   and programs that access registers at random. Arguments: the number of images, the first seed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,8 @@ static void run(uint32_t seed, uint32_t *faults) {
   uint8_t image[IMAGE_BYTES], bytes[512];
   state = seed * 2654435761u + 1;
   make_image(image);
-  chip_config_t config = {.flash = image, .flash_bytes = chance() % 16 == 0 ? chance() % IMAGE_BYTES : IMAGE_BYTES, .seed = seed,
+  size_t length = chance() % 16 == 0 ? chance() % IMAGE_BYTES : IMAGE_BYTES;
+  chip_config_t config = {.flash = image, .flash_bytes = length, .seed = seed,
                           .usb_host = (chip_usb_host_t)(chance() % 3)};
   chip_t *chip = chip_create(&config);
   if (chip == NULL) abort();
@@ -96,6 +97,7 @@ int main(int count, char **arguments) {
   unsigned long first = count > 2 ? strtoul(arguments[2], NULL, 10) : 1;
   uint32_t faults = 0;
   for (unsigned long seed = first; seed < first + images; seed++) run((uint32_t)seed, &faults);
-  printf("fuzz: %lu hostile images from seed %lu, %u faults reported, no access out of bounds\n", images, first, faults);
+  printf("fuzz: %lu hostile images from seed %lu, %u faults reported, no access out of bounds\n", images, first,
+         faults);
   return 0;
 }

@@ -1,10 +1,12 @@
 /*
- * A strict model of the ESP32-C3, in the process that uses it: the CPU (RV32IMC), the memories, the mask ROM's part of a
- * boot, and the peripherals that the port in ports/esp32c3 touches. Written from the chip's register descriptions, not
- * from that port. An access to anything that is not modelled ends the run with its address and pc.
+ * A strict model of the ESP32-C3, in the process that uses it: the CPU (RV32IMC), the memories, the
+ * mask ROM's part of a boot, and the peripherals that the port in ports/esp32c3 touches. Written
+ * from the chip's register descriptions, not from that port. An access to anything that is not
+ * modelled ends the run with its address and pc.
  *
- * Time is virtual: it advances with the instructions, and jumps while the CPU sleeps. Lines are paced in it. Two runs with
- * the same calls are equal. One thread at a time may use a chip; chips share nothing.
+ * Time is virtual: it advances with the instructions, and jumps while the CPU sleeps. Lines are
+ * paced in it. Two runs with the same calls are equal. Use a chip from one thread at a time; chips
+ * share nothing.
  *
  *     chip_t *chip = chip_create(&config);                     // EN is released, the ROM begins
  *     chip_feed(chip, CHIP_LINE_UART0, bytes, length);
@@ -70,7 +72,8 @@ void chip_destroy(chip_t *chip);
 /* EN low and high again: RAM, RTC memory and all registers are lost. The flash stays. */
 void chip_power_cycle(chip_t *chip);
 
-/* Runs until the virtual time `until_ns`, or until something stops it. A fault is final until chip_power_cycle(). */
+/* Runs until the virtual time `until_ns`, or until something stops it. A fault is final until
+   chip_power_cycle(). */
 chip_stop_t chip_run(chip_t *chip, uint64_t until_ns, bool stops_at_output);
 
 /* Queues bytes of the host; they arrive at the line's pace. Returns how many there was room for. */
@@ -82,12 +85,12 @@ size_t chip_pending(const chip_t *chip, chip_line_t line);
 /* Takes bytes that the host received, at most `limit`; returns their count. */
 size_t chip_take(chip_t *chip, chip_line_t line, uint8_t *out, size_t limit);
 
-/* The host's rate of a UART; default: 921600. The chip's own rate is what its program sets: if they differ, both sides
-   receive garbage. Out of range is brought to the nearest limit. */
+/* The host's rate of a UART; default: 921600. The chip's own rate is what its program sets: if
+   they differ, both sides receive garbage. Out of range is brought to the nearest limit. */
 void chip_set_rate(chip_t *chip, chip_line_t line, uint32_t bits_per_second);
 
-/* The host's modem lines. UART0: the two-transistor circuit to EN and GPIO9. USB: what the USB-Serial-JTAG makes of them.
-   UART1 has none. */
+/* The host's modem lines. UART0: the two-transistor circuit to EN and GPIO9. USB: what the
+   USB-Serial-JTAG makes of them. UART1 has none. */
 void chip_set_lines(chip_t *chip, chip_line_t line, bool dtr, bool rts);
 
 void chip_set_usb_host(chip_t *chip, chip_usb_host_t host);
@@ -101,19 +104,21 @@ bool chip_is_in_loader(const chip_t *chip);
 /* The flash; `*bytes` is its size. Valid until chip_destroy(). */
 const uint8_t *chip_flash(const chip_t *chip, size_t *bytes);
 
-/* ---- For checks of the CPU alone ------------------------------------------------------------------------------ */
+/* ---- For checks of the CPU alone, and of single registers ---- */
 
-/* Puts a program into RAM in place of the ROM's boot: `address` is of SRAM1's data or instruction bus. False if it does
-   not fit. Then chip_start_at(). */
+/* Puts a program into RAM in place of the ROM's boot: `address` is of SRAM1's data or
+   instruction bus. False if it does not fit. Then chip_start_at(). */
 bool chip_poke(chip_t *chip, uint32_t address, const uint8_t *bytes, size_t length);
 bool chip_peek(const chip_t *chip, uint32_t address, uint8_t *out, size_t length);
 void chip_start_at(chip_t *chip, uint32_t pc);
-/* Runs until an exception (its cause is returned, pc and registers stay), or -1 after `limit` instructions or a fault. */
+/* Runs until an exception (its cause is returned, pc and registers stay), or -1 after `limit`
+   instructions or a fault. */
 int chip_run_to_exception(chip_t *chip, uint64_t limit);
 uint32_t chip_get_register(const chip_t *chip, unsigned number);  /* 0-31, 32: pc */
 void chip_set_register(chip_t *chip, unsigned number, uint32_t value);
 
-/* One access to a register as the CPU makes it, at the present time. False if it was a fault, of either kind. */
+/* One access to a register as the CPU makes it, at the present time. False if it was a fault, of
+   either kind. */
 bool chip_bus_read(chip_t *chip, uint32_t address, unsigned size, uint32_t *value);
 bool chip_bus_write(chip_t *chip, uint32_t address, unsigned size, uint32_t value);
 /* The CPU interrupts that are pending now, above the threshold: bit n. */

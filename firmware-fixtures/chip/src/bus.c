@@ -43,7 +43,8 @@ void bus_read_only(chip_t *chip) {
 bool bus_accepts(chip_t *chip, uint32_t value, uint32_t modelled, uint32_t usual) {
   uint32_t odd = (value ^ usual) & ~modelled;
   if (odd == 0) return true;
-  chip_fail(chip, "register 0x%08x: 0x%08x changes bits 0x%08x, which are not modelled", chip->access_address, value, odd);
+  chip_fail(chip, "register 0x%08x: 0x%08x changes bits 0x%08x, which are not modelled", chip->access_address, value,
+            odd);
   return false;
 }
 
@@ -57,7 +58,8 @@ static const device_t *find_device(chip_t *chip, uint32_t address, unsigned size
       return NULL;
     }
     if (device->clock_bit != NO_GATE
-        && ((chip->clocks.clk_en0 >> device->clock_bit & 1) == 0 || (chip->clocks.rst_en0 >> device->clock_bit & 1) != 0)) {
+        && ((chip->clocks.clk_en0 >> device->clock_bit & 1) == 0
+            || (chip->clocks.rst_en0 >> device->clock_bit & 1) != 0)) {
       chip_fail(chip, "register 0x%08x: its clock is off, or it is in reset", address);
       return NULL;
     }

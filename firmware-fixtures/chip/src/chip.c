@@ -74,8 +74,8 @@ static bool is_cpu_reset(uint32_t reason) {
   return reason == 0x0b || reason == 0x0c || reason == 0x0d || reason == 0x11;
 }
 
-/* Which domains a reset reaches: the CPU alone, the digital core, or the RTC's registers as well. The RTC's memory and
-   registers outlive a core reset, its memory everything but power-on. */
+/* Which domains a reset reaches: the CPU alone, the digital core, or the RTC's registers as
+   well. The RTC's memory and registers outlive a core reset, its memory everything but power-on. */
 void chip_reset(chip_t *chip, uint32_t reason) {
   chip->boots++;
   chip->reset_reason = reason;
@@ -147,7 +147,8 @@ static void advance(chip_t *chip) {
   if (chip->wanted_reset != 0) chip_reset(chip, chip->wanted_reset);
 }
 
-/* Takes the pending interrupt with the highest priority, if interrupts are on. Any pending one ends a sleep. */
+/* Takes the pending interrupt with the highest priority, if interrupts are on. Any pending one
+   ends a sleep. */
 static void take_interrupt(chip_t *chip) {
   uint32_t pending = matrix_pending(chip), best = 0;
   if (pending == 0 || (chip->cpu.mstatus & MSTATUS_MIE) == 0) return;
@@ -227,8 +228,8 @@ void chip_set_rate(chip_t *chip, chip_line_t line, uint32_t bits_per_second) {
   }
 }
 
-/* EN is low while RTS is set and DTR is not, GPIO9 while DTR is set and RTS is not. With both set, EN stays where it was:
-   it has a capacitor. */
+/* EN is low while RTS is set and DTR is not, GPIO9 while DTR is set and RTS is not. With both
+   set, EN stays where it was: it has a capacitor. */
 static void set_classic_lines(chip_t *chip, bool dtr, bool rts) {
   chip->pins.is_gpio9_low = dtr && !rts;
   if (rts && !dtr) {
@@ -240,7 +241,8 @@ static void set_classic_lines(chip_t *chip, bool dtr, bool rts) {
   }
 }
 
-/* The edge into RTS without DTR resets; DTR without RTS asks for the loader, neither withdraws that. */
+/* The edge into RTS without DTR resets; DTR without RTS asks for the loader, neither withdraws
+   that. */
 static void set_usb_lines(chip_t *chip, bool dtr, bool rts) {
   usb_t *usb = &chip->usb;
   bool resets = rts && !dtr && !(usb->rts && !usb->dtr);

@@ -15,7 +15,8 @@
 #define CODE_PAGE_BYTES 256u
 #define FLASH_SECTOR_BYTES 65536u
 
-/* ---- Time, in picoseconds: every clock's period is a whole number of them, except the slow one's ---- */
+/* ---- Time, in picoseconds: every clock's period is a whole number of them, except the slow
+   one's ---- */
 #define PS_PER_NS 1000u
 #define PS_PER_US UINT64_C(1000000)
 #define PS_PER_MS UINT64_C(1000000000)
@@ -140,7 +141,10 @@ typedef struct rtc {
 
 typedef struct matrix { uint32_t map[62], enable, type, threshold, priority[32]; } matrix_t;
 typedef struct clocks { uint32_t cpu_per_conf, sysclk_conf, clk_en0, rst_en0; uint64_t period_ps; } clocks_t;
-typedef struct pins { uint32_t enable, out, in_select[128], out_select[22], mux[22]; bool is_gpio9_low, is_en_low; } pins_t;
+typedef struct pins {
+  uint32_t enable, out, in_select[128], out_select[22], mux[22];
+  bool is_gpio9_low, is_en_low; /* pulled by the host */
+} pins_t;
 typedef struct spi { uint32_t addr, user, user1, user2, mosi_len, miso_len, ctrl, w[16]; bool is_write_enabled; } spi_t;
 
 #define ROM_TEXT_LIMIT_BYTES 2048u
@@ -226,7 +230,8 @@ bool csr_access(chip_t *chip, const slot_t *slot);
 
 /* ---- rom.c, sha256.c ---- */
 void rom_boot(chip_t *chip);
-/* Feeds UART0's transmitter with the rest of the text; when there is none, the CPU leaves the ROM. */
+/* Feeds UART0's transmitter with the rest of the text; when there is none, the CPU leaves the
+   ROM. */
 void rom_continue(chip_t *chip);
 void sha256(const uint8_t *bytes, size_t length, uint8_t out[32]);
 

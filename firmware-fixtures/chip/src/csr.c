@@ -1,4 +1,5 @@
-/* Control registers, traps. Machine mode only. The chip has no mie, mip, mcycle: they are illegal. */
+/* Control registers, traps. Machine mode only. The chip has no mie, mip, mcycle: they are
+   illegal. */
 #include "chip_internal.h"
 
 enum csr {

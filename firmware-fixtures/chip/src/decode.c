@@ -143,8 +143,10 @@ static void decode_wide(uint32_t w, uint32_t pc, slot_t *slot) {
   static const uint8_t loads[8] = {OP_LB, OP_LH, OP_LW, 0, OP_LBU, OP_LHU, 0, 0};
   static const uint8_t stores[8] = {OP_SB, OP_SH, OP_SW, 0, 0, 0, 0, 0};
   uint32_t function = bits(w, 14, 12), rd = bits(w, 11, 7), rs1 = bits(w, 19, 15), rs2 = bits(w, 24, 20);
-  uint32_t jump = extend(bits(w, 31, 31) << 20 | bits(w, 19, 12) << 12 | bits(w, 20, 20) << 11 | bits(w, 30, 21) << 1, 21);
-  uint32_t branch = extend(bits(w, 31, 31) << 12 | bits(w, 7, 7) << 11 | bits(w, 30, 25) << 5 | bits(w, 11, 8) << 1, 13);
+  uint32_t jump = extend(bits(w, 31, 31) << 20 | bits(w, 19, 12) << 12 | bits(w, 20, 20) << 11 | bits(w, 30, 21) << 1,
+                         21);
+  uint32_t branch = extend(bits(w, 31, 31) << 12 | bits(w, 7, 7) << 11 | bits(w, 30, 25) << 5 | bits(w, 11, 8) << 1,
+                           13);
   uint32_t imm = extend(bits(w, 31, 20), 12);
   switch (bits(w, 6, 0)) {
   case 0x37: set(slot, OP_LUI, rd, 0, 0, w & 0xfffff000u); break;

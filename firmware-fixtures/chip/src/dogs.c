@@ -4,8 +4,8 @@
 #define KEY 0x50d83aa1u
 #define SWD_KEY 0x8f1d312au
 #define STAGES 4u
-/* The manual says about a second. It must be longer than timer group 0's 1.3 s, because chips without an image report
-   that one. */
+/* The manual says about a second. It must be longer than timer group 0's 1.3 s, because chips
+   without an image report that one. */
 #define SWD_LIMIT_PS (1500 * PS_PER_MS)
 enum { ACTION_NONE, ACTION_INTERRUPT, ACTION_CPU, ACTION_SYSTEM, ACTION_RTC };
 

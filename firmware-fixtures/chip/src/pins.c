@@ -1,5 +1,6 @@
-/* Pins: the GPIO matrix and the pad multiplexer, as far as serial lines need them. UART0 is on GPIO20 and GPIO21 from
-   reset; the line of UART1 is wired to GPIO4 (receives) and GPIO5 (sends). */
+/* Pins: the GPIO matrix and the pad multiplexer, as far as serial lines need them. UART0 is on
+   GPIO20 and GPIO21 from reset; the line of UART1 is wired to GPIO4 (receives) and GPIO5
+   (sends). */
 #include "chip_internal.h"
 
 enum { GPIO_OUT = 0x04, GPIO_OUT_SET = 0x08, GPIO_OUT_CLEAR = 0x0c, GPIO_ENABLE = 0x20, GPIO_ENABLE_SET = 0x24,

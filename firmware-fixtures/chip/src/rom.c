@@ -1,4 +1,5 @@
-/* What the mask ROM (api1, 7 February 2021) does with an image, and what it prints. Its code is not part of the model. */
+/* What the mask ROM (api1, 7 February 2021) does with an image, and what it prints. Its code is
+   not part of the model. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static void print(rom_t *rom, const char *format, ...) {
 
 static const char *reason_name(uint32_t reason) {
   static const char *const names[] = {
-    [0x01] = "POWERON", [0x03] = "RTC_SW_SYS_RST", [0x05] = "DSLEEP", [0x07] = "TG0WDT_SYS_RST", [0x08] = "TG1WDT_SYS_RST",
+    [0x01] = "POWERON", [0x03] = "RTC_SW_SYS_RST", [0x05] = "DSLEEP", [0x07] = "TG0WDT_SYS_RST",
+    [0x08] = "TG1WDT_SYS_RST",
     [0x09] = "RTCWDT_SYS_RST", [0x0b] = "TG0WDT_CPU_RST", [0x0c] = "RTC_SW_CPU_RST", [0x0d] = "RTCWDT_CPU_RST",
     [0x0f] = "BROWN_OUT_RST", [0x10] = "RTCWDT_RTC_RST", [0x11] = "TG1WDT_CPU_RST", [0x12] = "SUPER_WDT_RST",
     [0x15] = "USB_UART_CHIP_RESET", [0x16] = "USB_JTAG_CHIP_RESET",
@@ -54,7 +56,8 @@ static uint8_t *segment_place(chip_t *chip, uint32_t address, uint32_t length) {
   uint32_t data = address - SRAM_CODE < SRAM_BYTES ? address - SRAM_CODE + SRAM_DATA : address;
   if (data - SRAM_DATA < SRAM_BYTES && length <= SRAM_DATA_END - data) {
     if (data < GUARDED_END && data + length > GUARDED_FIRST) {
-      print(rom, "region 0x%08x-0x%08x overlaps 0x%08x-0x%08x, can't load\r\n", data, data + length, GUARDED_FIRST, GUARDED_END);
+      print(rom, "region 0x%08x-0x%08x overlaps 0x%08x-0x%08x, can't load\r\n", data, data + length, GUARDED_FIRST,
+            GUARDED_END);
       stop(rom, ROM_STOPS);
       return NULL;
     }
@@ -71,16 +74,23 @@ static uint8_t *segment_place(chip_t *chip, uint32_t address, uint32_t length) {
 static void load(chip_t *chip, uint8_t *place, const uint8_t *bytes, uint32_t length) {
   memcpy(place, bytes, length);
   if (length == 0) return;
-  if (place >= chip->sram && place < chip->sram + SRAM_BYTES) bus_forget_code(chip, (uint32_t)(place - chip->sram), length);
-  else memset(chip->rtc_slots, 0, sizeof chip->rtc_slots);
+  if (place >= chip->sram && place < chip->sram + SRAM_BYTES) {
+    bus_forget_code(chip, (uint32_t)(place - chip->sram), length);
+  } else {
+    memset(chip->rtc_slots, 0, sizeof chip->rtc_slots);
+  }
 }
 
-/* Checksum and digest, after the segments. The reads of an image that is cut short give erased flash. */
+/* Checksum and digest, after the segments. The reads of an image that is cut short give erased
+   flash. */
 static void verify(chip_t *chip, size_t end, uint8_t checksum) {
   rom_t *rom = &chip->rom;
   size_t at = end | 15;
   uint8_t digest[32];
-  if (at + 1 + sizeof digest > chip->flash_bytes) { chip_fail(chip, "ROM: the image is larger than the flash"); return; }
+  if (at + 1 + sizeof digest > chip->flash_bytes) {
+    chip_fail(chip, "ROM: the image is larger than the flash");
+    return;
+  }
   if (chip->flash[at] != checksum) {
     print(rom, "Checksum failure. Calculated 0x%x stored 0x%x\r\n", checksum, chip->flash[at]);
     stop(rom, ROM_STOPS);
@@ -154,8 +164,8 @@ void rom_boot(chip_t *chip) {
   chip->rtc.store[5] = 0;
   spoil_memory(chip);
   dogs_arm(chip, !is_loader);
-  print(rom, "ESP-ROM:esp32c3-api1-20210207\r\nBuild:Feb  7 2021\r\nrst:0x%x (%s),boot:0x%x (%s)\r\n", chip->reset_reason,
-        reason_name(chip->reset_reason), is_loader ? STRAP_DOWNLOAD : STRAP_FLASH,
+  print(rom, "ESP-ROM:esp32c3-api1-20210207\r\nBuild:Feb  7 2021\r\nrst:0x%x (%s),boot:0x%x (%s)\r\n",
+        chip->reset_reason, reason_name(chip->reset_reason), is_loader ? STRAP_DOWNLOAD : STRAP_FLASH,
         is_loader ? "DOWNLOAD(USB/UART0/1)" : "SPI_FAST_FLASH_BOOT");
   if (chip->reset_reason != 0x01) print(rom, "Saved PC:0x%08x\r\n", saved_pc);
   if (is_loader) {

@@ -1,8 +1,8 @@
 /* The RTC's registers, the fuses, and the random number register. */
 #include "chip_internal.h"
 
-enum { OPTIONS0 = 0x00, RESET_STATE = 0x38, STORE0 = 0x50, STORE3 = 0x5c, DOG_FIRST = 0x90, DOG_LAST = 0xb0, STORE4 = 0xb8,
-       STORE7 = 0xc4, OPTION1 = 0x12c };
+enum { OPTIONS0 = 0x00, RESET_STATE = 0x38, STORE0 = 0x50, STORE3 = 0x5c, DOG_FIRST = 0x90, DOG_LAST = 0xb0,
+       STORE4 = 0xb8, STORE7 = 0xc4, OPTION1 = 0x12c };
 #define SYSTEM_RESET (1u << 31)
 #define CPU_RESET (1u << 5)
 #define FORCE_DOWNLOAD 1u

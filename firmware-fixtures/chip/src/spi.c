@@ -1,4 +1,5 @@
-/* The flash chip (4 MiB or what the configuration has), behind the SPI1 controller's user commands. */
+/* The flash chip (4 MiB or what the configuration has), behind the SPI1 controller's user
+   commands. */
 #include <string.h>
 
 #include "chip_internal.h"

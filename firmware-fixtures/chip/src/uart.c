@@ -1,4 +1,5 @@
-/* UART0 and UART1. Both sides keep their own rate; a byte sent at another rate arrives as garbage. */
+/* UART0 and UART1. Both sides keep their own rate; a byte sent at another rate arrives as
+   garbage. */
 #include "chip_internal.h"
 
 enum { FIFO = 0x00, INT_RAW = 0x04, INT_ST = 0x08, INT_ENA = 0x0c, INT_CLR = 0x10, CLKDIV = 0x14, STATUS = 0x1c,
@@ -77,7 +78,8 @@ void uart_reset(chip_t *chip, unsigned number) {
   uint64_t rx_at = uart->rx_at == 0 ? NEVER_PS : uart->rx_at;
   *uart = (uart_t){.clkdiv = 694, .conf0 = CONF0_RESET, .conf1 = CONF1_RESET, .mem_conf = MEM_CONF_RESET,
                    .clk_conf = CLK_CONF_RESET, .real_clk_conf = CLK_CONF_RESET, .update_at = NEVER_PS,
-                   .tx_done_at = NEVER_PS, .rx_at = rx_at, .timeout_at = NEVER_PS, .host_rate = rate, .lost_bytes = lost};
+                   .tx_done_at = NEVER_PS, .rx_at = rx_at, .timeout_at = NEVER_PS, .host_rate = rate,
+                   .lost_bytes = lost};
   apply(uart);
   hold_levels(uart);
 }
@@ -95,7 +97,8 @@ void uart_set_rom_state(chip_t *chip) {
 
 /* ---- From the chip to the host ---- */
 
-/* Samples a byte sent with bits of `from_ps` as a receiver with bits of `to_ps` does. Returns the number of bytes seen. */
+/* Samples a byte sent with bits of `from_ps` as a receiver with bits of `to_ps` does. Returns
+   the number of bytes seen. */
 static size_t resample(uint8_t byte, uint64_t from_ps, uint64_t to_ps, uint8_t *out, size_t limit) {
   uint32_t levels = (uint32_t)byte << 1 | 1u << 9; /* start, data, stop */
   uint64_t end = from_ps * CHARACTER_BITS, at = 0;

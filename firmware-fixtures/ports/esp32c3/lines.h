@@ -1,4 +1,5 @@
-/* What the two kinds of line do differently. Only uart.c includes this, and the lines themselves. */
+/* What the two kinds of line do differently. Only uart.c includes this, and the lines
+   themselves. */
 #ifndef NOTIBOT_ESP32C3_LINES_H
 #define NOTIBOT_ESP32C3_LINES_H
 

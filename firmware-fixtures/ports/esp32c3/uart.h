@@ -19,7 +19,7 @@ struct uart {
   uint32_t base;
   bool is_usb;
   bool is_blocked; /* a panic has given up on it */
-  volatile uint32_t rx_overruns; /* bytes lost because the ring was full; on a UART also 1 for each overflow of its FIFO */
+  volatile uint32_t rx_overruns; /* bytes lost to a full ring, and 1 for each overflow of a UART's FIFO */
   volatile uint32_t rx_head, rx_tail, tx_head, tx_tail; /* not reduced by the size; head is where the producer writes */
   uint8_t rx_ring[UART_RX_RING_BYTES];
   uint8_t tx_ring[UART_TX_RING_BYTES];
