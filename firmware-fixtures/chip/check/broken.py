@@ -46,6 +46,8 @@ RULES = [
      "bus Interrupts.test_registers_that_the_chip_lacks_are_illegal"),
     ("csr.c", "(cpu->mstatus & MSTATUS_MPP) != MSTATUS_MPP", "false", "bus Interrupts.test_user_mode_is_refused"),
     ("csr.c", "line, 0, 4 * line", "line, 0, 0", "bus Interrupts.test_the_vector_is_that_of_the_line"),
+    ("decode.c", "case 0: if (wide != 0) set", "case 0: set", "bus Interrupts.test_encodings_that_the_cpu_lacks"),
+    ("decode.c", "    if (kind != 0) return;\n", "", "bus Interrupts.test_encodings_that_the_cpu_lacks"),
     ("cpu.c", "  if (pc - 0x40000000u < 0x380000u", "  if (pc == 1", "bus Interrupts.test_execution_in_rom_ends_the_run"),
     ("chip.c", "pending == 0 || (chip->cpu.mstatus & MSTATUS_MIE) == 0", "pending == 0",
      "bus Interrupts.test_interrupts_wait_for_mie"),

@@ -249,6 +249,15 @@ class Interrupts(bare.Bare):
                             (2, (0,)), (3, (0x00100073,)), (11, (0x00000073,)), (1, (0x3FC80537, 0x00050067))):
             self.assertEqual(self.cause(*code), cause)
 
+    def test_encodings_that_the_cpu_lacks(self):
+        """Reserved ones, and those of the extensions A, F and D and of 64 bits."""
+        short = (0x0004, 0x2000, 0x6000, 0xA000, 0xE000, 0x8000, 0x6101, 0x6081, 0x9001, 0x9401, 0x9C01, 0x9C21, 0x1002,
+                 0x4002, 0x8002, 0x2002, 0x6002, 0xA002, 0xE002)
+        wide = (0x0000052F, 0x00000507, 0x00000527, 0x00000553, 0x00003503, 0x00003023, 0x0000003B, 0x0000001B, 0x02001513,
+                0x04000533, 0x40001533, 0x00002063, 0x00001067, 0x0000200F, 0x10200073, 0x00004073, 0xFFFFFFFF)
+        for word in short + wide:
+            self.assertEqual(self.cause(word, 0x00100073), 2, hex(word))
+
     def test_changed_code_is_executed(self):
         # lui a0, CODE; addi a1, zero, 0x13; sw a1, 0x210(a0); ecall at +0x210 becomes a nop; ebreak
         code = (0x40380537, 0x01300593, 0x20B52823, 0x0000006F | 0x00400000, 0x00000073, 0x00100073)

@@ -94,12 +94,12 @@ static bool run_system(chip_t *chip, const slot_t *s) {
 #define LOAD(size, get) { \
     uint32_t address = A + s->imm, offset = address - SRAM_DATA; \
     left -= LOAD_CYCLES; \
-    if (offset >= SRAM_BYTES || (address & (size - 1)) != 0) goto load_elsewhere; \
+    if (offset >= SRAM_BYTES || (address & ((size) - 1)) != 0) goto load_elsewhere; \
     const uint8_t *p = sram + offset; \
     RD = (uint32_t)(get); } break
 #define STORE(size, put) { \
     uint32_t address = A + s->imm, offset = address - SRAM_DATA; \
-    if (offset >= SRAM_BYTES || (address & (size - 1)) != 0) goto store_elsewhere; \
+    if (offset >= SRAM_BYTES || (address & ((size) - 1)) != 0) goto store_elsewhere; \
     uint8_t *p = sram + offset; \
     put; \
     if (chip->has_code[offset / CODE_PAGE_BYTES] != 0) bus_forget_code(chip, offset, size); } break

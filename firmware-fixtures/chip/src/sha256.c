@@ -19,7 +19,7 @@ static uint32_t rotate(uint32_t value, unsigned by) { return value >> by | value
 static void block(uint32_t state[8], const uint8_t *bytes) {
   uint32_t w[64], s[8];
   for (unsigned i = 0; i < 16; i++) {
-    const uint8_t *p = bytes + 4 * i;
+    const uint8_t *p = bytes + (size_t)4 * i;
     w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
   }
   for (unsigned i = 16; i < 64; i++) {
