@@ -112,6 +112,14 @@ class Chip:
         assert self.functions.chip_peek(self.pointer, address, buffer, length)
         return buffer.raw
 
+    def read_register(self, address):
+        value = c_uint32()
+        assert self.functions.chip_bus_read(self.pointer, address, 4, ctypes.byref(value)), hex(address)
+        return value.value
+
+    def write_register(self, address, value):
+        assert self.functions.chip_bus_write(self.pointer, address, 4, value), hex(address)
+
     def take_only(self, line):
         """Takes what arrived on the line, and drops what arrived on the others."""
         for other in range(LINES):

@@ -6,7 +6,7 @@ import zlib
 
 from cobs import cobs
 
-HELLO, SYN, SYNACK, DATA, ACK = 1, 2, 3, 4, 5
+HELLO, SYN, SYNACK, DATA, ACK, UDATA = 1, 2, 3, 4, 5, 7
 ATT = 4
 COUNT, COUNT_CCCD, NOTIFICATION, NOTIFICATION_CCCD = 3, 4, 6, 7
 MAGIC, NONCE, VERSIONS, FEATURES, LIMITS = 0x81, 0x82, 0x83, 0x05, 0x06
@@ -94,12 +94,15 @@ class Host:
                 return frame
         raise TimeoutError(f"no frame of {kinds} within {milliseconds} ms; text: {self.text!r}")
 
-    def open(self, nonce=0x1122334455667788, features=0):
-        """SYN and SYNACK; returns the TLVs of the SYNACK."""
+    def syn(self, nonce, features=0):
         payload = (tlv(MAGIC, b"NBOT") + tlv(NONCE, struct.pack("<Q", nonce)) + tlv(VERSIONS, b"\1\1")
                    + tlv(FEATURES, struct.pack("<I", features)) + tlv(LIMITS, struct.pack("<BBHI", 64, 8, 517, 65536)))
+        return encode(SYN, payload=payload)
+
+    def open(self, nonce=0x1122334455667788, features=0):
+        """SYN and SYNACK; returns the TLVs of the SYNACK."""
         self.session = 0
-        self.chip.feed(self.line, encode(SYN, payload=payload))
+        self.chip.feed(self.line, self.syn(nonce, features))
         answer = self.next((SYNACK,))
         assert answer.tlvs[NONCE] == struct.pack("<Q", nonce), "SYNACK has another nonce"
         assert answer.from_device == 1
