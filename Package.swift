@@ -66,7 +66,7 @@ let package = Package(
     // The same as a device inside of another process, in virtual time.
     .target(
       name: "CFirmwareHost", dependencies: ["CNotibotCore"], path: "firmware-fixtures/ports",
-      exclude: ["qemu-virt"], sources: ["control/nb_control.c", "host/nb_host.c"],
+      exclude: ["bare-metal", "esp32c3", "qemu-virt"], sources: ["control/nb_control.c", "host/nb_host.c"],
       publicHeadersPath: "host/include",
       cSettings: [.headerSearchPath("control")]),
     // The wire as values: imports nothing, not even Foundation.

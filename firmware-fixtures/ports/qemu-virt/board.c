@@ -166,6 +166,30 @@ uint32_t board_now_ms(void)
   return (uint32_t)((ticks() - start_ticks) / TICKS_PER_MS);
 }
 
+void board_device_id(uint8_t id[6])
+{
+  static const uint8_t board_id[6] = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
+  memcpy(id, board_id, sizeof board_id);
+}
+
+/* This board has no watchdog, and no commands of its own. */
+void board_serve_watchdog(void)
+{
+}
+
+bool board_is_command(const char *line, size_t length)
+{
+  (void)line;
+  (void)length;
+  return false;
+}
+
+void board_perform(const char *line, size_t length)
+{
+  (void)line;
+  (void)length;
+}
+
 uart_t *board_link_uart(void)
 {
   return &link_uart;

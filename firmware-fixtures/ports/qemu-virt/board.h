@@ -5,9 +5,13 @@
 #define NOTIBOT_BOARD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "uart.h"
+
+#define BOARD_FIRMWARE_NAME "notibot-qemu"
+#define BOARD_LINK_NAME "UART0"
 
 /* Numbers of RESET_REASON (docs/PROTOCOL.md, section 2). */
 typedef enum {
@@ -33,6 +37,9 @@ uint32_t board_now_ms(void);
 /* Random enough for boot and session ids, not for secrets. */
 uint32_t board_random(void);
 
+/* Writes the six bytes of the device's id. */
+void board_device_id(uint8_t id[6]);
+
 /* The line of the protocol and the console. */
 uart_t *board_link_uart(void);
 
@@ -41,6 +48,13 @@ uart_t *board_control_uart(void);
 
 /* Sleeps until an interrupt, at most `limit_ms`; returns at once while either UART has received bytes. */
 void board_idle(uint32_t limit_ms);
+
+/* Called once per round of the main loop. */
+void board_serve_watchdog(void);
+
+/* Whether the line is a command of this board, and performs it. */
+bool board_is_command(const char *line, size_t length);
+void board_perform(const char *line, size_t length);
 
 /* Restarts; `reason` is what the next start reports. Queued bytes are lost, unless it is called
    after uart_drain. */

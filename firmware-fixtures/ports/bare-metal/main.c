@@ -1,4 +1,5 @@
-/* The reference firmware on QEMU's board "virt": the core's loop, its memory and its settings. */
+/* The reference firmware on bare metal: the core's loop, its memory and its settings. The port's
+   folder has board.h and uart.h. */
 #include <string.h>
 
 #include "board.h"
@@ -72,7 +73,6 @@ static void say_number(app_t *app, uint32_t number)
 
 static void configure(app_t *app)
 {
-  static const uint8_t board_id[6] = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
   app->config = (nb_config_t){
     .context = app,
     .frames = FRAMES,
@@ -92,10 +92,10 @@ static void configure(app_t *app)
     .writer_count = WRITERS,
     .gone = app->gone,
     .gone_count = GONE,
-    .firmware_name = "notibot-qemu",
+    .firmware_name = BOARD_FIRMWARE_NAME,
     .firmware_version = "1.0.0",
   };
-  memcpy(app->config.device_id, board_id, sizeof board_id);
+  board_device_id(app->config.device_id);
 }
 
 static void start(app_t *app)
@@ -117,7 +117,7 @@ static void start(app_t *app)
   say_number(app, app->boot.count);
   say(app, ", reset reason ");
   say_number(app, (uint32_t)app->boot.reason);
-  say(app, ", link on UART0\r\n");
+  say(app, ", link on " BOARD_LINK_NAME "\r\n");
 }
 
 static void answer(const char *reply)
@@ -206,8 +206,8 @@ static size_t parse_hex(const char *text, size_t length, uint8_t *out)
   return length % 2 == 0 ? length / 2 : 0;
 }
 
-/* A record of nb_control.h in hexadecimal; `stats`; or `busy`: after its answer nothing is read
-   from the line until 20000 bytes were received. */
+/* A record of nb_control.h in hexadecimal; `stats`; `busy`: after its answer nothing is read
+   from the line until 20000 bytes were received; or a command of the board. */
 static void perform_line(app_t *app)
 {
   uint8_t record[LINE_BYTES / 2];
@@ -221,6 +221,12 @@ static void perform_line(app_t *app)
     answer("ok");
     uart_drain(board_control_uart(), DRAIN_LIMIT_MS);
     uart_await_received(board_link_uart(), BUSY_BYTES, BUSY_LIMIT_MS);
+    return;
+  }
+  if (board_is_command(app->line, length)) {
+    answer("ok");
+    uart_drain(board_control_uart(), DRAIN_LIMIT_MS);
+    board_perform(app->line, length);
     return;
   }
   length = parse_hex(app->line, length, record);
@@ -274,6 +280,7 @@ int main(void)
     answer("ready");
   }
   for (;;) {
+    board_serve_watchdog();
     bool has_worked = receive(app);
     nb_device_poll(&app->device, board_now_ms());
     has_worked |= nb_control_work(&app->control, board_now_ms());

@@ -1,0 +1,90 @@
+/* The USB-Serial-JTAG. Nothing here waits for a host: without one the hardware never has room. */
+#include "lines.h"
+#include "registers.h"
+
+/* Not 64: a host does not pass on a full packet until a shorter one follows. */
+#define PACKET_BYTES 63u
+
+static const uint32_t RECEIVING = USB_INT_OUT;
+
+void uart_init_usb(uart_t *uart)
+{
+  uart->base = USB_BASE;
+  uart->is_usb = true;
+  *reg(USB_BASE + USB_INT_ENA) = 0;
+  *reg(USB_BASE + USB_INT_CLR) = USB_INT_ALL & ~USB_INT_IN_EMPTY;
+  *reg(USB_BASE + USB_INT_ENA) = RECEIVING;
+}
+
+static bool has_room(void)
+{
+  return (*reg(USB_BASE + USB_EP1_CONF) & USB_IN_FREE) != 0;
+}
+
+bool line_usb_is_busy(const uart_t *uart)
+{
+  (void)uart;
+  return !has_room();
+}
+
+static void receive(uart_t *uart)
+{
+  while ((*reg(USB_BASE + USB_EP1_CONF) & USB_OUT_AVAILABLE) != 0) {
+    line_put_received(uart, (uint8_t)*reg(USB_BASE + USB_EP1));
+  }
+}
+
+static void transmit(uart_t *uart)
+{
+  uint32_t count = 0;
+  if (line_queued(uart) == 0) {
+    /* The bit is not cleared: the hardware sets it only when a packet has left. */
+    *reg(USB_BASE + USB_INT_ENA) = RECEIVING;
+    return;
+  }
+  if (!has_room()) {
+    /* The bit is from before: cleared, it is set again when the packet leaves. */
+    *reg(USB_BASE + USB_INT_CLR) = USB_INT_IN_EMPTY;
+    if (!has_room()) {
+      return;
+    }
+  }
+  while (count < PACKET_BYTES && line_queued(uart) > 0) {
+    *reg(USB_BASE + USB_EP1) = line_take_queued(uart);
+    count++;
+  }
+  *reg(USB_BASE + USB_INT_CLR) = USB_INT_IN_EMPTY;
+  *reg(USB_BASE + USB_EP1_CONF) = USB_SEND;
+}
+
+void line_usb_interrupt(uart_t *uart)
+{
+  uint32_t status = *reg(USB_BASE + USB_INT_ST);
+  if ((status & USB_INT_OUT) != 0) {
+    *reg(USB_BASE + USB_INT_CLR) = USB_INT_OUT;
+    receive(uart);
+  }
+  if ((status & USB_INT_IN_EMPTY) != 0) {
+    transmit(uart);
+  }
+}
+
+void line_usb_start(uart_t *uart)
+{
+  (void)uart;
+  *reg(USB_BASE + USB_INT_ENA) = RECEIVING | USB_INT_IN_EMPTY;
+}
+
+bool line_usb_put_now(uart_t *uart, uint8_t byte)
+{
+  (void)uart;
+  if (!has_room()) {
+    return false;
+  }
+  *reg(USB_BASE + USB_EP1) = byte;
+  /* The hardware sends a full packet on its own; line ends send what is left. */
+  if (byte == '\n') {
+    *reg(USB_BASE + USB_EP1_CONF) = USB_SEND;
+  }
+  return true;
+}
