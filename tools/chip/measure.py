@@ -1,4 +1,5 @@
-"""Prints what the image costs: the interpreter's speed, instructions per received byte on a full line, CPU to spare."""
+"""Prints what the image costs: the interpreter's speed, instructions per received byte on a full
+line, CPU to spare."""
 
 import argparse
 import os
@@ -9,15 +10,29 @@ import time
 import chip
 import host
 
-JSON = ('{"app":"Measure","title":"Notification %d","text":"' + "A text of usual length, two lines on the display. " * 4
-        + '","timestamp":1700000000}')
+JSON = (
+    '{"app":"Measure","title":"Notification %d","text":"'
+    + "A text of usual length, two lines on the display. " * 4
+    + '","timestamp":1700000000}'
+)
 NOTIFICATIONS = 80  # the capacity
 IN_FLIGHT = 8
 SPEED_LIMIT_MIPS = 50
 SPARE_LIMIT_PERCENT = 10
 # addi, xor, slli, add, lw, sw, addi, bne: a loop of usual instructions, for 8 million of them.
-LOOP = (0x000F4537, 0x3FC90637, 0x00158593, 0x00B74733, 0x00171793, 0x00F686B3, 0x00062803, 0x00D62023, 0xFFF50513,
-        0xFE0514E3, 0x00000073)
+LOOP = (
+    0x000F4537,
+    0x3FC90637,
+    0x00158593,
+    0x00B74733,
+    0x00171793,
+    0x00F686B3,
+    0x00062803,
+    0x00D62023,
+    0xFFF50513,
+    0xFE0514E3,
+    0x00000073,
+)
 
 
 def speed(library):
@@ -34,7 +49,8 @@ def speed(library):
 
 
 def full_line(library, image, line):
-    """Writes notifications as fast as the credit allows. Returns bytes, instructions and shares of the time."""
+    """Writes notifications as fast as the credit allows. Returns bytes, instructions and shares of
+    the time."""
     with library.chip(image) as machine:
         peer = host.Host(machine, line)
         peer.next((host.HELLO,), 200)
@@ -56,8 +72,12 @@ def full_line(library, image, line):
         if sum(end.lost_bytes) != 0:
             raise RuntimeError("the chip lost bytes")
         elapsed = end.now_ns - begin.now_ns
-        return {"bytes": fed, "instructions": end.instructions - begin.instructions, "ns": elapsed,
-                "awake": (end.awake_ns - begin.awake_ns) / elapsed}
+        return {
+            "bytes": fed,
+            "instructions": end.instructions - begin.instructions,
+            "ns": elapsed,
+            "awake": (end.awake_ns - begin.awake_ns) / elapsed,
+        }
 
 
 def main():
@@ -74,9 +94,11 @@ def main():
             image = file.read()
         cost = full_line(library, image, line)
         spare = 100 - 100 * cost["awake"]
-        print(f"{name}: image {len(image)} bytes; {cost['instructions'] / cost['bytes']:.0f} instructions per received byte; "
-              f"{cost['bytes'] / cost['ns'] * 1e9:.0f} bytes/s, {NOTIFICATIONS / cost['ns'] * 1e9:.0f} notifications/s; "
-              f"{spare:.0f} % of the CPU to spare at 80 MHz")
+        print(
+            f"{name}: image {len(image)} bytes; {cost['instructions'] / cost['bytes']:.0f} instructions per received byte; "
+            f"{cost['bytes'] / cost['ns'] * 1e9:.0f} bytes/s, {NOTIFICATIONS / cost['ns'] * 1e9:.0f} notifications/s; "
+            f"{spare:.0f} % of the CPU to spare at 80 MHz"
+        )
         failed |= line == chip.UART0 and spare < SPARE_LIMIT_PERCENT
     if failed:
         print(f"measure: below {SPEED_LIMIT_MIPS} MIPS or {SPARE_LIMIT_PERCENT} % to spare", file=sys.stderr)

@@ -1,17 +1,24 @@
 """The model as a shared library, for the checks: ctypes, and nothing of the firmware's code."""
 
 import ctypes
-from ctypes import POINTER, Structure, c_bool, c_char, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_uint8, c_void_p
+from ctypes import POINTER, Structure, c_bool, c_char, c_char_p, c_int, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 
 UART0, UART1, USB, LINES = 0, 1, 2, 3
 UNPLUGGED, UNREAD, OPEN = 0, 1, 2
 TIME, OUTPUT, FULL, FAULT = 0, 1, 2, 3
 MS = 1_000_000
 
+MAC = bytes.fromhex("7cdfa1b2c3d4")
+
 
 class Config(Structure):
-    _fields_ = [("flash", c_char_p), ("flash_bytes", c_size_t), ("mac", c_uint8 * 6), ("seed", c_uint32),
-                ("usb_host", c_int)]
+    _fields_ = [
+        ("flash", c_char_p),
+        ("flash_bytes", c_size_t),
+        ("mac", c_uint8 * 6),
+        ("seed", c_uint32),
+        ("usb_host", c_int),
+    ]
 
 
 class Fault(Structure):
@@ -19,8 +26,15 @@ class Fault(Structure):
 
 
 class Statistics(Structure):
-    _fields_ = [("now_ns", c_uint64), ("awake_ns", c_uint64), ("instructions", c_uint64), ("cycles", c_uint64),
-                ("boots", c_uint32), ("reset_reason", c_uint32), ("lost_bytes", c_uint32 * LINES)]
+    _fields_ = [
+        ("now_ns", c_uint64),
+        ("awake_ns", c_uint64),
+        ("instructions", c_uint64),
+        ("cycles", c_uint64),
+        ("boots", c_uint32),
+        ("reset_reason", c_uint32),
+        ("lost_bytes", c_uint32 * LINES),
+    ]
 
 
 SIGNATURES = {
@@ -66,7 +80,7 @@ class RunFault(Exception):
 
 
 class Chip:
-    def __init__(self, functions, flash, seed=1, usb_host=OPEN, mac=bytes.fromhex("7cdfa1b2c3d4")):
+    def __init__(self, functions, flash, seed=1, usb_host=OPEN, mac=MAC):
         config = Config(flash, len(flash), (c_uint8 * 6)(*mac), seed, usb_host)
         self.functions = functions
         self.pointer = functions.chip_create(ctypes.byref(config))

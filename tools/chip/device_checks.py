@@ -1,4 +1,5 @@
-"""The rules of the model's watchdogs, lines and flash, one check each: what a lax model would let pass. broken.py removes
+"""The rules of the model's watchdogs, lines and flash, one check each: what a lax model would let
+pass. broken.py removes
 each rule and expects a failure here."""
 
 import sys
@@ -6,7 +7,7 @@ import unittest
 
 import bare
 import chip
-from bare import (GPIO, GROUP0, GROUP1, MUX, RTC, SPI, SUPER_KEY, UART0, UART1, USB, words)
+from bare import GPIO, GROUP0, GROUP1, MUX, RTC, SPI, SUPER_KEY, UART0, UART1, USB, words
 
 
 class Watchdogs(bare.Bare):
@@ -160,8 +161,13 @@ class UART(bare.Bare):
         self.assertNotEqual(self.read(UART0), ord("a"))
 
     def route(self):
-        for address, value in ((MUX + 4 + 4 * 4, 0x1300), (GPIO + 0x178, 1 << 6 | 4), (MUX + 4 + 4 * 5, 0x1000),
-                               (GPIO + 0x568, 9), (GPIO + 0x24, 1 << 5)):
+        for address, value in (
+            (MUX + 4 + 4 * 4, 0x1300),
+            (GPIO + 0x178, 1 << 6 | 4),
+            (MUX + 4 + 4 * 5, 0x1000),
+            (GPIO + 0x568, 9),
+            (GPIO + 0x24, 1 << 5),
+        ):
             yield lambda address=address, value=value: self.write(address, value)
 
     def exchange(self, without=None):
@@ -258,7 +264,7 @@ class USBSerial(bare.Bare):
 class Flash(bare.Bare):
     def command(self, code, address=0, received=0, sent=b""):
         for index in range(0, len(sent), 4):
-            self.write(SPI + 0x58 + index, int.from_bytes(sent[index:index + 4].ljust(4, b"\0"), "little"))
+            self.write(SPI + 0x58 + index, int.from_bytes(sent[index : index + 4].ljust(4, b"\0"), "little"))
         self.write(SPI + 0x18, 1 << 31 | (1 << 28 if received else 0) | (1 << 27 if sent else 0))
         self.write(SPI + 0x24, max(8 * len(sent) - 1, 0))
         self.write(SPI + 0x28, max(8 * received - 1, 0))

@@ -1,5 +1,7 @@
-"""Compares the interpreter with qemu-riscv32, instruction by instruction: random programs in which every instruction is
-followed by a store of its result into a log. Both run the same bytes at the same addresses; the logs must be equal."""
+"""Compares the interpreter with qemu-riscv32, instruction by instruction: random programs in which
+every instruction is
+followed by a store of its result into a log. Both run the same bytes at the same addresses; the
+logs must be equal."""
 
 import argparse
 import os
@@ -45,12 +47,26 @@ def s_type(imm, rs2, rs1, function3):
 
 
 def b_type(imm, rs2, rs1, function3):
-    return (bit(imm, 12) << 31 | bit(imm, 10, 9, 8, 7, 6, 5) << 25 | rs2 << 20 | rs1 << 15 | function3 << 12
-            | bit(imm, 4, 3, 2, 1, 11) << 7 | 0x63)
+    return (
+        bit(imm, 12) << 31
+        | bit(imm, 10, 9, 8, 7, 6, 5) << 25
+        | rs2 << 20
+        | rs1 << 15
+        | function3 << 12
+        | bit(imm, 4, 3, 2, 1, 11) << 7
+        | 0x63
+    )
 
 
 def j_type(imm, rd):
-    return bit(imm, 20) << 31 | bit(imm, *range(10, 0, -1)) << 21 | bit(imm, 11) << 20 | bit(imm, *range(19, 11, -1)) << 12 | rd << 7 | 0x6F
+    return (
+        bit(imm, 20) << 31
+        | bit(imm, *range(10, 0, -1)) << 21
+        | bit(imm, 11) << 20
+        | bit(imm, *range(19, 11, -1)) << 12
+        | rd << 7
+        | 0x6F
+    )
 
 
 def load_constant(rd, value):
@@ -87,15 +103,39 @@ class Program:
         self.wide(*load_constant(2, STACK), *load_constant(8, BASE))
         begin = len(self.code)
         self.wide(*load_constant(3, LOG))
-        kinds = [self.operation, self.operation, self.operation, self.immediate, self.immediate, self.upper, self.load,
-                 self.store, self.branch, self.jump, self.jump_register, self.constant, self.short_alu, self.short_alu,
-                 self.short_memory, self.short_branch, self.short_jump, self.short_jump_register, self.fence]
+        kinds = [
+            self.operation,
+            self.operation,
+            self.operation,
+            self.immediate,
+            self.immediate,
+            self.upper,
+            self.load,
+            self.store,
+            self.branch,
+            self.jump,
+            self.jump_register,
+            self.constant,
+            self.short_alu,
+            self.short_alu,
+            self.short_memory,
+            self.short_branch,
+            self.short_jump,
+            self.short_jump_register,
+            self.fence,
+        ]
         for _ in range(PER_PASS):
             self.starts.append((len(self.code), self.logged))
             chance.choice(kinds)()
         self.system(LOG, self.logged * 4)
-        self.wide(*load_constant(5, COUNTER), i_type(0, 5, 2, 6, 0x03), i_type(1, 6, 0, 6, 0x13), s_type(0, 6, 5, 2),
-                  *load_constant(7, self.passes), b_type(8, 7, 6, 5))
+        self.wide(
+            *load_constant(5, COUNTER),
+            i_type(0, 5, 2, 6, 0x03),
+            i_type(1, 6, 0, 6, 0x13),
+            s_type(0, 6, 5, 2),
+            *load_constant(7, self.passes),
+            b_type(8, 7, 6, 5),
+        )
         self.wide(j_type(begin - len(self.code), 0))
         self.system(SCRATCH, END - SCRATCH)
         self.wide(i_type(0, 0, 0, 10, 0x13), i_type(EXIT, 0, 0, 17, 0x13), ECALL)
@@ -103,8 +143,13 @@ class Program:
 
     def system(self, address, length):
         """write(1, address, length)"""
-        self.wide(i_type(1, 0, 0, 10, 0x13), *load_constant(11, address), *load_constant(12, length),
-                  i_type(WRITE, 0, 0, 17, 0x13), ECALL)
+        self.wide(
+            i_type(1, 0, 0, 10, 0x13),
+            *load_constant(11, address),
+            *load_constant(12, length),
+            i_type(WRITE, 0, 0, 17, 0x13),
+            ECALL,
+        )
 
     def rd(self):
         return self.random.choice(FREE)
@@ -180,7 +225,12 @@ class Program:
         self.log(0)
 
     def short_alu(self):
-        rd, short, imm, kind = self.rd(), self.random.choice(FREE_SHORT), self.random.getrandbits(6), self.random.randrange(8)
+        rd, short, imm, kind = (
+            self.rd(),
+            self.random.choice(FREE_SHORT),
+            self.random.getrandbits(6),
+            self.random.randrange(8),
+        )
         fields = bit(imm, 5) << 12 | (imm & 31) << 2
         if kind == 0:
             self.short(fields | rd << 7 | 0x0001)  # c.addi
@@ -198,7 +248,9 @@ class Program:
         elif kind == 5:
             self.short(0x0002 | rd << 7 | fields & 0x7C)  # c.slli
         elif kind == 6:
-            self.short(self.random.choice([0x8002, 0x9002]) | rd << 7 | self.random.randrange(1, 32) << 2)  # c.mv, c.add
+            self.short(
+                self.random.choice([0x8002, 0x9002]) | rd << 7 | self.random.randrange(1, 32) << 2
+            )  # c.mv, c.add
         else:
             rd = short  # c.addi4spn
             value = self.random.randrange(1, 256) << 2
@@ -226,8 +278,12 @@ class Program:
     def short_branch(self):
         rd = self.rd()
         offset = 6  # over the skipped one
-        self.short(self.random.choice([0xC001, 0xE001]) | bit(offset, 8, 4, 3) << 10 | self.random.randrange(8) << 7
-                   | bit(offset, 7, 6, 2, 1, 5) << 2)
+        self.short(
+            self.random.choice([0xC001, 0xE001])
+            | bit(offset, 8, 4, 3) << 10
+            | self.random.randrange(8) << 7
+            | bit(offset, 7, 6, 2, 1, 5) << 2
+        )
         self.skipped(rd)
         self.log(rd)
 
@@ -277,8 +333,10 @@ class Program:
                 cause = machine.run_to_exception(10_000_000)
                 if cause != 11:
                     fault = machine.fault
-                    raise RuntimeError(f"the model stopped with {cause} at 0x{machine.get_register(32):08x}"
-                                       + (f": {fault.text.decode()}" if fault else ""))
+                    raise RuntimeError(
+                        f"the model stopped with {cause} at 0x{machine.get_register(32):08x}"
+                        + (f": {fault.text.decode()}" if fault else "")
+                    )
                 if machine.get_register(17) == EXIT:
                     return output, machine.statistics.instructions
                 length = machine.get_register(12)
@@ -288,12 +346,18 @@ class Program:
 
     def explain(self, wanted, seen):
         """Where the first difference is."""
-        at = next(index for index in range(min(len(wanted), len(seen)) + 1) if wanted[index:index + 1] != seen[index:index + 1])
+        at = next(
+            index
+            for index in range(min(len(wanted), len(seen)) + 1)
+            if wanted[index : index + 1] != seen[index : index + 1]
+        )
         word = at // 4 % self.logged
         offset = max(start for start, logged in self.starts if logged <= word)
-        code = bytes(self.code[offset:offset + 8]).hex(" ")
-        return (f"at 0x{TEXT + offset:08x} (bytes {code}), pass {at // 4 // self.logged}: qemu has "
-                f"{wanted[at & ~3:][:4][::-1].hex()}, the model {seen[at & ~3:][:4][::-1].hex()}")
+        code = bytes(self.code[offset : offset + 8]).hex(" ")
+        return (
+            f"at 0x{TEXT + offset:08x} (bytes {code}), pass {at // 4 // self.logged}: qemu has "
+            f"{wanted[at & ~3 :][:4][::-1].hex()}, the model {seen[at & ~3 :][:4][::-1].hex()}"
+        )
 
 
 def main():
@@ -320,8 +384,10 @@ def main():
         compared += PER_PASS * options.passes
         executed += count
         seed += 1
-    print(f"instructions: {compared} compared with {options.qemu}, seeds {options.seed}-{seed - 1}, all equal; "
-          f"{executed} executed in {seconds:.2f} s, {executed / seconds / 1e6:.0f} MIPS")
+    print(
+        f"instructions: {compared} compared with {options.qemu}, seeds {options.seed}-{seed - 1}, all equal; "
+        f"{executed} executed in {seconds:.2f} s, {executed / seconds / 1e6:.0f} MIPS"
+    )
     return 0
 
 

@@ -1,4 +1,5 @@
-"""Images that the ROM refuses, and what it prints: on the model, from images built here byte by byte."""
+"""Images that the ROM refuses, and what it prints: on the model, from images built here byte by
+byte."""
 
 import hashlib
 import os
@@ -39,8 +40,13 @@ class Rom(unittest.TestCase):
 
     def test_a_good_image_runs(self):
         text = self.text(image(((DATA, b"abcd"), (CODE, LOOP))))
-        self.assertTrue(text.endswith("SPIWP:0xee\r\nmode:DIO, clock div:2\r\nload:0x3fc90000,len:0x4\r\n"
-                                      "load:0x40380000,len:0x4\r\nentry 0x40380000\r\n"), text)
+        self.assertTrue(
+            text.endswith(
+                "SPIWP:0xee\r\nmode:DIO, clock div:2\r\nload:0x3fc90000,len:0x4\r\n"
+                "load:0x40380000,len:0x4\r\nentry 0x40380000\r\n"
+            ),
+            text,
+        )
         self.assertEqual(self.chip.get_register(32), CODE)
         self.assertEqual(self.chip.peek(DATA, 4), b"abcd")
 
@@ -56,8 +62,9 @@ class Rom(unittest.TestCase):
         self.stops(image(checksum=1), "load:0x40380000,len:0x4", "Checksum failure. Calculated 0x80 stored 0x81")
 
     def test_wrong_chip(self):
-        self.stops(image(chip_id=9), "mode:DIO, clock div:2",
-                   "Invalid chip id. Expected 5 read 9. Bootloader for wrong chip?")
+        self.stops(
+            image(chip_id=9), "mode:DIO, clock div:2", "Invalid chip id. Expected 5 read 9. Bootloader for wrong chip?"
+        )
 
     def test_too_many_segments(self):
         self.stops(image(count=17), "Invalid image block count: 17 (max 16)")
@@ -72,8 +79,11 @@ class Rom(unittest.TestCase):
         self.stops(whole[:60], "load:0x3fc90000,len:0x64", "Checksum failure. Calculated 0xf3 stored 0xff")
 
     def test_a_segment_in_the_memory_of_the_rom(self):
-        self.stops(image([(0x3FCDE800, bytes(1024))]), "load:0x3fcde800,len:0x400",
-                   "region 0x3fcde800-0x3fcdec00 overlaps 0x3fcde160-0x3fcdf664, can't load")
+        self.stops(
+            image([(0x3FCDE800, bytes(1024))]),
+            "load:0x3fcde800,len:0x400",
+            "region 0x3fcde800-0x3fcdec00 overlaps 0x3fcde160-0x3fcdf664, can't load",
+        )
 
     def test_wrong_digest_is_reported_and_boots(self):
         for flash in (image(flips_digest=True), image(has_digest=False)):
@@ -81,7 +91,9 @@ class Rom(unittest.TestCase):
             self.assertIn("SHA-256 comparison failed:\r\nCalculated: ", text)
             self.assertIn("Attempting to boot anyway...\r\n", text)
             self.assertEqual(self.chip.get_register(32), CODE)
-        self.assertIn(f"Calculated: {hashlib.sha256(image()[:-32]).hexdigest()}\r\n", self.text(image(flips_digest=True)))
+        self.assertIn(
+            f"Calculated: {hashlib.sha256(image()[:-32]).hexdigest()}\r\n", self.text(image(flips_digest=True))
+        )
 
     def test_wrong_magic_repeats_until_a_watchdog_bites(self):
         text = self.text(image(magic=0xE8), 2000)
@@ -92,8 +104,15 @@ class Rom(unittest.TestCase):
         self.assertEqual(self.text(image(checksum=1), 4000).count("ESP-ROM"), 4)
 
     def test_segments_outside_of_ram_end_the_run(self):
-        for address, length in ((0x42000000, 4), (0x4037C000, 4), (0x3FCDFFFE, 4), (0x403DFFFC, 8), (0x50001FFC, 8), (0, 4),
-                                (0xFFFFFFFC, 8)):
+        for address, length in (
+            (0x42000000, 4),
+            (0x4037C000, 4),
+            (0x3FCDFFFE, 4),
+            (0x403DFFFC, 8),
+            (0x50001FFC, 8),
+            (0, 4),
+            (0xFFFFFFFC, 8),
+        ):
             with self.assertRaisesRegex(chip.RunFault, "is not in RAM"):
                 self.text(image([(address, bytes(length))]))
 

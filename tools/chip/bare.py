@@ -49,9 +49,13 @@ class Bare(unittest.TestCase):
             self.fail(f"writing 0x{address:08x}: {fault.text.decode() if fault else 'access fault'}")
 
     def refuses(self, text, address, value=None, size=4):
-        """The access ends the run, and the fault names the rule and the address. The chip is new afterwards."""
-        done = (self.chip.bus_read(address, size, ctypes.byref(ctypes.c_uint32())) if value is None
-                else self.chip.bus_write(address, size, value))
+        """The access ends the run, and the fault names the rule and the address. The chip is new
+        afterwards."""
+        done = (
+            self.chip.bus_read(address, size, ctypes.byref(ctypes.c_uint32()))
+            if value is None
+            else self.chip.bus_write(address, size, value)
+        )
         fault = self.chip.fault
         self.assertFalse(done, f"0x{address:08x} was accepted")
         self.assertIsNotNone(fault, f"0x{address:08x}: no fault")
@@ -69,7 +73,8 @@ class Bare(unittest.TestCase):
         self.write(RTC + 0x90, 0)
 
     def run_until_reset(self, milliseconds):
-        """Runs; returns the reason of the reset in that time, or 0. Afterwards the CPU is in its loop again."""
+        """Runs; returns the reason of the reset in that time, or 0. Afterwards the CPU is in its
+        loop again."""
         end = self.chip.now_ns + int(milliseconds * chip.MS)
         while self.chip.now_ns < end:
             self.chip.run_until(min(end, self.chip.now_ns + chip.MS))

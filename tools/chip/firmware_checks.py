@@ -1,4 +1,5 @@
-"""The image of ports/esp32c3 on the model: the protocol, the console, resets, watchdog, loader, over both lines."""
+"""The image of ports/esp32c3 on the model: the protocol, the console, resets, watchdog, loader,
+over both lines."""
 
 import hashlib
 import os
@@ -26,7 +27,9 @@ def image(name):
 def symbols(*names):
     """Their addresses in the UART image."""
     elf = os.path.join(IMAGES, "notibot-esp32c3-uart.elf")
-    lines = subprocess.run(["riscv64-unknown-elf-nm", elf], capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(
+        ["riscv64-unknown-elf-nm", elf], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     addresses = {line.split()[-1]: int(line.split()[0], 16) for line in lines}
     return [addresses[name] for name in names]
 
@@ -48,7 +51,8 @@ class Line:
         return peer, hello.tlvs
 
     def control(self, command, milliseconds=100):
-        """One line on the control UART; returns the answer, and what arrived on the link until then."""
+        """One line on the control UART; returns the answer, and what arrived on the link until
+        then."""
         self.chip.take(chip.UART1)
         self.chip.feed(chip.UART1, command.encode() + b"\n")
         end = self.chip.now_ns + milliseconds * chip.MS
@@ -69,7 +73,7 @@ class Line:
         return hello.tlvs, peer.text
 
     def test_says_hello_after_the_rom_text(self):
-        peer, hello = self.boot()
+        _peer, hello = self.boot()
         self.assertEqual(hello[host.FIRMWARE_NAME], b"notibot-esp32c3")
         self.assertEqual(hello[host.DEVICE_ID], bytes.fromhex("7cdfa1b2c3d4"))
         self.assertEqual(hello[host.BOOT_COUNT], struct.pack("<I", 1))
@@ -106,9 +110,18 @@ class Line:
         peer, _ = self.boot()
         hello, text = self.reboot(peer, command, 2000)
         self.assertEqual((hello[host.BOOT_COUNT], hello[host.RESET_REASON]), (struct.pack("<I", 2), b"\4"))
-        self.assertIn(f"\r\nGuru Meditation Error: Core  0 panic'ed ({cause}). Exception was unhandled.\r\n\r\n"
-                      "Core  0 register dump:\r\nMEPC    : 0x403".encode(), text)
-        for name in (b"S0/FP   : 0x", b"T6      : 0x", b"MHARTID : 0x00000000", b"\r\nStack memory:\r\n3fc", b"Rebooting..."):
+        self.assertIn(
+            f"\r\nGuru Meditation Error: Core  0 panic'ed ({cause}). Exception was unhandled.\r\n\r\n"
+            "Core  0 register dump:\r\nMEPC    : 0x403".encode(),
+            text,
+        )
+        for name in (
+            b"S0/FP   : 0x",
+            b"T6      : 0x",
+            b"MHARTID : 0x00000000",
+            b"\r\nStack memory:\r\n3fc",
+            b"Rebooting...",
+        ):
             self.assertIn(name, text)
         return text
 
@@ -143,16 +156,21 @@ class Line:
         self.start()
         self.chip.set_rate(chip.UART0, 115200)
         text = self.chip.read_until(self.line, b"entry 0x40380000\r\n", BOOT_MS)
-        self.assertTrue(text.startswith(
-            b"ESP-ROM:esp32c3-api1-20210207\r\nBuild:Feb  7 2021\r\nrst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)\r\n"
-            b"SPIWP:0xee\r\nmode:DIO, clock div:2\r\nload:0x3fc90000,len:0x"), text)
+        self.assertTrue(
+            text.startswith(
+                b"ESP-ROM:esp32c3-api1-20210207\r\nBuild:Feb  7 2021\r\nrst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)\r\n"
+                b"SPIWP:0xee\r\nmode:DIO, clock div:2\r\nload:0x3fc90000,len:0x"
+            ),
+            text,
+        )
         self.assertNotIn(b"SHA", text)
 
     def fill_line(self, peer, data):
-        """Sends it without a gap. The firmware follows a UART; the faster USB overflows its ring, which is counted, and the
+        """Sends it without a gap. The firmware follows a UART; the faster USB overflows its ring,
+        which is counted, and the
         next session is not affected."""
         for at in range(0, len(data), 16000):
-            self.chip.feed(self.line, data[at:at + 16000])
+            self.chip.feed(self.line, data[at : at + 16000])
             while self.chip.pending(self.line) > 1000:
                 self.chip.run(1)
                 self.chip.take_only(self.line)
@@ -167,7 +185,9 @@ class Line:
 
     def test_a_line_full_of_noise(self):
         peer, _ = self.boot()
-        noise = b"".join(hashlib.sha256(struct.pack("<I", number)).digest() for number in range(6500)).replace(b"\0", b"\1")
+        noise = b"".join(hashlib.sha256(struct.pack("<I", number)).digest() for number in range(6500)).replace(
+            b"\0", b"\1"
+        )
         self.fill_line(peer, noise)
 
     def test_a_line_full_of_frames(self):
@@ -206,7 +226,8 @@ class UART(Line, unittest.TestCase):
         self.assertEqual(self.chip.statistics.boots, 1)
 
     def test_an_interrupt_right_before_the_sleep_is_not_lost(self):
-        """The interrupt for the end of a SYN comes between the look for work and the sleep. A lost wake-up would delay the
+        """The interrupt for the end of a SYN comes between the look for work and the sleep. A lost
+        wake-up would delay the
         SYNACK to the next alarm."""
         peer, _ = self.boot()
         start, end = symbols("board_sleep", "board_sleep_end")

@@ -1,4 +1,5 @@
-"""The rules of the model's bus, clocks and interrupts, one check each: what a lax model would let pass. broken.py removes
+"""The rules of the model's bus, clocks and interrupts, one check each: what a lax model would let
+pass. broken.py removes
 each rule and expects a failure here."""
 
 import sys
@@ -6,14 +7,47 @@ import unittest
 
 import bare
 import chip
-from bare import (CODE, DATA, EFUSE, GPIO, GROUP0, GROUP1, MATRIX, MUX, RANDOM,
-                  RTC, RTC_FAST, SPI, SYSTEM, SYSTIMER, UART0, UART1, USB, VECTORS, words)
+from bare import (
+    CODE,
+    DATA,
+    EFUSE,
+    GPIO,
+    GROUP0,
+    GROUP1,
+    MATRIX,
+    MUX,
+    RANDOM,
+    RTC,
+    RTC_FAST,
+    SPI,
+    SYSTEM,
+    SYSTIMER,
+    UART0,
+    UART1,
+    USB,
+    VECTORS,
+    words,
+)
 
 
 class Bus(bare.Bare):
     def test_unmodelled_registers_end_the_run(self):
-        for address in (UART0 + 0x18, UART0 + 0x84, GPIO + 0x700, RTC + 0x04, GROUP0, SYSTIMER + 0x08, USB + 0x1C,
-                        SYSTEM + 0x54, MATRIX + 0x100, SPI + 0x10, MUX, EFUSE, 0x60013000, 0x600FFFFC):
+        for address in (
+            UART0 + 0x18,
+            UART0 + 0x84,
+            GPIO + 0x700,
+            RTC + 0x04,
+            GROUP0,
+            SYSTIMER + 0x08,
+            USB + 0x1C,
+            SYSTEM + 0x54,
+            MATRIX + 0x100,
+            SPI + 0x10,
+            MUX,
+            EFUSE,
+            0x60013000,
+            0x600FFFFC,
+        ):
             self.refuses("not modelled", address)
             self.refuses("not modelled" if address != EFUSE else "fuses", address, 0)
 
@@ -23,30 +57,73 @@ class Bus(bare.Bare):
             self.refuses("32-bit accesses only", UART0, 1, size=size)
 
     def test_write_only_registers(self):
-        for address in (UART0 + 0x10, USB + 0x14, SYSTIMER + 0x6C, SYSTIMER + 0x50, GPIO + 0x24, GROUP0 + 0x60, GROUP0 + 0x7C,
-                        RTC + 0xA4):
+        for address in (
+            UART0 + 0x10,
+            USB + 0x14,
+            SYSTIMER + 0x6C,
+            SYSTIMER + 0x50,
+            GPIO + 0x24,
+            GROUP0 + 0x60,
+            GROUP0 + 0x7C,
+            RTC + 0xA4,
+        ):
             self.refuses("write-only", address)
 
     def test_read_only_registers(self):
-        for address in (UART0 + 0x04, UART0 + 0x1C, UART0 + 0x6C, USB + 0x08, USB + 0x24, SYSTIMER + 0x40, SYSTIMER + 0x68,
-                        GPIO + 0x3C, GROUP0 + 0x74, RTC + 0x38, MATRIX + 0x110, RANDOM):
+        for address in (
+            UART0 + 0x04,
+            UART0 + 0x1C,
+            UART0 + 0x6C,
+            USB + 0x08,
+            USB + 0x24,
+            SYSTIMER + 0x40,
+            SYSTIMER + 0x68,
+            GPIO + 0x3C,
+            GROUP0 + 0x74,
+            RTC + 0x38,
+            MATRIX + 0x110,
+            RANDOM,
+        ):
             self.refuses("read-only", address, 0)
         self.refuses("fuses are not to be written", EFUSE + 0x44, 0)
 
     def test_bits_that_are_not_modelled(self):
-        for address, value in ((UART0 + 0x20, 0x1000001E), (UART0 + 0x24, 1 << 20), (UART0 + 0x14, 1 << 12), (UART0 + 0x0C, 1 << 7),
-                               (UART0 + 0x60, 0), (UART0 + 0x78, 0x03700001), (USB + 0x10, 2), (USB + 0x18, 0), (SYSTIMER, 0),
-                               (SYSTIMER + 0x34, 1 << 30), (SYSTEM + 0x08, 0), (SYSTEM + 0x58, 1 << 13), (MATRIX + 0x54, 32),
-                               (MATRIX + 0x118, 16), (MATRIX + 0x194, 16), (RTC, 1), (RTC + 0x12C, 2), (GROUP0 + 0x48, 1),
-                               (MUX + 4, 1), (GPIO + 0x178, 0x80)):
+        for address, value in (
+            (UART0 + 0x20, 0x1000001E),
+            (UART0 + 0x24, 1 << 20),
+            (UART0 + 0x14, 1 << 12),
+            (UART0 + 0x0C, 1 << 7),
+            (UART0 + 0x60, 0),
+            (UART0 + 0x78, 0x03700001),
+            (USB + 0x10, 2),
+            (USB + 0x18, 0),
+            (SYSTIMER, 0),
+            (SYSTIMER + 0x34, 1 << 30),
+            (SYSTEM + 0x08, 0),
+            (SYSTEM + 0x58, 1 << 13),
+            (MATRIX + 0x54, 32),
+            (MATRIX + 0x118, 16),
+            (MATRIX + 0x194, 16),
+            (RTC, 1),
+            (RTC + 0x12C, 2),
+            (GROUP0 + 0x48, 1),
+            (MUX + 4, 1),
+            (GPIO + 0x178, 0x80),
+        ):
             self.refuses("not modelled", address, value)
 
     def test_edge_interrupts_are_refused(self):
         self.refuses("not modelled", MATRIX + 0x108, 2)
 
     def test_gated_clocks(self):
-        for bit, address in ((2, UART0 + 0x1C), (5, UART1 + 0x1C), (13, GROUP0 + 0x48), (15, GROUP1 + 0x48), (29, SYSTIMER),
-                             (23, USB + 4)):
+        for bit, address in (
+            (2, UART0 + 0x1C),
+            (5, UART1 + 0x1C),
+            (13, GROUP0 + 0x48),
+            (15, GROUP1 + 0x48),
+            (29, SYSTIMER),
+            (23, USB + 4),
+        ):
             self.write(SYSTEM + 0x10, self.read(SYSTEM + 0x10) & ~(1 << bit))
             self.refuses("clock is off", address)
         self.write(SYSTEM + 0x18, 1 << 5)
@@ -56,8 +133,13 @@ class Bus(bare.Bare):
         self.refuses("drops the port", SYSTEM + 0x18, 1 << 23)
 
     def test_memories_without_a_model(self):
-        for text, address in (("ROM is not modelled", 0x40000000), ("ROM is not modelled", 0x3FF00000), ("cache", 0x4037C000),
-                              ("flash is not mapped", 0x3C000000), ("flash is not mapped", 0x42000000)):
+        for text, address in (
+            ("ROM is not modelled", 0x40000000),
+            ("ROM is not modelled", 0x3FF00000),
+            ("cache", 0x4037C000),
+            ("flash is not mapped", 0x3C000000),
+            ("flash is not mapped", 0x42000000),
+        ):
             self.refuses(text, address)
             self.refuses(text, address, 0)
 
@@ -184,8 +266,14 @@ class Interrupts(bare.Bare):
         self.assertEqual(self.read(MATRIX + 0x110), 1 << 5)
 
     def test_conditions(self):
-        for address, value in ((MATRIX + 4 * 37, 0), (MATRIX + 0x104, 0), (MATRIX + 0x114 + 4 * 5, 0), (MATRIX + 0x194, 2),
-                               (SYSTIMER + 0x64, 0), (SYSTIMER + 0x6C, 1)):
+        for address, value in (
+            (MATRIX + 4 * 37, 0),
+            (MATRIX + 0x104, 0),
+            (MATRIX + 0x114 + 4 * 5, 0),
+            (MATRIX + 0x194, 2),
+            (SYSTIMER + 0x64, 0),
+            (SYSTIMER + 0x6C, 1),
+        ):
             self.pend()
             self.write(address, value)
             self.assertEqual(self.chip.interrupts(), 0, hex(address))
@@ -245,23 +333,69 @@ class Interrupts(bare.Bare):
         return self.chip.run_to_exception(10)
 
     def test_exceptions(self):
-        for cause, code in ((5, (0x01002503,)), (7, (0x00A02823,)), (4, (0x3FC80537, 0x00152583)), (6, (0x3FC80537, 0x00B51123 - 0x80)),
-                            (2, (0,)), (3, (0x00100073,)), (11, (0x00000073,)), (1, (0x3FC80537, 0x00050067))):
+        for cause, code in (
+            (5, (0x01002503,)),
+            (7, (0x00A02823,)),
+            (4, (0x3FC80537, 0x00152583)),
+            (6, (0x3FC80537, 0x00B51123 - 0x80)),
+            (2, (0,)),
+            (3, (0x00100073,)),
+            (11, (0x00000073,)),
+            (1, (0x3FC80537, 0x00050067)),
+        ):
             self.assertEqual(self.cause(*code), cause)
 
     def test_encodings_that_the_cpu_lacks(self):
         """Reserved ones, and those of the extensions A, F and D and of 64 bits."""
-        short = (0x0004, 0x2000, 0x6000, 0xA000, 0xE000, 0x8000, 0x6101, 0x6081, 0x9001, 0x9401, 0x9C01, 0x9C21, 0x1002,
-                 0x4002, 0x8002, 0x2002, 0x6002, 0xA002, 0xE002)
-        wide = (0x0000052F, 0x00000507, 0x00000527, 0x00000553, 0x00003503, 0x00003023, 0x0000003B, 0x0000001B, 0x02001513,
-                0x04000533, 0x40001533, 0x00002063, 0x00001067, 0x0000200F, 0x10200073, 0x00004073, 0xFFFFFFFF)
+        short = (
+            0x0004,
+            0x2000,
+            0x6000,
+            0xA000,
+            0xE000,
+            0x8000,
+            0x6101,
+            0x6081,
+            0x9001,
+            0x9401,
+            0x9C01,
+            0x9C21,
+            0x1002,
+            0x4002,
+            0x8002,
+            0x2002,
+            0x6002,
+            0xA002,
+            0xE002,
+        )
+        wide = (
+            0x0000052F,
+            0x00000507,
+            0x00000527,
+            0x00000553,
+            0x00003503,
+            0x00003023,
+            0x0000003B,
+            0x0000001B,
+            0x02001513,
+            0x04000533,
+            0x40001533,
+            0x00002063,
+            0x00001067,
+            0x0000200F,
+            0x10200073,
+            0x00004073,
+            0xFFFFFFFF,
+        )
         for word in short + wide:
             self.assertEqual(self.cause(word, 0x00100073), 2, hex(word))
 
     def test_changed_code_is_executed(self):
         # lui a0, CODE; addi a1, zero, 0x13; sw a1, 0x210(a0); ecall at +0x210 becomes a nop; ebreak
         code = (0x40380537, 0x01300593, 0x20B52823, 0x0000006F | 0x00400000, 0x00000073, 0x00100073)
-        self.assertEqual(self.cause(0x00400000 | 0x6F, 0x00400000 | 0x6F, 0x00400000 | 0x6F, 0x00400000 | 0x6F, 0x00000073), 11)
+        self.assertEqual(
+            self.cause(0x00400000 | 0x6F, 0x00400000 | 0x6F, 0x00400000 | 0x6F, 0x00400000 | 0x6F, 0x00000073), 11
+        )
         self.assertEqual(self.cause(*code), 3)
 
 

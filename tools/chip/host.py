@@ -1,4 +1,5 @@
-"""The host's side of docs/PROTOCOL.md, as far as the checks need it. Written from that page with the `cobs` package and
+"""The host's side of docs/PROTOCOL.md, as far as the checks need it. Written from that page with
+the `cobs` package and
 zlib: nothing of the firmware's code is in it."""
 
 import struct
@@ -33,7 +34,7 @@ class Frame:
         result, at = {}, 0
         while at < len(self.payload):
             kind, length = self.payload[at], self.payload[at + 1]
-            result[kind] = self.payload[at + 2:at + 2 + length]
+            result[kind] = self.payload[at + 2 : at + 2 + length]
             at += 2 + length
         return result
 
@@ -95,8 +96,13 @@ class Host:
         raise TimeoutError(f"no frame of {kinds} within {milliseconds} ms; text: {self.text!r}")
 
     def syn(self, nonce, features=0):
-        payload = (tlv(MAGIC, b"NBOT") + tlv(NONCE, struct.pack("<Q", nonce)) + tlv(VERSIONS, b"\1\1")
-                   + tlv(FEATURES, struct.pack("<I", features)) + tlv(LIMITS, struct.pack("<BBHI", 64, 8, 517, 65536)))
+        payload = (
+            tlv(MAGIC, b"NBOT")
+            + tlv(NONCE, struct.pack("<Q", nonce))
+            + tlv(VERSIONS, b"\1\1")
+            + tlv(FEATURES, struct.pack("<I", features))
+            + tlv(LIMITS, struct.pack("<BBHI", 64, 8, 517, 65536))
+        )
         return encode(SYN, payload=payload)
 
     def open(self, nonce=0x1122334455667788, features=0):
