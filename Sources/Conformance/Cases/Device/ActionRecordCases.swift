@@ -1,7 +1,7 @@
 import DeviceEmulator
 import NotibotProtocol
 
-/// Whose presses are kept, who may release them, and which session is told of which.
+/// Whose presses are kept, what releases them, and which session receives which report.
 extension Suite {
   static let actionRecords: [Case] = [
     pressNumbers, latestSyncDecides, twoSources, takenWithoutFeature, actionBeforeSync, pressesHoldNoPlace,
