@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SerialLink
 import Testing
 
@@ -103,8 +104,15 @@ import Testing
   }
 
   @Test func `without its program, gateway ends with 18 and the command that builds it`() async throws {
-    // In a build without the trait the program is missing, or prints it on its own.
-    let ending = try await run("gateway", "status")
+    // Alone in a folder: this build can have the trait. A link, because a copy is busy while another
+    // test starts a process that inherits its descriptor.
+    let folder = URL(filePath: Program.notibot).deletingLastPathComponent().appending(
+      path: "alone-\(getpid())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let program = folder.appending(path: "notibot").path
+    try FileManager.default.linkItem(atPath: Program.notibot, toPath: program)
+    let ending = try await Program(["gateway", "status"], program: program).ending()
     #expect(ending.status == .exited(18))
     #expect(ending.errors.contains("swift build --traits Gateway --product notibot-gateway"))
     #expect(ending.output == "")
