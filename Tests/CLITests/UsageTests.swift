@@ -104,8 +104,8 @@ import Testing
   }
 
   @Test func `without its program, gateway ends with 18 and the command that builds it`() async throws {
-    // Alone in a folder: this build can have the trait. A link, because a copy is busy while another
-    // test starts a process that inherits its descriptor.
+    // Alone in a folder: this build can have the trait. A link, because a copy is busy while
+    // another test starts a process that inherits its descriptor.
     let folder = URL(filePath: Program.notibot).deletingLastPathComponent().appending(
       path: "alone-\(getpid())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
