@@ -152,6 +152,37 @@ static void check_known(void) {
   rig_free(rig);
 }
 
+/* TAKEN of the writer `src`. */
+static void send_taken(rig_t *rig, uint8_t src, uint8_t number) {
+  const uint8_t taken[] = {6, src, 0, 0, 0, number, 0, 0, 0};
+  rig_data(rig, NB_CHANNEL_LINK, taken, sizeof taken);
+}
+
+/* Room, numbers and counters of kept presses (NTF-39, NTF-41). */
+static void check_presses(void) {
+  rig_t *rig = rig_start();
+  rig->config.features |= NB_FEATURE_ACTIONS;
+  rig_open(rig, 7, 0x1F);
+  send_sync(rig, 1, 5, 0);
+  CHECK(count_messages(rig) == 1 && rig_write(rig, ",\"id\":1,\"src\":5") == 0);
+  /* All of the room can be used again once it was released. */
+  for (unsigned round = 1; round <= 2; round++) {
+    for (unsigned press = 0; press < NB_PRESSES; press++) {
+      CHECK(nb_device_act(rig->device, 1, (uint8_t)press) == 0);
+    }
+    CHECK(nb_device_act(rig->device, 1, 0) == NB_ERROR_FULL && rig->device->counters.presses_refused == round);
+    send_taken(rig, 5, (uint8_t)(round * NB_PRESSES));
+  }
+  CHECK(rig->device->store.presses == 2 * NB_PRESSES);
+  send_taken(rig, 9, 1); /* of an unknown writer: no error */
+  CHECK(rig->device->counters.bad_messages == 0);
+  send_taken(rig, 0, 1);
+  send_taken(rig, 5, 0);
+  send_taken(rig, 0, 0);
+  CHECK(rig->device->counters.bad_messages == 3);
+  rig_free(rig);
+}
+
 void check_notify(void) {
   check_members();
   check_unfit();
@@ -159,4 +190,5 @@ void check_notify(void) {
   check_bad_messages();
   check_gone_of_sync();
   check_known();
+  check_presses();
 }

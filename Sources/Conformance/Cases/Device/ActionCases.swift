@@ -265,13 +265,16 @@ extension Suite {
     let source = try await bench.beginActions()
     try probe.requireEventRoom()
     try await probe.expectWritten(Sample.json(id: 1))
-    _ = try await probe.sync(Sync(probe.makeSource()))
-    try await control.perform(.action(1, 2))
-    let unsolicited = try await probe.listen()
-    probe.expect("events", unsolicited.actions(source, 1, act: 2), is: 1)
-    probe.expect("all reports", unsolicited.items.count, is: 1)
-    try await probe.expectPresses(of: source, [1], "at SYNC of its src")
-    try await probe.take(1, of: source)
+    // One below and one above the press's src.
+    for (index, other) in [source &- 2, source &+ 2].enumerated() where other != 0 {
+      _ = try await probe.sync(Sync(other))
+      try await control.perform(.action(1, UInt8(index)))
+      let unsolicited = try await probe.listen()
+      probe.expect("events", unsolicited.actions(source, 1, act: UInt32(index)), is: 1)
+      probe.expect("all reports", unsolicited.items.count, is: 1)
+    }
+    try await probe.expectPresses(of: source, [1, 2], "at SYNC of its src")
+    try await probe.take(2, of: source)
   }
 
   static let actionsForgotten = Case(
