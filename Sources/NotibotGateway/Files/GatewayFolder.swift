@@ -63,7 +63,12 @@ package struct GatewayFolder: Hashable, Sendable {
 
   /// The profiles of the folder, in the order of their names.
   package func readProfiles() throws(GatewayFailure) -> [TopicProfile] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: profiles)) ?? []
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: profiles)
+    } catch {
+      throw GatewayFailure(.usage, "cannot read the folder \(profiles): \(error.localizedDescription)")
+    }
     var found: [TopicProfile] = []
     for name in names.sorted() where name.hasSuffix(".json") {
       let file = profiles + "/" + name
