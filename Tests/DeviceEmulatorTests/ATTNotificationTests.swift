@@ -115,4 +115,22 @@ struct ATTNotificationTests {
     #expect(rig.ask("0a 0300") == "0b0100")
     #expect(rig.notifications().isEmpty)
   }
+
+  @Test func `notices beyond the limit are dropped, and the host is asked for a SYNC`() {
+    var bearer = ATTBearer(id: .serial, features: [.sync])
+    bearer.setCCCD(of: .data, to: 1)
+    let queued = (1...UInt32(ATTBearer.noticesLimit)).map { bearer.queue(.dismissed($0)) }
+    #expect(!queued.contains(false))
+    #expect(bearer.pendingResync == .none)
+    let isQueued = bearer.queue(.dismissed(0))
+    #expect(!isQueued)
+    #expect(bearer.pendingResync == .due)
+    #expect(bearer.notices.count == ATTBearer.noticesLimit)
+  }
+}
+
+extension GoneNotice {
+  fileprivate static func dismissed(_ id: UInt32) -> GoneNotice {
+    GoneNotice(reason: .dismissed, key: NotificationKey(source: 5, id: id), item: 0)
+  }
 }

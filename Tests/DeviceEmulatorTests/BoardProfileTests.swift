@@ -200,4 +200,36 @@ struct BoardProfileTests {
     device.handleTimeout(now: .ms(100))
     #expect(device.statistics.textBytesReceived == UInt64(EmulatedDevice.heldInputLimitBytes))
   }
+
+  @Test func `each erase comes after so many further writes`() throws {
+    var profile = DeviceProfile.quiet
+    profile.flash = FlashModel(writesPerErase: 2, eraseTime: .milliseconds(100) ... .milliseconds(100))
+    var rig = DeviceRig(profile: profile)
+    let session = try rig.openSession()
+    rig.send(data: [0x02, 0x05, 0x02], sequence: 0, session: session)
+    var erasing: [Bool] = []
+    for sequence in UInt8(1)...6 {
+      rig.send(data: [0x12, 0x06, 0x00] + Array(sampleJSON.utf8), sequence: sequence, session: session)
+      erasing.append(rig.device.flash != .idle)
+      // Late, as the timer of a busy computer.
+      rig.advance(by: .milliseconds(150))
+      #expect(rig.device.flash == .idle)
+    }
+    #expect(erasing == [false, true, false, true, false, true])
+  }
+
+  @Test func `an erase ends also when the timer fires late`() {
+    var device = EmulatedDevice(profile: .slowFlash, seed: 1, now: .zero)
+    device.flash = .erasing(until: .ms(100), held: [])
+    device.handleTimeout(now: .ms(99))
+    #expect(device.flash != .idle)
+    device.handleTimeout(now: .ms(101))
+    #expect(device.flash == .idle)
+  }
+
+  @Test func `received bytes are counted over all reads`() {
+    var device = EmulatedDevice(profile: .quiet, seed: 1, now: .zero)
+    for _ in 0..<3 { device.receive([0x41, 0x42], now: .zero) }
+    #expect(device.statistics.bytesReceived == 6)
+  }
 }

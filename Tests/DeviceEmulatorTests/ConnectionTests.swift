@@ -245,4 +245,14 @@ import Testing
     counters.cut = cut
     return counters
   }
+
+  @Test func `notifications are sent only on an open connection`() {
+    var connection = ATTConnection(id: .serial)
+    #expect(!connection.isOpen)
+    _ = connection.open()
+    #expect(connection.isOpen)
+    connection.receive([0, 0])
+    #expect(connection.isBroken)
+    #expect(!connection.isOpen)
+  }
 }

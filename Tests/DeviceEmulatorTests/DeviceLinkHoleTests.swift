@@ -203,6 +203,22 @@ struct DeviceLinkHoleTests {
     #expect(link.frames(at: .ms(750)).sequences == [0])
   }
 
+  @Test func `a NAK that makes nothing due leaves the timer running`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(2)
+    #expect(link.reply(to: .nak(0b1), at: .ms(10)).sequences == [0])
+    #expect(link.reply(to: .nak(0b1), at: .ms(20)).isEmpty)
+    #expect(link.frames(at: .ms(260)).sequences == [0])
+  }
+
+  @Test func `a frame that is due again and then reported as held is not sent`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(3)
+    link.receive(.host(.nak), now: .zero)
+    link.receive(.nak(0b1), now: .zero)
+    #expect(link.takeFrames().sequences == [0, 2])
+  }
+
   @Test func `a NAK without a bitmap clears the held frames`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(4)

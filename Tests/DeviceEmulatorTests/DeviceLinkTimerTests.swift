@@ -173,6 +173,16 @@ struct DeviceLinkTimerTests {
     #expect(frames.map(\.payload) == [[1]])
   }
 
+  @Test func `a payload that is handled after its ACK is acknowledged within 5 ms`() {
+    var link = DeviceLink.make(.open)
+    _ = link.reply(to: .data(0))
+    #expect(link.reply(to: .host(.ping)).types == [.pong])
+    link.handleTimeout(now: .ms(10))
+    _ = link.takeInbound()
+    #expect(link.frames(at: .ms(14)).isEmpty)
+    #expect(link.frames(at: .ms(15)).map(\.sketch) == [.init(type: .ack, sequence: 0, ack: 1, credit: 16)])
+  }
+
   @Test func `PINGs without a line to answer on are bounded`() {
     var link = DeviceLink.make(.open)
     for _ in 0..<1000 { link.receive(.host(.ping), now: .zero) }
