@@ -183,6 +183,17 @@ struct DeviceLinkTimerTests {
     #expect(link.frames(at: .ms(15)).map(\.sketch) == [.init(type: .ack, sequence: 0, ack: 1, credit: 16)])
   }
 
+  @Test func `a close without an answer ends also when the timer fires late`() {
+    var link = DeviceLink.make(.closing)
+    link.handleTimeout(now: .ms(60_000))
+    #expect(link.takeEvents() == [.ended(.closed)])
+  }
+
+  @Test(arguments: DeviceLink.Start.allCases)
+  func `there is room for payloads in an open session only`(start: DeviceLink.Start) {
+    #expect(DeviceLink.make(start).hasRoom == (start == .open))
+  }
+
   @Test func `PINGs without a line to answer on are bounded`() {
     var link = DeviceLink.make(.open)
     for _ in 0..<1000 { link.receive(.host(.ping), now: .zero) }
