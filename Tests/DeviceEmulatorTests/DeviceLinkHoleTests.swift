@@ -123,9 +123,22 @@ struct DeviceLinkHoleTests {
     var link = DeviceLink.make(.open)
     let payload = [UInt8](repeating: 1, count: 528)
     for sequence in UInt8(1)...7 { link.receive(.data(sequence, payload: payload), now: .zero) }
-    link.receive(.data(3, payload: payload), now: .zero)
+    for sequence in [UInt8(3), 7] { link.receive(.data(sequence, payload: payload), now: .zero) }
     #expect(link.counters.outOfWindow == 0)
-    #expect(link.counters.outOfOrder == 8)
+    #expect(link.counters.outOfOrder == 9)
+  }
+
+  @Test func `kept frames that move up free their bytes`() {
+    var kept = KeptFrames()
+    for distance in 1...3 {
+      let payload = [UInt8](repeating: 1, count: distance * 100)
+      _ = kept.keep(DeviceSession.Inbound(channel: .att, payload: payload), distance: distance)
+    }
+    let lengths = (1...4).map { _ in
+      let next = kept.advance()
+      return [next?.lengthBytes ?? 0, kept.lengthBytes]
+    }
+    #expect(lengths == [[112, 524], [212, 312], [312, 0], [0, 0]])
   }
 
   @Test(arguments: [OutOfOrderFrames.kept, .dropped])

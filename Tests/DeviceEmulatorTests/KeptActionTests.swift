@@ -115,4 +115,14 @@ struct KeptActionTests {
   private static func message(source: UInt32, press: UInt32) -> [UInt8] {
     SyncMessage.taken(source: source, press: press).encoded()
   }
+
+  @Test func `presses of an unknown writer's notifications are not kept`() {
+    #expect(!WriterRecords().keepsActions(of: 5))
+  }
+
+  @Test func `a writer without room is not known`() {
+    var writers = WriterRecords(limit: 1)
+    for source in [UInt32(5), 6] { writers.use(source) }
+    #expect(writers.records.map(\.source) == [5])
+  }
 }

@@ -52,7 +52,7 @@ COUNTING = re.compile(r"\b(statistics|counters|connectionCounters|tally|counts)\
 UNIT_TESTS = {
     "DeviceEmulator": (
         r"DeviceEmulatorTests.*(ATTServerTests|ATTNotification|BoardProfile|ConnectionTests|DeviceLink|EmulatedDevice|Expiry|"
-        r"FaultyDevice|IdentifiedStore|NotificationStore|RecordDecoder|ResetCircuit|StoreRandom|SyncTests|WiredDevice)"
+        r"FaultyDevice|IdentifiedStore|KeptAction|NotificationStore|RecordDecoder|ResetCircuit|StoreRandom|SyncTests|WiredDevice)"
     ),
     "NotibotHost": (
         r"NotibotHostTests.*(LinkOpen|LinkOrder|ATTClient|DiscoveryTests|HostMachine|Outbox|Supervisor|ForwardingMachine|"
