@@ -200,6 +200,7 @@ extension Ledger {
     numbers[host] = numbers[origin].filter { $0.key <= lastNumber }
     strangersLimit[host] = max(strangersLimit[host], strangersLimit[origin])
     strangers[host] = []
+    strangersEndings[host] = [:]
   }
 }
 

@@ -89,7 +89,8 @@ extension SimulatedWorld {
   // MARK: The user at the display
 
   private func press(_ pick: UInt64, _ command: (UInt32) -> DeviceCommand) {
-    let items = Array(boards[0].wired.device.store.items)
+    // Expired ones are hidden: nobody can press their buttons.
+    let items = Array(boards[0].wired.device.store.items).filter { !$0.hasExpired }
     guard boards[0].hasPower, !items.isEmpty else { return }
     let order = command(UInt32(clamping: items[Int(pick % UInt64(items.count))].item))
     if boards[0].wired.perform(order, now: now) == .done {
