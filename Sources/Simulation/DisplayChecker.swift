@@ -25,6 +25,8 @@ package struct DisplayChecker: Equatable, Sendable {
   private var known: [[UInt8]: Int] = [:]
   /// Submissions announced since the device's last restart.
   private var announced: Set<Int> = []
+  /// The submission that was shown last under a key.
+  private var shown: [NotificationKey: Int] = [:]
 
   package init(scenario: Scenario) {
     self.scenario = scenario
@@ -102,6 +104,10 @@ package struct DisplayChecker: Equatable, Sendable {
   ) throws(Violation) -> Int {
     let content = try content(of: DisplayedNotification(key: subject.key, json: subject.json), at: now)
     let index = try self.submission(of: subject, ledger: ledger, at: now)
+    // Copies of a journal use the same keys.
+    if let key = subject.key, let replaced = shown.updateValue(index, forKey: key), replaced != index {
+      ledger.note(replaced) { $0.hasLeft = true }
+    }
     ledger.note(index) {
       $0.shown.insert(content)
       $0.hasLeft = false
