@@ -69,19 +69,6 @@ struct LinkOrderTests {
     #expect(counts(device.takeActions()) == [1, 2])
   }
 
-  @Test func `frames held stay within the bytes that were granted`() {
-    var window = ReceiveWindow(frames: 64, bytes: 1080)
-    let item = ReceiveWindow.Item(channel: .att, payload: [UInt8](repeating: 1, count: 528))
-    let verdicts = (UInt8(1)...4).map { window.receive(sequence: $0, item: item, now: .zero) { _ in } }
-    // A frame of 540 decoded bytes, twice.
-    #expect(verdicts == [.held(needsNAK: true), .held(needsNAK: false), .outOfWindow, .outOfWindow])
-    var delivered = 0
-    #expect(window.receive(sequence: 0, item: item, now: .zero) { _ in delivered += 1 } == .delivered)
-    #expect(delivered == 3)
-    let further = (UInt8(4)...6).map { window.receive(sequence: $0, item: item, now: .zero) { _ in } }
-    #expect(further == [.held(needsNAK: true), .held(needsNAK: false), .outOfWindow])
-  }
-
   @Test func `a duplicate frame, or one too far ahead, is answered at most every 20 ms`() {
     var device = ScriptedDevice.makeReady()
     for sequence in [UInt8(0), 255, 65, 200] { device.receive(notification(9, sequence: sequence)) }
@@ -160,25 +147,6 @@ struct LinkOrderTests {
     device.receive(ScriptedDevice.frame(.ack, ack: 1, credit: 0))
     for _ in 0..<6 { device.submit(.readCount) }
     #expect(device.takeSent().map(\.header.sequence) == [1, 2, 3, 4])
-  }
-
-  @Test func `no round trip is measured while a frame that was sent twice is unacknowledged`() {
-    var window = SendWindow(peerFrames: 64, peerBytes: 1_000_000, credit: 64)
-    for _ in 0..<3 { _ = window.enqueue(channel: .att, payload: [1]) }
-    for _ in 0..<2 { _ = window.sendNext(now: .zero) }
-    _ = window.resendLost(held: 0b1)
-    _ = window.sendNext(now: .zero)
-    let samples = (UInt8(1)...3).map {
-      window.acknowledge(ack: $0, credit: 64, now: .zero + .milliseconds(7))?.sampleNs
-    }
-    #expect(samples == [nil, 7_000_000, 7_000_000])
-  }
-
-  @Test func `more than 64 of credit counts as 64`() {
-    var window = SendWindow(peerFrames: 64, peerBytes: 1_000_000, credit: 255)
-    #expect(window.limit == 64)
-    _ = window.acknowledge(ack: 0, credit: 255, now: .zero)
-    #expect(window.limit == 64)
   }
 
   @Test func `unhandled frames stay within the device's byte limit`() {
