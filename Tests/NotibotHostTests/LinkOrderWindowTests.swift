@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotibotHost
 
-/// The two windows of a session by themselves. Source: PROTOCOL.md LNK-31 to LNK-34, LNK-40 to
+/// The two windows of a session, alone. Source: PROTOCOL.md LNK-31 to LNK-34, LNK-40 to
 /// LNK-51.
 struct LinkOrderWindowTests {
   @Test func `frames held stay within the bytes that were granted`() {
