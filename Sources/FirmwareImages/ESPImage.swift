@@ -1,5 +1,5 @@
-/// An image that a ROM or a second-stage bootloader loads: a header, segments, a checksum and mostly
-/// a SHA-256. Source: ESP-IDF, `esp_image_format.h`.
+/// An image that a ROM or a second-stage bootloader loads: a header, segments, a checksum and in
+/// most images a SHA-256. Source: ESP-IDF, `esp_image_format.h`.
 package struct ESPImage: Equatable, Sendable {
   /// A block of bytes and the address it is loaded to.
   package struct Segment: Equatable, Sendable {
@@ -9,7 +9,7 @@ package struct ESPImage: Equatable, Sendable {
     package var lengthBytes: Int
   }
 
-  /// Whether the image has a SHA-256, and whether it fits.
+  /// The SHA-256 of the image; a wrong one is an `ImageError`.
   package enum Hash: Equatable, Sendable {
     case none
     case valid([UInt8])
@@ -66,7 +66,8 @@ package struct ESPImage: Equatable, Sendable {
     segments = []
     var (position, checksum) = (Self.headerLengthBytes, UInt8(0xEF))
     for index in 0..<count {
-      guard let address: UInt32 = bytes.number(at: position), let length: UInt32 = bytes.number(at: position + 4)
+      guard let address: UInt32 = bytes.number(at: position),
+        let length: UInt32 = bytes.number(at: position + 4)
       else { throw .truncated(needed: position + 8, present: bytes.count) }
       guard length <= Self.segmentLimitBytes, length % 4 == 0 else {
         throw .badSegmentLength(index: index, bytes: length)
@@ -101,7 +102,7 @@ package struct ESPImage: Equatable, Sendable {
   }
 }
 
-/// What an application says of itself. Source: ESP-IDF, `esp_app_desc_t`.
+/// The description that an application contains. Source: ESP-IDF, `esp_app_desc_t`.
 package struct AppDescriptor: Equatable, Sendable {
   static let magic: UInt32 = 0xABCD_5432
   static let lengthBytes = 256

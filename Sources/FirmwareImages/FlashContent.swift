@@ -20,7 +20,7 @@ package struct FlashContent: Equatable, Sendable {
     firstOffset = chip.bootloaderOffset
     first = try ESPImage(parsing: flash.dropFirst(offset))
     try first.check(for: chip)
-    // An application that the ROM loads by itself has a descriptor, or there is no table behind it.
+    // An application that the ROM loads directly has a descriptor, or no table follows it.
     let rows = flash.dropFirst(Int(PartitionTable.usualOffset)).prefix(PartitionTable.limitBytes)
     guard first.descriptor == nil, !rows.isEmpty, !rows.allSatisfy({ $0 == 0xFF }),
       offset + first.lengthBytes <= Int(PartitionTable.usualOffset)

@@ -36,7 +36,7 @@ package struct PartitionTable: Equatable, Sendable {
   private static let rowBytes = 32
 
   package var entries: [Entry]
-  /// Whether it has an MD5, which then fits.
+  /// Whether it has an MD5. A wrong one is an `ImageError`.
   package var hasMD5 = false
 
   /// Reads a table at the start of `bytes`. Throws `ImageError`.
@@ -57,7 +57,9 @@ package struct PartitionTable: Equatable, Sendable {
             name: row.text(at: 12, limit: 16), type: row[2], subtype: row[3], offset: offset,
             lengthBytes: length, isEncrypted: flags & 1 == 1))
       case (0xEB, 0xEB):
-        guard MD5.digest(Array(bytes[..<position])) == Array(row[16...]) else { throw .badTable("its MD5 is wrong") }
+        guard MD5.digest(Array(bytes[..<position])) == Array(row[16...]) else {
+          throw .badTable("its MD5 is wrong")
+        }
         hasMD5 = true
       case (0xFF, 0xFF): break rows
       case _: throw .badTable("row \(entries.count) begins with 0x\(hex(UInt32(row[0]), digits: 2))")

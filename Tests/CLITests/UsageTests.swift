@@ -21,7 +21,7 @@ import Testing
     "USE A DEVICE": ["devices", "send", "count", "watch", "monitor", "forward", "outbox", "reset"],
     "TEST": ["test", "soak"], "EMULATE": ["emulate", "control", "proxy"],
     "MEASURE": ["bench", "simulate", "damage"], "RECEIVE PUSHES": ["gateway"],
-    "SET UP": ["doctor", "udev-rules"],
+    "SET UP": ["doctor", "udev-rules", "image"],
   ]
   static let exitCodes = [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 130, 143]
 

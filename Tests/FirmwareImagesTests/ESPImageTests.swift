@@ -47,7 +47,8 @@ struct ESPImageTests {
     #expect(problem(sampleImage.with(sampleImage[351] ^ 1, at: 351)) == .badHash)
     let checksum = sampleImage[319]
     #expect(
-      problem(sampleImage.with(checksum ^ 1, at: 319)) == .badChecksum(stored: checksum ^ 1, computed: checksum))
+      problem(sampleImage.with(checksum ^ 1, at: 319))
+        == .badChecksum(stored: checksum ^ 1, computed: checksum))
   }
 
   @Test(arguments: 0..<sampleImage.count)

@@ -27,16 +27,19 @@ struct FlashContentTests {
     }
   }
 
-  @Test func `an application at the ROM's offset runs by itself`() throws {
+  @Test func `an application at the ROM's offset runs directly`() throws {
     let content = try FlashContent(parsing: flash([0: sampleImage]), chip: chip)
     #expect(content.table == nil)
     #expect(content.running.descriptor?.project == "notibot")
   }
 
-  @Test(arguments: [
-    (nil, nil, "factory"), (UInt32(1), nil, "ota_0"), (1, 2, "ota_1"), (3, 2, "ota_0"),
-  ] as [(UInt32?, UInt32?, String)])
-  func `the bootloader starts the slot that otadata names`(first: UInt32?, second: UInt32?, name: String) throws {
+  @Test(
+    arguments: [
+      (nil, nil, "factory"), (UInt32(1), nil, "ota_0"), (1, 2, "ota_1"), (3, 2, "ota_0"),
+    ] as [(UInt32?, UInt32?, String)])
+  func `the bootloader starts the slot that otadata names`(first: UInt32?, second: UInt32?, name: String)
+    throws
+  {
     let crcs: [UInt32: UInt32] = [1: 0x4743_989A, 2: 0x55F6_3774, 3: 0xED4A_5011]
     var parts = [0: sampleImage.asBootloader, 0x8000: sampleTable]
     for (offset, number) in [(0xD000, first), (0xE000, second)] {
@@ -47,7 +50,9 @@ struct FlashContentTests {
   }
 
   @Test func `a damaged or aborted otadata sector counts as none`() throws {
-    var parts = [0: sampleImage.asBootloader, 0x8000: sampleTable, 0x10000: sampleImage, 0x20000: sampleImage]
+    var parts = [
+      0: sampleImage.asBootloader, 0x8000: sampleTable, 0x10000: sampleImage, 0x20000: sampleImage,
+    ]
     parts[0xD000] = otaData(1, crc: 0x4743_989B)
     #expect(try FlashContent(parsing: flash(parts), chip: chip).partition?.name == "factory")
     parts[0xD000] = otaData(1, crc: 0x4743_989A, state: 4)

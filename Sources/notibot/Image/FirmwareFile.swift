@@ -7,8 +7,9 @@ enum FirmwareFile {
   /// The largest flash of an ESP chip that is known here, and so the largest file.
   static let limitBytes = 16 << 20
 
-  /// The bytes of a regular file. Links are followed; directories, FIFOs and devices are refused,
-  /// as are empty and too large files. Throws `CommandFailure`.
+  /// The bytes of a regular file, at most `limitBytes`. Anything else is refused, including
+  /// symbolic links: their target can change between a check and the next command. Throws
+  /// `CommandFailure`.
   static func read(_ path: String) async throws -> [UInt8] {
     let result = try await NIOThreadPool.singleton.runIfActive { readNow(path) }
     return try result.get()
@@ -18,9 +19,15 @@ enum FirmwareFile {
     func failure(_ reason: String, _ remedy: String = "") -> Result<[UInt8], CommandFailure> {
       .failure(CommandFailure(.usage, "cannot read \(path.printable): \(reason)", remedy: remedy))
     }
-    // Without O_NONBLOCK a FIFO would hold the command until somebody writes.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return failure(String(cString: strerror(errno))) }
+    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+    guard descriptor >= 0 else {
+      let problem = errno
+      guard problem != ELOOP else {
+        return failure("it is a symbolic link", "name the file that it points to")
+      }
+      return failure(String(cString: strerror(problem)))
+    }
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return failure(String(cString: strerror(errno))) }

@@ -16,9 +16,11 @@ struct ImageDescription {
       content = .table(try PartitionTable(parsing: bytes))
       return
     }
-    // A merged file begins at 0, for chips whose ROM looks further behind with erased bytes.
-    let start = ESPChip.all.map(\.bootloaderOffset).sorted().first {
-      bytes.count > Int($0) && bytes[Int($0)] == ESPImage.magic
+    // A merged file begins at offset 0 of the flash: with erased bytes if the bootloader's offset
+    // is not 0.
+    let start = Set(ESPChip.all.map(\.bootloaderOffset)).sorted().first { offset in
+      bytes.count > Int(offset) && bytes[Int(offset)] == ESPImage.magic
+        && bytes.prefix(Int(offset)).allSatisfy { $0 == 0xFF }
     }
     let image = try ESPImage(parsing: bytes.dropFirst(Int(start ?? 0)))
     if let chip { try image.check(for: chip) }
