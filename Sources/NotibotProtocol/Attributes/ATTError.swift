@@ -1,38 +1,61 @@
 /// Why an attribute server refused; codes without a name are kept. Source: PROTOCOL.md section 3,
 /// table of codes.
-package struct ATTError: RawRepresentable, Error, Hashable, Sendable {
-  package let rawValue: UInt8
+public struct ATTError: RawRepresentable, Error, Hashable, Sendable {
+  /// The code, as on the wire.
+  public let rawValue: UInt8
 
-  package init(rawValue: UInt8) {
+  /// The error with this code, named or not.
+  public init(rawValue: UInt8) {
     self.rawValue = rawValue
   }
 
-  package static let invalidHandle = ATTError(rawValue: 0x01)
-  package static let readNotPermitted = ATTError(rawValue: 0x02)
-  package static let writeNotPermitted = ATTError(rawValue: 0x03)
-  package static let invalidPDU = ATTError(rawValue: 0x04)
-  package static let insufficientAuthentication = ATTError(rawValue: 0x05)
-  package static let requestNotSupported = ATTError(rawValue: 0x06)
-  package static let invalidOffset = ATTError(rawValue: 0x07)
-  package static let insufficientAuthorization = ATTError(rawValue: 0x08)
-  package static let prepareQueueFull = ATTError(rawValue: 0x09)
-  package static let attributeNotFound = ATTError(rawValue: 0x0A)
-  package static let attributeNotLong = ATTError(rawValue: 0x0B)
-  package static let encryptionKeyTooShort = ATTError(rawValue: 0x0C)
-  package static let invalidValueLength = ATTError(rawValue: 0x0D)
-  package static let unlikelyError = ATTError(rawValue: 0x0E)
-  package static let insufficientEncryption = ATTError(rawValue: 0x0F)
-  package static let unsupportedGroupType = ATTError(rawValue: 0x10)
-  package static let insufficientResources = ATTError(rawValue: 0x11)
-  package static let valueNotAllowed = ATTError(rawValue: 0x13)
-  package static let notANotification = ATTError(rawValue: 0x80)
-  package static let conflict = ATTError(rawValue: 0x81)
-  package static let cccdImproperlyConfigured = ATTError(rawValue: 0xFD)
+  /// There is no attribute with this handle.
+  public static let invalidHandle = ATTError(rawValue: 0x01)
+  /// The attribute cannot be read.
+  public static let readNotPermitted = ATTError(rawValue: 0x02)
+  /// The attribute cannot be written.
+  public static let writeNotPermitted = ATTError(rawValue: 0x03)
+  /// The PDU is malformed.
+  public static let invalidPDU = ATTError(rawValue: 0x04)
+  /// The link is not authenticated.
+  public static let insufficientAuthentication = ATTError(rawValue: 0x05)
+  /// The device does not know this request.
+  public static let requestNotSupported = ATTError(rawValue: 0x06)
+  /// The offset is beyond the end of the value.
+  public static let invalidOffset = ATTError(rawValue: 0x07)
+  /// The client is not authorized.
+  public static let insufficientAuthorization = ATTError(rawValue: 0x08)
+  /// The parts of a long write do not fit.
+  public static let prepareQueueFull = ATTError(rawValue: 0x09)
+  /// No attribute matches.
+  public static let attributeNotFound = ATTError(rawValue: 0x0A)
+  /// The attribute cannot be read in parts.
+  public static let attributeNotLong = ATTError(rawValue: 0x0B)
+  /// The key of the link is too short.
+  public static let encryptionKeyTooShort = ATTError(rawValue: 0x0C)
+  /// The value has a length that the attribute does not take.
+  public static let invalidValueLength = ATTError(rawValue: 0x0D)
+  /// An error without a code of its own.
+  public static let unlikelyError = ATTError(rawValue: 0x0E)
+  /// The link is not encrypted.
+  public static let insufficientEncryption = ATTError(rawValue: 0x0F)
+  /// The type is not one of a group.
+  public static let unsupportedGroupType = ATTError(rawValue: 0x10)
+  /// The store of the device is full.
+  public static let insufficientResources = ATTError(rawValue: 0x11)
+  /// The attribute does not take this value.
+  public static let valueNotAllowed = ATTError(rawValue: 0x13)
+  /// The JSON is not a valid notification.
+  public static let notANotification = ATTError(rawValue: 0x80)
+  /// A notification with this identity and revision has other content.
+  public static let conflict = ATTError(rawValue: 0x81)
+  /// The subscription is not one that the attribute offers.
+  public static let cccdImproperlyConfigured = ATTError(rawValue: 0xFD)
 }
 
 extension ATTError: CustomStringConvertible {
   /// The meaning and the code: `store full (ATT error 0x11)`.
-  package var description: String {
+  public var description: String {
     "\(meaning) (ATT error 0x\(hex(rawValue)))"
   }
 
