@@ -63,7 +63,7 @@ private final class FirmwareControl: DeviceControl {
     }
   }
 
-  func receiverCounters() throws -> ReceiverCounters { line.peer.receiverCounters }
+  func receiverCounters() throws -> DecoderCounters { line.peer.receiverCounters }
 }
 
 extension DeviceCommand {

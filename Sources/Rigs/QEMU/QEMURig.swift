@@ -22,7 +22,7 @@ package final class QEMURig: OwnedDeviceRig {
     do {
       board = try await QEMUBoard.start(try QEMUSetup(image: image), start: .immediate, seed: seed)
     } catch let error as QEMUFailure {
-      throw RigTrouble(error.message, remedy: error.remedy)
+      throw RigTrouble(error.reason, remedy: error.hint)
     }
     do {
       let port = try await PortRig.open(
@@ -67,7 +67,7 @@ final class BoardControl: DeviceControl {
         }
       }
     } catch let error as QEMUFailure {
-      throw RigTrouble(error.message, remedy: error.remedy)
+      throw RigTrouble(error.reason, remedy: error.hint)
     }
   }
 

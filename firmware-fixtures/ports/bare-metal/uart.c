@@ -1,8 +1,7 @@
 #include "uart.h"
 
-#include "board.h"
-#include "lines.h"
-#include "registers.h"
+#include "clock.h"
+#include "line.h"
 
 /* Iterations that a panic waits for one byte to be sent; a host that does not read must not prevent
    the restart. */
@@ -11,36 +10,9 @@
 _Static_assert((UART_RX_RING_BYTES & (UART_RX_RING_BYTES - 1)) == 0, "a ring's size is a power of two");
 _Static_assert((UART_TX_RING_BYTES & (UART_TX_RING_BYTES - 1)) == 0, "a ring's size is a power of two");
 
-void line_put_received(uart_t *uart, uint8_t byte)
-{
-  uint32_t head = uart->rx_head;
-  if (head - uart->rx_tail < UART_RX_RING_BYTES) {
-    uart->rx_ring[head & (UART_RX_RING_BYTES - 1)] = byte;
-    uart->rx_head = head + 1;
-  } else {
-    uart->rx_overruns++;
-  }
-}
-
-uint32_t line_queued(const uart_t *uart)
-{
-  return uart->tx_head - uart->tx_tail;
-}
-
-uint8_t line_take_queued(uart_t *uart)
-{
-  uint32_t tail = uart->tx_tail;
-  uart->tx_tail = tail + 1;
-  return uart->tx_ring[tail & (UART_TX_RING_BYTES - 1)];
-}
-
 void uart_interrupt(uart_t *uart)
 {
-  if (uart->is_usb) {
-    line_usb_interrupt(uart);
-  } else {
-    line_uart_interrupt(uart);
-  }
+  line_interrupt(uart);
 }
 
 bool uart_has_received(const uart_t *uart)
@@ -75,18 +47,14 @@ bool uart_write(uart_t *uart, const uint8_t *bytes, size_t length_bytes)
     uart->tx_ring[(head + index) & (UART_TX_RING_BYTES - 1)] = bytes[index];
   }
   uart->tx_head = head + (uint32_t)length_bytes;
-  if (uart->is_usb) {
-    line_usb_start(uart);
-  } else {
-    line_uart_start(uart);
-  }
+  line_start(uart);
   return true;
 }
 
 void uart_drain(uart_t *uart, uint32_t limit_ms)
 {
   uint32_t start = board_now_ms();
-  while ((line_queued(uart) > 0 || (uart->is_usb ? line_usb_is_busy(uart) : line_uart_is_busy(uart)))
+  while ((line_queued(uart) > 0 || line_is_busy(uart))
          && (uint32_t)(board_now_ms() - start) < limit_ms) {
   }
 }
@@ -104,7 +72,7 @@ void uart_write_now(uart_t *uart, const uint8_t *bytes, size_t length_bytes)
 {
   for (size_t index = 0; index < length_bytes && !uart->is_blocked; index++) {
     uint32_t spins = 0;
-    while (!(uart->is_usb ? line_usb_put_now(uart, bytes[index]) : line_uart_put_now(uart, bytes[index]))) {
+    while (!line_put_now(uart, bytes[index])) {
       if (++spins > PANIC_SPINS) {
         uart->is_blocked = true;
         return;
@@ -116,9 +84,7 @@ void uart_write_now(uart_t *uart, const uint8_t *bytes, size_t length_bytes)
 void uart_finish_now(uart_t *uart)
 {
   uint32_t spins = 0;
-  if (uart->is_usb) {
-    *reg(uart->base + USB_EP1_CONF) = USB_SEND;
-  }
-  while ((uart->is_usb ? line_usb_is_busy(uart) : line_uart_is_busy(uart)) && ++spins <= PANIC_SPINS) {
+  line_flush_now(uart);
+  while (line_is_busy(uart) && ++spins <= PANIC_SPINS) {
   }
 }

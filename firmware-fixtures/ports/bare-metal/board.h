@@ -1,5 +1,10 @@
-/* ESP32-C3 without an operating system: clocks, interrupts, watchdogs, reset, and state that
- * outlives a reset. */
+/* A board without an operating system: clock, interrupts, reset, and state that outlives a reset.
+   Each port implements it in its folder, and names the board in port.h.
+
+   A file uses only files before it in this order, so that no two need each other;
+   scripts/check-c-order checks that.
+
+   order: clock ring line_uart line_usb line uart reset panic board nb_control main echo */
 #ifndef NOTIBOT_BOARD_H
 #define NOTIBOT_BOARD_H
 
@@ -7,14 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clock.h"
+#include "port.h"
 #include "uart.h"
-
-#define BOARD_FIRMWARE_NAME "notibot-esp32c3"
-#ifdef NOTIBOT_LINK_USB
-#define BOARD_LINK_NAME "USB-Serial-JTAG"
-#else
-#define BOARD_LINK_NAME "UART0"
-#endif
 
 /* Numbers of RESET_REASON (docs/PROTOCOL.md, section 2). */
 typedef enum {
@@ -37,42 +37,32 @@ typedef struct {
   board_reset_t reason;
 } board_boot_t;
 
-/* Starts clocks, watchdog, interrupts and both lines. Call it once, first. */
+/* Starts the clock, interrupts and the lines. Call it once, first. */
 void board_init(board_boot_t *boot);
-
-/* Milliseconds since board_init; wraps after 49 days. */
-uint32_t board_now_ms(void);
 
 /* Random enough for boot and session ids, not for secrets. */
 uint32_t board_random(void);
 
-/* Writes the six bytes of the device's id: the MAC in the fuses. */
+/* Writes the six bytes of the device's id. */
 void board_device_id(uint8_t id[6]);
 
 /* The line of the protocol and the console. */
 uart_t *board_link_uart(void);
 
-/* The control line of tests: UART1 on GPIO4 (receives) and GPIO5 (sends). */
+/* The control line of tests; NULL if the board has none. */
 uart_t *board_control_uart(void);
 
-/* Called once per round of the main loop. Without it the chip restarts after four seconds. */
-void board_serve_watchdog(void);
-
-/* Sleeps until an interrupt, at most `limit_ms` and at most a second; returns at once while either
-   line has received bytes. */
+/* Sleeps until an interrupt, at most `limit_ms`, or for less; returns at once while either line
+   has received bytes. */
 void board_idle(uint32_t limit_ms);
 
-/* Whether the line is a command of this board, and performs it: `loader` restarts into the ROM's
-   loader, `hang` stops serving the watchdog, `fault` reads from an address where nothing is. */
+/* Whether the line is a command of this board, and performs it. */
 bool board_is_command(const char *line, size_t length);
 void board_perform(const char *line, size_t length);
 
 /* Restarts; `reason` is what the next start reports. Queued bytes are lost, unless it is called
    after uart_drain. */
 _Noreturn void board_reset(board_reset_t reason);
-
-/* Restarts into the ROM's loader. */
-_Noreturn void board_reset_to_loader(void);
 
 /* Prints the output of a crashed program, and restarts. Can be called from an interrupt. */
 _Noreturn void board_panic(const char *what);

@@ -103,17 +103,29 @@ package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
 
 /// The reason for the device's last restart; the numbers are those of `esp_reset_reason_t`. Source:
 /// PROTOCOL.md LNK-5.
-package enum ResetReason: UInt8, CaseIterable, Hashable, Sendable {
+@nonexhaustive
+public enum ResetReason: UInt8, CaseIterable, Hashable, Sendable {
+  /// The device does not know it, or reports a number without a meaning.
   case unknown = 0
+  /// Power was switched on.
   case powerOn = 1
+  /// The reset pin.
   case externalPin = 2
+  /// The firmware requested it.
   case software = 3
+  /// A crash of the firmware.
   case panic = 4
+  /// Interrupts were blocked for too long.
   case interruptWatchdog = 5
+  /// A task was blocked for too long.
   case taskWatchdog = 6
+  /// Another watchdog.
   case otherWatchdog = 7
+  /// The end of a deep sleep.
   case deepSleep = 8
+  /// The supply voltage was too low.
   case brownout = 9
+  /// A command over SDIO.
   case sdio = 10
 
   /// The reason of this number; numbers without a meaning are `unknown`.

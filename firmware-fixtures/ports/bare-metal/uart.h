@@ -1,5 +1,5 @@
-/* A 16550 with a ring for each direction, served by interrupts. One producer and one consumer for each ring: the
- * interrupt and the main program. */
+/* A serial line with a ring for each direction, served by interrupts. One producer and one consumer
+   for each ring: the interrupt and the main program. line.h is the hardware below it. */
 #ifndef NOTIBOT_UART_H
 #define NOTIBOT_UART_H
 
@@ -12,16 +12,17 @@
 #define UART_RX_RING_BYTES 16384u
 #define UART_TX_RING_BYTES 8192u
 
-typedef struct {
-  volatile uint8_t *registers;
-  volatile uint32_t rx_overruns; /* bytes lost because the receiving ring was full */
+typedef struct uart uart_t;
+
+struct uart {
+  uintptr_t base; /* of the registers */
+  bool is_usb;    /* not a UART */
+  bool is_blocked; /* a panic has given up on it */
+  volatile uint32_t rx_overruns; /* bytes lost to a full ring, and 1 for each overflow of a UART's FIFO */
   volatile uint32_t rx_head, rx_tail, tx_head, tx_tail; /* not reduced by the size; head is where the producer writes */
   uint8_t rx_ring[UART_RX_RING_BYTES];
   uint8_t tx_ring[UART_TX_RING_BYTES];
-} uart_t;
-
-/* 8N1, highest rate, an interrupt for each byte received. */
-void uart_init(uart_t *uart, uintptr_t base);
+};
 
 /* Serves the interrupt. */
 void uart_interrupt(uart_t *uart);
@@ -45,5 +46,8 @@ void uart_await_received(const uart_t *uart, uint32_t count, uint32_t limit_ms);
 
 /* Writes past the ring, with interrupts off; for a panic only. Gives up on a blocked line. */
 void uart_write_now(uart_t *uart, const uint8_t *bytes, size_t length_bytes);
+
+/* Ends what uart_write_now wrote: waits until it has left, as long as the line accepts it. */
+void uart_finish_now(uart_t *uart);
 
 #endif

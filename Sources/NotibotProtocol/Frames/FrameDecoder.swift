@@ -22,7 +22,13 @@ package struct DecoderCounters: Hashable, Sendable {
   /// Candidates that reached 544 bytes.
   package var overruns: UInt64 = 0
 
-  package init() {}
+  package init(
+    frames: UInt64 = 0, crcErrors: UInt64 = 0, malformed: UInt64 = 0, textBytes: UInt64 = 0,
+    echoes: UInt64 = 0, overruns: UInt64 = 0
+  ) {
+    (self.frames, self.crcErrors, self.malformed) = (frames, crcErrors, malformed)
+    (self.textBytes, self.echoes, self.overruns) = (textBytes, echoes, overruns)
+  }
 }
 
 /// Separates frames from console text, in one pass, regardless of read boundaries.

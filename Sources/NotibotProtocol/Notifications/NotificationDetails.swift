@@ -3,9 +3,13 @@
 public struct NotificationDetails: Hashable, Sendable {
   /// The interruption level of a notification. Source: PROTOCOL.md NTF-20.
   public enum Level: UInt8, Hashable, Comparable, Sendable, CaseIterable {
+    /// Shown without drawing attention.
     case passive = 0
+    /// The default.
     case active = 1
+    /// Needs attention now.
     case timeSensitive = 2
+    /// Must not be missed.
     case critical = 3
 
     /// The order of NTF-20: passive, active, time-sensitive, critical.
