@@ -28,7 +28,8 @@ extension Suite {
       try await control.perform(.action(1, 0))
       let unsolicited = try await probe.listen()
       numbers += unsolicited.presses.map(\.number)
-      probe.expect("events of presses that are kept or refused", unsolicited.events, is: [])
+      let others = unsolicited.items.count - unsolicited.presses.count
+      probe.expect("other reports of presses that are kept or refused", others, is: 0)
     }
     probe.expect("numbers", numbers, is: (1...max(1, numbers.count)).map { UInt32($0) })
     try await probe.take(.max, of: source)
