@@ -74,6 +74,8 @@ let package = Package(
       name: "NotibotProtocol",
       swiftSettings: machineSettings
     ),
+    // Images of ESP chips, partition tables and what boots from a flash. Imports nothing.
+    .target(name: "FirmwareImages", swiftSettings: settings),
     // Ports and bytes. Knows nothing of Notibot.
     .target(
       name: "SerialLink",
@@ -123,8 +125,8 @@ let package = Package(
     .executableTarget(
       name: "notibot",
       dependencies: [
-        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance", "Rigs", "Simulation",
-        "CSimulatedDisk", nioCore, nioPosix,
+        "NotibotProtocol", "FirmwareImages", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance",
+        "Rigs", "Simulation", "CSimulatedDisk", nioCore, nioPosix,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],
@@ -150,6 +152,8 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "NotibotProtocolTests", dependencies: ["NotibotProtocol"], swiftSettings: settings),
+    .testTarget(
+      name: "FirmwareImagesTests", dependencies: ["FirmwareImages"], swiftSettings: settings),
     .testTarget(
       name: "SerialLinkTests", dependencies: ["SerialLink", nioCore, nioPosix, nioEmbedded],
       swiftSettings: settings),

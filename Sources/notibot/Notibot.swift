@@ -23,7 +23,7 @@ struct Notibot: AsyncParsableCommand {
       CommandGroup(
         name: "Measure", subcommands: [BenchCommand.self, SimulateCommand.self, DamageCommand.self]),
       CommandGroup(name: "Receive pushes", subcommands: [GatewayCommand.self]),
-      CommandGroup(name: "Set up", subcommands: [DoctorCommand.self, UdevRulesCommand.self]),
+      CommandGroup(name: "Set up", subcommands: [DoctorCommand.self, UdevRulesCommand.self, ImageCommand.self]),
     ]
   )
 

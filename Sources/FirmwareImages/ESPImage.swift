@@ -1,0 +1,129 @@
+/// An image that a ROM or a second-stage bootloader loads: a header, segments, a checksum and mostly
+/// a SHA-256. Source: ESP-IDF, `esp_image_format.h`.
+package struct ESPImage: Equatable, Sendable {
+  /// A block of bytes and the address it is loaded to.
+  package struct Segment: Equatable, Sendable {
+    package var address: UInt32
+    /// Offset of its bytes from the start of the image.
+    package var offset: Int
+    package var lengthBytes: Int
+  }
+
+  /// Whether the image has a SHA-256, and whether it fits.
+  package enum Hash: Equatable, Sendable {
+    case none
+    case valid([UInt8])
+  }
+
+  package static let magic: UInt8 = 0xE9
+  package static let headerLengthBytes = 24
+  package static let segmentsLimit = 16
+  /// The longest segment: the address space of a flash chip.
+  static let segmentLimitBytes: UInt32 = 16 << 20
+
+  package var chipID: UInt16
+  package var entry: UInt32
+  /// 0 QIO, 1 QOUT, 2 DIO, 3 DOUT.
+  package var flashMode: UInt8
+  /// 0...4: 1, 2, 4, 8, 16 MB.
+  package var flashSizeCode: UInt8
+  package var flashFrequencyCode: UInt8
+  /// The lowest chip revision, 100 × major + minor.
+  package var minimumRevision: UInt16
+  package var maximumRevision: UInt16
+  package var segments: [Segment]
+  package var hash: Hash
+  /// Bytes from the header to the end of checksum and hash.
+  package var lengthBytes: Int
+  package var descriptor: AppDescriptor?
+
+  /// The chip; `nil` if its number is not known.
+  package var chip: ESPChip? { .with(id: chipID) }
+
+  /// Reads the image at the start of `bytes`, which can continue behind it. Checks the checksum and
+  /// the hash. Throws `ImageError`.
+  package init(parsing bytes: some Collection<UInt8>) throws(ImageError) {
+    try self.init(contiguous: Array(bytes))
+  }
+
+  private init(contiguous bytes: [UInt8]) throws(ImageError) {
+    guard let first = bytes.first, !bytes.prefix(Self.headerLengthBytes).allSatisfy({ $0 == 0xFF }) else {
+      throw .erased
+    }
+    guard !bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else { throw .isELF }
+    guard first == Self.magic else { throw .badMagic(first) }
+    guard let entry: UInt32 = bytes.number(at: 4), let chipID: UInt16 = bytes.number(at: 12),
+      let minimum: UInt16 = bytes.number(at: 15), let maximum: UInt16 = bytes.number(at: 17),
+      bytes.count >= Self.headerLengthBytes
+    else { throw .truncated(needed: Self.headerLengthBytes, present: bytes.count) }
+    self.entry = entry
+    self.chipID = chipID
+    (minimumRevision, maximumRevision) = (minimum, maximum)
+    flashMode = bytes[2]
+    (flashSizeCode, flashFrequencyCode) = (bytes[3] >> 4, bytes[3] & 0x0F)
+    let count = Int(bytes[1])
+    guard 1...Self.segmentsLimit ~= count else { throw .badSegmentCount(count) }
+    segments = []
+    var (position, checksum) = (Self.headerLengthBytes, UInt8(0xEF))
+    for index in 0..<count {
+      guard let address: UInt32 = bytes.number(at: position), let length: UInt32 = bytes.number(at: position + 4)
+      else { throw .truncated(needed: position + 8, present: bytes.count) }
+      guard length <= Self.segmentLimitBytes, length % 4 == 0 else {
+        throw .badSegmentLength(index: index, bytes: length)
+      }
+      let start = position + 8
+      position = start + Int(length)
+      guard position <= bytes.count else { throw .truncated(needed: position, present: bytes.count) }
+      checksum = bytes[start..<position].reduce(checksum, ^)
+      segments.append(Segment(address: address, offset: start, lengthBytes: Int(length)))
+    }
+    // The checksum is the last byte of a row of 16.
+    let end = (position + 16) / 16 * 16
+    guard end <= bytes.count else { throw .truncated(needed: end, present: bytes.count) }
+    guard bytes[end - 1] == checksum else {
+      throw .badChecksum(stored: bytes[end - 1], computed: checksum)
+    }
+    (hash, lengthBytes) = (.none, end)
+    if bytes[23] == 1 {
+      lengthBytes = end + SHA256.lengthBytes
+      guard lengthBytes <= bytes.count else { throw .truncated(needed: lengthBytes, present: bytes.count) }
+      let stored = Array(bytes[end..<lengthBytes])
+      guard SHA256.digest(Array(bytes[..<end])) == stored else { throw .badHash }
+      hash = .valid(stored)
+    }
+    descriptor = segments.first.flatMap { AppDescriptor(parsing: bytes[$0.offset...]) }
+  }
+
+  /// Throws `ImageError` unless the image is for this chip.
+  package func check(for chip: ESPChip) throws(ImageError) {
+    guard let own = self.chip else { throw .unknownChip(chipID) }
+    guard own == chip else { throw .wrongChip(image: own.name, expected: chip.name) }
+  }
+}
+
+/// What an application says of itself. Source: ESP-IDF, `esp_app_desc_t`.
+package struct AppDescriptor: Equatable, Sendable {
+  static let magic: UInt32 = 0xABCD_5432
+  static let lengthBytes = 256
+
+  package var project: String
+  package var version: String
+  /// When it was compiled, as the compiler printed it.
+  package var date: String
+  package var time: String
+  package var idfVersion: String
+  /// SHA-256 of the ELF file.
+  package var elfSHA256: [UInt8]
+
+  /// `nil` if there is none at the start of these bytes.
+  package init?(parsing bytes: some Collection<UInt8>) {
+    let bytes = Array(bytes.prefix(Self.lengthBytes))
+    guard bytes.count == Self.lengthBytes, bytes.number(UInt32.self, at: 0) == Self.magic else { return nil }
+    version = bytes.text(at: 16, limit: 32)
+    project = bytes.text(at: 48, limit: 32)
+    time = bytes.text(at: 80, limit: 16)
+    date = bytes.text(at: 96, limit: 16)
+    idfVersion = bytes.text(at: 112, limit: 32)
+    elfSHA256 = Array(bytes[144..<176])
+  }
+}

@@ -1,0 +1,42 @@
+/// Why bytes are not an image, a partition table or a flash that boots.
+package enum ImageError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// Nothing but 0xFF, or nothing at all.
+  case erased
+  /// The first byte is not 0xE9.
+  case badMagic(UInt8)
+  /// An ELF file, which must be converted first.
+  case isELF
+  case truncated(needed: Int, present: Int)
+  case badSegmentCount(Int)
+  case badSegmentLength(index: Int, bytes: UInt32)
+  case badChecksum(stored: UInt8, computed: UInt8)
+  case badHash
+  case unknownChip(UInt16)
+  case wrongChip(image: String, expected: String)
+  case badTable(String)
+  case noApp
+
+  package var description: String {
+    switch self {
+    case .erased: "there is no image: the flash is erased"
+    case .badMagic(let byte): "it does not begin with 0xE9 but with 0x\(hex(UInt32(byte), digits: 2))"
+    case .isELF: "it is an ELF file, not an image"
+    case .truncated(let needed, let present): "it is cut off: \(present) of \(needed) bytes"
+    case .badSegmentCount(let count): "it has \(count) segments instead of 1 to \(ESPImage.segmentsLimit)"
+    case .badSegmentLength(let index, let bytes): "segment \(index) has an impossible length, \(bytes) bytes"
+    case .badChecksum(let stored, let computed):
+      "its checksum is 0x\(hex(UInt32(stored), digits: 2)), computed 0x\(hex(UInt32(computed), digits: 2))"
+    case .badHash: "its SHA-256 is wrong"
+    case .unknownChip(let id): "it is for a chip with the unknown number \(id)"
+    case .wrongChip(let image, let expected): "it is for \(image), not for \(expected)"
+    case .badTable(let reason): "the partition table is invalid: \(reason)"
+    case .noApp: "no partition holds an application"
+    }
+  }
+}
+
+/// A number in hexadecimal, at least so many digits.
+package func hex(_ number: UInt32, digits: Int) -> String {
+  let text = String(number, radix: 16, uppercase: true)
+  return String(repeating: "0", count: max(0, digits - text.count)) + text
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import FirmwareImages
+import SerialLink
+
+/// `notibot image`: what is in a firmware file.
+struct ImageCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "image", abstract: "Inspect firmware images.", subcommands: [ImageInfoCommand.self])
+}
+
+/// `notibot image info`: describes an image, a partition table or the content of a whole flash.
+struct ImageInfoCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "info", abstract: "Describe an image, a partition table or a whole flash.",
+    discussion: """
+      Checks checksum, SHA-256 and partition table as the chip does. A file with a bootloader and a \
+      partition table is a whole flash, and the application that would run is described.
+      """)
+
+  @Argument(help: "The file.")
+  var file: String
+  @Option(help: ArgumentHelp("Required chip, such as esp32c3.", valueName: "chip"))
+  var chip: String?
+  @Flag(help: "Print one JSON document.")
+  var json = false
+
+  func validate() throws {
+    if let chip, ESPChip.named(chip) == nil {
+      let names = ESPChip.all.map(\.name).joined(separator: ", ")
+      throw ValidationError("--chip must be one of \(names)")
+    }
+  }
+
+  func run() async throws {
+    let bytes = try await FirmwareFile.read(file)
+    do throws(ImageError) {
+      let description = try ImageDescription(of: bytes, chip: chip.flatMap(ESPChip.named))
+      if json { Output.data(description.document(file: file)) } else { Output.data(description.text) }
+    } catch {
+      throw CommandFailure(error, file: file)
+    }
+  }
+}
+
+extension CommandFailure {
+  /// The failure for a file that is no usable image.
+  init(_ error: ImageError, file: String) {
+    let remedy =
+      switch error {
+      case .isELF: "make an image of it with: esptool elf2image"
+      case .truncated, .badChecksum, .badHash: "build or download it again"
+      case .wrongChip: "build it for that chip"
+      case .erased, .badMagic, .badSegmentCount, .badSegmentLength, .unknownChip, .badTable, .noApp: ""
+      }
+    self.init(.usage, "\(file.printable) cannot be used: \(error)", remedy: remedy)
+  }
+}
