@@ -4,11 +4,9 @@ import NotibotProtocol
 /// LF.
 enum BootText {
   /// The output between a reset and the start of the application.
-  static func rom(after reason: ResetReason) -> String {
-    crashReport(for: reason) + """
-      ESP-ROM:esp32c3-api1-20210207\r
-      Build:Feb  7 2021\r
-      rst:\(resetCause(reason)),boot:0xc (SPI_FAST_FLASH_BOOT)\r
+  static func rom(after reason: ResetReason, of chip: ChipModel) -> String {
+    crashReport(for: reason) + chip.banner + """
+      rst:\(resetCause(reason, of: chip)),boot:\(chip.applicationStrap)\r
       SPIWP:0xee\r
       mode:DIO, clock div:1\r
       load:0x3fcd5820,len:0x1714\r
@@ -19,12 +17,10 @@ enum BootText {
   }
 
   /// The output after a reset into the ROM's loader.
-  static let download = """
-    ESP-ROM:esp32c3-api1-20210207\r
-    Build:Feb  7 2021\r
-    rst:0x1 (POWERON),boot:0x4 (DOWNLOAD(USB/UART0/1))\r
-    waiting for download\r\n
-    """
+  static func download(of chip: ChipModel) -> String {
+    chip.banner
+      + "rst:\(resetCause(.externalPin, of: chip)),boot:\(chip.downloadStrap)\r\nwaiting for download\r\n"
+  }
 
   /// The application's log until the link runs. `bootCount` counts from 1.
   static func application(name: String, version: String, bootCount: UInt32) -> String {
@@ -76,16 +72,24 @@ enum BootText {
     }
   }
 
-  /// The ROM's own numbers. Source: ESP32-C3 technical reference manual, table "Reset sources".
-  private static func resetCause(_ reason: ResetReason) -> String {
-    switch reason {
-    case .powerOn, .externalPin, .unknown, .sdio: "0x1 (POWERON)"
-    case .software, .panic: "0x3 (RTC_SW_SYS_RST)"
-    case .deepSleep: "0x5 (DSLEEP)"
-    case .interruptWatchdog: "0x8 (TG1WDT_SYS_RST)"
-    case .taskWatchdog: "0x7 (TG0WDT_SYS_RST)"
-    case .otherWatchdog: "0x10 (RTCWDT_RTC_RST)"
-    case .brownout: "0xf (BROWNOUT_RST)"
+  /// The ROM's own numbers. Source: the chips' technical reference manuals, table "Reset sources".
+  private static func resetCause(_ reason: ResetReason, of chip: ChipModel) -> String {
+    switch (reason, chip.causes) {
+    case (.powerOn, .short), (.externalPin, .short), (.unknown, .short), (.sdio, .short): "0x1 (POWERON)"
+    case (.software, .short), (.panic, .short): "0x3 (RTC_SW_SYS_RST)"
+    case (.deepSleep, .short): "0x5 (DSLEEP)"
+    case (.interruptWatchdog, .short): "0x8 (TG1WDT_SYS_RST)"
+    case (.taskWatchdog, .short): "0x7 (TG0WDT_SYS_RST)"
+    case (.otherWatchdog, .short): "0x10 (RTCWDT_RTC_RST)"
+    case (.brownout, .short): "0xf (BROWNOUT_RST)"
+    case (.powerOn, .long), (.externalPin, .long), (.unknown, .long): "0x1 (POWERON_RESET)"
+    case (.software, .long), (.panic, .long): "0xc (SW_CPU_RESET)"
+    case (.deepSleep, .long): "0x5 (DEEPSLEEP_RESET)"
+    case (.sdio, .long): "0x6 (SDIO_RESET)"
+    case (.interruptWatchdog, .long): "0x8 (TG1WDT_SYS_RESET)"
+    case (.taskWatchdog, .long): "0x7 (TG0WDT_SYS_RESET)"
+    case (.otherWatchdog, .long): "0x10 (RTCWDT_RTC_RESET)"
+    case (.brownout, .long): "0xf (RTCWDT_BROWN_OUT_RESET)"
     }
   }
 }

@@ -15,6 +15,10 @@ extension EmulatedDevice {
     case .list(from: nil): return .list(Array(attributes.store.items.suffix(Self.listLimit)))
     case .list(let from?): return .list(attributes.store.items(from: from, limit: Self.listLimit))
     case .unplug, .plug, .faults: return .refused("a device has no hold of its line")
+    case .loaderFaults(let faults):
+      guard loader != nil else { return .refused("this emulator has no flash; start it with --flash-file") }
+      loader?.setFaults(faults)
+      return .done
     case .reboot, .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode: break
     }
     switch (state, command) {
@@ -47,7 +51,7 @@ extension EmulatedDevice {
     case .mode(let mode):
       attributes.mode = mode
       link.identity = profile.identity(in: mode)
-    case .statistics, .list, .unplug, .plug, .faults: break
+    case .statistics, .list, .unplug, .plug, .faults, .loaderFaults: break
     }
     return .done
   }
@@ -134,6 +138,7 @@ extension EmulatedDevice {
     statistics.bytesReceived = bytesReceived
     statistics.bytesSent = bytesSent
     statistics.consoleDroppedBytes = consoleDroppedBytes
+    statistics.loader = loader.map { LoaderStatistics($0) }
     return statistics
   }
 }
@@ -141,7 +146,7 @@ extension EmulatedDevice {
 /// The console.
 extension EmulatedDevice {
   mutating func printBootText(of boot: BootRecord) {
-    if profile.console.hasBootText { log(BootText.rom(after: boot.reason)) }
+    if profile.console.hasBootText { log(BootText.rom(after: boot.reason, of: chipModel)) }
     printApplicationText(of: boot)
   }
 
