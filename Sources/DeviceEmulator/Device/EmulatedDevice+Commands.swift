@@ -50,7 +50,7 @@ extension EmulatedDevice {
     case .close: link.close(now: clock)
     case .mode(let mode):
       attributes.mode = mode
-      link.identity = profile.identity(in: mode)
+      link.identity = profile.identity(in: mode, booted: bootOutcome?.application)
     case .statistics, .list, .unplug, .plug, .faults, .loaderFaults: break
     }
     return .done
@@ -138,7 +138,7 @@ extension EmulatedDevice {
     statistics.bytesReceived = bytesReceived
     statistics.bytesSent = bytesSent
     statistics.consoleDroppedBytes = consoleDroppedBytes
-    statistics.loader = loader.map { LoaderStatistics($0) }
+    statistics.loader = loader.map { LoaderStatistics($0, booted: bootOutcome?.application) }
     return statistics
   }
 }
@@ -146,15 +146,14 @@ extension EmulatedDevice {
 /// The console.
 extension EmulatedDevice {
   mutating func printBootText(of boot: BootRecord) {
-    if profile.console.hasBootText { log(BootText.rom(after: boot.reason, of: chipModel)) }
+    startROM(after: boot.reason)
     printApplicationText(of: boot)
   }
 
   mutating func printApplicationText(of boot: BootRecord) {
     chatterDeadline = profile.console.logInterval.map { boot.time + $0 }
     guard profile.console.hasBootText else { return }
-    log(
-      BootText.application(name: Self.firmwareName, version: Self.firmwareVersion, bootCount: boot.count))
+    log(BootText.application(bootOutcome?.application, of: loader, bootCount: boot.count))
   }
 
   /// Queues text for the line. Zeros are removed: on the wire they belong to frames (FRM-6).
@@ -190,12 +189,9 @@ extension EmulatedDevice {
 }
 
 extension DeviceProfile {
-  /// The identity of a device with this profile.
-  var identity: LinkIdentity { identity(in: mode) }
-
-  /// The identity in another mode. A device that cannot refuse has no identities. Source:
-  /// PROTOCOL.md NTF-9.
-  func identity(in mode: DeviceMode) -> LinkIdentity {
+  /// The identity in another mode, of the application that the chip has booted. A device that cannot
+  /// refuse has no identities. Source: PROTOCOL.md NTF-9.
+  func identity(in mode: DeviceMode, booted: BootedApplication? = nil) -> LinkIdentity {
     let features: Features =
       switch mode {
       case .strict: features
@@ -204,8 +200,9 @@ extension DeviceProfile {
     return LinkIdentity(
       limits: limits, outOfOrder: outOfOrder, features: features,
       deviceID: deviceID,
-      firmwareName: EmulatedDevice.firmwareName, firmwareVersion: EmulatedDevice.firmwareVersion,
-      buildHash: [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash, capacity: capacity)
+      firmwareName: EmulatedDevice.firmwareName,
+      firmwareVersion: booted?.descriptor?.version ?? EmulatedDevice.firmwareVersion,
+      buildHash: booted?.descriptor?.buildHash ?? [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash, capacity: capacity)
   }
 
   var emptyStore: NotificationStore {

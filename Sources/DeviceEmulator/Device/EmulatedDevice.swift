@@ -49,6 +49,8 @@ package struct EmulatedDevice: Equatable, Sendable {
   /// How a host gets to the loader.
   package var loaderEntry = LoaderEntry.modemLines
   var syncWatch = SyncWatch()
+  /// What lies in the flash, as of the last reset; nil for a board whose flash cannot be written.
+  var bootOutcome: BootOutcome?
   /// Whether the supply was cut together with the plug.
   var hasLostPlug = false
   var application = Application.handling
@@ -83,16 +85,21 @@ package struct EmulatedDevice: Equatable, Sendable {
   package init(profile: DeviceProfile, seed: UInt64, loader: LoaderMachine? = nil, now: Instant) {
     self.profile = profile
     self.loader = loader
+    bootOutcome = loader.map { BootOutcome(chip: $0.chip, flash: $0.flash) }
     generator = SeededGenerator(seed: seed)
     clock = now
     let boot = BootRecord(
       id: UInt32.random(in: 1 ... .max, using: &generator), count: 1, reason: .powerOn, time: now)
     link = DeviceLink(
-      identity: profile.identity, boot: boot,
+      identity: profile.identity(in: profile.mode, booted: bootOutcome?.application), boot: boot,
       firstSessionID: UInt16.random(in: 1 ... .max, using: &generator))
     attributes = ATTServer(
       mtu: profile.limits.mtu, mode: profile.mode, store: profile.emptyStore, bootID: boot.id,
       eventsLimit: profile.eventsLimit)
+    if case .failure? = bootOutcome {
+      restart(.powerOn)
+      return
+    }
     printBootText(of: boot)
     armBrownout()
   }
@@ -276,7 +283,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   /// Goes down: everything but the counters is lost. Source: PROTOCOL.md NTF-12.
   mutating func restart(_ reason: ResetReason) {
     standStill(.restarting(until: clock + profile.rebootTime, reason))
-    if profile.console.hasBootText { log(BootText.rom(after: reason, of: chipModel)) }
+    startROM(after: reason)
   }
 
   /// Stops everything that runs.
@@ -300,6 +307,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   }
 
   private mutating func boot(after reason: ResetReason) {
+    if case .failure(_, let next)? = bootOutcome { return restart(next) }
     state = .running
     application = .handling
     var id = link.boot.id
@@ -307,7 +315,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     let boot = BootRecord(id: id, count: link.boot.count + 1, reason: reason, time: clock)
     let rate = link.lineBitsPerSecond
     link = DeviceLink(
-      identity: profile.identity(in: attributes.mode), boot: boot,
+      identity: profile.identity(in: attributes.mode, booted: bootOutcome?.application), boot: boot,
       firstSessionID: UInt16.random(in: 1 ... .max, using: &generator),
       counters: link.counters)
     link.lineBitsPerSecond = rate

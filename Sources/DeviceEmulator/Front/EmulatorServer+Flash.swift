@@ -26,4 +26,12 @@ extension EmulatorServer {
       wired.device.loader?.fail(error.description)
     }
   }
+
+  /// Reads the rate that the host set: that of a paced line, and of the host for a loader.
+  func followHostRate() {
+    guard wired.followsHostRate, case .plugged(let channel, _) = line,
+      let wanted = try? PseudoTerminalChannel.hostBitsPerSecond(of: channel), wanted != wired.hostBitsPerSecond
+    else { return }
+    wired.setBitsPerSecond(wanted)
+  }
 }

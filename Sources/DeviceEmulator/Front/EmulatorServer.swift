@@ -260,14 +260,6 @@ package actor EmulatorServer {
     drain()
   }
 
-  /// A paced line runs at the rate that the host set last.
-  private func followHostRate() {
-    guard wired.followsHostRate, case .plugged(let channel, _) = line,
-      let wanted = try? PseudoTerminalChannel.hostBitsPerSecond(of: channel), wanted != wired.hostBitsPerSecond
-    else { return }
-    wired.setBitsPerSecond(wanted)
-  }
-
   /// A host opened or closed the port.
   func noticed(_ presence: HostPresence) {
     switch presence {

@@ -8,6 +8,25 @@ extension EmulatedDevice {
   /// Whether the loader runs.
   var isLoading: Bool { loader != nil && chip == .download }
 
+  /// The time between two resets of a chip that finds nothing to boot: no less, so that its text does
+  /// not fill the line.
+  static let bootLoopTime = Duration.milliseconds(500)
+
+  /// The ROM starts: looks at what lies in the flash, and prints what it does with that.
+  mutating func startROM(after reason: ResetReason) {
+    bootOutcome = loader.map { BootOutcome(chip: $0.chip, flash: $0.flash) }
+    let loadText: String
+    switch bootOutcome {
+    case nil: loadText = BootText.usualLoadText
+    case .application(let booted)?: loadText = booted.loadText
+    case .failure(let text, _)?:
+      loadText = text
+      state = .restarting(until: clock + max(profile.rebootTime, Self.bootLoopTime), reason)
+    }
+    guard profile.console.hasBootText else { return }
+    log(BootText.rom(after: reason, of: chipModel, loadText: loadText))
+  }
+
   /// Passes bytes to the loader if it runs, or if they start it. Returns false if they are the
   /// application's.
   mutating func receiveForLoader(_ bytes: [UInt8]) -> Bool {
@@ -56,10 +75,15 @@ package struct LoaderStatistics: Equatable, Sendable, Codable {
   /// Bytes that arrived at another rate than the chip's.
   package var garbledBytes: UInt64
   package var faults: String
+  /// What the chip has booted, such as `notibot 1.2.3 at 0x10000`; nil if it finds nothing to boot.
+  package var application: String?
   /// Why the content of the flash is not in its file; nil if it is.
   package var fileFailure: String?
 
-  init(_ loader: LoaderMachine) {
+  init(_ loader: LoaderMachine, booted: BootedApplication?) {
+    application = booted.map {
+      "\($0.descriptor?.project ?? "unknown") \($0.descriptor?.version ?? "") at 0x\(String($0.offset, radix: 16))"
+    }
     chip = loader.chip.name
     mode = loader.mode
     requests = loader.requests
