@@ -16,7 +16,20 @@ APP_OFFSET = 0x10000
 def image(chip, segments, entry):
     """An image with a checksum and a hash. Segments are (address, bytes)."""
     header = struct.pack(
-        "<BBBBIB3sHBHH4sB", 0xE9, len(segments), 2, 0x20, entry, 0xEE, bytes(3), CHIP_IDS[chip], 0, 0, 0xFFFF, bytes(4), 1
+        "<BBBBIB3sHBHH4sB",
+        0xE9,
+        len(segments),
+        2,
+        0x20,
+        entry,
+        0xEE,
+        bytes(3),
+        CHIP_IDS[chip],
+        0,
+        0,
+        0xFFFF,
+        bytes(4),
+        1,
     )
     body, checksum = b"", 0xEF
     for address, data in segments:

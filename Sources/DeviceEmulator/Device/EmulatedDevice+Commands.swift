@@ -189,8 +189,11 @@ extension EmulatedDevice {
 }
 
 extension DeviceProfile {
-  /// The identity in another mode, of the application that the chip has booted. A device that cannot
-  /// refuse has no identities. Source: PROTOCOL.md NTF-9.
+  /// The identity of a device with this profile.
+  var identity: LinkIdentity { identity(in: mode) }
+
+  /// The identity in another mode, of the application that the chip has booted. A device that
+  /// cannot refuse has no identities. Source: PROTOCOL.md NTF-9.
   func identity(in mode: DeviceMode, booted: BootedApplication? = nil) -> LinkIdentity {
     let features: Features =
       switch mode {
@@ -202,7 +205,8 @@ extension DeviceProfile {
       deviceID: deviceID,
       firmwareName: EmulatedDevice.firmwareName,
       firmwareVersion: booted?.descriptor?.version ?? EmulatedDevice.firmwareVersion,
-      buildHash: booted?.descriptor?.buildHash ?? [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash, capacity: capacity)
+      buildHash: booted?.descriptor?.buildHash ?? [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash,
+      capacity: capacity)
   }
 
   var emptyStore: NotificationStore {

@@ -166,7 +166,8 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     case "faults": return .faults(try parsedFaults())
     case "flash-faults":
       let text = try need(flashFaults, "flashFaults")
-      return .loaderFaults(try Self.described { () throws(FaultSpecError) in try LoaderFaults(parsing: text) })
+      return .loaderFaults(
+        try Self.described { () throws(FaultSpecError) in try LoaderFaults(parsing: text) })
     case "stats": return .statistics
     case "list": return .list(from: item)
     default:

@@ -15,10 +15,12 @@ extension EmulatorServer {
     return (file, loader)
   }
 
-  /// Writes what has changed in the flash to its file. A file that cannot be written fails the supply
-  /// of the chip, so that no host takes a write for done.
+  /// Writes what has changed in the flash to its file. A file that cannot be written fails the
+  /// supply of the chip, so that no host takes a write for done.
   func storeFlash() {
-    guard let flashFile, let changes = wired.device.loader?.takeFlashChanges(), !changes.isEmpty else { return }
+    guard let flashFile, let changes = wired.device.loader?.takeFlashChanges(), !changes.isEmpty else {
+      return
+    }
     do throws(PortError) {
       guard let flash = wired.device.loader?.flash else { return }
       for range in changes { try flashFile.store(range, of: flash) }
@@ -30,7 +32,8 @@ extension EmulatorServer {
   /// Reads the rate that the host set: that of a paced line, and of the host for a loader.
   func followHostRate() {
     guard wired.followsHostRate, case .plugged(let channel, _) = line,
-      let wanted = try? PseudoTerminalChannel.hostBitsPerSecond(of: channel), wanted != wired.hostBitsPerSecond
+      let wanted = try? PseudoTerminalChannel.hostBitsPerSecond(of: channel),
+      wanted != wired.hostBitsPerSecond
     else { return }
     wired.setBitsPerSecond(wanted)
   }

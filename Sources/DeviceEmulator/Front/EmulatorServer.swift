@@ -99,7 +99,8 @@ package actor EmulatorServer {
   ) async throws(PortError) -> EmulatorServer {
     let loop = group.next()
     let server = try EmulatorServer(
-      profile: profile, faults: faults, flash: flash, seed: seed, linkPath: link, address: address, loop: loop)
+      profile: profile, faults: faults, flash: flash, seed: seed, linkPath: link, address: address, loop: loop
+    )
     do {
       if let address { try await server.listen(at: address) }
       try await server.plug()

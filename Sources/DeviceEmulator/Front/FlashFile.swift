@@ -15,7 +15,7 @@ package final class FlashFile: Sendable {
     guard raw >= 0 else { throw PortError(placing: path, errno: errno, operation: "open the flash file") }
     descriptor = raw
     guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
-      throw PortError(.linkOccupied("another emulator uses it"), port: path, operation: "open the flash file")
+      throw PortError(.badPlace("another emulator uses it"), port: path, operation: "open the flash file")
     }
     var status = stat()
     guard fstat(raw, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -25,8 +25,10 @@ package final class FlashFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// The flash of a size with the content of the file, and erased behind it. The file gets that size.
-  /// - Parameter sizeBytes: one of `NORFlash.sizes`; nil for the file's size, or 4 MiB if that is not
+  /// The flash of a size with the content of the file, and erased behind it. The file gets that
+  /// size.
+  /// - Parameter sizeBytes: one of `NORFlash.sizes`; nil for the file's size, or 4 MiB if that is
+  ///   not
   ///   larger.
   /// - Throws: `PortError` if the file is longer than the flash, or cannot be read.
   package func load(sizeBytes: Int?) throws(PortError) -> NORFlash {
@@ -34,7 +36,8 @@ package final class FlashFile: Sendable {
     let size = sizeBytes ?? NORFlash.sizes.dropFirst(2).first { $0 >= length } ?? length
     guard length <= size, length >= 0 else {
       throw PortError(
-        .badPlace("it has \(length) bytes, and the flash \(size)"), port: path, operation: "load the flash file")
+        .badPlace("it has \(length) bytes, and the flash \(size)"), port: path,
+        operation: "load the flash file")
     }
     var content = [UInt8](repeating: 0xFF, count: length)
     var count = 0
@@ -62,7 +65,9 @@ package final class FlashFile: Sendable {
         pwrite(descriptor, $0.baseAddress! + position, range.upperBound - position, off_t(position))
       }
       if written < 0, errno == EINTR { continue }
-      guard written > 0 else { throw PortError(placing: path, errno: errno, operation: "write the flash file") }
+      guard written > 0 else {
+        throw PortError(placing: path, errno: errno, operation: "write the flash file")
+      }
       position += written
     }
   }

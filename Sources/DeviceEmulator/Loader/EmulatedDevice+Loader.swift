@@ -8,8 +8,8 @@ extension EmulatedDevice {
   /// Whether the loader runs.
   var isLoading: Bool { loader != nil && chip == .download }
 
-  /// The time between two resets of a chip that finds nothing to boot: no less, so that its text does
-  /// not fill the line.
+  /// The time between two resets of a chip that finds nothing to boot: no less, so that its text
+  /// does not fill the line.
   static let bootLoopTime = Duration.milliseconds(500)
 
   /// The ROM starts: looks at what lies in the flash, and prints what it does with that.

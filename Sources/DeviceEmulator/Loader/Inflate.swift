@@ -1,7 +1,7 @@
 /// Decompresses a zlib stream that arrives in pieces. Source: RFC 1950, RFC 1951.
 ///
-/// States: *header* → *block header* → *stored* or *coded* → *block header* … → *trailer* → *ended*.
-/// A symbol that is not complete is decoded again with the next piece.
+/// States: *header* → *block header* → *stored* or *coded* → *block header* … → *trailer* →
+/// *ended*. A symbol that is not complete is decoded again with the next piece.
 struct Inflate: Equatable, Sendable {
   enum Failure: Error, Equatable, Sendable {
     case malformed

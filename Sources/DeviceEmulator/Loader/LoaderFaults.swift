@@ -52,7 +52,8 @@ package struct LoaderFaults: Equatable, Sendable {
 extension LoaderFaults: CustomStringConvertible {
   /// What `parsing` accepts, for help and errors.
   package static let forms =
-    (Condition.allCases.map(\.rawValue) + Event.allCases.map { "\($0.rawValue)@N[+]" }).joined(separator: ", ")
+    (Condition.allCases.map(\.rawValue) + Event.allCases.map { "\($0.rawValue)@N[+]" }).joined(
+      separator: ", ")
 
   /// Parses a spec.
   /// - Throws: `FaultSpecError` for the first invalid part.

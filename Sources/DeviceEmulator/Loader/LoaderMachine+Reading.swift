@@ -50,8 +50,8 @@ extension LoaderMachine {
     send(FlashRead(start: start, count: count, packetBytes: packetBytes))
   }
 
-  /// The host has this many bytes. The next packet follows when it has all that were sent: a window of
-  /// one packet, whatever the host offered, as Espressif's stub does.
+  /// The host has this many bytes. The next packet follows when it has all that were sent: a window
+  /// of one packet, whatever the host offered, as Espressif's stub does.
   mutating func acknowledge(_ received: UInt32, of reading: FlashRead) {
     guard Int(received) == reading.sent else { return }
     send(reading)

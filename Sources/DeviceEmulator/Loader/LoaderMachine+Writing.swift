@@ -188,7 +188,8 @@ extension FlashWrite {
   /// The same with a later end, but not behind the flash.
   fileprivate func extended(to end: Int, in flash: NORFlash) -> FlashWrite {
     FlashWrite(
-      position: position, end: min(max(self.end, end), flash.sizeBytes), blockBytes: blockBytes, blocks: blocks,
+      position: position, end: min(max(self.end, end), flash.sizeBytes), blockBytes: blockBytes,
+      blocks: blocks,
       erasedUpTo: erasedUpTo)
   }
 }

@@ -10,8 +10,8 @@ enum LoaderAction: Equatable, Sendable {
   case unplug
 }
 
-/// The serial loader of a chip's ROM, and of the stub that a host loads into its RAM: takes a host's
-/// bytes, answers its requests, and changes the flash.
+/// The serial loader of a chip's ROM, and of the stub that a host loads into its RAM: takes a
+/// host's bytes, answers its requests, and changes the flash.
 ///
 /// Modes: *rom* → *stub* (a host has started code in RAM; what code that is makes no difference) →
 /// *rom* by `reset`; *dead* after the supply failed, until `reset`. Within each mode one `Transfer`
@@ -45,7 +45,7 @@ package struct LoaderMachine: Equatable, Sendable {
   }
 
   private enum Output: Equatable, Sendable {
-    case action(LoaderAction)
+    case command(LoaderAction)
     /// From here on, bytes have another rate.
     case rate(UInt32)
   }
@@ -56,8 +56,8 @@ package struct LoaderMachine: Equatable, Sendable {
   static let frameLimitBytes = LoaderRequest.headerBytes + 16 + blockLimitBytes
   /// Answers that nobody has taken, in bytes; further answers are lost.
   static let outputLimitBytes = 65_536
-  /// From the start of the watchdog to the reset: longer than a host on a slow network takes to read
-  /// the answer.
+  /// From the start of the watchdog to the reset: longer than a host on a slow network takes to
+  /// read the answer.
   static let watchdogTime = Duration.milliseconds(300)
 
   package let chip: ChipModel
@@ -149,11 +149,11 @@ package struct LoaderMachine: Equatable, Sendable {
     while let output = outputs.popFirst() {
       switch output {
       case .rate(let new): rate = .known(new)
-      case .action(.transmit(let bytes)):
+      case .command(.transmit(let bytes)):
         outputBytes -= bytes.count
         // At another rate, the host samples bits that are none.
         return .transmit(isGarbled ? bytes.map { $0 >> 1 | 0x80 } : bytes)
-      case .action(let action): return action
+      case .command(let action): return action
       }
     }
     return nil
@@ -189,10 +189,10 @@ package struct LoaderMachine: Equatable, Sendable {
     let wire = SLIPDecoder.encoded(content)
     guard outputBytes + wire.count <= Self.outputLimitBytes else { return }
     outputBytes += wire.count
-    outputs.append(.action(.transmit(wire)))
+    outputs.append(.command(.transmit(wire)))
   }
 
-  mutating func put(_ action: LoaderAction) { outputs.append(.action(action)) }
+  mutating func put(_ action: LoaderAction) { outputs.append(.command(action)) }
 
   /// Changes the rate after everything that is queued.
   mutating func changeRate(to bitsPerSecond: UInt32) { outputs.append(.rate(bitsPerSecond)) }
@@ -200,7 +200,7 @@ package struct LoaderMachine: Equatable, Sendable {
   /// The ranges of the flash that have changed since the last call.
   mutating func takeFlashChanges() -> [Range<Int>] { flash.takeChanges() }
 
-  /// The flash cannot be stored: nothing is answered any more, for ever.
+  /// The flash cannot be stored: nothing is answered any more.
   mutating func fail(_ reason: String) {
     fileFailure = reason
     mode = .dead
@@ -212,7 +212,7 @@ package struct LoaderMachine: Equatable, Sendable {
   mutating func die(_ action: LoaderAction) {
     mode = .dead
     transfer = .none
-    outputs = [.action(action)]
+    outputs = [.command(action)]
     outputBytes = 0
   }
 

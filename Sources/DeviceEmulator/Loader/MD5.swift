@@ -1,8 +1,6 @@
 /// The digest of RFC 1321, which the loader protocol uses to compare flash contents. Not for
 /// security.
 enum MD5 {
-  static let digestBytes = 16
-
   /// The digest of a range of bytes; the range must lie in them.
   static func digest(of bytes: [UInt8], in range: Range<Int>) -> [UInt8] {
     var state = initial
@@ -40,7 +38,8 @@ enum MD5 {
     for index in 0..<16 {
       let at = start + 4 * index
       words[index] =
-        UInt32(bytes[at]) | UInt32(bytes[at + 1]) << 8 | UInt32(bytes[at + 2]) << 16 | UInt32(bytes[at + 3]) << 24
+        UInt32(bytes[at]) | UInt32(bytes[at + 1]) << 8 | UInt32(bytes[at + 2]) << 16 | UInt32(bytes[at + 3])
+        << 24
     }
     var (a, b, c, d) = (state.a, state.b, state.c, state.d)
     let constants = Self.constants

@@ -1,8 +1,9 @@
 /// Splits bytes into SLIP frames: `C0` before and after each, `DB DC` for C0, `DB DD` for DB.
 ///
-/// States: *outside* a frame, until the first C0 → *inside* (with the bytes so far) → *inside* the next
-/// one, because the end of noise can be the start of a frame; *skipping* the rest of a frame that is
-/// too long or has an invalid escape. Empty frames, as between two in a row, are no frames. Source: RFC 1055, and Espressif's serial protocol.
+/// States: *outside* a frame, until the first C0 → *inside* (with the bytes so far) → *inside* the
+/// next one, because the end of noise can be the start of a frame; *skipping* the rest of a frame
+/// that is too long or has an invalid escape. Empty frames, as between two in a row, are no frames.
+/// Source: RFC 1055, and Espressif's serial protocol.
 struct SLIPDecoder: Equatable, Sendable {
   private enum State: Equatable, Sendable {
     case outside

@@ -7,7 +7,9 @@ import Testing
 @Suite struct LoaderBootTests {
   /// An image of an ESP32-C3 with one segment, built from its bytes.
   private func image(_ payload: [UInt8], address: UInt32, chipID: UInt8 = 5) -> [UInt8] {
-    var bytes: [UInt8] = [0xE9, 1, 2, 0x20, 0, 0, 0x38, 0x40, 0xEE, 0, 0, 0, chipID, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0, 0, 0]
+    var bytes: [UInt8] = [
+      0xE9, 1, 2, 0x20, 0, 0, 0x38, 0x40, 0xEE, 0, 0, 0, chipID, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0, 0, 0,
+    ]
     bytes += littleEndian(address) + littleEndian(UInt32(payload.count)) + payload
     while bytes.count % 16 != 15 { bytes.append(0) }
     bytes.append(payload.reduce(0xEF) { $0 ^ $1 })
@@ -129,7 +131,9 @@ import Testing
     var generator = SeededGenerator(seed: 3)
     var good = flash((0, bootLoader), (0x8000, table), (0x1_0000, app("1")))
     for _ in 0..<300 {
-      let place = [0, 0x8000, 0x1_0000, 0xD000].randomElement(using: &generator)! + Int.random(in: 0..<64, using: &generator)
+      let place =
+        [0, 0x8000, 0x1_0000, 0xD000].randomElement(using: &generator)!
+        + Int.random(in: 0..<64, using: &generator)
       good.program([.random(in: 0...255, using: &generator)], at: place)
       _ = outcome(good)
     }

@@ -69,7 +69,8 @@ import Testing
       _ = rig.block(0x03, [UInt8](repeating: 0, count: 16), sequence: sequence)
     }
     rig.loader.setFaults(try LoaderFaults(parsing: "power-loss@2"))
-    rig.loader.receive(slip([0, 2, 20, 0, 0, 0, 0, 0] + [8192, 1, 16, 0, 0].flatMap { littleEndian($0) }), now: rig.now)
+    rig.loader.receive(
+      slip([0, 2, 20, 0, 0, 0, 0, 0] + [8192, 1, 16, 0, 0].flatMap { littleEndian($0) }), now: rig.now)
     #expect(rig.loader.nextAction() == .restart(.powerOn))
     #expect(rig.loader.flash.read(at: 0, count: 4096) == [UInt8](repeating: 0xFF, count: 4096))
     let second = try #require(rig.loader.flash.read(at: 4096, count: 4096))
@@ -83,7 +84,9 @@ import Testing
     #expect(try LoaderFaults(parsing: text).description == text)
   }
 
-  @Test(arguments: ["", "md5,md5", "silent", "silent@0", "silent@x", "silent@1,silent@2", "md5@1", "unplug@-1"])
+  @Test(arguments: [
+    "", "md5,md5", "silent", "silent@0", "silent@x", "silent@1,silent@2", "md5@1", "unplug@-1",
+  ])
   func `a malformed spec is refused`(text: String) {
     #expect(throws: FaultSpecError.self) { try LoaderFaults(parsing: text) }
   }

@@ -95,7 +95,10 @@ import Testing
       0xA5, 0x4F, 0x00, 0x41, 0xA9, 0xE1, 0x5B, 0x05, 0x0F, 0x25, 0xC4, 0x63, 0xF1, 0xDB, 0x74, 0x49,
     ]
     let rom = rig.request(0x13, words: [0x1000, 4, 0, 0])
-    #expect(rom == [0xC0, 1, 0x13, 0x24, 0, 0, 0, 0, 0] + Array("a54f0041a9e15b050f25c463f1db7449".utf8) + [0, 0, 0, 0, 0xC0])
+    #expect(
+      rom == [0xC0, 1, 0x13, 0x24, 0, 0, 0, 0, 0] + Array("a54f0041a9e15b050f25c463f1db7449".utf8) + [
+        0, 0, 0, 0, 0xC0,
+      ])
     rig.startStub()
     #expect(
       rig.request(0x13, words: [0x1000, 4, 0, 0]) == slip([1, 0x13, 0x12, 0, 0, 0, 0, 0] + digest + [0, 0]))

@@ -32,8 +32,8 @@ extension BootOutcome {
       return
     }
     var loadText = "SPIWP:0xee\r\nmode:DIO, clock div:1\r\n"
-    loadText += loader.segments.map { "load:0x\(hex($0.address)),len:0x\(hex($0.data.count))\r\n" }.joined()
-    loadText += "entry 0x\(hex(loader.entry))\r\n"
+    loadText += loader.segments.map { "load:0x\(hexText($0.address)),len:0x\(hexText($0.data.count))\r\n" }.joined()
+    loadText += "entry 0x\(hexText(loader.entry))\r\n"
     do throws(PartitionTable.Defect) {
       let table = try PartitionTable(in: flash)
       self = .booting(table, chip: chip, flash: flash, loadText: loadText)
@@ -48,7 +48,7 @@ extension BootOutcome {
       let cause =
         switch error {
         case .badMagic(let index, let magic):
-          "E (45) flash_parts: partition \(index) invalid magic number 0x\(hex(magic))\r\n"
+          "E (45) flash_parts: partition \(index) invalid magic number 0x\(hexText(magic))\r\n"
         case .badDigest: "E (45) flash_parts: Incorrect MD5 checksum\r\n"
         }
       self = .failure(
@@ -63,12 +63,15 @@ extension BootOutcome {
     var text = loadText
     for entry in table.applications(in: flash) {
       do throws(BootImage.Defect) {
-        let image = try BootImage(at: entry.range.lowerBound, limit: entry.range.upperBound, in: flash, chip: chip)
+        let image = try BootImage(
+          at: entry.range.lowerBound, limit: entry.range.upperBound, in: flash, chip: chip)
         return .application(
           BootedApplication(
-            offset: entry.range.lowerBound, descriptor: image.descriptor, loadText: text, hasBootLoader: true))
+            offset: entry.range.lowerBound, descriptor: image.descriptor, loadText: text, hasBootLoader: true)
+        )
       } catch {
-        let slot = entry.subtype == 0 ? "Factory app partition" : "OTA app partition slot \(entry.subtype & 0xF)"
+        let slot =
+          entry.subtype == 0 ? "Factory app partition" : "OTA app partition slot \(entry.subtype & 0xF)"
         text += loaderText(for: error, at: entry.range.lowerBound, chip: chip)
         text += "E (62) boot: \(slot) is not bootable\r\n"
       }
@@ -91,8 +94,8 @@ extension BootOutcome {
   private static func romText(for defect: BootImage.Defect) -> String {
     switch defect {
     case .badMagic(let word):
-      String(repeating: "invalid header: 0x\(hex(word, digits: 8))\r\n", count: romAttempts)
-    case .badChecksum(let calculated, let read): "csum err:0x\(hex(calculated))!=0x\(hex(read))\r\n"
+      String(repeating: "invalid header: 0x\(hexText(word, digits: 8))\r\n", count: romAttempts)
+    case .badChecksum(let calculated, let read): "csum err:0x\(hexText(calculated))!=0x\(hexText(read))\r\n"
     case .wrongChip(let id): "invalid chip id: \(id)\r\n"
     case .badSegment(let index): "invalid segment \(index)\r\n"
     case .badHash: "hash check failed\r\n"
@@ -102,18 +105,18 @@ extension BootOutcome {
   private static func loaderText(for defect: BootImage.Defect, at offset: Int, chip: ChipModel) -> String {
     switch defect {
     case .badMagic:
-      "E (60) esp_image: image at 0x\(hex(offset)) has invalid magic byte (nothing flashed here?)\r\n"
+      "E (60) esp_image: image at 0x\(hexText(offset)) has invalid magic byte (nothing flashed here?)\r\n"
     case .wrongChip(let id):
       "E (60) boot_comm: mismatch chip ID, expected \(chip.imageID), found \(id)\r\n"
     case .badSegment(let index): "E (60) esp_image: Segment \(index) is not in its partition\r\n"
     case .badChecksum(let calculated, let read):
-      "E (60) esp_image: Checksum failed. Calculated 0x\(hex(calculated)) read 0x\(hex(read))\r\n"
+      "E (60) esp_image: Checksum failed. Calculated 0x\(hexText(calculated)) read 0x\(hexText(read))\r\n"
     case .badHash: "E (60) esp_image: Image hash failed - image is corrupt\r\n"
     }
   }
 }
 
-private func hex(_ value: some BinaryInteger, digits: Int = 1) -> String {
+private func hexText(_ value: some BinaryInteger, digits: Int = 1) -> String {
   let text = String(value, radix: 16)
   return String(repeating: "0", count: max(0, digits - text.count)) + text
 }

@@ -25,7 +25,9 @@ struct PartitionTable: Equatable, Sendable {
       guard let row = flash.read(at: start, count: Self.entryBytes) else { break }
       let magic = UInt16(row[0]) | UInt16(row[1]) << 8
       if magic == 0xEBEB {
-        guard Array(row[16...]) == MD5.digest(of: flash.bytes, in: Self.offset..<start) else { throw .badDigest }
+        guard Array(row[16...]) == MD5.digest(of: flash.bytes, in: Self.offset..<start) else {
+          throw .badDigest
+        }
         break
       }
       if magic == 0xFFFF, index > 0 { break }
@@ -55,7 +57,9 @@ struct PartitionTable: Equatable, Sendable {
 
   /// The slot with the highest valid sequence number; nil if none is selected.
   private func selectedSlot(in flash: NORFlash) -> Int? {
-    guard !slots.isEmpty, let data = entries.first(where: { $0.type == 1 && $0.subtype == 0 }) else { return nil }
+    guard !slots.isEmpty, let data = entries.first(where: { $0.type == 1 && $0.subtype == 0 }) else {
+      return nil
+    }
     let sequences = (0..<2).compactMap { copy -> UInt32? in
       let start = data.range.lowerBound + copy * NORFlash.sectorBytes
       guard let record = flash.read(at: start, count: 32), let sequence = record.word(at: 0),
@@ -71,7 +75,8 @@ struct PartitionTable: Equatable, Sendable {
   /// The CRC-32 of a sequence number, which begins with zeros, not with ones.
   private static func checksum(of bytes: [UInt8]) -> UInt32 {
     ~bytes.reduce(UInt32(0)) { crc, byte in
-      (0..<8).reduce(crc ^ UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
+      (0..<8).reduce(crc ^ UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1
+      }
     }
   }
 }

@@ -24,7 +24,8 @@ enum SHA256 {
     for index in 0..<16 {
       let at = start + 4 * index
       words[index] =
-        UInt32(bytes[at]) << 24 | UInt32(bytes[at + 1]) << 16 | UInt32(bytes[at + 2]) << 8 | UInt32(bytes[at + 3])
+        UInt32(bytes[at]) << 24 | UInt32(bytes[at + 1]) << 16 | UInt32(bytes[at + 2]) << 8
+        | UInt32(bytes[at + 3])
     }
     for index in 16..<64 {
       let (near, far) = (words[index - 2], words[index - 15])
