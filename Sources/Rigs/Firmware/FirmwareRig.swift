@@ -81,7 +81,7 @@ extension DeviceCommand {
     case .close: [11]
     case .mode(.strict): [9, 0]
     case .mode(.firmware): [9, 1]
-    case .unplug, .plug, .faults, .statistics, .list: nil
+    case .unplug, .plug, .faults, .loaderFaults, .statistics, .list: nil
     }
   }
 }

@@ -58,8 +58,8 @@ final class BoardControl: DeviceControl {
       case .reboot: try await board.reset()
       case .unplug: await board.unplug()
       case .plug: try await board.plug()
-      case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode, .faults, .statistics,
-        .list:
+      case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode, .faults,
+        .loaderFaults, .statistics, .list:
         let answer = try await board.perform(Self.line(command.firmwareRecord ?? []))
         guard answer == "ok" else {
           throw RigTrouble(
