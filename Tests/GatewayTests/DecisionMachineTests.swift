@@ -180,6 +180,17 @@ struct DecisionMachineTests {
     #expect(later.shown == ["1 Continuing… []"])
   }
 
+  @Test func `after a restart a finished decision is shown again, and not sent`() {
+    var world = World.asking()
+    world.press(1)
+    world.answer(200)
+    let item = IntakeContents.Item(number: 1, topic: "t", target: World.target, question: World.question())
+    let later = World(decisions: world.records, items: [item])
+    #expect(later.shown == ["1 Denied []"])
+    #expect(later.calls.isEmpty)
+    #expect(later.records.isEmpty)
+  }
+
   @Test func `a stale press, one during a change and one without a question decide nothing`() {
     var world = World.asking()
     #expect(world.press(0, isStale: true) == .stale)

@@ -183,7 +183,7 @@ def t44_kills(programs):
                 equal(world.push(client, approval(step), BRIDGE).status_code, 200, "the push")
             item = wait_for(
                 lambda: [item for item in world.items() if item["text"] == "Execute: npm test"], "the question"
-            )[0]
+            )[-1]
             wait_for(lambda: not world.status()["unfinished"], "agreement")
             world.kill()
             world.start({"NOTIBOT_KILL_AT_STEP": str(step)})

@@ -96,7 +96,8 @@ package struct DecisionMachine: Hashable, Sendable {
       enqueue(decision)
     }
     for item in items { setItem(item.number, question: item.question, target: item.target, now: now) }
-    for decision in decisions where decision.state == .pending { showState(of: decision, now) }
+    // The last change of the display can have been lost, also that of a finished decision.
+    for decision in decisions { showState(of: decision, now) }
     advance(now)
   }
 
