@@ -19,7 +19,8 @@ struct RegisterCommand: AsyncParsableCommand {
   @Option(name: .customLong("as"), help: ArgumentHelp("Backend: lucifer or dayly.", valueName: "backend"))
   var kind: String
 
-  @Option(help: ArgumentHelp("Base address of the backend: https, or http on this computer.", valueName: "url"))
+  @Option(
+    help: ArgumentHelp("Base address of the backend: https, or http on this computer.", valueName: "url"))
   var url: String
 
   @Option(help: ArgumentHelp("Topic of the backend's pushes.", valueName: "bundle-id"))
@@ -32,7 +33,8 @@ struct RegisterCommand: AsyncParsableCommand {
   var bearer: String?
 
   @Option(
-    help: ArgumentHelp("File with the authority of the backend's certificate (default: the system's).", valueName: "path"))
+    help: ArgumentHelp(
+      "File with the authority of the backend's certificate (default: the system's).", valueName: "path"))
   var authority: String?
 
   func run() async throws {

@@ -24,7 +24,9 @@ struct RunCommand: AsyncParsableCommand {
     try await Termination.cancelling {
       do {
         let killStep = KillStep()
-        try await Gateway.run(folder: folder, port: port, step: { killStep?.pass() }, warn: GatewayProgram.note) { addresses in
+        let step: @Sendable () -> Void = { killStep?.pass() }
+        try await Gateway.run(folder: folder, port: port, step: step, warn: GatewayProgram.note) {
+          addresses in
           let line = JSONValue.object([
             "apns": .string(addresses.apns), "http": addresses.http.map { .string($0) } ?? .null,
             "socket": .string(addresses.socket), "pid": .whole(getpid()),
@@ -126,7 +128,8 @@ struct ActionsCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard after >= 0, (0...PollQuery.waitLimitSeconds).contains(wait) else {
-      throw ValidationError("--after must not be negative, and --wait must be 0 to \(PollQuery.waitLimitSeconds)")
+      throw ValidationError(
+        "--after must not be negative, and --wait must be 0 to \(PollQuery.waitLimitSeconds)")
     }
   }
 

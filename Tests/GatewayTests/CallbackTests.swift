@@ -3,8 +3,10 @@ import Testing
 
 struct CallbackTests {
   @Test(arguments: [
-    "", "ftp://a", "file:///etc/passwd", "http://example.com/", "http://127.0.0.2/", "http://169.254.169.254/",
-    "https://", "https:///x", "https://user@host/", "https://host:0/", "https://host:65536/", "https://host:x/",
+    "", "ftp://a", "file:///etc/passwd", "http://example.com/", "http://127.0.0.2/",
+    "http://169.254.169.254/",
+    "https://", "https:///x", "https://user@host/", "https://host:0/", "https://host:65536/",
+    "https://host:x/",
     "https://host/#x", "https://ho st/", "https://host/\r\nx: y", "https://höst/", "https://[::1/", "//host/",
     "http://127.0.0.1.example.com/", "http://localhost@example.com/", "https://host%00/",
   ])
@@ -65,7 +67,8 @@ struct CallbackTests {
   }
 
   @Test func `a configuration names callbacks, and unknown keys are refused`() throws {
-    let text = #"{"callbacks":{"c":{"url":"http://127.0.0.1:8000/x","secret":"s","clear":"https://b.example/c"}}}"#
+    let text =
+      #"{"callbacks":{"c":{"url":"http://127.0.0.1:8000/x","secret":"s","clear":"https://b.example/c"}}}"#
     let configuration = try GatewayConfiguration(parsing: Array(text.utf8))
     #expect(configuration.callbacks["c"]?.address.port == 8000)
     #expect(configuration.callbacks["c"]?.clearAddress?.host == "b.example")

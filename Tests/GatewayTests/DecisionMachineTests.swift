@@ -17,7 +17,8 @@ struct DecisionWorld {
 
   init(callbacks: [String: Callback]? = nil, decisions: [Decision] = [], items: [IntakeContents.Item] = []) {
     machine = DecisionMachine(
-      callbacks: callbacks ?? ["c": Callback(address: Self.address)], decisions: decisions, items: items, now: now)
+      callbacks: callbacks ?? ["c": Callback(address: Self.address)], decisions: decisions, items: items,
+      now: now)
     drain()
   }
 
@@ -34,7 +35,9 @@ struct DecisionWorld {
       topic: "t", pushID: push, category: "APPROVAL_REQUEST", callback: callback,
       fields: ["requestId": "r-1"],
       answers: [
-        Answer(name: "APPROVE_ACTION", label: "Approve", approved: true, done: "Continuing…", queued: "Approval queued"),
+        Answer(
+          name: "APPROVE_ACTION", label: "Approve", approved: true, done: "Continuing…",
+          queued: "Approval queued"),
         Answer(name: "DENY_ACTION", label: "Deny", approved: false, done: "Denied", queued: "Denial queued"),
       ], app: "A", title: "T")
   }
@@ -257,10 +260,12 @@ struct DecisionMachineTests {
 
   @Test func `each status has its consequence`() {
     let expected: [(Int, Decision.State, String)] = [
-      (200, .done, "Continuing…"), (204, .done, "Continuing…"), (409, .late, "Too late: it is decided already"),
+      (200, .done, "Continuing…"), (204, .done, "Continuing…"),
+      (409, .late, "Too late: it is decided already"),
       (410, .late, "Too late: it is decided already"), (400, .failed, "Not accepted by the sender"),
       (404, .failed, "Not accepted by the sender"), (301, .pending, "Approval queued"),
-      (307, .pending, "Approval queued"), (429, .pending, "Approval queued"), (500, .pending, "Approval queued"),
+      (307, .pending, "Approval queued"), (429, .pending, "Approval queued"),
+      (500, .pending, "Approval queued"),
       (503, .pending, "Approval queued"),
     ]
     for (status, state, text) in expected {
@@ -273,10 +278,13 @@ struct DecisionMachineTests {
   }
 
   @Test func `answers of one callback go out in their order, those of another do not wait`() {
-    var world = World(callbacks: ["c": Callback(address: World.address), "d": Callback(address: World.address)])
+    var world = World(callbacks: [
+      "c": Callback(address: World.address), "d": Callback(address: World.address),
+    ])
     for number in 1...3 as ClosedRange<Int64> {
       world.machine.setItem(
-        number, question: World.question("p\(number)", callback: number == 3 ? "d" : "c"), target: [UInt8(number)],
+        number, question: World.question("p\(number)", callback: number == 3 ? "d" : "c"),
+        target: [UInt8(number)],
         now: world.now)
       world.press(0, number: number)
     }

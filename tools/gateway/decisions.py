@@ -127,8 +127,8 @@ def t42_presses(programs):
 
 
 def t43_down(programs):
-    """T43: a backend that hangs up, fails, redirects or has an unknown authority: "Approval queued",
-    and later the callback, once."""
+    """T43: a backend that hangs up, fails or redirects: "Approval queued", and later the callback,
+    once."""
     target = once()
     states = iter([None, (500, {}), (302, {}, {"location": "http://127.0.0.1:1/"})])
 
@@ -148,8 +148,8 @@ def t43_down(programs):
 
 
 def t43_tls(programs):
-    """T43: over TLS: the configured authority is accepted, another one is not, and nothing is sent to
-    it."""
+    """T43: over TLS: the configured authority is accepted, another one is not, and nothing is sent
+    to it."""
     answers = once()
     with World(programs) as world:
         with Backend(answers, tls_folder=world.path) as backend:
@@ -188,10 +188,10 @@ def t44_kills(programs):
             world.kill()
             world.start({"NOTIBOT_KILL_AT_STEP": str(step)})
             press(world, 0, item)
-            wait_for(lambda: world.process.poll() is not None or decided(answers, step), f"step {step}")
+            wait_for(lambda n=step: world.process.poll() is not None or decided(answers, n), f"step {step}")
             world.kill()
             world.start()
-            wait_for(lambda: decided(answers, step), f"the decision of step {step}")
+            wait_for(lambda n=step: decided(answers, n), f"the decision of step {step}")
             wait_for(lambda: not world.status()["decisions"], "its end")
             world.kill()
         equal(len(answers.accepted), 14, "decisions")
@@ -246,8 +246,8 @@ def t47_two(programs):
 
 
 def t48_poll(programs):
-    """T48: the long poll, of a sender and of the command: none lost, none twice, also over a kill; a
-    sender gets its own topics only."""
+    """T48: the long poll, of a sender and of the command: none lost, none twice, also over a kill;
+    a sender gets its own topics only."""
     with World(programs) as world:
         with world.start().client() as client:
             headers = {"authorization": f"bearer {world.sender.token()}"}
@@ -258,7 +258,7 @@ def t48_poll(programs):
                 equal(world.push(client, approval(number), BRIDGE).status_code, 200, "the push")
                 wait_for(lambda: [i for i in world.items() if i["text"] == "Execute: npm test"], "the question")
                 wait_for(lambda: not world.status()["unfinished"], "agreement")
-                item = [item for item in world.items() if item["text"] == "Execute: npm test"][0]
+                item = next(item for item in world.items() if item["text"] == "Execute: npm test")
                 thread = threading.Timer(0.1, press, (world, 0, item))
                 thread.start()
                 answer = client.get(f"/v1/actions?after={after}&wait=20", headers=headers, timeout=60).json()
@@ -272,9 +272,7 @@ def t48_poll(programs):
         world.start()
         again = json.loads(world.run("actions", "--after", "1"))
         equal([row["sequence"] for row in again["actions"]], [2, 3], "after a kill")
-        world.run(
-            "trust", "--team", "OTHER", "--key-id", "KEY", "--topic", DAYLY, world.key_path
-        )
+        world.run("trust", "--team", "OTHER", "--key-id", "KEY", "--topic", DAYLY, world.key_path)
         with world.client() as client:
             world.sender.team, world.sender.key_id = "OTHER", "KEY"
             headers = {"authorization": f"bearer {world.sender.token()}"}
@@ -321,8 +319,8 @@ def cut(programs):
 
 
 def tables(programs):
-    """A damaged table is reported, refuses pushes if it can hide a revocation, and is read again when
-    it is repaired."""
+    """A damaged table is reported, refuses pushes if it can hide a revocation, and is read again
+    when it is repaired."""
     with World(programs) as world, world.start().client() as client:
         equal(world.push(client, DAYLY_PUSH).status_code, 200, "the push")
         for name, status in (("tokens.json", 503), ("trust.json", 503), ("mutes.json", 200)):
@@ -352,11 +350,11 @@ def ask(programs):
     """notibot ask: 0 for the first action, 1 for another and for a dismissal, 13 at the end of the
     time, 130 on Ctrl-C; the question leaves the display."""
     with World(programs) as world:
+        question = ["--port", world.link, "--title", "Deploy?", "--text", "To production"]
 
         def run(act, timeout="1h", expected=None, words=("--json",), number=None):
             process = subprocess.Popen(
-                [world.notibot, "ask", "--port", world.link, "--title", "Deploy?", "--text", "To production"]
-                + ["--timeout", timeout, *words],
+                [world.notibot, "ask", *question, "--timeout", timeout, *words],
                 stdout=subprocess.PIPE,
                 stderr=world.log,
                 text=True,
@@ -383,16 +381,4 @@ def ask(programs):
         run(None, expected=(2, ""), words=("--actions", "A,A"))
 
 
-STORIES = [
-    t41_approve,
-    t42_presses,
-    t43_down,
-    t43_tls,
-    t44_kills,
-    t47_two,
-    t48_poll,
-    t49_addresses,
-    cut,
-    tables,
-    ask,
-]
+STORIES = [t41_approve, t42_presses, t43_down, t43_tls, t44_kills, t47_two, t48_poll, t49_addresses, cut, tables, ask]

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import socket
 import time
 
 import hpack
@@ -68,7 +67,7 @@ def is_ended(connection):
         try:
             while connection.recv(65_536):
                 pass
-        except socket.timeout:
+        except TimeoutError:
             return False
     return True
 
@@ -146,7 +145,8 @@ def resets(programs):
 
 
 def window(programs):
-    """T18: a client that never opens its window, and asks without an end, does not fill the memory."""
+    """T18: a client that never opens its window, and asks without an end, does not fill the
+    memory."""
 
     def frames(world):
         yield frame(4, 0, 0, b"\0\4\0\0\0\0")

@@ -1,5 +1,5 @@
-"""Stories of odd payloads, of repetitions by content, of a long absence of the display, and of loops
-of kills."""
+"""Stories of odd payloads, of repetitions by content, of a long absence of the display, and of
+loops of kills."""
 
 import random
 import signal
@@ -16,7 +16,8 @@ LOOP_COUNT = 300
 
 
 def t3_alerts(programs):
-    """T3: a string as alert, keys of translations, no alert; wrong types and deep nesting get 400."""
+    """T3: a string as alert, keys of translations, no alert; wrong types and deep nesting get
+    400."""
     with World(programs) as world, world.start().client() as client:
         for body, status in (
             ({"aps": {"alert": "plain"}}, 200),
@@ -54,8 +55,8 @@ def t26_content(programs):
 
 
 def t24_absent(programs):
-    """T24: pushes while the display is away, restarts of device and gateway: all in order, once,
-    and what has expired meanwhile never."""
+    """T24: pushes while the display is away, and a kill: all in order, once, and what has expired
+    meanwhile never."""
     with World(programs, {"entriesLimit": ABSENT_COUNT + 100}) as world:
         world.start()
         world.ask("unplug")

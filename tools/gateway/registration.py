@@ -1,4 +1,4 @@
-"""Stories of registration: the gateway as the device of a backend, from the first start to the end."""
+"""Stories of registration: the gateway as the device of a backend."""
 
 import json
 import os
@@ -28,7 +28,9 @@ def t51_lucifer(programs):
         requests = backend.wait(3)
         wait_for(lambda: state(world, "lucifer") == "registered", "the registration")
         bodies = [json.loads(request["body"]) for request in requests]
-        equal({(request["method"], request["path"]) for request in requests}, {("POST", "/api/device/register")}, "path")
+        equal(
+            {(request["method"], request["path"]) for request in requests}, {("POST", "/api/device/register")}, "path"
+        )
         equal({body["platform"] for body in bodies}, {"ios"}, "the platform")
         equal(len({body["token"] for body in bodies}), 1, "tokens")
         expect(re.fullmatch("[0-9a-f]{64}", bodies[0]["token"]), "the token is not 64 digits")
@@ -45,8 +47,8 @@ def t51_lucifer(programs):
 
 
 def t50_dayly(programs):
-    """T50: Dayly's backend: registered with a bearer, first photo of the day, revoked, unregistered,
-    and 410 with a time."""
+    """T50: Dayly's backend: registered with a bearer, first photo of the day, revoked,
+    unregistered, and 410 with a time."""
     tokens = set()
 
     def answer(request):

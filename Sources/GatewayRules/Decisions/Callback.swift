@@ -117,14 +117,15 @@ package struct CallbackAddress: Hashable, Sendable {
     let afterBracket = authority.hasPrefix("[") ? authority.firstIndex(of: "]") : authority.startIndex
     guard let afterBracket else { throw problem("has no valid host") }
     if let colon = authority[afterBracket...].lastIndex(of: ":") {
-      guard let number = Int(authority[authority.index(after: colon)...]), (1...65_535).contains(number) else {
-        throw problem("has no valid port")
-      }
+      guard let number = Int(authority[authority.index(after: colon)...]), (1...65_535).contains(number)
+      else { throw problem("has no valid port") }
       port = number
       name = authority[..<colon]
     }
     if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
-    guard !name.isEmpty, name.utf8.allSatisfy({ Self.isOfHost($0) }) else { throw problem("has no valid host") }
+    guard !name.isEmpty, name.utf8.allSatisfy({ Self.isOfHost($0) }) else {
+      throw problem("has no valid host")
+    }
     host = String(name)
     guard isTLS || ["127.0.0.1", "::1", "localhost"].contains(host) else {
       throw problem("is plain HTTP to another computer; use https")

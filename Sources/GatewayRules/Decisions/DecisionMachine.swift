@@ -148,7 +148,9 @@ package struct DecisionMachine: Hashable, Sendable {
     items[number] = Item(
       state: decided.map { .decided(id: $0.id) } ?? .open(question), target: target, changes: changes)
     let unclaimed = decisions.values.filter { $0.number == number && $0.state == .unclaimed }
-    for decision in unclaimed.sorted(by: { $0.sequence < $1.sequence }) { claim(decision, question, target, now) }
+    for decision in unclaimed.sorted(by: { $0.sequence < $1.sequence }) {
+      claim(decision, question, target, now)
+    }
   }
 
   package mutating func forgetItem(_ number: Int64) { items[number] = nil }

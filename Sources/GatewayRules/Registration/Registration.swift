@@ -41,7 +41,11 @@ package struct Registration: Hashable, Sendable {
   }
 
   var registering: Call {
-    let (path, key) = kind == .lucifer ? ("/api/device/register", "token") : ("/api/devices/register", "device_token")
+    let (path, key) =
+      switch kind {
+      case .lucifer: ("/api/device/register", "token")
+      case .dayly: ("/api/devices/register", "device_token")
+      }
     return Call(
       registration: self, isRemoval: false, method: "POST", address: address.appending(path),
       body: .object([key: .string(token), "platform": .string("ios")]))

@@ -48,7 +48,8 @@ final class CallbackClient {
     }
     let timer = eventLoop.scheduleTask(in: Self.timeLimit) { answer.succeed(.noAnswer) }
     answer.futureResult.whenComplete { _ in timer.cancel() }
-    let (host, isName) = (request.address.host, (try? SocketAddress(ipAddress: request.address.host, port: 0)) == nil)
+    let host = request.address.host
+    let isName = (try? SocketAddress(ipAddress: host, port: 0)) == nil
     ClientBootstrap(group: eventLoop)
       .connectTimeout(Self.timeLimit)
       .channelInitializer { channel in

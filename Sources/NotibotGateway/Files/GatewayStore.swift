@@ -19,8 +19,8 @@ struct StoredDecisions: Sendable {
 }
 
 /// What a gateway remembers next to the outbox: which pushes it has taken, and which notification
-/// is which item of a sender, what the items ask, and what was answered. No text of a push except the
-/// titles of items with answers, no token.
+/// is which item of a sender, what the items ask, and what was answered. No text of a push except
+/// the titles of items with answers, no token.
 final class GatewayStore: Sendable {
   /// "Ntgw".
   private static let applicationID = 0x4E74_6777

@@ -135,7 +135,8 @@ extension GatewayService {
 
   /// The same for a sender, with its provider's token: for the topics of its key.
   func poll(
-    _ headers: PushHeaders, connection: Int, answer: @escaping @Sendable (_ status: Int, _ body: String) -> Void
+    _ headers: PushHeaders, connection: Int,
+    answer: @escaping @Sendable (_ status: Int, _ body: String) -> Void
   ) {
     let text = headers.path.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
     func refuse(_ status: Int, _ reason: PushReason) {
@@ -221,7 +222,8 @@ struct ActionPollers {
       members["state"] = .string(decision.state.rawValue)
       return .object(members)
     }
-    return JSONValue.object(["actions": .array(rows), "next": .whole(found.last?.sequence ?? after)]).line + "\n"
+    let next = found.last?.sequence ?? after
+    return JSONValue.object(["actions": .array(rows), "next": .whole(next)]).line + "\n"
   }
 }
 #endif

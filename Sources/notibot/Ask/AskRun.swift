@@ -1,3 +1,5 @@
+import NIOCore
+import NIOPosix
 import NotibotHost
 import NotibotProtocol
 
@@ -32,7 +34,7 @@ struct AskRun: Sendable {
         return nil
       }
       group.addTask {
-        try await Task.sleep(until: deadline)
+        try await Self.wait(until: deadline)
         return .timedOut
       }
       let first = try await group.next() ?? nil
@@ -44,6 +46,16 @@ struct AskRun: Sendable {
     try Task.checkCancellation()
     try await forwarder.ended()
     throw CommandFailure(.linkLost, "the connection ended before a choice was made")
+  }
+
+  private static func wait(until deadline: ContinuousClock.Instant) async throws {
+    let milliseconds = Int64(max(.zero, deadline - .now) / .milliseconds(1))
+    let timer = MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(milliseconds)) {}
+    try await withTaskCancellationHandler {
+      try await timer.futureResult.get()
+    } onCancel: {
+      timer.cancel()
+    }
   }
 
   /// The answer that a report gives, or nil. A stale press was for another text.
