@@ -51,7 +51,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ["--timeout", "0"], ["--timeout", "25h"], ["--timeout", "m"], ["--actions", "A,A"], ["--actions", "A,,B"],
+    ["--timeout", "0"], ["--timeout", "25h"], ["--timeout", "m"], ["--actions", "A,A"],
+    ["--actions", "A,,B"],
     ["--actions", "1,2,3,4,5"], ["--actions", "more than 24 bytes is too long"],
     ["--text", String(repeating: "x", count: 500)],
   ])
