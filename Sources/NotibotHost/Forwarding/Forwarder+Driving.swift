@@ -107,9 +107,11 @@ extension Forwarder {
   // MARK: The journal
 
   private func commit(_ changes: [JournalChange]) {
-    let (journal, step) = (journal, options.journalStep)
+    let (journal, step, willTake) = (journal, options.journalStep, options.willTakePresses)
+    let presses = willTake == nil ? [] : machine.pressesInCommit
     let done = journalThread.runIfActive(eventLoop: eventLoop) { () -> Result<Void, JournalError> in
       step()
+      if !presses.isEmpty { try willTake?(presses) }
       let result = Result { () throws(JournalError) in try journal.apply(changes) }
       step()
       return result

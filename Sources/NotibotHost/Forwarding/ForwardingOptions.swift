@@ -23,6 +23,12 @@ public struct ForwardingOptions: Sendable {
   /// the process here.
   package var journalStep: @Sendable () -> Void = {}
 
+  /// Called on the journal's thread before the commit that takes presses, so that a program can
+  /// make its decision durable first: after a crash in between, the device reports the press
+  /// again. If it throws, the press is not taken, and the forwarder ends as with a journal that
+  /// cannot be written.
+  package var willTakePresses: (@Sendable ([TakenPress]) throws -> Void)?
+
   /// Options with their defaults.
   public init() {}
 }
