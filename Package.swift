@@ -96,7 +96,7 @@ let package = Package(
     .target(
       name: "DeviceEmulator",
       dependencies: [
-        "NotibotProtocol", "SerialLink", nioCore, nioPosix,
+        "FirmwareImages", "NotibotProtocol", "SerialLink", nioCore, nioPosix,
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: sources(of: "DeviceEmulator"),
@@ -166,7 +166,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "DeviceEmulatorTests",
-      dependencies: ["DeviceEmulator", "NotibotProtocol", "Rigs", "SerialLink", nioCore, nioPosix],
+      dependencies: [
+        "DeviceEmulator", "FirmwareImages", "NotibotProtocol", "Rigs", "SerialLink", nioCore, nioPosix,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "ConformanceTests", dependencies: ["Conformance", "Rigs"], swiftSettings: settings),

@@ -66,7 +66,7 @@ struct AskRun: Sendable {
       return departure == .expired ? .timedOut : .left(reason: departure.rawValue)
     case .expired(number): return .timedOut
     case .refused(number, let error):
-      throw CommandFailure(.refused, "the device refused the question: \(ATTError(rawValue: error))")
+      throw CommandFailure(.refused, "the device refused the question: \(error)")
     case .queued, .rejected, .duplicate, .delivered, .refused, .gone, .expired, .removed, .action,
       .outcomeUnknown, .storeFull, .synced, .diverged, .newSource:
       return nil

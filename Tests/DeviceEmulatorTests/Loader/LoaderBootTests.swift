@@ -1,3 +1,4 @@
+import FirmwareImages
 import NotibotProtocol
 import Testing
 

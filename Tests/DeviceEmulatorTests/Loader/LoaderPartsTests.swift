@@ -1,3 +1,4 @@
+import FirmwareImages
 import Testing
 
 @testable import DeviceEmulator

@@ -1,3 +1,5 @@
+import FirmwareImages
+
 /// An image in flash: a boot loader or an application. Source: ESP-IDF, `esp_image_format.h` and
 /// `esp_app_format.h`.
 struct BootImage: Equatable, Sendable {

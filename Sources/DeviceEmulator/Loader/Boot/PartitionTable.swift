@@ -1,3 +1,5 @@
+import FirmwareImages
+
 /// The partitions in a flash. Source: ESP-IDF, `esp_flash_partitions.h`.
 struct PartitionTable: Equatable, Sendable {
   enum Defect: Error, Equatable, Sendable {
