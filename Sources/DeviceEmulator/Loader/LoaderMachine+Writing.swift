@@ -146,9 +146,15 @@ extension LoaderMachine {
 
   mutating func endCompressed(_ request: LoaderRequest) throws(LoaderFailure) {
     try reportDeferred()
-    guard case .compressed(_, let inflate) = transfer else { throw .notWriting }
+    let ended = transfer
     transfer = .none
-    guard inflate.hasEnded else { throw .tooLittleData }
+    switch ended {
+    case .compressed(_, let inflate):
+      guard inflate.hasEnded else { throw .tooLittleData }
+    // esptool before 5.1 begins a raw write of no bytes, and ends it so.
+    case .raw: break
+    case .none, .memory, .reading: throw .notWriting
+    }
     answer(request.code)
   }
 

@@ -83,6 +83,14 @@ import Testing
     #expect(stubStatus(rig.request(0x13, words: [0, 0, 0, 0])) == [0xC9, 0])
   }
 
+  @Test func `the stub accepts the end of a compressed write for an empty raw one`() {
+    var rig = LoaderRig()
+    rig.startStub()
+    #expect(stubStatus(rig.request(0x12, words: [1])) == [0xC6, 0])
+    #expect(stubStatus(rig.request(0x02, words: [0, 0, 0x4000, 0, 0])) == [0, 0])
+    #expect(stubStatus(rig.request(0x12, words: [1])) == [0, 0])
+  }
+
   @Test func `the ROM reports a bad stream at once`() {
     var rig = LoaderRig()
     _ = rig.request(0x10, words: [1024, 1, 1024, 0, 0])

@@ -32,7 +32,8 @@ extension BootOutcome {
       return
     }
     var loadText = "SPIWP:0xee\r\nmode:DIO, clock div:1\r\n"
-    loadText += loader.segments.map { "load:0x\(hexText($0.address)),len:0x\(hexText($0.data.count))\r\n" }.joined()
+    loadText += loader.segments.map { "load:0x\(hexText($0.address)),len:0x\(hexText($0.data.count))\r\n" }
+      .joined()
     loadText += "entry 0x\(hexText(loader.entry))\r\n"
     do throws(PartitionTable.Defect) {
       let table = try PartitionTable(in: flash)
