@@ -22,6 +22,9 @@ public struct ForwardingOptions: Sendable {
   /// Called before and after each commit, and before each report, on any thread. Crash tests end
   /// the process here.
   package var journalStep: @Sendable () -> Void = {}
+  /// Called with each part of the device's console text, on the forwarder's event loop; it must not
+  /// block.
+  package var consoleText: @Sendable ([UInt8]) -> Void = { _ in }
 
   /// Options with their defaults.
   public init() {}
