@@ -125,7 +125,8 @@ let package = Package(
     .executableTarget(
       name: "notibot",
       dependencies: [
-        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance", "Reports", "Rigs", "Simulation",
+        "NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance", "Reports", "Rigs",
+        "Simulation",
         "CSimulatedDisk", nioCore, nioPosix,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
@@ -169,7 +170,8 @@ let package = Package(
     .testTarget(
       name: "ConformanceTests", dependencies: ["Conformance", "Rigs"], swiftSettings: settings),
     .testTarget(
-      name: "ReportsTests", dependencies: ["Conformance", "NotibotProtocol", "Reports", "SerialLink"], swiftSettings: settings),
+      name: "ReportsTests", dependencies: ["Conformance", "NotibotProtocol", "Reports", "SerialLink"],
+      swiftSettings: settings),
     .testTarget(
       name: "RigsTests",
       dependencies: ["Conformance", "DeviceEmulator", "Rigs", "SerialLink", nioCore, nioPosix],

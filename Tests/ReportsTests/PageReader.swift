@@ -11,7 +11,8 @@ final class PageReader: NSObject, XMLParserDelegate {
 
   init(document: String) throws {
     super.init()
-    guard let start = document.range(of: "<body>"), let end = document.range(of: "</body>", options: .backwards)
+    guard let start = document.range(of: "<body>"),
+      let end = document.range(of: "</body>", options: .backwards)
     else { throw CocoaError(.fileReadCorruptFile) }
     try parse(String(document[start.lowerBound..<end.upperBound]))
   }

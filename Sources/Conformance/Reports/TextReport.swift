@@ -33,7 +33,9 @@ package struct TextReport {
     case .passed, .skipped: break
     case .failed, .errored:
       lines += result.outcome.findings.map { "      \($0.printable)" }
-      lines += explanation(of: result).flatMap { wrapped($0.split(separator: " ").map(String.init), indent: 6) }
+      lines += explanation(of: result).flatMap {
+        wrapped($0.split(separator: " ").map(String.init), indent: 6)
+      }
       lines += result.transcript.map { "      | \($0.printable)" }
     }
     return lines

@@ -22,7 +22,7 @@ struct Transcriber {
   mutating func finish() -> [String] {
     guard !unfinished.isEmpty else { return [] }
     defer { unfinished = [] }
-    if let text = Self.text(unfinished) { return [text] }
+    if let lines = Self.console(unfinished) { return lines }
     return ["unfinished, \(Self.count(unfinished)): \(Wire.hex(unfinished, limit: Self.hexLimitBytes))"]
   }
 
@@ -49,8 +49,8 @@ struct Transcriber {
       }
     }
     // A console line has no zero behind it.
-    if let text = Self.text(unfinished), unfinished.last == UInt8(ascii: "\n") {
-      words.append(text)
+    if unfinished.last == UInt8(ascii: "\n"), let lines = Self.console(unfinished) {
+      words += lines
       unfinished = []
     }
     return words
@@ -60,16 +60,27 @@ struct Transcriber {
     guard !unfinished.isEmpty else { return [] }
     defer { unfinished = [] }
     if let frame = WireFrame(candidate: unfinished) { return [FrameText.line(of: frame)] }
-    if let text = Self.text(unfinished) { return [text] }
+    if let lines = Self.console(unfinished) { return lines }
     return ["not a frame, \(Self.count(unfinished)): \(Wire.hex(unfinished, limit: Self.hexLimitBytes))"]
   }
 
-  /// Bytes that a person can read, as text; nil if they are something else.
+  /// Text between frames, line by line; nil if the bytes are something else.
+  private static func console(_ bytes: [UInt8]) -> [String]? {
+    guard let text = readable(bytes) else { return nil }
+    let lines = text.split { $0 == "\r\n" || $0 == "\n" || $0 == "\r" }.filter { !$0.isEmpty }
+    return lines.map { "console: \(clipped(String($0)))" }
+  }
+
+  /// Bytes that a person can read, in quotes; nil if they are something else.
   static func text(_ bytes: [UInt8]) -> String? {
+    readable(bytes).map { "\"\(clipped($0))\"" }
+  }
+
+  private static func readable(_ bytes: [UInt8]) -> String? {
     guard bytes.count > 1, let text = String(validating: bytes, as: UTF8.self),
       bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 || $0 == 0x1B })
     else { return nil }
-    return "text \"\(clipped(text))\""
+    return text
   }
 
   static func clipped(_ text: String) -> String {

@@ -21,11 +21,16 @@ extension Comparison {
   /// For a terminal: the verdict, changes, warnings.
   package var text: String {
     var lines = ["\(kind): \(sentence)".printable]
-    for change in cases {
+    for change in cases where change.verdict != .different {
       lines.append("  \(mark(change.verdict)) \(change.id): \(change.old) -> \(change.new)".printable)
     }
     for figure in figures where figure.verdict != .same {
       lines.append("  \(mark(figure.verdict)) \(Self.words(figure))".printable)
+    }
+    let others = cases.filter { $0.verdict == .different }.map(\.id)
+    if !others.isEmpty {
+      let named = others.prefix(5).joined(separator: ", ") + (others.count > 5 ? ", …" : "")
+      lines.append("  not in both: \(others.count) cases: \(named)".printable)
     }
     let same = figures.count { $0.verdict == .same }
     if same > 0 { lines.append("  unchanged figures: \(same)") }
@@ -99,7 +104,8 @@ extension Comparison {
     let figureRows = figures.map { figure -> [HTML] in
       [
         badge(figure.verdict), .element(.code, [], figure.name), .text(Chart.short(figure.old)),
-        .text(Chart.short(figure.new)), .text(figure.share.map { String(format: "%+.1f %%", $0 * 100) } ?? ""),
+        .text(Chart.short(figure.new)),
+        .text(figure.share.map { String(format: "%+.1f %%", $0 * 100) } ?? ""),
         .text("±\(Chart.short(figure.noise))"), .text("\(figure.runs.old), \(figure.runs.new)"),
       ]
     }
@@ -164,7 +170,8 @@ extension Comparison {
       kind: kind, regression: isRegression, sentence: sentence,
       figures: figures.map {
         Document.FigureEntry(
-          name: $0.name, old: $0.old, new: $0.new, noise: $0.noise, oldRuns: $0.runs.old, newRuns: $0.runs.new,
+          name: $0.name, old: $0.old, new: $0.new, noise: $0.noise, oldRuns: $0.runs.old,
+          newRuns: $0.runs.new,
           verdict: $0.verdict)
       },
       cases: cases.map {
@@ -182,12 +189,15 @@ enum Markdown {
 
   /// Text in which no character has a meaning in Markdown or HTML, on one line.
   static func escaped(_ text: String) -> String {
-    var result = ""
-    for character in String(text.prefix(textLimit)).printable {
-      if character.isASCII, character.isPunctuation || character.isSymbol { result += "\\" }
-      result.append(character)
+    var result = String.UnicodeScalarView()
+    // A combining mark hides the character before it from a loop over characters, not from a reader
+    // of Markdown.
+    for scalar in String(text.prefix(textLimit)).printable.unicodeScalars {
+      let character = Character(scalar)
+      if scalar.isASCII, character.isPunctuation || character.isSymbol { result.append("\\") }
+      result.append(scalar)
     }
-    return result
+    return String(result)
   }
 
   static func row(_ cells: [String]) -> String { "| " + cells.map(escaped).joined(separator: " | ") + " |" }

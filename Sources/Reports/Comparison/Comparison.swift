@@ -49,7 +49,9 @@ package struct Comparison: Equatable, Sendable {
   /// New runs that were incomplete, while no old one was.
   package var isNewlyIncomplete: Bool
 
-  package var isRegression: Bool { isNewlyIncomplete || !worse.isEmpty || cases.contains { $0.verdict == .worse } }
+  package var isRegression: Bool {
+    isNewlyIncomplete || !worse.isEmpty || cases.contains { $0.verdict == .worse }
+  }
   package var worse: [Figure] { figures.filter { $0.verdict == .worse } }
   package var better: [Figure] { figures.filter { $0.verdict == .better } }
 

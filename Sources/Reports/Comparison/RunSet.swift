@@ -50,7 +50,11 @@ package struct RunSet: Equatable, Sendable {
 
   private mutating func add(_ value: JSONValue) {
     if kind == "notibot.conformance" {
-      if case .array(let boards)? = value["boards"] { boards.forEach { addSuite($0) } } else { addSuite(value) }
+      if case .array(let boards)? = value["boards"] {
+        boards.forEach { addSuite($0) }
+      } else {
+        addSuite(value)
+      }
       return
     }
     notePlace(of: value)

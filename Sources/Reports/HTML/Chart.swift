@@ -38,7 +38,9 @@ enum Chart {
   static func curves(_ curves: [[(x: Double, y: Double)]], unit: String, caption: String) -> HTML {
     let points = curves.flatMap { $0 }.filter { $0.x.isFinite && $0.y.isFinite }
     guard points.count > 1, let last = points.map(\.x).max(), last > 0 else { return .empty }
-    let highest = max(points.map(\.y).max() ?? 0, .leastNonzeroMagnitude)
+    let most = max(points.map(\.y).max() ?? 0, .leastNonzeroMagnitude)
+    // Room for the label of the axis.
+    let highest = most * 1.15
     let room = height - bottom - top
     var parts = axis()
     for (index, curve) in curves.prefix(2).enumerated() {
@@ -47,7 +49,7 @@ enum Chart {
       }
       parts.append(.element(.polyline, [.classes(index == 0 ? .line1 : .line2), .points(places)]))
     }
-    parts.append(text("\(short(highest)) \(unit)", x: left + 4, y: top + 10, .start))
+    parts.append(text("highest \(short(most)) \(unit)", x: left + 4, y: top + 8, .start))
     parts.append(text("0 s", x: left, y: height - 8, .start))
     parts.append(text("\(short(last)) s", x: width, y: height - 8, .end))
     return figure(parts, caption)

@@ -6,9 +6,9 @@ import SerialLink
 package struct HTML: Equatable, Sendable {
   /// Elements that a report uses. Neither a script nor anything that loads a file is among them.
   package enum Element: String, Sendable {
-    case article, body, code, dd, details, div, dl, dt, figcaption, figure, footer, h1, h2, h3, header, li, main
-    case nav, ol, p, pre, section, small, span, strong, summary, table, tbody, td, th, thead, tr, ul, a
-    case svg, g, line, rect, circle, path, polyline, title
+    case article, code, dd, details, dl, dt, figcaption, figure, h1, h2, h3, header, li, main, p, section
+    case span, summary, table, tbody, td, th, thead, tr, ul, a
+    case svg, g, line, rect, polyline, title
     case label = "text"
   }
 
@@ -20,8 +20,6 @@ package struct HTML: Equatable, Sendable {
     case label(String)
     /// A link to an element of the same page.
     case link(toID: String)
-    case open
-    case columns(Int)
     case scope(Scope)
     case number(Geometry, Double)
     case viewBox(width: Double, height: Double)
@@ -31,15 +29,15 @@ package struct HTML: Equatable, Sendable {
 
     package enum Scope: String, Sendable { case row, col }
     package enum Anchor: String, Sendable { case start, middle, end }
-    package enum Geometry: String, Sendable { case x, y, x1, y1, x2, y2, cx, cy, r, rx, width, height }
+    package enum Geometry: String, Sendable { case x, y, x1, y1, x2, y2, width, height }
 
     package static func == (left: Attribute, right: Attribute) -> Bool { left.source == right.source }
   }
 
   /// Classes of the style sheet: words of this program, never of a device.
   package enum StaticClasses: String, Sendable {
-    case passed, failed, errored, skipped, verdict, matrix, cell, facts, number, muted, wire, chart, bar, axis
-    case line1, line2, better, worse, same, finding, legend, rule, identifier, fromBench, fromPeer, remark, lane
+    case passed, failed, errored, skipped, verdict, matrix, facts, number, muted, wire, chart, bar, axis
+    case line1, line2, better, worse, same, finding, rule, identifier, fromBench, fromPeer, remark, lane
   }
 
   /// The fragment as it stands in a document.
@@ -104,6 +102,8 @@ package struct HTML: Equatable, Sendable {
       case ">": result += "&gt;"
       case "\"": result += "&quot;"
       case "'": result += "&#39;"
+      // Not characters; XML does not allow them.
+      case "\u{FFFE}", "\u{FFFF}": result += "\u{FFFD}"
       case _: result.unicodeScalars.append(scalar)
       }
     }
@@ -119,8 +119,6 @@ extension HTML.Attribute {
     case .tooltip(let text): "title=\"\(HTML.escaped(text))\""
     case .label(let text): "aria-label=\"\(HTML.escaped(text))\""
     case .link(let id): "href=\"#\(HTML.escaped(Self.fragment(id)))\""
-    case .open: "open"
-    case .columns(let count): "colspan=\"\(count)\""
     case .scope(let scope): "scope=\"\(scope.rawValue)\""
     case .number(let name, let value): "\(name.rawValue)=\"\(Self.digits(value))\""
     case .viewBox(let width, let height): "viewBox=\"0 0 \(Self.digits(width)) \(Self.digits(height))\""

@@ -24,7 +24,7 @@ enum ReportStyle {
     th{font-weight:600}td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}
     .passed{color:var(--good)}.failed{color:var(--bad)}.errored{color:var(--rig)}.skipped{color:var(--skip)}
     .better{color:var(--good)}.worse{color:var(--bad)}.same,.muted{color:var(--dim)}
-    .matrix{display:grid;grid-template-columns:repeat(auto-fill,minmax(5.6rem,1fr));gap:.25rem;
+    .matrix{display:grid;grid-template-columns:repeat(auto-fill,minmax(7.2rem,1fr));gap:.25rem;
     list-style:none;padding:0;margin:0}
     .matrix li{border:1px solid var(--edge);border-radius:.25rem;padding:.1rem .35rem;font-size:.82rem;
     white-space:nowrap;color:var(--ink)}

@@ -15,7 +15,8 @@ enum SequenceDiagram {
     guard !shown.isEmpty else { return .empty }
     let height = rowHeight * Double(shown.count + 1) + 12
     var parts = [
-      label("suite", x: leftLane, y: 14, .middle), label(peer, x: rightLane, y: 14, .end), lane(leftLane, height),
+      label("suite", x: leftLane, y: 14, .middle), label(peer, x: rightLane, y: 14, .end),
+      lane(leftLane, height),
       lane(rightLane, height),
     ]
     for (index, step) in shown.enumerated() {
@@ -56,7 +57,8 @@ enum SequenceDiagram {
     return .element(.g, [], parts)
   }
 
-  private static func arrow(from start: Double, to end: Double, y: Double, _ kind: HTML.StaticClasses) -> HTML {
+  private static func arrow(from start: Double, to end: Double, y: Double, _ kind: HTML.StaticClasses) -> HTML
+  {
     let back = start < end ? -7.0 : 7.0
     return .element(
       .g, [.classes(kind)],

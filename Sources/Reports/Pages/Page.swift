@@ -8,7 +8,11 @@ enum Page {
       .header, [.classes(.verdict)],
       [
         .element(
-          .h1, [], [.element(.span, [.classes(isGood ? .passed : .failed)], isGood ? "Passed: " : "Not passed: "), .text(title)])
+          .h1, [],
+          [
+            .element(.span, [.classes(isGood ? .passed : .failed)], isGood ? "Passed: " : "Not passed: "),
+            .text(title),
+          ])
       ] + lines.map { .element(.p, [], $0) })
   }
 
@@ -49,7 +53,8 @@ enum Page {
   }
 
   static func document(title: String, _ body: [HTML]) -> String {
-    HTML.document(title: title, style: ReportStyle.sheet, body: [.element(.main, [], body.filter { $0 != .empty })])
+    HTML.document(
+      title: title, style: ReportStyle.sheet, body: [.element(.main, [], body.filter { $0 != .empty })])
   }
 
   static func seconds(_ value: Double) -> String { String(format: value < 10 ? "%.3f s" : "%.1f s", value) }
@@ -66,12 +71,15 @@ enum Page {
     let total = samples.last?.resends ?? 0
     return [
       Chart.curves([rates], unit: "/s", caption: "Notifications delivered per second"),
-      total > 0 ? Chart.curves([resends], unit: "frames", caption: "Frames sent again, in total: \(total)") : .empty,
+      total > 0
+        ? Chart.curves([resends], unit: "frames", caption: "Frames sent again, in total: \(total)") : .empty,
       Chart.curves([memory], unit: "MB", caption: "Resident memory of this program"),
     ]
   }
 
-  static func latencies(_ percentiles: Percentiles?, _ histogram: [Bucket]?, unit: String, of what: String) -> [HTML] {
+  static func latencies(_ percentiles: Percentiles?, _ histogram: [Bucket]?, unit: String, of what: String)
+    -> [HTML]
+  {
     guard let percentiles else { return [] }
     let values = [("median", percentiles.p50), ("99 %", percentiles.p99), ("longest", percentiles.max)]
     return [

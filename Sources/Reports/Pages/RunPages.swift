@@ -27,7 +27,8 @@ struct SoakPage {
   }
 
   private var verdict: HTML {
-    let isGood = wrong.allSatisfy { $0.1 == 0 } && soak.trouble == nil && soak.sessions > 0 && soak.check != "none"
+    let isGood =
+      wrong.allSatisfy { $0.1 == 0 } && soak.trouble == nil && soak.sessions > 0 && soak.check != "none"
     var lines = [
       "\(soak.port), \(Page.seconds(soak.seconds)), \(soak.sessions) sessions, compared by \(soak.check)"
     ]
@@ -52,8 +53,10 @@ struct SoakPage {
     [
       ("delivered per second", String(format: "%.1f", Double(soak.delivered) / max(soak.seconds, 0.001))),
       ("up", String(format: "%.1f %% of the time", soak.upShare * 100)), ("sessions", "\(soak.sessions)"),
-      ("restarts of the device", "\(soak.restarts)"), ("reboots and unplugs by the soak", "\(soak.reboots), \(soak.unplugs)"),
-      ("frames sent again", "\(soak.resends)"), ("CRC errors", "\(soak.crcErrors)"), ("left on its own", "\(soak.gone)"),
+      ("restarts of the device", "\(soak.restarts)"),
+      ("reboots and unplugs by the soak", "\(soak.reboots), \(soak.unplugs)"),
+      ("frames sent again", "\(soak.resends)"), ("CRC errors", "\(soak.crcErrors)"),
+      ("left on its own", "\(soak.gone)"),
       ("memory", "\(Page.megabytes(soak.residentBytesStart)) to \(Page.megabytes(soak.residentBytesEnd))"),
     ]
   }
@@ -82,7 +85,9 @@ struct BenchPage {
     return Page.document(
       title: "Notibot bench",
       [
-        Page.verdict(bench.refused == 0, rate, ["\(bench.accepted) accepted, \(bench.refused) refused, path \(bench.path)"]),
+        Page.verdict(
+          bench.refused == 0, rate,
+          ["\(bench.accepted) accepted, \(bench.refused) refused, path \(bench.path)"]),
         Page.section("Figures", [Page.facts(figures)]), Page.section("Runs", [runs]),
         Page.section(
           "Round trips",
@@ -95,18 +100,23 @@ struct BenchPage {
   private var figures: [(String, String)] {
     var figures = [
       ("notifications", "\(bench.count), \(bench.window) in flight, texts of \(bench.textBytes) bytes"),
-      ("time", Page.seconds(bench.seconds)), ("to the device", String(format: "%.1f kB/s", bench.bytesPerSecond / 1000)),
+      ("time", Page.seconds(bench.seconds)),
+      ("to the device", String(format: "%.1f kB/s", bench.bytesPerSecond / 1000)),
       ("CPU time", String(format: "%.2f µs per notification", bench.cpuMicrosecondsPerNotification)),
       ("frames sent again", "\(bench.resends)"),
       ("memory", "\(Page.megabytes(bench.residentBytesStart)) to \(Page.megabytes(bench.residentBytesEnd))"),
     ]
-    if let share = bench.lineShare { figures.append(("share of the line", String(format: "%.1f %%", share * 100))) }
+    if let share = bench.lineShare {
+      figures.append(("share of the line", String(format: "%.1f %%", share * 100)))
+    }
     return figures
   }
 
   /// The repeated runs: their spread is the noise of the figures.
   private var runs: HTML {
-    let runs = (bench.runs ?? []).map { Dictionary($0.figures.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }) }
+    let runs = (bench.runs ?? []).map {
+      Dictionary($0.figures.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
     guard runs.count > 1 else { return .empty }
     let names = Set(runs.flatMap(\.keys)).sorted()
     return Page.table(

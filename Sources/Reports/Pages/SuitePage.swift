@@ -31,10 +31,12 @@ struct SuitePage {
   private var verdict: HTML {
     guard boards.count == 1 else {
       let bad = boards.count { !Self.isGood($0) }
-      return Page.verdict(isGood, "\(boards.count) boards, \(bad) of them not", boards.compactMap(\.rigTrouble))
+      return Page.verdict(
+        isGood, "\(boards.count) boards, \(bad) of them not", boards.compactMap(\.rigTrouble))
     }
     let board = boards[0]
-    let when = "\(board.rig) (\(board.port)), \(board.startedAt), \(Page.seconds(board.seconds)), seed \(board.seed)"
+    let when =
+      "\(board.rig) (\(board.port)), \(board.startedAt), \(Page.seconds(board.seconds)), seed \(board.seed)"
     let trouble = board.rigTrouble.map { "The run is incomplete: \($0)" }
     return Page.verdict(isGood, Self.sentence(board.totals), [when] + [trouble].compactMap(\.self))
   }
@@ -68,7 +70,8 @@ struct SuitePage {
     }
     if failures.count < bad.count {
       failures.append(
-        .element(.p, [.classes(.muted)], "\(bad.count - failures.count) further ones are in the table below."))
+        .element(.p, [.classes(.muted)], "\(bad.count - failures.count) further ones are in the table below.")
+      )
     }
     let heading: HTML =
       boards.count > 1 ? .element(.h2, [.id("board-\(index)")], board.port) : .empty
@@ -79,7 +82,9 @@ struct SuitePage {
     ]
   }
 
-  private func failure(_ entry: SuiteDocument.Entry, _ board: SuiteDocument, _ index: Int, withWire: Bool) -> HTML {
+  private func failure(_ entry: SuiteDocument.Entry, _ board: SuiteDocument, _ index: Int, withWire: Bool)
+    -> HTML
+  {
     let peer = board.rig == "self" ? "host" : "device"
     let steps = entry.transcript.map(WireStep.init)
     var parts: [HTML] = [
@@ -133,7 +138,8 @@ struct SuitePage {
     let rows = board.cases.prefix(Self.casesLimit).map { entry -> [HTML] in
       let reason = entry.outcome == "skipped" ? entry.details.first.map { " (\($0))" } ?? "" : ""
       return [
-        .element(.span, [.classes(Self.color(entry.outcome))], "\(Self.mark(entry.outcome)) \(entry.outcome)"),
+        .element(
+          .span, [.classes(Self.color(entry.outcome))], "\(Self.mark(entry.outcome)) \(entry.outcome)"),
         .element(.span, [.classes(.identifier)], entry.id), .text(entry.title + clipped(reason)),
         .text(String(format: "%.1f", entry.seconds * 1000)),
       ]
@@ -155,7 +161,9 @@ struct SuitePage {
   }
 
   private func facts(_ board: SuiteDocument) -> [(String, String)] {
-    var facts = [("rig", board.rig), ("port", board.port), ("seed", "\(board.seed)"), ("started", board.startedAt)]
+    var facts = [
+      ("rig", board.rig), ("port", board.port), ("seed", "\(board.seed)"), ("started", board.startedAt),
+    ]
     facts += (board.device ?? [:]).sorted { $0.key < $1.key }.map { ("device, \($0.key)", $0.value) }
     for key in ["path", "board", "driver"] {
       if let value = board.connection?[key]?.text { facts.append(("connection, \(key)", value)) }
@@ -181,7 +189,9 @@ struct SuitePage {
     ["passed": "✓", "failed": "✗", "errored": "!", "skipped": "–"][outcome] ?? "?"
   }
 
-  static func color(_ outcome: String) -> HTML.StaticClasses { HTML.StaticClasses(rawValue: outcome) ?? .muted }
+  static func color(_ outcome: String) -> HTML.StaticClasses {
+    HTML.StaticClasses(rawValue: outcome) ?? .muted
+  }
 
   private static func worst(of entries: [SuiteDocument.Entry]) -> String {
     ["failed", "errored", "passed"].first { word in entries.contains { $0.outcome == word } } ?? "skipped"

@@ -84,7 +84,7 @@ struct BenchCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let file = if let html { try ReportFile(path: html) } else { ReportFile?.none }
+    let file = try HTMLReport.file(at: html)
     if let journal { return try measureJournal(at: journal, html: file) }
     let command = self
     let count = count ?? 50_000

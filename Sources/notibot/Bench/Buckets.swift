@@ -19,11 +19,15 @@ enum Buckets {
     for bar in 1...barsLimit {
       let to = bar == barsLimit ? high + 1 : max(from, UInt64(Double(low) * pow(ratio, Double(bar))))
       guard to > from else { continue }
-      // The first bar has the zeros as well.
-      let count = histogram.count(within: (buckets.isEmpty ? 0 : from)...(to - 1))
-      buckets.append(
-        Bucket(from: Double(from) / unitsPerValue, to: Double(to) / unitsPerValue, count: Int(clamping: count)))
+      buckets.append(Bucket(from: Double(from) / unitsPerValue, to: Double(to) / unitsPerValue, count: 0))
       from = to
+    }
+    // Values ascend, and each is counted once; ranges of the histogram itself can be wider than a
+    // bar.
+    var index = 0
+    for value in histogram.recordedValues() {
+      while index < buckets.count - 1, Double(value.value) / unitsPerValue >= buckets[index].to { index += 1 }
+      buckets[index].count += Int(clamping: value.count)
     }
     return buckets
   }

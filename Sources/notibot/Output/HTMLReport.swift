@@ -9,8 +9,20 @@ enum HTMLReport {
     } catch {
       // The program cannot read its own JSON; the JSON is what there is.
       return HTML.document(
-        title: "Notibot report", style: "", body: [.element(.h1, [], "No report: \(error.reason)"), .element(.p, [], json)])
+        title: "Notibot report", style: "",
+        body: [.element(.h1, [], "No report: \(error.reason)"), .element(.p, [], json)])
     }
+  }
+
+  /// The file of a report, which is a report already if this process is killed.
+  ///
+  /// - Throws: `CommandFailure` when the path cannot be written to.
+  static func file(at path: String?) throws(CommandFailure) -> ReportFile? {
+    guard let path else { return nil }
+    let title = "Not passed: the run has not ended, or was killed"
+    return try ReportFile(
+      path: path,
+      unfinished: HTML.document(title: "Notibot report", style: "", body: [.element(.h1, [], title)]))
   }
 
   /// - Parameter report: has only finite numbers.

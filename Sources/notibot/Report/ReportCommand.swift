@@ -133,7 +133,8 @@ enum ReportInput {
 
   private static func paths(_ path: String) throws -> [String] {
     var isFolder: ObjCBool = false
-    guard path != "-", FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue
+    guard path != "-", FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+      isFolder.boolValue
     else { return [path] }
     let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".json") }
     guard !names.isEmpty, names.count <= RunSet.documentsLimit else {
@@ -143,7 +144,8 @@ enum ReportInput {
     return names.sorted().map { "\(path)/\($0)" }
   }
 
-  static func failure(_ path: String, _ fault: ReportDocument.Fault, verb: String = "read") -> CommandFailure {
+  static func failure(_ path: String, _ fault: ReportDocument.Fault, verb: String = "read") -> CommandFailure
+  {
     CommandFailure(
       .usage, "cannot \(verb) \(path.printable): \(fault.reason)",
       remedy: "use reports that were written with --json")

@@ -8,7 +8,7 @@ struct SoakFiles: Sendable {
   /// Opens the files.
   init(junit: String?, html: String?) throws(CommandFailure) {
     self.junit = if let junit { try ReportFile(path: junit) } else { nil }
-    self.html = if let html { try ReportFile(path: html) } else { nil }
+    self.html = try HTMLReport.file(at: html)
     try self.html?.checkDiffers(from: self.junit)
   }
 

@@ -75,7 +75,7 @@ struct SoakRun: Sendable {
         let statistics = await forwarder.statistics
         report.resends += statistics.host.link.resent
         report.crcErrors += Int(clamping: statistics.host.decoder.crcErrors)
-      record.addResends(statistics.host.link.resent)
+        record.addResends(statistics.host.link.resent)
       }
       // The port is closed now, and unsent notifications are in the outbox.
       if isStuck { isStuck = await recovery?.climb() == true }

@@ -29,7 +29,7 @@ struct TestReports: Sendable {
     isJSONOnStdout = json == "-"
     self.junit = if let junit { try ReportFile(path: junit) } else { nil }
     self.json = if let json, json != "-" { try ReportFile(path: json) } else { nil }
-    self.html = if let html { try ReportFile(path: html) } else { nil }
+    self.html = try HTMLReport.file(at: html)
     try self.json?.checkDiffers(from: self.junit)
     try self.html?.checkDiffers(from: self.junit)
     try self.html?.checkDiffers(from: self.json)
