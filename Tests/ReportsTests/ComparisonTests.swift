@@ -47,6 +47,10 @@ import Testing
     ([100, 101, 99], [80, 81, 79], .worse), ([100, 101, 99], [120, 121, 119], .better),
     // As far apart, but the runs differ as much.
     ([100, 130, 70], [80, 110, 50], .same),
+    // 2.2 deviations apart: runs that do not overlap count from 5 on.
+    ([8197, 5081, 6433, 3380, 4208], [1184, 991, 721, 1033, 638], .worse),
+    ([8197, 5081, 6433, 3380], [1184, 991, 721, 1033], .same),
+    ([8197, 5081, 6433, 3380, 1000], [1184, 991, 721, 1033, 638], .same),
     // Repeatable to the digit, but less than 5 %.
     ([100, 100, 100], [96, 96, 96], .same),
     // Single runs: 20 %.

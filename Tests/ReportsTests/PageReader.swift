@@ -8,6 +8,9 @@ final class PageReader: NSObject, XMLParserDelegate {
   private(set) var attributes: Set<String> = []
   private(set) var values: [String] = []
   private(set) var text = ""
+  private(set) var ids: Set<String> = []
+  /// The ids that links lead to.
+  private(set) var links: Set<String> = []
 
   init(document: String) throws {
     super.init()
@@ -35,6 +38,8 @@ final class PageReader: NSObject, XMLParserDelegate {
     elements[name, default: 0] += 1
     self.attributes.formUnion(attributes.keys)
     values += attributes.values
+    if let id = attributes["id"] { ids.insert(id) }
+    if let link = attributes["href"] { links.insert(String(link.dropFirst())) }
   }
 
   func parser(_ parser: XMLParser, foundCharacters string: String) { text += string }

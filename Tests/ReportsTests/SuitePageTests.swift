@@ -72,7 +72,9 @@ import Testing
     let page = try page(Array(repeating: failed(long), count: 458), text: long)
     #expect(page.utf8.count <= 1_000_000, "\(page.utf8.count)")
     #expect(page.contains("further ones are in the table below"))
-    _ = try PageReader(document: page)
+    let reader = try PageReader(document: page)
+    #expect(reader.links.contains("cases-0") && reader.links.count > 1)
+    #expect(reader.links.isSubset(of: reader.ids))
   }
 
   @Test func `a run that crashed is a report with its reason`() throws {

@@ -1,11 +1,14 @@
 /// What became better or worse between two sets of runs, beyond the noise of their repetitions.
 ///
 /// A figure has changed if its medians differ by more than each of: 3 standard deviations of the
-/// runs (both sets together), 5 % of the old median, and what is too small to matter
-/// (`FigureRule`). With a single run on either side the noise is unknown; then 20 % takes the place
-/// of both.
+/// runs (both sets together; 2 if at least 5 runs on each side do not overlap), 5 % of the old
+/// median, and what is too small to matter (`FigureRule`). With a single run on either side the
+/// noise is unknown; then 20 % takes the place of both.
 package struct Comparison: Equatable, Sendable {
   package static let deviationsLimit = 3.0
+  /// The same if each new run is beyond all old ones, of `runsToSeparate` at least.
+  package static let separateDeviationsLimit = 2.0
+  package static let runsToSeparate = 5
   package static let leastShare = 0.05
   package static let unknownNoiseShare = 0.2
 
@@ -94,7 +97,8 @@ package struct Comparison: Equatable, Sendable {
     let noise: Double
     if old.count > 1, new.count > 1 {
       let deviation = (variance(old) + variance(new)).squareRoot()
-      noise = max(deviationsLimit * deviation, leastShare * abs(before), rule.least)
+      let limit = areSeparate(old, new) ? separateDeviationsLimit : deviationsLimit
+      noise = max(limit * deviation, leastShare * abs(before), rule.least)
     } else {
       noise = max(unknownNoiseShare * abs(before), rule.least)
     }
@@ -110,6 +114,14 @@ package struct Comparison: Equatable, Sendable {
     }
     return Figure(
       name: name, old: before, new: after, noise: noise, runs: (old.count, new.count), verdict: verdict)
+  }
+
+  /// Whether the runs do not overlap, and are too many for that to be chance.
+  private static func areSeparate(_ old: [Double], _ new: [Double]) -> Bool {
+    guard min(old.count, new.count) >= runsToSeparate, let oldLow = old.min(), let oldHigh = old.max(),
+      let newLow = new.min(), let newHigh = new.max()
+    else { return false }
+    return oldHigh < newLow || newHigh < oldLow
   }
 
   static func median(_ values: [Double]) -> Double? {

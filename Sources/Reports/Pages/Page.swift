@@ -43,8 +43,8 @@ enum Page {
       ])
   }
 
-  static func folded(_ title: String, _ children: [HTML]) -> HTML {
-    .element(.details, [], [.element(.summary, [], title)] + children)
+  static func folded(_ title: String, id: String? = nil, _ children: [HTML]) -> HTML {
+    .element(.details, id.map { [.id($0)] } ?? [], [.element(.summary, [], title)] + children)
   }
 
   static func environment(_ bench: Environment?) -> [(String, String)] {

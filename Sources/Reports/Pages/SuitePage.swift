@@ -68,6 +68,7 @@ struct SuitePage {
       budget.spentBytes += part.source.utf8.count
       failures.append(part)
     }
+    let shown = Set(bad.prefix(failures.count).map(\.id))
     if failures.count < bad.count {
       failures.append(
         .element(.p, [.classes(.muted)], "\(bad.count - failures.count) further ones are in the table below.")
@@ -76,7 +77,7 @@ struct SuitePage {
     let heading: HTML =
       boards.count > 1 ? .element(.h2, [.id("board-\(index)")], board.port) : .empty
     return [
-      heading, Page.section("Not passed", failures), Page.section("Rules", [matrix(board, index)]),
+      heading, Page.section("Not passed", failures), Page.section("Rules", [matrix(board, index, shown)]),
       Page.section("Slowest cases", [slowest(board)]), Page.section("Cases", [cases(board, index)]),
       Page.section("Environment", [Page.facts(facts(board))]),
     ]
@@ -109,7 +110,8 @@ struct SuitePage {
     return .element(.article, [.id("case-\(index)-\(entry.id)")], parts)
   }
 
-  private func matrix(_ board: SuiteDocument, _ index: Int) -> HTML {
+  /// - Parameter shown: the failures that the page explains.
+  private func matrix(_ board: SuiteDocument, _ index: Int, _ shown: Set<String>) -> HTML {
     var byRule: [String: [SuiteDocument.Entry]] = [:]
     for entry in board.cases { for rule in entry.rules { byRule[rule, default: []].append(entry) } }
     let rules = byRule.keys.sorted(by: Self.isBefore)
@@ -121,7 +123,10 @@ struct SuitePage {
       let label = "\(Self.mark(worst)) \(rule) \(passed)/\(entries.count)"
       let first = entries.first { $0.isBad }
       let text: HTML =
-        first.map { .element(.a, [.link(toID: "case-\(index)-\($0.id)")], label) } ?? .text(label)
+        first.map { entry in
+          let id = shown.contains(entry.id) ? "case-\(index)-\(entry.id)" : "cases-\(index)"
+          return .element(.a, [.link(toID: id)], label)
+        } ?? .text(label)
       let tooltip = entries.prefix(20).map { "\($0.outcome): \($0.id)" }.joined(separator: "; ")
       return HTML.element(.li, [.classes(Self.color(worst)), .tooltip(tooltip)], [text])
     }
@@ -146,7 +151,7 @@ struct SuitePage {
     }
     let omitted = board.cases.count - rows.count
     return Page.folded(
-      "All \(board.cases.count) cases",
+      "All \(board.cases.count) cases", id: "cases-\(index)",
       [
         Page.table(["outcome", "case", "property", "ms"], numbers: [3], rows),
         omitted > 0 ? .element(.p, [], "\(omitted) further cases are in the JSON report.") : .empty,

@@ -46,8 +46,9 @@ struct ReportCommand: AsyncParsableCommand {
       commandName: "compare", abstract: "Compare two reports, and fail if the new one is worse.",
       discussion: """
         OLD and NEW are JSON reports of the same command, or folders with the reports of repeated runs. A figure has \
-        changed if its medians differ by more than 3 standard deviations of the runs and by more than 5 %; with a single \
-        run on either side, by more than 20 %. A case is worse if it no longer passes. Exit code 1: something is worse.
+        changed if its medians differ by more than 3 standard deviations of the runs (2 if 5 or more on each side do \
+        not overlap) and by more than 5 %; with a single run on either side, by more than 20 %. A case is worse if it \
+        no longer passes. Exit code 1: something is worse.
         """)
 
     @Argument(help: ArgumentHelp("Report, or folder of reports, to compare with.", valueName: "old"))
