@@ -99,6 +99,7 @@ package final class BLERig: Rig {
     let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
     bench.reopenPort = { [line] in try await line.reopen() }
     bench.probe.bearer = Self.bearer(over: line, serverMTU: serverMTU)
+    bench.record.hasRecords = true
     bench.probe.identities = SeededGenerator(seed: .random(in: 0 ... .max))
     if control == nil { bench.probe.footprint = Footprint() }
     return bench

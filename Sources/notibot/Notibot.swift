@@ -21,7 +21,8 @@ struct Notibot: AsyncParsableCommand {
       CommandGroup(
         name: "Emulate", subcommands: [EmulateCommand.self, ControlCommand.self, ProxyCommand.self]),
       CommandGroup(
-        name: "Measure", subcommands: [BenchCommand.self, SimulateCommand.self, DamageCommand.self]),
+        name: "Measure",
+        subcommands: [BenchCommand.self, ReportCommand.self, SimulateCommand.self, DamageCommand.self]),
       CommandGroup(name: "Receive pushes", subcommands: [GatewayCommand.self]),
       CommandGroup(name: "Set up", subcommands: [DoctorCommand.self, UdevRulesCommand.self, ImageCommand.self]),
     ]

@@ -20,7 +20,7 @@ import Testing
   static let groups = [
     "USE A DEVICE": ["devices", "send", "count", "watch", "monitor", "forward", "ask", "outbox", "reset"],
     "TEST": ["test", "soak"], "EMULATE": ["emulate", "control", "proxy"],
-    "MEASURE": ["bench", "simulate", "damage"], "RECEIVE PUSHES": ["gateway"],
+    "MEASURE": ["bench", "report", "simulate", "damage"], "RECEIVE PUSHES": ["gateway"],
     "SET UP": ["doctor", "udev-rules"],
   ]
   static let exitCodes = [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 130, 143]

@@ -48,7 +48,7 @@ extension Forwarder {
         case .commit(let changes): commit(changes)
         case .report(let report): publish(ForwardingReport(report))
         case .connection(let change): publish(change)
-        case .text: break
+        case .text(let bytes): options.consoleText(bytes)
         case .finished:
           if hasWritten { line.channel?.flush() }
           hasWritten = false
