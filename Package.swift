@@ -96,7 +96,7 @@ let package = Package(
     .target(
       name: "DeviceEmulator",
       dependencies: [
-        "NotibotProtocol", "SerialLink", nioCore, nioPosix,
+        "FirmwareImages", "NotibotProtocol", "SerialLink", nioCore, nioPosix,
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: sources(of: "DeviceEmulator"),
@@ -108,6 +108,8 @@ let package = Package(
       dependencies: ["NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", nioCore, nioPosix],
       swiftSettings: machineSettings
     ),
+    // Reports for people from the JSON of the commands, and comparisons of runs. Knows no rig.
+    .target(name: "Reports", dependencies: ["SerialLink"], swiftSettings: settings),
     // What the suite runs on.
     .target(
       name: "Rigs",
@@ -126,7 +128,7 @@ let package = Package(
       name: "notibot",
       dependencies: [
         "NotibotProtocol", "FirmwareImages", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance",
-        "Rigs", "Simulation", "CSimulatedDisk", nioCore, nioPosix,
+        "Reports", "Rigs", "Simulation", "CSimulatedDisk", nioCore, nioPosix,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],
@@ -166,10 +168,15 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "DeviceEmulatorTests",
-      dependencies: ["DeviceEmulator", "NotibotProtocol", "Rigs", "SerialLink", nioCore, nioPosix],
+      dependencies: [
+        "DeviceEmulator", "FirmwareImages", "NotibotProtocol", "Rigs", "SerialLink", nioCore, nioPosix,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "ConformanceTests", dependencies: ["Conformance", "Rigs"], swiftSettings: settings),
+    .testTarget(
+      name: "ReportsTests", dependencies: ["Conformance", "NotibotProtocol", "Reports", "SerialLink"],
+      swiftSettings: settings),
     .testTarget(
       name: "RigsTests",
       dependencies: ["Conformance", "DeviceEmulator", "Rigs", "SerialLink", nioCore, nioPosix],

@@ -24,14 +24,14 @@ unfit() {
   exit 18
 }
 
-# Swift 6.2 is the oldest version with Span and the settings of Package.swift.
+# Swift 6.2.3 is the oldest version with @nonexhaustive, Span and the settings of Package.swift.
 require_swift() {
   local version
   command -v swift >/dev/null 2>&1 \
-    || unfit "Swift is missing: install Swift 6.2 or newer from https://www.swift.org/install/linux/ and put its usr/bin on PATH."
-  version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' | head -1)
-  if [ -z "$version" ] || [ "$(printf '%s\n6.2\n' "$version" | sort -V | head -1)" != 6.2 ]; then
-    unfit "Swift ${version:-of unknown version} is too old: install Swift 6.2 or newer from https://www.swift.org/install/linux/ and put its usr/bin on PATH."
+    || unfit "Swift is missing: install Swift 6.2.3 or newer from https://www.swift.org/install/linux/ and put its usr/bin on PATH."
+  version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+(\.[0-9]+)+).*/\1/p' | head -1)
+  if [ -z "$version" ] || [ "$(printf '%s\n6.2.3\n' "$version" | sort -V | head -1)" != 6.2.3 ]; then
+    unfit "Swift ${version:-of unknown version} is too old: install Swift 6.2.3 or newer from https://www.swift.org/install/linux/ and put its usr/bin on PATH."
   fi
 }
 

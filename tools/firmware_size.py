@@ -36,7 +36,7 @@ PARTS = {
     "codec": r"nb_(bytes|crc32|encoder|decoder)",
     "link": r"nb_(link\w*|fifo|device)",
     "attribute server": r"nb_att\w*",
-    "JSON, store and SYNC": r"nb_(json|notification|store\w*|notify|press)",
+    "JSON, store and SYNC": r"nb_(json|notification|store\w*|notify\w*|press)",
 }
 BUDGETED = ("codec", "link", "attribute server")
 

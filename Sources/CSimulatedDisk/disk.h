@@ -2,7 +2,7 @@
 #define DISK_H
 
 /* The disk below the VFS: files, their durable state, and the effect of a crash. Not thread-safe on
-   its own: callers hold the mutex of vfs.h. */
+   its own: callers hold the mutex of disks.h. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,12 @@
 #define _POSIX_C_SOURCE 200809L
 
+#include "file.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "vfs.h"
+#include "disks.h"
 
 /* An open file, as SQLite sees it. */
 typedef struct disk_handle {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "disks.h"
 #include "vfs.h"
 
 int sd_create(uint64_t id, uint64_t seed) {

@@ -3,26 +3,20 @@
 #include "vfs.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "disks.h"
+#include "file.h"
+
 static const char prefix[] = "/simulated/";
 
-pthread_mutex_t sd_mutex = PTHREAD_MUTEX_INITIALIZER;
-disk_t *sd_disks;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static sqlite3_vfs *real_vfs;
 
 /* MARK: Disks */
-
-disk_t *sd_find_disk(uint64_t id) {
-  for (disk_t *disk = sd_disks; disk != NULL; disk = disk->next) {
-    if (disk->id == id) {
-      return disk;
-    }
-  }
-  return NULL;
-}
 
 /* The disk of a file's name, and the rest of the name in `rest`. NULL if there is none. */
 static disk_t *disk_of_path(const char *path, const char **rest) {
@@ -34,11 +28,6 @@ static disk_t *disk_of_path(const char *path, const char **rest) {
 
 static bool is_simulated(const char *path) {
   return path != NULL && strncmp(path, prefix, sizeof prefix - 1) == 0;
-}
-
-int sd_unlocked(int result) {
-  pthread_mutex_unlock(&sd_mutex);
-  return result;
 }
 
 /* MARK: For SQLite */

@@ -1,5 +1,5 @@
 package import DeviceEmulator
-import NotibotProtocol
+package import NotibotProtocol
 
 /// The workplace of one case: a probe on the line, the control channel if there is one, and the
 /// record of what happened. A bench belongs to one case and one task.
@@ -101,33 +101,17 @@ package protocol DeviceControl: AnyObject {
   /// The counters of the device's receiver since an arbitrary time in the past.
   ///
   /// - Throws: `CaseSkipped` if this path does not report them; `RigTrouble` as `perform`.
-  func receiverCounters() async throws -> ReceiverCounters
+  func receiverCounters() async throws -> DecoderCounters
 }
 
 extension DeviceControl {
-  package func receiverCounters() async throws -> ReceiverCounters {
+  package func receiverCounters() async throws -> DecoderCounters {
     throw CaseSkipped("the control channel does not report the receiver's counters")
   }
 }
 
-/// The counters of a receiver. Source: PROTOCOL.md FRM-12.
-package struct ReceiverCounters: Equatable, Sendable, CustomStringConvertible {
-  package var frames: UInt64 = 0
-  package var crcErrors: UInt64 = 0
-  package var malformed: UInt64 = 0
-  package var textBytes: UInt64 = 0
-  package var echoes: UInt64 = 0
-  package var overruns: UInt64 = 0
-
-  package init(
-    frames: UInt64 = 0, crcErrors: UInt64 = 0, malformed: UInt64 = 0, textBytes: UInt64 = 0,
-    echoes: UInt64 = 0,
-    overruns: UInt64 = 0
-  ) {
-    (self.frames, self.crcErrors, self.malformed) = (frames, crcErrors, malformed)
-    (self.textBytes, self.echoes, self.overruns) = (textBytes, echoes, overruns)
-  }
-
+extension DecoderCounters: CustomStringConvertible {
+  /// The change from `earlier` to `later`.
   package static func - (later: Self, earlier: Self) -> Self {
     // Wrap-around: a counter can have returned to 0.
     Self(
@@ -136,6 +120,7 @@ package struct ReceiverCounters: Equatable, Sendable, CustomStringConvertible {
       echoes: later.echoes &- earlier.echoes, overruns: later.overruns &- earlier.overruns)
   }
 
+  /// Those that are not 0.
   package var description: String {
     let named = [
       ("frames", frames), ("CRC errors", crcErrors), ("malformed", malformed), ("text bytes", textBytes),

@@ -1,16 +1,26 @@
 package import NotibotProtocol
 
-/// The log of a bench: the findings of the case and the last bytes of the line.
+/// The log of a bench: the findings of the case and the last bytes of the line. Bytes are kept as
+/// they passed and decoded only for a reader.
 package final class Record {
-  /// Steps kept; older ones are dropped and counted.
-  package static let stepsLimit = 40
+  /// Entries kept; older ones are dropped and counted.
+  package static let entriesLimit = 40
+  /// Bytes kept of one entry; more are counted only.
+  package static let entryLimitBytes = 2048
   /// The maximum number of findings; a loop over a thousand inputs need not report the same finding
   /// a thousand times.
   package static let findingsLimit = 8
 
+  private enum Content {
+    case bytes([UInt8], isSent: Bool, omitted: Int)
+    case step(String)
+  }
+
   private(set) package var findings: [Finding] = []
-  private var steps: [String] = []
-  private var droppedSteps = 0
+  /// Whether bytes are records of a connection instead of frames between zeros.
+  package var hasRecords = false
+  private var entries: [(time: Instant, content: Content)] = []
+  private var droppedEntries = 0
 
   package init() {}
 
@@ -21,29 +31,42 @@ package final class Record {
 
   /// Notes bytes that passed.
   package func note(_ bytes: [UInt8], isSent: Bool, at time: Instant) {
-    add("\(isSent ? ">" : "<") \(Self.describe(bytes))", at: time)
+    let kept = Array(bytes.prefix(Self.entryLimitBytes))
+    add(.bytes(kept, isSent: isSent, omitted: bytes.count - kept.count), at: time)
   }
 
   /// Notes anything else that is worth reading in addition to the bytes.
-  package func add(_ step: String, at time: Instant) {
-    steps.append("\(Self.format(time)) \(step)")
-    if steps.count > Self.stepsLimit {
-      steps.removeFirst()
-      droppedSteps += 1
+  package func add(_ step: String, at time: Instant) { add(.step(step), at: time) }
+
+  private func add(_ content: Content, at time: Instant) {
+    entries.append((time, content))
+    if entries.count > Self.entriesLimit {
+      entries.removeFirst()
+      droppedEntries += 1
     }
   }
 
-  /// The last steps, one per line, with times in seconds since the clock's origin.
+  /// The last entries, decoded, one step per line: the time in seconds since the clock's origin,
+  /// `>` for what the case sent, `<` for what its peer sent or `!` for a remark, and the step.
   package var transcript: [String] {
-    droppedSteps == 0 ? steps : ["(\(droppedSteps) earlier steps not shown)"] + steps
-  }
-
-  private static func describe(_ bytes: [UInt8]) -> String {
-    let parts = bytes.split(separator: 0)
-    guard bytes.first == 0, bytes.last == 0, parts.count == 1,
-      let frame = WireFrame(candidate: Array(parts[0]))
-    else { return Wire.hex(bytes, limit: 96) }
-    return frame.description
+    var lines = droppedEntries == 0 ? [] : ["(\(droppedEntries) earlier steps not shown)"]
+    var directions = [true: Transcriber(hasRecords: hasRecords), false: Transcriber(hasRecords: hasRecords)]
+    for (time, content) in entries {
+      switch content {
+      case .step(let text): lines.append("\(Self.format(time)) \(text.hasPrefix("!") ? text : "! \(text)")")
+      case .bytes(let bytes, let isSent, let omitted):
+        let mark = isSent ? ">" : "<"
+        var words = directions[isSent]?.take(bytes) ?? []
+        if omitted > 0 { words.append("(\(omitted) further bytes not shown)") }
+        lines += words.map { "\(Self.format(time)) \(mark) \($0)" }
+      }
+    }
+    guard let last = entries.last?.time else { return lines }
+    for isSent in [true, false] {
+      let words = directions[isSent]?.finish() ?? []
+      lines += words.map { "\(Self.format(last)) \(isSent ? ">" : "<") \($0)" }
+    }
+    return lines
   }
 
   private static func format(_ time: Instant) -> String {

@@ -89,7 +89,7 @@ package struct ESPImage: Equatable, Sendable {
       lengthBytes = end + SHA256.lengthBytes
       guard lengthBytes <= bytes.count else { throw .truncated(needed: lengthBytes, present: bytes.count) }
       let stored = Array(bytes[end..<lengthBytes])
-      guard SHA256.digest(Array(bytes[..<end])) == stored else { throw .badHash }
+      guard SHA256.digest(of: bytes, in: 0..<end) == stored else { throw .badHash }
       hash = .valid(stored)
     }
     descriptor = segments.first.flatMap { AppDescriptor(parsing: bytes[$0.offset...]) }

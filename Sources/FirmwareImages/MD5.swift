@@ -21,10 +21,10 @@ package struct MD5: Sendable {
 
   private init() {}
 
-  /// The digest of all bytes.
-  package static func digest(_ bytes: [UInt8]) -> [UInt8] {
+  /// The digest of all bytes, or of those in a range, which must lie in them.
+  package static func digest(of bytes: [UInt8], in range: Range<Int>? = nil) -> [UInt8] {
     var hash = MD5()
-    HashedBlocks.each(of: bytes, lengthIsBigEndian: false) { hash.compress($0) }
+    HashedBlocks.each(of: bytes, in: range ?? 0..<bytes.count, lengthIsBigEndian: false) { hash.compress($0) }
     return hash.state.flatMap { $0.littleEndianBytes }
   }
 

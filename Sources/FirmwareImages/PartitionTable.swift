@@ -57,7 +57,7 @@ package struct PartitionTable: Equatable, Sendable {
             name: row.text(at: 12, limit: 16), type: row[2], subtype: row[3], offset: offset,
             lengthBytes: length, isEncrypted: flags & 1 == 1))
       case (0xEB, 0xEB):
-        guard MD5.digest(Array(bytes[..<position])) == Array(row[16...]) else {
+        guard MD5.digest(of: bytes, in: 0..<position) == Array(row[16...]) else {
           throw .badTable("its MD5 is wrong")
         }
         hasMD5 = true

@@ -21,10 +21,10 @@ package struct SHA256: Sendable {
 
   private init() {}
 
-  /// The digest of all bytes.
-  package static func digest(_ bytes: [UInt8]) -> [UInt8] {
+  /// The digest of all bytes, or of those in a range, which must lie in them.
+  package static func digest(of bytes: [UInt8], in range: Range<Int>? = nil) -> [UInt8] {
     var hash = SHA256()
-    HashedBlocks.each(of: bytes, lengthIsBigEndian: true) { hash.compress($0) }
+    HashedBlocks.each(of: bytes, in: range ?? 0..<bytes.count, lengthIsBigEndian: true) { hash.compress($0) }
     return hash.state.flatMap { $0.bigEndianBytes }
   }
 
@@ -67,17 +67,20 @@ package struct SHA256: Sendable {
 /// The blocks of 64 bytes that MD5 and SHA-256 compress, with their padding.
 enum HashedBlocks {
   static func each(
-    of bytes: [UInt8], lengthIsBigEndian: Bool, _ compress: (UnsafePointer<UInt8>) -> Void
+    of bytes: [UInt8], in range: Range<Int>, lengthIsBigEndian: Bool,
+    _ compress: (UnsafePointer<UInt8>) -> Void
   ) {
-    let whole = bytes.count / 64 * 64
-    var tail = Array(bytes[whole...]) + [0x80]
+    let whole = range.lowerBound + range.count / 64 * 64
+    var tail = Array(bytes[whole..<range.upperBound]) + [0x80]
     tail += [UInt8](repeating: 0, count: (120 - tail.count) % 64)
-    let bits = UInt64(bytes.count) &* 8
+    let bits = UInt64(range.count) &* 8
     tail += (0..<8).map { UInt8(truncatingIfNeeded: bits >> UInt64(8 * (lengthIsBigEndian ? 7 - $0 : $0))) }
-    for (part, length) in [(bytes, whole), (tail, tail.count)] {
+    for (part, blocks) in [(bytes, range.lowerBound..<whole), (tail, 0..<tail.count)] {
       part.withUnsafeBufferPointer { part in
         guard let start = part.baseAddress else { return }
-        for offset in stride(from: 0, to: length, by: 64) { compress(start + offset) }
+        for offset in stride(from: blocks.lowerBound, to: blocks.upperBound, by: 64) {
+          compress(start + offset)
+        }
       }
     }
   }

@@ -19,56 +19,70 @@ package enum Gateway {
   /// - Parameters:
   ///   - port: the board's port instead of the configured one.
   ///   - step: called around every commit; for tests of recovery.
+  ///   - warn: called with one line for the user, on any thread.
   ///   - ready: called once, when everything listens.
   package static func run(
     folder: GatewayFolder, port: String?, step: (@Sendable () -> Void)? = nil,
-    ready: @Sendable (Addresses) -> Void
+    warn: @escaping @Sendable (String) -> Void, ready: @Sendable (Addresses) -> Void
   ) async throws {
     try folder.check()
     let configuration = try folder.readConfiguration()
+    // A table that cannot be read stops the start; later it keeps its content.
+    _ = try GatewayTables.readRegistrations(
+      folder.registrations, tokens: try GatewayTables.readTokens(folder.tokens))
+    _ = try GatewayTables.readTrust(folder.trust)
+    _ = try GatewayTables.readMutes(folder.mutes)
+    let thread = NIOThreadPool(numberOfThreads: 1)
+    thread.start()
+    do {
+      let files = try await open(folder, configuration, thread, step)
+      try await run(folder, configuration, port, files, step, warn, ready)
+    } catch {
+      try? await thread.shutdownGracefully()
+      throw error
+    }
+    try? await thread.shutdownGracefully()
+  }
+
+  private static func open(
+    _ folder: GatewayFolder, _ configuration: GatewayConfiguration, _ thread: NIOThreadPool,
+    _ step: (@Sendable () -> Void)?
+  ) async throws -> GatewayFiles {
+    try await thread.runIfActive {
+      let store = try GatewayStore(path: folder.store, step: step)
+      let now = GatewayClock().now()
+      let contents = try store.contents(now: now, keepMs: configuration.intake.keepMs)
+      let stored = try store.decisions()
+      let machine = DecisionMachine(
+        callbacks: configuration.callbacks, decisions: stored.decisions, items: contents.items, now: now)
+      return GatewayFiles(
+        store: store, thread: thread, contents: contents, desk: DecisionDesk(store: store, machine: machine),
+        unregistered: stored.unregistered)
+    }
+  }
+
+  private static func run(
+    _ folder: GatewayFolder, _ configuration: GatewayConfiguration, _ port: String?, _ files: GatewayFiles,
+    _ step: (@Sendable () -> Void)?, _ warn: @escaping @Sendable (String) -> Void,
+    _ ready: @Sendable (Addresses) -> Void
+  ) async throws {
     let profiles = try folder.readProfiles()
     let options = {
       var options = ForwardingOptions()
       options.entriesLimit = configuration.entriesLimit
+      options.willTakePresses = { [desk = files.desk] presses in try desk.take(presses) }
       if let step { options.journalStep = { step() } }
       return options
     }()
     try await withForwarder(
       port: port ?? configuration.port, outbox: folder.outbox, options: options
     ) { forwarder in
-      let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
-      let thread = NIOThreadPool(numberOfThreads: 1)
-      thread.start()
-      do {
-        let service = try await makeService(
-          folder, configuration, profiles, forwarder, eventLoop, thread, step)
-        try await serve(service, forwarder, configuration, folder, ready)
-      } catch {
-        try? await thread.shutdownGracefully()
-        throw error
-      }
-      try? await thread.shutdownGracefully()
+      let service = GatewayService(
+        eventLoop: MultiThreadedEventLoopGroup.singleton.next(), folder: folder,
+        configuration: configuration, profiles: profiles, forwarder: forwarder, files: files, warn: warn)
+      await service.begin()
+      try await serve(service, forwarder, configuration, folder, ready)
     }
-  }
-
-  private static func makeService(
-    _ folder: GatewayFolder, _ configuration: GatewayConfiguration, _ profiles: [TopicProfile],
-    _ forwarder: Forwarder, _ eventLoop: any EventLoop, _ thread: NIOThreadPool,
-    _ step: (@Sendable () -> Void)?
-  ) async throws -> GatewayService {
-    let (store, contents) = try await thread.runIfActive {
-      let store = try GatewayStore(path: folder.store, step: step)
-      return (store, try store.contents(now: GatewayClock().now(), keepMs: configuration.intake.keepMs))
-    }
-    let service = GatewayService(
-      eventLoop: eventLoop, folder: folder, configuration: configuration, profiles: profiles,
-      forwarder: forwarder, store: store, storeThread: thread, contents: contents)
-    // A table that cannot be read stops the start; later it keeps its content.
-    _ = try GatewayTables.readTokens(folder.tokens)
-    _ = try GatewayTables.readTrust(folder.trust)
-    _ = try GatewayTables.readMutes(folder.mutes)
-    await service.reloadTables()
-    return service
   }
 
   private static func serve(

@@ -99,6 +99,7 @@ package final class BLERig: Rig {
     let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
     bench.reopenPort = { [line] in try await line.reopen() }
     bench.probe.bearer = Self.bearer(over: line, serverMTU: serverMTU)
+    bench.record.hasRecords = true
     bench.probe.identities = SeededGenerator(seed: .random(in: 0 ... .max))
     if control == nil { bench.probe.footprint = Footprint() }
     return bench
@@ -123,12 +124,12 @@ package final class BLERig: Rig {
       try await probe.open()
       let answer = try await probe.request([0x02, 0x05, 0x02])
       guard answer.count == 3, answer[0] == 0x03 else {
-        throw PortRig.NoAnswer(port: path, cause: "Exchange MTU gives [\(Wire.hex(answer, limit: 16))]")
+        throw PortRig.NoAnswer(port: path, reason: "Exchange MTU gives [\(Wire.hex(answer, limit: 16))]")
       }
       let refusal = try await probe.request([0x12, 6, 0, 0x7B])
       return (Int(Wire.word(answer, at: 1)), refusal != [0x13])
     } catch let finding as Finding {
-      throw PortRig.NoAnswer(port: path, cause: finding.message)
+      throw PortRig.NoAnswer(port: path, reason: finding.message)
     }
   }
 

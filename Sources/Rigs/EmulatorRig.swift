@@ -86,12 +86,12 @@ final class VirtualControl: DeviceControl {
     }
   }
 
-  func receiverCounters() throws -> ReceiverCounters {
-    ReceiverCounters(line.peer.wired.device.statistics)
+  func receiverCounters() throws -> DecoderCounters {
+    DecoderCounters(line.peer.wired.device.statistics)
   }
 }
 
-extension ReceiverCounters {
+extension DecoderCounters {
   /// The counters of the emulator.
   init(_ statistics: DeviceStatistics) {
     self.init(

@@ -181,7 +181,7 @@ package final class PortRig: Rig {
       try await line.write(probe.frame(.fin).bytes)
       return (answer == [0x13] ? [.firmwareMode] : [.strict], bootID)
     } catch let finding as Finding {
-      throw NoAnswer(port: name, cause: finding.message)
+      throw NoAnswer(port: name, reason: finding.message)
     }
   }
 
@@ -191,15 +191,15 @@ package final class PortRig: Rig {
     package let wanted: String
     package let seen: String?
     package var description: String { "the device here is \(seen ?? "one without an id"), not \(wanted)" }
-    package var remedy: String { "find its port with: notibot devices --probe" }
+    package var hint: String { "find its port with: notibot devices --probe" }
   }
 
   /// The port opens, but no device on it uses the protocol.
   package struct NoAnswer: Error, CustomStringConvertible {
     package let port: String
-    package let cause: String
-    package var description: String { "nothing on this port answers as a Notibot: \(cause)" }
-    package var remedy: String { "check that the board runs firmware that speaks it, and the baud rate" }
+    package let reason: String
+    package var description: String { "nothing on this port answers as a Notibot: \(reason)" }
+    package var hint: String { "check that the board runs firmware that speaks it, and the baud rate" }
   }
 }
 
@@ -232,7 +232,7 @@ final class SocketControl: DeviceControl {
     }
   }
 
-  func receiverCounters() async throws -> ReceiverCounters {
+  func receiverCounters() async throws -> DecoderCounters {
     let reply: ControlReply
     do {
       reply = try await client.perform(.statistics)
@@ -242,6 +242,6 @@ final class SocketControl: DeviceControl {
     guard let statistics = reply.statistics else {
       throw RigTrouble("the emulator reports no statistics", remedy: "check the emulator's log")
     }
-    return ReceiverCounters(statistics)
+    return DecoderCounters(statistics)
   }
 }

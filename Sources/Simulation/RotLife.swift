@@ -250,7 +250,12 @@ struct RotLife {
     } catch let error as JournalError {
       outcome.detail = error.reason
       guard outcome.file != nil else { throw Broken(detail: "refused without corruption: \(error)") }
-      guard error.exitCode == 18 else { throw Broken(detail: "refused, but not as damaged: \(error)") }
+      switch error.code {
+      case .corrupt, .inputOutput: break
+      case .missing, .directoryMissing, .lockIsLink, .locked, .permissionDenied, .readOnly, .diskFull,
+        .notAnOutbox, .tooNew, .closed:
+        throw Broken(detail: "refused, but not as damaged: \(error)")
+      }
       guard RotDisk.File.allCases.map({ disk.bytes(of: $0) }) == before else {
         throw Broken(detail: "refused as damaged, and changed")
       }

@@ -22,7 +22,7 @@ struct GatewayProgram: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       InitCommand.self, RunCommand.self, TrustCommand.self, TokenCommand.self, MuteCommand.self,
-      PushCommand.self, PushesCommand.self, StatusCommand.self,
+      PushCommand.self, PushesCommand.self, ActionsCommand.self, RegisterCommand.self, StatusCommand.self,
     ])
 
   static func main() async {

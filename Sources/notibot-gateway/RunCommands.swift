@@ -24,7 +24,9 @@ struct RunCommand: AsyncParsableCommand {
     try await Termination.cancelling {
       do {
         let killStep = KillStep()
-        try await Gateway.run(folder: folder, port: port, step: { killStep?.pass() }) { addresses in
+        let step: @Sendable () -> Void = { killStep?.pass() }
+        try await Gateway.run(folder: folder, port: port, step: step, warn: GatewayProgram.note) {
+          addresses in
           let line = JSONValue.object([
             "apns": .string(addresses.apns), "http": addresses.http.map { .string($0) } ?? .null,
             "socket": .string(addresses.socket), "pid": .whole(getpid()),
@@ -103,6 +105,40 @@ struct PushesCommand: AsyncParsableCommand {
     Termination.release()
     let answer = try await CommandClient.request("GET", "/v1/pushes?last=\(last)", to: options.folder)
     GatewayProgram.data(answer.body)
+  }
+}
+
+/// `notibot-gateway actions`: the long poll, for backends that cannot be reached.
+struct ActionsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "actions",
+    abstract: "Print decisions of the running gateway as one JSON object, after waiting for one.",
+    discussion: """
+      The object has "actions" and "next", the number for the next --after. Decisions up to --after are acknowledged: \
+      those without a callback are then delivered.
+      """)
+
+  @OptionGroup var options: FolderOptions
+
+  @Option(help: ArgumentHelp("The last decision that you have (default: 0, none).", valueName: "number"))
+  var after: Int64 = 0
+
+  @Option(help: ArgumentHelp("Wait for a decision, 0-25 (default: 0).", valueName: "seconds"))
+  var wait: Int64 = 0
+
+  func validate() throws {
+    guard after >= 0, (0...PollQuery.waitLimitSeconds).contains(wait) else {
+      throw ValidationError(
+        "--after must not be negative, and --wait must be 0 to \(PollQuery.waitLimitSeconds)")
+    }
+  }
+
+  func run() async throws {
+    Termination.release()
+    let answer = try await CommandClient.request(
+      "GET", "/v1/actions?after=\(after)&wait=\(wait)", to: options.folder)
+    GatewayProgram.data(answer.body)
+    guard answer.status == 200 else { throw GatewayFailure(.environment, "the gateway is busy") }
   }
 }
 

@@ -112,10 +112,26 @@ struct TrustCommand: ParsableCommand {
 }
 
 /// `notibot-gateway token`: what senders call a device.
-struct TokenCommand: ParsableCommand {
+struct TokenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token", abstract: "Issue, list and revoke device tokens.",
     subcommands: [New.self, List.self, Revoke.self])
+
+  /// Issues a token, and returns its 64 digits.
+  static func issue(topic: String, name: String, in folder: GatewayFolder) throws -> String {
+    var tokens = try GatewayTables.readTokens(folder.tokens)
+    guard tokens.all.count < DeviceTokens.limit else {
+      throw GatewayFailure(.usage, "there are \(DeviceTokens.limit) tokens already")
+    }
+    var generator = SystemRandomNumberGenerator()
+    let text = hexText((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    guard let digest = DeviceToken.digest(ofHex: text) else {
+      throw GatewayFailure(.environment, "cannot make a device token")
+    }
+    tokens.insert(DeviceToken(digest: digest, topic: topic, name: name, created: .ofThisComputer()))
+    try GatewayTables.write(tokens, to: folder.tokens)
+    return text
+  }
 
   struct New: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -133,16 +149,7 @@ struct TokenCommand: ParsableCommand {
       Termination.release()
       let folder = options.folder
       try folder.check()
-      var tokens = try GatewayTables.readTokens(folder.tokens)
-      guard tokens.all.count < DeviceTokens.limit else {
-        throw GatewayFailure(.usage, "there are \(DeviceTokens.limit) tokens already")
-      }
-      var generator = SystemRandomNumberGenerator()
-      let text = hexText((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
-      guard let digest = DeviceToken.digest(ofHex: text) else { return }
-      tokens.insert(
-        DeviceToken(digest: digest, topic: topic, name: name ?? topic, created: .ofThisComputer()))
-      try GatewayTables.write(tokens, to: folder.tokens)
+      let text = try TokenCommand.issue(topic: topic, name: name ?? topic, in: folder)
       GatewayProgram.data(text + "\n")
     }
   }
@@ -163,7 +170,7 @@ struct TokenCommand: ParsableCommand {
     }
   }
 
-  struct Revoke: ParsableCommand {
+  struct Revoke: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Revoke tokens: their senders get 410 Unregistered.")
 
@@ -172,7 +179,7 @@ struct TokenCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("Name or label.", valueName: "name"))
     var name: String
 
-    func run() throws {
+    func run() async throws {
       Termination.release()
       let folder = options.folder
       try folder.check()
@@ -181,6 +188,8 @@ struct TokenCommand: ParsableCommand {
         throw GatewayFailure(.usage, "there is no valid token with this name or label")
       }
       try GatewayTables.write(tokens, to: folder.tokens)
+      // A backend that it is registered with is asked to forget it.
+      await CommandClient.reload(folder)
     }
   }
 }

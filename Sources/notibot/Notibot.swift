@@ -14,14 +14,15 @@ struct Notibot: AsyncParsableCommand {
         name: "Use a device",
         subcommands: [
           DevicesCommand.self, SendCommand.self, CountCommand.self, WatchCommand.self, MonitorCommand.self,
-          ForwardCommand.self, OutboxCommand.self, ResetCommand.self,
+          ForwardCommand.self, AskCommand.self, OutboxCommand.self, ResetCommand.self,
         ]),
       CommandGroup(
         name: "Test", subcommands: [TestCommand.self, SoakCommand.self, TrialsCommand.self]),
       CommandGroup(
         name: "Emulate", subcommands: [EmulateCommand.self, ControlCommand.self, ProxyCommand.self]),
       CommandGroup(
-        name: "Measure", subcommands: [BenchCommand.self, SimulateCommand.self, DamageCommand.self]),
+        name: "Measure",
+        subcommands: [BenchCommand.self, ReportCommand.self, SimulateCommand.self, DamageCommand.self]),
       CommandGroup(name: "Receive pushes", subcommands: [GatewayCommand.self]),
       CommandGroup(
         name: "Set up", subcommands: [DoctorCommand.self, UdevRulesCommand.self, ImageCommand.self]),

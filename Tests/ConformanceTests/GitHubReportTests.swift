@@ -40,6 +40,10 @@ struct GitHubReportTests {
     #expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202E })
   }
 
+  @Test func `a combining mark hides no mark-up`() {
+    #expect(GitHubReport.markdown("|\u{301} <\u{301}b>") == "\\|\u{301} \\<\u{301}b\\>")
+  }
+
   @Test(arguments: [
     ("::error::x", #":\x3Aerror::x"#), ("  ::group::", #"  :\x3Agroup::"#),
     ("a ##[add-mask]b", #"a ##\x5Badd-mask]b"#),

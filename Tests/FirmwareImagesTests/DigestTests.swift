@@ -49,7 +49,7 @@ struct DigestTests {
   @Test(arguments: digests)
   func `digests of all paddings`(count: Int, md5: String, sha256: String) {
     let text = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7 + count) }
-    #expect(MD5.digest(text) == bytes(md5))
-    #expect(SHA256.digest(text) == bytes(sha256))
+    #expect(MD5.digest(of: text) == bytes(md5))
+    #expect(SHA256.digest(of: text) == bytes(sha256))
   }
 }

@@ -88,8 +88,7 @@ struct DeviceTests {
       try await sending
       Issue.record("not refused")
     } catch let error as NotibotError {
-      #expect(error.code == .refused(0x11))
-      #expect(error.exitCode == 15)
+      #expect(error.code == .refused(.insufficientResources))
       #expect(error.isOutcomeUnknown == false)
       #expect("\(error)" == "cannot send to /dev/test: refused by the device: store full (ATT error 0x11)")
     }
@@ -149,7 +148,6 @@ struct DeviceTests {
     try await line.channel.closeFuture.get()
     let error = try await #require(throws: NotibotError.self) { try await line.device.count() }
     #expect(error.code == .deviceRestarted)
-    #expect(error.exitCode == 17)
     var events = line.device.events.makeAsyncIterator()
     await #expect(throws: NotibotError.self) { try await events.next() }
   }
@@ -320,15 +318,18 @@ struct DeviceTests {
   }
 
   @Test(arguments: [
-    (PortError.Code.notFound(present: []), Int32(10)), (.noBoard(others: []), 10), (.ambiguous([]), 10),
-    (.unreachable("no route"), 10), (.busy(nil), 11), (.permissionDenied(group: nil), 12), (.notATTY, 2),
-    (.badPortName("?"), 2), (.deviceGone, 14), (.system(errno: 24), 18),
+    (PortError.Code.notFound(present: []), NotibotError.Code.noBoard), (.noBoard(others: []), .noBoard),
+    (.ambiguous([]), .noBoard), (.unreachable("no route"), .noBoard), (.busy(nil), .portBusy),
+    (.permissionDenied(group: nil), .noPermission), (.notATTY, .usage), (.badPortName("?"), .usage),
+    (.deviceGone, .linkLost), (.system(errno: 24), .environment),
   ])
-  func `a port's error keeps its exit code, its reason and its remedy`(code: PortError.Code, exit: Int32) {
+  func `a port's error has its code, its reason and its hint`(
+    code: PortError.Code, expected: NotibotError.Code
+  ) {
     let below = PortError(code, port: "/dev/x", operation: "open")
     let error = NotibotError(below)
-    #expect(error.exitCode == exit)
-    #expect(error.hint == below.remedy)
+    #expect(error.code == expected)
+    #expect(error.hint == below.hint)
     #expect("\(error)" == "\(below)")
   }
 }

@@ -43,6 +43,17 @@ struct OutboxPressTests {
     #expect(world.taken == [3, 3, 2])
   }
 
+  @Test func `the presses of a commit are known before it is durable`() {
+    var world = makeLive()
+    world.machine.receive(press(3, rev: 0), now: world.now)
+    world.drain()
+    let expected = TakenPress(
+      bootID: world.display.bootID, press: 3, number: 1, action: 1, revision: 0, isStale: false)
+    #expect(world.machine.journal.pressesInCommit.compactMap(TakenPress.init) == [expected])
+    world.writeJournal()
+    #expect(world.machine.journal.pressesInCommit == [])
+  }
+
   @Test func `presses that come during a commit share the next one`() {
     var world = makeLive()
     for number in 1...5 as ClosedRange<UInt32> {

@@ -83,7 +83,7 @@ import Testing
         _ = try await done
         Issue.record("the refusal was taken for success")
       } catch let error as QEMUFailure {
-        #expect(error.message == "QEMU refuses 'cont': no machine")
+        #expect(error.reason == "QEMU refuses 'cont': no machine")
       }
     }
   }

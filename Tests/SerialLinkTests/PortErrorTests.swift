@@ -24,7 +24,7 @@ import Testing
     (.notFound(present: ["/dev/a", "/dev/b"]), "no such port", "ports present: /dev/a, /dev/b"),
     (
       .noBoard(others: []), "no known board is connected",
-      "plug the board in, or choose its port with --port"
+      "plug the board in, or choose its port"
     ),
     (
       .permissionDenied(group: "dialout"), "permission denied",
@@ -38,7 +38,7 @@ import Testing
     (
       .unsupportedBaud(requested: 74_880, offered: 9600),
       "74880 baud is not supported by the port, only 9600",
-      "choose another rate with --baud, such as 115200"
+      "choose another rate, such as 115200"
     ),
     (.deviceGone, "the device was disconnected", "check the cable and the power supply, then connect again"),
     (
@@ -48,12 +48,12 @@ import Testing
   ]
 
   @Test(arguments: messages)
-  func `a message has operation, port and reason in one line, and the remedy in another`(
-    code: PortError.Code, cause: String, remedy: String
+  func `a message has operation, port and reason in one line, and the hint in another`(
+    code: PortError.Code, reason: String, hint: String
   ) {
     let error = PortError(code, port: "/dev/\u{7}x", operation: "open")
-    #expect(error.description == "cannot open /dev/\\u{7}x: \(cause)")
-    #expect(error.remedy == remedy)
+    #expect(error.description == "cannot open /dev/\\u{7}x: \(reason)")
+    #expect(error.hint == hint)
   }
 
   @Test func `a long list and a long command line are cut`() {

@@ -85,7 +85,7 @@ import Testing
   func `invalid names are refused with the reason`(text: String, problem: String) {
     let error = portError { () throws(PortError) in _ = try PortName(parsing: text) }
     #expect(error?.code == .badPortName(problem))
-    #expect(error?.remedy == "use one of: \(PortName.allForms)")
+    #expect(error?.hint == "use one of: \(PortName.allForms)")
   }
 
   @Test(arguments: PortName.forms)

@@ -6,12 +6,21 @@ import sys
 import time
 import traceback
 
-from tools.gateway import meaning, once, trust, wire
+from tools.gateway import decisions, floods, lasting, meaning, once, registration, trust, wire
 from tools.gateway.world import Failure
 
-STORIES = wire.STORIES + trust.STORIES + meaning.STORIES + once.STORIES
+STORIES = (
+    wire.STORIES
+    + trust.STORIES
+    + meaning.STORIES
+    + once.STORIES
+    + decisions.STORIES
+    + registration.STORIES
+    + floods.STORIES
+    + lasting.STORIES
+)
 # Those that wait for the gateway's own time limits, or start it many times.
-LONG = {once.t18_limits, once.t21_kills, once.t16_resets}
+LONG = {once.t18_limits, once.t21_kills, once.t16_resets, decisions.t44_kills, lasting.t23_loop, lasting.t24_absent}
 
 
 def main():

@@ -244,6 +244,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--notifications", type=int, default=1_000_000, help="for the memory figure")
+    parser.add_argument("--html", help="write a page with the figures to this file")
     options = parser.parse_args()
     notibot = options.notibot
 
@@ -330,7 +331,10 @@ def main():
                 title=title, **figures["reconnect"][key]
             )
         )
-    print(json.dumps(figures, indent=2))
+    text = json.dumps(figures, indent=2)
+    print(text)
+    if options.html:
+        subprocess.run([notibot, "report", "html", "-", "-o", options.html], input=text, text=True, check=True)
 
 
 if __name__ == "__main__":

@@ -113,3 +113,17 @@ extension Bench {
       configuration: configuration, seed: seed, record: record, wrapLine: wrapHostLine)
   }
 }
+
+extension Case {
+  /// A case of the host machine: `run` gets the machine on its own virtual line, and the probe at
+  /// the other end of that line.
+  static func ofHost(
+    _ id: String, _ title: String, _ chapter: Chapter, also: [String] = [],
+    run: @escaping @Sendable (_ device: HostBench, _ probe: Probe) async throws -> Void
+  ) -> Case {
+    Case(id, title, chapter, also: also, needs: [.host]) { bench in
+      let device = bench.makeHost()
+      try await run(device, device.probe)
+    }
+  }
+}

@@ -108,11 +108,14 @@ package enum GitHubReport {
 
   /// Text without Markdown mark-up and HTML elements.
   static func markdown(_ text: String) -> String {
-    var result = ""
-    for character in text.prefix(messageLimit).description.printable {
-      if character.isASCII, character.isPunctuation || character.isSymbol { result += "\\" }
-      result.append(character)
+    var result = String.UnicodeScalarView()
+    // A combining mark hides the character before it from a loop over characters, not from a reader
+    // of Markdown.
+    for scalar in text.prefix(messageLimit).description.printable.unicodeScalars {
+      let character = Character(scalar)
+      if scalar.isASCII, character.isPunctuation || character.isSymbol { result.append("\\") }
+      result.append(scalar)
     }
-    return result
+    return String(result)
   }
 }

@@ -16,7 +16,14 @@ package struct JSONReport: Encodable, Sendable {
     var needs: [String]
     var outcome: String
     var seconds: Double
+    /// What was found, with the place of each check in the suite.
     var details: [String]
+    /// The same without the places.
+    var findings: [String]
+    /// The first rule's own words; nil if the case passed or was skipped.
+    var ruleWords: String?
+    /// What such a failure usually means; nil if there is no experience, or no failure.
+    var usually: String?
     var transcript: [String]
     /// How often the case ran, and notes about that.
     var runs: Int
@@ -66,10 +73,14 @@ package struct JSONReport: Encodable, Sendable {
       cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,
       errored: counted.errored, skipped: counted.skipped)
     cases = report.results.map { result in
-      Entry(
+      let isBad = result.outcome.isBad
+      return Entry(
         id: result.testCase.id, title: result.testCase.title, rules: result.testCase.rules,
         chapter: result.testCase.chapter.rawValue, needs: result.testCase.needs.sorted().map(\.rawValue),
         outcome: result.outcome.word, seconds: result.duration.inSeconds, details: result.outcome.details,
+        findings: result.outcome.findings,
+        ruleWords: isBad ? RuleWords.words(of: result.testCase.rules[0]) : nil,
+        usually: isBad ? UsualCause.of(result.testCase.id) : nil,
         transcript: result.transcript, runs: result.runs, notes: result.notes)
     }
   }

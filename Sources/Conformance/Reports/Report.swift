@@ -88,6 +88,16 @@ extension Outcome {
     }
   }
 
+  /// The same as `details` for a user of the device: without the place in the suite.
+  package var findings: [String] {
+    switch self {
+    case .passed: []
+    case .failed(let findings): findings.map(\.message)
+    case .skipped(let reason): [reason]
+    case .errored(let trouble): [trouble]
+    }
+  }
+
   /// Further text in addition to the word, one entry per line.
   package var details: [String] {
     switch self {

@@ -32,8 +32,10 @@ package struct TextReport {
     switch result.outcome {
     case .passed, .skipped: break
     case .failed, .errored:
-      lines.append("      rule \(result.testCase.rules[0]), docs/PROTOCOL.md")
-      lines += result.outcome.details.map { "      \($0.printable)" }
+      lines += result.outcome.findings.map { "      \($0.printable)" }
+      lines += explanation(of: result).flatMap {
+        wrapped($0.split(separator: " ").map(String.init), indent: 6)
+      }
       lines += result.transcript.map { "      | \($0.printable)" }
     }
     return lines
@@ -84,13 +86,23 @@ package struct TextReport {
     }
   }
 
+  /// The rule in its own words, and what such a failure usually means.
+  private func explanation(of result: CaseResult) -> [String] {
+    guard case .failed = result.outcome else { return [] }
+    let rule = result.testCase.rules[0]
+    return [
+      RuleWords.words(of: rule).map { "\(rule), docs/PROTOCOL.md: \($0)" } ?? "\(rule), docs/PROTOCOL.md",
+      UsualCause.of(result.testCase.id).map { "Usually: \($0)" },
+    ].compactMap(\.self)
+  }
+
   /// Words in lines of at most 110 columns.
-  private func wrapped(_ words: [String]) -> [String] {
+  private func wrapped(_ words: [String], indent: Int = 2) -> [String] {
     words.reduce(into: [String]()) { lines, word in
       if let last = lines.last, last.count + word.count < 110 {
         lines[lines.count - 1] += " \(word)"
       } else {
-        lines.append("  \(word)")
+        lines.append(String(repeating: " ", count: indent) + word)
       }
     }
   }

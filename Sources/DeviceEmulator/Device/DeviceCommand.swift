@@ -32,6 +32,8 @@ package enum DeviceCommand: Equatable, Sendable {
   case close
   /// Whether the device can refuse a write from now on; its features change with the next session.
   case mode(DeviceMode)
+  /// Sets the faults of flashing from now on; `.off` removes them.
+  case loaderFaults(LoaderFaults)
   case statistics
   /// Lists the stored notifications, at most 100, oldest first: those from item number `from` on,
   /// or the newest.
@@ -107,6 +109,8 @@ package struct DeviceStatistics: Equatable, Sendable, Codable {
   package var faults: [String: UInt64]?
   /// The faults in use, with the seed that repeats them.
   package var faultSpec: String?
+  /// nil for a board whose flash cannot be written.
+  package var loader: LoaderStatistics?
 
   package init() {}
 }

@@ -15,6 +15,10 @@ extension EmulatedDevice {
     case .list(from: nil): return .list(Array(attributes.store.items.suffix(Self.listLimit)))
     case .list(let from?): return .list(attributes.store.items(from: from, limit: Self.listLimit))
     case .unplug, .plug, .faults: return .refused("a device has no hold of its line")
+    case .loaderFaults(let faults):
+      guard loader != nil else { return .refused("this emulator has no flash; start it with --flash-file") }
+      loader?.setFaults(faults)
+      return .done
     case .reboot, .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode: break
     }
     switch (state, command) {
@@ -46,8 +50,8 @@ extension EmulatedDevice {
     case .close: link.close(now: clock)
     case .mode(let mode):
       attributes.mode = mode
-      link.identity = profile.identity(in: mode)
-    case .statistics, .list, .unplug, .plug, .faults: break
+      link.identity = profile.identity(in: mode, booted: bootOutcome?.application)
+    case .statistics, .list, .unplug, .plug, .faults, .loaderFaults: break
     }
     return .done
   }
@@ -134,6 +138,7 @@ extension EmulatedDevice {
     statistics.bytesReceived = bytesReceived
     statistics.bytesSent = bytesSent
     statistics.consoleDroppedBytes = consoleDroppedBytes
+    statistics.loader = loader.map { LoaderStatistics($0, booted: bootOutcome?.application) }
     return statistics
   }
 }
@@ -141,15 +146,14 @@ extension EmulatedDevice {
 /// The console.
 extension EmulatedDevice {
   mutating func printBootText(of boot: BootRecord) {
-    if profile.console.hasBootText { log(BootText.rom(after: boot.reason)) }
+    startROM(after: boot.reason)
     printApplicationText(of: boot)
   }
 
   mutating func printApplicationText(of boot: BootRecord) {
     chatterDeadline = profile.console.logInterval.map { boot.time + $0 }
     guard profile.console.hasBootText else { return }
-    log(
-      BootText.application(name: Self.firmwareName, version: Self.firmwareVersion, bootCount: boot.count))
+    log(BootText.application(bootOutcome?.application, of: loader, bootCount: boot.count))
   }
 
   /// Queues text for the line. Zeros are removed: on the wire they belong to frames (FRM-6).
@@ -188,9 +192,9 @@ extension DeviceProfile {
   /// The identity of a device with this profile.
   var identity: LinkIdentity { identity(in: mode) }
 
-  /// The identity in another mode. A device that cannot refuse has no identities. Source:
-  /// PROTOCOL.md NTF-9.
-  func identity(in mode: DeviceMode) -> LinkIdentity {
+  /// The identity in another mode, of the application that the chip has booted. A device that
+  /// cannot refuse has no identities. Source: PROTOCOL.md NTF-9.
+  func identity(in mode: DeviceMode, booted: BootedApplication? = nil) -> LinkIdentity {
     let features: Features =
       switch mode {
       case .strict: features
@@ -199,8 +203,10 @@ extension DeviceProfile {
     return LinkIdentity(
       limits: limits, outOfOrder: outOfOrder, features: features,
       deviceID: deviceID,
-      firmwareName: EmulatedDevice.firmwareName, firmwareVersion: EmulatedDevice.firmwareVersion,
-      buildHash: [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash, capacity: capacity)
+      firmwareName: EmulatedDevice.firmwareName,
+      firmwareVersion: booted?.descriptor?.version ?? EmulatedDevice.firmwareVersion,
+      buildHash: booted?.descriptor?.buildHash ?? [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash,
+      capacity: capacity)
   }
 
   var emptyStore: NotificationStore {

@@ -34,9 +34,10 @@ extension EmulatedDevice {
     lineResets += 1
     switch mode {
     case .application: restart(.externalPin)
+    case .download where loader?.faults.has(.bootMode) == true: restart(.externalPin)
     case .download:
       standStill(.downloading)
-      if profile.console.hasBootText { log(BootText.download) }
+      if profile.console.hasBootText || loader != nil { log(BootText.download(of: chipModel)) }
     }
   }
 }

@@ -44,6 +44,15 @@ package struct EmulatedDevice: Equatable, Sendable {
   /// The maximum number of bytes in one `.transmit` to which another frame is added. 1 or more.
   package var transmitLimitBytes = 16_384
   var state = State.running
+  /// The chip's loader and flash; nil for a board whose flash cannot be written.
+  package var loader: LoaderMachine?
+  /// How a host gets to the loader.
+  package var loaderEntry = LoaderEntry.modemLines
+  var syncWatch = SyncWatch()
+  /// What lies in the flash, as of the last reset; nil for a board whose flash cannot be written.
+  var bootOutcome: BootOutcome?
+  /// Whether the supply was cut together with the plug.
+  var hasLostPlug = false
   var application = Application.handling
   var silence = Silence.none
   var flash = Flash.idle
@@ -70,19 +79,27 @@ package struct EmulatedDevice: Equatable, Sendable {
   var consoleDroppedBytes: UInt64 = 0
 
   /// Powers on: the boot text and the first HELLO are ready at once.
-  /// - Parameter seed: decides boot ids and session ids.
-  package init(profile: DeviceProfile, seed: UInt64, now: Instant) {
+  /// - Parameters:
+  ///   - seed: decides boot ids and session ids.
+  ///   - loader: the chip's loader and flash; nil for none.
+  package init(profile: DeviceProfile, seed: UInt64, loader: LoaderMachine? = nil, now: Instant) {
     self.profile = profile
+    self.loader = loader
+    bootOutcome = loader.map { BootOutcome(chip: $0.chip, flash: $0.flash) }
     generator = SeededGenerator(seed: seed)
     clock = now
     let boot = BootRecord(
       id: UInt32.random(in: 1 ... .max, using: &generator), count: 1, reason: .powerOn, time: now)
     link = DeviceLink(
-      identity: profile.identity, boot: boot,
+      identity: profile.identity(in: profile.mode, booted: bootOutcome?.application), boot: boot,
       firstSessionID: UInt16.random(in: 1 ... .max, using: &generator))
     attributes = ATTServer(
       mtu: profile.limits.mtu, mode: profile.mode, store: profile.emptyStore, bootID: boot.id,
       eventsLimit: profile.eventsLimit)
+    if case .failure? = bootOutcome {
+      restart(.powerOn)
+      return
+    }
     printBootText(of: boot)
     armBrownout()
   }
@@ -93,6 +110,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   package mutating func receive(_ bytes: [UInt8], now: Instant) {
     clock = now
     bytesReceived += UInt64(bytes.count)
+    if loader != nil, receiveForLoader(bytes) { return }
     switch state {
     case .restarting, .held, .downloading:
       deafBytes += UInt64(bytes.count)
@@ -120,6 +138,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   /// Sets the time, and handles what is due.
   package mutating func handleTimeout(now: Instant) {
     clock = now
+    loader?.handleTimeout(now: now)
     switch state {
     case .restarting(let until, let reason):
       if now >= until { boot(after: reason) }
@@ -148,6 +167,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   /// The next output for the line; nil if there is none.
   package mutating func nextAction() -> DeviceAction? {
     if case .erasing = flash { return nil }
+    if let output = nextLoaderOutput() { return .transmit(output) }
     var wire: [UInt8] = []
     if !console.isEmpty { appendConsole(to: &wire) }
     while wire.count < transmitLimitBytes, let frame = link.nextFrame() { frame.encode(into: &wire) }
@@ -160,7 +180,8 @@ package struct EmulatedDevice: Equatable, Sendable {
   package var nextDeadline: Instant? {
     switch state {
     case .restarting(let until, _): return until
-    case .held, .downloading: return nil
+    case .held: return nil
+    case .downloading: return loader?.nextDeadline
     case .running: break
     }
     if case .erasing(let until, _) = flash { return min(until, brownoutDeadline ?? until) }
@@ -262,12 +283,14 @@ package struct EmulatedDevice: Equatable, Sendable {
   /// Goes down: everything but the counters is lost. Source: PROTOCOL.md NTF-12.
   mutating func restart(_ reason: ResetReason) {
     standStill(.restarting(until: clock + profile.rebootTime, reason))
-    if profile.console.hasBootText { log(BootText.rom(after: reason)) }
+    startROM(after: reason)
   }
 
   /// Stops everything that runs.
   mutating func standStill(_ next: State) {
     state = next
+    loader?.reset()
+    syncWatch.reset()
     decoder.flushCandidateAsText()
     while decoder.nextEvent() != nil {}
     silence = .none
@@ -284,6 +307,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   }
 
   private mutating func boot(after reason: ResetReason) {
+    if case .failure(_, let next)? = bootOutcome { return restart(next) }
     state = .running
     application = .handling
     var id = link.boot.id
@@ -291,7 +315,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     let boot = BootRecord(id: id, count: link.boot.count + 1, reason: reason, time: clock)
     let rate = link.lineBitsPerSecond
     link = DeviceLink(
-      identity: profile.identity(in: attributes.mode), boot: boot,
+      identity: profile.identity(in: attributes.mode, booted: bootOutcome?.application), boot: boot,
       firstSessionID: UInt16.random(in: 1 ... .max, using: &generator),
       counters: link.counters)
     link.lineBitsPerSecond = rate

@@ -37,13 +37,16 @@ package struct ControlRequest: Codable, Equatable, Sendable {
   package var reason: String?
   package var mode: String?
   package var faults: String?
+  /// The faults of flashing.
+  package var flashFaults: String?
   /// The condition of `wait`.
   package var until: String?
 
   /// Each command with its arguments, for help and for errors.
   package static let forms = [
     "unplug", "plug", "reboot [REASON]", "dismiss ITEM", "action ITEM ACT", "fill COUNT", "clear", "log TEXT",
-    "stall", "resume", "close", "mode strict|firmware", "faults SPEC|off", "stats",
+    "stall", "resume", "close", "mode strict|firmware", "faults SPEC|off",
+    "flash-faults SPEC|off", "stats",
     "list [ITEM]", "wait NAME=VALUE|NAME>=NUMBER",
   ]
 
@@ -67,6 +70,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     case ("log", 1...): text = rest.joined(separator: " ")
     case ("mode", 1): mode = rest[0]
     case ("faults", 1): faults = rest[0]
+    case ("flash-faults", 1): flashFaults = rest[0]
     case ("wait", 1):
       until = rest[0]
       _ = try condition()
@@ -85,6 +89,9 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     case .unplug: self.init(command: "unplug")
     case .plug: self.init(command: "plug")
     case .faults(let spec): self.init(command: "faults", faults: spec.description)
+    case .loaderFaults(let faults):
+      self.init(command: "flash-faults")
+      flashFaults = faults.description
     case .reboot(let reason): self.init(command: "reboot", reason: reason.name)
     case .dismiss(let item): self.init(command: "dismiss", item: Int(item))
     case .action(let item, let act): self.init(command: "action", item: Int(item), act: Int(act))
@@ -157,6 +164,10 @@ package struct ControlRequest: Codable, Equatable, Sendable {
       }
       return .mode(mode)
     case "faults": return .faults(try parsedFaults())
+    case "flash-faults":
+      let text = try need(flashFaults, "flashFaults")
+      return .loaderFaults(
+        try Self.described { () throws(FaultSpecError) in try LoaderFaults(parsing: text) })
     case "stats": return .statistics
     case "list": return .list(from: item)
     default:
@@ -177,8 +188,14 @@ package struct ControlRequest: Codable, Equatable, Sendable {
 
   private func parsedFaults() throws(ControlRequestError) -> FaultSpec {
     let text = try need(faults, "faults")
+    return try Self.described { () throws(FaultSpecError) in try FaultSpec(parsing: text) }
+  }
+
+  private static func described<Spec>(
+    _ parse: () throws(FaultSpecError) -> Spec
+  ) throws(ControlRequestError) -> Spec {
     do {
-      return try FaultSpec(parsing: text)
+      return try parse()
     } catch {
       throw ControlRequestError(error.description)
     }

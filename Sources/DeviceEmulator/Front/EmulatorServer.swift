@@ -43,6 +43,8 @@ package actor EmulatorServer {
   package nonisolated let seed: UInt64
   private let linkPath: String?
   var wired: WiredDevice
+  /// nil for a board whose flash cannot be written.
+  let flashFile: FlashFile?
   var line = Line.unplugged
   private var link: StableLink?
   /// The address of the port if it is not a PTY.
@@ -64,15 +66,18 @@ package actor EmulatorServer {
   var waitersBefore: UInt64 = 0
 
   private init(
-    profile: DeviceProfile, faults: FaultSpec, seed: UInt64, linkPath: String?, address: NetworkAddress?,
-    loop: any EventLoop
-  ) {
+    profile: DeviceProfile, faults: FaultSpec, flash: FlashOptions?, seed: UInt64, linkPath: String?,
+    address: NetworkAddress?, loop: any EventLoop
+  ) throws(PortError) {
     self.loop = loop
     unownedExecutor = loop.executor.asUnownedSerialExecutor()
     self.seed = seed
     self.linkPath = linkPath
     self.address = address
-    wired = WiredDevice(profile: profile, seed: seed, faults: faults, now: Self.now)
+    let opened = try Self.open(flash, of: profile)
+    flashFile = opened?.file
+    wired = WiredDevice(profile: profile, seed: seed, faults: faults, loader: opened?.loader, now: Self.now)
+    wired.device.loaderEntry = address?.service == .rfc2217 ? .modemLines : .sync
   }
 
   // MARK: Life
@@ -80,6 +85,7 @@ package actor EmulatorServer {
   /// Powers a device on and plugs it in.
   /// - Parameters:
   ///   - faults: the faults of the line; `seed` is used if the spec has none.
+  ///   - flash: the chip and the file of its flash; nil for a flash that cannot be written.
   ///   - link: the path of a symbolic link to the port; it stays through unplugging; nil: none.
   ///   - address: where to listen for a host on TCP, instead of a PTY; nil for a PTY.
   ///   - controlSocket: the path of a unix socket that takes commands; nil for none.
@@ -87,13 +93,14 @@ package actor EmulatorServer {
   ///   - seed: decides boot ids and session ids.
   /// - Throws: `PortError` if the PTY, the link or a socket cannot be created; it leaves nothing.
   package static func start(
-    profile: DeviceProfile, faults: FaultSpec = .off, link: String? = nil, address: NetworkAddress? = nil,
-    controlSocket: String? = nil, attSocket: String? = nil, seed: UInt64,
+    profile: DeviceProfile, faults: FaultSpec = .off, flash: FlashOptions? = nil, link: String? = nil,
+    address: NetworkAddress? = nil, controlSocket: String? = nil, attSocket: String? = nil, seed: UInt64,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws(PortError) -> EmulatorServer {
     let loop = group.next()
-    let server = EmulatorServer(
-      profile: profile, faults: faults, seed: seed, linkPath: link, address: address, loop: loop)
+    let server = try EmulatorServer(
+      profile: profile, faults: faults, flash: flash, seed: seed, linkPath: link, address: address, loop: loop
+    )
     do {
       if let address { try await server.listen(at: address) }
       try await server.plug()
@@ -254,14 +261,6 @@ package actor EmulatorServer {
     drain()
   }
 
-  /// A paced line runs at the rate that the host set last.
-  private func followHostRate() {
-    guard let rate = wired.wire.bitsPerSecond, case .plugged(let channel, _) = line,
-      let wanted = try? PseudoTerminalChannel.hostBitsPerSecond(of: channel), wanted != rate
-    else { return }
-    wired.setBitsPerSecond(wanted)
-  }
-
   /// A host opened or closed the port.
   func noticed(_ presence: HostPresence) {
     switch presence {
@@ -296,6 +295,7 @@ package actor EmulatorServer {
     followPlug()
     // A request of one bearer's client can cause notifications to others.
     repeat { drainLine() } while drainConnections()
+    storeFlash()
     answerWaiters()
     arm()
   }

@@ -10,6 +10,8 @@ extension WiredDevice {
       if device.profile.resetsOnOpen { restart(.powerOn) }
     } else {
       faults?.endSession()
+      // A port without modem lines: nothing else ends a loader.
+      if device.isLoading, device.loaderEntry == .sync { restart(.externalPin) }
     }
   }
 
@@ -59,7 +61,7 @@ extension WiredDevice {
       switch output {
       case .bytes(let bytes): device.receive(bytes, now: clock)
       case .reboot: restart(.brownout)
-      case .unplug: pullPlug()
+      case .unplug: pullPlug(for: (faults?.spec ?? .off).unplugTime)
       }
     }
   }
@@ -68,24 +70,33 @@ extension WiredDevice {
 
   /// The next output of the device, with its faults.
   mutating func nextDeparture() -> [UInt8]? {
-    guard faults != nil else {
-      guard case .transmit(let bytes)? = device.nextAction() else { return nil }
-      return bytes
-    }
+    guard faults != nil else { return nextDeviceOutput() }
     while isPresent {
       while let output = faults?.next(.toHost, now: clock) {
         switch output {
         case .bytes(let bytes): return bytes
         case .reboot: restart(.brownout)
-        case .unplug: pullPlug()
+        case .unplug: pullPlug(for: (faults?.spec ?? .off).unplugTime)
         }
       }
       guard isPresent, faults?.queuedBytes(.toHost) ?? 0 < Self.transmitBufferBytes,
-        case .transmit(let bytes)? = device.nextAction()
+        let bytes = nextDeviceOutput()
       else { return nil }
       faults?.send(bytes, .toHost)
     }
     return nil
+  }
+
+  /// The next bytes of the device itself, which may end with it.
+  private mutating func nextDeviceOutput() -> [UInt8]? {
+    let action = device.nextAction()
+    followDevice()
+    if device.hasLostPlug {
+      device.hasLostPlug = false
+      pullPlug(for: (faults?.spec ?? .off).unplugTime)
+    }
+    guard isPresent, case .transmit(let bytes)? = action else { return nil }
+    return bytes
   }
 
   /// Whether bytes have waited for the host for longer than the timeout of the device's driver.
@@ -109,8 +120,7 @@ extension WiredDevice {
     followDevice()
   }
 
-  private mutating func pullPlug() {
-    guard let time = faults?.spec.unplugTime else { return }
+  private mutating func pullPlug(for time: Duration) {
     plug = .pulled(until: clock + time)
     cutLine()
   }

@@ -45,6 +45,8 @@ package struct WiredDevice: Equatable, Sendable {
   var clock: Instant
   /// The reaction of the chip to the modem lines.
   var circuit: ResetCircuit
+  /// The rate that the host set last; nil if it is not known.
+  private(set) var hostBitsPerSecond: UInt32?
   private let seed: UInt64
   private var draining = Draining.done
 
@@ -52,8 +54,11 @@ package struct WiredDevice: Equatable, Sendable {
   /// - Parameters:
   ///   - seed: decides boot ids and session ids, and the faults of a spec without a seed.
   ///   - faults: the faults of the line.
-  package init(profile: DeviceProfile, seed: UInt64, faults: FaultSpec = .off, now: Instant) {
-    device = EmulatedDevice(profile: profile, seed: seed, now: now)
+  ///   - loader: the chip's loader and flash; nil for none.
+  package init(
+    profile: DeviceProfile, seed: UInt64, faults: FaultSpec = .off, loader: LoaderMachine? = nil, now: Instant
+  ) {
+    device = EmulatedDevice(profile: profile, seed: seed, loader: loader, now: now)
     wire = PacedWire(model: profile.wire)
     circuit = ResetCircuit(wiring: profile.resetWiring)
     clock = now
@@ -109,8 +114,13 @@ package struct WiredDevice: Equatable, Sendable {
     faults = spec.rules.isEmpty ? nil : FaultyWire(spec: spec, seed: seed)
   }
 
-  /// Changes the rate of a paced line; no effect on an unpaced one.
+  /// Whether the rate that a host sets makes a difference.
+  var followsHostRate: Bool { wire.bitsPerSecond != nil || device.loader != nil }
+
+  /// The host has set this rate. It becomes the rate of a paced line; an unpaced one stays unpaced.
   package mutating func setBitsPerSecond(_ rate: UInt32) {
+    hostBitsPerSecond = rate
+    device.loader?.setHostRate(rate)
     wire.setBitsPerSecond(rate)
     device.setLineRate(bitsPerSecond: wire.bitsPerSecond)
   }

@@ -14,6 +14,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
   package var entriesLimit = 10_000
   package var connectionsLimit = 32
   package var failures: [FailureRule] = []
+  /// Where answers go, by the names that profiles use.
+  package var callbacks: [String: Callback] = [:]
 
   /// Bytes of the file, at most.
   package static let fileLimitBytes = 65_536
@@ -49,6 +51,9 @@ package struct GatewayConfiguration: Hashable, Sendable {
     if let count = try reader.whole("entriesLimit", 1...1_000_000) { entriesLimit = Int(count) }
     if let count = try reader.whole("connectionsLimit", 1...1000) { connectionsLimit = Int(count) }
     for value in try reader.array("failures") { failures.append(try FailureRule(value)) }
+    for (name, value) in try reader.object("callbacks") {
+      callbacks[name] = try Callback(value, "the callback '\(name)'")
+    }
     try reader.end()
   }
 }

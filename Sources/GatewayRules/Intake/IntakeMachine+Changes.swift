@@ -164,8 +164,9 @@ extension IntakeMachine {
     case (.add, .done(let number)):
       let topic = flight.tickets.last.flatMap { jobs[$0]?.push.topic } ?? ""
       guard !hasLeft(number) else { return end(flight, .shown, now) }
-      items[number] = IntakeContents.Item(number: number, topic: topic, target: flight.target)
-      act(.record(.item(number, topic: topic, target: flight.target)))
+      note(
+        IntakeContents.Item(
+          number: number, topic: topic, target: flight.target, question: question(of: flight)))
       if let key = flight.target { targets[key]?.number = number }
       end(flight, .shown, now)
     case (.update(let number, _), .done(let known)) where known != number:
@@ -175,7 +176,13 @@ extension IntakeMachine {
       var removal = flight
       removal.kind = .removeSecond(known)
       submit(.remove(known), removal)
-    case (.update, .done): end(flight, .replaced, now)
+    case (.update(let number, _), .done):
+      let question = question(of: flight)
+      if var item = items[number], item.question != question {
+        item.question = question
+        note(item)
+      }
+      end(flight, .replaced, now)
     case (.update(let number, let notification), .unknownNumber):
       // It left the display meanwhile: the new content is a new item.
       forget(number)
@@ -192,6 +199,15 @@ extension IntakeMachine {
       (.remove, .failed):
       end(flight, .unavailable, now)
     }
+  }
+
+  private func question(of flight: Flight) -> Question? {
+    flight.tickets.last.flatMap { jobs[$0]?.push.question }
+  }
+
+  private mutating func note(_ item: IntakeContents.Item) {
+    items[item.number] = item
+    act(.record(.item(item.number, topic: item.topic, target: item.target, question: item.question)))
   }
 
   private mutating func end(_ flight: Flight, _ outcome: IntakeOutcome, _ now: WallTime) {

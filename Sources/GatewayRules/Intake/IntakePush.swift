@@ -32,6 +32,15 @@ package struct IntakePush: Hashable, Sendable {
     self.oncePerDay = oncePerDay
   }
 
+  /// What its item asks.
+  var question: Question? {
+    guard case .show(let item) = meaning else { return nil }
+    var question = item.question
+    question?.topic = topic
+    question?.pushID = apnsID
+    return question
+  }
+
   /// The key for the outbox.
   var ownKey: [UInt8]? { hasOwnKey ? key : nil }
 
@@ -78,7 +87,7 @@ package enum IntakeOutcome: String, Hashable, Sendable, CaseIterable {
 package enum IntakeRecord: Hashable, Sendable {
   case key([UInt8], apnsID: String, at: WallTime, isOwn: Bool)
   case forgetKey([UInt8])
-  case item(Int64, topic: String, target: [UInt8]?)
+  case item(Int64, topic: String, target: [UInt8]?, question: Question?)
   case forgetItem(Int64)
   case suppressed([UInt8], until: WallTime)
   case badge(topic: String, Int)
@@ -91,11 +100,14 @@ package struct IntakeContents: Hashable, Sendable {
     package var number: Int64
     package var topic: String
     package var target: [UInt8]?
+    /// What the text on the display asks.
+    package var question: Question?
 
-    package init(number: Int64, topic: String, target: [UInt8]?) {
+    package init(number: Int64, topic: String, target: [UInt8]?, question: Question? = nil) {
       self.number = number
       self.topic = topic
       self.target = target
+      self.question = question
     }
   }
 

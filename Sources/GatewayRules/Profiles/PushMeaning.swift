@@ -23,10 +23,14 @@ package struct DisplayItem: Hashable, Sendable {
   package var thread: String
   /// Only within 10 s, or not at all: `apns-expiration: 0`.
   package var isTransient = false
+  /// What a press on it means; topic and push are those of the push.
+  package var question: Question?
 
   package init(
-    notification: DisplayNotification, identifier: String?, thread: String, isTransient: Bool = false
+    notification: DisplayNotification, identifier: String?, thread: String, isTransient: Bool = false,
+    question: Question? = nil
   ) {
+    self.question = question
     self.notification = notification
     self.identifier = identifier
     self.thread = thread
@@ -54,10 +58,41 @@ extension TopicProfile {
       app: app, title: title, text: text, timestamp: UInt32(clamping: now.seconds),
       details: details(payload, head, rules, thread: thread))
     notification.details.expires = expiry(head, now: now)
+    let question = question(
+      category ?? "", rules, payload, &notification,
+      isShortened: text != DisplayText.clean(payload.alert?.body ?? rules.defaultText ?? ""))
     return .show(
       DisplayItem(
         notification: notification, identifier: identifier, thread: thread,
-        isTransient: head.expiration == 0))
+        isTransient: head.expiration == 0, question: question))
+  }
+
+  /// What the item asks, and its actions. An action that needs the whole text is not offered if the
+  /// display cannot show it: nobody approves what they cannot read.
+  private func question(
+    _ name: String, _ rules: Category, _ payload: PushPayload, _ notification: inout DisplayNotification,
+    isShortened: Bool
+  ) -> Question? {
+    guard !rules.answers.isEmpty else { return nil }
+    notification.details.actions = rules.answers.map { DisplayText.clean($0.label) }
+    let isCut = isShortened || Self.isCut(notification)
+    let answers = rules.answers.filter { !isCut || !$0.needsWholeText }
+    notification.details.actions = answers.map { DisplayText.clean($0.label) }
+    guard !answers.isEmpty else { return nil }
+    var fields: [String: String] = [:]
+    for path in rules.fields { fields[path] = payload.root.value(at: path)?.text }
+    return Question(
+      topic: "", category: name, callback: rules.callback, fields: fields, answers: answers,
+      app: notification.app, title: notification.title, group: notification.details.group)
+  }
+
+  /// Whether the wire cuts it, with the longest identity and with the keys that quiet hours add.
+  private static func isCut(_ notification: DisplayNotification) -> Bool {
+    var longest = notification
+    (longest.details.level, longest.details.flags) = (.passive, max(1, notification.details.flags))
+    let identity = NotificationIdentity(id: .max, revision: .max, change: .added, source: .max)
+    var json: [UInt8] = []
+    return WrittenNotification(notification: longest, identity: identity).encode(into: &json) == .fields
   }
 
   private func category(of payload: PushPayload) -> String? {

@@ -139,6 +139,16 @@ extension TopicProfile.Category {
     guard actions.count <= NotificationLimits.actions else {
       throw reader.problem("actions", "an array of at most \(NotificationLimits.actions) labels")
     }
+    for value in try reader.array("answers") { answers.append(try Answer(value)) }
+    guard answers.isEmpty || actions.isEmpty, answers.count <= NotificationLimits.actions else {
+      throw reader.problem(
+        "answers", "an array of at most \(NotificationLimits.actions) objects, without 'actions'")
+    }
+    callback = try reader.string("callback")
+    fields = try reader.strings("fields") ?? []
+    guard fields.count <= Self.fieldsLimit else {
+      throw reader.problem("fields", "an array of at most \(Self.fieldsLimit) paths")
+    }
     isSilent = try reader.bool("silent") ?? false
     defaultTitle = try reader.string("title")
     defaultText = try reader.string("text")
@@ -149,9 +159,26 @@ extension TopicProfile.Category {
     try reader.end()
   }
 
+  /// Fields that an answer repeats, at most.
+  private static let fieldsLimit = 16
+
   private static let levels: [String: NotificationDetails.Level] = [
     "passive": .passive, "active": .active, "time-sensitive": .timeSensitive, "critical": .critical,
   ]
+}
+
+extension Answer {
+  init(_ value: JSONValue) throws(ConfigurationProblem) {
+    var reader = try MemberReader(value, "an element of 'answers'")
+    guard let label = try reader.string("label"), let name = try reader.string("name") else {
+      throw ConfigurationProblem("an element of 'answers' needs a 'label' and a 'name'")
+    }
+    self.init(
+      name: name, label: label, approved: try reader.bool("approved"),
+      done: try reader.string("done") ?? label, queued: try reader.string("queued") ?? "\(label): queued",
+      needsWholeText: try reader.bool("needsWholeText") ?? true)
+    try reader.end()
+  }
 }
 
 extension TopicProfile.ActivityFields {

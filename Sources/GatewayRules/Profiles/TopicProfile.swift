@@ -13,6 +13,12 @@ package struct TopicProfile: Hashable, Sendable {
   package struct Category: Hashable, Sendable {
     package var level: NotificationDetails.Level?
     package var actions: [String] = []
+    /// What the actions mean, in their order. Not together with `actions`.
+    package var answers: [Answer] = []
+    /// A callback of the configuration.
+    package var callback: String?
+    /// Paths of the payload's fields that an answer repeats.
+    package var fields: [String] = []
     package var isSilent = false
     package var identifier: Identifier?
     package var defaultTitle: String?

@@ -86,6 +86,9 @@ package struct PushHeaders: Hashable, Sendable {
     for field in fields { hasher.combine(field.name + ":" + field.value) }
   }
 
+  /// Whether it is a request of the long poll, and no push.
+  package var isPoll: Bool { path == "/v1/actions" || path.hasPrefix("/v1/actions?") }
+
   package func first(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 
   /// What every answer echoes, even if it is not a UUID: a client waits for its own value.

@@ -16,6 +16,9 @@ package struct GatewayFolder: Hashable, Sendable {
     return (base ?? (environment["HOME"] ?? "") + "/.config") + "/notibot/gateway"
   }
 
+  /// A path of the configuration: relative to the folder.
+  func path(of name: String) -> String { name.hasPrefix("/") ? name : file(name) }
+
   package func file(_ name: String) -> String { path + "/" + name }
 
   package var configuration: String { file("gateway.json") }
@@ -26,6 +29,7 @@ package struct GatewayFolder: Hashable, Sendable {
   package var tokens: String { file("tokens.json") }
   package var trust: String { file("trust.json") }
   package var mutes: String { file("mutes.json") }
+  package var registrations: String { file("registrations.json") }
   package var profiles: String { file("profiles") }
   package var outbox: String { file("outbox.sqlite") }
   package var store: String { file("gateway.sqlite") }
@@ -48,7 +52,7 @@ package struct GatewayFolder: Hashable, Sendable {
       throw GatewayFailure(.usage, "\(path) is not a gateway's folder", remedy: "run notibot-gateway init")
     }
     try PrivateFile.checkMode(of: path)
-    for name in [certificateKey, authorityKey, tokens, trust]
+    for name in [certificateKey, authorityKey, tokens, trust, registrations]
     where FileManager.default.fileExists(atPath: name) { try PrivateFile.checkMode(of: name) }
   }
 

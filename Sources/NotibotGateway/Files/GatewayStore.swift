@@ -3,20 +3,46 @@ import Foundation
 import GRDB
 import GatewayRules
 
+/// A change that the gateway's file gets.
+enum StoreRecord: Sendable {
+  case intake(IntakeRecord)
+  case decision(Decision)
+  case forgetDecision(id: String)
+  case registration(name: String, RegistrationMachine.State, deviceID: String?)
+}
+
+/// What is left of decisions and registrations at a start.
+struct StoredDecisions: Sendable {
+  var decisions: [Decision] = []
+  /// Names of registrations that were taken back.
+  var unregistered: Set<String> = []
+}
+
 /// What a gateway remembers next to the outbox: which pushes it has taken, and which notification
-/// is which item of a sender. No text of a push, no token.
+/// is which item of a sender, what the items ask, and what was answered. No text of a push except
+/// the titles of items with answers, no token.
 final class GatewayStore: Sendable {
   /// "Ntgw".
   private static let applicationID = 0x4E74_6777
-  private static let version = 1
+  private static let version = 2
   private static let tables = """
     CREATE TABLE seen (
       key BLOB PRIMARY KEY, apns_id TEXT NOT NULL, at INTEGER NOT NULL, own INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE item (number INTEGER PRIMARY KEY, topic TEXT NOT NULL, target BLOB) STRICT;
+    CREATE TABLE item (number INTEGER PRIMARY KEY, topic TEXT NOT NULL, target BLOB, question TEXT) STRICT;
     CREATE TABLE suppressed (target BLOB PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE badge (topic TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE shown (grp BLOB PRIMARY KEY, day INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    """
+  /// New in version 2.
+  private static let decisionTables = """
+    CREATE TABLE decision (
+      id TEXT PRIMARY KEY, sequence INTEGER NOT NULL, number INTEGER NOT NULL, action INTEGER NOT NULL,
+      revision INTEGER NOT NULL, at INTEGER NOT NULL, state TEXT NOT NULL, question TEXT, target BLOB
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE registration (
+      name TEXT PRIMARY KEY, state TEXT NOT NULL, device_id TEXT
+    ) STRICT, WITHOUT ROWID;
     """
 
   private let queue: DatabaseQueue
@@ -37,8 +63,12 @@ final class GatewayStore: Sendable {
         let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
         switch (application, version) {
         case (0, 0):
-          try database.execute(sql: Self.tables)
+          try database.execute(sql: Self.tables + Self.decisionTables)
           try database.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
+          try database.execute(sql: "PRAGMA user_version = \(Self.version)")
+        case (Self.applicationID, 1):
+          try database.execute(sql: "ALTER TABLE item ADD COLUMN question TEXT")
+          try database.execute(sql: Self.decisionTables)
           try database.execute(sql: "PRAGMA user_version = \(Self.version)")
         case (Self.applicationID, Self.version): break
         case _: throw GatewayFailure(.usage, "cannot use \(path): it is not a gateway's file of this version")
@@ -51,7 +81,7 @@ final class GatewayStore: Sendable {
     }
   }
 
-  /// Everything that still counts. Blocks.
+  /// Everything that the intake still needs. Blocks.
   func contents(now: WallTime, keepMs: Int64) throws -> IntakeContents {
     try queue.write { database in
       try database.execute(
@@ -64,9 +94,10 @@ final class GatewayStore: Sendable {
             bytes: Array(row["key"] as Data), apnsID: row["apns_id"],
             at: WallTime(milliseconds: row["at"]), isOwn: row["own"])
         }
-      contents.items = try Row.fetchAll(database, sql: "SELECT number, topic, target FROM item").map { row in
+      contents.items = try Row.fetchAll(database, sql: "SELECT * FROM item").map { row in
         IntakeContents.Item(
-          number: row["number"], topic: row["topic"], target: (row["target"] as Data?).map { Array($0) })
+          number: row["number"], topic: row["topic"], target: (row["target"] as Data?).map { Array($0) },
+          question: (row["question"] as String?).flatMap { Question(line: $0) })
       }
       for row in try Row.fetchAll(database, sql: "SELECT target, until FROM suppressed") {
         contents.suppressed[Array(row["target"] as Data)] = WallTime(milliseconds: row["until"])
@@ -81,26 +112,74 @@ final class GatewayStore: Sendable {
     }
   }
 
+  /// What the decisions and registrations still need. Blocks.
+  func decisions() throws -> StoredDecisions {
+    try queue.read { database in
+      var contents = StoredDecisions()
+      for row in try Row.fetchAll(database, sql: "SELECT * FROM decision") {
+        guard let state = Decision.State(rawValue: row["state"]) else { continue }
+        contents.decisions.append(
+          Decision(
+            id: row["id"], sequence: row["sequence"], number: row["number"], action: row["action"],
+            revision: row["revision"], at: WallTime(milliseconds: row["at"]), state: state,
+            question: (row["question"] as String?).flatMap { Question(line: $0) },
+            target: (row["target"] as Data?).map { Array($0) }))
+      }
+      let removed = RegistrationMachine.State.unregistered.rawValue
+      contents.unregistered = Set(
+        try String.fetchAll(
+          database, sql: "SELECT name FROM registration WHERE state = ?", arguments: [removed]))
+      return contents
+    }
+  }
+
   /// Writes records in one transaction; they are on the disk on return. Blocks.
-  func write(_ records: [IntakeRecord]) throws {
+  func write(_ records: [StoreRecord]) throws {
     step?()
     try queue.write { database in
-      for record in records { try Self.write(record, to: database) }
+      for record in records {
+        switch record {
+        case .intake(let record): try Self.write(record, to: database)
+        case .decision(let decision): try Self.write(decision, to: database)
+        case .forgetDecision(let id):
+          try Self.run("DELETE FROM decision WHERE id = ?", [id], in: database)
+        case .registration(let name, let state, let deviceID):
+          try Self.run(
+            "REPLACE INTO registration VALUES (?, ?, ?)", [name, state.rawValue, deviceID], in: database)
+        }
+      }
     }
     step?()
   }
 
+  private static func run(
+    _ sql: String, _ arguments: [(any DatabaseValueConvertible)?], in database: Database
+  ) throws {
+    try database.cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
+  }
+
+  private static func write(_ decision: Decision, to database: Database) throws {
+    try run(
+      "REPLACE INTO decision VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      [
+        decision.id, decision.sequence, decision.number, decision.action, decision.revision,
+        decision.at.milliseconds, decision.state.rawValue, decision.question?.line,
+        decision.target.map { Data($0) },
+      ], in: database)
+  }
+
   private static func write(_ record: IntakeRecord, to database: Database) throws {
     func run(_ sql: String, _ arguments: [(any DatabaseValueConvertible)?]) throws {
-      let statement = try database.cachedStatement(sql: sql)
-      try statement.execute(arguments: StatementArguments(arguments))
+      try Self.run(sql, arguments, in: database)
     }
     switch record {
     case .key(let key, let apnsID, let at, let isOwn):
       try run("REPLACE INTO seen VALUES (?, ?, ?, ?)", [Data(key), apnsID, at.milliseconds, isOwn])
     case .forgetKey(let key): try run("DELETE FROM seen WHERE key = ?", [Data(key)])
-    case .item(let number, let topic, let target):
-      try run("REPLACE INTO item VALUES (?, ?, ?)", [number, topic, target.map { Data($0) }])
+    case .item(let number, let topic, let target, let question):
+      try run(
+        "REPLACE INTO item (number, topic, target, question) VALUES (?, ?, ?, ?)",
+        [number, topic, target.map { Data($0) }, question?.line])
     case .forgetItem(let number): try run("DELETE FROM item WHERE number = ?", [number])
     case .suppressed(let target, let until):
       try run("REPLACE INTO suppressed VALUES (?, ?)", [Data(target), until.milliseconds])

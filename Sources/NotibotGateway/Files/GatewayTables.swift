@@ -100,6 +100,44 @@ package enum GatewayTables {
     try write(rows, to: path)
   }
 
+  // MARK: Registrations
+
+  /// The registrations with the state of their tokens.
+  package static func readRegistrations(
+    _ path: String, tokens: DeviceTokens
+  ) throws(GatewayFailure) -> [Registration] {
+    var registrations: [Registration] = []
+    for row in try rows(path) {
+      guard let name = row["name"]?.string, let kind = row["as"]?.string.flatMap(Registration.Kind.init),
+        let url = row["url"]?.string, let token = row["token"]?.string,
+        let digest = DeviceToken.digest(ofHex: token),
+        let address = try? CallbackAddress(parsing: url, "'url'")
+      else { throw bad(path) }
+      registrations.append(
+        Registration(
+          name: name, kind: kind, address: address, token: token, bearerPath: row["bearer"]?.string,
+          authorityPath: row["authority"]?.string, isRevoked: tokens[digest].map { $0.revoked != nil } ?? true
+        ))
+    }
+    return registrations
+  }
+
+  /// Adds a registration. `url` is the address as the user wrote it.
+  package static func add(_ registration: Registration, url: String, to path: String) throws(GatewayFailure) {
+    var rows = try rows(path)
+    guard rows.count < RegistrationMachine.limit else {
+      throw GatewayFailure(.usage, "there are \(RegistrationMachine.limit) registrations already")
+    }
+    var row: [String: JSONValue] = [
+      "name": .string(registration.name), "as": .string(registration.kind.rawValue), "url": .string(url),
+      "token": .string(registration.token),
+    ]
+    row["bearer"] = registration.bearerPath.map { .string($0) }
+    row["authority"] = registration.authorityPath.map { .string($0) }
+    rows.append(.object(row))
+    try write(rows, to: path)
+  }
+
   private static func bytes(_ value: JSONValue?, count: Int) -> [UInt8]? {
     guard let text = value?.string, text.utf8.count == count * 2 else { return nil }
     let digits = Array(text.utf8)

@@ -29,6 +29,22 @@ package enum PrivateFile {
     return Array(data)
   }
 
+  /// Bytes of a secret, at most.
+  private static let secretLimitBytes = 4096
+
+  /// The text of a file that only its owner can read, without white space around it; it is sent in
+  /// a header or used as a key.
+  static func secret(_ path: String) throws(GatewayFailure) -> [UInt8] {
+    try checkMode(of: path)
+    let bytes = try read(path, limitBytes: secretLimitBytes)
+    let isSpace: (UInt8) -> Bool = { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+    let secret = Array(bytes.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+    guard !secret.isEmpty, secret.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+      throw GatewayFailure(.usage, "\(path) does not hold one line of ASCII")
+    }
+    return secret
+  }
+
   /// Replaces a file with mode 0600, completely or not at all; it is on the disk on return.
   package static func write(_ text: String, to path: String) throws(GatewayFailure) {
     let temporary = "\(path).\(getpid()).new"
@@ -59,6 +75,10 @@ package enum PrivateFile {
     private var nanoseconds: Int = 0
 
     /// Of a missing file: all zero.
+    var isMissing: Bool { self == Version() }
+
+    private init() {}
+
     package init(of path: String) {
       var status = stat()
       guard stat(path, &status) == 0 else { return }

@@ -64,6 +64,13 @@ final class HTTPRequestHandler: ChannelInboundHandler {
       let count = query.hasPrefix("last=") ? Int(query.dropFirst(5)) ?? 0 : PushLog.limit
       answer(reply) { await $0.pushes(last: count) }
     case (.POST, "/v1/push") where isCommands: pushFile(request, query, reply)
+    case (.GET, "/v1/actions") where isCommands: poll(query, reply)
+    case (.POST, "/v1/reload") where isCommands:
+      service.assumeIsolated { service in
+        service.reloadTables()
+        service.reloadRegistrations()
+      }
+      reply(200, "text/plain", "ok\n")
     case _: publish(request, path, reply)
     }
   }
@@ -78,6 +85,17 @@ final class HTTPRequestHandler: ChannelInboundHandler {
     Task {
       let body = await text(service)
       eventLoop.execute { reply(200, "text/plain; charset=utf-8", body) }
+    }
+  }
+
+  private func poll(_ query: String, _ reply: @escaping Reply) {
+    guard let poll = PollQuery(parsing: query) else {
+      return reply(400, "text/plain", "use after=NUMBER&wait=SECONDS\n")
+    }
+    service.assumeIsolated { service in
+      service.poll(after: poll.after, wait: poll.wait, topics: nil) { body in
+        reply(body == nil ? 503 : 200, "application/json", body ?? "too many requests wait\n")
+      }
     }
   }
 

@@ -97,6 +97,14 @@ final class PushStreamHandler: ChannelInboundHandler {
     state = .answered(skippedBytes: 0)
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     let connection = connection
+    guard !request.isPoll else {
+      return service.assumeIsolated { service in
+        service.poll(request, connection: connection) { status, body in
+          let (handler, context) = bound.value
+          handler.write(status, fields: [], body, context)
+        }
+      }
+    }
     service.assumeIsolated { service in
       service.push(request, body: body, connection: connection) { answer in
         let (handler, context) = bound.value
@@ -116,11 +124,17 @@ final class PushStreamHandler: ChannelInboundHandler {
   }
 
   private func write(_ answer: PushAnswer, _ context: ChannelHandlerContext) {
+    var fields = [("apns-id", answer.apnsID)]
+    if let detail = answer.detail { fields.append(("notibot-detail", detail)) }
+    write(answer.status, fields: fields, answer.body, context)
+  }
+
+  private func write(
+    _ status: Int, fields: [(String, String)], _ body: String, _ context: ChannelHandlerContext
+  ) {
     guard context.channel.isActive else { return }
-    let body = answer.body
-    var headers = HPACKHeaders([(":status", "\(answer.status)"), ("apns-id", answer.apnsID)])
+    var headers = HPACKHeaders([(":status", "\(status)")] + fields)
     if !body.isEmpty { headers.add(name: "content-type", value: "application/json") }
-    if let detail = answer.detail { headers.add(name: "notibot-detail", value: detail) }
     context.write(
       wrapOutboundOut(.headers(.init(headers: headers, endStream: body.isEmpty))), promise: nil)
     if !body.isEmpty {

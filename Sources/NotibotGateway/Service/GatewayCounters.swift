@@ -16,6 +16,7 @@ struct GatewayCounters: Sendable {
   private var answerNanoseconds: Int64 = 0
   private var answers = 0
   var delivered = 0
+  private var callbacks: [CallVerdict: Int] = [:]
   var connections = 0
   var refusedConnections = 0
 
@@ -28,8 +29,12 @@ struct GatewayCounters: Sendable {
       answered.components.seconds * 1_000_000_000 + answered.components.attoseconds / 1_000_000_000
   }
 
+  mutating func noteCallback(_ verdict: CallVerdict) { callbacks[verdict, default: 0] += 1 }
+
   /// Prometheus' text format.
-  func text(boardUp: Bool, entries: Int, unfinished: Int) -> String {
+  func text(
+    boardUp: Bool, entries: Int, unfinished: Int, presses: [PressVerdict: Int], decisions: Int
+  ) -> String {
     var lines: [String] = []
     func add(_ name: String, _ type: String, _ values: [(labels: String, value: String)]) {
       lines.append("# TYPE notibot_gateway_\(name) \(type)")
@@ -47,6 +52,14 @@ struct GatewayCounters: Sendable {
     add("board_up", "gauge", [("", boardUp ? "1" : "0")])
     add("outbox_entries", "gauge", [("", "\(entries)")])
     add("outbox_unfinished", "gauge", [("", "\(unfinished)")])
+    add(
+      "presses_total", "counter",
+      presses.sorted { $0.key.rawValue < $1.key.rawValue }
+        .map { ("{verdict=\"\($0.key.rawValue)\"}", "\($0.value)") })
+    add(
+      "callbacks_total", "counter",
+      callbacks.sorted { "\($0.key)" < "\($1.key)" }.map { ("{result=\"\($0.key)\"}", "\($0.value)") })
+    add("decisions_open", "gauge", [("", "\(decisions)")])
     return lines.joined(separator: "\n") + "\n"
   }
 }

@@ -10,22 +10,45 @@ struct GatewayTableVersions {
 }
 
 extension GatewayService {
+  /// Whether tokens and trusted keys are as the user wrote them last.
+  var hasReadableTrust: Bool {
+    tableProblems[folder.tokens] == nil && tableProblems[folder.trust] == nil
+  }
+
   /// Reads again those tables that a command has changed. One that cannot be read keeps its
-  /// content.
+  /// content, and is reported: until it is repaired, pushes of senders are refused if it is the
+  /// tokens or the trusted keys, because it can hide a revocation.
   func reloadTables() {
-    let versions = GatewayTableVersions(
-      tokens: PrivateFile.Version(of: folder.tokens), trust: PrivateFile.Version(of: folder.trust),
-      mutes: PrivateFile.Version(of: folder.mutes))
-    if versions.tokens != tables.tokens, let read = try? GatewayTables.readTokens(folder.tokens) {
-      tokens = read
+    reload(folder.tokens, \.tokens) { path throws(GatewayFailure) in
+      tokens = try GatewayTables.readTokens(path)
     }
-    if versions.trust != tables.trust, let read = try? GatewayTables.readTrust(folder.trust) {
-      verifier.setKeys(read)
+    reload(folder.trust, \.trust) { path throws(GatewayFailure) in
+      verifier.setKeys(try GatewayTables.readTrust(path))
     }
-    if versions.mutes != tables.mutes, let read = try? GatewayTables.readMutes(folder.mutes) {
-      intake.rules.mutes = read
+    reload(folder.mutes, \.mutes) { path throws(GatewayFailure) in
+      intake.rules.mutes = try GatewayTables.readMutes(path)
     }
-    tables = versions
+  }
+
+  private func reload(
+    _ path: String, _ version: WritableKeyPath<GatewayTableVersions, PrivateFile.Version?>,
+    _ read: (String) throws(GatewayFailure) -> Void
+  ) {
+    let found = PrivateFile.Version(of: path)
+    let known = tables[keyPath: version]
+    guard found != known else { return }
+    tables[keyPath: version] = found
+    do throws(GatewayFailure) {
+      // One that was there and is not: deleted, not empty.
+      if found.isMissing, known != nil {
+        throw GatewayFailure(.usage, "cannot read \(path): it is missing")
+      }
+      try read(path)
+      tableProblems[path] = nil
+    } catch {
+      if tableProblems[path] == nil { warn("\(error); its last content stays in use") }
+      tableProblems[path] = error.description
+    }
   }
 
   // MARK: Publishing without TLS
@@ -70,7 +93,9 @@ extension GatewayService {
     case .gone(let number, _), .removed(let number), .outcomeUnknown(let number), .expired(let number):
       noteGone(number)
     case .refused(let number, _): noteGone(number)
-    case .queued, .rejected, .duplicate, .action, .storeFull, .synced, .diverged, .newSource: break
+    case .action(let number, let action, let revision, let isStale):
+      notePress(number, action, revision, isStale: isStale)
+    case .queued, .rejected, .duplicate, .storeFull, .synced, .diverged, .newSource: break
     }
   }
 
@@ -88,20 +113,24 @@ extension GatewayService {
       "unfinished": .whole(statistics.unfinished), "items": .whole(intake.itemsCount),
       "badges": .object(intake.badges.mapValues { .whole($0) }),
       "badge": .whole(intake.badges.values.reduce(0, +)),
-      "connections": .whole(counters.connections), "healthy": .bool(!hasStoreFailed),
+      "connections": .whole(counters.connections), "healthy": .bool(isHealthy),
+      "decisions": .whole(desk.with(\.openCount)),
+      "registrations": .object(registrations.states.mapValues { .string($0.rawValue) }),
+      "problems": .array(tableProblems.values.sorted().map { .string($0) }),
     ]).line
   }
 
   func metrics() async -> String {
     let statistics = await gate.forwarder.statistics
     return counters.text(
-      boardUp: isBoardUp, entries: statistics.entries, unfinished: statistics.unfinished)
+      boardUp: isBoardUp, entries: statistics.entries, unfinished: statistics.unfinished,
+      presses: desk.verdicts, decisions: desk.with(\.openCount))
   }
 
   /// The last pushes, one line of JSON each.
   func pushes(last: Int) -> String { log.last(last).map { $0.line + "\n" }.joined() }
 
-  var isHealthy: Bool { !hasStoreFailed && !isStopping }
+  var isHealthy: Bool { !hasStoreFailed && !isStopping && tableProblems.isEmpty }
 
   // MARK: Connections
 

@@ -3,6 +3,16 @@ import GatewayRules
 import NIOCore
 import NIOPosix
 import NotibotHost
+import NotibotProtocol
+
+/// What a gateway has on its disk.
+struct GatewayFiles: Sendable {
+  let store: GatewayStore
+  let thread: NIOThreadPool
+  let contents: IntakeContents
+  let desk: DecisionDesk
+  let unregistered: Set<String>
+}
 
 /// A running gateway: takes requests from the servers, feeds the intake, and answers.
 ///
@@ -25,12 +35,22 @@ actor GatewayService {
   let gate: OutboxGate
   let store: GatewayStore
   let storeThread: NIOThreadPool
+  let desk: DecisionDesk
   let clock = GatewayClock()
+  let client: CallbackClient
+  /// For the user: one line, without a text or a token.
+  let warn: @Sendable (String) -> Void
 
   var verifier = TokenVerifier(keys: [])
   var tokens = DeviceTokens()
   var failures: [FailureRule]
   var tables = GatewayTableVersions()
+  /// Why a table cannot be read, by its file.
+  var tableProblems: [String: String] = [:]
+  var registrations: RegistrationMachine
+  var registrationTimer: Scheduled<Void>?
+  var decisionTimer: Scheduled<Void>?
+  var pollers = ActionPollers()
   var intake: IntakeMachine
   var log = PushLog()
   var counters = GatewayCounters()
@@ -42,10 +62,14 @@ actor GatewayService {
   private var lastTicket: UInt64 = 0
   private var timer: Scheduled<Void>?
 
-  // Changes on their way to the outbox, and records on their way to the disk.
+  // Changes on their way to the outbox, and records on their way to the disk, with what waits for
+  // them.
   private var changes: [(operation: IntakeMachine.Operation, id: UInt64)] = []
   private var submitting: Task<Void, Never>?
-  private var records: [IntakeRecord] = []
+  var records: [StoreRecord] = []
+  var followUps: [DecisionMachine.Action] = []
+  /// Numbers of changes that a decision asked for; those of the intake are below.
+  private var lastStatusChange: UInt64 = 1 << 62
   private var answers: [(ticket: IntakeMachine.Ticket, outcome: IntakeOutcome, apnsID: String)] = []
   private var isWriting = false
   private(set) var hasStoreFailed = false
@@ -54,19 +78,24 @@ actor GatewayService {
 
   init(
     eventLoop: any EventLoop, folder: GatewayFolder, configuration: GatewayConfiguration,
-    profiles: [TopicProfile], forwarder: Forwarder, store: GatewayStore, storeThread: NIOThreadPool,
-    contents: IntakeContents
+    profiles: [TopicProfile], forwarder: Forwarder, files: GatewayFiles,
+    warn: @escaping @Sendable (String) -> Void
   ) {
     self.eventLoop = eventLoop
     self.folder = folder
     self.configuration = configuration
     self.profiles = profiles
-    self.store = store
-    self.storeThread = storeThread
+    store = files.store
+    storeThread = files.thread
+    desk = files.desk
+    client = CallbackClient(eventLoop: eventLoop)
+    registrations = RegistrationMachine(removed: files.unregistered)
+    self.warn = warn
     gate = OutboxGate(forwarder: forwarder)
     failures = configuration.failures
     intake = IntakeMachine(
-      options: configuration.intake, rules: DisplayRules(quietHours: configuration.quietHours), contents)
+      options: configuration.intake, rules: DisplayRules(quietHours: configuration.quietHours),
+      files.contents)
   }
 
   // MARK: Pushes
@@ -113,6 +142,8 @@ actor GatewayService {
     guard !isStopping else { return refused(.shutdown) }
     if let reason = headers.refusalBeforeTrust() { return refused(reason) }
     reloadTables()
+    // An unreadable table can hide a revocation: senders repeat the push when it is repaired.
+    guard hasReadableTrust else { return refused(.serviceUnavailable) }
     let key: TrustedKey
     switch trust(headers.authorization, connection, now) {
     case .failure(let refusal): return refused(refusal.reason)
@@ -156,7 +187,7 @@ actor GatewayService {
     return PushRequest.key(head, token: token, body: body)
   }
 
-  private func trust(
+  func trust(
     _ authorization: String?, _ connection: Int, _ now: WallTime
   ) -> Result<TrustedKey, PushRefusal> {
     var verdict = verifier.verdict(authorization, now: now)
@@ -195,14 +226,25 @@ actor GatewayService {
   private func obey() {
     while let action = intake.nextAction() {
       switch action {
-      case .submit(let operation, let id): changes.append((operation, id))
-      case .record(let record): records.append(record)
+      case .submit(let operation, let id):
+        noteBegin(of: operation)
+        changes.append((operation, id))
+      case .record(let record):
+        note(record)
+        records.append(.intake(record))
       case .answer(let ticket, let outcome, let apnsID): answers.append((ticket, outcome, apnsID))
       }
     }
+    obeyDecisions()
     submitChanges()
-    writeRecords()
     arm()
+  }
+
+  /// Writes the state of a decision to its item.
+  func showStatus(_ number: Int64, _ notification: DisplayNotification) {
+    lastStatusChange += 1
+    changes.append((.update(number, notification, key: nil), lastStatusChange))
+    submitChanges()
   }
 
   private func arm() {
@@ -227,22 +269,21 @@ actor GatewayService {
       let results = await gate.submit(batch)
       submitting = nil
       let now = clock.now()
-      for (id, result) in results { intake.complete(id, result, now: now) }
+      for (id, result) in results where id < 1 << 62 { intake.complete(id, result, now: now) }
       obey()
+      for (operation, id) in batch where id < 1 << 62 { noteEnd(of: operation) }
     }
   }
 
-  private func writeRecords() {
+  func writeRecords() {
     guard !isWriting else { return }
-    guard !records.isEmpty, !hasStoreFailed else {
-      let replies = answers
-      (answers, records) = ([], [])
-      return giveAnswers(replies)
+    let (batch, replies, rest) = (records, answers, followUps)
+    (records, answers, followUps) = ([], [], [])
+    guard !batch.isEmpty, !hasStoreFailed else {
+      giveAnswers(replies)
+      return follow(rest)
     }
     isWriting = true
-    let (batch, replies) = (records, answers)
-    records = []
-    answers = []
     let store = store
     storeThread.runIfActive(eventLoop: eventLoop) { try store.write(batch) }.whenComplete { result in
       self.assumeIsolated { service in
@@ -250,6 +291,7 @@ actor GatewayService {
         // Without its records the gateway cannot keep its promise: it refuses everything.
         if case .failure = result { service.hasStoreFailed = true }
         service.giveAnswers(replies)
+        service.follow(rest)
         service.writeRecords()
       }
     }
@@ -283,7 +325,8 @@ actor GatewayService {
   /// From now on pushes are refused; waits until those that are taken are answered.
   func stop() async {
     isStopping = true
-    timer?.cancel()
+    for pending in [timer, decisionTimer, registrationTimer] { pending?.cancel() }
+    pollers.endAll()
     // Held states of Live Activities are written now.
     intake.handleTimeout(now: WallTime(milliseconds: .max / 2))
     obey()

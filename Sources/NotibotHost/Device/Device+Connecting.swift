@@ -116,7 +116,7 @@ extension Device {
       await device.close()
       return .other(port: port, reason: "is \(found ?? "one without an id")")
     } catch let error as PortError {
-      return .other(port: port, reason: "cannot be asked: \(error.cause)")
+      return .other(port: port, reason: "cannot be asked: \(error.reason)")
     } catch let error as NotibotError {
       return .other(port: port, reason: "cannot be asked: \(error.reason)")
     } catch {

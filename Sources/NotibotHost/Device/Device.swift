@@ -30,7 +30,8 @@ public actor Device {
   public nonisolated let port: String
   /// The opened address; `nil` for a channel that was already open.
   package nonisolated let address: PortAddress?
-  /// Events of the device and of the connection; for one consumer.
+  /// Events of the device and of the connection, for one consumer: a second one gets the events
+  /// that the first one does not get.
   public nonisolated let events: Events
 
   let options: DeviceOptions

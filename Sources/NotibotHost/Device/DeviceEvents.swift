@@ -1,5 +1,6 @@
 extension Device {
   /// An event of a device, or of the connection to it.
+  @nonexhaustive
   public enum Event: Sendable {
     /// The count changed, or was read again after a reconnection.
     case count(UInt16)

@@ -1,4 +1,4 @@
-import NotibotProtocol
+public import NotibotProtocol
 
 /// A device's description of itself when a session opens. Texts are as the device sent them:
 /// sanitise before printing.
@@ -15,8 +15,8 @@ public struct DeviceInfo: Hashable, Sendable {
   public var bootID: UInt32
   /// Boots since the device was manufactured.
   public var bootCount: UInt32?
-  /// The reason for the last restart, as a number of `esp_reset_reason_t`, 0...10.
-  public var resetReason: UInt8?
+  /// The reason for the last restart; `nil` if the device does not send it.
+  public var resetReason: ResetReason?
   /// Milliseconds since boot, when the session opened.
   public var uptimeMs: UInt64?
   /// Capacity of its store, in notifications.
@@ -44,7 +44,7 @@ public struct DeviceInfo: Hashable, Sendable {
     buildHash = answer.buildHash
     bootID = answer.bootID
     bootCount = answer.bootCount
-    resetReason = answer.resetReason?.rawValue
+    resetReason = answer.resetReason
     uptimeMs = answer.uptimeMs
     capacity = answer.capacity.map(Int.init)
     self.mtu = mtu

@@ -19,6 +19,7 @@ public struct DeviceOptions: Sendable {
   public init() {}
 
   /// What to do if a session ends while the port remains open.
+  @nonexhaustive
   public enum Reconnection: Hashable, Sendable {
     /// End: the device counts as lost.
     case never

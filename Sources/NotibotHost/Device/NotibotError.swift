@@ -1,33 +1,34 @@
-import NotibotProtocol
+public import NotibotProtocol
 import SerialLink
 
 /// An error of a device: the failed operation, the port, the reason, and what to do about it.
 public struct NotibotError: Error, Sendable {
-  /// What went wrong. Each has the exit code that a program ends with because of it.
+  /// What went wrong.
+  @nonexhaustive
   public enum Code: Hashable, Sendable {
-    /// The port's name or an option is wrong. Exit 2.
+    /// The port's name or an option is wrong.
     case usage
-    /// No such port, or no board at it. Exit 10.
+    /// No such port, or no board at it.
     case noBoard
-    /// Another program uses the port. Exit 11.
+    /// Another program uses the port.
     case portBusy
-    /// The user is not permitted to open the port. Exit 12.
+    /// The user is not permitted to open the port.
     case noPermission
-    /// Nothing answered in time. Exit 13.
+    /// Nothing answered in time.
     case noAnswer
-    /// The port or the session was lost. Exit 14.
+    /// The port or the session was lost.
     case linkLost
-    /// The device answered with this error of the attribute protocol, such as 0x80: not a valid
-    /// notification, or 0x11: its store is full. Exit 15.
-    case refused(UInt8)
-    /// The device speaks the protocol, but not a version or a profile that this host can use. Exit
-    /// 15.
+    /// The device answered with this error of the attribute protocol, such as
+    /// `.notANotification`, or `.insufficientResources`: its store is full.
+    case refused(ATTError)
+    /// The device speaks the protocol, but not a version or a profile that this host can
+    /// use.
     case incompatible
-    /// The device restarted. Exit 17.
+    /// The device restarted.
     case deviceRestarted
-    /// A fault of this computer: too many open files, no memory. Exit 18.
+    /// A fault of this computer: too many open files, no memory.
     case environment
-    /// Too many requests are pending. Exit 18.
+    /// Too many requests are pending.
     case queueFull
   }
 
@@ -46,21 +47,6 @@ public struct NotibotError: Error, Sendable {
   public var isOutcomeUnknown = false
   /// The error below this one, if there is one.
   public var underlying: (any Error)?
-
-  /// The number for a program to exit with.
-  public var exitCode: Int32 {
-    switch code {
-    case .usage: 2
-    case .noBoard: 10
-    case .portBusy: 11
-    case .noPermission: 12
-    case .noAnswer: 13
-    case .linkLost: 14
-    case .refused, .incompatible: 15
-    case .deviceRestarted: 17
-    case .environment, .queueFull: 18
-    }
-  }
 }
 
 extension NotibotError: CustomStringConvertible {
@@ -87,7 +73,7 @@ extension NotibotError {
       case .noTerminals, .system: .environment
       }
     self.init(
-      code: code, port: error.port, operation: error.operation, reason: error.cause, hint: error.remedy,
+      code: code, port: error.port, operation: error.operation, reason: error.reason, hint: error.hint,
       underlying: error)
   }
 
@@ -104,7 +90,7 @@ extension NotibotError {
       case .noAnswer:
         (
           .noAnswer, "no answer",
-          "check the port, the power supply of the board, and the rate (--baud)"
+          "check the port, the power supply of the board, and the rate"
         )
       case .refused(.noCommonVersion, let versions):
         (
@@ -123,7 +109,7 @@ extension NotibotError {
           "update the older of the two"
         )
       case .deviceRestarted:
-        (.deviceRestarted, "the device restarted", "see its console text with: notibot watch --text")
+        (.deviceRestarted, "the device restarted", "read its console text")
       case .unknownToDevice: (.linkLost, "the device no longer knows the session", "connect again")
       case .closedByDevice: (.linkLost, "the device closed the session", "connect again")
       case .silent: (.linkLost, "the device was silent for 5 s", "check the cable and the power supply")
@@ -170,7 +156,7 @@ extension NotibotError {
       case _: ""
       }
     self.init(
-      code: .refused(error.rawValue), port: port, operation: operation,
+      code: .refused(error), port: port, operation: operation,
       reason: "refused by the device: \(error)",
       hint: hint, underlying: error)
   }

@@ -48,7 +48,7 @@ extension Forwarder {
         case .commit(let changes): commit(changes)
         case .report(let report): publish(ForwardingReport(report))
         case .connection(let change): publish(change)
-        case .text: break
+        case .text(let bytes): options.consoleText(bytes)
         case .finished:
           if hasWritten { line.channel?.flush() }
           hasWritten = false
@@ -107,9 +107,11 @@ extension Forwarder {
   // MARK: The journal
 
   private func commit(_ changes: [JournalChange]) {
-    let (journal, step) = (journal, options.journalStep)
+    let (journal, step, willTake) = (journal, options.journalStep, options.willTakePresses)
+    let presses = willTake == nil ? [] : machine.pressesInCommit
     let done = journalThread.runIfActive(eventLoop: eventLoop) { () -> Result<Void, JournalError> in
       step()
+      if !presses.isEmpty { try willTake?(presses) }
       let result = Result { () throws(JournalError) in try journal.apply(changes) }
       step()
       return result

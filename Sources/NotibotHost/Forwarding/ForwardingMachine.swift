@@ -241,6 +241,11 @@ package struct ForwardingMachine: Equatable, Sendable {
   /// Whether nothing is left to be sent to the device or written to the journal.
   package var isIdle: Bool { outbox.isFinished }
 
+  /// The presses that the commit in progress takes.
+  package var pressesInCommit: [TakenPress] {
+    outbox.journal.pressesInCommit.compactMap(TakenPress.init)
+  }
+
   /// Notifications in the outbox.
   package var entriesCount: Int { outbox.entriesCount }
 

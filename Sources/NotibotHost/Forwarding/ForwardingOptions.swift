@@ -22,6 +22,15 @@ public struct ForwardingOptions: Sendable {
   /// Called before and after each commit, and before each report, on any thread. Crash tests end
   /// the process here.
   package var journalStep: @Sendable () -> Void = {}
+  /// Called with each part of the device's console text, on the forwarder's event loop; it must not
+  /// block.
+  package var consoleText: @Sendable ([UInt8]) -> Void = { _ in }
+
+  /// Called on the journal's thread before the commit that takes presses, so that a program can
+  /// make its decision durable first: after a crash in between, the device reports the press
+  /// again. If it throws, the press is not taken, and the forwarder ends as with a journal that
+  /// cannot be written.
+  package var willTakePresses: (@Sendable ([TakenPress]) throws -> Void)?
 
   /// Options with their defaults.
   public init() {}

@@ -1,14 +1,21 @@
-import NotibotProtocol
+public import NotibotProtocol
 
 /// A result of the outbox. All reports about a single notification, except rejections, are in the
 /// journal before they are published.
+@nonexhaustive
 public enum ForwardingReport: Hashable, Sendable {
   /// The outbox's own number for a notification, from 1; never used twice in one journal.
   public typealias Number = Int64
 
   /// Why a notification is no longer on the display.
+  @nonexhaustive
   public enum Departure: String, Hashable, Sendable {
-    case dismissed, evicted, expired
+    /// The user dismissed it.
+    case dismissed
+    /// The device needed its place for one with a higher level.
+    case evicted
+    /// Its time was over.
+    case expired
   }
 
   /// It is in the journal: delivery is guaranteed. `token` is the one submitted with it.
@@ -21,9 +28,8 @@ public enum ForwardingReport: Hashable, Sendable {
   case duplicate(Number, token: UInt64, keyConflict: Bool)
   /// The device has it: once for each content.
   case delivered(Number)
-  /// The device refused it; the error is one of the attribute protocol, as in
-  /// `NotibotError.Code.refused`.
-  case refused(Number, attError: UInt8)
+  /// The device refused it, with this error of the attribute protocol.
+  case refused(Number, ATTError)
   /// It left the display.
   case gone(Number, Departure)
   /// It expired before the device had it, and was not sent.
@@ -47,6 +53,7 @@ public enum ForwardingReport: Hashable, Sendable {
 }
 
 /// Why a submission was not accepted.
+@nonexhaustive
 public enum ForwardingRejection: Error, Hashable, Sendable {
   /// There is no longer a notification with this number.
   case unknownNumber(ForwardingReport.Number)
@@ -83,7 +90,7 @@ extension ForwardingReport {
         .duplicate(number.rawValue, token: token, keyConflict: isConflict)
       case .expired(let number): .expired(number.rawValue)
       case .delivered(let number): .delivered(number.rawValue)
-      case .refused(let number, let error): .refused(number.rawValue, attError: error.rawValue)
+      case .refused(let number, let error): .refused(number.rawValue, error)
       case .gone(let number, let reason): .gone(number.rawValue, Departure(reason))
       case .removed(let number): .removed(number.rawValue)
       case .action(let number, let act, let revision, let isStale):

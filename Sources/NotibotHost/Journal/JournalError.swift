@@ -5,33 +5,32 @@ import NotibotProtocol
 /// Why a journal could not be opened, read or written: what happened, which file, during what, and
 /// what to do about it.
 package struct JournalError: Error, Hashable, Sendable {
-  /// What went wrong. Each has the exit code that a program ends with because of it.
+  /// What went wrong.
   package enum Code: Hashable, Sendable {
-    /// No such file. Exit 2.
+    /// No such file.
     case missing
-    /// Its folder does not exist. Exit 2.
+    /// Its folder does not exist.
     case directoryMissing
     /// The file that locks it, at this path, is a symbolic link: another file would be written to.
-    /// Exit 18.
     case lockIsLink(String)
-    /// Another process sends from it or changes it; `nil` if that process is unknown. Exit 11.
+    /// Another process sends from it or changes it; `nil` if that process is unknown.
     case locked(pid: Int32?)
-    /// The user is not permitted to open, write or create it. Exit 12.
+    /// The user is not permitted to open, write or create it.
     case permissionDenied
-    /// The file or its file system is read-only. Exit 12.
+    /// The file or its file system is read-only.
     case readOnly
-    /// No space. The commit failed as a whole, and can be retried. Exit 18.
+    /// No space. The commit failed as a whole, and can be retried.
     case diskFull
-    /// Another program's database, or no database. Exit 2.
+    /// Another program's database, or no database.
     case notAnOutbox
-    /// Written by a later version of this program. Exit 2.
+    /// Written by a later version of this program.
     case tooNew(version: Int)
-    /// Damaged; the text is the finding. Exit 18.
+    /// Damaged; the text is the finding.
     case corrupt(String)
     /// Reading or writing failed. After the journal is opened again, such a commit is either
-    /// complete or absent. Exit 18.
+    /// complete or absent.
     case inputOutput
-    /// Used after `close`. Exit 18.
+    /// Used after `close`.
     case closed
   }
 
@@ -60,16 +59,6 @@ package struct JournalError: Error, Hashable, Sendable {
     self.path = path
     self.operation = operation
     self.underlying = underlying
-  }
-
-  /// The number for a program to exit with. Source: docs/CLI.md, exit codes.
-  package var exitCode: Int32 {
-    switch code {
-    case .missing, .directoryMissing, .notAnOutbox, .tooNew: 2
-    case .locked: 11
-    case .permissionDenied, .readOnly: 12
-    case .diskFull, .corrupt, .inputOutput, .lockIsLink, .closed: 18
-    }
   }
 }
 
@@ -104,7 +93,7 @@ extension JournalError: CustomStringConvertible {
   /// One line: the action for the user. Safe to print.
   package var hint: String {
     switch code {
-    case .missing: "check the path; 'notibot forward' creates a missing outbox"
+    case .missing: "check the path"
     case .directoryMissing: "create the folder first, or choose another path"
     case .lockIsLink(let lock): "remove the link: rm \(shown(lock))"
     case .locked(.some(let pid)) where pid != getpid(): "stop process \(pid), or wait until it ends"
@@ -115,7 +104,7 @@ extension JournalError: CustomStringConvertible {
     case .notAnOutbox: "check the path; the file was not changed"
     case .tooNew: "update this program"
     case .corrupt:
-      "the file was not changed; save its readable notifications with: notibot outbox salvage \(shown(path)); then move its files away"
+      "the file was not changed; salvage its readable notifications, then move its files away"
     case .inputOutput: "check the disk and its file system"
     case .closed: ""
     }

@@ -54,16 +54,16 @@ package final class PortMonitor: Sendable {
   /// - Throws: `PortError` when it cannot be opened the first time.
   package func run(reconnects: Bool) async throws(PortError) {
     try await open()
-    var lastCause = ""
+    var lastReason = ""
     while reconnects, !Task.isCancelled {
       await PortWait.forArrival(at: name.address?.path, upTo: Self.retryInterval, on: loop)
       guard !Task.isCancelled else { return }
       do throws(PortError) {
         try await open()
-        lastCause = ""
+        lastReason = ""
       } catch {
-        if error.cause != lastCause { report(.waiting(reason: error.description)) }
-        lastCause = error.cause
+        if error.reason != lastReason { report(.waiting(reason: error.description)) }
+        lastReason = error.reason
       }
     }
   }
@@ -113,7 +113,7 @@ package final class PortMonitor: Sendable {
   }
 
   fileprivate func lose(_ error: PortError) {
-    report(.lost(reason: error.cause))
+    report(.lost(reason: error.reason))
   }
 
   /// Whether the port can be read now.

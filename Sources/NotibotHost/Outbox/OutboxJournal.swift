@@ -126,6 +126,15 @@ struct OutboxJournal: Equatable, Sendable {
     }
   }
 
+  /// The presses that the commit in progress takes.
+  var pressesInCommit: [PendingPress] {
+    guard case .committing(let commit) = state else { return [] }
+    return commit.effects.flatMap { effect -> [PendingPress] in
+      guard case .pressesTaken(let taken) = effect else { return [] }
+      return taken
+    }
+  }
+
   /// Whether all marks of an entry up to the `mark`-th of all are durable.
   func isDurable(_ number: OutboxNumber, upTo mark: UInt64) -> Bool {
     if let first = marked[number], first <= mark { return false }

@@ -1,6 +1,7 @@
 /// A change of the connection to a device, and its reason.
 public struct ConnectionChange: Hashable, Sendable {
   /// A state of the connection.
+  @nonexhaustive
   public enum State: Hashable, Sendable {
     /// The port is open, and a session is requested.
     case connecting(port: String)
@@ -27,6 +28,7 @@ public struct ConnectionChange: Hashable, Sendable {
 }
 
 /// Why a connection changed.
+@nonexhaustive
 public enum ConnectionReason: Hashable, Sendable {
   /// The first attempt.
   case first

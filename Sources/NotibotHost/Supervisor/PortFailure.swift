@@ -53,8 +53,8 @@ extension PortFailure {
       }
     let summary = NotibotError(error)
     self.init(
-      code: summary.code, port: error.port, operation: error.operation, reason: error.cause,
-      hint: error.remedy, healsByWaiting: healsByWaiting)
+      code: summary.code, port: error.port, operation: error.operation, reason: error.reason,
+      hint: error.hint, healsByWaiting: healsByWaiting)
   }
 }
 

@@ -52,10 +52,10 @@ package struct FirmwareDevice: VirtualPeer {
   }
 
   /// The counters of the receiver since the latest boot.
-  var receiverCounters: ReceiverCounters {
+  var receiverCounters: DecoderCounters {
     var counters = nb_host_counters_t()
     memory.table.counters(memory.host, &counters)
-    return ReceiverCounters(
+    return DecoderCounters(
       frames: UInt64(counters.frames), crcErrors: UInt64(counters.crc_errors),
       malformed: UInt64(counters.malformed), textBytes: UInt64(counters.text_bytes),
       echoes: UInt64(counters.echoes), overruns: UInt64(counters.overruns))

@@ -63,7 +63,7 @@ private final class FirmwareControl: DeviceControl {
     }
   }
 
-  func receiverCounters() throws -> ReceiverCounters { line.peer.receiverCounters }
+  func receiverCounters() throws -> DecoderCounters { line.peer.receiverCounters }
 }
 
 extension DeviceCommand {
@@ -81,7 +81,7 @@ extension DeviceCommand {
     case .close: [11]
     case .mode(.strict): [9, 0]
     case .mode(.firmware): [9, 1]
-    case .unplug, .plug, .faults, .statistics, .list: nil
+    case .unplug, .plug, .faults, .loaderFaults, .statistics, .list: nil
     }
   }
 }

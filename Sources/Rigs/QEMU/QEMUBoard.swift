@@ -99,7 +99,7 @@ package actor QEMUBoard {
       let words = (try? await process.ended.get()) ?? ""
       throw QEMUFailure(
         "QEMU ended at once: \(words.trimmingCharacters(in: .whitespacesAndNewlines).suffix(300))",
-        remedy: "check that \(setup.image) is an ELF file for riscv32")
+        hint: "check that \(setup.image) is an ELF file for riscv32")
     }
   }
 

@@ -48,7 +48,7 @@ struct QEMUMonitor: Sendable {
     let answer = try await conversation.ask(Self.line(command, id: id), wanted: wanted)
     guard let error = Message(answer)?.error else { return answer }
     throw QEMUFailure(
-      "QEMU refuses '\(command)': \(error.desc)", remedy: "use QEMU 7.2 or a later one")
+      "QEMU refuses '\(command)': \(error.desc)", hint: "use QEMU 7.2 or a later one")
   }
 
   /// Returns when QEMU has noticed that the connection to one of its sockets was opened or closed:

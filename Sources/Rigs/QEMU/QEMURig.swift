@@ -22,7 +22,7 @@ package final class QEMURig: OwnedDeviceRig {
     do {
       board = try await QEMUBoard.start(try QEMUSetup(image: image), start: .immediate, seed: seed)
     } catch let error as QEMUFailure {
-      throw RigTrouble(error.message, remedy: error.remedy)
+      throw RigTrouble(error.reason, remedy: error.hint)
     }
     do {
       let port = try await PortRig.open(
@@ -58,8 +58,8 @@ final class BoardControl: DeviceControl {
       case .reboot: try await board.reset()
       case .unplug: await board.unplug()
       case .plug: try await board.plug()
-      case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode, .faults, .statistics,
-        .list:
+      case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode, .faults,
+        .loaderFaults, .statistics, .list:
         let answer = try await board.perform(Self.line(command.firmwareRecord ?? []))
         guard answer == "ok" else {
           throw RigTrouble(
@@ -67,7 +67,7 @@ final class BoardControl: DeviceControl {
         }
       }
     } catch let error as QEMUFailure {
-      throw RigTrouble(error.message, remedy: error.remedy)
+      throw RigTrouble(error.reason, remedy: error.hint)
     }
   }
 

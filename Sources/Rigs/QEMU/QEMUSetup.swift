@@ -27,7 +27,7 @@ package struct QEMUSetup: Sendable {
   private static func program(_ environment: [String: String]) throws(QEMUFailure) -> String {
     if let named = environment["NOTIBOT_QEMU"], !named.isEmpty {
       guard FileManager.default.isExecutableFile(atPath: named) else {
-        throw QEMUFailure("NOTIBOT_QEMU does not name a program: \(named)", remedy: "correct it, or unset it")
+        throw QEMUFailure("NOTIBOT_QEMU does not name a program: \(named)", hint: "correct it, or unset it")
       }
       return named
     }
@@ -37,17 +37,17 @@ package struct QEMUSetup: Sendable {
     }
     throw QEMUFailure(
       "there is no \(programName) in PATH",
-      remedy: "install it: apt-get install qemu-system-misc, or name it in NOTIBOT_QEMU")
+      hint: "install it: apt-get install qemu-system-misc, or name it in NOTIBOT_QEMU")
   }
 
   private static func image(_ named: String?) throws(QEMUFailure) -> String {
     if let named {
       guard let file = FileHandle(forReadingAtPath: named) else {
-        throw QEMUFailure("there is no firmware at \(named)", remedy: "name an ELF file, as in qemu:my.elf")
+        throw QEMUFailure("there is no firmware at \(named)", hint: "name an ELF file, as in qemu:my.elf")
       }
       // QEMU loads any other file as machine code, without an error.
       guard (try? file.read(upToCount: 4)) == Data([0x7F, 0x45, 0x4C, 0x46]) else {
-        throw QEMUFailure("\(named) is not an ELF file", remedy: "name one, as in qemu:my.elf")
+        throw QEMUFailure("\(named) is not an ELF file", hint: "name one, as in qemu:my.elf")
       }
       return named
     }
@@ -63,7 +63,7 @@ package struct QEMUSetup: Sendable {
     }
     throw QEMUFailure(
       "the firmware has not been built: there is no .build/\(imageName)",
-      remedy: "build it: firmware-fixtures/ports/qemu-virt/build")
+      hint: "build it: firmware-fixtures/ports/qemu-virt/build")
   }
 
   /// QEMU's arguments. Descriptor 3 is the monitor, 4 the control line.

@@ -58,7 +58,7 @@ package struct Diagnosis: Sendable {
       // A missing board is not a fault of the computer; a variable that names one is.
       let severity: Finding.Severity = chosen.source == .standard ? .warning : .trouble
       return Finding(
-        severity, "selection", "\(who) selects no port: \(error.cause); \(error.remedy)",
+        severity, "selection", "\(who) selects no port: \(error.reason); \(error.hint)",
         command: chosen.source == .standard ? nil : "unset \(chosen.source)")
     }
   }

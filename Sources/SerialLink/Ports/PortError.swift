@@ -4,48 +4,47 @@ import NIOCore
 /// Why a port could not be opened, or was lost: what happened, where, during what, and what to do
 /// about it.
 package struct PortError: Error, Hashable, Sendable {
-  /// What went wrong, with what was seen. A later layer gives each its exit code.
+  /// What went wrong, with what was seen.
   package enum Code: Hashable, Sendable {
-    /// No port has that name. `present`: the paths of the existing ports. Exit 10.
+    /// No port has that name. `present`: the paths of the existing ports.
     case notFound(present: [String])
     /// `auto` found no known board. `others`: ports of unknown boards, which it never chooses. Exit
     /// 10.
     case noBoard(others: [String])
-    /// More than one port matches. Exit 10.
+    /// More than one port matches.
     case ambiguous([String])
-    /// Another process uses the port; `nil` if that process is unknown. Exit 11.
+    /// Another process uses the port; `nil` if that process is unknown.
     case busy(PortHolder?)
-    /// The server of a network port serves another client; the text is the reason. Exit 11.
+    /// The server of a network port serves another client; the text is the reason.
     case serverBusy(String)
-    /// The user is not permitted to open it. `group`: the group that is. Exit 12.
+    /// The user is not permitted to open it. `group`: the group that is.
     case permissionDenied(group: String?)
-    /// A file, a directory or some other device. Exit 2.
+    /// A file, a directory or some other device.
     case notATTY
-    /// A pseudo-terminal or a socket: it carries bytes and no DTR or RTS. Exit 2.
+    /// A pseudo-terminal or a socket: it carries bytes and no DTR or RTS.
     case noModemLines
-    /// The driver does not support this rate; `offered`: the rate that it set instead. Exit 2.
+    /// The driver does not support this rate; `offered`: the rate that it set instead.
     case unsupportedBaud(requested: UInt32, offered: UInt32?)
-    /// Not a port name; the text is the reason. Exit 2.
+    /// Not a port name; the text is the reason.
     case badPortName(String)
-    /// Not a rate; the text is the reason. Exit 2.
+    /// Not a rate; the text is the reason.
     case badRate(String)
-    /// The path of a stable link is in use by a file that must not be replaced. Exit 2.
+    /// The path of a stable link is in use by a file that must not be replaced.
     case linkOccupied(String)
-    /// A link or a socket cannot be created at its path; the text is the reason. Exit 2.
+    /// A link or a socket cannot be created at its path; the text is the reason.
     case badPlace(String)
     /// The user is not permitted to create a link or a socket at its path; the text is the reason.
-    /// Exit 12.
     case placeRefused(String)
-    /// End of file, EIO or hang-up: the device was disconnected. Exit 14.
+    /// End of file, EIO or hang-up: the device was disconnected.
     case deviceGone
-    /// A network port did not accept the connection; the text is the reason. Exit 10.
+    /// A network port did not accept the connection; the text is the reason.
     case unreachable(String)
     /// A network port did not execute or did not confirm a command; the text is the reason. Exit
     /// 13.
     case unconfirmed(String)
-    /// A pseudo-terminal cannot be created; the text is the reason. Exit 18.
+    /// A pseudo-terminal cannot be created; the text is the reason.
     case noTerminals(String)
-    /// Any other system error, by its number. Exit 18.
+    /// Any other system error, by its number.
     case system(errno: Int32)
   }
 
@@ -100,11 +99,11 @@ package struct PortError: Error, Hashable, Sendable {
 extension PortError: CustomStringConvertible {
   /// One line: what, which port, why. Safe to print.
   package var description: String {
-    "cannot \(operation) \(port.printable): \(cause)"
+    "cannot \(operation) \(port.printable): \(reason)"
   }
 
   /// Why, in a few words. Safe to print.
-  package var cause: String {
+  package var reason: String {
     switch code {
     case .notFound: "no such port"
     case .noBoard: "no known board is connected"
@@ -128,13 +127,13 @@ extension PortError: CustomStringConvertible {
   }
 
   /// One line: the action for the user. Safe to print.
-  package var remedy: String {
+  package var hint: String {
     switch code {
     case .notFound(let present) where present.isEmpty: "no serial port is present; plug the board in"
     case .notFound(let present): "ports present: \(present.printableList)"
-    case .noBoard(let others) where others.isEmpty: "plug the board in, or choose its port with --port"
-    case .noBoard(let others): "choose a port with --port; ports present: \(others.printableList)"
-    case .ambiguous: "choose one of them with --port"
+    case .noBoard(let others) where others.isEmpty: "plug the board in, or choose its port"
+    case .noBoard(let others): "choose a port; ports present: \(others.printableList)"
+    case .ambiguous: "choose one of them"
     case .busy(.some(let holder)): "stop process \(holder.pid), or wait until it closes the port"
     case .busy(nil): "stop the program that uses it (find it with: fuser -v \(port.printable))"
     case .serverBusy: "close the other connection, or wait until it ends"
@@ -143,8 +142,8 @@ extension PortError: CustomStringConvertible {
     case .permissionDenied(nil): "ask the administrator for access (check with: ls -l \(port.printable))"
     case .notATTY: "use a serial port, such as /dev/ttyUSB0 or /dev/ttyACM0"
     case .noModemLines:
-      "use a port with modem lines; restart an emulator with: notibot control --socket PATH reboot"
-    case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
+      "use a port with modem lines"
+    case .unsupportedBaud, .badRate: "choose another rate, such as 115200"
     case .badPortName: "use one of: \(PortName.allForms)"
     case .linkOccupied: "remove it, or choose another path for the link"
     case .badPlace, .placeRefused: "choose a path in an existing folder that you can write to"

@@ -77,7 +77,7 @@ extension PortPower.Failure: CustomStringConvertible {
   }
 
   /// The action for the user. Safe to print.
-  package var remedy: String {
+  package var hint: String {
     switch self {
     case .notInstalled: "sudo apt-get install uhubctl"
     case .noSwitch, .neverWent: "use a hub with per-port power switching, or pull the plug by hand"

@@ -3,6 +3,7 @@ import Foundation
 import Histogram
 import NotibotHost
 import NotibotProtocol
+import Reports
 import SerialLink
 
 /// `notibot bench`: measures the performance of this host, port and device together.
@@ -59,6 +60,15 @@ struct BenchCommand: AsyncParsableCommand {
       discussion: "Sets the current rate, and asserts both modem lines, which does not reset a board."))
   var commands = 0
 
+  @Option(
+    name: .customLong("repeat"),
+    help: ArgumentHelp(
+      "Runs, 1-100; a comparison derives the noise from their differences.", valueName: "number"))
+  var repetitions = 1
+
+  @Option(help: ArgumentHelp("Write an HTML report to this file.", valueName: "file"))
+  var html: String?
+
   @Flag(help: "Print one JSON document.")
   var json = false
 
@@ -69,11 +79,13 @@ struct BenchCommand: AsyncParsableCommand {
     guard (0...10_000).contains(commands) else { throw ValidationError("--commands must be 0 to 10000") }
     guard (1...32).contains(window) else { throw ValidationError("--window must be 1 to 32") }
     guard (0...400).contains(textBytes) else { throw ValidationError("--text-bytes must be 0 to 400") }
+    guard (1...100).contains(repetitions) else { throw ValidationError("--repeat must be 1 to 100") }
     if let lineRate, lineRate < 1 { throw ValidationError("--line-rate must be 1 or more") }
   }
 
   func run() async throws {
-    if let journal { return try measureJournal(at: journal) }
+    let file = try HTMLReport.file(at: html)
+    if let journal { return try measureJournal(at: journal, html: file) }
     let command = self
     let count = count ?? 50_000
     var options = DeviceOptions()
@@ -81,7 +93,7 @@ struct BenchCommand: AsyncParsableCommand {
     options.reconnection = .never
     let report = try await Interruption.cancelling { [options] in
       try await Board.with(command.port, options: options) { device in
-        try await command.measure(device, count: count)
+        try await command.measureAll(device, count: count)
       }
     }
     if json {
@@ -89,6 +101,7 @@ struct BenchCommand: AsyncParsableCommand {
     } else {
       Output.data(report.text)
     }
+    file?.write(HTMLReport.document(of: report))
     if report.refused > 0 {
       throw CommandFailure(
         .refused, "the device refused \(report.refused) of \(count) notifications",
@@ -99,7 +112,7 @@ struct BenchCommand: AsyncParsableCommand {
   /// Notifications of the warm-up: it pages code in, grows buffers and trains the timers.
   private static let warmUpLimit = 1000
 
-  private func measureJournal(at path: String) throws {
+  private func measureJournal(at path: String, html: ReportFile?) throws {
     // It only syncs a file, and has no port to close.
     Interruption.release()
     do {
@@ -109,9 +122,19 @@ struct BenchCommand: AsyncParsableCommand {
       } else {
         Output.data(report.text)
       }
+      html?.write(HTMLReport.document(of: report))
     } catch let error as JournalError {
       throw CommandFailure(error)
     }
+  }
+
+  private func measureAll(_ device: Device, count: Int) async throws -> BenchReport {
+    var reports: [BenchReport] = []
+    for _ in 0..<repetitions { reports.append(try await measure(device, count: count)) }
+    guard let report = BenchReport.of(reports) else {
+      preconditionFailure("--repeat is at least 1")
+    }
+    return report
   }
 
   private func measure(_ device: Device, count: Int) async throws -> BenchReport {
@@ -122,7 +145,9 @@ struct BenchCommand: AsyncParsableCommand {
     let memoryStart = ProcessUsage.residentBytes()
     let before = await device.statistics
     let start = ContinuousClock.now
-    let summary = try await device.send(contentsOf: load.notifications(count), window: 2 * window)
+    let (summary, samples) = try await BenchSampler.sampling(device) {
+      try await device.send(contentsOf: load.notifications(count), window: 2 * window)
+    }
     let seconds = (ContinuousClock.now - start).inSeconds
     let cpuSeconds = try cpu.seconds()
     let memoryEnd = ProcessUsage.residentBytes()
@@ -142,7 +167,11 @@ struct BenchCommand: AsyncParsableCommand {
       report.lineBitsPerSecond = bitsPerSecond
       report.lineShare = rate * load.wireBytes(sampleOf: count) / (Double(bitsPerSecond) / 10)
     }
-    report.roundTripMicroseconds = try await measureTrips(device, load)
+    if let stopwatch = try await measureTrips(device, load) {
+      report.roundTripMicroseconds = stopwatch.result()
+      report.histogram = stopwatch.histogram()
+    }
+    report.samples = samples
     report.path = BenchReport.Path(try port.resolvedPort().value)
     if commands > 0 {
       let rate = try port.resolvedBitsPerSecond().value
@@ -170,12 +199,12 @@ struct BenchCommand: AsyncParsableCommand {
     return stopwatch.result()
   }
 
-  private func measureTrips(_ device: Device, _ load: BenchLoad) async throws -> BenchReport.RoundTrips? {
+  private func measureTrips(_ device: Device, _ load: BenchLoad) async throws -> TripStopwatch? {
     guard trips > 0 else { return nil }
     let stopwatch = TripStopwatch()
     let notifications = load.notifications(trips) { stopwatch.start() }
     _ = try await device.send(contentsOf: notifications, window: 1) { _, _ in stopwatch.stop() }
-    return stopwatch.result()
+    return stopwatch
   }
 }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Conformance
 import Foundation
+import Reports
 import SerialLink
 
 /// The results of `notibot bench`.
@@ -62,6 +63,47 @@ struct BenchReport: Encodable, Sendable {
   /// Latency timer of the port's FTDI bridge; `nil` for other ports.
   var latencyTimerMs: Int?
 
+  /// Round trips in microseconds, in ranges of equal width on a logarithmic scale.
+  var histogram: [Bucket] = []
+  /// The state over time at full speed.
+  var samples: [Sample] = []
+  /// The figures of each run with `--repeat`; all others are those of the run with the median
+  /// throughput.
+  var runs: [Run]?
+
+  /// The figures of one run.
+  struct Run: Encodable, Sendable {
+    var notificationsPerSecond: Double
+    var bytesPerSecond: Double
+    var cpuMicrosecondsPerNotification: Double
+    var hostCPUMicrosecondsPerNotification: Double
+    var peerCPUMicrosecondsPerNotification: Double?
+    var lineShare: Double?
+    var resends: Int
+    var refused: Int
+    var residentBytesEnd: Int
+    var roundTripMicroseconds: RoundTrips?
+  }
+
+  var run: Run {
+    Run(
+      notificationsPerSecond: notificationsPerSecond, bytesPerSecond: bytesPerSecond,
+      cpuMicrosecondsPerNotification: cpuMicrosecondsPerNotification,
+      hostCPUMicrosecondsPerNotification: hostCPUMicrosecondsPerNotification,
+      peerCPUMicrosecondsPerNotification: peerCPUMicrosecondsPerNotification, lineShare: lineShare,
+      resends: resends, refused: refused, residentBytesEnd: residentBytesEnd,
+      roundTripMicroseconds: roundTripMicroseconds)
+  }
+
+  /// The report of repeated runs; `nil` without one.
+  static func of(_ reports: [BenchReport]) -> BenchReport? {
+    guard !reports.isEmpty else { return nil }
+    let sorted = reports.sorted { $0.notificationsPerSecond < $1.notificationsPerSecond }
+    var report = sorted[(sorted.count - 1) / 2]
+    if reports.count > 1 { report.runs = reports.map(\.run) }
+    return report
+  }
+
   /// As text: one line per figure.
   var text: String {
     func row(_ name: String, _ format: String, _ value: Double) -> String {
@@ -86,6 +128,10 @@ struct BenchReport: Encodable, Sendable {
     if let lineShare { rows.append(row("share of the line, %", "%.1f", lineShare * 100)) }
     if let latencyTimerMs { rows.append(row("latency timer ms", "%.0f", Double(latencyTimerMs))) }
     rows.append(row("sent again", "%.0f", Double(resends)))
+    if let runs {
+      let rates = runs.map { String(format: "%.0f", $0.notificationsPerSecond) }.joined(separator: " ")
+      rows.append("notifications/s by run  \(rates)")
+    }
     rows.append(row("memory MB, start", "%.1f", Double(residentBytesStart) / 1e6))
     rows.append(row("memory MB, end", "%.1f", Double(residentBytesEnd) / 1e6))
     if path == .network {

@@ -1,4 +1,5 @@
 import Histogram
+import Reports
 import Synchronization
 
 /// Times trips that do not overlap: `start` when one begins, `stop` when its answer arrives.
@@ -21,6 +22,11 @@ final class TripStopwatch: Sendable {
       guard let startedAt = state.startedAt else { return }
       state.histogram.record(UInt64(max(0, (now - startedAt).inSeconds * 1e9)))
     }
+  }
+
+  /// In microseconds.
+  func histogram() -> [Bucket] {
+    state.withLock { Buckets.logarithmic($0.histogram, unitsPerValue: 1000) }
   }
 
   func result() -> BenchReport.RoundTrips {

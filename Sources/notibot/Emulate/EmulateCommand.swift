@@ -61,6 +61,8 @@ struct EmulateCommand: AsyncParsableCommand {
   )
   var faults: String?
 
+  @OptionGroup var flashOptions: EmulatedFlashOptions
+
   @Flag(help: "Print one line of JSON: port, control, att, pid, profile, seed, faults.")
   var json = false
 
@@ -99,6 +101,7 @@ struct EmulateCommand: AsyncParsableCommand {
     let profile = try chosenProfile()
     let seed = seed ?? .randomSeed()
     let faults = try FaultOption.parsed(faults)
+    let flash = try flashOptions.parsed()
     let address = try address()
     let link = try address == nil ? link ?? defaultLink() : nil
     if let address, !address.isLoopback {
@@ -110,7 +113,7 @@ struct EmulateCommand: AsyncParsableCommand {
     try await Interruption.cancelling {
       if untilInputEnds { Self.cancelWhenInputEnds() }
       let server = try await EmulatorServer.start(
-        profile: profile, faults: faults, link: link, address: address, controlSocket: control,
+        profile: profile, faults: faults, flash: flash, link: link, address: address, controlSocket: control,
         attSocket: attSocket, seed: seed)
       do {
         try announce(

@@ -3,7 +3,23 @@ import SerialLink
 extension CommandFailure {
   /// The failure for a port error.
   init(_ error: PortError) {
-    self.init(ExitStatus(error.code), error.description, remedy: error.remedy)
+    self.init(ExitStatus(error.code), error.description, remedy: error.commandHint)
+  }
+}
+
+extension PortError {
+  /// The hint, with the options and commands of this program where they help.
+  var commandHint: String {
+    switch code {
+    case .noBoard(let others) where others.isEmpty: "\(hint) with --port"
+    case .noBoard: "with --port, \(hint)"
+    case .ambiguous: "\(hint) with --port"
+    case .noModemLines: "\(hint); restart an emulator with: notibot control --socket PATH reboot"
+    case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
+    case .notFound, .busy, .serverBusy, .permissionDenied, .notATTY, .badPortName, .linkOccupied,
+      .badPlace, .placeRefused, .deviceGone, .unreachable, .unconfirmed, .noTerminals, .system:
+      hint
+    }
   }
 }
 

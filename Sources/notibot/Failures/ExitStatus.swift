@@ -19,7 +19,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   var meaning: String {
     switch self {
     case .success: "success; all cases passed"
-    case .testFailed: "a test failed, or a limit was exceeded"
+    case .testFailed: "a test failed, a limit was exceeded, or ask: not the first action"
     case .usage: "wrong usage or configuration"
     case .noBoard: "no board found"
     case .portBusy: "port busy (the message names the process)"

@@ -54,7 +54,7 @@ struct ForwardDocument: Encodable, Sendable {
     case .delivered(let number): self.init(result: "delivered", number: number)
     case .refused(let number, let error):
       self.init(
-        result: "refused", number: number, attError: error, reason: "\(ATTError(rawValue: error))")
+        result: "refused", number: number, attError: error.rawValue, reason: "\(error)")
     case .gone(let number, let departure):
       self.init(result: "gone", number: number, reason: departure.rawValue)
     case .expired(let number): self.init(result: "expired", number: number)

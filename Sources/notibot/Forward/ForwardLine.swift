@@ -1,4 +1,3 @@
-import Foundation
 import NotibotHost
 import NotibotProtocol
 
@@ -15,20 +14,13 @@ enum ForwardLine {
     var key: IdempotencyKey?
   }
 
-  /// The keys of a line that are not part of the notification.
-  private struct Head: Decodable {
-    var number: Int64?
-    var ev: String?
-    var key: String?
-  }
-
   /// Parses a line: a notification, new content for one, or the removal of one; each with a key or
   /// without. Throws the reason if it is invalid.
   static func content(parsing bytes: [UInt8]) throws -> Content {
     guard mayHaveHead(bytes) else { return Content(submission: .add(try notification(bytes))) }
-    let head: Head
+    let head: SubmissionHead
     do {
-      head = try JSONDecoder().decode(Head.self, from: Data(bytes))
+      head = try SubmissionHead(parsing: bytes)
     } catch {
       // If it is JSON at all, the parser of notifications has a better message.
       _ = try notification(bytes)
@@ -44,22 +36,23 @@ enum ForwardLine {
     return Content(submission: try submission(head, bytes), key: key)
   }
 
-  private static func submission(_ head: Head, _ bytes: [UInt8]) throws -> OutboxSubmission {
+  private static func submission(_ head: SubmissionHead, _ bytes: [UInt8]) throws -> OutboxSubmission {
     guard let number = head.number else {
-      guard head.ev == nil || head.ev == "a" else {
+      guard head.change == nil || head.change == "a" else {
         throw Problem(description: "'ev' needs the 'number' of a notification")
       }
       return .add(try notification(bytes))
     }
     guard number > 0 else { throw Problem(description: "'number' is out of range") }
-    switch head.ev {
-    case "r": return .remove(OutboxNumber(rawValue: number))
-    case nil, "m": return .update(OutboxNumber(rawValue: number), try notification(bytes))
+    let outboxNumber = OutboxNumber(rawValue: Int64(number))
+    switch head.change {
+    case "r": return .remove(outboxNumber)
+    case nil, "m": return .update(outboxNumber, try notification(bytes))
     case _: throw Problem(description: #"'ev' is neither "m" nor "r""#)
     }
   }
 
-  /// Whether it can contain the keys of `Head`. Foundation's parser is slow.
+  /// Whether it can contain the keys of a head: most lines have none, and are read once.
   private static func mayHaveHead(_ bytes: [UInt8]) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
     return text.contains("\"number\"") || text.contains("\"ev\"") || text.contains("\"key\"")

@@ -63,6 +63,18 @@ final class OutputFile: Sendable {
     }
   }
 
+  /// Removes the content of a regular file; does nothing for anything else.
+  func removeContent() {
+    guard ftruncate(descriptor, 0) == 0 else { return }
+    lseek(descriptor, 0, SEEK_SET)
+  }
+
+  /// Whether it is a file on a disk, whose content can be replaced.
+  var isRegular: Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
   /// Bytes in a regular file; 0 for anything else.
   var sizeBytes: Int {
     var status = stat()
@@ -128,9 +140,15 @@ final class ReportFile: Sendable {
   private let file: OutputFile
   private let isWritten = Mutex(false)
 
+  /// - Parameter unfinished: the content until the report is written, for a process that is killed
+  ///   before; not written to anything but a file on a disk.
   /// - Throws: `CommandFailure` when the path cannot be written to.
-  init(path: String) throws(CommandFailure) {
+  init(path: String, unfinished: String? = nil) throws(CommandFailure) {
     file = try OutputFile(path: path)
+    guard let unfinished, file.isRegular else { return }
+    if let failure = file.write(Array(unfinished.utf8), stallLimitMs: OutputFile.stallLimitMs) {
+      throw failure
+    }
   }
 
   /// - Throws: `CommandFailure` when both are the same file.
@@ -149,7 +167,9 @@ final class ReportFile: Sendable {
       return !isWritten
     }
     let bytes = Array(document.utf8)
-    guard isFirst, let failure = file.write(bytes, stallLimitMs: OutputFile.stallLimitMs) else { return }
+    guard isFirst else { return }
+    file.removeContent()
+    guard let failure = file.write(bytes, stallLimitMs: OutputFile.stallLimitMs) else { return }
     let name = URL(fileURLWithPath: file.path).lastPathComponent
     let other = FileManager.default.temporaryDirectory
       .appendingPathComponent("notibot-\(getpid())-\(UInt32.random(in: 0 ... .max))-\(name)").path

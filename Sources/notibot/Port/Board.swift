@@ -124,14 +124,8 @@ enum Board {
 }
 
 extension CommandFailure {
-  /// The failure that an error of the host library stands for.
-  init(_ error: NotibotError) {
-    self.init(
-      ExitStatus(rawValue: error.exitCode) ?? .unfitEnvironment, error.description, remedy: error.hint)
-  }
-
   /// The failure that firmware which cannot be run stands for.
   init(_ error: QEMUFailure) {
-    self.init(.unfitEnvironment, error.message.printable, remedy: error.remedy.printable)
+    self.init(.unfitEnvironment, error.reason.printable, remedy: error.hint.printable)
   }
 }

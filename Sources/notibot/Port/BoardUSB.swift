@@ -45,7 +45,7 @@ enum BoardUSB {
         }
       throw CommandFailure(
         status, "cannot switch the power of \(port.description.printable): \(failure)",
-        remedy: failure.remedy)
+        remedy: failure.hint)
     }
   }
 

@@ -107,7 +107,7 @@ actor Recovery {
       }
       return .done
     } catch let error as PortError {
-      return error.code == .noModemLines ? .impossible(error.cause) : .failed(error.cause)
+      return error.code == .noModemLines ? .impossible(error.reason) : .failed(error.reason)
     } catch let failure as CommandFailure {
       // No program and no such hub: that will not change while this runs.
       let isForGood = step == .power && failure.status == .unfitEnvironment

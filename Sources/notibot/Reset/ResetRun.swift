@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import NotibotHost
+import NotibotProtocol
 import SerialLink
 
 /// One reset: query of the device, reset, verification.
@@ -243,9 +244,8 @@ struct ResetRun: Sendable {
   }
 
   private func refuseCrash(_ port: PortAddress, _ greeting: Greeting?, _ text: ESPBootText?) throws {
-    let crashes: ClosedRange<UInt8> = 4...7
-    let isCrash =
-      greeting?.resetReason.map { crashes.contains($0) || $0 == 9 } ?? (text?.cause.trouble != nil)
+    let crashes: [ResetReason] = [.panic, .interruptWatchdog, .taskWatchdog, .otherWatchdog, .brownout]
+    let isCrash = greeting?.resetReason.map(crashes.contains) ?? (text?.cause.trouble != nil)
     guard isCrash else { return }
     let reason = greeting?.resetReason.map(Self.reasonWord) ?? text?.cause.name ?? ""
     throw CommandFailure(
@@ -254,12 +254,20 @@ struct ResetRun: Sendable {
   }
 
   /// Source: ESP-IDF, `esp_reset_reason_t`.
-  static func reasonWord(_ reason: UInt8) -> String {
-    let words = [
-      "unknown", "power-on", "pin", "software", "panic", "interrupt-watchdog", "task-watchdog", "watchdog",
-      "deep-sleep", "brownout", "sdio",
-    ]
-    return Int(reason) < words.count ? words[Int(reason)] : "\(reason)"
+  static func reasonWord(_ reason: ResetReason) -> String {
+    switch reason {
+    case .unknown: "unknown"
+    case .powerOn: "power-on"
+    case .externalPin: "pin"
+    case .software: "software"
+    case .panic: "panic"
+    case .interruptWatchdog: "interrupt-watchdog"
+    case .taskWatchdog: "task-watchdog"
+    case .otherWatchdog: "watchdog"
+    case .deepSleep: "deep-sleep"
+    case .brownout: "brownout"
+    case .sdio: "sdio"
+    }
   }
 }
 
@@ -276,7 +284,7 @@ extension ResetRun {
   struct Greeting: Sendable {
     var address: PortAddress?
     var bootID: UInt32
-    var resetReason: UInt8?
+    var resetReason: ResetReason?
     var uptimeMs: UInt64?
   }
 

@@ -1,4 +1,5 @@
 import NotibotHost
+import NotibotProtocol
 import Synchronization
 
 /// The results of all notifications: added by the device's thread, read by the command's. Each line
@@ -123,9 +124,9 @@ final class SendReport: Sendable {
     init(line: Int, error: NotibotError) {
       self.line = line
       reason = error.reason
-      if case .refused(let code) = error.code {
+      if case .refused(let refusal) = error.code {
         result = "refused"
-        attError = code
+        attError = refusal.rawValue
       } else {
         result = error.isOutcomeUnknown ? "unknown" : "unsent"
       }

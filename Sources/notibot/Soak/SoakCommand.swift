@@ -63,6 +63,9 @@ struct SoakCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Write a JUnit report to this file, even if the run fails.", valueName: "file"))
   var junit: String?
 
+  @Option(help: ArgumentHelp("Write an HTML report to this file, even if the run fails.", valueName: "file"))
+  var html: String?
+
   @Flag(help: "Print one JSON document.")
   var json = false
 
@@ -79,10 +82,10 @@ struct SoakCommand: AsyncParsableCommand {
 
   private func soak() async throws {
     let startedAt = Date()
-    let junit = try junit.map { try ReportFile(path: $0) }
+    let files = try SoakFiles(junit: junit, html: html)
     let remove = Interruption.addLastWords {
       let trouble = CommandFailure(.unfitEnvironment, "ended before the soak could be evaluated")
-      writeJUnit(to: junit, nil, trouble, startedAt)
+      write(to: files, nil, trouble, startedAt)
     }
     defer { remove() }
     let report: SoakReport
@@ -90,7 +93,7 @@ struct SoakCommand: AsyncParsableCommand {
       report = try await measured()
     } catch {
       let failure = (error as? NotibotError).map { CommandFailure($0) } ?? error
-      writeJUnit(to: junit, nil, failure, startedAt)
+      write(to: files, nil, failure, startedAt)
       throw failure
     }
     if json {
@@ -106,20 +109,18 @@ struct SoakCommand: AsyncParsableCommand {
     } else if report.sessions == 0, case .failure(let error) = verdict {
       trouble = error
     }
-    writeJUnit(to: junit, report, trouble, startedAt)
+    write(to: files, report, trouble, startedAt)
     try verdict.get()
   }
 
-  private func writeJUnit(
-    to junit: ReportFile?, _ report: SoakReport?, _ trouble: (any Error)?, _ startedAt: Date
+  private func write(
+    to files: SoakFiles, _ report: SoakReport?, _ trouble: (any Error)?, _ startedAt: Date
   ) {
-    guard let junit else { return }
     let failure = trouble as? CommandFailure
-    let document = SoakJUnit.document(
-      of: report, port: report?.port ?? (try? line.resolvedPort().value.description) ?? "",
-      trouble: trouble.map { failure?.description ?? "\($0)" }, isDeviceWrong: failure?.status == .refused,
-      startedAt: startedAt)
-    junit.write(document)
+    let port = report?.port ?? (try? line.resolvedPort().value.description) ?? ""
+    files.write(
+      report, port: port, trouble: trouble.map { failure?.description ?? "\($0)" },
+      isDeviceWrong: failure?.status == .refused, startedAt: startedAt)
   }
 
   private func measured() async throws -> SoakReport {

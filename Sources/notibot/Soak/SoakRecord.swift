@@ -1,5 +1,6 @@
 import Histogram
 import NotibotHost
+import Reports
 import Synchronization
 
 /// The reports of a soak's notifications and connection: added by the forwarder's streams, read by
@@ -47,6 +48,7 @@ final class SoakRecord: Sendable {
     var taken = 0
     /// Whether the next comparison must find both sides equal immediately.
     var isCheckDue = false
+    var timeline = SoakTimeline()
   }
 
   private let state = Mutex(State())
@@ -166,6 +168,7 @@ final class SoakRecord: Sendable {
   func note(_ change: ConnectionChange) {
     let now = ContinuousClock.now
     state.withLock { state in
+      state.timeline.add(SoakTimeline.words(change), at: now)
       switch change.state {
       case .up(_, let info):
         // After a silence the connection is up again without a new session.
@@ -202,6 +205,40 @@ final class SoakRecord: Sendable {
         p50: Double(state.latencies.valueAtPercentile(50)) / 1000,
         p99: Double(state.latencies.valueAtPercentile(99)) / 1000,
         max: Double(state.latencies.maxRecorded) / 1000)
+    }
+  }
+
+  /// Delivery times in milliseconds.
+  func histogram() -> [Bucket] {
+    state.withLock { Buckets.logarithmic($0.latencies, unitsPerValue: 1000) }
+  }
+
+  // MARK: Over time
+
+  /// Samples of a run, about.
+  static let samplesLimit = 240
+
+  var samples: [Sample] { state.withLock(\.timeline.samples) }
+  var events: [RunEvent] { state.withLock(\.timeline.events) }
+
+  func noteConsole(_ bytes: [UInt8]) {
+    let now = ContinuousClock.now
+    state.withLock { $0.timeline.noteConsole(bytes, at: now) }
+  }
+
+  /// Adds the frames that an earlier forwarder has sent again.
+  func addResends(_ count: Int) { state.withLock { $0.timeline.earlierResends += count } }
+
+  func isSampleDue(at now: ContinuousClock.Instant, every interval: Duration) -> Bool {
+    state.withLock { $0.timeline.isSampleDue(at: now, every: interval) }
+  }
+
+  /// - Parameter resends: of the current forwarder.
+  func addSample(at now: ContinuousClock.Instant, resends: Int) {
+    let memory = ProcessUsage.residentBytes()
+    state.withLock { state in
+      state.timeline.addSample(
+        at: now, delivered: state.counts.delivered, resends: resends, residentBytes: memory)
     }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Conformance
 import Foundation
+import Reports
 import SerialLink
 
 /// The report of `soak`.
@@ -54,6 +55,15 @@ struct SoakReport: Encodable, Sendable {
   /// After a tenth of the time, and at the end.
   var residentBytesStart = 0
   var residentBytesEnd = 0
+
+  /// Why the soak did not run to its end; `nil` if it did.
+  var trouble: String?
+  /// Delivery times in milliseconds, in ranges of equal width on a logarithmic scale.
+  var histogram: [Bucket] = []
+  /// The state over time, at most `SoakRecord.samplesLimit`.
+  var samples: [Sample] = []
+  /// Changes of the connection and lines of the console, at most `SoakRecord.eventsLimit`.
+  var events: [RunEvent] = []
 
   /// Recovery of a device that did not answer; `nil` if it always answered, or without `--recover`.
   var recovery: RecoveryAccount?

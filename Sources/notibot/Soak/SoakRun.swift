@@ -75,6 +75,7 @@ struct SoakRun: Sendable {
         let statistics = await forwarder.statistics
         report.resends += statistics.host.link.resent
         report.crcErrors += Int(clamping: statistics.host.decoder.crcErrors)
+        record.addResends(statistics.host.link.resent)
       }
       // The port is closed now, and unsent notifications are in the outbox.
       if isStuck { isStuck = await recovery?.climb() == true }
@@ -98,6 +99,9 @@ struct SoakRun: Sendable {
     report.sessions = counts.sessions
     report.restarts = counts.restarts
     report.latencyMs = record.latencies()
+    report.histogram = record.histogram()
+    report.samples = record.samples
+    report.events = record.events
   }
 
   /// Runs `body` with a forwarder on the outbox, whose reports go into the record.
@@ -107,6 +111,7 @@ struct SoakRun: Sendable {
     var options = ForwardingOptions()
     options.bitsPerSecond = bitsPerSecond
     options.expectedDeviceID = deviceID
+    options.consoleText = { record.noteConsole($0) }
     try await withForwarder(port: port, outbox: outbox, options: options) { forwarder in
       // Not child tasks: reports that arrive after a cancellation count too.
       let hearing = Task { for await report in forwarder.reports { record.note(report) } }
@@ -215,6 +220,9 @@ struct SoakRun: Sendable {
       let elapsed = (clock.now - start).inSeconds
       progress.update(Int(min(elapsed, duration.inSeconds) * 10))
       if memory == 0, elapsed > duration.inSeconds / 10 { memory = ProcessUsage.residentBytes() }
+      if record.isSampleDue(at: clock.now, every: duration / SoakRecord.samplesLimit) {
+        record.addSample(at: clock.now, resends: await forwarder.statistics.host.link.resent)
+      }
       let due = min(Self.batchLimit, Int(elapsed * rate) + 1 - sent)
       guard due > 0 else {
         try await clock.sleep(until: min(end, start + .seconds(Double(sent) / rate)))

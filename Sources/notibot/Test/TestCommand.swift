@@ -93,6 +93,9 @@ struct TestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Write a JSON report to this file; - is standard output.", valueName: "file"))
   var json: String?
 
+  @Option(help: ArgumentHelp("Write an HTML report to this file.", valueName: "file"))
+  var html: String?
+
   @Option(
     help: ArgumentHelp("Seed for nonces, noise and line faults (default: random).", valueName: "number"))
   var seed: UInt64?
@@ -124,7 +127,7 @@ struct TestCommand: AsyncParsableCommand {
     if list { return try TestListing.print(cases, json: json) }
     let seed = seed ?? .randomSeed()
     if let boards = try chosenBoards() {
-      let reports = try TestReports(junit: junit, json: json)
+      let reports = try TestReports(junit: junit, json: json, html: html)
       let runs = boards.map {
         BoardsRun.Board(name: $0.name, run: TestRun(cases: cases, seed: seed, rig: $0.rig, options: options))
       }
@@ -138,7 +141,7 @@ struct TestCommand: AsyncParsableCommand {
     let run = TestRun(
       cases: cases, seed: seed, rig: try chosenRig(), options: options, clockStart: start,
       showsProgress: showsProgress)
-    let reports = try TestReports(junit: junit, json: json)
+    let reports = try TestReports(junit: junit, json: json, html: html)
     let remove = Interruption.addLastWords { reports.writeFiles(run.unfinished()) }
     defer { remove() }
     try await Interruption.cancelling {

@@ -18,17 +18,21 @@ struct TestReports: Sendable {
 
   private let junit: ReportFile?
   private let json: ReportFile?
+  private let html: ReportFile?
   private let isJSONOnStdout: Bool
   let gitHub = GitHub(environment: ProcessInfo.processInfo.environment)
 
   /// Opens the files. `json` can be `-` for stdout.
   ///
   /// - Throws: `CommandFailure` when a report could not be written.
-  init(junit: String?, json: String?) throws(CommandFailure) {
+  init(junit: String?, json: String?, html: String?) throws(CommandFailure) {
     isJSONOnStdout = json == "-"
     self.junit = if let junit { try ReportFile(path: junit) } else { nil }
     self.json = if let json, json != "-" { try ReportFile(path: json) } else { nil }
+    self.html = try HTMLReport.file(at: html)
     try self.json?.checkDiffers(from: self.junit)
+    try self.html?.checkDiffers(from: self.junit)
+    try self.html?.checkDiffers(from: self.json)
   }
 
   /// Prints a line of text to stdout, unless the JSON goes there.
@@ -67,13 +71,19 @@ struct TestReports: Sendable {
   /// Writes only the files, unless they are already written.
   func writeFiles(_ report: Report) {
     junit?.write(JUnitReport.document(of: report))
-    json?.write(document { try JSONReport(report).document() })
+    guard json != nil || html != nil else { return }
+    let document = document { try JSONReport(report).document() }
+    json?.write(document)
+    html?.write(HTMLReport.document(of: document))
   }
 
   /// The same for several boards.
   func writeFiles(_ reports: [Report]) {
     junit?.write(JUnitReport.document(of: reports))
-    json?.write(document { try BoardsJSONReport(reports).document() })
+    guard json != nil || html != nil else { return }
+    let document = document { try BoardsJSONReport(reports).document() }
+    json?.write(document)
+    html?.write(HTMLReport.document(of: document))
   }
 
   private func document(_ make: () throws -> String) -> String {

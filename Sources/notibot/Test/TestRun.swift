@@ -260,10 +260,10 @@ struct TestRun: Sendable {
     case let error as PortError: CommandFailure(error)
     case let error as PortRig.NoAnswer:
       CommandFailure(
-        .noAnswer, "\(error.port.printable): \(error.description.printable)", remedy: error.remedy)
+        .noAnswer, "\(error.port.printable): \(error.description.printable)", remedy: error.hint)
     case let error as PortRig.WrongDevice:
       CommandFailure(
-        .noBoard, "\(error.port.printable): \(error.description.printable)", remedy: error.remedy)
+        .noBoard, "\(error.port.printable): \(error.description.printable)", remedy: error.hint)
     case let error as CommandFailure: error
     case let error as RigTrouble:
       CommandFailure(.unfitEnvironment, error.message.printable, remedy: error.remedy)

@@ -28,14 +28,6 @@ void nb_bearer_close(nb_device_t *device, nb_bearer_t *bearer) {
   bearer->sync = NB_SYNC_NONE;
 }
 
-/* ---- answers ---- */
-
-void nb_att_append(nb_request_t *request, const uint8_t *bytes, size_t length) {
-  length = nb_min((uint32_t)length, (uint32_t)(request->limit - request->used));
-  memcpy(request->out + request->used, bytes, length);
-  request->used += length;
-}
-
 /* ---- reading ---- */
 
 static uint8_t read(nb_request_t *request, unsigned offset) {

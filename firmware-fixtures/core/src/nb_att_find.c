@@ -115,6 +115,12 @@ static int make_entry(const nb_request_t *request, unsigned handle, uint8_t *ent
   return memcmp(entry + head, request->pdu + 7, (size_t)value) == 0 ? head : 0;
 }
 
+void nb_att_append(nb_request_t *request, const uint8_t *bytes, size_t length) {
+  length = nb_min((uint32_t)length, (uint32_t)(request->limit - request->used));
+  memcpy(request->out + request->used, bytes, length);
+  request->used += length;
+}
+
 uint8_t nb_att_search(nb_request_t *request) {
   const uint8_t *pdu = request->pdu;
   unsigned start = request->handle;

@@ -6,17 +6,6 @@ _Static_assert(NB_TX_QUEUE_MIN >= 2 * (NB_TX_RECORD + NB_MTU_MAX), "an answer an
 _Static_assert(NB_TLVS_MAX >= 6 + 10 + 3 + 6 + 10 + 6 + 6 + 3 + 10 + 8 + 3 * 34 + 6 + 4 + 6,
                "the longest SYNACK fits, and what is written behind its last number");
 
-void nb_link_start_timer(nb_device_t *device, enum nb_link_timer timer, uint32_t after_ms) {
-  device->link.timers[timer].start_ms = device->now_ms;
-  device->link.timers[timer].after_ms = after_ms;
-}
-
-uint32_t nb_timer_left(const nb_timer_t *timer, uint32_t now_ms) {
-  if (timer->after_ms == NB_NEVER) return NB_NEVER;
-  uint32_t passed_ms = now_ms - timer->start_ms;
-  return passed_ms >= timer->after_ms ? 0 : timer->after_ms - passed_ms;
-}
-
 static NB_NOINLINE bool is_short(const char *text) { return text == NULL || strlen(text) <= 32; }
 
 static bool is_valid(const nb_config_t *config) {

@@ -1,4 +1,9 @@
-/* Shared by the files of the core. */
+/* Shared by the files of the core. A file uses only files before it in this order, so that no two
+   need each other; scripts/check-c-order checks that.
+
+   order: nb_bytes nb_crc32 nb_fifo nb_decoder nb_encoder nb_json nb_notification
+   order: nb_store_records nb_press nb_notify nb_store_leave nb_store nb_notify_messages
+   order: nb_att_find nb_att nb_link_state nb_link_ack nb_link_open nb_link_send nb_link nb_device */
 #ifndef NB_INTERNAL_H
 #define NB_INTERNAL_H
 
@@ -30,7 +35,7 @@ uint8_t *nb_fifo_reserve(nb_fifo_t *fifo, size_t length);
 void nb_fifo_commit(nb_fifo_t *fifo, size_t length);
 void nb_fifo_drop(nb_fifo_t *fifo, size_t length);
 
-/* ---- timers (nb_device.c) ---- */
+/* ---- timers (nb_link_state.c) ---- */
 
 static inline void nb_timer_stop(nb_timer_t *timer) { timer->after_ms = NB_NEVER; }
 static inline bool nb_timer_runs(const nb_timer_t *timer) { return timer->after_ms != NB_NEVER; }
@@ -40,7 +45,7 @@ uint32_t nb_timer_left(const nb_timer_t *timer, uint32_t now_ms);
 /* Smaller of two. */
 static inline uint32_t nb_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* ---- link (nb_link.c, nb_link_open.c, nb_link_send.c) ---- */
+/* ---- link (nb_link*.c) ---- */
 
 #define NB_RX_RECORD 3u /* length u16, channel u8 */
 /* Of a record in tx: length u16, channel u8, flags u8, sent_ms u32, and the positions of its first
@@ -175,7 +180,7 @@ void nb_att_append(nb_request_t *request, const uint8_t *bytes, size_t length);
 /* The four searches (ATT-9); `handle` is the first. Returns 0 or an enum nb_att_code. */
 uint8_t nb_att_search(nb_request_t *request);
 
-/* ---- notifications and SYNC (nb_notify.c) ---- */
+/* ---- notifications and SYNC (nb_notify.c, nb_notify_messages.c) ---- */
 
 void nb_notify_event(nb_device_t *device, const nb_event_t *event);
 void nb_notify_count(nb_device_t *device);
@@ -197,7 +202,7 @@ bool nb_press_take(nb_device_t *device, nb_bearer_t *bearer, const uint8_t *mess
 /* The next ACTION of a bearer. Returns its length, 0 when there is none. */
 int nb_press_next(const nb_device_t *device, nb_bearer_t *bearer, uint8_t *out);
 
-/* ---- store (nb_store.c, nb_store_leave.c) ---- */
+/* ---- store (nb_store.c, nb_store_leave.c, nb_store_records.c) ---- */
 
 void nb_store_start(nb_device_t *device);
 /* Returns 0 or an enum nb_att_code. */

@@ -24,24 +24,6 @@ void nb_link_start(nb_device_t *device) {
   nb_link_start_timer(device, NB_TIMER_HELLO, NB_HELLO_MS);
 }
 
-/* The session ended: queued records and the bearer's state are dropped (LNK-23). */
-void nb_link_end(nb_device_t *device) {
-  nb_link_t *link = &device->link;
-  nb_bearer_close(device, &device->serial);
-  memset(link, 0, offsetof(nb_link_t, rx)); /* the state among it: CLOSED */
-  nb_fifo_clear(&link->rx);
-  nb_fifo_clear(&link->tx);
-  link->rto_ms = NB_RESEND_FIRST_MS;
-  for (unsigned timer = 0; timer < NB_SESSION_TIMERS; timer++) nb_timer_stop(&link->timers[timer]);
-}
-
-uint32_t nb_link_in_flight(const nb_link_t *link) { return (uint8_t)(link->next - link->oldest); }
-
-uint32_t nb_link_credit(const nb_device_t *device) {
-  uint32_t unhandled = (uint8_t)(device->link.expected - device->link.handled);
-  return device->config->frames - unhandled; /* LNK-40: never below 0, because no more is accepted */
-}
-
 /* ---- DATA ---- */
 
 /* Starts a timer unless it runs. Returns whether it did not. */

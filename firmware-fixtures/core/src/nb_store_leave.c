@@ -3,20 +3,6 @@
 
 /* ---- gone ---- */
 
-nb_gone_t *nb_store_gone(const nb_device_t *device, uint32_t src, uint32_t id) {
-  for (unsigned at = 0; at < device->store.gone_used; at++) {
-    nb_gone_t *gone = &device->config->gone[at];
-    if (gone->id == id && gone->src == src) return gone;
-  }
-  return NULL;
-}
-
-void nb_store_forget_gone(nb_device_t *device, nb_gone_t *gone) {
-  size_t behind = device->store.gone_used - (size_t)(gone - device->config->gone) - 1;
-  memmove(gone, gone + 1, behind * sizeof *gone);
-  device->store.gone_used--;
-}
-
 void nb_store_add_gone(nb_device_t *device, const nb_slot_t *slot, uint8_t reason) {
   nb_gone_t *known = nb_store_gone(device, slot->src, slot->id);
   nb_event_t event = {.item = slot->item, .src = slot->src, .id = slot->id, .kind = reason};

@@ -1,5 +1,5 @@
 /* The reference firmware on bare metal: the core's loop, its memory and its settings. The port's
-   folder has board.h and uart.h. */
+   folder implements board.h, clock.h and line.h. */
 #include <string.h>
 
 #include "board.h"

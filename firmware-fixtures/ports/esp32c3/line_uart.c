@@ -1,5 +1,5 @@
 /* UART0 and UART1, clocked by the 40 MHz crystal, so at any CPU clock. */
-#include "board.h"
+#include "clock.h"
 #include "lines.h"
 #include "registers.h"
 
@@ -27,7 +27,7 @@ bool line_uart_is_busy(const uart_t *uart)
   return (*reg(uart->base + UART_STATUS) >> 16 & 0x3ffu) != 0 || (*reg(uart->base + UART_FSM_STATUS) >> 4 & 15u) != 0;
 }
 
-void uart_init(uart_t *uart, uint32_t base, uint32_t bits_per_second)
+void line_init_uart(uart_t *uart, uint32_t base, uint32_t bits_per_second)
 {
   uint32_t start = board_now_ms();
   uint32_t sixteenths = (uint32_t)(((uint64_t)CRYSTAL_HZ * 16 + bits_per_second / 2) / bits_per_second);

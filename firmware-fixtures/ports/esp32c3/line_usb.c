@@ -7,7 +7,7 @@
 
 static const uint32_t RECEIVING = USB_INT_OUT;
 
-void uart_init_usb(uart_t *uart)
+void line_init_usb(uart_t *uart)
 {
   uart->base = USB_BASE;
   uart->is_usb = true;
@@ -87,4 +87,9 @@ bool line_usb_put_now(uart_t *uart, uint8_t byte)
     *reg(USB_BASE + USB_EP1_CONF) = USB_SEND;
   }
   return true;
+}
+
+void line_usb_flush_now(void)
+{
+  *reg(USB_BASE + USB_EP1_CONF) = USB_SEND;
 }

@@ -1,18 +1,16 @@
-/* What the two kinds of line do differently. Only uart.c includes this, and the lines
-   themselves. */
+/* The two kinds of line of this chip. */
 #ifndef NOTIBOT_ESP32C3_LINES_H
 #define NOTIBOT_ESP32C3_LINES_H
 
-#include "uart.h"
+#include "line.h"
 
-/* The rings, from the side of the interrupt. */
-void line_put_received(uart_t *uart, uint8_t byte);
-uint32_t line_queued(const uart_t *uart);
-/* The oldest queued byte; only if line_queued() is not 0. */
-uint8_t line_take_queued(uart_t *uart);
+/* 8N1. Waits until the ROM's text is sent, at most 15 ms. */
+void line_init_uart(uart_t *uart, uint32_t base, uint32_t bits_per_second);
 
-/* `start`: sends what was queued. `is_busy`: the hardware still holds bytes. `put_now`: gives one
-   byte to the hardware, false if it has no room. */
+/* The USB-Serial-JTAG: there is nothing to program, and the port stays enumerated. */
+void line_init_usb(uart_t *uart);
+
+/* As line.h says, for each kind. */
 void line_uart_interrupt(uart_t *uart);
 void line_uart_start(uart_t *uart);
 bool line_uart_is_busy(const uart_t *uart);
@@ -22,5 +20,6 @@ void line_usb_interrupt(uart_t *uart);
 void line_usb_start(uart_t *uart);
 bool line_usb_is_busy(const uart_t *uart);
 bool line_usb_put_now(uart_t *uart, uint8_t byte);
+void line_usb_flush_now(void);
 
 #endif

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "board.h"
+#include "panic.h"
 #include "registers.h"
+#include "reset.h"
 
 #define STACK_LINES 32u
 #define WORDS_PER_LINE 8u
@@ -12,13 +14,19 @@
 /* What board_panic was called with; NULL for an exception. */
 static const char *reason;
 static bool is_panicking;
+static uart_t *output;
 
 /* saved[0] is mepc, saved[n] is register xn. */
 _Noreturn void board_exception(const uint32_t saved[32]);
 
+void panic_start(uart_t *line)
+{
+  output = line;
+}
+
 static void say(const char *text)
 {
-  uart_write_now(board_link_uart(), (const uint8_t *)text, strlen(text));
+  uart_write_now(output, (const uint8_t *)text, strlen(text));
 }
 
 static void say_hex(uint32_t value)
@@ -98,14 +106,14 @@ _Noreturn void board_exception(const uint32_t saved[32])
     is_panicking = true;
     board_serve_watchdog();
     /* A frame can have been cut: the text must not be taken for its rest. */
-    uart_write_now(board_link_uart(), (const uint8_t[]){0}, 1);
+    uart_write_now(output, (const uint8_t[]){0}, 1);
     say("\r\nGuru Meditation Error: Core  0 panic'ed (");
     say(reason == NULL ? cause_text(control_register(2)) : reason);
     say("). Exception was unhandled.\r\n\r\nCore  0 register dump:\r\n");
     say_registers(saved);
     say_stack(saved[2]);
     say("\r\n\r\nRebooting...\r\n");
-    uart_finish_now(board_link_uart());
+    uart_finish_now(output);
   }
   board_reset(BOARD_RESET_PANIC);
 }
@@ -122,6 +130,8 @@ static bool is(const char *line, size_t length, const char *command)
   return length == strlen(command) && memcmp(line, command, length) == 0;
 }
 
+/* `loader` restarts into the ROM's loader, `hang` stops serving the watchdog, `fault` reads from an
+   address where nothing is. */
 bool board_is_command(const char *line, size_t length)
 {
   return is(line, length, "loader") || is(line, length, "hang") || is(line, length, "fault");

@@ -1,7 +1,12 @@
+/* QEMU's board "virt" (riscv32, one hart, machine mode): its start, interrupts and sleep. Sources:
+   hw/riscv/virt.c of QEMU 7.2; the RISC-V PLIC and ACLINT specifications. */
 #include "board.h"
 
 #include <stddef.h>
 #include <string.h>
+
+#include "reset.h"
+#include "uart16550.h"
 
 #define LINK_UART_BASE 0x10000000u
 #define LINK_UART_IRQ 10u
@@ -16,14 +21,6 @@
 #define CONTROL_UART_IRQ 33u
 
 #define PLIC_BASE 0x0c000000u
-#define CLINT_TIMECMP_LOW 0x02004000u
-#define CLINT_TIMECMP_HIGH 0x02004004u
-#define CLINT_TIME_LOW 0x0200bff8u
-#define CLINT_TIME_HIGH 0x0200bffcu
-#define TICKS_PER_MS 10000u
-#define TEST_DEVICE 0x00100000u
-#define TEST_RESET 0x7777u
-#define RTC_TIME_LOW 0x00101000u
 
 #define MIE_TIMER 0x80u
 #define MIE_EXTERNAL 0x800u
@@ -31,45 +28,13 @@
 #define MCAUSE_TIMER 0x80000007u
 #define MCAUSE_EXTERNAL 0x8000000bu
 
-/* State that outlives a reset, in memory that is not cleared. */
-typedef struct {
-  uint32_t magic;
-  uint32_t boot_count;
-  uint32_t boot_id;
-  uint32_t next_reason; /* a board_reset_t; 0 if the program did not request the reset */
-  uint32_t check;
-} kept_t;
-#define KEPT_MAGIC 0x4e424b31u
-
-extern kept_t _kept_start[1];
-
 static uart_t link_uart;
 static uart_t control_uart;
 static bool has_control_uart;
-static uint64_t start_ticks;
-static uint32_t random_state;
 
 static volatile uint32_t *word(uint32_t address)
 {
   return (volatile uint32_t *)(uintptr_t)address;
-}
-
-static uint64_t ticks(void)
-{
-  uint32_t high;
-  uint32_t low;
-  do {
-    high = *word(CLINT_TIME_HIGH);
-    low = *word(CLINT_TIME_LOW);
-  } while (high != *word(CLINT_TIME_HIGH));
-  return (uint64_t)high << 32 | low;
-}
-
-static void set_alarm(uint64_t at)
-{
-  *word(CLINT_TIMECMP_HIGH) = 0xffffffffu;
-  *word(CLINT_TIMECMP_LOW) = (uint32_t)at;
-  *word(CLINT_TIMECMP_HIGH) = (uint32_t)(at >> 32);
 }
 
 static void disable_interrupts(void)
@@ -100,70 +65,20 @@ static bool place_control_uart(void)
   return true;
 }
 
-static uint32_t mixed(uint32_t value)
-{
-  value ^= value >> 16;
-  value *= 0x7feb352du;
-  value ^= value >> 15;
-  value *= 0x846ca68bu;
-  return value ^ value >> 16;
-}
-
-uint32_t board_random(void)
-{
-  uint32_t cycles;
-  __asm__ volatile("csrr %0, mcycle" : "=r"(cycles));
-  random_state = mixed(random_state + 0x9e3779b9u) ^ mixed(cycles);
-  return random_state;
-}
-
-static uint32_t kept_check(const kept_t *kept)
-{
-  return mixed(kept->magic ^ mixed(kept->boot_count ^ mixed(kept->boot_id ^ mixed(kept->next_reason))));
-}
-
-static void note_boot(board_boot_t *boot)
-{
-  kept_t kept = _kept_start[0];
-  bool is_power_on = kept.magic != KEPT_MAGIC || kept.check != kept_check(&kept);
-  if (is_power_on) {
-    kept = (kept_t){.magic = KEPT_MAGIC, .next_reason = BOARD_RESET_POWER_ON};
-  }
-  random_state = mixed(*word(RTC_TIME_LOW)) ^ mixed(kept.boot_id + kept.boot_count);
-  uint32_t id = board_random();
-  while (id == 0 || id == kept.boot_id) {
-    id = board_random();
-  }
-  boot->id = id;
-  boot->count = kept.boot_count + 1;
-  boot->reason = kept.next_reason == 0 ? BOARD_RESET_PIN : (board_reset_t)kept.next_reason;
-  kept.boot_count = boot->count;
-  kept.boot_id = id;
-  kept.next_reason = 0;
-  kept.check = kept_check(&kept);
-  _kept_start[0] = kept;
-}
-
 void board_init(board_boot_t *boot)
 {
-  start_ticks = ticks();
-  note_boot(boot);
-  set_alarm(UINT64_MAX);
-  uart_init(&link_uart, LINK_UART_BASE);
+  clock_start();
+  reset_note_boot(boot);
+  line_init_uart(&link_uart, LINK_UART_BASE);
   enable_irq(LINK_UART_IRQ);
   has_control_uart = place_control_uart();
   if (has_control_uart) {
-    uart_init(&control_uart, PCI_PORTS_BASE + CONTROL_UART_PORT);
+    line_init_uart(&control_uart, PCI_PORTS_BASE + CONTROL_UART_PORT);
     enable_irq(CONTROL_UART_IRQ);
   }
   *word(PLIC_BASE + 0x200000u) = 0;
   __asm__ volatile("csrs mie, %0" : : "r"(MIE_EXTERNAL | MIE_TIMER));
   enable_interrupts();
-}
-
-uint32_t board_now_ms(void)
-{
-  return (uint32_t)((ticks() - start_ticks) / TICKS_PER_MS);
 }
 
 void board_device_id(uint8_t id[6])
@@ -172,11 +87,7 @@ void board_device_id(uint8_t id[6])
   memcpy(id, board_id, sizeof board_id);
 }
 
-/* This board has no watchdog, and no commands of its own. */
-void board_serve_watchdog(void)
-{
-}
-
+/* This board has no commands of its own. */
 bool board_is_command(const char *line, size_t length)
 {
   (void)line;
@@ -202,7 +113,7 @@ uart_t *board_control_uart(void)
 
 void board_idle(uint32_t limit_ms)
 {
-  set_alarm(ticks() + (uint64_t)limit_ms * TICKS_PER_MS);
+  clock_set_alarm(limit_ms);
   /* A pending interrupt ends wfi even while it is masked: none can be missed between the check and
      the sleep. */
   disable_interrupts();
@@ -210,17 +121,6 @@ void board_idle(uint32_t limit_ms)
     __asm__ volatile("wfi");
   }
   enable_interrupts();
-}
-
-_Noreturn void board_reset(board_reset_t reason)
-{
-  disable_interrupts();
-  _kept_start[0].next_reason = (uint32_t)reason;
-  _kept_start[0].check = kept_check(&_kept_start[0]);
-  *word(TEST_DEVICE) = TEST_RESET;
-  for (;;) {
-    __asm__ volatile("wfi");
-  }
 }
 
 static void say(const char *text)
@@ -266,7 +166,7 @@ void __attribute__((interrupt, aligned(4))) board_trap(void)
   uint32_t cause;
   __asm__ volatile("csrr %0, mcause" : "=r"(cause));
   if (cause == MCAUSE_TIMER) {
-    set_alarm(UINT64_MAX);
+    clock_end_alarm();
     return;
   }
   if (cause != MCAUSE_EXTERNAL) {

@@ -8,12 +8,10 @@ extension Suite {
     badTaken, sixteenPresses, ownRoom, actionsNotInUse, actionOfOtherSource, actionsForgotten,
   ]
 
-  static let revisionAtPress = Case(
-    "NTF-29/rev", "The event of an action has the rev of the text that was shown", .delivery,
-    also: ["NTF-11", "NTF-26"], needs: [.control]
-  ) { bench in
-    let (probe, control) = (bench.probe, try bench.requireControl())
-    let source = try await bench.beginActions()
+  static let revisionAtPress = Case.ofActions(
+    "NTF-29/rev", "The event of an action has the rev of the text that was shown",
+    also: ["NTF-11", "NTF-26"]
+  ) { probe, control, source in
     // Without SYNC no press is kept, and in this session the feature is not in use.
     try await probe.openDelivery(source: source)
     try probe.requireEventRoom()
@@ -34,12 +32,10 @@ extension Suite {
     probe.expect("rev in \(text)", Unsolicited.members(of: text)["\"rev\""], is: "3")
   }
 
-  static let actionAtOnce = Case(
-    "NTF-40/at-once", "A press is reported by ACTION alone, at any MTU and without a subscription", .delivery,
-    also: ["NTF-39", "NTF-30"], needs: [.control]
-  ) { bench in
-    let (probe, control) = (bench.probe, try bench.requireControl())
-    let source = try await bench.beginActions()
+  static let actionAtOnce = Case.ofActions(
+    "NTF-40/at-once", "A press is reported by ACTION alone, at any MTU and without a subscription",
+    also: ["NTF-39", "NTF-30"]
+  ) { probe, control, source in
     try await probe.expectWritten(Sample.json(id: 0x0102_0304, more: ",\"rev\":513"))
     try await control.perform(.action(1, 255))
     let subscribed = try await probe.listen()
@@ -55,12 +51,10 @@ extension Suite {
     try await probe.take(2, of: source)
   }
 
-  static let actionAtEachSync = Case(
+  static let actionAtEachSync = Case.ofActions(
     "NTF-40/at-each-sync", "Kept presses are reported again before each SYNCED, in order, and only then",
-    .delivery, also: ["NTF-31", "NTF-39"], needs: [.control]
-  ) { bench in
-    let (probe, control) = (bench.probe, try bench.requireControl())
-    let source = try await bench.beginActions()
+    also: ["NTF-31", "NTF-39"]
+  ) { probe, control, source in
     for id in 1...2 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.json(id: id)) }
     for (item, act) in [(2, 3), (1, 0), (2, 3)] as [(UInt32, UInt8)] {
       try await control.perform(.action(item, act))
@@ -83,14 +77,11 @@ extension Suite {
     try await probe.take(3, of: source)
   }
 
-  static let actionMeanwhile = Case(
+  static let actionMeanwhile = Case.ofActions(
     "NTF-39/kept-meanwhile",
     "A press without a host is kept with its rev, also when its notification is changed or leaves",
-    .delivery,
-    also: ["NTF-40", "NTF-26"], needs: [.control]
-  ) { bench in
-    let (probe, control) = (bench.probe, try bench.requireControl())
-    let source = try await bench.beginActions()
+    also: ["NTF-40", "NTF-26"]
+  ) { probe, control, source in
     for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.json(id: id)) }
     // A session that has not synced.
     try await probe.openDelivery(isSubscribed: false)
@@ -115,12 +106,10 @@ extension Suite {
     try await probe.take(3, of: source)
   }
 
-  static let taken = Case(
-    "NTF-41/taken", "TAKEN releases the presses of its src up to its number, and no others", .delivery,
-    also: ["NTF-40"], needs: [.control]
-  ) { bench in
-    let (probe, control) = (bench.probe, try bench.requireControl())
-    let source = try await bench.beginActions()
+  static let taken = Case.ofActions(
+    "NTF-41/taken", "TAKEN releases the presses of its src up to its number, and no others",
+    also: ["NTF-40"]
+  ) { probe, control, source in
     try await probe.expectWritten(Sample.json(id: 1))
     for act in 0...3 as ClosedRange<UInt8> { try await control.perform(.action(1, act)) }
     try await probe.take(.max, of: probe.makeSource())
@@ -137,12 +126,10 @@ extension Suite {
     try await probe.take(5, of: source)
   }
 
-  static let nothingElseReleases = Case(
-    "NTF-41/nothing-else", "A higher rev and a removal release no press", .delivery,
-    also: ["NTF-23", "NTF-24", "NTF-39"], needs: [.control]
-  ) { bench in
-    let (probe, control) = (bench.probe, try bench.requireControl())
-    let source = try await bench.beginActions()
+  static let nothingElseReleases = Case.ofActions(
+    "NTF-41/nothing-else", "A higher rev and a removal release no press",
+    also: ["NTF-23", "NTF-24", "NTF-39"]
+  ) { probe, control, source in
     try await probe.expectWritten(Sample.json(id: 1))
     try await control.perform(.action(1, 0))
     _ = try await probe.listen()
@@ -159,12 +146,10 @@ extension Suite {
     try await probe.take(2, of: source)
   }
 
-  static let badTaken = Case(
+  static let badTaken = Case.ofActions(
     "NTF-30/bad-taken", "A TAKEN that is too short, or has src or press 0, is dropped; a longer one is read",
-    .delivery, also: ["NTF-41"], needs: [.control]
-  ) { bench in
-    let (probe, control) = (bench.probe, try bench.requireControl())
-    let source = try await bench.beginActions()
+    also: ["NTF-41"]
+  ) { probe, control, source in
     try await probe.expectWritten(Sample.json(id: 1))
     try await control.perform(.action(1, 0))
     let valid = [6] + Wire.u32(source) + Wire.u32(1)
@@ -178,13 +163,11 @@ extension Suite {
     try await probe.expectPresses(of: source, [], "after a longer TAKEN")
   }
 
-  static let sixteenPresses = Case(
+  static let sixteenPresses = Case.ofActions(
     "NTF-39/sixteen",
-    "At least 16 presses are kept; what is beyond the room is refused, and what was kept stays", .delivery,
-    also: ["NTF-41"], needs: [.control]
-  ) { bench in
-    let (probe, control) = (bench.probe, try bench.requireControl())
-    let source = try await bench.beginActions()
+    "At least 16 presses are kept; what is beyond the room is refused, and what was kept stays",
+    also: ["NTF-41"]
+  ) { probe, control, source in
     try await probe.expectWritten(Sample.json(id: 1))
     var reported = 0
     for press in 1...40 {
@@ -206,12 +189,9 @@ extension Suite {
     try await probe.take(.max, of: source)
   }
 
-  static let ownRoom = Case(
-    "NTF-39/own-room", "The presses of one src leave the room of another", .delivery, also: ["NTF-40"],
-    needs: [.control]
-  ) { bench in
-    let (probe, control) = (bench.probe, try bench.requireControl())
-    let source = try await bench.beginActions()
+  static let ownRoom = Case.ofActions(
+    "NTF-39/own-room", "The presses of one src leave the room of another", also: ["NTF-40"]
+  ) { probe, control, source in
     try await probe.expectWritten(Sample.json(id: 1))
     var kept: UInt32 = 0
     for _ in 1...40 {
@@ -231,12 +211,10 @@ extension Suite {
     try await probe.take(.max, of: source)
   }
 
-  static let actionsNotInUse = Case(
-    "NTF-39/not-in-use", "Without feature bit 4 a press is an event, each time, and is not kept", .delivery,
-    also: ["LNK-9", "NTF-30", "NTF-40"], needs: [.control]
-  ) { bench in
-    let (probe, control) = (bench.probe, try bench.requireControl())
-    let source = try await bench.beginActions()
+  static let actionsNotInUse = Case.ofActions(
+    "NTF-39/not-in-use", "Without feature bit 4 a press is an event, each time, and is not kept",
+    also: ["LNK-9", "NTF-30", "NTF-40"]
+  ) { probe, control, source in
     // Bit 4 alone, without the bit of SYNC, is not set.
     for features in [0b0111, 0b1_0011] as [UInt32] {
       try await probe.openDelivery(source: source, features: features)
@@ -257,12 +235,10 @@ extension Suite {
     try await probe.expectPresses(of: source, [], "in the first session with the feature")
   }
 
-  static let actionOfOtherSource = Case(
+  static let actionOfOtherSource = Case.ofActions(
     "NTF-40/other-src", "A session of another src gets the event, and SYNC of the press's src ACTION",
-    .delivery, also: ["NTF-29", "NTF-39"], needs: [.control]
-  ) { bench in
-    let (probe, control) = (bench.probe, try bench.requireControl())
-    let source = try await bench.beginActions()
+    also: ["NTF-29", "NTF-39"]
+  ) { probe, control, source in
     try probe.requireEventRoom()
     try await probe.expectWritten(Sample.json(id: 1))
     // One below and one above the press's src.
@@ -373,5 +349,22 @@ extension Bench {
     try probe.requireActions()
     _ = try await probe.sync(Sync(source))
     return source
+  }
+}
+
+extension Case {
+  /// A case of kept presses: `run` gets the probe, the way to the device's user, and the src that
+  /// `Bench.beginActions` gave it.
+  static func ofActions(
+    _ id: String, _ title: String, also: [String] = [],
+    run:
+      @escaping @Sendable (
+        _ probe: Probe, _ control: any DeviceControl, _ source: UInt32
+      ) async throws -> Void
+  ) -> Case {
+    Case(id, title, .delivery, also: also, needs: [.control]) { bench in
+      let control = try bench.requireControl()
+      try await run(bench.probe, control, try await bench.beginActions())
+    }
   }
 }

@@ -7,7 +7,7 @@ extension Suite {
   ]
 
   /// An input, and its effect on the counters.
-  private typealias Input = (what: String, bytes: [UInt8], change: ReceiverCounters)
+  private typealias Input = (what: String, bytes: [UInt8], change: DecoderCounters)
 
   /// A valid header: UDATA from the host, session 0, channel 1.
   private static func header(type: UInt8 = 0x71, length: Int) -> [UInt8] {
@@ -29,14 +29,14 @@ extension Suite {
     return candidate(Wire.stuffed(decoded.dropLast() + [last == 1 || last == 0 ? last ^ 2 : last ^ 1]))
   }
 
-  private static func text(_ count: Int) -> ReceiverCounters { ReceiverCounters(textBytes: UInt64(count)) }
+  private static func text(_ count: Int) -> DecoderCounters { DecoderCounters(textBytes: UInt64(count)) }
 
-  private static func crcError(_ frame: [UInt8]) -> ReceiverCounters {
-    ReceiverCounters(crcErrors: 1, textBytes: UInt64(frame.count - 2))
+  private static func crcError(_ frame: [UInt8]) -> DecoderCounters {
+    DecoderCounters(crcErrors: 1, textBytes: UInt64(frame.count - 2))
   }
 
-  private static func malformed(_ frame: [UInt8]) -> ReceiverCounters {
-    ReceiverCounters(malformed: 1, textBytes: UInt64(frame.count - 2))
+  private static func malformed(_ frame: [UInt8]) -> DecoderCounters {
+    DecoderCounters(malformed: 1, textBytes: UInt64(frame.count - 2))
   }
 
   static let countsCandidates = Case(
@@ -48,13 +48,13 @@ extension Suite {
     let abc = Array("abc".utf8)
     let long = [UInt8](repeating: 0x55, count: 300)
     var inputs: [Input] = [
-      ("zeros", [0, 0, 0, 0], ReceiverCounters()),
-      ("a frame", udata(abc), ReceiverCounters(frames: 1)),
+      ("zeros", [0, 0, 0, 0], DecoderCounters()),
+      ("a frame", udata(abc), DecoderCounters(frames: 1)),
       (
         "two frames with one zero between them", udata(abc) + udata(long).dropFirst(),
-        ReceiverCounters(frames: 2)
+        DecoderCounters(frames: 2)
       ),
-      ("an echo", udata(long, sender: .device), ReceiverCounters(echoes: 1)),
+      ("an echo", udata(long, sender: .device), DecoderCounters(echoes: 1)),
       ("text", candidate(Array("hello\r\nworld".utf8)), text(12)),
     ]
     for sender in [.host, .device] as [WireFrame.Sender] {
@@ -123,7 +123,7 @@ extension Suite {
     try await expectChange(
       ("a frame without its first zero", Array(udata([1]).dropFirst()), text(udata([1]).count - 2)), on: bench
     )
-    try await expectChange(("a frame after that", udata([1]), ReceiverCounters(frames: 1)), on: bench)
+    try await expectChange(("a frame after that", udata([1]), DecoderCounters(frames: 1)), on: bench)
   }
 
   static let countsOverruns = Case(
@@ -132,20 +132,20 @@ extension Suite {
   ) { bench in
     try await bench.awaitReceiver()
     let possible: [UInt8] = [0xFF, 0x71, 0x10, 0x01] + [UInt8](repeating: 0x55, count: 800)
-    let overrun = { (count: Int) in ReceiverCounters(textBytes: UInt64(count), overruns: 1) }
+    let overrun = { (count: Int) in DecoderCounters(textBytes: UInt64(count), overruns: 1) }
     try await expectChanges(
       [
-        ("543 bytes", [0] + possible.prefix(543), ReceiverCounters()),
+        ("543 bytes", [0] + possible.prefix(543), DecoderCounters()),
         ("544 bytes", [0] + possible.prefix(544), overrun(544)),
         ("545 bytes", [0] + possible.prefix(545), overrun(545)),
         ("800 bytes and a zero", [0] + possible.prefix(800) + [0], overrun(800)),
         (
           "800 bytes and a frame", [0] + possible.prefix(800) + udata([1]),
-          overrun(800) + ReceiverCounters(frames: 1)
+          overrun(800) + DecoderCounters(frames: 1)
         ),
         (
           "543 bytes and a zero", [0] + possible.prefix(543) + [0],
-          ReceiverCounters(malformed: 1, textBytes: 543)
+          DecoderCounters(malformed: 1, textBytes: 543)
         ),
         // Text from its header on: it can no longer overrun.
         ("800 bytes of text", [0] + [UInt8](repeating: 0x65, count: 800) + [0], text(800)),
@@ -164,9 +164,9 @@ extension Suite {
         ("\(count) bytes and silence", begun, text(count)), on: bench, wait: .seconds(2.2))
       try await expectChange(("text after silence", [0x55, 0x55], text(2)), on: bench)
     }
-    try await expectChange(("a frame after silence", frame, ReceiverCounters(frames: 1)), on: bench)
+    try await expectChange(("a frame after silence", frame, DecoderCounters(frames: 1)), on: bench)
     // Silence between candidates has no effect.
-    try await expectChange(("silence", [0], ReceiverCounters()), on: bench, wait: .seconds(2.2))
+    try await expectChange(("silence", [0], DecoderCounters()), on: bench, wait: .seconds(2.2))
   }
 
   static let countsNoise = Case(
@@ -206,7 +206,7 @@ extension Suite {
 
   private static func change(
     by bytes: [UInt8], on bench: Bench, wait: Duration
-  ) async throws -> ReceiverCounters {
+  ) async throws -> DecoderCounters {
     let control = try bench.requireControl()
     let before = try await control.receiverCounters()
     try await bench.probe.write(bytes)
@@ -226,6 +226,6 @@ extension Bench {
   }
 }
 
-extension ReceiverCounters {
-  fileprivate static func + (left: Self, right: Self) -> Self { left - (ReceiverCounters() - right) }
+extension DecoderCounters {
+  fileprivate static func + (left: Self, right: Self) -> Self { left - (DecoderCounters() - right) }
 }

@@ -9,13 +9,11 @@ extension Suite {
     hostWrongAnswer, hostStrayAnswer, hostErrors, hostJSON, hostCutsText, hostEvents, hostHostileEvents,
   ]
 
-  static let hostDiscovers = Case(
+  static let hostDiscovers = Case.ofHost(
     "ATT-2/host-discovers", "A host that does not know the PROFILE_HASH finds service and handles by UUID",
     .att,
-    also: ["ATT-4"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["ATT-4"]
+  ) { device, probe in
     try await device.openLink { device.synAckTLVs(nonce: $0, profileHash: 0x1234_5678) }
     var opcodes: Set<UInt8> = []
     let id = device.submit(.readCount)
@@ -44,12 +42,10 @@ extension Suite {
     probe.expect(opcodes.contains(0x08), "the characteristics were not discovered")
   }
 
-  static let hostSkipsDiscovery = Case(
+  static let hostSkipsDiscovery = Case.ofHost(
     "ATT-4/host-knows-the-hash", "A host that knows the PROFILE_HASH reads the count without discovery", .att,
-    also: ["ATT-2"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["ATT-2"]
+  ) { device, probe in
     try await device.openLink()
     let id = device.submit(.readCount)
     var requests: [[UInt8]] = []
@@ -94,13 +90,10 @@ extension Suite {
     }
   }
 
-  static let hostBarrier = Case(
+  static let hostBarrier = Case.ofHost(
     "ATT-6/host-barrier",
-    "Exchange MTU and parts of a long write are sent alone, and nothing before their answer", .att,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    "Exchange MTU and parts of a long write are sent alone, and nothing before their answer", .att
+  ) { device, probe in
     try await device.open()
     _ = device.submit(.readCount)
     _ = device.submit(.rawATT(Wire.literal("16 0600 0000 20")))
@@ -118,13 +111,10 @@ extension Suite {
     probe.expect("requests in order", opcodes, is: [0x0A, 0x16, 0x0A])
   }
 
-  static let hostTransactionTimeout = Case(
+  static let hostTransactionTimeout = Case.ofHost(
     "ATT-7/host-30-seconds", "A request without an answer for 30 s ends the session, although the link works",
-    .att,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .att
+  ) { device, probe in
     try await device.open()
     let id = device.submit(.readCount)
     _ = try await probe.awaitFrame(.data)
@@ -165,14 +155,12 @@ extension Suite {
     }
   }
 
-  static let hostLongWrite = Case(
+  static let hostLongWrite = Case.ofHost(
     "ATT-14/host-long-write",
     "A value that does not fit in a Write Request is sent in parts, completely and in order, then Execute",
     .att,
-    also: ["ATT-20"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["ATT-20"]
+  ) { device, probe in
     try await device.open { device.synAckTLVs(nonce: $0, mtu: 64) }
     let json = Sample.json(length: 200)
     let id = device.submit(.sendEncoded(json))
@@ -196,13 +184,10 @@ extension Suite {
     probe.expect("Executes", executes, is: 1)
   }
 
-  static let hostWrongAnswer = Case(
+  static let hostWrongAnswer = Case.ofHost(
     "ATT-5/host-wrong-answer", "An answer to a request other than the oldest ends the session", .att,
-    also: ["LNK-23"],
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["LNK-23"]
+  ) { device, probe in
     for answer in ["13", "01 12 0300 01", "05 01", "0d 0000"] {
       try await device.open()
       let ends = device.host.ends.count
@@ -221,13 +206,11 @@ extension Suite {
     }
   }
 
-  static let hostStrayAnswer = Case(
+  static let hostStrayAnswer = Case.ofHost(
     "ATT-15/host-stray-answer", "An unsolicited answer is ignored and counted, and so is a second one",
     .att,
-    also: ["ATT-5"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["ATT-5"]
+  ) { device, probe in
     try await device.open()
     let before = device.host.machine.statistics.att.ignored
     for answer in ["0b 0500", "13", "01 0a 0300 01", "19", "0a 0300", "ff 00"] {
@@ -241,13 +224,11 @@ extension Suite {
     probe.expect("the result", device.host.results[id], is: .count(7))
   }
 
-  static let hostErrors = Case(
+  static let hostErrors = Case.ofHost(
     "NTF-1/host-reports-refusals", "An Error Response is reported as that error, and the session continues",
     .notifications,
-    also: ["ATT-5", "NTF-4", "NTF-8"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["ATT-5", "NTF-4", "NTF-8"]
+  ) { device, probe in
     try await device.open()
     for code in [0x80, 0x11, 0x0D, 0x77] as [UInt8] {
       let id = device.submit(.sendEncoded(Sample.json("refused")))

@@ -11,13 +11,10 @@ extension Suite {
     hostReadsWhileShut, hostResendTimer, hostPings, hostDown, hostStalled,
   ]
 
-  static let hostUnservedChannel = Case(
+  static let hostUnservedChannel = Case.ofHost(
     "LNK-4/host-unserved-channel", "The host acknowledges and drops DATA on a channel that it does not serve",
-    .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .link
+  ) { device, probe in
     try await device.open()
     for channel in [0, 2, 7] as [UInt8] {
       try await probe.sendData([0x1B, 3, 0, 9, 9], channel: channel)
@@ -26,13 +23,11 @@ extension Suite {
     probe.expect("events", device.host.events, is: [])
   }
 
-  static let hostEmptyData = Case(
+  static let hostEmptyData = Case.ofHost(
     "LNK-3/host-malformed-frames",
     "DATA and PONG without payload, NAK with half a bitmap: dropped, and nothing sent",
-    .link, needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .link
+  ) { device, probe in
     try await device.open()
     _ = try await probe.frames(for: .milliseconds(50))
     try await probe.write(probe.data([], seq: probe.session.nextSeq))
@@ -46,13 +41,10 @@ extension Suite {
     try await device.serve { device.host.results[id] != nil }
   }
 
-  static let hostAckOutside = Case(
+  static let hostAckOutside = Case.ofHost(
     "LNK-31/host-ack-outside",
-    "The host ignores an impossible ack together with its credit, and accepts the payload", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    "The host ignores an impossible ack together with its credit, and accepts the payload", .link
+  ) { device, probe in
     try await device.open()
     let subscription = device.submit(.subscribe(.count))
     try await device.serve { device.host.results[subscription] != nil }
@@ -69,13 +61,11 @@ extension Suite {
     probe.expect("the result so far", device.host.results[id], is: nil)
   }
 
-  static let hostOutOfWindow = Case(
+  static let hostOutOfWindow = Case.ofHost(
     "LNK-32/host-out-of-window", "Old frames are dropped and answered with an ACK, at most one in 20 ms",
     .link,
-    also: ["FRM-15"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["FRM-15"]
+  ) { device, probe in
     try await device.open()
     let subscription = device.submit(.subscribe(.count))
     try await device.serve { device.host.results[subscription] != nil }
@@ -95,11 +85,9 @@ extension Suite {
     probe.expect("frames dropped", device.host.machine.statistics.link.outOfWindow - sent.outOfWindow, is: 50)
   }
 
-  static let hostRepeatedACK = Case(
-    "LNK-34/host-repeated-ack", "A repeated ACK never makes the host retransmit", .link, needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let hostRepeatedACK = Case.ofHost(
+    "LNK-34/host-repeated-ack", "A repeated ACK never makes the host retransmit", .link
+  ) { device, probe in
     try await device.open()
     _ = device.submit(.readCount)
     _ = try await probe.awaitFrame(.data)
@@ -108,12 +96,9 @@ extension Suite {
     probe.expect("frames sent again for 20 ACKs", again.filter { $0.kind == .data }, is: [])
   }
 
-  static let hostCredit = Case(
-    "LNK-40/host-credit", "The host's ack + credit is the number of handled frames plus its frames", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let hostCredit = Case.ofHost(
+    "LNK-40/host-credit", "The host's ack + credit is the number of handled frames plus its frames", .link
+  ) { device, probe in
     device.connect()
     let syn = try await probe.awaitFrame(.syn)
     let frames = TLV.parse(syn.payload)?.value(of: 0x06)?.first ?? 4

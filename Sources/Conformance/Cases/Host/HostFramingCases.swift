@@ -10,12 +10,9 @@ extension Suite {
     hostBitFlips, hostNoise,
   ]
 
-  static let hostZeros = Case(
-    "FRM-1/host-zeros", "The host too sends each frame between two zeros of its own", .framing,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let hostZeros = Case.ofHost(
+    "FRM-1/host-zeros", "The host too sends each frame between two zeros of its own", .framing
+  ) { device, probe in
     probe.startCapture()
     try await device.open()
     for _ in 0..<4 { _ = device.submit(.readCount) }
@@ -42,13 +39,11 @@ extension Suite {
     bench.probe.expect("text", device.host.text, is: [])
   }
 
-  static let hostTextWhole = Case(
+  static let hostTextWhole = Case.ofHost(
     "FRM-6/host-text-whole", "Text and broken frames reach the user completely, in order, each byte once",
     .framing,
-    also: ["FRM-3", "FRM-5"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["FRM-3", "FRM-5"]
+  ) { device, probe in
     try await device.open()
     let pong = probe.frame(.pong, payload: [0]).bytes
     var wrongCRC = pong
@@ -65,13 +60,11 @@ extension Suite {
     probe.expect("the text", device.host.text, is: expected)
   }
 
-  static let hostEarlyText = Case(
+  static let hostEarlyText = Case.ofHost(
     "FRM-7/host-early-text", "A candidate with an impossible header is text at once, without its zero",
     .framing,
-    also: ["FRM-10"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["FRM-10"]
+  ) { device, probe in
     try await device.open()
     // First decoded byte: type 0, 12 to 15, and SYN, all "from the device".
     for first in [0x08, 0xC8, 0xD8, 0xE8, 0xF8, 0x28] as [UInt8] {
@@ -89,13 +82,11 @@ extension Suite {
       "text for a length of 529", Array(device.host.text.dropFirst(before)), is: [9, 0x4C, 0x11, 2])
   }
 
-  static let hostOverrun = Case(
+  static let hostOverrun = Case.ofHost(
     "FRM-8/host-overrun", "A valid header waits for its zero up to the 544th byte, then it is text",
     .framing,
-    also: ["FRM-13", "FRM-12"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["FRM-13", "FRM-12"]
+  ) { device, probe in
     try await device.open()
     var data = probe.data([UInt8](repeating: 0x55, count: 528), seq: 0).decoded
     data.replaceSubrange(1...2, with: Wire.u16(528))
@@ -109,12 +100,9 @@ extension Suite {
     probe.expect("overruns", after.overruns, is: before.overruns + 1)
   }
 
-  static let hostSilence = Case(
-    "FRM-9/host-silence", "Half a frame becomes text after 0.5 to 2 s of silence, not before", .framing,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let hostSilence = Case.ofHost(
+    "FRM-9/host-silence", "Half a frame becomes text after 0.5 to 2 s of silence, not before", .framing
+  ) { device, probe in
     try await device.open()
     let pong = probe.frame(.pong, payload: [0]).bytes
     try await probe.write(Array(pong[..<8]))
@@ -126,14 +114,11 @@ extension Suite {
     probe.expect("text with the other half", device.host.text, is: pong.filter { $0 != 0 })
   }
 
-  static let hostTextAtOnce = Case(
+  static let hostTextAtOnce = Case.ofHost(
     "FRM-10/host-text-at-once",
     "Text is passed on at once; bytes directly after it are text up to the next zero",
-    .framing,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .framing
+  ) { device, probe in
     try await device.open()
     let prompt = Array("login: ".utf8)
     try await probe.write([0] + prompt)
@@ -146,13 +131,11 @@ extension Suite {
     probe.expect("frames after the zero", device.host.machine.statistics.decoder.frames, is: frames + 1)
   }
 
-  static let hostEcho = Case(
+  static let hostEcho = Case.ofHost(
     "FRM-11/host-echo", "Echoes of the host's own frames are neither text nor answered, but counted",
     .framing,
-    also: ["FRM-12"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["FRM-12"]
+  ) { device, probe in
     device.connect()
     var syn = try await probe.awaitFrame(.syn)
     for _ in 0..<3 {
@@ -165,13 +148,11 @@ extension Suite {
     try await device.serve { device.host.openedCount == 1 }
   }
 
-  static let hostAccounting = Case(
+  static let hostAccounting = Case.ofHost(
     "FRM-12/host-accounting",
     "Every byte that is not a zero is in a frame, in an echo, or text; the counters agree", .framing,
-    also: ["FRM-6"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["FRM-6"]
+  ) { device, probe in
     try await device.open()
     let before = device.host.machine.statistics.decoder
     let pong = probe.frame(.pong, payload: [0])
@@ -194,13 +175,11 @@ extension Suite {
     probe.expect("text passed on", device.host.text.count, is: expected)
   }
 
-  static let hostBitFlips = Case(
+  static let hostBitFlips = Case.ofHost(
     "FRM-3/host-every-bit-flip",
     "Any one bit flipped in three frames to the host: at most one frame is lost, and its bytes are text",
-    .framing, also: ["FRM-6", "FRM-12"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .framing, also: ["FRM-6", "FRM-12"]
+  ) { device, probe in
     try await device.open()
     // A PONG is not answered and has the same length each time.
     let pong = probe.frame(.pong, payload: [0]).bytes

@@ -4,13 +4,11 @@ import NotibotProtocol
 /// Holes in the frames that the host receives, and those that it fills by retransmission: with a
 /// device that drops early frames, and with one that keeps them (LNK-32).
 extension Suite {
-  static let hostKeepsOutOfOrder = Case(
+  static let hostKeepsOutOfOrder = Case.ofHost(
     "LNK-32/host-keeps-out-of-order",
     "The host keeps early frames, and reports each hole at once in a NAK's bitmap", .link,
-    also: ["LNK-33"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["LNK-33"]
+  ) { device, probe in
     try await device.open()
     let subscription = device.submit(.subscribe(.count))
     try await device.serve { device.host.results[subscription] != nil }
@@ -32,13 +30,11 @@ extension Suite {
     probe.expect("session", ack.session, is: device.sessionID)
   }
 
-  static let hostNAKRounds = Case(
+  static let hostNAKRounds = Case.ofHost(
     "LNK-33/host-nak-rounds",
     "After a hole the host sends its bitmap with each second frame, new or not, or 5 ms after the first",
-    .link, needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .link
+  ) { device, probe in
     try await device.open()
     _ = try await probe.frames(for: .milliseconds(50))
     let base = probe.session.nextSeq
@@ -55,13 +51,11 @@ extension Suite {
     probe.expect("bitmaps for 4 within 10 ms", third.map(\.payload), is: [Wire.u64(0b1111)])
   }
 
-  static let hostNAKResends = Case(
+  static let hostNAKResends = Case.ofHost(
     "LNK-34/host-nak-resends",
     "For a NAK of a device that drops, the host retransmits everything from its ack on, at once", .link,
-    also: ["LNK-35", "LNK-32"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["LNK-35", "LNK-32"]
+  ) { device, probe in
     try await device.open()
     let (base, first) = try await device.submitThree()
     for round in 1...2 {
@@ -76,14 +70,12 @@ extension Suite {
     probe.expect("numbers sent again from the second on", rest.map(\.seq), is: [base &+ 1, base &+ 2])
   }
 
-  static let hostNAKBitmap = Case(
+  static let hostNAKBitmap = Case.ofHost(
     "LNK-34/host-nak-bitmap",
     "For a NAK of a device that keeps, the host sends the missing frames below the highest held one, once",
     .link,
-    also: ["LNK-33", "LNK-35"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["LNK-33", "LNK-35"]
+  ) { device, probe in
     try await device.open()
     let (base, first) = try await device.submitThree()
     for (round, expected) in [[base], []].enumerated() {
@@ -97,13 +89,10 @@ extension Suite {
     probe.expect("numbers sent when the last is held too", more.map(\.seq), is: [])
   }
 
-  static let hostLostAgain = Case(
+  static let hostLostAgain = Case.ofHost(
     "LNK-34/host-lost-again",
-    "A retransmission is repeated once more when something newer has arrived", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    "A retransmission is repeated once more when something newer has arrived", .link
+  ) { device, probe in
     try await device.open()
     let (base, _) = try await device.submitThree()
     try await probe.write(probe.frame(.nak, payload: Wire.u64(0b10)))
@@ -118,12 +107,10 @@ extension Suite {
     }
   }
 
-  static let hostHeldSpared = Case(
+  static let hostHeldSpared = Case.ofHost(
     "LNK-51/host-held-spared", "The host's resend timer skips frames that a bitmap named as held", .link,
-    also: ["LNK-34"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["LNK-34"]
+  ) { device, probe in
     try await device.open()
     let (base, _) = try await device.submitThree()
     try await probe.write(probe.frame(.nak, payload: Wire.u64(0b01)))

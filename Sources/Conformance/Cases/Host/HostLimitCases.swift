@@ -5,13 +5,11 @@ import NotibotProtocol
 extension Suite {
   static let hostLimits: [Case] = [hostLongFrames, hostNumbers, hostHandled, hostTakesSession]
 
-  static let hostLongFrames = Case(
+  static let hostLongFrames = Case.ofHost(
     "FRM-2/host-long-frames", "Frames of the host of every length that makes a full block are complete",
     .framing,
-    also: ["FRM-3", "FRM-4"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["FRM-3", "FRM-4"]
+  ) { device, probe in
     try await device.open()
     for length in Array(236...246) + [254, 300, 490, 512] {
       let json = Sample.json(length: length)
@@ -24,13 +22,11 @@ extension Suite {
     }
   }
 
-  static let hostNumbers = Case(
+  static let hostNumbers = Case.ofHost(
     "LNK-30/host-numbers", "The host numbers DATA from 0, and its ack is the next number that it expects",
     .link,
-    also: ["LNK-40"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["LNK-40"]
+  ) { device, probe in
     try await device.openLink()
     let first = try await probe.awaitFrame(.data)
     probe.expect("seq and ack of the first DATA", [first.seq, first.ack], is: [0, 0])
@@ -42,12 +38,9 @@ extension Suite {
     }
   }
 
-  static let hostHandled = Case(
-    "LNK-52/host-handled", "The host's PONG contains the number of DATA frames that it has handled", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let hostHandled = Case.ofHost(
+    "LNK-52/host-handled", "The host's PONG contains the number of DATA frames that it has handled", .link
+  ) { device, probe in
     try await device.open()
     for _ in 0..<3 {
       try await probe.sendData(Wire.literal("1b 0300 0100"))

@@ -3,13 +3,11 @@ import NotibotProtocol
 
 /// How the host writes notifications, and how it handles those of the device.
 extension Suite {
-  static let hostJSON = Case(
+  static let hostJSON = Case.ofHost(
     "NTF-6/host-json", "Four keys in order, no white space, escapes only where JSON needs them",
     .notifications,
-    also: ["NTF-5", "ATT-1"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["NTF-5", "ATT-1"]
+  ) { device, probe in
     try await device.open()
     let vectors: [(DisplayNotification, String)] = [
       (
@@ -38,13 +36,11 @@ extension Suite {
       "controls", text, is: "{\"app\":\"a\",\"title\":\"b\",\"text\":\"\(controls)\",\"timestamp\":1}")
   }
 
-  static let hostCutsText = Case(
+  static let hostCutsText = Case.ofHost(
     "NTF-7/host-cuts", "The host cuts app, title and text at whole characters, with …, to 512 bytes",
     .notifications,
-    also: ["NTF-3"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["NTF-3"]
+  ) { device, probe in
     try await device.open()
     let family = "👨‍👩‍👧‍👦"
     let long = DisplayNotification(
@@ -66,13 +62,11 @@ extension Suite {
       "whole families kept", String(text), is: String(repeating: family, count: room / family.utf8.count))
   }
 
-  static let hostEvents = Case(
+  static let hostEvents = Case.ofHost(
     "NTF-11/host-events", "Dismissals, actions and counts are reported; other keys are ignored",
     .notifications,
-    also: ["NTF-10", "ATT-17"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["NTF-10", "ATT-17"]
+  ) { device, probe in
     try await device.open()
     let subscription = device.submit(.subscribe(.all))
     var written: [[UInt8]] = []
@@ -91,13 +85,11 @@ extension Suite {
       is: [.countChanged(258), .device(.dismissed(item: 17)), .device(.action(item: 3, act: 2))])
   }
 
-  static let hostHostileEvents = Case(
+  static let hostHostileEvents = Case.ofHost(
     "NTF-11/host-hostile-events",
     "Bad JSON and unknown events on Data are passed on as unknown; bad PDUs are ignored",
-    .notifications, also: ["ATT-16"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .notifications, also: ["ATT-16"]
+  ) { device, probe in
     try await device.open()
     let subscription = device.submit(.subscribe(.all))
     try await device.serve { device.host.results[subscription] != nil }

@@ -46,13 +46,10 @@ extension Suite {
     bench.probe.expect("different nonces", nonces.count, is: 3)
   }
 
-  static let synTimes = Case(
+  static let synTimes = Case.ofHost(
     "LNK-11/syn-times", "An unanswered SYN is repeated after 250 ms, then every 500 ms, after 10 s every 2 s",
-    .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .link
+  ) { device, probe in
     device.connect()
     let first = try await probe.awaitFrame(.syn)
     let start = probe.now
@@ -74,12 +71,9 @@ extension Suite {
     probe.expect((20...30).contains(times.count), "\(times.count) more SYNs in 20 s")
   }
 
-  static let otherNonceIgnored = Case(
-    "LNK-15/other-nonce", "The host accepts only the SYNACK with its nonce, and sends an ACK at once", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let otherNonceIgnored = Case.ofHost(
+    "LNK-15/other-nonce", "The host accepts only the SYNACK with its nonce, and sends an ACK at once", .link
+  ) { device, probe in
     device.connect()
     let nonce = try await device.awaitSyn()
     let start = probe.now
@@ -93,12 +87,9 @@ extension Suite {
     probe.expect("ack", ack.ack, is: 0)
   }
 
-  static let helloDuringSyn = Case(
-    "LNK-17/hello-during-syn", "A HELLO while a SYN is unanswered triggers the same SYN at once", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let helloDuringSyn = Case.ofHost(
+    "LNK-17/hello-during-syn", "A HELLO while a SYN is unanswered triggers the same SYN at once", .link
+  ) { device, probe in
     device.connect()
     let first = try await probe.awaitFrame(.syn)
     _ = try await probe.frames(for: .milliseconds(50))
@@ -109,12 +100,9 @@ extension Suite {
     probe.expect(again == first, "another SYN than the first")
   }
 
-  static let helloOfOpenSession = Case(
-    "LNK-17/hello-of-open-session", "A HELLO with the boot id of the open session is ignored", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let helloOfOpenSession = Case.ofHost(
+    "LNK-17/hello-of-open-session", "A HELLO with the boot id of the open session is ignored", .link
+  ) { device, probe in
     try await device.open()
     _ = try await probe.frames(for: .milliseconds(50))
     try await probe.write(device.hello(bootID: device.bootID))
@@ -123,13 +111,11 @@ extension Suite {
     probe.expect("ends of the session", device.host.ends, is: [])
   }
 
-  static let malformedAnswers = Case(
+  static let malformedAnswers = Case.ofHost(
     "LNK-19/malformed-answers",
     "Malformed HELLO, SYNACK and RST are dropped, and so is a SYNACK with a version that was not offered",
-    .link, also: ["LNK-7", "LNK-6"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .link, also: ["LNK-7", "LNK-6"]
+  ) { device, probe in
     device.connect()
     let nonce = try await device.awaitSyn()
     let good = device.synAckTLVs(nonce: nonce)
@@ -172,11 +158,9 @@ extension Suite {
     }
   }
 
-  static let hostNeverSendsRST = Case(
-    "LNK-20/host-sends-no-rst", "The host does not answer frames of other sessions", .link, needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let hostNeverSendsRST = Case.ofHost(
+    "LNK-20/host-sends-no-rst", "The host does not answer frames of other sessions", .link
+  ) { device, probe in
     try await device.open()
     _ = try await probe.frames(for: .milliseconds(50))
     for kind in [.data, .ack, .nak, .ping, .pong, .fin, .udata] as [WireFrame.Kind] {
@@ -191,14 +175,12 @@ extension Suite {
     probe.expect("ends", device.host.ends, is: [])
   }
 
-  static let rstDuringSyn = Case(
+  static let rstDuringSyn = Case.ofHost(
     "LNK-21/rst-during-syn",
     "While a SYN is unanswered an RST with its nonce ends the attempt, any other does not",
     .link,
-    also: ["LNK-18"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["LNK-18"]
+  ) { device, probe in
     device.connect()
     let nonce = try await device.awaitSyn()
     try await probe.write(device.rst(session: 0, reason: 2, also: [.nonce(nonce ^ 1)]))
@@ -214,12 +196,9 @@ extension Suite {
     probe.expect("frames after the refusal", later, is: [])
   }
 
-  static let rstEndsSession = Case(
-    "LNK-22/rst-ends-session", "RST reason 1 with the session's id ends it; the host opens another", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let rstEndsSession = Case.ofHost(
+    "LNK-22/rst-ends-session", "RST reason 1 with the session's id ends it; the host opens another", .link
+  ) { device, probe in
     try await device.open()
     try await probe.write(
       device.rst(session: device.sessionID &+ 1, reason: 1, also: [.bootID(device.bootID)]))
@@ -231,13 +210,11 @@ extension Suite {
     try await device.open()
   }
 
-  static let restartSeen = Case(
+  static let restartSeen = Case.ofHost(
     "LNK-22/restart-seen",
     "HELLO, SYNACK or RST with another boot id ends the session at once: the device restarted",
-    .link, also: ["LNK-23"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .link, also: ["LNK-23"]
+  ) { device, probe in
     for (index, kind) in [.hello, .synAck, .rst].enumerated() as EnumeratedSequence<[WireFrame.Kind]> {
       try await device.open()
       let nonce = probe.session.nonce
@@ -255,13 +232,11 @@ extension Suite {
     }
   }
 
-  static let othersIgnored = Case(
+  static let othersIgnored = Case.ofHost(
     "LNK-22/others-ignored", "SYNACK, HELLO and RST without new information are ignored in an open session",
     .link,
-    also: ["LNK-13"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["LNK-13"]
+  ) { device, probe in
     try await device.open()
     let nonce = probe.session.nonce
     _ = try await probe.frames(for: .milliseconds(50))
@@ -275,13 +250,11 @@ extension Suite {
     try await device.serve { device.host.results[id] != nil }
   }
 
-  static let outcomeUnknown = Case(
+  static let outcomeUnknown = Case.ofHost(
     "LNK-23/outcome-unknown",
     "Requests that were sent and not answered when a session ends are reported as outcome unknown, and not resent",
-    .link, needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .link
+  ) { device, probe in
     try await device.open()
     let id = device.submit(.sendEncoded(Sample.json("in flight")))
     _ = try await probe.awaitFrame(.data)
@@ -295,12 +268,9 @@ extension Suite {
     probe.expect("DATA in the new session", frames.filter { $0.kind == .data }, is: [])
   }
 
-  static let notSent = Case(
-    "LNK-23/not-sent", "Requests that were never sent when a session ends are reported as not sent", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let notSent = Case.ofHost(
+    "LNK-23/not-sent", "Requests that were never sent when a session ends are reported as not sent", .link
+  ) { device, probe in
     try await device.open { device.synAckTLVs(nonce: $0, requests: 1) }
     let ids = (0..<3).map { _ in device.submit(.readCount) }
     _ = try await probe.awaitFrame(.data)
@@ -313,11 +283,9 @@ extension Suite {
     }
   }
 
-  static let hostCloses = Case(
-    "LNK-24/host-closes", "Closing sends FIN; the device's ACK, FIN or RST ends it", .link, needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let hostCloses = Case.ofHost(
+    "LNK-24/host-closes", "Closing sends FIN; the device's ACK, FIN or RST ends it", .link
+  ) { device, probe in
     try await device.open()
     device.close()
     let fin = try await probe.awaitFrame(.fin)
@@ -337,12 +305,9 @@ extension Suite {
     probe.expect("ends", device.host.ends.count, is: 3)
   }
 
-  static let hostClosesAlone = Case(
-    "LNK-24/host-closes-alone", "An unanswered FIN ends after 200 ms, 100 to 500", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let hostClosesAlone = Case.ofHost(
+    "LNK-24/host-closes-alone", "An unanswered FIN ends after 200 ms, 100 to 500", .link
+  ) { device, probe in
     try await device.open()
     device.close()
     _ = try await probe.awaitFrame(.fin)
@@ -352,12 +317,9 @@ extension Suite {
     probe.expect("ends after 505 ms", device.host.ends, is: [.closed])
   }
 
-  static let deviceCloses = Case(
-    "LNK-24/device-closes", "The device's FIN is answered with ACK and ends the session", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let deviceCloses = Case.ofHost(
+    "LNK-24/device-closes", "The device's FIN is answered with ACK and ends the session", .link
+  ) { device, probe in
     try await device.open()
     _ = try await probe.frames(for: .milliseconds(20))
     try await probe.write(probe.frame(.fin))

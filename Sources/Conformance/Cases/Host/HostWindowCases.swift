@@ -3,13 +3,11 @@ import NotibotProtocol
 
 /// Flow control of the host, and its timers.
 extension Suite {
-  static let hostLimit = Case(
+  static let hostLimit = Case.ofHost(
     "LNK-41/host-limit", "The host sends no DATA beyond its credit, which never decreases and is 64 at most",
     .link,
-    also: ["LNK-40"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["LNK-40"]
+  ) { device, probe in
     try await device.open()
     // Everything that the host has sent so far was handled: the limit is 16 beyond it.
     let used = probe.session.expectedSeq
@@ -25,12 +23,10 @@ extension Suite {
     probe.expect("frames for 3 credits more", more.count, is: 3)
   }
 
-  static let hostByteLimit = Case(
+  static let hostByteLimit = Case.ofHost(
     "LNK-42/host-byte-limit", "The bytes of frames not yet handled stay within the device's limit", .link,
-    also: ["ATT-6"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["ATT-6"]
+  ) { device, probe in
     try await device.open { device.synAckTLVs(nonce: $0, frames: 16, requests: 8, bytes: 1080) }
     _ = try await probe.frames(for: .milliseconds(50))
     for index in 0..<8 { _ = device.submit(.sendEncoded(Sample.json(length: 300 + index))) }
@@ -50,12 +46,10 @@ extension Suite {
     probe.expect("frames after one was handled", frames.map(\.seq), is: [handled &+ 3])
   }
 
-  static let hostDefaultLimits = Case(
+  static let hostDefaultLimits = Case.ofHost(
     "LNK-6/host-default-limits", "A SYNACK without LIMITS and FEATURES: one request at a time, MTU 23", .link,
-    also: ["ATT-6", "ATT-8"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    also: ["ATT-6", "ATT-8"]
+  ) { device, probe in
     try await device.open(credit: 4) { nonce in
       [.magic, .nonce(nonce), .version(1), .profileHash(0x7D92_E27D), .bootID(device.bootID)]
     }
@@ -65,13 +59,10 @@ extension Suite {
     probe.expect(first.allSatisfy { $0.payload.count <= 23 }, "a PDU is longer than 23 bytes")
   }
 
-  static let hostAcknowledges = Case(
+  static let hostAcknowledges = Case.ofHost(
     "LNK-50/host-acknowledges", "The host acknowledges one frame within 10 ms and the second one at once",
-    .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .link
+  ) { device, probe in
     try await device.open()
     _ = try await probe.frames(for: .milliseconds(50))
     var start = probe.now
@@ -86,12 +77,9 @@ extension Suite {
     probe.expect("time to the ACK of two", (probe.now - start).inMilliseconds, is: 0)
   }
 
-  static let hostReadsWhileShut = Case(
-    "LNK-44/host-reads-while-shut", "A host that waits for credit still acknowledges and grants", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let hostReadsWhileShut = Case.ofHost(
+    "LNK-44/host-reads-while-shut", "A host that waits for credit still acknowledges and grants", .link
+  ) { device, probe in
     try await device.open(credit: 2)
     for _ in 0..<20 { _ = device.submit(.readCount) }
     _ = try await probe.frames(for: .milliseconds(20))
@@ -104,13 +92,11 @@ extension Suite {
     probe.expect("handled", pong.payload.first, is: probe.session.nextSeq)
   }
 
-  static let hostResendTimer = Case(
+  static let hostResendTimer = Case.ofHost(
     "LNK-51/host-resend-timer",
     "The host retransmits after 100 to 500 ms, then doubles while nothing is received, up to 2 s",
-    .link, also: ["LNK-35"], needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .link, also: ["LNK-35"]
+  ) { device, probe in
     try await device.open()
     _ = device.submit(.readCount)
     let first = try await probe.awaitFrame(.data)
@@ -131,13 +117,10 @@ extension Suite {
     }
   }
 
-  static let hostPings = Case(
+  static let hostPings = Case.ofHost(
     "LNK-52/host-pings", "The host sends PING after 1 s without input, answers PING at once and PONG never",
-    .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .link
+  ) { device, probe in
     try await device.open()
     _ = try await probe.frames(for: .milliseconds(20))
     try await probe.write(probe.frame(.ping))
@@ -153,13 +136,10 @@ extension Suite {
     probe.expect((500...2000).contains(passed), "the PING came after \(passed) ms")
   }
 
-  static let hostDown = Case(
+  static let hostDown = Case.ofHost(
     "LNK-53/host-down", "Suspect after 3 s, down after 5 s with nothing received, although PINGs are sent",
-    .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+    .link
+  ) { device, probe in
     try await device.open()
     _ = try await probe.frames(for: .milliseconds(2690))
     probe.expect("events after 2.69 s", device.host.events, is: [])
@@ -173,12 +153,9 @@ extension Suite {
     probe.expect("ends after 5.51 s of silence", device.host.ends, is: [.silent])
   }
 
-  static let hostStalled = Case(
-    "LNK-54/host-stalled", "PONGs without progress for 10 s while a request waits: stalled, not lost", .link,
-    needs: [.host]
-  ) { bench in
-    let device = bench.makeHost()
-    let probe = device.probe
+  static let hostStalled = Case.ofHost(
+    "LNK-54/host-stalled", "PONGs without progress for 10 s while a request waits: stalled, not lost", .link
+  ) { device, probe in
     try await device.open()
     let id = device.submit(.readCount)
     _ = try await probe.awaitFrame(.data)

@@ -1,0 +1,21 @@
+/// The rules of PROTOCOL.md in their own words, for the reader of a failure. The texts are written
+/// by `scripts/rule-words`.
+package enum RuleWords {
+  /// The first paragraph of a rule, without Markdown's marks; nil for an unknown rule.
+  package static func words(of rule: String) -> String? {
+    parts.lazy.compactMap { $0[rule] }.first.map(plain)
+  }
+
+  static func plain(_ markdown: String) -> String {
+    markdown.replacing("\n", with: " ").replacing("`", with: "").replacing("**", with: "")
+  }
+}
+
+/// What a failing case usually means, from FIRMWARE.md.
+package enum UsualCause {
+  /// The cause of the most specific row for a case; nil if there is none.
+  package static func of(_ id: String) -> String? {
+    table.filter { $0.pattern.hasSuffix("/") ? id.hasPrefix($0.pattern) : id == $0.pattern }
+      .max { $0.pattern.count < $1.pattern.count }.map { RuleWords.plain($0.cause) }
+  }
+}

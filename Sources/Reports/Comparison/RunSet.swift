@@ -1,0 +1,90 @@
+package import Foundation
+
+/// The repeated runs of one version: what a comparison compares.
+package struct RunSet: Equatable, Sendable {
+  /// More than anyone repeats a run.
+  package static let documentsLimit = 200
+
+  /// `conformance`, `soak`, `bench`, …: documents of different kinds cannot be compared.
+  package var kind: String
+  /// The values of each figure, one per run.
+  package var figures: [String: [Double]] = [:]
+  /// The outcomes of each case, one per run and board.
+  package var outcomes: [String: [String]] = [:]
+  /// Runs that were incomplete, each with its reason.
+  package var troubles: [String] = []
+  /// The computers, kernels and paths of the runs.
+  package var places: Set<String> = []
+
+  /// - Throws: `ReportDocument.Fault` if a document is no report, or not of the kind of the others.
+  package init(_ documents: [Data]) throws(ReportDocument.Fault) {
+    guard let first = documents.first else { throw ReportDocument.Fault(reason: "there is no report") }
+    guard documents.count <= Self.documentsLimit else {
+      throw ReportDocument.Fault(reason: "there are more than \(Self.documentsLimit) reports")
+    }
+    kind = try Self.kind(of: try Self.value(first))
+    for document in documents {
+      let value = try Self.value(document)
+      let other = try Self.kind(of: value)
+      guard other == kind else {
+        throw ReportDocument.Fault(reason: "reports of \(kind) and of \(other) are mixed")
+      }
+      add(value)
+    }
+  }
+
+  /// Checks it as a report of its own, and returns it as figures with names.
+  private static func value(_ data: Data) throws(ReportDocument.Fault) -> JSONValue {
+    _ = try ReportDocument(parsing: data)
+    do {
+      return try JSONDecoder().decode(JSONValue.self, from: data)
+    } catch {
+      throw ReportDocument.Fault(reason: "it is not a JSON report of this program")
+    }
+  }
+
+  private static func kind(of value: JSONValue) throws(ReportDocument.Fault) -> String {
+    guard let schema = value["schema"]?.text else { throw ReportDocument.Fault(reason: "it has no schema") }
+    return schema == "notibot.conformance.boards" ? "notibot.conformance" : schema
+  }
+
+  private mutating func add(_ value: JSONValue) {
+    if kind == "notibot.conformance" {
+      if case .array(let boards)? = value["boards"] {
+        boards.forEach { addSuite($0) }
+      } else {
+        addSuite(value)
+      }
+      return
+    }
+    notePlace(of: value)
+    if let trouble = value["trouble"]?.text { troubles.append(trouble) }
+    if case .array(let runs)? = value["runs"], !runs.isEmpty {
+      runs.forEach { addFigures(of: $0) }
+    } else {
+      addFigures(of: value)
+    }
+  }
+
+  private mutating func addFigures(of value: JSONValue) {
+    for figure in value.figures { figures[figure.name, default: []].append(figure.value) }
+  }
+
+  private mutating func addSuite(_ value: JSONValue) {
+    notePlace(of: value)
+    if let trouble = value["rigTrouble"]?.text { troubles.append(trouble) }
+    if case .number(let seconds)? = value["seconds"] { figures["seconds", default: []].append(seconds) }
+    guard case .array(let cases)? = value["cases"] else { return }
+    for entry in cases {
+      guard let id = entry["id"]?.text, let outcome = entry["outcome"]?.text else { continue }
+      outcomes[id, default: []].append(outcome)
+    }
+  }
+
+  private mutating func notePlace(of value: JSONValue) {
+    let bench = value["bench"]
+    let parts = [bench?["host"]?.text, bench?["kernel"]?.text, value["path"]?.text, value["rig"]?.text]
+    let place = parts.compactMap(\.self).joined(separator: ", ")
+    if !place.isEmpty { places.insert(place) }
+  }
+}

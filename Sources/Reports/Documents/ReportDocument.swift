@@ -1,0 +1,76 @@
+package import Foundation
+import SerialLink
+
+/// A JSON report of any command, read back.
+package enum ReportDocument: Sendable {
+  /// Of `test`: a document for each board.
+  case suite([SuiteDocument])
+  case soak(SoakDocument)
+  case bench(BenchDocument)
+  /// Of `bench --journal`, `scripts/measure` and others: figures by their names.
+  case figures(title: String, JSONValue)
+
+  /// The longest document. A report of many boards has some megabytes.
+  package static let limitBytes = 64 << 20
+
+  /// Why a file is not a report.
+  package struct Fault: Error, Equatable, Sendable {
+    package var reason: String
+
+    package init(reason: String) { self.reason = reason }
+  }
+
+  private struct Head: Decodable {
+    var schema: String
+    var version: Int
+  }
+
+  private struct Boards: Decodable {
+    var boards: [SuiteDocument]
+  }
+
+  /// The schemas that can be read, each with its highest version.
+  package static let schemas = [
+    "notibot.conformance": 1, "notibot.conformance.boards": 1, "notibot.soak": 1, "notibot.bench": 1,
+    "notibot.bench.journal": 1, "notibot.measure": 1,
+  ]
+
+  package init(parsing data: Data) throws(Fault) {
+    guard data.count <= Self.limitBytes else {
+      throw Fault(reason: "it is longer than \(Self.limitBytes >> 20) MiB")
+    }
+    do {
+      let head = try JSONDecoder().decode(Head.self, from: data)
+      guard let version = Self.schemas[head.schema] else {
+        throw Fault(reason: "its schema is '\(head.schema.prefix(60).description.printable)'")
+      }
+      guard head.version <= version else {
+        throw Fault(
+          reason: "it has version \(head.version) of \(head.schema), and this program knows \(version)")
+      }
+      switch head.schema {
+      case "notibot.conformance": self = .suite([try JSONDecoder().decode(SuiteDocument.self, from: data)])
+      case "notibot.conformance.boards":
+        self = .suite(try JSONDecoder().decode(Boards.self, from: data).boards)
+      case "notibot.soak": self = .soak(try JSONDecoder().decode(SoakDocument.self, from: data))
+      case "notibot.bench": self = .bench(try JSONDecoder().decode(BenchDocument.self, from: data))
+      case _:
+        self = .figures(title: head.schema, try JSONDecoder().decode(JSONValue.self, from: data))
+      }
+    } catch let fault as Fault {
+      throw fault
+    } catch {
+      throw Fault(reason: "it is not a JSON report of this program")
+    }
+  }
+
+  /// The report as one HTML file.
+  package var html: String {
+    switch self {
+    case .suite(let boards): SuitePage(boards: boards).document
+    case .soak(let soak): SoakPage(soak: soak).document
+    case .bench(let bench): BenchPage(bench: bench).document
+    case .figures(let title, let value): FiguresPage(title: title, value: value).document
+    }
+  }
+}

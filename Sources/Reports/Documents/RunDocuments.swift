@@ -1,0 +1,153 @@
+/// A JSON report of `test` on one device. Members that a report of an earlier program lacks are
+/// optional.
+package struct SuiteDocument: Decodable, Sendable {
+  package struct Entry: Decodable, Sendable {
+    package var id: String
+    package var title: String
+    package var rules: [String]
+    package var chapter: String
+    package var outcome: String
+    package var seconds: Double
+    package var details: [String]
+    package var findings: [String]?
+    package var ruleWords: String?
+    package var usually: String?
+    package var transcript: [String]
+    package var runs: Int
+    package var notes: [String]
+
+    package var isBad: Bool { outcome == "failed" || outcome == "errored" }
+  }
+
+  package struct Totals: Decodable, Sendable {
+    package var cases: Int
+    package var run: Int
+    package var passed: Int
+    package var failed: Int
+    package var errored: Int
+    package var skipped: Int
+  }
+
+  package struct Recovery: Decodable, Sendable {
+    package struct Step: Decodable, Sendable {
+      package var step: String
+      package var tried: Int
+      package var recovered: Int
+    }
+    package var climbs: Int
+    package var steps: [Step]
+  }
+
+  package var rig: String
+  package var port: String
+  package var seed: UInt64
+  package var startedAt: String
+  package var seconds: Double
+  package var rigTrouble: String?
+  package var bootID: String?
+  package var recovery: Recovery?
+  package var device: [String: String]?
+  package var connection: JSONValue?
+  package var bench: Environment?
+  package var totals: Totals
+  package var cases: [Entry]
+}
+
+/// The computer and the program of a run.
+package struct Environment: Decodable, Equatable, Sendable {
+  package var notibot: String
+  package var host: String
+  package var kernel: String
+}
+
+/// A bar of a histogram: how many values are in `from ..< to`.
+package struct Bucket: Codable, Equatable, Sendable {
+  package var from: Double
+  package var to: Double
+  package var count: Int
+
+  package init(from: Double, to: Double, count: Int) {
+    (self.from, self.to, self.count) = (from, to, count)
+  }
+}
+
+/// The state of a run at a time; counts are since its start.
+package struct Sample: Codable, Equatable, Sendable {
+  package var seconds: Double
+  package var delivered: Int
+  package var resends: Int
+  package var residentBytes: Int
+
+  package init(seconds: Double, delivered: Int, resends: Int, residentBytes: Int) {
+    (self.seconds, self.delivered) = (seconds, delivered)
+    (self.resends, self.residentBytes) = (resends, residentBytes)
+  }
+}
+
+/// Something that happened in a run: a session, a restart, a line of the console.
+package struct RunEvent: Codable, Equatable, Sendable {
+  package var seconds: Double
+  package var text: String
+
+  package init(seconds: Double, text: String) { (self.seconds, self.text) = (seconds, text) }
+}
+
+/// Percentiles, in the unit of their name.
+package struct Percentiles: Decodable, Equatable, Sendable {
+  package var p50: Double
+  package var p99: Double
+  package var max: Double
+}
+
+/// A JSON report of `soak`.
+package struct SoakDocument: Decodable, Sendable {
+  package var bench: Environment?
+  package var port: String
+  package var seconds: Double
+  package var trouble: String?
+  package var queued: Int
+  package var delivered: Int
+  package var refused: Int
+  package var gone: Int
+  package var undelivered: Int
+  package var lost: Int
+  package var doubled: Int
+  package var differences: Int
+  package var check: String
+  package var sessions: Int
+  package var restarts: Int
+  package var reboots: Int
+  package var unplugs: Int
+  package var resends: Int
+  package var crcErrors: Int
+  package var latencyMs: Percentiles?
+  package var upShare: Double
+  package var residentBytesStart: Int
+  package var residentBytesEnd: Int
+  package var histogram: [Bucket]?
+  package var samples: [Sample]?
+  package var events: [RunEvent]?
+}
+
+/// A JSON report of `bench`.
+package struct BenchDocument: Decodable, Sendable {
+  package var bench: Environment?
+  package var path: String
+  package var count: Int
+  package var window: Int
+  package var textBytes: Int
+  package var seconds: Double
+  package var accepted: Int
+  package var refused: Int
+  package var notificationsPerSecond: Double
+  package var bytesPerSecond: Double
+  package var cpuMicrosecondsPerNotification: Double
+  package var resends: Int
+  package var residentBytesStart: Int
+  package var residentBytesEnd: Int
+  package var lineShare: Double?
+  package var roundTripMicroseconds: Percentiles?
+  package var histogram: [Bucket]?
+  package var samples: [Sample]?
+  package var runs: [JSONValue]?
+}

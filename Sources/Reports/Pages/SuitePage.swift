@@ -1,0 +1,214 @@
+import Foundation
+
+/// The report of `test`: verdict, failures with their wire, the rules as a matrix, all cases.
+struct SuitePage {
+  /// The length up to which failures have their wire; a report must be easy to attach and open.
+  static let wireLimitBytes = 500_000
+  /// The length up to which failures are explained; later ones are in the table only.
+  static let failuresLimitBytes = 750_000
+  static let casesLimit = 2000
+
+  let boards: [SuiteDocument]
+
+  var document: String {
+    let title = "Notibot conformance: \(boards.map(\.port).prefix(3).joined(separator: ", "))"
+    var budget = Budget()
+    return Page.document(
+      title: title, [verdict] + [boardTable] + boards.enumerated().flatMap { board($1, $0, &budget) })
+  }
+
+  /// Bytes spent on failures so far.
+  private struct Budget {
+    var spentBytes = 0
+  }
+
+  private var isGood: Bool { boards.allSatisfy { Self.isGood($0) } && !boards.isEmpty }
+
+  private static func isGood(_ board: SuiteDocument) -> Bool {
+    board.rigTrouble == nil && board.totals.failed + board.totals.errored == 0
+  }
+
+  private var verdict: HTML {
+    guard boards.count == 1 else {
+      let bad = boards.count { !Self.isGood($0) }
+      return Page.verdict(
+        isGood, "\(boards.count) boards, \(bad) of them not", boards.compactMap(\.rigTrouble))
+    }
+    let board = boards[0]
+    let when =
+      "\(board.rig) (\(board.port)), \(board.startedAt), \(Page.seconds(board.seconds)), seed \(board.seed)"
+    let trouble = board.rigTrouble.map { "The run is incomplete: \($0)" }
+    return Page.verdict(isGood, Self.sentence(board.totals), [when] + [trouble].compactMap(\.self))
+  }
+
+  static func sentence(_ totals: SuiteDocument.Totals) -> String {
+    let parts = [(totals.failed, "failed"), (totals.errored, "errored"), (totals.skipped, "skipped")]
+    let others = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return (["\(totals.passed) of \(totals.run) cases passed"] + others).joined(separator: ", ")
+  }
+
+  private var boardTable: HTML {
+    guard boards.count > 1 else { return .empty }
+    return Page.table(
+      ["board", "passed", "failed", "errored", "skipped", "time"], numbers: [1, 2, 3, 4, 5],
+      boards.enumerated().map { index, board in
+        let totals = board.totals
+        return [.element(.a, [.link(toID: "board-\(index)")], board.port)]
+          + [totals.passed, totals.failed, totals.errored, totals.skipped].map { HTML.text("\($0)") }
+          + [.text(Page.seconds(board.seconds))]
+      })
+  }
+
+  private func board(_ board: SuiteDocument, _ index: Int, _ budget: inout Budget) -> [HTML] {
+    let bad = board.cases.filter(\.isBad)
+    var failures: [HTML] = []
+    for entry in bad {
+      if budget.spentBytes > Self.failuresLimitBytes { break }
+      let part = failure(entry, board, index, withWire: budget.spentBytes < Self.wireLimitBytes)
+      budget.spentBytes += part.source.utf8.count
+      failures.append(part)
+    }
+    let shown = Set(bad.prefix(failures.count).map(\.id))
+    if failures.count < bad.count {
+      failures.append(
+        .element(.p, [.classes(.muted)], "\(bad.count - failures.count) further ones are in the table below.")
+      )
+    }
+    let heading: HTML =
+      boards.count > 1 ? .element(.h2, [.id("board-\(index)")], board.port) : .empty
+    return [
+      heading, Page.section("Not passed", failures), Page.section("Rules", [matrix(board, index, shown)]),
+      Page.section("Slowest cases", [slowest(board)]), Page.section("Cases", [cases(board, index)]),
+      Page.section("Environment", [Page.facts(facts(board))]),
+    ]
+  }
+
+  private func failure(_ entry: SuiteDocument.Entry, _ board: SuiteDocument, _ index: Int, withWire: Bool)
+    -> HTML
+  {
+    let peer = board.rig == "self" ? "host" : "device"
+    let steps = entry.transcript.map(WireStep.init)
+    var parts: [HTML] = [
+      .element(
+        .h3, [],
+        [
+          .element(.span, [.classes(Self.color(entry.outcome))], "\(entry.outcome): "),
+          .element(.span, [.classes(.identifier)], entry.id), .text(" – \(entry.title)"),
+        ])
+    ]
+    parts += (entry.findings ?? entry.details).map { .element(.p, [.classes(.finding)], clipped($0)) }
+    if let words = entry.ruleWords {
+      parts.append(.element(.p, [.classes(.rule)], "\(entry.rules.first ?? ""): \(words)"))
+    }
+    if let usually = entry.usually { parts.append(.element(.p, [], "Usually: \(usually)")) }
+    parts += entry.notes.map { .element(.p, [.classes(.muted)], clipped($0)) }
+    if withWire {
+      parts.append(SequenceDiagram.figure(steps, peer: peer))
+    } else if !steps.isEmpty {
+      parts.append(.element(.p, [.classes(.muted)], "Its wire is in the JSON report."))
+    }
+    return .element(.article, [.id("case-\(index)-\(entry.id)")], parts)
+  }
+
+  /// - Parameter shown: the failures that the page explains.
+  private func matrix(_ board: SuiteDocument, _ index: Int, _ shown: Set<String>) -> HTML {
+    var byRule: [String: [SuiteDocument.Entry]] = [:]
+    for entry in board.cases { for rule in entry.rules { byRule[rule, default: []].append(entry) } }
+    let rules = byRule.keys.sorted(by: Self.isBefore)
+    guard !rules.isEmpty else { return .empty }
+    let cells = rules.map { rule in
+      let entries = byRule[rule] ?? []
+      let worst = Self.worst(of: entries)
+      let passed = entries.count { $0.outcome == "passed" }
+      let label = "\(Self.mark(worst)) \(rule) \(passed)/\(entries.count)"
+      let first = entries.first { $0.isBad }
+      let text: HTML =
+        first.map { entry in
+          let id = shown.contains(entry.id) ? "case-\(index)-\(entry.id)" : "cases-\(index)"
+          return .element(.a, [.link(toID: id)], label)
+        } ?? .text(label)
+      let tooltip = entries.prefix(20).map { "\($0.outcome): \($0.id)" }.joined(separator: "; ")
+      return HTML.element(.li, [.classes(Self.color(worst)), .tooltip(tooltip)], [text])
+    }
+    return .all([
+      .element(
+        .p, [.classes(.muted)],
+        "A cell is a rule of docs/PROTOCOL.md: the cases that passed, of those that name it. "
+          + "✓ passed, ✗ failed, ! rig error, – skipped."),
+      .element(.ul, [.classes(.matrix)], cells),
+    ])
+  }
+
+  private func cases(_ board: SuiteDocument, _ index: Int) -> HTML {
+    let rows = board.cases.prefix(Self.casesLimit).map { entry -> [HTML] in
+      let reason = entry.outcome == "skipped" ? entry.details.first.map { " (\($0))" } ?? "" : ""
+      return [
+        .element(
+          .span, [.classes(Self.color(entry.outcome))], "\(Self.mark(entry.outcome)) \(entry.outcome)"),
+        .element(.span, [.classes(.identifier)], entry.id), .text(entry.title + clipped(reason)),
+        .text(String(format: "%.1f", entry.seconds * 1000)),
+      ]
+    }
+    let omitted = board.cases.count - rows.count
+    return Page.folded(
+      "All \(board.cases.count) cases", id: "cases-\(index)",
+      [
+        Page.table(["outcome", "case", "property", "ms"], numbers: [3], rows),
+        omitted > 0 ? .element(.p, [], "\(omitted) further cases are in the JSON report.") : .empty,
+      ])
+  }
+
+  private func slowest(_ board: SuiteDocument) -> HTML {
+    let slow = board.cases.filter { $0.outcome != "skipped" }.sorted { $0.seconds > $1.seconds }.prefix(5)
+    return Page.table(
+      ["case", "time"], numbers: [1],
+      slow.map { [.element(.span, [.classes(.identifier)], $0.id), .text(Page.seconds($0.seconds))] })
+  }
+
+  private func facts(_ board: SuiteDocument) -> [(String, String)] {
+    var facts = [
+      ("rig", board.rig), ("port", board.port), ("seed", "\(board.seed)"), ("started", board.startedAt),
+    ]
+    facts += (board.device ?? [:]).sorted { $0.key < $1.key }.map { ("device, \($0.key)", $0.value) }
+    for key in ["path", "board", "driver"] {
+      if let value = board.connection?[key]?.text { facts.append(("connection, \(key)", value)) }
+    }
+    if case .number(let rate)? = board.connection?["bitsPerSecond"] {
+      facts.append(("bits per second", Chart.short(rate)))
+    }
+    if let bootID = board.bootID { facts.append(("boot id", bootID)) }
+    facts += (board.recovery?.steps ?? []).map {
+      ("recovery, \($0.step)", "tried \($0.tried), recovered \($0.recovered)")
+    }
+    return facts + Page.environment(board.bench)
+  }
+
+  // MARK: Words and order
+
+  private func clipped(_ text: String) -> String {
+    let shown = text.prefix(2000)
+    return shown.endIndex == text.endIndex ? text : "\(shown)…"
+  }
+
+  static func mark(_ outcome: String) -> String {
+    ["passed": "✓", "failed": "✗", "errored": "!", "skipped": "–"][outcome] ?? "?"
+  }
+
+  static func color(_ outcome: String) -> HTML.StaticClasses {
+    HTML.StaticClasses(rawValue: outcome) ?? .muted
+  }
+
+  private static func worst(of entries: [SuiteDocument.Entry]) -> String {
+    ["failed", "errored", "passed"].first { word in entries.contains { $0.outcome == word } } ?? "skipped"
+  }
+
+  /// By chapter as in PROTOCOL.md, then by number.
+  private static func isBefore(_ left: String, _ right: String) -> Bool { key(left) < key(right) }
+
+  private static func key(_ rule: String) -> (Int, String, Int) {
+    let parts = rule.split(separator: "-", maxSplits: 1)
+    let name = parts.first.map(String.init) ?? ""
+    let chapter = ["FRM", "LNK", "ATT", "NTF"].firstIndex(of: name) ?? 9
+    return (chapter, name, parts.count > 1 ? Int(parts[1]) ?? .max : 0)
+  }
+}

@@ -1,0 +1,187 @@
+import ArgumentParser
+import Foundation
+import NotibotHost
+import NotibotProtocol
+import SerialLink
+
+/// `notibot ask`: a question with buttons, and the choice as exit code.
+struct AskCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "ask",
+    abstract: "Ask a question on the display, wait for a button, and print the choice.",
+    discussion: """
+      Exit codes: 0 for the first action, 1 for any other and for a question that is dismissed at the display, 13 when \
+      the time is over. The question leaves the display at the end.
+      """)
+
+  @OptionGroup var line: LineOptions
+
+  @Option(help: ArgumentHelp("Name of the asking program on the display.", valueName: "text"))
+  var app = "ask"
+
+  @Option(help: ArgumentHelp("Title of the question.", valueName: "text"))
+  var title: String
+
+  @Option(help: ArgumentHelp("Text of the question.", valueName: "text"))
+  var text = ""
+
+  @Option(
+    help: ArgumentHelp(
+      "Labels of the buttons, 1 to 4, with commas; each at most 24 bytes.", valueName: "labels"))
+  var actions = "Approve,Deny"
+
+  @Option(
+    help: ArgumentHelp(
+      "Time limit for the choice, 1s-24h: a number with s, m or h (default: 10m).", valueName: "time"))
+  var timeout = "10m"
+
+  @Option(
+    help: ArgumentHelp(
+      "Outbox file of the question (default: a temporary one).", valueName: "path"))
+  var outbox: String?
+
+  @Flag(help: "Ask even if the display can show only a part of the question.")
+  var allowCut = false
+
+  @Flag(help: "Print the choice as JSON.")
+  var json = false
+
+  private var labels: [String] {
+    actions.split(separator: ",", omittingEmptySubsequences: false).map { label in
+      label.trimmingCharacters(in: .whitespaces)
+    }
+  }
+
+  func validate() throws {
+    guard Self.seconds(timeout) != nil else {
+      throw ValidationError("--timeout must be 1s to 24h, such as 90s, 10m or 1h")
+    }
+    guard (1...NotificationLimits.actions).contains(labels.count),
+      labels.allSatisfy({ (1...NotificationLimits.actionBytes).contains($0.utf8.count) })
+    else {
+      throw ValidationError(
+        "--actions must be 1 to \(NotificationLimits.actions) labels of 1 to "
+          + "\(NotificationLimits.actionBytes) bytes, with commas between them")
+    }
+    guard Set(labels).count == labels.count else { throw ValidationError("--actions has a label twice") }
+  }
+
+  func run() async throws {
+    let command = self
+    let answer = try await Interruption.cancelling { try await command.ask() }
+    try command.report(answer)
+  }
+
+  /// Reads `90s`, `10m`, `1h` or a number of seconds; nil if it is out of range.
+  static func seconds(_ text: String) -> Int64? {
+    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600]
+    let unit = text.last.flatMap { units[$0] }
+    guard let count = Int64(unit == nil ? text[...] : text.dropLast()), (1...86_400).contains(count) else {
+      return nil
+    }
+    let seconds = count * (unit ?? 1)
+    return seconds <= 86_400 ? seconds : nil
+  }
+
+  private func question(seconds: Int64) throws -> DisplayNotification {
+    let now = Int64(Date().timeIntervalSince1970)
+    var details = NotificationDetails()
+    details.level = .timeSensitive
+    details.actions = labels
+    // If this process is killed, the question still leaves the display.
+    details.expires = UInt32(clamping: now + seconds + 1)
+    let question = DisplayNotification(
+      app: app, title: title, text: text, timestamp: UInt32(clamping: now), details: details)
+    guard allowCut || !Alteration(ofIdentified: question).isCut else {
+      throw CommandFailure(
+        .usage, "the question is too long: the display would cut it",
+        remedy: "shorten it, or use --allow-cut")
+    }
+    return question
+  }
+
+  private func ask() async throws -> AskAnswer {
+    let seconds = Self.seconds(timeout) ?? 600
+    let question = try question(seconds: seconds)
+    var options = ForwardingOptions()
+    options.bitsPerSecond = try line.resolvedBitsPerSecond().value
+    if let step = KillStep() { options.journalStep = { step.pass() } }
+    let folder = try outbox == nil ? TemporaryFolder() : nil
+    defer { folder?.remove() }
+    let path = outbox ?? folder?.file("ask.sqlite") ?? ""
+    do {
+      return try await Board.withPort(line) { port in
+        try await withForwarder(port: port, outbox: path, options: options) { forwarder in
+          try await AskRun(forwarder: forwarder).answer(to: question, within: .seconds(seconds))
+        }
+      }
+    } catch let error as NotibotError {
+      throw CommandFailure(error)
+    }
+  }
+
+  private func report(_ answer: AskAnswer) throws {
+    var record = AskRecord(action: nil, choice: nil, reason: nil)
+    switch answer {
+    case .action(let number):
+      record.action = number
+      // Of another device or program: there is no such label.
+      record.choice = labels.indices.contains(Int(number)) ? labels[Int(number)] : nil
+    case .left(let reason): record.reason = reason
+    case .timedOut: record.reason = "timeout"
+    }
+    if json {
+      Output.data(Output.record(record))
+    } else if let choice = record.choice {
+      Output.data(choice.printable)
+    }
+    switch answer {
+    case .action(0): return
+    case .action: throw ArgumentParser.ExitCode(ExitStatus.testFailed.rawValue)
+    case .left(let reason):
+      Output.note("notibot: the question left the display without a choice: \(reason)")
+      throw ArgumentParser.ExitCode(ExitStatus.testFailed.rawValue)
+    case .timedOut:
+      throw CommandFailure(.noAnswer, "nobody has chosen within \(timeout.printable)")
+    }
+  }
+}
+
+/// What a question came to.
+enum AskAnswer: Hashable, Sendable {
+  /// Counted from 0.
+  case action(UInt32)
+  /// Dismissed or evicted at the display.
+  case left(reason: String)
+  case timedOut
+}
+
+/// The line of `--json`.
+private struct AskRecord: Encodable {
+  var action: UInt32?
+  var choice: String?
+  var reason: String?
+}
+
+/// A folder that only this user can read.
+private struct TemporaryFolder: Sendable {
+  let path: String
+
+  init() throws {
+    var template = Array((FileManager.default.temporaryDirectory.path + "/notibot-ask-XXXXXX").utf8CString)
+    let isMade = template.withUnsafeMutableBufferPointer { text in
+      text.baseAddress.map { mkdtemp($0) != nil } ?? false
+    }
+    guard isMade else {
+      throw CommandFailure(
+        .unfitEnvironment, "cannot create a temporary folder: \(String(cString: strerror(errno)))",
+        remedy: "use --outbox")
+    }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  func file(_ name: String) -> String { path + "/" + name }
+
+  /// What remains is in a folder for temporary files.
+  func remove() { try? FileManager.default.removeItem(atPath: path) }
+}

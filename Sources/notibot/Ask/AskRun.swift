@@ -1,0 +1,88 @@
+import NIOCore
+import NIOPosix
+import NotibotHost
+import NotibotProtocol
+
+/// One question on the display, from its submission to its removal.
+struct AskRun: Sendable {
+  /// How long the removal of the question is waited for.
+  private static let removalLimit = Duration.seconds(2)
+
+  let forwarder: Forwarder
+
+  /// Asks, and waits for the choice. The question is removed on every exit.
+  func answer(to question: DisplayNotification, within limit: Duration) async throws -> AskAnswer {
+    let deadline = ContinuousClock.now + limit
+    let number = try await forwarder.submit(question)
+    do {
+      let answer = try await choice(of: number, until: deadline)
+      await remove(number)
+      return answer
+    } catch {
+      await remove(number)
+      throw error
+    }
+  }
+
+  private func choice(of number: Int64, until deadline: ContinuousClock.Instant) async throws -> AskAnswer {
+    let forwarder = forwarder
+    let answer = try await withThrowingTaskGroup(of: AskAnswer?.self) { group in
+      group.addTask {
+        for await report in forwarder.reports {
+          if let answer = try Self.answer(in: report, to: number) { return answer }
+        }
+        return nil
+      }
+      group.addTask {
+        try await Self.wait(until: deadline)
+        return .timedOut
+      }
+      let first = try await group.next() ?? nil
+      group.cancelAll()
+      return first
+    }
+    if let answer { return answer }
+    // The forwarder has ended, or this task was cancelled.
+    try Task.checkCancellation()
+    try await forwarder.ended()
+    throw CommandFailure(.linkLost, "the connection ended before a choice was made")
+  }
+
+  private static func wait(until deadline: ContinuousClock.Instant) async throws {
+    let milliseconds = Int64(max(.zero, deadline - .now) / .milliseconds(1))
+    let timer = MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(milliseconds)) {}
+    try await withTaskCancellationHandler {
+      try await timer.futureResult.get()
+    } onCancel: {
+      timer.cancel()
+    }
+  }
+
+  /// The answer that a report gives, or nil. A stale press was for another text.
+  private static func answer(in report: ForwardingReport, to number: Int64) throws -> AskAnswer? {
+    switch report {
+    case .action(number, let action, revision: _, let isStale): return isStale ? nil : .action(action)
+    case .gone(number, let departure):
+      return departure == .expired ? .timedOut : .left(reason: departure.rawValue)
+    case .expired(number): return .timedOut
+    case .refused(number, let error):
+      throw CommandFailure(.refused, "the device refused the question: \(error)")
+    case .queued, .rejected, .duplicate, .delivered, .refused, .gone, .expired, .removed, .action,
+      .outcomeUnknown, .storeFull, .synced, .diverged, .newSource:
+      return nil
+    }
+  }
+
+  /// Also after a cancellation: nobody waits for the answer any more.
+  private func remove(_ number: Int64) async {
+    let forwarder = forwarder
+    await Interruption.finishing(within: Self.removalLimit) {
+      let removal = Task {
+        // It can have left already; without a connection it expires at the display.
+        try? await forwarder.remove(number)
+        try? await forwarder.finish(within: Self.removalLimit)
+      }
+      await removal.value
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import Reports
+
+/// The HTML of a report, made from its JSON, so that both have the same content.
+enum HTMLReport {
+  static func document(of json: String) -> String {
+    do {
+      return try ReportDocument(parsing: Data(json.utf8)).html
+    } catch {
+      // The program cannot read its own JSON; the JSON is what there is.
+      return HTML.document(
+        title: "Notibot report", style: "",
+        body: [.element(.h1, [], "No report: \(error.reason)"), .element(.p, [], json)])
+    }
+  }
+
+  /// The file of a report, which is a report already if this process is killed.
+  ///
+  /// - Throws: `CommandFailure` when the path cannot be written to.
+  static func file(at path: String?) throws(CommandFailure) -> ReportFile? {
+    guard let path else { return nil }
+    let title = "Not passed: the run has not ended, or was killed"
+    return try ReportFile(
+      path: path,
+      unfinished: HTML.document(title: "Notibot report", style: "", body: [.element(.h1, [], title)]))
+  }
+
+  /// - Parameter report: has only finite numbers.
+  static func document(of report: some Encodable) -> String { document(of: Output.record(report)) }
+}

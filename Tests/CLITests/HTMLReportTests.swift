@@ -1,0 +1,183 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `--html`, and `notibot report`.
+@Suite(.inTurn) struct HTMLReportTests {
+  /// A case, and a fault of host and device that fails it.
+  private func fault() async throws -> (name: String, testCase: String) {
+    let listing = try await run("test", "--list-symmetric")
+    let line = try #require(listing.lines.first { $0.hasPrefix("count-big-endian\t") })
+    let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+    return (String(fields[0]), String(fields[2]))
+  }
+
+  @Test func `a failing case is shown with its rule, its cause and its frames`() async throws {
+    let fault = try await fault()
+    let directory = try TemporaryDirectory()
+    let ending = try await run(
+      "test", "--rig", "emulator", "--symmetric", fault.name, "--filter", "^\(fault.testCase)$", "--html",
+      directory.file("r.html"), "--json", directory.file("r.json"))
+    #expect(ending.status == .exited(1))
+    for text in [
+      "NTF-1, docs/PROTOCOL.md: A write of Data is one notification", "Usually: ", "< HELLO: VERSIONS 1-1",
+      "console: ESP-ROM", "Write Data, 70 bytes, \"{\"app\":\"Rig\"",
+    ] {
+      #expect(ending.output.contains(text), "\(text)")
+    }
+    #expect(!ending.output.contains(".swift"))
+    let page = try directory.contents(of: "r.html")
+    for text in [
+      "Not passed: ", "0 of 1 cases passed, 1 failed", "<svg class=\"wire\"", "Usually: ", "HELLO: VERSIONS",
+    ] {
+      #expect(page.contains(text), "\(text)")
+    }
+    #expect(!page.contains("<script"))
+    let converted = try await run("report", "html", directory.file("r.json"))
+    #expect(converted.status == .exited(0) && converted.output == page)
+    let written = try await run("report", "html", directory.file("r.json"), "-o", directory.file("s.html"))
+    #expect(written.output == "")
+    #expect(try directory.contents(of: "s.html") == page)
+  }
+
+  @Test func `a run that cannot begin, is stopped or is killed leaves a report`() async throws {
+    let directory = try TemporaryDirectory()
+    let absent = try await run("test", "-p", "/dev/no-such-port", "--html", directory.file("absent.html"))
+    #expect(absent.status == .exited(10))
+    #expect(try directory.contents(of: "absent.html").contains("The run is incomplete: "))
+    for (signal, words) in [(SIGTERM, "of 2 cases"), (SIGKILL, "the run has not ended, or was killed")] {
+      // The first case passes, the second one waits for this port.
+      let terminal = try ControlledTerminal()
+      let program = try Program([
+        "test", "-p", "emu:", "-p", terminal.path, "--timeout", "600", "--filter", "^FRM-1/literal-syn",
+        "--html",
+        directory.file("\(signal).html"),
+      ])
+      _ = try await program.output.line(0)
+      program.send(signal)
+      _ = await program.ending()
+      let page = try directory.contents(of: "\(signal).html")
+      #expect(page.hasPrefix("<!DOCTYPE html>") && page.hasSuffix("</html>\n") && page.contains("Not passed"))
+      if signal == SIGKILL { #expect(page.contains(words)) }
+    }
+  }
+
+  @Test func `two reports do not share a file, and an unusable path is found first`() async throws {
+    let directory = try TemporaryDirectory()
+    let same = directory.file("x")
+    for options in [["--html", same, "--json", same], ["--html", same, "--junit", same]] {
+      let ending = try await Program(["test", "--rig", "emulator"] + options).ending()
+      #expect(ending.status == .exited(2) && ending.errors.contains("two reports"))
+    }
+    for command in [
+      ["test", "--rig", "emulator"], ["soak", "-p", "emu:", "--duration", "1"], ["bench", "-p", "emu:"],
+    ] {
+      let ending = try await Program(command + ["--html", "/no/such/folder/r.html"]).ending()
+      #expect(ending.status == .exited(18) && ending.output == "")
+    }
+  }
+
+  @Test func `a soak has its latencies, memory and console in the report`() async throws {
+    let directory = try TemporaryDirectory()
+    let ending = try await run(
+      "soak", "-p", "emu:", "--duration", "2s", "--rate", "40", "--seed", "1", "--html",
+      directory.file("s.html"), "--json")
+    #expect(ending.status == .exited(0), "\(ending.errors)")
+    let report = try JSON(parsing: ending.output)
+    #expect(report["samples"].elements.count >= 4)
+    #expect(report["events"].elements.contains { $0["text"].string?.hasPrefix("session on ") == true })
+    #expect(report["events"].elements.contains { $0["text"].string?.hasPrefix("console: ") == true })
+    let counted = report["histogram"].elements.compactMap { $0["count"].number }.reduce(0, +)
+    #expect(counted == report["delivered"].number)
+    let page = try directory.contents(of: "s.html")
+    for text in [
+      "Passed: ", "Queued to delivered", "Resident memory", "console: ", "<polyline class=\"line1\"",
+    ] {
+      #expect(page.contains(text), "\(text)")
+    }
+  }
+
+  @Test func `a soak that fails has its reason in the report`() async throws {
+    let directory = try TemporaryDirectory()
+    let terminal = try ControlledTerminal()
+    let ending = try await run(
+      "soak", "-p", terminal.path, "--duration", "1h", "--timeout", "0.2", "--html", directory.file("s.html"))
+    #expect(ending.status == .exited(13))
+    let page = try directory.contents(of: "s.html")
+    #expect(page.contains("Not passed: ") && page.contains("The run is incomplete: no answer from "))
+  }
+
+  @Test func `repeated benches have a report, and are equal to themselves`() async throws {
+    let directory = try TemporaryDirectory()
+    let ending = try await run(
+      "bench", "-p", "emu:bench", "--count", "400", "--trips", "50", "--repeat", "3", "--html",
+      directory.file("b.html"),
+      "--json")
+    #expect(ending.status == .exited(0), "\(ending.errors)")
+    let report = try JSON(parsing: ending.output)
+    #expect(report["runs"].elements.count == 3)
+    let counted = report["histogram"].elements.compactMap { $0["count"].number }.reduce(0, +)
+    #expect(counted == 50)
+    let page = try directory.contents(of: "b.html")
+    for text in ["notifications per second", "run 3", "Write to answer", "<rect class=\"bar\""] {
+      #expect(page.contains(text), "\(text)")
+    }
+    let file = try directory.write(ending.output, to: "b.json")
+    let equal = try await run("report", "compare", file, file)
+    #expect(equal.status == .exited(0) && equal.output.hasPrefix("notibot.bench: no change beyond the noise"))
+  }
+
+  @Test func `a regression has exit code 1, and is in all three files`() async throws {
+    let directory = try TemporaryDirectory()
+    let fault = try await fault()
+    let filter = "^\(fault.testCase)$"
+    let good = try await run(
+      "test", "--rig", "emulator", "--filter", filter, "--json", directory.file("old.json"))
+    let bad = try await run(
+      "test", "--rig", "emulator", "--symmetric", fault.name, "--filter", filter, "--json",
+      directory.file("new.json"))
+    #expect(good.status == .exited(0) && bad.status == .exited(1))
+    let ending = try await run(
+      "report", "compare", directory.file("old.json"), directory.file("new.json"), "--html",
+      directory.file("c.html"),
+      "--markdown", directory.file("c.md"), "--json", directory.file("c.json"))
+    #expect(ending.status == .exited(1))
+    #expect(ending.output.contains("WORSE  \(fault.testCase): passed -> failed"))
+    #expect(ending.errors == "notibot: worse: 1 case\n")
+    #expect(try directory.contents(of: "c.html").contains("▼ worse"))
+    #expect(try directory.contents(of: "c.md").hasPrefix("## Notibot: ❌ worse\\: 1 case\n"))
+    let document = try JSON(parsing: try directory.contents(of: "c.json"))
+    #expect(document["schema"] == "notibot.comparison" && document["regression"] == true)
+    let back = try await run(
+      "report", "compare", directory.file("new.json"), directory.file("old.json"), "--json", "-")
+    #expect(back.status == .exited(0))
+    #expect(try JSON(parsing: back.output)["cases"].elements.first?["verdict"] == "better")
+  }
+
+  @Test func `folders are repeated runs, and what is no report is refused`() async throws {
+    let directory = try TemporaryDirectory()
+    for (name, rates) in [("old", [100, 101, 99]), ("new", [80, 81, 79])] {
+      try FileManager.default.createDirectory(
+        atPath: directory.file(name), withIntermediateDirectories: false)
+      for (index, rate) in rates.enumerated() {
+        let json = #"{"schema":"notibot.measure","version":1,"aPerSecond":\#(rate)}"#
+        _ = try directory.write(json, to: "\(name)/\(index).json")
+      }
+    }
+    let ending = try await run("report", "compare", directory.file("old"), directory.file("new"))
+    #expect(ending.status == .exited(1))
+    #expect(
+      ending.output.contains("WORSE  aPerSecond: 100 -> 80.0 (-20.0 %), noise ±5, 3 and 3 runs"),
+      "\(ending.output)")
+    let empty = try TemporaryDirectory()
+    let hostile = try directory.write("{\"schema\":\"\\u001b[2J\",\"version\":1}", to: "hostile.json")
+    for path in [empty.path, "/no/such/file", hostile, directory.path] {
+      let ending = try await run("report", "compare", directory.file("old"), path)
+      #expect(ending.status == .exited(2), "\(path): \(ending.errors)")
+      #expect(ending.errors.hasPrefix("notibot: cannot read \(path): ") && !ending.errors.hasControls)
+      if path != empty.path, path != directory.path {
+        #expect(try await run("report", "html", path).status == .exited(2))
+      }
+    }
+  }
+}

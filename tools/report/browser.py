@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Opens HTML reports in headless Chromium: nothing on the console, no request, readable without
+JavaScript, light, dark and on paper. See scripts/report-test."""
+
+import argparse
+import pathlib
+import sys
+import time
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+BROWSER = "/usr/lib/chromium/chromium-headless-shell"
+DRIVER = "/usr/bin/chromedriver"
+LIMIT_SECONDS = 1.0
+LIMIT_BYTES = 1_000_000
+
+# What a page must not have, counted in the document that the browser made of it.
+COUNT = """return {
+  scripts: document.scripts.length, images: document.images.length,
+  handlers: [...document.querySelectorAll('*')].filter(e => [...e.attributes].some(a => a.name.startsWith('on'))).length,
+  links: [...document.querySelectorAll('a[href]')].filter(a => !a.getAttribute('href').startsWith('#')).length,
+  dead: [...document.querySelectorAll('a[href]')].filter(a => !document.getElementById(a.getAttribute('href').slice(1))).length,
+  loaded: performance.getEntriesByType('resource').length,
+  ms: performance.timing.loadEventEnd - performance.timing.navigationStart,
+  wide: document.documentElement.scrollWidth > window.innerWidth,
+  text: document.body.innerText.length, ink: getComputedStyle(document.body).color,
+  paper: getComputedStyle(document.body).backgroundColor };"""
+
+
+def browser(has_javascript):
+    options = Options()
+    options.binary_location = BROWSER
+    for argument in ("--no-sandbox", "--window-size=1280,900"):
+        options.add_argument(argument)
+    if not has_javascript:
+        options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(service=Service(DRIVER), options=options)
+
+
+def media(driver, scheme, medium=""):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": medium, "features": features})
+
+
+def check(driver, path, screenshots):
+    """The findings of one page."""
+    findings = []
+    start = time.perf_counter()
+    driver.get(path.resolve().as_uri())
+    seconds = time.perf_counter() - start
+    seen = driver.execute_script(COUNT)
+    console = driver.get_log("browser")
+    size = path.stat().st_size
+    for name in ("scripts", "images", "handlers", "links", "dead", "loaded"):
+        if seen[name]:
+            findings.append(f"{seen[name]} {name}")
+    if console:
+        findings.append(f"console: {console[0]['message']}")
+    if seconds > LIMIT_SECONDS:
+        findings.append(f"opens in {seconds:.2f} s")
+    if size > LIMIT_BYTES:
+        findings.append(f"has {size} bytes")
+    if seen["text"] < 50:
+        findings.append("has no text")
+    if seen["wide"]:
+        findings.append("is wider than the window")
+    colors = {}
+    for scheme in ("light", "dark"):
+        media(driver, scheme)
+        colors[scheme] = driver.execute_script(COUNT)["paper"]
+        if screenshots:
+            driver.save_screenshot(str(screenshots / f"{path.stem}-{scheme}.png"))
+    if colors["light"] == colors["dark"]:
+        findings.append(f"looks alike in light and dark: {colors['light']}")
+    media(driver, "dark", "print")
+    if driver.execute_script(COUNT)["paper"] != "rgb(255, 255, 255)":
+        findings.append("is printed on dark paper")
+    pages = driver.execute_cdp_cmd("Page.printToPDF", {})["data"]
+    media(driver, "light")
+    print(f"{path.name}: {size} bytes, {seconds:.2f} s, PDF of {len(pages) * 3 // 4} bytes")
+    return findings
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pages", nargs="+", type=pathlib.Path)
+    parser.add_argument("--screenshots", type=pathlib.Path, help="folder for pictures of each page")
+    options = parser.parse_args()
+    wrong = 0
+    texts = {}
+    for has_javascript in (True, False):
+        driver = browser(has_javascript)
+        try:
+            driver.get("about:blank")
+            for path in options.pages:
+                if has_javascript:
+                    findings = check(driver, path, options.screenshots)
+                    texts[path] = driver.execute_script(COUNT)["text"]
+                else:
+                    driver.get(path.resolve().as_uri())
+                    shown = driver.find_element("tag name", "body").text
+                    findings = [] if len(shown) > texts[path] * 0.8 else ["needs JavaScript"]
+                for finding in findings:
+                    print(f"{path.name}: {finding}", file=sys.stderr)
+                wrong += len(findings)
+        finally:
+            driver.quit()
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
