@@ -39,11 +39,12 @@ struct LinkOrderWindowTests {
   @Test func `no round trip is measured while a frame that was sent twice is unacknowledged`() {
     var window = SendWindow(peerFrames: 64, peerBytes: 1_000_000, credit: 64)
     for _ in 0..<3 { _ = window.enqueue(channel: .att, payload: [1]) }
-    for _ in 0..<2 { _ = window.sendNext(now: .zero) }
+    let sentAt = Instant.zero + .milliseconds(3)
+    for _ in 0..<2 { _ = window.sendNext(now: sentAt) }
     _ = window.resendLost(held: 0b1)
-    _ = window.sendNext(now: .zero)
+    _ = window.sendNext(now: sentAt)
     let samples = (UInt8(1)...3).map {
-      window.acknowledge(ack: $0, credit: 64, now: .zero + .milliseconds(7))?.sampleNs
+      window.acknowledge(ack: $0, credit: 64, now: .zero + .milliseconds(10))?.sampleNs
     }
     #expect(samples == [nil, 7_000_000, 7_000_000])
   }

@@ -1,0 +1,109 @@
+import NotibotProtocol
+import Testing
+
+@testable import NotibotHost
+
+/// The parts of an outbox on their own.
+struct OutboxPartsTests {
+  private static func number(_ value: Int64) -> OutboxNumber { OutboxNumber(rawValue: value) }
+
+  // MARK: Expiries
+
+  @Test func `what expires sooner comes first, in any order of insertion`() {
+    var random = SeededGenerator(seed: 5)
+    let items = (0..<200).map { index in
+      OutboxExpiries.Item(expires: UInt32(random.next() % 90), number: Self.number(index))
+    }
+    var expiries = OutboxExpiries()
+    for item in items { expiries.insert(item) }
+    var taken: [OutboxExpiries.Item] = []
+    while let first = expiries.first {
+      taken.append(first)
+      expiries.removeFirst()
+    }
+    #expect(taken == items.sorted())
+  }
+
+  // MARK: Keys
+
+  @Test func `a key is forgotten at its time, and also when that is noticed late`() throws {
+    for late in [Int64(0), 1, 1000] {
+      var keys = OutboxKeys([])
+      let key = try #require(IdempotencyKey("one"))
+      let record = keys.add(key, of: Self.number(1), digest: 0, at: 100, keptFor: 50)
+      #expect(keys.forget(at: 149) { _ in false } == [])
+      #expect(keys.forget(at: 150 + late) { _ in false } == [record.row])
+      #expect(keys[key] == nil)
+    }
+  }
+
+  // MARK: The journal
+
+  @Test func `a mark is durable before a later one of the same entry is`() {
+    var journal = OutboxJournal()
+    journal.mark(Self.number(1))
+    let first = journal.marksCount
+    #expect(!journal.isDurable(Self.number(1), upTo: first))
+    _ = journal.nextCommit(of: OutboxShelf([]), header: JournalHeader(source: 7))
+    #expect(!journal.isDurable(Self.number(1), upTo: first))
+    _ = journal.confirm()
+    journal.mark(Self.number(1))
+    #expect(journal.isDurable(Self.number(1), upTo: first))
+    #expect(!journal.isDurable(Self.number(1), upTo: journal.marksCount))
+  }
+
+  @Test func `a press is durable after its commit`() {
+    let press = KeptPress(
+      act: 0, key: NotificationKey(source: 7, id: 1), revision: 0, number: 3)
+    var journal = OutboxJournal()
+    journal.mark(PendingPress(press: press, bootID: 9, number: nil, isStale: false), [])
+    #expect(!journal.isDurable(press: 3, in: 9))
+    #expect(journal.isDurable(press: 3, in: 8))
+    journal.markBoot(9)
+    _ = journal.nextCommit(of: OutboxShelf([]), header: JournalHeader(source: 7))
+    #expect(!journal.isDurable(press: 3, in: 9))
+    #expect(journal.isDurable(press: 4, in: 9))
+    _ = journal.confirm()
+    #expect(journal.isDurable(press: 3, in: 9))
+  }
+
+  // MARK: The pace
+
+  @Test func `a full store is tried with higher levels only`() {
+    var pace = OutboxPace()
+    let changesOpen = pace.tryAgain()
+    #expect(!changesOpen)
+    _ = pace.noteRefused(level: .active, now: .zero)
+    let windows = NotificationDetails.Level.allCases.map { pace.window(for: $0) }
+    #expect(windows == NotificationDetails.Level.allCases.map { $0 > .active ? 1 : 0 })
+    let changes = (0..<2).map { _ in pace.tryAgain() }
+    #expect(changes == [true, false])
+  }
+
+  // MARK: The shelf
+
+  @Test func `refused entries are counted`() {
+    var shelf = OutboxShelf(
+      (1...3).map {
+        OutboxEntry(number: Self.number($0), content: Entries.content("x"), state: .refused(.conflict))
+      })
+    #expect(shelf.refusedCount == 3)
+    shelf.remove(Self.number(1))
+    #expect(shelf.refusedCount == 2)
+  }
+
+  @Test func `an entry without an id on the device is not found by it`() {
+    let write = OutboxWrite(id: 5, revision: 0, json: [1])
+    var entry = OutboxEntry(number: Self.number(1), content: Entries.content("x"), state: .held(write))
+    var shelf = OutboxShelf([entry])
+    #expect(shelf.numbers == [5: Self.number(1)])
+    entry.state = .queued
+    shelf.put(entry)
+    #expect(shelf.numbers.isEmpty)
+  }
+
+  @Test func `without a session nothing is sent`() {
+    let contents = JournalContents(header: JournalHeader(source: 7))
+    #expect(!OutboxMachine(options: OutboxOptions(), journal: contents, seed: 1).isLive)
+  }
+}
