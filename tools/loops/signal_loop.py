@@ -40,6 +40,7 @@ VARIANTS = {
         ["-p", "PORT", "--outbox", "FOLDER/outbox"],
         ["-p", "PORT", "--outbox", "FOLDER/outbox", "--listen", "unix:FOLDER/s"],
     ],
+    "ask": [["-p", "PORT", "--title", "a", "--text", "b", "--timeout", "10m"]],
     "outbox": [["--file", "FOLDER/none", "list"]],
     "count": [["-p", "PORT"]],
     "watch": [["-p", "PORT"], ["-p", "PORT", "--text", "--json"]],
@@ -68,6 +69,8 @@ VARIANTS = {
     "gateway": [["status"]],
     "doctor": [[]],
     "udev-rules": [[]],
+    "image": [["info", "FOLDER/fifo"]],
+    "report": [["html", "FOLDER/fifo"]],
 }
 # Where PORT leads: an emulator in the process or in another one, and devices that do not behave.
 PORTS = ["emu:", "link", "silent", "text", "lines", "frames", "session"]
@@ -300,7 +303,7 @@ class SignalLoop:
         if missing:
             self.findings.append(f"no way to start {', '.join(sorted(missing))}: add one to VARIANTS")
         self.commands = [command for command in self.commands if command in VARIANTS]
-        self.plain = {"outbox", "damage", "doctor", "gateway", "udev-rules", "bench", "control"}
+        self.plain = {"outbox", "image", "report", "damage", "doctor", "gateway", "udev-rules", "bench", "control"}
         self.statuses = {0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18}
 
     def round(self, index, seed):

@@ -4,16 +4,22 @@ import SerialLink
 extension CommandFailure {
   /// The failure for an error of the outbox file.
   init(_ error: JournalError) {
-    let hint =
-      switch error.code {
-      case .missing: "\(error.hint); 'notibot forward' creates a missing outbox"
-      case .corrupt:
-        "the file was not changed; save its readable notifications with: notibot outbox salvage \(error.path.printable); then move its files away"
-      case .directoryMissing, .lockIsLink, .locked, .permissionDenied, .readOnly, .diskFull, .notAnOutbox,
-        .tooNew, .inputOutput, .closed:
-        error.hint
-      }
-    self.init(ExitStatus(error.code), error.description, remedy: hint)
+    self.init(ExitStatus(error.code), error.description, remedy: error.commandHint)
+  }
+}
+
+extension JournalError {
+  /// What to do about it with this program.
+  var commandHint: String {
+    switch code {
+    case .missing: "\(hint); 'notibot forward' creates a missing outbox"
+    case .corrupt:
+      "the file was not changed; save its readable notifications with: "
+        + "notibot outbox salvage \(path.printable); then move its files away"
+    case .directoryMissing, .lockIsLink, .locked, .permissionDenied, .readOnly, .diskFull, .notAnOutbox,
+      .tooNew, .inputOutput, .closed:
+      hint
+    }
   }
 }
 

@@ -9,7 +9,8 @@ extension CommandFailure {
       case .deviceRestarted: "see its console text with: notibot watch --text"
       case .usage, .noBoard, .portBusy, .noPermission, .noAnswer, .linkLost, .refused, .incompatible,
         .environment, .queueFull:
-        (error.underlying as? PortError)?.commandHint ?? error.hint
+        (error.underlying as? PortError)?.commandHint ?? (error.underlying as? JournalError)?.commandHint
+          ?? error.hint
       }
     self.init(ExitStatus(error.code), error.description, remedy: hint)
   }
