@@ -11,15 +11,16 @@ package final class FlashFile: Sendable {
   /// - Throws: `PortError` if that fails, or another emulator uses it.
   package init(at path: String) throws(PortError) {
     self.path = path
-    let raw = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    // Without O_NONBLOCK, opening a terminal can wait for its carrier.
+    let raw = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o644)
     guard raw >= 0 else { throw PortError(placing: path, errno: errno, operation: "open the flash file") }
     descriptor = raw
-    guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
-      throw PortError(.badPlace("another emulator uses it"), port: path, operation: "open the flash file")
-    }
     var status = stat()
     guard fstat(raw, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw PortError(.badPlace("it is not a file"), port: path, operation: "open the flash file")
+    }
+    guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
+      throw PortError(.badPlace("another emulator uses it"), port: path, operation: "open the flash file")
     }
   }
 
@@ -33,7 +34,8 @@ package final class FlashFile: Sendable {
   /// - Throws: `PortError` if the file is longer than the flash, or cannot be read.
   package func load(sizeBytes: Int?) throws(PortError) -> NORFlash {
     let length = Int(lseek(descriptor, 0, SEEK_END))
-    let size = sizeBytes ?? NORFlash.sizes.dropFirst(2).first { $0 >= length } ?? length
+    let largest = NORFlash.sizes.last ?? 0
+    let size = sizeBytes ?? NORFlash.sizes.dropFirst(2).first { $0 >= length } ?? largest
     guard length <= size, length >= 0 else {
       throw PortError(
         .badPlace("it has \(length) bytes, and the flash \(size)"), port: path,
