@@ -11,6 +11,7 @@ import Testing
   @Test func `the required rigs are known here`() {
     let known: Set<String> = [
       "emulator", "pty", "rfc2217", "rfc2217-peers", "ble", "ble-parity", "qemu", "umockdev", "labgrid",
+      "esptool",
     ]
     #expect(Self.names.subtracting(known) == [])
   }
