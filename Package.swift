@@ -74,8 +74,10 @@ let package = Package(
       name: "NotibotProtocol",
       swiftSettings: machineSettings
     ),
-    // Images of ESP chips, partition tables and what boots from a flash. Imports nothing.
-    .target(name: "FirmwareImages", swiftSettings: settings),
+    // SHA-256 and MD5, to name and to compare. Imports nothing.
+    .target(name: "Digests", swiftSettings: settings),
+    // Images of ESP chips, partition tables and what boots from a flash.
+    .target(name: "FirmwareImages", dependencies: ["Digests"], swiftSettings: settings),
     // Ports and bytes. Knows nothing of Notibot.
     .target(
       name: "SerialLink",
@@ -96,7 +98,7 @@ let package = Package(
     .target(
       name: "DeviceEmulator",
       dependencies: [
-        "FirmwareImages", "NotibotProtocol", "SerialLink", nioCore, nioPosix,
+        "Digests", "FirmwareImages", "NotibotProtocol", "SerialLink", nioCore, nioPosix,
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: sources(of: "DeviceEmulator"),
@@ -137,12 +139,14 @@ let package = Package(
     // The push gateway's rules as values: no NIO, no Foundation, no clock.
     .target(
       name: "GatewayRules",
-      dependencies: ["NotibotProtocol"],
+      dependencies: ["Digests", "NotibotProtocol"],
       swiftSettings: machineSettings),
     // The push gateway: what opens sockets, files and ports for those rules.
     .target(
       name: "NotibotGateway",
-      dependencies: ["GatewayRules", "NotibotHost", "NotibotProtocol", "SerialLink", nioCore, nioPosix]
+      dependencies: [
+        "Digests", "GatewayRules", "NotibotHost", "NotibotProtocol", "SerialLink", nioCore, nioPosix,
+      ]
         + gatewayPackages + [.product(name: "GRDB", package: "GRDB.swift", condition: gatewayOnly)],
       swiftSettings: settings),
     .executableTarget(
@@ -154,6 +158,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "NotibotProtocolTests", dependencies: ["NotibotProtocol"], swiftSettings: settings),
+    .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: settings),
     .testTarget(
       name: "FirmwareImagesTests", dependencies: ["FirmwareImages"], swiftSettings: settings),
     .testTarget(
@@ -169,7 +174,8 @@ let package = Package(
     .testTarget(
       name: "DeviceEmulatorTests",
       dependencies: [
-        "DeviceEmulator", "FirmwareImages", "NotibotProtocol", "Rigs", "SerialLink", nioCore, nioPosix,
+        "DeviceEmulator", "Digests", "FirmwareImages", "NotibotProtocol", "Rigs", "SerialLink", nioCore,
+        nioPosix,
       ],
       swiftSettings: settings),
     .testTarget(
@@ -191,7 +197,8 @@ let package = Package(
       name: "SimulationTests", dependencies: ["DeviceEmulator", "NotibotProtocol", "Simulation"],
       swiftSettings: settings),
     .testTarget(
-      name: "GatewayTests", dependencies: ["GatewayRules", "NotibotProtocol"], swiftSettings: settings),
+      name: "GatewayTests", dependencies: ["Digests", "GatewayRules", "NotibotProtocol"],
+      swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["CSerialShim", "NotibotHost", "NotibotProtocol", "SerialLink"],
       swiftSettings: settings),

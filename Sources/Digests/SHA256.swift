@@ -1,4 +1,4 @@
-/// SHA-256 of an image. Source: FIPS 180-4.
+/// SHA-256. Source: FIPS 180-4.
 package struct SHA256: Sendable {
   /// Bytes of a digest.
   package static let lengthBytes = 32
@@ -20,6 +20,9 @@ package struct SHA256: Sendable {
   private var words = [UInt32](repeating: 0, count: 64)
 
   private init() {}
+
+  /// The digest of all bytes.
+  package static func digest(_ bytes: some Collection<UInt8>) -> [UInt8] { digest(of: Array(bytes)) }
 
   /// The digest of all bytes, or of those in a range, which must lie in them.
   package static func digest(of bytes: [UInt8], in range: Range<Int>? = nil) -> [UInt8] {

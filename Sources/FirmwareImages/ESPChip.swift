@@ -9,10 +9,10 @@ package struct ESPChip: Hashable, Sendable {
 
   /// All, by `id`. Source: esptool's targets.
   package static let all: [ESPChip] = [
-    ESPChip(name: "esp32", id: 0, bootloaderOffset: 0x1000),
+    esp32,
     ESPChip(name: "esp32s2", id: 2, bootloaderOffset: 0x1000),
-    ESPChip(name: "esp32c3", id: 5, bootloaderOffset: 0),
-    ESPChip(name: "esp32s3", id: 9, bootloaderOffset: 0),
+    esp32c3,
+    esp32s3,
     ESPChip(name: "esp32c2", id: 12, bootloaderOffset: 0),
     ESPChip(name: "esp32c6", id: 13, bootloaderOffset: 0),
     ESPChip(name: "esp32h2", id: 16, bootloaderOffset: 0),
@@ -23,6 +23,10 @@ package struct ESPChip: Hashable, Sendable {
     ESPChip(name: "esp32h4", id: 28, bootloaderOffset: 0x2000),
     ESPChip(name: "esp32s31", id: 32, bootloaderOffset: 0x2000),
   ]
+
+  package static let esp32 = ESPChip(name: "esp32", id: 0, bootloaderOffset: 0x1000)
+  package static let esp32c3 = ESPChip(name: "esp32c3", id: 5, bootloaderOffset: 0)
+  package static let esp32s3 = ESPChip(name: "esp32s3", id: 9, bootloaderOffset: 0)
 
   /// The chip with this name; `nil` if there is none. Upper case and dashes are ignored, as in
   /// `ESP32-C3`.

@@ -1,3 +1,5 @@
+import Digests
+
 /// An image that a ROM or a second-stage bootloader loads: a header, segments, a checksum and in
 /// most images a SHA-256. Source: ESP-IDF, `esp_image_format.h`.
 package struct ESPImage: Equatable, Sendable {
@@ -36,17 +38,19 @@ package struct ESPImage: Equatable, Sendable {
   /// Bytes from the header to the end of checksum and hash.
   package var lengthBytes: Int
   package var descriptor: AppDescriptor?
+  /// Whether the first segment begins with the description of a bootloader.
+  package var isBootloader: Bool
 
   /// The chip; `nil` if its number is not known.
   package var chip: ESPChip? { .with(id: chipID) }
 
   /// Reads the image at the start of `bytes`, which can continue behind it. Checks the checksum and
-  /// the hash. Throws `ImageError`.
-  package init(parsing bytes: some Collection<UInt8>) throws(ImageError) {
-    try self.init(contiguous: Array(bytes))
+  /// the hash, and first the chip if one is given. Throws `ImageError`.
+  package init(parsing bytes: some Collection<UInt8>, for chip: ESPChip? = nil) throws(ImageError) {
+    try self.init(contiguous: Array(bytes), for: chip)
   }
 
-  private init(contiguous bytes: [UInt8]) throws(ImageError) {
+  private init(contiguous bytes: [UInt8], for chip: ESPChip?) throws(ImageError) {
     guard let first = bytes.first, !bytes.prefix(Self.headerLengthBytes).allSatisfy({ $0 == 0xFF }) else {
       throw .erased
     }
@@ -63,41 +67,51 @@ package struct ESPImage: Equatable, Sendable {
     (flashSizeCode, flashFrequencyCode) = (bytes[3] >> 4, bytes[3] & 0x0F)
     let count = Int(bytes[1])
     guard 1...Self.segmentsLimit ~= count else { throw .badSegmentCount(count) }
+    if let chip { try Self.check(chipID, for: chip) }
     segments = []
     var (position, checksum) = (Self.headerLengthBytes, UInt8(0xEF))
     for index in 0..<count {
       guard let address: UInt32 = bytes.number(at: position),
         let length: UInt32 = bytes.number(at: position + 4)
-      else { throw .truncated(needed: position + 8, present: bytes.count) }
+      else { throw .truncated(needed: position + 8, present: bytes.count, segment: index) }
       guard length <= Self.segmentLimitBytes, length % 4 == 0 else {
         throw .badSegmentLength(index: index, bytes: length)
       }
       let start = position + 8
       position = start + Int(length)
-      guard position <= bytes.count else { throw .truncated(needed: position, present: bytes.count) }
+      guard position <= bytes.count else {
+        throw .truncated(needed: position, present: bytes.count, segment: index)
+      }
       checksum = bytes[start..<position].reduce(checksum, ^)
       segments.append(Segment(address: address, offset: start, lengthBytes: Int(length)))
     }
     // The checksum is the last byte of a row of 16.
     let end = (position + 16) / 16 * 16
-    guard end <= bytes.count else { throw .truncated(needed: end, present: bytes.count) }
+    guard end <= bytes.count else {
+      throw .truncated(needed: end, present: bytes.count, segment: count)
+    }
     guard bytes[end - 1] == checksum else {
       throw .badChecksum(stored: bytes[end - 1], computed: checksum)
     }
     (hash, lengthBytes) = (.none, end)
     if bytes[23] == 1 {
       lengthBytes = end + SHA256.lengthBytes
-      guard lengthBytes <= bytes.count else { throw .truncated(needed: lengthBytes, present: bytes.count) }
+      guard lengthBytes <= bytes.count else {
+        throw .truncated(needed: lengthBytes, present: bytes.count, segment: count)
+      }
       let stored = Array(bytes[end..<lengthBytes])
       guard SHA256.digest(of: bytes, in: 0..<end) == stored else { throw .badHash }
       hash = .valid(stored)
     }
     descriptor = segments.first.flatMap { AppDescriptor(parsing: bytes[$0.offset...]) }
+    isBootloader = segments.first.map { $0.lengthBytes >= 80 && bytes[$0.offset] == 0x50 } ?? false
   }
 
   /// Throws `ImageError` unless the image is for this chip.
-  package func check(for chip: ESPChip) throws(ImageError) {
-    guard let own = self.chip else { throw .unknownChip(chipID) }
+  package func check(for chip: ESPChip) throws(ImageError) { try Self.check(chipID, for: chip) }
+
+  private static func check(_ id: UInt16, for chip: ESPChip) throws(ImageError) {
+    guard let own = ESPChip.with(id: id) else { throw .unknownChip(id) }
     guard own == chip else { throw .wrongChip(image: own.name, expected: chip.name) }
   }
 }

@@ -67,6 +67,16 @@ struct FlashContentTests {
     #expect(try FlashContent(parsing: flash(parts), chip: chip).partition?.name == "factory")
   }
 
+  @Test func `slots before a damaged one are tried before the factory's application`() throws {
+    let parts = [
+      0: sampleImage.asBootloader, 0x8000: sampleTable, 0xD000: otaData(2, crc: 0x55F6_3774),
+      0x10000: sampleImage, 0x20000: sampleImage, 0x30000: sampleImage.with(1, at: 100),
+    ]
+    let content = try FlashContent(parsing: flash(parts), chip: chip)
+    #expect(content.partition?.name == "ota_0")
+    #expect(content.skipped.map(\.partition.name) == ["ota_1"])
+  }
+
   @Test func `what does not boot says why`() {
     #expect(throws: ImageError.erased) { try FlashContent(parsing: flash([:]), chip: chip) }
     #expect(throws: ImageError.erased) {

@@ -6,7 +6,7 @@ import re
 import signal
 
 from tools.gateway.backend import Backend
-from tools.gateway.world import DAYLY, LUCIFER, World, equal, expect, reason, wait_for
+from tools.gateway.world import DAYLY, DAYLY_PUSH, LUCIFER, World, equal, expect, reason, wait_for
 
 
 def state(world, name):
@@ -82,27 +82,17 @@ def t50_dayly(programs):
         wait_for(lambda: state(world, "dayly") == "registered", "the registration")
         equal(len(tokens), 1, "tokens")
         token = next(iter(tokens))
-        message = {
-            "aps": {
-                "alert": {"title": "Dayly", "body": "Family has new photos"},
-                "badge": 1,
-                "sound": "default",
-                "thread-id": "g1",
-            },
-            "group_id": "g1",
-            "type": "new_photos",
-        }
-        answers = world.send_with_aioapns([(token, message)])
+        answers = world.send_with_aioapns([(token, DAYLY_PUSH)])
         equal([answer.status for answer in answers], ["200"], "the first photo")
         equal(world.shown(1)[0]["text"], "Family has new photos", "the display")
         world.run("token", "revoke", "dayly")
         wait_for(lambda: state(world, "dayly") == "unregistered", "the end of the registration")
         equal(tokens, set(), "tokens")
         count = len(backend.requests)
-        answers = world.send_with_aioapns([(token, message)])
+        answers = world.send_with_aioapns([(token, DAYLY_PUSH)])
         equal([(answer.status, answer.description) for answer in answers], [("410", "Unregistered")], "revoked")
         with world.client() as client:
-            refused = world.push(client, message, token=token)
+            refused = world.push(client, DAYLY_PUSH, token=token)
             expect(reason(refused) == "Unregistered" and refused.json()["timestamp"] > 10**12, "no time")
         world.kill()
         world.start()

@@ -1,3 +1,4 @@
+import FirmwareImages
 import NotibotProtocol
 
 /// The output of ROM, boot loader and application, in the format of ESP32 boards. Lines end in CR

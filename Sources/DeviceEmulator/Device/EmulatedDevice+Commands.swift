@@ -1,3 +1,4 @@
+import FirmwareImages
 package import NotibotProtocol
 
 /// Actions of users and of other writers on the device, and queries.
@@ -205,7 +206,8 @@ extension DeviceProfile {
       deviceID: deviceID,
       firmwareName: EmulatedDevice.firmwareName,
       firmwareVersion: booted?.descriptor?.version ?? EmulatedDevice.firmwareVersion,
-      buildHash: booted?.descriptor?.buildHash ?? [0xDE, 0xAD, 0xBE, 0xEF], profileHash: NotibotProfile.hash,
+      buildHash: booted?.descriptor.map { Array($0.elfSHA256.prefix(4)) } ?? [0xDE, 0xAD, 0xBE, 0xEF],
+      profileHash: NotibotProfile.hash,
       capacity: capacity)
   }
 

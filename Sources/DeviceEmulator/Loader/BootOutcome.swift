@@ -1,3 +1,4 @@
+import FirmwareImages
 import NotibotProtocol
 
 /// What a chip does after a reset with what lies in its flash.
@@ -21,64 +22,32 @@ struct BootedApplication: Equatable, Sendable {
   var hasBootLoader: Bool
 }
 
+// The texts of ROM and boot loader. Source: ESP-IDF, `bootloader_utility.c`.
 extension BootOutcome {
-  /// The outcome for a chip and its flash. Source: ESP-IDF, `bootloader_utility.c`.
+  /// The outcome for a chip and its flash.
   init(chip: ChipModel, flash: NORFlash) {
-    let loader: BootImage
-    do throws(BootImage.Defect) {
-      loader = try BootImage(at: chip.bootOffset, limit: flash.sizeBytes, in: flash, chip: chip)
+    do throws(FlashContent.Failure) {
+      let content = try FlashContent(booting: flash.bytes, chip: chip.image)
+      let tried = content.skipped.map { Self.text(of: $0, in: flash, chip: chip) }.joined()
+      self = .application(
+        BootedApplication(
+          offset: Int(content.partition?.offset ?? content.firstOffset),
+          descriptor: content.running.descriptor,
+          loadText: Self.loadText(of: content.first) + tried, hasBootLoader: content.table != nil))
     } catch {
-      self = .failure(text: Self.romText(for: error), .otherWatchdog)
-      return
-    }
-    var loadText = "SPIWP:0xee\r\nmode:DIO, clock div:1\r\n"
-    loadText += loader.segments.map { "load:0x\(hexText($0.address)),len:0x\(hexText($0.data.count))\r\n" }
-      .joined()
-    loadText += "entry 0x\(hexText(loader.entry))\r\n"
-    do throws(PartitionTable.Defect) {
-      let table = try PartitionTable(in: flash)
-      self = .booting(table, chip: chip, flash: flash, loadText: loadText)
-    } catch {
-      // An image that is no boot loader, without a partition table: a program for the bare chip.
-      if case .badMagic(index: 0, _) = error, !loader.isBootLoader {
-        self = .application(
-          BootedApplication(
-            offset: chip.bootOffset, descriptor: loader.descriptor, loadText: loadText, hasBootLoader: false))
-        return
-      }
-      let cause =
-        switch error {
-        case .badMagic(let index, let magic):
-          "E (45) flash_parts: partition \(index) invalid magic number 0x\(hexText(magic))\r\n"
-        case .badDigest: "E (45) flash_parts: Incorrect MD5 checksum\r\n"
-        }
-      self = .failure(
-        text: loadText + cause + "E (46) boot: Failed to verify partition table\r\n"
-          + "E (46) boot: load partition table error!\r\n", .software)
-    }
-  }
-
-  private static func booting(
-    _ table: PartitionTable, chip: ChipModel, flash: NORFlash, loadText: String
-  ) -> BootOutcome {
-    var text = loadText
-    for entry in table.applications(in: flash) {
-      do throws(BootImage.Defect) {
-        let image = try BootImage(
-          at: entry.range.lowerBound, limit: entry.range.upperBound, in: flash, chip: chip)
-        return .application(
-          BootedApplication(
-            offset: entry.range.lowerBound, descriptor: image.descriptor, loadText: text, hasBootLoader: true)
-        )
-      } catch {
-        let slot =
-          entry.subtype == 0 ? "Factory app partition" : "OTA app partition slot \(entry.subtype & 0xF)"
-        text += loaderText(for: error, at: entry.range.lowerBound, chip: chip)
-        text += "E (62) boot: \(slot) is not bootable\r\n"
+      switch error {
+      case .first(let error):
+        let offset = Int(chip.image.bootloaderOffset)
+        self = .failure(text: Self.romText(for: error, at: offset, in: flash), .otherWatchdog)
+      case .table(let defect, let first):
+        self = .failure(text: Self.loadText(of: first) + Self.text(of: defect, in: flash), .software)
+      case .apps(let skipped, let first):
+        let tried = skipped.map { Self.text(of: $0, in: flash, chip: chip) }.joined()
+        self = .failure(
+          text: Self.loadText(of: first) + tried
+            + "E (63) boot: No bootable app partitions in the partition table\r\n", .software)
       }
     }
-    return .failure(
-      text: text + "E (63) boot: No bootable app partitions in the partition table\r\n", .software)
   }
 
   /// The application; nil if none runs.
@@ -89,32 +58,73 @@ extension BootOutcome {
     }
   }
 
+  /// What the ROM prints while it loads an image.
+  private static func loadText(of image: ESPImage) -> String {
+    let segments = image.segments.map { "load:0x\(hexText($0.address)),len:0x\(hexText($0.lengthBytes))\r\n" }
+    return "SPIWP:0xee\r\nmode:DIO, clock div:1\r\n" + segments.joined()
+      + "entry 0x\(hexText(image.entry))\r\n"
+  }
+
   /// The number of times that the ROM reads the header before its watchdog resets the chip.
   private static let romAttempts = 8
 
-  private static func romText(for defect: BootImage.Defect) -> String {
-    switch defect {
-    case .badMagic(let word):
-      String(repeating: "invalid header: 0x\(hexText(word, digits: 8))\r\n", count: romAttempts)
-    case .badChecksum(let calculated, let read): "csum err:0x\(hexText(calculated))!=0x\(hexText(read))\r\n"
-    case .wrongChip(let id): "invalid chip id: \(id)\r\n"
-    case .badSegment(let index): "invalid segment \(index)\r\n"
+  private static func romText(for error: ImageError, at offset: Int, in flash: NORFlash) -> String {
+    switch error {
+    case .erased, .isELF, .badMagic, .badSegmentCount, .badTable, .noApp:
+      String(
+        repeating: "invalid header: 0x\(hexText(flash.word(at: offset), digits: 8))\r\n", count: romAttempts)
+    case .badChecksum(let stored, let computed): "csum err:0x\(hexText(computed))!=0x\(hexText(stored))\r\n"
+    case .wrongChip, .unknownChip: "invalid chip id: \(flash.chipID(at: offset))\r\n"
+    case .badSegmentLength(let index, _), .truncated(_, _, let index): "invalid segment \(index)\r\n"
     case .badHash: "hash check failed\r\n"
     }
   }
 
-  private static func loaderText(for defect: BootImage.Defect, at offset: Int, chip: ChipModel) -> String {
-    switch defect {
-    case .badMagic:
-      "E (60) esp_image: image at 0x\(hexText(offset)) has invalid magic byte (nothing flashed here?)\r\n"
-    case .wrongChip(let id):
-      "E (60) boot_comm: mismatch chip ID, expected \(chip.imageID), found \(id)\r\n"
-    case .badSegment(let index): "E (60) esp_image: Segment \(index) is not in its partition\r\n"
-    case .badChecksum(let calculated, let read):
-      "E (60) esp_image: Checksum failed. Calculated 0x\(hexText(calculated)) read 0x\(hexText(read))\r\n"
-    case .badHash: "E (60) esp_image: Image hash failed - image is corrupt\r\n"
-    }
+  private static func text(of defect: PartitionTable.Defect, in flash: NORFlash) -> String {
+    let cause =
+      switch defect {
+      case .missing:
+        badRowText(0, UInt16(truncatingIfNeeded: flash.word(at: Int(PartitionTable.usualOffset))))
+      case .badRow(let index, let magic): badRowText(index, magic)
+      case .badMD5, .outside, .overlapping: "E (45) flash_parts: Incorrect MD5 checksum\r\n"
+      }
+    return cause + "E (46) boot: Failed to verify partition table\r\n"
+      + "E (46) boot: load partition table error!\r\n"
   }
+
+  private static func badRowText(_ index: Int, _ magic: UInt16) -> String {
+    "E (45) flash_parts: partition \(index) invalid magic number 0x\(hexText(magic))\r\n"
+  }
+
+  private static func text(of skipped: FlashContent.Skipped, in flash: NORFlash, chip: ChipModel) -> String {
+    let offset = Int(skipped.partition.offset)
+    let slot =
+      switch skipped.partition.kind {
+      case .ota(let slot): "OTA app partition slot \(slot)"
+      case .factory, .otaData, .other: "Factory app partition"
+      }
+    let cause =
+      switch skipped.error {
+      case .erased, .isELF, .badMagic, .badSegmentCount, .badTable, .noApp:
+        "esp_image: image at 0x\(hexText(offset)) has invalid magic byte (nothing flashed here?)"
+      case .wrongChip, .unknownChip:
+        "boot_comm: mismatch chip ID, expected \(chip.image.id), found \(flash.chipID(at: offset))"
+      case .badSegmentLength(let index, _), .truncated(_, _, let index):
+        "esp_image: Segment \(index) is not in its partition"
+      case .badChecksum(let stored, let computed):
+        "esp_image: Checksum failed. Calculated 0x\(hexText(computed)) read 0x\(hexText(stored))"
+      case .badHash: "esp_image: Image hash failed - image is corrupt"
+      }
+    return "E (60) \(cause)\r\nE (62) boot: \(slot) is not bootable\r\n"
+  }
+}
+
+extension NORFlash {
+  /// The first word of an image or a table; all ones beyond the end.
+  fileprivate func word(at offset: Int) -> UInt32 { read(at: offset, count: 4)?.word(at: 0) ?? .max }
+
+  /// The chip id in the header of an image.
+  fileprivate func chipID(at offset: Int) -> UInt32 { word(at: offset + 12) & 0xFFFF }
 }
 
 private func hexText(_ value: some BinaryInteger, digits: Int = 1) -> String {

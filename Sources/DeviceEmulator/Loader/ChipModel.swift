@@ -1,3 +1,4 @@
+package import FirmwareImages
 import NotibotProtocol
 
 /// A chip of Espressif as its loader shows it: identity, addresses and fuses. Values only; what a
@@ -26,8 +27,8 @@ package struct ChipModel: Equatable, Sendable {
   }
 
   package let name: Name
-  /// The id in image headers and in the answer to GET_SECURITY_INFO.
-  package let imageID: UInt16
+  /// What its images must be. `image.id` is also in the answer to GET_SECURITY_INFO.
+  package let image: ESPChip
   /// Whether the ROM answers GET_SECURITY_INFO.
   let hasSecurityInfo: Bool
   let spiBase: UInt32
@@ -39,8 +40,6 @@ package struct ChipModel: Equatable, Sendable {
   let clockDivider: UInt32?
   /// The registers of the watchdog that `--after watchdog-reset` starts: its configuration.
   let watchdogConfiguration: UInt32?
-  /// Where the boot loader lies in flash.
-  package let bootOffset: Int
   /// The first lines of the ROM after each reset.
   let banner: String
   /// The names of the causes of a reset, as the ROM prints them.
@@ -71,7 +70,7 @@ package struct ChipModel: Equatable, Sendable {
 
   /// ESP32-D0WD-V3, revision 3.1, 40 MHz crystal.
   private static let esp32 = ChipModel(
-    name: .esp32, imageID: 0, hasSecurityInfo: false, spiBase: 0x3FF4_2000,
+    name: .esp32, image: .esp32, hasSecurityInfo: false, spiBase: 0x3FF4_2000,
     spi: SPIOffsets(user: 0x1C, user2: 0x24, data: 0x80),
     mac: .withCRC(low: 0x3FF5_A004, high: 0x3FF5_A008),
     registers: [
@@ -83,22 +82,22 @@ package struct ChipModel: Equatable, Sendable {
       0x3FF5_F06C: 0x0001_9000,  // crystal calibration
       0x3FF4_4038: 0x0000_0013,  // straps
     ],
-    clockDivider: 0x3FF4_0014, watchdogConfiguration: nil, bootOffset: 0x1000,
+    clockDivider: 0x3FF4_0014, watchdogConfiguration: nil,
     banner: "ets Jul 29 2019 12:21:46\r\n\r\n", causes: .long,
     applicationStrap: "0x13 (SPI_FAST_FLASH_BOOT)",
     downloadStrap: "0x3 (DOWNLOAD_BOOT(UART0/UART1/SDIO_REI_REO_V2))")
 
   private static let esp32s3 = ChipModel(
-    name: .esp32s3, imageID: 9, hasSecurityInfo: true, spiBase: 0x6000_2000, spi: laterOffsets,
+    name: .esp32s3, image: .esp32s3, hasSecurityInfo: true, spiBase: 0x6000_2000, spi: laterOffsets,
     mac: .plain(low: 0x6000_7044, high: 0x6000_7048), registers: [0x6000_7050: 0x0008_0000],
-    clockDivider: nil, watchdogConfiguration: 0x6000_8098, bootOffset: 0,
+    clockDivider: nil, watchdogConfiguration: 0x6000_8098,
     banner: "ESP-ROM:esp32s3-20210327\r\nBuild:Mar 27 2021\r\n", causes: .short,
     applicationStrap: "0x8 (SPI_FAST_FLASH_BOOT)", downloadStrap: "0x0 (DOWNLOAD(USB/UART0))")
 
   private static let esp32c3 = ChipModel(
-    name: .esp32c3, imageID: 5, hasSecurityInfo: true, spiBase: 0x6000_2000, spi: laterOffsets,
+    name: .esp32c3, image: .esp32c3, hasSecurityInfo: true, spiBase: 0x6000_2000, spi: laterOffsets,
     mac: .plain(low: 0x6000_8844, high: 0x6000_8848), registers: [0x6000_8850: 0x0010_0000],
-    clockDivider: nil, watchdogConfiguration: 0x6000_8090, bootOffset: 0,
+    clockDivider: nil, watchdogConfiguration: 0x6000_8090,
     banner: "ESP-ROM:esp32c3-api1-20210207\r\nBuild:Feb  7 2021\r\n", causes: .short,
     applicationStrap: "0xc (SPI_FAST_FLASH_BOOT)", downloadStrap: "0x4 (DOWNLOAD(USB/UART0/1))")
 }
@@ -129,6 +128,6 @@ extension ChipModel {
 
   /// The data of the answer to GET_SECURITY_INFO: flags, crypt count, key purposes, chip id, API.
   var securityInfo: [UInt8] {
-    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0C] + .littleEndian(UInt32(imageID)) + [0, 0, 0, 0]
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0C] + .littleEndian(UInt32(image.id)) + [0, 0, 0, 0]
   }
 }

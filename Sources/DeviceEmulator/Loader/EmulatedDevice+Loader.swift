@@ -1,3 +1,4 @@
+import FirmwareImages
 import NotibotProtocol
 
 /// The chip below the application: its loader.

@@ -1,4 +1,4 @@
-import FirmwareImages
+import Digests
 import NotibotProtocol
 
 /// A transfer of the flash's content to the host, one packet at a time.

@@ -1,3 +1,5 @@
+import Digests
+
 /// The time until the next attempt: doubled after each failure, up to a limit, and spread, so that
 /// many do not try together.
 package struct BackOff: Hashable, Sendable {

@@ -1,3 +1,5 @@
+import Digests
+
 /// Where answers go. Only the configuration names it: a push never does.
 package struct Callback: Hashable, Sendable {
   package var address: CallbackAddress

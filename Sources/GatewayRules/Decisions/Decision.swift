@@ -1,3 +1,5 @@
+import Digests
+
 /// A choice of the user, from the press to its acceptance by the sender.
 package struct Decision: Hashable, Sendable {
   package enum State: String, Hashable, Sendable, CaseIterable {

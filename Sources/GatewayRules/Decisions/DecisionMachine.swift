@@ -78,8 +78,7 @@ package struct DecisionMachine: Hashable, Sendable {
   /// Decisions whose item shows that they are queued.
   var shownQueued: Set<String> = []
   private(set) var lastSequence: Int64 = 0
-  private var actions: [Action] = []
-  private var nextIndex = 0
+  private var actions = ActionQueue<Action>()
 
   /// - Parameters:
   ///   - decisions: what was recorded.
@@ -103,15 +102,7 @@ package struct DecisionMachine: Hashable, Sendable {
 
   // MARK: Outputs
 
-  package mutating func nextAction() -> Action? {
-    guard nextIndex < actions.count else {
-      actions.removeAll(keepingCapacity: true)
-      nextIndex = 0
-      return nil
-    }
-    nextIndex += 1
-    return actions[nextIndex - 1]
-  }
+  package mutating func nextAction() -> Action? { actions.next() }
 
   package var nextDeadline: WallTime? {
     let expiries = decisions.values.filter(\.state.isOpen).map { $0.at.adding(milliseconds: options.keepMs) }

@@ -1,3 +1,5 @@
+package import Digests
+
 extension SHA256 {
   /// The code that authenticates a message. Source: RFC 2104.
   package static func hmac(key: [UInt8], message: some Collection<UInt8>) -> [UInt8] {

@@ -1,3 +1,4 @@
+import Digests
 package import NotibotProtocol
 
 /// A topic, or a group of it, that is not shown.

@@ -88,8 +88,7 @@ package struct IntakeMachine: Hashable, Sendable {
   package internal(set) var badges: [String: Int]
   var flights: [UInt64: Flight] = [:]
   private var lastFlight: UInt64 = 0
-  private var actions: [Action] = []
-  private var nextIndex = 0
+  private var actions = ActionQueue<Action>()
 
   package init(options: Options = Options(), rules: DisplayRules = DisplayRules(), _ contents: IntakeContents)
   {
@@ -110,15 +109,7 @@ package struct IntakeMachine: Hashable, Sendable {
 
   // MARK: Outputs
 
-  package mutating func nextAction() -> Action? {
-    guard nextIndex < actions.count else {
-      actions.removeAll(keepingCapacity: true)
-      nextIndex = 0
-      return nil
-    }
-    nextIndex += 1
-    return actions[nextIndex - 1]
-  }
+  package mutating func nextAction() -> Action? { actions.next() }
 
   /// When the next held state of a Live Activity is due.
   package var nextDeadline: WallTime? {

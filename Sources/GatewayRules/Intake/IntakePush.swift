@@ -1,3 +1,4 @@
+import Digests
 import NotibotProtocol
 
 /// A push that is trusted and understood.

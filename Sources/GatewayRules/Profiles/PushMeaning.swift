@@ -1,3 +1,4 @@
+import Digests
 package import NotibotProtocol
 
 /// What a push asks of a display.

@@ -1,3 +1,4 @@
+import Digests
 import NotibotProtocol
 
 /// A message for a topic over plain HTTP, as ntfy's clients send it: `curl -d text HOST/TOPIC`.

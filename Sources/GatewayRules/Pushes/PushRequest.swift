@@ -1,3 +1,5 @@
+import Digests
+
 /// Turns an accepted push into what the intake takes.
 package enum PushRequest {
   /// The key of a push: the sender's id if it gave one, otherwise its content.

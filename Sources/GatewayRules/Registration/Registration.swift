@@ -95,7 +95,7 @@ package struct RegistrationMachine: Hashable, Sendable {
 
   private var entries: [String: Entry] = [:]
   private let removed: Set<String>
-  private var actions: [Action] = []
+  private var actions = ActionQueue<Action>()
 
   /// - Parameter removed: names that are recorded as unregistered.
   package init(removed: Set<String> = []) {
@@ -104,7 +104,7 @@ package struct RegistrationMachine: Hashable, Sendable {
 
   // MARK: Outputs
 
-  package mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
+  package mutating func nextAction() -> Action? { actions.next() }
 
   package var nextDeadline: WallTime? { entries.values.compactMap(\.nextAt).min() }
 

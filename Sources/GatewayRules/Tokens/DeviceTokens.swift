@@ -1,3 +1,5 @@
+import Digests
+
 /// A device token that was issued to a sender. Only its digest is kept.
 package struct DeviceToken: Hashable, Sendable {
   /// SHA-256 of the 64 lower-case digits.

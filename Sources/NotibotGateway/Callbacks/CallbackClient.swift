@@ -36,17 +36,22 @@ final class CallbackClient {
     self.eventLoop = eventLoop
   }
 
-  /// Never fails: an error is `.noAnswer`.
+  /// Never fails: an error is `.noAnswer`. Of an answer that is too long only the status counts.
   func send(_ request: Request) -> EventLoopFuture<CallResult> {
-    let answer = eventLoop.makePromise(of: CallResult.self)
+    answer(to: request).map { CallResult.status($0.status, body: $0.body) }
+      .recover { _ in .noAnswer }
+  }
+
+  private func answer(to request: Request) -> EventLoopFuture<HTTPAnswer> {
+    let answer = eventLoop.makePromise(of: HTTPAnswer.self)
     let tls: NIOSSLContext?
     do {
       tls = request.address.isTLS ? try context(request.authorityPath) : nil
     } catch {
-      answer.succeed(.noAnswer)
+      answer.fail(error)
       return answer.futureResult
     }
-    let timer = eventLoop.scheduleTask(in: Self.timeLimit) { answer.succeed(.noAnswer) }
+    let timer = eventLoop.scheduleTask(in: Self.timeLimit) { answer.fail(ChannelError.eof) }
     answer.futureResult.whenComplete { _ in timer.cancel() }
     let host = request.address.host
     let isName = (try? SocketAddress(ipAddress: host, port: 0)) == nil
@@ -59,13 +64,13 @@ final class CallbackClient {
             try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: isName ? host : nil))
           }
           try pipeline.addHTTPClientHandlers()
-          try pipeline.addHandler(CallbackAnswerHandler(answer, limit: Self.answerLimitBytes))
+          try pipeline.addHandler(AnswerHandler(answer, limit: Self.answerLimitBytes))
         }
       }
       .connect(host: host, port: request.address.port)
       .whenComplete { result in
         switch result {
-        case .failure: answer.succeed(.noAnswer)
+        case .failure(let error): answer.fail(error)
         case .success(let channel):
           answer.futureResult.whenComplete { _ in channel.close(promise: nil) }
           Self.write(request, to: channel)
@@ -100,44 +105,6 @@ final class CallbackClient {
     if contexts.count >= Self.contextsLimit { contexts = [:] }
     contexts[key] = context
     return context
-  }
-}
-
-/// Collects one answer.
-private final class CallbackAnswerHandler: ChannelInboundHandler {
-  typealias InboundIn = HTTPClientResponsePart
-
-  private let answer: EventLoopPromise<CallResult>
-  private let limit: Int
-  private var status: Int?
-  private var body: [UInt8] = []
-
-  init(_ answer: EventLoopPromise<CallResult>, limit: Int) {
-    self.answer = answer
-    self.limit = limit
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    switch unwrapInboundIn(data) {
-    case .head(let head): status = Int(head.status.code)
-    case .body(let bytes):
-      body += bytes.readableBytesView.prefix(max(0, limit - body.count))
-      // The status counts; the rest of such an answer does not.
-      if body.count >= limit { finish(context) }
-    case .end: finish(context)
-    }
-  }
-
-  func channelInactive(context: ChannelHandlerContext) { answer.succeed(.noAnswer) }
-
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    answer.succeed(.noAnswer)
-    context.close(promise: nil)
-  }
-
-  private func finish(_ context: ChannelHandlerContext) {
-    answer.succeed(status.map { .status($0, body: body) } ?? .noAnswer)
-    context.close(promise: nil)
   }
 }
 #endif

@@ -13,7 +13,7 @@ package enum CommandClient {
     _ method: String, _ uri: String, body: [UInt8] = [], to folder: GatewayFolder
   ) async throws(GatewayFailure) -> (status: Int, body: String) {
     let group = MultiThreadedEventLoopGroup.singleton
-    let answer = group.next().makePromise(of: (Int, String).self)
+    let answer = group.next().makePromise(of: HTTPAnswer.self)
     do {
       let channel = try await ClientBootstrap(group: group)
         .channelInitializer { channel in
@@ -31,43 +31,14 @@ package enum CommandClient {
       channel.write(HTTPClientRequestPart.head(head), promise: nil)
       channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
       try await channel.writeAndFlush(HTTPClientRequestPart.end(nil)).get()
-      return try await answer.futureResult.get()
+      let received = try await answer.futureResult.get()
+      guard received.body.count < answerLimitBytes else { throw ChannelError.eof }
+      return (received.status, String(decoding: received.body, as: UTF8.self))
     } catch {
       answer.fail(error)
       throw GatewayFailure(
         .noAnswer, "no gateway answers at \(folder.socket)", remedy: "start it with notibot-gateway run")
     }
   }
-}
-
-/// Collects one answer.
-private final class AnswerHandler: ChannelInboundHandler {
-  typealias InboundIn = HTTPClientResponsePart
-
-  private let answer: EventLoopPromise<(Int, String)>
-  private let limit: Int
-  private var status = 0
-  private var body: [UInt8] = []
-
-  init(_ answer: EventLoopPromise<(Int, String)>, limit: Int) {
-    self.answer = answer
-    self.limit = limit
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    switch unwrapInboundIn(data) {
-    case .head(let head): status = Int(head.status.code)
-    case .body(let bytes):
-      guard body.count + bytes.readableBytes <= limit else { return context.close(promise: nil) }
-      body += bytes.readableBytesView
-    case .end:
-      answer.succeed((status, String(decoding: body, as: UTF8.self)))
-      context.close(promise: nil)
-    }
-  }
-
-  func channelInactive(context: ChannelHandlerContext) { answer.fail(ChannelError.eof) }
-
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 #endif

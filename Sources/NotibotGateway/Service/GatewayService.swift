@@ -1,4 +1,5 @@
 #if Gateway
+import Digests
 import GatewayRules
 import NIOCore
 import NIOPosix

@@ -106,7 +106,7 @@ struct AskCommand: AsyncParsableCommand {
     var options = ForwardingOptions()
     options.bitsPerSecond = try line.resolvedBitsPerSecond().value
     if let step = KillStep() { options.journalStep = { step.pass() } }
-    let folder = try outbox == nil ? TemporaryFolder() : nil
+    let folder = try outbox == nil ? TemporaryFolder("notibot-ask") : nil
     defer { folder?.remove() }
     let path = outbox ?? folder?.file("ask.sqlite") ?? ""
     do {
@@ -161,27 +161,4 @@ private struct AskRecord: Encodable {
   var action: UInt32?
   var choice: String?
   var reason: String?
-}
-
-/// A folder that only this user can read.
-private struct TemporaryFolder: Sendable {
-  let path: String
-
-  init() throws {
-    var template = Array((FileManager.default.temporaryDirectory.path + "/notibot-ask-XXXXXX").utf8CString)
-    let isMade = template.withUnsafeMutableBufferPointer { text in
-      text.baseAddress.map { mkdtemp($0) != nil } ?? false
-    }
-    guard isMade else {
-      throw CommandFailure(
-        .unfitEnvironment, "cannot create a temporary folder: \(String(cString: strerror(errno)))",
-        remedy: "use --outbox")
-    }
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  func file(_ name: String) -> String { path + "/" + name }
-
-  /// What remains is in a folder for temporary files.
-  func remove() { try? FileManager.default.removeItem(atPath: path) }
 }

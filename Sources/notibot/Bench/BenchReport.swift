@@ -95,9 +95,9 @@ struct BenchReport: Encodable, Sendable {
       roundTripMicroseconds: roundTripMicroseconds)
   }
 
-  /// The report of repeated runs; `nil` without one.
-  static func of(_ reports: [BenchReport]) -> BenchReport? {
-    guard !reports.isEmpty else { return nil }
+  /// The report of a run and its repetitions.
+  static func of(_ first: BenchReport, _ others: [BenchReport]) -> BenchReport {
+    let reports = [first] + others
     let sorted = reports.sorted { $0.notificationsPerSecond < $1.notificationsPerSecond }
     var report = sorted[(sorted.count - 1) / 2]
     if reports.count > 1 { report.runs = reports.map(\.run) }

@@ -132,11 +132,8 @@ struct SoakCommand: AsyncParsableCommand {
     let faults = try FaultOption.parsed(faults)
     try SoakTarget.check(faults, for: port, control: control)
     if !wait { try await Board.checkPresence(of: port) }
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("notibot-soak-\(getpid())")
-      .path
-    try FileManager.default.createDirectory(
-      atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let folder = try TemporaryFolder("notibot-soak")
+    defer { folder.remove() }
     let recovery = try await answering(port, bitsPerSecond)
     // A proxy needs a path. A forwarder finds an identity on its own, but not another board that
     // comes back under a new name.
@@ -144,9 +141,9 @@ struct SoakCommand: AsyncParsableCommand {
     let given = port.deviceID == nil ? await recovery?.port ?? port : port
     let place = isProxied ? try await Board.located(given, bitsPerSecond: bitsPerSecond) : given
     let target = try await SoakTarget.open(
-      place, bitsPerSecond: bitsPerSecond, faults: faults, control: control, folder: folder)
+      place, bitsPerSecond: bitsPerSecond, faults: faults, control: control, folder: folder.path)
     let run = SoakRun(
-      target: target, deviceID: port.deviceID, outbox: outbox ?? "\(folder)/outbox",
+      target: target, deviceID: port.deviceID, outbox: outbox ?? folder.file("outbox"),
       bitsPerSecond: bitsPerSecond,
       duration: duration.value,
       rate: rate, keep: keep, seed: seed ?? .randomSeed(),

@@ -1,3 +1,4 @@
+import Digests
 import FirmwareImages
 import NotibotProtocol
 import Testing
@@ -88,15 +89,6 @@ import Testing
     #expect(outcome(good).application != nil)
     let bad = flash((0, bootLoader), (0x8000, table), (0x1_0000, hashed + digest.reversed()))
     #expect(text(outcome(bad)).contains("Image hash failed"))
-  }
-
-  /// Source: FIPS 180-4, examples of NIST.
-  @Test func `SHA-256 gives the digest of its standard`() {
-    let bytes = SHA256.digest(of: Array("abc".utf8), in: 0..<3)
-    #expect(bytes.prefix(8) == [0xBA, 0x78, 0x16, 0xBF, 0x8F, 0x01, 0xCF, 0xEA])
-    let long = [UInt8](repeating: 0x61, count: 1000)
-    // By Python's hashlib.
-    #expect(SHA256.digest(of: long, in: 0..<1000).prefix(4) == [0x41, 0xED, 0xEC, 0xE4])
   }
 
   /// The record of update 1, with the checksum that ESP-IDF writes; and of update 2.

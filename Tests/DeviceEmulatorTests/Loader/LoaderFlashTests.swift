@@ -1,4 +1,4 @@
-import FirmwareImages
+import Digests
 import NotibotProtocol
 import Testing
 

@@ -1,30 +1,9 @@
-import FirmwareImages
 import Testing
 
 @testable import DeviceEmulator
 
-/// The parts of the loader: frames, digest, flash.
+/// The parts of the loader: frames and flash.
 @Suite struct LoaderPartsTests {
-  /// Source: RFC 1321, A.5.
-  static let digests: [(String, String)] = [
-    ("", "d41d8cd98f00b204e9800998ecf8427e"), ("a", "0cc175b9c0f1b6a831c399e269772661"),
-    ("abc", "900150983cd24fb0d6963f7d28e17f72"), ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
-    ("abcdefghijklmnopqrstuvwxyz", "c3fcd3d76192e4007dfb496cca67e13b"),
-    (
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "d174ab98d277d9f5a5611c2c9f419d9f"
-    ),
-    (
-      "12345678901234567890123456789012345678901234567890123456789012345678901234567890",
-      "57edf4a22be3c955ac49da2e2107b67a"
-    ),
-  ]
-
-  @Test(arguments: digests)
-  func `MD5 gives the digests of its standard`(text: String, digest: String) {
-    let bytes = MD5.digest(of: Array(text.utf8))
-    #expect(bytes.map { String(UInt16($0) | 0x100, radix: 16).dropFirst() }.joined() == digest)
-  }
-
   @Test func `frames are found however they are cut, and empty ones are none`() {
     let wire: [UInt8] = [0x11, 0xC0, 0xC0, 0x01, 0xDB, 0xDC, 0xDB, 0xDD, 0xC0, 0xC0, 0x02, 0xC0, 0x03]
     for pieceBytes in [1, 2, 3, 64] {
