@@ -158,6 +158,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "NotibotProtocolTests", dependencies: ["NotibotProtocol"], swiftSettings: settings),
+    // Code of a client, which sees the public API only.
+    .testTarget(
+      name: "ClientTests", dependencies: ["NotibotHost", "NotibotProtocol"], packageAccess: false,
+      swiftSettings: settings),
     .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: settings),
     .testTarget(
       name: "FirmwareImagesTests", dependencies: ["FirmwareImages"], swiftSettings: settings),

@@ -1,5 +1,6 @@
-// The examples of README.md and of the library's documentation, kept here so that they compile
-// against the public API alone; scripts/check-docs compares them.
+// The examples of README.md and of the library's documentation, kept here so that they compile as a
+// client's code: this target has no access to the declarations of the package. scripts/check-docs
+// compares them.
 // README example begins
 import NotibotHost
 
@@ -16,7 +17,7 @@ func greet() async throws {
       case .count(let count): print("now", count)
       case .dismissed(let item): print("dismissed", item)
       case .disconnected(let error): print(error)
-      case .action, .unknown, .text, .reconnected: break
+      default: break  // a later version can have more events
       }
     }
   }
