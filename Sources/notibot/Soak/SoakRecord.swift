@@ -108,12 +108,12 @@ final class SoakRecord: Sendable {
     return stream
   }
 
-  /// From now on nothing is in flight, so that the next comparison must find both sides equal. The
-  /// stream yields after it.
-  func beginCheck() -> AsyncStream<Void> {
+  /// The stream yields after the next comparison.
+  /// - Parameter mustAgree: nothing is in flight, so that it must find both sides equal.
+  func beginCheck(mustAgree: Bool) -> AsyncStream<Void> {
     let (stream, sink) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     state.withLock { state in
-      state.isCheckDue = true
+      state.isCheckDue = mustAgree
       state.check = sink
     }
     return stream
