@@ -5,7 +5,8 @@ import NotibotProtocol
 extension Suite {
   static let actionScopes: [Case] = [
     actionBitSparesKeys, unknownSourceAgain, newSourceKeepsNone, evictionKeepsPresses, actionsPrecedeGone,
-    takenBeforeSync, takenAhead, unsubscribedPresses,
+    takenBeforeSync, takenAhead, unsubscribedPresses, finReleasesNone, pressesBeyondOneByte,
+    sameSynKeepsSync, goneOfOtherSource,
   ]
 
   static let actionBitSparesKeys = Case.ofActions(
@@ -139,5 +140,73 @@ extension Suite {
       probe.expect("reports after writing \(value) to the CCCD of Data", unsolicited.items, is: [])
     }
     try await probe.take(1, of: source)
+  }
+  static let finReleasesNone = Case.ofActions(
+    "NTF-41/fin", "A session that the host ends properly releases no press"
+  ) { probe, control, source in
+    try await probe.expectWritten(Sample.json(id: 7))
+    try await control.perform(.action(1, 0))
+    _ = try await probe.listen()
+    try await probe.write(probe.frame(.fin))
+    try await probe.openDelivery(source: source, features: Probe.actionFeatures)
+    try await probe.expectPresses(of: source, [1], "after FIN")
+    try await probe.take(1, of: source)
+  }
+
+  static let pressesBeyondOneByte = Case.ofActions(
+    "NTF-39/number-257", "Presses are numbered on beyond one byte", also: ["NTF-40", "NTF-41"]
+  ) { probe, control, source in
+    try await probe.expectWritten(Sample.json(id: 1))
+    for first in stride(from: 1, through: 257, by: 16) as StrideThrough<UInt32> {
+      let numbers = Array(first..<first + 16)
+      for number in numbers { try await control.perform(.action(1, UInt8(number % 5))) }
+      let unsolicited = try await probe.listen()
+      probe.expect("presses from \(first) on", unsolicited.presses.map(\.number), is: numbers)
+      try await probe.take(first + 15, of: source)
+    }
+  }
+
+  static let sameSynKeepsSync = Case.ofActions(
+    "LNK-13/sync-stays", "After a repeated SYN the session still has sent its SYNC", also: ["NTF-40"]
+  ) { probe, control, _ in
+    let source = probe.makeSource()
+    let tlvs =
+      Probe.synTLVs(nonce: probe.makeNonce(), features: Probe.actionFeatures) + [.source(source)]
+    try await probe.openWide(tlvs)
+    try await probe.request(Wire.literal("12 0700 0100"))
+    _ = try await probe.sync(Sync(source))
+    try await probe.expectWritten(Sample.json(id: 7))
+    try await probe.write(probe.syn(tlvs))
+    _ = try await probe.awaitFrame(.synAck)
+    try await control.perform(.action(1, 4))
+    let unsolicited = try await probe.listen()
+    let press = Press(4, source, 7, number: 1)
+    probe.expect("reports after the same SYN", unsolicited.items, is: [.message(press.bytes)])
+    try await probe.take(1, of: source)
+  }
+
+  static let goneOfOtherSource = Case(
+    "NTF-33/gone-of-another-src", "What is gone of another src and forgotten causes no RESYNC", .delivery,
+    also: ["NTF-26"], needs: [.control]
+  ) { bench in
+    let (probe, control) = (bench.probe, try bench.requireControl())
+    _ = try await bench.openAfterRestart()
+    let limit = 64 as UInt32
+    try await probe.requireStoreRoom(Int(limit) + 2)
+    for id in 1...(limit + 2) { try await probe.expectWritten(Sample.json(id: id)) }
+    var unsolicited = Unsolicited()
+    for item in 1...(limit + 1) {
+      try await control.perform(.dismiss(item))
+      try await probe.listen(into: &unsolicited)
+    }
+    guard unsolicited.messages.contains([3]) else {
+      throw CaseSkipped("the device remembers more than \(limit) gone notifications")
+    }
+    let other = probe.makeSource()
+    try await probe.openDelivery(source: other)
+    _ = try await probe.sync(Sync(other))
+    try await control.perform(.dismiss(limit + 2))
+    let behind = try await probe.listen()
+    probe.expect("messages on channel 0", behind.messages, is: [])
   }
 }

@@ -194,15 +194,17 @@ extension RuleWords {
       `id`, `rev` as in NTF-29, and `press`, its number. The first press that is kept in a boot has number
       1, each further one, of whatever `src`, one more. Where a `src` has no room for one more, that press
       is refused: nothing is kept, reported or counted, no number is used up, and the device shows the
-      person that it was not taken. What was taken before stays. A press stays kept while its notification
-      is replaced, dismissed, evicted, removed or expires, until it is released (NTF-41), its `src` is
-      forgotten (NTF-22), or the device restarts, also where notifications outlive that.
+      person that it was not taken. So is each press behind number 4294967295. What was taken before
+      stays. A press stays kept while its notification is replaced, dismissed, evicted, removed or
+      expires, until it is released (NTF-41), its `src` is forgotten (NTF-22), or the device restarts,
+      also where notifications outlive that.
       """#,
     "NTF-40":
       #"""
       ACTION reports a kept press, in a session with feature bit 4 in use whose latest SYNC had
       the press's `src`: when it happens, and again before the answer to each further SYNC of that `src`
-      (NTF-31), as long as it is kept. Between two SYNCs each is reported once. They are reported in
+      (NTF-31), as long as it is kept. Between two SYNCs of that `src` each is reported once; one that
+      still waits to be sent when a SYNC of another `src` is handled need not be. They are reported in
       rising order of `press`, each before any report that its notification is gone (NTF-26) because of
       what happened after it. ACTION needs no subscription to Data. That session gets no event of NTF-11
       for such a press. All other subscribed bearers do, and every bearer for a press that is not kept;
@@ -211,10 +213,10 @@ extension RuleWords {
     "NTF-41":
       #"""
       TAKEN releases the kept presses of `src` whose number is not above `press`: they are
-      neither kept nor reported any more, on whatever session. It is not answered, and releases what is
-      kept only; a number that no press has yet is no error. Nothing else releases a press: not a higher
-      `rev`, and not a removal (NTF-24), which may cross it on the wire or come from a host that has not
-      seen it.
+      neither kept nor reported any more. It may come in any session, also in one that has sent no SYNC or
+      that of another `src`. It is not answered, and releases what is kept only; a number that no press
+      has yet is no error. Nothing else releases a press: not a higher `rev`, and not a removal (NTF-24),
+      which may cross it on the wire or come from a host that has not seen it.
       """#,
     "NTF-34":
       #"""
