@@ -4,7 +4,7 @@
 #
 # Every script takes --no-install: it names missing packages and ends with 18 instead of installing them.
 
-# What a build of the package needs. README.md and docs/CI.md name the libraries, too: scripts/check-docs.
+# What a build of the package needs. README.md names the libraries, too: scripts/check-docs.
 # shellcheck disable=SC2034  # of the scripts
 BUILD_PACKAGES=(git libc6-dev libxml2 binutils libsqlite3-dev libudev-dev libusb-1.0-0-dev pkg-config)
 
