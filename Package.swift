@@ -58,6 +58,8 @@ let package = Package(
     .systemLibrary(name: "CLibusb", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
     // What udev knows of devices beyond sysfs, and its events.
     .systemLibrary(name: "CLibudev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
+    // Commit and date of a package, which its link fills in.
+    .target(name: "CBuildNote"),
     // A disk in memory, under SQLite, that loses what was not synced.
     .target(name: "CSimulatedDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
     // The reference firmware, a device in C11 without an operating system. Shares nothing with the
@@ -130,7 +132,7 @@ let package = Package(
       name: "notibot",
       dependencies: [
         "NotibotProtocol", "FirmwareImages", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance",
-        "Reports", "Rigs", "Simulation", "CSimulatedDisk", nioCore, nioPosix,
+        "Reports", "Rigs", "Simulation", "CBuildNote", "CSimulatedDisk", nioCore, nioPosix,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CBuildNote
 import Foundation
 import SerialLink
 
@@ -8,7 +9,7 @@ struct Notibot: AsyncParsableCommand {
     commandName: "notibot",
     abstract: "Communicate with Notibot boards over USB serial, test them, and emulate them.",
     discussion: ExitStatus.helpTable,
-    version: "0.1.0",
+    version: "0.1.0" + String(cString: notibot_build_note()),
     groupedSubcommands: [
       CommandGroup(
         name: "Use a device",

@@ -1,6 +1,7 @@
 """The package on real emulators. Run by scripts/package-test, with the wheel installed."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -85,7 +86,7 @@ def test_a_report_without_a_passed_case_has_not_passed():
 
 def test_the_module_is_the_program():
     done = subprocess.run([sys.executable, "-m", "notibot", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.strip()
+    assert re.fullmatch(r"\d+\.\d+\.\d+ \(commit [0-9a-f]{10}( with changes)?, \d{4}-\d\d-\d\d\)\n", done.stdout)
 
 
 def test_plugin_runs_the_suite_as_items(pytester):
