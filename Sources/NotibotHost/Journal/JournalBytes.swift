@@ -52,6 +52,13 @@ struct JournalBytes: Equatable {
     _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
   ) throws(ReadError) -> [UInt8] {
     guard try exists(path, vfs) else { return [] }
+    return try withFile(path, vfs, SQLITE_OPEN_READONLY, content)
+  }
+
+  private static func withFile<Value>(
+    _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>, _ mode: Int32,
+    _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) throws(ReadError) -> Value
+  ) throws(ReadError) -> Value {
     guard let name = sqlite3_create_filename(path, "", "", 0, nil) else {
       throw ReadError(code: SQLITE_NOMEM)
     }
@@ -62,12 +69,25 @@ struct JournalBytes: Equatable {
     memory.initializeMemory(as: UInt8.self, repeating: 0, count: room)
     let file = memory.assumingMemoryBound(to: sqlite3_file.self)
     var flags: Int32 = 0
-    let result = vfs.pointee.xOpen(vfs, name, file, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, &flags)
+    let result = vfs.pointee.xOpen(vfs, name, file, mode | SQLITE_OPEN_MAIN_DB, &flags)
     defer { if let methods = file.pointee.pMethods { _ = methods.pointee.xClose(file) } }
     guard result == SQLITE_OK, let methods = file.pointee.pMethods else {
       throw ReadError(code: result == SQLITE_OK ? SQLITE_CANTOPEN : result)
     }
-    return try content(of: file, methods.pointee)
+    return try body(file, methods.pointee)
+  }
+
+  /// Flips a bit of the log of the database at `path`, durably.
+  func flip(_ bit: JournalLog.WrongBit, inLogOf path: String) throws(ReadError) {
+    guard let vfs = sqlite3_vfs_find(nil) else { throw ReadError(code: SQLITE_NOMEM) }
+    var byte = log[bit.offset] ^ bit.mask
+    try Self.withFile(path + "-wal", vfs, SQLITE_OPEN_READWRITE) { file, methods throws(ReadError) in
+      for result in [
+        methods.xWrite(file, &byte, 1, sqlite3_int64(bit.offset)), methods.xSync(file, SQLITE_SYNC_FULL),
+      ] where result != SQLITE_OK {
+        throw ReadError(code: result)
+      }
+    }
   }
 
   private static let chunkBytes = 1 << 20

@@ -7,12 +7,15 @@ enum JournalInspection {
   ///
   /// - Parameters:
   ///   - path: as the user named it.
+  ///   - corrects: whether to correct a bit in the log's last transaction that a torn write can
+  ///     explain as well. The caller has the lock.
   ///   - isBusy: whether another process may be changing the files. In that case only SQLite reads
   ///     them, row by row.
   static func check(
-    file: String, path: String, unless isBusy: () -> Bool = { false }
+    file: String, path: String, corrects: Bool = false, unless isBusy: () -> Bool = { false }
   ) throws(JournalError) -> Finding {
     var last: JournalBytes?
+    var corrects = corrects
     while true {
       let files: JournalBytes
       do throws(JournalBytes.ReadError) {
@@ -25,10 +28,28 @@ enum JournalInspection {
       let finding = inspect(files)
       guard case .damaged(let text) = finding else { return finding }
       if isBusy() { return .undecided }
+      if corrects, let bit = ambiguousBit(of: files) {
+        corrects = false
+        do throws(JournalBytes.ReadError) {
+          try files.flip(bit, inLogOf: file)
+        } catch {
+          let cause = JournalError.Cause(number: error.code, message: "its log cannot be written")
+          throw JournalError(.inputOutput, path: path, operation: "open", underlying: cause)
+        }
+        continue
+      }
       // A file that is being changed looks corrupt, but never twice in the same way.
       guard files != last else { throw JournalError(.corrupt(text), path: path, operation: "open") }
       last = files
     }
+  }
+
+  /// The only bit of the log's last transaction that makes all sound; nil if there is none.
+  private static func ambiguousBit(of files: JournalBytes) -> JournalLog.WrongBit? {
+    var log = JournalLog(files.log)
+    guard let bit = log.damage?.ambiguousBit else { return nil }
+    log.flip(bit)
+    return inspect(JournalBytes(database: files.database, log: log.bytes)) == .sound ? bit : nil
   }
 
   /// The state of the files.

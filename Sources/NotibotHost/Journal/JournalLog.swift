@@ -5,8 +5,8 @@
 /// last transaction torn. Any other defect is corruption:
 /// - a header that is neither valid nor all zeros, since it is synced before the first frame;
 /// - a frame that cannot be read, when a transaction behind it was begun;
-/// - a frame that a single flipped bit makes valid, also in the last transaction: a torn write
-///   misses whole sectors.
+/// - a frame that a single flipped bit makes valid, if that completes its transaction. In the last
+///   one it can also be a torn write, if the missing sector differs in that bit only.
 /// Source: sqlite.org/fileformat2.html, section 4; wal.c, "sqlite3WalFrames".
 struct JournalLog {
   static let headerBytes = 32
@@ -45,21 +45,28 @@ struct JournalLog {
   /// A defect of a log.
   enum Damage: Equatable {
     case header([WrongBit])
-    /// The frame of this number, counted from 0.
-    case frame(Int, [WrongBit])
+    /// The frame of this number, counted from 0, of the last transaction or an earlier one.
+    case frame(Int, [WrongBit], isLast: Bool)
 
     /// The bits of which any single one, flipped, makes it valid. In the upper quarter of a word
     /// there can be many, because the checksum hardly distinguishes the words there.
     var wrongBits: [WrongBit] {
       switch self {
-      case .header(let bits), .frame(_, let bits): bits
+      case .header(let bits), .frame(_, let bits, _): bits
       }
+    }
+
+    /// The only bit that explains a defect which a torn write can explain as well. To flip it is
+    /// right for both: a commit in progress may be there or not.
+    var ambiguousBit: WrongBit? {
+      guard case .frame(_, let bits, isLast: true) = self, bits.count == 1 else { return nil }
+      return bits[0]
     }
 
     var text: String {
       switch self {
       case .header: "the header of its log has a wrong checksum"
-      case .frame(let index, _): "frame \(index + 1) of its log has a wrong checksum"
+      case .frame(let index, _, _): "frame \(index + 1) of its log has a wrong checksum"
       }
     }
   }
@@ -139,17 +146,33 @@ struct JournalLog {
   /// The defect that the first invalid frame stands for: nil for the end of the log, and for a torn
   /// last transaction.
   private func damage(at frame: Frame, number: Int, after checksum: LogChecksum) -> Damage? {
-    let bits = wrongBits(of: frame, after: checksum)
-    if !bits.isEmpty { return .frame(number, bits) }
-    // A commit that is followed by another one was synced. Frames of a failed commit can also stand
-    // behind the last one; none of them follows a commit.
+    let isLast = !isFollowed(from: number)
+    let bits = wrongBits(of: frame, after: checksum).filter { !isLast || completes($0, number, checksum) }
+    return isLast && bits.isEmpty ? nil : .frame(number, bits, isLast: isLast)
+  }
+
+  /// Whether another transaction was begun behind that of a frame. Then it was synced. Frames of a
+  /// failed commit can also stand behind the last one; none of them follows a commit.
+  private func isFollowed(from number: Int) -> Bool {
     var last: Frame?
     for index in number..<framesCount {
       guard let next = self.frame(index) else { break }
-      if let last, last.databasePages > 0, isValid(next, after: last.checksum) { return .frame(number, []) }
+      if let last, last.databasePages > 0, isValid(next, after: last.checksum) { return true }
       last = next.salts == header?.salts ? next : nil
     }
-    return nil
+    return false
+  }
+
+  /// Whether the transaction of a frame is complete with this bit flipped.
+  private func completes(_ bit: WrongBit, _ number: Int, _ checksum: LogChecksum) -> Bool {
+    var (copy, checksum) = (self, checksum)
+    copy.bytes[bit.offset] ^= bit.mask
+    for index in number..<framesCount {
+      guard let frame = copy.frame(index), copy.isValid(frame, after: checksum) else { return false }
+      if frame.databasePages > 0 { return true }
+      checksum = frame.checksum
+    }
+    return false
   }
 
   /// The bits of a frame of which any single one, flipped, makes it valid; empty if no single bit

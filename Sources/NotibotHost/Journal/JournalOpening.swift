@@ -99,7 +99,7 @@ struct JournalOpening {
   /// Looks for corruption in the bytes of the files, and throws its finding.
   func inspect(_ place: JournalPath?) throws(JournalError) -> JournalInspection.Finding {
     let access = access
-    let finding = try JournalInspection.check(file: file, path: path) {
+    let finding = try JournalInspection.check(file: file, path: path, corrects: access != .reading) {
       guard access == .reading, let place else { return false }
       return JournalLock.isTaken(for: place)
     }

@@ -87,7 +87,7 @@ package struct JournalSalvage: Hashable, Sendable {
       findings.append("\(damage.text): one bit, which is corrected")
     }
     guard let damage = log.damage else { return (log, log.committed) }
-    guard case .frame(let first, _) = damage, first > 0 || log.header != nil else {
+    guard case .frame(let first, _, _) = damage, first > 0 || log.header != nil else {
       findings.append("nothing of its log can be read")
       return (log, [])
     }
