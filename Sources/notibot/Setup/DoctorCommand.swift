@@ -20,7 +20,7 @@ struct DoctorCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    let findings = Diagnosis(of: Machine(environment: ProcessInfo.processInfo.environment)).findings()
+    let findings = Diagnosis(of: Computer(environment: ProcessInfo.processInfo.environment)).findings()
     if json {
       try Output.json(Document(findings: findings.map(Document.Item.init)), pretty: true)
     } else {
