@@ -61,7 +61,7 @@ struct ForwardCommand: AsyncParsableCommand {
   @Flag(help: "Reject notifications that exceed the device's limits instead of truncating them.")
   var strict = false
 
-  @Flag(help: "For devices without identities: resend after a restart what it had before.")
+  @Flag(help: "For devices without identities: resend delivered notifications after a restart of the device.")
   var replay = false
 
   func validate() throws {

@@ -13,7 +13,7 @@ struct DoctorCommand: ParsableCommand {
       Opens no port and changes nothing.
 
       EXIT CODES HERE
-        18: a problem prevents the use of boards. Warnings do not change the exit code.
+        18: a problem prevents the use of boards; warnings do not count
       """)
 
   @Flag(help: "Print one JSON document.")

@@ -9,7 +9,7 @@ struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch", abstract: "Print count changes and notification events until interrupted.",
     discussion: """
-      Opens the port exclusively. After a restart of the device the command connects again.
+      Opens the port exclusively. Reconnects when the device restarts.
 
       EXIT CODES HERE
         14: the port was removed.
