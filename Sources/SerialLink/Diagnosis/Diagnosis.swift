@@ -52,7 +52,7 @@ package struct Diagnosis: Sendable {
       return Finding(.good, "selection", "\(who) selects \(port.path)\(board)\(reason)")
     } catch {
       // Not a local port: only opening it shows whether it exists.
-      if case .badPortName = error.code {
+      if case .unavailableForm = error.code {
         return Finding(.good, "selection", "\(chosen.source) names \(chosen.value)")
       }
       // A missing board is not a fault of the computer; a variable that names one is.

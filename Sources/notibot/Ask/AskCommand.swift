@@ -114,7 +114,7 @@ struct AskCommand: AsyncParsableCommand {
     defer { folder?.remove() }
     let path = outbox ?? folder?.file("ask.sqlite") ?? ""
     do {
-      return try await Board.withPort(line) { port in
+      return try await BoardAccess.withPort(line) { port in
         try await withForwarder(port: port, outbox: path, options: options) { forwarder in
           try await AskRun(forwarder: forwarder).answer(to: question, within: .seconds(seconds))
         }

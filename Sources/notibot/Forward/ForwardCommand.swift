@@ -94,7 +94,7 @@ struct ForwardCommand: AsyncParsableCommand {
     let results = ForwardResults(showsEventsAsJSON: json, isStrict: strict)
     let options = try forwardingOptions()
     do {
-      try await Board.withPort(line) { port in
+      try await BoardAccess.withPort(line) { port in
         try await withForwarder(port: port, outbox: outbox, options: options) { forwarder in
           try await serve(forwarder, results)
         }

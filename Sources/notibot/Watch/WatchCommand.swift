@@ -29,7 +29,7 @@ struct WatchCommand: AsyncParsableCommand {
     options.reconnection = .always
     options.includesText = text
     try await Interruption.cancelling { [options] in
-      try await Board.with(port, options: options) { device in
+      try await BoardAccess.with(port, options: options) { device in
         try await device.subscribe()
         // A client reads the count after it has subscribed (PROTOCOL.md ATT-17).
         try Self.show(Line(event: "count", count: try await device.count()), json: json)
