@@ -61,7 +61,7 @@ package struct VirtualDevice: VirtualPeer {
   package mutating func handleTimeout(now: Instant) { wired.handleTimeout(now: now) }
 
   package mutating func nextBytes(now: Instant) -> [UInt8]? {
-    guard case .transmit(let bytes)? = wired.nextAction() else { return nil }
+    guard let bytes = wired.nextTransmit() else { return nil }
     return bytes
   }
 

@@ -192,7 +192,7 @@ package final class SimulatedWorld {
     }
     let listener = hosts.indices.first { isOpen($0, on: board) }
     if let listener { updateWritability(of: listener, board: board) }
-    while case .transmit(let bytes)? = boards[board].wired.nextAction() {
+    while let bytes = boards[board].wired.nextTransmit() {
       hasMoved = true
       guard let listener, boards[board].isThere else { continue }
       traceFrames(bytes, from: .device, host: listener)

@@ -98,7 +98,7 @@ struct PushesCommand: AsyncParsableCommand {
 
   @OptionGroup var options: FolderOptions
 
-  @Option(help: ArgumentHelp("How many, 1-1000.", valueName: "number"))
+  @Option(help: ArgumentHelp("Number of pushes, 1-1000.", valueName: "number"))
   var last = 20
 
   func run() async throws {
@@ -120,10 +120,10 @@ struct ActionsCommand: AsyncParsableCommand {
 
   @OptionGroup var options: FolderOptions
 
-  @Option(help: ArgumentHelp("The last decision that you have (default: 0, none).", valueName: "number"))
+  @Option(help: ArgumentHelp("Return decisions after this number; 0 for all.", valueName: "number"))
   var after: Int64 = 0
 
-  @Option(help: ArgumentHelp("Wait for a decision, 0-25 (default: 0).", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Time to wait for a decision, 0-25.", valueName: "seconds"))
   var wait: Int64 = 0
 
   func validate() throws {

@@ -22,7 +22,7 @@ struct InitCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Profile to copy into the folder; repeatable.", valueName: "file"))
   var profile: [String] = []
 
-  @Flag(help: "Make a new server certificate if there is one.")
+  @Flag(help: "Replace an existing server certificate.")
   var renew = false
 
   func run() throws {
@@ -207,10 +207,10 @@ struct MuteCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Only this group: the sender's thread id.", valueName: "id"))
   var group: String?
 
-  @Option(help: ArgumentHelp("Minutes, 1-525600 (default: until --off).", valueName: "minutes"))
+  @Option(help: ArgumentHelp("Duration, 1-525600 (default: until --off).", valueName: "minutes"))
   var minutes: Int64?
 
-  @Flag(help: "Show it again.")
+  @Flag(help: "Unmute it.")
   var off = false
 
   func validate() throws {

@@ -44,6 +44,14 @@ final class Collected: Sendable {
     await wait { $0.hasEnded ? String(decoding: $0.bytes, as: UTF8.self) : nil }
   }
 
+  /// Returns when the output contains the text, or has ended.
+  func contains(_ text: String) async -> Bool {
+    await wait { state in
+      if String(decoding: state.bytes, as: UTF8.self).contains(text) { return true }
+      return state.hasEnded ? false : nil
+    }
+  }
+
   /// The line with this number, from 0, when it is complete. Throws if the stream ends before.
   func line(_ index: Int) async throws -> String {
     let lines = await wait { state -> [Substring]? in

@@ -48,7 +48,7 @@ import Testing
     let soak = try Program(
       ["-qefc", "TERM=xterm \(Program.notibot) soak -p emu: --duration 1h --rate 1", "/dev/null"],
       program: "/usr/bin/script", input: nil)
-    while !String(decoding: soak.output.soFar(), as: UTF8.self).contains("0 %") { await Task.yield() }
+    #expect(await soak.output.contains("0 %"))
     soak.write("\u{3}")
     let ending = await soak.ending()
     // The terminal shows the key as ^C.

@@ -45,7 +45,7 @@ import Testing
     let end = ContinuousClock.now + .seconds(60)
     while !condition() {
       guard ContinuousClock.now < end else { throw SystemError("await the condition", number: ETIMEDOUT) }
-      await Task.yield()
+      try await Task.sleep(for: .milliseconds(2))  // poll
     }
   }
 

@@ -44,15 +44,6 @@ struct GitHubReportTests {
     #expect(GitHubReport.markdown("|\u{301} <\u{301}b>") == "\\|\u{301} \\<\u{301}b\\>")
   }
 
-  @Test(arguments: [
-    ("::error::x", #":\x3Aerror::x"#), ("  ::group::", #"  :\x3Agroup::"#),
-    ("a ##[add-mask]b", #"a ##\x5Badd-mask]b"#),
-    ("a::b", "a::b"), ("", ""), (":", ":"),
-  ])
-  func `a line that the runner would execute is escaped`(line: String, printed: String) {
-    #expect(GitHubReport.harmless(line) == printed)
-  }
-
   @Test
   func `the summary has one row per board and the cases that did not pass, without mark-up from outside`() {
     let summary = GitHubReport.summary(of: [

@@ -30,6 +30,22 @@ import Testing
     #expect(Set(Suite.coverage.keys).subtracting(rules) == [])
   }
 
+  /// The last line of a whole run names its rig, and counts every case: passed or skipped.
+  @Test(arguments: ["docs/TOUR.md", "docs/CLI.md"])
+  func `a whole run that a page shows is at most a tenth older than the suite`(page: String) throws {
+    let text = try String(
+      contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../\(page)").standardizedFileURL, encoding: .utf8)
+    let totals = text.matches(
+      of: /^(port|self|ble|qemu) \(.*: (\d+) of \d+ passed(?:, (\d+) skipped)?, in/.anchorsMatchLineEndings())
+    #expect(!totals.isEmpty)
+    for total in totals {
+      let shown = try #require(Int(total.2)) + (total.3.flatMap { Int($0) } ?? 0)
+      let count = (total.1 == "self" ? Suite.hostCases : Suite.cases).count
+      #expect(abs(count - shown) * 10 <= count, "\(page): \(total.0): the suite has \(count) cases")
+    }
+  }
+
   @Test func `ids are unique and titles are not empty`() {
     #expect(Set(Suite.all.map(\.id)).count == Suite.all.count)
     for testCase in Suite.all {

@@ -103,7 +103,7 @@ struct DeviceRig {
   }
 
   private mutating func drain() {
-    while case .transmit(let bytes)? = device.nextAction() { decoder.receive(bytes) }
+    while let bytes = device.nextTransmit() { decoder.receive(bytes) }
     while let event = decoder.nextEvent() {
       switch event {
       case .frame(let frame): frames.append(frame)

@@ -17,7 +17,7 @@ struct EmulatedDeviceTests {
   /// All bytes are from Python's struct and zlib.crc32, none from the encoder that the device uses.
   @Test func `the bytes of a PING are answered by the bytes of a PONG`() throws {
     var device = EmulatedDevice(profile: .quiet, seed: 1, now: .zero)
-    while device.nextAction() != nil {}
+    while device.nextTransmit() != nil {}
     // SYN with nonce 0x1122334455667788, FEATURES 1, LIMITS 64/8/517/65536.
     device.receive(
       bytes(
@@ -25,12 +25,12 @@ struct EmulatedDeviceTests {
         00 03 20 24 01 01 01 01 01 18 81 04 4e 42 4f 54 82 08 88 77 66 55 44 33 22 11 83 02 01 01 05 04 01 01 01 \
         07 06 08 40 08 05 02 01 02 01 05 f8 17 9c 07 00
         """), now: .zero)
-    guard case .transmit(let synack)? = device.nextAction() else { return #expect(Bool(false), "no SYNACK") }
+    guard let synack = device.nextTransmit() else { return #expect(Bool(false), "no SYNACK") }
     // COBS code, type 3 from the device, the low byte of the length; session 60519 is the seed's.
     #expect(synack.prefix(2) == [0x00, 0x03])
     #expect(device.statistics.session == 60519)
     device.receive(bytes("00 02 80 01 03 67 ec 01 06 40 fe 4e 7e f7 00"), now: .zero)
-    #expect(device.nextAction() == .transmit(bytes("00 03 98 01 03 67 ec 01 02 10 05 7b f3 f9 e9 00")))
+    #expect(device.nextTransmit() == bytes("00 03 98 01 03 67 ec 01 02 10 05 7b f3 f9 e9 00"))
   }
 
   // MARK: Handling
@@ -224,7 +224,7 @@ struct EmulatedDeviceTests {
 
   @Test func `console text for a line that does not drain is dropped and counted`() {
     var device = EmulatedDevice(profile: .quiet, seed: 1, now: .zero)
-    while device.nextAction() != nil {}
+    while device.nextTransmit() != nil {}
     for _ in 0..<100 { _ = device.perform(.log(String(repeating: "x", count: 1000)), now: .zero) }
     #expect(device.console.count == EmulatedDevice.consoleLimitBytes)
     #expect(device.statistics.consoleDroppedBytes == UInt64(100 * 1017 - EmulatedDevice.consoleLimitBytes))

@@ -69,7 +69,7 @@ struct LineRig {
   }
 
   mutating func read() {
-    while case .transmit(let bytes)? = wired.nextAction() {
+    while let bytes = wired.nextTransmit() {
       arrivals.append((now, bytes))
       decoder.receive(bytes)
     }

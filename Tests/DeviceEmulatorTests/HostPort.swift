@@ -137,7 +137,7 @@ func eventually(_ condition: () async -> Bool) async -> Bool {
   let end = ContinuousClock.now + .seconds(60)
   while ContinuousClock.now < end {
     if await condition() { return true }
-    await Task.yield()
+    try? await Task.sleep(for: .milliseconds(2))  // poll
   }
   return false
 }

@@ -113,7 +113,7 @@ struct WiredDeviceTests {
     var found: [(Instant, Int)] = []
     var now = Instant.zero
     while true {
-      while case .transmit(let bytes)? = wired.nextAction() { found.append((now, bytes.count)) }
+      while let bytes = wired.nextTransmit() { found.append((now, bytes.count)) }
       guard let deadline = wired.nextDeadline, deadline <= end else { return found }
       now = max(now, deadline)
       wired.handleTimeout(now: now)
@@ -125,7 +125,7 @@ struct WiredDeviceTests {
     let found = run(&wired, until: .ms(190))
     let bytes = found.map(\.1).reduce(0, +)
     var direct = WiredDevice(profile: .standard, seed: 1, now: .zero)
-    guard case .transmit(let expected)? = direct.nextAction() else {
+    guard let expected = direct.nextTransmit() else {
       return #expect(Bool(false), "no boot text")
     }
     #expect(bytes == expected.count)
@@ -156,8 +156,8 @@ struct WiredDeviceTests {
 
   @Test func `a direct line passes bytes without delay`() {
     var wired = WiredDevice(profile: .quiet, seed: 1, now: .zero)
-    while wired.nextAction() != nil {}
+    while wired.nextTransmit() != nil {}
     wired.receive(Frame.syn(7).encoded(), now: .zero)
-    #expect(wired.nextAction() != nil)
+    #expect(wired.nextTransmit() != nil)
   }
 }

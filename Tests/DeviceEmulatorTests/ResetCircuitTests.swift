@@ -71,7 +71,7 @@ import Testing
     #expect(device.statistics.chip == "download")
     #expect(text(of: &device).hasSuffix("waiting for download\r\n"))
     device.handleTimeout(now: .zero + .seconds(60))
-    #expect(device.nextAction() == nil)
+    #expect(device.nextTransmit() == nil)
     #expect(
       device.perform(.clear, now: .zero + .seconds(60))
         == .refused("the device waits for a download, and no application runs"))
@@ -104,7 +104,7 @@ import Testing
 
   private func text(of device: inout WiredDevice) -> String {
     var bytes: [UInt8] = []
-    while case .transmit(let more)? = device.nextAction() { bytes += more }
+    while let more = device.nextTransmit() { bytes += more }
     return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -72,12 +72,8 @@ struct TerminalTextTests {
     #expect(TerminalText.sanitised(bytes) == shown)
   }
 
-  @Test(arguments: chunkSizes)
-  func `text in pieces gives the same as in one`(size: Int) {
+  @Test func `a character that is cut off is escaped, whatever comes before it`() {
     let bytes = Array("I (3) notibot: „سلام“ 👨‍👩‍👧\r\nGrüße\rx".utf8) + [0xE2, 0x82, 0x41, 0xF0, 0x9F]
-    var text = TerminalText()
-    let shown = bytes.chunks(of: size).map { text.sanitise($0) }.joined() + text.finish()
-    #expect(shown == TerminalText.sanitised(bytes))
-    #expect(shown.hasSuffix(#"Grüße\x0Dx\xE2\x82A\xF0\x9F"#))
+    #expect(TerminalText.sanitised(bytes).hasSuffix(#"Grüße\x0Dx\xE2\x82A\xF0\x9F"#))
   }
 }

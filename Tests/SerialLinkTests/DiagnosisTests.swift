@@ -8,31 +8,31 @@ import Testing
 @Suite struct DiagnosisTests {
   private let tree: FakeTree
   private let directory: TemporaryDirectory
-  private var machine: Machine
+  private var computer: Computer
 
-  private static let allowed = Machine.Node(isAccessible: true, group: 20, isOpenToGroup: true)
-  private static let refused = Machine.Node(isAccessible: false, group: 20, isOpenToGroup: true)
+  private static let allowed = Computer.Node(isAccessible: true, group: 20, isOpenToGroup: true)
+  private static let refused = Computer.Node(isAccessible: false, group: 20, isOpenToGroup: true)
 
   /// A user without permissions, no services, no rules, no port in use.
   init() throws {
     tree = try FakeTree()
     directory = tree.directory
-    machine = Machine(environment: [:], user: Machine.User(id: 1000, name: "ada", groups: [1000]))
-    machine.sysfsRoot = directory.file("sys")
-    machine.deviceRoot = directory.file("dev")
-    machine.procRoot = directory.file("proc")
-    machine.configurationRoot = directory.file("etc")
-    machine.runtimeRoot = directory.file("run")
-    machine.ruleFolders = [directory.file("lib")]
-    machine.lockDirectory = directory.file("lock")
-    machine.udevProperties = { _ in [:] }
-    machine.node = { _ in Self.allowed }
-    machine.holders = { _ in [:] }
-    machine.makesTerminals = { true }
+    computer = Computer(environment: [:], user: Computer.User(id: 1000, name: "ada", groups: [1000]))
+    computer.sysfsRoot = directory.file("sys")
+    computer.deviceRoot = directory.file("dev")
+    computer.procRoot = directory.file("proc")
+    computer.configurationRoot = directory.file("etc")
+    computer.runtimeRoot = directory.file("run")
+    computer.ruleFolders = [directory.file("lib")]
+    computer.lockDirectory = directory.file("lock")
+    computer.udevProperties = { _ in [:] }
+    computer.node = { _ in Self.allowed }
+    computer.holders = { _ in [:] }
+    computer.makesTerminals = { true }
   }
 
   private func findings(_ check: String) -> [Diagnosis.Finding] {
-    Diagnosis(of: machine).findings().filter { $0.check == check }
+    Diagnosis(of: computer).findings().filter { $0.check == check }
   }
 
   private func finding(_ check: String) throws -> Diagnosis.Finding {
@@ -70,17 +70,17 @@ import Testing
   }
 
   @Test mutating func `a variable with a missing port is trouble, and is named`() throws {
-    machine.node = { _ in nil }
-    machine.environment = ["ESPPORT": "/dev/ttyUSB9"]
+    computer.node = { _ in nil }
+    computer.environment = ["ESPPORT": "/dev/ttyUSB9"]
     let found = try finding("selection")
     #expect(found.severity == .trouble)
     #expect(found.text == "ESPPORT names /dev/ttyUSB9, which does not exist")
     #expect(found.command == "unset ESPPORT")
-    machine.environment = ["NOTIBOT_PORT": "usb:303a:1001"]
+    computer.environment = ["NOTIBOT_PORT": "usb:303a:1001"]
     #expect(try finding("selection").severity == .trouble)
-    machine.environment = ["NOTIBOT_PORT": "gopher://x"]
+    computer.environment = ["NOTIBOT_PORT": "gopher://x"]
     #expect(try finding("selection").severity == .trouble)
-    machine.environment = ["NOTIBOT_PORT": "emu:"]
+    computer.environment = ["NOTIBOT_PORT": "emu:"]
     #expect(try finding("selection").severity == .good)
   }
 
@@ -120,7 +120,7 @@ import Testing
 
   @Test mutating func `a user outside the group of the port gets the command to join it`() throws {
     try plug()
-    machine.node = { _ in Self.refused }
+    computer.node = { _ in Self.refused }
     try directory.write("dialout:x:20:bob\n", to: "etc/group")
     let found = try finding("rights")
     #expect(found.severity == .trouble)
@@ -130,7 +130,7 @@ import Testing
 
   @Test mutating func `a login older than the membership is distinguished`() throws {
     try plug()
-    machine.node = { _ in Self.refused }
+    computer.node = { _ in Self.refused }
     try directory.write("root:x:0:\ndialout:x:20:bob,ada\n", to: "etc/group")
     let found = try finding("rights")
     #expect(found.severity == .trouble)
@@ -141,9 +141,9 @@ import Testing
   @Test mutating func `without a board the usual group is a warning`() throws {
     try directory.write("uucp:x:14:\n", to: "etc/group")
     #expect(try finding("rights").severity == .warning)
-    machine.user.groups = [14]
+    computer.user.groups = [14]
     #expect(findings("rights") == [])
-    machine.user = Machine.User(id: 0, name: "root", groups: [0])
+    computer.user = Computer.User(id: 0, name: "root", groups: [0])
     #expect(findings("rights") == [])
   }
 
@@ -168,7 +168,7 @@ import Testing
       to: "lib/50-udev-default.rules")
     #expect(try commandForRights()?.contains("-G serial ") == true)
     try tree.addUART("ttyS0", type: 4)
-    machine.node = { _ in Machine.Node(isAccessible: false, group: 10, isOpenToGroup: true) }
+    computer.node = { _ in Computer.Node(isAccessible: false, group: 10, isOpenToGroup: true) }
     #expect(try commandForRights()?.contains("-G uucp ") == true)
   }
 
@@ -177,7 +177,7 @@ import Testing
   @Test mutating func `a board in use is trouble if it is the selected one, otherwise a warning`() throws {
     try plug()
     let path = directory.file("dev") + "/ttyUSB0"
-    machine.holders = { _ in [path: PortHolder(pid: 77, command: "picocom \(path)")] }
+    computer.holders = { _ in [path: PortHolder(pid: 77, command: "picocom \(path)")] }
     let alone = try finding("in use")
     #expect(alone.severity == .trouble)
     #expect(alone.text == "\(path) is in use by process 77 (picocom \(path))")
@@ -213,7 +213,7 @@ import Testing
     #expect(found.severity == .warning)
     #expect(found.text.contains("process 812"))
     #expect(found.command == UdevRules.installation)
-    machine.udevProperties = { $0 == "ttyUSB0" ? ["ID_MM_DEVICE_IGNORE": "1"] : [:] }
+    computer.udevProperties = { $0 == "ttyUSB0" ? ["ID_MM_DEVICE_IGNORE": "1"] : [:] }
     #expect(try finding("ModemManager").severity == .good)
   }
 
@@ -244,7 +244,7 @@ import Testing
 
   @Test mutating func `without pseudo-terminals no emulator runs`() throws {
     #expect(try finding("terminal").severity == .good)
-    machine.makesTerminals = { false }
+    computer.makesTerminals = { false }
     #expect(try finding("terminal").severity == .trouble)
   }
 
@@ -252,12 +252,12 @@ import Testing
     #expect(findings("program").map(\.severity) == [.warning, .warning, .warning])
     try directory.write("#!/bin/sh\n", to: "bin/uhubctl")
     #expect(chmod(directory.file("bin/uhubctl"), 0o755) == 0)
-    machine.environment = ["PATH": "/nonexistent:\(directory.file("bin"))"]
+    computer.environment = ["PATH": "/nonexistent:\(directory.file("bin"))"]
     #expect(findings("program").map(\.severity) == [.warning, .good, .warning])
   }
 
   @Test func `a computer without problems has no trouble`() throws {
     try plug()
-    #expect(!Diagnosis(of: machine).findings().contains { $0.severity == .trouble })
+    #expect(!Diagnosis(of: computer).findings().contains { $0.severity == .trouble })
   }
 }

@@ -172,6 +172,8 @@ struct FakeTree {
     for name in others {
       let error = portError { () throws(PortError) in _ = try tree.list.address(of: name) }
       #expect(error?.description == "cannot open \(name): this form is not available here")
+      let hint = try #require(error?.hint)
+      #expect(hint.hasPrefix("use one of: /dev/NAME, auto, ") && !hint.contains("emu:"), "\(hint)")
     }
   }
 

@@ -101,7 +101,7 @@ func waitUntil(_ condition: () -> Bool) async throws {
   let deadline = ContinuousClock.now + .seconds(60)
   while !condition() {
     guard ContinuousClock.now < deadline else { throw POSIXError(.ETIMEDOUT) }
-    await Task.yield()
+    try await Task.sleep(for: .milliseconds(2))  // poll
   }
 }
 

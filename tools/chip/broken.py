@@ -23,19 +23,19 @@ RULES = [
         "bus Bus.test_unmodelled_registers_end_the_run",
     ),
     (
-        "bus.c",
+        "faults.c",
         '  chip_fail(chip, "register 0x%08x is write-only", chip->access_address);',
         "  (void)chip;",
         "bus Bus.test_write_only_registers",
     ),
     (
-        "bus.c",
+        "faults.c",
         '  chip_fail(chip, "register 0x%08x is read-only", chip->access_address);',
         "  (void)chip;",
         "bus Bus.test_read_only_registers",
     ),
     (
-        "bus.c",
+        "faults.c",
         "  if (odd == 0) return true;",
         "  if (odd != 1) return true;",
         "bus Bus.test_bits_that_are_not_modelled",

@@ -78,7 +78,7 @@ package final class HostAndDevice {
         device.receive(lineFilter(bytes, .host), now: now)
         isMoving = true
       }
-      while case .transmit(let bytes)? = device.nextAction() {
+      while let bytes = device.nextTransmit() {
         let arrived = lineFilter(bytes, .device)
         window.see(arrived, from: .device)
         host.receive(arrived, now: now)

@@ -34,11 +34,6 @@ package enum GitHubReport {
   package static func groupStart(_ name: String) -> String { "::group::\(data(name))" }
   package static let groupEnd = "::endgroup::"
 
-  /// The line in printable form: one that the runner would execute as a command is escaped.
-  package static func harmless(_ line: String) -> String {
-    WorkflowText.line(line)
-  }
-
   /// Markdown: a table of the boards, then the cases that did not pass. Never longer than
   /// `limitBytes`; contains a note if it is cut.
   package static func summary(of reports: [Report], limitBytes: Int = summaryLimitBytes) -> String {
@@ -108,14 +103,6 @@ package enum GitHubReport {
 
   /// Text without Markdown mark-up and HTML elements.
   static func markdown(_ text: String) -> String {
-    var result = String.UnicodeScalarView()
-    // A combining mark hides the character before it from a loop over characters, not from a reader
-    // of Markdown.
-    for scalar in text.prefix(messageLimit).description.printable.unicodeScalars {
-      let character = Character(scalar)
-      if scalar.isASCII, character.isPunctuation || character.isSymbol { result.append("\\") }
-      result.append(scalar)
-    }
-    return String(result)
+    MarkdownText.escaped(text.prefix(messageLimit))
   }
 }

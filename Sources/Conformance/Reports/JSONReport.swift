@@ -2,7 +2,7 @@ import Foundation
 import SerialLink
 
 /// The report for programs, one JSON document.
-package struct JSONReport: Encodable, Sendable {
+package struct JSONReport: JSONDocument, Sendable {
   /// The name of the format; its version grows when a field is removed or changes its meaning, not
   /// when one is added.
   package static let schema = "notibot.conformance"
@@ -84,17 +84,10 @@ package struct JSONReport: Encodable, Sendable {
         transcript: result.transcript, runs: result.runs, notes: result.notes)
     }
   }
-
-  /// The document, keys sorted.
-  package func document() throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
-  }
 }
 
 /// The report of several boards for programs, one JSON document.
-package struct BoardsJSONReport: Encodable, Sendable {
+package struct BoardsJSONReport: JSONDocument, Sendable {
   package static let schema = "notibot.conformance.boards"
   package static let version = 1
 
@@ -111,7 +104,12 @@ package struct BoardsJSONReport: Encodable, Sendable {
       cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,
       errored: counted.errored, skipped: counted.skipped)
   }
+}
 
+/// A report that is one JSON document.
+package protocol JSONDocument: Encodable {}
+
+extension JSONDocument {
   /// The document, keys sorted.
   package func document() throws -> String {
     let encoder = JSONEncoder()

@@ -49,12 +49,6 @@ package enum DeviceReply: Equatable, Sendable {
   case list([StoredNotification])
 }
 
-/// An output of a device.
-package enum DeviceAction: Equatable, Sendable {
-  /// Write these bytes to the line, whole and at once: frames and console text; no frame is split.
-  case transmit([UInt8])
-}
-
 /// The state and the counters of a device. Counters start with the emulator and continue through
 /// restarts.
 package struct DeviceStatistics: Equatable, Sendable, Codable {

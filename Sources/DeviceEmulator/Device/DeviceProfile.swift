@@ -119,7 +119,7 @@ extension DeviceProfile {
   package static let firmware = {
     var profile = DeviceProfile(
       name: "firmware",
-      summary: "as default, but it answers success to every write, and drops frames out of order")
+      summary: "as default, but it answers every write with success, and drops out-of-order frames")
     profile.mode = .firmware
     profile.outOfOrder = .dropped
     return profile
@@ -160,7 +160,7 @@ extension DeviceProfile {
   package static let tiny = {
     var profile = DeviceProfile(
       name: "tiny",
-      summary: "2 frames, 1 request, 1080 bytes, room for 4 notifications: the minimum of the protocol")
+      summary: "2 frames, 1 request, 1080 bytes, room for 4 notifications: the protocol's minimum")
     profile.outOfOrder = .dropped
     profile.limits = LinkLimits(frames: 2, requests: 1, mtu: 517, bytes: 1080)
     profile.capacity = 4

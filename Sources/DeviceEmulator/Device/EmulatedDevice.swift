@@ -6,9 +6,9 @@ package import NotibotProtocol
 /// States: *running* → *restarting* (no input and no output for the profile's `rebootTime`) →
 /// *running*; from each to *held* and *downloading*, as the modem lines of the port demand, and
 /// from there to *restarting*. Inputs: `receive`, `handleTimeout`; commands: `perform`; outputs:
-/// `nextAction`, `nextDeadline`; queries: `statistics`, `store`. The same for each other
+/// `nextTransmit`, `nextDeadline`; queries: `statistics`, `store`. The same for each other
 /// connection: `connect`, `receive(_:on:)`, `nextAction(for:)`, `disconnect`. After each input or
-/// command the driver drains `nextAction`; while it does not, nothing grows: frames are made when
+/// command the driver drains `nextTransmit`; while it does not, nothing grows: frames are made when
 /// they are taken, console text is dropped beyond `consoleLimitBytes` and counted.
 package struct EmulatedDevice: Equatable, Sendable {
   enum State: Equatable, Sendable {
@@ -41,7 +41,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   static let silenceConfirmTime = Duration.milliseconds(10)
 
   package let profile: DeviceProfile
-  /// The maximum number of bytes in one `.transmit` to which another frame is added. 1 or more.
+  /// The maximum number of bytes in one `nextTransmit` to which another frame is added. 1 or more.
   package var transmitLimitBytes = 16_384
   var state = State.running
   /// The chip's loader and flash; nil for a board whose flash cannot be written.
@@ -164,16 +164,17 @@ package struct EmulatedDevice: Equatable, Sendable {
 
   // MARK: Outputs
 
-  /// The next output for the line; nil if there is none.
-  package mutating func nextAction() -> DeviceAction? {
+  /// The next bytes for the line, to be written whole and at once: frames and console text; no
+  /// frame is split. Nil if there are none.
+  package mutating func nextTransmit() -> [UInt8]? {
     if case .erasing = flash { return nil }
-    if let output = nextLoaderOutput() { return .transmit(output) }
+    if let output = nextLoaderOutput() { return output }
     var wire: [UInt8] = []
     if !console.isEmpty { appendConsole(to: &wire) }
     while wire.count < transmitLimitBytes, let frame = link.nextFrame() { frame.encode(into: &wire) }
     guard !wire.isEmpty else { return nil }
     bytesSent += UInt64(wire.count)
-    return .transmit(wire)
+    return wire
   }
 
   /// When `handleTimeout` is needed next.

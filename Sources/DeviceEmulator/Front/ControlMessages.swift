@@ -43,19 +43,36 @@ package struct ControlRequest: Codable, Equatable, Sendable {
   package var until: String?
 
   /// Each command with its arguments, for help and for errors.
-  package static let forms = [
-    "unplug", "plug", "reboot [REASON]", "dismiss ITEM", "action ITEM ACT", "fill COUNT", "clear", "log TEXT",
-    "stall", "resume", "close", "mode strict|firmware", "faults SPEC|off",
-    "flash-faults SPEC|off", "stats",
-    "list [ITEM]", "wait NAME=VALUE|NAME>=NUMBER",
+  package static let forms: [(words: String, meaning: String)] = [
+    ("unplug", "pull the cable; the device keeps running"),
+    ("plug", "plug it in again"),
+    ("reboot [REASON]", "restart the device: power-on, software, panic, brownout"),
+    ("dismiss ITEM", "dismiss a notification; the first since the boot is 1"),
+    ("action ITEM ACT", "choose an action of a notification"),
+    ("fill COUNT", "set the number of notifications of other writers"),
+    ("clear", "empty the store"),
+    ("log TEXT", "print a line on the console"),
+    ("stall", "stop handling requests; the link still answers"),
+    ("resume", "handle requests again"),
+    ("close", "end the session"),
+    ("mode strict|firmware", "refuse invalid writes, or answer all with success"),
+    ("faults SPEC|off", "inject line faults"),
+    ("flash-faults SPEC|off", "inject faults of flashing"),
+    ("stats", "print state and counters"),
+    ("list [ITEM]", "print the newest 100 notifications, or 100 from ITEM on"),
+    ("wait NAME=VALUE", "wait until a value is reached; also NAME>=NUMBER"),
   ]
+
+  private static let unknown =
+    "unknown command; known are: \(forms.map(\.words).joined(separator: ", "))"
 
   /// The request for the words of a command line.
   /// - Throws: `ControlRequestError` with the reason.
   package init(words: [String]) throws(ControlRequestError) {
-    guard let name = words.first, let form = Self.forms.first(where: { $0.split(separator: " ")[0] == name })
+    guard let name = words.first,
+      let form = Self.forms.map(\.words).first(where: { $0.split(separator: " ")[0] == name })
     else {
-      throw ControlRequestError("unknown command; known are: \(Self.forms.joined(separator: ", "))")
+      throw ControlRequestError(Self.unknown)
     }
     self.init(command: name)
     let rest = Array(words.dropFirst())
@@ -171,7 +188,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     case "stats": return .statistics
     case "list": return .list(from: item)
     default:
-      throw ControlRequestError("unknown command; known are: \(Self.forms.joined(separator: ", "))")
+      throw ControlRequestError(Self.unknown)
     }
   }
 

@@ -11,7 +11,7 @@ package import SerialLink
 /// is its own USB device restarts → *plugging*; from each to *stopped* by `stop`. Everything
 /// happens on one event loop.
 package actor EmulatorServer {
-  enum Line {
+  enum PortState {
     case unplugged
     /// The device took the port away and will bring it back.
     case withdrawn
@@ -45,7 +45,7 @@ package actor EmulatorServer {
   var wired: WiredDevice
   /// nil for a board whose flash cannot be written.
   let flashFile: FlashFile?
-  var line = Line.unplugged
+  var line = PortState.unplugged
   private var link: StableLink?
   /// The address of the port if it is not a PTY.
   let address: NetworkAddress?
@@ -222,7 +222,7 @@ package actor EmulatorServer {
 
   /// Removes the line and returns the channel that must be closed. The link is removed first,
   /// because the number of the PTY can be assigned to another terminal at any time.
-  private func cutLine(_ next: Line) -> (any NIOCore.Channel)? {
+  private func cutLine(_ next: PortState) -> (any NIOCore.Channel)? {
     link = nil
     host = .absent
     unhandled = []
@@ -320,7 +320,7 @@ package actor EmulatorServer {
       if !wired.isFull { setReading(true) }
     case (.plugged(let channel, _), .present), (.served(let channel?), .present):
       var hasWritten = false
-      while channel.isWritable, case .transmit(let bytes)? = wired.nextAction() {
+      while channel.isWritable, let bytes = wired.nextTransmit() {
         unwrittenBytes += bytes.count
         let count = bytes.count
         channel.write(channel.allocator.buffer(bytes: bytes)).assumeIsolated().whenComplete { _ in

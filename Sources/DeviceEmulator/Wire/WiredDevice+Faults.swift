@@ -89,14 +89,13 @@ extension WiredDevice {
 
   /// The next bytes of the device itself, which may end with it.
   private mutating func nextDeviceOutput() -> [UInt8]? {
-    let action = device.nextAction()
+    let bytes = device.nextTransmit()
     followDevice()
     if device.hasLostPlug {
       device.hasLostPlug = false
       pullPlug(for: (faults?.spec ?? .off).unplugTime)
     }
-    guard isPresent, case .transmit(let bytes)? = action else { return nil }
-    return bytes
+    return isPresent ? bytes : nil
   }
 
   /// Whether bytes have waited for the host for longer than the timeout of the device's driver.

@@ -7,7 +7,7 @@ package import NotibotProtocol
 /// On a paced line the device is polled for its next frame only when the line has room, as a UART
 /// driver would do, so that acks and credits are current when they leave. Faults happen at the
 /// device's end. Inputs: `receive`, `handleTimeout`, `noticeHost`; commands: `perform`, `apply`,
-/// `setFaults`, `setBitsPerSecond`, `discardOutput`; outputs: `nextAction`, `nextDeadline`,
+/// `setFaults`, `setBitsPerSecond`, `discardOutput`; outputs: `nextTransmit`, `nextDeadline`,
 /// `isPresent`.
 package struct WiredDevice: Equatable, Sendable {
   /// Bytes that a paced line holds before the device waits: the transmit FIFO of an ESP32.
@@ -128,21 +128,21 @@ package struct WiredDevice: Equatable, Sendable {
   /// Discards the bytes on the line, and the pending output of the device: no host is there.
   package mutating func discardOutput(now: Instant) {
     clock = now
-    while device.nextAction() != nil {}
+    while device.nextTransmit() != nil {}
     faults?.discard(.toHost)
     wire.discard(.toHost, now: now)
     draining = .done
   }
 
   /// The bytes that a host can read now; nil if there are none.
-  package mutating func nextAction() -> DeviceAction? {
+  package mutating func nextTransmit() -> [UInt8]? {
     guard isPresent else {
       discardOutput(now: clock)
       return nil
     }
-    if isDirect { return nextDeparture().map(DeviceAction.transmit) }
+    if isDirect { return nextDeparture() }
     drainDevice()
-    return wire.nextArrival(.toHost, now: clock).map(DeviceAction.transmit)
+    return wire.nextArrival(.toHost, now: clock)
   }
 
   /// Whether the port is there. While it is not, bytes are lost in both directions, and a front

@@ -1,4 +1,4 @@
-package import NotibotProtocol
+import NotibotProtocol
 
 // From decisions to requests, and from their results to what the display shows.
 extension DecisionMachine {

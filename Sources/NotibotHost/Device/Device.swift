@@ -134,7 +134,7 @@ public actor Device {
   }
 
   /// Subscribes to the device's notifications: from now on, and after each reconnection, they are
-  /// among `events`.
+  /// among `events`. Only changes are notified: read the present count with `count()` afterwards.
   public func subscribe() async throws {
     _ = try await request(.subscribe(.all), "subscribe to")
     subscriptions = .all

@@ -66,7 +66,8 @@ extension NotibotError {
       case .notFound, .noBoard, .ambiguous, .unreachable: .noBoard
       case .busy, .serverBusy: .portBusy
       case .permissionDenied, .placeRefused: .noPermission
-      case .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .badRate, .linkOccupied, .badPlace:
+      case .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .unavailableForm, .badRate, .linkOccupied,
+        .badPlace:
         .usage
       case .deviceGone: .linkLost
       case .unconfirmed: .noAnswer

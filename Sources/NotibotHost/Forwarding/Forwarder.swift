@@ -18,7 +18,7 @@ public actor Forwarder {
   }
 
   /// The port that is open or being opened. Its number distinguishes late events of earlier ports.
-  struct Line {
+  struct CurrentPort {
     var number = 0
     var channel: (any NIOCore.Channel)?
     /// Completes when the former port is closed and its locks are released.
@@ -60,7 +60,7 @@ public actor Forwarder {
   var machine: ForwardingMachine
   var state = State.running
   var timer = DriverTimer()
-  var line = Line()
+  var line = CurrentPort()
   var arrivals: PortArrivals?
   var submissions = Submissions()
   private var tokens: UInt64 = 1 << 63

@@ -1,4 +1,4 @@
-package import NotibotProtocol
+import NotibotProtocol
 
 /// A line from a device, safe to print: without terminal controls except, if requested, colours.
 ///

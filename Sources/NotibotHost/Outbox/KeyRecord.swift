@@ -1,4 +1,4 @@
-package import NotibotProtocol
+import NotibotProtocol
 
 /// The key of an accepted submission, as the journal keeps it. Source: docs/JOURNAL.md.
 package struct KeyRecord: Hashable, Sendable {

@@ -47,7 +47,8 @@ extension PortFailure {
       case .notFound, .noBoard, .deviceGone, .unreachable, .serverBusy, .unconfirmed: true
       // Only the user can choose between boards.
       case .ambiguous: false
-      case .busy, .permissionDenied, .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .badRate,
+      case .busy, .permissionDenied, .notATTY, .noModemLines, .unsupportedBaud, .badPortName,
+        .unavailableForm, .badRate,
         .linkOccupied, .badPlace, .placeRefused, .noTerminals, .system:
         false
       }

@@ -1,32 +1,11 @@
-/// Makes bytes from a device safe for a terminal, regardless of read boundaries.
+/// Makes bytes from a device safe for a terminal.
 ///
 /// Controls except newline and tab, a carriage return without a newline after it, DEL, C1 controls
 /// and invalid UTF-8 become `\xNN`; scalars that change the direction of text, break lines or are
 /// invisible become U+FFFD. Otherwise a device could overwrite the screen, or write to the
 /// clipboard.
-package struct TerminalText: Hashable, Sendable {
-  /// An incomplete character or a carriage return, which depends on the next bytes; at most 3
-  /// bytes.
-  private var pending: [UInt8] = []
-
-  package init() {}
-
-  /// The text of `bytes`, less an unfinished character at their end, which is kept for the next
-  /// call.
-  package mutating func sanitise(_ bytes: [UInt8]) -> String {
-    let all = pending + bytes
-    let split = all.count - TerminalText.unfinishedLengthBytes(all)
-    pending = Array(all[split...])
-    return TerminalText.sanitised(all[..<split])
-  }
-
-  /// The text of the kept bytes, if nothing follows them.
-  package mutating func finish() -> String {
-    defer { pending = [] }
-    return TerminalText.sanitised(pending)
-  }
-
-  /// The text of bytes that are complete.
+package enum TerminalText {
+  /// The text of `bytes`.
   package static func sanitised(_ bytes: some Sequence<UInt8>) -> String {
     let bytes = Array(bytes)
     // Fast path for nearly every console line; at 3 Mbaud the path below would use much of a CPU.
@@ -75,14 +54,5 @@ package struct TerminalText: Hashable, Sendable {
     case 0xF0...0xF4: 4
     default: nil
     }
-  }
-
-  /// How many bytes at the end depend on the bytes that follow.
-  private static func unfinishedLengthBytes(_ bytes: [UInt8]) -> Int {
-    if bytes.last == UInt8(ascii: "\r") { return 1 }
-    for (index, byte) in bytes.suffix(3).reversed().enumerated() {
-      if let length = characterLengthBytes(byte) { return length > index + 1 ? index + 1 : 0 }
-    }
-    return 0
   }
 }

@@ -189,15 +189,7 @@ enum Markdown {
 
   /// Text in which no character has a meaning in Markdown or HTML, on one line.
   static func escaped(_ text: String) -> String {
-    var result = String.UnicodeScalarView()
-    // A combining mark hides the character before it from a loop over characters, not from a reader
-    // of Markdown.
-    for scalar in String(text.prefix(textLimit)).printable.unicodeScalars {
-      let character = Character(scalar)
-      if scalar.isASCII, character.isPunctuation || character.isSymbol { result.append("\\") }
-      result.append(scalar)
-    }
-    return String(result)
+    MarkdownText.escaped(text.prefix(textLimit))
   }
 
   static func row(_ cells: [String]) -> String { "| " + cells.map(escaped).joined(separator: " | ") + " |" }

@@ -8,7 +8,7 @@ extension Diagnosis {
   func rights() -> [Finding] {
     guard !boards.isEmpty else { return customaryGroup() }
     return boards.compactMap { board in
-      guard let node = machine.node(board.path) else {
+      guard let node = computer.node(board.path) else {
         return Finding(
           .trouble, "rights", "\(board.path) has no device node",
           command: "sudo udevadm trigger --subsystem-match=tty")
@@ -20,10 +20,10 @@ extension Diagnosis {
     }
   }
 
-  private func refused(_ board: PortInfo, _ node: Machine.Node) -> Finding {
+  private func refused(_ board: PortInfo, _ node: Computer.Node) -> Finding {
     let text = "no permission to open \(board.path)"
-    guard node.isOpenToGroup, node.group != 0, !machine.user.groups.contains(node.group),
-      let group = machine.groups().first(where: { $0.id == node.group })
+    guard node.isOpenToGroup, node.group != 0, !computer.user.groups.contains(node.group),
+      let group = computer.groups().first(where: { $0.id == node.group })
     else { return Finding(.trouble, "rights", "\(text)", command: UdevRules.installation) }
     return membership(of: group, .trouble, text)
   }
@@ -31,15 +31,15 @@ extension Diagnosis {
   /// Without a board there is no device node to check, so the usual group of serial ports is
   /// checked.
   private func customaryGroup() -> [Finding] {
-    guard machine.user.id != 0 else { return [] }
-    guard let group = groupOfPorts(), !machine.user.groups.contains(group.id) else { return [] }
+    guard computer.user.id != 0 else { return [] }
+    guard let group = groupOfPorts(), !computer.user.groups.contains(group.id) else { return [] }
     return [membership(of: group, .warning, "serial ports usually belong to the group \(group.name)")]
   }
 
   /// The group of an existing port, else the one in udev's rules, else the usual one.
   private func groupOfPorts() -> (id: UInt32, name: String, members: [String])? {
-    let groups = machine.groups()
-    let nodes = ports.compactMap { machine.node($0.path) }.filter { $0.isOpenToGroup && $0.group != 0 }
+    let groups = computer.groups()
+    let nodes = ports.compactMap { computer.node($0.path) }.filter { $0.isOpenToGroup && $0.group != 0 }
     if let node = nodes.first, let group = groups.first(where: { $0.id == node.group }) { return group }
     let names = [groupOfRules()].compactMap(\.self) + Self.customaryGroups
     return names.lazy.compactMap { name in groups.first { $0.name == name } }.first
@@ -48,7 +48,7 @@ extension Diagnosis {
   /// The group that a rule of udev gives serial ports. Source: systemd,
   /// rules.d/50-udev-default.rules: KERNEL=="tty[A-Z]*[0-9]|ttymxc[0-9]*|…", GROUP="dialout".
   private func groupOfRules() -> String? {
-    for folder in machine.allRuleFolders {
+    for folder in computer.allRuleFolders {
       guard let bytes = FileSystem.contents(of: "\(folder)/50-udev-default.rules") else { continue }
       for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
         guard line.hasPrefix("KERNEL==\"tty[A-Z]"), let start = line.firstRange(of: "GROUP=\"") else {
@@ -63,7 +63,7 @@ extension Diagnosis {
   private func membership(
     of group: (id: UInt32, name: String, members: [String]), _ severity: Finding.Severity, _ text: String
   ) -> Finding {
-    let user = machine.user.name
+    let user = computer.user.name
     guard group.members.contains(user) else {
       return Finding(
         severity, "rights", "\(text): \(user) is not in the group \(group.name)",
@@ -79,9 +79,9 @@ extension Diagnosis {
 
   /// Known boards that another process has open.
   func inUse() -> [Finding] {
-    let chosen = try? PortSelection.port(option: nil, environment: machine.environment).value
+    let chosen = try? PortSelection.port(option: nil, environment: computer.environment).value
     // A name that selects no port has a finding of its own: here it only makes no port the target.
-    let target = chosen.flatMap { try? machine.ports.address(of: $0) }?.path
+    let target = chosen.flatMap { try? computer.ports.address(of: $0) }?.path
     return boards.compactMap { board in
       guard let holder = holders[board.path] else { return nil }
       // With several boards the others can still be used.
@@ -94,12 +94,12 @@ extension Diagnosis {
   /// Lock files of processes that no longer exist. They block programs that do not check that.
   func staleLocks() -> [Finding] {
     let prefix = "LCK.."
-    return FileSystem.names(in: machine.lockDirectory).filter { $0.hasPrefix(prefix) }.compactMap { name in
-      let path = "\(machine.lockDirectory)/\(name)"
+    return FileSystem.names(in: computer.lockDirectory).filter { $0.hasPrefix(prefix) }.compactMap { name in
+      let path = "\(computer.lockDirectory)/\(name)"
       switch UUCPLock.owner(of: path) {
       case nil: return nil
       case .process(let pid):
-        guard FileSystem.status(of: "\(machine.procRoot)/\(pid)") == nil else { return nil }
+        guard FileSystem.status(of: "\(computer.procRoot)/\(pid)") == nil else { return nil }
         return Finding(
           .warning, "lock", "\(path) is stale: process \(pid) no longer exists", command: "sudo rm \(path)")
       case .unreadable:

@@ -2,10 +2,10 @@
 extension Diagnosis {
   /// ModemManager sends AT commands to ports that could be modems, and keeps them open for seconds.
   func modemManager() -> [Finding] {
-    guard let pid = machine.process(named: "ModemManager") else {
+    guard let pid = computer.process(named: "ModemManager") else {
       return [Finding(.good, "ModemManager", "ModemManager is not running")]
     }
-    let probed = boards.filter { machine.udevProperties($0.name)["ID_MM_DEVICE_IGNORE"] != "1" }
+    let probed = boards.filter { computer.udevProperties($0.name)["ID_MM_DEVICE_IGNORE"] != "1" }
     guard !probed.isEmpty else {
       let text = "ModemManager is running (process \(pid))"
       return [
@@ -41,7 +41,7 @@ extension Diagnosis {
 
   /// The file with brltty's rules, which name products as `ENV{PRODUCT}=="1a86/7523/*"`.
   private func brlttyRules() -> (path: String, text: String)? {
-    for folder in machine.allRuleFolders {
+    for folder in computer.allRuleFolders {
       for name in FileSystem.names(in: folder) where name.contains("brltty") && name.hasSuffix(".rules") {
         let path = "\(folder)/\(name)"
         // A link to /dev/null disables rules.
@@ -57,10 +57,10 @@ extension Diagnosis {
   // MARK: Our own rules
 
   func udevRules() -> [Finding] {
-    guard machine.hasUdev else {
+    guard computer.hasUdev else {
       return [Finding(.good, "udev", "udev is not running (container?): the host sets permissions and links")]
     }
-    let files = machine.allRuleFolders.flatMap { folder in
+    let files = computer.allRuleFolders.flatMap { folder in
       [UdevRules.fileName, UdevRules.formerFileName].map { "\(folder)/\($0)" }
     }
     guard let path = files.first(where: { FileSystem.status(of: $0) != nil }) else {

@@ -1,14 +1,14 @@
 /// Checks this computer for problems that prevent the use of boards. Changes nothing and opens no
 /// port.
 package struct Diagnosis: Sendable {
-  let machine: Machine
+  let computer: Computer
   let ports: [PortInfo]
   let holders: [String: PortHolder]
 
-  package init(of machine: Machine) {
-    self.machine = machine
-    ports = machine.ports.ports()
-    holders = machine.holders(ports.map(\.path))
+  package init(of computer: Computer) {
+    self.computer = computer
+    ports = computer.ports.ports()
+    holders = computer.holders(ports.map(\.path))
   }
 
   /// The findings, in the order in which to fix them.
@@ -25,13 +25,13 @@ package struct Diagnosis: Sendable {
   private func selection() -> [Finding] {
     let chosen: Sourced<PortName>
     do throws(PortError) {
-      chosen = try PortSelection.port(option: nil, environment: machine.environment)
+      chosen = try PortSelection.port(option: nil, environment: computer.environment)
     } catch {
       return [Finding(.trouble, "selection", error.description, command: "unset NOTIBOT_PORT ESPPORT")]
     }
     guard let address = chosen.value.address else { return [found(chosen)] }
     let text = "\(chosen.source) names \(address)"
-    if let path = address.path, machine.node(path) == nil {
+    if let path = address.path, computer.node(path) == nil {
       return [
         Finding(.trouble, "selection", "\(text), which does not exist", command: "unset \(chosen.source)")
       ]
@@ -46,13 +46,13 @@ package struct Diagnosis: Sendable {
       case .option(let name), .environment(let name): "\(name)=\(chosen.value)"
       }
     do throws(PortError) {
-      let port = try machine.ports.port(for: chosen.value)
+      let port = try computer.ports.port(for: chosen.value)
       let board = port.usb.map { " (\($0.id) \($0.adapter?.name ?? "unknown"))" } ?? ""
       let reason = chosen.value == .automatic ? ": the only known board" : ""
       return Finding(.good, "selection", "\(who) selects \(port.path)\(board)\(reason)")
     } catch {
       // Not a local port: only opening it shows whether it exists.
-      if case .badPortName = error.code {
+      if case .unavailableForm = error.code {
         return Finding(.good, "selection", "\(chosen.source) names \(chosen.value)")
       }
       // A missing board is not a fault of the computer; a variable that names one is.
@@ -68,7 +68,7 @@ package struct Diagnosis: Sendable {
   /// Boards on the USB without a serial port, and their locations.
   var orphans: [(id: USBID, location: String, adapter: USBAdapter)] {
     let served = Set(ports.compactMap { $0.usb?.location })
-    let folder = "\(machine.sysfsRoot)/bus/usb/devices"
+    let folder = "\(computer.sysfsRoot)/bus/usb/devices"
     return FileSystem.names(in: folder).compactMap { name in
       guard !served.contains(name), let id = usbID(at: "\(folder)/\(name)"),
         let adapter = USBAdapter.known(id)
@@ -102,7 +102,7 @@ package struct Diagnosis: Sendable {
   private func latencies() -> [Finding] {
     boards.compactMap { board in
       let name = board.name
-      let path = "\(machine.sysfsRoot)/bus/usb-serial/devices/\(name)/latency_timer"
+      let path = "\(computer.sysfsRoot)/bus/usb-serial/devices/\(name)/latency_timer"
       guard let text = FileSystem.line(at: path), let latencyMs = Int(text) else { return nil }
       guard latencyMs > 1 else {
         return Finding(.good, "latency", "the latency timer of \(board.path) is 1 ms")
@@ -116,7 +116,7 @@ package struct Diagnosis: Sendable {
   // MARK: The rest of the rig
 
   private func terminals() -> [Finding] {
-    guard machine.makesTerminals() else {
+    guard computer.makesTerminals() else {
       return [
         Finding(
           .trouble, "terminal", "cannot create pseudo-terminals: emulators cannot run",
@@ -133,7 +133,7 @@ package struct Diagnosis: Sendable {
       (["qemu-system-riscv32"], "runs firmware without a board", "sudo apt-get install qemu-system-misc"),
     ]
     return wanted.map { wanted in
-      guard let path = machine.program(wanted.names) else {
+      guard let path = computer.program(wanted.names) else {
         return Finding(
           .warning, "program", "\(wanted.names[0]) (\(wanted.purpose)) is not in PATH",
           command: wanted.command)

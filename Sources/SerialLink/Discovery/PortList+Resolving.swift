@@ -5,7 +5,7 @@ extension PortList {
   ///
   /// - Throws: `PortError` as `port(for:)`. A board identity requires probing the boards, a labgrid
   ///   place has to be acquired, and a stand-in has to be started; such names have an address only
-  ///   then, and throw `.badPortName`.
+  ///   then, and throw `.unavailableForm`.
   package func address(of name: PortName) throws(PortError) -> PortAddress {
     if let address = name.address { return address }
     return .tty(path: try port(for: name).path)
@@ -14,7 +14,7 @@ extension PortList {
   /// The only port that matches `.automatic` or `.usb`; never one of several, nor an unknown board.
   ///
   /// - Throws: `.noBoard` or `.notFound` if none matches, `.ambiguous` if several do,
-  ///   `.badPortName` for the other forms, which do not name a port in this list.
+  ///   `.unavailableForm` for the other forms, which do not name a port in this list.
   package func port(for name: PortName) throws(PortError) -> PortInfo {
     guard name.deviceID == nil else { throw unavailable(name) }
     let matches = try matches(of: name, among: ports())
@@ -32,8 +32,8 @@ extension PortList {
   ///
   /// - Parameter isPinned: whether the board is known by its identity, so that any known board can
   ///   be probed for it.
-  /// - Throws: `.noBoard`, `.notFound` or `.ambiguous` if there is no candidate; `.badPortName` for
-  ///   a labgrid place and a stand-in.
+  /// - Throws: `.noBoard`, `.notFound` or `.ambiguous` if there is no candidate; `.unavailableForm`
+  ///   for a labgrid place and a stand-in.
   package func candidates(for name: PortName, isPinned: Bool) throws(PortError) -> [PortAddress] {
     let ports = ports()
     let known = ports.filter(\.isKnownBoard)
@@ -81,8 +81,7 @@ extension PortList {
   }
 
   private func unavailable(_ name: PortName) -> PortError {
-    let code = PortError.Code.badPortName("this form is not available here")
-    return PortError(code, port: name.description, operation: "open")
+    PortError(.unavailableForm, port: name.description, operation: "open")
   }
 }
 

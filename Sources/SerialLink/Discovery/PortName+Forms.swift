@@ -9,6 +9,8 @@ extension PortName {
     package let example: String
     /// The meaning of such a name, as in docs/CLI.md.
     package let meaning: String
+    /// Whether a command has to start or acquire something first: the library cannot open it.
+    var isAcquired = false
     /// Parses the text after the prefix.
     let read: @Sendable (Substring) throws(Problem) -> PortName
 
@@ -51,15 +53,18 @@ extension PortName {
       meaning: "bytes over TCP", read: socket),
     Form(
       prefix: "labgrid:", syntax: "labgrid:PLACE", example: "labgrid:noti",
-      meaning: "the serial port of a labgrid place, acquired while the command runs", read: labgrid),
+      meaning: "the serial port of a labgrid place, acquired while the command runs",
+      isAcquired: true, read: labgrid),
     Form(
       prefix: "emu:", syntax: "emu:[PROFILE]", example: "emu:usb-serial-jtag",
       meaning: "an emulator in this process; in virtual time for `test`",
+      isAcquired: true,
       read: { .standIn(.emulator(profile: $0.isEmpty ? nil : String($0))) }),
     Form(
       prefix: "qemu:", syntax: "qemu:[ELF]", example: "qemu:app.elf",
       meaning:
         "the reference firmware, or another ELF file for the same board, on an emulated CPU, while the command runs",
+      isAcquired: true,
       read: { .standIn(.qemu(image: $0.isEmpty ? nil : String($0))) }),
   ]
 
@@ -70,10 +75,15 @@ extension PortName {
     read: tty)
 
   /// All forms in one line, for help and for the remedy of an error.
-  package static let allForms: String = {
+  package static let allForms = list(forms)
+
+  /// The forms that the library can open, in one line.
+  package static let openableForms = list(forms.filter { !$0.isAcquired })
+
+  private static func list(_ forms: [Form]) -> String {
     let syntaxes = forms.map(\.syntax)
     return "\(syntaxes.dropLast().joined(separator: ", ")) or \(syntaxes[syntaxes.count - 1])"
-  }()
+  }
 
   /// The longest name of a labgrid place.
   static let labgridPlaceLimitBytes = 128

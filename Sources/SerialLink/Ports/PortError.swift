@@ -27,6 +27,8 @@ package struct PortError: Error, Hashable, Sendable {
     case unsupportedBaud(requested: UInt32, offered: UInt32?)
     /// Not a port name; the text is the reason.
     case badPortName(String)
+    /// The port name is valid, but only a command can open ports of this form.
+    case unavailableForm
     /// Not a rate; the text is the reason.
     case badRate(String)
     /// The path of a stable link is in use by a file that must not be replaced.
@@ -118,6 +120,7 @@ extension PortError: CustomStringConvertible {
       "\(requested) baud is not supported by the port, only \(offered)"
     case .unsupportedBaud(let requested, nil): "\(requested) baud is not supported by the port"
     case .badPortName(let text), .badRate(let text): text.printable
+    case .unavailableForm: "this form is not available here"
     case .linkOccupied(let text), .badPlace(let text), .placeRefused(let text): text.printable
     case .deviceGone: "the device was disconnected"
     case .unreachable(let text), .unconfirmed(let text): text.printable
@@ -145,6 +148,7 @@ extension PortError: CustomStringConvertible {
       "use a port with modem lines"
     case .unsupportedBaud, .badRate: "choose another rate, such as 115200"
     case .badPortName: "use one of: \(PortName.allForms)"
+    case .unavailableForm: "use one of: \(PortName.openableForms)"
     case .linkOccupied: "remove it, or choose another path for the link"
     case .badPlace, .placeRefused: "choose a path in an existing folder that you can write to"
     case .deviceGone: "check the cable and the power supply, then connect again"

@@ -14,7 +14,7 @@ extension ResetSequence {
 
   /// The syntax of a sequence in one line, for help and errors.
   package static let form =
-    "steps with | between: D0 or D1 (DTR), R0 or R1 (RTS), U0,1 (both at once, DTR first), W0.1 (seconds), as in D0|R1|W0.1|D1|R0|W0.05|D0"
+    "Steps separated by |: D0 or D1 (DTR), R0 or R1 (RTS), U0,1 (both at once, DTR first), W0.1 (seconds), as in D0|R1|W0.1|D1|R0|W0.05|D0"
 
   /// Parses the notation of esptool's `custom_reset_sequence`.
   package init(parsing text: String) throws(ResetSequenceError) {

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A symbolic link with a stable name, to a port whose own name changes; removed when it goes out
-/// of scope, if it is still ours.
+/// A symbolic link with a stable name, to a port whose own name changes with each opening; removed
+/// when it goes out of scope, if it is still ours.
 package struct StableLink: ~Copyable, Sendable {
   /// The path of the link itself.
   package let path: String
   /// Its target.
-  package private(set) var target: String
+  package let target: String
 
   /// Creates the link at `path`, atomically.
   ///
@@ -16,14 +16,6 @@ package struct StableLink: ~Copyable, Sendable {
     try StableLink.refuseIfOccupied(path, ours: target)
     try StableLink.place(path, target: target)
     self.path = path
-    self.target = target
-  }
-
-  /// Changes the target atomically: a program that opens it meanwhile gets the old target or the
-  /// new one. Throws `.linkOccupied` if another program has replaced the link.
-  package mutating func retarget(to target: String) throws(PortError) {
-    try StableLink.refuseIfOccupied(path, ours: self.target)
-    try StableLink.place(path, target: target)
     self.target = target
   }
 

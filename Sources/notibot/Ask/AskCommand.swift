@@ -10,8 +10,12 @@ struct AskCommand: AsyncParsableCommand {
     commandName: "ask",
     abstract: "Ask a question on the display, wait for a button, and print the choice.",
     discussion: """
-      Exit codes: 0 for the first action, 1 for any other and for a question that is dismissed at the display, 13 when \
-      the time is over. The question leaves the display at the end.
+      The question leaves the display when the command ends.
+
+      EXIT CODES HERE
+        0: the first action
+        1: any other action, or the question was dismissed
+        13: no choice within --timeout
       """)
 
   @OptionGroup var line: LineOptions
@@ -27,12 +31,12 @@ struct AskCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Labels of the buttons, 1 to 4, with commas; each at most 24 bytes.", valueName: "labels"))
+      "Labels of the buttons, 1 to 4, separated by commas; each at most 24 bytes.", valueName: "labels"))
   var actions = "Approve,Deny"
 
   @Option(
     help: ArgumentHelp(
-      "Time limit for the choice, 1s-24h: a number with s, m or h (default: 10m).", valueName: "time"))
+      "Time limit for the choice, 1s-24h: a number with s, m or h.", valueName: "time"))
   var timeout = "10m"
 
   @Option(
@@ -110,7 +114,7 @@ struct AskCommand: AsyncParsableCommand {
     defer { folder?.remove() }
     let path = outbox ?? folder?.file("ask.sqlite") ?? ""
     do {
-      return try await Board.withPort(line) { port in
+      return try await BoardAccess.withPort(line) { port in
         try await withForwarder(port: port, outbox: path, options: options) { forwarder in
           try await AskRun(forwarder: forwarder).answer(to: question, within: .seconds(seconds))
         }
@@ -142,7 +146,7 @@ struct AskCommand: AsyncParsableCommand {
       Output.note("notibot: the question left the display without a choice: \(reason)")
       throw ArgumentParser.ExitCode(ExitStatus.testFailed.rawValue)
     case .timedOut:
-      throw CommandFailure(.noAnswer, "nobody has chosen within \(timeout.printable)")
+      throw CommandFailure(.noAnswer, "no choice within \(timeout.printable)")
     }
   }
 }

@@ -92,7 +92,7 @@ struct BenchCommand: AsyncParsableCommand {
     options.requestsLimit = window
     options.reconnection = .never
     let report = try await Interruption.cancelling { [options] in
-      try await Board.with(command.port, options: options) { device in
+      try await BoardAccess.with(command.port, options: options) { device in
         try await command.measureAll(device, count: count)
       }
     }

@@ -12,8 +12,8 @@ struct DamageCommand: ParsableCommand {
       Passes frames and log lines through each kind of fault and decodes the result, without retransmission.
 
       EXIT CODES HERE
-        1: a frame was accepted that was not sent; a byte is neither in a frame nor in
-           the text; or a fault of a single byte cost more than one frame
+        1: a frame was accepted that was not sent, a byte is neither in a frame
+           nor in the text, or a single-byte fault cost more than one frame
       """)
 
   @Option(help: ArgumentHelp("Frames per kind of fault, 1-100000000.", valueName: "number"))

@@ -11,8 +11,12 @@ struct ControlCommand: AsyncParsableCommand {
     abstract: "Unplug or restart an emulator, press its buttons, or read its state.",
     discussion: """
       COMMANDS
-      \(ControlRequest.forms.map { "  " + $0 }.joined(separator: "\n"))
+      \(ControlRequest.forms.map { row($0.words, $0.meaning) }.joined(separator: "\n"))
       """)
+
+  private static func row(_ words: String, _ meaning: String) -> String {
+    "  " + words + String(repeating: " ", count: max(1, 23 - words.count)) + meaning
+  }
 
   @Option(help: ArgumentHelp("Control socket of `notibot emulate --control`.", valueName: "path"))
   var socket: String

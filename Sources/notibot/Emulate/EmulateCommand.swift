@@ -162,7 +162,7 @@ struct EmulateCommand: AsyncParsableCommand {
   }
 
   private func chosenProfile() throws -> DeviceProfile {
-    var profile = try Board.profile(profile)
+    var profile = try BoardAccess.profile(profile)
     if let mode {
       guard let chosen = DeviceMode(rawValue: mode) else {
         throw CommandFailure(

@@ -7,7 +7,7 @@ struct EmulatedFlashOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Keep the flash of the chip in this file, and let esptool write it; see docs/CLI.md.",
-      discussion: "A missing file is created, erased. After a reset, the emulator boots what lies in it.",
+      discussion: "A missing file is created, filled with FF. After a reset the emulator boots from it.",
       valueName: "path"))
   var flashFile: String?
 

@@ -40,8 +40,8 @@ struct ProxyCommand: AsyncParsableCommand {
     let bitsPerSecond = try port.resolvedBitsPerSecond().value
     let link = try link ?? defaultLink()
     try await Interruption.cancelling {
-      try await Board.withPort(port.line) { name in
-        let board = try await Board.located(
+      try await BoardAccess.withPort(port.line) { name in
+        let board = try await BoardAccess.located(
           name, bitsPerSecond: bitsPerSecond,
           timeout: .seconds(port.answer.timeout))
         let proxy = try await PortProxy.start(

@@ -16,7 +16,8 @@ extension PortError {
     case .ambiguous: "\(hint) with --port"
     case .noModemLines: "\(hint); restart an emulator with: notibot control --socket PATH reboot"
     case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
-    case .notFound, .busy, .serverBusy, .permissionDenied, .notATTY, .badPortName, .linkOccupied,
+    case .notFound, .busy, .serverBusy, .permissionDenied, .notATTY, .badPortName, .unavailableForm,
+      .linkOccupied,
       .badPlace, .placeRefused, .deviceGone, .unreachable, .unconfirmed, .noTerminals, .system:
       hint
     }
@@ -31,7 +32,8 @@ extension ExitStatus {
       case .notFound, .noBoard, .ambiguous, .unreachable: .noBoard
       case .busy, .serverBusy: .portBusy
       case .permissionDenied, .placeRefused: .noPermission
-      case .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .badRate, .linkOccupied, .badPlace:
+      case .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .unavailableForm, .badRate, .linkOccupied,
+        .badPlace:
         .usage
       case .deviceGone: .linkLost
       case .unconfirmed: .noAnswer

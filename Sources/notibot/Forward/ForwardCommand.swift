@@ -61,7 +61,7 @@ struct ForwardCommand: AsyncParsableCommand {
   @Flag(help: "Reject notifications that exceed the device's limits instead of truncating them.")
   var strict = false
 
-  @Flag(help: "For devices without identities: resend after a restart what it had before.")
+  @Flag(help: "For devices without identities: resend delivered notifications after a restart of the device.")
   var replay = false
 
   func validate() throws {
@@ -94,7 +94,7 @@ struct ForwardCommand: AsyncParsableCommand {
     let results = ForwardResults(showsEventsAsJSON: json, isStrict: strict)
     let options = try forwardingOptions()
     do {
-      try await Board.withPort(line) { port in
+      try await BoardAccess.withPort(line) { port in
         try await withForwarder(port: port, outbox: outbox, options: options) { forwarder in
           try await serve(forwarder, results)
         }

@@ -96,7 +96,7 @@ struct MonitorCommand: AsyncParsableCommand {
     _ = try MonitorJudge(options)
     let chosen = options
     try await Interruption.cancelling {
-      try await Board.withPort(line) { name in
+      try await BoardAccess.withPort(line) { name in
         var options = chosen
         options.port = name
         try await MonitorRun(options: options).perform()

@@ -45,7 +45,7 @@ actor Recovery {
   static func prepared(
     for name: PortName, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step
   ) async throws -> Recovery {
-    let located = try await Board.located(name, bitsPerSecond: bitsPerSecond)
+    let located = try await BoardAccess.located(name, bitsPerSecond: bitsPerSecond)
     return Recovery(located, bitsPerSecond: bitsPerSecond, upTo: highest)
   }
 

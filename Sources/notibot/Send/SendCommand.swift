@@ -68,7 +68,7 @@ struct SendCommand: AsyncParsableCommand {
     let report = SendReport(json: json, isSingle: input == nil)
     defer { report.printSummary() }
     do {
-      try await Board.with(port) { device in
+      try await BoardAccess.with(port) { device in
         guard let input else { return try await sendOne(device, report) }
         var progress = Progress("sending", total: Self.isLong(input) ? input.sizeBytes ?? 0 : 0)
         while let lines = try await input.next() {

@@ -13,14 +13,14 @@ struct DoctorCommand: ParsableCommand {
       Opens no port and changes nothing.
 
       EXIT CODES HERE
-        18: a problem prevents the use of boards. Warnings do not change the exit code.
+        18: a problem prevents the use of boards; warnings do not count
       """)
 
   @Flag(help: "Print one JSON document.")
   var json = false
 
   func run() throws {
-    let findings = Diagnosis(of: Machine(environment: ProcessInfo.processInfo.environment)).findings()
+    let findings = Diagnosis(of: Computer(environment: ProcessInfo.processInfo.environment)).findings()
     if json {
       try Output.json(Document(findings: findings.map(Document.Item.init)), pretty: true)
     } else {

@@ -131,7 +131,7 @@ struct SoakCommand: AsyncParsableCommand {
     let bitsPerSecond = try line.resolvedBitsPerSecond().value
     let faults = try FaultOption.parsed(faults)
     try SoakTarget.check(faults, for: port, control: control)
-    if !wait { try await Board.checkPresence(of: port) }
+    if !wait { try await BoardAccess.checkPresence(of: port) }
     let folder = try TemporaryFolder("notibot-soak")
     defer { folder.remove() }
     let recovery = try await answering(port, bitsPerSecond)
@@ -139,7 +139,7 @@ struct SoakCommand: AsyncParsableCommand {
     // comes back under a new name.
     let isProxied = control == nil && !faults.rules.isEmpty
     let given = port.deviceID == nil ? await recovery?.port ?? port : port
-    let place = isProxied ? try await Board.located(given, bitsPerSecond: bitsPerSecond) : given
+    let place = isProxied ? try await BoardAccess.located(given, bitsPerSecond: bitsPerSecond) : given
     let target = try await SoakTarget.open(
       place, bitsPerSecond: bitsPerSecond, faults: faults, control: control, folder: folder.path)
     let run = SoakRun(

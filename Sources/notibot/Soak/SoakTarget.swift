@@ -32,7 +32,7 @@ enum SoakTarget {
     if case .standIn(.emulator(let profile)) = name {
       let link = "\(folder)/port"
       let server = try await EmulatorServer.start(
-        profile: try Board.profile(profile), faults: faults, link: link, seed: .randomSeed())
+        profile: try BoardAccess.profile(profile), faults: faults, link: link, seed: .randomSeed())
       return .emulator(server, link: link)
     }
     if let control {

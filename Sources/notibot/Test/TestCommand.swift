@@ -198,12 +198,14 @@ struct TestCommand: AsyncParsableCommand {
   private func rig(_ rig: RigName?, at name: PortName) throws -> TestRun.ChosenRig {
     switch (rig, name) {
     case (nil, .standIn(.emulator(let profile))), (.emulator?, .standIn(.emulator(let profile))):
-      return .emulator(try Board.profile(profile))
+      return .emulator(try BoardAccess.profile(profile))
     case (nil, .standIn(.qemu(let image))), (.qemu?, .standIn(.qemu(let image))): return .qemu(image: image)
-    case (.pty?, .standIn(.emulator(let profile))): return .pty(profile: try Board.profile(profile).name)
+    case (.pty?, .standIn(.emulator(let profile))):
+      return .pty(profile: try BoardAccess.profile(profile).name)
     case (.rfc2217?, .standIn(.emulator(let profile))):
-      return .rfc2217(profile: try Board.profile(profile).name)
-    case (.ble?, .standIn(.emulator(let profile))): return .ble(profile: try Board.profile(profile).name)
+      return .rfc2217(profile: try BoardAccess.profile(profile).name)
+    case (.ble?, .standIn(.emulator(let profile))):
+      return .ble(profile: try BoardAccess.profile(profile).name)
     case (.firmware?, .standIn(.emulator(nil))): return .firmware(library: firmware)
     case (.some(let rig), _):
       throw CommandFailure(

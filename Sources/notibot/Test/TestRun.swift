@@ -149,12 +149,7 @@ struct TestRun: Sendable {
     case .port(let name, let options, let control, let timeout, let care):
       if care.before != .noReset { try await playLines(of: name, options, timeout, recovery, care.before) }
       let open: @Sendable () async throws -> PortRig = {
-        let place: PortName
-        if let recovery {
-          place = await recovery.port
-        } else {
-          place = try await Board.located(name, bitsPerSecond: options.bitsPerSecond, timeout: timeout)
-        }
+        let place = try await Self.place(of: name, options, timeout, recovery)
         return try await PortRig.open(
           place, name: name.description, options: options, control: control,
           deviceID: name.deviceID,
@@ -180,17 +175,19 @@ struct TestRun: Sendable {
     return try await Recovery.prepared(for: name, bitsPerSecond: options.bitsPerSecond, upTo: highest)
   }
 
+  /// Where the board is now: a recovery can have found it under another name.
+  private static func place(
+    of name: PortName, _ options: SerialOptions, _ timeout: Duration, _ recovery: Recovery?
+  ) async throws -> PortName {
+    if let recovery { return await recovery.port }
+    return try await BoardAccess.located(name, bitsPerSecond: options.bitsPerSecond, timeout: timeout)
+  }
+
   private func playLines(
     of name: PortName, _ options: SerialOptions, _ timeout: Duration, _ recovery: Recovery?,
     _ way: LineReset.Before
   ) async throws {
-    let place: PortName
-    if let recovery {
-      place = await recovery.port
-    } else {
-      place = try await Board.located(name, bitsPerSecond: options.bitsPerSecond, timeout: timeout)
-    }
-    let address = try PortList().address(of: place)
+    let address = try PortList().address(of: try await Self.place(of: name, options, timeout, recovery))
     try await LinePlay.startApp(address, bitsPerSecond: options.bitsPerSecond, way: way)
   }
 

@@ -14,7 +14,7 @@ struct CountCommand: AsyncParsableCommand {
   func run() async throws {
     let port = port
     let (count, bootID) = try await Interruption.cancelling {
-      try await Board.with(port) { device in (try await device.count(), await device.info.bootID) }
+      try await BoardAccess.with(port) { device in (try await device.count(), await device.info.bootID) }
     }
     if json {
       try Output.json(Document(count: count, bootID: ResetReport.hex(bootID)))

@@ -9,7 +9,7 @@ struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch", abstract: "Print count changes and notification events until interrupted.",
     discussion: """
-      Opens the port exclusively. After a restart of the device the command connects again.
+      Opens the port exclusively. Reconnects when the device restarts.
 
       EXIT CODES HERE
         14: the port was removed.
@@ -29,7 +29,7 @@ struct WatchCommand: AsyncParsableCommand {
     options.reconnection = .always
     options.includesText = text
     try await Interruption.cancelling { [options] in
-      try await Board.with(port, options: options) { device in
+      try await BoardAccess.with(port, options: options) { device in
         try await device.subscribe()
         // A client reads the count after it has subscribed (PROTOCOL.md ATT-17).
         try Self.show(Line(event: "count", count: try await device.count()), json: json)

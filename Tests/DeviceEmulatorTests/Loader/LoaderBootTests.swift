@@ -143,7 +143,7 @@ import Testing
 
   private func output(_ device: inout EmulatedDevice) -> [UInt8] {
     var bytes: [UInt8] = []
-    while case .transmit(let more)? = device.nextAction() { bytes += more }
+    while let more = device.nextTransmit() { bytes += more }
     return bytes
   }
 

@@ -26,28 +26,6 @@ static const device_t devices[] = {
   {0x600c2000u, 0x198, NO_GATE, matrix_read, matrix_write},
 };
 
-uint32_t bus_unmodelled(chip_t *chip) {
-  chip_fail(chip, "register 0x%08x is not modelled", chip->access_address);
-  return 0;
-}
-
-uint32_t bus_write_only(chip_t *chip) {
-  chip_fail(chip, "register 0x%08x is write-only", chip->access_address);
-  return 0;
-}
-
-void bus_read_only(chip_t *chip) {
-  chip_fail(chip, "register 0x%08x is read-only", chip->access_address);
-}
-
-bool bus_accepts(chip_t *chip, uint32_t value, uint32_t modelled, uint32_t usual) {
-  uint32_t odd = (value ^ usual) & ~modelled;
-  if (odd == 0) return true;
-  chip_fail(chip, "register 0x%08x: 0x%08x changes bits 0x%08x, which are not modelled", chip->access_address, value,
-            odd);
-  return false;
-}
-
 /* The register's device, or NULL with a fault. */
 static const device_t *find_device(chip_t *chip, uint32_t address, unsigned size) {
   for (size_t index = 0; index < sizeof devices / sizeof devices[0]; index++) {

@@ -1,6 +1,4 @@
 /* A chip's life: power, resets, the run loop, and the host's side of the lines. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,53 +9,6 @@
 #define REASON_RTC_DOG 0x10u
 #define REASON_SUPER_DOG 0x12u
 #define REASON_USB 0x15u
-
-uint64_t chip_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
-/* ---- Queues ---- */
-
-size_t queue_put(queue_t *queue, const uint8_t *bytes, size_t length) {
-  size_t count = 0;
-  while (count < length && queue->count < sizeof queue->bytes) {
-    queue->bytes[(queue->head + queue->count) % sizeof queue->bytes] = bytes[count++];
-    queue->count++;
-  }
-  return count;
-}
-
-size_t queue_take(queue_t *queue, uint8_t *out, size_t limit) {
-  size_t count = 0;
-  while (count < limit && queue->count > 0) {
-    out[count++] = queue->bytes[queue->head];
-    queue->head = (uint32_t)((queue->head + 1) % sizeof queue->bytes);
-    queue->count--;
-  }
-  return count;
-}
-
-void chip_put_output(chip_t *chip, chip_line_t line, const uint8_t *bytes, size_t length) {
-  (void)queue_put(&chip->output[line], bytes, length);
-}
-
-/* ---- Faults, chance ---- */
-
-void chip_fail(chip_t *chip, const char *format, ...) {
-  va_list arguments;
-  if (chip->fault.text[0] != 0) return;
-  chip->fault.address = chip->access_address;
-  chip->fault.pc = chip->cpu.pc;
-  va_start(arguments, format);
-  (void)vsnprintf(chip->fault.text, sizeof chip->fault.text, format, arguments);
-  va_end(arguments);
-  chip->attention = true;
-}
-
-uint32_t chip_random(chip_t *chip) {
-  chip->random ^= chip->random << 13;
-  chip->random ^= chip->random >> 17;
-  chip->random ^= chip->random << 5;
-  return chip->random;
-}
 
 /* ---- Resets ---- */
 
@@ -76,7 +27,7 @@ static bool is_cpu_reset(uint32_t reason) {
 
 /* Which domains a reset reaches: the CPU alone, the digital core, or the RTC's registers as
    well. The RTC's memory and registers outlive a core reset, its memory everything but power-on. */
-void chip_reset(chip_t *chip, uint32_t reason) {
+static void chip_reset(chip_t *chip, uint32_t reason) {
   chip->boots++;
   chip->reset_reason = reason;
   chip->wanted_reset = 0;

@@ -1,4 +1,7 @@
-/* The parts of a chip. Every function here belongs to the model's own files. */
+/* The parts of a chip. Every function here belongs to the model's own files. Each file uses only
+   those before it, which scripts/check-c-order checks:
+   order: faults queue sha256 decode pins uart usb systimer dogs system rtc spi
+   order: bus csr cpu rom probe chip */
 #ifndef CHIP_INTERNAL_H
 #define CHIP_INTERNAL_H
 
@@ -80,6 +83,7 @@ _Static_assert(CHIP_INPUT_LIMIT_BYTES == CHIP_OUTPUT_LIMIT_BYTES, "one kind of q
 
 size_t queue_put(queue_t *queue, const uint8_t *bytes, size_t length);
 size_t queue_take(queue_t *queue, uint8_t *out, size_t limit);
+void chip_put_output(chip_t *chip, chip_line_t line, const uint8_t *bytes, size_t length);
 
 /* ---- Peripherals ---- */
 #define FIFO_BYTES 128u
@@ -186,25 +190,27 @@ struct chip {
   slot_t slots[SRAM_BYTES / 2], rtc_slots[RTC_FAST_BYTES / 2];
 };
 
-/* ---- chip.c ---- */
+static inline uint64_t chip_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
+/* The bus and the timer groups: 80 MHz on the PLL, the CPU's clock otherwise. */
+static inline uint64_t system_apb_ps(const chip_t *chip) {
+  return (chip->clocks.sysclk_conf >> 10 & 3) == 1 ? PLL_80_PS : chip->clocks.period_ps;
+}
+
+/* ---- faults.c ---- */
 /* Ends the run. The first fault stays. */
 void chip_fail(chip_t *chip, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void chip_reset(chip_t *chip, uint32_t reason);
-void chip_put_output(chip_t *chip, chip_line_t line, const uint8_t *bytes, size_t length);
-uint32_t chip_random(chip_t *chip);
-uint64_t chip_min(uint64_t a, uint64_t b);
-
-/* ---- bus.c ---- */
-typedef enum bus { BUS_OK, BUS_ABSENT, BUS_MISALIGNED, BUS_STOP } bus_t;
-bus_t bus_load(chip_t *chip, uint32_t address, unsigned size, uint32_t *value);
-bus_t bus_store(chip_t *chip, uint32_t address, unsigned size, uint32_t value);
-void bus_forget_code(chip_t *chip, uint32_t offset, size_t length);
 /* For registers: each fails the run and returns 0. */
 uint32_t bus_unmodelled(chip_t *chip);
 uint32_t bus_write_only(chip_t *chip);
 void bus_read_only(chip_t *chip);
 /* Fails unless only the bits of `modelled` differ from `usual`. */
 bool bus_accepts(chip_t *chip, uint32_t value, uint32_t modelled, uint32_t usual);
+
+/* ---- bus.c ---- */
+typedef enum bus { BUS_OK, BUS_ABSENT, BUS_MISALIGNED, BUS_STOP } bus_t;
+bus_t bus_load(chip_t *chip, uint32_t address, unsigned size, uint32_t *value);
+bus_t bus_store(chip_t *chip, uint32_t address, unsigned size, uint32_t value);
+void bus_forget_code(chip_t *chip, uint32_t offset, size_t length);
 static inline uint32_t get_u32(const uint8_t *p) {
   return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
@@ -283,7 +289,6 @@ void dogs_arm(chip_t *chip, bool is_boot_mode);
 void system_reset(chip_t *chip);
 uint32_t system_read(chip_t *chip, uint32_t offset);
 void system_write(chip_t *chip, uint32_t offset, uint32_t value);
-uint64_t system_apb_ps(const chip_t *chip);
 uint32_t matrix_read(chip_t *chip, uint32_t offset);
 void matrix_write(chip_t *chip, uint32_t offset, uint32_t value);
 uint32_t matrix_pending(const chip_t *chip);
@@ -292,6 +297,7 @@ uint32_t rtc_read(chip_t *chip, uint32_t offset);
 void rtc_write(chip_t *chip, uint32_t offset, uint32_t value);
 uint32_t efuse_read(chip_t *chip, uint32_t offset);
 void efuse_write(chip_t *chip, uint32_t offset, uint32_t value);
+uint32_t chip_random(chip_t *chip);
 uint32_t random_read(chip_t *chip, uint32_t offset);
 void random_write(chip_t *chip, uint32_t offset, uint32_t value);
 

@@ -22,11 +22,6 @@ static uint64_t period(const clocks_t *clocks) {
   }
 }
 
-/* The bus and the timer groups: 80 MHz on the PLL, the CPU's clock otherwise. */
-uint64_t system_apb_ps(const chip_t *chip) {
-  return (chip->clocks.sysclk_conf >> 10 & 3) == 1 ? PLL_80_PS : chip->clocks.period_ps;
-}
-
 void system_reset(chip_t *chip) {
   chip->clocks = (clocks_t){.cpu_per_conf = CPU_PER_CONF_RESET, .sysclk_conf = SYSCLK_CONF_RESET,
                             .clk_en0 = PERIP_CLK_EN0_RESET};

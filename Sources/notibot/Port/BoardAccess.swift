@@ -7,7 +7,7 @@ import Rigs
 import SerialLink
 
 /// Connects a command to the board that its options select.
-enum Board {
+enum BoardAccess {
   /// Opens the port, runs `body` with the device, and closes. `emu:` starts an emulator for that
   /// time.
   ///

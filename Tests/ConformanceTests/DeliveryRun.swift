@@ -1,4 +1,5 @@
-package import DeviceEmulator
+import Conformance
+import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
 
@@ -8,29 +9,29 @@ import NotibotProtocol
 /// The driver here acts like the one in production: when a session ends it reopens the port and
 /// connects; when the port is gone it waits for it. It resends requests that were never sent, and
 /// none whose outcome is unknown.
-package struct DeliveryRun {
+struct DeliveryRun {
   /// The outcomes of the notifications.
-  package struct Outcome: Equatable, Sendable {
+  struct Outcome: Equatable, Sendable {
     /// Answered with success.
-    package var accepted = 0
+    var accepted = 0
     /// Reported as an unknown outcome.
-    package var unknown = 0
+    var unknown = 0
     /// Not reported within the limit, or reported as another failure.
-    package var unresolved = 0
+    var unresolved = 0
     /// Stored with bytes that were never sent.
-    package var wrong = 0
+    var wrong = 0
     /// Stored more than once.
-    package var doubled = 0
+    var doubled = 0
     /// Accepted, but neither in the store nor lost by a restart of the device.
-    package var lost = 0
-    package var sessions = 0
-    package var faults = FaultCounts()
+    var lost = 0
+    var sessions = 0
+    var faults = FaultCounts()
     /// The duration in virtual time.
-    package var duration = Duration.zero
+    var duration = Duration.zero
   }
 
   /// The limit of one run, in virtual time.
-  package static let timeLimit = Duration.seconds(600)
+  static let timeLimit = Duration.seconds(600)
 
   private let both: HostAndDevice
   private let payloads: [[UInt8]]
@@ -45,7 +46,7 @@ package struct DeliveryRun {
   /// - Parameters:
   ///   - profile: a device whose store has room for `count`.
   ///   - faults: the faults of the line, during the whole run.
-  package init(profile: DeviceProfile, faults: FaultSpec, seed: UInt64, count: Int) {
+  init(profile: DeviceProfile, faults: FaultSpec, seed: UInt64, count: Int) {
     var configuration = HostConfiguration()
     configuration.pendingRequestsLimit = count
     both = HostAndDevice(profile: profile, seed: seed, configuration: configuration, faults: faults)
@@ -59,7 +60,7 @@ package struct DeliveryRun {
   }
 
   /// Sends all, and returns the outcomes.
-  package mutating func run() -> Outcome {
+  mutating func run() -> Outcome {
     both.withHost { $0.connect(now: $1) }
     while both.now < .zero + Self.timeLimit {
       submit()

@@ -3,7 +3,7 @@ import Glibc
 
 /// All inputs of a diagnosis about a computer. Everything is a parameter, so that tests can
 /// assemble any computer from files.
-package struct Machine: Sendable {
+package struct Computer: Sendable {
   /// The user's permissions for a device node.
   package struct Node: Hashable, Sendable {
     /// Whether this process can read and write it, for any reason.
@@ -48,11 +48,11 @@ package struct Machine: Sendable {
   /// Reads the properties of a port, such as `ttyUSB0`, from udev's database.
   package var udevProperties: @Sendable (String) -> [String: String] = UdevDatabase.properties
   /// The permissions at a path; `nil` if it does not exist.
-  package var node: @Sendable (String) -> Node? = Machine.node
+  package var node: @Sendable (String) -> Node? = Computer.node
   /// The processes that hold these ports.
   package var holders: @Sendable ([String]) -> [String: PortHolder]
   /// Whether a pseudo-terminal can be created.
-  package var makesTerminals: @Sendable () -> Bool = Machine.makesTerminal
+  package var makesTerminals: @Sendable () -> Bool = Computer.makesTerminal
 
   /// The computer that this program runs on.
   package init(environment: [String: String], user: User = .current()) {
@@ -114,13 +114,13 @@ package struct Machine: Sendable {
   }
 }
 
-extension Machine.User {
+extension Computer.User {
   /// The user that runs this process.
-  package static func current() -> Machine.User {
+  package static func current() -> Computer.User {
     var numbers = [gid_t](repeating: 0, count: 65_536)
     let count = getgroups(Int32(numbers.count), &numbers)
     let groups = Set(numbers.prefix(Int(max(0, count)))).union([getgid(), getegid()])
-    return Machine.User(id: geteuid(), name: name(of: geteuid()) ?? "$USER", groups: groups)
+    return Computer.User(id: geteuid(), name: name(of: geteuid()) ?? "$USER", groups: groups)
   }
 
   private static func name(of user: uid_t) -> String? {
