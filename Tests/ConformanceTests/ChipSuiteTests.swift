@@ -1,6 +1,7 @@
 import Conformance
 import Foundation
 import NotibotProtocol
+import SerialLink
 import Testing
 
 @testable import Rigs
@@ -17,14 +18,14 @@ import Testing
   ]
 
   /// The core's clock is the same on both lines: months pass on one of them.
-  private static func cases(on port: ChipPort) -> [Case] {
+  private static func cases(on port: PortName.ChipLine) -> [Case] {
     port == .uart
       ? Suite.cases
       : Suite.cases.filter { $0.leadToWrap == nil && $0.id != "LNK-5/uptime-of-60-days" }
   }
 
-  @Test(arguments: ChipPort.allCases)
-  func `the image in the repository breaks no rule`(port: ChipPort) async throws {
+  @Test(arguments: PortName.ChipLine.allCases)
+  func `the image in the repository breaks no rule`(port: PortName.ChipLine) async throws {
     let rig = try await ChipRig(image: .repository(port), port: port)
     let results = await Runner(rig: rig, seed: SuiteRun.seed).run(Self.cases(on: port)) { _ in }
     var skipped: [String: String] = [:]
@@ -60,10 +61,10 @@ import Testing
 
   /// EN is power-on to this chip; the reset of its USB keeps the memory of the RTC.
   @Test(arguments: [
-    (ChipPort.uart, "boot 1, reset reason 1, link on UART0"),
+    (PortName.ChipLine.uart, "boot 1, reset reason 1, link on UART0"),
     (.usb, "boot 2, reset reason 2, link on USB-Serial-JTAG"),
   ])
-  func `the modem lines reset the chip`(port: ChipPort, text: String) throws {
+  func `the modem lines reset the chip`(port: PortName.ChipLine, text: String) throws {
     let board = try ChipBoard(image: .repository(port), port: port, seed: 1)
     #expect(try board.awaitReady())
     _ = try bootText(of: board)
@@ -79,6 +80,17 @@ import Testing
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  @Test(arguments: PortName.ChipLine.allCases)
+  func `a host that sends while the chip boots is answered afterwards`(line: PortName.ChipLine) async throws {
+    let board = try ChipBoard(image: .repository(line), port: line, seed: 1)
+    let probe = Probe(line: board, role: .host, record: Record(), seed: 1)
+    for _ in 0..<20 {
+      try await probe.write(probe.syn(Probe.synTLVs(nonce: probe.makeNonce())))
+      _ = try await probe.frames(for: .milliseconds(2))
+    }
+    try await probe.openSession(attempts: 2)
+  }
+
   @Test func `a copy goes on as the original does`() throws {
     let board = try ChipBoard(image: .repository(.uart), port: .uart, seed: 7)
     #expect(try board.awaitReady())
@@ -89,7 +101,7 @@ import Testing
   }
 
   @Test func `a pulled plug ends the port, and the chip runs on`() throws {
-    for port in ChipPort.allCases {
+    for port in PortName.ChipLine.allCases {
       let board = try ChipBoard(image: .repository(port), port: port, seed: 1)
       #expect(try board.awaitReady())
       board.unplug()
@@ -106,7 +118,7 @@ import Testing
     ("/etc/passwd", "/etc/passwd is not an image for ESP32-C3: it does not begin with 0xE9"),
   ])
   func `what is not an image is refused with the reason`(path: String, reason: String) {
-    let error = #expect(throws: RigTrouble.self) { _ = try ChipImage.read(path, port: .uart) }
+    let error = #expect(throws: RigTrouble.self) { _ = try ChipImage.read(path, line: .uart) }
     #expect(error?.message.hasPrefix(reason) == true)
   }
 
@@ -120,9 +132,9 @@ import Testing
 
 extension ChipImage {
   /// The one that is checked in.
-  fileprivate static func repository(_ port: ChipPort) throws -> ChipImage {
+  fileprivate static func repository(_ port: PortName.ChipLine) throws -> ChipImage {
     let root = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
     let path = root.appendingPathComponent("\(folder)/notibot-esp32c3-\(port.rawValue).bin").path
-    return try read(path, port: port)
+    return try read(path, line: port)
   }
 }

@@ -1,6 +1,7 @@
 import CChip
 package import Conformance
 package import NotibotProtocol
+package import SerialLink
 
 /// A board with an ESP32-C3 and a host on one of its lines, in virtual time: its clock advances
 /// only during a read. A second line, UART1 on GPIO4 and 5, takes commands of a test
@@ -15,14 +16,14 @@ package final class ChipBoard: Line {
   private static let answerLimitBytes = 4096
   private static let resetPulse = Duration.milliseconds(10)
 
-  package let port: ChipPort
+  package let port: PortName.ChipLine
   private let chip: SimulatedChip
   private let line: chip_line_t
   private var inbox: [UInt8] = []
   private var answers: [UInt8] = []
   private var isPlugged = true
 
-  package init(image: ChipImage, port: ChipPort, seed: UInt32) throws(RigTrouble) {
+  package init(image: ChipImage, port: PortName.ChipLine, seed: UInt32) throws(RigTrouble) {
     chip = try SimulatedChip(image: image, seed: seed)
     self.port = port
     line = port == .usb ? CHIP_LINE_USB : CHIP_LINE_UART0

@@ -1,14 +1,9 @@
 package import Conformance
 import FirmwareImages
 import Foundation
+package import SerialLink
 
-/// The line of an ESP32-C3 that a host uses.
-package enum ChipPort: String, CaseIterable, Sendable {
-  /// UART0, at 921600 bits per second, behind a bridge with the usual circuit for EN and GPIO9.
-  case uart
-  /// The chip's own USB-Serial-JTAG.
-  case usb
-
+extension PortName.ChipLine {
   /// Its name in a report.
   package var place: String {
     switch self {
@@ -31,12 +26,12 @@ package struct ChipImage: Sendable {
 
   /// Reads an image or a flash's content.
   ///
-  /// - Parameter path: nil for the reference firmware's image for `port`, below the current
+  /// - Parameter path: nil for the reference firmware's image for `line`, below the current
   ///   directory or the folder that this program was built in.
   /// - Throws: `RigTrouble` if it cannot be read, or does not begin with an image that the chip
   ///   accepts.
-  package static func read(_ path: String?, port: ChipPort) throws(RigTrouble) -> ChipImage {
-    let path = if let path { path } else { try referencePath(port) }
+  package static func read(_ path: String?, line: PortName.ChipLine) throws(RigTrouble) -> ChipImage {
+    let path = if let path { path } else { try referencePath(line) }
     let remedy = "name an image for ESP32-C3, as made by firmware-fixtures/ports/esp32c3/build"
     let attributes = try? FileManager.default.attributesOfItem(
       atPath: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)
@@ -58,8 +53,8 @@ package struct ChipImage: Sendable {
     return ChipImage(bytes: Array(data), path: path)
   }
 
-  private static func referencePath(_ port: ChipPort) throws(RigTrouble) -> String {
-    let name = "\(folder)/notibot-esp32c3-\(port.rawValue).bin"
+  private static func referencePath(_ line: PortName.ChipLine) throws(RigTrouble) -> String {
+    let name = "\(folder)/notibot-esp32c3-\(line.rawValue).bin"
     var candidates = [name]
     if let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
       // .build/TRIPLE/CONFIGURATION/notibot

@@ -1,6 +1,7 @@
 package import Conformance
 import DeviceEmulator
 import NotibotProtocol
+package import SerialLink
 
 /// An image for the ESP32-C3 on a model of the chip, in virtual time: the bytes that are flashed
 /// are the bytes that run. Each case gets a chip after power-on, with the same flash.
@@ -20,7 +21,7 @@ package final class ChipRig: Rig {
   package let offers: Set<Need>
   package let bootID: String?
   package let image: ChipImage
-  package let port: ChipPort
+  package let port: PortName.ChipLine
   private let hasControl: Bool
   private var aged: Aged?
 
@@ -35,7 +36,7 @@ package final class ChipRig: Rig {
   ///
   /// - Throws: `RigTrouble` if there is no memory for a chip; `PortRig.NoAnswer` if the program
   ///   breaks a rule of the chip, or no device of the protocol is on the line.
-  package init(image: ChipImage, port: ChipPort) async throws {
+  package init(image: ChipImage, port: PortName.ChipLine) async throws {
     self.image = image
     self.port = port
     do {

@@ -23,7 +23,7 @@ struct TestCommand: AsyncParsableCommand {
         ble       an emulator in another process, with attributes on a unix socket
         firmware  the reference firmware in C, in this process, in virtual time
         qemu      the reference firmware on an emulated CPU; also -p qemu:[ELF]
-        chip      the image for ESP32-C3 on a model of the chip, in virtual time; see --image and --line
+        chip      the image for ESP32-C3 on a model of the chip, in virtual time; also -p chip:[IMAGE][?line=usb]
       """)
 
   /// The devices that the command can start.
@@ -72,7 +72,7 @@ struct TestCommand: AsyncParsableCommand {
   var image: String?
 
   @Option(help: "With --rig chip: line of the chip; uart is UART0 (default: uart).")
-  var line: ChipPort?
+  var line: PortName.ChipLine?
 
   @Option(
     help: ArgumentHelp(
@@ -221,6 +221,7 @@ struct TestCommand: AsyncParsableCommand {
     case (.ble?, .standIn(.emulator(let profile))): return .ble(profile: try Board.profile(profile).name)
     case (.firmware?, .standIn(.emulator(nil))): return .firmware(library: firmware)
     case (.chip?, .standIn(.emulator(nil))): return .chip(image: image, line ?? .uart)
+    case (nil, .standIn(.chip(let image, let line))): return .chip(image: image, line)
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) starts its own device",
@@ -308,4 +309,4 @@ enum TestListing {
   }
 }
 
-extension ChipPort: ExpressibleByArgument {}
+extension PortName.ChipLine: ExpressibleByArgument {}

@@ -25,7 +25,7 @@ struct TestRun: Sendable {
     case att(path: String, control: String?)
     case qemu(image: String?)
     /// An image on a model of the ESP32-C3; nil: the reference firmware's.
-    case chip(image: String?, ChipPort)
+    case chip(image: String?, PortName.ChipLine)
     case port(PortName, SerialOptions, control: String?, timeout: Duration, PortCare)
   }
 
@@ -148,7 +148,7 @@ struct TestRun: Sendable {
     case .att(let path, let control):
       return try await BLERig.open(path, control: control)
     case .chip(let path, let port):
-      return try await ChipRig(image: .read(path, port: port), port: port)
+      return try await ChipRig(image: .read(path, line: port), port: port)
     case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
     case .port(let name, let options, let control, let timeout, let care):
       if care.before != .noReset { try await playLines(of: name, options, timeout, recovery, care.before) }
