@@ -71,6 +71,10 @@ let package = Package(
       exclude: ["bare-metal", "esp32c3", "qemu-virt"], sources: ["control/nb_control.c", "host/nb_host.c"],
       publicHeadersPath: "host/include",
       cSettings: [.headerSearchPath("control")]),
+    // A model of the ESP32-C3, in virtual time. An unoptimised interpreter is several times slower.
+    .target(
+      name: "CChip", path: "firmware-fixtures/chip", exclude: ["README.md", "check"], sources: ["src"],
+      publicHeadersPath: "include", cSettings: [.unsafeFlags(["-O2"])]),
     // The wire as values: imports nothing, not even Foundation.
     .target(
       name: "NotibotProtocol",
@@ -118,7 +122,8 @@ let package = Package(
     .target(
       name: "Rigs",
       dependencies: [
-        "NotibotProtocol", "SerialLink", "DeviceEmulator", "Conformance", "CFirmwareHost", nioCore, nioPosix,
+        "NotibotProtocol", "SerialLink", "FirmwareImages", "DeviceEmulator", "Conformance", "CChip",
+        "CFirmwareHost", nioCore, nioPosix,
       ],
       swiftSettings: machineSettings
     ),

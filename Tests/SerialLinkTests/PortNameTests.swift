@@ -37,6 +37,10 @@ import Testing
     ("emu:esp32-s3", .standIn(.emulator(profile: "esp32-s3"))),
     ("qemu:", .standIn(.qemu(image: nil))),
     ("qemu:images/a.bin", .standIn(.qemu(image: "images/a.bin"))),
+    ("chip:", .standIn(.chip(image: nil, line: .uart))),
+    ("chip:?line=usb", .standIn(.chip(image: nil, line: .usb))),
+    ("chip:images/a.bin?line=usb", .standIn(.chip(image: "images/a.bin", line: .usb))),
+    ("chip:what?.bin", .standIn(.chip(image: "what?.bin", line: .uart))),
   ]
 
   @Test(arguments: readable)
@@ -51,6 +55,8 @@ import Testing
     (String(repeating: "/", count: 4097), "the port name is longer than 4096 bytes"),
     ("ttyUSB0", "a path needs its directory: /dev/ttyUSB0"),
     ("COM3", "this is neither a path nor a known form"),
+    ("chip:a.bin?line=jtag", "the line of a chip is uart or usb"),
+    ("chip:?line=", "the line of a chip is uart or usb"),
     ("AUTO", "this is neither a path nor a known form"),
     ("http://x:1", "the scheme http:// is not known"),
     ("usb:303a", "usb: needs two numbers of four hexadecimal digits, as in usb:303a:1001"),

@@ -134,7 +134,7 @@ class Line:
 
     def test_unserved_watchdog_resets(self):
         peer, _ = self.boot()
-        hello, _ = self.reboot(peer, "hang", 6000)
+        hello, _ = self.reboot(peer, "hang", 10000)
         self.assertEqual((hello[host.BOOT_COUNT], hello[host.RESET_REASON]), (struct.pack("<I", 2), b"\7"))
         self.assertEqual(self.chip.statistics.reset_reason, 9)
 

@@ -1,18 +1,8 @@
-import NIOCore
-import SerialLink
+package import NIOCore
+package import SerialLink
 
 /// The network port, on the same event loop.
-extension EmulatorServer {
-  /// Whether a client that connects becomes the host.
-  enum Admission {
-    /// With the machine that speaks RFC 2217 to it; nil if bytes pass without a protocol.
-    case accepted(RFC2217Server?)
-    /// Another client is the host.
-    case taken
-    /// Refused for this reason.
-    case refused(String)
-  }
-
+extension EmulatorServer: NetworkDevice {
   /// Listens for hosts. Throws `PortError` if the address is not available.
   func listen(at address: NetworkAddress) async throws(PortError) {
     listener = try await NetworkListener.open(address, for: self, on: loop)
@@ -38,7 +28,9 @@ extension EmulatorServer {
   }
 
   /// A client has connected.
-  func admit(_ channel: any NIOCore.Channel, over service: NetworkAddress.Service) -> Admission {
+  package func admit(
+    _ channel: any NIOCore.Channel, over service: NetworkAddress.Service
+  ) -> NetworkAdmission {
     switch line {
     case .unplugged, .withdrawn, .plugging: return .refused("The device is unplugged")
     case .plugged, .stopped: return .refused("The port is not served here")
@@ -56,7 +48,7 @@ extension EmulatorServer {
   }
 
   /// The host changes the line. Returns the modem lines that the device then drives.
-  func perform(_ command: LineCommand) -> UInt8 {
+  package func perform(_ command: LineCommand) -> UInt8 {
     takeUnhandled()
     wired.apply(command, now: Self.now)
     drain()
@@ -64,7 +56,7 @@ extension EmulatorServer {
   }
 
   /// The host has disconnected, and its driver released both lines.
-  func left(_ channel: any NIOCore.Channel) {
+  package func left(_ channel: any NIOCore.Channel) {
     takeUnhandled()
     guard hostChannel === channel else { return }
     line = .served(host: nil)

@@ -247,7 +247,7 @@ package actor EmulatorServer {
   /// Bytes arrived from a host. They are handled at the end of this turn of the loop: the kernel
   /// reports closing, opening and bytes through two descriptors, in either order, and an answer
   /// must not go to the host that has just left.
-  func received(_ bytes: [UInt8]) {
+  package func received(_ bytes: [UInt8]) {
     if unhandled.isEmpty { loop.assumeIsolated().execute { self.assumeIsolated { $0.takeUnhandled() } } }
     unhandled += bytes
   }
@@ -262,7 +262,7 @@ package actor EmulatorServer {
   }
 
   /// A host opened or closed the port.
-  func noticed(_ presence: HostPresence) {
+  package func noticed(_ presence: HostPresence) {
     switch presence {
     case .attached:
       host = .present
@@ -277,7 +277,7 @@ package actor EmulatorServer {
   }
 
   /// The host stops accepting bytes, or accepts them again.
-  func suspend(_ suspends: Bool) {
+  package func suspend(_ suspends: Bool) {
     guard host != .absent else { return }
     host = suspends ? .suspended : .present
     drain()
@@ -290,7 +290,7 @@ package actor EmulatorServer {
   }
 
   /// Sends pending output on the line and to the other bearers, and sets the timer.
-  func drain() {
+  package func drain() {
     guard !hasStopped else { return }
     followPlug()
     // A request of one bearer's client can cause notifications to others.

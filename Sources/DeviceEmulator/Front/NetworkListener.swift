@@ -1,10 +1,39 @@
-import NIOCore
+package import NIOCore
 import NIOPosix
-import SerialLink
+package import SerialLink
 
-/// Listens on TCP for the single host of an emulator. A client that connects while the device is
+/// Whether a client that connects becomes the host.
+package enum NetworkAdmission {
+  /// With the machine that speaks RFC 2217 to it; nil if bytes pass without a protocol.
+  case accepted(RFC2217Server?)
+  /// Another client is the host.
+  case taken
+  /// Refused for this reason.
+  case refused(String)
+}
+
+/// A device behind a `NetworkListener`, which calls it on the event loop that it runs on.
+package protocol NetworkDevice: Actor {
+  /// A client has connected.
+  func admit(_ channel: any NIOCore.Channel, over service: NetworkAddress.Service) -> NetworkAdmission
+  /// The host opened the port.
+  func noticed(_ presence: HostPresence)
+  /// Bytes arrived from the host.
+  func received(_ bytes: [UInt8])
+  /// The host changes the line. Returns the modem lines that the device then drives, as in
+  /// NOTIFY-MODEMSTATE.
+  func perform(_ command: LineCommand) -> UInt8
+  /// The host stops accepting bytes, or accepts them again.
+  func suspend(_ suspends: Bool)
+  /// The channel accepts bytes again.
+  func drain()
+  /// The host has disconnected, and its driver released both lines.
+  func left(_ channel: any NIOCore.Channel)
+}
+
+/// Listens on TCP for the single host of a device. A client that connects while the device is
 /// unplugged or in use gets the reason, and is disconnected.
-struct NetworkListener: Sendable {
+package struct NetworkListener: Sendable {
   /// Connections that the kernel queues until they are accepted; fewer if net.core.somaxconn is
   /// lower. With 8, a crowd of clients waits a second or more until the kernel retries.
   static let backlog: CInt = 4096
@@ -12,11 +41,13 @@ struct NetworkListener: Sendable {
   static let writeBufferLimitBytes = 32_768
 
   /// With the port number that was assigned.
-  let address: NetworkAddress
+  package let address: NetworkAddress
   private let channel: any NIOCore.Channel
 
-  static func open(
-    _ address: NetworkAddress, for server: EmulatorServer, on loop: any EventLoop
+  /// Listens until it is closed; `loop` is the one that `server` runs on. Throws `PortError` if the
+  /// address is not available.
+  package static func open(
+    _ address: NetworkAddress, for server: some NetworkDevice, on loop: any EventLoop
   ) async throws(PortError) -> NetworkListener {
     let service = address.service
     do {
@@ -49,36 +80,36 @@ struct NetworkListener: Sendable {
   }
 
   /// Stops listening.
-  func close() async { try? await channel.close() }
+  package func close() async { try? await channel.close() }
 }
 
-/// Passes the events of one connection of a network port to the emulator, which runs on the same
+/// Passes the events of one connection of a network port to the device, which runs on the same
 /// event loop.
-final class NetworkHandler: ChannelDuplexHandler {
+final class NetworkHandler<Server: NetworkDevice>: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
   /// Answers queued for a client that does not read; a client that sends more requests is
   /// disconnected.
-  static let unsentAnswersLimitBytes = 16_384
+  static var unsentAnswersLimitBytes: Int { 16_384 }
 
   /// How long a new host waits for the previous one to disconnect, and how often that is checked.
   /// The time is this long because a child that the host's process is starting keeps its socket
   /// until it has executed another program.
-  static let takenLimit = TimeAmount.milliseconds(500)
-  static let takenPause = TimeAmount.milliseconds(20)
+  static var takenLimit: TimeAmount { .milliseconds(500) }
+  static var takenPause: TimeAmount { .milliseconds(20) }
   /// How long a client that was refused has to close the connection.
-  static let closingLimit = TimeAmount.seconds(1)
+  static var closingLimit: TimeAmount { .seconds(1) }
 
-  private let server: EmulatorServer
+  private let server: Server
   private let service: NetworkAddress.Service
   /// nil before the connection is accepted, and if raw bytes are passed.
   private var telnet: RFC2217Server?
   private var isAccepted = false
   private var unsentAnswerBytes = 0
 
-  init(server: EmulatorServer, service: NetworkAddress.Service) {
+  init(server: Server, service: NetworkAddress.Service) {
     self.server = server
     self.service = service
   }
@@ -149,7 +180,7 @@ final class NetworkHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // A failed connection has ended; `channelInactive` informs the emulator.
+    // A failed connection has ended; `channelInactive` informs the device.
     context.close(promise: nil)
   }
 

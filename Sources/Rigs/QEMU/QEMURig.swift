@@ -71,7 +71,8 @@ final class BoardControl: DeviceControl {
     }
   }
 
-  private static func line(_ record: [UInt8]) -> String {
+  /// A record as a line: two hexadecimal digits per byte.
+  static func line(_ record: [UInt8]) -> String {
     let digits = Array("0123456789abcdef")
     return String(record.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }

@@ -66,6 +66,11 @@ extension PortName {
         "the reference firmware, or another ELF file for the same board, on an emulated CPU, while the command runs",
       isAcquired: true,
       read: { .standIn(.qemu(image: $0.isEmpty ? nil : String($0))) }),
+    Form(
+      prefix: "chip:", syntax: "chip:[IMAGE][?line=usb]", example: "chip:app.bin",
+      meaning:
+        "an image for ESP32-C3, by default the reference firmware's, on a model of the chip, with its modem lines, while the command runs; in virtual time for `test`; default line: uart",
+      read: chip),
   ]
 
   private static let path = Form(
@@ -150,6 +155,14 @@ extension PortName {
   private static func socket(parsing rest: Substring) throws(Problem) -> PortName {
     let server = try ServerEndpoint(parsing: rest)
     return .address(.socket(host: server.host, port: server.port))
+  }
+
+  private static func chip(parsing rest: Substring) throws(Problem) -> PortName {
+    let parts = rest.split(separator: "?line=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let line = parts.count == 2 ? ChipLine(rawValue: String(parts[1])) : .uart else {
+      throw Problem(text: "the line of a chip is uart or usb")
+    }
+    return .standIn(.chip(image: parts[0].isEmpty ? nil : String(parts[0]), line: line))
   }
 
   private static func labgrid(parsing rest: Substring) throws(Problem) -> PortName {

@@ -1,4 +1,4 @@
-/// A port as a user types it: nine forms, listed in `forms`.
+/// A port as a user types it: ten forms, listed in `forms`.
 ///
 /// A `PortAddress` can be opened; `PortList.address(of:)` resolves a name to one.
 package enum PortName: Hashable, Sendable {
@@ -21,6 +21,16 @@ package enum PortName: Hashable, Sendable {
     case emulator(profile: String?)
     /// Firmware on an emulated CPU; `nil` is the default image.
     case qemu(image: String?)
+    /// An image on a model of the ESP32-C3; `nil` is the reference firmware's for that line.
+    case chip(image: String?, line: ChipLine)
+  }
+
+  /// The line of an ESP32-C3 that a host uses.
+  package enum ChipLine: String, CaseIterable, Sendable {
+    /// UART0, behind a bridge with the usual circuit for EN and GPIO9.
+    case uart
+    /// The chip's own USB-Serial-JTAG.
+    case usb
   }
 }
 
@@ -50,6 +60,8 @@ extension PortName: CustomStringConvertible {
     case .labgrid(let place): "labgrid:\(place)"
     case .standIn(.emulator(let profile)): "emu:\(profile ?? "")"
     case .standIn(.qemu(let image)): "qemu:\(image ?? "")"
+    case .standIn(.chip(let image, .uart)): "chip:\(image ?? "")"
+    case .standIn(.chip(let image, .usb)): "chip:\(image ?? "")?line=usb"
     }
   }
 }

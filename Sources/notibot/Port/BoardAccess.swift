@@ -1,3 +1,4 @@
+import Conformance
 import DeviceEmulator
 import Glibc
 import NIOCore
@@ -27,8 +28,8 @@ enum BoardAccess {
   }
 
   /// Runs `body` with the port that the options name. For that time `labgrid:` acquires a place,
-  /// `emu:` starts an emulator, `qemu:` firmware on an emulated CPU; `body` gets the resulting
-  /// address.
+  /// `emu:` starts an emulator, `qemu:` firmware on an emulated CPU, `chip:` a model of a chip;
+  /// `body` gets the resulting address.
   static func withPort<Result: Sendable>(
     _ line: LineOptions, _ body: (PortName) async throws -> Result
   ) async throws -> Result {
@@ -36,9 +37,43 @@ enum BoardAccess {
     switch name {
     case .standIn(.emulator(let profile)): return try await withEmulator(try Self.profile(profile), body)
     case .standIn(.qemu(let image)): return try await withFirmware(image, body)
-    case .labgrid, .address, .automatic, .usb, .deviceID:
+    case .standIn(.chip), .labgrid, .address, .automatic, .usb, .deviceID:
+      return try await withPlace(of: name, body)
+    }
+  }
+
+  /// Runs `body` with a port that has modem lines: for that time `labgrid:` acquires a place,
+  /// `chip:` starts a model of a chip; any other name stays.
+  static func withPlace<Result: Sendable>(
+    of name: PortName, _ body: (PortName) async throws -> Result
+  ) async throws -> Result {
+    guard case .standIn(.chip(let path, let line)) = name else {
       return try await LabgridPlace.withPlace(of: name, body)
     }
+    let server: ChipServer
+    do {
+      server = try await ChipServer.start(image: .read(path, line: line), line: line, seed: .randomSeed())
+    } catch let error as RigTrouble {
+      throw CommandFailure(.unfitEnvironment, error.message.printable, remedy: error.remedy)
+    }
+    do {
+      guard let address = await server.address else {
+        throw PortError(.deviceGone, port: name.description, operation: "open")
+      }
+      let result = try await body(.address(address))
+      if let fault = await server.stop() { throw failure(of: fault, name) }
+      return result
+    } catch {
+      // What the program did wrong explains the error of the port.
+      guard let fault = await server.stop(), !(error is CancellationError) else { throw error }
+      throw failure(of: fault, name)
+    }
+  }
+
+  private static func failure(of fault: SimulatedChip.Fault, _ name: PortName) -> CommandFailure {
+    CommandFailure(
+      .deviceRestarted, "\(name.description.printable): \(fault.description.printable)",
+      remedy: "correct the firmware; docs/FIRMWARE.md lists what the model has")
   }
 
   /// The profile of that name, the default profile for `nil`. Throws `CommandFailure` for an

@@ -3,6 +3,7 @@ import Conformance
 import DeviceEmulator
 import Foundation
 import NotibotProtocol
+import Rigs
 import SerialLink
 
 /// `notibot test`: runs the conformance suite against a device and reports the result of each case.
@@ -22,6 +23,7 @@ struct TestCommand: AsyncParsableCommand {
         ble       an emulator in another process, with attributes on a unix socket
         firmware  the reference firmware in C, in this process, in virtual time
         qemu      the reference firmware on an emulated CPU; also -p qemu:[ELF]
+        chip      the image for ESP32-C3 on a model of the chip, in virtual time; also -p chip:[IMAGE][?line=usb]
       """)
 
   /// The devices that the command can start.
@@ -32,6 +34,7 @@ struct TestCommand: AsyncParsableCommand {
     case ble
     case firmware
     case qemu
+    case chip
   }
 
   @OptionGroup var boardOptions: BoardOptions
@@ -61,6 +64,15 @@ struct TestCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "With --rig firmware: shared library of another build of the firmware.", valueName: "file"))
   var firmware: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --rig chip: image or content of the flash (default: the reference firmware's).",
+      valueName: "file"))
+  var image: String?
+
+  @Option(help: "With --rig chip: line of the chip; uart is UART0 (default: uart).")
+  var line: PortName.ChipLine?
 
   @Option(
     help: ArgumentHelp(
@@ -102,6 +114,9 @@ struct TestCommand: AsyncParsableCommand {
 
   func validate() throws {
     _ = try att.map(UnixSocketOption.path)
+    guard rig == .chip || (image == nil && line == nil) else {
+      throw ValidationError("--image and --line require --rig chip")
+    }
     let isForPorts = recovery.highest != nil || before != .noReset || after != .noReset
     guard clockStart == nil || (rig == .emulator || rig == .firmware) else {
       throw ValidationError("--clock-start requires --rig emulator or --rig firmware")
@@ -207,6 +222,8 @@ struct TestCommand: AsyncParsableCommand {
     case (.ble?, .standIn(.emulator(let profile))):
       return .ble(profile: try BoardAccess.profile(profile).name)
     case (.firmware?, .standIn(.emulator(nil))): return .firmware(library: firmware)
+    case (.chip?, .standIn(.emulator(nil))): return .chip(image: image, line ?? .uart)
+    case (nil, .standIn(.chip(let image, let line))): return .chip(image: image, line)
     case (.some(let rig), _):
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) starts its own device",
@@ -293,3 +310,5 @@ enum TestListing {
       .joined(separator: "\t")
   }
 }
+
+extension PortName.ChipLine: ExpressibleByArgument {}

@@ -24,6 +24,8 @@ struct TestRun: Sendable {
     /// A device that offers the attribute protocol on a unix socket.
     case att(path: String, control: String?)
     case qemu(image: String?)
+    /// An image on a model of the ESP32-C3; nil: the reference firmware's.
+    case chip(image: String?, PortName.ChipLine)
     case port(PortName, SerialOptions, control: String?, timeout: Duration, PortCare)
   }
 
@@ -145,6 +147,8 @@ struct TestRun: Sendable {
       return try await BLERig.start(program: program(), profile: profile, seed: seed)
     case .att(let path, let control):
       return try await BLERig.open(path, control: control)
+    case .chip(let path, let port):
+      return try await ChipRig(image: .read(path, line: port), port: port)
     case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
     case .port(let name, let options, let control, let timeout, let care):
       if care.before != .noReset { try await playLines(of: name, options, timeout, recovery, care.before) }
@@ -226,6 +230,7 @@ struct TestRun: Sendable {
       case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
       case .att(let path, _): ("ble", "unix:\(path)")
       case .qemu(let image): ("qemu", PortName.standIn(.qemu(image: image)).description)
+      case .chip(let path, let port): ("chip", "\(path ?? "the reference firmware") on \(port.place)")
       case .port(let name, _, _, _, _): ("port", name.description)
       }
     return Report(

@@ -68,6 +68,8 @@ typedef struct chip_statistics {
 /* NULL if memory is short or the configuration out of range. */
 chip_t *chip_create(const chip_config_t *config);
 void chip_destroy(chip_t *chip);
+/* Another chip in the same state, at the same time. NULL if memory is short. */
+chip_t *chip_copy(const chip_t *chip);
 
 /* EN low and high again: RAM, RTC memory and all registers are lost. The flash stays. */
 void chip_power_cycle(chip_t *chip);

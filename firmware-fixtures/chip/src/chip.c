@@ -76,6 +76,20 @@ void chip_destroy(chip_t *chip) {
   free(chip);
 }
 
+chip_t *chip_copy(const chip_t *chip) {
+  chip_t *copy = malloc(sizeof *copy);
+  uint8_t *flash = malloc(chip->flash_bytes);
+  if (copy == NULL || flash == NULL) {
+    free(copy);
+    free(flash);
+    return NULL;
+  }
+  memcpy(copy, chip, sizeof *copy);
+  memcpy(flash, chip->flash, chip->flash_bytes);
+  copy->flash = flash;
+  return copy;
+}
+
 void chip_power_cycle(chip_t *chip) {
   chip->fault = (chip_fault_t){0};
   chip_reset(chip, REASON_POWER_ON);

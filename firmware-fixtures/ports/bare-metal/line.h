@@ -6,6 +6,8 @@
 
 /* ---- ring.c: from the side of the interrupt ---- */
 
+bool line_has_room(const uart_t *uart);
+/* Without room the byte is lost, and counted. */
 void line_put_received(uart_t *uart, uint8_t byte);
 uint32_t line_queued(const uart_t *uart);
 /* The oldest queued byte; only if line_queued() is not 0. */
@@ -17,6 +19,8 @@ uint8_t line_take_queued(uart_t *uart);
 void line_interrupt(uart_t *uart);
 /* Sends what was queued. */
 void line_start(uart_t *uart);
+/* There is room again: takes the bytes that hardware with flow control has held. */
+void line_resume(uart_t *uart);
 /* Whether the hardware still holds bytes. */
 bool line_is_busy(const uart_t *uart);
 /* Gives one byte to the hardware; false if it has no room. */

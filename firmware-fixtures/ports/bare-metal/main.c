@@ -171,6 +171,8 @@ static void answer_statistics(const app_t *app)
     {" crc_errors ", app->device.decoder.counters.crc_errors},
     {" malformed ", app->device.decoder.counters.malformed},
     {" text_bytes ", app->device.decoder.counters.text_bytes},
+    {" echoes ", app->device.decoder.counters.echoes},
+    {" overruns ", app->device.decoder.counters.overruns},
     {" resends ", app->device.counters.resends},
     {" log_dropped ", app->device.counters.log_dropped},
   };

@@ -1,10 +1,15 @@
 /* The rings of a serial line, from the side of the interrupt. */
 #include "line.h"
 
+bool line_has_room(const uart_t *uart)
+{
+  return uart->rx_head - uart->rx_tail < UART_RX_RING_BYTES;
+}
+
 void line_put_received(uart_t *uart, uint8_t byte)
 {
   uint32_t head = uart->rx_head;
-  if (head - uart->rx_tail < UART_RX_RING_BYTES) {
+  if (line_has_room(uart)) {
     uart->rx_ring[head & (UART_RX_RING_BYTES - 1)] = byte;
     uart->rx_head = head + 1;
   } else {

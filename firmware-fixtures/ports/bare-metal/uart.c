@@ -29,6 +29,9 @@ size_t uart_read(uart_t *uart, uint8_t *bytes, size_t limit_bytes)
     tail++;
   }
   uart->rx_tail = tail;
+  if (uart->is_held) {
+    line_resume(uart);
+  }
   return count;
 }
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Bytes; powers of two. The receiving ring holds a whole window of the largest frames (main.c
-   checks that): nothing else prevents an overrun, because the line has no flow control. */
+   checks that): nothing else prevents an overrun, because a UART has no flow control. */
 #define UART_RX_RING_BYTES 16384u
 #define UART_TX_RING_BYTES 8192u
 
@@ -17,6 +17,7 @@ typedef struct uart uart_t;
 struct uart {
   uintptr_t base; /* of the registers */
   bool is_usb;    /* not a UART */
+  volatile bool is_held; /* the ring was full, and the hardware has kept the next bytes */
   bool is_blocked; /* a panic has given up on it */
   volatile uint32_t rx_overruns; /* bytes lost to a full ring, and 1 for each overflow of a UART's FIFO */
   volatile uint32_t rx_head, rx_tail, tx_head, tx_tail; /* not reduced by the size; head is where the producer writes */

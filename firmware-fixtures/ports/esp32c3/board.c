@@ -17,8 +17,8 @@
 #define LINE_ALARM 3u
 #define MSTATUS_MIE 8u
 
-#define SLEEP_LIMIT_MS 1000u /* well below the watchdog's time */
-#define WATCHDOG_LIMIT_S 4u
+#define WATCHDOG_LIMIT_S 8u
+#define SLEEP_LIMIT_MS 4000u /* its clock is not exact */
 #define RC_SLOW_HZ 136000u
 #define EFUSE_WDT_DELAY 0x34u /* bits 17:16: the fuse that multiplies stage 0 */
 

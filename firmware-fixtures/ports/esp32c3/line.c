@@ -19,6 +19,13 @@ void line_start(uart_t *uart)
   }
 }
 
+void line_resume(uart_t *uart)
+{
+  if (uart->is_usb) {
+    line_usb_resume(uart);
+  }
+}
+
 bool line_is_busy(const uart_t *uart)
 {
   return uart->is_usb ? line_usb_is_busy(uart) : line_uart_is_busy(uart);

@@ -7,12 +7,27 @@
 
 static const uint32_t RECEIVING = USB_INT_OUT;
 
+/* While the ring is full the packet stays where it is, and the host waits. */
+static void receive(uart_t *uart)
+{
+  while ((*reg(USB_BASE + USB_EP1_CONF) & USB_OUT_AVAILABLE) != 0) {
+    uart->is_held = !line_has_room(uart);
+    if (uart->is_held) {
+      return;
+    }
+    line_put_received(uart, (uint8_t)*reg(USB_BASE + USB_EP1));
+  }
+}
+
 void line_init_usb(uart_t *uart)
 {
   uart->base = USB_BASE;
   uart->is_usb = true;
   *reg(USB_BASE + USB_INT_ENA) = 0;
   *reg(USB_BASE + USB_INT_CLR) = USB_INT_ALL & ~USB_INT_IN_EMPTY;
+  /* A packet that came during the boot: its bit is cleared, and no further one comes while it is
+     there. */
+  receive(uart);
   *reg(USB_BASE + USB_INT_ENA) = RECEIVING;
 }
 
@@ -25,13 +40,6 @@ bool line_usb_is_busy(const uart_t *uart)
 {
   (void)uart;
   return !has_room();
-}
-
-static void receive(uart_t *uart)
-{
-  while ((*reg(USB_BASE + USB_EP1_CONF) & USB_OUT_AVAILABLE) != 0) {
-    line_put_received(uart, (uint8_t)*reg(USB_BASE + USB_EP1));
-  }
 }
 
 static void transmit(uart_t *uart)
@@ -67,6 +75,15 @@ void line_usb_interrupt(uart_t *uart)
   if ((status & USB_INT_IN_EMPTY) != 0) {
     transmit(uart);
   }
+}
+
+/* The interrupt, which also fills the ring, must not come in between. */
+void line_usb_resume(uart_t *uart)
+{
+  __asm__ volatile("csrci mstatus, 8" : : : "memory");
+  uart->is_held = false;
+  receive(uart);
+  __asm__ volatile("csrsi mstatus, 8" : : : "memory");
 }
 
 void line_usb_start(uart_t *uart)

@@ -18,6 +18,7 @@ bool line_uart_put_now(uart_t *uart, uint8_t byte);
 
 void line_usb_interrupt(uart_t *uart);
 void line_usb_start(uart_t *uart);
+void line_usb_resume(uart_t *uart);
 bool line_usb_is_busy(const uart_t *uart);
 bool line_usb_put_now(uart_t *uart, uint8_t byte);
 void line_usb_flush_now(void);
