@@ -259,8 +259,8 @@ struct SoakRun: Sendable {
   private func settle(_ forwarder: Forwarder, _ record: SoakRecord) async {
     let settling = Task {
       for await _ in record.steps() {
-        // Room is made also after the last delivery: a restart can have put a delivered notification
-        // back into the outbox.
+        // Room is made also after the last delivery: a restart can have put a delivered
+        // notification back into the outbox.
         let isSettled = record.isSettled
         await takeBack(record.takeExcess(over: keep), forwarder)
         if isSettled { break }
