@@ -190,16 +190,26 @@ struct ControlServerTests {
 
   // MARK: Words
 
-  @Test(arguments: [
-    (["unplug"], DeviceCommand.unplug), (["plug"], .plug), (["reboot"], .reboot(.software)),
+  static let commands: [([String], DeviceCommand)] = [
+    (["unplug"], .unplug), (["plug"], .plug), (["reboot"], .reboot(.software)),
     (["reboot", "panic"], .reboot(.panic)), (["dismiss", "3"], .dismiss(3)),
     (["action", "3", "1"], .action(3, 1)), (["fill", "65535"], .fill(65_535)),
+    (["clear"], .clear), (["stall"], .stall), (["resume"], .resume),
     (["log", "half", "past"], .log("half past")), (["mode", "firmware"], .mode(.firmware)),
     (["faults", "off"], .faults(.off)),
     (["faults", "flip@9"], .faults(FaultSpec(rules: [.init(.flip, .at(byte: 9))]))),
+    (["flash-faults", "off"], .loaderFaults(.off)),
     (["stats"], .statistics), (["list"], .list(from: nil)),
     (["list", "7"], .list(from: 7)), (["close"], .close),
-  ])
+  ]
+
+  /// `wait` is a query of the socket, not a command of the device.
+  @Test func `each command that the help lists has an example here`() {
+    let listed = ControlRequest.forms.compactMap { $0.words.split(separator: " ").first.map(String.init) }
+    #expect(Set(listed).subtracting(["wait"]) == Set(Self.commands.compactMap(\.0.first)))
+  }
+
+  @Test(arguments: commands)
   func `words are parsed to the command they name, and its request is formatted the same`(
     words: [String], command: DeviceCommand
   ) throws {

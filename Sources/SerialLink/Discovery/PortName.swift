@@ -1,4 +1,4 @@
-/// A port as a user types it: ten forms, listed in `forms`.
+/// A port as a user types it, in one of the forms listed in `forms`.
 ///
 /// A `PortAddress` can be opened; `PortList.address(of:)` resolves a name to one.
 package enum PortName: Hashable, Sendable {
