@@ -119,6 +119,14 @@ package enum EsptoolFailure: Equatable, Sendable {
   case lost
   case other
 
+  private static let lostWords = [
+    "SerialException", "No such file or directory", "Input/output error", "multiple access on port",
+  ]
+  private static let silenceWords = [
+    "Failed to connect", "No serial data received", "Serial data stream stopped", "imed out",
+    "No more data to read",
+  ]
+
   /// - Parameters:
   ///   - error: what it has printed on standard error.
   ///   - hasBegunWriting: whether the flash can have changed.
@@ -131,14 +139,9 @@ package enum EsptoolFailure: Equatable, Sendable {
       self = .tooLarge
     } else if error.contains("the port is busy") || error.contains("Could not exclusively lock port") {
       self = hasBegunWriting ? .lost : .portBusy
-    } else if [
-      "SerialException", "No such file or directory", "Input/output error", "multiple access on port",
-    ]
-    .contains(where: error.contains) {
+    } else if Self.lostWords.contains(where: error.contains) {
       self = .lost
-    } else if ["Failed to connect", "No serial data received", "Serial data stream stopped", "imed out"]
-      .contains(where: error.contains)
-    {
+    } else if Self.silenceWords.contains(where: error.contains) {
       self = hasBegunWriting ? .lost : .noAnswer
     } else {
       self = .other

@@ -5,7 +5,7 @@ package import NIOPosix
 import Synchronization
 
 /// A child process that does not outlive this process: the kernel kills it when this process ends
-/// for any reason.
+/// for any reason. It leads a process group; what it has started is killed with it by `stop`.
 ///
 /// States: *running* → *ended* when it has closed its stderr, which happens at its end → *reaped*
 /// by `stop`.
@@ -104,7 +104,7 @@ package final class TiedProcess: Sendable {
     await withTaskCancellationHandler {
       _ = try? await ended.get()
     } onCancel: {
-      state.withLock { if case .running = $0 { _ = kill(pid, SIGKILL) } }
+      state.withLock { if case .running = $0 { _ = kill(-pid, SIGKILL) } }
     }
     guard finish(byKilling: false) else { return nil }
     let reaped = NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: ended.eventLoop) {
@@ -120,8 +120,9 @@ package final class TiedProcess: Sendable {
       switch state {
       case .reaped: return false
       case .running:
-        // Its entry exists until it is reaped, so that the pid is not reused.
-        if kills { kill(pid, SIGKILL) }
+        // Its entry exists until it is reaped, so that the pid is not reused. The shim has made it
+        // the leader of a group before it became the program.
+        if kills { kill(-pid, SIGKILL) }
         state = .reaped
         return true
       }

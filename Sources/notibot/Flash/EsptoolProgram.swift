@@ -54,7 +54,8 @@ struct EsptoolProgram: Sendable {
     let run = try await EsptoolRun(program: program).run(["version"])
     let number = (run.output.version ?? "").split(separator: ".").compactMap { Int($0) }
     guard run.exitCode == 0, number.count >= 2 else {
-      throw CommandFailure(.unfitEnvironment, "\(path.printable) is not esptool 5", remedy: remedy)
+      let reason = run.errors.isEmpty ? "" : " (\(EsptoolFailure.reason(in: run.errors).printable))"
+      throw CommandFailure(.unfitEnvironment, "\(path.printable) is not esptool 5\(reason)", remedy: remedy)
     }
     guard !number.lexicographicallyPrecedes(oldest) else {
       throw CommandFailure(

@@ -22,12 +22,14 @@ struct EsptoolRun: Sendable {
   private static let silenceLimit = Duration.seconds(180)
   /// How often the silence is checked.
   private static let tick = TimeAmount.seconds(5)
-  /// Bytes of standard output; a program that prints more is killed. esptool prints a line of 200
-  /// bytes for each KiB at most.
-  private static let outputLimitBytes = 16 << 20
+  /// Bytes of standard output; a program that prints more is killed. esptool prints a line of 300
+  /// bytes for each 16 KiB.
+  fileprivate static let outputLimitBytes = 1 << 20
 
   fileprivate enum Event: Sendable {
     case bytes([UInt8])
+    /// More than `outputLimitBytes`; nothing more is read.
+    case tooMuch
     case outputEnded
     case processEnded
     case tick
@@ -71,14 +73,14 @@ struct EsptoolRun: Sendable {
     _ events: AsyncStream<Event>, _ ending: inout Ending, _ goesOn: (EsptoolOutput) -> Bool,
     stop: () async -> Void
   ) async {
-    var (isOutputOpen, isRunning, total, last) = (true, true, 0, ContinuousClock.now)
+    var (isOutputOpen, isRunning, last) = (true, true, ContinuousClock.now)
     for await event in events {
       switch event {
       case .bytes(let bytes):
         last = .now
-        total += bytes.count
         ending.output.receive(bytes)
-        if total > Self.outputLimitBytes || !goesOn(ending.output) { await stop() }
+        if !goesOn(ending.output) { await stop() }
+      case .tooMuch: await stop()
       case .outputEnded: isOutputOpen = false
       case .processEnded: isRunning = false
       case .tick:
@@ -98,11 +100,18 @@ private final class OutputReader: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
   private let sink: AsyncStream<EsptoolRun.Event>.Continuation
+  private var room = EsptoolRun.outputLimitBytes
 
   init(sink: AsyncStream<EsptoolRun.Event>.Continuation) { self.sink = sink }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    sink.yield(.bytes(Array(unwrapInboundIn(data).readableBytesView)))
+    let bytes = Array(unwrapInboundIn(data).readableBytesView)
+    room -= bytes.count
+    guard room >= 0 else {
+      sink.yield(.tooMuch)
+      return context.close(promise: nil)
+    }
+    sink.yield(.bytes(bytes))
   }
 
   func channelInactive(context: ChannelHandlerContext) {

@@ -50,8 +50,9 @@ struct FlashCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Time limit for the firmware to answer after the restart, 0.1-600.", valueName: "seconds"))
-  var timeout = 10.0
+      "Time limit for the firmware to answer, 0.1-600 (default: 1 before the write, 10 after it).",
+      valueName: "seconds"))
+  var timeout: Double?
 
   @Option(help: ArgumentHelp("esptool \(EsptoolProgram.pinned) or later; see above.", valueName: "path"))
   var esptool: String?
@@ -80,7 +81,9 @@ struct FlashCommand: AsyncParsableCommand {
     guard (1...FlashPlan.partsLimit).contains(images.count) else {
       throw ValidationError("1 to \(FlashPlan.partsLimit) images can be flashed")
     }
-    guard (0.1...600).contains(timeout) else { throw ValidationError("--timeout must be 0.1 to 600 seconds") }
+    guard (0.1...600).contains(timeout ?? 1) else {
+      throw ValidationError("--timeout must be 0.1 to 600 seconds")
+    }
     if let chip, ESPChip.named(chip) == nil {
       throw ValidationError("--chip must be one of \(ESPChip.all.map(\.name).joined(separator: ", "))")
     }
@@ -111,17 +114,44 @@ struct FlashCommand: AsyncParsableCommand {
     }
     let program = try await EsptoolProgram.located(option: esptool, installs: !noInstall)
     let reports = try TestReports(junit: junit, json: json ? "-" : nil, html: nil)
-    try await Board.withPort(line) { name in
-      let place = try await Board.located(name, bitsPerSecond: rate)
-      let run = FlashRun(
-        plan: plan, name: place, rate: rate, esptool: program,
-        expectedID: (expectID ?? name.deviceID)?.uppercased(), before: before, after: after,
-        isForced: force, timeout: .milliseconds(Int64(timeout * 1000)))
-      try await run.perform { report, port in
-        guard thenTest else { return print(report) }
-        try await test(report, port, cases, reports)
-      }
+    let suite = TestRun(
+      cases: cases, seed: .randomSeed(), rig: rig(name, rate: rate), options: testOptions)
+    let remove = Interruption.addLastWords { reports.writeFiles(suite.unfinished()) }
+    defer { remove() }
+    do {
+      try await Board.withPort(line) { try await flash(plan, at: $0, rate, program, suite, reports) }
+    } catch {
+      // Written already if the suite has run.
+      if thenTest { reports.writeFiles(suite.missing("not tested: \(error)")) }
+      throw error
     }
+  }
+
+  private func flash(
+    _ plan: FlashPlan, at name: PortName, _ rate: UInt32, _ program: EsptoolProgram, _ suite: TestRun,
+    _ reports: TestReports
+  ) async throws {
+    let place = try await Board.located(name, bitsPerSecond: rate)
+    let run = FlashRun(
+      plan: plan, name: place, rate: rate, esptool: program,
+      expectedID: (expectID ?? name.deviceID)?.uppercased(), before: before, after: after,
+      isForced: force, greetingLimit: timeout.map(Self.duration) ?? .seconds(1), timeout: answerLimit)
+    try await run.perform { report, port in
+      guard thenTest else { return print(report) }
+      var suite = suite
+      suite.rig = rig(.address(port), rate: rate)
+      try await test(report, suite, reports)
+    }
+  }
+
+  private var answerLimit: Duration { timeout.map(Self.duration) ?? .seconds(10) }
+
+  private static func duration(_ seconds: Double) -> Duration { .milliseconds(Int64(seconds * 1000)) }
+
+  private func rig(_ name: PortName, rate: UInt32) -> TestRun.ChosenRig {
+    .port(
+      name, SerialOptions(bitsPerSecond: rate), control: nil, timeout: answerLimit,
+      PortCare(before: .noReset, after: .noReset, highest: nil))
   }
 
   private func print(_ report: FlashReport) {
@@ -129,19 +159,9 @@ struct FlashCommand: AsyncParsableCommand {
   }
 
   /// Runs the suite on the flashed board; one document has both reports.
-  private func test(
-    _ flashed: FlashReport, _ port: PortAddress, _ cases: [Case], _ reports: TestReports
-  ) async throws {
+  private func test(_ flashed: FlashReport, _ suite: TestRun, _ reports: TestReports) async throws {
     if !json { print(flashed) }
-    let rate = try line.resolvedBitsPerSecond().value
-    let rig = TestRun.ChosenRig.port(
-      .address(port), SerialOptions(bitsPerSecond: rate), control: nil,
-      timeout: .milliseconds(Int64(timeout * 1000)),
-      PortCare(before: .noReset, after: .noReset, highest: nil))
-    let run = TestRun(cases: cases, seed: .randomSeed(), rig: rig, options: testOptions)
-    let remove = Interruption.addLastWords { reports.writeFiles(run.unfinished()) }
-    defer { remove() }
-    let outcome = await run.perform(print: reports.printLine)
+    let outcome = await suite.perform(print: reports.printLine)
     reports.writeFiles(outcome.report)
     if json {
       var report = flashed

@@ -6,10 +6,6 @@ import SerialLink
 
 /// One flashing of one board: query, identification, write, verification, restart, query.
 struct FlashRun: Sendable {
-  /// Time limit for the firmware that is there to answer.
-  private static let greetingLimit = Duration.seconds(1)
-  /// Time limit for a port that disappears in the restart to return.
-  private static let absenceLimit = Duration.seconds(10)
   private static let reopeningInterval = Duration.milliseconds(250)
 
   let plan: FlashPlan
@@ -23,6 +19,8 @@ struct FlashRun: Sendable {
   let after: LineReset.After
   /// Writes what the board runs already, too.
   let isForced: Bool
+  /// Time limit for the firmware that is there to answer.
+  let greetingLimit: Duration
   /// Time limit for the firmware to answer after the restart.
   let timeout: Duration
   var ports = PortList()
@@ -48,7 +46,7 @@ struct FlashRun: Sendable {
   private func flash(_ port: PortAddress) async throws -> (report: FlashReport, port: PortAddress) {
     let start = ContinuousClock.now
     var report = FlashReport(port: port.description, chip: plan.chip?.name, plan: plan)
-    let greeting = before == .noReset ? nil : try await greet(port, within: Self.greetingLimit)
+    let greeting = before == .noReset ? nil : try await greet(port, within: greetingLimit)
     report.bootIDBefore = greeting?.bootID
     report.board = greeting?.info.deviceID
     try refuseOther(greeting?.info.deviceID, at: port)
@@ -81,16 +79,17 @@ struct FlashRun: Sendable {
 
   // MARK: esptool
 
-  private func words(_ port: PortAddress) -> [String] {
+  private func words(_ port: PortAddress, rate: UInt32) -> [String] {
     let path = port.path.map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
     return (plan.chip.map { ["--chip", $0.name] } ?? [])
       + ["--port", path ?? port.description, "--baud", "\(rate)", "--before", before.rawValue]
   }
 
   private func readMAC(_ port: PortAddress) async throws -> String {
-    // A board that is already in its loader stays there.
-    let after = before == .noReset ? "no-reset-stub" : self.after.rawValue
-    let run = try await EsptoolRun(program: esptool).run(words(port) + ["--after", after, "read-mac"])
+    // Without the stub and at the ROM's rate, a loader that is not reset stays as it was.
+    let after: LineReset.After = before == .noReset ? .noReset : .hardReset
+    let run = try await EsptoolRun(program: esptool).run(
+      words(port, rate: 115_200) + ["--no-stub", "--after", after.rawValue, "read-mac"])
     guard run.exitCode == 0, let mac = run.output.mac else { throw failure(of: run, port) }
     return mac
   }
@@ -100,7 +99,7 @@ struct FlashRun: Sendable {
     defer { folder.remove() }
     let old = report.board.map { memory.files(of: $0, plan) } ?? []
     let changed = try await changedSectors(old)
-    var words = words(port) + ["--after", after.rawValue, "write-flash"]
+    var words = words(port, rate: rate) + ["--after", after.rawValue, "write-flash"]
     if old.allSatisfy({ $0 == nil }) { words.append("--skip-flashed") }
     // What was checked is what is written, even if a file changes meanwhile.
     for part in plan.parts {
@@ -171,7 +170,7 @@ struct FlashRun: Sendable {
 
   private func judge(_ run: EsptoolRun.Ending, _ port: PortAddress, _ report: inout FlashReport) throws {
     report.esptoolVersion = run.output.version
-    report.chip = run.output.chip ?? report.chip
+    report.chip = run.output.chip.map { ESPChip.named($0)?.name ?? $0 } ?? report.chip
     if !run.output.hasBegunWriting, run.exitCode != 0 {
       try refuseOther(run.output.mac, at: port)
       if let mac = run.output.mac, let known = report.board, mac != known.uppercased() {
