@@ -66,9 +66,12 @@ final class HostPresenceHandler: ChannelInboundHandler {
 
   private func note(_ mask: UInt32) {
     if mask & UInt32(IN_OPEN) != 0 {
-      // The event of the opening that was assumed: the close before it was the last one.
-      if isAssumed { notify(.detached) } else { openCount += 1 }
-      isAssumed = false
+      if isAssumed {
+        // The event of the opening that was assumed: the close before it was the last one.
+        isAssumed = false
+        return notify(.replaced)
+      }
+      openCount += 1
       if openCount == 1 { notify(.attached) }
     } else if mask & UInt32(IN_CLOSE_WRITE | IN_CLOSE_NOWRITE) != 0, openCount > 0 {
       openCount -= 1
