@@ -37,7 +37,7 @@ struct FlashTests {
   {
     let words = arguments.map { $0.contains(".bin") ? directory.file($0) : $0 }
     return try Program(
-      ["flash", "-p", emulator.port] + words,
+      ["flash", "-p", emulator.port] + (words.contains("--timeout") ? words : words + ["--timeout", "60"]),
       environment: [
         "NOTIBOT_ESPTOOL": esptool ?? Esptool.path ?? "/no/esptool",
         "XDG_CACHE_HOME": directory.file("cache"),
@@ -88,7 +88,7 @@ struct FlashTests {
       #expect(try await program(emulator, Self.whole).ending().status == .exited(0))
       let boots = try await emulator.statistics()["bootCount"]
       let again = try await flash(
-        emulator, "app.bin@0x10000", "--expect-id", "24:6f:28:aa:bb:cc", "--timeout", "60")
+        emulator, "app.bin@0x10000", "--expect-id", "24:6f:28:aa:bb:cc", "--probe-timeout", "60")
       #expect(again.status == .exited(0))
       #expect(again.lines.last == "the board runs it already (build hash); nothing was written")
       #expect(try await emulator.statistics()["bootCount"] == boots)

@@ -50,9 +50,13 @@ struct FlashCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Time limit for the firmware to answer, 0.1-600 (default: 1 before the write, 10 after it).",
-      valueName: "seconds"))
-  var timeout: Double?
+      "Time limit for the firmware to answer after the restart, 0.1-600.", valueName: "seconds"))
+  var timeout = 10.0
+
+  @Option(
+    help: ArgumentHelp(
+      "Time limit for the firmware to answer before the write, 0.1-600.", valueName: "seconds"))
+  var probeTimeout = 1.0
 
   @Option(help: ArgumentHelp("esptool \(EsptoolProgram.pinned) or later; see above.", valueName: "path"))
   var esptool: String?
@@ -81,8 +85,8 @@ struct FlashCommand: AsyncParsableCommand {
     guard (1...FlashPlan.partsLimit).contains(images.count) else {
       throw ValidationError("1 to \(FlashPlan.partsLimit) images can be flashed")
     }
-    guard (0.1...600).contains(timeout ?? 1) else {
-      throw ValidationError("--timeout must be 0.1 to 600 seconds")
+    guard [timeout, probeTimeout].allSatisfy((0.1...600).contains) else {
+      throw ValidationError("--timeout and --probe-timeout must be 0.1 to 600 seconds")
     }
     if let chip, ESPChip.named(chip) == nil {
       throw ValidationError("--chip must be one of \(ESPChip.all.map(\.name).joined(separator: ", "))")
@@ -135,7 +139,7 @@ struct FlashCommand: AsyncParsableCommand {
     let run = FlashRun(
       plan: plan, name: place, rate: rate, esptool: program,
       expectedID: (expectID ?? name.deviceID)?.uppercased(), before: before, after: after,
-      isForced: force, greetingLimit: timeout.map(Self.duration) ?? .seconds(1), timeout: answerLimit)
+      isForced: force, greetingLimit: Self.duration(probeTimeout), timeout: Self.duration(timeout))
     try await run.perform { report, port in
       guard thenTest else { return print(report) }
       var suite = suite
@@ -144,13 +148,11 @@ struct FlashCommand: AsyncParsableCommand {
     }
   }
 
-  private var answerLimit: Duration { timeout.map(Self.duration) ?? .seconds(10) }
-
   private static func duration(_ seconds: Double) -> Duration { .milliseconds(Int64(seconds * 1000)) }
 
   private func rig(_ name: PortName, rate: UInt32) -> TestRun.ChosenRig {
     .port(
-      name, SerialOptions(bitsPerSecond: rate), control: nil, timeout: answerLimit,
+      name, SerialOptions(bitsPerSecond: rate), control: nil, timeout: Self.duration(timeout),
       PortCare(before: .noReset, after: .noReset, highest: nil))
   }
 
