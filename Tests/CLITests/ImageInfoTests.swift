@@ -4,7 +4,7 @@ import Testing
 struct ImageInfoTests {
   /// An ESP32-C3 application of two segments, made by Python's struct and hashlib; esptool's
   /// `image-info` accepts it.
-  private static let image: [UInt8] = {
+  static let image: [UInt8] = {
     let digits = """
       e902022f00c03740ee0000000500000300ffff00000000012000003c000100003254cdab000000000000000000000000
       312e302e300000000000000000000000000000000000000000000000000000006e6f7469626f74000000000000000000

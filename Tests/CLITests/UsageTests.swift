@@ -18,7 +18,9 @@ import Testing
 
   /// The groups of `notibot --help`, and the commands in each.
   static let groups = [
-    "USE A DEVICE": ["devices", "send", "count", "watch", "monitor", "forward", "ask", "outbox", "reset"],
+    "USE A DEVICE": [
+      "devices", "send", "count", "watch", "monitor", "forward", "ask", "outbox", "reset", "flash",
+    ],
     "TEST": ["test", "soak"], "EMULATE": ["emulate", "control", "proxy"],
     "MEASURE": ["bench", "report", "simulate", "damage"], "RECEIVE PUSHES": ["gateway"],
     "SET UP": ["doctor", "udev-rules", "image"],
@@ -54,7 +56,7 @@ import Testing
 
   @Test func `each command has a page of help, without the table of exit codes`() async throws {
     let commands = try await commands()
-    #expect(commands.count == 23)
+    #expect(commands.count == 24)
     for command in commands {
       let ending = try await run(command.commandName, "--help")
       #expect(ending.status == .exited(0))
@@ -68,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "send", "count", "watch", "forward", "monitor", "reset", "test", "soak", "bench", "proxy",
+    "send", "count", "watch", "forward", "monitor", "reset", "flash", "test", "soak", "bench", "proxy",
   ])
   func `help of a command that opens a port lists every form of its name`(command: String) async throws {
     let help = try await run(command, "--help").output.filter { !$0.isWhitespace }

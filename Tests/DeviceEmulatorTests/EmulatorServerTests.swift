@@ -223,9 +223,9 @@ struct EmulatorServerTests {
   }
 
   @Test func `the faults of a run can be read and repeated`() async throws {
-    let spec = try FaultSpec(parsing: "loss@3")
+    let spec = try FaultSpec(parsing: "loss@3/to-device")
     let server = try await EmulatorServer.start(profile: .quiet, faults: spec, seed: 9)
-    #expect(await server.faultSpec.description == "loss@3,seed=9")
+    #expect(await server.faultSpec.description == "loss@3/to-device,seed=9")
     let host = try HostPort(try #require(await server.portPath))
     try host.write([0x41, 0x42, 0x43, 0x44])
     #expect(await eventually { await server.statistics.bytesReceived == 3 })

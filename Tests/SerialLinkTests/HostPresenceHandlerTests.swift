@@ -58,6 +58,20 @@ struct HostPresenceHandlerTests {
     #expect(recorder.received == [.attached, .detached])
   }
 
+  @Test func `a host that opens the port at once after another one closed it is a new one`() throws {
+    let neighbour = Neighbour()
+    let (watch, recorder) = try makeWatched(neighbour)
+    try watch.writeInbound(event(Int(IN_OPEN)))
+    // The close is read late: the next host has the port open already.
+    neighbour.isThere = true
+    try watch.writeInbound(event(Int(IN_CLOSE_WRITE)))
+    try watch.writeInbound(event(Int(IN_OPEN)))
+    #expect(recorder.received == [.attached, .replaced])
+    neighbour.isThere = false
+    try watch.writeInbound(event(Int(IN_CLOSE_WRITE)))
+    #expect(recorder.received == [.attached, .replaced, .detached])
+  }
+
   @Test func `a split event is read when its rest arrives`() throws {
     let (watch, recorder) = try makeWatched(Neighbour())
     var whole = event(Int(IN_OPEN))

@@ -31,6 +31,13 @@ import Testing
     #expect(!exists(process.pid))
   }
 
+  @Test func `what a program has started ends with it`() async throws {
+    let process = try await TiedProcess.start("/bin/sh", arguments: ["-c", "sleep 600 & echo >&2; wait"])
+    // Its end is the end of its standard error, which the second process has as well.
+    await process.stop()
+    #expect(try await process.ended.get().utf8.count <= 1)
+  }
+
   @Test func `the last output of a program is reported when it has ended`() async throws {
     let process = try await TiedProcess.start(
       "/bin/sh", arguments: ["-c", "echo out; echo no such image >&2"])

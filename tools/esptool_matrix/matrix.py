@@ -3,6 +3,7 @@
 faults of flashing. `scripts/esptool-matrix` starts it."""
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -379,6 +380,53 @@ def a_mebibyte(tool, chip):
             count = board.control.stats()["bytesReceived"] - received
             print(f"  1 MiB {' '.join(options) or 'unpaced'}: {seconds:.2f} s, {count} bytes to the device")
             assert board.flash(0x10000, len(content)) == content
+
+
+@check()
+def flash_figures(tool, chip):
+    """The time of `notibot flash`: 1 MiB, nothing new, two sectors, a board that runs it."""
+    if tool.version.startswith(("4.", "5.0")):
+        return
+    for options in ([], ["--baud-pacing"]):
+        with Board(chip, *options) as board:
+            files = {"boot.bin": images.boot_loader(chip), "table.bin": images.partition_table()}
+            # As large as its partition.
+            for name, version in (("old.bin", "1.0.1"), ("new.bin", "1.0.2")):
+                files[name] = images.app(chip, version=version, extra_bytes=(1 << 20) - 4096)
+            paths = {name: board.write(name, data) for name, data in files.items()}
+
+            def flash(*names, board=board, paths=paths, options=options):
+                environment = {**os.environ, "XDG_CACHE_HOME": board.place.name}
+                esptool = str(tool.programs / "esptool")
+                start = time.monotonic()
+                words = [
+                    NOTIBOT,
+                    "flash",
+                    "--json",
+                    "-p",
+                    board.port,
+                    "--esptool",
+                    esptool,
+                    *(paths[name] for name in names),
+                ]
+                result = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=LIMIT_SECONDS)
+                assert result.returncode == 0, result.stderr
+                return time.monotonic() - start, json.loads(result.stdout)
+
+            whole, report = flash("boot.bin", "table.bin", "old.bin")
+            assert report["firmware"]["match"] == "build-hash", report
+            unchanged, report = flash("boot.bin", "table.bin", "old.bin")
+            assert {image["result"] for image in report["images"]} == {"present"}, report
+            sectors, report = flash("boot.bin", "table.bin", "new.bin")
+            assert report["images"][2]["writtenBytes"] == 2 * 4096, report
+            boots = board.control.stats()["bootCount"]
+            paths["new.bin"] += "@0x10000"
+            running, report = flash("new.bin")
+            assert report["outcome"] == "running" and board.control.stats()["bootCount"] == boots, report
+            print(
+                f"  flash {' '.join(options) or 'unpaced'}: all {whole:.2f} s, unchanged {unchanged:.2f} s, 2 sectors"
+                f" {sectors:.2f} s ({sectors / whole:.0%}), running {running:.2f} s; load {os.getloadavg()[0]:.1f}"
+            )
 
 
 def main():

@@ -65,6 +65,10 @@ VARIANTS = {
     ],
     "simulate": [["--seeds", "1..1000000"], ["--seed", "7", "--trace"]],
     "reset": [["-p", "PORT", "--timeout", "600"]],
+    "flash": [
+        ["-p", "PORT", "--esptool", "FOLDER/esptool", "FOLDER/data@0x110000"],
+        ["-p", "PORT", "--no-install", "FOLDER/data@0x110000"],
+    ],
     "trials": [["--subject", "firmware"], ["--subject", "host"]],
     "gateway": [["status"]],
     "doctor": [[]],
@@ -166,6 +170,13 @@ class Round:
         os.mkfifo(held)
         # It has a reader, who reads nothing.
         self.held = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+        # An esptool that never ends, and something for it to write.
+        tool = os.path.join(self.folder, "esptool")
+        with open(tool, "w") as file:
+            file.write('#!/bin/sh\necho esptool v5.6.0\n[ "$1" = version ] || exec sleep 600\n')
+        os.chmod(tool, 0o700)
+        with open(os.path.join(self.folder, "data"), "wb") as file:
+            file.write(b"data" * 1024)
         deaf = socket.socket(socket.AF_UNIX)
         deaf.bind(os.path.join(self.folder, "deaf"))
         deaf.listen(1)

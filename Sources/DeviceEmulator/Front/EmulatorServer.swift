@@ -268,6 +268,9 @@ package actor EmulatorServer {
       host = .present
       followHostRate()
       wired.noticeHost(isPresent: true, now: Self.now)
+    case .replaced:
+      wired.noticeHost(isPresent: false, now: Self.now)
+      noticed(.attached)
     case .detached:
       host = .absent
       wired.noticeHost(isPresent: false, now: Self.now)

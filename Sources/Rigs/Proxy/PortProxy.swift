@@ -299,6 +299,9 @@ package actor PortProxy {
     case .attached:
       host = .present
       hostOpened()
+    case .replaced:
+      wire.endSession()
+      hostOpened()
     case .detached:
       host = .absent
       wire.discard(.toHost)

@@ -7,7 +7,8 @@ import NIOCore
 /// Watching starts after the spare slave was opened, so every open and close seen is a host's. The
 /// kernel merges equal events in a row, so if two programs open the port at the same instant, only
 /// one is counted. Therefore, before the last one is reported as detached, /proc is checked for
-/// other processes that have the port open.
+/// other processes that have the port open. Such a process can also have opened it after that
+/// close, and then its event follows.
 final class HostPresenceHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -15,6 +16,8 @@ final class HostPresenceHandler: ChannelInboundHandler {
   private let path: String
   private var events = InotifyEvents()
   private var openCount = 0
+  /// Whether the one opening that is counted is known from /proc only.
+  private var isAssumed = false
   private let isOpenElsewhere: (_ path: String) -> Bool
 
   /// - Parameter isOpenElsewhere: whether another process has `path` open.
@@ -63,11 +66,17 @@ final class HostPresenceHandler: ChannelInboundHandler {
 
   private func note(_ mask: UInt32) {
     if mask & UInt32(IN_OPEN) != 0 {
+      if isAssumed {
+        // The event of the opening that was assumed: the close before it was the last one.
+        isAssumed = false
+        return notify(.replaced)
+      }
       openCount += 1
       if openCount == 1 { notify(.attached) }
     } else if mask & UInt32(IN_CLOSE_WRITE | IN_CLOSE_NOWRITE) != 0, openCount > 0 {
       openCount -= 1
-      if openCount == 0, isOpenElsewhere(path) { openCount = 1 }
+      isAssumed = openCount == 0 && isOpenElsewhere(path)
+      if isAssumed { openCount = 1 }
       if openCount == 0 { notify(.detached) }
     }
   }

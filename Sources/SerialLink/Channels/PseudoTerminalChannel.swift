@@ -9,6 +9,9 @@ package enum HostPresence: Hashable, Sendable {
   case attached
   /// The last host closed it. Bytes that it did not read stay in the line for the next one.
   case detached
+  /// The last host closed it, and another one has it open already and can be reading: what is in
+  /// the line must not be discarded under it.
+  case replaced
 }
 
 /// Serves the device's end of a pseudo-terminal as a NIO channel.

@@ -56,6 +56,8 @@ package struct SerialPort: ~Copyable, Sendable {
 package final class PortClaim: Sendable {
   private let lock: UUCPLock
   let latency: LatencyTimer?
+  /// Where the lock file is; `nil` if there is none.
+  var lockPath: String? { lock.path }
 
   init(_ lock: consuming UUCPLock, latency: LatencyTimer? = nil) {
     self.lock = lock

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// A UUCP lock file, `LCK..ttyUSB0`, for programs that check nothing else (ser2net, microcom).
 /// Holds the owner's pid as ten characters and a newline. Removed on `deinit` if it is still ours.
@@ -18,9 +19,14 @@ struct UUCPLock: ~Copyable, Sendable {
     case unreadable
   }
 
-  /// Takes the lock of `devicePath`, replacing the file of a dead process.
+  /// The lock files that this process keeps while the port is opened and closed several times.
+  static let reserved = Mutex<Set<String>>([])
+
+  /// Takes the lock of `devicePath`, replacing the file of a dead process. One that this process
+  /// has reserved stays as it is.
   static func take(devicePath: String, directory: String, port: String) throws(PortError) -> UUCPLock {
     let path = lockPath(devicePath: devicePath, directory: directory)
+    if reserved.withLock({ $0.contains(path) }) { return UUCPLock(path: nil, inode: 0) }
     let draft = "\(directory)/LTMP.\(getpid()).\(UInt32.random(in: 0 ... .max))"
     guard let inode = writeDraft(draft) else { return UUCPLock(path: nil, inode: 0) }
     defer { unlink(draft) }

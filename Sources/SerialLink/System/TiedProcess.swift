@@ -5,7 +5,7 @@ package import NIOPosix
 import Synchronization
 
 /// A child process that does not outlive this process: the kernel kills it when this process ends
-/// for any reason.
+/// for any reason. It leads a process group; what it has started is killed with it by `stop`.
 ///
 /// States: *running* → *ended* when it has closed its stderr, which happens at its end → *reaped*
 /// by `stop`.
@@ -24,17 +24,18 @@ package final class TiedProcess: Sendable {
   package let ended: EventLoopFuture<String>
   private let state = Mutex(State.running)
 
-  /// Starts a program with stdin and stdout on /dev/null.
+  /// Starts a program with stdin on /dev/null.
   ///
   /// - Parameters:
   ///   - program: its path.
   ///   - arguments: its arguments, without its name.
+  ///   - output: becomes its stdout; `nil`: /dev/null. The caller keeps its own.
   ///   - descriptors: become its descriptors from 3 on; the caller keeps its own. At most 5.
   ///   - group: one whose threads live as long as this process, because the program dies with the
   ///     thread that started it (prctl(2), PR_SET_PDEATHSIG).
   /// - Throws: `PortError` when it cannot be started.
   package static func start(
-    _ program: String, arguments: [String], descriptors: [Int32] = [],
+    _ program: String, arguments: [String], output: Int32? = nil, descriptors: [Int32] = [],
     on group: MultiThreadedEventLoopGroup = .singleton
   ) async throws(PortError) -> TiedProcess {
     let loop = group.next()
@@ -46,7 +47,7 @@ package final class TiedProcess: Sendable {
     let errorOutput = writer.raw
     let pid: Int32
     do {
-      pid = try await loop.submit { spawn(program, arguments, errorOutput, descriptors) }.get()
+      pid = try await loop.submit { spawn(program, arguments, output, errorOutput, descriptors) }.get()
     } catch {
       throw PortError(.system(errno: ECANCELED), port: program, operation: "start")
     }
@@ -66,14 +67,15 @@ package final class TiedProcess: Sendable {
   }
 
   private static func spawn(
-    _ program: String, _ arguments: [String], _ errorOutput: Int32, _ descriptors: [Int32]
+    _ program: String, _ arguments: [String], _ output: Int32?, _ errorOutput: Int32,
+    _ descriptors: [Int32]
   ) -> Int32 {
     let nowhere = Glibc.open("/dev/null", O_RDWR | O_CLOEXEC)
     guard nowhere >= 0 else { return -errno }
     defer { _ = close(nowhere) }
     let words = ([program] + arguments).map { strdup($0) }
     defer { words.forEach { free($0) } }
-    let numbers = [nowhere, nowhere, errorOutput] + descriptors
+    let numbers = [nowhere, output ?? nowhere, errorOutput] + descriptors
     return serial_shim_spawn_tied(program, words + [nil], numbers, numbers.count)
   }
 
@@ -102,7 +104,7 @@ package final class TiedProcess: Sendable {
     await withTaskCancellationHandler {
       _ = try? await ended.get()
     } onCancel: {
-      state.withLock { if case .running = $0 { _ = kill(pid, SIGKILL) } }
+      state.withLock { if case .running = $0 { _ = kill(-pid, SIGKILL) } }
     }
     guard finish(byKilling: false) else { return nil }
     let reaped = NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: ended.eventLoop) {
@@ -118,8 +120,9 @@ package final class TiedProcess: Sendable {
       switch state {
       case .reaped: return false
       case .running:
-        // Its entry exists until it is reaped, so that the pid is not reused.
-        if kills { kill(pid, SIGKILL) }
+        // Its entry exists until it is reaped, so that the pid is not reused. The shim has made it
+        // the leader of a group before it became the program.
+        if kills { kill(-pid, SIGKILL) }
         state = .reaped
         return true
       }

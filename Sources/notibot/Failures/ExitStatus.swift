@@ -27,7 +27,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .noAnswer: "no answer in time"
     case .linkLost: "connection lost"
     case .refused: "refused by the device"
-    case .flashingFailed: "flashing failed (reserved)"
+    case .flashingFailed: "flashing failed"
     case .deviceRestarted: "the device crashed or rebooted unexpectedly"
     case .unfitEnvironment: "environment not usable"
     case .interrupted: "interrupted (Ctrl-C)"

@@ -25,7 +25,7 @@ enum BoardGreeting {
           let info = await device.info
           return ResetRun.Greeting(
             address: device.address, bootID: info.bootID, resetReason: info.resetReason,
-            uptimeMs: info.uptimeMs)
+            uptimeMs: info.uptimeMs, info: info)
         }
       } catch let error as NotibotError {
         switch error.code {

@@ -90,7 +90,7 @@ struct ResetCommand: AsyncParsableCommand {
   }
 
   private func reset() async throws -> ResetReport {
-    try await Board.withPlace(of: try line.resolvedPort().value) { try await reset($0) }
+    try await BoardAccess.withPlace(of: try line.resolvedPort().value) { try await reset($0) }
   }
 
   private func reset(_ name: PortName) async throws -> ResetReport {

@@ -286,6 +286,7 @@ extension ResetRun {
     var bootID: UInt32
     var resetReason: ResetReason?
     var uptimeMs: UInt64?
+    var info: DeviceInfo
   }
 
   private func open(_ port: PortAddress) async throws -> WatchedPort {

@@ -124,7 +124,7 @@ struct SoakCommand: AsyncParsableCommand {
   }
 
   private func measured() async throws -> SoakReport {
-    try await Board.withPlace(of: try line.resolvedPort().value) { try await measured(at: $0) }
+    try await BoardAccess.withPlace(of: try line.resolvedPort().value) { try await measured(at: $0) }
   }
 
   private func measured(at port: PortName) async throws -> SoakReport {

@@ -1,0 +1,113 @@
+import FirmwareImages
+import Foundation
+import NIOCore
+import SerialLink
+
+/// The esptool that `flash` runs: a separate program, never a part of this one.
+struct EsptoolProgram: Sendable {
+  /// The version that the command installs; `tools/esptool_matrix/requirements.txt` tests it.
+  static let pinned = "5.6.0"
+  /// The oldest version whose output and options are known here.
+  private static let oldest = [5, 6]
+
+  let path: String
+
+  /// Finds it: the option, else `NOTIBOT_ESPTOOL`, else the command's own environment, which is
+  /// created the first time.
+  ///
+  /// - Parameter installs: whether it can be created.
+  /// - Throws: `CommandFailure` with 18 and the remedy.
+  static func located(option: String?, installs: Bool) async throws -> EsptoolProgram {
+    let environment = ProcessInfo.processInfo.environment
+    if let path = option ?? environment["NOTIBOT_ESPTOOL"].flatMap({ $0.isEmpty ? nil : $0 }) {
+      return try await checked(path)
+    }
+    let folder = try dataFolder(environment) + "/esptool-\(pinned)"
+    let program = EsptoolProgram(path: folder + "/bin/esptool")
+    if access(folder + "/ready", F_OK) == 0 { return program }
+    guard installs else {
+      throw CommandFailure(
+        .unfitEnvironment, "esptool \(pinned) is not installed in \(folder.printable)",
+        remedy: "omit --no-install, or choose one with --esptool PATH or NOTIBOT_ESPTOOL")
+    }
+    try await install(in: folder)
+    return program
+  }
+
+  /// The XDG folder for data of this program.
+  private static func dataFolder(_ environment: [String: String]) throws -> String {
+    if let folder = environment["XDG_DATA_HOME"], folder.hasPrefix("/") { return folder + "/notibot" }
+    if let home = environment["HOME"], home.hasPrefix("/") { return home + "/.local/share/notibot" }
+    throw CommandFailure(
+      .unfitEnvironment, "there is no folder for esptool: neither XDG_DATA_HOME nor HOME is set",
+      remedy: "choose an esptool with --esptool PATH or NOTIBOT_ESPTOOL")
+  }
+
+  private static func checked(_ path: String) async throws -> EsptoolProgram {
+    let program = EsptoolProgram(path: path)
+    let remedy = "choose esptool \(pinned) with --esptool PATH, or omit it to have it installed"
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 else {
+      throw CommandFailure(
+        .unfitEnvironment, "cannot run \(path.printable): it is not a program", remedy: remedy)
+    }
+    let run = try await EsptoolRun(program: program).run(["version"])
+    let number = (run.output.version ?? "").split(separator: ".").compactMap { Int($0) }
+    guard run.exitCode == 0, number.count >= 2 else {
+      let reason = run.errors.isEmpty ? "" : " (\(EsptoolFailure.reason(in: run.errors).printable))"
+      throw CommandFailure(.unfitEnvironment, "\(path.printable) is not esptool 5\(reason)", remedy: remedy)
+    }
+    guard !number.lexicographicallyPrecedes(oldest) else {
+      throw CommandFailure(
+        .unfitEnvironment, "\(path.printable) is esptool \(run.output.version ?? ""), which is too old",
+        remedy: remedy)
+    }
+    return program
+  }
+
+  // MARK: Installation
+
+  /// Creates an environment with the pinned version. A file marks it as complete, so that an
+  /// interrupted installation is repeated.
+  private static func install(in folder: String) async throws {
+    Output.note("esptool \(pinned) is installed once, in \(folder.printable): python3 -m venv, pip install")
+    do {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    } catch {
+      throw failure("cannot create \(folder.printable)", "choose another folder with XDG_DATA_HOME")
+    }
+    let lock = open(folder + "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard lock >= 0 else {
+      throw failure("cannot write \(folder.printable)", "choose another folder with XDG_DATA_HOME")
+    }
+    defer { close(lock) }
+    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+      throw failure("another process is installing esptool", "try again when it is done")
+    }
+    if access(folder + "/ready", F_OK) == 0 { return }
+    try await step(
+      ["python3", "-m", "venv", folder], remedy: "install python3 and python3-venv, and check the network")
+    try await step(
+      [
+        folder + "/bin/python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+        "esptool==\(pinned)",
+      ],
+      remedy: "check the network, or choose an esptool with --esptool PATH")
+    guard FileManager.default.createFile(atPath: folder + "/ready", contents: nil) else {
+      throw failure("cannot write \(folder.printable)", "choose another folder with XDG_DATA_HOME")
+    }
+  }
+
+  private static func step(_ words: [String], remedy: String) async throws {
+    let process = try await TiedProcess.start("/usr/bin/env", arguments: words)
+    let code = await process.exitCode()
+    try Task.checkCancellation()
+    guard code != 0 else { return }
+    let errors = (try? await process.ended.get()) ?? ""
+    throw failure("cannot install esptool: \(EsptoolFailure.reason(in: errors).printable)", remedy)
+  }
+
+  private static func failure(_ text: String, _ remedy: String) -> CommandFailure {
+    CommandFailure(.unfitEnvironment, text, remedy: remedy)
+  }
+}

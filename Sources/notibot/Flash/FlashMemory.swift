@@ -1,0 +1,70 @@
+import FirmwareImages
+import Foundation
+import SerialLink
+
+/// What this user has written to each board last, to find the changed sectors. A cache: esptool
+/// verifies what it finds, so a wrong or missing file costs time only.
+struct FlashMemory: Sendable {
+  /// `nil` without a folder for caches.
+  private let folder: String?
+
+  init(environment: [String: String] = ProcessInfo.processInfo.environment) {
+    if let cache = environment["XDG_CACHE_HOME"], cache.hasPrefix("/") {
+      folder = cache + "/notibot/flash"
+    } else {
+      folder = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.cache/notibot/flash" : nil }
+    }
+  }
+
+  /// Whether nothing is known about any board.
+  var isEmpty: Bool { folder.map { names(in: $0).isEmpty } ?? true }
+
+  /// The file with what was written last at the place of each part; `nil`: not known.
+  func files(of mac: String, _ plan: FlashPlan) -> [String?] {
+    plan.parts.map { part in
+      guard let path = path(of: mac, part.offset), access(path, R_OK) == 0 else { return nil }
+      return path
+    }
+  }
+
+  /// Removes what a write to these places makes invalid.
+  func forget(_ mac: String, _ plan: FlashPlan) {
+    guard let folder = board(mac) else { return }
+    for name in names(in: folder) {
+      let path = "\(folder)/\(name)"
+      guard let start = UInt64(name.prefix { $0 != "." }, radix: 16),
+        let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? UInt64,
+        plan.parts.contains(where: { UInt64($0.offset) < start + size && start < $0.end })
+      else { continue }
+      unlink(path)
+    }
+  }
+
+  /// Keeps what was written and verified.
+  func remember(_ mac: String, _ plan: FlashPlan) {
+    guard let folder = board(mac) else { return }
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      for part in plan.parts {
+        guard let path = path(of: mac, part.offset) else { continue }
+        try Data(part.bytes).write(to: URL(fileURLWithPath: path), options: .atomic)
+      }
+    } catch {
+      Output.note("cannot keep a copy in \(folder.printable): the next write takes as long as this one")
+    }
+  }
+
+  private func board(_ mac: String) -> String? {
+    guard let folder, EsptoolOutput.isMAC(mac) else { return nil }
+    return "\(folder)/\(mac.filter { $0 != ":" }.lowercased())"
+  }
+
+  private func path(of mac: String, _ offset: UInt32) -> String? {
+    board(mac).map { "\($0)/\(hex(offset, digits: 8)).bin" }
+  }
+
+  private func names(in folder: String) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+  }
+}
