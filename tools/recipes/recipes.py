@@ -6,6 +6,7 @@ It stands in for the runners of GitHub and GitLab: steps, inputs, conditions, th
 summary, artifacts. Emulators stand in for boards."""
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -17,17 +18,19 @@ import xml.etree.ElementTree as xml
 
 import yaml
 
+from tools.esptool_matrix import images
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs/CI.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INPUT = re.compile(r"\$\{\{ inputs\.(\w+) \}\}")
 OWN_ACTION = re.compile(r"^\w+/notibot-rig@")
-# Where the page has the boards of a bench, and their names.
+# Where the page has the boards of a bench; and how they are started. One has nothing in its flash.
 BOARDS = "/tmp/bench"
-NAMES = ("one", "two")
+STARTS = {"one": "", "two": "", "blank": "--chip esp32c3 --flash-size 4MB --flash-file flash.bin"}
 RULES = "/etc/udev/rules.d/59-notibot.rules"
 # What stands for what a bench has, and a bare system has not.
-STAND_INS = {"usb:303a:1001": f"{BOARDS}/one"}
+STAND_INS = {"usb:303a:1001": f"{BOARDS}/one", "/dev/serial/by-path/pci-0000:00:14.0-usb-0:2:1.0": f"{BOARDS}/blank"}
 
 
 class Failure(Exception):
@@ -41,7 +44,14 @@ class System:
         self.root, self.folder, self.packages = root, folder, packages
         # In this system the folder of the boards must not collide with another run's.
         self.boards = BOARDS if root else f"{folder}/boards"
+        # Where `notibot flash` has its esptool: the one of this system may be there already.
+        home = os.environ.get("XDG_DATA_HOME", os.path.expanduser("~/.local/share"))
+        self.data = f"{folder}/data" if root else home
         self.path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+    def fewer(self, separator):
+        """An argument of `notibot test` in this system: all cases take a board half a minute."""
+        return "" if self.root else f"{separator}--filter=^ATT-"
 
     def outside(self, path):
         """A path of the system, as this program sees it."""
@@ -58,6 +68,7 @@ class System:
             "PATH": self.path,
             "PIP_FIND_LINKS": self.packages,
             "PIP_NO_INDEX": "1",
+            "XDG_DATA_HOME": self.data,
             **more,
         }
         words = ["env", "-i", *(f"{key}={value}" for key, value in environment.items())]
@@ -137,8 +148,11 @@ class GitHub:
             if unknown:
                 raise Failure(f"action.yml has no input {', '.join(sorted(unknown))}")
             inputs = {key: str(value["default"]) for key, value in action["inputs"].items()} | given
+            inputs["arguments"] += self.system.fewer("\n")
             for inner in action["runs"]["steps"]:
                 self.step(inner, inputs, prepare)
+            if self.failure:
+                return
             require_reports(self.system.outside(self.workspace) / inputs["reports"])
             if not self.system.outside(self.files["GITHUB_STEP_SUMMARY"]).read_text():
                 raise Failure("the step has no summary")
@@ -157,6 +171,21 @@ class GitHub:
         must(self.system.run(step["run"], self.workspace, environment), step.get("name", step["run"]))
 
 
+class Reference(list):
+    """GitLab's `!reference [JOB, KEY]`."""
+
+
+yaml.SafeLoader.add_constructor("!reference", lambda loader, node: Reference(loader.construct_sequence(node)))
+
+
+def flat(lines, jobs):
+    """A script's lines, with those that it refers to."""
+    found = []
+    for line in lines:
+        found += jobs[line[0]][line[1]] if isinstance(line, Reference) else [line]
+    return found
+
+
 def gitlab(system, page, name):
     """Each job of a GitLab page."""
     included = {}
@@ -165,9 +194,10 @@ def gitlab(system, page, name):
     for job_name, job in page.items():
         base = included.get(job.get("extends"), {})
         variables = base.get("variables", {}) | job.get("variables", {})
+        variables["NOTIBOT_ARGUMENTS"] += system.fewer(" ")
         merged = {**base, **job}
         workspace = system.workspace(f"{name}-{job_name}")
-        lines = merged.get("before_script", []) + merged["script"]
+        lines = flat(merged.get("before_script", []), included) + merged["script"]
         environment = {key: str(value) for key, value in variables.items()} | {"GITLAB_CI": "true", "CI": "true"}
         must(system.run("\n".join(lines), workspace, environment), f"GitLab job {job_name}")
         artifacts = merged["artifacts"]
@@ -175,6 +205,23 @@ def gitlab(system, page, name):
             if not (system.outside(workspace) / path).exists():
                 raise Failure(f"GitLab job {job_name} leaves no {path}")
         require_reports(system.outside(workspace))
+
+
+def install_idf(system, folder):
+    """Makes an idf.py that leaves a build of ESP-IDF for an ESP32-C3, without compiling it."""
+    program, build = system.outside(f"{folder}/idf.py"), system.outside(f"{folder}/build")
+    build.mkdir()
+    files = {"0x0": images.boot_loader("esp32c3"), "0x8000": images.partition_table(), "0x10000": images.app("esp32c3")}
+    for offset, content in files.items():
+        (build / f"{offset}.bin").write_bytes(content)
+    arguments = {
+        "flash_files": {offset: f"{offset}.bin" for offset in files},
+        "flash_settings": {"flash_size": "4MB"},
+        "extra_esptool_args": {"chip": "esp32c3"},
+    }
+    (build / "flasher_args.json").write_text(json.dumps(arguments))
+    program.write_text(f'#!/bin/sh\n[ "$*" = build ] && cp -r {folder}/build build\n')
+    program.chmod(0o755)
 
 
 def install_udevadm(system):
@@ -192,11 +239,12 @@ class Bench:
         self.system, self.programs = system, []
         self.workspace = system.workspace("bench")
         must(system.run("python3 -m venv env && env/bin/pip install --quiet notibot-rig", self.workspace), "pip")
-        system.path = f"{self.workspace}/env/bin:{system.path}"
+        install_idf(system, self.workspace)
+        system.path = f"{self.workspace}:{self.workspace}/env/bin:{system.path}"
         must(system.run(f"mkdir -p {system.boards}", self.workspace), "mkdir")
-        for name in NAMES:
+        for name, options in STARTS.items():
             place = f"{system.boards}/{name}"
-            command = f"notibot emulate --link {place} --control {place}.control --json"
+            command = f"notibot emulate --link {place} --control {place}.control {options} --json"
             program = system.start(command, self.workspace)
             self.programs.append(program)
             if not program.stdout.readline().startswith("{"):
