@@ -120,7 +120,6 @@ class RotLoop:
         if expected != list(range(1, self.queued + 1)):
             self.complain(f"without a wrong bit: {len(expected)} of {self.queued} notifications")
         where = self.flip(self.random.choice(self.place()))
-        before = self.bytes()
         is_refused = False
         for arguments in self.random.sample(
             [
@@ -131,6 +130,8 @@ class RotLoop:
             ],
             4,
         ):
+            # A command that may write corrects what a torn write can look like.
+            before = self.bytes()
             done = self.run(*arguments, stdin=subprocess.DEVNULL)
             command = " ".join(arguments[:2])
             if b"is damaged" in done.stderr:
@@ -149,9 +150,10 @@ class RotLoop:
                 self.complain(f"{where}: not all notifications are there in the end, and no word of it")
         else:
             self.counts["refused"] += 1
-            self.salvage(where, expected, before)
+            self.salvage(where, expected)
 
-    def salvage(self, where, expected, before):
+    def salvage(self, where, expected):
+        before = self.bytes()
         done = self.run("outbox", "salvage", self.copy)
         found = [json.loads(line)["outbox"]["number"] for line in done.stdout.splitlines()]
         self.counts["salvaged"] += len(found)
