@@ -28,16 +28,7 @@ import Testing
   func `the image in the repository breaks no rule`(port: PortName.ChipLine) async throws {
     let rig = try await ChipRig(image: .repository(port), port: port)
     let results = await Runner(rig: rig, seed: SuiteRun.seed).run(Self.cases(on: port)) { _ in }
-    var skipped: [String: String] = [:]
-    for result in results {
-      switch result.outcome {
-      case .passed: break
-      case .skipped(let reason): skipped[result.testCase.id] = reason
-      case .failed, .errored:
-        let text = (result.outcome.details + result.transcript).joined(separator: "\n")
-        Issue.record("\(result.testCase.id) on \(port), seed \(SuiteRun.seed)\n\(text)")
-      }
-    }
+    var skipped = reasonsOfSkipped(among: results, "\(port)")
     let ids = Set(results.map(\.testCase.id))
     for (reason, expected) in Self.skips {
       for id in expected.intersection(ids) {

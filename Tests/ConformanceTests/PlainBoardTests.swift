@@ -15,15 +15,7 @@ import Testing
     var skipped: [String: String] = [:]
     for round in 1...2 {
       let results = await Runner(rig: rig, seed: SuiteRun.seed).run(cases) { _ in }
-      for result in results {
-        switch result.outcome {
-        case .passed: break
-        case .skipped(let reason): skipped[result.testCase.id] = reason
-        case .failed, .errored:
-          let text = (result.outcome.details + result.transcript).joined(separator: "\n")
-          Issue.record("round \(round): \(result.testCase.id)\n\(text)")
-        }
-      }
+      skipped.merge(reasonsOfSkipped(among: results, "round \(round)")) { $1 }
       if round == 1 { #expect(unexplained(skipped, board, rig) == []) }
       cases.shuffle(using: &generator)
     }

@@ -35,3 +35,18 @@ func expectPassed(_ result: CaseResult, onRigWithout absent: Set<Need>) {
     Issue.record("\(result.testCase.id), seed \(SuiteRun.seed)\n\(text)")
   }
 }
+
+/// Records an issue for each failed or errored case; returns the reasons of skipped ones by id.
+func reasonsOfSkipped(among results: [CaseResult], _ run: String) -> [String: String] {
+  var reasons: [String: String] = [:]
+  for result in results {
+    switch result.outcome {
+    case .passed: break
+    case .skipped(let reason): reasons[result.testCase.id] = reason
+    case .failed, .errored:
+      let text = (result.outcome.details + result.transcript).joined(separator: "\n")
+      Issue.record("\(result.testCase.id), \(run), seed \(SuiteRun.seed)\n\(text)")
+    }
+  }
+  return reasons
+}

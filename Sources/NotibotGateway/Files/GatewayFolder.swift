@@ -1,6 +1,7 @@
 #if Gateway
 import Foundation
 package import GatewayRules
+import SerialLink
 
 /// The folder of a gateway: configuration, keys, tables. Others must not read it.
 package struct GatewayFolder: Hashable, Sendable {
@@ -12,8 +13,7 @@ package struct GatewayFolder: Hashable, Sendable {
 
   /// `$XDG_CONFIG_HOME/notibot/gateway`, or below `~/.config`.
   package static func defaultPath(environment: [String: String]) -> String {
-    let base = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-    return (base ?? (environment["HOME"] ?? "") + "/.config") + "/notibot/gateway"
+    (UserFolder.configuration.path(environment: environment) ?? "/.config/notibot") + "/gateway"
   }
 
   /// A path of the configuration: relative to the folder.

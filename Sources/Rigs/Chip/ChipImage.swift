@@ -55,15 +55,7 @@ package struct ChipImage: Sendable {
 
   private static func referencePath(_ line: PortName.ChipLine) throws(RigTrouble) -> String {
     let name = "\(folder)/notibot-esp32c3-\(line.rawValue).bin"
-    var candidates = [name]
-    if let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
-      // .build/TRIPLE/CONFIGURATION/notibot
-      let root = (0..<4).reduce(URL(fileURLWithPath: program)) { url, _ in url.deletingLastPathComponent() }
-      candidates.append(root.appendingPathComponent(name).path)
-    }
-    for candidate in candidates where FileManager.default.isReadableFile(atPath: candidate) {
-      return candidate
-    }
+    if let path = BuiltFile.path(name, in: "", orAbove: 4) { return path }
     throw RigTrouble(
       "the reference firmware's image is not here: there is no \(name)",
       remedy: "run this in the repository, or name another image")

@@ -1,5 +1,6 @@
 import CChip
 package import Conformance
+import FirmwareImages
 package import NotibotProtocol
 
 /// A model of the ESP32-C3 with an image in its flash, on a clock that starts at power-on. It
@@ -18,7 +19,9 @@ package final class SimulatedChip {
     package let text: String
     /// The program counter.
     package let pc: UInt32
-    package var description: String { "the program broke a rule of the chip: \(text) (pc 0x\(hex(pc)))" }
+    package var description: String {
+      "the program broke a rule of the chip: \(text) (pc 0x\(hex(pc, digits: 8).lowercased()))"
+    }
   }
 
   /// CHIP_TIME_LIMIT_NS.
@@ -93,9 +96,6 @@ package final class SimulatedChip {
   /// Drops bytes of the host that have not arrived.
   func dropInput(on line: chip_line_t) { chip_drop_input(chip, line) }
 
-  /// Bytes of the host that have not arrived.
-  func pendingCount(on line: chip_line_t) -> Int { chip_pending(chip, line) }
-
   /// Takes all that the host has received.
   func take(from line: chip_line_t) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: Int(CHIP_OUTPUT_LIMIT_BYTES)) { buffer, count in
@@ -111,12 +111,4 @@ package final class SimulatedChip {
 
   /// RAM, RTC memory and registers are lost; the flash stays.
   func powerCycle() { chip_power_cycle(chip) }
-
-  /// Whether the ROM waits for a download.
-  var isInLoader: Bool { chip_is_in_loader(chip) }
-}
-
-private func hex(_ number: UInt32) -> String {
-  let digits = String(number, radix: 16)
-  return String(repeating: "0", count: 8 - digits.count) + digits
 }

@@ -51,16 +51,7 @@ package struct QEMUSetup: Sendable {
       }
       return named
     }
-    var candidates = [".build/\(imageName)"]
-    if let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
-      // .build/TRIPLE/CONFIGURATION/notibot
-      let build = URL(fileURLWithPath: program).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-      candidates.append(build.appendingPathComponent(imageName).path)
-    }
-    for candidate in candidates where FileManager.default.isReadableFile(atPath: candidate) {
-      return candidate
-    }
+    if let path = BuiltFile.path(imageName, in: ".build/", orAbove: 3) { return path }
     throw QEMUFailure(
       "the firmware has not been built: there is no .build/\(imageName)",
       hint: "build it: firmware-fixtures/ports/qemu-virt/build")

@@ -36,8 +36,7 @@ struct EsptoolProgram: Sendable {
 
   /// The XDG folder for data of this program.
   private static func dataFolder(_ environment: [String: String]) throws -> String {
-    if let folder = environment["XDG_DATA_HOME"], folder.hasPrefix("/") { return folder + "/notibot" }
-    if let home = environment["HOME"], home.hasPrefix("/") { return home + "/.local/share/notibot" }
+    if let folder = UserFolder.data.path(environment: environment) { return folder }
     throw CommandFailure(
       .unfitEnvironment, "there is no folder for esptool: neither XDG_DATA_HOME nor HOME is set",
       remedy: "choose an esptool with --esptool PATH or NOTIBOT_ESPTOOL")

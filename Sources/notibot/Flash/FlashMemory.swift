@@ -9,11 +9,7 @@ struct FlashMemory: Sendable {
   private let folder: String?
 
   init(environment: [String: String] = ProcessInfo.processInfo.environment) {
-    if let cache = environment["XDG_CACHE_HOME"], cache.hasPrefix("/") {
-      folder = cache + "/notibot/flash"
-    } else {
-      folder = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.cache/notibot/flash" : nil }
-    }
+    folder = UserFolder.cache.path(environment: environment).map { $0 + "/flash" }
   }
 
   /// Whether nothing is known about any board.
