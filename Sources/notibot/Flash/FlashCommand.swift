@@ -20,7 +20,7 @@ struct FlashCommand: AsyncParsableCommand {
 
       EXIT CODES HERE
         2: the images cannot be flashed, or not on this board
-        10: another board than --expect-id
+        10: not the board of --expect-id
         13: the loader, or the firmware after the restart, does not answer
         14: the connection was lost while flashing
         16: flashing failed, or another firmware answers

@@ -194,8 +194,8 @@ extension RuleWords {
       `id`, `rev` as in NTF-29, and `press`, its number. The first press that is kept in a boot has number
       1, each further one, of whatever `src`, one more. Where a `src` has no room for one more, that press
       is refused: nothing is kept, reported or counted, no number is used up, and the device shows the
-      person that it was not taken. So is each press behind number 4294967295. What was taken before
-      stays. A press stays kept while its notification is replaced, dismissed, evicted, removed or
+      person that it was not taken. A press after number 4294967295 is refused as well. What was taken
+      before stays. A press stays kept while its notification is replaced, dismissed, evicted, removed or
       expires, until it is released (NTF-41), its `src` is forgotten (NTF-22), or the device restarts,
       also where notifications outlive that.
       """#,
