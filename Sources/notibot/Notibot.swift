@@ -15,7 +15,8 @@ struct Notibot: AsyncParsableCommand {
         name: "Use a device",
         subcommands: [
           DevicesCommand.self, SendCommand.self, CountCommand.self, WatchCommand.self, MonitorCommand.self,
-          ForwardCommand.self, AskCommand.self, OutboxCommand.self, ResetCommand.self, FlashCommand.self,
+          ForwardCommand.self, AskCommand.self, ShareCommand.self, OutboxCommand.self, ResetCommand.self,
+          FlashCommand.self,
         ]),
       CommandGroup(
         name: "Test", subcommands: [TestCommand.self, SoakCommand.self, TrialsCommand.self]),

@@ -34,7 +34,7 @@ import Testing
     try await withAttributes { _, path in
       let second = try await run("emulate", "--att", "unix:\(path)", "--link", path + ".port")
       #expect(second.status == .exited(2))
-      #expect(second.errors.contains("another emulator listens there"))
+      #expect(second.errors.contains("another process listens there"))
       #expect(try await run("test", "--att", "unix:\(path)", "--filter", "ATT-11/").status == .exited(0))
     }
   }

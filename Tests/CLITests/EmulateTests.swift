@@ -84,7 +84,7 @@ import Testing
       let socket = try await run(
         "emulate", "--link", emulator.directory.file("b"), "--control", emulator.control)
       #expect(socket.status == .exited(2))
-      #expect(socket.errors.contains("\(emulator.control): another emulator listens there"))
+      #expect(socket.errors.contains("\(emulator.control): another process listens there"))
       #expect(try emulator.directory.names() == ["control", "port"])
       #expect(try await run("count", "-p", emulator.port).output == "0\n")
     }

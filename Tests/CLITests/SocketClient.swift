@@ -7,7 +7,13 @@ struct SocketClient {
   private let answers: Collected
 
   init(_ path: String) throws {
-    socket = Descriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
+    socket = try Self.deaf(path)
+    answers = Collected(reading: socket)
+  }
+
+  /// A connection that nobody reads.
+  static func deaf(_ path: String) throws -> Descriptor {
+    let socket = Descriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
@@ -18,7 +24,7 @@ struct SocketClient {
       }
     }
     guard connected == 0 else { throw SystemError("connect to \(path)") }
-    answers = Collected(reading: socket)
+    return socket
   }
 
   func write(_ text: String) { socket.write(Array(text.utf8)) }

@@ -19,7 +19,7 @@ import Testing
   /// The groups of `notibot --help`, and the commands in each.
   static let groups = [
     "USE A DEVICE": [
-      "devices", "send", "count", "watch", "monitor", "forward", "ask", "outbox", "reset", "flash",
+      "devices", "send", "count", "watch", "monitor", "forward", "ask", "share", "outbox", "reset", "flash",
     ],
     "TEST": ["test", "soak"], "EMULATE": ["emulate", "control", "proxy"],
     "MEASURE": ["bench", "report", "simulate", "damage"], "RECEIVE PUSHES": ["gateway"],
@@ -56,7 +56,7 @@ import Testing
 
   @Test func `each command has a page of help, without the table of exit codes`() async throws {
     let commands = try await commands()
-    #expect(commands.count == 24)
+    #expect(commands.count == 25)
     for command in commands {
       let ending = try await run(command.commandName, "--help")
       #expect(ending.status == .exited(0))
@@ -71,6 +71,7 @@ import Testing
 
   @Test(arguments: [
     "send", "count", "watch", "forward", "monitor", "reset", "flash", "test", "soak", "bench", "proxy",
+    "share",
   ])
   func `help of a command that opens a port lists every form of its name`(command: String) async throws {
     let help = try await run(command, "--help").output.filter { !$0.isWhitespace }

@@ -31,6 +31,8 @@ import Testing
       .address(.rfc2217(host: "bench", port: 1, RFC2217Options(timeout: .seconds(60))))
     ),
     ("socket://127.0.0.1:65535", .address(.socket(host: "127.0.0.1", port: 65_535))),
+    ("share:", .address(.share(path: "", isExclusive: false))),
+    ("share:/tmp/noti.sock", .address(.share(path: "/tmp/noti.sock", isExclusive: false))),
     ("socket://[::1]:1", .address(.socket(host: "::1", port: 1))),
     ("labgrid:noti", .labgrid(place: "noti")),
     ("emu:", .standIn(.emulator(profile: nil))),
@@ -68,6 +70,7 @@ import Testing
     ("labgrid:", "labgrid: needs the name of a place"),
     ("labgrid:-k", "labgrid: needs the name of a place"),
     ("labgrid:a b", "labgrid: needs the name of a place"),
+    ("share:/" + String(repeating: "a", count: 107), "a socket's path has at most 107 bytes"),
     ("socket://host", "the TCP port is missing, as in HOST:4000"),
     ("socket://:4000", "the host name is missing or malformed"),
     ("socket://host:0", "the TCP port must be a number from 1 to 65535"),

@@ -54,6 +54,7 @@ VARIANTS = {
     "emulate": [["--link", "FOLDER/link", "--control", "FOLDER/c", "--att", "unix:FOLDER/a"], ["--tcp", "127.0.0.1:0"]],
     "control": [["--socket", "FOLDER/deaf", "stats"]],
     "proxy": [["-p", "PORT", "--link", "FOLDER/link", "--faults", "flip=1e-4"]],
+    "share": [["-p", "PORT", "--socket", "FOLDER/share"]],
     "damage": [["--frames", "1000000"]],
     "test": [
         ["-p", "PORT", "--junit", "FOLDER/junit.xml", "--json", "FOLDER/report.json"],

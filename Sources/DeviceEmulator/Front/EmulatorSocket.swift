@@ -1,10 +1,10 @@
 import Glibc
-import NIOCore
+package import NIOCore
 import NIOPosix
-import SerialLink
+package import SerialLink
 
 /// A Unix socket of the emulator, mode 0600: the control socket or the attribute socket.
-struct EmulatorSocket: Sendable {
+package struct EmulatorSocket: Sendable {
   /// Connections that the kernel queues until they are accepted; another one is refused at once
   /// (EAGAIN).
   static let backlog: CInt = 128
@@ -16,7 +16,7 @@ struct EmulatorSocket: Sendable {
   /// - Parameters:
   ///   - loop: the event loop of the connections; `initializer` and its handlers run on it.
   ///   - initializer: adds the handlers of a connection, which must call `read`: `autoRead` is off.
-  static func open(
+  package static func open(
     at path: String, on loop: any EventLoop,
     initializer: @escaping @Sendable (any NIOCore.Channel) throws -> Void
   ) async throws(PortError) -> EmulatorSocket {
@@ -39,7 +39,7 @@ struct EmulatorSocket: Sendable {
   }
 
   /// Stops listening and removes the socket, if it is still this one. Connections stay.
-  func close() async {
+  package func close() async {
     place.leave()
     try? await channel.close()
   }
@@ -49,7 +49,7 @@ struct EmulatorSocket: Sendable {
     return switch reason {
     case .pathTooLong: error(.badPlace("a socket's path has at most \(SocketPlace.pathLimitBytes) bytes"))
     case .notASocket: error(.linkOccupied("a file that is not a socket is there"))
-    case .occupied: error(.linkOccupied("another emulator listens there"))
+    case .occupied: error(.linkOccupied("another process listens there"))
     case .system(let number): PortError(placing: path, errno: number, operation: "listen at")
     }
   }

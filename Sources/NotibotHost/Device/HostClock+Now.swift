@@ -1,9 +1,9 @@
 import Glibc
-import NotibotProtocol
+package import NotibotProtocol
 
 extension HostClock {
   /// The time of day and the time zone of this computer.
-  static func now() -> HostClock {
+  package static func now() -> HostClock {
     var seconds = time(nil)
     var local = tm()
     localtime_r(&seconds, &local)

@@ -69,6 +69,10 @@ extension NotibotError {
       case .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .unavailableForm, .badRate, .linkOccupied,
         .badPlace:
         .usage
+      case .share(.none), .share(.several), .share(.noServer): .noBoard
+      case .share(.silent): .noAnswer
+      case .share(.ended): .linkLost
+      case .share(.refused(_, _, let exit)): exit == 11 ? .portBusy : .environment
       case .deviceGone: .linkLost
       case .unconfirmed: .noAnswer
       case .noTerminals, .system: .environment

@@ -25,6 +25,8 @@ package enum SerialChannel {
       return try await open(path: path, options: options, on: loop, initializer: initializer)
     case .socket(let host, let port):
       return try await connect(host: host, port: port, on: loop, initializer: initializer)
+    case .share(let path, let isExclusive):
+      return try await ShareSocket.open(path, isExclusive: isExclusive, on: loop, initializer: initializer)
     case .rfc2217(let host, let port, let remote):
       return try await connect(
         host: host, port: port, options: remote, bitsPerSecond: options.bitsPerSecond, on: loop,

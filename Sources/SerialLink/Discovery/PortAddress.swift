@@ -8,6 +8,9 @@ package enum PortAddress: Hashable, Sendable {
   case rfc2217(host: String, port: Int, RFC2217Options)
   /// Plain bytes over TCP. Port 1...65535.
   case socket(host: String, port: Int)
+  /// A board that `notibot share` offers at a unix socket; an empty path: the only one of this
+  /// user. `isExclusive`: its line itself, while nobody else uses it.
+  case share(path: String, isExclusive: Bool)
 
   /// The path of a serial device; `nil` for a server's port.
   package var path: String? { if case .tty(let path) = self { path } else { nil } }
@@ -16,7 +19,12 @@ package enum PortAddress: Hashable, Sendable {
   package var isRemote: Bool { path == nil }
 
   /// Whether this host sets the port's rate.
-  package var hasRate: Bool { if case .socket = self { false } else { true } }
+  package var hasRate: Bool {
+    switch self {
+    case .tty, .rfc2217: true
+    case .socket, .share: false
+    }
+  }
 
   /// The same server without RFC 2217, which runs over plain bytes: enough to learn whether it
   /// accepts connections.
@@ -32,6 +40,7 @@ extension PortAddress: CustomStringConvertible {
     case .tty(let path): path
     case .rfc2217(let host, let port, let options):
       "rfc2217://\(bracketed(host)):\(port)\(options.query)"
+    case .share(let path, _): "share:\(path)"
     case .socket(let host, let port): "socket://\(bracketed(host)):\(port)"
     }
   }

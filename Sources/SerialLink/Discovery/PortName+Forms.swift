@@ -52,6 +52,11 @@ extension PortName {
       prefix: "socket://", syntax: "socket://HOST:PORT", example: "socket://[::1]:4000",
       meaning: "bytes over TCP", read: socket),
     Form(
+      prefix: "share:", syntax: "share:[PATH]", example: "share:/tmp/noti.sock",
+      meaning:
+        "a board that `share` offers at a unix socket to several programs at once; without PATH the only one of this user",
+      read: share),
+    Form(
       prefix: "labgrid:", syntax: "labgrid:PLACE", example: "labgrid:noti",
       meaning: "the serial port of a labgrid place, acquired while the command runs",
       isAcquired: true, read: labgrid),
@@ -155,6 +160,11 @@ extension PortName {
   private static func socket(parsing rest: Substring) throws(Problem) -> PortName {
     let server = try ServerEndpoint(parsing: rest)
     return .address(.socket(host: server.host, port: server.port))
+  }
+
+  private static func share(parsing rest: Substring) throws(Problem) -> PortName {
+    guard rest.utf8.count <= 107 else { throw Problem(text: "a socket's path has at most 107 bytes") }
+    return .address(.share(path: String(rest), isExclusive: false))
   }
 
   private static func chip(parsing rest: Substring) throws(Problem) -> PortName {

@@ -41,6 +41,8 @@ package struct PortError: Error, Hashable, Sendable {
     case deviceGone
     /// A network port did not accept the connection; the text is the reason.
     case unreachable(String)
+    /// A port of `notibot share` cannot be used.
+    case share(ShareProblem)
     /// A network port did not execute or did not confirm a command; the text is the reason. Exit
     /// 13.
     case unconfirmed(String)
@@ -124,6 +126,7 @@ extension PortError: CustomStringConvertible {
     case .linkOccupied(let text), .badPlace(let text), .placeRefused(let text): text.printable
     case .deviceGone: "the device was disconnected"
     case .unreachable(let text), .unconfirmed(let text): text.printable
+    case .share(let problem): problem.reason
     case .noTerminals(let text): "cannot create a pseudo-terminal: \(text.printable)"
     case .system(let number): "\(systemText(number)) (errno \(number))"
     }
@@ -152,6 +155,7 @@ extension PortError: CustomStringConvertible {
     case .linkOccupied: "remove it, or choose another path for the link"
     case .badPlace, .placeRefused: "choose a path in an existing folder that you can write to"
     case .deviceGone: "check the cable and the power supply, then connect again"
+    case .share(let problem): problem.hint
     case .unreachable: "check host and port, and that the server is running"
     case .unconfirmed: "check the server's port; add ?ign_set_control to skip the confirmation of modem lines"
     case .noTerminals: "check /dev/ptmx, and mount its file system: sudo mount -t devpts devpts /dev/pts"

@@ -11,7 +11,7 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
     self.command = command
   }
 
-  init(pid: Int32) {
+  package init(pid: Int32) {
     self.init(pid: pid, command: PortHolder.commandLine(of: pid))
   }
 

@@ -18,7 +18,8 @@ extension PortError {
     case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
     case .notFound, .busy, .serverBusy, .permissionDenied, .notATTY, .badPortName, .unavailableForm,
       .linkOccupied,
-      .badPlace, .placeRefused, .deviceGone, .unreachable, .unconfirmed, .noTerminals, .system:
+      .badPlace, .placeRefused, .deviceGone, .unreachable, .unconfirmed, .share, .noTerminals,
+      .system:
       hint
     }
   }
@@ -35,6 +36,10 @@ extension ExitStatus {
       case .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .unavailableForm, .badRate, .linkOccupied,
         .badPlace:
         .usage
+      case .share(.none), .share(.several), .share(.noServer): .noBoard
+      case .share(.silent): .noAnswer
+      case .share(.ended): .linkLost
+      case .share(.refused(_, _, let exit)): ExitStatus(rawValue: exit) ?? .unfitEnvironment
       case .deviceGone: .linkLost
       case .unconfirmed: .noAnswer
       case .noTerminals, .system: .unfitEnvironment

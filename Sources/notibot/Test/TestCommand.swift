@@ -228,6 +228,9 @@ struct TestCommand: AsyncParsableCommand {
       throw CommandFailure(
         .usage, "--rig \(rig.rawValue) starts its own device",
         remedy: "omit --port, or name \(rig == .qemu ? "qemu:[ELF]" : "emu:[PROFILE]")")
+    case (nil, .address(.share(let path, isExclusive: false))):
+      // The suite needs the line itself.
+      return try self.rig(nil, at: .address(.share(path: path, isExclusive: true)))
     case (nil, .address), (nil, .automatic), (nil, .usb), (nil, .deviceID), (nil, .labgrid):
       let rate = try boardOptions.rate.resolvedBitsPerSecond().value
       return .port(

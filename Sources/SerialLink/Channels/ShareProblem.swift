@@ -1,0 +1,43 @@
+/// Why a port of `notibot share` cannot be used.
+package enum ShareProblem: Hashable, Sendable {
+  /// No server of this user listens.
+  case none
+  /// Several servers of this user listen, at these paths.
+  case several([String])
+  /// Nothing, or something other than a server of this protocol, is at the path; the reason.
+  case noServer(String)
+  /// The server accepted the connection and did not answer in time.
+  case silent
+  /// The server closed the connection.
+  case ended
+  /// The server refused, with an exit code of this program.
+  case refused(reason: String, hint: String, exit: Int32)
+
+  /// Whether it can resolve with time: only the user can choose between servers.
+  package var healsByWaiting: Bool { if case .several = self { false } else { true } }
+
+  /// Safe to print.
+  var reason: String {
+    switch self {
+    case .none: "no 'notibot share' of this user is running"
+    case .several(let paths):
+      "\(paths.count) servers are running: \(paths.prefix(8).map(\.printable).joined(separator: ", "))"
+    case .noServer(let text): text.printable
+    case .silent: "the server does not answer"
+    case .ended: "the server of the shared board closed the connection"
+    case .refused(let reason, _, _): reason.printable
+    }
+  }
+
+  /// Safe to print.
+  var hint: String {
+    switch self {
+    case .none: "start one with: notibot share -p PORT"
+    case .several: "choose one with: -p share:PATH"
+    case .noServer: "start a server with: notibot share -p PORT --socket PATH"
+    case .silent: "stop that server, and start it again"
+    case .ended: "check that 'notibot share' runs; it prints why it closes a connection"
+    case .refused(_, let hint, _): hint.printable
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import DequeModule
+import DeviceEmulator
+import Foundation
+import NIOCore
+import NotibotProtocol
+import SerialLink
+
+/// One connection to the socket of `share`, as the server sees it.
+///
+/// States: *talking*, lines of JSON → *attached*, the bytes of a line → *attached*; or *leasing*,
+/// the bytes of the board's own line.
+struct ShareClient {
+  enum Stage {
+    case talking
+    case attached
+    case leasing
+  }
+
+  /// Payloads for a client that takes none, at most; one with more is dropped.
+  static let payloadsLimit = 1024
+  /// Console text for a client that takes none, in bytes, at most.
+  static let textLimitBytes = 262_144
+
+  /// A request of the client, and its answer when there is one: answers leave in order.
+  private struct Slot {
+    var number: UInt64
+    var answer: [UInt8]?
+  }
+
+  let id: Int
+  let channel: any NIOCore.Channel
+  /// The process at the other end: "1234 (notibot watch)".
+  let process: PortHolder
+  var stage = Stage.talking
+  var unread = ByteBuffer()
+  /// nil while the board has no session.
+  var line: SharedLine?
+  /// Counts the sessions of the client, so that an answer does not get into a later one.
+  private(set) var session = 0
+  private(set) var followsCount = false
+  private(set) var followsData = false
+  private var slots: Deque<Slot> = []
+  private var nextSlot: UInt64 = 0
+  private var payloads: Deque<(NotibotProtocol.Channel, [UInt8])> = []
+  private var text: [UInt8] = []
+
+  init(id: Int, channel: any NIOCore.Channel, process: PortHolder) {
+    (self.id, self.channel, self.process) = (id, channel, process)
+  }
+
+  /// Whether more is queued than a client that reads can have.
+  var isSlow: Bool { payloads.count > Self.payloadsLimit || text.count > Self.textLimitBytes }
+
+  /// Begins another session, or ends one.
+  mutating func renew() {
+    session += 1
+    (followsCount, followsData) = (false, false)
+    slots = []
+    payloads = []
+  }
+
+  // MARK: To the client
+
+  /// A place for the answer to a request.
+  mutating func openSlot() -> UInt64 {
+    nextSlot += 1
+    slots.append(Slot(number: nextSlot))
+    return nextSlot
+  }
+
+  mutating func answer(_ pdu: [UInt8], in slot: UInt64) {
+    guard let index = slots.firstIndex(where: { $0.number == slot }) else { return }
+    slots[index].answer = pdu
+    while let answer = slots.first?.answer {
+      slots.removeFirst()
+      payloads.append((.att, answer))
+    }
+  }
+
+  /// A number for an operation without an answer.
+  mutating func freshNumber() -> UInt64 {
+    nextSlot += 1
+    return nextSlot
+  }
+
+  mutating func answer(_ pdu: ATTPDU) { answer(pdu.encoded(), in: openSlot()) }
+
+  mutating func send(_ message: SyncMessage) { payloads.append((.link, message.encoded())) }
+
+  mutating func notify(count: UInt16) {
+    guard followsCount else { return }
+    let value = [UInt8(truncatingIfNeeded: count), UInt8(truncatingIfNeeded: count >> 8)]
+    payloads.append(
+      (.att, ATTPDU.handleValueNotification(handle: NotibotProfile.Handle.count, value: value).encoded()))
+  }
+
+  mutating func notify(_ event: DeviceEvent) {
+    guard followsData else { return }
+    let value = event.encoded()
+    payloads.append(
+      (.att, ATTPDU.handleValueNotification(handle: NotibotProfile.Handle.data, value: value).encoded()))
+  }
+
+  mutating func print(_ bytes: [UInt8]) {
+    if stage == .attached { text += bytes }
+  }
+
+  mutating func follow(_ handle: UInt16, _ isFollowing: Bool) {
+    if handle == NotibotProfile.Handle.countCCCD {
+      followsCount = isFollowing
+    } else {
+      followsData = isFollowing
+    }
+  }
+
+  /// Writes as much as the client takes.
+  mutating func transmit() {
+    while channel.isWritable {
+      while line?.hasRoom == true, let (target, payload) = payloads.popFirst() {
+        line?.send(payload, on: target)
+      }
+      var bytes = line?.nextTransmit() ?? []
+      bytes += text
+      text = []
+      guard !bytes.isEmpty else { break }
+      channel.write(ByteBuffer(bytes: bytes), promise: nil)
+    }
+    channel.flush()
+  }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `share` and the port `share:`, with processes.
+@Suite struct ShareTests {
+  @Test func `watch, forward, send and ask use one board, and a press reaches the one who asked`()
+    async throws
+  {
+    try await withShare { share in
+      let watch = try Program(["watch", "--json", "-p", share.port])
+      _ = try await watch.output.line(0)
+      let forward = try Program(
+        ["forward", "--json", "-p", share.port, "--outbox", share.emulator.directory.file("outbox")],
+        input: nil)
+      forward.write(#"{"app":"a","title":"1","text":"t","timestamp":1}"# + "\n")
+      try await share.emulator.wait(for: "stored=1")
+      let sent = try await run("send", "-p", share.port, "--app", "a", "--title", "2", "--text", "t")
+      #expect(sent.status == .exited(0), "\(sent.errors)")
+      let ask = try Program(["ask", "-p", share.port, "--title", "Deploy?"])
+      try await share.emulator.wait(for: "stored=3")
+      forward.write(#"{"app":"a","title":"3","text":"t","timestamp":3}"# + "\n")
+      try await share.emulator.wait(for: "stored=4")
+      // The session's latest SYNC is now that of the forwarder.
+      try await share.emulator.ask(["command": "action", "item": 3, "act": 0])
+      let answered = await ask.ending()
+      #expect(answered.status == .exited(0), "\(answered.errors)")
+      #expect(answered.lines == ["Approve"])
+      forward.closeInput()
+      let forwarded = await forward.ending()
+      #expect(forwarded.status == .exited(0), "\(forwarded.errors)")
+      watch.send(SIGTERM)
+      let events = await watch.ending().lines
+      #expect(events.count { $0.contains(#""event":"action""#) } == 1, "\(events)")
+      #expect(events.contains { $0.contains(#""count":4"#) })
+    }
+  }
+
+  @Test func `a killed client disturbs nobody`() async throws {
+    try await withShare { share in
+      let victim = try Program(["watch", "--json", "-p", share.port])
+      let other = try Program(["watch", "--json", "-p", share.port])
+      _ = try await victim.output.line(0)
+      _ = try await other.output.line(0)
+      victim.send(SIGKILL)
+      _ = await victim.ending()
+      let sent = try await run("send", "-p", share.port, "--app", "a", "--title", "t", "--text", "t")
+      #expect(sent.status == .exited(0), "\(sent.errors)")
+      #expect(try JSON(parsing: try await other.output.line(1))["count"] == 1)
+      other.send(SIGTERM)
+      _ = await other.ending()
+    }
+  }
+
+  @Test func `the socket belongs to its user, and the only one is found`() async throws {
+    try await withShare { share in
+      var status = stat()
+      #expect(stat(share.path, &status) == 0)
+      #expect(status.st_mode & 0o777 == 0o600)
+    }
+    let directory = try TemporaryDirectory()
+    let none = try await Program(
+      ["count", "-p", "share:"], environment: ["XDG_RUNTIME_DIR": directory.file("")]
+    ).ending()
+    #expect(none.status == .exited(10))
+    #expect(none.errors.contains("no 'notibot share' of this user is running"))
+  }
+
+  @Test func `a live socket is refused, a stale one replaced`() async throws {
+    try await withEmulator { emulator in
+      let path = emulator.directory.file("share")
+      let first = try Program(["share", "--json", "-p", emulator.port, "--socket", path])
+      _ = try await first.output.line(0)
+      let second = try await run("share", "-p", "emu:", "--socket", path)
+      #expect(second.status == .exited(11), "\(second.errors)")
+      first.send(SIGKILL)
+      _ = await first.ending()
+      let dead = try await run("count", "-p", "share:\(path)")
+      #expect(dead.status == .exited(10), "\(dead.errors)")
+      let third = try Program(["share", "--json", "-p", emulator.port, "--socket", path])
+      _ = try await third.output.line(0)
+      #expect(try await run("count", "-p", "share:\(path)").lines == ["0"])
+      third.send(SIGTERM)
+      #expect(await third.ending().status == .exited(143))
+      #expect(access(path, F_OK) != 0)
+    }
+  }
+
+  @Test func `garbage gets an error, an oversized line and a client that does not read are dropped`()
+    async throws
+  {
+    try await withShare { share in
+      let client = try SocketClient(share.path)
+      let greeting = try await client.answer(0)
+      #expect(greeting["protocol"] == "notibot-share")
+      #expect(greeting["version"] == 1)
+      client.write("garbage\n{\"id\":7,\"op\":\"fly\",\"later\":[1]}\n{\"id\":8,\"op\":\"status\"}\n")
+      #expect(try await client.answer(1)["error"]["exit"] == 2)
+      #expect(try await client.answer(2)["id"] == 7)
+      #expect(try await client.answer(3)["connected"] == true)
+      client.write(String(repeating: "x", count: 20_000))
+      #expect(try await client.rest().last?["error"]["exit"] == 2)
+
+      // Connected without a reader: answers fill its buffers.
+      let deaf = try SocketClient.deaf(share.path)
+      let flood = Array(String(repeating: "{\"op\":\"status\"}\n", count: 500).utf8)
+      try await onThread {
+        while Glibc.send(deaf.number, flood, flood.count, Int32(MSG_NOSIGNAL.rawValue)) > 0 {}
+      }
+      deaf.close()
+      #expect(try await run("count", "-p", share.port).lines == ["0"])
+      let ending = await share.stop()
+      #expect(ending.errors.contains("it sent a line that is too long"))
+      #expect(ending.errors.contains("it does not read"))
+    }
+  }
+
+  @Test func `test has the board to itself while it runs`() async throws {
+    try await withShare { share in
+      let watch = try Program(["watch", "--json", "-p", share.port])
+      _ = try await watch.output.line(0)
+      let refused = try await run("test", "-p", share.port, "--filter", "FRM-1/literal-syn")
+      #expect(refused.status == .exited(11), "\(refused.errors)")
+      #expect(refused.errors.contains("notibot watch"))
+      watch.send(SIGTERM)
+      _ = await watch.ending()
+      let lease = try SocketClient(share.path)
+      lease.write("{\"id\":1,\"op\":\"lease\"}\n")
+      #expect(try await lease.answer(1)["ok"] == true)
+      let counted = try await run("count", "-p", share.port)
+      #expect(counted.status == .exited(11), "\(counted.errors)")
+      #expect(counted.errors.contains("has the board to itself"))
+      lease.close()
+      let passed = try await run("test", "-p", share.port, "--filter", "FRM-1/literal-syn")
+      #expect(passed.status == .exited(0), "\(passed.errors)")
+    }
+  }
+
+  @Test func `clients see a board that is unplugged and plugged in again, and the end of the server`()
+    async throws
+  {
+    try await withShare { share in
+      let watch = try Program(["watch", "--json", "-p", share.port])
+      _ = try await watch.output.line(0)
+      try await share.emulator.ask(["command": "unplug"])
+      #expect(try JSON(parsing: try await watch.output.line(1))["event"] == "disconnected")
+      try await share.emulator.ask(["command": "plug"])
+      #expect(try JSON(parsing: try await watch.output.line(2))["event"] == "reconnected")
+      #expect(await share.stop().status == .exited(143))
+      let ending = await watch.ending()
+      #expect(ending.status == .exited(14))
+      #expect(ending.errors.contains("the server of the shared board closed the connection"))
+    }
+  }
+}
+
+/// An emulator, and a `notibot share` of it.
+private struct Share {
+  let emulator: Emulator
+  let program: Program
+  let path: String
+  var port: String { "share:\(path)" }
+
+  func stop() async -> Program.Ending {
+    program.send(SIGTERM)
+    return await program.ending()
+  }
+}
+
+private func withShare(_ body: (Share) async throws -> Void) async throws {
+  try await withEmulator { emulator in
+    let path = emulator.directory.file("share")
+    let program = try Program(["share", "--json", "-p", emulator.port, "--socket", path])
+    #expect(try JSON(parsing: try await program.output.line(0))["socket"] == .string(path))
+    let share = Share(emulator: emulator, program: program, path: path)
+    do {
+      try await body(share)
+    } catch {
+      _ = await share.stop()
+      throw error
+    }
+    _ = await share.stop()
+  }
+}
