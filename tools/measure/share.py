@@ -34,7 +34,11 @@ def perform(notibot: str, port: str, folder: pathlib.Path, clients: int, each: i
         (folder / str(client)).write_text("\n".join(lines) + "\n")
     start = time.monotonic()
     running = [
-        subprocess.Popen([notibot, "send", "-p", port, "--file", folder / str(client)], stdout=subprocess.DEVNULL)
+        subprocess.Popen(
+            [notibot, "send", "-p", port, "--file", folder / str(client)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         for client in range(clients)
     ]
     statuses = [program.wait() for program in running]
