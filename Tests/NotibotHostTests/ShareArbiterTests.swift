@@ -12,8 +12,7 @@ import Testing
     var arbiter = ShareArbiter()
     for (client, request) in [(1, first), (2, second)] {
       arbiter.submit(.sync(request), ShareArbiter.Ticket(client: client, number: 0))
-      #expect(arbiter.nextAction() == .sync(request))
-      #expect(arbiter.synced() == client)
+      while arbiter.synced() != client { #expect(arbiter.nextAction() != nil) }
     }
     return arbiter
   }
@@ -68,6 +67,20 @@ import Testing
     arbiter.collect(11)
     #expect(arbiter.nextAction() == .sync(first))
     #expect(arbiter.syncingSource == 11)
+  }
+
+  @Test func `before a new source, those of the other clients are refreshed`() {
+    var arbiter = makeSynced()
+    while arbiter.nextAction() != nil { _ = arbiter.synced() }
+    let third = SyncRequest(source: 33, knownID: 0, holdings: Holdings(count: 0, digest: 0))
+    arbiter.submit(.sync(third), ticket(3, 1))
+    var sources: [UInt32] = []
+    while case .sync(let request)? = arbiter.nextAction() {
+      sources.append(request.source)
+      _ = arbiter.synced()
+    }
+    #expect(sources.sorted() == [11, 22, 33])
+    #expect(sources.last == 33)
   }
 
   @Test func `nothing is sent for a client that is gone, and others go on`() {

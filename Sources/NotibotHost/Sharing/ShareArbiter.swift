@@ -68,7 +68,8 @@ package struct ShareArbiter: Equatable, Sendable {
   private var outstanding: [Ticket: Bool] = [:]
   private var identifiedCount = 0
   private var turnCount = 0
-  /// Sources with a press that only their own SYNC reports (NTF-40).
+  /// Sources whose SYNC is to be repeated: for a press that only it reports (NTF-40), or so that
+  /// the board does not forget them for a new source (NTF-22).
   private var collecting: Set<UInt32> = []
 
   package init() {}
@@ -79,6 +80,9 @@ package struct ShareArbiter: Equatable, Sendable {
   package mutating func submit(_ operation: Operation, _ ticket: Ticket) {
     if queues[ticket.client] == nil { order.append(ticket.client) }
     queues[ticket.client, default: []].append(Waiting(ticket: ticket, operation: operation))
+    if case .sync(let request) = operation, !syncs.values.contains(where: { $0.source == request.source }) {
+      collecting.formUnion(syncs.lazy.filter { $0.key != ticket.client }.map(\.value.source))
+    }
   }
 
   /// Sets the source of a client that has not sent SYNC: the SRC of its SYN.
@@ -96,6 +100,7 @@ package struct ShareArbiter: Equatable, Sendable {
     queues[client] = nil
     syncs[client] = nil
     order.removeAll { $0 == client }
+    prune()
   }
 
   /// The board's session is over.
@@ -153,9 +158,10 @@ package struct ShareArbiter: Equatable, Sendable {
       turnCount += 1
       return take(first, .sendEncoded(json), isIdentified: true)
     case .sync(let request):
-      guard phase == .open, identifiedCount == 0 else { return nil }
+      guard phase == .open, identifiedCount == 0, collecting.isEmpty else { return nil }
       queues[client]?.removeFirst()
       syncs[client] = request
+      prune()
       return begin(request, for: client)
     }
   }
@@ -174,6 +180,12 @@ package struct ShareArbiter: Equatable, Sendable {
     case .write: syncs[client].map { $0.source != current } ?? false
     case .readCount, .taken, nil: false
     }
+  }
+
+  /// Forgets sources without a client.
+  private mutating func prune() {
+    let live = Set(syncs.values.map(\.source))
+    collecting.formIntersection(live)
   }
 
   private mutating func nextTurn() -> Action? {
