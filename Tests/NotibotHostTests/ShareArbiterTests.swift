@@ -73,6 +73,8 @@ import Testing
     var arbiter = makeSynced()
     while arbiter.nextAction() != nil { _ = arbiter.synced() }
     let third = SyncRequest(source: 33, knownID: 0, holdings: Holdings(count: 0, digest: 0))
+    // The SRC of its SYN is no SYNC.
+    arbiter.announce(source: 33, of: 3)
     arbiter.submit(.sync(third), ticket(3, 1))
     var sources: [UInt32] = []
     while case .sync(let request)? = arbiter.nextAction() {

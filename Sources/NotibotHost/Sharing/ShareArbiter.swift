@@ -71,6 +71,8 @@ package struct ShareArbiter: Equatable, Sendable {
   /// Sources whose SYNC is to be repeated: for a press that only it reports (NTF-40), or so that
   /// the board does not forget them for a new source (NTF-22).
   private var collecting: Set<UInt32> = []
+  /// The sources of clients that the board knows from a SYNC.
+  private var known: Set<UInt32> = []
 
   package init() {}
 
@@ -80,8 +82,8 @@ package struct ShareArbiter: Equatable, Sendable {
   package mutating func submit(_ operation: Operation, _ ticket: Ticket) {
     if queues[ticket.client] == nil { order.append(ticket.client) }
     queues[ticket.client, default: []].append(Waiting(ticket: ticket, operation: operation))
-    if case .sync(let request) = operation, !syncs.values.contains(where: { $0.source == request.source }) {
-      collecting.formUnion(syncs.lazy.filter { $0.key != ticket.client }.map(\.value.source))
+    if case .sync(let request) = operation, !known.contains(request.source) {
+      collecting.formUnion(known)
     }
   }
 
@@ -186,6 +188,7 @@ package struct ShareArbiter: Equatable, Sendable {
   private mutating func prune() {
     let live = Set(syncs.values.map(\.source))
     collecting.formIntersection(live)
+    known.formIntersection(live)
   }
 
   private mutating func nextTurn() -> Action? {
@@ -204,6 +207,7 @@ package struct ShareArbiter: Equatable, Sendable {
     current = request.source
     turnCount = 0
     collecting.remove(request.source)
+    known.insert(request.source)
     return .sync(request)
   }
 }
