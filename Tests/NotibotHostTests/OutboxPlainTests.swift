@@ -168,4 +168,21 @@ struct OutboxPlainTests {
     #expect(world.display.sources[OutboxWorld.source]?.items[1]?.notification.text == "a")
     #expect(world.takeReports().last == .delivered(Self.number(1)))
   }
+
+  @Test func `writes of unknown outcome are repeated in the order of their numbers`() {
+    var world = Self.makePlain()
+    for index in 1...8 {
+      world.submit(.add(Self.note("\(index)")))
+      world.writeJournal()
+    }
+    while world.commit != nil { world.writeJournal() }
+    world.disconnect()
+    for entry in world.machine.shelf.entries.values where entry.state == .queued {
+      Issue.record("\(entry.number) was not written")
+    }
+    _ = world.takeWritten()
+    world.connect()
+    world.run()
+    #expect(world.display.plain.map(\.text) == (1...8).map(String.init))
+  }
 }

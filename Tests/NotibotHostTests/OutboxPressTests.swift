@@ -125,4 +125,23 @@ struct OutboxPressTests {
     #expect(world.takeReports() == [])
     #expect(world.taken == [])
   }
+
+  @Test func `a press below one that waits is not taken before the next SYNC`() {
+    var world = OutboxWorld.makeLive("x", keepsActions: true)
+    world.disconnect()
+    world.connect()
+    world.machine.receive(press(2, act: 2), now: world.now)
+    world.machine.receive(press(1, act: 1), now: world.now)
+    world.drain()
+    world.run()
+    #expect(world.takeReports().filter { $0 != .synced(rounds: 0) } == [action(2)])
+  }
+
+  @Test func `a press of a text that is about to be replaced is stale`() {
+    var world = makeLive()
+    world.submit(.update(OutboxNumber(rawValue: 1), OutboxWorld.note("y")))
+    world.machine.receive(press(1), now: world.now)
+    world.run()
+    #expect(world.takeReports().contains(action(1, isStale: true)))
+  }
 }

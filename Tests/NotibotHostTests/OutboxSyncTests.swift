@@ -286,4 +286,72 @@ struct OutboxSyncTests {
     world.machine.receive(.synced(answer), now: world.now)
     #expect(world.machine == offline)
   }
+
+  @Test func `a device that lost one of the middle gets all in the first round`() {
+    var world = OutboxWorld.makeLive("a", "b", "c")
+    world.disconnect()
+    world.display.sources[OutboxWorld.source]?.items[2] = nil
+    world.connect()
+    world.run()
+    #expect(world.takeReports().contains(.synced(rounds: 1)))
+    #expect(Self.ids(world.takeWritten()).prefix(3) == ["1", "2", "3"])
+  }
+
+  @Test func `a device that announces no capacity gets everything again`() {
+    var world = OutboxWorld.makeLive("a", "b", "c")
+    world.disconnect()
+    world.display.restart()
+    world.connect()
+    world.carryToDevice()
+    world.carryToHost()
+    let answer = SyncAnswer(
+      source: OutboxWorld.source, holdings: Holdings(), highestID: 0, capacity: 0,
+      bootID: world.display.bootID)
+    world.toDevice = []
+    world.display.source = OutboxWorld.source
+    world.machine.receive(.synced(answer), now: world.now)
+    world.drain()
+    world.run()
+    #expect(Self.ids(world.takeWritten()) == ["1", "2", "3"])
+  }
+
+  @Test func `an entry without room keeps its id if the device knows it, as its highest too`() {
+    var world = OutboxWorld.makeLive("a", "b", "c")
+    world.disconnect()
+    world.connect()
+    world.carryToDevice()
+    world.carryToHost()
+    let answer = SyncAnswer(
+      source: OutboxWorld.source, holdings: Holdings(), highestID: 3, capacity: 2,
+      bootID: world.display.bootID)
+    world.toDevice = []
+    world.machine.receive(.synced(answer), now: world.now)
+    world.drain()
+    #expect(world.machine.entry(Self.number(3))?.wireID == 3)
+  }
+
+  @Test func `a SYNC that the device requested waits for the writes in flight`() {
+    var world = OutboxWorld.makeLive("a")
+    world.submit(.add(Self.note("b")))
+    world.writeJournal()
+    world.machine.receive(.resync, now: world.now)
+    world.pass(.seconds(2))
+    #expect(world.synced.isEmpty)
+    world.run()
+    #expect(world.synced.count == 1)
+  }
+
+  @Test func `events before SYNCED in a boot that is not ours are put aside, also beyond the limit`() {
+    var world = OutboxWorld.makeLive("a")
+    world.disconnect()
+    world.display.restart()
+    world.connect()
+    for id in 1...UInt32(OutboxSession.confirmationsLimit + 1) {
+      let key = NotificationKey(source: OutboxWorld.source, id: id)
+      guard world.machine.putAside(.dismissed, key) else {
+        Issue.record("\(id) was not put aside")
+        return
+      }
+    }
+  }
 }

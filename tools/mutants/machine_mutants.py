@@ -185,7 +185,7 @@ class Judge:
         status, output = self.run([self.tests, "--testing-library", "swift-testing", "--filter", UNIT_TESTS[target]])
         if status == 0:
             return None
-        failed = re.search(r'Test (?:"([^"]*)"|(\S+)) (?:recorded|failed)', output)
+        failed = re.search(r'Test (?:"([^"]*)"|([^\s"]+)) (?:recorded|failed)', output)
         return "unit tests", (failed[1] or failed[2]) if failed else f"exit {status}"
 
     def by_simulation(self):

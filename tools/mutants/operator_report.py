@@ -27,6 +27,7 @@ def options(description, limit):
     parser.add_argument("--seed", default="1", help="the seed of the draw; default: 1")
     parser.add_argument("--short", action="store_true", help=f"the same {SHORT_COUNT} each time")
     parser.add_argument("--only", metavar="WORD", help="only mutants whose FILE:FUNCTION contains the word")
+    parser.add_argument("--again", metavar="FILE", help="only the survivors that an earlier --json FILE lists")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="parallel runs")
     parser.add_argument(
         "--limit", type=float, default=limit, metavar="PERCENT", help=f"must be killed; default: {limit:g}"
@@ -47,6 +48,10 @@ def drawn(mutants, count, seed):
 
 def selected(chosen, mutants):
     """The mutants that the options select."""
+    if chosen.again:
+        rows = json.loads(pathlib.Path(chosen.again).read_text(encoding="utf-8"))["mutants"]
+        survivors = {tuple(row["name"]) for row in rows if row["verdict"] == "survives"}
+        return [mutant for mutant in mutants if tuple(mutant.name) in survivors]
     if chosen.only:
         return [mutant for mutant in mutants if chosen.only in f"{mutant.path}:{mutant.function}"]
     if chosen.short:

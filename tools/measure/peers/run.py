@@ -12,7 +12,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 
 from tools.emulator import Emulator
 
@@ -32,12 +31,12 @@ def output(command):
     return json.loads(done.stdout)
 
 
-def notibot(options, folder):
+def notibot(program, options):
     """A fresh emulator for each run; its CPU counts as the device's does in the other pairs."""
-    with Emulator(options.notibot, "--profile", options.profile) as emulator:
+    with Emulator(program, "--profile", options.profile) as emulator:
         return output(
             [
-                options.notibot,
+                program,
                 "bench",
                 "-p",
                 emulator.port,
@@ -60,6 +59,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--c-loop", required=True)
+    parser.add_argument("--against", metavar="PATH", help="another build of notibot, compared in the same rounds")
     parser.add_argument("--profile", default="bench")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--count", type=int, default=50000)
@@ -82,10 +82,13 @@ def main():
         sizes[3],
     ]
     runs = {"notibot": [], "python": [], "pythonCoalesced": [], "c": []}
+    if options.against:
+        runs["against"] = []
     for number in range(options.rounds):
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
-        with tempfile.TemporaryDirectory() as folder:
-            runs["notibot"].append(notibot(options, folder))
+        runs["notibot"].append(notibot(options.notibot, options))
+        if options.against:
+            runs["against"].append(notibot(options.against, options))
         runs["python"].append(output(pair))
         runs["pythonCoalesced"].append(output([*pair, "--coalesce"]))
         runs["c"].append(output([options.c_loop, *sizes]))
