@@ -90,6 +90,8 @@ import Testing
     async throws
   {
     try await withShare { share in
+      // It waits for the session with the board.
+      #expect(try await run("count", "-p", share.port).lines == ["0"])
       let client = try SocketClient(share.path)
       let greeting = try await client.answer(0)
       #expect(greeting["protocol"] == "notibot-share")
@@ -112,6 +114,45 @@ import Testing
       let ending = await share.stop()
       #expect(ending.errors.contains("it sent a line that is too long"))
       #expect(ending.errors.contains("it does not read"))
+    }
+  }
+
+  @Test func `a client that does not read its console text is dropped, and the others get all`()
+    async throws
+  {
+    try await withShare { share in
+      let deaf = try SocketClient.deaf(share.path)
+      let attach = Array("{\"op\":\"attach\"}\n".utf8)
+      try await onThread { _ = Glibc.send(deaf.number, attach, attach.count, Int32(MSG_NOSIGNAL)) }
+      let monitor = try Program(["monitor", "--until", "the last line", "-p", share.port])
+      _ = try await monitor.output.line(0)
+      let line = String(repeating: "x", count: 4000)
+      for index in 1...200 {
+        try await share.emulator.ask(["command": "log", "text": .string(line)])
+        _ = try await monitor.output.line(index)
+      }
+      try await share.emulator.ask(["command": "log", "text": "the last line"])
+      #expect(await monitor.ending().status == .exited(0))
+      deaf.close()
+      #expect(await share.stop().errors.contains("it does not read"))
+    }
+  }
+
+  @Test func `share: is the only server of the user, and with two a path is asked for`() async throws {
+    let directory = try TemporaryDirectory()
+    let environment = ["XDG_RUNTIME_DIR": directory.file("")]
+    let first = try Program(["share", "--json", "-p", "emu:"], environment: environment)
+    _ = try await first.output.line(0)
+    let counted = try await Program(["count", "-p", "share:"], environment: environment).ending()
+    #expect(counted.lines == ["0"], "\(counted.errors)")
+    let second = try Program(["share", "--json", "-p", "emu:"], environment: environment)
+    _ = try await second.output.line(0)
+    let doubtful = try await Program(["count", "-p", "share:"], environment: environment).ending()
+    #expect(doubtful.status == .exited(10), "\(doubtful.errors)")
+    #expect(doubtful.errors.contains("2 servers are running"))
+    for server in [first, second] {
+      server.send(SIGTERM)
+      #expect(await server.ending().status == .exited(143))
     }
   }
 

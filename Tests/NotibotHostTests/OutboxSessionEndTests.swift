@@ -48,4 +48,19 @@ struct OutboxSessionEndTests {
     let entry = try #require(machine.entry(OutboxNumber(rawValue: 1)))
     #expect(entry.state == .queued)
   }
+
+  @Test func `after a conflict the outbox waits for the writes in flight before it looks for another writer`()
+  {
+    var world = OutboxWorld.makeLive("a")
+    for text in ["b", "c"] { world.submit(.add(OutboxWorld.note(text))) }
+    while world.commit != nil { world.writeJournal() }
+    guard case .write(let tag, _)? = world.toDevice.first else {
+      Issue.record("no write in flight")
+      return
+    }
+    world.machine.writeCompleted(tag: tag, .refused(.conflict), now: world.now)
+    world.drain()
+    #expect(world.toDevice.count == 2)
+    #expect(world.machine.session?.stage == .draining(then: .leaving))
+  }
 }

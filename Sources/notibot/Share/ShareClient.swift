@@ -113,18 +113,12 @@ struct ShareClient {
     }
   }
 
-  /// Writes as much as the client takes.
-  mutating func transmit() {
-    while channel.isWritable {
-      while line?.hasRoom == true, let (target, payload) = payloads.popFirst() {
-        line?.send(payload, on: target)
-      }
-      var bytes = line?.nextTransmit() ?? []
-      bytes += text
-      text = []
-      guard !bytes.isEmpty else { break }
-      channel.write(ByteBuffer(bytes: bytes), promise: nil)
+  /// The next bytes for the client; empty if there are none.
+  mutating func nextBytes() -> [UInt8] {
+    while line?.hasRoom == true, let (target, payload) = payloads.popFirst() {
+      line?.send(payload, on: target)
     }
-    channel.flush()
+    defer { text = [] }
+    return (line?.nextTransmit() ?? []) + text
   }
 }

@@ -50,7 +50,7 @@ extension ShareServer {
     for id in clients.keys {
       clients[id]?.line?.close(now: now)
       clients[id]?.renew()
-      clients[id]?.transmit()
+      transmit(to: id)
       clients[id]?.line = nil
     }
     if !isStopping, use == .shared, board?.isActive == true { machine.connect(clock: .now(), now: now) }

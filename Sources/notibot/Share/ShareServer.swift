@@ -37,6 +37,10 @@ actor ShareServer {
   /// Actions that were shown before their ACTION came.
   var shownActions: [DeviceEvent] = []
   var isStopping = false
+  /// Whether the answer to a lease was sent: the bytes of the board follow it.
+  private var isLeaseGranted = false
+  private var isObeying = false
+  private var mustObeyAgain = false
   private var timer = DriverTimer()
 
   static let pressesLimit = 64
@@ -91,6 +95,7 @@ actor ShareServer {
     case .leased(let client, let request):
       if let channel = clients[client]?.channel {
         channel.writeAndFlush(ByteBuffer(bytes: ShareAnswer(id: request).shareLine), promise: nil)
+        isLeaseGranted = true
       }
     }
     obey()
@@ -99,6 +104,7 @@ actor ShareServer {
   /// Ends the session with the board and closes the port; `run` opens it for its next use.
   func change(_ next: Use) {
     use = next
+    isLeaseGranted = false
     machine.close(now: now)
     obey()
     // Its answer is not awaited.
@@ -133,7 +139,7 @@ actor ShareServer {
     switch use {
     case .shared: machine.receive(bytes, now: now)
     case .leased(let client, _):
-      guard let channel = clients[client]?.channel else { return }
+      guard isLeaseGranted, let channel = clients[client]?.channel else { return }
       guard channel.isWritable else { return drop(client, because: "it does not read") }
       channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
@@ -160,17 +166,36 @@ actor ShareServer {
   // MARK: Driving
 
   /// Executes all actions of the machine and of the arbiter, serves the clients, arms the timer.
+  ///
+  /// Writes to a channel can call this again before they return: then it is done once more
+  /// afterwards.
   func obey() {
-    repeat {
-      while let action = machine.nextAction() { perform(action) }
-      for id in clients.keys { serve(id) }
-    } while submitNext()
-    board?.flush()
-    for id in clients.keys {
-      clients[id]?.transmit()
-      if let client = clients[id], client.isSlow { drop(id, because: "it does not read") }
+    mustObeyAgain = true
+    guard !isObeying else { return }
+    isObeying = true
+    while mustObeyAgain {
+      mustObeyAgain = false
+      repeat {
+        while let action = machine.nextAction() { perform(action) }
+        for id in clients.keys { serve(id) }
+      } while submitNext()
+      board?.flush()
+      for id in clients.keys {
+        transmit(to: id)
+        if let client = clients[id], client.isSlow { drop(id, because: "it does not read") }
+      }
     }
+    isObeying = false
     armTimer()
+  }
+
+  /// Writes as much as a client takes. The channel is used while no client is being changed.
+  func transmit(to id: Int) {
+    guard let channel = clients[id]?.channel else { return }
+    while channel.isWritable, let bytes = clients[id]?.nextBytes(), !bytes.isEmpty {
+      channel.write(ByteBuffer(bytes: bytes), promise: nil)
+    }
+    channel.flush()
   }
 
   /// Passes on what the arbiter allows. Returns whether there was anything.
