@@ -6,7 +6,7 @@ import sys
 import time
 import traceback
 
-from tools.gateway import decisions, floods, lasting, meaning, once, registration, trust, wire
+from tools.gateway import decisions, disk, floods, lasting, meaning, once, registration, trust, wire
 from tools.gateway.world import Failure
 
 STORIES = (
@@ -17,6 +17,7 @@ STORIES = (
     + decisions.STORIES
     + registration.STORIES
     + floods.STORIES
+    + disk.STORIES
     + lasting.STORIES
 )
 # Those that wait for the gateway's own time limits, or start it many times.
