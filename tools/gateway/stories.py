@@ -6,7 +6,7 @@ import sys
 import time
 import traceback
 
-from tools.gateway import decisions, disk, floods, lasting, meaning, once, registration, trust, wire
+from tools.gateway import decisions, disk, firmware, floods, lasting, meaning, once, registration, trust, wire
 from tools.gateway.world import Failure
 
 STORIES = (
@@ -18,6 +18,7 @@ STORIES = (
     + registration.STORIES
     + floods.STORIES
     + disk.STORIES
+    + firmware.STORIES
     + lasting.STORIES
 )
 # Those that wait for the gateway's own time limits, or start it many times.

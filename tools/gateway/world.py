@@ -81,10 +81,14 @@ class Sender:
 
 
 class World:
-    """Used as a context. The gateway is started by `start`, and can be killed and started again."""
+    """Used as a context. The gateway is started by `start`, and can be killed and started again.
 
-    def __init__(self, programs, configuration=(), topics=TOPICS):
+    `board` is the port of another display than the emulator.
+    """
+
+    def __init__(self, programs, configuration=(), topics=TOPICS, board=None):
         self.notibot, self.gateway = programs
+        self.board = board
         self.configuration = {
             "port": "auto",
             "apns": "127.0.0.1:0",
@@ -134,7 +138,7 @@ class World:
 
     @property
     def link(self):
-        return self.emulator.link
+        return self.board or self.emulator.link
 
     # The gateway's program.
 
