@@ -1,5 +1,5 @@
-package import NotibotHost
-package import NotibotProtocol
+import NotibotHost
+import NotibotProtocol
 
 /// The presses at the display and their reports. Source: PROTOCOL.md NTF-42.
 package struct PressLedger: Equatable, Sendable {

@@ -1,4 +1,4 @@
-package import NotibotProtocol
+import NotibotProtocol
 
 /// The highest press that was taken in a boot of a device, as the journal keeps it. Source:
 /// PROTOCOL.md NTF-42.

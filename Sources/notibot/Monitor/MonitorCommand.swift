@@ -30,6 +30,11 @@ struct MonitorCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Write the received bytes to this file.", valueName: "file"))
   var save: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Decode the addresses of a crash with this ELF file of the firmware.", valueName: "file"))
+  var elf: String?
+
   @Option(help: "Timestamp before each line.")
   var timestamps = MonitorOptions.Timestamps.none
 
@@ -75,6 +80,7 @@ struct MonitorCommand: AsyncParsableCommand {
       serial: SerialOptions(bitsPerSecond: try line.resolvedBitsPerSecond().value))
     (options.until, options.failOn, options.save) = (until, failOn, save)
     options.timeout = timeout.map { .seconds($0) }
+    options.decoder = try elf.map { try CrashDecoder(elf: $0) }
     (options.isJSON, options.showsText, options.frames) = (json, !noText, frames)
     options.timestamps = timestamps
     options.usesColor =

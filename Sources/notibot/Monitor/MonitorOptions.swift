@@ -39,6 +39,8 @@ struct MonitorOptions: Sendable {
   var timeout: Duration?
   /// The file for received bytes.
   var save: String?
+  /// Decodes addresses of crashes; `nil` without an ELF file.
+  var decoder: CrashDecoder?
   var isJSON = false
   var showsText = true
   var frames = Frames.summary

@@ -13,6 +13,8 @@ struct MonitorPrinter {
   private let options: MonitorOptions
   private var time = MonitorTime()
   private var column = Column.start
+  /// The decoded frames of the crash that is printed next.
+  var crashFrames: [CrashDecoder.Frame] = []
 
   init(_ options: MonitorOptions) {
     self.options = options
@@ -85,7 +87,9 @@ struct MonitorPrinter {
       let bytes = damage.bytes.isEmpty ? "" : ": " + VisibleText(damage.bytes).plain
       return event("corrupt frame (\(damage.kind.rawValue))\(bytes)", at: record.at)
     case .boot(let cause): return event("the device starts: \(cause)", at: record.at)
-    case .crash(let crash): return event("crash (\(crash.kind.rawValue)): \(crash.reason)", at: record.at)
+    case .crash(let crash):
+      let frames = crashFrames.map { "\n    \($0.text)" }.joined()
+      return event("crash (\(crash.kind.rawValue)): \(crash.reason)\(frames)", at: record.at)
     case .rebootLoop(let boots):
       return event("the device restarts again and again: \(boots) times in 10 s", at: record.at)
     // These are notes, not data.
@@ -162,6 +166,9 @@ struct MonitorPrinter {
       line.add("reason", crash.reason)
       line.add("lines", crash.lines.map { VisibleText($0).plain })
       if crash.isCut { line.add("isCut", true) }
+      if options.decoder != nil {
+        line.add("frames", json: "[" + crashFrames.map(Self.json).joined(separator: ",") + "]")
+      }
     case .rebootLoop(let boots):
       line.add("event", "rebootLoop")
       line.add("boots", boots)
@@ -173,6 +180,15 @@ struct MonitorPrinter {
       line.add("reason", reason)
     }
     return line.document() + "\n"
+  }
+
+  private static func json(_ frame: CrashDecoder.Frame) -> String {
+    var line = JSONRecord()
+    line.add("address", frame.address)
+    line.add("function", frame.function)
+    if !frame.file.isEmpty { line.add("file", frame.file) }
+    if let number = frame.line { line.add("line", number) }
+    return line.document()
   }
 
   private func add(_ frame: Frame, to line: inout JSONRecord) {

@@ -201,6 +201,7 @@ struct MonitorRun: Sendable {
       var output = ""
       defer { Output.text(output) }
       while let record = machine.nextRecord() {
+        decode(record)
         output += printer.output(for: record)
         switch judge.verdict(on: record) {
         case .done(let match)?:
@@ -213,6 +214,13 @@ struct MonitorRun: Sendable {
         }
       }
       return nil
+    }
+
+    private mutating func decode(_ record: MonitorRecord) {
+      guard case .crash(let crash) = record.content, let decoder = options.decoder else { return }
+      let decoded = decoder.frames(of: crash)
+      printer.crashFrames = decoded.frames
+      if let warning = decoded.warning { Output.note(warning) }
     }
 
     private mutating func arm() {

@@ -1,0 +1,137 @@
+import Digests
+import Foundation
+import Glibc
+import NotibotHost
+import SerialLink
+
+/// Functions, files and lines of a crash, from the ELF file of the firmware.
+///
+/// The `addr2line` of a toolchain reads the debug information; it is found in PATH.
+struct CrashDecoder: Sendable {
+  /// A function that was active; innermost first.
+  struct Frame: Equatable, Sendable {
+    var address: UInt32
+    /// All printable.
+    var function: String
+    var file: String
+    var line: Int?
+
+    /// "0x4200a2b4 fault at board.c:33"
+    var text: String {
+      let place = file.isEmpty ? "" : " at \(file)\(line.map { ":\($0)" } ?? "")"
+      return "0x" + String(address, radix: 16) + " \(function)\(place)"
+    }
+  }
+
+  /// By the machine of the ELF file: its name, and programs that read it, the best first.
+  private static let programs: [UInt16: (machine: String, names: [String])] = [
+    243: (
+      "RISC-V", ["riscv32-esp-elf-addr2line", "riscv64-unknown-elf-addr2line", "llvm-addr2line"]
+    ),
+    94: (
+      "Xtensa",
+      [
+        "xtensa-esp-elf-addr2line", "xtensa-esp32-elf-addr2line", "xtensa-esp32s3-elf-addr2line",
+        "xtensa-esp32s2-elf-addr2line",
+      ]
+    ),
+  ]
+  /// How long the program may take.
+  private static let limit = Duration.seconds(5)
+  private static let outputLimitBytes = 262_144
+  /// The largest ELF file whose hash is compared.
+  private static let fileLimitBytes: UInt64 = 256 << 20
+
+  let elf: String
+  private let program: String
+
+  /// Checks the file and finds the program. Throws `CommandFailure`: 2 for a file of another kind,
+  /// 18 without a program.
+  init(elf path: String) throws(CommandFailure) {
+    elf = path
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      throw CommandFailure(.usage, "cannot read \(path.printable): \(String(cString: strerror(errno)))")
+    }
+    guard status.st_mode & S_IFMT == S_IFREG, let handle = FileHandle(forReadingAtPath: path),
+      let head = try? handle.read(upToCount: 20), head.count == 20,
+      head.prefix(5) == Data([0x7F, 0x45, 0x4C, 0x46, 1]),
+      let known = Self.programs[UInt16(head[18]) | UInt16(head[19]) << 8]
+    else {
+      throw CommandFailure(
+        .usage, "cannot use \(path.printable): it is not an ELF file for RISC-V or Xtensa",
+        remedy: "name the .elf file of the build, not the .bin file")
+    }
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    let paths = known.names.flatMap { name in folders.map { "\($0)/\(name)" } }
+    guard let found = paths.first(where: { access($0, X_OK) == 0 }) else {
+      throw CommandFailure(
+        .unfitEnvironment, "cannot decode addresses for \(known.machine): no \(known.names[0]) is in PATH",
+        remedy: "activate ESP-IDF (. export.sh), or install another of: "
+          + known.names.dropFirst().joined(separator: ", "))
+    }
+    program = found
+  }
+
+  /// The frames of a crash, and a warning if they may be wrong or are missing.
+  func frames(of crash: Crash) -> (frames: [Frame], warning: String?) {
+    let addresses = crash.codeAddresses
+    guard !addresses.isEmpty else { return ([], nil) }
+    if let hash = crash.elfHash, let own = fileHash, !own.hasPrefix(hash) {
+      return (
+        [],
+        "\(elf.printable) is not the program that crashed: its SHA-256 begins with \(own.prefix(hash.count)), "
+          + "the device printed \(hash)"
+      )
+    }
+    let lookedUp = addresses.map { "0x" + String($0.lookedUp, radix: 16) }
+    let arguments = ["-pfiaC", "-e", elf] + lookedUp
+    switch ChildOutput.of(program, arguments, limit: Self.limit, Self.outputLimitBytes) {
+    case .success(let text): return (Self.frames(in: text, addresses), nil)
+    case .failure(let reason): return ([], "\(program.printable): \(reason.text)")
+    }
+  }
+
+  /// Reads "0x42008a3c: fault at /src/board.c:33" and " (inlined by) main at /src/main.c:9".
+  static func frames(in text: String, _ addresses: [Crash.CodeAddress]) -> [Frame] {
+    var frames: [Frame] = []
+    var remaining = addresses[...]
+    for line in text.split(separator: "\n").prefix(256) {
+      let inlined = " (inlined by) "
+      var rest = line
+      if line.hasPrefix(inlined), let last = frames.last {
+        rest = line.dropFirst(inlined.count)
+        frames.append(frame(rest, last.address))
+        continue
+      }
+      guard let end = line.firstRange(of: ": ")?.upperBound, let address = remaining.popFirst() else {
+        continue
+      }
+      rest = line[end...]
+      frames.append(frame(rest, address.printed))
+    }
+    // Without a symbol there is nothing to say.
+    return frames.filter { !$0.function.hasPrefix("??") || !$0.file.isEmpty }
+  }
+
+  private static func frame(_ text: Substring, _ address: UInt32) -> Frame {
+    guard let at = text.ranges(of: " at ").last else {
+      return Frame(address: address, function: String(text.prefix(500)).printable, file: "")
+    }
+    let function = String(text[..<at.lowerBound].prefix(500)).printable
+    let place = text[at.upperBound...].split(separator: " ").first ?? ""
+    let colon = place.lastIndex(of: ":") ?? place.endIndex
+    let file = place[..<colon]
+    guard file != "??" else { return Frame(address: address, function: function, file: "") }
+    let line = colon == place.endIndex ? nil : Int(place[place.index(after: colon)...])
+    return Frame(
+      address: address, function: function, file: String(file.prefix(1000)).printable, line: line)
+  }
+
+  private var fileHash: String? {
+    guard let handle = FileHandle(forReadingAtPath: elf), let size = try? handle.seekToEnd(),
+      size <= Self.fileLimitBytes, (try? handle.seek(toOffset: 0)) != nil, let data = try? handle.readToEnd()
+    else { return nil }
+    return SHA256.digest(data).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

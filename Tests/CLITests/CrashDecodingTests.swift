@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+/// `notibot monitor --elf` with a program that was compiled for RISC-V. scripts/test installs the
+/// compiler.
+@Suite(.inTurn) struct CrashDecodingTests {
+  private static let tools = "/usr/bin/riscv64-unknown-elf-"
+
+  private static let source = """
+    int depth;
+    __attribute__((noinline)) void fault(void)
+    {
+      *(volatile int *)0 = ++depth;
+    }
+    void _start(void)
+    {
+      fault();
+      depth = 0;
+      for (;;) { }
+    }
+    """
+
+  /// The ELF file, and the addresses of `fault` and of the return from it.
+  private static func build(in directory: TemporaryDirectory) throws -> (elf: String, fault: Int, back: Int) {
+    let (source, elf) = (directory.file("crash.c"), directory.file("crash.elf"))
+    try Self.source.write(toFile: source, atomically: true, encoding: .utf8)
+    _ = try output(
+      "gcc", "-march=rv32imc", "-mabi=ilp32", "-g", "-Og", "-nostdlib", "-fno-omit-frame-pointer",
+      "-Wl,-Ttext=0x42000000", "-o", elf, source)
+    let code = try output("objdump", "-d", elf).split(separator: "\n").map(String.init)
+    let fault = try #require(code.firstIndex { $0.hasSuffix("<fault>:") })
+    let call = try #require(code.firstIndex { $0.contains("jal") && $0.contains("<fault>") })
+    return (elf, try address(code[fault + 1]), try address(code[call + 1]))
+  }
+
+  private static func address(_ line: String) throws -> Int {
+    try #require(Int(line.prefix { $0 != ":" }.filter { $0 != " " && $0 != "\t" }, radix: 16))
+  }
+
+  private static func output(_ tool: String, _ arguments: String...) throws -> String {
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: tools + tool)
+    process.arguments = arguments
+    process.standardOutput = pipe
+    try process.run()
+    let text = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func panic(_ mepc: Int, _ ra: Int, hash: String? = nil) -> [UInt8] {
+    func hex(_ value: Int) -> String { "0x" + String(value, radix: 16) }
+    let text = """
+      Guru Meditation Error: Core  0 panic'ed (Store access fault). Exception was unhandled.\r
+      Core  0 register dump:\r
+      MEPC    : \(hex(mepc))  RA      : \(hex(ra))  SP      : 0x3fc8f1e0  GP      : 0x3fc80800\r
+      \(hash.map { "ELF file SHA256:  \($0)\r\n" } ?? "")Rebooting...\r
+
+      """
+    return Array(text.utf8)
+  }
+
+  private func monitor(_ elf: String, _ bytes: [UInt8], json: Bool = false) async throws -> Program.Ending {
+    let terminal = try ControlledTerminal()
+    let monitor = try Program(
+      ["monitor", "-p", terminal.path, "--elf", elf, "--timeout", "20"] + (json ? ["--json"] : []))
+    _ = try await monitor.errors.line(0)
+    terminal.write(bytes)
+    return await monitor.ending()
+  }
+
+  @Test func `a crash is printed with functions, files and lines`() async throws {
+    let directory = try TemporaryDirectory()
+    let built = try Self.build(in: directory)
+    let ending = try await monitor(built.elf, Self.panic(built.fault, built.back))
+    #expect(ending.status == .exited(17))
+    let lines = ending.lines.filter { $0.hasPrefix("    0x42") }
+    #expect(lines.count == 2)
+    #expect(lines.first?.contains(" fault at ") == true && lines.first?.contains("/crash.c:") == true)
+    #expect(lines.last?.hasSuffix(" _start at \(directory.file("crash.c")):8") == true, "\(lines)")
+  }
+
+  @Test func `NDJSON has the frames of a crash`() async throws {
+    let directory = try TemporaryDirectory()
+    let built = try Self.build(in: directory)
+    let ending = try await monitor(built.elf, Self.panic(built.fault, built.back), json: true)
+    let crash = try #require(ending.lines.first { $0.contains(#""event":"crash""#) })
+    let frames = try JSON(parsing: crash)["frames"].elements
+    try #require(frames.count == 2, "\(crash)")
+    #expect(frames[0]["function"] == "fault")
+    #expect(frames[1]["function"] == "_start")
+    #expect(frames[1]["line"] == 8)
+  }
+
+  @Test func `the ELF file of another build is named, and nothing is decoded`() async throws {
+    let directory = try TemporaryDirectory()
+    let built = try Self.build(in: directory)
+    let ending = try await monitor(built.elf, Self.panic(built.fault, built.back, hash: "0123456789abcdef"))
+    #expect(ending.errors.contains("is not the program that crashed"))
+    #expect(!ending.output.contains(" fault at "))
+  }
+
+  @Test(arguments: ["/etc/passwd", "/nowhere.elf", "/bin/true", "/dev/zero"])
+  func `what is not an ELF file of a board is refused`(path: String) async throws {
+    let ending = try await run("monitor", "-p", "emu:", "--elf", path)
+    #expect(ending.status == .exited(2))
+    #expect(ending.errors.contains(path))
+  }
+}
