@@ -97,12 +97,14 @@ struct JournalLog {
     }
     self.header = header
     var frames: [Frame] = []
+    var committedCount = 0
     var checksum = header.checksum
     while let frame = frame(frames.count), isValid(frame, after: checksum) {
       frames.append(frame)
       checksum = frame.checksum
-      if frame.databasePages > 0 { committed = frames }
+      if frame.databasePages > 0 { committedCount = frames.count }
     }
+    committed = Array(frames.prefix(committedCount))
     if let frame = frame(frames.count) { damage = damage(at: frame, number: frames.count, after: checksum) }
   }
 

@@ -92,14 +92,14 @@ package struct JournalSalvage: Hashable, Sendable {
       return (log, [])
     }
     var frames = (0..<first).compactMap(log.frame)
-    var (lost, lostSinceCommit, committed) = (0, 0, log.committed)
+    var (lost, lostSinceCommit, committedCount) = (0, 0, log.committed.count)
     var previous = frames.last?.checksum ?? log.header?.checksum
     for index in first..<log.framesCount {
       guard let frame = log.frame(index) else { break }
       if let checksum = previous, log.isValid(frame, after: checksum) {
         frames.append(frame)
         if frame.databasePages > 0 {
-          committed = frames
+          committedCount = frames.count
           lost += lostSinceCommit
           lostSinceCommit = 0
         }
@@ -110,21 +110,28 @@ package struct JournalSalvage: Hashable, Sendable {
     }
     findings.append(
       lost > 1 ? "\(lost) frames of its log cannot be read" : "a frame of its log cannot be read")
-    return (log, committed)
+    return (log, Array(frames.prefix(committedCount)))
   }
 
   /// The log without its first wrong bit. If several bits explain the checksum, the one that makes
   /// most of the log readable and all row checksums right; nil if there is none.
   private static func corrected(_ log: JournalLog, _ files: JournalBytes) -> JournalLog? {
-    let candidates = (log.damage?.wrongBits ?? []).map { bit in
+    func flipped(_ bit: JournalLog.WrongBit) -> JournalLog {
       var copy = log
       copy.flip(bit)
       return copy
     }
-    if candidates.count == 1 { return candidates[0] }
-    return candidates.sorted { $0.committed.count > $1.committed.count }.first { candidate in
-      JournalInspection.inspect(JournalBytes(database: files.database, log: candidate.bytes)) == .sound
+    let bits = log.damage?.wrongBits ?? []
+    if bits.count == 1 { return flipped(bits[0]) }
+    // One copy at a time: a log can have many megabytes, and hundreds of candidates.
+    let ranked = bits.map { (bit: $0, committed: flipped($0).committed.count) }
+      .sorted { $0.committed > $1.committed }
+    for (bit, _) in ranked {
+      let candidate = flipped(bit)
+      let files = JournalBytes(database: files.database, log: candidate.bytes)
+      if JournalInspection.inspect(files) == .sound { return candidate }
     }
+    return nil
   }
 
   // MARK: Rows
