@@ -24,6 +24,12 @@ unfit() {
   exit 18
 }
 
+# Runs a command below a line that says when it began, in seconds of the script.
+step() {
+  printf '== %s s: %s\n' "$SECONDS" "$*"
+  "$@"
+}
+
 # Swift 6.2.3 is the oldest version with @nonexhaustive, Span and the settings of Package.swift.
 require_swift() {
   local version

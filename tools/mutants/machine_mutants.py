@@ -23,7 +23,10 @@ from tools.mutants import argued, operator_report, swift_operators, trials
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ".build/mutated"
 TABLE = ROOT / "firmware-fixtures/mutants/equivalent-swift.tsv"
+# Lines that the compiler refuses when mutated: file and text. To find out takes a build for each.
+REFUSED = ROOT / "firmware-fixtures/mutants/refused-swift.tsv"
 SAMPLE = 600
+SHORT_COUNT = 30
 # Machines that decide what is sent and what is stored. The rest of scripts/machines.txt models
 # boards, faults and monitors, and has its own tests.
 MACHINES = {
@@ -70,7 +73,15 @@ class Copy:
 
     def __init__(self, excluded):
         self.excluded = excluded  # by file: lines that the compiler refuses when mutated
+        self.known = known_refused()
         self.mutants = {target: [] for target in MACHINES}
+
+    def refused(self, name, text):
+        """The numbers of the lines of a file that stay as they are."""
+        known = self.known.get(name, set())
+        return self.excluded.get(name, set()) | {
+            number for number, line in enumerate(text.splitlines(), 1) if line.strip() in known or COUNTING.search(line)
+        }
 
     def write(self):
         """Writes them. Unchanged files keep their modification time, so that less is rebuilt."""
@@ -84,9 +95,7 @@ class Copy:
                 name = str(path.relative_to(source))
                 text = path.read_text(encoding="utf-8")
                 if path in changed:
-                    refused = self.excluded.get(f"{target}/{name}", set()) | {
-                        number for number, line in enumerate(text.splitlines(), 1) if COUNTING.search(line)
-                    }
+                    refused = self.refused(f"{target}/{name}", text)
                     text, operators, mutants = swift_operators.rewrite(f"{target}/{name}", text, first, refused)
                     first += len(mutants)
                     declarations += operators
@@ -94,6 +103,16 @@ class Copy:
                 wanted[name] = text
             wanted["OperatorMutants.swift"] = "\n".join(declarations)
             replace_folder(ROOT / COPY / target, wanted)
+
+
+def known_refused():
+    """The lines of REFUSED by file."""
+    known = {}
+    for line in REFUSED.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            name, _, text = line.partition("\t")
+            known.setdefault(name, set()).add(text)
+    return known
 
 
 def replace_folder(folder, wanted):
@@ -111,8 +130,10 @@ def replace_folder(folder, wanted):
 def build(arguments):
     """Builds with the copies instead of the sources. Returns the output of the compiler, and
     whether it succeeded."""
+    # Other traits than those of the build before would compile every target again.
+    traits = ["--traits", os.environ["NOTIBOT_TRAITS"]] if os.environ.get("NOTIBOT_TRAITS") else []
     done = subprocess.run(
-        ["swift", "build", *arguments],
+        ["swift", "build", *traits, *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -132,10 +153,11 @@ def built():
             output, succeeded = build(["--build-tests"])
             if not succeeded:
                 raise trials.Trouble(f"the tests cannot be built:\n{output[-3000:]}")
-            refused = sum(len(lines) for lines in excluded.values())
-            print(
-                f"{sum(map(len, copy.mutants.values()))} mutants in one build; {refused} lines are refused", flush=True
-            )
+            print(f"{sum(map(len, copy.mutants.values()))} mutants in one build", flush=True)
+            for name, numbers in sorted(excluded.items()):
+                lines = (ROOT / "Sources" / name).read_text(encoding="utf-8").splitlines()
+                for number in sorted(numbers & set(range(1, len(lines) + 1))):
+                    print(f"refused, and missing in {REFUSED.name}: {name}\t{lines[number - 1].strip()}", flush=True)
             return copy.mutants
         errors = sorted(set(ERROR.findall(output)))
         if not errors:
@@ -251,7 +273,7 @@ def judge_all(chosen, mutants, targets, report):
 
 
 def main():
-    parser = operator_report.options(__doc__, limit=95)
+    parser = operator_report.options(__doc__, limit=95, short=SHORT_COUNT)
     parser.add_argument("--machines", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--target", choices=sorted(MACHINES), help="only mutants of this target")
     parser.add_argument("--all", action="store_true", help=f"all mutants; otherwise {SAMPLE} of them")

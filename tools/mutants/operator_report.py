@@ -15,17 +15,16 @@ import time
 
 from tools.mutants import argued
 
-SHORT_COUNT = 100
 
-
-def options(description, limit):
-    """The options of every such run."""
+def options(description, limit, short=100):
+    """The options of every such run; `short`: the number of mutants with --short."""
     lines = description.splitlines()
     parser = argparse.ArgumentParser(prog="scripts/mutants", description=lines[0])
     parser.add_argument("--notibot", required=True, metavar="PATH", help="the program")
     parser.add_argument("--sample", type=int, metavar="N", help="the number of mutants, drawn with --seed")
     parser.add_argument("--seed", default="1", help="the seed of the draw; default: 1")
-    parser.add_argument("--short", action="store_true", help=f"the same {SHORT_COUNT} each time")
+    parser.add_argument("--short", action="store_true", help=f"the same {short} each time")
+    parser.set_defaults(short_count=short)
     parser.add_argument("--only", metavar="WORD", help="only mutants whose FILE:FUNCTION contains the word")
     parser.add_argument("--again", metavar="FILE", help="only the survivors that an earlier --json FILE lists")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="parallel runs")
@@ -55,7 +54,7 @@ def selected(chosen, mutants):
     if chosen.only:
         return [mutant for mutant in mutants if chosen.only in f"{mutant.path}:{mutant.function}"]
     if chosen.short:
-        return drawn(mutants, SHORT_COUNT, "short")
+        return drawn(mutants, chosen.short_count, "short")
     return drawn(mutants, chosen.sample, chosen.seed) if chosen.sample else mutants
 
 
