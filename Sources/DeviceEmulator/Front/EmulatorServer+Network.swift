@@ -59,7 +59,8 @@ extension EmulatorServer: NetworkDevice {
   package func left(_ channel: any NIOCore.Channel) {
     takeUnhandled()
     guard hostChannel === channel else { return }
-    line = .served(host: nil)
+    // The kernel of this computer does not come back for a device that it has detached.
+    line = usb?.controller == nil ? .served(host: nil) : .unplugged
     noticed(.detached)
     wired.apply(.lines(ModemLines(dtr: false, rts: false)), now: Self.now)
     drain()

@@ -49,6 +49,8 @@ package actor EmulatorServer {
   private var link: StableLink?
   /// The address of the port if it is not a PTY.
   let address: NetworkAddress?
+  /// The USB device that the emulator is; nil if it is none.
+  let usb: USBPort?
   var listener: NetworkListener?
   private var control: ControlServer?
   var attSocket: ATTSocket?
@@ -67,17 +69,19 @@ package actor EmulatorServer {
 
   private init(
     profile: DeviceProfile, faults: FaultSpec, flash: FlashOptions?, seed: UInt64, linkPath: String?,
-    address: NetworkAddress?, loop: any EventLoop
+    address: NetworkAddress?, usb: USBPort?, loop: any EventLoop
   ) throws(PortError) {
     self.loop = loop
     unownedExecutor = loop.executor.asUnownedSerialExecutor()
     self.seed = seed
     self.linkPath = linkPath
     self.address = address
+    self.usb = usb
     let opened = try Self.open(flash, of: profile)
     flashFile = opened?.file
     wired = WiredDevice(profile: profile, seed: seed, faults: faults, loader: opened?.loader, now: Self.now)
-    wired.device.loaderEntry = address?.service == .rfc2217 ? .modemLines : .sync
+    wired.device.loaderEntry = address?.service == .rfc2217 || usb != nil ? .modemLines : .sync
+    if usb != nil { wired.device.transmitLimitBytes = 1 }
   }
 
   // MARK: Life
@@ -88,19 +92,21 @@ package actor EmulatorServer {
   ///   - flash: the chip and the file of its flash; nil for a flash that cannot be written.
   ///   - link: the path of a symbolic link to the port; it stays through unplugging; nil: none.
   ///   - address: where to listen for a host on TCP, instead of a PTY; nil for a PTY.
+  ///   - usb: the USB device to be, instead of a PTY; nil for a PTY.
   ///   - controlSocket: the path of a unix socket that takes commands; nil for none.
   ///   - attSocket: the path of a unix socket for the attribute protocol as over BLE; nil for none.
   ///   - seed: decides boot ids and session ids.
   /// - Throws: `PortError` if the PTY, the link or a socket cannot be created; it leaves nothing.
   package static func start(
     profile: DeviceProfile, faults: FaultSpec = .off, flash: FlashOptions? = nil, link: String? = nil,
-    address: NetworkAddress? = nil, controlSocket: String? = nil, attSocket: String? = nil, seed: UInt64,
+    address: NetworkAddress? = nil, usb: USBPort? = nil, controlSocket: String? = nil,
+    attSocket: String? = nil, seed: UInt64,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) async throws(PortError) -> EmulatorServer {
     let loop = group.next()
     let server = try EmulatorServer(
-      profile: profile, faults: faults, flash: flash, seed: seed, linkPath: link, address: address, loop: loop
-    )
+      profile: profile, faults: faults, flash: flash, seed: seed, linkPath: link, address: address, usb: usb,
+      loop: loop)
     do {
       if let address { try await server.listen(at: address) }
       try await server.plug()
@@ -132,7 +138,7 @@ package actor EmulatorServer {
     switch line {
     case .unplugged, .withdrawn, .plugging, .stopped: nil
     case .plugged(_, let path): linkPath ?? path
-    case .served: listener?.address.portAddress.description
+    case .served: usb?.identity.portName.description ?? listener?.address.portAddress.description
     }
   }
 
@@ -191,6 +197,7 @@ package actor EmulatorServer {
     line = .plugging
     host = .absent
     unwrittenBytes = 0
+    if let usb { return try await plug(usb) }
     guard address == nil else {
       line = .served(host: nil)
       return drain()
@@ -283,7 +290,7 @@ package actor EmulatorServer {
   package func suspend(_ suspends: Bool) {
     guard host != .absent else { return }
     host = suspends ? .suspended : .present
-    drain()
+    if !suspends { drain() }
   }
 
   /// The channel closed on its own: the terminal is lost, as if the plug were pulled.
@@ -323,7 +330,7 @@ package actor EmulatorServer {
       if !wired.isFull { setReading(true) }
     case (.plugged(let channel, _), .present), (.served(let channel?), .present):
       var hasWritten = false
-      while channel.isWritable, let bytes = wired.nextTransmit() {
+      while host == .present, channel.isWritable, let bytes = wired.nextTransmit() {
         unwrittenBytes += bytes.count
         let count = bytes.count
         channel.write(channel.allocator.buffer(bytes: bytes)).assumeIsolated().whenComplete { _ in
@@ -367,6 +374,7 @@ package actor EmulatorServer {
   }
 
   private func setReading(_ isReading: Bool) {
+    guard usb == nil else { return setRoom(isReading) }
     guard let options = hostChannel?.syncOptions,
       (try? options.getOption(.autoRead)) != isReading
     else { return }

@@ -69,14 +69,14 @@ package struct NetworkListener: Sendable {
       bound.port = channel.localAddress?.port ?? address.port
       return NetworkListener(address: bound, channel: channel)
     } catch {
-      let name = address.portAddress.description
-      switch error {
-      case let error as IOError:
-        throw PortError(.system(errno: error.errnoCode), port: name, operation: "listen at")
-      case let error:
-        throw PortError(.unreachable("\(error)"), port: name, operation: "listen at")
-      }
+      throw failure(error, at: address.portAddress.description)
     }
+  }
+
+  static func failure(_ error: any Error, at name: String) -> PortError {
+    let code: PortError.Code =
+      if let error = error as? IOError { .system(errno: error.errnoCode) } else { .unreachable("\(error)") }
+    return PortError(code, port: name, operation: "listen at")
   }
 
   /// Stops listening.

@@ -185,6 +185,11 @@ package struct PacedWire: Equatable, Sendable {
     }
   }
 
+  /// Changes the timer of an adapter that gathers bytes, for packets that begin from now on.
+  package mutating func setGatheringTimer(_ timer: Duration) {
+    model.gathering?.timer = timer
+  }
+
   /// Sends bytes into one end.
   package mutating func send(_ bytes: [UInt8], _ direction: Direction, now: Instant) {
     guard !bytes.isEmpty else { return }

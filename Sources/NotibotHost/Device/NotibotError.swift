@@ -75,7 +75,7 @@ extension NotibotError {
       case .share(.refused(_, _, let exit)): exit == 11 ? .portBusy : .environment
       case .deviceGone: .linkLost
       case .unconfirmed: .noAnswer
-      case .noTerminals, .system: .environment
+      case .noTerminals, .noVirtualUSB, .system: .environment
       }
     self.init(
       code: code, port: error.port, operation: error.operation, reason: error.reason, hint: error.hint,

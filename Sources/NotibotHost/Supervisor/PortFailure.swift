@@ -51,7 +51,7 @@ extension PortFailure {
       case .ambiguous: false
       case .busy, .permissionDenied, .notATTY, .noModemLines, .unsupportedBaud, .badPortName,
         .unavailableForm, .badRate,
-        .linkOccupied, .badPlace, .placeRefused, .noTerminals, .system:
+        .linkOccupied, .badPlace, .placeRefused, .noTerminals, .noVirtualUSB, .system:
         false
       }
     let summary = NotibotError(error)

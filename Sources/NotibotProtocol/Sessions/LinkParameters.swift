@@ -95,6 +95,13 @@ package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
     self.octets = octets
   }
 
+  /// The address that is this many higher in its last octet, which wraps.
+  package func advanced(by count: Int) -> DeviceID {
+    var octets = octets
+    octets[5] = octets[5] &+ UInt8(truncatingIfNeeded: count)
+    return DeviceID(octets: octets) ?? self
+  }
+
   /// As printed on a board: `24:6F:28:AA:BB:CC`.
   package var description: String {
     hex(octets, separator: ":")

@@ -48,6 +48,8 @@ package struct PortError: Error, Hashable, Sendable {
     case unconfirmed(String)
     /// A pseudo-terminal cannot be created; the text is the reason.
     case noTerminals(String)
+    /// A device cannot be plugged into the virtual USB controller; the text is the reason.
+    case noVirtualUSB(String)
     /// Any other system error, by its number.
     case system(errno: Int32)
   }
@@ -128,6 +130,7 @@ extension PortError: CustomStringConvertible {
     case .unreachable(let text), .unconfirmed(let text): text.printable
     case .share(let problem): problem.reason
     case .noTerminals(let text): "cannot create a pseudo-terminal: \(text.printable)"
+    case .noVirtualUSB(let text): text.printable
     case .system(let number): "\(systemText(number)) (errno \(number))"
     }
   }
@@ -159,6 +162,7 @@ extension PortError: CustomStringConvertible {
     case .unreachable: "check host and port, and that the server is running"
     case .unconfirmed: "check the server's port; add ?ign_set_control to skip the confirmation of modem lines"
     case .noTerminals: "check /dev/ptmx, and mount its file system: sudo mount -t devpts devpts /dev/pts"
+    case .noVirtualUSB: "sudo modprobe vhci-hcd, then run this as root; or export the device with --usbip"
     case .system(EPROTO):
       "the firmware has possibly turned USB off; unplug the board, or press its reset button"
     case .system where operation == "listen at": "choose another path that you can write to"

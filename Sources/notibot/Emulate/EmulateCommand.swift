@@ -1,6 +1,7 @@
 import ArgumentParser
 import DeviceEmulator
 import Foundation
+import NIOPosix
 import NotibotProtocol
 import SerialLink
 
@@ -8,11 +9,12 @@ import SerialLink
 struct EmulateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "emulate",
-    abstract: "Emulate a Notibot on a pseudo-terminal or a TCP port.",
+    abstract: "Emulate a Notibot on a pseudo-terminal, on a TCP port or as a USB device.",
     discussion: """
       Prints one line with the port to open, and runs until SIGINT or SIGTERM; then removes the port, its link and its \
       sockets. `notibot control` unplugs it, restarts it and presses its buttons. With --rfc2217 or --tcp the port is \
-      served over TCP, to one host at a time, instead of on a pseudo-terminal.
+      served over TCP, to one host at a time, instead of on a pseudo-terminal. With --usbip or --usbip-attach it is \
+      a USB device, with a line for each.
       """)
 
   @Option(help: ArgumentHelp("Symbolic link to the port.", valueName: "path"))
@@ -38,8 +40,11 @@ struct EmulateCommand: AsyncParsableCommand {
       valueName: "unix:path"))
   var att: String?
 
-  @Option(help: ArgumentHelp("Profile of the device; see --list-profiles.", valueName: "name"))
-  var profile = "default"
+  @Option(
+    help: ArgumentHelp(
+      "Profile of the device; see --list-profiles. Default: default, or that of the USB hardware.",
+      valueName: "name"))
+  var profile: String?
 
   @Option(
     help: ArgumentHelp(
@@ -63,7 +68,9 @@ struct EmulateCommand: AsyncParsableCommand {
 
   @OptionGroup var flashOptions: EmulatedFlashOptions
 
-  @Flag(help: "Print one line of JSON: port, control, att, pid, profile, seed, faults.")
+  @OptionGroup var usbOptions: EmulatedUSBOptions
+
+  @Flag(help: "Print one line of JSON for each device: port, usbip, control, att, pid, profile, seed, faults.")
   var json = false
 
   @Flag(
@@ -77,10 +84,14 @@ struct EmulateCommand: AsyncParsableCommand {
 
   func validate() throws {
     _ = try att.map(UnixSocketOption.path)
-    guard [link, rfc2217, tcp].count(where: { $0 != nil }) <= 1 else {
-      throw ValidationError("a device has one port: use only one of --link, --rfc2217 and --tcp")
+    guard [link, rfc2217, tcp].count(where: { $0 != nil }) + (usbOptions.isUSB ? 1 : 0) <= 1 else {
+      throw ValidationError(
+        "a device has one port: use only one of --link, --rfc2217, --tcp, --usbip and --usbip-attach")
     }
     _ = try address()
+    guard try usbOptions.personalities()?.count ?? 1 == 1 || att == nil && flashOptions.flashFile == nil else {
+      throw ValidationError("--att and --flash-file are for one device")
+    }
   }
 
   /// Where the port is served over TCP; nil for a pseudo-terminal.
@@ -93,40 +104,72 @@ struct EmulateCommand: AsyncParsableCommand {
       }
       return address
     }
-    return try parsed(.rfc2217, rfc2217) ?? parsed(.bytes, tcp)
+    return try parsed(.rfc2217, rfc2217) ?? parsed(.bytes, tcp) ?? parsed(.bytes, usbOptions.usbip)
   }
 
   func run() async throws {
     if listProfiles { return try printProfiles() }
-    let profile = try chosenProfile()
     let seed = seed ?? .randomSeed()
     let faults = try FaultOption.parsed(faults)
     let flash = try flashOptions.parsed()
     let address = try address()
-    let link = try address == nil ? link ?? defaultLink() : nil
+    let link = try address == nil && !usbOptions.isUSB ? link ?? defaultLink() : nil
     if let address, !address.isLoopback {
       Output.note(
         "warning: anyone who can reach \(address.host.printable) can use this port; there is no password")
     }
     let attSocket = try att.map(UnixSocketOption.path)
+    let chosen = try profile.map(BoardAccess.profile)
+    var devices = try usbOptions.devices(chosen, adapting: adapted).map { ($0.profile, Optional($0.port)) }
+    if devices.isEmpty { devices = [(try adapted(chosen ?? .standard), nil)] }
+    let plan = devices
     let untilInputEnds = untilInputEnds
     try await Interruption.cancelling {
       if untilInputEnds { Self.cancelWhenInputEnds() }
-      let server = try await EmulatorServer.start(
-        profile: profile, faults: faults, flash: flash, link: link, address: address, controlSocket: control,
-        attSocket: attSocket, seed: seed)
+      var running = RunningEmulators()
       do {
-        try announce(
-          Announcement(
-            port: await server.portPath ?? link ?? "", control: control, att: att, pid: getpid(),
-            profile: profile.name,
-            seed: seed, faults: await server.faultSpec.description))
+        for (index, (profile, usb)) in plan.enumerated() {
+          let control = control.map { index == 0 ? $0 : "\($0).\(index + 1)" }
+          let server = try await EmulatorServer.start(
+            profile: profile, faults: faults, flash: flash, link: link,
+            address: usb == nil ? address : nil, usb: usb, controlSocket: control, attSocket: attSocket,
+            seed: seed &+ UInt64(index), on: running.loop)
+          running.servers.append(server)
+          running.announcements.append(
+            Announcement(
+              port: await server.portPath ?? link ?? "", busid: usb?.identity.busID, control: control,
+              att: att, pid: getpid(), profile: profile.name, seed: server.seed,
+              faults: await server.faultSpec.description))
+        }
+        if let address, usbOptions.isUSB { try await running.export(at: address) }
+        for announcement in running.announcements { try announce(announcement) }
       } catch {
-        await server.stop()
+        await running.stop()
         throw error
       }
       await Interruption.untilCancelled()
-      await server.stop()
+      await running.stop()
+    }
+  }
+
+  /// The emulators of this process, on one event loop.
+  private struct RunningEmulators {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    var servers: [EmulatorServer] = []
+    var announcements: [Announcement] = []
+    private var listener: USBIPListener?
+
+    mutating func export(at address: NetworkAddress) async throws(PortError) {
+      let listener = try await USBIPListener.open(address, for: servers, on: loop)
+      self.listener = listener
+      for index in announcements.indices {
+        announcements[index].usbip = "\(listener.address.host):\(listener.address.port)"
+      }
+    }
+
+    func stop() async {
+      await listener?.close()
+      for server in servers { await server.stop() }
     }
   }
 
@@ -142,6 +185,9 @@ struct EmulateCommand: AsyncParsableCommand {
 
   private struct Announcement: Encodable {
     var port: String
+    /// Where the device is exported.
+    var usbip: String?
+    var busid: String?
     var control: String?
     var att: String?
     var pid: Int32
@@ -154,15 +200,16 @@ struct EmulateCommand: AsyncParsableCommand {
     if json {
       try Output.json(announcement)
     } else {
-      Output.data(announcement.port)
+      let place = announcement.usbip.map { "usbip: \($0) busid \(announcement.busid ?? "") " } ?? ""
+      Output.data(place + announcement.port)
       Output.note(
         "emulating '\(announcement.profile)', seed \(announcement.seed), faults \(announcement.faults); press Ctrl-C to exit"
       )
     }
   }
 
-  private func chosenProfile() throws -> DeviceProfile {
-    var profile = try BoardAccess.profile(profile)
+  private func adapted(_ profile: DeviceProfile) throws -> DeviceProfile {
+    var profile = profile
     if let mode {
       guard let chosen = DeviceMode(rawValue: mode) else {
         throw CommandFailure(

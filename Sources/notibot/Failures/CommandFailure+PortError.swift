@@ -19,6 +19,7 @@ extension PortError {
     case .notFound, .busy, .serverBusy, .permissionDenied, .notATTY, .badPortName, .unavailableForm,
       .linkOccupied,
       .badPlace, .placeRefused, .deviceGone, .unreachable, .unconfirmed, .share, .noTerminals,
+      .noVirtualUSB,
       .system:
       hint
     }
@@ -42,7 +43,7 @@ extension ExitStatus {
       case .share(.refused(_, _, let exit)): ExitStatus(rawValue: exit) ?? .unfitEnvironment
       case .deviceGone: .linkLost
       case .unconfirmed: .noAnswer
-      case .noTerminals, .system: .unfitEnvironment
+      case .noTerminals, .noVirtualUSB, .system: .unfitEnvironment
       }
   }
 }
