@@ -1,243 +1,163 @@
 #!/usr/bin/env python3
-"""Measures what the README says of one notibot: suites, start-up, paced lines, memory, forwarding,
-reconnection. See scripts/measure."""
+"""Measures what docs/PERFORMANCE.md says of one notibot, or compares two. See scripts/measure."""
 
 import argparse
+import dataclasses
+import functools
 import json
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
+from collections.abc import Callable
 
-from tools.emulator import Emulator
+from tools.measure.runs import count, devices, forward, journal, memory, network, paced, reconnect, suite
 
-
-def document(command, allowed=(0,)):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode not in allowed:
-        sys.exit(f"measure: {' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
-    return done.stdout
-
-
-def suite(notibot, rig):
-    """Seconds of the whole process, and how the cases ended."""
-    start = time.perf_counter()
-    report = json.loads(document([notibot, "test", "--rig", rig, "--json", "-"]))
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, **report["totals"]}
+SUITE = "{seconds:6.1f} s   {passed} passed, {failed} failed, {skipped} skipped"
+START = "{medianMs:6.1f} ms  median of {runs}, at most {maxMs:.1f} ms"
+PACED = "{0:6.1f} %   of a line of 921600 baud, {latencyMs} ms each way, {resends} resends"
+DAMAGED = "{0:6.1f} %   of the line, 1 % of the frames damaged, {resends} resends"
+# Frames of 492 bytes: one bit in a hundred of them is flipped.
+FLIPS = "flip=2.03e-5,seed=1"
 
 
-def count(notibot, runs):
-    """Milliseconds of `notibot count`, from fork to exit."""
-    with Emulator(notibot) as emulator:
-        times = []
-        for _ in range(runs):
-            start = time.perf_counter()
-            document([notibot, "count", "-p", emulator.port])
-            times.append((time.perf_counter() - start) * 1000)
-    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": runs}
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """What is measured: its key in the document, how, and its line for a reader."""
+
+    key: str
+    title: str
+    measure: Callable[[str], dict]
+    line: str
+    # What two builds are compared by: a name, and how to read it. Fewer is better, but for
+    # names that end with "/s" or "%".
+    compared: dict[str, Callable[[dict], float]]
+    # The values of `line` that it does not find by name.
+    shown: Callable[[dict], tuple] = lambda result: ()
 
 
-def devices(notibot, runs):
-    """Milliseconds of `notibot devices`, from fork to exit."""
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        document([notibot, "devices"])
-        times.append((time.perf_counter() - start) * 1000)
-    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": runs}
+def share(result):
+    return result["shareOfLine"] * 100
 
 
-def paced(notibot, profile, text_bytes, notifications, faults="off", latency=16):
-    """A line of 921600 baud with some ms each way."""
-    with Emulator(
-        notibot, "--profile", profile, "--baud-pacing", "--latency", str(latency), "--faults", faults
-    ) as emulator:
-        result = json.loads(
-            document(
-                [
-                    notibot,
-                    "bench",
-                    "-p",
-                    emulator.port,
-                    "-b",
-                    "921600",
-                    "--line-rate",
-                    "921600",
-                    "--count",
-                    str(notifications),
-                    "--trips",
-                    "0",
-                    "--text-bytes",
-                    str(text_bytes),
-                    "--json",
-                ]
+def figures(notifications):
+    """All of them; `notifications`: for the memory figure."""
+    return (
+        # Another build can have other cases: their seconds are not compared.
+        Figure("suiteInProcess", "suite in process", lambda n: suite(n, "emulator"), SUITE, {}),
+        Figure("suitePTY", "suite over a PTY", lambda n: suite(n, "pty"), SUITE, {}),
+        Figure("count", "notibot count", lambda n: count(n, 21), START, {"ms": lambda r: r["medianMs"]}),
+        Figure("devices", "notibot devices", lambda n: devices(n, 21), START, {"ms": lambda r: r["medianMs"]}),
+        *(
+            Figure(
+                "paced",
+                f"paced {profile}, {text} bytes",
+                functools.partial(paced, profile=profile, text_bytes=text, notifications=number),
+                PACED,
+                {"%": share},
+                lambda r: (share(r),),
             )
-        )
-    return {
-        "profile": profile,
-        "textBytes": text_bytes,
-        "faults": faults,
-        "latencyMs": latency,
-        "shareOfLine": result["lineShare"],
-        "notificationsPerSecond": result["notificationsPerSecond"],
-        "resends": result["resends"],
-    }
-
-
-def network(notibot):
-    """Client and server of RFC 2217 on loopback: not to be compared with a port of this machine."""
-    with Emulator(notibot, "--profile", "bench", "--rfc2217", "127.0.0.1:0") as emulator:
-        report = json.loads(
-            document(
-                [
-                    notibot,
-                    "bench",
-                    "-p",
-                    emulator.port,
-                    "--count",
-                    "20000",
-                    "--trips",
-                    "5000",
-                    "--commands",
-                    "1000",
-                    "--json",
-                ]
+            for profile, text, number in (("devkit", 400, 450), ("bench", 400, 2000), ("bench", 48, 5000))
+        ),
+        *(
+            Figure(
+                "damaged",
+                f"damaged, {latency:>2} ms",
+                functools.partial(
+                    paced, profile="bench", text_bytes=400, notifications=4000, faults=FLIPS, latency=latency
+                ),
+                DAMAGED,
+                {"%": share},
+                lambda r: (share(r),),
             )
-        )
-    assert report["path"] == "network", report["path"]
-    commands = report["commandMicroseconds"]
-    return {
-        "path": "network",
-        "notificationsPerSecond": report["notificationsPerSecond"],
-        "roundTripMs": {key: value / 1000 for key, value in report["roundTripMicroseconds"].items()},
-        "rateCommandMs": {key: value / 1000 for key, value in commands["rate"].items()},
-        "linesCommandMs": {key: value / 1000 for key, value in commands["lines"].items()},
-    }
-
-
-def memory(notibot, notifications):
-    """Resident memory of both processes before and after."""
-    with Emulator(notibot, "--profile", "bench") as emulator:
-        warm = [notibot, "bench", "-p", emulator.port, "--trips", "0", "--json", "--count"]
-        document([*warm, "10000"])
-        before = emulator.resident_bytes()
-        result = json.loads(document([*warm, str(notifications)]))
-        after = emulator.resident_bytes()
-    return {
-        "notifications": notifications,
-        "hostStartBytes": result["residentBytesStart"],
-        "hostEndBytes": result["residentBytesEnd"],
-        "emulatorStartBytes": before,
-        "emulatorEndBytes": after,
-    }
-
-
-def forward(notibot, notifications):
-    """Durable notifications per second: all that a file has, from start to end of `notibot
-    forward`."""
-    with Emulator(notibot, "--profile", "bench") as emulator, tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "lines")
-        with open(path, "w") as lines:
-            for index in range(notifications):
-                lines.write(
-                    json.dumps(
-                        {"app": "Messages", "title": f"Jane Doe {index}", "text": "x" * 48, "timestamp": 1234567890}
-                    )
-                    + "\n"
-                )
-        command = [
-            notibot,
+            for latency in (16, 1)
+        ),
+        Figure(
+            "network",
+            "RFC 2217, loopback",
+            network,
+            "{0:6.2f} ms  round trip p50; a rate {1:.2f} ms, both modem lines {2:.2f} ms",
+            {"round trip ms": lambda r: r["roundTripMs"]["p50"]},
+            lambda r: tuple(r[key]["p50"] for key in ("roundTripMs", "rateCommandMs", "linesCommandMs")),
+        ),
+        Figure(
+            "memory",
+            "memory",
+            lambda n: memory(n, notifications),
+            "{notifications} notifications: host {0:.1f} to {1:.1f} MB, emulator {2:.1f} to {3:.1f} MB",
+            {"host MB": lambda r: r["hostEndBytes"] / 1e6, "emulator MB": lambda r: r["emulatorEndBytes"] / 1e6},
+            lambda r: tuple(
+                r[key] / 1e6 for key in ("hostStartBytes", "hostEndBytes", "emulatorStartBytes", "emulatorEndBytes")
+            ),
+        ),
+        Figure(
             "forward",
-            "-p",
-            emulator.port,
-            "--outbox",
-            os.path.join(folder, "outbox"),
-            "--entries-limit",
-            str(max(10_000, notifications)),
-            "--json",
-        ]
-        start = time.perf_counter()
-        with open(path) as lines:
-            done = subprocess.run(command, stdin=lines, capture_output=True)
-        seconds = time.perf_counter() - start
-        delivered = done.stdout.count(b'"delivered"')
-        if done.returncode != 0 or delivered != notifications:
-            sys.exit(
-                f"measure: forward ended with {done.returncode}, {delivered} delivered: {done.stderr.decode().strip()}"
-            )
-    return {"notifications": notifications, "seconds": seconds, "notificationsPerSecond": notifications / seconds}
+            "forward",
+            lambda n: forward(n, 20_000),
+            "{notificationsPerSecond:6.0f} /s  durable notifications, {notifications} of a file",
+            {"notifications/s": lambda r: r["notificationsPerSecond"]},
+        ),
+        Figure(
+            "journal",
+            "journal",
+            lambda n: journal(n, 20_000),
+            "{0}",
+            {"us, largest batch": lambda r: r["batches"][-1]["microsecondsPerNotification"]},
+            lambda r: (
+                ", ".join(
+                    "{microsecondsPerNotification:.1f} us a notification in batches of {batchSize}".format(**row)
+                    for row in r["batches"]
+                ),
+            ),
+        ),
+        Figure(
+            "reconnect",
+            "reconnect",
+            lambda n: reconnect(n, 21),
+            "{0:6.1f} ms  port back to up; restart detected {1:.1f} ms, HELLO to up again {2:.1f} ms: medians of 21",
+            {"plug ms": lambda r: r["plug"]["medianMs"], "restart ms": lambda r: r["restart"]["medianMs"]},
+            lambda r: tuple(r[key]["medianMs"] for key in ("plug", "restart", "restartUp")),
+        ),
+    )
 
 
-def journal(notibot, notifications):
-    """Microseconds that a notification costs in the journal, over its whole life."""
-    with tempfile.TemporaryDirectory() as folder:
-        return json.loads(
-            document(
-                [notibot, "bench", "--journal", os.path.join(folder, "outbox"), "--count", str(notifications), "--json"]
-            )
-        )
+def say(text):
+    print(text, file=sys.stderr, flush=True)
 
 
-class Events:
-    """The events of a `notibot forward` that has nothing to do, one after the other."""
-
-    def __init__(self, notibot, port, folder):
-        self.process = subprocess.Popen(
-            [notibot, "forward", "-p", port, "--outbox", os.path.join(folder, "outbox"), "--json"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def next(self, name, reason=None):
-        """Waits for an event; returns when it was read, in ms."""
-        for line in self.process.stdout:
-            event = json.loads(line)
-            if event.get("event") == name and reason in (None, event.get("reason")):
-                return time.perf_counter() * 1000
-        sys.exit(f"measure: forward ended before '{name}'")
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
+def measured(notibot, notifications):
+    """The document of one build. A key that several figures have becomes a list."""
+    document = {"schema": "notibot.measure", "version": 1}
+    table = figures(notifications)
+    for figure in table:
+        result = figure.measure(notibot)
+        say(f"{figure.title:<21}" + figure.line.format(*figure.shown(result), **result))
+        if sum(other.key == figure.key for other in table) > 1:
+            document.setdefault(figure.key, []).append(result)
+        else:
+            document[figure.key] = result
+    return document
 
 
-def spread(times):
-    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": len(times)}
-
-
-# How long an emulated restart takes, from the command to the first HELLO.
-RESTART_MS = 300
-
-
-def reconnect(notibot, runs):
-    """Milliseconds from the order to plug in to `up`, and from the HELLO of a restarted device to
-    the event that reports it."""
-    with Emulator(notibot, "--profile", "quiet") as emulator, tempfile.TemporaryDirectory() as folder:
-        events = Events(notibot, emulator.port, folder)
-        events.next("synced")
-        plugs, restarts, ups = [], [], []
-        for _ in range(runs):
-            emulator.control.ask(command="unplug")
-            events.next("down")
-            start = time.perf_counter() * 1000
-            emulator.control.ask(command="plug")
-            plugs.append(events.next("up") - start)
-            events.next("synced")
-        for _ in range(runs):
-            # After a session of less than a second the next one is not asked for at once.
-            time.sleep(1.1)
-            start = time.perf_counter() * 1000 + RESTART_MS
-            emulator.control.ask(command="reboot")
-            restarts.append(events.next("down", "the device restarted") - start)
-            ups.append(events.next("up") - start)
-            events.next("synced")
-        events.close()
-    return {"plug": spread(plugs), "restart": spread(restarts), "restartUp": spread(ups)}
+def compared(notibot, other, notifications, rounds):
+    """Each figure of two builds in turn, and the median of the ratios of the rounds."""
+    rows = []
+    for figure in figures(notifications):
+        if not figure.compared:
+            continue
+        pairs = [(figure.measure(notibot), figure.measure(other)) for _ in range(rounds)]
+        for name, read in figure.compared.items():
+            values = [(read(mine), read(theirs)) for mine, theirs in pairs]
+            row = {
+                "figure": figure.title,
+                "unit": name,
+                "notibot": statistics.median(mine for mine, _ in values),
+                "against": statistics.median(theirs for _, theirs in values),
+                "ratio": statistics.median(mine / theirs for mine, theirs in values),
+                "ratios": [round(mine / theirs, 3) for mine, theirs in values],
+            }
+            rows.append(row)
+            say("{figure:<21}{notibot:10.2f} {against:10.2f} {unit:<18} ratio {ratio:.2f}".format(**row))
+    return {"schema": "notibot.measure-against", "version": 1, "rounds": rounds, "figures": rows}
 
 
 def main():
@@ -245,96 +165,16 @@ def main():
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--notifications", type=int, default=1_000_000, help="for the memory figure")
     parser.add_argument("--html", help="write a page with the figures to this file")
+    parser.add_argument("--against", metavar="PATH", help="another build of notibot: print ratios, round by round")
+    parser.add_argument("--rounds", type=int, default=3, help="with --against; default: 3")
     options = parser.parse_args()
-    notibot = options.notibot
-
-    def say(text):
-        print(text, file=sys.stderr, flush=True)
-
-    figures = {"schema": "notibot.measure", "version": 1}
-    figures["suiteInProcess"] = suite(notibot, "emulator")
-    say(
-        "suite in process     {seconds:6.1f} s   {passed} passed, {failed} failed, {skipped} skipped".format(
-            **figures["suiteInProcess"]
-        )
-    )
-    figures["suitePTY"] = suite(notibot, "pty")
-    say(
-        "suite over a PTY     {seconds:6.1f} s   {passed} passed, {failed} failed, {skipped} skipped".format(
-            **figures["suitePTY"]
-        )
-    )
-    figures["count"] = count(notibot, 21)
-    say("notibot count        {medianMs:6.1f} ms  median of {runs}, at most {maxMs:.1f} ms".format(**figures["count"]))
-    figures["devices"] = devices(notibot, 21)
-    say(
-        "notibot devices      {medianMs:6.1f} ms  median of {runs}, at most {maxMs:.1f} ms".format(**figures["devices"])
-    )
-    figures["paced"] = [
-        paced(notibot, "devkit", 400, 450),
-        paced(notibot, "bench", 400, 2000),
-        paced(notibot, "bench", 48, 5000),
-    ]
-    for line in figures["paced"]:
-        say(
-            "paced 921600, 16 ms  {share:6.1f} %   of the line, profile {profile}, texts of {textBytes} bytes, {resends} resends".format(
-                share=line["shareOfLine"] * 100, **line
-            )
-        )
-    # Frames of 492 bytes: one bit in a hundred of them is flipped.
-    figures["damaged"] = [paced(notibot, "bench", 400, 4000, "flip=2.03e-5,seed=1", latency) for latency in (16, 1)]
-    for line in figures["damaged"]:
-        say(
-            "damaged, {latencyMs:>2} ms       {share:6.1f} %   of the line, 1 % of the frames damaged, {resends} resends".format(
-                share=line["shareOfLine"] * 100, **line
-            )
-        )
-    figures["network"] = network(notibot)
-    say(
-        "RFC 2217, loopback   {:6.2f} ms  round trip p50; a rate {:.2f} ms, both modem lines {:.2f} ms".format(
-            *(figures["network"][key]["p50"] for key in ("roundTripMs", "rateCommandMs", "linesCommandMs"))
-        )
-    )
-    figures["memory"] = memory(notibot, options.notifications)
-    say(
-        "memory, {notifications} notifications: host {0:.1f} to {1:.1f} MB, emulator {2:.1f} to {3:.1f} MB".format(
-            *(
-                figures["memory"][key] / 1e6
-                for key in ("hostStartBytes", "hostEndBytes", "emulatorStartBytes", "emulatorEndBytes")
-            ),
-            notifications=figures["memory"]["notifications"],
-        )
-    )
-    figures["forward"] = forward(notibot, 20_000)
-    say(
-        "forward              {notificationsPerSecond:6.0f} /s  durable notifications, {notifications} of a file".format(
-            **figures["forward"]
-        )
-    )
-    figures["journal"] = journal(notibot, 20_000)
-    say(
-        "journal              {}".format(
-            ", ".join(
-                "{microsecondsPerNotification:.1f} us a notification in batches of {batchSize}".format(**row)
-                for row in figures["journal"]["batches"]
-            )
-        )
-    )
-    figures["reconnect"] = reconnect(notibot, 21)
-    for key, title in (
-        ("plug", "port back to up"),
-        ("restart", "restart detected"),
-        ("restartUp", "HELLO to up again"),
-    ):
-        say(
-            "{title:<21}{medianMs:6.1f} ms  median of {runs}, at most {maxMs:.1f} ms".format(
-                title=title, **figures["reconnect"][key]
-            )
-        )
-    text = json.dumps(figures, indent=2)
+    if options.against:
+        print(json.dumps(compared(options.notibot, options.against, options.notifications, options.rounds), indent=2))
+        return
+    text = json.dumps(measured(options.notibot, options.notifications), indent=2)
     print(text)
     if options.html:
-        subprocess.run([notibot, "report", "html", "-", "-o", options.html], input=text, text=True, check=True)
+        subprocess.run([options.notibot, "report", "html", "-", "-o", options.html], input=text, text=True, check=True)
 
 
 if __name__ == "__main__":

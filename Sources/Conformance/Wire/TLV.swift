@@ -26,21 +26,29 @@ package struct TLV: Equatable, Sendable {
   package static func profileHash(_ hash: UInt32) -> TLV { TLV(0x12, Wire.u32(hash)) }
   package static func reason(_ reason: UInt8) -> TLV { TLV(0x14, [reason]) }
 
+  /// How long the value of each type is that LNK-5 lists; 0: a text. Further bytes are of a later
+  /// version.
+  private static let lengths: [UInt8: Int] = [
+    0x81: 4, 0x82: 8, 0x83: 2, 0x84: 1, 0x05: 4, 0x06: 8, 0x07: 4, 0x08: 4, 0x09: 10, 0x0A: 4, 0x0B: 4,
+    0x0C: 1, 0x0D: 8, 0x0E: 6, 0x0F: 0, 0x10: 0, 0x11: 0, 0x12: 4, 0x13: 2, 0x14: 1, 0x15: 1,
+  ]
+
+  /// The little-endian number in the value, without the bytes of later versions.
+  fileprivate var number: UInt64 { Wire.number(Array(value.prefix(Self.lengths[type] ?? 8))) }
+
   /// The TLVs that LNK-5 does not list for a frame, or lists with another length. Those of later
   /// versions are among them.
   package static func strange(_ tlvs: [TLV], in kind: WireFrame.Kind) -> [TLV] {
-    let shared: [UInt8: Int] = [0x81: 4, 0x82: 8, 0x05: 4, 0x06: 8]
-    let listed: [UInt8: Int] =
+    let listed: Set<UInt8> =
       switch kind {
-      case .syn: [0x83: 2, 0x07: 4, 0x08: 4, 0x09: 10]
-      case .synAck:
-        [
-          0x84: 1, 0x0A: 4, 0x0B: 4, 0x0C: 1, 0x0D: 8, 0x0E: 6, 0x0F: 0, 0x10: 0, 0x11: 0, 0x12: 4, 0x13: 2,
-        ]
-      case .hello, .data, .ack, .nak, .udata, .ping, .pong, .rst, .fin: [:]
+      case .syn: [0x83, 0x07, 0x08, 0x09]
+      case .synAck: [0x84, 0x0A, 0x0B, 0x0C, 0x0D, 0x0E, 0x0F, 0x10, 0x11, 0x12, 0x13]
+      case .hello, .data, .ack, .nak, .udata, .ping, .pong, .rst, .fin: []
       }
     return tlvs.filter { tlv in
-      guard let least = shared[tlv.type] ?? listed[tlv.type] else { return true }
+      guard let least = lengths[tlv.type], listed.union([0x81, 0x82, 0x05, 0x06]).contains(tlv.type) else {
+        return true
+      }
       return tlv.value.count < least
     }
   }
@@ -68,5 +76,5 @@ extension [TLV] {
   package func value(of type: UInt8) -> [UInt8]? { first { $0.type == type }?.value }
 
   /// The little-endian number in the first TLV of a type.
-  package func number(of type: UInt8) -> UInt64? { value(of: type).map { Wire.number($0) } }
+  package func number(of type: UInt8) -> UInt64? { first { $0.type == type }?.number }
 }

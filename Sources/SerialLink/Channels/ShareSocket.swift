@@ -1,7 +1,7 @@
 import CSerialShim
 import Foundation
 import Glibc
-package import NIOCore
+import NIOCore
 
 /// The client's side of the socket of `notibot share`. Source: docs/INTERFACE.md.
 package enum ShareSocket {

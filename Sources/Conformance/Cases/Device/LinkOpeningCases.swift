@@ -154,13 +154,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    let session = probe.session
-    probe.expect((2...64).contains(session.peerFrames), "frames is \(session.peerFrames)")
-    probe.expect(session.peerBytes >= 1080, "bytes is \(session.peerBytes)")
-    probe.expect((23...528).contains(session.peerMTU), "mtu is \(session.peerMTU)")
-    probe.expect(
-      (1...32).contains(session.peerRequests) && session.peerRequests * 2 <= session.peerFrames,
-      "requests is \(session.peerRequests) with \(session.peerFrames) frames")
+    PeerLimits(probe.session.announced).expectInRange(probe)
   }
 
   static let limitsOutOfRange = Case(

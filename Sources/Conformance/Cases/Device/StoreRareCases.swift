@@ -176,7 +176,7 @@ extension Probe {
   /// - Throws: `CaseSkipped` if that is not announced, or too many.
   func roomToFill(stored: Int) throws -> Int {
     guard let capacity = session.announced.number(of: 0x13).map({ Int($0) }),
-      (stored + 1...Self.fillLimit).contains(capacity)
+      capacity > stored, capacity <= Self.fillLimit
     else { throw CaseSkipped("the room in the store is unknown, or too much to fill") }
     return capacity - stored
   }

@@ -33,12 +33,7 @@ extension Suite {
       probe.expect("TLVs that are listed for another frame or too short", TLV.strange(tlvs, in: .syn), is: [])
       let limits = tlvs.value(of: 0x06) ?? []
       probe.expect("length of LIMITS", limits.count, is: 8)
-      if limits.count == 8 {
-        probe.expect((2...64).contains(limits[0]), "frames is \(limits[0])")
-        probe.expect((1...32).contains(limits[1]) && limits[1] * 2 <= limits[0], "requests is \(limits[1])")
-        probe.expect((23...528).contains(Wire.word(limits, at: 2)), "mtu is \(Wire.word(limits, at: 2))")
-        probe.expect(Wire.number(Array(limits[4...])) >= 1080, "bytes is \(Wire.number(Array(limits[4...])))")
-      }
+      if limits.count == 8 { PeerLimits(tlvs).expectInRange(probe) }
       let features = tlvs.number(of: 0x05) ?? 0
       probe.expect(features & 0b0110 != 0b0100, "FEATURES is \(features): bit 2 without bit 1")
       nonces.insert(tlvs.number(of: 0x82) ?? 0)

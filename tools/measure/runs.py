@@ -1,0 +1,237 @@
+"""What scripts/measure measures of one notibot: suites, start-up, paced lines, memory, forwarding,
+reconnection."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from tools.emulator import Emulator
+
+
+def document(command, allowed=(0,)):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode not in allowed:
+        sys.exit(f"measure: {' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def suite(notibot, rig):
+    """Seconds of the whole process, and how the cases ended."""
+    start = time.perf_counter()
+    report = json.loads(document([notibot, "test", "--rig", rig, "--json", "-"]))
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, **report["totals"]}
+
+
+def count(notibot, runs):
+    """Milliseconds of `notibot count`, from fork to exit."""
+    with Emulator(notibot) as emulator:
+        times = []
+        for _ in range(runs):
+            start = time.perf_counter()
+            document([notibot, "count", "-p", emulator.port])
+            times.append((time.perf_counter() - start) * 1000)
+    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": runs}
+
+
+def devices(notibot, runs):
+    """Milliseconds of `notibot devices`, from fork to exit."""
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        document([notibot, "devices"])
+        times.append((time.perf_counter() - start) * 1000)
+    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": runs}
+
+
+def paced(notibot, profile, text_bytes, notifications, faults="off", latency=16):
+    """A line of 921600 baud with some ms each way."""
+    with Emulator(
+        notibot, "--profile", profile, "--baud-pacing", "--latency", str(latency), "--faults", faults
+    ) as emulator:
+        result = json.loads(
+            document(
+                [
+                    notibot,
+                    "bench",
+                    "-p",
+                    emulator.port,
+                    "-b",
+                    "921600",
+                    "--line-rate",
+                    "921600",
+                    "--count",
+                    str(notifications),
+                    "--trips",
+                    "0",
+                    "--text-bytes",
+                    str(text_bytes),
+                    "--json",
+                ]
+            )
+        )
+    return {
+        "profile": profile,
+        "textBytes": text_bytes,
+        "faults": faults,
+        "latencyMs": latency,
+        "shareOfLine": result["lineShare"],
+        "notificationsPerSecond": result["notificationsPerSecond"],
+        "resends": result["resends"],
+    }
+
+
+def network(notibot):
+    """Client and server of RFC 2217 on loopback: not to be compared with a port of this machine."""
+    with Emulator(notibot, "--profile", "bench", "--rfc2217", "127.0.0.1:0") as emulator:
+        report = json.loads(
+            document(
+                [
+                    notibot,
+                    "bench",
+                    "-p",
+                    emulator.port,
+                    "--count",
+                    "20000",
+                    "--trips",
+                    "5000",
+                    "--commands",
+                    "1000",
+                    "--json",
+                ]
+            )
+        )
+    assert report["path"] == "network", report["path"]
+    commands = report["commandMicroseconds"]
+    return {
+        "path": "network",
+        "notificationsPerSecond": report["notificationsPerSecond"],
+        "roundTripMs": {key: value / 1000 for key, value in report["roundTripMicroseconds"].items()},
+        "rateCommandMs": {key: value / 1000 for key, value in commands["rate"].items()},
+        "linesCommandMs": {key: value / 1000 for key, value in commands["lines"].items()},
+    }
+
+
+def memory(notibot, notifications):
+    """Resident memory of both processes before and after."""
+    with Emulator(notibot, "--profile", "bench") as emulator:
+        warm = [notibot, "bench", "-p", emulator.port, "--trips", "0", "--json", "--count"]
+        document([*warm, "10000"])
+        before = emulator.resident_bytes()
+        result = json.loads(document([*warm, str(notifications)]))
+        after = emulator.resident_bytes()
+    return {
+        "notifications": notifications,
+        "hostStartBytes": result["residentBytesStart"],
+        "hostEndBytes": result["residentBytesEnd"],
+        "emulatorStartBytes": before,
+        "emulatorEndBytes": after,
+    }
+
+
+def forward(notibot, notifications):
+    """Durable notifications per second: all that a file has, from start to end of `notibot
+    forward`."""
+    with Emulator(notibot, "--profile", "bench") as emulator, tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "lines")
+        with open(path, "w") as lines:
+            for index in range(notifications):
+                lines.write(
+                    json.dumps(
+                        {"app": "Messages", "title": f"Jane Doe {index}", "text": "x" * 48, "timestamp": 1234567890}
+                    )
+                    + "\n"
+                )
+        command = [
+            notibot,
+            "forward",
+            "-p",
+            emulator.port,
+            "--outbox",
+            os.path.join(folder, "outbox"),
+            "--entries-limit",
+            str(max(10_000, notifications)),
+            "--json",
+        ]
+        start = time.perf_counter()
+        with open(path) as lines:
+            done = subprocess.run(command, stdin=lines, capture_output=True)
+        seconds = time.perf_counter() - start
+        delivered = done.stdout.count(b'"delivered"')
+        if done.returncode != 0 or delivered != notifications:
+            sys.exit(
+                f"measure: forward ended with {done.returncode}, {delivered} delivered: {done.stderr.decode().strip()}"
+            )
+    return {"notifications": notifications, "seconds": seconds, "notificationsPerSecond": notifications / seconds}
+
+
+def journal(notibot, notifications):
+    """Microseconds that a notification costs in the journal, over its whole life."""
+    with tempfile.TemporaryDirectory() as folder:
+        return json.loads(
+            document(
+                [notibot, "bench", "--journal", os.path.join(folder, "outbox"), "--count", str(notifications), "--json"]
+            )
+        )
+
+
+class Events:
+    """The events of a `notibot forward` that has nothing to do, one after the other."""
+
+    def __init__(self, notibot, port, folder):
+        self.process = subprocess.Popen(
+            [notibot, "forward", "-p", port, "--outbox", os.path.join(folder, "outbox"), "--json"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def next(self, name):
+        """Waits for an event; returns when it was read, in ms."""
+        for line in self.process.stdout:
+            if json.loads(line).get("event") == name:
+                return time.perf_counter() * 1000
+        sys.exit(f"measure: forward ended before '{name}'")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def spread(times):
+    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": len(times)}
+
+
+# How long an emulated restart takes, from the command to the first HELLO.
+RESTART_MS = 300
+
+
+def reconnect(notibot, runs):
+    """Milliseconds from the order to plug in to `up`, and from the HELLO of a restarted device to
+    the event that reports it."""
+    with Emulator(notibot, "--profile", "quiet") as emulator, tempfile.TemporaryDirectory() as folder:
+        events = Events(notibot, emulator.port, folder)
+        events.next("synced")
+        plugs, restarts, ups = [], [], []
+        for _ in range(runs):
+            emulator.control.ask(command="unplug")
+            events.next("down")
+            start = time.perf_counter() * 1000
+            emulator.control.ask(command="plug")
+            plugs.append(events.next("up") - start)
+            events.next("synced")
+        for _ in range(runs):
+            # After a session of less than a second the next one is not asked for at once.
+            time.sleep(1.1)
+            start = time.perf_counter() * 1000 + RESTART_MS
+            emulator.control.ask(command="reboot")
+            restarts.append(events.next("down") - start)
+            ups.append(events.next("up") - start)
+            events.next("synced")
+        events.close()
+    return {"plug": spread(plugs), "restart": spread(restarts), "restartUp": spread(ups)}
