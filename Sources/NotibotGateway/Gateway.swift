@@ -74,30 +74,51 @@ package enum Gateway {
       if let step { options.journalStep = { step() } }
       return options
     }()
-    try await withForwarder(
-      port: port ?? configuration.port, outbox: folder.outbox, options: options
-    ) { forwarder in
-      let service = GatewayService(
-        eventLoop: MultiThreadedEventLoopGroup.singleton.next(), folder: folder,
-        configuration: configuration, profiles: profiles, forwarder: forwarder, files: files, warn: warn)
-      await service.begin()
-      try await serve(service, forwarder, configuration, folder, ready)
-    }
+    var running: Running?
+    repeat {
+      do {
+        try await withForwarder(
+          port: port ?? configuration.port, outbox: folder.outbox, options: options
+        ) { forwarder in
+          if let running {
+            await running.service.use(forwarder)
+          } else {
+            let service = GatewayService(
+              eventLoop: MultiThreadedEventLoopGroup.singleton.next(), folder: folder,
+              configuration: configuration, profiles: profiles, forwarder: forwarder, files: files, warn: warn
+            )
+            await service.begin()
+            running = try await start(service, configuration, folder, ready)
+          }
+          guard let current = running else { return }
+          try await serve(current.service, forwarder) {
+            await current.stop()
+            running = nil
+          }
+        }
+      } catch let error as NotibotError where error.isDiskFull && running != nil && !Task.isCancelled {
+        // Senders stay connected; the board is found again when the outbox is open.
+      } catch {
+        await running?.stop()
+        throw error
+      }
+      guard let current = running else { return }
+      await current.service.noteOutboxFull()
+      do {
+        try await DiskRoom.wait(in: folder.path)
+      } catch {
+        return await current.stop()
+      }
+    } while true
   }
 
+  /// Returns when the task is cancelled, throws when the forwarder ends: unless the disk is full,
+  /// `stop` is called first, while the forwarder can still take what is left.
   private static func serve(
-    _ service: GatewayService, _ forwarder: Forwarder, _ configuration: GatewayConfiguration,
-    _ folder: GatewayFolder, _ ready: @Sendable (Addresses) -> Void
+    _ service: GatewayService, _ forwarder: Forwarder, stop: () async -> Void
   ) async throws {
     let reports = Task { for await report in forwarder.reports { await service.note(report) } }
     let changes = Task { for await change in forwarder.changes { await service.note(change) } }
-    let commands = try await HTTPServer.start(atSocket: folder.socket, service: service)
-    let apns = try await PushServer.start(at: configuration.apns, folder: folder, service: service)
-    var http: HTTPServer?
-    if let place = configuration.http { http = try await HTTPServer.start(at: place, service: service) }
-    ready(
-      Addresses(
-        apns: text(apns.address), http: http.map { text($0.address) }, socket: folder.socket))
     // Ends with the forwarder or by a cancellation.
     let outcome: Result<Void, any Error>
     do {
@@ -106,14 +127,44 @@ package enum Gateway {
     } catch {
       outcome = .failure(error)
     }
-    await service.stop()
-    await apns.stop()
-    await http?.stop()
-    await commands.stop()
+    if case .failure(let error as NotibotError) = outcome, error.isDiskFull, !Task.isCancelled {
+      await service.noteOutboxFull()
+    } else {
+      await stop()
+    }
     await forwarder.stop()
     await reports.value
     await changes.value
     if !Task.isCancelled { try outcome.get() }
+  }
+
+  /// A service and its servers.
+  private struct Running {
+    var service: GatewayService
+    var apns: PushServer
+    var http: HTTPServer?
+    var commands: HTTPServer
+
+    func stop() async {
+      await service.stop()
+      await apns.stop()
+      await http?.stop()
+      await commands.stop()
+    }
+  }
+
+  private static func start(
+    _ service: GatewayService, _ configuration: GatewayConfiguration, _ folder: GatewayFolder,
+    _ ready: @Sendable (Addresses) -> Void
+  ) async throws -> Running {
+    let commands = try await HTTPServer.start(atSocket: folder.socket, service: service)
+    let apns = try await PushServer.start(at: configuration.apns, folder: folder, service: service)
+    var http: HTTPServer?
+    if let place = configuration.http { http = try await HTTPServer.start(at: place, service: service) }
+    ready(
+      Addresses(
+        apns: text(apns.address), http: http.map { text($0.address) }, socket: folder.socket))
+    return Running(service: service, apns: apns, http: http, commands: commands)
   }
 
   private static func text(_ address: SocketAddress?) -> String {

@@ -127,6 +127,8 @@ import Testing
     let answer = PushAnswer(reason: .unregistered, apnsID: "x", since: WallTime(milliseconds: 1234))
     #expect(answer.status == 410)
     #expect(answer.body == #"{"reason":"Unregistered","timestamp":1234}"#)
+    #expect(answer.retryAfterSeconds == nil)
     #expect(PushAnswer(reason: nil, apnsID: "x").body.isEmpty)
+    #expect(PushAnswer(reason: .serviceUnavailable, apnsID: "x").retryAfterSeconds == 10)
   }
 }

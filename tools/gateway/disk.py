@@ -2,12 +2,14 @@
 
 import contextlib
 import os
+import signal
+import sqlite3
 import subprocess
 import uuid
 
 import httpx
 
-from tools.gateway.world import LIMIT_S, Failure, World, equal, expect
+from tools.gateway.world import LIMIT_S, Failure, World, equal, expect, reason, wait_for
 
 DISK_BYTES = 6 << 20
 # Enough pushes to fill what a database keeps in reserve.
@@ -43,42 +45,81 @@ def fill(mount):
     return path
 
 
+def health(world):
+    return httpx.get(f"http://127.0.0.1:{world.http_port}/healthz")
+
+
 def t28_full(programs):
-    """T28: without room on the disk a push gets 503 or no answer, nothing of it is shown, and the
-    gateway ends with 18; restarted with room again it accepts it, and each is shown once."""
+    """T28: without room on the disk a push gets 503 with a reason and retry-after, and nothing of
+    it is shown; with room again the same process accepts it, and each is shown once."""
     with World(programs, {"entriesLimit": PUSHES_LIMIT + 100}) as world, small_disk(world) as mount:
         world.start()
         sent = []
 
         def push(client, text, name):
             body = {"aps": {"alert": {"title": text, "body": TEXT}}}
-            status = world.push(client, body, apns_id=name).status_code
-            if status == 200:
+            answer = world.push(client, body, apns_id=name)
+            if answer.status_code == 200:
                 sent.append(text)
-            return status
+            return answer
 
         with world.client() as client:
-            equal(push(client, "first", str(uuid.uuid4())), 200, "the first answer")
+            equal(push(client, "first", str(uuid.uuid4())).status_code, 200, "the first answer")
             world.ask("unplug")
             filler = fill(mount)
             for number in range(PUSHES_LIMIT):
                 text, name = f"{number}", str(uuid.uuid4())
-                try:
-                    status = push(client, text, name)
-                except httpx.TransportError:
-                    status = None
-                if status != 200:
+                if push(client, text, name).status_code != 200:
                     break
-            expect(status in (503, None), f"the answer without room: {status}")
-        equal(world.process.wait(timeout=LIMIT_S), 18, "the gateway ended")
-        world.kill()
-        os.unlink(filler)
-        world.start()
-        with world.client() as client:
-            equal(push(client, text, name), 200, "the answer with room")
-        world.ask("plug")
-        titles = [item["title"] for item in world.shown(len(sent))]
-        equal(sorted(titles), sorted(sent), "the display")
+            # Again, and another one: refused before anything is written.
+            waiting = {text: name, "other": str(uuid.uuid4())}
+            for text, name in waiting.items():
+                answer = push(client, text, name)
+                found = (answer.status_code, reason(answer), answer.headers.get("retry-after"))
+                equal(found, (503, "ServiceUnavailable", "10"), "the answer without room")
+                equal(answer.headers.get("notibot-detail"), "no space left on the disk", "the detail")
+            answer = httpx.post(f"http://127.0.0.1:{world.http_port}/topic", content="published")
+            equal((answer.status_code, answer.headers.get("retry-after")), (503, "10"), "the answer to a script")
+            equal(health(world).status_code, 503, "the health without room")
+            expect("no space left" in world.status()["problems"][0], "the status without room")
+            metrics = httpx.get(f"http://127.0.0.1:{world.http_port}/metrics").text
+            expect("notibot_gateway_disk_full 1" in metrics, "the metric without room")
+            os.unlink(filler)
+            wait_for(lambda: health(world).status_code == 200, "room")
+            for text, name in waiting.items():
+                equal(push(client, text, name).status_code, 200, "the answer with room")
+        equal(world.process.poll(), None, "the gateway's end")
+        for _ in range(2):
+            world.ask("plug")
+            titles = [item["title"] for item in world.shown(len(sent))]
+            equal(sorted(titles), sorted(sent), "the display")
+            world.kill()
+            world.start()
+
+
+def t28_damaged(programs):
+    """T28: a damaged file ends the gateway with 18 at its start, and is named."""
+    for name in ("outbox.sqlite", "gateway.sqlite"):
+        with World(programs) as world:
+            world.start()
+            with world.client() as client:
+                equal(world.push(client, {"aps": {"alert": "text"}}).status_code, 200, "the answer")
+            world.kill(signal.SIGTERM)
+            path = os.path.join(world.folder, name)
+            # What its log has would repair it.
+            with contextlib.closing(sqlite3.connect(path)) as database:
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            with open(path, "r+b") as file:
+                file.seek(100)
+                file.write(b"\xff" * 8192)
+            done = subprocess.run(
+                [world.gateway, "run", "--directory", world.folder, "--port", world.link],
+                capture_output=True,
+                text=True,
+                timeout=LIMIT_S,
+            )
+            equal(done.returncode, 18, f"the exit code with {name} ({done.stderr.strip()})")
+            expect(path in done.stderr, f"the path is missing: {done.stderr}")
 
 
 def t28_read_only(programs):
@@ -95,4 +136,4 @@ def t28_read_only(programs):
         expect(world.folder in done.stderr, f"the path is missing: {done.stderr}")
 
 
-STORIES = [t28_full, t28_read_only]
+STORIES = [t28_full, t28_damaged, t28_read_only]

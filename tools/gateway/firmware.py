@@ -4,18 +4,27 @@ import contextlib
 import json
 import os
 import re
+import socket
+import struct
 import subprocess
+import tempfile
 
-from tools.gateway.world import DAYLY, DAYLY_PUSH, ROOT, Failure, World, equal, expect, wait_for
+from tools.gateway.backend import Backend, once
+from tools.gateway.decisions import approval, configured
+from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, LIMIT_S, ROOT, Failure, World, equal, expect, wait_for
 
 ELF = os.path.join(ROOT, ".build", "firmware", "notibot-qemu-virt.elf")
 
 
 @contextlib.contextmanager
-def firmware():
-    """The firmware on an emulated CPU; the path of its line."""
+def firmware(control=None):
+    """The firmware on an emulated CPU; the path of its line. `control`: the socket of its control
+    line."""
     machine = ["-M", "virt", "-bios", "none", "-m", "16M", "-kernel", ELF, "-nodefaults", "-no-user-config"]
     line = ["-display", "none", "-chardev", "pty,id=uart", "-serial", "chardev:uart"]
+    if control:
+        line += ["-chardev", f"socket,id=control,path={control},server=on,wait=off"]
+        line += ["-device", "pci-serial,chardev=control,addr=1"]
     with subprocess.Popen(
         [os.environ.get("NOTIBOT_QEMU", "qemu-system-riscv32"), *machine, *line], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -51,4 +60,37 @@ def t40_firmware(programs):
         equal(json.loads(counted.stdout or "{}").get("count"), 2, f"items on the display ({counted.stderr.strip()})")
 
 
-STORIES = [t40_firmware]
+def press_on_chip(control, item, act):
+    """Presses a button of the firmware's item, as nb_control.h describes."""
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(LIMIT_S)
+        line.connect(control)
+        line.sendall(struct.pack("<BIB", 3, item, act).hex().encode() + b"\n")
+        answers = (answer.strip() for answer in line.makefile())
+        equal(next(answer for answer in answers if answer != "ready"), "ok", "the answer of the control line")
+
+
+def t41_firmware(programs):
+    """T41: on the compiled firmware: a press of Deny is one callback, also after a kill of the
+    gateway."""
+    answers = once()
+    with tempfile.TemporaryDirectory(prefix="notibot-") as folder, Backend(answers) as backend:
+        control = os.path.join(folder, "control")
+        with firmware(control) as path, World(programs, configured(backend), board=path) as world:
+            world.start()
+            with world.client() as client:
+                equal(world.push(client, approval(1), BRIDGE).status_code, 200, "the push")
+            wait_for(lambda: world.status()["boardUp"] and not world.status()["unfinished"], "the delivery")
+            press_on_chip(control, 1, 1)
+            (request,) = backend.wait(1)
+            content = json.loads(request["body"])
+            found = (content["action"], content["approved"], content["fields"]["requestId"])
+            equal(found, ("DENY_ACTION", False, "approval-1"), "the callback")
+            wait_for(lambda: not world.status()["decisions"], "the end of the decision")
+            world.kill()
+            world.start()
+            wait_for(lambda: world.status()["boardUp"] and not world.status()["unfinished"], "agreement")
+            equal(len(backend.requests), 1, "callbacks")
+
+
+STORIES = [t40_firmware, t41_firmware]

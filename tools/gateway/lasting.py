@@ -1,6 +1,7 @@
 """Stories of odd payloads, of repetitions by content, of a long absence of the display, and of
-loops of kills."""
+loops of kills and of lost links."""
 
+import os
 import random
 import signal
 import time
@@ -8,11 +9,14 @@ import uuid
 
 import httpx
 
-from tools.gateway.world import DAYLY, DAYLY_PUSH, World, equal, expect, wait_for
+from tools.gateway.backend import Backend, once
+from tools.gateway.decisions import approval, configured, press
+from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, World, equal, expect, wait_for
 
 # Fewer than the display holds.
 ABSENT_COUNT = 500
 LOOP_COUNT = 300
+QUEUE_COUNT = 1500
 
 
 def t3_alerts(programs):
@@ -105,4 +109,70 @@ def t23_loop(programs):
         world.kill(signal.SIGTERM)
 
 
-STORIES = [t3_alerts, t26_content, t24_absent, t23_loop]
+def t27_queue(programs):
+    """T27: more pushes than the display holds, while it is away, and a kill: each is shown once, in
+    order, as room is made."""
+    count = int(os.environ.get("NOTIBOT_QUEUE", QUEUE_COUNT))
+    with World(programs, {"entriesLimit": count + 100}) as world:
+        world.start()
+        world.ask("unplug")
+        wait_for(lambda: not world.status()["boardUp"], "the display is away")
+        token = world.tokens[DAYLY]
+        for start in range(0, count, 250):
+            requests = [(token, {"aps": {"alert": f"{number:06}"}}) for number in range(start, start + 250)]
+            equal({answer.status for answer in world.send_with_aioapns(requests)}, {"200"}, "answers")
+        world.kill()
+        began = time.monotonic()
+        world.start()
+        print(f"    started with {count} queued in {time.monotonic() - began:.2f} s, {resident_mb(world)} MB")
+        equal(world.status()["unfinished"], count, "queued")
+        world.ask("plug")
+        texts = []
+        while len(texts) < count:
+            # The rest follows when there is room again.
+            for item in wait_for(world.items, f"more than {len(texts)} items"):
+                texts.append(item["text"])
+                world.ask("dismiss", item=item["item"])
+        equal(texts, [f"{number:06}" for number in range(count)], "the order")
+        wait_for(lambda: not world.status()["unfinished"], "agreement")
+        equal(world.items(), [], "the display")
+
+
+def resident_mb(world):
+    with open(f"/proc/{world.process.pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) // 1024
+
+
+def t45_lost(programs):
+    """T45: a press whose report is lost with the link, and with a kill of the gateway, is reported
+    again and decided once; without a press the item is unchanged."""
+    answers = once()
+    with Backend(answers) as backend, World(programs, configured(backend)) as world:
+        world.start()
+        with world.client() as client:
+            for number in (1, 2):
+                equal(world.push(client, approval(number), BRIDGE).status_code, 200, "the push")
+        first, second = world.shown(2)
+        world.ask("unplug")
+        press(world, 0, first)
+        press(world, 0, first)
+        world.kill()
+        world.start()
+        equal(len(backend.requests), 0, "callbacks before the link is back")
+        world.ask("plug")
+        backend.wait(1)
+        wait_for(lambda: "Continuing…" in [item["text"] for item in world.items()], "the first item")
+        rest = [item["text"] for item in world.items() if item["item"] == second["item"]]
+        equal(rest, [second["text"]], "the second item")
+        # Once more over a new link: nothing is reported twice.
+        for command in ("unplug", "plug"):
+            world.ask(command)
+        press(world, 1, second)
+        backend.wait(2)
+        wait_for(lambda: not world.status()["decisions"], "the end of the decisions")
+        actions = [(content["action"], content["fields"]["requestId"]) for content in answers.accepted.values()]
+        equal(actions, [("APPROVE_ACTION", "approval-1"), ("DENY_ACTION", "approval-2")], "the decisions")
+        equal(len(backend.requests), 2, "callbacks")
+
+
+STORIES = [t45_lost, t27_queue, t3_alerts, t26_content, t24_absent, t23_loop]

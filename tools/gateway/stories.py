@@ -22,7 +22,15 @@ STORIES = (
     + lasting.STORIES
 )
 # Those that wait for the gateway's own time limits, or start it many times.
-LONG = {once.t18_limits, once.t21_kills, once.t16_resets, decisions.t44_kills, lasting.t23_loop, lasting.t24_absent}
+LONG = {
+    once.t18_limits,
+    once.t21_kills,
+    once.t16_resets,
+    decisions.t44_kills,
+    lasting.t23_loop,
+    lasting.t24_absent,
+    lasting.t27_queue,
+}
 
 
 def main():

@@ -68,6 +68,12 @@ package struct PushAnswer: Hashable, Sendable {
 
   package var status: Int { reason?.status ?? 200 }
 
+  /// When the next attempt makes sense after a refusal that passes.
+  package static let retryAfterSeconds = 10
+
+  /// For `retry-after`; nil: not said.
+  package var retryAfterSeconds: Int? { reason == .serviceUnavailable ? Self.retryAfterSeconds : nil }
+
   /// The JSON body; empty for 200.
   package var body: String {
     guard let reason else { return "" }

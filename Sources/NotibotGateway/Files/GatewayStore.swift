@@ -2,6 +2,7 @@
 import Foundation
 import GRDB
 import GatewayRules
+import NotibotHost
 
 /// A change that the gateway's file gets.
 enum StoreRecord: Sendable {
@@ -45,12 +46,14 @@ final class GatewayStore: Sendable {
     ) STRICT, WITHOUT ROWID;
     """
 
+  private let path: String
   private let queue: DatabaseQueue
   private let step: (@Sendable () -> Void)?
 
   /// Opens the file; creates it with mode 0600. Blocks.
   init(path: String, step: (@Sendable () -> Void)?) throws(GatewayFailure) {
     self.step = step
+    self.path = path
     do {
       close(open(path, O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600))
       var configuration = Configuration()
@@ -133,8 +136,17 @@ final class GatewayStore: Sendable {
     }
   }
 
-  /// Writes records in one transaction; they are on the disk on return. Blocks.
-  func write(_ records: [StoreRecord]) throws {
+  /// Writes records in one transaction; they are on the disk on return. Blocks. After an error none
+  /// is written; with the code `diskFull` the call can be repeated.
+  func write(_ records: [StoreRecord]) throws(JournalError) {
+    do {
+      try commit(records)
+    } catch {
+      throw JournalError(error, path: path, operation: "write")
+    }
+  }
+
+  private func commit(_ records: [StoreRecord]) throws {
     step?()
     try queue.write { database in
       for record in records {

@@ -56,8 +56,8 @@ final class HTTPRequestHandler: ChannelInboundHandler {
     if let problem = originProblem(request.head) { return reply(403, "text/plain", problem + "\n") }
     switch (request.head.method, path) {
     case (.GET, "/healthz"):
-      let isHealthy = service.assumeIsolated { $0.isHealthy }
-      reply(isHealthy ? 200 : 503, "text/plain", isHealthy ? "ok\n" : "the gateway cannot write its file\n")
+      let problem = service.assumeIsolated { $0.healthProblem }
+      reply(problem == nil ? 200 : 503, "text/plain", (problem ?? "ok") + "\n")
     case (.GET, "/metrics"): answer(reply) { await $0.metrics() }
     case (.GET, "/v1/status") where isCommands: answer(reply) { await $0.status() + "\n" }
     case (.GET, "/v1/pushes") where isCommands:
@@ -154,6 +154,7 @@ final class HTTPRequestHandler: ChannelInboundHandler {
       let (handler, context) = bound.value
       guard context.channel.isActive else { return }
       var headers = HTTPHeaders([("content-type", type), ("content-length", "\(body.utf8.count)")])
+      if status == 503 { headers.add(name: "retry-after", value: "\(PushAnswer.retryAfterSeconds)") }
       if !isKeptAlive { headers.add(name: "connection", value: "close") }
       let head = HTTPResponseHead(
         version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: headers)

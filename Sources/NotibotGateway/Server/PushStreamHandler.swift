@@ -126,6 +126,7 @@ final class PushStreamHandler: ChannelInboundHandler {
   private func write(_ answer: PushAnswer, _ context: ChannelHandlerContext) {
     var fields = [("apns-id", answer.apnsID)]
     if let detail = answer.detail { fields.append(("notibot-detail", detail)) }
+    if let seconds = answer.retryAfterSeconds { fields.append(("retry-after", "\(seconds)")) }
     write(answer.status, fields: fields, answer.body, context)
   }
 

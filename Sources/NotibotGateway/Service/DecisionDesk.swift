@@ -18,6 +18,10 @@ final class DecisionDesk: Sendable {
     /// What is due on the event loop, in order.
     var actions: [DecisionMachine.Action] = []
     var expected: [Expected: Int] = [:]
+    /// Of presses that the disk had no room for, and what follows them: the device reports those
+    /// again, and they are known then.
+    var unsaved: [StoreRecord] = []
+    var held: [DecisionMachine.Action] = []
     var verdicts: [PressVerdict: Int] = [:]
     var wake: @Sendable () -> Void = {}
   }
@@ -39,11 +43,9 @@ final class DecisionDesk: Sendable {
 
   /// Decides about presses, and makes the decisions durable before the outbox takes the presses.
   /// After a crash in between the device reports them again, and they are known. Blocks.
-  func take(_ presses: [TakenPress]) throws {
+  func take(_ presses: [TakenPress]) throws(JournalError) {
     let now = GatewayClock().now()
-    var records: [StoreRecord] = []
-    var rest: [DecisionMachine.Action] = []
-    let wake = state.withLock { state in
+    let (records, wake) = state.withLock { state in
       Self.drain(&state)
       for taken in presses {
         let key = Expected(number: taken.number, action: taken.action, revision: taken.revision)
@@ -57,12 +59,19 @@ final class DecisionDesk: Sendable {
         state.verdicts[verdict, default: 0] += 1
       }
       while let action = state.machine.nextAction() {
-        if let record = StoreRecord(action) { records.append(record) } else { rest.append(action) }
+        if let record = StoreRecord(action) {
+          state.unsaved.append(record)
+        } else {
+          state.held.append(action)
+        }
       }
-      return state.wake
+      return (state.unsaved, state.wake)
     }
     if !records.isEmpty { try store.write(records) }
-    state.withLock { $0.actions += rest }
+    state.withLock { state in
+      state.actions += state.held
+      (state.unsaved, state.held) = ([], [])
+    }
     wake()
   }
 

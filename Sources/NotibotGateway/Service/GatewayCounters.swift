@@ -33,7 +33,7 @@ struct GatewayCounters: Sendable {
 
   /// Prometheus' text format.
   func text(
-    boardUp: Bool, entries: Int, unfinished: Int, presses: [PressVerdict: Int], decisions: Int
+    boardUp: Bool, diskFull: Bool, entries: Int, unfinished: Int, presses: [PressVerdict: Int], decisions: Int
   ) -> String {
     var lines: [String] = []
     func add(_ name: String, _ type: String, _ values: [(labels: String, value: String)]) {
@@ -50,6 +50,7 @@ struct GatewayCounters: Sendable {
     add("connections", "gauge", [("", "\(connections)")])
     add("connections_refused_total", "counter", [("", "\(refusedConnections)")])
     add("board_up", "gauge", [("", boardUp ? "1" : "0")])
+    add("disk_full", "gauge", [("", diskFull ? "1" : "0")])
     add("outbox_entries", "gauge", [("", "\(entries)")])
     add("outbox_unfinished", "gauge", [("", "\(unfinished)")])
     add(

@@ -59,7 +59,7 @@ extension GatewayService {
     reloadTables()
     let now = clock.now()
     let push = request.push(id: GatewayClock.uuid(), now: now)
-    guard !isStopping else { return answer(PushAnswer(reason: .shutdown, apnsID: push.apnsID), now) }
+    if let refusal = publishRefusal { return answer(PushAnswer(reason: refusal, apnsID: push.apnsID), now) }
     take(
       push,
       Waiter(source: "http", topic: request.topic, token: "", began: .now) { reply, _ in answer(reply, now) })
@@ -75,8 +75,9 @@ extension GatewayService {
     let head = PushHead(
       deviceToken: "", apnsID: id, topic: topic, collapseID: nil, priority: 10, pushType: nil,
       expiration: nil, authorization: nil)
-    guard !isStopping, let payload = PushPayload(parsing: body, limitBytes: PushHead.bodyLimitBytes) else {
-      return answer(PushAnswer(reason: isStopping ? .shutdown : .payloadEmpty, apnsID: id), nil)
+    if let refusal = publishRefusal { return answer(PushAnswer(reason: refusal, apnsID: id), nil) }
+    guard let payload = PushPayload(parsing: body, limitBytes: PushHead.bodyLimitBytes) else {
+      return answer(PushAnswer(reason: .payloadEmpty, apnsID: id), nil)
     }
     let profile = TopicProfile.of(topic: head.profileTopic, in: profiles)
     let push = IntakePush(
@@ -114,24 +115,34 @@ extension GatewayService {
       "unfinished": .whole(statistics.unfinished), "items": .whole(intake.itemsCount),
       "badges": .object(intake.badges.mapValues { .whole($0) }),
       "badge": .whole(intake.badges.values.reduce(0, +)),
-      "connections": .whole(counters.connections), "healthy": .bool(isHealthy),
+      "connections": .whole(counters.connections), "healthy": .bool(healthProblem == nil),
       "decisions": .whole(desk.with(\.openCount)),
       "registrations": .object(registrations.states.mapValues { .string($0.rawValue) }),
-      "problems": .array(tableProblems.values.sorted().map { .string($0) }),
+      "problems": .array(problems.map { .string($0) }),
     ]).line
   }
 
   func metrics() async -> String {
     let statistics = await gate.forwarder.statistics
     return counters.text(
-      boardUp: isBoardUp, entries: statistics.entries, unfinished: statistics.unfinished,
+      boardUp: isBoardUp, diskFull: !fullFiles.isEmpty, entries: statistics.entries,
+      unfinished: statistics.unfinished,
       presses: desk.verdicts, decisions: desk.with(\.openCount))
   }
 
   /// The last pushes, one line of JSON each.
   func pushes(last: Int) -> String { log.last(last).map { $0.line + "\n" }.joined() }
 
-  var isHealthy: Bool { !hasStoreFailed && !isStopping && tableProblems.isEmpty }
+  /// Why pushes are refused now, or tables are out of date; nil: all is well.
+  var healthProblem: String? {
+    if hasStoreFailed { return "the gateway cannot write its file" }
+    if isStopping { return "the gateway is ending" }
+    return problems.first
+  }
+
+  private var problems: [String] {
+    tableProblems.values.sorted() + fullFiles.sorted().map { "cannot write \($0): \(Self.noRoom)" }
+  }
 
   // MARK: Connections
 

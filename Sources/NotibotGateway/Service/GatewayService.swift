@@ -33,7 +33,8 @@ actor GatewayService {
   let folder: GatewayFolder
   let configuration: GatewayConfiguration
   let profiles: [TopicProfile]
-  let gate: OutboxGate
+  /// Another one after the outbox had no room on the disk.
+  var gate: OutboxGate
   let store: GatewayStore
   let storeThread: NIOThreadPool
   let desk: DecisionDesk
@@ -74,6 +75,10 @@ actor GatewayService {
   private var answers: [(ticket: IntakeMachine.Ticket, outcome: IntakeOutcome, apnsID: String)] = []
   private var isWriting = false
   private(set) var hasStoreFailed = false
+  /// The next attempt to write records that the disk had no room for.
+  private var writingAgain: Scheduled<Void>?
+  /// Files that cannot be written because there is no room.
+  var fullFiles: Set<String> = []
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
 
@@ -145,6 +150,7 @@ actor GatewayService {
     reloadTables()
     // An unreadable table can hide a revocation: senders repeat the push when it is repaired.
     guard hasReadableTrust else { return refused(.serviceUnavailable) }
+    guard fullFiles.isEmpty else { return refused(.serviceUnavailable, detail: Self.noRoom) }
     let key: TrustedKey
     switch trust(headers.authorization, connection, now) {
     case .failure(let refusal): return refused(refusal.reason)
@@ -278,19 +284,31 @@ actor GatewayService {
 
   func writeRecords() {
     guard !isWriting else { return }
-    let (batch, replies, rest) = (records, answers, followUps)
-    (records, answers, followUps) = ([], [], [])
+    let replies = answers
+    answers = []
+    guard writingAgain == nil else { return giveAnswers(replies) }
+    let (batch, rest) = (records, followUps)
+    (records, followUps) = ([], [])
     guard !batch.isEmpty, !hasStoreFailed else {
       giveAnswers(replies)
       return follow(rest)
     }
     isWriting = true
     let store = store
-    storeThread.runIfActive(eventLoop: eventLoop) { try store.write(batch) }.whenComplete { result in
+    storeThread.runIfActive(eventLoop: eventLoop) {
+      Result { () throws(JournalError) in try store.write(batch) }
+    }.whenSuccess { result in
       self.assumeIsolated { service in
         service.isWriting = false
-        // Without its records the gateway cannot keep its promise: it refuses everything.
-        if case .failure = result { service.hasStoreFailed = true }
+        switch result {
+        case .success: service.noteRoom(for: service.folder.store)
+        case .failure(let error) where error.code == .diskFull:
+          service.records = batch + service.records
+          service.followUps = rest + service.followUps
+          service.writeAgain()
+          return service.giveAnswers(replies)
+        case .failure(let error): service.fail(error)
+        }
         service.giveAnswers(replies)
         service.follow(rest)
         service.writeRecords()
@@ -298,13 +316,33 @@ actor GatewayService {
     }
   }
 
+  private func writeAgain() {
+    noteNoRoom(for: folder.store)
+    writingAgain = eventLoop.scheduleTask(in: .seconds(1)) {
+      self.assumeIsolated { service in
+        service.writingAgain = nil
+        service.writeRecords()
+      }
+    }
+  }
+
+  /// Without its records the gateway cannot keep its promise: it refuses everything, and ends.
+  private func fail(_ error: JournalError) {
+    hasStoreFailed = true
+    var failure = NotibotError(error)
+    failure.code = .environment
+    Task { [forwarder = gate.forwarder, failure] in await forwarder.stop(because: failure) }
+  }
+
   private func giveAnswers(
     _ replies: [(ticket: IntakeMachine.Ticket, outcome: IntakeOutcome, apnsID: String)]
   ) {
     for (ticket, outcome, apnsID) in replies {
       guard let waiter = waiters.removeValue(forKey: ticket) else { continue }
-      let reason = hasStoreFailed ? .serviceUnavailable : outcome.reason
-      let reply = PushAnswer(reason: reason, apnsID: apnsID)
+      let isRefusing = hasStoreFailed || writingAgain != nil
+      let reply = PushAnswer(
+        reason: isRefusing ? .serviceUnavailable : outcome.reason, apnsID: apnsID,
+        detail: fullFiles.isEmpty ? nil : Self.noRoom)
       note(waiter.source, waiter.topic, waiter.token, reply, outcome.rawValue, waiter.began)
       waiter.answer(reply, outcome)
     }
@@ -326,7 +364,7 @@ actor GatewayService {
   /// From now on pushes are refused; waits until those that are taken are answered.
   func stop() async {
     isStopping = true
-    for pending in [timer, decisionTimer, registrationTimer] { pending?.cancel() }
+    for pending in [timer, decisionTimer, registrationTimer, writingAgain] { pending?.cancel() }
     pollers.endAll()
     // Held states of Live Activities are written now.
     intake.handleTimeout(now: WallTime(milliseconds: .max / 2))

@@ -93,7 +93,11 @@ extension ForwardingConfiguration {
 }
 
 extension NotibotError {
-  init(_ error: JournalError) {
+  /// Whether it is the want of room on the disk: nothing was changed, and the outbox can be opened
+  /// again when there is room.
+  package var isDiskFull: Bool { (underlying as? JournalError)?.code == .diskFull }
+
+  package init(_ error: JournalError) {
     let code: Code =
       switch error.code {
       case .missing, .directoryMissing, .notAnOutbox, .tooNew: .usage

@@ -211,6 +211,11 @@ public actor Forwarder {
     try await ended()
   }
 
+  /// Ends properly for this reason, which `ended` throws.
+  package func stop(because error: NotibotError) {
+    beginStopping(error)
+  }
+
   private func giveUpFinishing() {
     let count = machine.statistics.unfinished
     beginStopping(

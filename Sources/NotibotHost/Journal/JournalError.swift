@@ -119,7 +119,7 @@ extension JournalError: CustomStringConvertible {
 
 extension JournalError {
   /// The error for an error of the database.
-  init(_ error: any Error, path: String, operation: String) {
+  package init(_ error: any Error, path: String, operation: String) {
     switch error {
     case let error as JournalError: self = error
     case let error as DatabaseError:

@@ -1,0 +1,37 @@
+#if Gateway
+import GatewayRules
+import NotibotHost
+
+// A full disk passes: pushes are refused with 503 meanwhile, and nothing of them is kept.
+extension GatewayService {
+  /// For the sender, and for the user.
+  static let noRoom = "no space left on the disk"
+
+  /// Why a message of this computer is refused.
+  var publishRefusal: PushReason? {
+    isStopping ? .shutdown : fullFiles.isEmpty ? nil : .serviceUnavailable
+  }
+
+  func noteNoRoom(for file: String) {
+    guard fullFiles.insert(file).inserted else { return }
+    warn("cannot write \(file): \(Self.noRoom); pushes get 503 until there is room")
+  }
+
+  func noteRoom(for file: String) {
+    guard fullFiles.remove(file) != nil else { return }
+    warn("there is room for \(file) again")
+  }
+
+  /// The outbox is open again.
+  func use(_ forwarder: Forwarder) {
+    gate = OutboxGate(forwarder: forwarder)
+    noteRoom(for: folder.outbox)
+  }
+
+  /// The outbox is closed because there is no room.
+  func noteOutboxFull() {
+    isBoardUp = false
+    noteNoRoom(for: folder.outbox)
+  }
+}
+#endif
