@@ -93,7 +93,10 @@ import Testing
     ["send", "--app", "a", "--timestamp", "4294967296"], ["bench", "--count", "0"],
     ["bench", "--window", "33"],
     ["emulate", "--profile", "nope"], ["emulate", "--mode", "nope"], ["emulate", "--latency", "10001"],
-    ["emulate", "--seed", "x"], ["control", "stats"], ["test", "--rig", "nope"], ["count", "-p", "emu:nope"],
+    ["emulate", "--seed", "x"], ["emulate", "--usb", "jtag"], ["emulate", "--usbip", "1:x"],
+    ["emulate", "--usbip", "1", "--usb", "nope"], ["emulate", "--usbip", "1", "--usbip-attach"],
+    ["emulate", "--usbip", "1", "--tcp", "1"], ["emulate", "--usbip", "1", "--serial", "a b"],
+    ["control", "stats"], ["test", "--rig", "nope"], ["count", "-p", "emu:nope"],
     ["test", "--filter", "("], ["test", "--filter", "no case is called this"],
     ["test", "--rig", "pty", "-p", "/dev/null"],
   ])

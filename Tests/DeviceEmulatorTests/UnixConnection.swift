@@ -1,9 +1,24 @@
 import Foundation
 import Glibc
 
-/// A connection to a Unix socket, as a client outside this project has it; a read fails after 20 s.
+/// A connection to a Unix socket or to a TCP port of this computer, as a client outside this
+/// project has it; a read fails after 20 s.
 final class UnixConnection: Sendable {
   private let descriptor: Int32
+
+  init(loopbackPort port: Int) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(UInt16(port).bigEndian)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let result = withUnsafePointer(to: address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    try limitReads(result)
+  }
 
   init(_ path: String) throws {
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -15,6 +30,10 @@ final class UnixConnection: Sendable {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
       }
     }
+    try limitReads(result)
+  }
+
+  private func limitReads(_ result: Int32) throws {
     guard result == 0 else { throw HostPort.Failure.cannotOpen(errno: errno) }
     var limit = timeval(tv_sec: 20, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))

@@ -51,7 +51,11 @@ VARIANTS = {
     ],
     "bench": [["-p", "PORT", "--count", "1000000"], ["--journal", "FOLDER/outbox", "--count", "100000"]],
     "soak": [["-p", "PORT", "--duration", "1h", "--junit", "FOLDER/junit.xml"]],
-    "emulate": [["--link", "FOLDER/link", "--control", "FOLDER/c", "--att", "unix:FOLDER/a"], ["--tcp", "127.0.0.1:0"]],
+    "emulate": [
+        ["--link", "FOLDER/link", "--control", "FOLDER/c", "--att", "unix:FOLDER/a"],
+        ["--tcp", "127.0.0.1:0"],
+        ["--usbip", "127.0.0.1:0"],
+    ],
     "control": [["--socket", "FOLDER/deaf", "stats"]],
     "proxy": [["-p", "PORT", "--link", "FOLDER/link", "--faults", "flip=1e-4"]],
     "share": [["-p", "PORT", "--socket", "FOLDER/share"]],

@@ -8,6 +8,15 @@ extension EmulatorServer: NetworkDevice {
     listener = try await NetworkListener.open(address, for: self, on: loop)
   }
 
+  /// The faults of the line, with the seed in use.
+  package var faultSpec: FaultSpec { wired.faultSpec }
+
+  /// The rate of the line, in bits per second; nil on an unpaced line.
+  var bitsPerSecond: UInt32? { wired.wire.bitsPerSecond }
+
+  /// Bytes queued in this process for a host that does not read.
+  var waitingBytes: Int { unwrittenBytes }
+
   /// The channel to the host that has the port open, or to the PTY.
   var hostChannel: (any NIOCore.Channel)? {
     switch line {

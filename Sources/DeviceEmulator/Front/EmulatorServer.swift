@@ -145,20 +145,11 @@ package actor EmulatorServer {
   /// The state and the counters of the device.
   package var statistics: DeviceStatistics { wired.statistics }
 
-  /// The faults of the line, with the seed in use.
-  package var faultSpec: FaultSpec { wired.faultSpec }
-
   /// Whether a host has the port open, as far as the kernel has reported.
   var isHostPresent: Bool { host != .absent }
 
   /// Whether the device and its faults leave the port in place.
   var isLinePresent: Bool { wired.isPresent }
-
-  /// Bytes queued in this process for a host that does not read.
-  var waitingBytes: Int { unwrittenBytes }
-
-  /// The rate of the line, in bits per second; nil on an unpaced line.
-  var bitsPerSecond: UInt32? { wired.wire.bitsPerSecond }
 
   // MARK: Commands
 

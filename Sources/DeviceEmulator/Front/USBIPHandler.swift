@@ -1,7 +1,7 @@
 import NIOCore
 import SerialLink
 
-/// The emulator has room for bytes of the host again; sent down the pipeline of a USB/IP connection.
+/// The emulator has room for bytes again; sent down the pipeline of a USB/IP connection.
 struct USBRoomEvent: Sendable {}
 
 /// One USB/IP connection: the messages before an import, then the transfers of a device, which runs
@@ -64,7 +64,8 @@ final class USBIPHandler: ChannelDuplexHandler {
     obey(context)
   }
 
-  func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+  func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?)
+  {
     guard event is USBRoomEvent else {
       return context.triggerUserOutboundEvent(event, promise: promise)
     }
@@ -96,7 +97,8 @@ final class USBIPHandler: ChannelDuplexHandler {
   // MARK: Before the import
 
   private func answer(
-    _ action: USBIPHandshake.Action, rest: [UInt8], _ servers: [EmulatorServer], _ context: ChannelHandlerContext
+    _ action: USBIPHandshake.Action, rest: [UInt8], _ servers: [EmulatorServer],
+    _ context: ChannelHandlerContext
   ) {
     switch action {
     case .fail:
@@ -161,7 +163,9 @@ final class USBIPHandler: ChannelDuplexHandler {
     return action.map { ($0, server) }
   }
 
-  private func carryOut(_ action: USBDevice.Action, _ server: EmulatorServer, _ context: ChannelHandlerContext) {
+  private func carryOut(
+    _ action: USBDevice.Action, _ server: EmulatorServer, _ context: ChannelHandlerContext
+  ) {
     switch action {
     case .write(let bytes): put(bytes, context)
     case .deliver(let bytes):

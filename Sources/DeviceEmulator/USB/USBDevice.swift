@@ -4,11 +4,11 @@ package import SerialLink
 /// A USB serial device as a USB/IP host sees it after the import: endpoint 0, the endpoints of the
 /// line, and pending transfers.
 ///
-/// States: *attached* → *configured* → *open* while the host submits reads of the line; from each to
-/// *failed*, when the peer breaks the protocol. Inputs: `receive`; commands: `send`, `setRoom`,
+/// States: *attached* → *configured* → *open* while the host submits reads of the line; from each
+/// to *failed*, when the peer breaks the protocol. Inputs: `receive`; commands: `send`, `setRoom`,
 /// `setModemState`; outputs: `nextAction`, `isFull`. A transfer that cannot be done yet is not
-/// answered, which is a NAK on the bus. An OUT transfer is never shortened, because drivers ignore a
-/// short result. Everything pending has a limit.
+/// answered, which is a NAK on the bus. An OUT transfer is never shortened, because drivers ignore
+/// a short result. Everything pending has a limit.
 package struct USBDevice: Equatable, Sendable {
   /// The actions for the driver, in this order.
   package enum Action: Equatable, Sendable {
@@ -43,8 +43,8 @@ package struct USBDevice: Equatable, Sendable {
   var line = USBLineSettings()
   private var decoder: USBIPDecoder
   private var actions: Deque<Action> = []
-  /// Reads that wait for bytes, by endpoint; those of other endpoints than the line's wait until they
-  /// are unlinked.
+  /// Reads that wait for bytes, by endpoint; those of other endpoints than the line's wait until
+  /// they are unlinked.
   private var reads: [UInt8: Deque<USBTransfer>] = [:]
   /// Writes that wait for room in the device.
   private var writes: Deque<USBTransfer> = []
@@ -203,7 +203,8 @@ package struct USBDevice: Equatable, Sendable {
   private mutating func control(_ transfer: USBTransfer) {
     let effect = answer(to: transfer.setup, data: transfer.data)
     guard let effect else { return finish(transfer, .stalled) }
-    let data = transfer.isIn ? Array(effect.data.prefix(min(transfer.lengthBytes, Int(transfer.setup.length)))) : []
+    let data =
+      transfer.isIn ? Array(effect.data.prefix(min(transfer.lengthBytes, Int(transfer.setup.length)))) : []
     finish(transfer, .done, actualBytes: transfer.isIn ? data.count : transfer.data.count, data: data)
     // After the answer: a chip that resets takes its USB with it.
     actions.append(contentsOf: effect.actions)

@@ -1,5 +1,6 @@
-/// The messages of USB/IP, protocol version 1.1.1, which carries USB transfers over a stream. Source:
-/// Linux, Documentation/usb/usbip_protocol.rst. Integers are big-endian, except in a setup packet.
+/// The messages of USB/IP, protocol version 1.1.1, which carries USB transfers over a stream.
+/// Integers are big-endian, except in a setup packet. Source: Linux,
+/// Documentation/usb/usbip_protocol.rst.
 package enum USBIP {
   static let version: UInt16 = 0x0111
   /// The header of each transfer and of its answer.

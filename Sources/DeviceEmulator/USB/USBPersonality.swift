@@ -31,8 +31,8 @@ package enum USBPersonality: String, CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// Bytes towards the host that the chip holds while the host does not take them. Sources: ESP32-C3
-  /// manual, CP2102 and FT232R data sheets.
+  /// Bytes towards the host that the chip holds while the host does not take them. Sources:
+  /// ESP32-C3 manual, CP2102 and FT232R data sheets.
   var bufferBytes: Int {
     switch self {
     case .jtag: 64

@@ -108,7 +108,8 @@ extension USBPersonality {
 
   // MARK: CP2102. Source: Silicon Labs AN571
 
-  private func cp210x(_ setup: USBSetup, _ data: [UInt8], _ line: inout USBLineSettings) -> USBControlEffect? {
+  private func cp210x(_ setup: USBSetup, _ data: [UInt8], _ line: inout USBLineSettings) -> USBControlEffect?
+  {
     switch (setup.requestType, setup.request) {
     case (0x41, 0x00): return USBControlEffect(closes: setup.value == 0)
     case (0x41, 0x1E):

@@ -23,7 +23,8 @@ package struct VirtualUSBController: Sendable {
   ///   - deviceID: the id that each request contains. Not 0.
   ///   - speed: 1 low, 2 full.
   ///   - initializer: adds the handlers that speak USB/IP as after an import.
-  /// - Throws: `PortError` if the module is not loaded, the user is not permitted, or no port is free.
+  /// - Throws: `PortError` if the module is not loaded, the user is not permitted, or no port is
+  ///   free.
   package func attach(
     deviceID: UInt32, speed: UInt32, on loop: any EventLoop, initializer: @escaping SerialChannel.Initializer
   ) async throws(PortError) -> any Channel {

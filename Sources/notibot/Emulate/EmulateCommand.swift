@@ -70,7 +70,8 @@ struct EmulateCommand: AsyncParsableCommand {
 
   @OptionGroup var usbOptions: EmulatedUSBOptions
 
-  @Flag(help: "Print one line of JSON for each device: port, usbip, control, att, pid, profile, seed, faults.")
+  @Flag(
+    help: "Print one line of JSON for each device: port, usbip, control, att, pid, profile, seed, faults.")
   var json = false
 
   @Flag(
@@ -89,7 +90,8 @@ struct EmulateCommand: AsyncParsableCommand {
         "a device has one port: use only one of --link, --rfc2217, --tcp, --usbip and --usbip-attach")
     }
     _ = try address()
-    guard try usbOptions.personalities()?.count ?? 1 == 1 || att == nil && flashOptions.flashFile == nil else {
+    guard try usbOptions.personalities()?.count ?? 1 == 1 || att == nil && flashOptions.flashFile == nil
+    else {
       throw ValidationError("--att and --flash-file are for one device")
     }
   }

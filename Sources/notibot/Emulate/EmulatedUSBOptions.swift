@@ -69,8 +69,8 @@ struct EmulatedUSBOptions: ParsableArguments {
     }
   }
 
-  /// The devices to emulate, each with its port; none if the emulator is no USB device. Each further
-  /// one has the next MAC address.
+  /// The devices to emulate, each with its port; none if the emulator is no USB device. Each
+  /// further one has the next MAC address.
   /// - Parameter chosen: the profile of the user; nil for that of the hardware.
   func devices(
     _ chosen: DeviceProfile?, adapting: (DeviceProfile) throws -> DeviceProfile

@@ -16,12 +16,15 @@ import Testing
     0x05, 0x02, 0x02, 0x40, 0x00, 0x01, 0x07, 0x05, 0x83, 0x02, 0x40, 0x00, 0x01,
   ]
   static let jtagDevice: [UInt8] = [
-    0x12, 0x01, 0x00, 0x02, 0xEF, 0x02, 0x01, 0x40, 0x3A, 0x30, 0x01, 0x10, 0x01, 0x01, 0x01, 0x02, 0x03, 0x01,
+    0x12, 0x01, 0x00, 0x02, 0xEF, 0x02, 0x01, 0x40, 0x3A, 0x30, 0x01, 0x10, 0x01, 0x01, 0x01, 0x02, 0x03,
+    0x01,
   ]
 
   @Test func `the enumeration by Linux is answered byte for byte`() {
     var device = USBDevice.make()
-    func string(_ text: String) -> [UInt8] { [UInt8(2 + 2 * text.utf8.count), 3] + text.utf8.flatMap { [$0, 0] } }
+    func string(_ text: String) -> [UInt8] {
+      [UInt8(2 + 2 * text.utf8.count), 3] + text.utf8.flatMap { [$0, 0] }
+    }
     let exchanges: [(request: [UInt8], answer: [UInt8]?)] = [
       (USBHost.get(1, 0x80, 6, 0x0100, 0, 64), Self.jtagDevice),
       (USBHost.get(1, 0x80, 6, 0x0100, 0, 18), Self.jtagDevice),
@@ -65,7 +68,8 @@ import Testing
 
   @Test func `bytes arrive in reads in the order of both, however they are cut`() {
     let stream =
-      USBHost.set(1, 0, 9, 1) + USBHost.read(2) + USBHost.write(3, Array("abc".utf8)) + USBHost.read(4, length: 2)
+      USBHost.set(1, 0, 9, 1) + USBHost.read(2) + USBHost.write(3, Array("abc".utf8))
+      + USBHost.read(4, length: 2)
     let expected: [USBDevice.Action] = [
       .write(USBHost.done(1, actual: 0)), .notice(.attached), .write(USBHost.done(3, actual: 3)),
     ]
@@ -206,7 +210,8 @@ import Testing
               round, UInt8(truncatingIfNeeded: random.next()), UInt8(random.next() % 32),
               UInt16(truncatingIfNeeded: random.next()), 0, UInt16(random.next() % 300))
           case 2: USBHost.unlink(round, UInt32(random.next() % 12))
-          default: USBHost.write(round, endpoint: UInt32(random.next() % 4), [1, 2, 3]) + USBHost.read(round + 100)
+          default:
+            USBHost.write(round, endpoint: UInt32(random.next() % 4), [1, 2, 3]) + USBHost.read(round + 100)
           }
         if random.next() % 3 == 0, !bytes.isEmpty {
           bytes[Int(random.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: random.next())

@@ -24,7 +24,8 @@ enum USBHost {
     _ sequence: UInt32, _ type: UInt8, _ request: UInt8, _ value: UInt16, _ index: UInt16, _ length: UInt16
   ) -> [UInt8] {
     submit(
-      sequence, endpoint: 0, isIn: true, length: Int(length), setup: setup(type, request, value, index, length))
+      sequence, endpoint: 0, isIn: true, length: Int(length),
+      setup: setup(type, request, value, index, length))
   }
 
   /// A control request from the host.
