@@ -46,6 +46,18 @@ import Testing
     #expect(!channel.isActive)
   }
 
+  @Test func `a system call that waits in the kernel is interrupted`() {
+    var result: Int32 = 0
+    var number: Int32 = 0
+    PortDescriptor.interrupting {
+      // The limit only ends a hang.
+      result = poll(nil, 0, 60_000)
+      number = errno
+    }
+    #expect(result == -1)
+    #expect(number == EINTR)
+  }
+
   @Test func `a waiting close succeeds if the device is lost meanwhile`() throws {
     let channel = try makeChannel(unsent: Unsent(100))
     let closed = channel.eventLoop.makePromise(of: Void.self)

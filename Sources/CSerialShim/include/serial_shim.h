@@ -1,8 +1,10 @@
 #ifndef NOTIBOT_SERIAL_SHIM_H
 #define NOTIBOT_SERIAL_SHIM_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /*
  * The terminal calls that Swift cannot import: struct termios2 with its free choice of rate lives in
@@ -30,6 +32,20 @@ int serial_shim_get_lines(int descriptor, int *dtr, int *rts);
 
 /* Sets (1) or clears (0) the driver's low-latency mode. Returns 1 if it was already so. */
 int serial_shim_set_low_latency(int descriptor, int on);
+
+/* Interrupts of one thread, between begin and end. */
+struct serial_shim_interrupts {
+  timer_t timer;
+  sigset_t mask;
+};
+
+/* From now on a signal without an effect of its own interrupts the calling thread every `interval_ms`: a close of a
+ * USB port with bytes that its device does not take waits up to 30 s in the kernel, which tcflush does not change, and
+ * the limit is changed only by an administrator. */
+int serial_shim_interrupt_begin(struct serial_shim_interrupts *interrupts, uint32_t interval_ms);
+
+/* On the same thread, after a successful begin. */
+void serial_shim_interrupt_end(struct serial_shim_interrupts *interrupts);
 
 /* A new PTY master (O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), its slave granted and unlocked. */
 int serial_shim_open_master(void);

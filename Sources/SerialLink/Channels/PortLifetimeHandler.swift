@@ -9,7 +9,8 @@ import NIOCore
 ///
 /// Closing waits briefly for bytes that the kernel has not sent yet, and then discards them:
 /// otherwise the close of a USB port whose device has stopped reading would block the event loop
-/// for the kernel's 30 s.
+/// for the kernel's 30 s. cdc_acm, cp210x and ftdi_sio of Linux 6.1 discard nothing when asked to,
+/// so that the close is interrupted as well.
 final class PortLifetimeHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -116,10 +117,14 @@ final class PortLifetimeHandler: ChannelDuplexHandler {
     }
     let isSent = tty.unsentBytes(tty.descriptor) == 0
     guard !isSent, context.eventLoop.now < deadline else {
-      if !isSent { _ = tcflush(tty.descriptor, TCOFLUSH) }
       tty.claim.latency?.restore(on: tty.descriptor)
       PortDescriptor.unlock(tty.descriptor)
-      context.close(mode: .all, promise: promise)
+      if isSent {
+        context.close(mode: .all, promise: promise)
+      } else {
+        _ = tcflush(tty.descriptor, TCOFLUSH)
+        PortDescriptor.interrupting { context.close(mode: .all, promise: promise) }
+      }
       return
     }
     context.eventLoop.assumeIsolated().scheduleTask(in: Self.closeDrainInterval) {

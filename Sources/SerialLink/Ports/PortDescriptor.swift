@@ -1,3 +1,4 @@
+import CSerialShim
 import Glibc
 
 /// The only owner of a serial port's descriptor; unlocks and closes it when it goes out of scope.
@@ -28,5 +29,17 @@ struct PortDescriptor: ~Copyable, Sendable {
   /// of every descriptor until its exec, and with it the lock.
   static func unlock(_ raw: Int32) {
     _ = flock(raw, LOCK_UN)
+  }
+
+  /// How often `interrupting` interrupts.
+  private static let interruptIntervalMs: UInt32 = 20
+
+  /// Executes `body` while signals interrupt this thread's waiting system calls; for the close of a
+  /// port with bytes that its device does not take.
+  static func interrupting(_ body: () -> Void) {
+    var interrupts = serial_shim_interrupts()
+    let result = serial_shim_interrupt_begin(&interrupts, interruptIntervalMs)
+    body()
+    if result == 0 { serial_shim_interrupt_end(&interrupts) }
   }
 }
