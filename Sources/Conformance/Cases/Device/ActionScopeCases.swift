@@ -6,7 +6,7 @@ extension Suite {
   static let actionScopes: [Case] = [
     actionBitSparesKeys, unknownSourceAgain, newSourceKeepsNone, evictionKeepsPresses, actionsPrecedeGone,
     takenBeforeSync, takenAhead, unsubscribedPresses, finReleasesNone, pressesBeyondOneByte,
-    sameSynKeepsSync, goneOfOtherSource,
+    sameSynKeepsSync, goneOfOtherSource, goneOfOtherSourceFirst,
   ]
 
   static let actionBitSparesKeys = Case.ofActions(
@@ -210,5 +210,29 @@ extension Suite {
     let behind = try await probe.listen()
     // At a small MTU, GONE reports what was dismissed, to every subscribed bearer (NTF-26).
     probe.expect("RESYNCs", behind.messages.count { $0.first == 3 }, is: 0)
+  }
+
+  static let goneOfOtherSourceFirst = Case(
+    "NTF-33/gone-of-another-src-first",
+    "What is forgotten decides whether a RESYNC is sent, not what is the oldest then", .delivery,
+    also: ["NTF-26"], needs: [.control]
+  ) { bench in
+    let (probe, control) = (bench.probe, try bench.requireControl())
+    let source = try await bench.openAfterRestart()
+    let other = probe.makeSource()
+    // As many as a device must remember, and one of another src before them.
+    let limit = 64 as UInt32
+    try await probe.requireStoreRoom(Int(limit) + 1)
+    try await probe.expectWritten(Sample.json(id: 1, more: ",\"src\":\(other)"))
+    for id in 1...limit { try await probe.expectWritten(Sample.json(id: id)) }
+    var unsolicited = Unsolicited()
+    for item in 1...(limit + 1) {
+      try await control.perform(.dismiss(item))
+      try await probe.listen(into: &unsolicited)
+    }
+    probe.expect("RESYNCs", unsolicited.messages.count { $0.first == 3 }, is: 0)
+    unsolicited = Unsolicited()
+    try await probe.sync(Sync(source, known: limit), unsolicited: &unsolicited)
+    probe.expect("ids reported at SYNC", unsolicited.goneIDs(source).sorted(), is: Array(1...limit))
   }
 }

@@ -1,9 +1,10 @@
+import DeviceEmulator
 import NotibotProtocol
 
 /// Repeated SYNs, and HELLOs that must not be repeated.
 extension Suite {
   static let linkRepeats: [Case] = [
-    sameSynContinues, sameNonceOtherLimits, sameNonceOtherSource, ignoredSyns, noMoreHellos,
+    sameSynContinues, sameSynSends, sameNonceOtherLimits, sameNonceOtherSource, ignoredSyns, noMoreHellos,
   ]
 
   static let sameSynContinues = Case(
@@ -46,6 +47,24 @@ extension Suite {
     probe.session.credit = 0
     try await probe.sendData([0x0A, 3, 0])
     _ = try await probe.awaitFrame("the second answer") { $0.kind == .data && $0.seq == 1 }
+  }
+
+  static let sameSynSends = Case(
+    "LNK-13/sends-on", "After the same SYN the device sends an event without a further frame of the host",
+    .link,
+    also: ["LNK-16", "NTF-11"], needs: [.control]
+  ) { bench in
+    let (probe, control) = (bench.probe, try bench.requireControl())
+    _ = try await bench.restart()
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.openWide(tlvs)
+    try await probe.requireStoreRoom(1)
+    try await probe.request(Wire.literal("12 0700 0100"))
+    try await probe.expectWritten(Sample.json("sent"))
+    try await probe.write(probe.syn(tlvs))
+    _ = try await probe.awaitFrame(.synAck)
+    try await control.perform(.dismiss(1))
+    _ = try await probe.awaitFrame("the event") { $0.kind == .data }
   }
 
   static let sameNonceOtherLimits = Case(
