@@ -17,11 +17,13 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 
+// HTTP/1.1 of the live page, on loopback. Part of swift-nio.
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+
 // TLS, HTTP/2 and signatures: neither fetched nor compiled without the trait.
 let gatewayOnly = TargetDependencyCondition.when(traits: ["Gateway"])
-let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio", condition: gatewayOnly)
 let gatewayPackages: [Target.Dependency] = [
-  nioHTTP1,
+  .product(name: "NIOHTTP1", package: "swift-nio", condition: gatewayOnly),
   .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: gatewayOnly),
   .product(name: "NIOHPACK", package: "swift-nio-http2", condition: gatewayOnly),
   .product(name: "NIOSSL", package: "swift-nio-ssl", condition: gatewayOnly),
@@ -137,7 +139,7 @@ let package = Package(
       name: "notibot",
       dependencies: [
         "NotibotProtocol", "FirmwareImages", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance",
-        "Reports", "Rigs", "Simulation", "CBuildNote", "CSimulatedDisk", nioCore, nioPosix,
+        "Reports", "Rigs", "Simulation", "CBuildNote", "CSimulatedDisk", nioCore, nioPosix, nioHTTP1,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],

@@ -73,7 +73,9 @@ class Emulator:
         if not line:
             self.stop()
             raise SystemExit(f"cannot start an emulator: {notibot} emulate {' '.join(options)} ended at once")
-        self.port: str = json.loads(line)["port"]
+        announcement = json.loads(line)
+        self.port: str = announcement["port"]
+        self.view: str = announcement.get("view", "")
 
     def __enter__(self) -> "Emulator":
         return self

@@ -21,7 +21,8 @@ struct Notibot: AsyncParsableCommand {
       CommandGroup(
         name: "Test", subcommands: [TestCommand.self, SoakCommand.self, TrialsCommand.self]),
       CommandGroup(
-        name: "Emulate", subcommands: [EmulateCommand.self, ControlCommand.self, ProxyCommand.self]),
+        name: "Emulate",
+        subcommands: [EmulateCommand.self, ControlCommand.self, ViewCommand.self, ProxyCommand.self]),
       CommandGroup(
         name: "Measure",
         subcommands: [BenchCommand.self, ReportCommand.self, SimulateCommand.self, DamageCommand.self]),

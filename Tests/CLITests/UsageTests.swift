@@ -21,7 +21,7 @@ import Testing
     "USE A DEVICE": [
       "devices", "send", "count", "watch", "monitor", "forward", "ask", "share", "outbox", "reset", "flash",
     ],
-    "TEST": ["test", "soak"], "EMULATE": ["emulate", "control", "proxy"],
+    "TEST": ["test", "soak"], "EMULATE": ["emulate", "control", "view", "proxy"],
     "MEASURE": ["bench", "report", "simulate", "damage"], "RECEIVE PUSHES": ["gateway"],
     "SET UP": ["doctor", "udev-rules", "image"],
   ]
@@ -56,7 +56,7 @@ import Testing
 
   @Test func `each command has a page of help, without the table of exit codes`() async throws {
     let commands = try await commands()
-    #expect(commands.count == 25)
+    #expect(commands.count == 26)
     for command in commands {
       let ending = try await run(command.commandName, "--help")
       #expect(ending.status == .exited(0))
@@ -96,7 +96,9 @@ import Testing
     ["emulate", "--seed", "x"], ["emulate", "--usb", "jtag"], ["emulate", "--usbip", "1:x"],
     ["emulate", "--usbip", "1", "--usb", "nope"], ["emulate", "--usbip", "1", "--usbip-attach"],
     ["emulate", "--usbip", "1", "--tcp", "1"], ["emulate", "--usbip", "1", "--serial", "a b"],
-    ["control", "stats"], ["test", "--rig", "nope"], ["count", "-p", "emu:nope"],
+    ["emulate", "--view-port", "1"],
+    ["emulate", "--view", "--usbip", "1", "--usb", "jtag,ftdi"],
+    ["control", "stats"], ["view"], ["test", "--rig", "nope"], ["count", "-p", "emu:nope"],
     ["test", "--filter", "("], ["test", "--filter", "no case is called this"],
     ["test", "--rig", "pty", "-p", "/dev/null"],
   ])

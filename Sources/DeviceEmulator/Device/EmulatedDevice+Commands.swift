@@ -8,12 +8,15 @@ extension EmulatedDevice {
   /// The maximum number of notifications that `list` returns.
   package static let listLimit = 100
 
+  /// The newest notifications, at most `listLimit`, oldest first.
+  var newest: [StoredNotification] { Array(attributes.store.items.suffix(Self.listLimit)) }
+
   /// Performs a command. While the device restarts, everything but queries is refused.
   package mutating func perform(_ command: DeviceCommand, now: Instant) -> DeviceReply {
     clock = now
     switch command {
     case .statistics: return .statistics(statistics)
-    case .list(from: nil): return .list(Array(attributes.store.items.suffix(Self.listLimit)))
+    case .list(from: nil): return .list(newest)
     case .list(let from?): return .list(attributes.store.items(from: from, limit: Self.listLimit))
     case .unplug, .plug, .faults: return .refused("a device has no hold of its line")
     case .loaderFaults(let faults):

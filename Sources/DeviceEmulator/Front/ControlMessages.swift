@@ -101,6 +101,9 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     _ = try parsed()
   }
 
+  /// Turns the connection into a stream of snapshots; the only answer is an error.
+  package static let view = ControlRequest(command: "view")
+
   package init(_ command: DeviceCommand) {
     switch command {
     case .unplug: self.init(command: "unplug")

@@ -31,6 +31,8 @@ final class ControlHandler: ChannelInboundHandler {
 
   private let server: EmulatorServer
   private var unread = ByteBuffer()
+  /// Sends snapshots until the connection ends; nil before `view`.
+  private var viewer: Task<Void, Never>?
 
   init(server: EmulatorServer) {
     self.server = server
@@ -41,12 +43,17 @@ final class ControlHandler: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard viewer == nil else { return }
     var bytes = unwrapInboundIn(data)
     unread.writeBuffer(&bytes)
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
-    answerNext(context)
+    viewer == nil ? answerNext(context) : context.read()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    viewer?.cancel()
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -63,6 +70,9 @@ final class ControlHandler: ChannelInboundHandler {
     unread.moveReaderIndex(forwardBy: 1)
     let server = self.server
     let channel = context.channel
+    if Self.isView(line), let snapshots = server.assumeIsolated({ $0.view() }) {
+      return stream(snapshots, context)
+    }
     channel.eventLoop.makeFutureWithTask { await ControlHandler.reply(to: line, from: server) }
       .flatMap { channel.writeAndFlush(ByteBuffer(bytes: $0)) }
       .assumeIsolated().whenComplete { result in
@@ -73,11 +83,34 @@ final class ControlHandler: ChannelInboundHandler {
       }
   }
 
+  private static func isView(_ line: [UInt8]) -> Bool {
+    (try? JSONDecoder().decode(ControlRequest.self, from: Data(line)))?.command == "view"
+  }
+
+  /// Sends snapshots, each after the previous one was taken, until either side ends. Requests are
+  /// no longer read.
+  private func stream(_ snapshots: AsyncStream<[UInt8]>, _ context: ChannelHandlerContext) {
+    let channel = context.channel
+    viewer = Task {
+      for await snapshot in snapshots {
+        do {
+          try await channel.writeAndFlush(ByteBuffer(bytes: snapshot + [UInt8(ascii: "\n")]))
+        } catch {
+          break
+        }
+      }
+      channel.close(promise: nil)
+    }
+    context.read()
+  }
+
   private static func reply(to line: [UInt8], from server: EmulatorServer) async -> [UInt8] {
     let reply: ControlReply
     do {
       let request = try JSONDecoder().decode(ControlRequest.self, from: Data(line))
-      if request.command == "wait" {
+      if request.command == "view" {
+        reply = .refused("\(EmulatorServer.viewersLimit) others view this emulator already")
+      } else if request.command == "wait" {
         reply = await server.wait(for: try request.condition())
       } else {
         reply = await server.perform(try request.parsed())

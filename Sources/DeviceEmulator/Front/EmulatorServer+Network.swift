@@ -26,6 +26,15 @@ extension EmulatorServer: NetworkDevice {
     }
   }
 
+  /// Whether bytes of the host are read; its port is full otherwise.
+  func setReading(_ isReading: Bool) {
+    guard usb == nil else { return setRoom(isReading) }
+    guard let options = hostChannel?.syncOptions,
+      (try? options.getOption(.autoRead)) != isReading
+    else { return }
+    try? options.setOption(.autoRead, value: isReading)
+  }
+
   /// The modem lines that the board drives: a powered USB adapter asserts DSR and CD; CTS means
   /// that the chip is not held in reset, so that a host can observe it. Bits as in
   /// NOTIFY-MODEMSTATE.

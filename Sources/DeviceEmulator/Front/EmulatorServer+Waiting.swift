@@ -1,7 +1,13 @@
 import NIOCore
+import NotibotProtocol
 
-/// Answers to `control wait`.
+/// The clock, and answers to `control wait`.
 extension EmulatorServer {
+  /// The time of the machines.
+  static var now: Instant {
+    Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds))
+  }
+
   /// The most that wait at a time.
   static let waitersLimit = 64
   /// The longest wait.

@@ -45,7 +45,7 @@ package actor EmulatorServer {
   var wired: WiredDevice
   /// nil for a board whose flash cannot be written.
   let flashFile: FlashFile?
-  var line = PortState.unplugged
+  var line = PortState.unplugged { didSet { showChanges() } }
   private var link: StableLink?
   /// The address of the port if it is not a PTY.
   let address: NetworkAddress?
@@ -63,6 +63,7 @@ package actor EmulatorServer {
   /// Reinserts the plug after the line was withdrawn.
   private var replugging: Task<Void, Never>?
   private var timer = DriverTimer()
+  var viewing = Viewing()
   var waiters: [Waiter] = []
   /// How many have waited so far.
   var waitersBefore: UInt64 = 0
@@ -124,6 +125,7 @@ package actor EmulatorServer {
     let channel = cutLine(.stopped)
     timer.cancel()
     refuseWaiters()
+    endViews()
     let control = control
     self.control = nil
     await control?.close()
@@ -253,6 +255,7 @@ package actor EmulatorServer {
   func takeUnhandled() {
     guard !unhandled.isEmpty else { return }
     followHostRate()
+    show(unhandled, .fromHost)
     wired.receive(unhandled, now: Self.now)
     unhandled.removeAll(keepingCapacity: true)
     if wired.isFull { setReading(false) }
@@ -298,6 +301,7 @@ package actor EmulatorServer {
     repeat { drainLine() } while drainConnections()
     storeFlash()
     answerWaiters()
+    showChanges()
     arm()
   }
 
@@ -322,6 +326,7 @@ package actor EmulatorServer {
     case (.plugged(let channel, _), .present), (.served(let channel?), .present):
       var hasWritten = false
       while host == .present, channel.isWritable, let bytes = wired.nextTransmit() {
+        show(bytes, .fromDevice)
         unwrittenBytes += bytes.count
         let count = bytes.count
         channel.write(channel.allocator.buffer(bytes: bytes)).assumeIsolated().whenComplete { _ in
@@ -364,19 +369,7 @@ package actor EmulatorServer {
     try? PseudoTerminalChannel.discardUnreadOutput(of: channel)
   }
 
-  private func setReading(_ isReading: Bool) {
-    guard usb == nil else { return setRoom(isReading) }
-    guard let options = hostChannel?.syncOptions,
-      (try? options.getOption(.autoRead)) != isReading
-    else { return }
-    try? options.setOption(.autoRead, value: isReading)
-  }
-
   // MARK: Time
-
-  static var now: Instant {
-    Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds))
-  }
 
   /// Sets the timer to the next deadline of the machine.
   private func arm() {

@@ -1,6 +1,7 @@
-/// The style sheet of all reports: light and dark, and paper.
-enum ReportStyle {
-  static let sheet: StaticString = """
+/// The style sheet of all pages: light and dark, and paper.
+package enum ReportStyle {
+  /// The sheet, as CSS.
+  package static let sheet: StaticString = """
     :root{color-scheme:light dark;--ink:#1c2024;--paper:#fff;--soft:#f2f4f7;--edge:#c9ced6;--dim:#5b6470;
     --good:#136f3a;--bad:#b3261e;--rig:#7a3e9d;--skip:#7a6400;--goodfill:#d7f0e0;--badfill:#fbdcd9;
     --rigfill:#ecdcf6;--skipfill:#f6edc8;--one:#2459a9;--two:#b05a00}

@@ -40,6 +40,12 @@ struct EmulateCommand: AsyncParsableCommand {
       valueName: "unix:path"))
   var att: String?
 
+  @Flag(help: "Serve the display as a page on 127.0.0.1, for a browser; see `notibot view`.")
+  var view = false
+
+  @Option(help: ArgumentHelp("TCP port of the page (default: any free port).", valueName: "port"))
+  var viewPort: UInt16?
+
   @Option(
     help: ArgumentHelp(
       "Profile of the device; see --list-profiles. Default: default, or that of the USB hardware.",
@@ -71,7 +77,8 @@ struct EmulateCommand: AsyncParsableCommand {
   @OptionGroup var usbOptions: EmulatedUSBOptions
 
   @Flag(
-    help: "Print one line of JSON for each device: port, usbip, control, att, pid, profile, seed, faults.")
+    help:
+      "Print one line of JSON for each device: port, usbip, control, att, view, pid, profile, seed, faults.")
   var json = false
 
   @Flag(
@@ -89,10 +96,11 @@ struct EmulateCommand: AsyncParsableCommand {
       throw ValidationError(
         "a device has one port: use only one of --link, --rfc2217, --tcp, --usbip and --usbip-attach")
     }
+    if viewPort != nil, !view { throw ValidationError("--view-port needs --view") }
     _ = try address()
-    guard try usbOptions.personalities()?.count ?? 1 == 1 || att == nil && flashOptions.flashFile == nil
-    else {
-      throw ValidationError("--att and --flash-file are for one device")
+    let isForOne = att != nil || flashOptions.flashFile != nil || view
+    guard try !isForOne || usbOptions.personalities()?.count ?? 1 == 1 else {
+      throw ValidationError("--att, --flash-file and --view are for one device")
     }
   }
 
@@ -124,7 +132,7 @@ struct EmulateCommand: AsyncParsableCommand {
     let chosen = try profile.map(BoardAccess.profile)
     var devices = try usbOptions.devices(chosen, adapting: adapted).map { ($0.profile, Optional($0.port)) }
     if devices.isEmpty { devices = [(try adapted(chosen ?? .standard), nil)] }
-    let plan = devices
+    let (plan, viewed, viewPort) = (devices, view, viewPort)
     let untilInputEnds = untilInputEnds
     try await Interruption.cancelling {
       if untilInputEnds { Self.cancelWhenInputEnds() }
@@ -144,7 +152,9 @@ struct EmulateCommand: AsyncParsableCommand {
               faults: await server.faultSpec.description))
         }
         if let address, usbOptions.isUSB { try await running.export(at: address) }
+        let page = viewed ? try await running.openPage(port: Int(viewPort ?? 0)) : nil
         for announcement in running.announcements { try announce(announcement) }
+        if let page { await page.server.run(page.snapshots) }
       } catch {
         await running.stop()
         throw error
@@ -167,6 +177,16 @@ struct EmulateCommand: AsyncParsableCommand {
       for index in announcements.indices {
         announcements[index].usbip = "\(listener.address.host):\(listener.address.port)"
       }
+    }
+
+    /// Serves the display of the only device.
+    mutating func openPage(port: Int) async throws(PortError) -> (
+      server: ViewServer, snapshots: AsyncStream<[UInt8]>
+    )? {
+      guard let device = servers.first, let snapshots = await device.view() else { return nil }
+      let server = try await ViewServer.open(port: port, of: device)
+      for index in announcements.indices { announcements[index].view = server.gate.address }
+      return (server, snapshots)
     }
 
     func stop() async {
@@ -192,6 +212,7 @@ struct EmulateCommand: AsyncParsableCommand {
     var busid: String?
     var control: String?
     var att: String?
+    var view: String?
     var pid: Int32
     var profile: String
     var seed: UInt64
@@ -204,6 +225,7 @@ struct EmulateCommand: AsyncParsableCommand {
     } else {
       let place = announcement.usbip.map { "usbip: \($0) busid \(announcement.busid ?? "") " } ?? ""
       Output.data(place + announcement.port)
+      if let view = announcement.view { Output.note("the display is at \(view)") }
       Output.note(
         "emulating '\(announcement.profile)', seed \(announcement.seed), faults \(announcement.faults); press Ctrl-C to exit"
       )

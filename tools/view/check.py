@@ -1,0 +1,349 @@
+"""Checks the live page of `notibot emulate --view` and `notibot view` in headless Chromium, with
+real hosts: buttons, hostile text, requests of others, latency, memory. See scripts/view-test."""
+
+import argparse
+import http.client
+import json
+import pathlib
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.ui import WebDriverWait
+
+from tools.emulator import Emulator
+
+BROWSER = "/usr/lib/chromium/chromium-headless-shell"
+DRIVER = "/usr/bin/chromedriver"
+LATENCY_LIMIT_MS = 50
+GROWTH_LIMIT_BYTES = 16_000_000
+CORPUS = pathlib.Path("Tests/ReportsTests/HostileText.swift")
+PAGE = """return {
+  elements: [...new Set([...document.body.querySelectorAll('#screen *, #console *, #frames *')].map(e => e.tagName))].sort(),
+  scripts: document.scripts.length, nodes: document.querySelectorAll('*').length,
+  handlers: [...document.querySelectorAll('*')].filter(e => [...e.attributes].some(a => a.name.startsWith('on'))).length,
+  wide: document.documentElement.scrollWidth > window.innerWidth };"""
+# When each notification was shown first, by its number.
+RECORD = """window.shownAt = {};
+new MutationObserver(() => { window.shownAt[document.body.dataset.newest] ??= Date.now(); })
+  .observe(document.body, {attributes: true, attributeFilter: ['data-newest']});"""
+
+
+def corpus():
+    """The texts that the reports are tested with."""
+    source = CORPUS.read_text()
+    literals = re.findall(r'"((?:[^"\\]|\\.)*)"', source.split("static let corpus = [")[1].split("\n  ]\n")[0])
+    escapes = {"r": "\r", "n": "\n", "t": "\t", "0": "\0", '"': '"', "\\": "\\"}
+
+    def unescaped(match):
+        return chr(int(match[1], 16)) if match[1] else escapes[match[2]]
+
+    return [re.sub(r"\\(?:u\{([0-9A-F]+)\}|(.))", unescaped, text) for text in literals]
+
+
+class Check:
+    def __init__(self, notibot):
+        self.notibot = notibot
+        self.findings = []
+        self.figures = {}
+        options = Options()
+        options.binary_location = BROWSER
+        for argument in ("--no-sandbox", "--window-size=1280,900", "--enable-precise-memory-info"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+
+    def expect(self, holds, finding):
+        if not holds:
+            self.findings.append(finding)
+
+    def until(self, condition, *arguments):
+        """Waits until a JavaScript expression is true."""
+        return WebDriverWait(self.driver, 20, poll_frequency=0.02).until(
+            lambda driver: driver.execute_script(f"return {condition}", *arguments)
+        )
+
+    def text(self):
+        """What the page shows."""
+        return self.driver.execute_script("return document.body.innerText").replace("\n", " | ")[:1500]
+
+    def run(self, command, *arguments, lines=()):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        return subprocess.run(
+            [self.notibot, command, *arguments], input=text, capture_output=True, text=True, timeout=120
+        )
+
+    def forward(self, emulator, lines):
+        with tempfile.TemporaryDirectory() as folder:
+            ending = self.run("forward", "-p", emulator.link, "--outbox", f"{folder}/outbox", lines=lines)
+        self.expect(ending.returncode == 0, f"forward: {ending.stderr}")
+
+    def quiet_console(self, step):
+        for entry in self.driver.get_log("browser"):
+            self.findings.append(f"{step}: console: {entry['message']}")
+
+    # The steps.
+
+    def refusals(self, url):
+        """Requests of others get 403 or 404, and nothing of the device."""
+        parts = urllib.parse.urlsplit(url)
+        own = {"Host": parts.netloc, "Origin": f"http://{parts.netloc}"}
+        as_json = {"Content-Type": "application/json"}
+        cases = [
+            (200, "GET", parts.path, own),
+            (403, "GET", parts.path, {"Host": "evil.example"}),
+            (403, "GET", parts.path, {"Host": f"evil.example:{parts.port}"}),
+            (403, "GET", parts.path, {**own, "Origin": "http://evil.example"}),
+            (403, "GET", parts.path, {**own, "Origin": "null"}),
+            (403, "GET", parts.path + "events", {**own, "Sec-Fetch-Site": "cross-site"}),
+            (404, "GET", "/", own),
+            (404, "GET", "/events", own),
+            (404, "GET", "/" + "0" * 32 + "/", own),
+            (404, "GET", parts.path + "../x", own),
+            (405, "GET", parts.path + "command", own),
+            (403, "POST", parts.path + "command", {"Host": parts.netloc, **as_json}),
+            (415, "POST", parts.path + "command", {**own, "Content-Type": "text/plain"}),
+            (200, "POST", parts.path + "command", {**own, **as_json}),
+        ]
+        for status, method, path, headers in cases:
+            connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=10)
+            connection.request(
+                method, path, body=b'{"command":"log","text":"x"}' if method == "POST" else None, headers=headers
+            )
+            response = connection.getresponse()
+            text = response.read()
+            self.expect(response.status == status, f"{method} {path} {headers}: {response.status}, not {status}")
+            self.expect(method == "GET" or b'"ok":true' not in text, "the page may send any command")
+            connection.close()
+        # Too long, garbage, and more than 16 connections: each ends.
+        for sent in (b"GET / HTTP/1.1\r\nX: " + b"a" * 20_000, bytes(range(256)) * 100):
+            with socket.create_connection(("127.0.0.1", parts.port), timeout=10) as raw:
+                try:
+                    raw.sendall(sent)
+                    while raw.recv(4096):
+                        pass
+                except ConnectionError:
+                    pass
+        crowd = [socket.create_connection(("127.0.0.1", parts.port), timeout=5) for _ in range(24)]
+        try:
+            self.expect(any(not one.recv(1) for one in crowd[16:]), "the 24th connection is kept")
+        except (TimeoutError, ConnectionError) as error:
+            self.expect(isinstance(error, ConnectionError), "the 17th connection is kept")
+        for one in crowd:
+            one.close()
+
+    def hostile(self, emulator):
+        """Text of a device stays text."""
+        # A host accepts no U+0000.
+        texts = [text.replace("\0", "") for text in corpus()]
+        self.expect(len(texts) >= 25, f"the corpus has {len(texts)} texts")
+        lines = [
+            {
+                "app": text[:40],
+                "title": text[:60],
+                "text": text[:90],
+                "timestamp": 1,
+                "grp": text[:4],
+                "act": [text[:8]],
+            }
+            for text in texts
+        ]
+        self.forward(emulator, lines)
+        for text in texts:
+            emulator.control.ask(command="log", text=text[:200])
+        self.until("document.querySelectorAll('.card').length == arguments[0]", len(lines))
+        seen = self.driver.execute_script(PAGE)
+        self.expect(seen["elements"] == ["ARTICLE", "BUTTON", "H3", "P"], f"hostile text: {seen['elements']}")
+        self.expect(seen["scripts"] == 1 and not seen["handlers"], f"hostile text: {seen}")
+        self.expect(not seen["wide"], "hostile text makes the page wide")
+        shown = self.driver.execute_script("return document.querySelector('.card[data-item=\"1\"] .text').textContent")
+        self.expect(shown == texts[0], f"{texts[0]!r} is shown as {shown!r}")
+        self.quiet_console("hostile text")
+        self.driver.execute_script("document.querySelector('[data-command=clear]').click()")
+        emulator.control.wait("stored=0")
+
+    def approve(self, emulator, screenshot):
+        """A click on an action reaches the program that asked."""
+        now = int(time.time())
+        self.forward(
+            emulator,
+            [
+                {"app": "Backup", "title": "Done", "text": "412 GB in 18 min", "timestamp": now, "lvl": 0, "fl": 1},
+                {"app": "Messages", "title": "Jane Doe", "text": "See you tomorrow!", "timestamp": now, "grp": "jane"},
+                {
+                    "app": "Messages",
+                    "title": "Jane Doe",
+                    "text": "At ten?",
+                    "timestamp": now,
+                    "grp": "jane",
+                    "act": ["Yes", "Later"],
+                },
+                {"app": "Monitor", "title": "rack 4", "text": "Temperature 71 °C", "timestamp": now, "lvl": 3},
+            ],
+        )
+        asking = subprocess.Popen(
+            [
+                self.notibot,
+                "ask",
+                "-p",
+                emulator.link,
+                "--app",
+                "CI",
+                "--title",
+                "Deploy?",
+                "--text",
+                "To production",
+                "--actions",
+                "Approve,Deny",
+                "--timeout",
+                "30s",
+                "--json",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        button = "[...document.querySelectorAll('.card button')].find(b => b.textContent == 'Approve')"
+        self.until(f"!!{button}")
+        self.until("document.getElementById('frames').textContent.includes('DATA')")
+        if screenshot:
+            self.driver.save_screenshot(str(screenshot))
+        self.driver.execute_script(f"{button}.click()")
+        output, errors = asking.communicate(timeout=40)
+        self.expect(asking.returncode == 0 and "Approve" in output, f"ask: {asking.returncode} {output}{errors}")
+        print("the host got:", output.strip())
+
+    def buttons(self, emulator):
+        """Dismiss, unplug, plug in, restart."""
+        stored = emulator.control.stats()["storedCount"]
+        self.driver.execute_script(
+            "[...document.querySelectorAll('.card button')].find(b => b.textContent == 'Dismiss').click()"
+        )
+        emulator.control.wait(f"stored={stored - 1}")
+        self.driver.execute_script("document.querySelector('[data-command=unplug]').click()")
+        self.until("document.getElementById('state').textContent.includes('unplugged')")
+        self.driver.execute_script("document.querySelector('[data-command=plug]').click()")
+        self.until("document.getElementById('state').textContent.includes('plugged in')")
+        boots = emulator.control.stats()["bootCount"]
+        self.driver.execute_script("document.querySelector('[data-command=reboot]').click()")
+        emulator.control.wait(f"boots={boots + 1}")
+        self.until("document.getElementById('count').textContent == '0'")
+        self.quiet_console("buttons")
+
+    def latency(self, emulator, count):
+        """From the line that a host reads to the display in the page."""
+        self.driver.execute_script(RECORD)
+        sent = {}
+        with tempfile.TemporaryDirectory() as folder:
+            host = subprocess.Popen(
+                [self.notibot, "forward", "-p", emulator.link, "--outbox", f"{folder}/outbox"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+            first = emulator.control.stats()["acceptedCount"] + 1
+            for item in range(first, first + count + 1):
+                sent[item] = time.time() * 1000
+                host.stdin.write(json.dumps({"app": "a", "title": "b", "text": str(item), "timestamp": 1}) + "\n")
+                host.stdin.flush()
+                self.until("window.shownAt[arguments[0]] !== undefined", str(item))
+            host.stdin.close()
+            host.wait()
+        shown = self.driver.execute_script("return window.shownAt")
+        # The first one opens the session.
+        delays = sorted(shown[str(item)] - sent[item] for item in sent if item != first)
+        self.figures["latencyP50Ms"] = round(statistics.median(delays), 1)
+        self.figures["latencyMaxMs"] = round(delays[-1], 1)
+        self.expect(
+            statistics.median(delays) <= LATENCY_LIMIT_MS, f"shown after {statistics.median(delays):.0f} ms (p50)"
+        )
+
+    def flood(self, emulator, count):
+        """Many notifications: neither process nor page grows."""
+        sizes = []
+        for _ in range(2):
+            with tempfile.NamedTemporaryFile("w", suffix=".ndjson") as file:
+                for number in range(count // 2):
+                    file.write(
+                        json.dumps({"app": "a", "title": f"n {number}", "text": "x" * 200, "timestamp": 1}) + "\n"
+                    )
+                file.flush()
+                ending = self.run("send", "-p", emulator.link, "--file", file.name)
+            self.expect(ending.returncode == 0, f"send: {ending.stderr[-300:]}")
+            newest = emulator.control.stats()["acceptedCount"]
+            self.until("document.body.dataset.newest == arguments[0]", str(newest))
+            self.driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+            heap = self.driver.execute_script("return performance.memory.usedJSHeapSize")
+            sizes.append((emulator.resident_bytes(), heap, self.driver.execute_script(PAGE)["nodes"]))
+        for name, before, after in zip(("process", "page"), sizes[0][:2], sizes[1][:2], strict=True):
+            self.figures[f"{name}Bytes"] = [before, after]
+            self.expect(after - before <= GROWTH_LIMIT_BYTES, f"{name} grows from {before} to {after} bytes")
+        self.figures["nodes"] = [size[2] for size in sizes]
+        self.expect(sizes[0][2] == sizes[1][2], f"the page has {sizes[0][2]}, then {sizes[1][2]} elements")
+        self.quiet_console("flood")
+
+    def apart(self, emulator):
+        """`notibot view` shows an emulator in another process, and ends with it."""
+        view = subprocess.Popen(
+            [self.notibot, "view", "--socket", emulator.control.path, "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.driver.get(json.loads(view.stdout.readline())["url"])
+        self.until("Number(document.body.dataset.snapshots) > 0")
+        self.run("send", "-p", emulator.link, "--app", "a", "--title", "b", "--text", "apart")
+        self.until("document.getElementById('screen').textContent.includes('apart')")
+        self.quiet_console("view")
+        self.driver.get("about:blank")
+        emulator.stop()
+        _, errors = view.communicate(timeout=20)
+        self.expect(view.returncode == 14, f"view ended with {view.returncode}: {errors}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--notibot", required=True)
+    parser.add_argument("--screenshot", type=pathlib.Path, help="where the picture is written")
+    parser.add_argument("--short", action="store_true", help="without the figures")
+    options = parser.parse_args()
+    check = Check(options.notibot)
+    try:
+        with Emulator(options.notibot, "--view") as emulator:
+            check.refusals(emulator.view)
+            check.driver.get(emulator.view)
+            check.until("Number(document.body.dataset.snapshots) > 0")
+            check.hostile(emulator)
+            check.approve(emulator, options.screenshot)
+            check.buttons(emulator)
+            check.driver.get("about:blank")
+        if not options.short:
+            with Emulator(options.notibot, "--view", "--profile", "bench") as emulator:
+                check.driver.get(emulator.view)
+                check.latency(emulator, 100)
+                check.flood(emulator, 10_000)
+                check.driver.get("about:blank")
+        check.apart(Emulator(options.notibot))
+    except Exception as error:
+        check.findings.append(f"{type(error).__name__}: {error}; the page: {check.text()}")
+    finally:
+        check.driver.quit()
+    if check.figures:
+        print(json.dumps(check.figures))
+    for finding in check.findings:
+        print(finding, file=sys.stderr)
+    print(f"view-test: {len(check.findings)} findings")
+    sys.exit(1 if check.findings else 0)
+
+
+if __name__ == "__main__":
+    main()
