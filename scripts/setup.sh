@@ -60,6 +60,16 @@ require_packages() {
     || unfit "apt-get could not install '${missing[*]}': run it by hand to see why."
 }
 
+# Builds notibot; prints the path of the program.
+built_notibot() {
+  require_swift
+  require_packages "${BUILD_PACKAGES[@]}" >&2
+  mkdir -p .build
+  swift build "${BUILD_TRAITS[@]}" --product notibot >.build/notibot-build.log 2>&1 \
+    || { tail -n 30 .build/notibot-build.log >&2; unfit "The build failed; the whole log is .build/notibot-build.log."; }
+  printf '%s/notibot\n' "$(swift build --show-bin-path)"
+}
+
 # A separate Python environment with the given packages; prints the interpreter's path.
 # PYTHON_ENVIRONMENT names another one, for packages that conflict with the rest.
 python_with() {

@@ -50,9 +50,8 @@ class Control:
 class Emulator:
     """A `notibot emulate` with a folder of its own, ended by its process id.
 
-    It is a terminal at `link`, unless `--rfc2217` is among the options; with `has_att` it serves
-    ATT
-    bearers on the socket `att`, too.
+    It is a terminal at `link`, unless `--rfc2217` or `--usbip-attach` is among the options; with
+    `has_att` it serves ATT bearers on the socket `att`, too.
     """
 
     def __init__(self, notibot: str, *options: str, has_att: bool = False):
@@ -60,7 +59,8 @@ class Emulator:
         folder = pathlib.Path(self.folder.name)
         self.link, self.att = str(folder / "port"), str(folder / "att")
         self.control = Control(str(folder / "control"))
-        place = [] if "--rfc2217" in options else ["--link", self.link]
+        has_link = not {"--rfc2217", "--usbip-attach"} & set(options)
+        place = ["--link", self.link] if has_link else []
         if has_att:
             place += ["--att", f"unix:{self.att}"]
         self.process = subprocess.Popen(

@@ -23,6 +23,9 @@ final class InputLines {
 
   private let name: String
   private let source: Descriptor
+  /// Waits for input. The shared pool has one thread per processor: on a computer with one, a wait
+  /// there would keep everything else from being done.
+  private let thread = NIOThreadPool(numberOfThreads: 1)
   private var pending: [UInt8] = []
   private var number = 0
   private var hasEnded = false
@@ -51,6 +54,11 @@ final class InputLines {
     }
     let isFile = status.st_mode & S_IFMT == S_IFREG
     sizeBytes = isFile ? Int(status.st_size) : nil
+    thread.start()
+  }
+
+  deinit {
+    thread.shutdownGracefully { _ in }
   }
 
   /// The next lines, at least one; `nil` at the end. Empty lines are omitted.
@@ -93,13 +101,13 @@ final class InputLines {
     }
   }
 
-  /// Waits for bytes on a separate thread, and for cancellation; returns no bytes at the end of the
+  /// Waits for bytes on the thread, and for cancellation; returns no bytes at the end of the
   /// input.
   private func read() async throws -> [UInt8] {
     try Task.checkCancellation()
-    let (source, wake) = (source, try WakeUp())
+    let (thread, source, wake) = (thread, source, try WakeUp())
     let result = try await withTaskCancellationHandler {
-      try await NIOSingletons.posixBlockingThreadPool.runIfActive { source.read(unless: wake) }
+      try await thread.runIfActive { source.read(unless: wake) }
     } onCancel: {
       wake.signal()
     }
