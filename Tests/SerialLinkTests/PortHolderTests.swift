@@ -103,6 +103,16 @@ struct PortHolderTests {
     _ = consume terminal
   }
 
+  @Test func `a worker of udevd that looks at a new port is no user of it`() throws {
+    let terminal = try PseudoTerminal.open()
+    let path = terminal.slavePath
+    let words = "printf '(udev-worker)' >/proc/$$/comm; echo $$; read line <&3"
+    let worker = try Inheritor("exec 3<>\(path); \(words)")
+    #expect(FileSystem.line(at: "/proc/\(worker.pid)/comm") == "(udev-worker)")
+    #expect(PortHolder.user(of: path) == nil)
+    _ = consume terminal
+  }
+
   @Test func `an inherited lock names the process that has the port open now`() throws {
     let directory = try TemporaryDirectory()
     let terminal = try PseudoTerminal.open()

@@ -15,7 +15,14 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Chapter, and its pages: file and title. A page of docs/ that is missing here is an error.
 CHAPTERS = {
-    "Use": {"TOUR": "Tour", "CLI": "Command line", "FIRMWARE": "Firmware", "CI": "CI", "GATEWAY": "Push gateway"},
+    "Use": {
+        "TOUR": "Tour",
+        "CLI": "Command line",
+        "FIRMWARE": "Firmware",
+        "CI": "CI",
+        "USB": "USB test bench",
+        "GATEWAY": "Push gateway",
+    },
     "Interfaces": {"PROTOCOL": "Protocol", "INTERFACE": "NDJSON interface", "JOURNAL": "Outbox file"},
     "Evidence": {
         "RULES": "Rules and cases",

@@ -8,11 +8,19 @@ import time
 import traceback
 from xml.etree import ElementTree
 
-from tools.usb import host_stories, raw_stories
+from tools.usb import host_stories, raw_stories, suite
 from tools.usb.device import VHCI
 from tools.usb.world import Failure, Program
 
 STORIES = raw_stories.STORIES + host_stories.STORIES
+# What --short leaves out: each takes 10 s or more of an emulated processor.
+LONG = (
+    raw_stories.renumbering,
+    host_stories.two_processes,
+    host_stories.attach_without_reset,
+    host_stories.closing_a_stuck_board,
+    host_stories.usb_reset,
+)
 
 
 def run(story, program):
@@ -41,11 +49,19 @@ def main():
     parser = argparse.ArgumentParser(prog="usb-stack", description=__doc__)
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--filter", default="", help="only those with this text in their name")
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument("--short", action="store_true", help="without the long ones, in a minute")
+    extent.add_argument("--suite", action="store_true", help="the conformance suite through each driver instead")
     parser.add_argument("--junit", metavar="FILE")
     options = parser.parse_args()
     if not os.access(VHCI / "attach", os.W_OK):
         sys.exit("usb-stack: this is not the guest: start scripts/usb-stack")
-    chosen = [story for story in STORIES if options.filter in story.__name__]
+    stories = suite.STORIES if options.suite else STORIES
+    chosen = [story for story in stories if options.filter in story.__name__]
+    if options.short:
+        left_out = [story.__name__ for story in chosen if story in LONG]
+        chosen = [story for story in chosen if story not in LONG]
+        print(f"left out by --short: {len(left_out)}: {', '.join(left_out)}", flush=True)
     if not chosen:
         sys.exit("usb-stack: no story has this name")
     program, results = Program(options.notibot), []

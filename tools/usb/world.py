@@ -82,14 +82,14 @@ class Program:
     def environment(self):
         return {name: value for name, value in os.environ.items() if not name.startswith(("NOTIBOT_", "ESP"))}
 
-    def run(self, *words, status=0):
+    def run(self, *words, status=0, limit=LIMIT_S):
         """What it prints; `status` is the exit code that it has to end with, or several."""
         try:
             done = subprocess.run(
-                [self.path, *words], capture_output=True, text=True, timeout=LIMIT_S, env=self.environment()
+                [self.path, *words], capture_output=True, text=True, timeout=limit, env=self.environment()
             )
         except subprocess.TimeoutExpired:
-            raise Failure(f"notibot {' '.join(words)} did not end in {LIMIT_S} s") from None
+            raise Failure(f"notibot {' '.join(words)} did not end in {limit} s") from None
         statuses = status if isinstance(status, tuple) else (status,)
         expect(
             done.returncode in statuses,

@@ -93,7 +93,8 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
   private static func openers(of devices: Set<String>) -> [String: Int32] {
     var openers: [String: Int32] = [:]
     for name in FileSystem.names(in: "/proc") {
-      guard let pid = Int32(name), pid != getpid(), !isOwnBeforeExec(pid) else { continue }
+      guard let pid = Int32(name), pid != getpid(), !isOwnBeforeExec(pid), !isUdevWorker(pid)
+      else { continue }
       let directory = "/proc/\(name)/fd"
       for number in FileSystem.names(in: directory) {
         guard let target = FileSystem.target(ofLink: "\(directory)/\(number)"), devices.contains(target),
@@ -103,6 +104,11 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
       }
     }
     return openers
+  }
+
+  /// Whether a process is one of udevd's, which looks at a new port for a moment and reads nothing.
+  private static func isUdevWorker(_ pid: Int32) -> Bool {
+    FileSystem.line(at: "/proc/\(pid)/comm") == "(udev-worker)"
   }
 
   /// Whether a process has the master of the pseudo-terminal `device`.
