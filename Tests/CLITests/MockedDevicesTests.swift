@@ -43,6 +43,16 @@ struct MockedDevicesTests {
     #expect(port["heldBy"] == .null)
   }
 
+  @Test func `a monitor finds a board's id among the serial numbers`() async throws {
+    let words = ["monitor", "-p", "id:7CDFA1000001", "--timeout", "0.3"]
+    let found = await (try MockedMachine(["ftdi", "jtag"], words)).program.ending()
+    // A mocked port cannot be opened.
+    #expect(found.errors.contains("cannot open /dev/ttyACM0"), "\(found.errors)")
+    let other = await (try MockedMachine(["ftdi"], words)).program.ending()
+    #expect(other.status == .exited(10), "\(other.errors)")
+    #expect(other.errors.contains("no USB device has the serial number"))
+  }
+
   @Test func `an unknown board is listed with its own texts, sanitised`() async throws {
     let port = try #require(try await ports(["stranger"]).first)
     #expect(port["isKnownBoard"] == false)

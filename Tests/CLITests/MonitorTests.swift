@@ -63,6 +63,45 @@ import Testing
     #expect(ending.output == "hello\nesp> \n")
   }
 
+  @Test func `a filter hides lines of the log, which expressions still match`() async throws {
+    let terminal = try ControlledTerminal()
+    let monitor = try await startMonitor(
+      terminal.path, "--filter", "*:W wifi:I", "--until", "ready", "--timeout", "20", "--color", "always")
+    terminal.write(Array("I (1) wifi: up\r\nI (2) main: hidden\r\nE (3) main: bad\r\nplain\r\n".utf8))
+    terminal.write(Array("I (4) main: ready\r\n".utf8))
+    let ending = await monitor.ending()
+    #expect(ending.status == .exited(0))
+    #expect(
+      ending.output
+        == "\u{1B}[0;32mI (1) wifi: up\u{1B}[0m\n\u{1B}[0;31mE (3) main: bad\u{1B}[0m\nplain\n")
+  }
+
+  @Test func `core dumps are saved under new names, and a gdb stub is announced`() async throws {
+    let (terminal, directory) = (try ControlledTerminal(), try TemporaryDirectory())
+    _ = try directory.write("mine", to: "core-1.bin")
+    let monitor = try await startMonitor(
+      terminal.path, "--core-dumps", directory.path, "--until", "Entering gdb", "--timeout", "20")
+    let bar = String(repeating: "=", count: 17)
+    terminal.write(Array("\(bar) CORE DUMP START \(bar)\r\nAQIDBA==\r\nBQ==\r\n".utf8))
+    terminal.write(Array("\(bar) CORE DUMP END \(bar)\r\nEntering gdb stub now.\r\n".utf8))
+    let ending = await monitor.ending()
+    #expect(ending.status == .exited(0))
+    #expect(try String(contentsOfFile: directory.file("core-1.bin"), encoding: .utf8) == "mine")
+    let saved = directory.file("core-2.bin")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: saved)) == Data([1, 2, 3, 4, 5]))
+    let mode = try FileManager.default.attributesOfItem(atPath: saved)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    #expect(ending.errors.contains("--core \(saved) --core-format raw"))
+    #expect(ending.errors.contains("-ex 'target remote \(terminal.path)'"))
+  }
+
+  @Test(arguments: [["--filter", "*:X"], ["--core-dumps", "/nowhere"]])
+  func `a wrong filter or folder is refused before the port is opened`(options: [String]) async throws {
+    let ending = try await Program(["monitor", "-p", "/dev/nowhere"] + options).ending()
+    #expect(ending.status == .exited(2))
+    #expect(ending.errors.contains(options[1]))
+  }
+
   @Test func `the file has every byte unchanged`() async throws {
     let directory = try TemporaryDirectory()
     let (master, slave) = try Descriptor.terminal()
@@ -173,7 +212,7 @@ import Testing
 
   @Test(
     arguments: [
-      (["-p", "/dev/no-such-port"], 10), (["-p", "id:24:6F:28:AA:BB:CC"], 2), (["--until", "("], 2),
+      (["-p", "/dev/no-such-port"], 10), (["-p", "id:24:6F:28:AA:BB:CC"], 10), (["--until", "("], 2),
       (["--timeout", "0"], 2), (["-p", "emu:", "--save", "/no/such/place/x", "--timeout", "1"], 18),
     ] as [([String], Int32)])
   func `invalid options are one line and their exit code`(options: [String], code: Int32) async throws {

@@ -182,7 +182,8 @@ def main():
                 machine.testbed.uevent(f"/sys{board.port.tty}", rest[0])
             elif word == "signal":
                 program.send_signal(int(rest[0]))
-            print(f"done: {line.strip()}", file=sys.stderr, flush=True)
+            # In one write: the program shares standard error.
+            os.write(2, f"done: {line.strip()}\n".encode())
 
     threading.Thread(target=obey, daemon=True).start()
     status = program.wait()

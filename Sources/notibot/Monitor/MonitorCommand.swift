@@ -35,6 +35,16 @@ struct MonitorCommand: AsyncParsableCommand {
       "Decode the addresses of a crash with this ELF file of the firmware.", valueName: "file"))
   var elf: String?
 
+  @Option(
+    help: ArgumentHelp("Save core dumps that the device prints in this folder.", valueName: "folder"))
+  var coreDumps: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Print lines of ESP-IDF's log by tag and level, such as '*:W wifi:I'; expressions still match the others.",
+      valueName: "tag:level"))
+  var filter: String?
+
   @Option(help: "Timestamp before each line.")
   var timestamps = MonitorOptions.Timestamps.none
 
@@ -81,6 +91,8 @@ struct MonitorCommand: AsyncParsableCommand {
     (options.until, options.failOn, options.save) = (until, failOn, save)
     options.timeout = timeout.map { .seconds($0) }
     options.decoder = try elf.map { try CrashDecoder(elf: $0) }
+    options.filter = try filter.map { try MonitorOptions.filter($0) }
+    options.coreDumps = try coreDumps.map { try Self.folder($0) }
     (options.isJSON, options.showsText, options.frames) = (json, !noText, frames)
     options.timestamps = timestamps
     options.usesColor =
@@ -93,20 +105,43 @@ struct MonitorCommand: AsyncParsableCommand {
     options.takesKeys = isatty(STDIN_FILENO) == 1
     options.failsOnCrash = failOnCrash ?? !options.takesKeys
     options.linesToSend = sendLine
-    guard options.port.deviceID == nil else {
-      throw CommandFailure(
-        .usage, "cannot use an id: with monitor: it sends nothing, and so cannot query boards",
-        remedy: "name the port by its path or by usb:VID:PID")
-    }
     // Reports a wrong expression before a port is opened.
     _ = try MonitorJudge(options)
     let chosen = options
     try await Interruption.cancelling {
       try await BoardAccess.withPort(line) { name in
         var options = chosen
-        options.port = name
+        options.port = try Self.port(name)
         try await MonitorRun(options: options).perform()
       }
     }
+  }
+
+  /// A board's id is looked for among the serial numbers of USB devices: a monitor sends nothing,
+  /// and so cannot ask the boards.
+  private static func port(_ name: PortName) throws(CommandFailure) -> PortName {
+    guard let id = name.deviceID else { return name }
+    func digits(_ text: String) -> String { text.uppercased().filter(\.isHexDigit) }
+    let boards = PortList().ports().compactMap { port in
+      port.usb.flatMap { usb in usb.serial.map { (id: usb.id, serial: $0) } }
+    }
+    guard let board = boards.first(where: { digits($0.serial) == digits(id) }) else {
+      throw CommandFailure(
+        .noBoard, "no USB device has the serial number \(id.printable), and monitor asks no board for its id",
+        remedy: "name the port by its path or by usb:VID:PID; 'notibot devices --probe' shows the ids")
+    }
+    return .usb(board.id, serial: board.serial)
+  }
+
+  private static func folder(_ path: String) throws(CommandFailure) -> String {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue,
+      access(path, W_OK) == 0
+    else {
+      throw CommandFailure(
+        .usage, "cannot save core dumps in \(path.printable): it is not a folder that you can write to",
+        remedy: "create it with mkdir")
+    }
+    return path
   }
 }

@@ -41,6 +41,10 @@ struct MonitorOptions: Sendable {
   var save: String?
   /// Decodes addresses of crashes; `nil` without an ELF file.
   var decoder: CrashDecoder?
+  /// The folder for core dumps; `nil`: they are not saved.
+  var coreDumps: String?
+  /// Which lines of ESP-IDF's log are printed.
+  var filter: LogFilter?
   var isJSON = false
   var showsText = true
   var frames = Frames.summary
@@ -55,6 +59,17 @@ struct MonitorOptions: Sendable {
 
   /// Consoles do not accept longer lines.
   static let sendLimitBytes = 4096
+
+  /// The parsed `--filter`. Throws `CommandFailure` when it is invalid.
+  static func filter(_ text: String) throws(CommandFailure) -> LogFilter {
+    do throws(LogFilter.Failure) {
+      return try LogFilter(text)
+    } catch {
+      throw CommandFailure(
+        .usage, "--filter: '\(error.word.prefix(80).description.printable)' is not TAG:LEVEL",
+        remedy: "write for example '*:W wifi:I'; levels are N, E, W, I, D and V")
+    }
+  }
 
   /// The parsed expression of an option. Throws `CommandFailure` when it is invalid.
   static func expression(_ pattern: String, option: String) throws(CommandFailure) -> Pattern {

@@ -23,10 +23,16 @@ struct MonitorPrinter {
   /// Whether a record is printed.
   private func isWanted(_ content: MonitorRecord.Content) -> Bool {
     switch content {
-    case .text: options.showsText
+    case .text(let line): options.showsText && shows(line)
     case .frame, .damage: options.frames != .none
     case .opened, .lost, .boot, .crash, .rebootLoop: true
     }
+  }
+
+  /// The rest of a line that was begun is shown, and so is a crash.
+  private func shows(_ line: ConsoleLine) -> Bool {
+    guard let filter = options.filter, line.reportedBytes == 0, !line.isInCrash else { return true }
+    return filter.shows(VisibleText(line.bytes).plain)
   }
 
   /// The text for stdout; empty if the record is not printed.
@@ -106,7 +112,11 @@ struct MonitorPrinter {
       result += lineBreak() + time.prefix(options.timestamps, at: moment)
     }
     let visible = VisibleText(bytes)
-    result += options.usesColor ? visible.colored : visible.plain
+    if options.usesColor, !bytes.contains(0x1B), let color = LogLine(visible.plain)?.level.color {
+      result += color + visible.plain + "\u{1B}[0m"
+    } else {
+      result += options.usesColor ? visible.colored : visible.plain
+    }
     if line.end == .silence {
       column = .after(line.source)
       return result

@@ -98,6 +98,7 @@ struct MonitorRun: Sendable {
     private var printer: MonitorPrinter
     private var linesToSend: [String]
     private var doubt = RateDoubt()
+    private var notices: ConsoleNotices
     private let unlockedUsers = UnlockedUsers()
     /// Whether a record has decided the end.
     private var isDecided = false
@@ -111,6 +112,7 @@ struct MonitorRun: Sendable {
       self.tick = tick
       linesToSend = options.linesToSend
       printer = MonitorPrinter(options)
+      notices = ConsoleNotices(options)
       Output.text(printer.opening(at: .current))
     }
 
@@ -203,6 +205,7 @@ struct MonitorRun: Sendable {
       while let record = machine.nextRecord() {
         decode(record)
         output += printer.output(for: record)
+        if let notice = notices.note(on: record) { Output.note(notice) }
         switch judge.verdict(on: record) {
         case .done(let match)?:
           isDecided = true

@@ -1,0 +1,68 @@
+import Foundation
+import Glibc
+import NotibotHost
+import SerialLink
+
+/// What a monitor says about texts of ESP-IDF that are meant for a program: the beginning of a gdb
+/// stub, and a core dump, which it saves.
+struct ConsoleNotices {
+  private let options: MonitorOptions
+  private var dump = CoreDump()
+
+  init(_ options: MonitorOptions) {
+    self.options = options
+  }
+
+  /// Source: ESP-IDF, components/esp_gdbstub.
+  private static let stub = "Entering gdb stub now."
+
+  /// The notes that a record leads to.
+  mutating func note(on record: MonitorRecord) -> String? {
+    guard case .text(let line) = record.content, line.end == .newline else { return nil }
+    let text = VisibleText(line.bytes).plain
+    if text.hasSuffix(Self.stub) { return stubNote }
+    guard let folder = options.coreDumps else { return nil }
+    switch dump.receive(text, decode: { Data(base64Encoded: $0).map { [UInt8]($0) } }) {
+    case nil: return nil
+    case .broken(let reason): return "the core dump was not saved: \(reason)"
+    case .complete(let bytes): return save(bytes, in: folder)
+    }
+  }
+
+  private var elf: String { options.decoder.map { $0.elf.printable } ?? "FIRMWARE.elf" }
+
+  private var stubNote: String {
+    let port = options.port.description.printable
+    return "the firmware waits for gdb: exit here, then run the toolchain's gdb with "
+      + "-b \(options.serial.bitsPerSecond) -ex 'target remote \(port)' \(elf)"
+  }
+
+  /// A name that no file has yet: nothing is ever replaced.
+  private func save(_ bytes: [UInt8], in folder: String) -> String {
+    for number in 1...999 {
+      let path = "\(folder)/core-\(number).bin"
+      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+      if descriptor < 0, errno == EEXIST { continue }
+      guard descriptor >= 0 else { return failure(path, errno) }
+      defer { close(descriptor) }
+      var written = 0
+      while written < bytes.count {
+        let count = bytes[written...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else {
+          let number = errno
+          unlink(path)
+          return failure(path, number)
+        }
+        written += count
+      }
+      let command = "esp-coredump info_corefile --core \(path.printable) --core-format raw \(elf)"
+      return "saved the core dump: \(command)"
+    }
+    return "the core dump was not saved: \(folder.printable) has core-1.bin to core-999.bin"
+  }
+
+  private func failure(_ path: String, _ number: Int32) -> String {
+    "the core dump was not saved: \(path.printable): \(String(cString: strerror(number)))"
+  }
+}
