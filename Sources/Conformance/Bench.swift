@@ -75,8 +75,18 @@ package final class Bench {
     try await probe.open(file: file, line: line)
     let before = probe.session.bootID
     try await control.perform(.reboot())
-    return try await probe.awaitFrame("HELLO with another boot id", file: file, line: line) {
-      $0.kind == .hello && TLV.parse($0.payload)?.number(of: 0x0A) != before
+    func hello() async throws -> WireFrame {
+      try await probe.awaitFrame("HELLO with another boot id", file: file, line: line) {
+        $0.kind == .hello && TLV.parse($0.payload)?.number(of: 0x0A) != before
+      }
+    }
+    do {
+      return try await hello()
+    } catch let error as RigTrouble {
+      // A chip that is its own USB device takes its port away when it restarts.
+      guard let reopenPort else { throw error }
+      try await reopenPort()
+      return try await hello()
     }
   }
 }

@@ -10,14 +10,19 @@ package final class PortRig: Rig {
   /// The number of SYNs, 500 ms apart, that a device can leave unanswered before it counts as
   /// missing. The interval of the probe's SYNs.
   private static let openingInterval = Duration.milliseconds(500)
+  /// How long a USB device that was away can take to be a port again.
+  private static let returnLimit = Duration.seconds(30)
 
   package let name: String
   package private(set) var offers: Set<Need>
   /// The boot id when the port was opened: eight hexadecimal digits; nil if a control socket
   /// reports the device's capabilities.
   package private(set) var bootID: String?
+  private let port: PortName
   private let line: ChannelLine
   private let control: (any DeviceControl)?
+  /// Whether the port has stayed away.
+  private var isLost = false
   private let wrapLine: (any Line) -> any Line
 
   /// Opens the port and determines the capabilities of the device: it writes an invalid
@@ -55,7 +60,8 @@ package final class PortRig: Rig {
       var (offers, bootID) = try await learnOffers(
         line, hasControl: socket != nil, name: name, deviceID: deviceID, attempts: attempts)
       offers.formUnion([.reopen, .session])
-      let rig = PortRig(name: name, offers: offers, line: line, control: socket, wrapLine: wrapLine)
+      let rig = PortRig(
+        name: name, offers: offers, port: port, line: line, control: socket, wrapLine: wrapLine)
       rig.bootID = bootID.map { Wire.hexNumber($0) }
       return rig
     } catch let error as NoAnswer {
@@ -102,11 +108,12 @@ package final class PortRig: Rig {
   }
 
   private init(
-    name: String, offers: Set<Need>, line: ChannelLine, control: (any DeviceControl)?,
+    name: String, offers: Set<Need>, port: PortName, line: ChannelLine, control: (any DeviceControl)?,
     wrapLine: @escaping (any Line) -> any Line
   ) {
     self.name = name
     self.offers = offers
+    self.port = port
     self.line = line
     self.control = control
     self.wrapLine = wrapLine
@@ -120,7 +127,7 @@ package final class PortRig: Rig {
       try await control.perform(.clear)
     }
     let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
-    bench.reopenPort = { [line] in try await line.reopen() }
+    bench.reopenPort = { try await self.reopen() }
     // The device could have seen the nonces of an earlier run with this seed.
     bench.probe.identities = SeededGenerator(seed: .random(in: 0 ... .max))
     if control == nil { bench.probe.footprint = Footprint() }
@@ -130,10 +137,30 @@ package final class PortRig: Rig {
       // A case can have left the plug pulled, or a board come back on its own: one more try
       // decides.
       try? await control?.perform(.plug)
-      try await line.reopen()
+      try await reopen()
       try await settle()
     }
     return bench
+  }
+
+  /// Opens the port again; waits for one that is not there yet, as a USB device that was plugged in
+  /// again, until udev has finished with it.
+  private func reopen() async throws {
+    let end = ContinuousClock.now + Self.returnLimit
+    while true {
+      do {
+        try await line.reopen()
+        isLost = false
+        return
+      } catch let error as PortError where error.isAbsence && !isLost {
+        try Task.checkCancellation()
+        // The cases after that do not wait again.
+        isLost = ContinuousClock.now >= end
+        await PortWait.forArrival(
+          at: port.address?.path, upTo: Self.openingInterval,
+          on: MultiThreadedEventLoopGroup.singleton.next())
+      }
+    }
   }
 
   package func finish(_ bench: Bench) async {
@@ -200,6 +227,20 @@ package final class PortRig: Rig {
     package let reason: String
     package var description: String { "nothing on this port answers as a Notibot: \(reason)" }
     package var hint: String { "check that the board runs firmware that speaks it, and the baud rate" }
+  }
+}
+
+extension PortError {
+  /// Whether there is no such port, or it is just coming or leaving.
+  fileprivate var isAbsence: Bool {
+    switch code {
+    // Before udev has applied its rules, the permission is missing.
+    case .notFound, .noBoard, .deviceGone, .permissionDenied: true
+    case .ambiguous, .busy, .serverBusy, .notATTY, .noModemLines, .unsupportedBaud, .badPortName,
+      .unavailableForm, .badRate, .linkOccupied, .badPlace, .placeRefused, .unreachable, .share,
+      .unconfirmed, .noTerminals, .noVirtualUSB, .system:
+      false
+    }
   }
 }
 
