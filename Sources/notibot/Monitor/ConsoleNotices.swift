@@ -8,6 +8,9 @@ import SerialLink
 struct ConsoleNotices {
   private let options: MonitorOptions
   private var dump = CoreDump()
+  private var dumpsCount = 0
+  /// A device that restarts again and again does not fill the disk.
+  private static let dumpsLimit = 16
 
   init(_ options: MonitorOptions) {
     self.options = options
@@ -25,7 +28,12 @@ struct ConsoleNotices {
     switch dump.receive(text, decode: { Data(base64Encoded: $0).map { [UInt8]($0) } }) {
     case nil: return nil
     case .broken(let reason): return "the core dump was not saved: \(reason)"
-    case .complete(let bytes): return save(bytes, in: folder)
+    case .complete(let bytes):
+      dumpsCount += 1
+      guard dumpsCount <= Self.dumpsLimit else {
+        return "the core dump was not saved: \(Self.dumpsLimit) of this run are enough"
+      }
+      return save(bytes, in: folder)
     }
   }
 
