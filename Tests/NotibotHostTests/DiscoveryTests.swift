@@ -78,6 +78,33 @@ struct DiscoveryTests {
     #expect(device.takeActions() == [.completed(id, .failed(.unsupported))])
   }
 
+  @Test func `nothing is asked beyond the end of the service`() {
+    // The last characteristic is declared at the last handle; the next request looks for CCCDs.
+    var device = play([
+      ([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 20, 1, 0, 4, 0] + service),
+      ([0x08, 1, 0, 4, 0, 0x03, 0x28], [0x09, 21, 2, 0, 0x02, 3, 0] + count),
+      ([0x08, 3, 0, 4, 0, 0x03, 0x28], [0x09, 21, 4, 0, 0x08, 5, 0] + data),
+      ([0x04, 4, 0, 4, 0], [0x01, 0x04, 4, 0, 0x0A]),
+    ])
+    guard case .opened? = device.takeActions().first else {
+      Issue.record("not opened")
+      return
+    }
+    // The last handle is a CCCD.
+    device = play([
+      ([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 20, 1, 0, 6, 0] + service),
+      ([0x08, 1, 0, 6, 0, 0x03, 0x28], [0x09, 21, 2, 0, 0x02, 3, 0] + count),
+      ([0x08, 3, 0, 6, 0, 0x03, 0x28], [0x09, 21, 4, 0, 0x08, 5, 0] + data),
+      ([0x08, 5, 0, 6, 0, 0x03, 0x28], [0x01, 0x08, 5, 0, 0x0A]),
+      ([0x04, 4, 0, 6, 0], [0x05, 1, 4, 0, 0x03, 0x28, 5, 0, 0x01, 0x29, 6, 0, 0x02, 0x29]),
+    ])
+    guard case .opened? = device.takeActions().first else {
+      Issue.record("not opened")
+      return
+    }
+    #expect(device.takeSent().filter { $0.header.type == .data } == [])
+  }
+
   @Test func `a device without the service is distinguished from one that does not answer`() {
     var device = play([
       services(), ([0x10, 6, 0, 0xFF, 0xFF, 0x00, 0x28], [0x01, 0x10, 6, 0, 0x0A]),

@@ -24,6 +24,15 @@ struct OutboxPartsTests {
     #expect(taken == items.sorted())
   }
 
+  @Test func `what is left of expired queues is cleaned when it is the larger part, and more than 64`() {
+    var expiries = OutboxExpiries()
+    for number in 1...84 as ClosedRange<Int64> {
+      expiries.insert(OutboxExpiries.Item(expires: 9, number: Self.number(number)))
+    }
+    #expect(!expiries.needsCleaning(queuedCount: 10))
+    #expect(expiries.needsCleaning(queuedCount: 9))
+  }
+
   // MARK: Keys
 
   @Test func `a key is forgotten at its time, and also when that is noticed late`() throws {
