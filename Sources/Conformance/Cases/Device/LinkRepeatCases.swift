@@ -50,21 +50,21 @@ extension Suite {
   }
 
   static let sameSynSends = Case(
-    "LNK-13/sends-on", "After the same SYN the device sends an event without a further frame of the host",
+    "LNK-13/sends-on", "After the same SYN the device notifies Count without a further frame of the host",
     .link,
-    also: ["LNK-16", "NTF-11"], needs: [.control]
+    also: ["LNK-16", "NTF-10"], needs: [.control]
   ) { bench in
     let (probe, control) = (bench.probe, try bench.requireControl())
     _ = try await bench.restart()
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
     try await probe.openWide(tlvs)
     try await probe.requireStoreRoom(1)
-    try await probe.request(Wire.literal("12 0700 0100"))
     try await probe.expectWritten(Sample.json("sent"))
+    try await probe.request(Wire.literal("12 0400 0100"))
     try await probe.write(probe.syn(tlvs))
     _ = try await probe.awaitFrame(.synAck)
     try await control.perform(.dismiss(1))
-    _ = try await probe.awaitFrame("the event") { $0.kind == .data }
+    _ = try await probe.awaitFrame("the new Count") { $0.kind == .data }
   }
 
   static let sameNonceOtherLimits = Case(
