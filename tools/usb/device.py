@@ -5,6 +5,7 @@ echoes, collects, sends, or takes no data.
 """
 
 import collections
+import contextlib
 import dataclasses
 import errno
 import os
@@ -179,13 +180,13 @@ class Device:
 
     def path(self):
         """/dev/tty… of this device, once udev has made its links; None if it has none."""
-        folder = self.folder()
-        for tty in folder.glob("*/tty/tty*") if folder else ():
-            if udev_knows(tty):
-                return f"/dev/{tty.name}"
-        for tty in folder.glob("*/ttyUSB*/tty/tty*") if folder else ():
-            if udev_knows(tty):
-                return f"/dev/{tty.name}"
+        # The folders of a device that leaves vanish while they are read.
+        with contextlib.suppress(OSError):
+            folder = self.folder()
+            for pattern in ("*/tty/tty*", "*/ttyUSB*/tty/tty*") if folder else ():
+                for tty in folder.glob(pattern):
+                    if udev_knows(tty):
+                        return f"/dev/{tty.name}"
         return None
 
     # What the device does and sees.
