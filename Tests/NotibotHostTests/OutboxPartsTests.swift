@@ -24,7 +24,7 @@ struct OutboxPartsTests {
     #expect(taken == items.sorted())
   }
 
-  @Test func `what is left of expired queues is cleaned when it is the larger part, and more than 64`() {
+  @Test func `expiries are cleaned when more than 64 beyond twice the queue are left`() {
     var expiries = OutboxExpiries()
     for number in 1...84 as ClosedRange<Int64> {
       expiries.insert(OutboxExpiries.Item(expires: 9, number: Self.number(number)))

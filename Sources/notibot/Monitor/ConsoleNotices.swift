@@ -19,7 +19,7 @@ struct ConsoleNotices {
   /// Source: ESP-IDF, components/esp_gdbstub.
   private static let stub = "Entering gdb stub now."
 
-  /// The notes that a record leads to.
+  /// The note about a record; `nil` for most.
   mutating func note(on record: MonitorRecord) -> String? {
     guard case .text(let line) = record.content, line.end == .newline else { return nil }
     let text = VisibleText(line.bytes).plain
@@ -31,7 +31,7 @@ struct ConsoleNotices {
     case .complete(let bytes):
       dumpsCount += 1
       guard dumpsCount <= Self.dumpsLimit else {
-        return "the core dump was not saved: \(Self.dumpsLimit) of this run are enough"
+        return "the core dump was not saved: at most \(Self.dumpsLimit) are saved in one run"
       }
       return save(bytes, in: folder)
     }

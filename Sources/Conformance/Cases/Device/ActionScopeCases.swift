@@ -214,7 +214,7 @@ extension Suite {
 
   static let goneOfOtherSourceFirst = Case(
     "NTF-33/gone-of-another-src-first",
-    "What is forgotten decides whether a RESYNC is sent, not what is the oldest then", .delivery,
+    "The src of the forgotten entry decides whether a RESYNC is sent, not that of the next oldest", .delivery,
     also: ["NTF-26"], needs: [.control]
   ) { bench in
     let (probe, control) = (bench.probe, try bench.requireControl())
