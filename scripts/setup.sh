@@ -24,6 +24,27 @@ unfit() {
   exit 18
 }
 
+# Ends a check that cannot run here, `not_run NAME REASON`: with 77, or with 1 if NOTIBOT_RIG_REQUIRE
+# lists the name.
+not_run() {
+  printf '%s: not run: %s\n' "${0##*/}" "$2" >&2
+  case ",${NOTIBOT_RIG_REQUIRE-}," in
+    *,"$1",*) exit 1 ;;
+    *) exit 77 ;;
+  esac
+}
+
+# Ends a check that needs headless Chromium, `require_chromium NAME`, if that is missing; prints the
+# Python interpreter that can drive it.
+require_chromium() {
+  /usr/bin/python3 -c 'import selenium' 2>/dev/null || not_run "$1" "python3-selenium is not installed"
+  local program
+  for program in /usr/lib/chromium/chromium-headless-shell /usr/bin/chromedriver; do
+    [ -x "$program" ] || not_run "$1" "$program is missing: install chromium-headless-shell and chromium-driver"
+  done
+  echo /usr/bin/python3
+}
+
 # Runs a command below a line that says when it began, in seconds of the script.
 step() {
   printf '== %s s: %s\n' "$SECONDS" "$*"
@@ -60,14 +81,16 @@ require_packages() {
     || unfit "apt-get could not install '${missing[*]}': run it by hand to see why."
 }
 
-# Builds notibot; prints the path of the program.
+# Builds notibot, for release if the argument is that; prints the path of the program. Its failure ends
+# the script only in an assignment of its own: notibot=$(built_notibot).
 built_notibot() {
+  local build=(swift build "${BUILD_TRAITS[@]}" -c "${1:-debug}")
   require_swift
-  require_packages "${BUILD_PACKAGES[@]}" >&2
+  require_packages "${BUILD_PACKAGES[@]}"
   mkdir -p .build
-  swift build "${BUILD_TRAITS[@]}" --product notibot >.build/notibot-build.log 2>&1 \
+  "${build[@]}" --product notibot >.build/notibot-build.log 2>&1 \
     || { tail -n 30 .build/notibot-build.log >&2; unfit "The build failed; the whole log is .build/notibot-build.log."; }
-  printf '%s/notibot\n' "$(swift build --show-bin-path)"
+  printf '%s/notibot\n' "$("${build[@]}" --show-bin-path)"
 }
 
 # A separate Python environment with the given packages; prints the interpreter's path.

@@ -7,12 +7,8 @@ import pathlib
 import sys
 import time
 
-from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
+from tools.chromium import browser
 
-BROWSER = "/usr/lib/chromium/chromium-headless-shell"
-DRIVER = "/usr/bin/chromedriver"
 LIMIT_SECONDS = 1.0
 LIMIT_BYTES = 1_000_000
 
@@ -27,17 +23,6 @@ COUNT = """return {
   wide: document.documentElement.scrollWidth > window.innerWidth,
   text: document.body.innerText.length, ink: getComputedStyle(document.body).color,
   paper: getComputedStyle(document.body).backgroundColor };"""
-
-
-def browser(has_javascript):
-    options = Options()
-    options.binary_location = BROWSER
-    for argument in ("--no-sandbox", "--window-size=1280,900"):
-        options.add_argument(argument)
-    if not has_javascript:
-        options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(service=Service(DRIVER), options=options)
 
 
 def media(driver, scheme, medium=""):
@@ -92,7 +77,7 @@ def main():
     wrong = 0
     texts = {}
     for has_javascript in (True, False):
-        driver = browser(has_javascript)
+        driver = browser(has_javascript=has_javascript)
         try:
             driver.get("about:blank")
             for path in options.pages:

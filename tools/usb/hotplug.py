@@ -8,7 +8,6 @@ import json
 import os
 import re
 import selectors
-import signal
 import statistics
 import subprocess
 import sys
@@ -17,15 +16,10 @@ import time
 
 from tools.emulator import Emulator
 from tools.usb.device import VHCI
+from tools.usb.world import LIMIT_S, Failure, Program
 
 DRIVERS = ("jtag", "cp2102", "ftdi")
-# Ends a hang; no verdict depends on it.
-LIMIT_S = 120
 UEVENT = re.compile(r"^(KERNEL|UDEV) *\[(\d+\.\d+)\] (\w+) +\S*/(tty\w+) \(tty\)$")
-
-
-class Failure(Exception):
-    """A cycle that did not end as it has to."""
 
 
 class Lines:
@@ -100,15 +94,9 @@ class Loop:
 
     @contextlib.contextmanager
     def started(self, words, parse, **more):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("NOTIBOT_", "ESP"))}
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, **more)
-        self.lines.add(process.stdout, parse)
-        try:
+        with Program(words[0]).started(*words[1:], stderr=None, **more) as process:
+            self.lines.add(process.stdout, parse)
             yield process
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-            process.wait()
 
     def send(self, forward, count):
         for _ in range(count):

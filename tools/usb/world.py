@@ -108,13 +108,9 @@ class Program:
         return found[0]
 
     @contextlib.contextmanager
-    def started(self, *words):
+    def started(self, *words, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT):
         process = subprocess.Popen(
-            [self.path, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=self.environment(),
+            [self.path, *words], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, env=self.environment()
         )
         try:
             yield process

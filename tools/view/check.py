@@ -14,15 +14,11 @@ import tempfile
 import time
 import urllib.parse
 
-from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
+from tools.chromium import browser
 from tools.emulator import Emulator
 
-BROWSER = "/usr/lib/chromium/chromium-headless-shell"
-DRIVER = "/usr/bin/chromedriver"
 LATENCY_LIMIT_MS = 50
 GROWTH_LIMIT_BYTES = 16_000_000
 CORPUS = pathlib.Path("Tests/ReportsTests/HostileText.swift")
@@ -54,12 +50,7 @@ class Check:
         self.notibot = notibot
         self.findings = []
         self.figures = {}
-        options = Options()
-        options.binary_location = BROWSER
-        for argument in ("--no-sandbox", "--window-size=1280,900", "--enable-precise-memory-info"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+        self.driver = browser("--enable-precise-memory-info")
 
     def expect(self, holds, finding):
         if not holds:
