@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs notibot, the Python pair and the C loop in turn, A B C A B C …, and compares medians.
+"""Runs notibot, the Python pair and the C loop in turn, A B C C B A …, and compares medians.
 
 Interleaving makes a noisy machine hit all of them alike; ratios are worth quoting, single figures
 are not.
@@ -81,17 +81,20 @@ def main():
         "--text-bytes",
         sizes[3],
     ]
-    runs = {"notibot": [], "python": [], "pythonCoalesced": [], "c": []}
+    measures = {
+        "notibot": lambda: notibot(options.notibot, options),
+        "python": lambda: output(pair),
+        "pythonCoalesced": lambda: output([*pair, "--coalesce"]),
+        "c": lambda: output([options.c_loop, *sizes]),
+    }
     if options.against:
-        runs["against"] = []
+        measures["against"] = lambda: notibot(options.against, options)
+    runs = {name: [] for name in measures}
     for number in range(options.rounds):
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
-        runs["notibot"].append(notibot(options.notibot, options))
-        if options.against:
-            runs["against"].append(notibot(options.against, options))
-        runs["python"].append(output(pair))
-        runs["pythonCoalesced"].append(output([*pair, "--coalesce"]))
-        runs["c"].append(output([options.c_loop, *sizes]))
+        # Every other round backwards: what ran just before makes a difference of a few per cent.
+        for name in list(measures)[:: -1 if number % 2 else 1]:
+            runs[name].append(measures[name]())
 
     medians = {
         name: {figure: statistics.median(read(run) for run in done) for figure, read in FIGURES.items()}
