@@ -176,11 +176,11 @@ struct LinkOpeningTests {
 
   @Test func `a session that is not open accepts no payload`() {
     var link = LinkSession(configuration: HostConfiguration())
-    #expect(!link.hasRoom)
+    #expect(link.room == 0)
     let isTaken = link.send([0x0A, 3, 0])
     #expect(!isTaken)
     link.open(nonce: 1, clock: nil, limit: nil, now: .zero)
-    #expect(!link.hasRoom)
+    #expect(link.room == 0)
   }
 
   @Test func `connecting twice sends one SYN`() {

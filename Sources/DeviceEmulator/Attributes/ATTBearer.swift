@@ -112,6 +112,11 @@ struct ATTBearer: Equatable, Sendable {
     }
   }
 
+  mutating func setCCCDs(count: UInt16, data: UInt16) {
+    setCCCD(of: .count, to: count)
+    setCCCD(of: .data, to: data)
+  }
+
   /// Notes that the count changed.
   mutating func noteCountChange() {
     if countCCCD == 1 { pendingCount = .changed }

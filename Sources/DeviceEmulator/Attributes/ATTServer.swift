@@ -99,21 +99,21 @@ struct ATTServer: Equatable, Sendable {
   ///   PROTOCOL.md NTF-27.
   mutating func receive(_ pdu: [UInt8], on id: BearerID, at seconds: UInt32? = nil) -> [UInt8]? {
     guard let index = index(of: id) else { return nil }
-    // Removed from the array while it changes, so that its queues are changed in place.
-    var bearer = bearers.remove(at: index)
+    // Taken out of the array while it changes, so that its queues are changed in place.
+    var bearer = ATTBearer(id: id)
+    swap(&bearer, &bearers[index])
     let countBefore = store.count
     let (count, data) = (bearer.countCCCD, bearer.dataCCCD)
     let response = receive(pdu, on: &bearer)
     let (countAfter, dataAfter) = (bearer.countCCCD, bearer.dataCCCD)
+    let hasSubscribed = (count, data) != (countAfter, dataAfter)
     // Execute Write writes Data before it subscribes: the resulting notifications go to those
     // subscribed before (ATT-14).
-    bearer.setCCCD(of: .count, to: count)
-    bearer.setCCCD(of: .data, to: data)
-    bearers.insert(bearer, at: index)
+    if hasSubscribed { bearer.setCCCDs(count: count, data: data) }
+    swap(&bearer, &bearers[index])
     if let seconds { while store.expireNext(at: seconds) {} }
     publishChanges(countBefore: countBefore)
-    bearers[index].setCCCD(of: .count, to: countAfter)
-    bearers[index].setCCCD(of: .data, to: dataAfter)
+    if hasSubscribed { bearers[index].setCCCDs(count: countAfter, data: dataAfter) }
     return response?.encoded()
   }
 
@@ -123,7 +123,7 @@ struct ATTServer: Equatable, Sendable {
   }
 
   func index(of id: BearerID) -> Int? {
-    bearers.firstIndex { $0.id == id }
+    bearers.indices.first { bearers[$0].id == id }
   }
 
   // MARK: Requests

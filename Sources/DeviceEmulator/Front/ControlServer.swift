@@ -70,10 +70,11 @@ final class ControlHandler: ChannelInboundHandler {
     unread.moveReaderIndex(forwardBy: 1)
     let server = self.server
     let channel = context.channel
-    if Self.isView(line), let snapshots = server.assumeIsolated({ $0.view() }) {
+    let request = try? JSONDecoder().decode(ControlRequest.self, from: Data(line))
+    if request?.command == "view", let snapshots = server.assumeIsolated({ $0.view() }) {
       return stream(snapshots, context)
     }
-    channel.eventLoop.makeFutureWithTask { await ControlHandler.reply(to: line, from: server) }
+    channel.eventLoop.makeFutureWithTask { await ControlHandler.reply(to: request, from: server) }
       .flatMap { channel.writeAndFlush(ByteBuffer(bytes: $0)) }
       .assumeIsolated().whenComplete { result in
         switch result {
@@ -81,10 +82,6 @@ final class ControlHandler: ChannelInboundHandler {
         case .failure: context.close(promise: nil)
         }
       }
-  }
-
-  private static func isView(_ line: [UInt8]) -> Bool {
-    (try? JSONDecoder().decode(ControlRequest.self, from: Data(line)))?.command == "view"
   }
 
   /// Sends snapshots, each after the previous one was taken, until either side ends. Requests are
@@ -104,21 +101,21 @@ final class ControlHandler: ChannelInboundHandler {
     context.read()
   }
 
-  private static func reply(to line: [UInt8], from server: EmulatorServer) async -> [UInt8] {
+  /// The answer to a request; nil is a line that is none.
+  private static func reply(to request: ControlRequest?, from server: EmulatorServer) async -> [UInt8] {
     let reply: ControlReply
-    do {
-      let request = try JSONDecoder().decode(ControlRequest.self, from: Data(line))
-      if request.command == "view" {
-        reply = .refused("\(EmulatorServer.viewersLimit) others view this emulator already")
-      } else if request.command == "wait" {
-        reply = await server.wait(for: try request.condition())
-      } else {
-        reply = await server.perform(try request.parsed())
+    do throws(ControlRequestError) {
+      guard let request else {
+        throw ControlRequestError("this is not a request, such as {\"command\":\"stats\"}")
       }
-    } catch let error as ControlRequestError {
-      reply = .refused(error.description)
+      switch request.command {
+      case "view":
+        throw ControlRequestError("\(EmulatorServer.viewersLimit) others view this emulator already")
+      case "wait": reply = await server.wait(for: try request.condition())
+      default: reply = await server.perform(try request.parsed())
+      }
     } catch {
-      reply = .refused("this is not a request, such as {\"command\":\"stats\"}")
+      reply = .refused(error.description)
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -373,7 +373,7 @@ package actor EmulatorServer {
 
   /// Sets the timer to the next deadline of the machine.
   private func arm() {
-    guard var deadline = wired.nextDeadline else { return }
+    guard var deadline = inPlace(&wired, { $0.nextDeadline }) else { return }
     // Output that cannot be written waits for the host, not for the timer.
     if let channel = hostChannel, !channel.isWritable || host == .suspended {
       deadline = max(deadline, Self.now + Self.unwritablePause)

@@ -247,7 +247,7 @@ extension Forwarder {
   // MARK: Time
 
   private func armTimer() {
-    guard let deadline = machine.nextDeadline else { return }
+    guard let deadline = inPlace(&machine, { $0.nextDeadline }) else { return }
     if case .ended = state { return }
     timer.arm(for: NIODeadline(deadline), on: eventLoop) { self.assumeIsolated { $0.fire() } }
   }

@@ -166,11 +166,11 @@ package struct LinkSession: Equatable, Sendable {
     }
   }
 
-  /// Whether `send` would accept a PDU.
-  package var hasRoom: Bool {
+  /// Payloads that `send` would accept now.
+  var room: Int {
     switch state {
-    case .closed, .opening, .closing: false
-    case .open(let link): link.sending.hasRoom
+    case .closed, .opening, .closing: 0
+    case .open(let link): link.sending.room
     }
   }
 

@@ -76,11 +76,12 @@ struct SendWindow: Equatable, Sendable {
   var hasWaiting: Bool { !waiting.isEmpty }
 
   /// Whether `enqueue` would accept a payload.
-  var hasRoom: Bool { waiting.count < Self.waitingLimitFrames }
+  /// Payloads that can be queued.
+  var room: Int { max(0, Self.waitingLimitFrames - waiting.count) }
 
   /// Queues a payload. Returns false, and queues nothing, if the queue is full.
   mutating func enqueue(channel: Channel, payload: [UInt8]) -> Bool {
-    guard hasRoom else { return false }
+    guard room > 0 else { return false }
     waiting.append(Item(channel: channel, payload: payload))
     return true
   }

@@ -236,7 +236,10 @@ package struct HostMachine: Equatable, Sendable {
     repeat {
       drainLink(now: now)
       drainClient(now: now)
-      while client.hasWaiting, link.hasRoom, let outgoing = client.nextOutgoing(now: now) {
+      // Asked once: it copies the open session's state.
+      var room = client.hasWaiting ? link.room : 0
+      while room > 0, client.hasWaiting, let outgoing = client.nextOutgoing(now: now) {
+        room -= 1
         switch outgoing {
         case .pdu(let pdu): _ = link.send(pdu)
         case .message(let payload):
