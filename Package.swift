@@ -11,6 +11,8 @@ let settings: [SwiftSetting] = [
 // --machines.
 let mutated = Context.environment["NOTIBOT_MUTATED"]
 let machineSettings = settings + (mutated == nil ? [] : [.unsafeFlags(["-O"])])
+// What runs once per case or report is compiled for size: with -O the suite alone is 7 MB.
+let sizeSettings: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 func sources(of target: String) -> String { "\(mutated ?? "Sources")/\(target)" }
 
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
@@ -116,10 +118,10 @@ let package = Package(
     .target(
       name: "Conformance",
       dependencies: ["NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", nioCore, nioPosix],
-      swiftSettings: machineSettings
+      swiftSettings: machineSettings + sizeSettings
     ),
     // Reports for people from the JSON of the commands, and comparisons of runs. Knows no rig.
-    .target(name: "Reports", dependencies: ["SerialLink"], swiftSettings: settings),
+    .target(name: "Reports", dependencies: ["SerialLink"], swiftSettings: settings + sizeSettings),
     // What the suite runs on.
     .target(
       name: "Rigs",
@@ -127,7 +129,7 @@ let package = Package(
         "NotibotProtocol", "SerialLink", "FirmwareImages", "DeviceEmulator", "Conformance", "CChip",
         "CFirmwareHost", nioCore, nioPosix,
       ],
-      swiftSettings: machineSettings
+      swiftSettings: machineSettings + sizeSettings
     ),
     // Hosts, boards and lines with faults, from a seed.
     .target(
