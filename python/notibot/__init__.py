@@ -1,12 +1,13 @@
 """Notibot displays over USB-serial from Python: boards, emulators and the conformance suite.
 
 Everything is done by the program `notibot`, which the wheel brings along; this package needs
-nothing else. A port is open only while a call runs or a stream is read.
+nothing else. A port is open only while a call runs or a stream is read, but for a `SharedBoard`.
 """
 
 from notibot._program import NotibotError, program
 from notibot.board import Board, Line
 from notibot.emulator import Emulator, Item
+from notibot.shared import SharedBoard
 from notibot.suite import CaseResult, SuiteReport
 
-__all__ = ["Board", "CaseResult", "Emulator", "Item", "Line", "NotibotError", "SuiteReport", "program"]
+__all__ = ["Board", "CaseResult", "Emulator", "Item", "Line", "NotibotError", "SharedBoard", "SuiteReport", "program"]

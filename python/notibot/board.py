@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
@@ -86,7 +87,7 @@ class Board:
         """Resets the board by the lines of its port."""
         _program.run("reset", *self._place)
 
-    def events(self) -> _program.Stream:
+    def events(self) -> AbstractContextManager[Iterator[dict[str, Any]]]:
         """The device's events as documents, while the `with` lasts: count, dismissed, action, …"""
         return _program.Stream("watch", *self._place, "--json")
 

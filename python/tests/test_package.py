@@ -32,6 +32,37 @@ def test_events_are_streamed_until_the_with_ends(notibot_emulator):
         assert next(events) == {"event": "count", "count": 7}
 
 
+def test_a_shared_board_answers_while_other_programs_use_it(notibot_emulator):
+    with notibot.SharedBoard(notibot_emulator.port) as board, board.events() as events:
+        assert next(events) == {"event": "count", "count": 0}
+        for number in range(1, 101):
+            board.send("Build", f"{number}")
+        assert board.count() == 100
+        assert notibot.Board(board.port).count() == 100
+        assert next(event for event in events if event == {"event": "count", "count": 100})
+        notibot_emulator.dismiss(100)
+        assert next(event for event in events if event["event"] == "dismissed")["item"] == 100
+    assert notibot_emulator.count() == 99
+
+
+def test_a_shared_board_that_does_not_answer_is_an_error(notibot_emulator):
+    with notibot.SharedBoard(notibot_emulator.port, seconds=0.3) as board:
+        assert board.count() == 0
+        notibot_emulator.unplug()
+        with pytest.raises(notibot.NotibotError) as raised:
+            board.send("Build", "lost")
+        assert raised.value.code in (13, 14)
+        notibot_emulator.plug()
+        assert board.port.startswith("share:")
+
+
+def test_the_refusal_of_a_shared_board_is_an_error(notibot_emulator):
+    with notibot.SharedBoard(notibot_emulator.port) as board:
+        with pytest.raises(notibot.NotibotError) as raised:
+            board.send("Build", "when", timestamp=-1)
+        assert raised.value.code == 2
+
+
 def test_console_lines_are_read(notibot_emulator):
     with notibot_emulator.console(seconds=30) as lines:
         notibot_emulator.log("hello from the application")

@@ -1,5 +1,5 @@
 import NIOCore
-import NotibotProtocol
+package import NotibotProtocol
 import SerialLink
 
 // Drives the machine: bytes and time in, actions out. It makes no decisions about the protocol.
@@ -119,16 +119,7 @@ extension Device {
   private func publish(_ event: HostEvent) {
     switch event {
     case .countChanged(let count): eventSink.yield(.count(count))
-    case .device(.dismissed(let item)): eventSink.yield(.dismissed(item: item))
-    case .device(.action(let item, let act)): eventSink.yield(.action(item: item, action: act, revision: nil))
-    // For notifications of another writer, or of an earlier run of this one, only their number on
-    // the display matters.
-    case .device(.gone(.dismissed, _, let item)) where item != 0: eventSink.yield(.dismissed(item: item))
-    case .device(.gone(let reason, let key, let item)):
-      eventSink.yield(.unknown(DeviceEvent.gone(reason, key, item: item).encoded()))
-    case .device(.actionOf(_, let item, let act, let revision)):
-      eventSink.yield(.action(item: item, action: act, revision: revision))
-    case .device(.unknown(let bytes)): eventSink.yield(.unknown(bytes))
+    case .device(let event): eventSink.yield(Event(event))
     case .log(let bytes): if options.includesText { eventSink.yield(.text(bytes)) }
     // The host of this device does not sync; exactly-once delivery is the outbox's job.
     case .sync, .suspected, .recovered: break
@@ -206,7 +197,7 @@ extension Device {
   // MARK: Time
 
   private func armTimer() {
-    guard let deadline = machine.nextDeadline else { return }
+    guard let deadline = inPlace(&machine, { $0.nextDeadline }) else { return }
     timer.arm(for: NIODeadline(deadline), on: eventLoop) { self.assumeIsolated { $0.fire() } }
   }
 
@@ -227,5 +218,21 @@ extension SessionEnd {
       .portGone:
       false
     }
+  }
+}
+
+extension Device.Event {
+  /// For notifications of another writer, or of an earlier run of this one, only their number on
+  /// the display matters.
+  package init(_ event: DeviceEvent) {
+    self =
+      switch event {
+      case .dismissed(let item): .dismissed(item: item)
+      case .action(let item, let act): .action(item: item, action: act, revision: nil)
+      case .gone(.dismissed, _, let item) where item != 0: .dismissed(item: item)
+      case .gone: .unknown(event.encoded())
+      case .actionOf(_, let item, let act, let revision): .action(item: item, action: act, revision: revision)
+      case .unknown(let bytes): .unknown(bytes)
+      }
   }
 }

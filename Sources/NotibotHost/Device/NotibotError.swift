@@ -83,7 +83,7 @@ extension NotibotError {
   }
 
   /// The end of a session, or of the attempt to open one, while `operation` was going on.
-  init(_ end: SessionEnd, port: String, operation: String, textBytes: UInt64) {
+  package init(_ end: SessionEnd, port: String, operation: String, textBytes: UInt64) {
     let (code, reason, hint): (Code, String, String) =
       switch end {
       case .closed: (.linkLost, "this side closed the session", "")
@@ -131,7 +131,7 @@ extension NotibotError {
   }
 
   /// A request that failed.
-  init(_ failure: RequestFailure, port: String, operation: String) {
+  package init(_ failure: RequestFailure, port: String, operation: String) {
     switch failure {
     case .outcomeUnknown(let end):
       self.init(end, port: port, operation: operation, textBytes: 0)
@@ -153,7 +153,7 @@ extension NotibotError {
   }
 
   /// A request that the device answered with an error.
-  init(_ error: ATTError, port: String, operation: String) {
+  package init(_ error: ATTError, port: String, operation: String) {
     let hint =
       switch error {
       case .insufficientResources: "dismiss notifications on the device, then send again"

@@ -121,11 +121,11 @@ struct MonitorCommand: AsyncParsableCommand {
   /// and so cannot ask the boards.
   private static func port(_ name: PortName) throws(CommandFailure) -> PortName {
     guard let id = name.deviceID else { return name }
-    func digits(_ text: String) -> String { text.uppercased().filter(\.isHexDigit) }
+    func plain(_ text: String) -> String { text.uppercased().filter { $0 != ":" && $0 != "-" } }
     let boards = PortList().ports().compactMap { port in
       port.usb.flatMap { usb in usb.serial.map { (id: usb.id, serial: $0) } }
     }
-    guard let board = boards.first(where: { digits($0.serial) == digits(id) }) else {
+    guard let board = boards.first(where: { plain($0.serial) == plain(id) }) else {
       throw CommandFailure(
         .noBoard, "no USB device has the serial number \(id.printable), and monitor asks no board for its id",
         remedy: "name the port by its path or by usb:VID:PID; 'notibot devices --probe' shows the ids")

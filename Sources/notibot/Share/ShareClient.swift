@@ -7,8 +7,8 @@ import SerialLink
 
 /// One connection to the socket of `share`, as the server sees it.
 ///
-/// States: *talking*, lines of JSON → *attached*, the bytes of a line → *attached*; or *leasing*,
-/// the bytes of the board's own line.
+/// States: *talking*, lines of JSON → *attached*, the bytes of a line; or *leasing*, the bytes of
+/// the board's own line.
 struct ShareClient {
   enum Stage {
     case talking
@@ -21,10 +21,25 @@ struct ShareClient {
   /// Console text for a client that takes none, in bytes, at most.
   static let textLimitBytes = 262_144
 
+  /// Lines of JSON for a client that takes none, in bytes, at most.
+  static let linesLimitBytes = 65_536
+  /// Requests in lines of JSON without an answer, at most; further ones are not read.
+  static let operationsLimit = 64
+
   /// A request of the client, and its answer when there is one: answers leave in order.
   private struct Slot {
     var number: UInt64
     var answer: [UInt8]?
+  }
+
+  /// A request in a line of JSON that the board has to answer.
+  struct Operation {
+    /// What the client calls it.
+    var id: Int64?
+    /// A verb for an error: "send to".
+    var verb: String
+    /// The text of a notification was cut to fit.
+    var isCut: Bool?
   }
 
   let id: Int
@@ -39,6 +54,12 @@ struct ShareClient {
   private(set) var session = 0
   private(set) var followsCount = false
   private(set) var followsData = false
+  /// Whether its lines of JSON are not read for now.
+  var isPaused = false
+  /// Whether the client gets events in lines of JSON.
+  var followsInLines = false
+  private(set) var operations: [UInt64: Operation] = [:]
+  private var lines: [UInt8] = []
   private var slots: Deque<Slot> = []
   private var nextSlot: UInt64 = 0
   private var payloads: Deque<(NotibotProtocol.Channel, [UInt8])> = []
@@ -49,7 +70,13 @@ struct ShareClient {
   }
 
   /// Whether more is queued than a client that reads can have.
-  var isSlow: Bool { payloads.count > Self.payloadsLimit || text.count > Self.textLimitBytes }
+  var isSlow: Bool {
+    payloads.count > Self.payloadsLimit || text.count > Self.textLimitBytes
+      || lines.count > Self.linesLimitBytes
+  }
+
+  /// Whether an answer of the board is awaited by a line of JSON.
+  var isAwaiting: Bool { !operations.isEmpty }
 
   /// Begins another session, or ends one.
   mutating func renew() {
@@ -73,8 +100,34 @@ struct ShareClient {
     slots[index].answer = pdu
     while let answer = slots.first?.answer {
       slots.removeFirst()
-      payloads.append((.att, answer))
+      if stage == .talking {
+        lines += answer
+      } else {
+        payloads.append((.att, answer))
+      }
     }
+  }
+
+  /// Answers a line of JSON, after those before it.
+  mutating func answer(_ answer: ShareAnswer) { self.answer(answer.shareLine, in: openSlot()) }
+
+  /// A place for the answer of the board to a line of JSON.
+  mutating func begin(_ operation: Operation) -> UInt64 {
+    let slot = openSlot()
+    operations[slot] = operation
+    return slot
+  }
+
+  /// Answers a line of JSON that waits for the board.
+  mutating func finish(_ slot: UInt64, _ result: (Operation) -> ShareAnswer) {
+    guard let operation = operations.removeValue(forKey: slot) else { return }
+    answer(result(operation).shareLine, in: slot)
+  }
+
+  mutating func greet(_ greeting: ShareGreeting) { lines += greeting.shareLine }
+
+  mutating func show(_ event: EventDocument) {
+    if stage == .talking, followsInLines { lines += event.shareLine }
   }
 
   /// A number for an operation without an answer.
@@ -118,7 +171,7 @@ struct ShareClient {
     while line?.hasRoom == true, let (target, payload) = payloads.popFirst() {
       line?.send(payload, on: target)
     }
-    defer { text = [] }
-    return (line?.nextTransmit() ?? []) + text
+    defer { (lines, text) = ([], []) }
+    return lines + (line?.nextTransmit() ?? []) + text
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import NotibotHost
 import SerialLink
 
 /// The lines of the socket of `share`. Source: docs/INTERFACE.md.
@@ -12,8 +13,17 @@ struct ShareGreeting: Encodable {
 
 /// A request; members that are not listed are ignored.
 struct ShareRequest: Decodable {
+  /// The four fields of a notification (PROTOCOL.md NTF-1).
+  struct Notification: Decodable {
+    var app: String
+    var title: String
+    var text: String
+    var timestamp: UInt32
+  }
+
   var id: Int64?
   var op: String?
+  var notification: Notification?
 }
 
 /// The answer to a request.
@@ -35,11 +45,22 @@ struct ShareAnswer: Encodable {
   var error: Failure?
   /// Whether the board has a session now.
   var connected: Bool?
+  var count: UInt16?
+  /// The text was cut to fit.
+  var cut: Bool?
   var deviceID: String?
   var clients: [Client]?
 
   init(id: Int64?, connected: Bool? = nil) {
     (self.id, ok, self.connected) = (id, true, connected)
+  }
+
+  init(id: Int64?, count: UInt16) {
+    (self.id, ok, self.count) = (id, true, count)
+  }
+
+  init(id: Int64?, _ error: NotibotError) {
+    self.init(id: id, ExitStatus(error.code), error.description, hint: error.hint)
   }
 
   init(id: Int64?, _ status: ExitStatus, _ reason: String, hint: String) {

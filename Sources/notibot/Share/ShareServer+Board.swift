@@ -2,6 +2,7 @@ import DeviceEmulator
 import NIOCore
 import NotibotHost
 import NotibotProtocol
+import SerialLink
 
 // What the board answers and reports, and who gets it.
 extension ShareServer {
@@ -12,7 +13,7 @@ extension ShareServer {
     case .event(let event): publish(event)
     case .text(let bytes): for id in clients.keys { clients[id]?.print(bytes) }
     case .opened(let info): begin(info)
-    case .ended: end()
+    case .ended(let reason): end(reason)
     }
   }
 
@@ -31,6 +32,7 @@ extension ShareServer {
       _ = machine.submit(.subscribe(subscription), now: now)
     }
     for id in clients.keys { offerLine(to: id) }
+    show(.reconnected(info))
   }
 
   /// Gives an attached client its line, if the board has a session.
@@ -41,13 +43,19 @@ extension ShareServer {
   }
 
   /// The session with the board is over: so are those of the clients.
-  private func end() {
+  private func end(_ reason: SessionEnd) {
+    if info != nil {
+      show(
+        .disconnected(
+          NotibotError(reason, port: name.description, operation: "keep the session with", textBytes: 0)))
+    }
     info = nil
     arbiter.reset()
     tickets = [:]
     shownPresses = [:]
     shownActions = []
     for id in clients.keys {
+      failOperations(of: id, reason)
       clients[id]?.line?.close(now: now)
       clients[id]?.renew()
       transmit(to: id)
@@ -59,7 +67,8 @@ extension ShareServer {
   private func deliver(_ result: HostResult, to id: HostRequestID) {
     guard let (ticket, session) = tickets.removeValue(forKey: id) else { return }
     arbiter.completed(ticket)
-    guard clients[ticket.client]?.session == session else { return }
+    guard let client = clients[ticket.client], client.session == session else { return }
+    if client.stage == .talking { return finish(ticket, result) }
     let answer: ATTPDU
     switch result {
     case .accepted: answer = .writeResponse
@@ -77,7 +86,9 @@ extension ShareServer {
 
   private func publish(_ event: HostEvent) {
     switch event {
-    case .countChanged(let count): for id in clients.keys { clients[id]?.notify(count: count) }
+    case .countChanged(let count):
+      for id in clients.keys { clients[id]?.notify(count: count) }
+      show(.count(count))
     case .device(let event): publish(event)
     case .sync(let message): publish(message)
     case .log(let bytes): for id in clients.keys { clients[id]?.print(bytes) }
@@ -100,6 +111,7 @@ extension ShareServer {
     case .gone, .actionOf, .dismissed, .action, .unknown: break
     }
     for id in clients.keys { clients[id]?.notify(event) }
+    show(Device.Event(event))
   }
 
   private func publish(_ message: SyncMessage) {

@@ -14,11 +14,12 @@ extension ShareServer {
     lastClient += 1
     let id = lastClient
     clients[id] = ShareClient(id: id, channel: channel, process: PortHolder(pid: pid))
-    write(ShareGreeting(port: name.description).shareLine, to: id)
+    clients[id]?.greet(ShareGreeting(port: name.description))
     if clients.count > Self.clientsLimit {
       refuse(id, nil, .portBusy, "\(Self.clientsLimit) clients are connected", "stop one of them")
       drop(id, because: "too many clients are connected")
     }
+    transmit(to: id)
     return id
   }
 
@@ -46,22 +47,25 @@ extension ShareServer {
 
   /// Ends a connection from this side.
   func drop(_ id: Int, because reason: String) {
+    transmit(to: id)
     guard let client = clients[id] else { return }
     Output.note("closed the connection of process \(client.process.description): \(reason)")
     client.channel.close(promise: nil)
     leave(id)
   }
 
-  private func write(_ line: [UInt8], to id: Int) {
-    guard let channel = clients[id]?.channel else { return }
-    guard channel.isWritable else { return drop(id, because: "it does not read") }
-    channel.writeAndFlush(ByteBuffer(bytes: line), promise: nil)
-  }
-
   // MARK: Lines of JSON
 
-  private func readLines(of id: Int) {
+  /// Handles received lines, as many as have room; those behind them stay with the client.
+  func readLines(of id: Int) {
     while let client = clients[id], client.stage == .talking {
+      let isFull = client.operations.count >= ShareClient.operationsLimit
+      if client.isPaused != isFull {
+        clients[id]?.isPaused = isFull
+        // It fails for a closed channel, which reads no more.
+        try? client.channel.syncOptions?.setOption(.autoRead, value: !isFull)
+      }
+      if isFull { return }
       guard let end = client.unread.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) else {
         clients[id]?.unread.discardReadBytes()
         if client.unread.readableBytes < ShareSocket.lineLimitBytes { return }
@@ -84,16 +88,25 @@ extension ShareServer {
       return refuse(id, nil, .usage, "this is not a request", #"send a line such as {"id":1,"op":"status"}"#)
     }
     switch request.op {
-    case "status": write(status(request.id).shareLine, to: id)
-    case "attach": attach(id, request.id)
-    case "lease": lease(id, request.id)
+    case "status":
+      let answer = status(request.id)
+      clients[id]?.answer(answer)
+    case "attach" where !isAwaiting(id), "lease" where !isAwaiting(id):
+      request.op == "attach" ? attach(id, request.id) : lease(id, request.id)
+    case "attach", "lease":
+      refuse(id, request.id, .usage, "earlier requests have no answer yet", "wait for their answers")
+    case "count", "send", "events": operate(request, of: id)
     case _:
-      refuse(id, request.id, .usage, "there is no such operation", "use status, attach or lease")
+      refuse(
+        id, request.id, .usage, "there is no such operation",
+        "use status, count, send, events, attach or lease")
     }
   }
 
-  private func refuse(_ id: Int, _ request: Int64?, _ status: ExitStatus, _ reason: String, _ hint: String) {
-    write(ShareAnswer(id: request, status, reason, hint: hint).shareLine, to: id)
+  private func isAwaiting(_ id: Int) -> Bool { clients[id]?.isAwaiting == true }
+
+  func refuse(_ id: Int, _ request: Int64?, _ status: ExitStatus, _ reason: String, _ hint: String) {
+    clients[id]?.answer(ShareAnswer(id: request, status, reason, hint: hint))
   }
 
   private func status(_ request: Int64?) -> ShareAnswer {
@@ -117,7 +130,7 @@ extension ShareServer {
         id, request, .portBusy, "process \(client.process.description) has the board to itself",
         "stop process \(client.process.pid), or wait until it ends")
     }
-    write(ShareAnswer(id: request, connected: info != nil).shareLine, to: id)
+    clients[id]?.answer(ShareAnswer(id: request, connected: info != nil))
     clients[id]?.stage = .attached
     offerLine(to: id)
   }
@@ -129,7 +142,7 @@ extension ShareServer {
       other.channel.close(promise: nil)
       leave(other.id)
     }
-    let users = clients.values.filter { $0.stage != .talking }
+    let users = clients.values.filter { $0.stage != .talking || $0.isAwaiting }
     guard users.isEmpty else {
       let names = users.sorted { $0.id < $1.id }.map(\.process.description).joined(separator: ", ")
       return refuse(

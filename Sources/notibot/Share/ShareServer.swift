@@ -200,6 +200,8 @@ actor ShareServer {
 
   /// Passes on what the arbiter allows. Returns whether there was anything.
   private func submitNext() -> Bool {
+    // Lines of JSON wait for a session.
+    guard info != nil else { return false }
     var hasSubmitted = false
     while let action = arbiter.nextAction() {
       hasSubmitted = true

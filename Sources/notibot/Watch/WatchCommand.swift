@@ -32,14 +32,14 @@ struct WatchCommand: AsyncParsableCommand {
       try await BoardAccess.with(port, options: options) { device in
         try await device.subscribe()
         // A client reads the count after it has subscribed (PROTOCOL.md ATT-17).
-        try Self.show(Line(event: "count", count: try await device.count()), json: json)
+        try Self.show(EventDocument(event: "count", count: try await device.count()), json: json)
         var console = ConsoleLines()
         for try await event in device.events {
           if case .text(let bytes) = event {
             for text in console.lines(in: bytes) {
-              try Self.show(Line(event: "text", data: text), json: json)
+              try Self.show(EventDocument(event: "text", data: text), json: json)
             }
-          } else if let line = Line(event) {
+          } else if let line = EventDocument(event) {
             try Self.show(line, json: json)
           }
         }
@@ -47,65 +47,11 @@ struct WatchCommand: AsyncParsableCommand {
     }
   }
 
-  private static func show(_ line: Line, json: Bool) throws {
+  private static func show(_ line: EventDocument, json: Bool) throws {
     if json {
       try Output.json(line)
     } else {
       Output.data(line.text)
-    }
-  }
-
-  /// One event, as it is printed.
-  private struct Line: Encodable {
-    var event: String
-    var count: Int?
-    var item: UInt32?
-    var action: UInt32?
-    var rev: UInt16?
-    /// Why the session ended.
-    var reason: String?
-    var bootID: String?
-    /// Console text, or an event that this host does not know; sanitised.
-    var data: String?
-
-    init(event: String, count: Int? = nil, data: String? = nil) {
-      self.event = event
-      self.count = count
-      self.data = data
-    }
-
-    init?(_ event: Device.Event) {
-      switch event {
-      case .count(let count):
-        self.init(event: "count", count: Int(count))
-      case .dismissed(let item):
-        self.init(event: "dismissed")
-        self.item = item
-      case .action(let item, let action, let revision):
-        self.init(event: "action")
-        (self.item, self.action, rev) = (item, action, revision)
-      case .unknown(let bytes):
-        self.init(event: "unknown")
-        // With a line break in it a device could forge the next event.
-        data = TerminalText.sanitised(bytes).printable
-      case .disconnected(let error):
-        let isRestart = error.code == .deviceRestarted
-        self.init(event: isRestart ? "restarted" : "disconnected")
-        if !isRestart { reason = error.reason }
-      case .reconnected(let info):
-        self.init(event: "reconnected")
-        bootID = String(format: "%08x", info.bootID)
-      case .text: return nil
-      }
-    }
-
-    /// As text: the event, then its details.
-    var text: String {
-      let details: [String?] = [
-        count.map { "\($0)" }, item.map { "item \($0)" }, action.map { "action \($0)" },
-        rev.map { "rev \($0)" }, reason, bootID.map { "boot \($0)" }, data,
-      ]
-      return ([event] + details.compactMap(\.self)).joined(separator: " ")
     }
   }
 }

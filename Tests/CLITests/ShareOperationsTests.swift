@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+/// Requests in lines of JSON at the socket of `share` (docs/INTERFACE.md), with processes.
+@Suite struct ShareOperationsTests {
+  private static func sending(_ id: Int, _ title: String, text: String = "t") -> String {
+    #"{"id":\#(id),"op":"send","notification":{"app":"a","title":"\#(title)","text":"\#(text)","timestamp":1}}"#
+      + "\n"
+  }
+
+  @Test func `200 notifications are answered in order, and all events arrive`() async throws {
+    try await withShare { share in
+      let watcher = try SocketClient(share.path)
+      watcher.write("{\"id\":1,\"op\":\"events\"}\n")
+      #expect(try await watcher.answer(1)["ok"] == true)
+      let client = try SocketClient(share.path)
+      // More at once than the server keeps without an answer.
+      client.write((1...200).map { Self.sending($0, "\($0)") }.joined() + "{\"id\":201,\"op\":\"count\"}\n")
+      for id in 1...200 {
+        let answer = try await client.answer(id)
+        #expect(answer["id"] == .number(Double(id)))
+        #expect(answer["ok"] == true)
+        #expect(answer["cut"] == .null)
+      }
+      #expect(try await client.answer(201)["count"] == 200)
+      try await share.emulator.ask(["command": "dismiss", "item": 7])
+      var events: [JSON] = []
+      while events.last?["event"] != "dismissed" { events.append(try await watcher.answer(2 + events.count)) }
+      #expect(events.last?["item"] == 7)
+      #expect(events.contains { $0["event"] == "count" && $0["count"] == 200 })
+      client.write(Self.sending(202, "long", text: String(repeating: "x", count: 600)))
+      #expect(try await client.answer(202)["cut"] == true)
+    }
+  }
+
+  @Test func `a request waits for the board, and one that it did not answer is reported`() async throws {
+    try await withShare { share in
+      let watcher = try SocketClient(share.path)
+      watcher.write("{\"op\":\"events\"}\n{\"op\":\"count\"}\n")
+      #expect(try await watcher.answer(1)["ok"] == true)
+      let client = try SocketClient(share.path)
+      client.write("{\"id\":1,\"op\":\"count\"}\n")
+      #expect(try await client.answer(1)["count"] == 0)
+      try await share.emulator.ask(["command": "stall"])
+      let taken = Int(try await share.emulator.statistics()["link"]["dataReceived"].number ?? 0)
+      client.write(Self.sending(2, "lost") + "{\"id\":3,\"op\":\"attach\"}\n{\"id\":4,\"op\":\"lease\"}\n")
+      try await share.emulator.wait(for: "data>=\(taken + 1)")
+      try await share.emulator.ask(["command": "unplug"])
+      let answers = [try await client.answer(2), try await client.answer(3), try await client.answer(4)]
+      #expect(answers.map { $0["id"] } == [2, 3, 4])
+      #expect(answers.map { $0["error"]["exit"] } == [14, 2, 2], "\(answers)")
+      #expect("\(answers[0])".contains("its outcome is unknown"), "\(answers[0])")
+      var line = 2
+      while try await watcher.answer(line)["event"] != "disconnected" { line += 1 }
+      client.write("{\"id\":5,\"op\":\"count\"}\n")
+      try await share.emulator.ask(["command": "resume"])
+      try await share.emulator.ask(["command": "plug"])
+      #expect(try await client.answer(5)["id"] == 5)
+      #expect(try await client.answer(5)["ok"] == true)
+      #expect(try await watcher.answer(line + 1)["event"] == "reconnected")
+    }
+  }
+
+  @Test func `wrong requests and refusals of the device have their exit codes`() async throws {
+    try await withShare { share in
+      let client = try SocketClient(share.path)
+      client.write(
+        "{\"id\":1,\"op\":\"send\"}\n"
+          + #"{"id":2,"op":"send","notification":{"app":"a","title":"t","text":"x","timestamp":-1}}"# + "\n")
+      #expect(try await client.answer(1)["error"]["exit"] == 2)
+      #expect(try await client.answer(2)["error"]["exit"] == 2)
+      try await share.emulator.ask(["command": "mode", "mode": "strict"])
+      try await share.emulator.ask(["command": "fill", "count": 64])
+      client.write(Self.sending(3, "one more"))
+      let refused = try await client.answer(3)
+      #expect(refused["error"]["exit"] == 15, "\(refused)")
+    }
+  }
+}

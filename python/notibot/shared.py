@@ -1,0 +1,156 @@
+"""A board that stays open, by the socket of `notibot share`: docs/INTERFACE.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from notibot import _program
+from notibot.board import Board
+
+PROTOCOL = ("notibot-share", 1)
+
+
+class Connection:
+    """Requests and answers as lines of JSON."""
+
+    def __init__(self, path: str, seconds: float | None):
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._last = 0
+        try:
+            self._socket.settimeout(seconds)
+            self._socket.connect(path)
+            self._lines = self._socket.makefile(encoding="utf-8")
+            greeting = self.line()
+            if (greeting.get("protocol"), greeting.get("version")) != PROTOCOL:
+                raise _program.NotibotError(f"{path} is not a socket of notibot share, version 1", 2)
+        except OSError as error:
+            self.close()
+            raise _program.NotibotError(f"cannot connect to {path}: {error.strerror}", 10) from error
+        except _program.NotibotError:
+            self.close()
+            raise
+
+    def line(self) -> dict[str, Any]:
+        try:
+            line = self._lines.readline()
+        except TimeoutError as error:
+            raise _program.NotibotError("the board did not answer in time", 13) from error
+        except OSError:
+            line = ""
+        if not line.endswith("\n"):
+            raise _program.NotibotError("the server of the shared board closed the connection", 14)
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def request(self, op: str, **members: Any) -> int:
+        """Sends a request; returns the id of its answer."""
+        self._last += 1
+        try:
+            self._socket.sendall(json.dumps({"id": self._last, "op": op, **members}).encode() + b"\n")
+        except OSError as error:
+            raise _program.NotibotError("the server of the shared board closed the connection", 14) from error
+        return self._last
+
+    def ask(self, op: str, **members: Any) -> dict[str, Any]:
+        """The answer to a request. Raises NotibotError if it is refused."""
+        number = self.request(op, **members)
+        while True:
+            # That of an earlier request, which came too late, is of no use to anybody.
+            answer = self.line()
+            if answer.get("id") == number:
+                break
+        if not answer["ok"]:
+            raise _program.NotibotError(answer["error"]["reason"], answer["error"]["exit"])
+        return answer
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Events:
+    """The events of a shared board as documents, for the time of a `with`; first its count."""
+
+    def __init__(self, path: str):
+        self._connection = Connection(path, None)
+        self._connection.ask("events")
+        self._count = self._connection.request("count")
+
+    def __enter__(self) -> Events:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        while True:
+            line = self._connection.line()
+            if "event" in line:
+                return line
+            if line.get("id") == self._count and line["ok"]:
+                return {"event": "count", "count": line["count"]}
+
+    def close(self) -> None:
+        """Closes the connection. A second call does nothing."""
+        self._connection.close()
+
+
+class SharedBoard(Board):
+    """A board whose port stays open for the time of a `with`: calls take milliseconds, and other
+    programs can use it meanwhile as `self.port`.
+
+    A call that gets no answer in `seconds` raises NotibotError with code 13; the notification of a
+    `send` may be on the display then.
+    """
+
+    def __init__(self, port: str = "auto", *, baud: int | None = None, seconds: float = 20):
+        super().__init__(port, baud=baud)
+        self._folder = tempfile.TemporaryDirectory(prefix="notibot-")
+        path = os.path.join(self._folder.name, "share")
+        self._server = _program.Stream("share", *self._place, "--socket", path, "--json")
+        try:
+            next(self._server)
+            self._connection = Connection(path, seconds)
+        except (StopIteration, _program.NotibotError):
+            self._server.close()
+            self._folder.cleanup()
+            raise
+        self._path = path
+        self.port = f"share:{path}"
+        self._place = ["--port", self.port]
+
+    def __enter__(self) -> SharedBoard:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def count(self) -> int:
+        return int(self._connection.ask("count")["count"])
+
+    def send(self, app: str, title: str, text: str = "", *, timestamp: int | None = None) -> None:
+        seconds = int(time.time()) if timestamp is None else timestamp
+        content = {"app": app, "title": title, "text": text, "timestamp": seconds}
+        self._connection.ask("send", notification=content)
+
+    def events(self) -> Events:
+        return Events(self._path)
+
+    def close(self) -> None:
+        """Closes the port. A second call does nothing."""
+        self._connection.close()
+        self._server.close()
+        self._folder.cleanup()
