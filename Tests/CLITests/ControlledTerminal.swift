@@ -34,6 +34,14 @@ final class ControlledTerminal: Sendable {
   /// Writes to the host.
   func write(_ bytes: [UInt8]) { master.write(bytes) }
 
+  /// The rate that a host has set.
+  func bitsPerSecond() throws -> UInt32 {
+    var (input, output) = (UInt32(0), UInt32(0))
+    let result = serial_shim_get_rate(master.number, &input, &output)
+    guard result == 0 else { throw SystemError("read the rate of \(path)", number: -result) }
+    return output
+  }
+
   /// Opens a port in raw mode, as a host does.
   static func openRaw(_ path: String) throws -> Descriptor {
     let port = try Descriptor.opening(path, O_RDWR | O_NOCTTY)

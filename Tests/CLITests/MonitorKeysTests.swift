@@ -121,4 +121,79 @@ import Testing
       }
     }
   }
+
+  @Test func `behind Ctrl-T are commands, and the key itself`() async throws {
+    let (stream, sink) = AsyncStream<[UInt8]>.makeStream()
+    let terminal = try ControlledTerminal { bytes, _ in sink.yield(bytes) }
+    try await withMonitor(of: terminal.path) { keyboard, monitor in
+      func command(_ key: Character) { keyboard.type([0x14, key.asciiValue ?? 0]) }
+      keyboard.type([0x14, 0x14, 0x14, 0x1D])
+      for await _ in stream where terminal.receivedBytes().count == 2 { break }
+      #expect(terminal.receivedBytes() == [0x14, 0x1D])
+      command("h")
+      #expect(try await monitor.errors.line(1).contains("Ctrl-T, and then:"))
+      #expect(try await monitor.errors.line(3).contains("r  reset the board"))
+      let last = try await monitor.errors.line(11)
+      #expect(last.contains("send that key"), "\(last)")
+      // Ctrl-V is the same as v.
+      keyboard.type([0x14, 0x16])
+      #expect(try await monitor.errors.line(12).contains("only some lines are shown"))
+      terminal.write(Array("I (1) app: hidden\nE (2) app: shown\n".utf8))
+      #expect(try await monitor.output.line(0).contains("E (2) app: shown"))
+      command("v")
+      #expect(try await monitor.errors.line(13).contains("all lines are shown"))
+      command("i")
+      #expect(try await monitor.errors.line(14).contains("timestamps on"))
+      terminal.write(Array("at a time\n".utf8))
+      #expect(try await monitor.output.line(1).wholeMatch(of: /\d\d:\d\d:\d\d\.\d{3} at a time/) != nil)
+      command("y")
+      #expect(try await monitor.errors.line(15).contains("printing stops"))
+      command("b")
+      #expect(try await monitor.errors.line(16).contains("the rate is 74880 baud"))
+      command("?")
+      #expect(try await monitor.errors.line(17).contains("there is no such command"))
+      command("y")
+      #expect(try await monitor.errors.line(18).contains("printing again; 0 lines"))
+      command("x")
+      #expect(await monitor.ending().status == .exited(0))
+    }
+  }
+
+  @Test func `Ctrl-T r and p reset the board`() async throws {
+    let emulator = try await NetworkEmulator(["--rfc2217", "127.0.0.1:0"])
+    try await withMonitor(of: emulator.port) { keyboard, monitor in
+      keyboard.type([0x14, UInt8(ascii: "p")])
+      var index = 0
+      while try await !monitor.output.line(index).contains("waiting for download") { index += 1 }
+      keyboard.type([0x14, UInt8(ascii: "r")])
+      while try await !monitor.output.line(index).contains("POWERON") { index += 1 }
+      keyboard.type([0x1D])
+      #expect(await monitor.ending().status == .exited(0))
+    }
+  }
+
+  @Test func `without -b other rates are tried while the bytes are not text`() async throws {
+    let garbage = (0..<256).map { index in UInt8(truncatingIfNeeded: index * 37 + 128) | 0x80 }
+    let text = Array(String(repeating: "I (31) boot: ESP-IDF v5.1\r\n", count: 8).utf8)
+    let terminal = try ControlledTerminal()
+    let monitor = try Program(["monitor", "-p", terminal.path])
+    _ = try await monitor.errors.line(0)
+    terminal.write(garbage)
+    #expect(try await monitor.errors.line(1).contains("not text at 921600 baud; trying 115200"))
+    terminal.write(garbage)
+    #expect(try await monitor.errors.line(2).contains("not text at 115200 baud; trying 74880"))
+    terminal.write(text)
+    #expect(try await monitor.errors.line(3).contains("continuing at 74880 baud (-b 74880)"))
+    try await wait { (try? terminal.bitsPerSecond()) == 74_880 }
+    monitor.send(SIGTERM)
+    #expect(await monitor.ending().status == .exited(143))
+
+    let asked = try Program(["monitor", "-p", terminal.path, "-b", "460800"])
+    _ = try await asked.errors.line(0)
+    terminal.write(garbage)
+    #expect(try await asked.errors.line(1).contains("check the rate, now 460800 baud"))
+    #expect(try terminal.bitsPerSecond() == 460_800)
+    asked.send(SIGTERM)
+    #expect(await asked.ending().status == .exited(143))
+  }
 }

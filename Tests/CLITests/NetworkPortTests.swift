@@ -115,7 +115,7 @@ import Testing
 }
 
 /// A `notibot emulate` on a TCP port.
-private struct NetworkEmulator {
+struct NetworkEmulator {
   let program: Program
   let port: String
 

@@ -57,6 +57,15 @@ package struct LogFilter: Equatable, Sendable {
   private var levels: [Substring: LogLine.Level] = [:]
   private var others = LogLine.Level.verbose
 
+  /// Warnings and errors.
+  package static let warnings: LogFilter = {
+    var filter = LogFilter()
+    filter.others = .warning
+    return filter
+  }()
+
+  private init() {}
+
   /// - Parameter text: words `TAG:LEVEL` between spaces; TAG `*` means all others, LEVEL is one of
   ///   NEWIDV; a tag without a level is shown whole.
   package init(_ text: String) throws(Failure) {

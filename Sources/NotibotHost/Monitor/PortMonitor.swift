@@ -26,12 +26,12 @@ package final class PortMonitor: Sendable {
   private struct Shared {
     var channel: (any Channel)?
     var waitingBytes = 0
+    var options: SerialOptions
   }
 
   private let name: PortName
   private let ports: PortList
-  private let options: SerialOptions
-  private let shared = Mutex(Shared())
+  private let shared: Mutex<Shared>
   private let loop = MultiThreadedEventLoopGroup.singleton.next()
   private let keep: @Sendable ([UInt8]) -> Void
   private let report: @Sendable (Event) -> Void
@@ -43,7 +43,8 @@ package final class PortMonitor: Sendable {
     _ name: PortName, ports: PortList = PortList(), options: SerialOptions,
     keep: @escaping @Sendable ([UInt8]) -> Void, report: @escaping @Sendable (Event) -> Void
   ) {
-    (self.name, self.ports, self.options) = (name, ports, options)
+    (self.name, self.ports) = (name, ports)
+    shared = Mutex(Shared(options: options))
     (self.keep, self.report) = (keep, report)
   }
 
@@ -84,10 +85,41 @@ package final class PortMonitor: Sendable {
     paused?.read()
   }
 
+  /// Sets the rate of the port, now and whenever it is opened again.
+  /// Two calls take effect in their order.
+  /// - Parameter failed: called if the port has none or refuses it, and then goes on as it is.
+  package func setRate(
+    _ bitsPerSecond: UInt32, failed: @escaping @Sendable (PortError) -> Void
+  ) {
+    let channel = shared.withLock { shared in
+      shared.options.bitsPerSecond = bitsPerSecond
+      return shared.channel
+    }
+    channel?.eventLoop.execute {
+      guard let channel else { return }
+      SerialChannel.startOnLoop(.rate(bitsPerSecond), on: channel).whenFailure { error in
+        if let error = error as? PortError { failed(error) }
+      }
+    }
+  }
+
+  /// Resets the board by the modem lines of the port.
+  /// - Throws: `PortError`: `.deviceGone` if the port is lost, `.noModemLines`.
+  package func reset(into target: ResetTarget) async throws(PortError) {
+    let address = try ports.address(of: name)
+    guard let channel = shared.withLock(\.channel),
+      let strategy = ResetStrategy.attempts(
+        into: target, over: ResetStrategy.Wiring(address, ports.info(at: address))
+      ).first
+    else { throw PortError(.deviceGone, port: address.description, operation: "reset the board at") }
+    try await SerialChannel.play(strategy.sequence, on: channel)
+  }
+
   /// Opens the port, and returns when it is lost or the task is cancelled.
   private func open() async throws(PortError) {
     let address = try ports.address(of: name)
     let port = address.description
+    let options = shared.withLock(\.options)
     let channel = try await SerialChannel.open(address, options: options, on: loop) { channel in
       try channel.pipeline.syncOperations.addHandler(MonitorHandler(owner: self, port: port))
     }

@@ -9,8 +9,9 @@ struct MonitorCommand: AsyncParsableCommand {
     abstract: "Show a board's console text and frames without being its host.",
     discussion: """
       Sends only the text of --send-line and keys. Opening the port does not reset the board if that can be avoided. If \
-      standard input is a terminal, keys go to the device, including Ctrl-C; Ctrl-] exits. If the port disappears, the \
-      command waits for it to return. Expressions are matched against each line without colours and timestamps.
+      standard input is a terminal, keys go to the device, including Ctrl-C; Ctrl-] exits, and Ctrl-T h shows commands. \
+      If the port disappears, the command waits for it to return. Without -b, other rates are tried while most of the \
+      bytes are not text. Expressions are matched against each line without colours and timestamps.
       """)
 
   @OptionGroup var line: LineOptions
@@ -85,9 +86,10 @@ struct MonitorCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    let rate = try line.resolvedBitsPerSecond()
     var options = MonitorOptions(
-      port: try line.resolvedPort().value,
-      serial: SerialOptions(bitsPerSecond: try line.resolvedBitsPerSecond().value))
+      port: try line.resolvedPort().value, serial: SerialOptions(bitsPerSecond: rate.value))
+    options.searchesRate = rate.source == .standard
     (options.until, options.failOn, options.save) = (until, failOn, save)
     options.timeout = timeout.map { .seconds($0) }
     options.decoder = try elf.map { try CrashDecoder(elf: $0) }

@@ -8,18 +8,14 @@ import Synchronization
 ///
 /// All events are handled on one queue: keys, SIGTSTP, SIGCONT, the end.
 final class MonitorKeys: Sendable {
-  enum Event: Equatable, Sendable {
-    case keys([UInt8])
-    /// Ctrl-].
-    case leave
-  }
+  typealias Event = MonitorKeyParser.Event
 
-  private static let leaveKey: UInt8 = 0x1D
   private static let readSizeBytes = 1024
 
   private struct State {
     var isReading = false
     var isOver = false
+    var parser = MonitorKeyParser()
   }
 
   private let queue = DispatchQueue(label: "notibot.keys")
@@ -84,10 +80,7 @@ final class MonitorKeys: Sendable {
       if count == 0 || (errno != EINTR && errno != EAGAIN) { pause() }
       return
     }
-    let keys = bytes.prefix(count)
-    let typed = Array(keys.prefix { $0 != Self.leaveKey })
-    if !typed.isEmpty { report(.keys(typed)) }
-    if keys.contains(Self.leaveKey) { report(.leave) }
+    state.withLock { $0.parser.parse(bytes.prefix(count)) }.forEach(report)
   }
 
   /// The shell wants this process to stop.

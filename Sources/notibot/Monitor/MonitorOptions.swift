@@ -54,6 +54,8 @@ struct MonitorOptions: Sendable {
   var failsOnCrash = false
   /// Sent when the port is first open, each with a newline.
   var linesToSend: [String] = []
+  /// Whether other rates are tried when the bytes are not text: the user has asked for none.
+  var searchesRate = false
   /// Whether keys go to the device.
   var takesKeys = false
 

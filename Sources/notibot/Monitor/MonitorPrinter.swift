@@ -15,9 +15,38 @@ struct MonitorPrinter {
   private var column = Column.start
   /// The decoded frames of the crash that is printed next.
   var crashFrames: [CrashDecoder.Frame] = []
+  private var timestamps: MonitorOptions.Timestamps
+  private var filter: LogFilter?
+  private var isPaused = false
+  private var hiddenCount = 0
 
   init(_ options: MonitorOptions) {
     self.options = options
+    (timestamps, filter) = (options.timestamps, options.filter)
+  }
+
+  // MARK: Changes by the user
+
+  /// Stops printing, or goes on. Returns how many records were not printed, when it goes on.
+  mutating func togglePause() -> Int? {
+    isPaused.toggle()
+    guard !isPaused else { return nil }
+    defer { hiddenCount = 0 }
+    return hiddenCount
+  }
+
+  /// Returns whether lines have timestamps now.
+  mutating func toggleTimestamps() -> Bool {
+    let given = options.timestamps == .none ? .clock : options.timestamps
+    timestamps = timestamps == .none ? given : .none
+    return timestamps != .none
+  }
+
+  /// Switches between all lines and those of --filter, or warnings and errors. Returns whether only
+  /// some are printed now.
+  mutating func toggleFilter() -> Bool {
+    filter = filter == nil ? options.filter ?? .warnings : nil
+    return filter != nil
   }
 
   /// Whether a record is printed.
@@ -31,13 +60,17 @@ struct MonitorPrinter {
 
   /// The rest of a line that was begun is shown, and so is a crash.
   private func shows(_ line: ConsoleLine) -> Bool {
-    guard let filter = options.filter, line.reportedBytes == 0, !line.isInCrash else { return true }
+    guard let filter, line.reportedBytes == 0, !line.isInCrash else { return true }
     return filter.shows(VisibleText(line.bytes).plain)
   }
 
   /// The text for stdout; empty if the record is not printed.
   mutating func output(for record: MonitorRecord) -> String {
     guard isWanted(record.content) else { return "" }
+    if isPaused {
+      hiddenCount += 1
+      return ""
+    }
     guard options.isJSON else { return text(record) }
     guard Output.isInWorkflow else { return json(record) }
     var filter = WorkflowText(.json)
@@ -109,7 +142,7 @@ struct MonitorPrinter {
     if case .after(let source) = column, source == line.source, line.reportedBytes > 0 {
       bytes = Array(bytes[line.reportedBytes...])
     } else {
-      result += lineBreak() + time.prefix(options.timestamps, at: moment)
+      result += lineBreak() + time.prefix(timestamps, at: moment)
     }
     let visible = VisibleText(bytes)
     if options.usesColor, !bytes.contains(0x1B), let color = LogLine(visible.plain)?.level.color {
@@ -126,7 +159,7 @@ struct MonitorPrinter {
   }
 
   private mutating func event(_ words: String, at moment: Instant) -> String {
-    lineBreak() + time.prefix(options.timestamps, at: moment) + "--- \(words)\n"
+    lineBreak() + time.prefix(timestamps, at: moment) + "--- \(words)\n"
   }
 
   private static func words(_ frame: Frame, _ detail: MonitorOptions.Frames) -> String {

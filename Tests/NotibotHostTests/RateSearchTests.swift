@@ -1,0 +1,70 @@
+import Testing
+
+@testable import NotibotHost
+
+/// Detection of a wrong rate, and the search for the right one.
+@Suite struct RateSearchTests {
+  /// 921600 baud received at 115200, as simulated for a wrong rate: hardly a character of text.
+  private static let garbage = (0..<256).map { index in UInt8(truncatingIfNeeded: index * 37 + 128) | 0x80 }
+  private static let text = Array(String(repeating: "I (31) boot: ESP-IDF v5.1\r\n", count: 20).utf8)
+
+  private func steps(
+    _ bytes: [UInt8], frames: UInt64 = 0, pieceBytes: Int = 64, maySearch: Bool = false
+  ) -> [RateSearch.Step?] {
+    var search = RateSearch(rate: 921_600, maySearch: maySearch)
+    return stride(from: 0, to: bytes.count, by: pieceBytes).map { start in
+      search.receive(Array(bytes[start..<min(bytes.count, start + pieceBytes)]), frames: frames)
+    }
+  }
+
+  @Test(arguments: [1, 7, 64, 256])
+  func `a rate is doubted once, when a full sample is mostly not text`(pieceBytes: Int) {
+    let found = steps(Self.garbage + Self.garbage, pieceBytes: pieceBytes)
+    #expect(found.compactMap(\.self) == [.doubt])
+    #expect(found.firstIndex(of: .doubt) == (256 + pieceBytes - 1) / pieceBytes - 1)
+  }
+
+  @Test func `less than a sample gives no verdict`() {
+    #expect(steps(Array(Self.garbage.prefix(255))).allSatisfy { $0 == nil })
+  }
+
+  @Test func `a frame proves that the rate is right`() {
+    #expect(steps(Self.garbage, frames: 1, maySearch: true).allSatisfy { $0 == nil })
+  }
+
+  @Test(arguments: ["I (31) boot: ESP-IDF v5.1 \u{1B}[0;32mok\u{1B}[0m\r\n", "日本語のログ、温度は二十一度です。\n"])
+  func `text is not doubted, whatever its language and colours`(line: String) {
+    let text = Array(String(repeating: line, count: 20).utf8)
+    #expect(steps(text, maySearch: true).allSatisfy { $0 == nil })
+  }
+
+  @Test func `the next rate is tried until there is text, and bytes of the rate before are skipped`() {
+    var search = RateSearch(rate: 921_600, maySearch: true)
+    #expect(search.receive(Self.garbage, frames: 0) == .attempt(115_200))
+    // 64 bytes of the rate before, then 64 of this one.
+    #expect(search.receive(Self.garbage, frames: 0) == .attempt(74_880))
+    #expect(search.receive(Array(Self.garbage.prefix(64)), frames: 0) == nil)
+    #expect(search.receive(Array(Self.text.prefix(63)), frames: 0) == nil)
+    #expect(search.receive(Array(Self.text.prefix(1)), frames: 0) == .found(74_880))
+    #expect(search.receive(Self.garbage + Self.garbage, frames: 0) == nil)
+  }
+
+  @Test func `zeros of a line that is too slow are not text`() {
+    var search = RateSearch(rate: 921_600, maySearch: true)
+    _ = search.receive(Self.garbage, frames: 0)
+    #expect(search.receive([UInt8](repeating: 0, count: 128), frames: 0) == .attempt(74_880))
+  }
+
+  @Test func `a frame ends the search, and without one it ends at the first rate`() {
+    var heard = RateSearch(rate: 115_200, maySearch: true)
+    #expect(heard.receive(Self.garbage, frames: 0) == .attempt(921_600))
+    #expect(heard.receive([0], frames: 1) == .found(921_600))
+
+    var deaf = RateSearch(rate: 921_600, maySearch: true)
+    var steps: [RateSearch.Step] = []
+    for _ in 0..<20 { if let step = deaf.receive(Self.garbage, frames: 0) { steps.append(step) } }
+    #expect(steps.last == .giveUp(921_600))
+    #expect(steps.count == RateSearch.candidates.count)
+    #expect(Set(steps.map { "\($0)" }).count == steps.count)
+  }
+}
