@@ -52,11 +52,14 @@ enum ForwardLine {
     }
   }
 
+  private static let headMarks = [#""number""#, #""ev""#, #""key""#, #"\u"#].map { Array($0.utf8) }
+
   /// Whether it can contain the keys of a head: most lines have none, and are read once.
   private static func mayHaveHead(_ bytes: [UInt8]) -> Bool {
-    let text = String(decoding: bytes, as: UTF8.self)
-    return text.contains("\"number\"") || text.contains("\"ev\"") || text.contains("\"key\"")
-      || text.contains("\\u")
+    bytes.indices.contains { index in
+      guard bytes[index] == UInt8(ascii: "\"") || bytes[index] == UInt8(ascii: "\\") else { return false }
+      return headMarks.contains { bytes[index...].starts(with: $0) }
+    }
   }
 
   /// The four keys and the optional ones of NTF-20; identities are the outbox's own and are
