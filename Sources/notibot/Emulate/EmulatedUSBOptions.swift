@@ -5,8 +5,8 @@ import SerialLink
 
 /// The emulator as a USB device.
 struct EmulatedUSBOptions: ParsableArguments {
-  /// Devices of one hub.
-  static let devicesLimit = 16
+  /// Devices of one emulator: what the controllers of Linux's vhci_hcd take.
+  static let devicesLimit = 120
 
   @Option(
     help: ArgumentHelp(
@@ -42,7 +42,7 @@ struct EmulatedUSBOptions: ParsableArguments {
     }
     let count = try personalities()?.count ?? 1
     guard count <= Self.devicesLimit else {
-      throw ValidationError("a hub has at most \(Self.devicesLimit) devices")
+      throw ValidationError("an emulator has at most \(Self.devicesLimit) devices")
     }
     guard let serial else { return }
     let isPlain = serial.utf8.allSatisfy {

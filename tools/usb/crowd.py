@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Plugs in many emulated boards at once and measures what the commands for all boards cost; inside
+the guest. See scripts/usb-crowd."""
+
+import argparse
+import contextlib
+import itertools
+import json
+import statistics
+import sys
+import time
+
+from tools.usb.device import VHCI, wait_for
+from tools.usb.world import Failure, Program, expect
+
+KINDS = ("jtag", "cp2102", "ftdi")
+# Ends a hang; no verdict depends on it.
+PLUG_SECONDS = 600
+
+
+def seconds_of(work):
+    start = time.monotonic()
+    result = work()
+    return time.monotonic() - start, result
+
+
+class Crowd:
+    """Many boards, of the three kinds in turn."""
+
+    def __init__(self, notibot, count, soak_seconds):
+        self.program, self.count, self.soak_seconds = Program(notibot), count, soak_seconds
+
+    def ports(self):
+        """The paths of all boards; None as long as one of them is missing or has no id of udev."""
+        ports = [port for port in self.program.json("devices")["ports"] if port.get("usb")]
+        return [port["port"] for port in ports] if len(ports) == self.count else None
+
+    def soak(self, ports):
+        """One process for each board, all at once."""
+        with contextlib.ExitStack() as stack:
+            words = ("soak", "--duration", f"{self.soak_seconds}s", "--rate", "1", "--timeout", "60", "-p")
+            runs = [stack.enter_context(self.program.started(*words, port)) for port in ports]
+            for port, run in zip(ports, runs, strict=True):
+                output = run.stdout.read().decode()
+                expect(run.wait() == 0, f"soak of {port} ended with {run.returncode}: {output[-1000:]}")
+
+    def measure(self):
+        names = ",".join(itertools.islice(itertools.cycle(KINDS), self.count))
+        row = {"boards": self.count}
+        with self.program.started("emulate", "--usbip-attach", "--usb", names, "--json"):
+            row["allThere"], ports = seconds_of(lambda: wait_for(self.ports, f"{self.count} ports", PLUG_SECONDS))
+            row["devices"] = statistics.median(seconds_of(lambda: self.program.json("devices"))[0] for _ in range(5))
+            row["probe"], document = seconds_of(lambda: self.program.json("devices", "--probe", "--timeout", "60"))
+            answers = [port for port in document["ports"] if port.get("board")]
+            expect(len(answers) == self.count, f"{len(answers)} of {self.count} boards answer: {document['ports'][:2]}")
+            test = ("test", "--all", "--filter", "^(FRM-1|NTF-1)/", "--timeout", "60", "-q")
+            row["test"], _ = seconds_of(lambda: self.program.run(*test, limit=PLUG_SECONDS))
+            row["soak"], _ = seconds_of(lambda: self.soak(ports))
+        wait_for(lambda: not self.program.json("devices")["ports"], "all ports are gone", PLUG_SECONDS)
+        return {name: round(value, 2) if isinstance(value, float) else value for name, value in row.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="usb-crowd", description=__doc__)
+    parser.add_argument("boards", type=int, nargs="*", default=[1, 10, 30, 100])
+    parser.add_argument("--notibot", required=True)
+    parser.add_argument("--soak-seconds", type=int, default=10)
+    options = parser.parse_args()
+    if not VHCI.exists():
+        sys.exit("usb-crowd: this is not the guest: start scripts/usb-crowd")
+    for count in options.boards:
+        try:
+            print(json.dumps(Crowd(options.notibot, count, options.soak_seconds).measure()), flush=True)
+        except Failure as failure:
+            sys.exit(f"usb-crowd: {count} boards: {failure}")
+
+
+if __name__ == "__main__":
+    main()
