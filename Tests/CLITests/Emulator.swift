@@ -64,6 +64,12 @@ final class Emulator: Sendable {
 func withEmulator<Result>(_ options: String..., body: (Emulator) async throws -> Result) async throws
   -> Result
 {
+  try await withEmulator(options, body: body)
+}
+
+func withEmulator<Result>(_ options: [String], body: (Emulator) async throws -> Result) async throws
+  -> Result
+{
   let emulator = try await Emulator(options)
   do {
     let result = try await body(emulator)

@@ -15,8 +15,8 @@ struct Share {
   }
 }
 
-func withShare(_ body: (Share) async throws -> Void) async throws {
-  try await withEmulator { emulator in
+func withShare(_ options: String..., body: (Share) async throws -> Void) async throws {
+  try await withEmulator(options) { emulator in
     let path = emulator.directory.file("share")
     let program = try Program(["share", "--json", "-p", emulator.port, "--socket", path])
     #expect(try JSON(parsing: try await program.output.line(0))["socket"] == .string(path))

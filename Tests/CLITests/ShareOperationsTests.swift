@@ -62,18 +62,20 @@ import Testing
   }
 
   @Test func `wrong requests and refusals of the device have their exit codes`() async throws {
-    try await withShare { share in
+    try await withShare("--profile", "tiny") { share in
       let client = try SocketClient(share.path)
       client.write(
         "{\"id\":1,\"op\":\"send\"}\n"
           + #"{"id":2,"op":"send","notification":{"app":"a","title":"t","text":"x","timestamp":-1}}"# + "\n")
       #expect(try await client.answer(1)["error"]["exit"] == 2)
       #expect(try await client.answer(2)["error"]["exit"] == 2)
-      try await share.emulator.ask(["command": "mode", "mode": "strict"])
-      try await share.emulator.ask(["command": "fill", "count": 64])
-      client.write(Self.sending(3, "one more"))
-      let refused = try await client.answer(3)
+      #expect(try await client.answer(2)["id"] == 2)
+      // Its store holds four.
+      client.write((3...7).map { Self.sending($0, "\($0)") }.joined())
+      for index in 3...6 { #expect(try await client.answer(index)["ok"] == true) }
+      let refused = try await client.answer(7)
       #expect(refused["error"]["exit"] == 15, "\(refused)")
+      #expect("\(refused)".contains("store full"))
     }
   }
 }

@@ -62,9 +62,9 @@ class Connection:
         """The answer to a request. Raises NotibotError if it is refused."""
         number = self.request(op, **members)
         while True:
-            # That of an earlier request, which came too late, is of no use to anybody.
+            # An answer to an earlier request, which came too late, is of no use to anybody.
             answer = self.line()
-            if answer.get("id") == number:
+            if answer.get("id") == number or ("id" not in answer and answer.get("ok") is False):
                 break
         if not answer["ok"]:
             raise _program.NotibotError(answer["error"]["reason"], answer["error"]["exit"])

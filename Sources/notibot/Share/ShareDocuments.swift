@@ -13,6 +13,12 @@ struct ShareGreeting: Encodable {
 
 /// A request; members that are not listed are ignored.
 struct ShareRequest: Decodable {
+  var id: Int64?
+  var op: String?
+}
+
+/// The rest of a request to send.
+struct ShareSending: Decodable {
   /// The four fields of a notification (PROTOCOL.md NTF-1).
   struct Notification: Decodable {
     var app: String
@@ -21,9 +27,7 @@ struct ShareRequest: Decodable {
     var timestamp: UInt32
   }
 
-  var id: Int64?
-  var op: String?
-  var notification: Notification?
+  var notification: Notification
 }
 
 /// The answer to a request.

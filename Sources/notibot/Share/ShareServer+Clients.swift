@@ -95,7 +95,7 @@ extension ShareServer {
       request.op == "attach" ? attach(id, request.id) : lease(id, request.id)
     case "attach", "lease":
       refuse(id, request.id, .usage, "earlier requests have no answer yet", "wait for their answers")
-    case "count", "send", "events": operate(request, of: id)
+    case "count", "send", "events": operate(request, line, of: id)
     case _:
       refuse(
         id, request.id, .usage, "there is no such operation",

@@ -1,3 +1,4 @@
+import Foundation
 import NotibotHost
 import NotibotProtocol
 import SerialLink
@@ -5,18 +6,18 @@ import SerialLink
 // What a client asks of the board in lines of JSON. Source: docs/INTERFACE.md.
 extension ShareServer {
   /// Count, send and events. They wait for the board's session, and for the end of a lease.
-  func operate(_ request: ShareRequest, of id: Int) {
+  func operate(_ request: ShareRequest, _ line: [UInt8], of id: Int) {
     switch request.op {
     case "count": submit(.readCount, ShareClient.Operation(id: request.id, verb: "read the count of"), of: id)
-    case "send": send(request, of: id)
+    case "send": send(request, line, of: id)
     case _:
       clients[id]?.followsInLines = true
       clients[id]?.answer(ShareAnswer(id: request.id, connected: info != nil))
     }
   }
 
-  private func send(_ request: ShareRequest, of id: Int) {
-    guard let given = request.notification else {
+  private func send(_ request: ShareRequest, _ line: [UInt8], of id: Int) {
+    guard let given = (try? JSONDecoder().decode(ShareSending.self, from: Data(line)))?.notification else {
       return refuse(
         id, request.id, .usage, "this is not a notification",
         #"send it as "notification":{"app":"…","title":"…","text":"…","timestamp":1234567890}"#)
