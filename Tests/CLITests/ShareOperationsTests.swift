@@ -33,6 +33,14 @@ import Testing
     }
   }
 
+  @Test func `2000 requests sent together are all answered`() async throws {
+    try await withShare { share in
+      let client = try SocketClient(share.path)
+      client.write((1...2000).map { "{\"id\":\($0),\"op\":\"status\"}\n" }.joined())
+      #expect(try await client.answer(2000)["id"] == 2000)
+    }
+  }
+
   @Test func `a request waits for the board, and one that it did not answer is reported`() async throws {
     try await withShare { share in
       let watcher = try SocketClient(share.path)

@@ -10,6 +10,7 @@ import statistics
 import sys
 import time
 
+from tools.emulator import Emulator
 from tools.usb.device import VHCI, wait_for
 from tools.usb.world import Failure, Program, expect
 
@@ -27,13 +28,18 @@ def seconds_of(work):
 class Crowd:
     """Many boards, of the three kinds in turn."""
 
-    def __init__(self, notibot, count, soak_seconds):
-        self.program, self.count, self.soak_seconds = Program(notibot), count, soak_seconds
+    def __init__(self, notibot, count):
+        self.program, self.count = Program(notibot), count
+        # One emulated processor starts as many processes first.
+        self.soak_seconds = max(10, 2 * count)
 
     def ports(self):
         """The paths of all boards; None as long as one of them is missing or has no id of udev."""
-        ports = [port for port in self.program.json("devices")["ports"] if port.get("usb")]
-        return [port["port"] for port in ports] if len(ports) == self.count else None
+        ports = self.usb_ports()
+        return ports if len(ports) == self.count else None
+
+    def usb_ports(self):
+        return [port["port"] for port in self.program.json("devices")["ports"] if port.get("usbID")]
 
     def soak(self, ports):
         """One process for each board, all at once."""
@@ -51,26 +57,44 @@ class Crowd:
             row["allThere"], ports = seconds_of(lambda: wait_for(self.ports, f"{self.count} ports", PLUG_SECONDS))
             row["devices"] = statistics.median(seconds_of(lambda: self.program.json("devices"))[0] for _ in range(5))
             row["probe"], document = seconds_of(lambda: self.program.json("devices", "--probe", "--timeout", "60"))
-            answers = [port for port in document["ports"] if port.get("board")]
+            answers = [port for port in document["ports"] if port.get("notibot")]
             expect(len(answers) == self.count, f"{len(answers)} of {self.count} boards answer: {document['ports'][:2]}")
             test = ("test", "--all", "--filter", "^(FRM-1|NTF-1)/", "--timeout", "60", "-q")
             row["test"], _ = seconds_of(lambda: self.program.run(*test, limit=PLUG_SECONDS))
+            row["soakOf"] = self.soak_seconds
             row["soak"], _ = seconds_of(lambda: self.soak(ports))
-        wait_for(lambda: not self.program.json("devices")["ports"], "all ports are gone", PLUG_SECONDS)
+        wait_for(lambda: not self.usb_ports(), "all ports are gone", PLUG_SECONDS)
         return {name: round(value, 2) if isinstance(value, float) else value for name, value in row.items()}
+
+
+def bench(notibot):
+    """Throughput and round trips of one board on each driver."""
+    program, crowd = Program(notibot), Crowd(notibot, 1)
+    for kind in KINDS:
+        with Emulator(notibot, "--usbip-attach", "--usb", kind, "--profile", "bench") as emulator:
+            wait_for(crowd.ports, "the port", PLUG_SECONDS)
+            size = ("--count", "3000", "--trips", "200", "--text-bytes", "400", "--timeout", "60")
+            found = json.loads(program.run("bench", "-p", emulator.port, *size, "--json", limit=PLUG_SECONDS))
+        wait_for(lambda: not crowd.usb_ports(), "the port is gone", PLUG_SECONDS)
+        row = {"driver": kind, "KiBPerSecond": round(found["bytesPerSecond"] / 1024)}
+        row["roundTripP50Ms"] = round(found["roundTripMicroseconds"]["p50"] / 1000, 2)
+        print(json.dumps(row), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(prog="usb-crowd", description=__doc__)
     parser.add_argument("boards", type=int, nargs="*", default=[1, 10, 30, 100])
     parser.add_argument("--notibot", required=True)
-    parser.add_argument("--soak-seconds", type=int, default=10)
+    parser.add_argument("--bench", action="store_true", help="throughput and round trips of one board instead")
     options = parser.parse_args()
     if not VHCI.exists():
         sys.exit("usb-crowd: this is not the guest: start scripts/usb-crowd")
+    if options.bench:
+        bench(options.notibot)
+        return
     for count in options.boards:
         try:
-            print(json.dumps(Crowd(options.notibot, count, options.soak_seconds).measure()), flush=True)
+            print(json.dumps(Crowd(options.notibot, count).measure()), flush=True)
         except Failure as failure:
             sys.exit(f"usb-crowd: {count} boards: {failure}")
 

@@ -77,6 +77,10 @@ extension ShareServer {
       let line = clients[id]?.unread.readBytes(length: end - client.unread.readerIndex) ?? []
       clients[id]?.unread.moveReaderIndex(forwardBy: 1)
       take(line, of: id)
+      // At once: many requests arrive together, and the answers of a client that does not read end
+      // with its connection before the next are made.
+      transmit(to: id)
+      if clients[id]?.isSlow == true { return drop(id, because: "it does not read") }
     }
     guard let client = clients[id], client.unread.readableBytes > 0, client.stage != .talking else { return }
     clients[id]?.unread = ByteBuffer()
