@@ -2,12 +2,15 @@
 
 import os
 import pathlib
+import random
 import signal
 import subprocess
+import tempfile
 
+from tools.emulator import Emulator
 from tools.usb.device import Device, wait_for
 from tools.usb.raw_stories import LINES, each_driver
-from tools.usb.world import Failure, equal, expect, lines_of, terminal, wait_forever_at_close, wait_until_open
+from tools.usb.world import LIMIT_S, Failure, equal, expect, lines_of, terminal, wait_forever_at_close, wait_until_open
 
 RULES = pathlib.Path("/etc/udev/rules.d/59-notibot.rules")
 
@@ -143,6 +146,40 @@ def udev_rules(program, kind):
             device.wait_for_request(0x40, 0x09, 1)
 
 
+def flashing(program):
+    """esptool enters the loader by the modem lines, writes, verifies, and resets, at 921600 baud"""
+    # Without an image the USB inside a chip leaves with each of its restarts, as on the real one.
+    for kind in ("cp2102", "ftdi"):
+        flash_through(program, kind)
+
+
+def flash_through(program, kind):
+    found = sorted(pathlib.Path(".build/esptool").glob("*/bin/esptool"))
+    expect(found, "esptool is missing: run scripts/esptool-matrix --install-only")
+    with tempfile.TemporaryDirectory() as folder:
+        content, flash = pathlib.Path(folder, "content"), pathlib.Path(folder, "flash")
+        content.write_bytes(random.Random(kind).randbytes(100_000))
+        with Emulator(
+            program.path, "--usbip-attach", "--usb", kind, "--chip", "esp32c3", "--flash-file", str(flash)
+        ) as emulator:
+            port = wait_for(lambda: next(iter(usb_ports(program)), None), "the port")
+            for words in (("-b", "921600", "write-flash", "0x10000"), ("verify-flash", "0x10000")):
+                done = subprocess.run(
+                    [found[-1], "-p", port, *words, str(content)], capture_output=True, text=True, timeout=LIMIT_S
+                )
+                expect(done.returncode == 0, f"esptool {words} ended with {done.returncode}: {done.stdout[-1500:]}")
+                expect("Hard resetting" in done.stdout, done.stdout[-500:])
+            # Into the loader and out of it, twice.
+            equal(emulator.control.stats()["lineResets"], 4, "resets by the modem lines")
+        equal(flash.read_bytes()[0x10000 : 0x10000 + 100_000] == content.read_bytes(), True, "the flash has the bytes")
+        wait_for(lambda: not usb_ports(program), "the port is gone")
+
+
+def usb_ports(program):
+    """The paths of the USB ports, with their links."""
+    return [port["port"] for port in program.json("devices")["ports"] if "byID" in port]
+
+
 STORIES = (
     one_serial_number,
     two_processes,
@@ -152,4 +189,5 @@ STORIES = (
     unplugged_while_open,
     doctor,
     udev_rules,
+    flashing,
 )

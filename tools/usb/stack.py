@@ -20,6 +20,7 @@ LONG = (
     host_stories.attach_without_reset,
     host_stories.closing_a_stuck_board,
     host_stories.usb_reset,
+    host_stories.flashing,
 )
 
 
