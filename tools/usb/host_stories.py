@@ -12,6 +12,7 @@ from tools.usb.device import Device, wait_for
 from tools.usb.raw_stories import LINES, each_driver
 from tools.usb.world import LIMIT_S, Failure, equal, expect, lines_of, terminal, wait_forever_at_close, wait_until_open
 
+BOARDS = {"jtag": "303a:1001", "cp2102": "10c4:ea60", "ftdi": "0403:6001"}
 RULES = pathlib.Path("/etc/udev/rules.d/59-notibot.rules")
 
 
@@ -180,6 +181,40 @@ def usb_ports(program):
     return [port["port"] for port in program.json("devices")["ports"] if "byID" in port]
 
 
+def stock_usbip(program):
+    """usbip, the kernel's own tool, lists, attaches and detaches what `emulate --usbip` exports"""
+
+    def usbip(*words):
+        done = subprocess.run(["/usr/sbin/usbip", *words], capture_output=True, text=True, timeout=LIMIT_S)
+        expect(done.returncode == 0, f"usbip {words} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    with program.started("emulate", "--usbip", "127.0.0.1:3240", "--usb", ",".join(BOARDS), "--json") as emulator:
+        for _ in BOARDS:
+            emulator.stdout.readline()
+        listed = usbip("list", "-r", "127.0.0.1")
+        for number, name in enumerate(BOARDS.values(), 1):
+            expect(f"1-{number}: " in listed and f"({name})" in listed, listed)
+            usbip("attach", "-r", "127.0.0.1", "-b", f"1-{number}")
+        ports = wait_for(lambda: len(usb_ports(program)) == len(BOARDS) and usb_ports(program), "the ports")
+        for port in ports:
+            equal(program.run("count", "-p", port).strip(), "0", port)
+        for number in range(len(BOARDS)):
+            usbip("detach", "-p", str(number))
+        wait_for(lambda: not usb_ports(program), "the ports are gone")
+
+
+def power_that_stays_on(program):
+    """A hub that only claims to have switched the power is reported, and the board still works"""
+    with Emulator(program.path, "--usbip-attach", "--usb", "cp2102"):
+        port = wait_for(lambda: next(iter(usb_ports(program)), None), "the port")
+        # The virtual hub says that it can, and changes a bit of its status only.
+        text = program.run("reset", "--power", "-p", port, status=18)
+        expect("uhubctl reported success, and the board never lost its supply" in text, text)
+        equal(program.run("count", "-p", port).strip(), "0", "count")
+    wait_for(lambda: not usb_ports(program), "the port is gone")
+
+
 STORIES = (
     one_serial_number,
     two_processes,
@@ -190,4 +225,6 @@ STORIES = (
     doctor,
     udev_rules,
     flashing,
+    stock_usbip,
+    power_that_stays_on,
 )

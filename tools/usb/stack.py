@@ -13,7 +13,7 @@ from tools.usb.device import VHCI
 from tools.usb.world import Failure, Program
 
 STORIES = raw_stories.STORIES + host_stories.STORIES
-# What --short leaves out: each takes 10 s or more of an emulated processor.
+# What --short leaves out: each takes 10 s or more of an emulated processor, or needs another tool.
 LONG = (
     raw_stories.renumbering,
     host_stories.two_processes,
@@ -21,6 +21,8 @@ LONG = (
     host_stories.closing_a_stuck_board,
     host_stories.usb_reset,
     host_stories.flashing,
+    host_stories.stock_usbip,
+    host_stories.power_that_stays_on,
 )
 
 
