@@ -41,6 +41,15 @@ import Testing
     }
   }
 
+  @Test func `a client that is gone before its greeting takes no place`() async throws {
+    try await withShare { share in
+      for _ in 1...100 { try SocketClient.deaf(share.path).close() }
+      let client = try SocketClient(share.path)
+      client.write("{\"op\":\"status\"}\n")
+      #expect(try await client.answer(1)["clients"].elements.count == 1)
+    }
+  }
+
   @Test func `a request waits for the board, and one that it did not answer is reported`() async throws {
     try await withShare { share in
       let watcher = try SocketClient(share.path)

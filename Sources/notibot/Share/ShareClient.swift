@@ -21,9 +21,11 @@ struct ShareClient {
   /// Console text for a client that takes none, in bytes, at most.
   static let textLimitBytes = 262_144
 
-  /// Lines of JSON for a client that takes none, in bytes, at most.
+  /// Lines of JSON for a client that takes none, in bytes, at most: events come without a request.
   static let linesLimitBytes = 65_536
-  /// Requests in lines of JSON without an answer, at most; further ones are not read.
+  /// Further requests are not read while there are so many bytes of answers that it does not take,
+  static let answersLimitBytes = 16_384
+  /// or so many requests without an answer.
   static let operationsLimit = 64
 
   /// A request of the client, and its answer when there is one: answers leave in order.
@@ -74,6 +76,9 @@ struct ShareClient {
     payloads.count > Self.payloadsLimit || text.count > Self.textLimitBytes
       || lines.count > Self.linesLimitBytes
   }
+
+  /// Whether no further line of JSON is read for now.
+  var isFull: Bool { operations.count >= Self.operationsLimit || lines.count >= Self.answersLimitBytes }
 
   /// Whether an answer of the board is awaited by a line of JSON.
   var isAwaiting: Bool { !operations.isEmpty }

@@ -100,7 +100,8 @@ private final class ShareClientHandler: ChannelInboundHandler {
     let channel = context.channel
     let option = ChannelOptions.Types.SocketOption(level: .socket, name: .init(rawValue: SO_PEERCRED))
     let pid = Int32(truncatingIfNeeded: (try? channel.syncOptions?.getOption(option)) ?? 0)
-    id = server.assumeIsolated { $0.admit(channel, pid: pid) }
+    id = server.assumeIsolated { $0.nextNumber() }
+    server.assumeIsolated { [id] in $0.admit(id, channel, pid: pid) }
     try? channel.syncOptions?.setOption(.autoRead, value: true)
     context.read()
   }

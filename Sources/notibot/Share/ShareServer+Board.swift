@@ -55,7 +55,10 @@ extension ShareServer {
     shownPresses = [:]
     shownActions = []
     for id in clients.keys {
-      failOperations(of: id, reason)
+      guard clients[id]?.stage == .attached else {
+        failOperations(of: id, reason)
+        continue
+      }
       clients[id]?.line?.close(now: now)
       clients[id]?.renew()
       transmit(to: id)

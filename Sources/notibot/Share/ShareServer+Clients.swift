@@ -9,10 +9,14 @@ import SerialLink
 extension ShareServer {
   // MARK: Connections, on the event loop
 
-  /// A program has connected. Returns its number.
-  func admit(_ channel: any NIOCore.Channel, pid: Int32) -> Int {
+  /// The number of the next client.
+  func nextNumber() -> Int {
     lastClient += 1
-    let id = lastClient
+    return lastClient
+  }
+
+  /// A program has connected. It can be gone again when this returns: `leave` comes meanwhile.
+  func admit(_ id: Int, _ channel: any NIOCore.Channel, pid: Int32) {
     clients[id] = ShareClient(id: id, channel: channel, process: PortHolder(pid: pid))
     clients[id]?.greet(ShareGreeting(port: name.description))
     if clients.count > Self.clientsLimit {
@@ -20,7 +24,6 @@ extension ShareServer {
       drop(id, because: "too many clients are connected")
     }
     transmit(to: id)
-    return id
   }
 
   func receive(_ buffer: ByteBuffer, from id: Int) {
@@ -59,7 +62,7 @@ extension ShareServer {
   /// Handles received lines, as many as have room; those behind them stay with the client.
   func readLines(of id: Int) {
     while let client = clients[id], client.stage == .talking {
-      let isFull = client.operations.count >= ShareClient.operationsLimit
+      let isFull = client.isFull
       if client.isPaused != isFull {
         clients[id]?.isPaused = isFull
         // It fails for a closed channel, which reads no more.
@@ -77,10 +80,7 @@ extension ShareServer {
       let line = clients[id]?.unread.readBytes(length: end - client.unread.readerIndex) ?? []
       clients[id]?.unread.moveReaderIndex(forwardBy: 1)
       take(line, of: id)
-      // At once: many requests arrive together, and the answers of a client that does not read end
-      // with its connection before the next are made.
-      transmit(to: id)
-      if clients[id]?.isSlow == true { return drop(id, because: "it does not read") }
+      if clients[id]?.isFull == true { transmit(to: id) }
     }
     guard let client = clients[id], client.unread.readableBytes > 0, client.stage != .talking else { return }
     clients[id]?.unread = ByteBuffer()
@@ -153,6 +153,8 @@ extension ShareServer {
         id, request, .portBusy, "the board is in use by process \(names)",
         "stop these programs, or wait until they end")
     }
+    // The end of an earlier lease writes to all clients, which can end the connection of this one.
+    guard clients[id] != nil else { return }
     clients[id]?.stage = .leasing
     change(.leased(client: id, request: request))
   }

@@ -91,7 +91,10 @@ actor ShareServer {
     board = opened
     guard use == self.use else { return opened.close(promise: nil) }
     switch use {
-    case .shared: machine.connect(clock: .now(), now: now)
+    case .shared:
+      // The port before this one can have ended full.
+      machine.handleWritability(true, now: now)
+      machine.connect(clock: .now(), now: now)
     case .leased(let client, let request):
       if let channel = clients[client]?.channel {
         channel.writeAndFlush(ByteBuffer(bytes: ShareAnswer(id: request).shareLine), promise: nil)
@@ -196,6 +199,7 @@ actor ShareServer {
       channel.write(ByteBuffer(bytes: bytes), promise: nil)
     }
     channel.flush()
+    if let client = clients[id], client.isPaused, !client.isFull { readLines(of: id) }
   }
 
   /// Passes on what the arbiter allows. Returns whether there was anything.
