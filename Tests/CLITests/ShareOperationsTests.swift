@@ -78,6 +78,25 @@ import Testing
     }
   }
 
+  @Test func `requests that were not read yet when a session ends are answered, too`() async throws {
+    try await withShare { share in
+      let client = try SocketClient(share.path)
+      client.write("{\"id\":0,\"op\":\"count\"}\n")
+      #expect(try await client.answer(1)["count"] == 0)
+      try await share.emulator.ask(["command": "stall"])
+      let taken = Int(try await share.emulator.statistics()["link"]["dataReceived"].number ?? 0)
+      // 64 of them are read; as each is answered, another one is.
+      client.write((1...150).map { Self.sending($0, "\($0)") }.joined())
+      try await share.emulator.wait(for: "data>=\(taken + 1)")
+      try await share.emulator.ask(["command": "unplug"])
+      for id in 1...64 { #expect(try await client.answer(id + 1)["error"]["exit"] == 14) }
+      try await share.emulator.ask(["command": "resume"])
+      try await share.emulator.ask(["command": "plug"])
+      for id in 65...150 { #expect(try await client.answer(id + 1)["id"] == .number(Double(id))) }
+      #expect(try await client.answer(151)["ok"] == true)
+    }
+  }
+
   @Test func `wrong requests and refusals of the device have their exit codes`() async throws {
     try await withShare("--profile", "tiny") { share in
       let client = try SocketClient(share.path)
