@@ -44,9 +44,8 @@ class System:
         self.root, self.folder, self.packages = root, folder, packages
         # In this system the folder of the boards must not collide with another run's.
         self.boards = BOARDS if root else f"{folder}/boards"
-        # Where `notibot flash` has its esptool: the one of this system may be there already.
-        home = os.environ.get("XDG_DATA_HOME", os.path.expanduser("~/.local/share"))
-        self.data = f"{folder}/data" if root else home
+        # Where `notibot flash` installs esptool.
+        self.data = f"{folder}/data"
         self.path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
     def fewer(self, separator):
