@@ -10,7 +10,7 @@ import subprocess
 import sysconfig
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 # The exit codes of docs/CLI.md. 1 is a failed test, which is no error of a call.
 CODES = {
@@ -70,7 +70,25 @@ def document(*arguments: str, allowed: tuple[int, ...] = (0,)) -> dict[str, Any]
     return found
 
 
-class Stream:
+Self = TypeVar("Self", bound="Closing")
+
+
+class Closing:
+    """What a `with` closes at its end."""
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+class Stream(Closing):
     """A running program that prints a JSON document per line, for the time of a `with`."""
 
     def __init__(self, *arguments: str):
@@ -84,14 +102,6 @@ class Stream:
             text=True,
             encoding="utf-8",
         )
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self

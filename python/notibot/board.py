@@ -7,7 +7,6 @@ import dataclasses
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any
 
 from notibot import _program
@@ -23,7 +22,7 @@ class Line:
     time: float
 
 
-class Console:
+class Console(_program.Closing):
     """The lines of a device's console, for the time of a `with`."""
 
     def __init__(self, *arguments: str):
@@ -32,14 +31,6 @@ class Console:
         # Raises if the port cannot be opened.
         while next(self._stream)["event"] != "opened":
             pass
-
-    def __enter__(self) -> Console:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __iter__(self) -> Iterator[Line]:
         return self

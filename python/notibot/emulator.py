@@ -7,7 +7,6 @@ import json
 import os
 import socket
 import tempfile
-from types import TracebackType
 from typing import Any
 
 from notibot import _program
@@ -30,7 +29,7 @@ class Item:
         return found
 
 
-class Emulator(Board):
+class Emulator(Board, _program.Closing):
     """An emulated device on a pseudo-terminal, for the time of a `with`.
 
     It is a `Board`, and its buttons, power and cable can be used as well.
@@ -47,14 +46,6 @@ class Emulator(Board):
             self.close()
             raise
         super().__init__(started["port"], control=control)
-
-    def __enter__(self) -> Emulator:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the emulator. A second call does nothing."""

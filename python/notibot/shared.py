@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import os
 import socket
 import tempfile
 import time
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any
 
 from notibot import _program
@@ -74,39 +74,39 @@ class Connection:
         self._socket.close()
 
 
-class Events:
+class Events(_program.Closing):
     """The events of a shared board as documents, for the time of a `with`; first its count."""
 
     def __init__(self, path: str):
         self._connection = Connection(path, None)
         self._connection.ask("events")
-        self._count = self._connection.request("count")
-
-    def __enter__(self) -> Events:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        # The request for the count, until it is answered; what happened before waits.
+        self._count: int | None = self._connection.request("count")
+        self._waiting: collections.deque[dict[str, Any]] = collections.deque()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self
 
     def __next__(self) -> dict[str, Any]:
-        while True:
+        while self._count is not None:
             line = self._connection.line()
-            if "event" in line:
-                return line
-            if line.get("id") == self._count and line["ok"]:
-                return {"event": "count", "count": line["count"]}
+            if line.get("event") not in (None, "count", "reconnected"):
+                self._waiting.append(line)
+            elif line.get("id") == self._count:
+                # The board can have gone away before it answered.
+                self._count = None if line["ok"] else self._connection.request("count")
+                if line["ok"]:
+                    return {"event": "count", "count": line["count"]}
+        if self._waiting:
+            return self._waiting.popleft()
+        return self._connection.line()
 
     def close(self) -> None:
         """Closes the connection. A second call does nothing."""
         self._connection.close()
 
 
-class SharedBoard(Board):
+class SharedBoard(Board, _program.Closing):
     """A board whose port stays open for the time of a `with`: calls take milliseconds, and other
     programs can use it meanwhile as `self.port`.
 
@@ -129,14 +129,6 @@ class SharedBoard(Board):
         self._path = path
         self.port = f"share:{path}"
         self._place = ["--port", self.port]
-
-    def __enter__(self) -> SharedBoard:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def count(self) -> int:
         return int(self._connection.ask("count")["count"])

@@ -98,7 +98,7 @@ package final class PortMonitor: Sendable {
     channel?.eventLoop.execute {
       guard let channel else { return }
       SerialChannel.startOnLoop(.rate(bitsPerSecond), on: channel).whenFailure { error in
-        if let error = error as? PortError { failed(error) }
+        failed((error as? PortError) ?? PortError(.deviceGone, port: "port", operation: "set the rate of"))
       }
     }
   }

@@ -27,7 +27,7 @@ package struct RateSearch: Equatable, Sendable {
   /// Percentage of an attempt's characters that may not be text.
   static let allowedPercent = 10
   /// ROM and ESP-IDF, Notibot, the ROM with a 26 MHz crystal, then common ones.
-  static let candidates: [UInt32] = [
+  package static let candidates: [UInt32] = [
     115_200, 921_600, 74_880, 460_800, 230_400, 57_600, 38_400, 9600, 1_500_000, 2_000_000,
   ]
 

@@ -16,8 +16,6 @@ enum MonitorMenu: Character, CaseIterable, Sendable {
   static let prefix: UInt8 = 0x14
   /// Ctrl-].
   static let leaveKey: UInt8 = 0x1D
-  /// The rates that `rate` goes through.
-  static let rates: [UInt32] = [115_200, 921_600, 74_880, 460_800, 230_400, 1_500_000]
 
   /// The command of a key behind Ctrl-T; `nil` if there is none.
   init?(key: UInt8) {
@@ -34,7 +32,7 @@ enum MonitorMenu: Character, CaseIterable, Sendable {
     case .timestamps: "timestamps on or off"
     case .log: "write received bytes to a new file, or stop that"
     case .filter: "only warnings and errors, or all lines; with --filter: filter or not"
-    case .rate: "next rate: \(Self.rates.map { "\($0)" }.joined(separator: ", "))"
+    case .rate: "next rate: \(RateSearch.candidates.map { "\($0)" }.joined(separator: ", "))"
     case .leave: "exit, as Ctrl-] does"
     }
   }

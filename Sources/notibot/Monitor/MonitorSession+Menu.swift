@@ -20,7 +20,7 @@ extension MonitorSession {
     case .filter: note(printer.toggleFilter() ? "only some lines are shown" : "all lines are shown")
     case .log: toggleLog()
     case .rate:
-      let rates = MonitorMenu.rates
+      let rates = RateSearch.candidates
       set(rate: rates[((rates.firstIndex(of: rate) ?? -1) + 1) % rates.count])
       note("the rate is \(rate) baud")
     case .leave: break
