@@ -52,7 +52,15 @@ package final class ChannelLine: Line {
     } catch let error as RigTrouble {
       throw error
     } catch {
-      throw RigTrouble("the port is gone: \(error)", remedy: "check the cable, then run the suite again")
+      throw await endOfPort ?? RigTrouble.portIsGone(error)
+    }
+  }
+
+  /// Why the port has ended, as its input reported it; nil if it has not.
+  private var endOfPort: (any Error)? {
+    get async {
+      let inbox = port.inbox
+      return try? await channel.eventLoop.submit { inbox.value.endOfPort }.get()
     }
   }
 
@@ -179,10 +187,15 @@ final class ChannelInbox: ChannelDuplexHandler {
     promise.succeed(Arrival(bytes: [], time: deadline))
   }
 
+  /// The error of a write after the end; nil before.
+  var endOfPort: (any Error)? {
+    if case .ended = state { trouble } else { nil }
+  }
+
   /// The error of a read after the end: a server that serves another client is not a pulled cable.
   private var trouble: any Error {
     if let error = cause as? PortError, case .serverBusy = error.code { return error }
-    return RigTrouble("the port is gone: \(cause)", remedy: "check the cable, then run the suite again")
+    return RigTrouble.portIsGone(cause)
   }
 
   private func takeReceived() -> [UInt8] {
@@ -192,5 +205,11 @@ final class ChannelInbox: ChannelDuplexHandler {
       context?.read()
     }
     return received
+  }
+}
+
+extension RigTrouble {
+  fileprivate static func portIsGone(_ cause: any Error) -> RigTrouble {
+    RigTrouble("the port is gone: \(cause)", remedy: "check the cable, then run the suite again")
   }
 }
