@@ -77,7 +77,7 @@ package final class PortRig: Rig {
     }
   }
 
-  private static func openChannel(
+  static func openChannel(
     _ port: PortName, _ options: SerialOptions
   ) async throws -> ChannelLine.Port {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
