@@ -40,27 +40,15 @@ import Testing
 
 /// What a line reports that has ended.
 @Suite struct ChannelLineTests {
-  /// Refuses every client, as ser2net does for a port in use.
-  private final class Refusal: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    func channelActive(context: ChannelHandlerContext) {
-      let bytes = context.channel.allocator.buffer(string: "Port already in use\r\n")
-      let channel = context.channel
-      channel.writeAndFlush(bytes).whenComplete { _ in channel.close(promise: nil) }
-    }
-  }
-
   @Test func `a write to a port in use reports that, not a pulled cable`() async throws {
     let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .childChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Refusal()) }
-      }
       .bind(host: "127.0.0.1", port: 0).get()
     let number = try #require(server.localAddress?.port)
     let name = try PortName(parsing: "socket://127.0.0.1:\(number)")
     let port = try await PortRig.openChannel(name, SerialOptions())
     let line = try await ChannelLine { port }
+    let refusal = PortError(.serverBusy("in use"), port: name.description, operation: "open")
+    port.channel.pipeline.fireErrorCaught(refusal)
     try await port.channel.closeFuture.get()
     let error = await #expect(throws: PortError.self) { try await line.write([0]) }
     guard case .serverBusy = error?.code else {
