@@ -100,10 +100,14 @@ import Testing
     arguments: [
       ["test", "--filter", "FRM-1/literal-syn", "--timeout", "5"],
       ["soak", "--duration", "5s", "--rate", "20"],
-    ])
-  func `a board that returns under another name is used there`(command: [String]) async throws {
+    ], [0, 700])
+  func `a board that returns under another name is used there`(
+    command: [String], leavingAfterMs: Int
+  ) async throws {
     try await withEmulator { emulator in
-      let board = Umockdev.behind(emulator) + ["--stuck", "--silent", "--vanish", "--rename"]
+      let board =
+        Umockdev.behind(emulator)
+        + ["--stuck", "--silent", "--vanish", "--rename", "--vanish-after", "\(leavingAfterMs)"]
       let json = command[0] == "test" ? ["--json", "-"] : ["--json"]
       let run = try await Umockdev.run(board, command + ["-p", "PORT", "--recover"] + json)
       #expect(run.ending.status == .exited(0), "\(run.ending.errors)")

@@ -12,10 +12,25 @@ final class Relay: Sendable {
   /// The path of the port for a host.
   var port: String { terminal.path }
 
-  /// - Parameter change: returns the ATT PDU that replaces the device's.
-  init(to emulator: Emulator, change: @escaping @Sendable ([UInt8]) -> [UInt8]) throws {
+  /// - Parameters:
+  ///   - isLostAfterSession: whether nothing passes after the host has closed its first session.
+  ///   - change: returns the ATT PDU that replaces the device's.
+  init(
+    to emulator: Emulator, isLostAfterSession: Bool = false,
+    change: @escaping @Sendable ([UInt8]) -> [UInt8] = { $0 }
+  ) throws {
     let device = try ControlledTerminal.openRaw(emulator.port)
-    let terminal = try ControlledTerminal { bytes, _ in device.write(bytes) }
+    let fromHost = Mutex((decoder: FrameDecoder(receiving: .fromHost), isLost: false))
+    let terminal = try ControlledTerminal { bytes, _ in
+      let isLost = fromHost.withLock { host in
+        host.decoder.receive(bytes)
+        while let event = host.decoder.nextEvent() {
+          if case .frame(let frame) = event, frame.header.type == .fin { host.isLost = isLostAfterSession }
+        }
+        return host.isLost
+      }
+      if !isLost { device.write(bytes) }
+    }
     let decoder = Mutex(FrameDecoder(receiving: .fromDevice))
     pump = Collected(reading: device) { bytes in
       var changed: [UInt8] = []

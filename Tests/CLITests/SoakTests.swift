@@ -155,6 +155,24 @@ import Testing
     await emulator.stop()
   }
 
+  @Test func `a device that is gone at the end is not accused of a loss`() async throws {
+    let directory = try TemporaryDirectory()
+    try await withEmulator { emulator in
+      let relay = try Relay(to: emulator, isLostAfterSession: true)
+      let ending = try await run(
+        "soak", "-p", relay.port, "--duration", "2s", "--rate", "20", "--json", "--junit",
+        directory.file("j.xml"))
+      #expect(ending.status == .exited(14), "\(ending.errors)")
+      #expect(ending.errors.contains("its display could not be compared"))
+      let report = try JSON(parsing: ending.output)
+      #expect(report["lost"] == 0 && report["undelivered"] == 0 && report["check"] == "none")
+      #expect(report["trouble"].string?.contains("did not answer at the end") == true)
+      let junit = try directory.contents(of: "j.xml")
+      #expect(junit.contains("<error") && !junit.contains("<failure"))
+      await relay.stop()
+    }
+  }
+
   @Test func `a device without identities is refused`() async throws {
     try await withEmulator("--profile", "firmware") { emulator in
       let ending = try await run("soak", "-p", emulator.port, "--duration", "20s", "--json")

@@ -55,6 +55,8 @@ class Board:
         # From the end of its reset until the emulator has restarted, which takes a moment: no old
         # session must answer.
         self.is_starting = False
+        # From its restart until its port is back, if the port leaves with it.
+        self.is_away = False
         self.is_in_loader = options.stuck
         self.line = None
         self.sets = 0
@@ -73,7 +75,7 @@ class Board:
     @property
     def is_deaf(self):
         """Whether it neither receives nor sends anything as a Notibot."""
-        return self.is_in_loader or self.is_in_reset or self.is_starting
+        return self.is_in_loader or self.is_in_reset or self.is_starting or self.is_away
 
     def forward(self):
         """Handles output of the emulator."""
@@ -123,7 +125,8 @@ class Board:
     def boot(self, io0_is_low):
         self.is_in_loader = io0_is_low or self.options.io0_low
         self.record("boot", loader=self.is_in_loader)
-        if not self.has_taken_port() and not self.options.silent:
+        self.is_away = self.has_taken_port()
+        if not self.is_away and not self.options.silent:
             self.print_rom()
         self.is_asked, self.answers = False, 0
         if self.emulator is not None and not self.is_in_loader:

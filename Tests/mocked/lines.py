@@ -54,6 +54,7 @@ parser.add_argument(
 parser.add_argument("--cause", default="POWERON", help="the ROM's name for the cause of a reset")
 parser.add_argument("--silent", action="store_true", help="prints nothing")
 parser.add_argument("--vanish", action="store_true", help="the port disappears with a reset, and returns")
+parser.add_argument("--vanish-after", type=int, default=0, help="with --vanish: how long after the reset, ms")
 parser.add_argument("--rename", action="store_true", help="with --vanish: it returns under another name")
 parser.add_argument("--stay-away", action="store_true", help="the port disappears with a reset")
 parser.add_argument("--usb-reset", default="0", help="what USBDEVFS_RESET returns: 0 or an errno's name")
@@ -91,9 +92,9 @@ def board_started():
     """The port of a chip with USB inside disappears with a reset."""
     if not options.vanish and not options.stay_away:
         return False
-    GLib.idle_add(remove)
+    GLib.timeout_add(options.vanish_after, remove)
     if not options.stay_away:
-        GLib.timeout_add(300, add)
+        GLib.timeout_add(options.vanish_after + 300, add)
     return True
 
 
@@ -177,6 +178,7 @@ usb_handler.connect("handle-ioctl", handle_usb)
 
 
 def serve(master, slave):
+    board.is_away = False
     board.line = Line(master, slave, board.hear)
     record("add")
 

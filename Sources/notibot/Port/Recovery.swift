@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import NIOPosix
 import NotibotHost
 import SerialLink
@@ -29,10 +30,13 @@ actor Recovery {
   private static let drainLimit = Duration.milliseconds(300)
   /// Time limit for a port that disappeared in a step to return.
   private static let absenceLimit = Duration.seconds(10)
+  /// Probes after one step, at most, if the port leaves again and again.
+  private static let departuresLimit = 5
 
   /// The port of the device: it can return under another name after a step.
   private(set) var port: PortName
-  private let info: PortInfo?
+  /// The port's entry when it was last found; `nil`: not a port of this machine.
+  private var info: PortInfo?
   private let bitsPerSecond: UInt32
   private var ladder: RecoveryLadder
 
@@ -79,12 +83,28 @@ actor Recovery {
         let outcome = await perform(step)
         ladder.note(outcome)
       case .probe:
-        let isBack = await answers(within: Self.probeLimit)
+        let isBack = await answersWhereItReturns()
         ladder.note(answers: isBack)
       case .recovered(let step):
         Output.note("notibot: \(port.description.printable) answers again, after: \(step.rawValue)")
         return true
       case .exhausted: return false
+      }
+    }
+    return false
+  }
+
+  /// Whether the device answers after a step, at its port or where that port returned: a board can
+  /// leave the bus after the step is over, even while it is probed.
+  private func answersWhereItReturns() async -> Bool {
+    for _ in 0..<Self.departuresLimit {
+      do {
+        return try await BoardGreeting.ask(port, bitsPerSecond: bitsPerSecond, within: Self.probeLimit)
+          != nil
+      } catch let failure as CommandFailure where [.noBoard, .linkLost].contains(failure.status) {
+        do { try await awaitReturn() } catch { return false }
+      } catch {
+        return false
       }
     }
     return false
@@ -142,12 +162,14 @@ actor Recovery {
     let ports = PortList()
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let isBack = try await PortWait.until(upTo: Self.absenceLimit, on: loop) {
-      ports.port(at: usb.location, interface: usb.interface) != nil
+      // Its node in /dev can appear after its folder in /sys.
+      ports.port(at: usb.location, interface: usb.interface).map { access($0.path, F_OK) == 0 } ?? false
     }
     guard isBack, let back = ports.port(at: usb.location, interface: usb.interface) else {
       throw PortError(.deviceGone, port: port.description, operation: "find")
     }
     if back.path != info?.path { port = .address(back.address) }
+    info = back
   }
 }
 

@@ -106,7 +106,7 @@ struct SoakCommand: AsyncParsableCommand {
     if Task.isCancelled {
       trouble = CommandFailure(
         .unfitEnvironment, "interrupted after \(String(format: "%.1f", report.seconds)) s")
-    } else if report.sessions == 0, case .failure(let error) = verdict {
+    } else if report.sessions == 0 || report.trouble != nil, case .failure(let error) = verdict {
       trouble = error
     }
     write(to: files, report, trouble, startedAt)
@@ -184,6 +184,10 @@ struct SoakCommand: AsyncParsableCommand {
         .testFailed,
         "lost \(report.lost), doubled \(report.doubled), not delivered \(report.undelivered), differences \(report.differences)"
       )
+    }
+    if let trouble = report.trouble {
+      throw CommandFailure(
+        .linkLost, trouble, remedy: "connect it or press its reset button, then run the soak again")
     }
     guard report.refused == 0 else {
       throw CommandFailure(.refused, "the device refused \(report.refused) of \(report.queued) notifications")

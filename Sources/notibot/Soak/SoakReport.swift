@@ -19,7 +19,7 @@ struct SoakReport: Encodable, Sendable {
     case list
     /// Host and device compared count and digest. Source: PROTOCOL.md NTF-34.
     case digest
-    /// Interrupted before the comparison.
+    /// Interrupted before the comparison, or the two did not agree or could not be compared.
     case none
   }
 

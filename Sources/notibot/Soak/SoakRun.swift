@@ -290,6 +290,7 @@ struct SoakRun: Sendable {
   private func check(_ port: PortName, _ record: SoakRecord, _ report: inout SoakReport) async throws {
     let compared = record.beginCheck(mustAgree: report.undelivered == 0)
     let held = record.held
+    let sessions = record.counts.sessions
     try await forward(port, record) { forwarder in
       if await Self.comes(compared, within: Self.checkLimit) {
         report.check = .digest
@@ -297,8 +298,11 @@ struct SoakRun: Sendable {
           compare(shown, with: held, &report)
           report.check = .list
         }
-      } else {
+      } else if record.counts.sessions > sessions {
         report.lost += held.count
+      } else {
+        report.trouble = "the device did not answer at the end, so its display could not be compared"
+        return
       }
       await takeBack(record.takeExcess(over: 0), forwarder)
       await settle(forwarder, record)
