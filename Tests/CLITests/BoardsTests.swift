@@ -89,7 +89,7 @@ import Testing
   @Test func `a monitor in a workflow escapes commands to the runner`() async throws {
     let terminal = try ControlledTerminal()
     let monitor = try Program(
-      ["monitor", "-p", terminal.path, "--until", "end", "--timeout", "20"],
+      ["monitor", "-p", terminal.path, "--until", "end", "--timeout", "600"],
       environment: ["GITHUB_ACTIONS": "true"])
     _ = try await monitor.errors.line(0)
     terminal.write(Array("::error::x\n  ::add-mask::y\n##[group]z\nend\n".utf8))

@@ -8,14 +8,14 @@ import Testing
 
   @Test(arguments: ports)
   func `a command reaches the image`(port: String) async throws {
-    let ending = try await run("count", "-p", port, "--timeout", "60")
+    let ending = try await run("count", "-p", port, "--timeout", "600")
     #expect(ending.status == .exited(0), "\(ending.errors)")
     #expect(ending.output == "0\n")
   }
 
   @Test(arguments: ports)
   func `the modem lines restart it`(port: String) async throws {
-    let ending = try await run("reset", "-p", port, "--timeout", "60")
+    let ending = try await run("reset", "-p", port, "--timeout", "600")
     #expect(ending.status == .exited(0), "\(ending.errors)")
     #expect(ending.output.contains(": restarted; "))
   }
@@ -30,7 +30,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let path = directory.file("bad.bin")
     try Data(image + [UInt8](repeating: 0, count: 7) + [sum]).write(to: URL(fileURLWithPath: path))
-    let ending = try await run("count", "-p", "chip:\(path)", "--timeout", "60")
+    let ending = try await run("count", "-p", "chip:\(path)", "--timeout", "600")
     #expect(ending.status == .exited(17), "\(ending.errors)")
     #expect(ending.errors.contains("register 0x60040000 is not modelled (pc 0x40380004)"))
   }

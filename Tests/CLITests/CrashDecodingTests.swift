@@ -65,7 +65,7 @@ import Testing
   private func monitor(_ elf: String, _ bytes: [UInt8], json: Bool = false) async throws -> Program.Ending {
     let terminal = try ControlledTerminal()
     let monitor = try Program(
-      ["monitor", "-p", terminal.path, "--elf", elf, "--timeout", "20"] + (json ? ["--json"] : []))
+      ["monitor", "-p", terminal.path, "--elf", elf, "--timeout", "600"] + (json ? ["--json"] : []))
     _ = try await monitor.errors.line(0)
     terminal.write(bytes)
     return await monitor.ending()

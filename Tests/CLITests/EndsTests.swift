@@ -249,7 +249,7 @@ import Testing
   // MARK: Commands to a workflow's runner
 
   @Test(arguments: [
-    ["monitor", "--timeout", "20", "--until", "end"], ["watch", "--text"], ["watch", "--text", "--json"],
+    ["monitor", "--timeout", "600", "--until", "end"], ["watch", "--text"], ["watch", "--text", "--json"],
   ])
   func `no text of a device is a command to the runner`(command: [String]) async throws {
     try await withEmulator("--profile", "quiet") { emulator in

@@ -37,7 +37,7 @@ struct FlashTests {
   {
     let words = arguments.map { $0.contains(".bin") ? directory.file($0) : $0 }
     return try Program(
-      ["flash", "-p", emulator.port] + (words.contains("--timeout") ? words : words + ["--timeout", "60"]),
+      ["flash", "-p", emulator.port] + (words.contains("--timeout") ? words : words + ["--timeout", "600"]),
       environment: [
         "NOTIBOT_ESPTOOL": esptool ?? Esptool.path ?? "/no/esptool",
         "XDG_CACHE_HOME": directory.file("cache"),

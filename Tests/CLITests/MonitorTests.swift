@@ -17,7 +17,7 @@ import Testing
 
   @Test func `it ends with 0 at the expected line`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
-      let monitor = try await startMonitor(emulator.port, "--until", #"ready \d+"#, "--timeout", "20")
+      let monitor = try await startMonitor(emulator.port, "--until", #"ready \d+"#, "--timeout", "600")
       try await log(emulator, "starting")
       try await log(emulator, "ready 42")
       let ending = await monitor.ending()
@@ -30,7 +30,7 @@ import Testing
   @Test func `it ends with 1 at a forbidden line, even if both match`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let monitor = try await startMonitor(
-        emulator.port, "--until", "test", "--fail-on", "FAIL", "--json", "--timeout", "20")
+        emulator.port, "--until", "test", "--fail-on", "FAIL", "--json", "--timeout", "600")
       try await log(emulator, "test FAILED")
       let ending = await monitor.ending()
       #expect(ending.status == .exited(1))
@@ -56,7 +56,7 @@ import Testing
 
   @Test func `a prompt without a line end is matched`() async throws {
     let terminal = try ControlledTerminal()
-    let monitor = try await startMonitor(terminal.path, "--until", "^esp> $", "--timeout", "20")
+    let monitor = try await startMonitor(terminal.path, "--until", "^esp> $", "--timeout", "600")
     terminal.write(Array("hello\r\nesp> ".utf8))
     let ending = await monitor.ending()
     #expect(ending.status == .exited(0))
@@ -66,7 +66,7 @@ import Testing
   @Test func `a filter hides lines of the log, which expressions still match`() async throws {
     let terminal = try ControlledTerminal()
     let monitor = try await startMonitor(
-      terminal.path, "--filter", "*:W wifi:I", "--until", "ready", "--timeout", "20", "--color", "always")
+      terminal.path, "--filter", "*:W wifi:I", "--until", "ready", "--timeout", "600", "--color", "always")
     terminal.write(Array("I (1) wifi: up\r\nI (2) main: hidden\r\nE (3) main: bad\r\nplain\r\n".utf8))
     terminal.write(Array("I (4) main: ready\r\n".utf8))
     let ending = await monitor.ending()
@@ -80,7 +80,7 @@ import Testing
     let (terminal, directory) = (try ControlledTerminal(), try TemporaryDirectory())
     _ = try directory.write("mine", to: "core-1.bin")
     let monitor = try await startMonitor(
-      terminal.path, "--core-dumps", directory.path, "--until", "Entering gdb", "--timeout", "20")
+      terminal.path, "--core-dumps", directory.path, "--until", "Entering gdb", "--timeout", "600")
     let bar = String(repeating: "=", count: 17)
     terminal.write(Array("\(bar) CORE DUMP START \(bar)\r\nAQIDBA==\r\nBQ==\r\n".utf8))
     terminal.write(Array("\(bar) CORE DUMP END \(bar)\r\nEntering gdb stub now.\r\n".utf8))
@@ -110,7 +110,7 @@ import Testing
     let monitor = try await startMonitor(
       try ControlledTerminal.slavePath(of: master), "--save", directory.file("raw"), "--json", "--until",
       "^END$",
-      "--timeout", "30")
+      "--timeout", "600")
     var state: UInt64 = 7
     let bytes = (0..<600_000).map { _ -> UInt8 in
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -127,7 +127,7 @@ import Testing
 
   @Test func `an unplugged port is awaited, and its later output is matched`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
-      let monitor = try await startMonitor(emulator.port, "--json", "--until", "back", "--timeout", "20")
+      let monitor = try await startMonitor(emulator.port, "--json", "--until", "back", "--timeout", "600")
       try await emulator.ask(["command": "unplug"])
       // The emulator can still have reported its boot.
       var index = 2
@@ -167,7 +167,7 @@ import Testing
   @Test func `a permitted crash is shown, then the boot with its cause and the frames`() async throws {
     try await withEmulator { emulator in
       let monitor = try await startMonitor(
-        emulator.port, "--no-fail-on-crash", "--timeout", "20", "--until", "link on UART0", "--timestamps",
+        emulator.port, "--no-fail-on-crash", "--timeout", "600", "--until", "link on UART0", "--timestamps",
         "iso")
       try await emulator.ask(["command": "reboot", "reason": "brownout"])
       let ending = await monitor.ending()
@@ -182,7 +182,7 @@ import Testing
   @Test func `text of a malicious device is shown without terminal controls`() async throws {
     let terminal = try ControlledTerminal()
     let monitor = try await startMonitor(
-      terminal.path, "--until", "end", "--color", "always", "--timeout", "20")
+      terminal.path, "--until", "end", "--color", "always", "--timeout", "600")
     terminal.write(
       Array("\u{1B}[2J\u{1B}]52;c;eA==\u{7}\u{9B}2J\u{202E}\r\u{8}\u{7F}\u{1B}[31mred\u{1B}[0m end\n".utf8)
         + [0xFF])
@@ -195,7 +195,7 @@ import Testing
 
   @Test func `output after the expected line has no effect`() async throws {
     let terminal = try ControlledTerminal()
-    let monitor = try await startMonitor(terminal.path, "--until", "ready", "--timeout", "20")
+    let monitor = try await startMonitor(terminal.path, "--until", "ready", "--timeout", "600")
     terminal.write(Array("ready\nabort() was called at PC 0x42\nRebooting...\n".utf8))
     let ending = await monitor.ending()
     #expect(ending.status == .exited(0))
@@ -205,7 +205,7 @@ import Testing
   @Test func `a line is sent when the port is open`() async throws {
     let terminal = try ControlledTerminal { _, answer in answer(Array("version 1\n".utf8)) }
     let ending = try await run(
-      "monitor", "-p", terminal.path, "--send-line", "version", "--until", "version 1", "--timeout", "20")
+      "monitor", "-p", terminal.path, "--send-line", "version", "--until", "version 1", "--timeout", "600")
     #expect(ending.status == .exited(0))
     #expect(terminal.receivedBytes() == Array("version\n".utf8))
   }

@@ -86,7 +86,7 @@ import Testing
       #expect(first["bootID"].string == second["bootID"].string)
       try await emulator.ask(["command": "reboot"])
       let third = try JSON(
-        parsing: try await run("count", "--json", "--timeout", "5", "-p", emulator.port).output)
+        parsing: try await run("count", "--json", "--timeout", "600", "-p", emulator.port).output)
       #expect(third["bootID"].string != first["bootID"].string)
     }
   }

@@ -204,7 +204,7 @@ import Testing
       last.write("{\"id\":1,\"op\":\"lease\"}\n")
       last.endInput()
       _ = try? await last.rest()
-      let counted = try await run("count", "-p", share.port, "--timeout", "60")
+      let counted = try await run("count", "-p", share.port, "--timeout", "600")
       #expect(counted.lines == ["0"], "\(counted.errors)")
     }
   }

@@ -127,7 +127,7 @@ struct LineConversation: Sendable {
   ///
   /// - Returns: the line that matched the first element of `wanted`.
   func ask(
-    _ line: String?, within limit: Duration = .seconds(10), wanted: [@Sendable (String) -> Bool]
+    _ line: String?, within limit: Duration = .seconds(60), wanted: [@Sendable (String) -> Bool]
   ) async throws(QEMUFailure) -> String {
     let exchange = exchange
     do {

@@ -21,7 +21,7 @@
 #define DRAIN_LIMIT_MS 100u
 /* `busy` ends when its bytes were received, or after this time. */
 #define BUSY_BYTES 20000u
-#define BUSY_LIMIT_MS 10000u
+#define BUSY_LIMIT_MS 300000u
 
 _Static_assert(UART_RX_RING_BYTES >= FRAMES * NB_WIRE_MAX, "a window of the largest frames fits in the ring");
 _Static_assert(UART_TX_RING_BYTES >= 2 * NB_WIRE_MAX, "one frame leaves while the next is made");
