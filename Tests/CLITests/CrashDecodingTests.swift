@@ -94,6 +94,105 @@ import Testing
     #expect(frames[1]["line"] == 8)
   }
 
+  // MARK: Backtraces
+
+  /// Three functions with frames of 16 bytes, each instruction with 4 bytes; a label after each
+  /// call.
+  private static let frames = """
+      .option norvc
+      .macro function name
+      .globl \\name
+      .type \\name, @function
+    \\name:
+      .cfi_startproc
+      addi sp, sp, -16
+      .cfi_def_cfa_offset 16
+      sw ra, 12(sp)
+      .cfi_offset ra, -4
+      .endm
+      .text
+    function inner
+      lw zero, 0(zero)
+      .cfi_endproc
+    function middle
+      jal inner
+    to_middle:
+      nop
+      .cfi_endproc
+    function outer
+      jal middle
+    to_outer:
+      nop
+      .cfi_endproc
+    """
+
+  /// The panic of `inner`, which `middle` called, and that `outer`, as ESP-IDF prints it.
+  private static func buildBacktrace(in directory: TemporaryDirectory) throws -> (elf: String, panic: [UInt8])
+  {
+    let (source, elf) = (directory.file("frames.s"), directory.file("frames.elf"))
+    try frames.write(toFile: source, atomically: true, encoding: .utf8)
+    _ = try output(
+      "gcc", "-march=rv32imc", "-mabi=ilp32", "-g", "-nostdlib", "-Wl,-Ttext=0x42000000", "-Wl,-e,outer",
+      "-o",
+      elf, source)
+    var symbols: [Substring: Int] = [:]
+    for line in try output("nm", elf).split(separator: "\n") {
+      let words = line.split(separator: " ")
+      symbols[words[2]] = Int(words[0], radix: 16)
+    }
+    let (crash, middle, outer) = try (
+      #require(symbols["inner"]) + 8, #require(symbols["to_middle"]), #require(symbols["to_outer"])
+    )
+    func hex(_ value: Int) -> String {
+      let digits = String(value, radix: 16)
+      return "0x" + String(repeating: "0", count: 8 - digits.count) + digits
+    }
+    let names = [
+      "MEPC", "RA", "SP", "GP", "TP", "T0", "T1", "T2", "S0/FP", "S1", "A0", "A1", "A2", "A3", "A4", "A5",
+      "A6",
+      "A7", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9", "S10", "S11", "T3", "T4", "T5", "T6",
+    ]
+    let known = ["MEPC": crash, "RA": middle, "SP": 0x3FC8_F1E0]
+    let registers = names.map {
+      "\($0.padding(toLength: 8, withPad: " ", startingAt: 0)): \(hex(known[$0] ?? 0))  "
+    }
+    // The return addresses are at the ends of the frames of `inner` and `middle`.
+    let stack = [0, 0, 0, middle, 0, 0, 0, outer].map(hex).joined(separator: " ")
+    let text = """
+      Guru Meditation Error: Core  0 panic'ed (Load access fault). Exception was unhandled.\r
+      \r
+      Core  0 register dump:\r
+      \(stride(from: 0, to: 32, by: 4).map { registers[$0..<$0 + 4].joined() }.joined(separator: "\r\n"))\r
+      \r
+      Stack memory:\r
+      3fc8f1e0: \(stack)\r
+      3fc8f200: \(Array(repeating: hex(0), count: 8).joined(separator: " "))\r
+      \r
+      Rebooting...\r
+
+      """
+    return (elf, Array(text.utf8))
+  }
+
+  @Test func `the stack in a panic is unwound`() async throws {
+    let directory = try TemporaryDirectory()
+    let built = try Self.buildBacktrace(in: directory)
+    let ending = try await monitor(built.elf, built.panic)
+    #expect(ending.status == .exited(17))
+    let lines = ending.lines.filter { $0.hasPrefix("    0x42") }
+    #expect(lines.map { $0.split(separator: " ")[1] } == ["inner", "middle", "outer"], "\(ending.errors)")
+    #expect(lines.allSatisfy { $0.contains(" at \(directory.file("frames.s")):") }, "\(lines)")
+  }
+
+  @Test func `a panic with half of its registers is decoded without its stack`() async throws {
+    let directory = try TemporaryDirectory()
+    let built = try Self.buildBacktrace(in: directory)
+    let text = String(decoding: built.panic, as: UTF8.self).replacing("S11     : 0x00000000", with: "")
+    let ending = try await monitor(built.elf, Array(text.utf8))
+    let lines = ending.lines.filter { $0.hasPrefix("    0x42") }
+    #expect(lines.map { $0.split(separator: " ")[1] } == ["inner", "middle"], "\(ending.errors)")
+  }
+
   @Test func `the ELF file of another build is named, and nothing is decoded`() async throws {
     let directory = try TemporaryDirectory()
     let built = try Self.build(in: directory)

@@ -6,7 +6,8 @@ import SerialLink
 
 /// Functions, files and lines of a crash, from the ELF file of the firmware.
 ///
-/// The `addr2line` of a toolchain reads the debug information; it is found in PATH.
+/// The `addr2line` of a toolchain reads the debug information; it is found in PATH. Where gdb is
+/// installed, it unwinds the stack of a RISC-V board, which prints no backtrace of its own.
 struct CrashDecoder: Sendable {
   /// A function that was active; innermost first.
   struct Frame: Equatable, Sendable {
@@ -37,13 +38,14 @@ struct CrashDecoder: Sendable {
     ),
   ]
   /// How long the program may take.
-  private static let limit = Duration.seconds(5)
+  private static let limit = Duration.seconds(10)
   private static let outputLimitBytes = 262_144
   /// The largest ELF file whose hash is compared.
   private static let fileLimitBytes: UInt64 = 256 << 20
 
   let elf: String
   private let program: String
+  private let debugger: CrashDebugger?
 
   /// Checks the file and finds the program. Throws `CommandFailure`: 2 for a file of another kind,
   /// 18 without a program.
@@ -62,15 +64,14 @@ struct CrashDecoder: Sendable {
         .usage, "cannot use \(path.printable): it is not an ELF file for RISC-V or Xtensa",
         remedy: "name the .elf file of the build, not the .bin file")
     }
-    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-    let paths = known.names.flatMap { name in folders.map { "\($0)/\(name)" } }
-    guard let found = paths.first(where: { access($0, X_OK) == 0 }) else {
+    guard let found = SearchPath.first(of: known.names) else {
       throw CommandFailure(
         .unfitEnvironment, "cannot decode addresses for \(known.machine): no \(known.names[0]) is in PATH",
         remedy: "activate ESP-IDF (. export.sh), or install another of: "
           + known.names.dropFirst().joined(separator: ", "))
     }
     program = found
+    debugger = known.machine == "RISC-V" ? CrashDebugger() : nil
   }
 
   /// The frames of a crash, and a warning if they may be wrong or are missing.
@@ -84,6 +85,18 @@ struct CrashDecoder: Sendable {
           + "the device printed \(hash)"
       )
     }
+    guard let debugger, let core = crash.riscvCoreFile else { return lookUp(addresses) }
+    do {
+      return (try debugger.frames(of: core, in: elf), nil)
+    } catch {
+      let reason = (error as? ChildOutput.Failure)?.text ?? "\(error)".printable
+      let decoded = lookUp(addresses)
+      return (decoded.frames, decoded.warning ?? "no backtrace by \(debugger.name): \(reason)")
+    }
+  }
+
+  /// Without the stack: the functions at these addresses.
+  private func lookUp(_ addresses: [Crash.CodeAddress]) -> (frames: [Frame], warning: String?) {
     let lookedUp = addresses.map { "0x" + String($0.lookedUp, radix: 16) }
     let arguments = ["-pfiaC", "-e", elf] + lookedUp
     switch ChildOutput.of(program, arguments, limit: Self.limit, Self.outputLimitBytes) {

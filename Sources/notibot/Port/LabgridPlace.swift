@@ -65,11 +65,7 @@ enum LabgridPlace {
     Output.note("labgrid:\(place.printable) is possibly not released: \(reason)")
   }
 
-  private static var isInstalled: Bool {
-    (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
-      access("\($0)/labgrid-client", X_OK) == 0
-    }
-  }
+  private static var isInstalled: Bool { SearchPath.first(of: ["labgrid-client"]) != nil }
 
   private static func port(of place: String, in said: String) throws -> PortAddress {
     let name = "labgrid:\(place.printable)"
