@@ -97,6 +97,54 @@ struct FlashTests {
     }
   }
 
+  @Test func `a monitor writes the images by a key, and continues`() async throws {
+    try await withChip { emulator in
+      #expect(try await program(emulator, Self.whole).ending().status == .exited(0))
+      let keyboard = try Descriptor.terminal()
+      let image = directory.file("new.bin") + "@0x10000"
+      let monitor = try Program(
+        ["monitor", "-p", emulator.port, "--flash", image, "--save", directory.file("raw")],
+        environment: [
+          "NOTIBOT_ESPTOOL": Esptool.path ?? "/no/esptool", "XDG_CACHE_HOME": directory.file("cache"),
+          "SWIFT_BACKTRACE": "enable=no",
+        ], stdin: keyboard.write)
+      _ = try await monitor.errors.line(0)
+      try await emulator.ask(["command": "log", "text": "before"])
+      #expect(await monitor.output.contains("before\n"))
+      keyboard.read.write(Array("\u{14}f".utf8))
+      #expect(await monitor.errors.contains("verified; "))
+      // The second time: the new run has the port open.
+      let isOpen = " is open at "
+      while String(decoding: monitor.errors.soFar(), as: UTF8.self).components(separatedBy: isOpen).count < 3
+      {
+        _ = await monitor.errors.contains(isOpen)
+        try await Task.sleep(for: .milliseconds(2))  // poll
+      }
+      try await emulator.ask(["command": "log", "text": "after"])
+      #expect(await monitor.output.contains("after\n"))
+      keyboard.read.write([0x1D])
+      let ending = await monitor.ending()
+      #expect(ending.status == .exited(0), "\(ending.errors)")
+      #expect(ending.errors.contains("2 of 18 sectors written"), "\(ending.errors)")
+      let saved = try directory.contents(of: "raw")
+      #expect(saved.contains("before") && saved.contains("after"))
+      keyboard.read.close()
+    }
+  }
+
+  @Test func `a key without images, and images that do not exist, are reported`() async throws {
+    let keyboard = try Descriptor.terminal()
+    let terminal = try ControlledTerminal()
+    let monitor = try Program(["monitor", "-p", terminal.path], stdin: keyboard.write)
+    _ = try await monitor.errors.line(0)
+    keyboard.read.write(Array("\u{14}f\u{1D}".utf8))
+    let ending = await monitor.ending()
+    #expect(ending.status == .exited(0))
+    #expect(ending.errors.contains("name the images with --flash"))
+    let missing = try await run("monitor", "-p", terminal.path, "--flash", directory.file("none.bin"))
+    #expect(missing.status == .exited(2) && missing.errorLines.count == 1, "\(missing.errors)")
+  }
+
   @Test func `a build of ESP-IDF is flashed by its folder, and tested, with one report`() async throws {
     _ = try directory.write(
       """

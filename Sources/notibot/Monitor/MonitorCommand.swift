@@ -46,6 +46,12 @@ struct MonitorCommand: AsyncParsableCommand {
       valueName: "tag:level"))
   var filter: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Firmware that Ctrl-T f writes, as 'flash' does; a build folder, or images; can be repeated.",
+      valueName: "image[@offset]"))
+  var flash: [String] = []
+
   @Option(help: "Timestamp before each line.")
   var timestamps = MonitorOptions.Timestamps.none
 
@@ -107,6 +113,9 @@ struct MonitorCommand: AsyncParsableCommand {
     options.takesKeys = isatty(STDIN_FILENO) == 1
     options.failsOnCrash = failOnCrash ?? !options.takesKeys
     options.linesToSend = sendLine
+    options.images = flash
+    // Reports a missing image before a port is opened.
+    if !flash.isEmpty { _ = try await FlashFiles(flash).plan(chip: nil) }
     // Reports a wrong expression before a port is opened.
     _ = try MonitorJudge(options)
     let chosen = options
@@ -114,7 +123,17 @@ struct MonitorCommand: AsyncParsableCommand {
       try await BoardAccess.withPort(line) { name in
         var options = chosen
         options.port = try Self.port(name)
-        try await MonitorRun(options: options).perform()
+        let end = options.timeout.map { ContinuousClock.now + $0 }
+        while try await MonitorRun(options: options).perform() {
+          do {
+            try await FlashAgain(images: options.images, rate: rate.value).perform(at: options.port)
+          } catch let error where !Task.isCancelled {
+            Output.note("\(error)")
+          }
+          options.linesToSend = []
+          options.isContinued = true
+          options.timeout = end.map { max(.milliseconds(1), $0 - .now) }
+        }
       }
     }
   }

@@ -56,6 +56,10 @@ struct MonitorOptions: Sendable {
   var linesToSend: [String] = []
   /// Whether other rates are tried when the bytes are not text: the user has asked for none.
   var searchesRate = false
+  /// Files or folders of firmware that Ctrl-T f writes.
+  var images: [String] = []
+  /// Whether the run continues another one, whose file it extends.
+  var isContinued = false
   /// Whether keys go to the device.
   var takesKeys = false
 

@@ -27,10 +27,11 @@ struct MonitorRun: Sendable {
 
   let options: MonitorOptions
 
-  /// Runs until there is a reason to end; throws `CommandFailure` unless that is a success.
-  func perform() async throws {
+  /// Runs until there is a reason to end; throws `CommandFailure` unless that is a success. Returns
+  /// whether it is to be continued after writing the images of --flash.
+  func perform() async throws -> Bool {
     let judge = try MonitorJudge(options)
-    let save = try options.save.map { try OutputFile(path: $0) }
+    let save = try options.save.map { try OutputFile(path: $0, from: options.isContinued ? .end : .empty) }
     let log = MonitorLog()
     if let limit = options.timeout { Interruption.end(after: limit, with: timeoutFailure) }
     let (inputs, sink) = AsyncStream<Timed>.makeStream()
@@ -50,7 +51,7 @@ struct MonitorRun: Sendable {
       loop.scheduleTask(in: TimeAmount(limit)) { emit(.timeout) }
     }
     defer { timeout?.cancel() }
-    try await withThrowingTaskGroup(of: Void.self) { [options] group in
+    return try await withThrowingTaskGroup(of: Void.self) { [options] group in
       group.addTask {
         var failure: PortError?
         do throws(PortError) {
@@ -73,7 +74,7 @@ struct MonitorRun: Sendable {
         }
       }
       // Interrupted.
-      try session.end(.success(reason: "interrupted", match: nil))
+      return try session.end(.success(reason: "interrupted", match: nil))
     }
   }
 

@@ -23,6 +23,7 @@ extension MonitorSession {
       let rates = RateSearch.candidates
       set(rate: rates[((rates.firstIndex(of: rate) ?? -1) + 1) % rates.count])
       note("the rate is \(rate) baud")
+    case .flash: note("there is nothing to flash: name the images with --flash")
     case .leave: break
     }
   }

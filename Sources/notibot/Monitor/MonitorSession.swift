@@ -8,6 +8,8 @@ struct MonitorSession {
   enum Ending {
     case success(reason: String, match: String?)
     case failure(reason: String, match: String?, CommandFailure)
+    /// The port is needed for the images of --flash; the monitor continues afterwards.
+    case flash
   }
 
   private let options: MonitorOptions
@@ -56,6 +58,7 @@ struct MonitorSession {
       ending = .failure(reason: error == nil ? "lost" : "notOpened", match: nil, failure)
     case .keys(.keys(let bytes)): monitor.write(bytes)
     case .keys(.command(.leave)): ending = .success(reason: "keys", match: nil)
+    case .keys(.command(.flash)) where !options.images.isEmpty: ending = .flash
     case .keys(.command(let command)): perform(command)
     case .keys(.unknown): note("there is no such command: Ctrl-T h shows them")
     case .note(let words): note(words)
@@ -70,8 +73,8 @@ struct MonitorSession {
     return decided ?? ending
   }
 
-  /// Prints the remaining records and ends.
-  mutating func end(_ ending: Ending) throws {
+  /// Prints the remaining records and ends. Returns whether to write the images of --flash.
+  mutating func end(_ ending: Ending) throws -> Bool {
     timer.cancel()
     let now = Instant.current
     var ending = ending
@@ -80,8 +83,12 @@ struct MonitorSession {
     // they are dropped.
     if !isDecided, let decided = show() { ending = decided }
     switch ending {
+    case .flash:
+      Output.text(printer.lineBreak())
+      return true
     case .success(let reason, let match):
       Output.text(printer.closing(reason, match: match, counts: machine.counts, at: now))
+      return false
     case .failure(let reason, let match, let failure):
       Output.text(printer.closing(reason, match: match, counts: machine.counts, at: now))
       throw failure
