@@ -9,7 +9,6 @@ import time
 
 from tools.chromium import browser
 
-LIMIT_SECONDS = 1.0
 LIMIT_BYTES = 1_000_000
 
 # What a page must not have, counted in the document that the browser made of it.
@@ -30,7 +29,7 @@ def media(driver, scheme, medium=""):
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": medium, "features": features})
 
 
-def check(driver, path, screenshots):
+def check(driver, path, screenshots, limit_seconds):
     """The findings of one page."""
     findings = []
     start = time.perf_counter()
@@ -44,7 +43,7 @@ def check(driver, path, screenshots):
             findings.append(f"{seen[name]} {name}")
     if console:
         findings.append(f"console: {console[0]['message']}")
-    if seconds > LIMIT_SECONDS:
+    if seconds > limit_seconds:
         findings.append(f"opens in {seconds:.2f} s")
     if size > LIMIT_BYTES:
         findings.append(f"has {size} bytes")
@@ -73,6 +72,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
     parser.add_argument("--screenshots", type=pathlib.Path, help="folder for pictures of each page")
+    parser.add_argument("--seconds", type=float, default=1.0, help="the longest time in which a page may open")
     options = parser.parse_args()
     wrong = 0
     texts = {}
@@ -82,7 +82,7 @@ def main():
             driver.get("about:blank")
             for path in options.pages:
                 if has_javascript:
-                    findings = check(driver, path, options.screenshots)
+                    findings = check(driver, path, options.screenshots, options.seconds)
                     texts[path] = driver.execute_script(COUNT)["text"]
                 else:
                     driver.get(path.resolve().as_uri())
