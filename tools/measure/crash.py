@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Measures `notibot monitor --elf`: from the last byte of a crash to its decoded frames.
 
-    python3 -m tools.measure.crash --notibot PATH [--crashes N] [--functions N]
+    python3 -m tools.measure.crash --notibot PATH [--crashes N] [--functions N] [--addresses]
 
+gdb unwinds the stack; with --addresses the crash prints none, and addr2line decodes two addresses.
 The ELF file is compiled here, with riscv64-unknown-elf-gcc."""
 
 import argparse
@@ -19,6 +20,10 @@ import tty
 
 TOOL = "riscv64-unknown-elf-"
 FLAGS = ["-march=rv32imc", "-mabi=ilp32", "-g", "-Og", "-nostdlib", "-Wl,-Ttext=0x42000000"]
+STACK = 0x3FC8F1E0
+NAMES = ["MEPC", "RA", "SP", "GP", "TP", "T0", "T1", "T2", "S0/FP", "S1"]
+NAMES += [f"A{number}" for number in range(8)] + [f"S{number}" for number in range(2, 12)]
+NAMES += [f"T{number}" for number in range(3, 7)]
 FUNCTION = """
 struct s{n} {{ int a, b; struct s{n} *next; char name[{size}]; }};
 __attribute__((noinline)) int f{n}(struct s{n} *s, int x) {{
@@ -43,6 +48,7 @@ def main():
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--crashes", type=int, default=20)
     parser.add_argument("--functions", type=int, default=12_000)
+    parser.add_argument("--addresses", action="store_true", help="a crash without its stack")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         elf, (fault, back) = build(pathlib.Path(folder), options.functions)
@@ -51,7 +57,7 @@ def main():
         words = [options.notibot, "monitor", "-p", os.ttyname(port), "--elf", elf, "--json", "--no-fail-on-crash"]
         text = (
             "Guru Meditation Error: Core  0 panic'ed (Store access fault). Exception was unhandled.\r\n"
-            f"MEPC    : {fault:#010x}  RA      : {back + 8:#010x}  SP      : 0x3fc8f1e0  GP      : 0x3fc80800\r\n"
+            f"{registers(fault, back + 8)}{'' if options.addresses else stack(back + 8)}"
             f"ELF file SHA256:  {digest(elf)[:9]}\r\nRebooting...\r\n"
         )
         milliseconds = []
@@ -75,6 +81,18 @@ def main():
             "maxMs": round(max(milliseconds), 1),
         }
         print(json.dumps(report))
+
+
+def registers(fault, back):
+    known = {"MEPC": fault, "RA": back, "SP": STACK}
+    pairs = [f"{name:<8}: {known.get(name, 0):#010x}" for name in NAMES]
+    return "".join("  ".join(pairs[at : at + 4]) + "\r\n" for at in range(0, len(pairs), 4))
+
+
+def stack(back):
+    words = [f"{back:#010x}"] * 8
+    lines = (f"{STACK + 32 * line:08x}: {' '.join(words)}\r\n" for line in range(32))
+    return "\r\nStack memory:\r\n" + "".join(lines)
 
 
 def digest(path):

@@ -1,4 +1,3 @@
-import Digests
 import Foundation
 import Glibc
 import NotibotHost
@@ -40,12 +39,11 @@ struct CrashDecoder: Sendable {
   /// How long the program may take.
   private static let limit = Duration.seconds(10)
   private static let outputLimitBytes = 262_144
-  /// The largest ELF file whose hash is compared.
-  private static let fileLimitBytes: UInt64 = 256 << 20
 
   let elf: String
   private let program: String
   private let debugger: CrashDebugger?
+  private let knownHash = KnownHash()
 
   /// Checks the file and finds the program. Throws `CommandFailure`: 2 for a file of another kind,
   /// 18 without a program.
@@ -78,7 +76,7 @@ struct CrashDecoder: Sendable {
   func frames(of crash: Crash) -> (frames: [Frame], warning: String?) {
     let addresses = crash.codeAddresses
     guard !addresses.isEmpty else { return ([], nil) }
-    if let hash = crash.elfHash, let own = fileHash, !own.hasPrefix(hash) {
+    if let hash = crash.elfHash, let own = knownHash.value(of: elf), !own.hasPrefix(hash) {
       return (
         [],
         "\(elf.printable) is not the program that crashed: its SHA-256 begins with \(own.prefix(hash.count)), "
@@ -139,12 +137,5 @@ struct CrashDecoder: Sendable {
     let line = colon == place.endIndex ? nil : Int(place[place.index(after: colon)...])
     return Frame(
       address: address, function: function, file: String(file.prefix(1000)).printable, line: line)
-  }
-
-  private var fileHash: String? {
-    guard let handle = FileHandle(forReadingAtPath: elf), let size = try? handle.seekToEnd(),
-      size <= Self.fileLimitBytes, (try? handle.seek(toOffset: 0)) != nil, let data = try? handle.readToEnd()
-    else { return nil }
-    return SHA256.digest(data).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }
