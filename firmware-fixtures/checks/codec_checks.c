@@ -158,6 +158,22 @@ static void check_json_text(void) {
   CHECK(nb_json_text((const uint8_t *)"{}", 2, "t", out, sizeof out) == NB_ERROR_STATE);
 }
 
+static void check_json_label(void) {
+  static const struct {
+    const char *json, *label;
+  } rows[] = {
+    {"{\"a\":1,\"act\":[\"\\u00d6ffnen\",\"No\"]}", "\xC3\x96" "ffnen"}, {"{\"act\" : [ \"Yes\" ] }", "Yes"},
+    {"{\"act\":[\"\"]}", ""}, {"{\"act\":[]}", NULL}, {"{\"act\":\"no\"}", NULL},
+    {"{\"t\":\"\\\"act\\\":[\\\"no\\\"]\"}", NULL}, {"{\"o\":{\"act\":[\"no\"]}}", NULL},
+  };
+  for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    char out[16];
+    int length = nb_json_label((const uint8_t *)rows[at].json, strlen(rows[at].json), out, sizeof out);
+    if (rows[at].label == NULL) CHECK(length == NB_ERROR_STATE);
+    else CHECK(length == (int)strlen(rows[at].label) && strcmp(out, rows[at].label) == 0);
+  }
+}
+
 /* A document that is cut anywhere is not read beyond its end, which is the end of its memory. */
 static void check_cut_json(void) {
   static const char json[] = "{\"v\":[ -0.5e+10 , 12,true,null,{\"\\ud83d\\ude00\\n\":\"\xC3\xA9\"}] , \"t\" : \"\\ud83d\\ude00\"}";
@@ -211,6 +227,7 @@ void check_codec(void) {
   check_decoder_counters();
   check_late_bytes();
   check_json_text();
+  check_json_label();
   check_cut_json();
   check_json_values();
 }

@@ -271,6 +271,35 @@ RULES = [
     ),
     ("rom.c", "if (flash[0] != MAGIC) {", "if (false) {", "rom Rom.test_wrong_magic_repeats_until_a_watchdog_bites"),
     ("sha256.c", "rotate(w[i - 15], 7)", "rotate(w[i - 15], 8)", "rom Rom.test_a_good_image_runs"),
+    ("display.c", "lasted_ps < (scl ? SCL_LOW_PS : SCL_HIGH_PS)", "false", "display Bus.test_a_clock_that_is_too_fast"),
+    ("display.c", "< (scl ? SETTLE_PS : CONDITION_PS)", "< 0", "display Bus.test_data_that_changes_too_late"),
+    (
+        "display.c",
+        "chip->now_ps - display->scl_ps < CONDITION_PS",
+        "false",
+        "display Bus.test_a_stop_that_comes_too_early",
+    ),
+    (
+        "display.c",
+        "display->bus = byte == ADDRESS_WRITE ? BUS_CONTROL : BUS_IGNORED;",
+        "display->bus = BUS_CONTROL;",
+        "display Bus.test_other_addresses_are_ignored",
+    ),
+    ("display.c", "  default: chip_fail(", "  default: if (false) chip_fail(", "display Bus.test_unknown_commands"),
+    (
+        "display.c",
+        "  if (display->mode != 0) {",
+        "  if (display->mode == 1) {",
+        "display Bus.test_data_in_another_mode",
+    ),
+    ("display.c", "first > second || second", "second", "display Bus.test_a_range_that_is_none"),
+    ("display.c", "&& display->has_pump &&", "&&", "display Bus.test_without_the_pump_it_is_dark"),
+    (
+        "pins.c",
+        "(pin == BUTTON_PIN && chip->pins.is_button_down)",
+        "false",
+        "display Display.test_a_press_dismisses_the_newest",
+    ),
 ]
 
 

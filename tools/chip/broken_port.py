@@ -67,11 +67,53 @@ FAULTS = [
         "full packets that the host keeps",
     ),
     ("panic.c", "    uart_finish_now(output);\n", "", "UART.test_panic_by_command", "a reset before the text has left"),
+    (
+        "display.c",
+        "#define LOW_ROUNDS 60u",
+        "#define LOW_ROUNDS 1u",
+        "Display.test_it_shows_the_count_and_the_newest_notification",
+        "a bus of more than 400 kHz",
+    ),
+    (
+        "display.c",
+        "    0x8d, 0x14,             /* the charge pump */\n",
+        "",
+        "Display.test_it_shows_the_count_and_the_newest_notification",
+        "a dark display",
+    ),
+    (
+        "../bare-metal/panel.c",
+        "slot->item != panel->item",
+        "false",
+        "Display.test_a_press_is_not_for_a_text_that_came_meanwhile",
+        "a press for another notification",
+    ),
+    (
+        "../bare-metal/panel.c",
+        "|| slot->rev != panel->rev",
+        "",
+        "Display.test_a_press_is_not_for_new_content",
+        "a press for new content",
+    ),
+    (
+        "../bare-metal/panel.c",
+        "slot->item > found->item",
+        "slot->item < found->item",
+        "Display.test_it_shows_the_count_and_the_newest_notification",
+        "the oldest notification",
+    ),
+    (
+        "../bare-metal/panel.c",
+        "    panel->is_held = true;\n",
+        "",
+        "Display.test_holding_chooses_the_first_action_once",
+        "an action for each look at the button",
+    ),
 ]
 
 
 def build(folder, file, old, new):
-    """Both images of the broken port."""
+    """The images of the broken port."""
     source = folder / PORT / file
     original = source.read_text(encoding="utf-8")
     if original.count(old) != 1:
@@ -93,7 +135,7 @@ def main():
         for file, old, new, check, what in FAULTS:
             build(folder, file, old, new)
             done = subprocess.run(
-                [sys.executable, HERE / "firmware_checks.py", check],
+                [sys.executable, HERE / f"{'display' if check.startswith('Display') else 'firmware'}_checks.py", check],
                 capture_output=True,
                 timeout=120,
                 env={**os.environ, "CHIP_IMAGES": str(folder / "images")},

@@ -7,6 +7,7 @@ UART0, UART1, USB, LINES = 0, 1, 2, 3
 UNPLUGGED, UNREAD, OPEN = 0, 1, 2
 TIME, OUTPUT, FULL, FAULT = 0, 1, 2, 3
 MS = 1_000_000
+DISPLAY_COLUMNS, DISPLAY_ROWS = 128, 64
 
 MAC = bytes.fromhex("7cdfa1b2c3d4")
 
@@ -49,6 +50,9 @@ SIGNATURES = {
     "chip_set_rate": (None, [c_void_p, c_int, c_uint32]),
     "chip_set_lines": (None, [c_void_p, c_int, c_bool, c_bool]),
     "chip_set_usb_host": (None, [c_void_p, c_int]),
+    "chip_attach_display": (None, [c_void_p]),
+    "chip_display": (c_bool, [c_void_p, POINTER(c_uint8)]),
+    "chip_set_button": (None, [c_void_p, c_bool]),
     "chip_fault": (POINTER(Fault), [c_void_p]),
     "chip_get_statistics": (None, [c_void_p, POINTER(Statistics)]),
     "chip_is_in_loader": (c_bool, [c_void_p]),
@@ -115,6 +119,13 @@ class Chip:
     def feed(self, line, data):
         fed = self.functions.chip_feed(self.pointer, line, data, len(data))
         assert fed == len(data), f"{len(data)} bytes for {fed} bytes of room"
+
+    def picture(self):
+        """The rows of the display, a byte for each pixel; None while it is off."""
+        pixels = (c_uint8 * (DISPLAY_COLUMNS * DISPLAY_ROWS))()
+        if not self.functions.chip_display(self.pointer, pixels):
+            return None
+        return [bytes(pixels[start : start + DISPLAY_COLUMNS]) for start in range(0, len(pixels), DISPLAY_COLUMNS)]
 
     def take(self, line):
         buffer = ctypes.create_string_buffer(65536)

@@ -26,6 +26,8 @@
 #define CHIP_TIME_LIMIT_NS (UINT64_C(180) * 24 * 3600 * 1000000000)  /* of a chip's life */
 #define CHIP_RATE_MIN 300u               /* bits per second of a line */
 #define CHIP_RATE_MAX 5000000u
+#define CHIP_DISPLAY_COLUMNS 128u
+#define CHIP_DISPLAY_ROWS 64u
 #define CHIP_TEXT_LIMIT_BYTES 192u       /* of a fault's text */
 
 typedef struct chip chip_t;
@@ -96,6 +98,16 @@ void chip_set_rate(chip_t *chip, chip_line_t line, uint32_t bits_per_second);
 void chip_set_lines(chip_t *chip, chip_line_t line, bool dtr, bool rts);
 
 void chip_set_usb_host(chip_t *chip, chip_usb_host_t host);
+
+/* Connects a display module, an SSD1306 with 128 x 64 pixels, with SDA at GPIO6 and SCL at GPIO7,
+   switched on now and with each chip_power_cycle(). A program that breaks a rule of its data sheet,
+   of times too, ends the run. */
+void chip_attach_display(chip_t *chip);
+/* What the module shows, CHIP_DISPLAY_ROWS rows of CHIP_DISPLAY_COLUMNS bytes, each 0 or 1. Returns
+   whether it is on. */
+bool chip_display(const chip_t *chip, uint8_t *rows);
+/* A button between GPIO3 and ground. */
+void chip_set_button(chip_t *chip, bool is_down);
 
 const chip_fault_t *chip_fault(const chip_t *chip);
 void chip_get_statistics(const chip_t *chip, chip_statistics_t *out);

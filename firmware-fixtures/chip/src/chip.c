@@ -31,7 +31,10 @@ static void chip_reset(chip_t *chip, uint32_t reason) {
   chip->boots++;
   chip->reset_reason = reason;
   chip->wanted_reset = 0;
-  if (reason == REASON_POWER_ON) forget_memory(chip);
+  if (reason == REASON_POWER_ON) {
+    forget_memory(chip);
+    if (chip->display.is_attached) display_power_on(chip);
+  }
   if (reason == REASON_POWER_ON || reason == REASON_RTC_DOG || reason == REASON_SUPER_DOG) {
     chip->rtc = (rtc_t){0};
     dogs_reset_rtc(chip);

@@ -1,6 +1,6 @@
 /* The parts of a chip. Every function here belongs to the model's own files. Each file uses only
    those before it, which scripts/check-c-order checks:
-   order: faults queue sha256 decode pins uart usb systimer dogs system rtc spi
+   order: faults queue sha256 decode random display pins uart usb systimer dogs system rtc spi
    order: bus csr cpu rom probe chip */
 #ifndef CHIP_INTERNAL_H
 #define CHIP_INTERNAL_H
@@ -148,7 +148,29 @@ typedef struct clocks { uint32_t cpu_per_conf, sysclk_conf, clk_en0, rst_en0; ui
 typedef struct pins {
   uint32_t enable, out, in_select[128], out_select[22], mux[22];
   bool is_gpio9_low, is_en_low; /* pulled by the host */
+  bool is_button_down;          /* pulls GPIO3 */
 } pins_t;
+
+#define DISPLAY_COLUMNS CHIP_DISPLAY_COLUMNS
+#define DISPLAY_ROWS CHIP_DISPLAY_ROWS
+#define DISPLAY_PAGES (DISPLAY_ROWS / 8u)
+#define DISPLAY_PIXELS (DISPLAY_COLUMNS * DISPLAY_ROWS)
+typedef struct display {
+  bool is_attached;
+  bool scl, sda;            /* as the chip leaves them */
+  bool pulls_sda;           /* acknowledges */
+  bool is_begun;            /* START, and SCL has not fallen yet */
+  bool is_single;           /* after one byte comes another control byte */
+  uint64_t scl_ps, sda_ps;  /* when they changed */
+  unsigned bus, bits;
+  uint8_t byte;
+  uint8_t command, arguments[2];
+  unsigned argument_count, arguments_due;
+  uint8_t mode, mux, com_pins;
+  bool has_pump, is_on, is_inverse, is_remapped, is_reversed;
+  uint8_t column, column_start, column_end, page, page_start, page_end;
+  uint8_t memory[DISPLAY_COLUMNS * DISPLAY_PAGES];
+} display_t;
 typedef struct spi { uint32_t addr, user, user1, user2, mosi_len, miso_len, ctrl, w[16]; bool is_write_enabled; } spi_t;
 
 #define ROM_TEXT_LIMIT_BYTES 2048u
@@ -181,6 +203,7 @@ struct chip {
   matrix_t matrix;
   clocks_t clocks;
   pins_t pins;
+  display_t display;
   spi_t spi;
   queue_t input[CHIP_LINES], output[CHIP_LINES];
   uint8_t *flash;
@@ -300,6 +323,11 @@ void efuse_write(chip_t *chip, uint32_t offset, uint32_t value);
 uint32_t chip_random(chip_t *chip);
 uint32_t random_read(chip_t *chip, uint32_t offset);
 void random_write(chip_t *chip, uint32_t offset, uint32_t value);
+
+/* The display module on GPIO6 (SDA) and GPIO7 (SCL). */
+void display_power_on(chip_t *chip);
+void display_set_lines(chip_t *chip, bool scl, bool sda);
+bool display_pulls_sda(const chip_t *chip);
 
 void pins_reset(chip_t *chip);
 uint32_t gpio_read(chip_t *chip, uint32_t offset);

@@ -179,6 +179,8 @@ enum nb_change {
 /* Copies the string of a top-level key, unescaped, with a final 0. `key` needs no escapes. Returns the length, or
    NB_ERROR_STATE (no such string), NB_ERROR_SIZE. `json` has been stored, so it is valid. */
 int nb_json_text(const uint8_t *json, size_t length, const char *key, char *out, size_t size);
+/* Copies the label of the first action (NTF-20 `act`) in the same way; NB_ERROR_STATE if there is none. */
+int nb_json_label(const uint8_t *json, size_t length, char *out, size_t size);
 
 /* ---- Configuration ------------------------------------------------------------------------------------------- */
 

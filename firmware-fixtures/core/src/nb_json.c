@@ -275,16 +275,21 @@ bool nb_json_value(nb_cursor_t *cursor) {
   }
 }
 
-int nb_json_text(const uint8_t *json, size_t length, const char *key, char *out, size_t size) {
-  nb_cursor_t cursor = {.at = json, .end = json + length};
-  nb_span_t name, value;
-  if (!nb_json_take(&cursor, '{')) return NB_ERROR_STATE;
+/* Moves the cursor to the value of a top-level key; false if it has none. */
+static bool find(nb_cursor_t *cursor, const char *key) {
+  nb_span_t name;
+  if (!nb_json_take(cursor, '{')) return false;
   for (;;) {
-    if (!nb_json_string(&cursor, &name) || !nb_json_take(&cursor, ':')) return NB_ERROR_STATE;
-    if (nb_span_is(&name, key)) break;
-    if (!nb_json_value(&cursor) || !nb_json_take(&cursor, ',')) return NB_ERROR_STATE;
+    if (!nb_json_string(cursor, &name) || !nb_json_take(cursor, ':')) return false;
+    if (nb_span_is(&name, key)) return true;
+    if (!nb_json_value(cursor) || !nb_json_take(cursor, ',')) return false;
   }
-  if (!nb_json_string(&cursor, &value)) return NB_ERROR_STATE;
+}
+
+/* Copies the string at the cursor. */
+static int copy_string(nb_cursor_t *cursor, char *out, size_t size) {
+  nb_span_t value;
+  if (!nb_json_string(cursor, &value)) return NB_ERROR_STATE;
   nb_unescape_t reader;
   nb_unescape_start(&reader, &value);
   for (size_t used = 0; used < size; used++) {
@@ -293,4 +298,14 @@ int nb_json_text(const uint8_t *json, size_t length, const char *key, char *out,
     if (byte < 0) return (int)used;
   }
   return NB_ERROR_SIZE;
+}
+
+int nb_json_text(const uint8_t *json, size_t length, const char *key, char *out, size_t size) {
+  nb_cursor_t cursor = {.at = json, .end = json + length};
+  return find(&cursor, key) ? copy_string(&cursor, out, size) : NB_ERROR_STATE;
+}
+
+int nb_json_label(const uint8_t *json, size_t length, char *out, size_t size) {
+  nb_cursor_t cursor = {.at = json, .end = json + length};
+  return find(&cursor, "act") && nb_json_take(&cursor, '[') ? copy_string(&cursor, out, size) : NB_ERROR_STATE;
 }

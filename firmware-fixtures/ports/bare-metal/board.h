@@ -4,7 +4,7 @@
    A file uses only files before it in this order, so that no two need each other;
    scripts/check-c-order checks that.
 
-   order: clock ring line_uart line_usb line uart reset panic board nb_control main echo */
+   order: clock ring line_uart line_usb line uart reset panic board display font panel nb_control main echo */
 #ifndef NOTIBOT_BOARD_H
 #define NOTIBOT_BOARD_H
 

@@ -5,6 +5,7 @@
 #include "board.h"
 #include "nb_control.h"
 #include "notibot.h"
+#include "panel.h"
 
 #define FRAMES 16u
 #define REQUESTS 8u
@@ -31,6 +32,9 @@ typedef struct app {
   nb_device_t device;
   nb_control_t control;
   board_boot_t boot;
+#ifdef NOTIBOT_DISPLAY
+  panel_t panel;
+#endif
   char line[LINE_BYTES];
   size_t line_length;
   uint8_t rx_queue[RX_QUEUE_BYTES];
@@ -71,6 +75,16 @@ static void say_number(app_t *app, uint32_t number)
   say(app, digits);
 }
 
+#ifdef NOTIBOT_DISPLAY
+static void changed(void *context, enum nb_change change, const nb_slot_t *slot)
+{
+  app_t *app = context;
+  (void)change;
+  (void)slot;
+  panel_note_change(&app->panel);
+}
+
+#endif
 static void configure(app_t *app)
 {
   app->config = (nb_config_t){
@@ -94,6 +108,9 @@ static void configure(app_t *app)
     .gone_count = GONE,
     .firmware_name = BOARD_FIRMWARE_NAME,
     .firmware_version = "1.0.0",
+#ifdef NOTIBOT_DISPLAY
+    .changed = changed,
+#endif
   };
   board_device_id(app->config.device_id);
 }
@@ -111,6 +128,9 @@ static void start(app_t *app)
     board_panic("bad configuration");
   }
   nb_control_start(&app->control, &app->device, &app->config);
+#ifdef NOTIBOT_DISPLAY
+  panel_start(&app->panel, &app->device);
+#endif
   say(app, "\r\nI (");
   say_number(app, board_now_ms());
   say(app, ") notibot: boot ");
@@ -288,11 +308,18 @@ int main(void)
     has_worked |= nb_control_work(&app->control, board_now_ms());
     has_worked |= take_control(app);
     has_worked |= transmit(app);
+#ifdef NOTIBOT_DISPLAY
+    has_worked |= panel_work(&app->panel, board_now_ms());
+#endif
     if (!has_worked) {
       uint32_t now_ms = board_now_ms();
       uint32_t wait_ms = nb_device_deadline(&app->device, now_ms);
       uint32_t stall_ms = nb_control_deadline(&app->control, now_ms);
       wait_ms = stall_ms < wait_ms ? stall_ms : wait_ms;
+#ifdef NOTIBOT_DISPLAY
+      uint32_t look_ms = panel_deadline(&app->panel, now_ms);
+      wait_ms = look_ms < wait_ms ? look_ms : wait_ms;
+#endif
       board_idle(wait_ms < SLEEP_LIMIT_MS ? wait_ms : SLEEP_LIMIT_MS);
     }
   }

@@ -135,7 +135,10 @@ static inline volatile uint32_t *reg(uint32_t address)
 #define EFUSE_MAC_HIGH 0x48u
 
 /* Pins: the control line is UART1, routed by the GPIO matrix. */
+#define GPIO_OUT_CLEAR 0x0cu
 #define GPIO_ENABLE_SET 0x24u
+#define GPIO_ENABLE_CLEAR 0x28u
+#define GPIO_IN 0x3cu
 #define GPIO_IN_SELECT(signal) (0x154u + 4u * (signal))
 #define GPIO_OUT_SELECT(pin) (0x554u + 4u * (pin))
 #define GPIO_IN_BY_MATRIX (1u << 6)
