@@ -59,14 +59,15 @@ def t26_content(programs):
 
 
 def t24_absent(programs):
-    """T24: pushes while the display is away, and a kill: all in order, once, and what has expired
-    meanwhile never."""
-    with World(programs, {"entriesLimit": ABSENT_COUNT + 100}) as world:
+    """T24: pushes while the display is away, a kill, and restarts of the display while it gets
+    them: all in order, once, and what has expired meanwhile never."""
+    count = int(os.environ.get("NOTIBOT_ABSENT", ABSENT_COUNT))
+    with World(programs, {"entriesLimit": count + 100}) as world:
         world.start()
         world.ask("unplug")
         wait_for(lambda: not world.status()["boardUp"], "the display is away")
         token = world.tokens[DAYLY]
-        for start in range(0, ABSENT_COUNT, 250):
+        for start in range(0, count, 250):
             requests = [(token, {"aps": {"alert": f"{number:05}"}}) for number in range(start, start + 250)]
             equal({answer.status for answer in world.send_with_aioapns(requests)}, {"200"}, "answers")
         with world.client() as client:
@@ -74,11 +75,14 @@ def t24_absent(programs):
             equal(world.push(client, {"aps": {"alert": "old"}}, apns_expiration=soon).status_code, 200, "expiring")
         world.kill()
         world.start()
-        wait_for(lambda: world.status()["unfinished"] == ABSENT_COUNT, "the expiry")
+        wait_for(lambda: world.status()["unfinished"] == count, "the expiry")
         world.ask("plug")
+        for left in (3, 2, 1):
+            wait_for(lambda left=left: world.status()["unfinished"] <= count * left // 4, "a part of the deliveries")
+            equal(world.ask("reboot")["ok"], True, "the restart")
         wait_for(lambda: world.status()["boardUp"] and not world.status()["unfinished"], "the deliveries")
         texts = [item["text"] for item in world.items()]
-        equal(texts, [f"{number:05}" for number in range(ABSENT_COUNT)], "the display")
+        equal(texts, [f"{number:05}" for number in range(count)], "the display")
 
 
 def t23_loop(programs):
@@ -86,7 +90,8 @@ def t23_loop(programs):
     random_steps = random.Random(7)
     with World(programs) as world:
         world.start()
-        sent = {f"{number}": str(uuid.uuid4()) for number in range(LOOP_COUNT)}
+        count = int(os.environ.get("NOTIBOT_LOOP", LOOP_COUNT))
+        sent = {f"{number}": str(uuid.uuid4()) for number in range(count)}
         waiting = dict(sent)
         kills = 0
         while waiting:
@@ -103,7 +108,7 @@ def t23_loop(programs):
                     break
         world.kill()
         world.start()
-        items = world.shown(LOOP_COUNT)
+        items = world.shown(count)
         equal(sorted(item["text"] for item in items), sorted(sent), "the display")
         expect(kills > 5, f"only {kills} kills")
         world.kill(signal.SIGTERM)

@@ -35,6 +35,8 @@ DAYLY_PUSH = {
 }
 # Ends a hang; no verdict depends on it.
 LIMIT_S = 60
+# Of a value in a message, in characters.
+WORDS_LIMIT = 1000
 
 
 class Failure(Exception):
@@ -47,7 +49,8 @@ def expect(claim, words):
 
 
 def equal(found, expected, what):
-    expect(found == expected, f"{what}: {found!r}, expected {expected!r}")
+    shown, wanted = (repr(value)[:WORDS_LIMIT] for value in (found, expected))
+    expect(found == expected, f"{what}: {shown}, expected {wanted}")
 
 
 def wait_for(condition, what):
