@@ -89,14 +89,22 @@ package struct ChipModel: Equatable, Sendable {
 
   private static let esp32s3 = ChipModel(
     name: .esp32s3, image: .esp32s3, hasSecurityInfo: true, spiBase: 0x6000_2000, spi: laterOffsets,
-    mac: .plain(low: 0x6000_7044, high: 0x6000_7048), registers: [0x6000_7050: 0x0008_0000],
+    mac: .plain(low: 0x6000_7044, high: 0x6000_7048),
+    registers: [
+      0x4000_1000: 0x0000_0009,  // the chip's magic, which esptool 4 compares
+      0x6000_7050: 0x0008_0000,
+    ],
     clockDivider: nil, watchdogConfiguration: 0x6000_8098,
     banner: "ESP-ROM:esp32s3-20210327\r\nBuild:Mar 27 2021\r\n", causes: .short,
     applicationStrap: "0x8 (SPI_FAST_FLASH_BOOT)", downloadStrap: "0x0 (DOWNLOAD(USB/UART0))")
 
   private static let esp32c3 = ChipModel(
     name: .esp32c3, image: .esp32c3, hasSecurityInfo: true, spiBase: 0x6000_2000, spi: laterOffsets,
-    mac: .plain(low: 0x6000_8844, high: 0x6000_8848), registers: [0x6000_8850: 0x0010_0000],
+    mac: .plain(low: 0x6000_8844, high: 0x6000_8848),
+    registers: [
+      0x4000_1000: 0x1B31_506F,  // the same, since revision 0.3
+      0x6000_8850: 0x0010_0000,
+    ],
     clockDivider: nil, watchdogConfiguration: 0x6000_8090,
     banner: "ESP-ROM:esp32c3-api1-20210207\r\nBuild:Feb  7 2021\r\n", causes: .short,
     applicationStrap: "0xc (SPI_FAST_FLASH_BOOT)", downloadStrap: "0x4 (DOWNLOAD(USB/UART0/1))")
