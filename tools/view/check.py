@@ -215,6 +215,8 @@ class Check:
     def buttons(self, emulator):
         """Dismiss, unplug, plug in, restart."""
         stored = emulator.control.stats()["storedCount"]
+        # The page can still show the card of a notification that the host has just removed.
+        self.until("document.querySelectorAll('.card').length == arguments[0]", stored)
         self.driver.execute_script(
             "[...document.querySelectorAll('.card button')].find(b => b.textContent == 'Dismiss').click()"
         )
