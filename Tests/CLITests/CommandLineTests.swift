@@ -26,6 +26,15 @@ import Testing
     #expect(try await run("simulate", "--seeds", "0").status == .exited(2))
   }
 
+  @Test func `the largest seed can be simulated`() async throws {
+    let last = UInt64.max
+    for arguments in [["--seed", "\(last)"], ["--seeds", "\(last - 1)..\(last)"], ["--rot", "--seed", "\(last)"]] {
+      let ending = try await run("simulate", arguments: arguments + ["--json"])
+      #expect(ending.status == .exited(0), "\(arguments): \(ending.errors)")
+      #expect(ending.output.contains("\(last)"))
+    }
+  }
+
   @Test(arguments: ["null", "zero"])
   func `a port is found in /dev by its name alone`(name: String) async throws {
     let ending = try await run("count", "-p", name)

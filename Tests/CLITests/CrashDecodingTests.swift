@@ -62,10 +62,13 @@ import Testing
     return Array(text.utf8)
   }
 
-  private func monitor(_ elf: String, _ bytes: [UInt8], json: Bool = false) async throws -> Program.Ending {
+  private func monitor(
+    _ elf: String, _ bytes: [UInt8], json: Bool = false, environment: [String: String] = [:]
+  ) async throws -> Program.Ending {
     let terminal = try ControlledTerminal()
     let monitor = try Program(
-      ["monitor", "-p", terminal.path, "--elf", elf, "--timeout", "600"] + (json ? ["--json"] : []))
+      ["monitor", "-p", terminal.path, "--elf", elf, "--timeout", "600"] + (json ? ["--json"] : []),
+      environment: environment)
     _ = try await monitor.errors.line(0)
     terminal.write(bytes)
     return await monitor.ending()
@@ -182,6 +185,22 @@ import Testing
     let lines = ending.lines.filter { $0.hasPrefix("    0x42") }
     #expect(lines.map { $0.split(separator: " ")[1] } == ["inner", "middle", "outer"], "\(ending.errors)")
     #expect(lines.allSatisfy { $0.contains(" at \(directory.file("frames.s")):") }, "\(lines)")
+  }
+
+  @Test func `a debugger that prints without end is killed, with its children`() async throws {
+    let directory = try TemporaryDirectory()
+    let built = try Self.buildBacktrace(in: directory)
+    let debugger = try directory.write(
+      "#!/bin/sh\nsleep 1000 &\necho $! >'\(directory.file("child"))'\nyes\n", to: "gdb-multiarch")
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: debugger)
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    let ending = try await monitor(
+      built.elf, built.panic, environment: ["PATH": directory.path + ":" + path])
+    #expect(ending.status == .exited(17))
+    #expect(ending.errors.contains("no backtrace by \(debugger): it printed more than"), "\(ending.errors)")
+    let child = try directory.contents(of: "child").trimmingCharacters(in: .newlines)
+    let wait = ["600", "tail", "--pid=\(child)", "-f", "/dev/null"]
+    #expect(try await Program(wait, program: "/usr/bin/timeout").ending().status == .exited(0))
   }
 
   @Test func `a panic with half of its registers is decoded without its stack`() async throws {

@@ -46,7 +46,8 @@ enum ChildOutput {
       text += buffer[..<count]
       if text.count > bytes { problem = "it printed more than \(bytes) bytes" }
     }
-    if problem != nil { kill(process.processIdentifier, SIGKILL) }
+    // Foundation starts it in a process group of its own, to which its children belong, too.
+    if problem != nil { kill(-process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
     if problem == nil, process.terminationReason != .exit || process.terminationStatus != 0 {
       problem = "it ended with \(process.terminationStatus)"

@@ -78,7 +78,7 @@ struct SimulateCommand: AsyncParsableCommand {
     _ selection: Simulation.Selection, jobs: Int, until end: ContinuousClock.Instant?
   ) async throws {
     let start = ContinuousClock.now
-    let total = end == nil ? Int(clamping: selection.seeds.upperBound - selection.seeds.lowerBound) + 1 : 1000
+    let total = end == nil ? count(of: selection.seeds) : 1000
     let length = minutes.map { $0 * 60 }
     let progress = Mutex(Progress("simulate", total: total))
     let summary = try await Interruption.cancelling {
@@ -102,7 +102,7 @@ struct SimulateCommand: AsyncParsableCommand {
         remedy: "omit the other options")
     }
     let (seeds, jobs, start) = (try chosenSeeds(), try chosenJobs(), ContinuousClock.now)
-    let total = Int(clamping: seeds.upperBound - seeds.lowerBound) + 1
+    let total = count(of: seeds)
     let progress = Mutex(Progress("simulate", total: total))
     let summary = try await Interruption.cancelling {
       await RotSimulation.run(seeds, jobs: jobs) { done in progress.withLock { $0.update(min(total, done)) } }
@@ -150,6 +150,11 @@ struct SimulateCommand: AsyncParsableCommand {
         remedy: "use a range or a count, for example --seeds 1..1000 or --seeds 1000")
     }
     return first...last
+  }
+
+  /// How many runs that is; at most `Int.max`.
+  private func count(of seeds: ClosedRange<UInt64>) -> Int {
+    min(Int.max - 1, Int(clamping: seeds.upperBound - seeds.lowerBound)) + 1
   }
 
   private func chosenProfile() throws -> DeviceProfile? {

@@ -53,7 +53,7 @@ struct SimulationReport: Encodable {
     self.jobs = jobs
     firstSeed = selection.seeds.lowerBound
     // With a time limit the last seed is the one that was reached.
-    lastSeed = min(selection.seeds.upperBound, firstSeed + UInt64(max(1, counts.runs)) - 1)
+    lastSeed = firstSeed + min(selection.seeds.upperBound - firstSeed, UInt64(max(1, counts.runs)) - 1)
     runs = counts.runs
     wallSeconds = seconds
     virtualSeconds = counts.virtualTime / .seconds(1)
