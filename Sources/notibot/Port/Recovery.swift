@@ -1,4 +1,5 @@
 import ArgumentParser
+import Conformance
 import Foundation
 import NIOPosix
 import NotibotHost
@@ -30,8 +31,10 @@ actor Recovery {
   private static let drainLimit = Duration.milliseconds(300)
   /// Time limit for a port that disappeared in a step to return.
   private static let absenceLimit = Duration.seconds(10)
-  /// Probes after one step, at most, if the port leaves again and again.
-  private static let departuresLimit = 5
+  /// Probes after one step, at most.
+  private static let probesLimit = 5
+  /// A probe in which this process was later than that does not prove that the device is silent.
+  private static let latenessLimit = Duration.seconds(1)
 
   /// The port of the device: it can return under another name after a step.
   private(set) var port: PortName
@@ -95,19 +98,43 @@ actor Recovery {
   }
 
   /// Whether the device answers after a step, at its port or where that port returned: a board can
-  /// leave the bus after the step is over, even while it is probed.
+  /// leave the bus after the step is over, even while it is probed. The probe is repeated if it
+  /// proves nothing: the port left, could not be opened, or this process waited for a processor.
   private func answersWhereItReturns() async -> Bool {
-    for _ in 0..<Self.departuresLimit {
-      do {
-        return try await BoardGreeting.ask(port, bitsPerSecond: bitsPerSecond, within: Self.probeLimit)
-          != nil
-      } catch let failure as CommandFailure where [.noBoard, .linkLost].contains(failure.status) {
+    let meter = LatenessMeter(peers: [])
+    for _ in 0..<Self.probesLimit {
+      await meter.beginWindow()
+      let answer = await probed()
+      let lateness = await meter.endWindow().bench
+      switch answer {
+      case .greeting: return true
+      case .silence where lateness < Self.latenessLimit: return false
+      case .silence: continue
+      case .departure:
         do { try await awaitReturn() } catch { return false }
-      } catch {
-        return false
+      case .refusal:
+        // For a moment, a node that has just returned belongs to root, or to a program that looks
+        // at each new port.
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        await PortWait.forArrival(at: nil, upTo: .seconds(1), on: loop)
       }
     }
     return false
+  }
+
+  /// What a probe can find.
+  private enum Answer { case greeting, silence, departure, refusal }
+
+  private func probed() async -> Answer {
+    do {
+      let greeting = try await BoardGreeting.ask(
+        port, bitsPerSecond: bitsPerSecond, within: Self.probeLimit)
+      return greeting == nil ? .silence : .greeting
+    } catch let failure as CommandFailure where [.noBoard, .linkLost].contains(failure.status) {
+      return .departure
+    } catch {
+      return .refusal
+    }
   }
 
   private func perform(_ step: RecoveryLadder.Step) async -> RecoveryLadder.Outcome {
