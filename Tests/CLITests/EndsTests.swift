@@ -224,7 +224,7 @@ import Testing
       try await withFlood("session", ["--port", emulator.port]) { port in
         let directory = try TemporaryDirectory()
         let program = try Program([
-          "test", "-p", port, "--filter", "^LNK-", "--junit", directory.file("j.xml"),
+          "test", "-p", port, "--timeout", "600", "--filter", "^LNK-", "--junit", directory.file("j.xml"),
         ])
         // The heading and the lines of two cases.
         _ = try await program.output.line(7)

@@ -34,7 +34,7 @@ final class Program: Sendable {
     }
   }
 
-  static let hangLimitSeconds = 300
+  static let hangLimitSeconds = 900
 
   /// The `notibot` of the same build as this test.
   static let notibot = {
