@@ -31,7 +31,7 @@ import Testing
 
   @Test func `JUnit contains the reason of a failure, without characters that XML does not allow`() throws {
     let document = JUnitReport.document(of: Self.makeReport())
-    #expect(document.contains("a &lt;b&gt; &amp; &quot;c&quot; \u{FFFD}[2J\u{FFFD} d (checked at F.swift:7)"))
+    #expect(document.contains("a &lt;b&gt; &amp; &quot;c&quot; \\u{1b}[2J\\u{0} d (checked at F.swift:7)"))
     #expect(document.unicodeScalars.allSatisfy { $0.value >= 0x20 || $0 == "\n" })
   }
 

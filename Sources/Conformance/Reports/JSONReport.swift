@@ -110,10 +110,10 @@ package struct BoardsJSONReport: JSONDocument, Sendable {
 package protocol JSONDocument: Encodable {}
 
 extension JSONDocument {
-  /// The document, keys sorted.
+  /// The document, keys sorted. Text of a device cannot act on what shows the document.
   package func document() throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+    return String(decoding: try encoder.encode(self), as: UTF8.self).printableJSON + "\n"
   }
 }

@@ -121,8 +121,8 @@ package enum JUnitReport {
     report.startedAt.formatted(.iso8601)
   }
 
-  /// The text without characters that XML 1.0 does not allow even escaped, and with its markup
-  /// escaped.
+  /// The text with its markup escaped, hidden characters as `printable` shows them, and without
+  /// what XML 1.0 does not allow even escaped.
   package static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -133,7 +133,8 @@ package enum JUnitReport {
       case "\"": result += "&quot;"
       case "\n": result += "&#10;"
       case "\t": result += "&#9;"
-      case "\u{0}"..<"\u{20}", "\u{7F}"..."\u{9F}", "\u{FFFE}"..."\u{FFFF}": result += "\u{FFFD}"
+      case "\u{FFFE}"..."\u{FFFF}": result += "\u{FFFD}"
+      case let hidden where hidden.isHidden: result += String(hidden).printable
       case _: result.unicodeScalars.append(scalar)
       }
     }

@@ -80,17 +80,9 @@ enum Output {
   }
 
   private static func escaped(_ document: String) -> String {
-    var result = String.UnicodeScalarView()
-    for scalar in document.unicodeScalars {
-      switch scalar.value {
-      case 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069:
-        result.append(contentsOf: String(format: "\\u%04x", scalar.value).unicodeScalars)
-      default: result.append(scalar)
-      }
-    }
-    guard isInWorkflow else { return String(result) }
+    guard isInWorkflow else { return document.printableJSON }
     var filter = WorkflowText(.json)
-    return filter.filter(String(result))
+    return filter.filter(document.printableJSON)
   }
 
   /// Writes one line for the user to stderr.

@@ -79,6 +79,7 @@ extension Encodable {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let failure = Data(#"{"ok":false}"#.utf8)
-    return Array((try? encoder.encode(self)) ?? failure) + [UInt8(ascii: "\n")]
+    let document = String(decoding: (try? encoder.encode(self)) ?? failure, as: UTF8.self)
+    return Array((document.printableJSON + "\n").utf8)
   }
 }
