@@ -18,6 +18,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tools.chromium import browser
 from tools.emulator import Emulator
+from tools.view.foreign import HOSTILE, ForeignControl
 
 LATENCY_LIMIT_MS = 50
 GROWTH_LIMIT_BYTES = 16_000_000
@@ -284,6 +285,25 @@ class Check:
         self.expect(sizes[0][2] == sizes[1][2], f"the page has {sizes[0][2]}, then {sizes[1][2]} elements")
         self.quiet_console("flood")
 
+    def foreign(self, emulator):
+        """What an emulator of others sends neither stops the page nor hides what follows."""
+        with tempfile.TemporaryDirectory() as folder:
+            control = ForeignControl(emulator.control.path, folder)
+            view = subprocess.Popen(
+                [self.notibot, "view", "--socket", control.path, "--json"], stdout=subprocess.PIPE, text=True
+            )
+            self.driver.get(json.loads(view.stdout.readline())["url"])
+            cards = "document.querySelectorAll('.card').length == arguments[0]"
+            self.until(cards, len(HOSTILE) + 1)
+            self.run("send", "-p", emulator.link, "--app", "a", "--title", "b", "--text", "later")
+            self.until(cards, len(HOSTILE) + 2)
+            self.until("document.getElementById('screen').textContent.includes('later')")
+            self.expect("object" not in self.text(), "a value that is no text is shown")
+            self.quiet_console("foreign")
+            view.terminate()
+            view.wait()
+            control.close()
+
     def apart(self, emulator):
         """`notibot view` shows an emulator in another process, and ends with it."""
         view = subprocess.Popen(
@@ -297,6 +317,7 @@ class Check:
         self.run("send", "-p", emulator.link, "--app", "a", "--title", "b", "--text", "apart")
         self.until("document.getElementById('screen').textContent.includes('apart')")
         self.quiet_console("view")
+        self.foreign(emulator)
         self.driver.get("about:blank")
         emulator.stop()
         _, errors = view.communicate(timeout=20)

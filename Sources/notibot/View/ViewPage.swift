@@ -100,27 +100,35 @@ enum ViewPage {
 
     const levels = ["passive", "active", "time-sensitive", "critical"];
     const cards = new Map();  // by item number: what it was made of, and the element
+    const string = value => typeof value === "string" ? value : "";
+    const whole = (value, limit) => Number.isInteger(value) && Math.abs(value) <= limit ? value : undefined;
+    // A device keeps keys that it does not know, whatever their type: such values are left out.
     const parsed = json => {
+      let value;
       try {
-        const value = JSON.parse(json);
-        return value && typeof value === "object" ? value : {};
+        value = Object(JSON.parse(json));
       } catch {
-        return {text: json};
+        value = {text: json};
       }
+      return {
+        app: string(value.app), title: string(value.title), text: string(value.text), grp: string(value.grp),
+        fl: whole(value.fl, 0x7fffffff) ?? 0, timestamp: whole(value.timestamp, 8.64e12),
+        act: (Array.isArray(value.act) ? value.act : []).slice(0, 4).map(string)};
     };
     function makeCard(item, value) {
       const level = levels[item.lvl] ? item.lvl : 1;
       const isSilent = (value.fl & 1) === 1;
       const card = element("article", `card lvl${level}${isSilent ? " silent" : ""}`);
       card.dataset.item = item.item;
-      card.append(element("p", "app", value.app ?? ""), element("p", "title", value.title ?? ""),
-        element("p", "text", value.text ?? ""));
+      card.append(element("p", "app", value.app), element("p", "title", value.title),
+        element("p", "text", value.text));
       const marks = [level === 1 ? "" : levels[level], isSilent ? "silent" : "",
         value.fl & 2 ? "important" : "", item.preexisting ? "not announced" : ""].filter(Boolean);
-      if (Number.isFinite(value.timestamp)) marks.unshift(new Date(value.timestamp * 1000).toISOString().slice(0, 19) + "Z");
+      if (value.timestamp !== undefined) marks.unshift(new Date(value.timestamp * 1000).toISOString().slice(0, 19) + "Z");
       card.append(element("p", "marks", marks.join(" · ")));
-      const labels = Array.isArray(value.act) ? value.act.slice(0, 4) : [];
-      labels.forEach((label, act) => card.append(button(label, {command: "action", item: item.item, act})));
+      value.act.forEach((label, act) => {
+        if (label) card.append(button(label, {command: "action", item: item.item, act}));
+      });
       card.append(button("Dismiss", {command: "dismiss", item: item.item}));
       return card;
     }
@@ -133,7 +141,7 @@ enum ViewPage {
         let entry = cards.get(item.item);
         if (!entry || entry.made !== made) {
           const value = parsed(item.json);
-          entry = {made, card: makeCard(item, value), group: item.id && typeof value.grp === "string" ? value.grp : ""};
+          entry = {made, card: makeCard(item, value), group: item.id ? value.grp : ""};
           cards.set(item.item, entry);
         }
         seen.add(item.item);
@@ -178,7 +186,13 @@ enum ViewPage {
     }
 
     const events = new EventSource("events");
-    events.onmessage = message => show(message.data);
+    events.onmessage = message => {
+      try {
+        show(message.data);
+      } catch {
+        setText(byID("state"), "the emulator sent a state that this page does not understand");
+      }
+    };
     events.onerror = () => setText(byID("state"), "no connection to notibot");
     """#
 }
