@@ -1,6 +1,7 @@
 package import NIOCore
 import NIOPosix
 package import SerialLink
+import Synchronization
 
 /// The USB device that an emulator is, and where.
 package struct USBPort: Sendable {
@@ -93,6 +94,8 @@ extension EmulatorServer {
 package struct USBIPListener: Sendable {
   /// Connections that the kernel queues until they are accepted.
   static let backlog: CInt = 128
+  /// Connections at the same time, in addition to one for each device; more are closed at once.
+  static let connectionsLimit = 64
   /// Bytes queued in this process for a peer that does not read; the kernel buffers more.
   static let writeBufferLimitBytes = 65_536
 
@@ -105,6 +108,14 @@ package struct USBIPListener: Sendable {
   package static func open(
     _ address: NetworkAddress, for servers: [EmulatorServer], on loop: any EventLoop
   ) async throws(PortError) -> USBIPListener {
+    try await open(address, for: servers, handshakeLimit: USBIPHandler.handshakeLimit, on: loop)
+  }
+
+  static func open(
+    _ address: NetworkAddress, for servers: [EmulatorServer], handshakeLimit: TimeAmount,
+    on loop: any EventLoop
+  ) async throws(PortError) -> USBIPListener {
+    let admission = ConnectionAdmission(limit: connectionsLimit + servers.count)
     do {
       let channel = try await ServerBootstrap(group: loop)
         .serverChannelOption(.backlog, value: backlog)
@@ -114,7 +125,9 @@ package struct USBIPListener: Sendable {
         .childChannelOption(.writeBufferWaterMark, value: .init(low: 4096, high: writeBufferLimitBytes))
         .childChannelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(USBIPHandler(exporting: servers))
+            try admission.admit(channel)
+            try channel.pipeline.syncOperations.addHandler(
+              USBIPHandler(exporting: servers, handshakeLimit: handshakeLimit))
           }
         }
         .bind(host: address.host, port: address.port).get()
@@ -128,4 +141,25 @@ package struct USBIPListener: Sendable {
 
   /// Stops listening.
   package func close() async { try? await channel.close() }
+}
+
+/// Counts the connections of a listener.
+private final class ConnectionAdmission: Sendable {
+  private struct LimitReached: Error {}
+
+  private let limit: Int
+  private let count = Mutex(0)
+
+  init(limit: Int) { self.limit = limit }
+
+  /// Throws, so that the channel is closed, if the limit is reached.
+  func admit(_ channel: any NIOCore.Channel) throws {
+    let isAdmitted = count.withLock { count in
+      guard count < limit else { return false }
+      count += 1
+      return true
+    }
+    guard isAdmitted else { throw LimitReached() }
+    channel.closeFuture.whenComplete { _ in self.count.withLock { $0 -= 1 } }
+  }
 }

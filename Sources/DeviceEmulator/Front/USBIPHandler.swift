@@ -20,25 +20,35 @@ final class USBIPHandler: ChannelDuplexHandler {
 
   /// How long a client that got its answer has to close the connection.
   private static let closingLimit = TimeAmount.seconds(1)
+  /// How long a client has for its first message.
+  static let handshakeLimit = TimeAmount.seconds(10)
 
   private var state: State
+  private let handshakeLimit: TimeAmount
   private var isObeying = false
   private var isSuspended = false
 
   /// A connection from the network.
-  init(exporting servers: [EmulatorServer]) {
+  init(exporting servers: [EmulatorServer], handshakeLimit: TimeAmount = handshakeLimit) {
     state = .handshake(USBIPHandshake(), servers)
+    self.handshakeLimit = handshakeLimit
   }
 
   /// A connection that has been imported by other means.
   init(_ identity: USBIdentity, of server: EmulatorServer) {
     state = .imported(USBDevice(identity), server)
+    handshakeLimit = Self.handshakeLimit
   }
 
   // MARK: Events
 
   func channelActive(context: ChannelHandlerContext) {
-    try? context.channel.syncOptions?.setOption(.autoRead, value: true)
+    let channel = context.channel
+    try? channel.syncOptions?.setOption(.autoRead, value: true)
+    guard case .handshake = state else { return }
+    context.eventLoop.assumeIsolated().scheduleTask(in: handshakeLimit) {
+      if case .handshake = self.state { channel.close(promise: nil) }
+    }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -1,3 +1,4 @@
+import NIOCore
 import NIOPosix
 import NotibotProtocol
 import SerialLink
@@ -176,6 +177,34 @@ struct USBIPServerTests {
     }
   }
 
+  @Test func `a peer that sends no whole message is disconnected after a time`() async throws {
+    try await withExports([.jtag], handshakeLimit: .milliseconds(50)) { _, port in
+      for bytes in [[], Array(Self.list.dropLast())] {
+        let host = try USBIPConnection.open(port)
+        host.write(bytes)
+        #expect(await host.rest() == [])
+      }
+    }
+  }
+
+  @Test func `silent peers beyond the limit are disconnected, and their end makes room`() async throws {
+    try await withExports([.jtag], handshakeLimit: .hours(1)) { servers, port in
+      var silent: [USBIPConnection] = []
+      for _ in 0..<USBIPListener.connectionsLimit + 1 { silent.append(try USBIPConnection.open(port)) }
+      let refused = try USBIPConnection.open(port)
+      #expect(await refused.rest() == [])
+      silent.removeAll()
+      // The end of a connection is noticed later than a new one is made.
+      var answer: [UInt8] = []
+      while answer.isEmpty {
+        let host = try USBIPConnection.open(port)
+        host.write(Self.list)
+        answer = await host.rest()
+      }
+      #expect(answer.count > 12)
+    }
+  }
+
   /// Imports the first device. The previous connection's end can be noticed later.
   private func imported(_ port: Int) async throws -> USBIPConnection {
     while true {
@@ -193,6 +222,7 @@ struct USBIPServerTests {
 
   private func withExports(
     _ personalities: [USBPersonality], profile: DeviceProfile? = nil,
+    handshakeLimit: TimeAmount = USBIPHandler.handshakeLimit,
     _ body: ([EmulatorServer], Int) async throws -> Void
   ) async throws {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
@@ -204,7 +234,8 @@ struct USBIPServerTests {
           profile: profile ?? personality.profile, usb: USBPort(identity), seed: 1, on: loop))
     }
     let address = NetworkAddress(.bytes, host: "127.0.0.1", port: 0)
-    let listener = try await USBIPListener.open(address, for: servers, on: loop)
+    let listener = try await USBIPListener.open(
+      address, for: servers, handshakeLimit: handshakeLimit, on: loop)
     let outcome: Result<Void, any Error>
     do { outcome = .success(try await body(servers, listener.address.port)) } catch {
       outcome = .failure(error)
