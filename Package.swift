@@ -141,7 +141,8 @@ let package = Package(
       name: "notibot",
       dependencies: [
         "NotibotProtocol", "FirmwareImages", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance",
-        "Reports", "Rigs", "Simulation", "CBuildNote", "CSimulatedDisk", nioCore, nioPosix, nioHTTP1,
+        "Reports", "Rigs", "Simulation", "CBuildNote", "CSerialShim", "CSimulatedDisk", nioCore, nioPosix,
+        nioHTTP1,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],

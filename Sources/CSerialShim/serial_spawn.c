@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -88,6 +89,17 @@ int serial_shim_spawn_tied(const char *program, char *const arguments[], const i
   }
   serial_shim_reap(pid);
   return seen == (ssize_t)sizeof error ? -error : -EIO;
+}
+
+int serial_shim_await_end(int pid, int limit_ms) {
+  struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+  if (end.fd < 0) {
+    return -errno;
+  }
+  int ready = poll(&end, 1, limit_ms);
+  int error = errno;
+  close(end.fd);
+  return ready < 0 ? -error : ready;
 }
 
 int serial_shim_reap(int pid) {

@@ -225,4 +225,24 @@ import Testing
       #expect(ending.errors.contains("the server of the shared board closed the connection"))
     }
   }
+
+  @Test func `a server that never answers does not hold a monitor beyond its time`() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("silent")
+    let script = """
+      import socket, sys
+      server = socket.socket(socket.AF_UNIX)
+      server.bind(sys.argv[1])
+      server.listen(8)
+      print("ready", flush=True)
+      sys.stdin.read()
+      """
+    let server = try Program(["-c", script, path], program: "/usr/bin/python3", input: nil)
+    _ = try await server.output.line(0)
+    let ending = try await run("monitor", "-p", "share:\(path)", "--timeout", "1")
+    #expect(ending.status == .exited(13))
+    #expect(ending.errors.contains("not open within the time limit"), "\(ending.errors)")
+    server.closeInput()
+    #expect(await server.ending().status == .exited(0))
+  }
 }

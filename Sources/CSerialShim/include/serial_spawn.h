@@ -13,6 +13,9 @@
  * Returns the process id, or -errno; also when the program could not be executed. */
 int serial_shim_spawn_tied(const char *program, char *const arguments[], const int *descriptors, size_t count);
 
+/* Waits until the child has ended, without reaping it. Returns 1; 0 after `limit_ms`; -errno. */
+int serial_shim_await_end(int pid, int limit_ms);
+
 /* Waits until the process has ended, and reaps it. Returns its wait status, or -errno. */
 int serial_shim_reap(int pid);
 

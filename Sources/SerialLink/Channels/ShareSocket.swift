@@ -73,7 +73,11 @@ package enum ShareSocket {
       throw failure
     }
     do {
-      try await opened.futureResult.get()
+      try await withTaskCancellationHandler {
+        try await opened.futureResult.get()
+      } onCancel: {
+        channel.close(promise: nil)
+      }
       return channel
     } catch {
       try? await channel.close()
@@ -151,6 +155,9 @@ final class ShareHandler: ChannelDuplexHandler {
           refuse(.noServer("it is not a server of a shared board"), context)
         }
         return
+      }
+      guard end - unread.readerIndex < ShareSocket.lineLimitBytes else {
+        return refuse(.noServer("it is not a server of a shared board"), context)
       }
       let line = unread.readBytes(length: end - unread.readerIndex) ?? []
       unread.moveReaderIndex(forwardBy: 1)

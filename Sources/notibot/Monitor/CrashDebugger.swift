@@ -10,8 +10,6 @@ struct CrashDebugger: Sendable {
   private static let names = ["riscv32-esp-elf-gdb", "gdb-multiarch", "riscv64-unknown-elf-gdb"]
   /// Frames, at most: a damaged stack can seem endless.
   private static let framesLimit = 64
-  /// How long it may take.
-  private static let limit = Duration.seconds(10)
   private static let outputLimitBytes = 262_144
 
   private let program: String
@@ -23,7 +21,7 @@ struct CrashDebugger: Sendable {
   }
 
   /// The frames, innermost first. Throws `ChildOutput.Failure` with the reason if there are none.
-  func frames(of core: [UInt8], in elf: String) throws -> [CrashDecoder.Frame] {
+  func frames(of core: [UInt8], in elf: String, within limit: Duration) throws -> [CrashDecoder.Frame] {
     let folder = try TemporaryFolder("notibot-core")
     defer { folder.remove() }
     try Data(core).write(to: URL(fileURLWithPath: folder.file("core")))
@@ -32,7 +30,7 @@ struct CrashDebugger: Sendable {
       "--batch", "-nx", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off", "-ex",
       "interpreter-exec mi2 \"-stack-list-frames 0 \(Self.framesLimit - 1)\"", elf, folder.file("core"),
     ]
-    let text = try ChildOutput.of(program, arguments, limit: Self.limit, Self.outputLimitBytes).get()
+    let text = try ChildOutput.of(program, arguments, limit: limit, Self.outputLimitBytes).get()
     let frames = Self.frames(in: text)
     guard !frames.isEmpty else { throw ChildOutput.Failure(text: "it found no function") }
     return frames

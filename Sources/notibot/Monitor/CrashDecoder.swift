@@ -36,8 +36,8 @@ struct CrashDecoder: Sendable {
       ]
     ),
   ]
-  /// How long the program may take.
-  private static let limit = Duration.seconds(10)
+  /// How long decoding takes, at most, with all its programs.
+  private static let limit = Duration.seconds(20)
   private static let outputLimitBytes = 262_144
 
   let elf: String
@@ -72,8 +72,13 @@ struct CrashDecoder: Sendable {
     debugger = known.machine == "RISC-V" ? CrashDebugger() : nil
   }
 
-  /// The frames of a crash, and a warning if they may be wrong or are missing.
-  func frames(of crash: Crash) -> (frames: [Frame], warning: String?) {
+  /// The frames of a crash, and a warning if they can be wrong or are missing. Takes at most 20 s,
+  /// and ends at `end`.
+  func frames(
+    of crash: Crash, until end: ContinuousClock.Instant? = nil
+  ) -> (frames: [Frame], warning: String?) {
+    let own = ContinuousClock.now + Self.limit
+    let end = end.map { min($0, own) } ?? own
     let addresses = crash.codeAddresses
     guard !addresses.isEmpty else { return ([], nil) }
     if let hash = crash.elfHash, let own = knownHash.value(of: elf), !own.hasPrefix(hash) {
@@ -83,21 +88,25 @@ struct CrashDecoder: Sendable {
           + "the device printed \(hash)"
       )
     }
-    guard let debugger, let core = crash.riscvCoreFile else { return lookUp(addresses) }
+    guard let debugger, let core = crash.riscvCoreFile else {
+      return lookUp(addresses, until: end)
+    }
     do {
-      return (try debugger.frames(of: core, in: elf), nil)
+      return (try debugger.frames(of: core, in: elf, within: (end - .now) / 2), nil)
     } catch {
       let reason = (error as? ChildOutput.Failure)?.text ?? "\(error)".printable
-      let decoded = lookUp(addresses)
+      let decoded = lookUp(addresses, until: end)
       return (decoded.frames, decoded.warning ?? "no backtrace by \(debugger.name): \(reason)")
     }
   }
 
   /// Without the stack: the functions at these addresses.
-  private func lookUp(_ addresses: [Crash.CodeAddress]) -> (frames: [Frame], warning: String?) {
+  private func lookUp(
+    _ addresses: [Crash.CodeAddress], until end: ContinuousClock.Instant
+  ) -> (frames: [Frame], warning: String?) {
     let lookedUp = addresses.map { "0x" + String($0.lookedUp, radix: 16) }
     let arguments = ["-pfiaC", "-e", elf] + lookedUp
-    switch ChildOutput.of(program, arguments, limit: Self.limit, Self.outputLimitBytes) {
+    switch ChildOutput.of(program, arguments, limit: end - .now, Self.outputLimitBytes) {
     case .success(let text): return (Self.frames(in: text, addresses), nil)
     case .failure(let reason): return ([], "\(program.printable): \(reason.text)")
     }

@@ -63,7 +63,7 @@ struct MonitorRun: Sendable {
         if !Task.isCancelled { emit(.portEnded(failure)) }
       }
       defer { group.cancelAll() }
-      var session = MonitorSession(options, judge, monitor, log, loop, emit: emit)
+      var session = MonitorSession(options, judge, monitor, log, loop, until: end, emit: emit)
       for await input in inputs {
         if let ending = session.take(input.input, at: input.at) { return try session.end(ending) }
         // Does not process the backlog of a device that sends without a pause before the signal or

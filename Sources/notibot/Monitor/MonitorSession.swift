@@ -18,6 +18,8 @@ struct MonitorSession {
   let log: MonitorLog
   let emit: @Sendable (MonitorRun.Input) -> Void
   private let loop: any EventLoop
+  /// The end of the time limit.
+  private let end: ContinuousClock.Instant?
   private var machine = MonitorMachine()
   var printer: MonitorPrinter
   private var linesToSend: [String]
@@ -26,15 +28,19 @@ struct MonitorSession {
   private var search: RateSearch
   private var notices: ConsoleNotices
   private let unlockedUsers = UnlockedUsers()
+  /// Whether the port has been open.
+  private var hasOpened = false
   /// Whether a record has decided the end.
   private var isDecided = false
   private var timer = DriverTimer()
 
   init(
     _ options: MonitorOptions, _ judge: MonitorJudge, _ monitor: PortMonitor, _ log: MonitorLog,
-    _ loop: any EventLoop, emit: @escaping @Sendable (MonitorRun.Input) -> Void
+    _ loop: any EventLoop, until end: ContinuousClock.Instant?,
+    emit: @escaping @Sendable (MonitorRun.Input) -> Void
   ) {
     (self.options, self.judge, self.monitor, self.log, self.loop) = (options, judge, monitor, log, loop)
+    self.end = end
     self.emit = emit
     rate = options.serial.bitsPerSecond
     search = RateSearch(rate: rate, maySearch: options.searchesRate)
@@ -100,6 +106,7 @@ struct MonitorSession {
   private mutating func take(_ event: PortMonitor.Event, at now: Instant) {
     switch event {
     case .opened(let port):
+      hasOpened = true
       machine.portOpened(port, now: now)
       let leaving =
         options.takesKeys
@@ -146,6 +153,12 @@ struct MonitorSession {
   }
 
   private func timedOut() -> Ending {
+    guard hasOpened else {
+      let failure = CommandFailure(
+        .noAnswer, "\(port): not open within the time limit",
+        remedy: "check what serves this port, or increase --timeout")
+      return .failure(reason: "timeout", match: nil, failure)
+    }
     guard let failure = MonitorRun(options: options).timeoutFailure else {
       return .success(reason: "timeout", match: nil)
     }
@@ -157,7 +170,12 @@ struct MonitorSession {
     var output = ""
     defer { Output.text(output) }
     while let record = machine.nextRecord() {
-      decode(record)
+      if case .crash(let crash) = record.content, let decoder = options.decoder {
+        // What the device has printed is not lost if the decoding is interrupted.
+        Output.text(output)
+        output = ""
+        decode(crash, decoder)
+      }
       output += printer.output(for: record)
       if let notice = notices.note(on: record) { Output.note(notice) }
       switch judge.verdict(on: record) {
@@ -173,9 +191,8 @@ struct MonitorSession {
     return nil
   }
 
-  private mutating func decode(_ record: MonitorRecord) {
-    guard case .crash(let crash) = record.content, let decoder = options.decoder else { return }
-    let decoded = decoder.frames(of: crash)
+  private mutating func decode(_ crash: Crash, _ decoder: CrashDecoder) {
+    let decoded = decoder.frames(of: crash, until: end)
     printer.crashFrames = decoded.frames
     if let warning = decoded.warning { Output.note(warning) }
   }
