@@ -54,7 +54,8 @@ package enum Gateway {
       let contents = try store.contents(now: now, keepMs: configuration.intake.keepMs)
       let stored = try store.decisions()
       let machine = DecisionMachine(
-        callbacks: configuration.callbacks, decisions: stored.decisions, items: contents.items, now: now)
+        options: configuration.decisions, callbacks: configuration.callbacks, decisions: stored.decisions,
+        items: contents.items, now: now)
       return GatewayFiles(
         store: store, thread: thread, contents: contents, desk: DecisionDesk(store: store, machine: machine),
         unregistered: stored.unregistered)

@@ -21,8 +21,9 @@ struct DecisionMachineTests {
         #expect(decision.content["fields"]?["requestId"]?.string == "r-1")
         #expect(decision.content["push"]?.string == "p1")
         #expect(decision.content["rev"]?.whole == 3)
-      case .show(_, let notification):
+      case .show(let show):
         kinds.append("show")
+        let notification = show.notification
         #expect(notification.text == "Continuing…")
         #expect(notification.title == "T")
         #expect(notification.details.level == .passive)
@@ -106,7 +107,7 @@ struct DecisionMachineTests {
     #expect(world.press(0, isStale: true) == .stale)
     world.machine.beginChange(1)
     #expect(world.press(0) == .stale)
-    world.machine.endChange(1)
+    world.machine.endChange(1, now: world.now)
     #expect(world.press(2) == .meaningless)
     world.machine.setItem(2, question: nil, target: nil, now: world.now)
     #expect(world.press(0, number: 2) == .meaningless)
@@ -242,7 +243,7 @@ struct DecisionMachineTests {
     #expect(world.machine.decisions(after: 0, topics: ["other"]).isEmpty)
     #expect(world.machine.decisions(after: 1, topics: ["t"]).isEmpty)
     world.machine.acknowledge(upTo: 1, topics: ["other"], now: world.now)
-    #expect(world.machine.openCount == 1)
+    #expect(world.machine.undeliveredCount == 1)
     world.machine.acknowledge(upTo: 1, topics: ["t"], now: world.now)
     world.drain()
     #expect(world.records.map(\.state) == [.done])
@@ -286,7 +287,7 @@ struct DecisionMachineTests {
     }
     while let action = machine.nextAction() { if case .forget = action { forgotten += 1 } }
     #expect(forgotten == 1)
-    #expect(machine.openCount == 0)
+    #expect(machine.undeliveredCount == 0)
   }
 
   @Test func `a question survives its line`() {

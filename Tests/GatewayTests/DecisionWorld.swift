@@ -4,17 +4,24 @@ import NotibotProtocol
 /// A decision machine with its actions taken apart.
 struct DecisionWorld {
   var machine: DecisionMachine
-  var now = WallTime(seconds: 1_700_000_000)
+  var now: WallTime
   var records: [Decision] = []
   var calls: [DecisionMachine.Call] = []
   /// `number text [actions]`.
   var shown: [String] = []
+  var shows: [DecisionMachine.Show] = []
+  /// Whether the outbox takes what is shown.
+  var isOutboxUp = true
   private var lastPress: UInt32 = 0
 
   static let target: [UInt8] = [7]
   static let url = "https://backend.example/answers"
 
-  init(callbacks: [String: Callback]? = nil, decisions: [Decision] = [], items: [IntakeContents.Item] = []) {
+  init(
+    callbacks: [String: Callback]? = nil, decisions: [Decision] = [], items: [IntakeContents.Item] = [],
+    now: WallTime = WallTime(seconds: 1_700_000_000)
+  ) {
+    self.now = now
     machine = DecisionMachine(
       callbacks: callbacks ?? ["c": Callback(address: Self.address)], decisions: decisions, items: items,
       now: now)
@@ -51,12 +58,12 @@ struct DecisionWorld {
 
   @discardableResult
   mutating func press(
-    _ action: Int, number: Int64 = 1, isStale: Bool = false, press: UInt32? = nil
+    _ action: Int, number: Int64 = 1, isStale: Bool = false, press: UInt32? = nil, revision: Int? = 0
   ) -> PressVerdict {
     lastPress = press ?? lastPress + 1
     let verdict = machine.press(
       Press(
-        number: number, action: action, revision: 0, isStale: isStale,
+        number: number, action: action, revision: revision, isStale: isStale,
         identity: Press.Identity(bootID: 9, press: lastPress)),
       now: now)
     drain()
@@ -85,8 +92,10 @@ struct DecisionWorld {
         records.removeAll { $0.id == decision.id }
         records.append(decision)
       case .forget(let id): records.removeAll { $0.id == id }
-      case .show(let number, let notification):
-        shown.append("\(number) \(notification.text) \(notification.details.actions)")
+      case .show(let show):
+        shows.append(show)
+        shown.append("\(show.number) \(show.notification.text) \(show.notification.details.actions)")
+        machine.complete(show, isDone: isOutboxUp, now: now)
       case .call(let call): calls.append(call)
       case .announce: break
       }

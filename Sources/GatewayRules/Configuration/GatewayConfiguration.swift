@@ -10,6 +10,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
   package var listensOnNetwork = false
   package var quietHours: QuietHours?
   package var intake = IntakeMachine.Options()
+  package var decisions = DecisionMachine.Options()
   /// Notifications in the outbox, at most.
   package var entriesLimit = 10_000
   package var connectionsLimit = 32
@@ -46,6 +47,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     guard http?.isLoopback ?? true else { throw ConfigurationProblem("'http' must be a loopback address") }
     if let text = try reader.string("quietHours") { quietHours = try QuietHours(parsing: text) }
     if let seconds = try reader.whole("dedupeSeconds", 0...3600) { intake.contentKeepMs = seconds * 1000 }
+    if let seconds = try reader.whole("confirmSeconds", 2...300) { decisions.confirmMs = seconds * 1000 }
     if let count = try reader.whole("pushesPerMinute", 0...1_000_000) { intake.pushesPerMinute = count }
     if let count = try reader.whole("burst", 1...1_000_000) { intake.burst = count }
     if let count = try reader.whole("entriesLimit", 1...1_000_000) { entriesLimit = Int(count) }

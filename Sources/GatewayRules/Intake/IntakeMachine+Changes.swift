@@ -202,7 +202,11 @@ extension IntakeMachine {
   }
 
   private func question(of flight: Flight) -> Question? {
-    flight.tickets.last.flatMap { jobs[$0]?.push.question }
+    guard let question = flight.tickets.last.flatMap({ jobs[$0]?.push.question }) else { return nil }
+    switch flight.kind {
+    case .add(let notification), .update(_, let notification): return question.keeping(notification)
+    case .remove, .removeSecond: return question
+    }
   }
 
   private mutating func note(_ item: IntakeContents.Item) {

@@ -77,7 +77,13 @@ extension TopicProfile {
     guard !rules.answers.isEmpty else { return nil }
     notification.details.actions = rules.answers.map { DisplayText.clean($0.label) }
     let isCut = isShortened || Self.isCut(notification)
-    let answers = rules.answers.filter { !isCut || !$0.needsWholeText }
+    let answers = rules.answers.filter { answer in
+      guard answer.needsWholeText, let prompt = answer.prompt else { return !isCut || !answer.needsWholeText }
+      // The text also has to be readable when the second press is asked for.
+      var asking = notification
+      asking.title = DisplayText.clean(prompt)
+      return !isCut && !Self.isCut(asking)
+    }
     notification.details.actions = answers.map { DisplayText.clean($0.label) }
     guard !answers.isEmpty else { return nil }
     var fields: [String: String] = [:]

@@ -177,6 +177,12 @@ extension Answer {
       name: name, label: label, approved: try reader.bool("approved"),
       done: try reader.string("done") ?? label, queued: try reader.string("queued") ?? "\(label): queued",
       needsWholeText: try reader.bool("needsWholeText") ?? true)
+    let isConfirmed = try reader.bool("confirm") ?? false
+    let prompt = try reader.string("prompt")
+    guard isConfirmed || prompt == nil else {
+      throw ConfigurationProblem("an element of 'answers' has a 'prompt' without 'confirm'")
+    }
+    if isConfirmed { self.prompt = prompt ?? "Press \(label) again to confirm" }
     try reader.end()
   }
 }

@@ -24,7 +24,8 @@ extension GatewayService {
 
   func noteEnd(of operation: IntakeMachine.Operation) {
     guard let number = operation.changedNumber else { return }
-    desk.with { $0.endChange(number) }
+    let now = clock.now()
+    desk.with { $0.endChange(number, now: now) }
   }
 
   func note(_ record: IntakeRecord) {
@@ -60,12 +61,23 @@ extension GatewayService {
     guard !hasStoreFailed else { return }
     for action in actions {
       switch action {
-      case .show(let number, let notification): showStatus(number, notification)
+      case .show(let show): change(show)
       case .call(let call): send(call)
       case .announce: servePollers()
       case .record, .forget: break
       }
     }
+  }
+
+  /// Writes to an item that was pressed, unless its sender has a newer text for it.
+  private func change(_ show: DecisionMachine.Show) {
+    guard desk.with({ $0.isCurrent(show) }) else { return note(show, isDone: false) }
+    submit(.update(show.number, show.notification, key: nil), .press(show))
+  }
+
+  func note(_ show: DecisionMachine.Show, isDone: Bool) {
+    let now = clock.now()
+    desk.with { $0.complete(show, isDone: isDone, now: now) }
   }
 
   private func send(_ call: DecisionMachine.Call) {

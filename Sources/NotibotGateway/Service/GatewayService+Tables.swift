@@ -116,7 +116,8 @@ extension GatewayService {
       "badges": .object(intake.badges.mapValues { .whole($0) }),
       "badge": .whole(intake.badges.values.reduce(0, +)),
       "connections": .whole(counters.connections), "healthy": .bool(healthProblem == nil),
-      "decisions": .whole(desk.with(\.openCount)),
+      "decisions": .whole(desk.with(\.undeliveredCount)),
+      "confirming": .whole(desk.with(\.confirmingCount)),
       "registrations": .object(registrations.states.mapValues { .string($0.rawValue) }),
       "problems": .array(problems.map { .string($0) }),
     ]).line
@@ -127,7 +128,7 @@ extension GatewayService {
     return counters.text(
       boardUp: isBoardUp, diskFull: !fullFiles.isEmpty, entries: statistics.entries,
       unfinished: statistics.unfinished,
-      presses: desk.verdicts, decisions: desk.with(\.openCount))
+      presses: desk.verdicts, decisions: desk.with(\.undeliveredCount))
   }
 
   /// The last pushes, one line of JSON each.

@@ -29,6 +29,17 @@ actor GatewayService {
     var answer: @Sendable (PushAnswer, IntakeOutcome?) -> Void
   }
 
+  /// A change for the outbox.
+  struct Change {
+    enum Origin {
+      case intake(id: UInt64)
+      case press(DecisionMachine.Show)
+    }
+
+    var operation: IntakeMachine.Operation
+    var origin: Origin
+  }
+
   nonisolated let eventLoop: any EventLoop
   let folder: GatewayFolder
   let configuration: GatewayConfiguration
@@ -66,12 +77,10 @@ actor GatewayService {
 
   // Changes on their way to the outbox, and records on their way to the disk, with what waits for
   // them.
-  private var changes: [(operation: IntakeMachine.Operation, id: UInt64)] = []
+  private var changes: [Change] = []
   private var submitting: Task<Void, Never>?
   var records: [StoreRecord] = []
   var followUps: [DecisionMachine.Action] = []
-  /// Numbers of changes that a decision asked for; those of the intake are below.
-  private var lastStatusChange: UInt64 = 1 << 62
   private var answers: [(ticket: IntakeMachine.Ticket, outcome: IntakeOutcome, apnsID: String)] = []
   private var isWriting = false
   private(set) var hasStoreFailed = false
@@ -235,7 +244,7 @@ actor GatewayService {
       switch action {
       case .submit(let operation, let id):
         noteBegin(of: operation)
-        changes.append((operation, id))
+        changes.append(Change(operation: operation, origin: .intake(id: id)))
       case .record(let record):
         note(record)
         records.append(.intake(record))
@@ -247,10 +256,8 @@ actor GatewayService {
     arm()
   }
 
-  /// Writes the state of a decision to its item.
-  func showStatus(_ number: Int64, _ notification: DisplayNotification) {
-    lastStatusChange += 1
-    changes.append((.update(number, notification, key: nil), lastStatusChange))
+  func submit(_ operation: IntakeMachine.Operation, _ origin: Change.Origin) {
+    changes.append(Change(operation: operation, origin: origin))
     submitChanges()
   }
 
@@ -273,12 +280,20 @@ actor GatewayService {
     let batch = changes
     changes = []
     submitting = Task {
-      let results = await gate.submit(batch)
+      let results = await gate.submit(batch.map(\.operation))
       submitting = nil
       let now = clock.now()
-      for (id, result) in results where id < 1 << 62 { intake.complete(id, result, now: now) }
+      for (change, result) in zip(batch, results) {
+        switch change.origin {
+        case .intake(let id): intake.complete(id, result, now: now)
+        case .press(let show): note(show, isDone: result != .failed)
+        }
+      }
       obey()
-      for (operation, id) in batch where id < 1 << 62 { noteEnd(of: operation) }
+      for change in batch {
+        if case .intake = change.origin { noteEnd(of: change.operation) }
+      }
+      obeyDecisions()
     }
   }
 
