@@ -111,7 +111,7 @@ struct ConfirmingTests {
     #expect(world.press(0, revision: 3) == .decided)
   }
 
-  @Test func `a second press at the end of the time comes too late, whoever notices first`() {
+  @Test func `a second press at the end of the time comes too late, also before the timer`() {
     var world = Self.confirming()
     world.now = world.now.adding(milliseconds: 19_000)
     #expect(world.press(0, revision: 1) == .confirming)
@@ -181,7 +181,8 @@ struct ConfirmingTests {
 
   @Test func `after a restart beyond the time the item gets its text back`() {
     let before = Self.confirming()
-    var world = World(decisions: before.records, items: [Self.item()], now: before.now.adding(milliseconds: 60_000))
+    var world = World(
+      decisions: before.records, items: [Self.item()], now: before.now.adding(milliseconds: 60_000))
     #expect(Self.titles(world) == ["T"])
     #expect(world.press(0, press: 2, revision: 1) == .confirming)
     // One whose item has left or has another text is forgotten.

@@ -103,7 +103,8 @@ package struct Question: Hashable, Sendable {
     (details.level, details.flags, details.expires) = (shown.level, shown.flags | 1, shown.expires)
     (details.group, details.actions) = (group, answers.map { DisplayText.clean($0.label) })
     return DisplayNotification(
-      app: app, title: title.map(DisplayText.clean) ?? self.title, text: shown.text, timestamp: shown.timestamp, details: details)
+      app: app, title: title.map(DisplayText.clean) ?? self.title, text: shown.text,
+      timestamp: shown.timestamp, details: details)
   }
 }
 

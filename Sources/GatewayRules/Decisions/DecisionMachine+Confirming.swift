@@ -32,8 +32,8 @@ extension DecisionMachine {
     case .plain, .open, .returning, .decided: return .ask
     case .confirming(let id, let isShown, _):
       guard let first = decisions[id], !isOver(first, now) else { return .ask }
-      // Only who can have read the request for a second press confirms: it is a newer text than
-      // that of the first press.
+      // The user must have had the time to read the request for a second press, whose text is newer
+      // than that of the first one.
       guard isShown, now >= first.at.adding(milliseconds: options.bounceMs),
         press.revision != first.revision
       else { return .ignore }

@@ -41,7 +41,8 @@ extension DecisionMachine {
   }
 
   package mutating func handleTimeout(now: WallTime) {
-    for decision in decisions.values.sorted(by: { $0.number < $1.number }) where decision.state == .confirming {
+    for decision in decisions.values.sorted(by: { $0.number < $1.number }) where decision.state == .confirming
+    {
       takeBack(decision.number, now)
     }
     let old = decisions.values.filter { decision in

@@ -178,7 +178,10 @@ package struct DecisionMachine: Hashable, Sendable {
     for first in decisions.values where first.number == number && first.state == .confirming {
       if first.question?.pushID != question?.pushID { remove(first.id) }
     }
-    guard let question else { return items[number] = item }
+    guard let question else {
+      items[number] = item
+      return
+    }
     let made = decisions.values.first { decision in
       decision.number == number && decision.question?.pushID == question.pushID
     }

@@ -91,6 +91,7 @@ extension TopicProfile {
     self.init(name: name, app: app)
     topics = try reader.strings("topics") ?? []
     groupFields = try reader.strings("groupFields") ?? []
+    groupNames = try reader.strings("groupNames") ?? []
     lifetimeSeconds = try reader.whole("lifetimeSeconds", 1...31_536_000)
     oncePerDay = try reader.bool("oncePerDay") ?? false
     allowsCritical = try reader.bool("allowsCritical") ?? false
@@ -153,6 +154,7 @@ extension TopicProfile.Category {
     defaultTitle = try reader.string("title")
     defaultText = try reader.string("text")
     textLimit = try reader.whole("textLimit", 1...4096).map { Int($0) }
+    summary = try reader.string("summary")
     if let value = reader.value("identifier") {
       identifier = try TopicProfile.Identifier(value, "'identifier'")
     }

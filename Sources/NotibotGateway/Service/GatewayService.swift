@@ -6,15 +6,6 @@ import NIOPosix
 import NotibotHost
 import NotibotProtocol
 
-/// What a gateway has on its disk.
-struct GatewayFiles: Sendable {
-  let store: GatewayStore
-  let thread: NIOThreadPool
-  let contents: IntakeContents
-  let desk: DecisionDesk
-  let unregistered: Set<String>
-}
-
 /// A running gateway: takes requests from the servers, feeds the intake, and answers.
 ///
 /// Runs on one event loop, which is also that of all connections, so that pushes are taken in the
@@ -34,10 +25,17 @@ actor GatewayService {
     enum Origin {
       case intake(id: UInt64)
       case press(DecisionMachine.Show)
+      case summary(group: [UInt8])
     }
 
     var operation: IntakeMachine.Operation
     var origin: Origin
+  }
+
+  /// What is due when the records before it are durable.
+  enum FollowUp {
+    case press(DecisionMachine.Action)
+    case summary(IntakeMachine.Operation, group: [UInt8])
   }
 
   nonisolated let eventLoop: any EventLoop
@@ -65,6 +63,7 @@ actor GatewayService {
   var decisionTimer: Scheduled<Void>?
   var pollers = ActionPollers()
   var intake: IntakeMachine
+  var summaries: SummaryMachine
   var log = PushLog()
   var counters = GatewayCounters()
   var isBoardUp = false
@@ -80,7 +79,7 @@ actor GatewayService {
   private var changes: [Change] = []
   private var submitting: Task<Void, Never>?
   var records: [StoreRecord] = []
-  var followUps: [DecisionMachine.Action] = []
+  var followUps: [FollowUp] = []
   private var answers: [(ticket: IntakeMachine.Ticket, outcome: IntakeOutcome, apnsID: String)] = []
   private var isWriting = false
   private(set) var hasStoreFailed = false
@@ -111,6 +110,7 @@ actor GatewayService {
     intake = IntakeMachine(
       options: configuration.intake, rules: DisplayRules(quietHours: configuration.quietHours),
       files.contents)
+    summaries = files.summaries
   }
 
   // MARK: Pushes
@@ -236,6 +236,7 @@ actor GatewayService {
 
   func noteGone(_ number: Int64) {
     intake.noteGone(number)
+    summaries.noteGone(number, now: clock.now())
     obey()
   }
 
@@ -287,6 +288,7 @@ actor GatewayService {
         switch change.origin {
         case .intake(let id): intake.complete(id, result, now: now)
         case .press(let show): note(show, isDone: result != .failed)
+        case .summary(let group): summaries.complete(group, result, now: now)
         }
       }
       obey()

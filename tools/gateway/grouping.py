@@ -1,0 +1,112 @@
+"""Stories of summaries: one more item for a group with three or more."""
+
+from tools.gateway.backend import Backend, once
+from tools.gateway.confirming import has_ended, start_and_die
+from tools.gateway.decisions import approval, configured, press
+from tools.gateway.world import BRIDGE, World, equal, wait_for
+
+QUESTION = "Execute: npm test"
+
+
+def request(number, session="s1", project="MyProject"):
+    return {**approval(number), "sessionId": session, "projectName": project}
+
+
+def ask(world, client, *numbers, **keys):
+    for number in numbers:
+        equal(world.push(client, request(number, **keys), BRIDGE).status_code, 200, "the push")
+
+
+def clear(world, client, number):
+    body = {"aps": {"content-available": 1}, "clearApprovalId": f"approval-{number}"}
+    answer = world.push(client, body, BRIDGE, apns_push_type="background", apns_priority="5")
+    equal(answer.status_code, 200, "the clear")
+
+
+def summaries(world):
+    return [item for item in world.items() if "approval requests for" in item["text"]]
+
+
+def summed(world, *expected):
+    """Waits until the display has these summaries only; returns them."""
+
+    def settled():
+        found = summaries(world)
+        is_done = world.status()["boardUp"] and not world.status()["unfinished"]
+        return (found,) if is_done and sorted(item["text"] for item in found) == sorted(expected) else None
+
+    return wait_for(settled, f"the summaries {expected}")[0]
+
+
+def t59_summary(programs):
+    """T59: from the third approval of a session on there is a summary, silent and in its group: it
+    is updated in place, does not count what is answered, and leaves with the third."""
+    with Backend(once()) as backend, World(programs, configured(backend)) as world:
+        with world.start().client() as client:
+            ask(world, client, 1, 2)
+            ask(world, client, 11, session="s2")
+            world.shown(3)
+            summed(world)
+            ask(world, client, 3)
+            item = summed(world, "3 approval requests for MyProject")[0]
+            equal((item["app"], item["lvl"], item["fl"]), ("CodingBridge", 0, 1), "the summary")
+            equal({i["grp"] for i in world.items() if i["id"] in (1, 2)}, {item["grp"]}, "its group")
+            ask(world, client, 4)
+            ask(world, client, 12, 13, session="s2", project="Other")
+            texts = ("4 approval requests for MyProject", "3 approval requests for Other")
+            equal(item["id"] in [i["id"] for i in summed(world, *texts)], True, "it is the same item")
+            equal(world.status()["summaries"], 2, "summaries")
+            clear(world, client, 4)
+            summed(world, "3 approval requests for MyProject", "3 approval requests for Other")
+            press(world, 1, next(i for i in world.items() if i["text"] == QUESTION and i["grp"] == item["grp"]))
+            summed(world, "3 approval requests for Other")
+            # A dismissed one stays away, also when its number changes and after a kill.
+            world.ask("dismiss", item=summaries(world)[0]["item"])
+            wait_for(lambda: not world.status()["summaries"], "the dismissal")
+            ask(world, client, 14, session="s2", project="Other")
+            summed(world)
+        world.kill()
+        with world.start().client() as client:
+            ask(world, client, 15, session="s2", project="Other")
+            summed(world)
+            equal(world.status()["summaries"], 0, "summaries after the kill")
+
+
+def t60_kills(programs):
+    """T60: killed at each step around the commits of a summary: there is one, with the right number,
+    and none when the group is small."""
+    with World(programs) as world:
+        for step in range(1, 15):
+            session, numbers = f"s{step}", [100 * step + number for number in range(3)]
+            with world.start().client() as client:
+                ask(world, client, *numbers[:2], session=session, project=session)
+            world.kill()
+            survive(world, step, lambda client, n=numbers[2], s=session: ask(world, client, n, session=s, project=s))
+            summed(world, f"3 approval requests for {session}")
+            world.kill()
+            survive(world, step, lambda client, n=numbers[2]: clear(world, client, n))
+            summed(world)
+            with world.client() as client:
+                for number in numbers[:2]:
+                    clear(world, client, number)
+            wait_for(lambda: not world.items(), "an empty display")
+            world.kill()
+
+
+def survive(world, step, send):
+    """A gateway that ends at a step while a push and its summary are written; the sender repeats it
+    to the next one, which goes on."""
+    start_and_die(world, step)
+    try:
+        with world.client() as client:
+            send(client)
+        # What follows the answer, or the end.
+        wait_for(lambda: has_ended(world) or not world.status()["unfinished"], f"step {step}")
+    except Exception:
+        equal(has_ended(world), True, f"a gateway without an answer has ended, step {step}")
+    world.kill()
+    with world.start().client() as client:
+        send(client)
+
+
+STORIES = [t59_summary, t60_kills]
