@@ -6,7 +6,21 @@ import sys
 import time
 import traceback
 
-from tools.gateway import confirming, decisions, disk, firmware, floods, lasting, meaning, once, registration, trust, wire
+from tools.gateway import (
+    confirming,
+    decisions,
+    disk,
+    firmware,
+    floods,
+    grouping,
+    lasting,
+    meaning,
+    messages,
+    once,
+    registration,
+    trust,
+    wire,
+)
 from tools.gateway.world import Failure
 
 STORIES = (
@@ -16,6 +30,8 @@ STORIES = (
     + once.STORIES
     + decisions.STORIES
     + confirming.STORIES
+    + grouping.STORIES
+    + messages.STORIES
     + registration.STORIES
     + floods.STORIES
     + disk.STORIES
@@ -29,6 +45,7 @@ LONG = {
     once.t16_resets,
     decisions.t44_kills,
     confirming.t58_kills,
+    grouping.t60_kills,
     lasting.t23_loop,
     lasting.t24_absent,
     lasting.t27_queue,

@@ -18,6 +18,9 @@ package struct GatewayConfiguration: Hashable, Sendable {
   /// Where answers go, by the names that profiles use.
   package var callbacks: [String: Callback] = [:]
 
+  /// Callbacks for presses of actions in messages of scripts, by topic.
+  package var messageCallbacks: [String: String] = [:]
+
   /// Bytes of the file, at most.
   package static let fileLimitBytes = 65_536
 
@@ -55,6 +58,12 @@ package struct GatewayConfiguration: Hashable, Sendable {
     for value in try reader.array("failures") { failures.append(try FailureRule(value)) }
     for (name, value) in try reader.object("callbacks") {
       callbacks[name] = try Callback(value, "the callback '\(name)'")
+    }
+    for (topic, value) in try reader.object("messageCallbacks") {
+      guard let name = value.string, callbacks[name] != nil else {
+        throw reader.problem("messageCallbacks", "an object of topics and names of 'callbacks'")
+      }
+      messageCallbacks[topic] = name
     }
     try reader.end()
   }

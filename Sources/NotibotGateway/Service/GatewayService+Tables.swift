@@ -58,7 +58,8 @@ extension GatewayService {
   func publish(_ request: PublishRequest, answer: @escaping @Sendable (PushAnswer, WallTime) -> Void) {
     reloadTables()
     let now = clock.now()
-    let push = request.push(id: GatewayClock.uuid(), now: now)
+    let push = request.push(
+      id: GatewayClock.uuid(), now: now, callback: configuration.messageCallbacks[request.topic])
     if let refusal = publishRefusal { return answer(PushAnswer(reason: refusal, apnsID: push.apnsID), now) }
     take(
       push,
@@ -113,7 +114,7 @@ extension GatewayService {
     return JSONValue.object([
       "boardUp": .bool(isBoardUp), "entries": .whole(statistics.entries),
       "unfinished": .whole(statistics.unfinished), "items": .whole(intake.itemsCount),
-      "badges": .object(intake.badges.mapValues { .whole($0) }),
+      "summaries": .whole(summaries.liveCount), "badges": .object(intake.badges.mapValues { .whole($0) }),
       "badge": .whole(intake.badges.values.reduce(0, +)),
       "connections": .whole(counters.connections), "healthy": .bool(healthProblem == nil),
       "decisions": .whole(desk.with(\.undeliveredCount)),
