@@ -150,6 +150,18 @@ struct SummaryMachineTests {
     #expect(world.outbox == [1001: "4 requests"])
   }
 
+  @Test func `after a crash between the commit of an update and its result the number is right`() {
+    var world = Self.three()
+    world.set(4)
+    world.flush()
+    world.commit()
+    world.forget(4)
+    world.crash()
+    #expect(world.texts == ["4 requests"])
+    world.settle()
+    #expect(world.outbox == [1001: "3 requests"])
+  }
+
   @Test func `one that began before a crash, of a group that became small, is removed`() {
     var world = World()
     for number in 1...3 as ClosedRange<Int64> { world.set(number) }

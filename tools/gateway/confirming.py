@@ -5,7 +5,7 @@ import json
 import httpx
 
 from tools.gateway.backend import Backend, once
-from tools.gateway.decisions import approval, configured, decided, one, press
+from tools.gateway.decisions import approval, configured, decided, press
 from tools.gateway.world import BRIDGE, Failure, World, equal, wait_for
 
 FORMER, PROMPT, TEXT = "Approval Needed: Bash", "Press Approve again to confirm", "Execute: npm test"
@@ -55,8 +55,8 @@ def presses(world, verdict):
 
 
 def t55_confirm(programs):
-    """T55: one press of Approve changes the title only; the second one decides, once. Two presses of
-    the first text are one."""
+    """T55: one press of Approve changes the title only; the second one decides, once. Two presses
+    of the first text are one."""
     answers = once()
     with Backend(answers) as backend, World(programs, patient(backend), confirms=True) as world:
         with world.start().client() as client:
@@ -125,7 +125,7 @@ def t57_newer(programs):
 
 def t58_kills(programs):
     """T58: killed at each step around the commits of both presses: one decision for each approval,
-    none by one press, none lost."""
+    none by one press, and none is lost."""
     answers = once()
     numbers = range(1, 13)
     with Backend(answers) as backend, World(programs, patient(backend), confirms=True) as world:
@@ -157,7 +157,7 @@ def start_and_die(world, step):
     try:
         world.start({"NOTIBOT_KILL_AT_STEP": str(step)})
     except Failure:
-        equal(has_ended(world), True, "a gateway without a line has ended")
+        wait_for(lambda: has_ended(world), "the end of a gateway that printed nothing")
 
 
 def has_ended(world):

@@ -18,8 +18,8 @@ def publish(world, path, **keys):
 
 
 def t61_actions(programs):
-    """T61: actions of a message are buttons; a press reaches the callback that is configured for the
-    topic, or the long poll, and never an address of the message."""
+    """T61: actions of a message are buttons; a press reaches the callback of its topic or the long
+    poll, never an address of the message."""
     answers = once()
     with Backend(answers) as backend, Backend(once()) as other:
         configuration = {"callbacks": {"home": {"url": backend.url + "/a"}}, "messageCallbacks": {"door": "home"}}

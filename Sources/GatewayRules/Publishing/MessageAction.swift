@@ -1,6 +1,6 @@
-/// An action of a message as ntfy's clients send it: a button, whose press is a decision. Addresses,
-/// headers and bodies are read and have no effect: a message never chooses what the gateway connects
-/// to. Source: docs.ntfy.sh/publish, Action buttons.
+/// An action of a message as ntfy's clients send it: a button, whose press is a decision. Its
+/// address, headers and body have no effect: a message never chooses what the gateway connects to.
+/// Source: docs.ntfy.sh/publish, Action buttons.
 package struct MessageAction: Hashable, Sendable {
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     case view, broadcast, http

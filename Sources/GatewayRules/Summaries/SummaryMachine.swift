@@ -4,9 +4,9 @@ import NotibotProtocol
 /// One more item for each group with three or more items: their number.
 ///
 /// A summary is *absent* → *begun* (on record) → *adding* → *live* → *changing* → *live* →
-/// *leaving* (on record) → *removing* → *absent*; one that the user dismissed is *dismissed* until its group is small again.
-/// Its record precedes its addition, and the outbox takes the key of an addition once: after a crash
-/// the machine adds it again, and gets the number of the one that is there.
+/// *leaving* (on record) → *removing* → *absent*. One that the user dismissed is *dismissed* until
+/// its group is small again. Its record precedes its addition, and the outbox takes the key of an
+/// addition once: after a crash the machine adds it again, and gets the number of the first one.
 ///
 /// The driver drains `nextAction()` after each input, and makes each record durable before it
 /// executes what follows it.
