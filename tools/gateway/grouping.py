@@ -1,6 +1,9 @@
 """Stories of summaries: one more item for a group with three or more."""
 
+import contextlib
 import functools
+import os
+import sqlite3
 import uuid
 
 import httpx
@@ -118,4 +121,30 @@ def survive(world, step, send):
         send(client)
 
 
-STORIES = [t59_summary, t60_kills]
+def older(programs):
+    """A file of version 1 or 2 is used on: known pushes stay known, and presses of its questions
+    count."""
+    for version in (1, 2):
+        with Backend(once()) as backend, World(programs, configured(backend)) as world:
+            own = str(uuid.uuid4())
+            with world.start().client() as client:
+                ask(world, client, 1, own=own)
+            world.shown(1)
+            world.kill()
+            with contextlib.closing(sqlite3.connect(os.path.join(world.folder, "gateway.sqlite"))) as database:
+                database.executescript("DROP TABLE summary; ALTER TABLE item DROP COLUMN member;")
+                if version == 1:
+                    database.executescript("DROP TABLE decision; DROP TABLE registration;")
+                    database.executescript("ALTER TABLE item DROP COLUMN question;")
+                database.execute(f"PRAGMA user_version = {version}")
+            with world.start().client() as client:
+                ask(world, client, 1, own=own)
+                equal(world.pushes(1)[0]["verdict"], "duplicate", f"the verdict with version {version}")
+                if version == 2:
+                    press(world, 1, world.items()[0])
+                    backend.wait(1)
+                ask(world, client, 2, 3, 4)
+                summed(world, "3 approval requests for MyProject")
+
+
+STORIES = [t59_summary, t60_kills, older]
