@@ -30,7 +30,9 @@ struct DecisionMachineTests {
         #expect(notification.details.flags == 1)
         #expect(notification.details.expires == 1_700_000_030)
       case .call: kinds.append("call")
-      case .announce: kinds.append("announce")
+      case .announce(let decision):
+        kinds.append("announce")
+        #expect(decision.state == .pending && decision.number == 1)
       case .forget: kinds.append("forget")
       }
     }

@@ -113,11 +113,8 @@ struct SummaryMachineTests {
 
   @Test func `a summary that left unnoticed counts as dismissed`() {
     var world = Self.three()
-    world.dismiss(1001)
-    world = Self.three()
+    world.lose(1001)
     world.set(4)
-    world.flush()
-    world.dismiss(1001)
     world.settle()
     #expect(world.texts.isEmpty)
     #expect(world.disk.values.map(\.state) == [.dismissed])

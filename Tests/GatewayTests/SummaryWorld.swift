@@ -59,6 +59,9 @@ struct SummaryWorld {
     drain()
   }
 
+  /// It leaves, and nobody reports it.
+  mutating func lose(_ number: Int64) { outbox[number] = nil }
+
   mutating func pass(milliseconds: Int64) {
     now = now.adding(milliseconds: milliseconds)
     machine.handleTimeout(now: now)

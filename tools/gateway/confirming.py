@@ -5,7 +5,7 @@ import json
 import httpx
 
 from tools.gateway.backend import Backend, once
-from tools.gateway.decisions import approval, configured, decided, press
+from tools.gateway.decisions import approval, configured, decided, one, press
 from tools.gateway.world import BRIDGE, Failure, World, equal, wait_for
 
 FORMER, PROMPT, TEXT = "Approval Needed: Bash", "Press Approve again to confirm", "Execute: npm test"
@@ -85,19 +85,23 @@ def t56_time(programs):
     with Backend(once()) as backend, World(programs, patient(backend, confirmSeconds=2), confirms=True) as world:
         with world.start().client() as client:
             item = asked(world, client)
-        press(world, 0, item)
-        wait_for(lambda: presses(world, "confirming"), "the first press")
+        press_first(world, item)
         returned(world, item)
-        press(world, 0, item)
-        wait_for(lambda: presses(world, "confirming") == 2, "the next first press")
+        press_first(world, item)
         world.kill()
         world.start()
         returned(world, item)
         equal(backend.requests, [], "callbacks")
-        press(world, 0, item)
-        wait_for(lambda: presses(world, "confirming"), "the first press after the restart")
+        press_first(world, item)
         press(world, 1, item)
         equal(json.loads(backend.wait(1)[0]["body"])["action"], "DENY_ACTION", "the decision")
+
+
+def press_first(world, item):
+    """A first press, until its prompt is or was on the display: then it is on the disk."""
+    before = one(world).get("rev", 0)
+    press(world, 0, item)
+    wait_for(lambda: one(world).get("rev", 0) > before, "the prompt")
 
 
 def returned(world, item):

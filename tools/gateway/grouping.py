@@ -51,7 +51,7 @@ def summed(world, *expected):
 def t59_summary(programs):
     """T59: from the third approval of a session on there is a summary, silent and in its group: it
     is updated in place, does not count what is answered, and leaves with the third."""
-    with Backend(once()) as backend, World(programs, configured(backend)) as world:
+    with World(programs) as world:
         with world.start().client() as client:
             ask(world, client, 1, 2)
             ask(world, client, 11, session="s2")
@@ -70,6 +70,8 @@ def t59_summary(programs):
             summed(world, "3 approval requests for MyProject", "3 approval requests for Other")
             press(world, 1, next(i for i in world.items() if i["text"] == QUESTION and i["grp"] == item["grp"]))
             summed(world, "3 approval requests for Other")
+            # Nobody fetches the answer, so its item is still there.
+            equal([i["grp"] for i in world.items() if i["text"] == "Denial queued"], [item["grp"]], "the answered item")
             # A dismissed one stays away, also when its number changes and after a kill.
             world.ask("dismiss", item=summaries(world)[0]["item"])
             wait_for(lambda: not world.status()["summaries"], "the dismissal")

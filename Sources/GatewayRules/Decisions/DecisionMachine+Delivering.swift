@@ -101,7 +101,7 @@ extension DecisionMachine {
     let isShown = state == .done && !shownQueued.contains(decision.id)
     if !isShown { showState(of: finished, now) }
     shownQueued.remove(decision.id)
-    act(.announce)
+    act(.announce(finished))
     let closed = decisions.values.filter { !$0.state.isOpen }
     guard closed.count > options.closedLimit else { return }
     if let oldest = closed.min(by: { $0.sequence < $1.sequence }) { remove(oldest.id) }

@@ -42,8 +42,8 @@ package struct DecisionMachine: Hashable, Sendable {
     /// New content of an item, if `isCurrent` still holds. Its result is due in `complete`.
     case show(Show)
     case call(Call)
-    /// There is something new for the long poll.
-    case announce
+    /// A decision was made or has ended: there is something new for the long poll.
+    case announce(Decision)
   }
 
   /// Limits and times.
@@ -264,7 +264,7 @@ package struct DecisionMachine: Hashable, Sendable {
     save(decision)
     enqueue(decision)
     showState(of: decision, now)
-    act(.announce)
+    act(.announce(decision))
     advance(now)
   }
 
@@ -295,7 +295,7 @@ package struct DecisionMachine: Hashable, Sendable {
     save(claimed)
     enqueue(claimed)
     showState(of: claimed, now)
-    act(.announce)
+    act(.announce(claimed))
     advance(now)
   }
 

@@ -53,7 +53,8 @@ extension GatewayService {
   /// Records go to the disk; what follows them is executed when they are durable.
   func obeyDecisions() {
     for action in desk.takeActions() {
-      if case .record(let decision) = action, decision.state == .pending {
+      // Presses that a device keeps bring no record here: it is on the disk already.
+      if case .announce(let decision) = action, decision.state == .pending {
         summaries.noteAnswered(decision.number, now: clock.now())
       }
       if let record = StoreRecord(action) { records.append(record) } else { followUps.append(.press(action)) }
