@@ -54,9 +54,19 @@ package enum Gateway {
       let contents = try store.contents(now: now, keepMs: configuration.intake.keepMs)
       let stored = try store.decisions()
       let machine = DecisionMachine(
-        callbacks: configuration.callbacks, decisions: stored.decisions, items: contents.items, now: now)
+        options: configuration.decisions, callbacks: configuration.callbacks, decisions: stored.decisions,
+        items: contents.items, now: now)
+      let answered = stored.decisions.filter { decision in
+        decision.state != .confirming
+          && contents.items.contains { item in
+            item.number == decision.number && item.question?.pushID == decision.question?.pushID
+          }
+      }
       return GatewayFiles(
         store: store, thread: thread, contents: contents, desk: DecisionDesk(store: store, machine: machine),
+        summaries: SummaryMachine(
+          summaries: try store.summaries(), items: contents.items, answered: Set(answered.map(\.number)),
+          now: now),
         unregistered: stored.unregistered)
     }
   }

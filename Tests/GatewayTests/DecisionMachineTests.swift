@@ -2,99 +2,6 @@ import GatewayRules
 import NotibotProtocol
 import Testing
 
-/// A decision machine with its actions taken apart.
-struct DecisionWorld {
-  var machine: DecisionMachine
-  var now = WallTime(seconds: 1_700_000_000)
-  var records: [Decision] = []
-  var calls: [DecisionMachine.Call] = []
-  /// `number text [actions]`.
-  var shown: [String] = []
-  private var lastPress: UInt32 = 0
-
-  static let target: [UInt8] = [7]
-  static let url = "https://backend.example/answers"
-
-  init(callbacks: [String: Callback]? = nil, decisions: [Decision] = [], items: [IntakeContents.Item] = []) {
-    machine = DecisionMachine(
-      callbacks: callbacks ?? ["c": Callback(address: Self.address)], decisions: decisions, items: items,
-      now: now)
-    drain()
-  }
-
-  static var address: CallbackAddress {
-    do {
-      return try CallbackAddress(parsing: url, "test")
-    } catch {
-      preconditionFailure("\(error)")
-    }
-  }
-
-  static func question(_ push: String = "p1", callback: String? = "c") -> Question {
-    Question(
-      topic: "t", pushID: push, category: "APPROVAL_REQUEST", callback: callback,
-      fields: ["requestId": "r-1"],
-      answers: [
-        Answer(
-          name: "APPROVE_ACTION", label: "Approve", approved: true, done: "Continuing…",
-          queued: "Approval queued"),
-        Answer(name: "DENY_ACTION", label: "Deny", approved: false, done: "Denied", queued: "Denial queued"),
-      ], app: "A", title: "T")
-  }
-
-  /// With an open question under number 1.
-  static func asking(callback: String? = "c") -> DecisionWorld {
-    var world = DecisionWorld()
-    world.machine.setItem(1, question: question(callback: callback), target: target, now: world.now)
-    world.drain()
-    return world
-  }
-
-  @discardableResult
-  mutating func press(
-    _ action: Int, number: Int64 = 1, isStale: Bool = false, press: UInt32? = nil
-  ) -> PressVerdict {
-    lastPress = press ?? lastPress + 1
-    let verdict = machine.press(
-      Press(
-        number: number, action: action, revision: 0, isStale: isStale,
-        identity: Press.Identity(bootID: 9, press: lastPress)),
-      now: now)
-    drain()
-    return verdict
-  }
-
-  /// The result of the oldest call.
-  mutating func answer(_ result: CallResult) {
-    guard !calls.isEmpty else { return }
-    machine.complete(calls.removeFirst(), result, now: now)
-    drain()
-  }
-
-  mutating func answer(_ status: Int) { answer(.status(status, body: [])) }
-
-  mutating func pass(milliseconds: Int64) {
-    now = now.adding(milliseconds: milliseconds)
-    machine.handleTimeout(now: now)
-    drain()
-  }
-
-  mutating func drain() {
-    while let action = machine.nextAction() {
-      switch action {
-      case .record(let decision):
-        records.removeAll { $0.id == decision.id }
-        records.append(decision)
-      case .forget(let id): records.removeAll { $0.id == id }
-      case .show(let number, let notification):
-        shown.append("\(number) \(notification.text) \(notification.details.actions)")
-      case .call(let call): calls.append(call)
-      case .announce: break
-      }
-    }
-  }
-}
-
 struct DecisionMachineTests {
   typealias World = DecisionWorld
 
@@ -114,15 +21,18 @@ struct DecisionMachineTests {
         #expect(decision.content["fields"]?["requestId"]?.string == "r-1")
         #expect(decision.content["push"]?.string == "p1")
         #expect(decision.content["rev"]?.whole == 3)
-      case .show(_, let notification):
+      case .show(let show):
         kinds.append("show")
+        let notification = show.notification
         #expect(notification.text == "Continuing…")
         #expect(notification.title == "T")
         #expect(notification.details.level == .passive)
         #expect(notification.details.flags == 1)
         #expect(notification.details.expires == 1_700_000_030)
       case .call: kinds.append("call")
-      case .announce: kinds.append("announce")
+      case .announce(let decision):
+        kinds.append("announce")
+        #expect(decision.state == .pending && decision.number == 1)
       case .forget: kinds.append("forget")
       }
     }
@@ -199,7 +109,7 @@ struct DecisionMachineTests {
     #expect(world.press(0, isStale: true) == .stale)
     world.machine.beginChange(1)
     #expect(world.press(0) == .stale)
-    world.machine.endChange(1)
+    world.machine.endChange(1, now: world.now)
     #expect(world.press(2) == .meaningless)
     world.machine.setItem(2, question: nil, target: nil, now: world.now)
     #expect(world.press(0, number: 2) == .meaningless)
@@ -335,7 +245,7 @@ struct DecisionMachineTests {
     #expect(world.machine.decisions(after: 0, topics: ["other"]).isEmpty)
     #expect(world.machine.decisions(after: 1, topics: ["t"]).isEmpty)
     world.machine.acknowledge(upTo: 1, topics: ["other"], now: world.now)
-    #expect(world.machine.openCount == 1)
+    #expect(world.machine.undeliveredCount == 1)
     world.machine.acknowledge(upTo: 1, topics: ["t"], now: world.now)
     world.drain()
     #expect(world.records.map(\.state) == [.done])
@@ -379,7 +289,7 @@ struct DecisionMachineTests {
     }
     while let action = machine.nextAction() { if case .forget = action { forgotten += 1 } }
     #expect(forgotten == 1)
-    #expect(machine.openCount == 0)
+    #expect(machine.undeliveredCount == 0)
   }
 
   @Test func `a question survives its line`() {

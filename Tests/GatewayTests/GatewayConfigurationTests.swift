@@ -16,12 +16,15 @@ import Testing
       #"""
       {"port":"/dev/ttyACM0","apns":"[::1]:0","http":null,"quietHours":"22:00-07:30","dedupeSeconds":0,
        "pushesPerMinute":5,"burst":2,"entriesLimit":10,"connectionsLimit":3,
-       "failures":[{"topic":"t","status":503,"every":2}]}
+       "failures":[{"topic":"t","status":503,"every":2}],"confirmSeconds":30,
+       "callbacks":{"home":{"url":"https://x.example/a"}},"messageCallbacks":{"door":"home"}}
       """#)
     #expect(configuration.apns == SocketPlace(host: "::1", port: 0))
     #expect(configuration.http == nil)
     #expect(configuration.quietHours == QuietHours(startMinute: 1320, endMinute: 450))
     #expect(configuration.intake.contentKeepMs == 0 && configuration.intake.burst == 2)
+    #expect(configuration.decisions.confirmMs == 30_000)
+    #expect(configuration.messageCallbacks == ["door": "home"])
     #expect(configuration.entriesLimit == 10 && configuration.connectionsLimit == 3)
   }
 
@@ -31,7 +34,8 @@ import Testing
     #"{"apns":"127.0.0.1:70000"}"#, #"{"quietHours":"22-7"}"#, #"{"quietHours":"25:00-07:00"}"#,
     #"{"burst":0}"#,
     #"{"failures":[{"status":200}]}"#, #"{"failures":{}}"#,
-    #"{"http":"example.org:80","listensOnNetwork":true}"#,
+    #"{"http":"example.org:80","listensOnNetwork":true}"#, #"{"confirmSeconds":1}"#,
+    #"{"confirmSeconds":301}"#, #"{"messageCallbacks":{"door":"home"}}"#, #"{"messageCallbacks":[]}"#,
   ])
   func `a mistake is refused`(text: String) {
     #expect(throws: ConfigurationProblem.self) { try Self.parse(text) }

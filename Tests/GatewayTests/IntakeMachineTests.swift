@@ -291,6 +291,31 @@ import Testing
     #expect(world.send(World.push(3, Self.show("a"))) == .shown)
   }
 
+  @Test func `an item that needs a second press is on record as it is shown, without one it is not`() {
+    var item = World.item("a", identifier: "n")
+    item.question = ConfirmingTests.question()
+    item.question?.shown = nil
+    var world = World(rules: DisplayRules(quietHours: QuietHours(startMinute: 0, endMinute: 1440)))
+    #expect(world.send(World.push(1, .show(item))) == .shown)
+    #expect(world.contents.items.first?.question?.shown?.level == .passive)
+    #expect(world.contents.items.first?.question?.shown?.text == "a")
+    item.question?.answers[0].prompt = nil
+    #expect(world.send(World.push(2, .show(item))) == .replaced)
+    #expect(world.contents.items.first?.question?.pushID == "id-2")
+    #expect(world.contents.items.first?.question?.shown == nil)
+  }
+
+  @Test func `the part in a summary is on record, and changes with the item`() {
+    var item = World.item("a", identifier: "n")
+    item.member = SummaryWorld.member(1)
+    var world = World()
+    #expect(world.send(World.push(1, .show(item))) == .shown)
+    #expect(world.contents.items.map(\.member) == [SummaryWorld.member(1)])
+    item.member = SummaryWorld.member(2)
+    #expect(world.send(World.push(2, .show(item))) == .replaced)
+    #expect(world.contents.items.map(\.member) == [SummaryWorld.member(2)])
+  }
+
   @Test func `an unknown result is ignored`() {
     var world = World()
     world.machine.complete(99, .done(1), now: world.now)

@@ -122,10 +122,9 @@ struct IntakeWorld {
       case .key(let key, let apnsID, let at, let isOwn):
         contents.keys.append(IntakeContents.Key(bytes: key, apnsID: apnsID, at: at, isOwn: isOwn))
       case .forgetKey(let key): contents.keys.removeAll { $0.bytes == key }
-      case .item(let number, let topic, let target, let question):
-        contents.items.removeAll { $0.number == number }
-        contents.items.append(
-          IntakeContents.Item(number: number, topic: topic, target: target, question: question))
+      case .item(let item):
+        contents.items.removeAll { $0.number == item.number }
+        contents.items.append(item)
       case .forgetItem(let number): contents.items.removeAll { $0.number == number }
       case .suppressed(let target, let until): contents.suppressed[target] = until
       case .badge(let topic, let value): contents.badges[topic] = value

@@ -174,6 +174,34 @@ import Testing
     #expect(try expires(999_999_999_999) == 1_700_172_800)
   }
 
+  @Test func `an approval of a session is a part of the session's summary`() throws {
+    let json =
+      #"{"aps":{"alert":"a","category":"APPROVAL_REQUEST"},"sessionId":"s","projectName":"My{count}"}"#
+    let member = try #require(try Self.item(json, try Self.profile("codingbridge"))?.member)
+    #expect(member.text == "{count} approval requests for My…")
+    #expect(member.group.count == 32)
+    let other = #"{"aps":{"alert":"a","category":"TASK_COMPLETE"},"sessionId":"s"}"#
+    #expect(try Self.item(other, try Self.profile("codingbridge"))?.member == nil)
+    let alone = #"{"aps":{"alert":"a","category":"APPROVAL_REQUEST"}}"#
+    #expect(try Self.item(alone, try Self.profile("codingbridge"))?.member == nil)
+  }
+
+  @Test func `an answer that is confirmed is offered only if its prompt leaves room for the text`() throws {
+    func longest(_ profile: TopicProfile) throws -> Int? {
+      try (100..<512).last { length in
+        let text = String(repeating: "a", count: length)
+        let json = #"{"aps":{"alert":{"title":"T","body":"\#(text)"},"category":"APPROVAL_REQUEST"}}"#
+        return try Self.item(json, profile)?.question?.answers.count == 2
+      }
+    }
+    let confirmed = try Self.profile("codingbridge")
+    var plain = confirmed
+    plain.categories["APPROVAL_REQUEST"]?.answers[0].prompt = nil
+    // "T" becomes "Press Approve again to confirm".
+    let limit = try #require(try longest(plain))
+    #expect(try longest(confirmed) == limit - 29)
+  }
+
   @Test func `a badge of 0 without an alert clears the topic, other silent pushes change nothing`() throws {
     #expect(try Self.meaning(#"{"aps":{"badge":0}}"#) == .clearTopic)
     #expect(try Self.meaning(#"{"aps":{"badge":2}}"#) == .nothing)
@@ -199,6 +227,9 @@ import Testing
     #"{"name":"a","app":"b","types":{"t":1}}"#, #"{"name":"a","app":"b","categories":[]}"#,
     #"{"name":"a","app":"b","clears":{}}"#, #"{"name":"a","app":"b","clears":[{"prefix":"x"}]}"#,
     #"{"name":"a","app":"b","lifetimeSeconds":0}"#,
+    #"{"name":"a","app":"b","categories":{"C":{"answers":[{"label":"L","name":"N","prompt":"P"}]}}}"#,
+    #"{"name":"a","app":"b","categories":{"C":{"answers":[{"label":"L","name":"N","confirm":1}]}}}"#,
+    #"{"name":"a","app":"b","categories":{"C":{"summary":3}}}"#, #"{"name":"a","app":"b","groupNames":"x"}"#,
   ])
   func `a profile with a mistake is refused`(json: String) {
     #expect(throws: ConfigurationProblem.self) { try TopicProfile(parsing: Array(json.utf8)) }

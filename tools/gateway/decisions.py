@@ -303,7 +303,9 @@ def t49_addresses(programs):
         fields = {"Actions": f"http, Open, {backend.url}/x", "Click": backend.url, "Attach": backend.url + "/y"}
         answer = httpx.post(f"http://127.0.0.1:{world.http_port}/t", content="x", headers=fields)
         equal(answer.status_code, 200, "the message")
-        equal(world.shown(1)[0].get("act"), None, "its actions")
+        equal(world.shown(1)[0].get("act"), ["Open"], "its actions")
+        press(world, 0)
+        texts(world, "Open: queued")
         equal(backend.requests, [], "requests")
 
 

@@ -6,7 +6,21 @@ import sys
 import time
 import traceback
 
-from tools.gateway import decisions, disk, firmware, floods, lasting, meaning, once, registration, trust, wire
+from tools.gateway import (
+    confirming,
+    decisions,
+    disk,
+    firmware,
+    floods,
+    grouping,
+    lasting,
+    meaning,
+    messages,
+    once,
+    registration,
+    trust,
+    wire,
+)
 from tools.gateway.world import Failure
 
 STORIES = (
@@ -15,6 +29,9 @@ STORIES = (
     + meaning.STORIES
     + once.STORIES
     + decisions.STORIES
+    + confirming.STORIES
+    + grouping.STORIES
+    + messages.STORIES
     + registration.STORIES
     + floods.STORIES
     + disk.STORIES
@@ -27,6 +44,8 @@ LONG = {
     once.t21_kills,
     once.t16_resets,
     decisions.t44_kills,
+    confirming.t58_kills,
+    grouping.t60_kills,
     lasting.t23_loop,
     lasting.t24_absent,
     lasting.t27_queue,

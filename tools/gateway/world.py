@@ -53,15 +53,15 @@ def equal(found, expected, what):
     expect(found == expected, f"{what}: {shown}, expected {wanted}")
 
 
-def wait_for(condition, what):
+def wait_for(condition, what, limit_s=LIMIT_S):
     """The first true value of `condition`."""
-    end = time.monotonic() + LIMIT_S
+    end = time.monotonic() + limit_s
     while time.monotonic() < end:
         value = condition()
         if value:
             return value
         time.sleep(0.02)
-    raise Failure(f"waited {LIMIT_S} s: {what}")
+    raise Failure(f"waited {limit_s} s: {what}")
 
 
 class Sender:
@@ -86,12 +86,14 @@ class Sender:
 class World:
     """Used as a context. The gateway is started by `start`, and can be killed and started again.
 
-    `board` is the port of another display than the emulator.
+    `board` is the port of another display than the emulator. `confirms`: whether answers need the
+    second press that the profile asks for.
     """
 
-    def __init__(self, programs, configuration=(), topics=TOPICS, board=None):
+    def __init__(self, programs, configuration=(), topics=TOPICS, board=None, confirms=False):
         self.notibot, self.gateway = programs
         self.board = board
+        self.confirms = confirms
         self.configuration = {
             "port": "auto",
             "apns": "127.0.0.1:0",
@@ -112,6 +114,8 @@ class World:
         profiles = os.path.join(ROOT, "samples", "gateway")
         names = ["codingbridge", "dayly", "lucifer", "default"]
         self.run("init", *[word for name in names for word in ("--profile", os.path.join(profiles, name + ".json"))])
+        if not self.confirms:
+            self.change_profile("codingbridge", lambda text: text.replace('"confirm": true', '"confirm": false'))
         with open(os.path.join(self.folder, "gateway.json"), "w") as file:
             json.dump(self.configuration, file)
         self.key_path = os.path.join(self.path, "AuthKey.p8")
@@ -153,6 +157,15 @@ class World:
         self.log.flush()
         equal(done.returncode, status, f"{words[0]} ended")
         return done.stdout
+
+    def change_profile(self, name, change):
+        """Before the start."""
+        path = os.path.join(self.folder, "profiles", name + ".json")
+        with open(path) as file:
+            text = file.read()
+        expect(change(text) != text, f"nothing to change in {name}.json")
+        with open(path, "w") as file:
+            file.write(change(text))
 
     def new_token(self, topic, name=None):
         return self.run("token", "new", "--topic", topic, *(["--name", name] if name else [])).strip()

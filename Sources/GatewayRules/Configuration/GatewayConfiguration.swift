@@ -10,12 +10,16 @@ package struct GatewayConfiguration: Hashable, Sendable {
   package var listensOnNetwork = false
   package var quietHours: QuietHours?
   package var intake = IntakeMachine.Options()
+  package var decisions = DecisionMachine.Options()
   /// Notifications in the outbox, at most.
   package var entriesLimit = 10_000
   package var connectionsLimit = 32
   package var failures: [FailureRule] = []
   /// Where answers go, by the names that profiles use.
   package var callbacks: [String: Callback] = [:]
+
+  /// Callbacks for presses of actions in messages of scripts, by topic.
+  package var messageCallbacks: [String: String] = [:]
 
   /// Bytes of the file, at most.
   package static let fileLimitBytes = 65_536
@@ -46,6 +50,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     guard http?.isLoopback ?? true else { throw ConfigurationProblem("'http' must be a loopback address") }
     if let text = try reader.string("quietHours") { quietHours = try QuietHours(parsing: text) }
     if let seconds = try reader.whole("dedupeSeconds", 0...3600) { intake.contentKeepMs = seconds * 1000 }
+    if let seconds = try reader.whole("confirmSeconds", 2...300) { decisions.confirmMs = seconds * 1000 }
     if let count = try reader.whole("pushesPerMinute", 0...1_000_000) { intake.pushesPerMinute = count }
     if let count = try reader.whole("burst", 1...1_000_000) { intake.burst = count }
     if let count = try reader.whole("entriesLimit", 1...1_000_000) { entriesLimit = Int(count) }
@@ -53,6 +58,12 @@ package struct GatewayConfiguration: Hashable, Sendable {
     for value in try reader.array("failures") { failures.append(try FailureRule(value)) }
     for (name, value) in try reader.object("callbacks") {
       callbacks[name] = try Callback(value, "the callback '\(name)'")
+    }
+    for (topic, value) in try reader.object("messageCallbacks") {
+      guard let name = value.string, callbacks[name] != nil else {
+        throw reader.problem("messageCallbacks", "an object of topics and names of 'callbacks'")
+      }
+      messageCallbacks[topic] = name
     }
     try reader.end()
   }

@@ -1,3 +1,5 @@
+package import NotibotProtocol
+
 /// What an action on the display means to the sender.
 package struct Answer: Hashable, Sendable {
   /// The sender's name of the action, such as `APPROVE_ACTION`.
@@ -12,10 +14,12 @@ package struct Answer: Hashable, Sendable {
   package var queued: String
   /// Whether the action is offered only if the display shows the text uncut.
   package var needsWholeText: Bool
+  /// The title of the item while it asks for a second press; nil: one press decides.
+  package var prompt: String?
 
   package init(
     name: String, label: String, approved: Bool? = nil, done: String, queued: String,
-    needsWholeText: Bool = true
+    needsWholeText: Bool = true, prompt: String? = nil
   ) {
     self.name = name
     self.label = label
@@ -23,11 +27,22 @@ package struct Answer: Hashable, Sendable {
     self.done = done
     self.queued = queued
     self.needsWholeText = needsWholeText
+    self.prompt = prompt
   }
 }
 
-/// The question that an item asks: what a press on it means, without the text of the push.
+/// The question that an item asks: what a press on it means. It has the text of the push only if
+/// an answer needs a second press.
 package struct Question: Hashable, Sendable {
+  /// What the item gets back when the second press does not come.
+  package struct Shown: Hashable, Sendable {
+    package var text: String
+    package var timestamp: UInt32
+    package var level: NotificationDetails.Level
+    package var flags: UInt8
+    package var expires: UInt32?
+  }
+
   package var topic: String
   /// `apns-id` of the push whose text is on the display.
   package var pushID: String
@@ -42,6 +57,8 @@ package struct Question: Hashable, Sendable {
   package var app: String
   package var title: String
   package var group: String
+  /// nil: one press decides, whichever it is.
+  package var shown: Shown?
 
   package init(
     topic: String, pushID: String = "", category: String = "", callback: String? = nil,
@@ -57,6 +74,37 @@ package struct Question: Hashable, Sendable {
     self.app = app
     self.title = title
     self.group = group
+  }
+
+  /// What a decision keeps of it.
+  var withoutText: Question {
+    var question = self
+    question.shown = nil
+    return question
+  }
+
+  package var needsConfirmation: Bool { answers.contains { $0.prompt != nil } }
+
+  /// The same with what is needed to show its item again.
+  package func keeping(_ notification: DisplayNotification) -> Question {
+    guard needsConfirmation else { return self }
+    var question = self
+    let details = notification.details
+    question.shown = Shown(
+      text: notification.text, timestamp: notification.timestamp, level: details.level,
+      flags: details.flags, expires: details.expires)
+    return question
+  }
+
+  /// The item as the push has it, or with another title; silent, because it was announced before.
+  func item(title: String? = nil) -> DisplayNotification? {
+    guard let shown else { return nil }
+    var details = NotificationDetails()
+    (details.level, details.flags, details.expires) = (shown.level, shown.flags | 1, shown.expires)
+    (details.group, details.actions) = (group, answers.map { DisplayText.clean($0.label) })
+    return DisplayNotification(
+      app: app, title: title.map(DisplayText.clean) ?? self.title, text: shown.text,
+      timestamp: shown.timestamp, details: details)
   }
 }
 
@@ -74,10 +122,12 @@ extension Question {
             "queued": .string(answer.queued), "whole": .bool(answer.needsWholeText),
           ]
           row["approved"] = answer.approved.map { .bool($0) }
+          row["prompt"] = answer.prompt.map { .string($0) }
           return .object(row)
         }),
     ]
     members["callback"] = callback.map { .string($0) }
+    members["shown"] = shown.map(\.value)
     return JSONValue.object(members).line
   }
 
@@ -97,12 +147,37 @@ extension Question {
       answers.append(
         Answer(
           name: name, label: label, approved: row["approved"]?.bool, done: done, queued: queued,
-          needsWholeText: row["whole"]?.bool ?? true))
+          needsWholeText: row["whole"]?.bool ?? true, prompt: row["prompt"]?.string))
     }
     func text(_ key: String) -> String { root[key]?.string ?? "" }
     self.init(
       topic: topic, pushID: text("push"), category: text("category"), callback: root["callback"]?.string,
       fields: (root["fields"]?.object ?? [:]).compactMapValues(\.string), answers: answers,
       app: text("app"), title: text("title"), group: text("group"))
+    if let value = root["shown"] {
+      guard let read = Shown(value) else { return nil }
+      shown = read
+    }
+  }
+}
+
+extension Question.Shown {
+  fileprivate var value: JSONValue {
+    var members: [String: JSONValue] = [
+      "text": .string(text), "at": .whole(timestamp), "level": .whole(level.rawValue), "flags": .whole(flags),
+    ]
+    members["expires"] = expires.map { .whole($0) }
+    return .object(members)
+  }
+
+  fileprivate init?(_ value: JSONValue) {
+    guard let text = value["text"]?.string, let timestamp = value["at"]?.whole.flatMap(UInt32.init(exactly:)),
+      let number = value["level"]?.whole.flatMap(UInt8.init(exactly:)),
+      let level = NotificationDetails.Level(rawValue: number),
+      let flags = value["flags"]?.whole.flatMap(UInt8.init(exactly:))
+    else { return nil }
+    self.init(
+      text: text, timestamp: timestamp, level: level, flags: flags,
+      expires: value["expires"]?.whole.flatMap(UInt32.init(exactly:)))
   }
 }

@@ -6,6 +6,8 @@ package struct Decision: Hashable, Sendable {
     /// The item of the press is not known: the gateway was killed between the outbox's commit and
     /// its own. It becomes known when the sender repeats the push.
     case unclaimed
+    /// Its answer needs a second press, which has not come. It is not a decision yet.
+    case confirming
     /// The callback has to be delivered, or the long poll has not fetched it.
     case pending
     /// Accepted; the sender has to be asked to clear its other devices.
@@ -22,7 +24,7 @@ package struct Decision: Hashable, Sendable {
 
     package var isOpen: Bool {
       switch self {
-      case .unclaimed, .pending, .clearing: true
+      case .unclaimed, .confirming, .pending, .clearing: true
       case .done, .late, .failed, .superseded, .expired: false
       }
     }
@@ -30,7 +32,7 @@ package struct Decision: Hashable, Sendable {
 
   /// The idempotency key: 32 hexadecimal digits.
   package var id: String
-  /// Counted from 1, for the long poll.
+  /// Counted from 1, for the long poll; 0: not decided yet.
   package var sequence: Int64
   package var number: Int64
   /// The press.
@@ -86,7 +88,8 @@ package struct Decision: Hashable, Sendable {
 package struct Press: Hashable, Sendable {
   package var number: Int64
   package var action: Int
-  package var revision: Int
+  /// Of the text that was pressed; nil: the device does not report it.
+  package var revision: Int?
   /// Whether it was for another text than the newest one.
   package var isStale: Bool
   /// The boot of the device and the number of the press in it; nil for a device that does not keep
@@ -103,7 +106,7 @@ package struct Press: Hashable, Sendable {
     }
   }
 
-  package init(number: Int64, action: Int, revision: Int, isStale: Bool, identity: Identity?) {
+  package init(number: Int64, action: Int, revision: Int?, isStale: Bool, identity: Identity?) {
     self.number = number
     self.action = action
     self.revision = revision
@@ -115,7 +118,7 @@ package struct Press: Hashable, Sendable {
   func id(now: WallTime) -> String {
     let parts =
       identity.map { "k\($0.bootID)-\($0.press)-\(number)" }
-      ?? "p\(number)-\(revision)-\(action)-\(now.milliseconds)"
+      ?? "p\(number)-\(revision ?? 0)-\(action)-\(now.milliseconds)"
     return hexText(SHA256.digest(of: "d", parts).prefix(16))
   }
 }
@@ -124,11 +127,14 @@ package struct Press: Hashable, Sendable {
 package enum PressVerdict: String, Hashable, Sendable, CaseIterable {
   /// A new decision.
   case decided
+  /// The first of two presses.
+  case confirming
   /// The undelivered decision is delivered now.
   case retried
   /// Reported before.
   case known
-  /// Within 5 s after another press of the same item.
+  /// Within 5 s after another press of the same item, or too early for a second press that
+  /// confirms.
   case tooSoon
   /// For a text that is no longer the newest one.
   case stale

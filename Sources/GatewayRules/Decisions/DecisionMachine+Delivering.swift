@@ -41,8 +41,13 @@ extension DecisionMachine {
   }
 
   package mutating func handleTimeout(now: WallTime) {
+    for decision in decisions.values.sorted(by: { $0.number < $1.number }) where decision.state == .confirming
+    {
+      takeBack(decision.number, now)
+    }
     let old = decisions.values.filter { decision in
-      decision.state.isOpen && now >= decision.at.adding(milliseconds: options.keepMs)
+      decision.state.isOpen && decision.state != .confirming
+        && now >= decision.at.adding(milliseconds: options.keepMs)
     }
     for decision in old.sorted(by: { $0.sequence < $1.sequence }) {
       // What the sender has accepted stays accepted.
@@ -96,7 +101,7 @@ extension DecisionMachine {
     let isShown = state == .done && !shownQueued.contains(decision.id)
     if !isShown { showState(of: finished, now) }
     shownQueued.remove(decision.id)
-    act(.announce)
+    act(.announce(finished))
     let closed = decisions.values.filter { !$0.state.isOpen }
     guard closed.count > options.closedLimit else { return }
     if let oldest = closed.min(by: { $0.sequence < $1.sequence }) { remove(oldest.id) }
@@ -112,7 +117,7 @@ extension DecisionMachine {
     var text = answer.done
     var lifeMs = options.shownMs
     switch decision.state {
-    case .unclaimed: return
+    case .unclaimed, .confirming: return
     case .pending:
       let callback = callback(of: decision)
       let isQueued = callback.map { (queues[$0]?.failures ?? 0) > 0 } ?? true
@@ -130,12 +135,11 @@ extension DecisionMachine {
     case .superseded: return
     }
     details.expires = UInt32(clamping: now.adding(milliseconds: lifeMs).seconds)
-    act(
-      .show(
-        decision.number,
-        DisplayNotification(
-          app: question.app, title: question.title, text: text, timestamp: UInt32(clamping: now.seconds),
-          details: details)))
+    show(
+      DisplayNotification(
+        app: question.app, title: question.title, text: text, timestamp: UInt32(clamping: now.seconds),
+        details: details),
+      .state, decision.number, decision.id)
   }
 
   static let lateText = "Too late: it is decided already"

@@ -2,9 +2,10 @@ package import NotibotProtocol
 
 /// From presses of buttons to answers that a sender gets once.
 ///
-/// A decision is *unclaimed* (its item is not known yet) → *pending* → *clearing* → *done*, or ends
-/// as *late*, *failed* or *expired*. The driver drains `nextAction()` after each input, and makes
-/// each record durable before it executes what follows it.
+/// A decision is *unclaimed* (its item is not known yet) → *confirming* (only if its answer needs a
+/// second press) → *pending* → *clearing* → *done*, or ends as *late*, *failed* or *expired*. The
+/// driver drains `nextAction()` after each input, and makes each record durable before it executes
+/// what follows it.
 package struct DecisionMachine: Hashable, Sendable {
   /// A request to a sender.
   package struct Call: Hashable, Sendable {
@@ -15,20 +16,47 @@ package struct DecisionMachine: Hashable, Sendable {
     package var key: String { decision.state == .clearing ? decision.id + "-clear" : decision.id }
   }
 
+  /// New content of an item that the user has pressed.
+  package struct Show: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+      /// What became of a decision.
+      case state
+      /// The item asks for a second press.
+      case prompt
+      /// The item as it was before the first press.
+      case former
+    }
+
+    package var number: Int64
+    package var notification: DisplayNotification
+    var kind: Kind
+    /// The decision, or the first press.
+    var id: String
+    /// The text of the sender that it is for.
+    var text: UInt64
+  }
+
   package enum Action: Hashable, Sendable {
     case record(Decision)
     case forget(id: String)
-    /// New content of an item.
-    case show(Int64, DisplayNotification)
+    /// New content of an item, if `isCurrent` still holds. Its result is due in `complete`.
+    case show(Show)
     case call(Call)
-    /// There is something new for the long poll.
-    case announce
+    /// A decision was made or has ended: there is something new for the long poll.
+    case announce(Decision)
   }
 
   /// Limits and times.
   package struct Options: Hashable, Sendable {
     /// A second press of the same item within this time is ignored.
     package var repeatMs: Int64 = 5000
+    /// How long an item waits for a second press.
+    package var confirmMs: Int64 = 20_000
+    /// A second press within this time is a bounce of the first one, or was made before its text
+    /// could be read.
+    package var bounceMs: Int64 = 1000
+    /// After this time a text that the outbox did not take is written again.
+    package var againMs: Int64 = 1000
     /// How long an answer is tried to be delivered.
     package var keepMs: Int64 = 86_400_000
     /// How long the display shows an accepted answer.
@@ -49,6 +77,11 @@ package struct DecisionMachine: Hashable, Sendable {
       /// It asks nothing.
       case plain
       case open(Question)
+      /// Pressed once: the item asks for a second press. `isShown`: the outbox has taken that text.
+      case confirming(id: String, isShown: Bool, Question)
+      /// The second press did not come in time: the item gets its former text back. `againAt`: the
+      /// outbox has not taken it.
+      case returning(id: String, againAt: WallTime?, Question)
       /// A decision was made about the text on the display.
       case decided(id: String)
     }
@@ -57,6 +90,8 @@ package struct DecisionMachine: Hashable, Sendable {
     var target: [UInt8]?
     /// Changes of its text on their way to the outbox.
     var changes = 0
+    /// Counts the texts of the sender.
+    var text: UInt64 = 0
   }
 
   /// The answers for one callback, delivered in their order.
@@ -95,6 +130,9 @@ package struct DecisionMachine: Hashable, Sendable {
       enqueue(decision)
     }
     for item in items { setItem(item.number, question: item.question, target: item.target, now: now) }
+    for decision in decisions where decision.state == .confirming && self.items[decision.number] == nil {
+      remove(decision.id)
+    }
     // The last change of the display can have been lost, also that of a finished decision.
     for decision in decisions { showState(of: decision, now) }
     advance(now)
@@ -105,20 +143,26 @@ package struct DecisionMachine: Hashable, Sendable {
   package mutating func nextAction() -> Action? { actions.next() }
 
   package var nextDeadline: WallTime? {
-    let expiries = decisions.values.filter(\.state.isOpen).map { $0.at.adding(milliseconds: options.keepMs) }
+    let ends = decisions.values.filter(\.state.isOpen).compactMap(end)
     let attempts = queues.values.filter { $0.inFlight == nil && !$0.ids.isEmpty }.compactMap(\.nextAt)
-    return (expiries + attempts).min()
+    return (ends + attempts).min()
   }
 
   // MARK: Queries
 
   /// Undelivered decisions.
-  package var openCount: Int { decisions.values.count { $0.state.isOpen } }
+  package var undeliveredCount: Int { openCount - confirmingCount }
+
+  /// Items that wait for a second press.
+  package var confirmingCount: Int { decisions.values.count { $0.state == .confirming } }
+
+  var openCount: Int { decisions.values.count { $0.state.isOpen } }
 
   /// Decisions after a sequence number, oldest first. `topics`: nil for all.
   package func decisions(after sequence: Int64, topics: [String]?) -> [Decision] {
     let found = decisions.values.filter { decision in
-      guard decision.sequence > sequence, let question = decision.question else { return false }
+      guard decision.sequence > sequence, decision.state != .confirming, let question = decision.question
+      else { return false }
       return topics?.contains(question.topic) ?? true
     }
     return Array(found.sorted { $0.sequence < $1.sequence }.prefix(options.pollLimit))
@@ -128,30 +172,53 @@ package struct DecisionMachine: Hashable, Sendable {
 
   /// An item has a new text, which asks a question or none.
   package mutating func setItem(_ number: Int64, question: Question?, target: [UInt8]?, now: WallTime) {
-    let changes = items[number]?.changes ?? 0
+    var item = Item(state: .plain, target: target)
+    (item.changes, item.text) = (items[number]?.changes ?? 0, items[number]?.text ?? 0)
+    // A first press of an earlier text confirms nothing of this one.
+    for first in decisions.values where first.number == number && first.state == .confirming {
+      if first.question?.pushID != question?.pushID { remove(first.id) }
+    }
     guard let question else {
-      items[number] = Item(state: .plain, target: target, changes: changes)
+      items[number] = item
       return
     }
-    let decided = decisions.values.first { decision in
+    let made = decisions.values.first { decision in
       decision.number == number && decision.question?.pushID == question.pushID
     }
-    items[number] = Item(
-      state: decided.map { .decided(id: $0.id) } ?? .open(question), target: target, changes: changes)
+    guard made?.state != .confirming else {
+      item.state = .confirming(id: made?.id ?? "", isShown: false, question)
+      items[number] = item
+      return prompt(number, now)
+    }
+    item.state = made.map { .decided(id: $0.id) } ?? .open(question)
+    items[number] = item
     let unclaimed = decisions.values.filter { $0.number == number && $0.state == .unclaimed }
     for decision in unclaimed.sorted(by: { $0.sequence < $1.sequence }) {
       claim(decision, question, target, now)
     }
   }
 
-  package mutating func forgetItem(_ number: Int64) { items[number] = nil }
+  package mutating func forgetItem(_ number: Int64) {
+    items[number] = nil
+    for first in decisions.values where first.number == number && first.state == .confirming {
+      remove(first.id)
+    }
+  }
 
   /// A new text of an item is on its way: a press meanwhile is for a text that goes.
-  package mutating func beginChange(_ number: Int64) { items[number]?.changes += 1 }
+  package mutating func beginChange(_ number: Int64) {
+    items[number]?.changes += 1
+    // Wraps: only whether it is another one counts.
+    items[number]?.text &+= 1
+  }
 
-  package mutating func endChange(_ number: Int64) {
+  package mutating func endChange(_ number: Int64, now: WallTime) {
     guard let changes = items[number]?.changes, changes > 0 else { return }
     items[number]?.changes = changes - 1
+    // The change has failed: the item still has the text that was decided on.
+    if changes == 1, case .decided(let id) = items[number]?.state, let decision = decisions[id] {
+      showState(of: decision, now)
+    }
   }
 
   // MARK: Inputs: presses
@@ -166,14 +233,21 @@ package struct DecisionMachine: Hashable, Sendable {
     switch item.state {
     case .plain: return .meaningless
     case .decided(let decisionID): return press.action == 0 ? tryAgain(decisionID, now) : .meaningless
-    case .open(let question):
+    case .open(let question), .confirming(_, _, let question), .returning(_, _, let question):
       guard question.answers.indices.contains(press.action) else { return .meaningless }
       let subject = subject(press.number, item.target)
       guard isFree(subject, now) else { return .tooSoon }
       guard openCount < options.openLimit else { return .full }
-      notePress(subject, now)
-      decide(press, id, question, item.target, now)
-      return .decided
+      switch step(press, item.state, now) {
+      case .ignore: return .tooSoon
+      case .ask:
+        ask(press, id, question, item.target, now)
+        return .confirming
+      case .decide:
+        notePress(subject, now)
+        decide(press, id, question, item.target, now)
+        return .decided
+      }
     }
   }
 
@@ -181,15 +255,16 @@ package struct DecisionMachine: Hashable, Sendable {
     _ press: Press, _ id: String, _ question: Question, _ target: [UInt8]?, _ now: WallTime
   ) {
     if let earlier = replaced(by: target) { finish(earlier, .superseded, now) }
+    forgetFirstPress(of: press.number)
     lastSequence += 1
     let decision = Decision(
-      id: id, sequence: lastSequence, number: press.number, action: press.action, revision: press.revision,
-      at: now, state: .pending, question: question, target: target)
+      id: id, sequence: lastSequence, number: press.number, action: press.action,
+      revision: press.revision ?? 0, at: now, state: .pending, question: question.withoutText, target: target)
     items[press.number]?.state = .decided(id: id)
     save(decision)
     enqueue(decision)
     showState(of: decision, now)
-    act(.announce)
+    act(.announce(decision))
     advance(now)
   }
 
@@ -199,7 +274,7 @@ package struct DecisionMachine: Hashable, Sendable {
     save(
       Decision(
         id: id, sequence: lastSequence, number: press.number, action: press.action,
-        revision: press.revision, at: now, state: .unclaimed, question: nil, target: nil))
+        revision: press.revision ?? 0, at: now, state: .unclaimed, question: nil, target: nil))
     return .unclaimed
   }
 
@@ -211,16 +286,16 @@ package struct DecisionMachine: Hashable, Sendable {
       return remove(decision.id)
     }
     var claimed = decision
+    (claimed.question, claimed.target) = (question.withoutText, target)
+    guard claimed.answer?.prompt == nil else { return ask(claimed, question, now) }
     lastSequence += 1
     claimed.sequence = lastSequence
     claimed.state = .pending
-    claimed.question = question
-    claimed.target = target
     items[decision.number]?.state = .decided(id: decision.id)
     save(claimed)
     enqueue(claimed)
     showState(of: claimed, now)
-    act(.announce)
+    act(.announce(claimed))
     advance(now)
   }
 
@@ -285,7 +360,8 @@ package struct DecisionMachine: Hashable, Sendable {
   }
 
   mutating func enqueue(_ decision: Decision) {
-    guard decision.state != .unclaimed, let name = callback(of: decision) else { return }
+    guard decision.state != .unclaimed, decision.state != .confirming, let name = callback(of: decision)
+    else { return }
     queues[name, default: Queue()].ids.append(decision.id)
   }
 }

@@ -166,7 +166,8 @@ extension IntakeMachine {
       guard !hasLeft(number) else { return end(flight, .shown, now) }
       note(
         IntakeContents.Item(
-          number: number, topic: topic, target: flight.target, question: question(of: flight)))
+          number: number, topic: topic, target: flight.target, question: question(of: flight),
+          member: member(of: flight)))
       if let key = flight.target { targets[key]?.number = number }
       end(flight, .shown, now)
     case (.update(let number, _), .done(let known)) where known != number:
@@ -177,9 +178,9 @@ extension IntakeMachine {
       removal.kind = .removeSecond(known)
       submit(.remove(known), removal)
     case (.update(let number, _), .done):
-      let question = question(of: flight)
-      if var item = items[number], item.question != question {
-        item.question = question
+      let (question, member) = (question(of: flight), member(of: flight))
+      if var item = items[number], item.question != question || item.member != member {
+        (item.question, item.member) = (question, member)
         note(item)
       }
       end(flight, .replaced, now)
@@ -202,12 +203,20 @@ extension IntakeMachine {
   }
 
   private func question(of flight: Flight) -> Question? {
-    flight.tickets.last.flatMap { jobs[$0]?.push.question }
+    guard let question = flight.tickets.last.flatMap({ jobs[$0]?.push.question }) else { return nil }
+    switch flight.kind {
+    case .add(let notification), .update(_, let notification): return question.keeping(notification)
+    case .remove, .removeSecond: return question
+    }
+  }
+
+  private func member(of flight: Flight) -> GroupMember? {
+    flight.tickets.last.flatMap { jobs[$0]?.push.member }
   }
 
   private mutating func note(_ item: IntakeContents.Item) {
     items[item.number] = item
-    act(.record(.item(item.number, topic: item.topic, target: item.target, question: item.question)))
+    act(.record(.item(item)))
   }
 
   private mutating func end(_ flight: Flight, _ outcome: IntakeOutcome, _ now: WallTime) {

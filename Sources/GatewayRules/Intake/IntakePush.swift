@@ -42,6 +42,12 @@ package struct IntakePush: Hashable, Sendable {
     return question
   }
 
+  /// Its part in a summary.
+  var member: GroupMember? {
+    guard case .show(let item) = meaning else { return nil }
+    return item.member
+  }
+
   /// The key for the outbox.
   var ownKey: [UInt8]? { hasOwnKey ? key : nil }
 
@@ -88,7 +94,7 @@ package enum IntakeOutcome: String, Hashable, Sendable, CaseIterable {
 package enum IntakeRecord: Hashable, Sendable {
   case key([UInt8], apnsID: String, at: WallTime, isOwn: Bool)
   case forgetKey([UInt8])
-  case item(Int64, topic: String, target: [UInt8]?, question: Question?)
+  case item(IntakeContents.Item)
   case forgetItem(Int64)
   case suppressed([UInt8], until: WallTime)
   case badge(topic: String, Int)
@@ -103,8 +109,12 @@ package struct IntakeContents: Hashable, Sendable {
     package var target: [UInt8]?
     /// What the text on the display asks.
     package var question: Question?
+    package var member: GroupMember?
 
-    package init(number: Int64, topic: String, target: [UInt8]?, question: Question? = nil) {
+    package init(
+      number: Int64, topic: String, target: [UInt8]?, question: Question? = nil, member: GroupMember? = nil
+    ) {
+      self.member = member
       self.number = number
       self.topic = topic
       self.target = target

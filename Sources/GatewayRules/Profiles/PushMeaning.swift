@@ -26,12 +26,15 @@ package struct DisplayItem: Hashable, Sendable {
   package var isTransient = false
   /// What a press on it means; topic and push are those of the push.
   package var question: Question?
+  /// nil: it has no part in a summary.
+  package var member: GroupMember?
 
   package init(
     notification: DisplayNotification, identifier: String?, thread: String, isTransient: Bool = false,
-    question: Question? = nil
+    question: Question? = nil, member: GroupMember? = nil
   ) {
     self.question = question
+    self.member = member
     self.notification = notification
     self.identifier = identifier
     self.thread = thread
@@ -65,7 +68,23 @@ extension TopicProfile {
     return .show(
       DisplayItem(
         notification: notification, identifier: identifier, thread: thread,
-        isTransient: head.expiration == 0, question: question))
+        isTransient: head.expiration == 0, question: question,
+        member: member(category ?? "", rules, payload, head, thread: thread)))
+  }
+
+  private func member(
+    _ category: String, _ rules: Category, _ payload: PushPayload, _ head: PushHead, thread: String
+  ) -> GroupMember? {
+    guard let text = rules.summary, !thread.isEmpty else { return nil }
+    let name = groupNames.lazy.compactMap { payload.root.value(at: $0)?.text }.first ?? thread
+    // The name of the group cannot have a place of its own.
+    let shown = DisplayText.cut(DisplayText.clean(name), to: GroupMember.nameLimit)
+      .split(separator: GroupMember.countPlace, omittingEmptySubsequences: false).joined(separator: "…")
+    return GroupMember(
+      group: SHA256.digest(of: "t", head.profileTopic, thread, category), app: app,
+      displayGroup: SHA256.groupName(topic: head.profileTopic, thread: thread),
+      text: DisplayText.clean(text)
+        .split(separator: GroupMember.groupPlace, omittingEmptySubsequences: false).joined(separator: shown))
   }
 
   /// What the item asks, and its actions. An action that needs the whole text is not offered if the
@@ -76,8 +95,14 @@ extension TopicProfile {
   ) -> Question? {
     guard !rules.answers.isEmpty else { return nil }
     notification.details.actions = rules.answers.map { DisplayText.clean($0.label) }
-    let isCut = isShortened || Self.isCut(notification)
-    let answers = rules.answers.filter { !isCut || !$0.needsWholeText }
+    let isCut = isShortened || notification.isCut
+    let answers = rules.answers.filter { answer in
+      guard answer.needsWholeText, let prompt = answer.prompt else { return !isCut || !answer.needsWholeText }
+      // The text also has to be readable when the second press is asked for.
+      var asking = notification
+      asking.title = DisplayText.clean(prompt)
+      return !isCut && !asking.isCut
+    }
     notification.details.actions = answers.map { DisplayText.clean($0.label) }
     guard !answers.isEmpty else { return nil }
     var fields: [String: String] = [:]
@@ -85,15 +110,6 @@ extension TopicProfile {
     return Question(
       topic: "", category: name, callback: rules.callback, fields: fields, answers: answers,
       app: notification.app, title: notification.title, group: notification.details.group)
-  }
-
-  /// Whether the wire cuts it, with the longest identity and with the keys that quiet hours add.
-  private static func isCut(_ notification: DisplayNotification) -> Bool {
-    var longest = notification
-    (longest.details.level, longest.details.flags) = (.passive, max(1, notification.details.flags))
-    let identity = NotificationIdentity(id: .max, revision: .max, change: .added, source: .max)
-    var json: [UInt8] = []
-    return WrittenNotification(notification: longest, identity: identity).encode(into: &json) == .fields
   }
 
   private func category(of payload: PushPayload) -> String? {

@@ -91,6 +91,7 @@ extension TopicProfile {
     self.init(name: name, app: app)
     topics = try reader.strings("topics") ?? []
     groupFields = try reader.strings("groupFields") ?? []
+    groupNames = try reader.strings("groupNames") ?? []
     lifetimeSeconds = try reader.whole("lifetimeSeconds", 1...31_536_000)
     oncePerDay = try reader.bool("oncePerDay") ?? false
     allowsCritical = try reader.bool("allowsCritical") ?? false
@@ -153,6 +154,7 @@ extension TopicProfile.Category {
     defaultTitle = try reader.string("title")
     defaultText = try reader.string("text")
     textLimit = try reader.whole("textLimit", 1...4096).map { Int($0) }
+    summary = try reader.string("summary")
     if let value = reader.value("identifier") {
       identifier = try TopicProfile.Identifier(value, "'identifier'")
     }
@@ -177,6 +179,12 @@ extension Answer {
       name: name, label: label, approved: try reader.bool("approved"),
       done: try reader.string("done") ?? label, queued: try reader.string("queued") ?? "\(label): queued",
       needsWholeText: try reader.bool("needsWholeText") ?? true)
+    let isConfirmed = try reader.bool("confirm") ?? false
+    let prompt = try reader.string("prompt")
+    guard isConfirmed || prompt == nil else {
+      throw ConfigurationProblem("an element of 'answers' has a 'prompt' without 'confirm'")
+    }
+    if isConfirmed { self.prompt = prompt ?? "Press \(label) again to confirm" }
     try reader.end()
   }
 }

@@ -25,6 +25,9 @@ package struct TopicProfile: Hashable, Sendable {
     package var defaultText: String?
     /// Characters.
     package var textLimit: Int?
+    /// The text of one more item for a group with three or more items of this category; `{count}`
+    /// and `{group}` are replaced.
+    package var summary: String?
   }
 
   /// Where a Live Activity's state has what is shown.
@@ -46,6 +49,8 @@ package struct TopicProfile: Hashable, Sendable {
   package var types: [String: String] = [:]
   /// Where the group is if there is no `thread-id`.
   package var groupFields: [String] = []
+  /// Where the name of the group is, for summaries; if there is none, the group is its name.
+  package var groupNames: [String] = []
   /// Fields whose value names an item to remove.
   package var clears: [Identifier] = []
   package var activity = ActivityFields()

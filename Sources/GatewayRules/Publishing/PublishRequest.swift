@@ -1,7 +1,8 @@
 import Digests
 import NotibotProtocol
 
-/// A message for a topic over plain HTTP, as ntfy's clients send it: `curl -d text HOST/TOPIC`.
+/// A message for a topic over plain HTTP, as ntfy's clients send it: `curl -d text HOST/TOPIC`, or
+/// as JSON: `curl -d '{"topic":…,"message":…}' HOST/`.
 /// Source: docs.ntfy.sh/publish.
 package struct PublishRequest: Hashable, Sendable {
   /// Why a request is refused.
@@ -23,12 +24,24 @@ package struct PublishRequest: Hashable, Sendable {
   /// 1...5.
   package var priority: Int
   package var tags: [String]
+  package var actions: [MessageAction]
   /// The sender's name of this request.
   package var messageID: String?
 
   /// Reads a request; header names in lower case.
   package init(
     method: String, path: String, fields: [(name: String, value: String)], body: [UInt8]
+  ) throws(Refusal) {
+    if path == "/" {
+      try self.init(method: method, json: body)
+      messageID = Self.messageID(fields)
+    } else {
+      try self.init(method: method, place: path, fields: fields, body: body)
+    }
+  }
+
+  private init(
+    method: String, place path: String, fields: [(name: String, value: String)], body: [UInt8]
   ) throws(Refusal) {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
     guard (1...2).contains(parts.count), Self.isName(parts[0], Self.topicLimitBytes) else {
@@ -65,12 +78,27 @@ package struct PublishRequest: Hashable, Sendable {
       throw Refusal(status: 400, text: "the priority is not 1 to 5, min, low, default, high, max or urgent")
     }
     self.priority = priority
-    tags = (field("x-tags", "tags", "tag", "ta") ?? "").split(separator: ",").prefix(8)
+    tags = (field("x-tags", "tags", "tag", "ta") ?? "").split(separator: ",").prefix(Self.tagsLimit)
       .map { String($0.drop { $0 == " " }) }
-    messageID = field("x-message-id", "idempotency-key")
+    guard let actions = MessageAction.parse(field("x-actions", "actions", "action") ?? "") else {
+      throw Self.wrongActions
+    }
+    self.actions = actions
+    messageID = Self.messageID(fields)
   }
 
-  private static func priority(_ name: String?) -> Int? {
+  static let tagsLimit = 8
+
+  static let wrongActions = Refusal(
+    status: 400,
+    text: "the actions are not at most 3 of view, broadcast and http, each with a label, as ntfy has them")
+
+  private static func messageID(_ fields: [(name: String, value: String)]) -> String? {
+    ["x-message-id", "idempotency-key"].lazy.compactMap { name in fields.first { $0.name == name }?.value }
+      .first
+  }
+
+  static func priority(_ name: String?) -> Int? {
     switch name {
     case nil, "", "3", "default": 3
     case "1", "min": 1
@@ -81,7 +109,7 @@ package struct PublishRequest: Hashable, Sendable {
     }
   }
 
-  private static func isName(_ text: String, _ limit: Int) -> Bool {
+  static func isName(_ text: String, _ limit: Int) -> Bool {
     (1...limit).contains(text.utf8.count)
       && text.utf8.allSatisfy { byte in
         switch byte {
@@ -93,27 +121,50 @@ package struct PublishRequest: Hashable, Sendable {
       }
   }
 
-  /// The push that it stands for. `id` is its name in the answer.
-  package func push(id: String, now: WallTime) -> IntakePush {
+  /// The push that it stands for. `id` is its name in the answer, `callback` that of the
+  /// configuration for presses of its actions.
+  package func push(id: String, now: WallTime, callback: String? = nil) -> IntakePush {
     let key = messageID.map { SHA256.digest(of: "n", topic, hexText(SHA256.digest(Array($0.utf8)))) }
     let hasOwnKey = key != nil
     return IntakePush(
       // Without a name of its own, two equal messages are two messages, as in ntfy.
       key: key ?? SHA256.digest(of: "n-id", id), hasOwnKey: hasOwnKey, apnsID: id, topic: topic,
       token: SHA256.digest(of: "ntfy", topic),
-      meaning: isRemoval ? .clear([sequence ?? ""], timestamp: nil) : .show(item(now)))
+      meaning: isRemoval ? .clear([sequence ?? ""], timestamp: nil) : .show(item(now, id, callback)))
   }
 
-  private func item(_ now: WallTime) -> DisplayItem {
+  private func item(_ now: WallTime, _ id: String, _ callback: String?) -> DisplayItem {
     var details = NotificationDetails()
     details.level = priority <= 2 ? .passive : priority == 3 ? .active : .timeSensitive
     if priority <= 2 { details.flags = 1 }
     if priority == 5 { details.flags = 2 }
     details.group = SHA256.groupName(topic: "ntfy", thread: topic)
     let tagged = ([title] + tags.map { "#\($0)" }).filter { !$0.isEmpty }.joined(separator: " ")
-    let notification = DisplayNotification(
+    var notification = DisplayNotification(
       app: topic, title: DisplayText.clean(tagged), text: DisplayText.clean(text),
       timestamp: UInt32(clamping: now.seconds), details: details)
-    return DisplayItem(notification: notification, identifier: sequence, thread: "")
+    let question = question(&notification, id, callback)
+    return DisplayItem(notification: notification, identifier: sequence, thread: "", question: question)
+  }
+
+  /// What its buttons mean. A message that the display has to cut has none.
+  private func question(
+    _ notification: inout DisplayNotification, _ id: String, _ callback: String?
+  ) -> Question? {
+    let buttons = actions.filter(\.isButton)
+    guard !buttons.isEmpty else { return nil }
+    var asking = notification
+    asking.details.actions = buttons.map { DisplayText.clean($0.label) }
+    guard !asking.isCut else { return nil }
+    notification = asking
+    var fields = ["message": id]
+    fields["sequence"] = sequence
+    return Question(
+      topic: topic, category: "message", callback: callback, fields: fields,
+      answers: buttons.map { button in
+        Answer(
+          name: button.label, label: button.label, done: "\(button.label): done",
+          queued: "\(button.label): queued")
+      }, app: notification.app, title: notification.title, group: notification.details.group)
   }
 }

@@ -1,3 +1,5 @@
+import NotibotProtocol
+
 /// Text of a sender, made safe for a display: no controls and nothing that changes its direction.
 enum DisplayText {
   static func clean(_ text: String) -> String {
@@ -20,5 +22,16 @@ enum DisplayText {
   static func cut(_ text: String, to limit: Int?) -> String {
     guard let limit, text.count > limit else { return text }
     return text.prefix(max(0, limit - 1)) + "…"
+  }
+}
+
+extension DisplayNotification {
+  /// Whether the wire cuts it, with the longest identity and with the keys that quiet hours add.
+  var isCut: Bool {
+    var longest = self
+    (longest.details.level, longest.details.flags) = (.passive, max(1, details.flags))
+    let identity = NotificationIdentity(id: .max, revision: .max, change: .added, source: .max)
+    var json: [UInt8] = []
+    return WrittenNotification(notification: longest, identity: identity).encode(into: &json) == .fields
   }
 }

@@ -9,6 +9,7 @@ enum StoreRecord: Sendable {
   case intake(IntakeRecord)
   case decision(Decision)
   case forgetDecision(id: String)
+  case summary(SummaryRecord)
   case registration(name: String, RegistrationMachine.State, deviceID: String?)
 }
 
@@ -20,17 +21,20 @@ struct StoredDecisions: Sendable {
 }
 
 /// What a gateway remembers next to the outbox: which pushes it has taken, and which notification
-/// is which item of a sender, what the items ask, and what was answered. No text of a push except
-/// the titles of items with answers, no token.
+/// is which item of a sender, what the items ask, what was answered, and the summaries of groups.
+/// No text of a push except the titles of items with answers, the texts of those that need a second
+/// press, and names of groups that have summaries. No token.
 final class GatewayStore: Sendable {
   /// "Ntgw".
   private static let applicationID = 0x4E74_6777
-  private static let version = 2
+  private static let version = 3
   private static let tables = """
     CREATE TABLE seen (
       key BLOB PRIMARY KEY, apns_id TEXT NOT NULL, at INTEGER NOT NULL, own INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE item (number INTEGER PRIMARY KEY, topic TEXT NOT NULL, target BLOB, question TEXT) STRICT;
+    CREATE TABLE item (
+      number INTEGER PRIMARY KEY, topic TEXT NOT NULL, target BLOB, question TEXT, member TEXT
+    ) STRICT;
     CREATE TABLE suppressed (target BLOB PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE badge (topic TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE shown (grp BLOB PRIMARY KEY, day INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -43,6 +47,12 @@ final class GatewayStore: Sendable {
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE registration (
       name TEXT PRIMARY KEY, state TEXT NOT NULL, device_id TEXT
+    ) STRICT, WITHOUT ROWID;
+    """
+  /// New in version 3.
+  private static let summaryTables = """
+    CREATE TABLE summary (
+      grp BLOB PRIMARY KEY, generation INTEGER NOT NULL, state TEXT NOT NULL, number INTEGER
     ) STRICT, WITHOUT ROWID;
     """
 
@@ -66,12 +76,16 @@ final class GatewayStore: Sendable {
         let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
         switch (application, version) {
         case (0, 0):
-          try database.execute(sql: Self.tables + Self.decisionTables)
+          try database.execute(sql: Self.tables + Self.decisionTables + Self.summaryTables)
           try database.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
           try database.execute(sql: "PRAGMA user_version = \(Self.version)")
-        case (Self.applicationID, 1):
-          try database.execute(sql: "ALTER TABLE item ADD COLUMN question TEXT")
-          try database.execute(sql: Self.decisionTables)
+        case (Self.applicationID, 1...2):
+          if version == 1 {
+            try database.execute(sql: "ALTER TABLE item ADD COLUMN question TEXT")
+            try database.execute(sql: Self.decisionTables)
+          }
+          try database.execute(sql: "ALTER TABLE item ADD COLUMN member TEXT")
+          try database.execute(sql: Self.summaryTables)
           try database.execute(sql: "PRAGMA user_version = \(Self.version)")
         case (Self.applicationID, Self.version): break
         case _: throw GatewayFailure(.usage, "cannot use \(path): it is not a gateway's file of this version")
@@ -100,7 +114,8 @@ final class GatewayStore: Sendable {
       contents.items = try Row.fetchAll(database, sql: "SELECT * FROM item").map { row in
         IntakeContents.Item(
           number: row["number"], topic: row["topic"], target: (row["target"] as Data?).map { Array($0) },
-          question: (row["question"] as String?).flatMap { Question(line: $0) })
+          question: (row["question"] as String?).flatMap { Question(line: $0) },
+          member: (row["member"] as String?).flatMap { GroupMember(line: $0) })
       }
       for row in try Row.fetchAll(database, sql: "SELECT target, until FROM suppressed") {
         contents.suppressed[Array(row["target"] as Data)] = WallTime(milliseconds: row["until"])
@@ -136,6 +151,24 @@ final class GatewayStore: Sendable {
     }
   }
 
+  /// The summaries of groups. Blocks.
+  func summaries() throws -> [Summary] {
+    try queue.read { database in
+      try Row.fetchAll(database, sql: "SELECT * FROM summary").compactMap { row in
+        let number: Int64 = row["number"] ?? 0
+        let state: Summary.State
+        switch row["state"] as String {
+        case "begun": state = .begun
+        case "live": state = .live(number: number)
+        case "leaving": state = .leaving(number: number)
+        case "dismissed": state = .dismissed
+        case _: return nil
+        }
+        return Summary(group: Array(row["grp"] as Data), generation: row["generation"], state: state)
+      }
+    }
+  }
+
   /// Writes records in one transaction; they are on the disk on return. Blocks. After an error none
   /// is written; with the code `diskFull` the call can be repeated.
   func write(_ records: [StoreRecord]) throws(JournalError) {
@@ -155,6 +188,7 @@ final class GatewayStore: Sendable {
         case .decision(let decision): try Self.write(decision, to: database)
         case .forgetDecision(let id):
           try Self.run("DELETE FROM decision WHERE id = ?", [id], in: database)
+        case .summary(let record): try Self.write(record, to: database)
         case .registration(let name, let state, let deviceID):
           try Self.run(
             "REPLACE INTO registration VALUES (?, ?, ?)", [name, state.rawValue, deviceID], in: database)
@@ -180,6 +214,23 @@ final class GatewayStore: Sendable {
       ], in: database)
   }
 
+  private static func write(_ record: SummaryRecord, to database: Database) throws {
+    switch record {
+    case .summary(let summary):
+      let (state, number): (String, Int64?) =
+        switch summary.state {
+        case .begun: ("begun", nil)
+        case .live(let number): ("live", number)
+        case .leaving(let number): ("leaving", number)
+        case .dismissed: ("dismissed", nil)
+        }
+      try run(
+        "REPLACE INTO summary VALUES (?, ?, ?, ?)",
+        [Data(summary.group), summary.generation, state, number], in: database)
+    case .forget(let group): try run("DELETE FROM summary WHERE grp = ?", [Data(group)], in: database)
+    }
+  }
+
   private static func write(_ record: IntakeRecord, to database: Database) throws {
     func run(_ sql: String, _ arguments: [(any DatabaseValueConvertible)?]) throws {
       try Self.run(sql, arguments, in: database)
@@ -188,10 +239,10 @@ final class GatewayStore: Sendable {
     case .key(let key, let apnsID, let at, let isOwn):
       try run("REPLACE INTO seen VALUES (?, ?, ?, ?)", [Data(key), apnsID, at.milliseconds, isOwn])
     case .forgetKey(let key): try run("DELETE FROM seen WHERE key = ?", [Data(key)])
-    case .item(let number, let topic, let target, let question):
+    case .item(let item):
       try run(
-        "REPLACE INTO item (number, topic, target, question) VALUES (?, ?, ?, ?)",
-        [number, topic, target.map { Data($0) }, question?.line])
+        "REPLACE INTO item (number, topic, target, question, member) VALUES (?, ?, ?, ?, ?)",
+        [item.number, item.topic, item.target.map { Data($0) }, item.question?.line, item.member?.line])
     case .forgetItem(let number): try run("DELETE FROM item WHERE number = ?", [number])
     case .suppressed(let target, let until):
       try run("REPLACE INTO suppressed VALUES (?, ?)", [Data(target), until.milliseconds])

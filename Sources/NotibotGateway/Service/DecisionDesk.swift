@@ -85,7 +85,8 @@ final class DecisionDesk: Sendable {
       }
       let verdict = state.machine.press(
         Press(
-          number: number, action: Int(action), revision: Int(revision ?? 0), isStale: isStale, identity: nil),
+          number: number, action: Int(action), revision: revision.map { Int($0) }, isStale: isStale,
+          identity: nil),
         now: now)
       state.verdicts[verdict, default: 0] += 1
       Self.drain(&state)

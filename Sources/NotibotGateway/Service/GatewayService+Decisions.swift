@@ -24,15 +24,19 @@ extension GatewayService {
 
   func noteEnd(of operation: IntakeMachine.Operation) {
     guard let number = operation.changedNumber else { return }
-    desk.with { $0.endChange(number) }
+    let now = clock.now()
+    desk.with { $0.endChange(number, now: now) }
   }
 
   func note(_ record: IntakeRecord) {
     let now = clock.now()
     switch record {
-    case .item(let number, topic: _, let target, let question):
-      desk.with { $0.setItem(number, question: question, target: target, now: now) }
-    case .forgetItem(let number): desk.with { $0.forgetItem(number) }
+    case .item(let item):
+      desk.with { $0.setItem(item.number, question: item.question, target: item.target, now: now) }
+      summaries.setItem(item.number, member: item.member, now: now)
+    case .forgetItem(let number):
+      desk.with { $0.forgetItem(number) }
+      summaries.forgetItem(number, now: now)
     case .key, .forgetKey, .suppressed, .badge, .shown: break
     }
   }
@@ -49,23 +53,49 @@ extension GatewayService {
   /// Records go to the disk; what follows them is executed when they are durable.
   func obeyDecisions() {
     for action in desk.takeActions() {
-      if let record = StoreRecord(action) { records.append(record) } else { followUps.append(action) }
+      // Presses that a device keeps bring no record here: it is on the disk already.
+      if case .announce(let decision) = action, decision.state == .pending {
+        summaries.noteAnswered(decision.number, now: clock.now())
+      }
+      if let record = StoreRecord(action) { records.append(record) } else { followUps.append(.press(action)) }
     }
+    obeySummaries()
     writeRecords()
     armDecisions()
   }
 
-  /// Executes what no longer waits for a record. Without its file the gateway decides nothing.
-  func follow(_ actions: [DecisionMachine.Action]) {
-    guard !hasStoreFailed else { return }
-    for action in actions {
+  private func obeySummaries() {
+    while let action = summaries.nextAction() {
       switch action {
-      case .show(let number, let notification): showStatus(number, notification)
-      case .call(let call): send(call)
-      case .announce: servePollers()
-      case .record, .forget: break
+      case .record(let record): records.append(.summary(record))
+      case .submit(let operation, let group): followUps.append(.summary(operation, group: group))
       }
     }
+  }
+
+  /// Executes what no longer waits for a record. Without its file the gateway decides nothing.
+  func follow(_ followUps: [FollowUp]) {
+    guard !hasStoreFailed else { return }
+    for followUp in followUps {
+      switch followUp {
+      case .press(.show(let show)): change(show)
+      case .press(.call(let call)): send(call)
+      case .press(.announce): servePollers()
+      case .press(.record), .press(.forget): break
+      case .summary(let operation, let group): submit(operation, .summary(group: group))
+      }
+    }
+  }
+
+  /// Writes to an item that was pressed, unless its sender has a newer text for it.
+  private func change(_ show: DecisionMachine.Show) {
+    guard desk.with({ $0.isCurrent(show) }) else { return note(show, isDone: false) }
+    submit(.update(show.number, show.notification, key: nil), .press(show))
+  }
+
+  func note(_ show: DecisionMachine.Show, isDone: Bool) {
+    let now = clock.now()
+    desk.with { $0.complete(show, isDone: isDone, now: now) }
   }
 
   private func send(_ call: DecisionMachine.Call) {
@@ -100,12 +130,14 @@ extension GatewayService {
   private func armDecisions() {
     decisionTimer?.cancel()
     decisionTimer = nil
-    guard !isStopping, let deadline = desk.with(\.nextDeadline) else { return }
+    let deadlines = [desk.with(\.nextDeadline), summaries.nextDeadline].compactMap(\.self)
+    guard !isStopping, let deadline = deadlines.min() else { return }
     let delay = max(1, min(deadline.milliseconds - clock.now().milliseconds, 60_000))
     decisionTimer = eventLoop.scheduleTask(in: .milliseconds(delay)) {
       self.assumeIsolated { service in
         let now = service.clock.now()
         service.desk.with { $0.handleTimeout(now: now) }
+        service.summaries.handleTimeout(now: now)
         service.obeyDecisions()
       }
     }

@@ -58,7 +58,8 @@ extension GatewayService {
   func publish(_ request: PublishRequest, answer: @escaping @Sendable (PushAnswer, WallTime) -> Void) {
     reloadTables()
     let now = clock.now()
-    let push = request.push(id: GatewayClock.uuid(), now: now)
+    let push = request.push(
+      id: GatewayClock.uuid(), now: now, callback: configuration.messageCallbacks[request.topic])
     if let refusal = publishRefusal { return answer(PushAnswer(reason: refusal, apnsID: push.apnsID), now) }
     take(
       push,
@@ -113,10 +114,11 @@ extension GatewayService {
     return JSONValue.object([
       "boardUp": .bool(isBoardUp), "entries": .whole(statistics.entries),
       "unfinished": .whole(statistics.unfinished), "items": .whole(intake.itemsCount),
-      "badges": .object(intake.badges.mapValues { .whole($0) }),
+      "summaries": .whole(summaries.liveCount), "badges": .object(intake.badges.mapValues { .whole($0) }),
       "badge": .whole(intake.badges.values.reduce(0, +)),
       "connections": .whole(counters.connections), "healthy": .bool(healthProblem == nil),
-      "decisions": .whole(desk.with(\.openCount)),
+      "decisions": .whole(desk.with(\.undeliveredCount)),
+      "confirming": .whole(desk.with(\.confirmingCount)),
       "registrations": .object(registrations.states.mapValues { .string($0.rawValue) }),
       "problems": .array(problems.map { .string($0) }),
     ]).line
@@ -127,7 +129,7 @@ extension GatewayService {
     return counters.text(
       boardUp: isBoardUp, diskFull: !fullFiles.isEmpty, entries: statistics.entries,
       unfinished: statistics.unfinished,
-      presses: desk.verdicts, decisions: desk.with(\.openCount))
+      presses: desk.verdicts, decisions: desk.with(\.undeliveredCount))
   }
 
   /// The last pushes, one line of JSON each.

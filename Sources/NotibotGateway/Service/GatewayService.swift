@@ -6,15 +6,6 @@ import NIOPosix
 import NotibotHost
 import NotibotProtocol
 
-/// What a gateway has on its disk.
-struct GatewayFiles: Sendable {
-  let store: GatewayStore
-  let thread: NIOThreadPool
-  let contents: IntakeContents
-  let desk: DecisionDesk
-  let unregistered: Set<String>
-}
-
 /// A running gateway: takes requests from the servers, feeds the intake, and answers.
 ///
 /// Runs on one event loop, which is also that of all connections, so that pushes are taken in the
@@ -27,6 +18,24 @@ actor GatewayService {
     var token: String
     var began: ContinuousClock.Instant
     var answer: @Sendable (PushAnswer, IntakeOutcome?) -> Void
+  }
+
+  /// A change for the outbox.
+  struct Change {
+    enum Origin {
+      case intake(id: UInt64)
+      case press(DecisionMachine.Show)
+      case summary(group: [UInt8])
+    }
+
+    var operation: IntakeMachine.Operation
+    var origin: Origin
+  }
+
+  /// What is due when the records before it are durable.
+  enum FollowUp {
+    case press(DecisionMachine.Action)
+    case summary(IntakeMachine.Operation, group: [UInt8])
   }
 
   nonisolated let eventLoop: any EventLoop
@@ -54,6 +63,7 @@ actor GatewayService {
   var decisionTimer: Scheduled<Void>?
   var pollers = ActionPollers()
   var intake: IntakeMachine
+  var summaries: SummaryMachine
   var log = PushLog()
   var counters = GatewayCounters()
   var isBoardUp = false
@@ -66,12 +76,10 @@ actor GatewayService {
 
   // Changes on their way to the outbox, and records on their way to the disk, with what waits for
   // them.
-  private var changes: [(operation: IntakeMachine.Operation, id: UInt64)] = []
+  private var changes: [Change] = []
   private var submitting: Task<Void, Never>?
   var records: [StoreRecord] = []
-  var followUps: [DecisionMachine.Action] = []
-  /// Numbers of changes that a decision asked for; those of the intake are below.
-  private var lastStatusChange: UInt64 = 1 << 62
+  var followUps: [FollowUp] = []
   private var answers: [(ticket: IntakeMachine.Ticket, outcome: IntakeOutcome, apnsID: String)] = []
   private var isWriting = false
   private(set) var hasStoreFailed = false
@@ -102,6 +110,7 @@ actor GatewayService {
     intake = IntakeMachine(
       options: configuration.intake, rules: DisplayRules(quietHours: configuration.quietHours),
       files.contents)
+    summaries = files.summaries
   }
 
   // MARK: Pushes
@@ -227,6 +236,7 @@ actor GatewayService {
 
   func noteGone(_ number: Int64) {
     intake.noteGone(number)
+    summaries.noteGone(number, now: clock.now())
     obey()
   }
 
@@ -235,7 +245,7 @@ actor GatewayService {
       switch action {
       case .submit(let operation, let id):
         noteBegin(of: operation)
-        changes.append((operation, id))
+        changes.append(Change(operation: operation, origin: .intake(id: id)))
       case .record(let record):
         note(record)
         records.append(.intake(record))
@@ -247,10 +257,8 @@ actor GatewayService {
     arm()
   }
 
-  /// Writes the state of a decision to its item.
-  func showStatus(_ number: Int64, _ notification: DisplayNotification) {
-    lastStatusChange += 1
-    changes.append((.update(number, notification, key: nil), lastStatusChange))
+  func submit(_ operation: IntakeMachine.Operation, _ origin: Change.Origin) {
+    changes.append(Change(operation: operation, origin: origin))
     submitChanges()
   }
 
@@ -273,12 +281,21 @@ actor GatewayService {
     let batch = changes
     changes = []
     submitting = Task {
-      let results = await gate.submit(batch)
+      let results = await gate.submit(batch.map(\.operation))
       submitting = nil
       let now = clock.now()
-      for (id, result) in results where id < 1 << 62 { intake.complete(id, result, now: now) }
+      for (change, result) in zip(batch, results) {
+        switch change.origin {
+        case .intake(let id): intake.complete(id, result, now: now)
+        case .press(let show): note(show, isDone: result != .failed)
+        case .summary(let group): summaries.complete(group, result, now: now)
+        }
+      }
       obey()
-      for (operation, id) in batch where id < 1 << 62 { noteEnd(of: operation) }
+      for change in batch {
+        if case .intake = change.origin { noteEnd(of: change.operation) }
+      }
+      obeyDecisions()
     }
   }
 

@@ -6,12 +6,12 @@ import NotibotHost
 struct OutboxGate: Sendable {
   let forwarder: Forwarder
 
-  /// Submits changes in their order, together. Does not wait while the outbox is full.
-  func submit(
-    _ changes: [(operation: IntakeMachine.Operation, id: UInt64)]
-  ) async -> [(id: UInt64, result: IntakeMachine.Result)] {
-    let requests = changes.map { operation, id in
-      switch operation {
+  /// Submits changes in their order, together; the results are in the same order. Does not wait
+  /// while the outbox is full.
+  func submit(_ changes: [IntakeMachine.Operation]) async -> [IntakeMachine.Result] {
+    let requests = changes.enumerated().map { index, operation in
+      let id = UInt64(index)
+      return switch operation {
       case .add(let notification, let key): request(.add(notification), id, key)
       case .update(let number, let notification, let key):
         request(.update(OutboxNumber(rawValue: number), notification), id, key)
@@ -19,11 +19,11 @@ struct OutboxGate: Sendable {
       }
     }
     let answers = await forwarder.submit(requests)
-    return changes.map { _, id in
-      switch answers[id] ?? .failure(.stopped) {
-      case .success(let acceptance): (id, .done(acceptance.number))
-      case .failure(.unknownNumber): (id, .unknownNumber)
-      case .failure(.full), .failure(.keysFull), .failure(.journalFailed), .failure(.stopped): (id, .failed)
+    return changes.indices.map { index in
+      switch answers[UInt64(index)] ?? .failure(.stopped) {
+      case .success(let acceptance): .done(acceptance.number)
+      case .failure(.unknownNumber): .unknownNumber
+      case .failure(.full), .failure(.keysFull), .failure(.journalFailed), .failure(.stopped): .failed
       }
     }
   }

@@ -1,0 +1,152 @@
+"""Stories of summaries: one more item for a group with three or more."""
+
+import contextlib
+import functools
+import os
+import sqlite3
+import uuid
+
+import httpx
+
+from tools.gateway.backend import Backend, once
+from tools.gateway.confirming import has_ended, start_and_die
+from tools.gateway.decisions import approval, configured, press
+from tools.gateway.world import BRIDGE, Failure, World, equal, wait_for
+
+QUESTION = "Execute: npm test"
+
+
+def request(number, session="s1", project="MyProject"):
+    return {**approval(number), "sessionId": session, "projectName": project}
+
+
+def ask(world, client, *numbers, own=None, **keys):
+    for number in numbers:
+        answer = world.push(client, request(number, **keys), BRIDGE, apns_id=own or str(uuid.uuid4()))
+        equal(answer.status_code, 200, "the push")
+
+
+def clear(world, client, number, own=None):
+    body = {"aps": {"content-available": 1}, "clearApprovalId": f"approval-{number}"}
+    fields = {"apns_push_type": "background", "apns_priority": "5", "apns_id": own or str(uuid.uuid4())}
+    answer = world.push(client, body, BRIDGE, **fields)
+    equal(answer.status_code, 200, "the clear")
+
+
+def summaries(world):
+    return [item for item in world.items() if "approval requests for" in item["text"]]
+
+
+def summed(world, *expected):
+    """Waits until the display has these summaries only; returns them."""
+
+    def settled():
+        found = summaries(world)
+        is_done = world.status()["boardUp"] and not world.status()["unfinished"]
+        return (found,) if is_done and sorted(item["text"] for item in found) == sorted(expected) else None
+
+    return wait_for(settled, f"the summaries {expected}")[0]
+
+
+def t59_summary(programs):
+    """T59: from the third approval of a session on there is a summary, silent and in its group: it
+    is updated in place, does not count what is answered, and leaves with the third."""
+    with World(programs) as world:
+        with world.start().client() as client:
+            ask(world, client, 1, 2)
+            ask(world, client, 11, session="s2")
+            world.shown(3)
+            summed(world)
+            ask(world, client, 3)
+            item = summed(world, "3 approval requests for MyProject")[0]
+            equal((item["app"], item["lvl"], item["fl"]), ("CodingBridge", 0, 1), "the summary")
+            equal({i["grp"] for i in world.items() if i["id"] in (1, 2)}, {item["grp"]}, "its group")
+            ask(world, client, 4)
+            ask(world, client, 12, 13, session="s2", project="Other")
+            texts = ("4 approval requests for MyProject", "3 approval requests for Other")
+            equal(item["id"] in [i["id"] for i in summed(world, *texts)], True, "it is the same item")
+            equal(world.status()["summaries"], 2, "summaries")
+            clear(world, client, 4)
+            summed(world, "3 approval requests for MyProject", "3 approval requests for Other")
+            press(world, 1, next(i for i in world.items() if i["text"] == QUESTION and i["grp"] == item["grp"]))
+            summed(world, "3 approval requests for Other")
+            # Nobody fetches the answer, so its item is still there.
+            equal([i["grp"] for i in world.items() if i["text"] == "Denial queued"], [item["grp"]], "the answered item")
+            # A dismissed one stays away, also when its number changes and after a kill.
+            world.ask("dismiss", item=summaries(world)[0]["item"])
+            wait_for(lambda: not world.status()["summaries"], "the dismissal")
+            ask(world, client, 14, session="s2", project="Other")
+            summed(world)
+        world.kill()
+        with world.start().client() as client:
+            ask(world, client, 15, session="s2", project="Other")
+            summed(world)
+            equal(world.status()["summaries"], 0, "summaries after the kill")
+
+
+def t60_kills(programs):
+    """T60: killed at each step around the commits of a summary: there is one with the right number,
+    and none when the group is small."""
+    with World(programs) as world:
+        for step in range(1, 15):
+            session, numbers = f"s{step}", [100 * step + number for number in range(3)]
+            asking, clearing = str(uuid.uuid4()), str(uuid.uuid4())
+            with world.start().client() as client:
+                ask(world, client, *numbers[:2], session=session, project=session)
+            world.kill()
+            third = functools.partial(ask, world, session=session, project=session, own=asking)
+            survive(world, step, lambda client, n=numbers[2], send=third: send(client, n))
+            summed(world, f"3 approval requests for {session}")
+            world.kill()
+            survive(world, step, lambda client, n=numbers[2], own=clearing: clear(world, client, n, own))
+            summed(world)
+            with world.client() as client:
+                for number in numbers[:2]:
+                    clear(world, client, number)
+            wait_for(lambda: not world.items(), f"an empty display, step {step}")
+            world.kill()
+
+
+def survive(world, step, send):
+    """A gateway that ends at a step while a push and its summary are written; the sender repeats it
+    to the next one, which goes on."""
+    start_and_die(world, step)
+    try:
+        with world.client() as client:
+            send(client)
+        # What follows the answer, or the end.
+        wait_for(lambda: has_ended(world) or not world.status()["unfinished"], f"step {step}")
+    except (httpx.HTTPError, Failure):
+        wait_for(lambda: has_ended(world), f"the end of a gateway without an answer, step {step}")
+    world.kill()
+    with world.start().client() as client:
+        send(client)
+
+
+def older(programs):
+    """A file of version 1 or 2 is used on: known pushes stay known, and presses of its questions
+    count."""
+    for version in (1, 2):
+        with Backend(once()) as backend, World(programs, configured(backend)) as world:
+            own = str(uuid.uuid4())
+            with world.start().client() as client:
+                ask(world, client, 1, own=own)
+            world.shown(1)
+            world.kill()
+            with contextlib.closing(sqlite3.connect(os.path.join(world.folder, "gateway.sqlite"))) as database:
+                database.executescript("DROP TABLE summary; ALTER TABLE item DROP COLUMN member;")
+                if version == 1:
+                    database.executescript("DROP TABLE decision; DROP TABLE registration;")
+                    database.executescript("ALTER TABLE item DROP COLUMN question;")
+                database.execute(f"PRAGMA user_version = {version}")
+            with world.start().client() as client:
+                ask(world, client, 1, own=own)
+                equal(world.pushes(1)[0]["verdict"], "duplicate", f"the verdict with version {version}")
+                if version == 2:
+                    press(world, 1, world.items()[0])
+                    backend.wait(1)
+                ask(world, client, 2, 3, 4)
+                summed(world, "3 approval requests for MyProject")
+
+
+STORIES = [t59_summary, t60_kills, older]
