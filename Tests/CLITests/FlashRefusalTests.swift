@@ -67,6 +67,8 @@ import Testing
   }
 
   @Test func `a build of another project, or a damaged one, is refused`() async throws {
+    try FileManager.default.createSymbolicLink(
+      atPath: directory.file("away"), withDestinationPath: "/etc")
     for (text, reason) in [
       ("{", "flasher_args.json is not one of ESP-IDF"), (#"{"flash_files":{}}"#, "is not one of ESP-IDF"),
       (#"{"flash_files":{"0x0":"../app.bin"}}"#, "'../app.bin' is not in it"),
@@ -80,6 +82,11 @@ import Testing
       (
         #"{"flash_files":{"0x200000":"app.bin"},"flash_settings":{"flash_size":"2MB"}}"#, "the flash has 2 MB"
       ),
+      (
+        #"{"flash_files":{"0x0":"app.bin"},"flash_settings":{"flash_size":"2mb"}}"#,
+        "'2mb' is not the size of a flash"
+      ),
+      (#"{"flash_files":{"0x0":"away/passwd"}}"#, "'away/passwd' is not in it"),
       (#"{"flash_files":{"0x0":"missing.bin"}}"#, "No such file"),
     ] {
       _ = try directory.write(text, to: "flasher_args.json")

@@ -100,7 +100,11 @@ import Testing
       #expect(try await client.answer(1)["error"]["exit"] == 2)
       #expect(try await client.answer(2)["id"] == 7)
       #expect(try await client.answer(3)["connected"] == true)
-      client.write(String(repeating: "x", count: 20_000))
+      let request = #"{"id":9,"op":"status"}"#
+      let blanks = 16_384 - request.utf8.count - 1
+      client.write(request + String(repeating: " ", count: blanks) + "\n")
+      #expect(try await client.answer(4)["id"] == 9)
+      client.write(request + String(repeating: " ", count: blanks + 1) + "\n")
       #expect(try await client.rest().last?["error"]["exit"] == 2)
 
       // Connected without a reader: when answers fill its buffers, its requests are no longer read.

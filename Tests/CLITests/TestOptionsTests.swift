@@ -67,7 +67,9 @@ import Testing
     let passed = directory.file("passed.json")
     #expect(try await test("--filter", "FRM-1/literal-syn", "--json", passed).status == .exited(0))
     let nonsense = try directory.write("[]", to: "x")
-    for path in [passed, "/no/such/file", nonsense, "/tmp"] {
+    let pipe = directory.file("pipe")
+    try #require(mkfifo(pipe, 0o600) == 0)
+    for path in [passed, "/no/such/file", nonsense, "/tmp", pipe] {
       let ending = try await run("test", "--list", "--rerun-failed", path)
       #expect(ending.status == .exited(2), "\(path): \(ending.errors)")
       #expect(ending.errors.contains(path))

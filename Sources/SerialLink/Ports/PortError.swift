@@ -165,7 +165,7 @@ extension PortError: CustomStringConvertible {
     case .noVirtualUSB: "sudo modprobe vhci-hcd, then run this as root; or export the device with --usbip"
     case .system(EPROTO):
       "the firmware has possibly turned USB off; unplug the board, or press its reset button"
-    case .system where operation == "listen at": "choose another path that you can write to"
+    case .system where operation == "listen at": "choose another port, or a path that you can write to"
     case .system: "check the port with: stty -a -F \(port.printable)"
     }
   }

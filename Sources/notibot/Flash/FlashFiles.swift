@@ -94,7 +94,7 @@ struct FlashFiles: Sendable {
     }
     for (text, name) in description.flash_files.sorted(by: { $0.key < $1.key }) {
       guard let offset = Self.number(text) else { throw failure("'\(text.printable)' is not an offset") }
-      guard !name.hasPrefix("/"), !name.split(separator: "/").contains("..") else {
+      guard !name.hasPrefix("/"), !name.split(separator: "/").contains(".."), Self.contains(folder, name) else {
         throw failure("'\(name.printable)' is not in it")
       }
       files.append(
@@ -106,12 +106,32 @@ struct FlashFiles: Sendable {
       }
       self.chip = chip
     }
-    if let size = description.flash_settings?.flash_size, size.hasSuffix("MB"),
-      let count = Int(size.dropLast(2)),
-      (1...FlashPlan.flashLimitBytes >> 20).contains(count)
-    {
-      flashBytes = count << 20
+    if let size = description.flash_settings?.flash_size {
+      guard let bytes = Self.sizeBytes(size) else {
+        throw failure("'\(size.printable)' is not the size of a flash", "use one such as 4MB")
+      }
+      flashBytes = bytes ?? flashBytes
     }
+  }
+
+  /// Of esptool's name for it; `.some(nil)`: the one that the chip has or the image says, or more
+  /// than is written here.
+  private static func sizeBytes(_ name: String) -> Int?? {
+    if ["detect", "keep"].contains(name) { return .some(nil) }
+    let units = ["KB": 10, "MB": 20]
+    guard let shift = units[String(name.suffix(2))], let count = UInt16(name.dropLast(2)), count > 0 else {
+      return .none
+    }
+    let bytes = Int(count) << shift
+    return bytes <= FlashPlan.flashLimitBytes ? bytes : .some(nil)
+  }
+
+  /// Whether a path is in a folder, also behind symbolic links.
+  private static func contains(_ folder: String, _ name: String) -> Bool {
+    func real(_ path: String) -> [String] {
+      URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.pathComponents
+    }
+    return real("\(folder)/\(name)").starts(with: real(folder))
   }
 }
 

@@ -72,11 +72,9 @@ extension ShareServer {
       guard let end = client.unread.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) else {
         clients[id]?.unread.discardReadBytes()
         if client.unread.readableBytes < ShareSocket.lineLimitBytes { return }
-        refuse(
-          id, nil, .usage, "a line is longer than \(ShareSocket.lineLimitBytes) bytes",
-          "send one request per line")
-        return drop(id, because: "it sent a line that is too long")
+        return dropForLength(id)
       }
+      guard end - client.unread.readerIndex < ShareSocket.lineLimitBytes else { return dropForLength(id) }
       let line = clients[id]?.unread.readBytes(length: end - client.unread.readerIndex) ?? []
       clients[id]?.unread.moveReaderIndex(forwardBy: 1)
       take(line, of: id)
@@ -85,6 +83,13 @@ extension ShareServer {
     guard let client = clients[id], client.unread.readableBytes > 0, client.stage != .talking else { return }
     clients[id]?.unread = ByteBuffer()
     receive(client.unread, from: id)
+  }
+
+  private func dropForLength(_ id: Int) {
+    refuse(
+      id, nil, .usage, "a line is longer than \(ShareSocket.lineLimitBytes) bytes",
+      "send one request per line")
+    drop(id, because: "it sent a line that is too long")
   }
 
   private func take(_ line: [UInt8], of id: Int) {
@@ -123,7 +128,10 @@ extension ShareServer {
         case .attached: "attached"
         case .leasing: "leasing"
         }
-      return ShareAnswer.Client(pid: $0.process.pid, command: $0.process.command, mode: mode)
+      // So that the answer about all clients is a line within its limit.
+      let command = $0.process.command.printable.utf8.prefix(Self.commandLimitBytes)
+      return ShareAnswer.Client(
+        pid: $0.process.pid, command: String(decoding: command, as: UTF8.self), mode: mode)
     }
     return answer
   }

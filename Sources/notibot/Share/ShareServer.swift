@@ -17,6 +17,8 @@ actor ShareServer {
   }
 
   static let clientsLimit = 64
+  /// Bytes of a client's command line in `status`, at most.
+  static let commandLimitBytes = 80
   static let retryInterval = Duration.milliseconds(250)
 
   nonisolated let unownedExecutor: UnownedSerialExecutor

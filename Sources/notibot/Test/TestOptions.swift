@@ -92,6 +92,9 @@ struct TestOptions: ParsableArguments {
         .usage, "cannot read \(path.printable): \(reason)",
         remedy: "use a report that was written by: notibot test --json FILE")
     }
+    var status = stat()
+    // To open a pipe would wait for its writer.
+    if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { throw failure("not a regular file") }
     guard let file = FileHandle(forReadingAtPath: path) else {
       throw failure(String(cString: strerror(errno)))
     }
