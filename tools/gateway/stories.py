@@ -7,11 +7,27 @@ import sys
 import time
 import traceback
 
-from tools.gateway import decisions, disk, firmware, floods, kills, lasting, meaning, once, registration, trust, wire
+from tools.gateway import (
+    ble,
+    clients,
+    decisions,
+    disk,
+    firmware,
+    floods,
+    kills,
+    lasting,
+    meaning,
+    once,
+    own_file,
+    registration,
+    trust,
+    wire,
+)
 from tools.gateway.world import Failure, NotRun
 
 STORIES = (
     wire.STORIES
+    + clients.STORIES
     + trust.STORIES
     + meaning.STORIES
     + once.STORIES
@@ -19,7 +35,9 @@ STORIES = (
     + registration.STORIES
     + floods.STORIES
     + disk.STORIES
+    + own_file.STORIES
     + firmware.STORIES
+    + ble.STORIES
     + lasting.STORIES
     + kills.STORIES
 )
