@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 import NotibotHost
 import NotibotProtocol
+import Synchronization
 
 /// What a gateway has on its disk.
 struct GatewayFiles: Sendable {
@@ -56,6 +57,8 @@ actor GatewayService {
   var intake: IntakeMachine
   var log = PushLog()
   var counters = GatewayCounters()
+  /// Notifications that the display has taken.
+  nonisolated let deliveries = Atomic<Int>(0)
   var isBoardUp = false
   var isStopping = false
   /// The first key that each connection used.
