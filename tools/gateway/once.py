@@ -5,13 +5,14 @@ import json
 import multiprocessing
 import signal
 import socket
+import subprocess
 import uuid
 
 import httpx
 
 from tools.gateway.burst import Burst
 from tools.gateway.raw import RawClient
-from tools.gateway.world import DAYLY, DAYLY_PUSH, World, equal, expect, wait_for
+from tools.gateway.world import DAYLY, DAYLY_PUSH, LIMIT_S, World, equal, expect, wait_for
 
 
 def second(programs):
@@ -84,7 +85,10 @@ def settled(world, count):
         world.start()
     try:
         return world.shown(count)
-    except Exception:  # It died during the question.
+    except Exception:
+        # It died during the question: its sockets close before it can be waited for.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            world.process.wait(LIMIT_S)
         if world.process.poll() is None:
             raise
         return None

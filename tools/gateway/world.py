@@ -20,8 +20,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tools.emulator import Emulator
 
-# aioapns reports each lost connection, of which stories have many.
-logging.getLogger("aioapns").setLevel(logging.CRITICAL)
+# They report each lost connection, of which stories have many.
+for name in ("aioapns", "asyncio"):
+    logging.getLogger(name).setLevel(logging.CRITICAL)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TEAM, KEY_ID = "TEAMID1234", "ABC123DEFG"
