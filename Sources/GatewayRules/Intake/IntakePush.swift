@@ -103,7 +103,7 @@ package struct IntakeContents: Hashable, Sendable {
     package var target: [UInt8]?
     private var asked: Asked
 
-    /// Most items ask nothing, and a queue can have 100 000: a question takes room only where one is.
+    /// Most items ask nothing, and a queue can have 100 000 of them.
     private indirect enum Asked: Hashable {
       case nothing
       case question(Question)
