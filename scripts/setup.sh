@@ -8,6 +8,12 @@
 # shellcheck disable=SC2034  # of the scripts
 BUILD_PACKAGES=(git libc6-dev libxml2 binutils libsqlite3-dev libudev-dev libusb-1.0-0-dev pkg-config)
 
+# The clients of the gateway's stories and measurements, and the BLE central.
+# shellcheck disable=SC2034  # of the scripts
+GATEWAY_PACKAGES=(aioapns==4.0 'httpx[http2]==0.28.1' h2==4.4.1 cryptography)
+# shellcheck disable=SC2034  # of the scripts
+BUMBLE_VERSION=0.0.236
+
 # The traits of the one build that .ci/run makes; the other scripts then find it up to date.
 # shellcheck disable=SC2034  # of the scripts
 BUILD_TRAITS=(${NOTIBOT_TRAITS:+--traits "$NOTIBOT_TRAITS"})

@@ -1,5 +1,6 @@
 """An emulator process, and its control socket."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -7,6 +8,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Callable, Iterator
 from typing import Any
 
 # Of one answer; the emulator ends a wait after 60 s.
@@ -20,12 +22,18 @@ class Control:
         self.path = path
 
     def ask(self, **request: Any) -> dict:
+        with self.asking(**request) as answer:
+            return answer()
+
+    @contextlib.contextmanager
+    def asking(self, **request: Any) -> Iterator[Callable[[], dict]]:
+        """Sends a request; what it yields waits for the answer."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(WAIT_SECONDS)
             connection.connect(self.path)
             connection.sendall(json.dumps(request).encode() + b"\n")
             with connection.makefile() as answers:
-                return json.loads(answers.readline())
+                yield lambda: json.loads(answers.readline())
 
     def stats(self) -> dict:
         return self.ask(command="stats")["statistics"]

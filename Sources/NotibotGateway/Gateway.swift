@@ -127,7 +127,7 @@ package enum Gateway {
   private static func serve(
     _ service: GatewayService, _ forwarder: Forwarder, stop: () async -> Void
   ) async throws {
-    let reports = Task { for await report in forwarder.reports { await service.note(report) } }
+    let reports = Task { for await report in forwarder.reports { await service.take(report) } }
     let changes = Task { for await change in forwarder.changes { await service.note(change) } }
     // Ends with the forwarder or by a cancellation.
     let outcome: Result<Void, any Error>

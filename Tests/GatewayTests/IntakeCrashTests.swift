@@ -1,7 +1,12 @@
+import Foundation
 import NotibotProtocol
 import Testing
 
 @Suite struct IntakeCrashTests {
+  /// How many seeds run, from 1; the environment variable sets more.
+  static let seedsCount = max(
+    1, ProcessInfo.processInfo.environment["NOTIBOT_GATEWAY_SEEDS"].flatMap(UInt64.init) ?? 60)
+
   /// Runs a seed until every push is answered.
   private func world(seed: UInt64) -> IntakeCrashWorld {
     var random = SeededGenerator(seed: seed)
@@ -15,7 +20,7 @@ import Testing
     return world
   }
 
-  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  @Test(arguments: 1...seedsCount)
   func `every push is shown once despite crashes, and each name is one item`(seed: UInt64) {
     let world = world(seed: seed)
     #expect(world.isDone, "seed \(seed)")

@@ -2,29 +2,35 @@
 """Runs the stories of the gateway with real clients. See scripts/gateway-test."""
 
 import argparse
+import os
 import sys
 import time
 import traceback
 
 from tools.gateway import (
+    ble,
+    clients,
     confirming,
     decisions,
     disk,
     firmware,
     floods,
     grouping,
+    kills,
     lasting,
     meaning,
     messages,
     once,
+    own_file,
     registration,
     trust,
     wire,
 )
-from tools.gateway.world import Failure
+from tools.gateway.world import Failure, NotRun
 
 STORIES = (
     wire.STORIES
+    + clients.STORIES
     + trust.STORIES
     + meaning.STORIES
     + once.STORIES
@@ -35,8 +41,11 @@ STORIES = (
     + registration.STORIES
     + floods.STORIES
     + disk.STORIES
+    + own_file.STORIES
     + firmware.STORIES
+    + ble.STORIES
     + lasting.STORIES
+    + kills.STORIES
 )
 # Those that wait for the gateway's own time limits, or start it many times.
 LONG = {
@@ -46,7 +55,7 @@ LONG = {
     decisions.t44_kills,
     confirming.t58_kills,
     grouping.t60_kills,
-    lasting.t23_loop,
+    kills.t23_loop,
     lasting.t24_absent,
     lasting.t27_queue,
 }
@@ -57,17 +66,27 @@ def main():
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--gateway", required=True)
     parser.add_argument("--short", action="store_true", help="without the long ones")
+    parser.add_argument("--large", action="store_true", help="T23, T24 and T27 with 10 000 and 100 000 pushes")
     parser.add_argument("--filter", default="", help="only those with this text in their name")
     options = parser.parse_args()
+    if options.large:
+        os.environ["NOTIBOT_LARGE"] = "1"
+    required = os.environ.get("NOTIBOT_RIG_REQUIRE", "").split(",")
     chosen = [story for story in STORIES if options.filter in story.__name__ and not (options.short and story in LONG)]
     if not chosen:
         sys.exit("gateway-test: no story has this name")
-    failed = []
+    failed, left_out = [], []
     for story in chosen:
         began = time.monotonic()
         try:
             story((options.notibot, options.gateway))
             verdict = "ok  "
+        except NotRun as reason:
+            verdict = "skip"
+            left_out.append(f"{story.__name__}: not run: {reason}")
+            if reason.name in required:
+                verdict = "FAIL"
+                failed.append(f"{story.__name__}: NOTIBOT_RIG_REQUIRE lists {reason.name}")
         except Failure as failure:
             verdict = "FAIL"
             failed.append(f"{story.__name__}: {failure}")
@@ -75,9 +94,10 @@ def main():
             verdict = "FAIL"
             failed.append(f"{story.__name__}: {traceback.format_exc()}")
         print(f"{verdict} {time.monotonic() - began:6.1f} s  {story.__doc__}", flush=True)
-    for line in failed:
+    for line in left_out + failed:
         print(line)
-    print(f"{len(chosen) - len(failed)} of {len(chosen)} stories passed")
+    passed = len(chosen) - len({line.partition(":")[0] for line in left_out + failed})
+    print(f"{passed} of {len(chosen)} stories passed" + (f", {len(left_out)} not run" if left_out else ""))
     sys.exit(1 if failed else 0)
 
 

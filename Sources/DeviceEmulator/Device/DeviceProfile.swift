@@ -103,7 +103,7 @@ package struct DeviceProfile: Equatable, Sendable {
 extension DeviceProfile {
   /// Every profile with a name, the default one first.
   package static let all: [DeviceProfile] = [
-    standard, firmware, wide, devkit, quiet, mtu23, tiny, bench, cp2102, ch340, ftdi, usbSerialJTAG,
+    standard, firmware, wide, devkit, quiet, mtu23, tiny, large, bench, cp2102, ch340, ftdi, usbSerialJTAG,
     resetOnOpen, bareEnable, brownout, slowFlash,
   ]
 
@@ -164,6 +164,13 @@ extension DeviceProfile {
     profile.outOfOrder = .dropped
     profile.limits = LinkLimits(frames: 2, requests: 1, mtu: 517, bytes: 1080)
     profile.capacity = 4
+    return profile
+  }()
+
+  package static let large = {
+    var profile = DeviceProfile(name: "large", summary: "as quiet, with room for 65535 notifications")
+    profile.console = .silent
+    profile.capacity = .max
     return profile
   }()
 

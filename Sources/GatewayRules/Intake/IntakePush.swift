@@ -107,8 +107,25 @@ package struct IntakeContents: Hashable, Sendable {
     package var number: Int64
     package var topic: String
     package var target: [UInt8]?
+    private var asked: Asked
+
+    /// Most items ask nothing, and a queue can have 100 000 of them.
+    private indirect enum Asked: Hashable {
+      case nothing
+      case question(Question)
+    }
+
     /// What the text on the display asks.
-    package var question: Question?
+    package var question: Question? {
+      get {
+        switch asked {
+        case .nothing: nil
+        case .question(let question): question
+        }
+      }
+      set { asked = newValue.map { .question($0) } ?? .nothing }
+    }
+    /// Its place in a group that is summed up.
     package var member: GroupMember?
 
     package init(
@@ -118,7 +135,7 @@ package struct IntakeContents: Hashable, Sendable {
       self.number = number
       self.topic = topic
       self.target = target
-      self.question = question
+      asked = question.map { .question($0) } ?? .nothing
     }
   }
 

@@ -28,5 +28,11 @@ extension SHA256 {
 
 /// Bytes in lower-case hexadecimal.
 package func hexText(_ bytes: some Sequence<UInt8>) -> String {
-  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  func digit(_ value: UInt8) -> UInt8 { value + (value < 10 ? 48 : 87) }
+  var digits: [UInt8] = []
+  for byte in bytes {
+    digits.append(digit(byte >> 4))
+    digits.append(digit(byte & 15))
+  }
+  return String(decoding: digits, as: UTF8.self)
 }

@@ -105,17 +105,21 @@ final class GatewayStore: Sendable {
         sql: "DELETE FROM seen WHERE at < ?", arguments: [now.milliseconds - keepMs])
       try database.execute(sql: "DELETE FROM suppressed WHERE until < ?", arguments: [now.milliseconds])
       var contents = IntakeContents()
-      contents.keys = try Row.fetchAll(database, sql: "SELECT key, apns_id, at, own FROM seen ORDER BY at")
-        .map { row in
+      // Row by row: there can be 100 000.
+      let keys = try Row.fetchCursor(database, sql: "SELECT key, apns_id, at, own FROM seen ORDER BY at")
+      while let row = try keys.next() {
+        contents.keys.append(
           IntakeContents.Key(
             bytes: Array(row["key"] as Data), apnsID: row["apns_id"],
-            at: WallTime(milliseconds: row["at"]), isOwn: row["own"])
-        }
-      contents.items = try Row.fetchAll(database, sql: "SELECT * FROM item").map { row in
-        IntakeContents.Item(
-          number: row["number"], topic: row["topic"], target: (row["target"] as Data?).map { Array($0) },
-          question: (row["question"] as String?).flatMap { Question(line: $0) },
-          member: (row["member"] as String?).flatMap { GroupMember(line: $0) })
+            at: WallTime(milliseconds: row["at"]), isOwn: row["own"]))
+      }
+      let items = try Row.fetchCursor(database, sql: "SELECT * FROM item")
+      while let row = try items.next() {
+        contents.items.append(
+          IntakeContents.Item(
+            number: row["number"], topic: row["topic"], target: (row["target"] as Data?).map { Array($0) },
+            question: (row["question"] as String?).flatMap { Question(line: $0) },
+            member: (row["member"] as String?).flatMap { GroupMember(line: $0) }))
       }
       for row in try Row.fetchAll(database, sql: "SELECT target, until FROM suppressed") {
         contents.suppressed[Array(row["target"] as Data)] = WallTime(milliseconds: row["until"])

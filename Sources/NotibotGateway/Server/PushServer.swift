@@ -74,7 +74,7 @@ final class PushServer: Sendable {
       service.assumeIsolated { $0.noteConnectionClosed(number) }
     }
     try channel.pipeline.syncOperations.addHandlers(
-      NIOSSLServerHandler(context: context),
+      NIOSSLServerHandler(context: context), FlushHandler(),
       PrefaceHandler { channel in try upgrade(channel, service, connection: number) })
   }
 

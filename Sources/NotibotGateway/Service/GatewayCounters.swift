@@ -15,7 +15,6 @@ struct GatewayCounters: Sendable {
   private var pushes: [Label: Int] = [:]
   private var answerNanoseconds: Int64 = 0
   private var answers = 0
-  var delivered = 0
   private var callbacks: [CallVerdict: Int] = [:]
   var connections = 0
   var refusedConnections = 0
@@ -33,7 +32,8 @@ struct GatewayCounters: Sendable {
 
   /// Prometheus' text format.
   func text(
-    boardUp: Bool, diskFull: Bool, entries: Int, unfinished: Int, presses: [PressVerdict: Int], decisions: Int
+    boardUp: Bool, diskFull: Bool, entries: Int, unfinished: Int, delivered: Int,
+    presses: [PressVerdict: Int], decisions: Int
   ) -> String {
     var lines: [String] = []
     func add(_ name: String, _ type: String, _ values: [(labels: String, value: String)]) {

@@ -2,6 +2,7 @@
 import Digests
 import GatewayRules
 import NotibotHost
+import Synchronization
 
 /// The versions of the tables that are loaded.
 struct GatewayTableVersions {
@@ -90,15 +91,23 @@ extension GatewayService {
 
   // MARK: The display
 
-  func note(_ report: ForwardingReport) {
+  /// Takes a report, on any thread. Those of every push need no turn of the event loop.
+  nonisolated func take(_ report: ForwardingReport) async {
     switch report {
-    case .delivered: counters.delivered += 1
+    case .delivered: deliveries.add(1, ordering: .relaxed)
+    case .queued, .duplicate, .rejected, .storeFull, .synced, .diverged, .newSource: break
+    case .gone, .removed, .outcomeUnknown, .expired, .refused, .action: await note(report)
+    }
+  }
+
+  private func note(_ report: ForwardingReport) {
+    switch report {
     case .gone(let number, _), .removed(let number), .outcomeUnknown(let number), .expired(let number):
       noteGone(number)
     case .refused(let number, _): noteGone(number)
     case .action(let number, let action, let revision, let isStale):
       notePress(number, action, revision, isStale: isStale)
-    case .queued, .rejected, .duplicate, .storeFull, .synced, .diverged, .newSource: break
+    case .delivered, .queued, .rejected, .duplicate, .storeFull, .synced, .diverged, .newSource: break
     }
   }
 
@@ -128,7 +137,7 @@ extension GatewayService {
     let statistics = await gate.forwarder.statistics
     return counters.text(
       boardUp: isBoardUp, diskFull: !fullFiles.isEmpty, entries: statistics.entries,
-      unfinished: statistics.unfinished,
+      unfinished: statistics.unfinished, delivered: deliveries.load(ordering: .relaxed),
       presses: desk.verdicts, decisions: desk.with(\.undeliveredCount))
   }
 

@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 import NotibotHost
 import NotibotProtocol
+import Synchronization
 
 /// A running gateway: takes requests from the servers, feeds the intake, and answers.
 ///
@@ -66,6 +67,8 @@ actor GatewayService {
   var summaries: SummaryMachine
   var log = PushLog()
   var counters = GatewayCounters()
+  /// Notifications that the display has taken.
+  nonisolated let deliveries = Atomic<Int>(0)
   var isBoardUp = false
   var isStopping = false
   /// The first key that each connection used.
