@@ -24,8 +24,8 @@ struct DiscoveryRangesTests {
     return discovery
   }
 
-  /// The result for a service that ends at `end`, whose characteristics are answered one by one, and
-  /// whose descriptors have these types, in one answer.
+  /// The result for a service that ends at `end`, whose characteristics come one by one, and whose
+  /// descriptors of the type CCCD come in one answer.
   private static func result(
     end: UInt16, _ characteristics: [ATTPDU.AttributeValue], cccds: [UInt16]
   ) -> Discovery.Progress {
