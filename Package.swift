@@ -7,10 +7,9 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
-// A folder with changed copies of targets, and faster code to judge them by: scripts/mutants
-// --machines.
+// A folder with changed copies of targets: scripts/mutants --machines. All flags stay the same, so
+// that only the copies are compiled.
 let mutated = Context.environment["NOTIBOT_MUTATED"]
-let machineSettings = settings + (mutated == nil ? [] : [.unsafeFlags(["-O"])])
 // What runs once per case or report is compiled for size: with -O the suite alone is 7 MB.
 let sizeSettings: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 func sources(of target: String) -> String { "\(mutated ?? "Sources")/\(target)" }
@@ -82,7 +81,7 @@ let package = Package(
     // The wire as values: imports nothing, not even Foundation.
     .target(
       name: "NotibotProtocol",
-      swiftSettings: machineSettings
+      swiftSettings: settings
     ),
     // SHA-256 and MD5, to name and to compare. Imports nothing.
     .target(name: "Digests", swiftSettings: settings),
@@ -103,7 +102,7 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       path: sources(of: "NotibotHost"),
-      swiftSettings: machineSettings
+      swiftSettings: settings
     ),
     .target(
       name: "DeviceEmulator",
@@ -112,13 +111,13 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: sources(of: "DeviceEmulator"),
-      swiftSettings: machineSettings
+      swiftSettings: settings
     ),
     // The suite as values: cases, a case's end of the line, reports. Knows no rig.
     .target(
       name: "Conformance",
       dependencies: ["NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", nioCore, nioPosix],
-      swiftSettings: machineSettings + sizeSettings
+      swiftSettings: settings + sizeSettings
     ),
     // Reports for people from the JSON of the commands, and comparisons of runs. Knows no rig.
     .target(name: "Reports", dependencies: ["SerialLink"], swiftSettings: settings + sizeSettings),
@@ -129,13 +128,13 @@ let package = Package(
         "NotibotProtocol", "SerialLink", "FirmwareImages", "DeviceEmulator", "Conformance", "CChip",
         "CFirmwareHost", nioCore, nioPosix,
       ],
-      swiftSettings: machineSettings + sizeSettings
+      swiftSettings: settings + sizeSettings
     ),
     // Hosts, boards and lines with faults, from a seed.
     .target(
       name: "Simulation",
       dependencies: ["NotibotProtocol", "NotibotHost", "DeviceEmulator", "Conformance", "CSimulatedDisk"],
-      swiftSettings: machineSettings
+      swiftSettings: settings
     ),
     .executableTarget(
       name: "notibot",
@@ -152,7 +151,7 @@ let package = Package(
     .target(
       name: "GatewayRules",
       dependencies: ["Digests", "NotibotProtocol"],
-      swiftSettings: machineSettings),
+      swiftSettings: settings),
     // The push gateway: what opens sockets, files and ports for those rules.
     .target(
       name: "NotibotGateway",
@@ -221,3 +220,14 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Mutants are judged by the program and by the unit tests of the changed targets: nothing else is
+// built with them.
+if mutated != nil {
+  let others = ["GatewayRules", "NotibotGateway", "notibot-gateway"]
+  let tests = ["NotibotHostTests", "DeviceEmulatorTests"]
+  package.targets.removeAll {
+    others.contains($0.name) || $0.type == .test && !tests.contains($0.name)
+  }
+  package.products.removeAll { $0.name == "notibot-gateway" }
+}

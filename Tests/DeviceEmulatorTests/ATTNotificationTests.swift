@@ -125,7 +125,7 @@ struct ATTNotificationTests {
     let isQueued = bearer.queue(.dismissed(0))
     #expect(!isQueued)
     #expect(bearer.pendingResync == .due)
-    #expect(bearer.notices.count == ATTBearer.noticesLimit)
+    #expect(bearer.notices.count == 128)
   }
 }
 

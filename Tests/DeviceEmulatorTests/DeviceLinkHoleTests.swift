@@ -232,6 +232,27 @@ struct DeviceLinkHoleTests {
     #expect(link.takeFrames().sequences == [0, 2])
   }
 
+  @Test func `the frames that are due are counted, however they become so or cease to be`() {
+    var link = DeviceLink.make(.open)
+    var counts: [Int?] = []
+    func note() { counts.append(link.dueCount) }
+    for _ in 0..<4 { link.send([1], on: .att) }
+    note()
+    _ = link.takeFrames()
+    note()
+    link.receive(.host(.nak), now: .zero)
+    note()
+    link.receive(.nak(0b1), now: .zero)
+    note()
+    link.receive(.host(.ack, ack: 1), now: .zero)
+    note()
+    _ = link.takeFrames()
+    note()
+    link.handleTimeout(now: .ms(500))
+    note()
+    #expect(counts == [4, 0, 4, 3, 2, 0, 3])
+  }
+
   @Test func `a NAK without a bitmap clears the held frames`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(4)
@@ -244,5 +265,13 @@ extension Frame {
   /// A NAK of the host with a bitmap.
   fileprivate static func nak(_ held: UInt8, ack: UInt8 = 0) -> Frame {
     host(.nak, ack: ack, payload: [held, 0, 0, 0, 0, 0, 0, 0])
+  }
+}
+
+extension DeviceLink {
+  /// The frames of the live session that are due.
+  fileprivate var dueCount: Int? {
+    guard case .live(let session) = state else { return nil }
+    return session.dueCount
   }
 }

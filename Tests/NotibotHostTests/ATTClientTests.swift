@@ -336,4 +336,15 @@ struct ATTClientTests {
     #expect(
       device.takeActions().first == .completed(id, .failed(.outcomeUnknown(.deviceRestarted(bootID: 2)))))
   }
+
+  @Test func `no more is queued beyond the limit, also when the exchange of the MTU is in front`() {
+    var client = ATTClient(waitingLimit: 2)
+    client.expectBearer()
+    for number in 0..<2 { client.submit(.readCount, id: HostRequestID(rawValue: UInt64(number))) }
+    client.open(ATTClient.Bearer(requestsLimit: 1, mtu: 517, isProfileKnown: true))
+    #expect(client.nextAction() == nil)
+    client.submit(.readCount, id: HostRequestID(rawValue: 2))
+    #expect(client.nextAction() == .completed(HostRequestID(rawValue: 2), .failed(.queueFull)))
+    #expect(client.submitMessage([1]) == false)
+  }
 }

@@ -91,4 +91,38 @@ struct HostMachineTests {
     device.receive(ScriptedDevice.frame(.ack, ack: 1))
     #expect(device.takeActions() == [.ended(.closed)])
   }
+
+  @Test func `the bytes of both directions are counted, in all pieces`() {
+    var machine = HostMachine(configuration: HostConfiguration(), seed: 1)
+    for count in 1...3 { machine.receive([UInt8](repeating: 0x41, count: count), now: .zero) }
+    machine.connect(now: .zero)
+    var sentBytes = 0
+    for _ in 0..<3 {
+      while let action = machine.nextAction() {
+        if case .write(let bytes) = action { sentBytes += bytes.count }
+      }
+      if let deadline = machine.nextDeadline { machine.handleTimeout(now: deadline) }
+    }
+    #expect(machine.statistics.bytesReceived == 6)
+    #expect(machine.statistics.bytesSent == sentBytes)
+  }
+
+  @Test(arguments: [(1000, false), (2000, false), (5000, true)])
+  func `an application is stalled only if a PONG came after its last progress`(pongMs: Int, isStalled: Bool) {
+    var device = ScriptedDevice.makeReady()
+    for moment in stride(from: 500, through: 12_500, by: 500) {
+      device.pass(.zero + .milliseconds(moment) - device.now)
+      if moment == 2000 {
+        device.submit(.readCount)
+        device.receive(ScriptedDevice.frame(.ack, ack: 2))
+      }
+      let ack: UInt8 = moment < 2000 ? 1 : 2
+      if moment == pongMs {
+        device.receive(ScriptedDevice.frame(.pong, ack: ack, payload: [1]))
+      } else {
+        device.receive(ScriptedDevice.frame(.ping, ack: ack))
+      }
+    }
+    #expect(device.takeActions().contains(.ended(.applicationStalled)) == isStalled)
+  }
 }

@@ -69,9 +69,10 @@ struct LinkOrderLineTests {
     #expect(device.takeSent().map(\.header.type) == [.ack, .ack])
   }
 
-  @Test func `a line rate of 0 adds nothing to the timer`() {
+  @Test(arguments: [0, -1, .min])
+  func `a line rate of 0 or less adds nothing to the timer`(bitsPerSecond: Int) {
     var configuration = HostConfiguration()
-    configuration.lineBitsPerSecond = 0
+    configuration.lineBitsPerSecond = bitsPerSecond
     var device = ScriptedDevice.makeLinked(configuration)
     _ = device.takeSent()
     device.pass(.milliseconds(250))

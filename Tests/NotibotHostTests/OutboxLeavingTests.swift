@@ -217,4 +217,18 @@ struct OutboxLeavingTests {
     #expect(world.takeWritten().isEmpty)
     #expect(world.machine.session?.stage == .distrusted)
   }
+
+  @Test func `a write without an answer that has arrived is reported once, and not announced again`() {
+    var world = OutboxWorld.makeLive("a")
+    world.submit(.add(Self.note("b")))
+    world.writeJournal()
+    world.carryToDevice()
+    world.disconnect()
+    world.display.sources[OutboxWorld.source]?.highestID = 7
+    world.connect()
+    world.run()
+    #expect(world.display.shown.map(\.text).sorted() == ["a", "b"])
+    #expect(world.takeReports().filter { $0 == .delivered(Self.number(2)) }.count == 1)
+    #expect(world.takeWritten().last?.hasSuffix(#""id":2,"ev":"m"}"#) == true)
+  }
 }

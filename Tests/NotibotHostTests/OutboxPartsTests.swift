@@ -89,6 +89,59 @@ struct OutboxPartsTests {
     #expect(changes == [true, false])
   }
 
+  // MARK: A session
+
+  @Test func `new contents count, whether they are queued or in flight`() {
+    let info = DeviceInfo(SynAck(nonce: 1, bootID: 9), mtu: 517, features: [.optionalKeys, .sync])
+    var session = OutboxSession(info)
+    let content = OutboxSession.Purpose.content(Self.number(1), id: 1, revision: 0)
+    let removal = OutboxSession.Purpose.removal(Self.number(2), id: 2)
+    for purpose in [content, removal, content, content] {
+      session.outgoing.append(OutboxSession.Outgoing(purpose: purpose, mark: 0))
+    }
+    session.outstanding = [1: content, 2: removal]
+    #expect(session.contentsCount == 4)
+    #expect(!session.isDrained)
+    session.outgoing.removeAll()
+    #expect(session.contentsCount == 1)
+    #expect(!session.isDrained)
+    session.outstanding.removeAll()
+    #expect(session.isDrained)
+  }
+
+  @Test(arguments: [(UInt8(1), 2), (8, 16), (31, 62), (32, 64)])
+  func `twice as many writes are in flight as the device has requests, at most 64`(
+    requests: UInt8, window: Int
+  ) {
+    let limits = LinkLimits(frames: 64, requests: requests, mtu: 517, bytes: 65_536)
+    let answer = SynAck(nonce: 1, features: [.pipelinedRequests], limits: limits, bootID: 9)
+    let info = DeviceInfo(answer, mtu: 517, features: [])
+    var session = OutboxSession(info)
+    #expect(session.window == window)
+    let content = OutboxSession.Purpose.content(Self.number(1), id: 1, revision: 0)
+    for _ in 0..<window - 1 { session.outgoing.append(OutboxSession.Outgoing(purpose: content, mark: 0)) }
+    #expect(session.hasRoomForOutgoing)
+    session.outgoing.append(OutboxSession.Outgoing(purpose: content, mark: 0))
+    #expect(!session.hasRoomForOutgoing)
+  }
+
+  @Test func `a device has identities only with the keys and with SYNC`() {
+    let all: [(Features, Bool)] = [
+      ([], false), ([.optionalKeys], false), ([.sync], false), ([.optionalKeys, .sync], true),
+    ]
+    for (features, hasIdentity) in all {
+      let info = DeviceInfo(SynAck(nonce: 1, bootID: 9), mtu: 517, features: features)
+      #expect(OutboxSession(info).hasIdentity == hasIdentity)
+    }
+  }
+
+  @Test func `a write is known by its revision and its id`() {
+    let write = OutboxWrite(id: 5, revision: 2, json: [])
+    #expect(write.isRevision(2, of: 5))
+    #expect(!write.isRevision(2, of: 6))
+    #expect(!write.isRevision(3, of: 5))
+  }
+
   // MARK: The shelf
 
   @Test func `refused entries are counted`() {
@@ -114,5 +167,38 @@ struct OutboxPartsTests {
   @Test func `without a session nothing is sent`() {
     let contents = JournalContents(header: JournalHeader(source: 7))
     #expect(!OutboxMachine(options: OutboxOptions(), journal: contents, seed: 1).isLive)
+  }
+
+  // MARK: Limits that a journal of another configuration exceeds
+
+  @Test func `a journal with more entries than the limit takes no more`() {
+    var options = OutboxOptions()
+    options.entriesLimit = 2
+    let contents = JournalContents(
+      header: JournalHeader(source: 7, lastNumber: Self.number(3)),
+      entries: (1...3).map { Entries.queued($0) })
+    var world = OutboxWorld(options, journal: contents)
+    let token = world.submit(.add(OutboxWorld.note("x")))
+    #expect(world.takeReports() == [.rejected(.full(limit: 2), token: token)])
+  }
+
+  @Test func `a journal with more keys than the limit takes no more`() throws {
+    var options = OutboxOptions()
+    options.keysLimit = 2
+    let contents = JournalContents(
+      header: JournalHeader(source: 7), keys: (1...3).map { Entries.key($0, "key \($0)") })
+    var machine = OutboxMachine(options: options, journal: contents, seed: 1)
+    let key = try #require(IdempotencyKey("another"))
+    machine.submit(.add(OutboxWorld.note("x")), key: key, token: 5, now: .zero)
+    #expect(machine.nextAction() == .report(.rejected(.keysFull(limit: 2), token: 5)))
+  }
+
+  @Test func `a journal with more boots than the limit forgets the oldest ones`() {
+    var records = PressRecords((1...18).map { TakenPresses(bootID: $0, press: 9) })
+    #expect(
+      records.note(1, in: 19) == [
+        .deletePresses(1), .deletePresses(2), .deletePresses(3),
+        .putPresses(TakenPresses(bootID: 19, press: 1)),
+      ])
   }
 }

@@ -144,4 +144,42 @@ struct OutboxPressTests {
     world.run()
     #expect(world.takeReports().contains(action(1, isStale: true)))
   }
+
+  @Test(arguments: [(UInt16(0), false), (1, true)])
+  func `a press of another revision than the newest one is stale`(revision: UInt16, isStale: Bool) {
+    var world = makeLive()
+    world.machine.receive(press(1, rev: revision), now: world.now)
+    world.drain()
+    world.writeJournal()
+    #expect(world.takeReports() == [action(1, rev: revision, isStale: isStale)])
+  }
+
+  @Test func `a press of a notification that is about to be removed is stale`() {
+    var world = makeLive()
+    world.submit(.remove(OutboxNumber(rawValue: 1)))
+    world.machine.receive(press(1), now: world.now)
+    world.drain()
+    while world.commit != nil { world.writeJournal() }
+    #expect(world.takeReports().contains(action(1, isStale: true)))
+  }
+
+  @Test func `a press is not stale because its notification has left the display since`() {
+    var world = makeLive()
+    world.machine.receive(press(1), now: world.now)
+    world.drain()
+    world.dismiss(1)
+    world.run()
+    #expect(world.takeReports().contains(action(1)))
+  }
+
+  @Test func `4096 presses wait for SYNCED, and one beyond them hides those that follow`() {
+    var world = OutboxWorld.makeLive("x", keepsActions: true)
+    world.disconnect()
+    world.connect()
+    let limit = UInt32(OutboxSession.waitingPressesLimit)
+    for number in 1...limit + 2 { world.machine.receive(press(number), now: world.now) }
+    #expect(world.machine.session?.waitingPresses.count == OutboxSession.waitingPressesLimit)
+    #expect(world.machine.session?.waitingPresses.last?.press.number == limit)
+    #expect(world.machine.session?.receivedPress == .max)
+  }
 }

@@ -187,10 +187,11 @@ def declaration(site, name, numbers):
 
     head = f"infix operator {name}: {precedence(site)}\n"
     body = chosen(binary)
-    if site.kind == "compare":
-        return head + f"func {name} <T: Comparable>(a: T, b: T) -> Bool {{ {body} }}\n"
-    if site.kind == "equal":
-        return head + f"func {name} <T: Equatable>(a: T, b: T) -> Bool {{ {body} }}\n"
+    if site.kind in ("compare", "equal"):
+        # Tuples are compared by functions of the standard library, not as a type.
+        kind = "Comparable" if site.kind == "compare" else "Equatable"
+        head += f"func {name} <T: {kind}, U: {kind}>(a: (T, U), b: (T, U)) -> Bool {{ {body} }}\n"
+        return head + f"func {name} <T: {kind}>(a: T, b: T) -> Bool {{ {body} }}\n"
     if site.kind == "nil":
         return head + f"func {name} <T>(a: T?, b: _OptionalNilComparisonType) -> Bool {{ {body} }}\n"
     if site.kind == "logic":
@@ -199,6 +200,7 @@ def declaration(site, name, numbers):
     if site.kind == "assign":
         return (
             head
+            + overloads(site, name, numbers)
             + f"func {name} <T: AdditiveArithmetic>(a: inout T, b: T) {{ {chosen(lambda other: f'a {other} b')} }}\n"
         )
     types = {

@@ -170,12 +170,11 @@ extension DeviceSession {
     guard let item = inbound.popFirst() else { return nil }
     inboundBytes -= item.lengthBytes
     handled += 1
-    // Credit that grows from zero is reported at once. Growth that no frame has reported yet is
-    // acknowledged like received data: a peer at its byte limit would otherwise wait for the next
-    // PING.
+    // Credit that grows from zero is reported at once. Any other growth is acknowledged like
+    // received data: a peer at its byte limit would otherwise wait for the next PING.
     if grantedLimit == received {
       ackDue = .now
-    } else if ackDue == .no, handled + UInt64(ownLimits.frames) > grantedLimit {
+    } else if ackDue == .no {
       ackDue = .at(now + DeviceLink.delayedAckTime)
     }
     return item

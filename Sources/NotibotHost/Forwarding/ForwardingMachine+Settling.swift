@@ -3,22 +3,16 @@ import NotibotProtocol
 // Passes the actions of each of the three machines to the machine that executes them.
 extension ForwardingMachine {
   /// An action for one machine can cause an action for another, so this repeats until none has any.
+  /// Those of the supervisor and of the outbox cause only actions that are executed after them.
   mutating func settle(now: Instant) {
-    var isMoving = true
-    while isMoving {
-      isMoving = drainSupervisor(now: now)
-      isMoving = drainOutbox(now: now) || isMoving
-      isMoving = drainHost(now: now) || isMoving
-      isMoving = advance(now: now) || isMoving
-    }
+    repeat {
+      drainSupervisor(now: now)
+      drainOutbox(now: now)
+    } while drainHost(now: now) || advance(now: now)
   }
 
-  /// Returns whether something has happened.
-  @discardableResult
-  private mutating func drainSupervisor(now: Instant) -> Bool {
-    var hasMoved = false
+  private mutating func drainSupervisor(now: Instant) {
     while let action = supervisor.nextAction() {
-      hasMoved = true
       switch action {
       case .findPorts: actions.append(.findPorts)
       case .open(let path): actions.append(.open(path: path))
@@ -33,13 +27,10 @@ extension ForwardingMachine {
       case .changed(let change): actions.append(.connection(change))
       }
     }
-    return hasMoved
   }
 
-  private mutating func drainOutbox(now: Instant) -> Bool {
-    var hasMoved = false
+  private mutating func drainOutbox(now: Instant) {
     while let action = outbox.nextAction() {
-      hasMoved = true
       switch action {
       case .subscribe: requests[host.submit(.subscribe(.all), now: now)] = .subscription
       case .sync(let request): host.sendSync(request, now: now)
@@ -49,9 +40,9 @@ extension ForwardingMachine {
       case .report(let report): actions.append(.report(report))
       }
     }
-    return hasMoved
   }
 
+  /// Returns whether something has happened.
   @discardableResult
   private mutating func drainHost(now: Instant) -> Bool {
     var hasMoved = false

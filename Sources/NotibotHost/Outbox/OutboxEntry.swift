@@ -24,6 +24,9 @@ package struct OutboxWrite: Hashable, Sendable {
     self.revision = revision
     self.json = json
   }
+
+  /// Whether it is this revision under this id.
+  func isRevision(_ revision: UInt16, of id: UInt32) -> Bool { self.id == id && self.revision == revision }
 }
 
 /// A notification in the outbox, as the journal keeps it.

@@ -74,7 +74,7 @@ extension OutboxMachine {
     guard let entry = shelf[number], !entry.hasNewerContent else { return true }
     switch entry.state {
     case .written(let write), .held(let write), .updating(_, let write):
-      return write.id != id || write.revision != revision
+      return !write.isRevision(revision, of: id)
     case .queued, .removing, .refused: return true
     }
   }

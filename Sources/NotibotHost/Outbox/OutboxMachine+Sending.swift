@@ -144,7 +144,7 @@ extension OutboxMachine {
     case .content(let number, let id, let revision):
       switch shelf[number]?.state {
       case .written(let write), .held(let write), .updating(_, let write):
-        return write.id == id && write.revision == revision ? write.json : nil
+        return write.isRevision(revision, of: id) ? write.json : nil
       case .queued, .removing, .refused, nil: return nil
       }
     case .trial(let number, _, let revision):
@@ -196,11 +196,11 @@ extension OutboxMachine {
     session?.noteHighest(id)
     guard var entry = shelf[number] else { return }
     switch entry.state {
-    case .written(let write) where write.id == id && write.revision == revision:
+    case .written(let write) where write.isRevision(revision, of: id):
       pace.noteAccepted()
       if id == 0 { return finishPlain(entry) }
       entry.state = .held(write)
-    case .updating(_, let next) where next.id == id && next.revision == revision: entry.state = .held(next)
+    case .updating(_, let next) where next.isRevision(revision, of: id): entry.state = .held(next)
     case .queued, .written, .held, .updating, .removing, .refused: return
     }
     let isFirstReport = !entry.isReported
@@ -219,10 +219,10 @@ extension OutboxMachine {
       return
     }
     switch entry.state {
-    case .written(let write) where write.id == id && write.revision == revision,
-      .held(let write) where write.id == id && write.revision == revision:
+    case .written(let write) where write.isRevision(revision, of: id),
+      .held(let write) where write.isRevision(revision, of: id):
       noteMissing(entry, error, now: now)
-    case .updating(let held, let next) where next.id == id && next.revision == revision:
+    case .updating(let held, let next) where next.isRevision(revision, of: id):
       returnToHeld(entry, held, error, now: now)
     case .queued, .written, .held, .updating, .removing, .refused: return
     }

@@ -8,8 +8,6 @@ struct OutboxQueue: Equatable, Sendable {
   /// One queue per level, each in the order of the numbers.
   private var numbers = [Deque<OutboxNumber>](repeating: [], count: Level.allCases.count)
 
-  var isEmpty: Bool { numbers.allSatisfy(\.isEmpty) }
-
   /// The next one to be sent.
   var first: (number: OutboxNumber, level: Level)? {
     for level in Level.allCases.reversed() {
@@ -32,10 +30,6 @@ struct OutboxQueue: Equatable, Sendable {
     let place = place(of: number, in: numbers[index])
     guard place < numbers[index].count, numbers[index][place] == number else { return }
     numbers[index].remove(at: place)
-  }
-
-  mutating func removeAll() {
-    self = OutboxQueue()
   }
 
   /// How many there are of all levels.

@@ -127,7 +127,7 @@ package struct SupervisorMachine: Equatable, Sendable {
     guard case .finding(var round) = state else { return }
     round.candidates = ordered(ports.filter { !isAvoided($0, now: now) })
     guard let first = round.candidates.first else {
-      if ports.isEmpty { note(.noPort, in: &round) } else { round.mayHeal = true }
+      if ports.isEmpty { note(.noPort, in: &round) }
       return finish(round, now: now)
     }
     state = .opening(round)
