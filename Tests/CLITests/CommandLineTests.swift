@@ -28,8 +28,10 @@ import Testing
 
   @Test func `the largest seed can be simulated`() async throws {
     let last = UInt64.max
-    for arguments in [["--seed", "\(last)"], ["--seeds", "\(last - 1)..\(last)"], ["--rot", "--seed", "\(last)"]] {
-      let ending = try await run("simulate", arguments: arguments + ["--json"])
+    for arguments in [
+      ["--seed", "\(last)"], ["--seeds", "\(last - 1)..\(last)"], ["--rot", "--seed", "\(last)"],
+    ] {
+      let ending = try await Program(["simulate"] + arguments + ["--json"]).ending()
       #expect(ending.status == .exited(0), "\(arguments): \(ending.errors)")
       #expect(ending.output.contains("\(last)"))
     }

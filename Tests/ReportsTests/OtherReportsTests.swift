@@ -1,5 +1,6 @@
 import Conformance
 import Foundation
+import SerialLink
 import Testing
 
 /// The reports of `test` other than the page: the same hostile text.
@@ -28,6 +29,41 @@ import Testing
     let start = try #require(plain.range(of: "<testsuites"))
     let expected = try PageReader(fragment: String(plain[start.lowerBound...]))
     #expect(reader.elements == expected.elements && reader.attributes == expected.attributes)
+  }
+
+  private struct Announced: Decodable {
+    struct Device: Decodable {
+      var firmware: String
+    }
+    var device: Device
+  }
+
+  @Test(arguments: HostileText.corpus + ["\u{202E}evil \u{1B}[2J\u{2066}\u{200F}\u{061C}\t\u{2028}"])
+  func `JUnit and JSON show hidden characters by their numbers, and JSON keeps the text`(
+    text: String
+  ) throws {
+    func makeReport(_ text: String) -> Report {
+      var report = self.makeReport(text)
+      report.identity?.device = .init(announced: [TLV(0x0F, Array(text.utf8))])
+      return report
+    }
+    let report = makeReport(text)
+    let junit = JUnitReport.document(of: report)
+    let json = try JSONReport(report).document()
+    let boards = [JUnitReport.document(of: [report]), try BoardsJSONReport([report]).document()]
+    for document in [junit, json] + boards {
+      #expect(document.unicodeScalars.allSatisfy { $0 == "\n" || !$0.isHidden })
+    }
+    // Text begins no line of its own.
+    func lineCount(_ document: String) -> Int { document.components(separatedBy: "&#10;").count }
+    #expect(lineCount(junit) == lineCount(JUnitReport.document(of: makeReport("x"))))
+    let announced = try JSONDecoder().decode(Announced.self, from: Data(json.utf8))
+    #expect(announced.device.firmware == text)
+  }
+
+  @Test func `JUnit names an escape sequence of a device as the text report does`() {
+    let document = JUnitReport.document(of: makeReport("\u{1B}[2J\u{202E}\n"))
+    #expect(document.contains(#"<property name="port" value="\u{1b}[2J\u{202e}\u{a}"/>"#))
   }
 
   @Test(arguments: HostileText.corpus)

@@ -58,9 +58,10 @@ class ForeignControl:
             for line in server.makefile():
                 answer = json.loads(line)
                 if "items" in answer:
-                    client.sendall(b"no JSON\n[]\nnull\n{\"ok\":true}\n")
+                    client.sendall(b'no JSON\n[]\nnull\n{"ok":true}\n')
                     answer["items"] = [
-                        {"item": FIRST_ITEM + number, "lvl": "x", "json": text} for number, text in enumerate(HOSTILE)
+                        {"item": FIRST_ITEM + number, "lvl": {"toString": 1}, "json": text}
+                        for number, text in enumerate(HOSTILE)
                     ] + answer["items"]
                 client.sendall(json.dumps(answer).encode() + b"\n")
             client.close()

@@ -67,9 +67,9 @@ package enum JUnitReport {
 
   private static func rigCase(_ trouble: String, _ report: Report) -> [String] {
     [
-      "    <testcase classname=\"\(escaped(report.rig)).Rig\" name=\"the rig is there\" "
+      "    <testcase classname=\"\(escaped(line: report.rig)).Rig\" name=\"the rig is there\" "
         + "time=\"\(seconds(report.duration))\">",
-      "      <error message=\"\(escaped(trouble))\" type=\"rig\">\(escaped(trouble))</error>",
+      "      <error message=\"\(escaped(line: trouble))\" type=\"rig\">\(escaped(line: trouble))</error>",
       "    </testcase>",
     ]
   }
@@ -77,8 +77,8 @@ package enum JUnitReport {
   private static func opening(
     _ name: String, tests: Int, failures: Int, errors: Int, _ skipped: Int, _ time: Duration, _ report: Report
   ) -> String {
-    "  <testsuite name=\"\(escaped(name))\" tests=\"\(tests)\" failures=\"\(failures)\" errors=\"\(errors)\" "
-      + "skipped=\"\(skipped)\" time=\"\(seconds(time))\" timestamp=\"\(timestamp(report))\">"
+    "  <testsuite name=\"\(escaped(line: name))\" tests=\"\(tests)\" failures=\"\(failures)\" "
+      + "errors=\"\(errors)\" skipped=\"\(skipped)\" time=\"\(seconds(time))\" timestamp=\"\(timestamp(report))\">"
   }
 
   private static func properties(of report: Report) -> [String] {
@@ -87,22 +87,23 @@ package enum JUnitReport {
     values += (report.identity?.facts ?? []).map { ($0.name, $0.value) }
     values += (report.recovery?.steps ?? []).map { ("recovery.\($0.step)", $0.summary) }
     return ["    <properties>"]
-      + values.map { "      <property name=\"\($0.0)\" value=\"\(escaped($0.1))\"/>" } + ["    </properties>"]
+      + values.map { "      <property name=\"\($0.0)\" value=\"\(escaped(line: $0.1))\"/>" }
+      + ["    </properties>"]
   }
 
   private static func testCase(_ result: CaseResult, _ report: Report) -> [String] {
     let testCase = result.testCase
     let name = "\(testCase.id): \(testCase.title)"
     let opening =
-      "    <testcase classname=\"\(escaped(report.rig)).\(escaped(testCase.chapter.rawValue))\" "
-      + "name=\"\(escaped(name))\" time=\"\(seconds(result.duration))\">"
+      "    <testcase classname=\"\(escaped(line: report.rig)).\(escaped(line: testCase.chapter.rawValue))\" "
+      + "name=\"\(escaped(line: name))\" time=\"\(seconds(result.duration))\">"
     var lines = [opening]
     lines.append("      <properties>")
-    lines += testCase.rules.map { "        <property name=\"rule\" value=\"\(escaped($0))\"/>" }
-    lines += result.notes.map { "        <property name=\"note\" value=\"\(escaped($0))\"/>" }
+    lines += testCase.rules.map { "        <property name=\"rule\" value=\"\(escaped(line: $0))\"/>" }
+    lines += result.notes.map { "        <property name=\"note\" value=\"\(escaped(line: $0))\"/>" }
     lines.append("      </properties>")
-    let details = escaped(result.outcome.details.joined(separator: "\n"))
-    let message = escaped(result.outcome.details.first ?? "")
+    let details = escaped(lines: result.outcome.details)
+    let message = escaped(line: result.outcome.details.first ?? "")
     switch result.outcome {
     case .passed: break
     case .failed: lines.append("      <failure message=\"\(message)\" type=\"device\">\(details)</failure>")
@@ -110,7 +111,7 @@ package enum JUnitReport {
     case .skipped: lines.append("      <skipped message=\"\(message)\"/>")
     }
     if !result.transcript.isEmpty {
-      lines.append("      <system-out>\(escaped(result.transcript.joined(separator: "\n")))</system-out>")
+      lines.append("      <system-out>\(escaped(lines: result.transcript))</system-out>")
     }
     return lines + ["    </testcase>"]
   }
@@ -119,6 +120,13 @@ package enum JUnitReport {
 
   private static func timestamp(_ report: Report) -> String {
     report.startedAt.formatted(.iso8601)
+  }
+
+  /// Text from anywhere that is one line whatever is in it.
+  private static func escaped(line: String) -> String { escaped(line.printable) }
+
+  private static func escaped(lines: [String]) -> String {
+    lines.map { escaped(line: $0) }.joined(separator: "&#10;")
   }
 
   /// The text with its markup escaped, hidden characters as `printable` shows them, and without

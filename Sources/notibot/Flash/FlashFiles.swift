@@ -94,7 +94,8 @@ struct FlashFiles: Sendable {
     }
     for (text, name) in description.flash_files.sorted(by: { $0.key < $1.key }) {
       guard let offset = Self.number(text) else { throw failure("'\(text.printable)' is not an offset") }
-      guard !name.hasPrefix("/"), !name.split(separator: "/").contains(".."), Self.contains(folder, name) else {
+      guard !name.hasPrefix("/"), !name.split(separator: "/").contains(".."), Self.contains(folder, name)
+      else {
         throw failure("'\(name.printable)' is not in it")
       }
       files.append(

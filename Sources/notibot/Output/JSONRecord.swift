@@ -1,3 +1,5 @@
+import SerialLink
+
 /// One line of NDJSON, encoded by hand: a console at 3 Mbaud has 5000 lines per second.
 struct JSONRecord {
   private var members: [(key: String, value: String)] = []
@@ -36,7 +38,7 @@ struct JSONRecord {
       switch scalar {
       case "\"": result += #"\""#
       case "\\": result += #"\\"#
-      case "\0"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}":
+      case let hidden where hidden.isHidden:
         let digits = String(scalar.value, radix: 16)
         result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
       case _: result.unicodeScalars.append(scalar)

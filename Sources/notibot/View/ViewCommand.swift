@@ -74,11 +74,17 @@ struct ViewCommand: AsyncParsableCommand {
   }
 }
 
-/// Passes on each line as a snapshot; ends with the connection, or at a line that is too long.
+/// Passes on each line that is a snapshot, and drops the others; ends with the connection, or at a
+/// line that is too long.
 private final class SnapshotHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
   static let lineLimitBytes = 1_048_576
+
+  /// The field that all snapshots have. To find it, the decoder parses the whole line as JSON.
+  private struct Opening: Decodable {
+    var ok: Bool
+  }
 
   private let sink: AsyncStream<[UInt8]>.Continuation
   private var unread = ByteBuffer()
@@ -91,10 +97,11 @@ private final class SnapshotHandler: ChannelInboundHandler {
     var bytes = unwrapInboundIn(data)
     unread.writeBuffer(&bytes)
     while let end = unread.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
-      let line = unread.readBytes(length: end - unread.readerIndex) ?? []
+      let taken = unread.readBytes(length: end - unread.readerIndex) ?? []
       unread.moveReaderIndex(forwardBy: 1)
-      // A server-sent event ends at CR too; JSON has none.
-      if line.contains(UInt8(ascii: "\r")) { return context.close(promise: nil) }
+      // A server-sent event ends at CR too, which JSON allows between values only.
+      let line = taken.map { $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
+      guard (try? JSONDecoder().decode(Opening.self, from: Data(line))) != nil else { continue }
       sink.yield(line)
     }
     unread.discardReadBytes()

@@ -113,10 +113,10 @@ enum ViewPage {
       return {
         app: string(value.app), title: string(value.title), text: string(value.text), grp: string(value.grp),
         fl: whole(value.fl, 0x7fffffff) ?? 0, timestamp: whole(value.timestamp, 8.64e12),
-        act: (Array.isArray(value.act) ? value.act : []).slice(0, 4).map(string)};
+        act: (Array.isArray(value.act) ? value.act : []).slice(0, 4).map(label => typeof label === "string" ? label : null)};
     };
     function makeCard(item, value) {
-      const level = levels[item.lvl] ? item.lvl : 1;
+      const level = levels[whole(item.lvl, 3)] ? item.lvl : 1;
       const isSilent = (value.fl & 1) === 1;
       const card = element("article", `card lvl${level}${isSilent ? " silent" : ""}`);
       card.dataset.item = item.item;
@@ -127,7 +127,7 @@ enum ViewPage {
       if (value.timestamp !== undefined) marks.unshift(new Date(value.timestamp * 1000).toISOString().slice(0, 19) + "Z");
       card.append(element("p", "marks", marks.join(" · ")));
       value.act.forEach((label, act) => {
-        if (label) card.append(button(label, {command: "action", item: item.item, act}));
+        if (label !== null) card.append(button(label, {command: "action", item: item.item, act}));
       });
       card.append(button("Dismiss", {command: "dismiss", item: item.item}));
       return card;
@@ -161,7 +161,8 @@ enum ViewPage {
     function show(data) {
       const snapshot = JSON.parse(data);
       if (!snapshot.ok) return setText(byID("state"), plain(snapshot.error));
-      const {statistics, items, frames, console: lines} = snapshot;
+      const {statistics, frames, console: lines} = snapshot;
+      const items = snapshot.items.filter(item => Number.isInteger(item?.item));
       setText(byID("count"), String(statistics.count));
       setText(byID("state"), `${statistics.profile}, ${snapshot.port ? "plugged in" : "unplugged"}, ${statistics.chip}`);
       byID("screen").classList.toggle("dark", statistics.chip !== "running");
