@@ -95,6 +95,22 @@ import Testing
     }
   }
 
+  @Test func `a size of the flash is one that esptool knows`() async throws {
+    func description(_ size: String) -> String {
+      #"{"flash_files":{"0x0":"app.bin"},"flash_settings":{"flash_size":"\#(size)"}}"#
+    }
+    for size in ["-4MB", "+4MB", "0MB", "banana", "", "4"] {
+      _ = try directory.write(description(size), to: "flasher_args.json")
+      let reason = "'\(size)' is not the size of a flash; use one such as 4MB"
+      expect(try await flash(["DIR", "--dry-run"]), 2, reason)
+    }
+    for size in ["detect", "keep", "512KB", "4MB", "32MB"] {
+      _ = try directory.write(description(size), to: "flasher_args.json")
+      let planned = try await flash(["DIR", "--dry-run"])
+      #expect(planned.status == .exited(0), "\(size): \(planned.errors)")
+    }
+  }
+
   @Test func `a dry run prints the places, and needs neither esptool nor a port`() async throws {
     _ = try directory.write(
       #"{"flash_files":{"0x0":"app.bin"},"extra_esptool_args":{"chip":"esp32c3"}}"#, to: "flasher_args.json")

@@ -94,6 +94,18 @@ import Testing
     #expect(ending.errors.contains("cannot write /no/such/place/j.xml"))
   }
 
+  @Test func `a FIFO in a folder of reports is left out`() async throws {
+    let directory = try TemporaryDirectory()
+    _ = try directory.write(#"{"schema":"notibot.measure","version":1,"aPerSecond":100}"#, to: "a.json")
+    #expect(mkfifo(directory.file("b.json"), 0o600) == 0)
+    let equal = try await run("report", "compare", directory.path, directory.path)
+    #expect(equal.status == .exited(0), "\(equal.errors)")
+    try FileManager.default.removeItem(atPath: directory.file("a.json"))
+    let empty = try await run("report", "compare", directory.path, directory.path)
+    #expect(empty.status == .exited(2))
+    #expect(empty.errors.contains("it has 0 files *.json"), "\(empty.errors)")
+  }
+
   @Test func `a run over a port passes on a good device`() async throws {
     try await withEmulator { emulator in
       let ending = try await run(

@@ -41,6 +41,48 @@ import Testing
     }
   }
 
+  @Test func `long command lines of clients do not make a line too long`() async throws {
+    // One character of about 4 KB, near the start of the command line.
+    let long = "e" + String(repeating: "\u{301}", count: 1900)
+    let code = """
+      '\u{202E}\(long)';import socket,sys;s=socket.socket(socket.AF_UNIX);s.connect(sys.argv[1])
+      f=s.makefile('rb');f.readline();s.sendall(b'{"op":"attach"}'+bytes([10]))
+      print(f.readline().decode(),flush=True);sys.stdin.read()
+      """
+    try await withShare { share in
+      let programs = try (1...5).map { _ in
+        try Program(["python3", "-c", code, share.path], program: "/usr/bin/env", input: nil)
+      }
+      for program in programs { #expect(try JSON(parsing: try await program.output.line(0))["ok"] == true) }
+      let client = try SocketClient(share.path)
+      client.write("{\"id\":1,\"op\":\"status\"}\n{\"id\":2,\"op\":\"lease\"}\n")
+      let (status, refused) = (try await client.answer(1), try await client.answer(2))
+      #expect(status["clients"].elements.count == 6)
+      #expect(refused["error"]["exit"] == 11)
+      for answer in [status, refused] {
+        #expect("\(answer)".utf8.count <= 16_384)
+        #expect("\(answer)".contains("u{202e}") && !"\(answer)".unicodeScalars.contains("\u{202E}"))
+      }
+      for program in programs {
+        program.closeInput()
+        _ = await program.ending()
+      }
+    }
+  }
+
+  @Test func `a lease ends the earlier one of its process`() async throws {
+    try await withShare { share in
+      let first = try SocketClient(share.path)
+      first.write("{\"id\":1,\"op\":\"lease\"}\n")
+      #expect(try await first.answer(1)["ok"] == true)
+      let second = try SocketClient(share.path)
+      second.write("{\"id\":2,\"op\":\"lease\"}\n")
+      #expect(try await second.answer(1)["ok"] == true)
+      // Bytes of the line, until the server has ended the lease.
+      _ = try? await first.rest()
+    }
+  }
+
   @Test func `a client that is gone before its greeting takes no place`() async throws {
     try await withShare { share in
       for _ in 1...100 { try SocketClient.deaf(share.path).close() }

@@ -120,9 +120,10 @@ struct FlashFiles: Sendable {
   private static func sizeBytes(_ name: String) -> Int?? {
     if ["detect", "keep"].contains(name) { return .some(nil) }
     let units = ["KB": 10, "MB": 20]
-    guard let shift = units[String(name.suffix(2))], let count = UInt16(name.dropLast(2)), count > 0 else {
-      return .none
-    }
+    // A number can have a sign.
+    guard let shift = units[String(name.suffix(2))], let count = UInt16(name.dropLast(2)), count > 0,
+      !name.hasPrefix("+")
+    else { return .none }
     let bytes = Int(count) << shift
     return bytes <= FlashPlan.flashLimitBytes ? bytes : .some(nil)
   }

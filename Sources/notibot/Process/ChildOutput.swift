@@ -16,7 +16,8 @@ enum ChildOutput {
     -> Result<String, Failure>
   {
     var ends: [Int32] = [-1, -1]
-    guard pipe2(&ends, O_CLOEXEC) == 0 else { return .failure(notStarted(errno)) }
+    let made = serial_shim_socket_pair(&ends)
+    guard made == 0 else { return .failure(notStarted(-made)) }
     let reader = ends[0]
     defer { close(reader) }
     let pid = start(program, arguments, output: ends[1])

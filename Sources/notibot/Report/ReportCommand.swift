@@ -123,7 +123,7 @@ enum ReportInput {
     }
   }
 
-  /// A report, or all reports of a folder (files whose names end with `.json`).
+  /// A report, or all reports of a folder (regular files whose names end with `.json`).
   static func runs(_ path: String) throws -> RunSet {
     do {
       return try RunSet(try paths(path).map { try data($0) })
@@ -137,12 +137,19 @@ enum ReportInput {
     guard path != "-", FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
       isFolder.boolValue
     else { return [path] }
-    let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".json") }
+    let names = try FileManager.default.contentsOfDirectory(atPath: path)
+      .filter { $0.hasSuffix(".json") && isRegular("\(path)/\($0)") }
     guard !names.isEmpty, names.count <= RunSet.documentsLimit else {
       throw ReportDocument.Fault(
         reason: "it has \(names.count) files *.json, and 1 to \(RunSet.documentsLimit) can be read")
     }
     return names.sorted().map { "\(path)/\($0)" }
+  }
+
+  /// Whether it is a file, also behind a symbolic link: opening a FIFO would wait for its writer.
+  private static func isRegular(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
   static func failure(_ path: String, _ fault: ReportDocument.Fault, verb: String = "read") -> CommandFailure

@@ -17,7 +17,10 @@ extension ShareServer {
 
   /// A program has connected. It can be gone again when this returns: `leave` comes meanwhile.
   func admit(_ id: Int, _ channel: any NIOCore.Channel, pid: Int32) {
-    clients[id] = ShareClient(id: id, channel: channel, process: PortHolder(pid: pid))
+    // Cut here, so that each line that names clients keeps its limit, also one with all of them.
+    let command = PortHolder(pid: pid).command.printable.utf8.prefix(Self.commandLimitBytes)
+    let process = PortHolder(pid: pid, command: String(decoding: command, as: UTF8.self))
+    clients[id] = ShareClient(id: id, channel: channel, process: process)
     clients[id]?.greet(ShareGreeting(port: name.description))
     if clients.count > Self.clientsLimit {
       refuse(id, nil, .portBusy, "\(Self.clientsLimit) clients are connected", "stop one of them")
@@ -128,10 +131,7 @@ extension ShareServer {
         case .attached: "attached"
         case .leasing: "leasing"
         }
-      // So that the answer about all clients is a line within its limit.
-      let command = $0.process.command.printable.utf8.prefix(Self.commandLimitBytes)
-      return ShareAnswer.Client(
-        pid: $0.process.pid, command: String(decoding: command, as: UTF8.self), mode: mode)
+      return ShareAnswer.Client(pid: $0.process.pid, command: $0.process.command, mode: mode)
     }
     return answer
   }
