@@ -70,11 +70,12 @@ struct ATTBearer: Equatable, Sendable {
   private(set) var reportedPress: UInt32 = 0
 
   /// - Parameters:
-  ///   - features: the features in use.
+  ///   - features: the features in use; generic code would make the literal `[]` at each request.
   ///   - source: the SRC of the SYN.
   ///   - eventsLimit: the size of the queue of Data notifications.
   init(
-    id: BearerID, features: Features = [], source: UInt32? = nil, eventsLimit: Int = Self.eventsLimit
+    id: BearerID, features: Features = Features(rawValue: 0), source: UInt32? = nil,
+    eventsLimit: Int = Self.eventsLimit
   ) {
     self.id = id
     self.features = features
