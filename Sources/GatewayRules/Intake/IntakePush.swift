@@ -107,35 +107,46 @@ package struct IntakeContents: Hashable, Sendable {
     package var number: Int64
     package var topic: String
     package var target: [UInt8]?
-    private var asked: Asked
+    /// Most items have nothing of this, and a queue can have 100 000 of them.
+    private var extra: Extra
 
-    /// Most items ask nothing, and a queue can have 100 000 of them.
-    private indirect enum Asked: Hashable {
+    private indirect enum Extra: Hashable {
       case nothing
-      case question(Question)
+      case some(Question?, GroupMember?)
     }
 
     /// What the text on the display asks.
     package var question: Question? {
       get {
-        switch asked {
+        switch extra {
         case .nothing: nil
-        case .question(let question): question
+        case .some(let question, _): question
         }
       }
-      set { asked = newValue.map { .question($0) } ?? .nothing }
+      set { extra = Self.extra(newValue, member) }
     }
     /// Its place in a group that is summed up.
-    package var member: GroupMember?
+    package var member: GroupMember? {
+      get {
+        switch extra {
+        case .nothing: nil
+        case .some(_, let member): member
+        }
+      }
+      set { extra = Self.extra(question, newValue) }
+    }
+
+    private static func extra(_ question: Question?, _ member: GroupMember?) -> Extra {
+      question == nil && member == nil ? .nothing : .some(question, member)
+    }
 
     package init(
       number: Int64, topic: String, target: [UInt8]?, question: Question? = nil, member: GroupMember? = nil
     ) {
-      self.member = member
       self.number = number
       self.topic = topic
       self.target = target
-      asked = question.map { .question($0) } ?? .nothing
+      extra = Self.extra(question, member)
     }
   }
 
