@@ -11,6 +11,7 @@ import tempfile
 
 from tools.gateway.backend import Backend, once
 from tools.gateway.decisions import approval, configured
+from tools.gateway.meaning import APPROVAL, COMPLETE, QUESTION
 from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, LIMIT_S, ROOT, Failure, World, equal, expect, wait_for
 
 ELF = os.path.join(ROOT, ".build", "firmware", "notibot-qemu-virt.elf")
@@ -47,17 +48,37 @@ def t40_firmware(programs):
             answer = world.push(client, {"aps": {"alert": text}}, apns_collapse_id="one")
             equal(answer.status_code, 200, f"the answer to the {text}")
 
-        def settled():
-            status = world.status()
-            return status["boardUp"] and not status["unfinished"]
-
-        wait_for(settled, "the deliveries")
+        await_deliveries(world)
         verdicts = [push["verdict"] for push in world.pushes()]
         # The second of a collapse id replaces the first, before or after that was written.
         expect(set(verdicts) <= {"shown", "replaced"} and len(verdicts) == 3, f"the verdicts: {verdicts}")
-        world.kill()
-        counted = subprocess.run([world.notibot, "count", "-p", path, "--json"], capture_output=True, text=True)
-        equal(json.loads(counted.stdout or "{}").get("count"), 2, f"items on the display ({counted.stderr.strip()})")
+        expect_count(world, path, 2)
+
+
+def t2_firmware(programs):
+    """T2: on the compiled firmware: CodingBridge's approval, question and result are three
+    items."""
+    with firmware() as path, World(programs, board=path) as world, world.start().client() as client:
+        for payload in (APPROVAL, QUESTION, COMPLETE):
+            equal(world.push(client, payload, topic=BRIDGE).status_code, 200, "a push")
+        await_deliveries(world)
+        equal([push["verdict"] for push in world.pushes()], ["shown"] * 3, "the verdicts")
+        expect_count(world, path, 3)
+
+
+def await_deliveries(world):
+    def settled():
+        status = world.status()
+        return status["boardUp"] and not status["unfinished"]
+
+    wait_for(settled, "the deliveries")
+
+
+def expect_count(world, path, count):
+    """Ends the gateway, which holds the port, and asks the display."""
+    world.kill()
+    counted = subprocess.run([world.notibot, "count", "-p", path, "--json"], capture_output=True, text=True)
+    equal(json.loads(counted.stdout or "{}").get("count"), count, f"items on the display ({counted.stderr.strip()})")
 
 
 def press_on_chip(control, item, act):
@@ -93,4 +114,4 @@ def t41_firmware(programs):
             equal(len(backend.requests), 1, "callbacks")
 
 
-STORIES = [t40_firmware, t41_firmware]
+STORIES = [t2_firmware, t40_firmware, t41_firmware]
