@@ -30,6 +30,30 @@ import Testing
     }
   }
 
+  @Test func `events of the connection and of the outbox are printed in one order`() async throws {
+    try await withForwarding("--profile", "quiet") { forwarding in
+      let forward = try forwarding.start()
+      func wait(for event: String, _ count: Int) async throws {
+        var seen = 0
+        try await forward.document {
+          seen += $0["event"] == .string(event) ? 1 : 0
+          return seen == count
+        }
+      }
+      for round in 1...10 {
+        try await wait(for: "synced", round)
+        try await forwarding.emulator.ask(["command": "unplug"])
+        try await wait(for: "down", round)
+        try await forwarding.emulator.ask(["command": "plug"])
+      }
+      try await wait(for: "synced", 11)
+      forward.closeInput()
+      let events = try await forward.ending().documents().compactMap { $0["event"].string }
+      let session = ["connecting", "up", "synced", "down"]
+      #expect(events == Array(repeatElement(session, count: 11).joined().dropLast()) + ["ended"])
+    }
+  }
+
   @Test func `without a board it queues and waits, and delivers when the board is connected`() async throws {
     let directory = try TemporaryDirectory()
     let forward = try Program(

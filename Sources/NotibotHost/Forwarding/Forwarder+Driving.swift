@@ -21,7 +21,7 @@ extension Forwarder {
 
   func start() {
     let loop = eventLoop
-    reports.backlog.whenRelieved { [weak self] in
+    events.backlog.whenRelieved { [weak self] in
       guard let forwarder = self else { return }
       loop.execute { forwarder.assumeIsolated { $0.obey() } }
     }
@@ -63,7 +63,7 @@ extension Forwarder {
   /// Submits queued submissions, while there is room for their results. Returns whether anything
   /// was submitted.
   private func refill() -> Bool {
-    guard case .running = state, !reports.backlog.isFull() else { return false }
+    guard case .running = state, !events.backlog.isFull() else { return false }
     var hasSubmitted = false
     while let item = submissions.next() {
       let request = item.request
@@ -94,12 +94,20 @@ extension Forwarder {
   }
 
   func yield(_ report: ForwardingReport) {
-    reports.backlog.add()
-    reportSink.yield(report)
+    yield(.report(report))
+  }
+
+  private func yield(_ event: Event) {
+    events.backlog.add()
+    reportSink.yield(event)
   }
 
   private func publish(_ change: ConnectionChange) {
-    changeSink.yield(change)
+    if !options.mergesChanges {
+      changeSink.yield(change)
+    } else if !events.backlog.isFull() {
+      yield(.change(change))
+    }
     guard case .ended = change.state, case .openFailed(let failure) = change.reason else { return }
     noteFailure(NotibotError(failure))
   }

@@ -49,6 +49,8 @@ public actor Forwarder {
   public nonisolated let changes: Changes
   /// What became of the notifications, for one consumer.
   public nonisolated let reports: Reports
+  /// Both in one order.
+  package nonisolated var events: Events { reports.events }
 
   let name: PortName
   let ports: PortList
@@ -56,7 +58,7 @@ public actor Forwarder {
   let journal: Journal
   let journalThread = NIOThreadPool(numberOfThreads: 1)
   let changeSink: AsyncStream<ConnectionChange>.Continuation
-  let reportSink: AsyncStream<ForwardingReport>.Continuation
+  let reportSink: AsyncStream<Event>.Continuation
   var machine: ForwardingMachine
   var state = State.running
   var timer = DriverTimer()
@@ -91,8 +93,9 @@ public actor Forwarder {
     self.changeSink = changeSink
     // Bounded by the entries in the outbox and by the backlog's limit, beyond which nothing is
     // accepted.
-    let (reportStream, reportSink) = AsyncStream<ForwardingReport>.makeStream()
-    reports = Reports(stream: reportStream, backlog: ReportBacklog(limit: max(1, options.reportsLimit)))
+    let (reportStream, reportSink) = AsyncStream<Event>.makeStream()
+    reports = Reports(
+      events: Events(stream: reportStream, backlog: ReportBacklog(limit: max(1, options.reportsLimit))))
     self.reportSink = reportSink
   }
 

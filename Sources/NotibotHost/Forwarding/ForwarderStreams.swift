@@ -36,24 +36,51 @@ extension Forwarder {
     /// One report.
     public typealias Element = ForwardingReport
 
-    let stream: AsyncStream<ForwardingReport>
-    let backlog: ReportBacklog
+    let events: Events
 
     /// Iterates over the reports; `next()` returns `nil` when the forwarder has ended.
     public struct AsyncIterator: AsyncIteratorProtocol {
-      var iterator: AsyncStream<ForwardingReport>.Iterator
-      let backlog: ReportBacklog
+      var iterator: Events.AsyncIterator
 
       /// The next report, or `nil` when the forwarder has ended.
       public mutating func next() async -> ForwardingReport? {
-        guard let report = await iterator.next() else { return nil }
-        backlog.take()
-        return report
+        while let event = await iterator.next() {
+          if case .report(let report) = event { return report }
+        }
+        return nil
       }
     }
 
     /// An iterator over the reports.
     public func makeAsyncIterator() -> AsyncIterator {
+      AsyncIterator(iterator: events.makeAsyncIterator())
+    }
+  }
+
+  /// A change of the connection or the result of a notification.
+  package enum Event: Sendable {
+    /// Only with `ForwardingOptions.mergesChanges`.
+    case change(ConnectionChange)
+    case report(ForwardingReport)
+  }
+
+  /// Both in one order, for one consumer that takes the place of that of `reports`.
+  package struct Events: AsyncSequence, Sendable {
+    let stream: AsyncStream<Event>
+    let backlog: ReportBacklog
+
+    package struct AsyncIterator: AsyncIteratorProtocol {
+      var iterator: AsyncStream<Event>.Iterator
+      let backlog: ReportBacklog
+
+      package mutating func next() async -> Event? {
+        guard let event = await iterator.next() else { return nil }
+        backlog.take()
+        return event
+      }
+    }
+
+    package func makeAsyncIterator() -> AsyncIterator {
       AsyncIterator(iterator: stream.makeAsyncIterator(), backlog: backlog)
     }
   }

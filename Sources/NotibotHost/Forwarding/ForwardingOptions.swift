@@ -16,6 +16,9 @@ public struct ForwardingOptions: Sendable {
   public var reportsLimit = 4096
   /// Queued changes of the connection, at most, 1...1 000 000; beyond that the oldest are dropped.
   public var changesLimit = 256
+  /// Whether changes of the connection are among `Forwarder.events`, in one order with the reports,
+  /// instead of in `changes`. While `reportsLimit` events are queued they are dropped.
+  package var mergesChanges = false
   /// The only device to write to, at any port; `nil`: the first device that answers, or the one
   /// named by the port.
   package var expectedDeviceID: String?

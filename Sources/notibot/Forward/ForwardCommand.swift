@@ -112,6 +112,7 @@ struct ForwardCommand: AsyncParsableCommand {
     options.entriesLimit = entriesLimit
     options.resendsPlain = !noResend
     options.replaysPlain = replay
+    options.mergesChanges = true
     if let step = KillStep() { options.journalStep = { step.pass() } }
     return options
   }
@@ -120,8 +121,14 @@ struct ForwardCommand: AsyncParsableCommand {
   /// task is cancelled.
   private func serve(_ forwarder: Forwarder, _ results: ForwardResults) async throws {
     // Not child tasks: reports that arrive after a cancellation must still be printed.
-    let printing = Task { for await report in forwarder.reports { results.show(report) } }
-    let watching = Task { for await change in forwarder.changes { results.show(change) } }
+    let printing = Task {
+      for await event in forwarder.events {
+        switch event {
+        case .report(let report): results.show(report)
+        case .change(let change): results.show(change)
+        }
+      }
+    }
     let listen = listen.map { String($0.dropFirst(5)) }
     let (noWait, timeout) = (noWait, timeout)
     let feeding = Task {
@@ -144,7 +151,6 @@ struct ForwardCommand: AsyncParsableCommand {
     await forwarder.stop()
     await guarding.value
     await printing.value
-    await watching.value
     try await forwarder.ended()
     try outcome.get()
   }

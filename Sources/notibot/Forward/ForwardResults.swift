@@ -175,10 +175,10 @@ final class ForwardResults: Sendable {
   }
 
   func show(_ change: ConnectionChange) {
+    showEvent(ForwardEvent(change))
     if case .connecting(let port) = change.state, let warning = unlockedUsers.warning(for: port) {
       Output.note(warning)
     }
-    showEvent(ForwardEvent(change))
   }
 
   private func showEvent(_ event: ForwardEvent?) {
