@@ -40,6 +40,8 @@ package final class Journal: Sendable {
   package let path: String
   private let state: Mutex<State>
   private let lock: Mutex<JournalLock?>
+  /// What the inspection read, until it is asked for.
+  private let inspected: Mutex<JournalSnapshot?>
 
   /// Opens the journal at `path`. If it is for `forwarding` and missing, creates it with mode 0600.
   ///
@@ -54,14 +56,18 @@ package final class Journal: Sendable {
     case .exclusive:
       lock = Mutex(nil)
       let opening = JournalOpening(path: path, file: path, access, sharing)
-      state = Mutex(.open(try opening.open(try opening.inspect(nil), source: source)))
+      let finding = try opening.inspect(nil)
+      inspected = Mutex(finding.snapshot)
+      state = Mutex(.open(try opening.open(finding, source: source)))
     case .lockFile:
       let place = try JournalPath(path, operation: "open")
       try JournalOpening.check(place, for: access)
       lock = Mutex(try JournalOpening.lock(place, for: access))
       if place.kind == .absent { try JournalOpening.make(place, source: source) }
       let opening = JournalOpening(path: path, file: place.resolved, access, sharing)
-      state = Mutex(.open(try opening.open(try opening.inspect(place), source: source)))
+      let finding = try opening.inspect(place)
+      inspected = Mutex(finding.snapshot)
+      state = Mutex(.open(try opening.open(finding, source: source)))
     }
   }
 
@@ -69,7 +75,8 @@ package final class Journal: Sendable {
 
   /// The whole content, as one snapshot.
   package func contents() throws(JournalError) -> JournalContents {
-    try read { try JournalRows.contents(of: $0) }
+    let known = inspected.withLock { $0.take() }
+    return try read { try JournalRows.contents(of: $0, known: known) }
   }
 
   /// Writes all changes, in order, or none of them; they are on the disk when this returns.

@@ -17,8 +17,13 @@ enum JournalChecksum {
 
   /// Whether the last of a row's columns is the checksum of the others.
   static func isValid(_ columns: [DatabaseValue]) -> Bool {
-    guard case .int64(let stored)? = columns.last?.storage else { return false }
-    return stored == Int64(of(columns.dropLast()))
+    stored(in: columns).map { $0 == of(columns.dropLast()) } ?? false
+  }
+
+  /// The last of a row's columns; nil if it cannot be a checksum.
+  static func stored(in columns: [DatabaseValue]) -> UInt32? {
+    guard case .int64(let stored)? = columns.last?.storage else { return nil }
+    return UInt32(exactly: stored)
   }
 
   private static func append(_ column: DatabaseValue, to bytes: inout [UInt8]) {
@@ -50,6 +55,11 @@ struct TableTotals: Hashable {
   /// The sum of their checksums.
   var digest: Int64 = 0
 
+  /// Adds a row that was read, with the checksum that it was found to have.
+  mutating func add(_ columns: [DatabaseValue]) {
+    if let stored = JournalChecksum.stored(in: columns) { add(stored) }
+  }
+
   mutating func add(_ checksum: UInt32) {
     rows += 1
     // Wrap-around is the rule of this sum; its first value can come from a corrupt file.
@@ -75,6 +85,9 @@ struct JournalTotals: Hashable {
   var keys = TableTotals()
   /// Those of `press`.
   var presses = TableTotals()
+
+  /// Whether all rows of the tables are the same, after any number of commits.
+  func hasSameRows(as other: JournalTotals) -> Bool { values == other.values }
 
   /// The values of `names`.
   var values: [Int64] {

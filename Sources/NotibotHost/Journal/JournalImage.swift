@@ -2,6 +2,7 @@ import GRDB
 import GRDBSQLite
 
 /// A database as its last commit left it: the pages of the file, overlaid with those of the log.
+/// Its header is that of one without a log.
 struct JournalImage {
   var bytes: [UInt8]
   let pageBytes: Int
@@ -23,28 +24,28 @@ struct JournalImage {
       bytes.replaceSubrange(
         start..<start + pageBytes, with: log[frame.contentOffset..<frame.contentOffset + pageBytes])
     }
+    // A database in memory has no log: its header must not ask for one.
+    for offset in 18...19 where bytes.indices.contains(offset) { bytes[offset] = 1 }
   }
 
   private mutating func resize(toBytes count: Int) {
     if bytes.count > count {
       bytes.removeLast(bytes.count - count)
     } else {
+      bytes.reserveCapacity(count)
       bytes.append(contentsOf: repeatElement(0, count: count - bytes.count))
     }
   }
 
-  /// Runs `body` with a database in memory that has this content. Changes made by `body` are
-  /// discarded.
+  /// Runs `body` with a database in memory that has this content and cannot be changed.
   func withDatabase<Value>(_ body: (Database) throws -> Value) throws -> Value {
-    var copy = bytes
-    // A database in memory has no log: its header must not ask for one.
-    for offset in 18...19 where copy.indices.contains(offset) { copy[offset] = 1 }
-    return try copy.withUnsafeMutableBytes { buffer in
+    try bytes.withUnsafeBytes { buffer in
       let queue = try DatabaseQueue()
       defer { try? queue.close() }
       return try queue.inDatabase { database in
         let result = sqlite3_deserialize(
-          database.sqliteConnection, "main", buffer.baseAddress?.assumingMemoryBound(to: UInt8.self),
+          database.sqliteConnection, "main",
+          UnsafeMutablePointer(mutating: buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)),
           sqlite3_int64(buffer.count), sqlite3_int64(buffer.count), UInt32(SQLITE_DESERIALIZE_READONLY))
         guard result == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
         return try body(database)

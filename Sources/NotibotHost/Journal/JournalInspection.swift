@@ -49,7 +49,7 @@ enum JournalInspection {
     var log = JournalLog(files.log)
     guard let bit = log.damage?.ambiguousBit else { return nil }
     log.flip(bit)
-    return inspect(JournalBytes(database: files.database, log: log.bytes)) == .sound ? bit : nil
+    return inspect(JournalBytes(database: files.database, log: log.bytes)).snapshot == nil ? nil : bit
   }
 
   /// The state of the files.
@@ -58,12 +58,17 @@ enum JournalInspection {
     case empty
     /// A database without tables and without an owner.
     case unused
-    /// All checks passed.
-    case sound
+    /// All checks passed; what it holds.
+    case sound(JournalSnapshot)
     /// Not an outbox, or of an unknown version, or with a rollback journal: left to SQLite.
     case undecided
     /// Corrupt; the text is the finding.
     case damaged(String)
+
+    /// What a sound one holds.
+    var snapshot: JournalSnapshot? {
+      if case .sound(let snapshot) = self { snapshot } else { nil }
+    }
   }
 
   static func inspect(_ files: JournalBytes) -> Finding {
@@ -114,8 +119,7 @@ enum JournalInspection {
       if let text = try JournalSchema.contradiction(in: database, version: version) { return .damaged(text) }
       guard version <= JournalSchema.version else { return .undecided }
       try JournalOpening.checkForDamage(database, .quick)
-      _ = try JournalRows.contents(of: database)
-      return .sound
+      return .sound(try JournalRows.snapshot(of: database))
     }
   }
 }

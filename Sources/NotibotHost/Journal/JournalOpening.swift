@@ -159,13 +159,13 @@ struct JournalOpening {
     case (.outbox(let version), _) where version < 1: throw failure(.notAnOutbox)
     case (.outbox, .reading): break
     case (.outbox(let version), .maintaining):
-      if finding != .sound { try Self.checkForDamage(database, .quick) }
+      if finding.snapshot == nil { try Self.checkForDamage(database, .quick) }
       try database.inTransaction(.immediate) {
         try JournalSchema.migrate(database, from: version)
         return .commit
       }
     case (.outbox(let version), .forwarding):
-      if finding != .sound { try Self.checkForDamage(database, .quick) }
+      if finding.snapshot == nil { try Self.checkForDamage(database, .quick) }
       try setUpLog(database)
       try database.inTransaction(.immediate) {
         try JournalSchema.migrate(database, from: version)

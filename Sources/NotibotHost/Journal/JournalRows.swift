@@ -2,6 +2,12 @@ import Foundation
 import GRDB
 import NotibotProtocol
 
+/// What a journal held at one moment.
+struct JournalSnapshot: Equatable {
+  var contents: JournalContents
+  var totals: JournalTotals
+}
+
 /// The statements that read and write a journal's rows. Each connection prepares each of them once.
 enum JournalRows {
   /// Makes all changes, in order, inside the caller's transaction.
@@ -27,11 +33,31 @@ enum JournalRows {
     try write(header, totals, to: database)
   }
 
-  static func contents(of database: Database) throws -> JournalContents {
+  /// The whole content.
+  ///
+  /// - Parameter known: what was read before. It is not read again if the totals are still the
+  ///   same: they are sums of checksums that include each row's commit.
+  static func contents(of database: Database, known: JournalSnapshot? = nil) throws -> JournalContents {
     // A reader does not migrate the file, and another process can do so meanwhile.
+    let version = try version(of: database)
+    if version >= 3, var known {
+      let (header, totals) = try writer(of: database, version: version)
+      known.contents.header = header
+      if totals.hasSameRows(as: known.totals) { return known.contents }
+    }
+    return try snapshot(of: database).contents
+  }
+
+  private static func version(of database: Database) throws -> Int {
     guard case .outbox(let version) = try JournalSchema.identity(of: database) else {
       throw BadRow(row: "PRAGMA", column: "application_id")
     }
+    return version
+  }
+
+  /// The whole content, with its totals.
+  static func snapshot(of database: Database) throws -> JournalSnapshot {
+    let version = try version(of: database)
     let (header, expected) = try writer(of: database, version: version)
     let statement = try database.cachedStatement(
       sql: "SELECT \(columns(ofVersion: version)) FROM notification ORDER BY number")
@@ -41,7 +67,7 @@ enum JournalRows {
     while let row = try rows.next() {
       let values = Array(row.databaseValues)
       entries.append(try entry(of: values, version: version))
-      if version >= 3 { totals.notifications.add(JournalChecksum.of(values.dropLast())) }
+      if version >= 3 { totals.notifications.add(values) }
     }
     guard version < 3 || totals.notifications == expected.notifications else {
       throw BadContents(
@@ -50,7 +76,7 @@ enum JournalRows {
     let keys = version < 4 ? [] : try keys(of: database, expected: expected.keys)
     var contents = JournalContents(header: header, entries: entries, keys: keys)
     if version >= 4 { contents.presses = try presses(of: database, expected: expected.presses) }
-    return contents
+    return JournalSnapshot(contents: contents, totals: expected)
   }
 
   // MARK: The writer

@@ -129,7 +129,7 @@ package struct JournalSalvage: Hashable, Sendable {
     for (bit, _) in ranked {
       let candidate = flipped(bit)
       let files = JournalBytes(database: files.database, log: candidate.bytes)
-      if JournalInspection.inspect(files) == .sound { return candidate }
+      if JournalInspection.inspect(files).snapshot != nil { return candidate }
     }
     return nil
   }
