@@ -37,11 +37,8 @@ struct Notibot: AsyncParsableCommand {
     Output.holdStandardStreams()
     Interruption.begin()
     if let failure = CommandNames.missingProc() { end(with: failure) }
-    if let failure = CommandNames.problem(with: Array(CommandLine.arguments.dropFirst())) {
-      end(with: failure)
-    }
     do {
-      var command = try parseAsRoot()
+      var command = try parsed()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
@@ -51,6 +48,22 @@ struct Notibot: AsyncParsableCommand {
       try Output.checkTaken()
     } catch {
       end(with: error)
+    }
+  }
+
+  /// The command of the command line. Names are compared only if the parser does not find one:
+  /// that reads the configuration of every command.
+  private static func parsed() throws -> any ParsableCommand {
+    let words = Array(CommandLine.arguments.dropFirst())
+    do {
+      let command = try parseAsRoot()
+      // An unknown name is a command as well: one that prints the help, at once.
+      guard !(command is any AsyncParsableCommand), let failure = CommandNames.problem(with: words) else {
+        return command
+      }
+      throw failure
+    } catch {
+      throw CommandNames.problem(with: words) ?? error
     }
   }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import SerialLink
 
-/// Checks of a command line before the parser reads it.
+/// Checks of a command line that the parser does not make.
 enum CommandNames {
   /// The error for an unknown command, also after `help`; `nil` when the command exists.
   static func problem(with arguments: [String]) -> CommandFailure? {
