@@ -93,12 +93,15 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
   private static func openers(of devices: Set<String>) -> [String: Int32] {
     var openers: [String: Int32] = [:]
     for name in FileSystem.names(in: "/proc") {
-      guard let pid = Int32(name), pid != getpid(), !isOwnBeforeExec(pid), !isUdevWorker(pid)
-      else { continue }
+      guard let pid = Int32(name), pid != getpid() else { continue }
       let directory = "/proc/\(name)/fd"
       for number in FileSystem.names(in: directory) {
-        guard let target = FileSystem.target(ofLink: "\(directory)/\(number)"), devices.contains(target),
-          openers[target] == nil, !isFarEnd(pid, of: target)
+        let link = "\(directory)/\(number)"
+        // Few descriptors are those of a port: what costs more is checked only for them.
+        guard let target = FileSystem.target(ofLink: link), devices.contains(target), openers[target] == nil,
+          !isOwnBeforeExec(pid), !isUdevWorker(pid), !isFarEnd(pid, of: target),
+          // A program that had its exec meanwhile holds only what it still has.
+          FileSystem.target(ofLink: link) == target
         else { continue }
         openers[target] = pid
       }
@@ -126,8 +129,7 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Whether this is a program that another thread is just starting. Until its exec it is a copy of
-  /// this process, with all descriptors, and holds nothing of its own. Checked before its
-  /// descriptors are read: those after the exec count.
+  /// this process, with all descriptors, and holds nothing of its own.
   private static func isOwnBeforeExec(_ pid: Int32) -> Bool {
     guard parent(of: pid) == getpid(),
       let program = FileSystem.target(ofLink: "/proc/self/exe"),
