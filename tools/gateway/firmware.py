@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 
 from tools.gateway.backend import Backend, once
+from tools.gateway.confirming import PRESS_EVERY_S, patient
 from tools.gateway.decisions import approval, configured
 from tools.gateway.meaning import APPROVAL, COMPLETE, QUESTION
 from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, LIMIT_S, ROOT, Failure, World, equal, expect, wait_for
@@ -101,7 +102,7 @@ def t41_firmware(programs):
             world.start()
             with world.client() as client:
                 equal(world.push(client, approval(1), BRIDGE).status_code, 200, "the push")
-            wait_for(lambda: world.status()["boardUp"] and not world.status()["unfinished"], "the delivery")
+            await_deliveries(world)
             press_on_chip(control, 1, 1)
             (request,) = backend.wait(1)
             content = json.loads(request["body"])
@@ -110,8 +111,34 @@ def t41_firmware(programs):
             wait_for(lambda: not world.status()["decisions"], "the end of the decision")
             world.kill()
             world.start()
-            wait_for(lambda: world.status()["boardUp"] and not world.status()["unfinished"], "agreement")
+            await_deliveries(world)
             equal(len(backend.requests), 1, "callbacks")
 
 
-STORIES = [t2_firmware, t40_firmware, t41_firmware]
+def t55_firmware(programs):
+    """T55: on the compiled firmware: the first press of Approve changes the item, the second one
+    decides, once."""
+    answers = once()
+    with tempfile.TemporaryDirectory(prefix="notibot-") as folder, Backend(answers) as backend:
+        control = os.path.join(folder, "control")
+        with firmware(control) as path, World(programs, patient(backend), board=path, confirms=True) as world:
+            world.start()
+            with world.client() as client:
+                equal(world.push(client, approval(1), BRIDGE).status_code, 200, "the push")
+            await_deliveries(world)
+            press_on_chip(control, 1, 0)
+            wait_for(lambda: world.status()["confirming"], "the first press")
+            await_deliveries(world)
+            status = world.status()
+            equal((status["confirming"], status["decisions"]), (1, 0), "open presses and decisions")
+            equal(backend.requests, [], "callbacks after the first press")
+            while not backend.requests:
+                press_on_chip(control, 1, 0)
+                with contextlib.suppress(Failure):
+                    wait_for(lambda: backend.requests, "the callback", PRESS_EVERY_S)
+            wait_for(lambda: not world.status()["decisions"], "the end of the decision")
+            actions = [json.loads(request["body"])["action"] for request in backend.requests]
+            equal(actions, ["APPROVE_ACTION"], "callbacks")
+
+
+STORIES = [t2_firmware, t40_firmware, t41_firmware, t55_firmware]
