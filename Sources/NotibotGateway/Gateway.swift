@@ -3,6 +3,7 @@ import GatewayRules
 import NIOCore
 import NIOPosix
 import NotibotHost
+import SerialLink
 
 /// A gateway as a whole: outbox, intake and servers.
 package enum Gateway {
@@ -63,7 +64,8 @@ package enum Gateway {
           }
       }
       return GatewayFiles(
-        store: store, thread: thread, contents: contents, desk: DecisionDesk(store: store, machine: machine),
+        store: store, thread: thread, contents: Handover(contents),
+        desk: DecisionDesk(store: store, machine: machine),
         summaries: SummaryMachine(
           summaries: try store.summaries(), items: contents.items, answered: Set(answered.map(\.number)),
           now: now),
@@ -98,6 +100,7 @@ package enum Gateway {
               configuration: configuration, profiles: profiles, forwarder: forwarder, files: files, warn: warn
             )
             await service.begin()
+            HeapMemory.releaseUnused()
             running = try await start(service, configuration, folder, ready)
           }
           guard let current = running else { return }

@@ -177,7 +177,7 @@ struct OutboxPlainTests {
     }
     while world.commit != nil { world.writeJournal() }
     world.disconnect()
-    for entry in world.machine.shelf.entries.values where entry.state == .queued {
+    for entry in world.machine.shelf.sorted where entry.state == .queued {
       Issue.record("\(entry.number) was not written")
     }
     _ = world.takeWritten()

@@ -61,7 +61,7 @@ struct OutboxRandomTests {
     }
 
     mutating func change() {
-      let numbers = world.machine.shelf.entries.keys.sorted()
+      let numbers = world.machine.shelf.sorted.map(\.number)
       guard !numbers.isEmpty else { return }
       let number = numbers[number(below: numbers.count)]
       if self.number(below: 3) == 0 {
@@ -160,7 +160,7 @@ struct OutboxRandomTests {
         hear()
         check()
       }
-      let held = world.machine.shelf.entries.values.filter {
+      let held = world.machine.shelf.sorted.filter {
         if case .held = $0.state { true } else { false }
       }
       let shown = Set(world.display.shown.map(\.text))

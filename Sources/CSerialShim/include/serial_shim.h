@@ -7,8 +7,8 @@
 #include <time.h>
 
 /*
- * The terminal calls that Swift cannot import: struct termios2 with its free choice of rate lives in
- * <asm/termbits.h>, which clashes with <termios.h>, and the PTY calls hide behind _GNU_SOURCE.
+ * The terminal calls that Swift cannot import: struct termios2 with its free choice of rate is in
+ * <asm/termbits.h>, which clashes with <termios.h>, and the PTY calls need _GNU_SOURCE.
  *
  * Every function returns 0 (or the descriptor it made) on success and -errno on failure.
  */

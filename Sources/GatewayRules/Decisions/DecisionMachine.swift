@@ -73,7 +73,8 @@ package struct DecisionMachine: Hashable, Sendable {
 
   /// What is known of an item.
   struct Item: Hashable {
-    enum State: Hashable {
+    /// Indirect: most items ask nothing, and there can be 100 000.
+    indirect enum State: Hashable {
       /// It asks nothing.
       case plain
       case open(Question)

@@ -114,10 +114,13 @@ final class GatewayStore: Sendable {
             at: WallTime(milliseconds: row["at"]), isOwn: row["own"]))
       }
       let items = try Row.fetchCursor(database, sql: "SELECT * FROM item")
+      // One text for all items of a topic.
+      var topics: Set<String> = []
       while let row = try items.next() {
+        let topic = topics.insert(row["topic"]).memberAfterInsert
         contents.items.append(
           IntakeContents.Item(
-            number: row["number"], topic: row["topic"], target: (row["target"] as Data?).map { Array($0) },
+            number: row["number"], topic: topic, target: (row["target"] as Data?).map { Array($0) },
             question: (row["question"] as String?).flatMap { Question(line: $0) },
             member: (row["member"] as String?).flatMap { GroupMember(line: $0) }))
       }

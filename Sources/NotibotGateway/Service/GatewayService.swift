@@ -112,7 +112,7 @@ actor GatewayService {
     failures = configuration.failures
     intake = IntakeMachine(
       options: configuration.intake, rules: DisplayRules(quietHours: configuration.quietHours),
-      files.contents)
+      files.contents.take() ?? IntakeContents())
     summaries = files.summaries
   }
 
@@ -173,8 +173,10 @@ actor GatewayService {
     case .failure(let refusal): return refused(refusal.reason)
     case .success(let parsed): head = parsed
     }
-    let topic = head.profileTopic
-    guard key.topics.contains(topic) else { return refused(.topicDisallowed) }
+    // The key's own text: all items of a topic share it.
+    guard let topic = key.topics.first(where: { $0 == head.profileTopic }) else {
+      return refused(.topicDisallowed)
+    }
     let (known, reason) = PushRequest.token(of: head, in: tokens)
     if let reason {
       return .refused(reason, since: known?.revoked, topic: topic, token: known?.label ?? "", detail: nil)

@@ -73,6 +73,7 @@ extension Forwarder {
     let forwarder = Forwarder(
       name: name, ports: ports, options: options, journal: journal, contents: contents,
       eventLoop: MultiThreadedEventLoopGroup.singleton.next(), seed: .random(in: .min ... .max))
+    HeapMemory.releaseUnused()
     await forwarder.watchArrivals()
     await forwarder.start()
     return forwarder

@@ -11,7 +11,7 @@ struct OutboxKeys: Equatable, Sendable {
 
   private var records: [IdempotencyKey: KeyRecord] = [:]
   /// All except the lingering ones, in the order of their rows.
-  private var aging = Deque<KeyRecord>()
+  private var aging = Deque<IdempotencyKey>()
   /// Those whose time is over, of notifications that are still in the outbox.
   private var lingering: [OutboxNumber: [KeyRecord]] = [:]
   private var lastRow: Int64 = 0
@@ -38,7 +38,7 @@ struct OutboxKeys: Equatable, Sendable {
 
   private mutating func insert(_ record: KeyRecord) {
     records[record.key] = record
-    aging.append(record)
+    aging.append(record.key)
     lastRow = max(lastRow, record.row)
   }
 
@@ -48,7 +48,7 @@ struct OutboxKeys: Equatable, Sendable {
   mutating func forget(at seconds: Int64, unless mustStay: (OutboxNumber) -> Bool) -> [Int64] {
     var rows: [Int64] = []
     for _ in 0..<Self.forgottenLimit {
-      guard let oldest = aging.first, seconds >= oldest.keepUntil else { break }
+      guard let key = aging.first, let oldest = records[key], seconds >= oldest.keepUntil else { break }
       aging.removeFirst()
       if mustStay(oldest.number) {
         lingering[oldest.number, default: []].append(oldest)

@@ -10,7 +10,7 @@ extension OutboxMachine {
   mutating func beginPlain(_ info: DeviceInfo, now: Instant) {
     let hasRestarted = bootID.map { $0 != info.bootID } ?? false
     var again = Deque<OutboxNumber>()
-    for entry in shelf.entries.values.sorted(by: { $0.number < $1.number }) {
+    for entry in shelf.sorted {
       switch entry.state {
       case .written(let write) where write.id == 0:
         if options.resendsPlain, !isExpired(entry, at: now) {

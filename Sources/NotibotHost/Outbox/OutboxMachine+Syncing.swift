@@ -18,7 +18,7 @@ extension OutboxMachine {
 
   private mutating func beginWithIdentity(now: Instant) {
     // Notifications sent to a device without identities may or may not be on this display.
-    for entry in shelf.entries.values.sorted(by: { $0.number < $1.number }) {
+    for entry in shelf.sorted {
       switch entry.state {
       case .written(let write) where write.id == 0: resolvePlain(entry, now: now)
       case .held(let write) where write.id == 0:

@@ -3,7 +3,7 @@ import NotibotProtocol
 /// The entries of an outbox by number and by id, and the sets derived from them: queued entries,
 /// and the expected content of the device.
 struct OutboxShelf: Equatable, Sendable {
-  private(set) var entries: [OutboxNumber: OutboxEntry] = [:]
+  private var entries: [OutboxNumber: Boxed<OutboxEntry>] = [:]
   /// The entries that have an id on the wire.
   private(set) var numbers: [UInt32: OutboxNumber] = [:]
   /// The *queued* ones.
@@ -28,13 +28,16 @@ struct OutboxShelf: Equatable, Sendable {
 
   var count: Int { entries.count }
 
-  subscript(number: OutboxNumber) -> OutboxEntry? { entries[number] }
+  subscript(number: OutboxNumber) -> OutboxEntry? { entries[number]?.value }
+
+  /// All entries, in the order of their numbers.
+  var sorted: [OutboxEntry] { entries.values.map(\.value).sorted { $0.number < $1.number } }
 
   // MARK: Changes
 
   /// Adds an entry, or replaces the one of its number.
   mutating func put(_ entry: OutboxEntry) {
-    if let old = entries[entry.number] {
+    if let old = self[entry.number] {
       if case .held(let write) = old.state, case .removing(id: write.id) = entry.state, write.id != 0 {
         // It is on the device until the removal is written.
         unsentRemovals[write.id] = CRC32.checksum(write.json)
@@ -48,14 +51,14 @@ struct OutboxShelf: Equatable, Sendable {
         takeOut(old)
       }
     }
-    entries[entry.number] = entry
+    entries[entry.number] = .value(entry)
     putIn(entry)
     cleanExpiries()
   }
 
   /// Removes an entry, if it is present.
   mutating func remove(_ number: OutboxNumber) {
-    guard let old = entries.removeValue(forKey: number) else { return }
+    guard let old = entries.removeValue(forKey: number)?.value else { return }
     takeOut(old)
     cleanExpiries()
   }
@@ -76,7 +79,7 @@ struct OutboxShelf: Equatable, Sendable {
   }
 
   private func isQueued(_ item: OutboxExpiries.Item) -> Bool {
-    guard let entry = entries[item.number], case .queued = entry.state else { return false }
+    guard let entry = self[item.number], case .queued = entry.state else { return false }
     return entry.content.details.expires == item.expires
   }
 
@@ -98,7 +101,7 @@ struct OutboxShelf: Equatable, Sendable {
   var highestHeldID: UInt32 {
     var highest: UInt32 = 0
     for (id, number) in numbers {
-      switch entries[number]?.state {
+      switch self[number]?.state {
       case .held, .updating: highest = max(highest, id)
       case .removing where unsentRemovals[id] != nil: highest = max(highest, id)
       case .removing, .queued, .written, .refused, nil: break
@@ -143,6 +146,17 @@ struct OutboxShelf: Equatable, Sendable {
     case .queued, .written, .updating, .removing: true
     case .held: entry.hasNewerContent
     case .refused: false
+    }
+  }
+}
+
+/// A large value on the heap: a dictionary of them has room for many more than it contains.
+private indirect enum Boxed<Value: Equatable & Sendable>: Equatable, Sendable {
+  case value(Value)
+
+  var value: Value {
+    switch self {
+    case .value(let value): value
     }
   }
 }
