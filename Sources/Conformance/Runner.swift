@@ -13,7 +13,7 @@ package enum Outcome: Equatable, Sendable {
 package struct CaseResult: Sendable {
   package let testCase: Case
   package let outcome: Outcome
-  /// Wall time.
+  /// Wall time of its runs, without the time until they could begin.
   package let duration: Duration
   /// The traffic on the line; empty unless the case failed or errored.
   package let transcript: [String]
@@ -41,6 +41,7 @@ package struct Runner {
   private let rig: any Rig
   private let seed: UInt64
   private let gauge: (any LatenessGauge)?
+  private let turns: BenchTurns
 
   /// - Parameter seed: decides the nonces, noise and faults of every case.
   package init(rig: any Rig, seed: UInt64) {
@@ -49,10 +50,13 @@ package struct Runner {
   }
 
   /// - Parameter gauge: measures how late the rig is; nil if there is no clock that can be late.
-  package init(rig: any Rig, seed: UInt64, gauge: (any LatenessGauge)?) {
+  package init(
+    rig: any Rig, seed: UInt64, gauge: (any LatenessGauge)?, turns: BenchTurns = .ofProcess
+  ) {
     self.rig = rig
     self.seed = seed
     self.gauge = gauge
+    self.turns = turns
   }
 
   /// Why a case cannot run on a rig; nil if it can.
@@ -64,20 +68,26 @@ package struct Runner {
 
   /// Runs one case, as often as necessary to decide it.
   package func run(_ testCase: Case) async -> CaseResult {
-    let start = ContinuousClock.now
     if let reason = Self.reasonToSkip(testCase, on: rig) {
       return CaseResult(testCase: testCase, outcome: .skipped(reason), duration: .zero, transcript: [])
     }
     // A host under test is on a virtual line, on any rig.
     let gauge = testCase.needs.contains(.host) ? nil : gauge
     var verdict = CaseVerdict()
+    var duration = Duration.zero
     repeat {
-      if !verdict.runs.isEmpty { await gauge?.awaitCalm() }
-      verdict.note(await runOnce(testCase, number: verdict.runs.count, gauge))
+      let isRepeated = !verdict.runs.isEmpty
+      let turn = gauge == nil ? nil : await turns.begin(alone: isRepeated)
+      let start = ContinuousClock.now
+      if isRepeated { await gauge?.awaitCalm() }
+      let run = await runOnce(testCase, number: verdict.runs.count, gauge)
+      duration += ContinuousClock.now - start
+      if let turn { await turns.end(turn, isLate: run.outcome != .passed && run.lateness?.isCalm == false) }
+      verdict.note(run)
     } while verdict.decision == nil && !Task.isCancelled
     let decision = verdict.decision ?? verdict.undecided
     return CaseResult(
-      testCase: testCase, outcome: decision.outcome, duration: ContinuousClock.now - start,
+      testCase: testCase, outcome: decision.outcome, duration: duration,
       transcript: decision.transcript, runs: verdict.runs.count, notes: decision.notes)
   }
 
