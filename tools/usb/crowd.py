@@ -25,6 +25,10 @@ def seconds_of(work):
     return time.monotonic() - start, result
 
 
+def say(text):
+    print(f"usb-crowd: {text}", file=sys.stderr, flush=True)
+
+
 class Crowd:
     """Many boards, of the three kinds in turn."""
 
@@ -53,16 +57,22 @@ class Crowd:
     def measure(self):
         names = ",".join(itertools.islice(itertools.cycle(KINDS), self.count))
         row = {"boards": self.count}
+
+        def measured(name, work):
+            row[name], result = seconds_of(work)
+            say(f"{self.count} boards, {name}: {row[name]:.2f} s")
+            return result
+
         with self.program.started("emulate", "--usbip-attach", "--usb", names, "--json"):
-            row["allThere"], ports = seconds_of(lambda: wait_for(self.ports, f"{self.count} ports", PLUG_SECONDS))
+            ports = measured("allThere", lambda: wait_for(self.ports, f"{self.count} ports", PLUG_SECONDS))
             row["devices"] = statistics.median(seconds_of(lambda: self.program.json("devices"))[0] for _ in range(5))
-            row["probe"], document = seconds_of(lambda: self.program.json("devices", "--probe", "--timeout", "60"))
+            document = measured("probe", lambda: self.program.json("devices", "--probe", "--timeout", "60"))
             answers = [port for port in document["ports"] if port.get("notibot")]
             expect(len(answers) == self.count, f"{len(answers)} of {self.count} boards answer: {document['ports'][:2]}")
             test = ("test", "--all", "--filter", "^(FRM-1|NTF-1)/", "--timeout", "60", "-q")
-            row["test"], _ = seconds_of(lambda: self.program.run(*test, limit=PLUG_SECONDS))
+            measured("test", lambda: self.program.run(*test, limit=PLUG_SECONDS))
             row["soakOf"] = self.soak_seconds
-            row["soak"], _ = seconds_of(lambda: self.soak(ports))
+            measured("soak", lambda: self.soak(ports))
         wait_for(lambda: not self.usb_ports(), "all ports are gone", PLUG_SECONDS)
         return {name: round(value, 2) if isinstance(value, float) else value for name, value in row.items()}
 
