@@ -33,7 +33,7 @@ package struct DecisionMachine: Hashable, Sendable {
     /// The decision, or the first press.
     var id: String
     /// The text of the sender that it is for.
-    var text: UInt64
+    var text: UInt32
   }
 
   package enum Action: Hashable, Sendable {
@@ -90,9 +90,9 @@ package struct DecisionMachine: Hashable, Sendable {
     var state: State
     var target: [UInt8]?
     /// Changes of its text on their way to the outbox.
-    var changes = 0
+    var changes: Int32 = 0
     /// Counts the texts of the sender.
-    var text: UInt64 = 0
+    var text: UInt32 = 0
   }
 
   /// The answers for one callback, delivered in their order.

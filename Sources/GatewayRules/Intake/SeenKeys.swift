@@ -8,7 +8,7 @@ struct SeenKeys: Hashable, Sendable {
   enum State: Hashable, Sendable {
     /// Its changes are not durable yet.
     case pending([Waiter])
-    case done(apnsID: String, at: WallTime, isOwn: Bool)
+    indirect case done(apnsID: String, at: WallTime, isOwn: Bool)
   }
 
   private var states: [[UInt8]: State] = [:]

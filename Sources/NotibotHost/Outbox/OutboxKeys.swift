@@ -9,7 +9,7 @@ struct OutboxKeys: Equatable, Sendable {
   /// Keys that one new key makes the outbox forget, at most: a commit stays short.
   static let forgottenLimit = 16
 
-  private var records: [IdempotencyKey: KeyRecord] = [:]
+  private var records: [IdempotencyKey: Boxed<KeyRecord>] = [:]
   /// All except the lingering ones, in the order of their rows.
   private var aging = Deque<IdempotencyKey>()
   /// Those whose time is over, of notifications that are still in the outbox.
@@ -22,7 +22,7 @@ struct OutboxKeys: Equatable, Sendable {
 
   var count: Int { records.count }
 
-  subscript(key: IdempotencyKey) -> KeyRecord? { records[key] }
+  subscript(key: IdempotencyKey) -> KeyRecord? { records[key]?.value }
 
   /// Remembers a key that is not known; `seconds` is the time of day.
   mutating func add(
@@ -37,7 +37,7 @@ struct OutboxKeys: Equatable, Sendable {
   }
 
   private mutating func insert(_ record: KeyRecord) {
-    records[record.key] = record
+    records[record.key] = .value(record)
     aging.append(record.key)
     lastRow = max(lastRow, record.row)
   }
@@ -48,7 +48,7 @@ struct OutboxKeys: Equatable, Sendable {
   mutating func forget(at seconds: Int64, unless mustStay: (OutboxNumber) -> Bool) -> [Int64] {
     var rows: [Int64] = []
     for _ in 0..<Self.forgottenLimit {
-      guard let key = aging.first, let oldest = records[key], seconds >= oldest.keepUntil else { break }
+      guard let key = aging.first, let oldest = self[key], seconds >= oldest.keepUntil else { break }
       aging.removeFirst()
       if mustStay(oldest.number) {
         lingering[oldest.number, default: []].append(oldest)

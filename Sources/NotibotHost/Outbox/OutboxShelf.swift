@@ -150,17 +150,6 @@ struct OutboxShelf: Equatable, Sendable {
   }
 }
 
-/// A large value on the heap: a dictionary of them has room for many more than it contains.
-private indirect enum Boxed<Value: Equatable & Sendable>: Equatable, Sendable {
-  case value(Value)
-
-  var value: Value {
-    switch self {
-    case .value(let value): value
-    }
-  }
-}
-
 extension OutboxEntry {
   /// Its number on the wire; `nil`: it has none.
   var wireID: UInt32? {
