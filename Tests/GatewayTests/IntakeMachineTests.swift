@@ -33,6 +33,16 @@ import Testing
     #expect(world.pending.isEmpty)
   }
 
+  @Test func `an id of the sender is not kept, because a repetition has it`() {
+    var world = World()
+    var push = World.push(1, Self.show("a"))
+    push.hasSendersID = true
+    #expect(world.send(push) == .shown)
+    #expect(world.records.contains(.key([1], apnsID: "", at: world.now, isOwn: true)))
+    let ticket = world.receive(push)
+    #expect(world.outcomes[ticket] == .duplicate && world.ids[ticket] == "id-1")
+  }
+
   @Test func `a repetition after a restart is not shown`() {
     var first = World()
     #expect(first.send(World.push(1, Self.show("a"))) == .shown)

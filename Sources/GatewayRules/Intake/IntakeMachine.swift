@@ -123,7 +123,8 @@ package struct IntakeMachine: Hashable, Sendable {
 
   package mutating func receive(_ push: IntakePush, ticket: Ticket, at moment: Moment) {
     switch seen.state(push.key, now: moment.now) {
-    case .done(let id, _, _): return act(.answer(ticket, .duplicate, apnsID: id))
+    case .done(let id, _, _):
+      return act(.answer(ticket, .duplicate, apnsID: id.isEmpty ? push.apnsID : id))
     case .pending:
       jobs[ticket] = Job(push: push)
       return seen.wait(push.key, SeenKeys.Waiter(ticket: ticket))
@@ -204,10 +205,12 @@ package struct IntakeMachine: Hashable, Sendable {
   mutating func finish(_ ticket: Ticket, _ outcome: IntakeOutcome, _ now: WallTime) {
     guard let job = jobs.removeValue(forKey: ticket) else { return }
     let isTaken = outcome.reason == nil
-    let state = SeenKeys.State.done(apnsID: job.push.apnsID, at: now, isOwn: job.push.hasOwnKey)
+    // A repetition of a push with the sender's id has that id itself.
+    let id = job.push.hasSendersID ? "" : job.push.apnsID
+    let state = SeenKeys.State.done(apnsID: id, at: now, isOwn: job.push.hasOwnKey)
     let (waiters, forgotten) = seen.finish(job.push.key, isTaken ? state : nil)
     if isTaken {
-      act(.record(.key(job.push.key, apnsID: job.push.apnsID, at: now, isOwn: job.push.hasOwnKey)))
+      act(.record(.key(job.push.key, apnsID: id, at: now, isOwn: job.push.hasOwnKey)))
     } else if let before = job.shownBefore {
       rules.restoreShown(before.group, day: before.day)
     }

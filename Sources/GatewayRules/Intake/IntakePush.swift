@@ -8,6 +8,8 @@ package struct IntakePush: Hashable, Sendable {
   /// Whether the sender chose the key; a key made from the content is valid for a short time only.
   package var hasOwnKey: Bool
   package var apnsID: String
+  /// Whether the sender chose it, and `key` was made from it.
+  package var hasSendersID = false
   /// Without the suffix of a push type.
   package var topic: String
   /// The digest of the device token.
@@ -152,6 +154,7 @@ package struct IntakeContents: Hashable, Sendable {
 
   package struct Key: Hashable, Sendable {
     package var bytes: [UInt8]
+    /// Empty: each repetition has it itself.
     package var apnsID: String
     package var at: WallTime
     package var isOwn: Bool

@@ -193,12 +193,12 @@ actor GatewayService {
       return refused(.payloadEmpty, topic, detail: "the body is not a JSON object with an object 'aps'")
     }
     let profile = TopicProfile.of(topic: topic, in: profiles)
-    return .taken(
-      IntakePush(
-        key: pushKey(head, token.digest, body), hasOwnKey: head.apnsID != nil, apnsID: apnsID,
-        topic: topic, token: token.digest, meaning: profile.meaning(of: payload, head, now: now),
-        badge: payload.badge, expiration: head.expiration, oncePerDay: profile.oncePerDay),
-      token)
+    var push = IntakePush(
+      key: pushKey(head, token.digest, body), hasOwnKey: head.apnsID != nil, apnsID: apnsID,
+      topic: topic, token: token.digest, meaning: profile.meaning(of: payload, head, now: now),
+      badge: payload.badge, expiration: head.expiration, oncePerDay: profile.oncePerDay)
+    push.hasSendersID = head.apnsID != nil
+    return .taken(push, token)
   }
 
   private func pushKey(_ head: PushHead, _ token: [UInt8], _ body: [UInt8]) -> [UInt8] {
