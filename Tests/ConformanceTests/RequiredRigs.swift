@@ -11,7 +11,7 @@ import Testing
   @Test func `the required rigs are known here`() {
     let known: Set<String> = [
       "emulator", "pty", "rfc2217", "rfc2217-peers", "ble", "ble-parity", "qemu", "umockdev", "labgrid",
-      "esptool",
+      "esptool", "node", "h2load",
     ]
     #expect(Self.names.subtracting(known) == [])
   }
