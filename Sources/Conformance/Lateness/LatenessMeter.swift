@@ -31,7 +31,7 @@ package actor LatenessMeter: LatenessGauge {
   private static let calmBeatsLimit = 300
 
   private let loop: any EventLoop
-  private let delays: SchedulingDelays
+  private let delays: RecentDelays
   private let peers: [Int32]
   private var record = LatenessRecord()
   private var next: Scheduled<Void>?
@@ -41,29 +41,29 @@ package actor LatenessMeter: LatenessGauge {
 
   /// - Parameter peers: the processes at the other end; none if the peer is a board.
   package init(peers: [Int32]) {
-    self.init(peers: peers, delays: SchedulingDelays())
+    self.init(peers: peers, delays: .ofProcess)
   }
 
-  init(peers: [Int32], delays: SchedulingDelays) {
+  init(peers: [Int32], delays: RecentDelays) {
     loop = MultiThreadedEventLoopGroup.singleton.next()
     self.delays = delays
     self.peers = peers
   }
 
   package func beginWindow() {
-    record.begin(with: sample())
+    record.begin(with: sample(isNow: true))
     schedule()
   }
 
   package func endWindow() -> Lateness {
     rest()
-    record.noteBeat(delay: .zero, sample())
+    record.noteBeat(delay: .zero, sample(isNow: true))
     return record.worst
   }
 
   @discardableResult
   package func awaitCalm() async -> Bool {
-    record.begin(with: sample())
+    record.begin(with: sample(isNow: true))
     schedule()
     // The loop runs the cancellation after this has suspended, even if it happened earlier.
     return await withTaskCancellationHandler {
@@ -83,9 +83,9 @@ package actor LatenessMeter: LatenessGauge {
     waiting = nil
   }
 
-  private func sample() -> LatenessRecord.Sample {
-    var sample = LatenessRecord.Sample(bench: delays.waits(of: getpid()))
-    for peer in peers { sample.peer.merge(delays.waits(of: peer)) { max($0, $1) } }
+  private func sample(isNow: Bool = false) -> LatenessRecord.Sample {
+    var sample = LatenessRecord.Sample(bench: delays.waits(of: getpid(), isNow: isNow))
+    for peer in peers { sample.peer.merge(delays.waits(of: peer, isNow: isNow)) { max($0, $1) } }
     return sample
   }
 

@@ -77,6 +77,16 @@ import Testing
     #expect(SchedulingDelays(root: machine.root).waits(of: 41) == [:])
   }
 
+  @Test func `a reading for all boards is replaced by one that has to be of now`() throws {
+    let machine = try Accounts()
+    let recent = RecentDelays(SchedulingDelays(root: machine.root))
+    try machine.write("0 1 1\n", process: 40, thread: "40")
+    #expect(recent.waits(of: 40, isNow: false) == [40: 1])
+    try machine.write("0 2 1\n", process: 40, thread: "40")
+    #expect(recent.waits(of: 40, isNow: true) == [40: 2])
+    #expect(recent.waits(of: 40, isNow: false) == [40: 2])
+  }
+
   @Test func `this kernel keeps statistics of this process`() {
     #expect(SchedulingDelays().waits(of: getpid())[getpid()] != nil)
   }
@@ -85,7 +95,7 @@ import Testing
     let machine = try Accounts()
     try machine.write("0 1000000 1\n", process: getpid(), thread: "1")
     try machine.write("0 1000000 1\n", process: 40, thread: "40")
-    let meter = LatenessMeter(peers: [40], delays: SchedulingDelays(root: machine.root))
+    let meter = LatenessMeter(peers: [40], delays: RecentDelays(SchedulingDelays(root: machine.root)))
     await meter.beginWindow()
     try machine.write("0 9001000000 2\n", process: getpid(), thread: "1")
     try machine.write("0 8001000000 2\n", process: 40, thread: "40")
@@ -98,7 +108,7 @@ import Testing
 
   @Test func `a wait for calm ends`() async throws {
     let machine = try Accounts()
-    let meter = LatenessMeter(peers: [], delays: SchedulingDelays(root: machine.root))
+    let meter = LatenessMeter(peers: [], delays: RecentDelays(SchedulingDelays(root: machine.root)))
     await meter.awaitCalm()
     await meter.beginWindow()
     _ = await meter.endWindow()
@@ -107,7 +117,7 @@ import Testing
   @Test func `a cancelled task does not wait for calm`() async throws {
     let machine = try Accounts()
     try machine.write("0 0 1\n", process: getpid(), thread: "1")
-    let meter = LatenessMeter(peers: [], delays: SchedulingDelays(root: machine.root))
+    let meter = LatenessMeter(peers: [], delays: RecentDelays(SchedulingDelays(root: machine.root)))
     let waiting = Task { await meter.awaitCalm() }
     waiting.cancel()
     #expect(await !waiting.value)
