@@ -13,7 +13,7 @@ package enum Outcome: Equatable, Sendable {
 package struct CaseResult: Sendable {
   package let testCase: Case
   package let outcome: Outcome
-  /// Wall time of its runs, without the time until they could begin.
+  /// Wall time of its runs, without the waits for a turn.
   package let duration: Duration
   /// The traffic on the line; empty unless the case failed or errored.
   package let transcript: [String]
@@ -78,12 +78,18 @@ package struct Runner {
     repeat {
       let isRepeated = !verdict.runs.isEmpty
       let turn = gauge == nil ? nil : await turns.begin(alone: isRepeated)
+      if let turn, Task.isCancelled {
+        await turns.end(turn, isLate: false)
+        break
+      }
       let start = ContinuousClock.now
       if isRepeated { await gauge?.awaitCalm() }
       let run = await runOnce(testCase, number: verdict.runs.count, gauge)
       duration += ContinuousClock.now - start
-      if let turn { await turns.end(turn, isLate: run.outcome != .passed && run.lateness?.isCalm == false) }
       verdict.note(run)
+      if let turn {
+        await turns.end(turn, isLate: verdict.decision == nil && run.lateness?.isCalm == false)
+      }
     } while verdict.decision == nil && !Task.isCancelled
     let decision = verdict.decision ?? verdict.undecided
     return CaseResult(

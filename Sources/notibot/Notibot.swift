@@ -57,7 +57,7 @@ struct Notibot: AsyncParsableCommand {
     let words = Array(CommandLine.arguments.dropFirst())
     do {
       let command = try parseAsRoot()
-      // An unknown name is a command as well: one that prints the help, at once.
+      // The parser turns an unknown name into a command that prints the help.
       guard !(command is any AsyncParsableCommand), let failure = CommandNames.problem(with: words) else {
         return command
       }

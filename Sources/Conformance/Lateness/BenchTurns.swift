@@ -5,7 +5,7 @@
 /// alone, and after a late run fewer cases run at once. States: open → limited, with fewer after
 /// each late run and one more after as many calm ones as the limit.
 package actor BenchTurns {
-  /// The permission of one run.
+  /// The permission for one run.
   package struct Turn: Sendable {
     var isAlone: Bool
     /// Counts the changes of the limit.
@@ -17,7 +17,7 @@ package actor BenchTurns {
     var continuation: CheckedContinuation<Turn, Never>
   }
 
-  /// Those of all runners of this process.
+  /// The one that all runners of this process share.
   package static let ofProcess = BenchTurns()
 
   /// Cases at once, at most; nil: any number.
@@ -38,7 +38,7 @@ package actor BenchTurns {
     }
   }
 
-  /// A run has ended; `isLate`: it did not count because of that.
+  /// A run has ended; `isLate`: it was late, and did not decide its case.
   package func end(_ turn: Turn, isLate: Bool) {
     note(turn, isLate)
     running -= 1
@@ -59,7 +59,8 @@ package actor BenchTurns {
     return Turn(isAlone: isAlone, generation: generation)
   }
 
-  /// What ran alone says nothing of the limit, nor does what began before the limit changed.
+  /// A run that was alone says nothing about the limit, nor does one that began before the limit
+  /// changed.
   private func note(_ turn: Turn, _ isLate: Bool) {
     guard !turn.isAlone, turn.generation == generation else { return }
     if isLate {

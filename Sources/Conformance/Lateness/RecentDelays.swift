@@ -8,7 +8,7 @@ final class RecentDelays: Sendable {
     var waits: [Int32: UInt64]
   }
 
-  /// Those of all meters of this process.
+  /// The one that all meters of this process share.
   static let ofProcess = RecentDelays(SchedulingDelays())
   /// Half of a beat: each beat has a reading of its own if there is one board.
   static let ageLimit = Duration.milliseconds(5)
@@ -24,7 +24,7 @@ final class RecentDelays: Sendable {
 
   /// How long each thread of a process has waited for a processor, in nanoseconds, by its id.
   ///
-  /// - Parameter isNow: whether an earlier reading does not do.
+  /// - Parameter isNow: whether an earlier reading is not good enough.
   func waits(of process: Int32, isNow: Bool) -> [Int32: UInt64] {
     readings.withLock { readings in
       let now = ContinuousClock.now

@@ -205,7 +205,7 @@ package struct IntakeMachine: Hashable, Sendable {
   mutating func finish(_ ticket: Ticket, _ outcome: IntakeOutcome, _ now: WallTime) {
     guard let job = jobs.removeValue(forKey: ticket) else { return }
     let isTaken = outcome.reason == nil
-    // A repetition of a push with the sender's id has that id itself.
+    // A repetition brings the sender's own id along.
     let id = job.push.hasSendersID ? "" : job.push.apnsID
     let state = SeenKeys.State.done(apnsID: id, at: now, isOwn: job.push.hasOwnKey)
     let (waiters, forgotten) = seen.finish(job.push.key, isTaken ? state : nil)

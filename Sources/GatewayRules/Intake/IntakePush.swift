@@ -154,7 +154,7 @@ package struct IntakeContents: Hashable, Sendable {
 
   package struct Key: Hashable, Sendable {
     package var bytes: [UInt8]
-    /// Empty: each repetition has it itself.
+    /// Empty if the sender chose it: each repetition brings it along.
     package var apnsID: String
     package var at: WallTime
     package var isOwn: Bool

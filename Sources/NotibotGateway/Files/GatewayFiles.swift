@@ -13,7 +13,7 @@ struct GatewayFiles: Sendable {
   let unregistered: Set<String>
 }
 
-/// A large value for one taker; afterwards nothing here keeps its memory.
+/// A large value that is taken once; afterwards nothing here keeps its memory.
 final class Handover<Value: Sendable>: Sendable {
   private let value: Mutex<Value?>
 

@@ -1,4 +1,4 @@
-/// A large value on the heap: a dictionary of them has room for many more than it contains.
+/// Keeps a large value on the heap, so that a free slot of a dictionary takes a pointer only.
 indirect enum Boxed<Value: Equatable & Sendable>: Equatable, Sendable {
   case value(Value)
 

@@ -97,7 +97,7 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
       let directory = "/proc/\(name)/fd"
       for number in FileSystem.names(in: directory) {
         let link = "\(directory)/\(number)"
-        // Few descriptors are those of a port: what costs more is checked only for them.
+        // Few descriptors belong to a port: only for those are the expensive checks made.
         guard let target = FileSystem.target(ofLink: link), devices.contains(target), openers[target] == nil,
           !isOwnBeforeExec(pid), !isUdevWorker(pid), !isFarEnd(pid, of: target),
           // A program that had its exec meanwhile holds only what it still has.

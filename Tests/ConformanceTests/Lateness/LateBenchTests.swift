@@ -55,6 +55,20 @@ import Testing
     #expect(!result.transcript.isEmpty)
   }
 
+  @Test func `a case that is cancelled while it waits for its turn does not run`() async throws {
+    let turns = BenchTurns()
+    let held = await turns.begin(alone: true)
+    let testCase = try testCase(Self.victims[0])
+    let runner = Runner(
+      rig: LateRig(lateness: [.zero], mutant: nil), seed: 3, gauge: ScriptedGauge(), turns: turns)
+    let running = Task { await runner.run(testCase) }
+    running.cancel()
+    await turns.end(held, isLate: false)
+    let result = await running.value
+    #expect(result.runs == 0)
+    #expect(await turns.running == 0)
+  }
+
   @Test func `a broken device on a calm bench fails, by two runs`() async throws {
     let result = try await run(Self.broken.caught, lateness: [.zero], mutant: Self.broken)
     #expect(isFailed(result.outcome), "\(result.outcome)")
