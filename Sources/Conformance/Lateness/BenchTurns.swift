@@ -49,7 +49,8 @@ package actor BenchTurns {
     }
   }
 
-  private func hasRoom(_ isAlone: Bool) -> Bool {
+  /// Whether a run could begin now, if nobody waited.
+  func hasRoom(_ isAlone: Bool) -> Bool {
     !isOneAlone && (isAlone ? running == 0 : running < limit ?? .max)
   }
 

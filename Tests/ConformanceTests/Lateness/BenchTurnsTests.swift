@@ -38,7 +38,20 @@ import Testing
     #expect(await turns.limit == 3)
   }
 
-  @Test func `a repetition runs alone`() async {
+  @Test func `next to a run there is no room for a repetition, nor for anything next to that`() async {
+    let turns = BenchTurns()
+    let first = await turns.begin(alone: false)
+    #expect(await turns.hasRoom(false))
+    #expect(await !turns.hasRoom(true))
+    await turns.end(first, isLate: false)
+    let repetition = await turns.begin(alone: true)
+    #expect(await !turns.hasRoom(false))
+    #expect(await !turns.hasRoom(true))
+    await turns.end(repetition, isLate: false)
+    #expect(await turns.hasRoom(true))
+  }
+
+  @Test func `those who wait all get their turn, repetitions alone`() async {
     let turns = BenchTurns()
     let first = await turns.begin(alone: false)
     let others = await withTaskGroup(of: Int?.self) { group in
