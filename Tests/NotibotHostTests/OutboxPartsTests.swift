@@ -164,6 +164,37 @@ struct OutboxPartsTests {
     #expect(shelf.numbers.isEmpty)
   }
 
+  @Test func `a removed entry counts as on the device until its removal is sent`() {
+    let write = OutboxWrite(id: 5, revision: 0, json: [1])
+    var entry = OutboxEntry(number: Self.number(1), content: Entries.content("x"), state: .held(write))
+    var shelf = OutboxShelf([entry])
+    let holdings = shelf.holdings
+    entry.state = .removing(id: 5)
+    shelf.put(entry)
+    #expect(shelf.highestHeldID == 5)
+    // New content for it changes nothing on the device.
+    entry.content = Entries.content("y")
+    shelf.put(entry)
+    #expect(shelf.highestHeldID == 5)
+    #expect(!shelf.isUncertain(entry))
+    #expect(shelf.holdings == holdings)
+    shelf.noteRemovalSent(of: 5)
+    #expect(shelf.highestHeldID == 0)
+    #expect(shelf.isUncertain(entry))
+    #expect(shelf.holdings == Holdings())
+  }
+
+  @Test func `a removed entry that is queued again is no longer on the device`() {
+    let write = OutboxWrite(id: 5, revision: 0, json: [1])
+    var entry = OutboxEntry(number: Self.number(1), content: Entries.content("x"), state: .held(write))
+    var shelf = OutboxShelf([entry])
+    entry.state = .removing(id: 5)
+    shelf.put(entry)
+    entry.state = .queued
+    shelf.put(entry)
+    #expect(shelf == OutboxShelf([entry]))
+  }
+
   @Test func `without a session nothing is sent`() {
     let contents = JournalContents(header: JournalHeader(source: 7))
     #expect(!OutboxMachine(options: OutboxOptions(), journal: contents, seed: 1).isLive)
