@@ -30,7 +30,7 @@ struct DamageCommand: ParsableCommand {
       throw CommandFailure(
         .usage, "\(frames) frames are out of range", remedy: "choose 1 to 100000000 with --frames")
     }
-    var progress = Progress("damage", total: FrameDamage.kinds.count * frames)
+    var progress = Progress("damage", total: FrameDamage.kinds.count * frames, unit: "frames")
     var done = 0
     let results = FrameDamage.kinds.map { kind in
       var damage = FrameDamage(kind, seed: seed)

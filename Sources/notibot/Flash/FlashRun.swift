@@ -138,7 +138,7 @@ struct FlashRun: Sendable {
 
   /// Runs esptool with one bar for all images.
   private func drive(_ words: [String], _ board: String?) async throws -> EsptoolRun.Ending {
-    var bar = Progress("flash", total: plan.lengthBytes)
+    var bar = Progress("flash", total: plan.lengthBytes, unit: "bytes")
     var hasForgotten = false
     do {
       return try await EsptoolRun(program: esptool).run(words) { output in

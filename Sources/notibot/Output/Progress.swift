@@ -2,14 +2,18 @@
 struct Progress {
   private let title: String
   private let total: Int
+  private let unit: String?
   private let isBar: Bool
   private var shownTenths = 0
   private var shownPercent = -1
 
-  /// - Parameter total: the number of steps; nothing is shown when it is 0.
-  init(_ title: String, total: Int) {
+  /// - Parameters:
+  ///   - total: the number of steps; nothing is shown when it is 0.
+  ///   - unit: what a step is; if omitted, a log shows percentages only.
+  init(_ title: String, total: Int, unit: String? = nil) {
     self.title = title
     self.total = total
+    self.unit = unit
     isBar = Output.hasTerminal
   }
 
@@ -25,7 +29,8 @@ struct Progress {
       Output.progress("\(title) [\(bar)] \(percent) %", isDone: done >= total)
     } else if percent / 10 > shownTenths {
       shownTenths = percent / 10
-      Output.note("\(title): \(shownTenths * 10) % (\(done) of \(total))")
+      let count = unit.map { " (\(done) of \(total) \($0))" } ?? ""
+      Output.note("\(title): \(shownTenths * 10) %\(count)")
     }
   }
 }

@@ -70,7 +70,8 @@ struct SendCommand: AsyncParsableCommand {
     do {
       try await BoardAccess.with(port) { device in
         guard let input else { return try await sendOne(device, report) }
-        var progress = Progress("sending", total: Self.isLong(input) ? input.sizeBytes ?? 0 : 0)
+        let total = Self.isLong(input) ? input.sizeBytes ?? 0 : 0
+        var progress = Progress("sending", total: total, unit: "bytes")
         while let lines = try await input.next() {
           let (readable, failure) = NotificationLine.parsing(lines, isStrict: strict)
           try await sendAll(readable, device, report)

@@ -80,7 +80,7 @@ struct SimulateCommand: AsyncParsableCommand {
     let start = ContinuousClock.now
     let total = end == nil ? count(of: selection.seeds) : 1000
     let length = minutes.map { $0 * 60 }
-    let progress = Mutex(Progress("simulate", total: total))
+    let progress = Mutex(Progress("simulate", total: total, unit: end == nil ? "runs" : nil))
     let summary = try await Interruption.cancelling {
       await Simulation.run(selection, jobs: jobs, unless: { end.map { ContinuousClock.now >= $0 } ?? false })
       {
@@ -103,7 +103,7 @@ struct SimulateCommand: AsyncParsableCommand {
     }
     let (seeds, jobs, start) = (try chosenSeeds(), try chosenJobs(), ContinuousClock.now)
     let total = count(of: seeds)
-    let progress = Mutex(Progress("simulate", total: total))
+    let progress = Mutex(Progress("simulate", total: total, unit: "runs"))
     let summary = try await Interruption.cancelling {
       await RotSimulation.run(seeds, jobs: jobs) { done in progress.withLock { $0.update(min(total, done)) } }
     }

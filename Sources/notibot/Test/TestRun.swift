@@ -113,7 +113,7 @@ struct TestRun: Sendable {
 
   private func runCases(on device: any Rig, print: @Sendable (String) -> Void) async -> [CaseResult] {
     var text = TextReport(cases: cases, usesColor: Output.usesColor())
-    var bar = Progress("test", total: showsProgress ? cases.count : 0)
+    var bar = Progress("test", total: showsProgress ? cases.count : 0, unit: "cases")
     var done = 0
     return await Runner.run(cases, on: device, seed: seed, policy: options.policy) { result in
       progress.add(result)
