@@ -202,7 +202,7 @@ extension Device {
   }
 
   private func fire() {
-    timer.noteFired()
+    guard timer.fires(on: eventLoop, again: { self.assumeIsolated { $0.fire() } }) else { return }
     machine.handleTimeout(now: now)
     obey()
   }

@@ -390,7 +390,7 @@ package actor PortProxy {
   }
 
   private func expired() {
-    timer.noteFired()
+    guard timer.fires(on: loop, again: { self.assumeIsolated { $0.expired() } }) else { return }
     drain()
   }
 }

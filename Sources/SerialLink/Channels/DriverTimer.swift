@@ -1,22 +1,39 @@
 package import NIOCore
 
 /// The one timer of a machine's driver on an event loop.
+///
+/// A process that did not run for a while finds its timers expired, and the input of that time
+/// still unread. A peer must not be blamed for this, so that a timer that fires late lets the loop
+/// read first.
 package struct DriverTimer {
   private enum State {
     case idle
     case armed(Scheduled<Void>, deadline: NIODeadline)
+    /// It fired late, and the loop reads before it fires again.
+    case reading(Scheduled<Void>, until: NIODeadline)
   }
 
+  /// A timer that fires later than this is late.
+  private static let tolerance = TimeAmount.milliseconds(1)
+  /// The loop reads in this time. It is longer than `tolerance`, so that a turn of the loop that
+  /// lasts as long makes the timer late once more.
+  private static let readingTime = TimeAmount.milliseconds(2)
+  /// How often in succession the loop reads first, so that a computer that is always late does not
+  /// postpone everything forever.
+  private static let readingsLimit = 100
+
   private var state = State.idle
+  private var readings = 0
 
   package init() {}
 
-  /// Calls `fire` at `deadline` or earlier; `noteFired` is then the first thing to do. A timer that
-  /// is set for an earlier time stays.
+  /// Calls `fire` at `deadline` or earlier; `fires(on:again:)` is then the first thing to do. A
+  /// timer that is set for an earlier time stays.
   package mutating func arm(
     for deadline: NIODeadline, on loop: any EventLoop, fire: @escaping @Sendable () -> Void
   ) {
     switch state {
+    case .reading: return
     // A timer that fires early finds nothing due and is armed again, which costs less than a change
     // per frame.
     case .armed(_, let armed) where armed <= deadline: return
@@ -26,12 +43,31 @@ package struct DriverTimer {
     state = .armed(loop.scheduleTask(deadline: deadline, fire), deadline: deadline)
   }
 
-  package mutating func noteFired() {
-    state = .idle
+  /// Whether the driver can do now what is due. It cannot if the timer is late, also for a deadline
+  /// that had passed when it was armed: then `again` is called after the loop has read.
+  package mutating func fires(on loop: any EventLoop, again: @escaping @Sendable () -> Void) -> Bool {
+    let deadline: NIODeadline
+    switch state {
+    case .idle: return true
+    case .armed(_, let armed): deadline = armed
+    case .reading(_, let until): deadline = until
+    }
+    let now = loop.now
+    guard now - deadline > Self.tolerance, readings < Self.readingsLimit else {
+      (state, readings) = (.idle, 0)
+      return true
+    }
+    readings += 1
+    let until = now + Self.readingTime
+    state = .reading(loop.scheduleTask(deadline: until, again), until: until)
+    return false
   }
 
   package mutating func cancel() {
-    if case .armed(let scheduled, _) = state { scheduled.cancel() }
-    state = .idle
+    switch state {
+    case .armed(let scheduled, _), .reading(let scheduled, _): scheduled.cancel()
+    case .idle: break
+    }
+    (state, readings) = (.idle, 0)
   }
 }

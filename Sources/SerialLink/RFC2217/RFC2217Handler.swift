@@ -189,8 +189,9 @@ final class RFC2217Handler: ChannelDuplexHandler {
   }
 
   private func expired() {
-    timer.noteFired()
     guard let context else { return }
+    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    guard timer.fires(on: context.eventLoop, again: { bound.value.expired() }) else { return }
     machine.handleTimeout(now: Self.now)
     obey(context)
   }

@@ -1,0 +1,66 @@
+import NIOCore
+import NIOEmbedded
+import SerialLink
+import Synchronization
+import Testing
+
+/// The timer of a driver, in virtual time.
+struct DriverTimerTests {
+  private let loop = EmbeddedEventLoop()
+
+  @Test func `a timer that fires in time lets the driver act at once`() {
+    var timer = DriverTimer()
+    timer.arm(for: loop.now + .milliseconds(5), on: loop) {}
+    loop.advanceTime(by: .milliseconds(5))
+    #expect(timer.fires(on: loop) {})
+  }
+
+  @Test(arguments: [Int64(2), 9000])
+  func `after a late timer the loop reads before the driver acts`(milliseconds: Int64) {
+    var timer = DriverTimer()
+    timer.arm(for: loop.now, on: loop) {}
+    loop.advanceTime(by: .milliseconds(milliseconds))
+    let fired = Mutex(0)
+    #expect(!timer.fires(on: loop) { fired.withLock { $0 += 1 } })
+    loop.advanceTime(by: .milliseconds(1))
+    #expect(fired.withLock(\.self) == 0)
+    loop.advanceTime(by: .milliseconds(1))
+    #expect(fired.withLock(\.self) == 1)
+    #expect(timer.fires(on: loop) {})
+  }
+
+  @Test func `input that is read meanwhile does not skip the reading`() {
+    var timer = DriverTimer()
+    timer.arm(for: loop.now, on: loop) {}
+    loop.advanceTime(by: .seconds(1))
+    let fired = Mutex(0)
+    #expect(!timer.fires(on: loop) { fired.withLock { $0 += 1 } })
+    timer.arm(for: loop.now, on: loop) { fired.withLock { $0 += 100 } }
+    loop.advanceTime(by: .milliseconds(2))
+    #expect(fired.withLock(\.self) == 1)
+  }
+
+  @Test func `a process that is always late acts after a hundred readings`() {
+    var timer = DriverTimer()
+    timer.arm(for: loop.now, on: loop) {}
+    var readings = 0
+    repeat { loop.advanceTime(by: .milliseconds(10)) } while !timer.fires(on: loop) {} && count(&readings)
+    #expect(readings == 100)
+  }
+
+  @Test func `a cancelled timer does not fire again`() {
+    var timer = DriverTimer()
+    timer.arm(for: loop.now, on: loop) {}
+    loop.advanceTime(by: .seconds(1))
+    let fired = Mutex(0)
+    #expect(!timer.fires(on: loop) { fired.withLock { $0 += 1 } })
+    timer.cancel()
+    loop.advanceTime(by: .seconds(1))
+    #expect(fired.withLock(\.self) == 0)
+  }
+
+  private func count(_ readings: inout Int) -> Bool {
+    readings += 1
+    return readings < 1000
+  }
+}
