@@ -106,7 +106,9 @@ struct SoakCommand: AsyncParsableCommand {
     if Task.isCancelled {
       trouble = CommandFailure(
         .unfitEnvironment, "interrupted after \(String(format: "%.1f", report.seconds)) s")
-    } else if report.sessions == 0 || report.trouble != nil, case .failure(let error) = verdict {
+    } else if report.sessions == 0 || report.trouble != nil || report.isUndecided,
+      case .failure(let error) = verdict
+    {
       trouble = error
     }
     write(to: files, report, trouble, startedAt)
@@ -177,15 +179,16 @@ struct SoakCommand: AsyncParsableCommand {
   private func judge(_ report: SoakReport) throws {
     if Task.isCancelled { return }
     guard report.sessions > 0 else {
-      throw SoakRun.noAnswer(at: report.port)
+      throw SoakRun.noAnswer(at: report.port, lateness: report.lateness)
     }
     guard report.isFlawless else {
-      throw CommandFailure(
-        .testFailed,
+      let counts =
         "lost \(report.lost), doubled \(report.doubled), not delivered \(report.undelivered), differences \(report.differences)"
-      )
+      if report.isUndecided, let lateness = report.lateness { throw SoakRun.tooLate(counts, lateness) }
+      throw CommandFailure(.testFailed, counts)
     }
     if let trouble = report.trouble {
+      if let lateness = report.lateness { throw SoakRun.tooLate(trouble, lateness) }
       throw CommandFailure(
         .linkLost, trouble, remedy: "connect it or press its reset button, then run the soak again")
     }

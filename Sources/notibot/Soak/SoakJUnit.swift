@@ -53,10 +53,14 @@ enum SoakJUnit {
     func claim(_ name: String, _ count: Int, _ what: String) -> (String, Outcome) {
       (name, count == 0 ? .held : .failed("\(count) \(what)"))
     }
+    let undelivered =
+      report.isUndecided
+      ? ("everything is delivered", .errored("\(report.undelivered) not delivered; \(report.lateness ?? "")"))
+      : claim("everything is delivered", report.undelivered, "not delivered")
     return [
       claim("nothing is lost", report.lost, "lost"),
       claim("nothing is doubled", report.doubled, "doubled"),
-      claim("everything is delivered", report.undelivered, "not delivered"),
+      undelivered,
       claim("host and device agree", report.differences, "differences"),
       claim("nothing is refused", report.refused, "refused"),
     ]

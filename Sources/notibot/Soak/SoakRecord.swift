@@ -22,6 +22,9 @@ final class SoakRecord: Sendable {
     /// Comparisons in which host and device did not agree, or agreed only after a retransmission to
     /// a device that had not restarted and had been in sync.
     var differences = 0
+
+    /// Notifications that were delivered, removed or refused, or are gone.
+    var results: Int { delivered + removed + refused + gone }
   }
 
   private struct State {

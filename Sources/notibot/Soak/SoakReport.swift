@@ -58,6 +58,9 @@ struct SoakReport: Encodable, Sendable {
 
   /// Why the soak did not run to its end; `nil` if it did.
   var trouble: String?
+  /// Why silence and undelivered notifications prove nothing about the device: this process was
+  /// late; `nil` if it was on time.
+  var lateness: String?
   /// Delivery times in milliseconds, in ranges of equal width on a logarithmic scale.
   var histogram: [Bucket] = []
   /// The state over time, at most `SoakRecord.samplesLimit`.
@@ -69,6 +72,10 @@ struct SoakReport: Encodable, Sendable {
   var recovery: RecoveryAccount?
 
   var isFlawless: Bool { lost == 0 && doubled == 0 && differences == 0 && undelivered == 0 }
+  /// Whether the only fault is one that a late host could have caused.
+  var isUndecided: Bool {
+    undelivered > 0 && lateness != nil && lost == 0 && doubled == 0 && differences == 0
+  }
 
   /// As text: one line per figure.
   var text: String {

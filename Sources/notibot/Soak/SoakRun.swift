@@ -7,7 +7,7 @@ import Synchronization
 
 /// One soak: sending, settling, comparing, removing.
 struct SoakRun: Sendable {
-  /// Time limit for the delivery of all notifications at the end.
+  /// Time limit at the end without a delivery or a removal.
   private static let settleLimit = Duration.seconds(60)
   /// Time limit for the comparison.
   private static let checkLimit = Duration.seconds(30)
@@ -35,6 +35,7 @@ struct SoakRun: Sendable {
   let recovery: Recovery?
   /// Prefix of the titles, to distinguish them from those of another soak.
   private let prefix = "soak \(UInt32.random(in: .min ... .max)) "
+  private let patience = SoakPatience()
   private let clock = ContinuousClock()
 
   init(
@@ -61,6 +62,8 @@ struct SoakRun: Sendable {
     let start = clock.now
     var isStuck = false
     var place = target.port
+    let measuring = Task { await patience.measure() }
+    defer { measuring.cancel() }
     repeat {
       try await forward(place, record) { forwarder in
         let memory = try await load(forwarder, record, &report, until: start + duration)
@@ -69,7 +72,10 @@ struct SoakRun: Sendable {
           report.residentBytesStart = memory ?? ProcessUsage.residentBytes()
         }
         let isSettling = !isStuck && !Task.isCancelled && record.counts.sessions > 0
-        if isSettling { await settle(forwarder, record) }
+        if isSettling {
+          patience.restart()
+          await settle(forwarder, record)
+        }
         let now = clock.now
         report.seconds = (now - start).inSeconds
         report.upShare = record.upTime(at: now).inSeconds / report.seconds
@@ -87,6 +93,7 @@ struct SoakRun: Sendable {
     if !Task.isCancelled, record.counts.sessions > 0 { try await check(place, record, &report) }
     report.residentBytesEnd = ProcessUsage.residentBytes()
     fill(&report, from: record)
+    report.lateness = patience.reasonAgainstVerdict
     return report
   }
 
@@ -97,7 +104,7 @@ struct SoakRun: Sendable {
     report.refused = counts.refused
     report.gone = counts.gone
     report.doubled += counts.doubled
-    report.differences = counts.differences
+    report.differences += counts.differences
     report.sessions = counts.sessions
     report.restarts = counts.restarts
     report.latencyMs = record.latencies()
@@ -177,7 +184,7 @@ struct SoakRun: Sendable {
     case .success(let memory): return memory
     case .failure(let error) where error is CancellationError && isStuck && !Task.isCancelled: return nil
     case .failure(let error) where error is CancellationError && isAbsent && !Task.isCancelled:
-      throw Self.noAnswer(at: target.port.description)
+      throw Self.noAnswer(at: target.port.description, lateness: patience.reasonAgainstVerdict)
     case .failure(let error) where error is CancellationError:
       // Either this task was cancelled, or the forwarder has ended with a reason.
       if !Task.isCancelled { try await forwarder.ended() }
@@ -205,10 +212,19 @@ struct SoakRun: Sendable {
   }
 
   /// The failure of a run in which no session was ever open.
-  static func noAnswer(at port: String) -> CommandFailure {
-    CommandFailure(
+  /// - Parameter lateness: what prevents a verdict about the device.
+  static func noAnswer(at port: String, lateness: String?) -> CommandFailure {
+    if let lateness { return tooLate("no answer from \(port.printable)", lateness) }
+    return CommandFailure(
       .noAnswer, "no answer from \(port.printable)",
       remedy: "check it with: notibot count -p \(port.printable); or wait for it with --wait")
+  }
+
+  /// The failure of a run that the computer was too slow for.
+  static func tooLate(_ finding: String, _ lateness: String) -> CommandFailure {
+    CommandFailure(
+      .unfitEnvironment, "\(finding); but \(lateness), so that this says nothing about the device",
+      remedy: "run fewer programs at once, or use a faster computer")
   }
 
   private func send(_ forwarder: Forwarder, _ record: SoakRecord, until end: ContinuousClock.Instant)
@@ -267,7 +283,7 @@ struct SoakRun: Sendable {
       try? await forwarder.finish()
     }
     let limiting = Task {
-      try await clock.sleep(for: Self.settleLimit)
+      try await patience.wait(Self.settleLimit) { record.counts.results }
       settling.cancel()
     }
     await withTaskCancellationHandler {
@@ -292,14 +308,19 @@ struct SoakRun: Sendable {
     let held = record.held
     let sessions = record.counts.sessions
     try await forward(port, record) { forwarder in
-      if await Self.comes(compared, within: Self.checkLimit) {
+      if await comes(compared, within: Self.checkLimit) {
         report.check = .digest
         if let shown = await target.shown() {
           compare(shown, with: held, &report)
           report.check = .list
         }
       } else if record.counts.sessions > sessions {
-        report.lost += held.count
+        // A comparison that does not end in agreement.
+        if patience.reasonAgainstVerdict == nil {
+          report.differences += 1
+        } else {
+          report.trouble = "host and device did not finish comparing the display"
+        }
       } else {
         report.trouble = "the device did not answer at the end, so its display could not be compared"
         return
@@ -310,14 +331,14 @@ struct SoakRun: Sendable {
   }
 
   /// Waits for the next element of a stream, with a time limit.
-  private static func comes(_ stream: AsyncStream<Void>, within limit: Duration) async -> Bool {
+  private func comes(_ stream: AsyncStream<Void>, within limit: Duration) async -> Bool {
     await withTaskGroup(of: Bool.self) { group in
       group.addTask {
         for await _ in stream { return true }
         return false
       }
-      group.addTask {
-        try? await ContinuousClock().sleep(for: limit)
+      group.addTask { [patience] in
+        try? await patience.wait(limit)
         return false
       }
       defer { group.cancelAll() }
@@ -336,40 +357,5 @@ struct SoakRun: Sendable {
     report.doubled += titles.count - distinct
     report.lost += max(0, held.count - distinct - report.undelivered)
     report.doubled += max(0, distinct - held.count - report.undelivered)
-  }
-}
-
-/// Restarts and unplugs an emulator at random.
-struct SoakDisturbance: Sendable {
-  let target: SoakTarget
-  let end: ContinuousClock.Instant
-  let length: Duration
-  let seed: UInt64
-
-  /// Runs until the end, or until this task is cancelled; returns the counts.
-  func run() async -> (reboots: Int, unplugs: Int) {
-    guard target.isEmulated else { return (0, 0) }
-    let clock = ContinuousClock()
-    var random = SeededGenerator(seed: seed)
-    var (reboots, unplugs) = (0, 0)
-    // Often enough for a short soak, rarely enough for a long one to have undisturbed times.
-    let pause = min(10, max(0.2, length.inSeconds / 8))
-    do {
-      while true {
-        try await clock.sleep(for: .seconds(Double.random(in: 0.5...1.5, using: &random) * pause))
-        guard clock.now < end else { break }
-        if Bool.random(using: &random) {
-          let reason: ResetReason = Bool.random(using: &random) ? .panic : .brownout
-          if await target.perform(.reboot(reason))?.ok == true { reboots += 1 }
-        } else if await target.perform(.unplug)?.ok == true {
-          unplugs += 1
-          try await clock.sleep(for: .seconds(Double.random(in: 0.02...0.5, using: &random)))
-          _ = await target.perform(.plug)
-        }
-      }
-    } catch {
-      // Cancelled: the caller turns the faults off.
-    }
-    return (reboots, unplugs)
   }
 }
