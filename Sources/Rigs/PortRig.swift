@@ -10,6 +10,8 @@ package final class PortRig: Rig {
   /// The number of SYNs, 500 ms apart, that a device can leave unanswered before it counts as
   /// missing. The interval of the probe's SYNs.
   private static let openingInterval = Duration.milliseconds(500)
+  /// How often the first request is sent, each time in a new session.
+  private static let requestsLimit = 4
   /// How long a USB device that was away can take to be a port again.
   private static let returnLimit = Duration.seconds(30)
 
@@ -201,7 +203,7 @@ package final class PortRig: Rig {
         try await line.write(probe.frame(.fin).bytes)
         return ([.control, .strict, .firmwareMode], probe.session.bootID)
       }
-      let answer = try await probe.request([0x12, 6, 0, 0x7B])
+      let answer = try await firstAnswer(to: probe, attempts: attempts)
       let bootID = probe.session.bootID
       // A device that does this wrong fails cases, and is judged there.
       try? await probe.pushOutOtherWriters()
@@ -210,6 +212,20 @@ package final class PortRig: Rig {
     } catch let finding as Finding {
       throw NoAnswer(port: name, reason: finding.message)
     }
+  }
+
+  /// The answer to an invalid notification. A device that has answered the SYN is asked again in
+  /// another session: with many boards on a busy computer one missing answer proves nothing.
+  private static func firstAnswer(to probe: Probe, attempts: Int) async throws -> [UInt8] {
+    let request: [UInt8] = [0x12, 6, 0, 0x7B]
+    for _ in 1..<requestsLimit {
+      do {
+        return try await probe.request(request)
+      } catch is Finding {
+        try await probe.open(attempts: attempts)
+      }
+    }
+    return try await probe.request(request)
   }
 
   /// A different device answers than the named one.

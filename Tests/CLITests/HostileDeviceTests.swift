@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import Testing
 
 /// A malicious device that speaks the protocol.
@@ -27,6 +28,21 @@ import Testing
     try await withRelay(change: { $0 }) { emulator, port in
       try await emulator.ask(["command": "fill", "count": 3])
       #expect(try await run("count", "-p", port).output == "3\n")
+    }
+  }
+
+  @Test(arguments: [(1, Int32(0)), (.max, 13)])
+  func `a test run asks again if its first request is not answered`(missing: Int, status: Int32) async throws {
+    let answers = Mutex(0)
+    // A notification is no answer.
+    let change: @Sendable ([UInt8]) -> [UInt8] = { pdu in
+      answers.withLock { $0 += 1 }
+      return answers.withLock(\.self) <= missing ? [0x1B, 3, 0, 0, 0] : pdu
+    }
+    try await withRelay(change: change) { _, port in
+      let ending = try await run("test", "-p", port, "--filter", "^FRM-1/", "-q")
+      #expect(ending.status == .exited(status), "\(ending.errors)")
+      #expect(ending.errors.contains("request 1206007b is not answered") == (status == 13))
     }
   }
 
