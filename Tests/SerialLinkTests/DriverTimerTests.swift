@@ -8,21 +8,22 @@ import Testing
 struct DriverTimerTests {
   private let loop = EmbeddedEventLoop()
 
-  @Test func `a timer that fires in time lets the driver act at once`() {
+  @Test(arguments: [Int64(5), 25])
+  func `a timer that fires in time, or almost, lets the driver act at once`(milliseconds: Int64) {
     var timer = DriverTimer()
     timer.arm(for: loop.now + .milliseconds(5), on: loop) {}
-    loop.advanceTime(by: .milliseconds(5))
+    loop.advanceTime(by: .milliseconds(milliseconds))
     #expect(timer.fires(on: loop) {})
   }
 
-  @Test(arguments: [Int64(2), 9000])
+  @Test(arguments: [Int64(21), 9000])
   func `after a late timer the loop reads before the driver acts`(milliseconds: Int64) {
     var timer = DriverTimer()
     timer.arm(for: loop.now, on: loop) {}
     loop.advanceTime(by: .milliseconds(milliseconds))
     let fired = Mutex(0)
     #expect(!timer.fires(on: loop) { fired.withLock { $0 += 1 } })
-    loop.advanceTime(by: .milliseconds(1))
+    loop.advanceTime(by: .milliseconds(24))
     #expect(fired.withLock(\.self) == 0)
     loop.advanceTime(by: .milliseconds(1))
     #expect(fired.withLock(\.self) == 1)
@@ -36,7 +37,7 @@ struct DriverTimerTests {
     let fired = Mutex(0)
     #expect(!timer.fires(on: loop) { fired.withLock { $0 += 1 } })
     timer.arm(for: loop.now, on: loop) { fired.withLock { $0 += 100 } }
-    loop.advanceTime(by: .milliseconds(2))
+    loop.advanceTime(by: .milliseconds(25))
     #expect(fired.withLock(\.self) == 1)
   }
 
@@ -44,7 +45,7 @@ struct DriverTimerTests {
     var timer = DriverTimer()
     timer.arm(for: loop.now, on: loop) {}
     var readings = 0
-    repeat { loop.advanceTime(by: .milliseconds(10)) } while !timer.fires(on: loop) {} && count(&readings)
+    repeat { loop.advanceTime(by: .milliseconds(50)) } while !timer.fires(on: loop) {} && count(&readings)
     #expect(readings == 100)
   }
 

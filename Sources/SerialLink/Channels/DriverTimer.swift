@@ -14,10 +14,10 @@ package struct DriverTimer {
   }
 
   /// A timer that fires later than this is late.
-  private static let tolerance = TimeAmount.milliseconds(1)
+  private static let tolerance = TimeAmount.milliseconds(20)
   /// The loop reads in this time. It is longer than `tolerance`, so that a turn of the loop that
   /// lasts as long makes the timer late once more.
-  private static let readingTime = TimeAmount.milliseconds(2)
+  private static let readingTime = TimeAmount.milliseconds(25)
   /// How often in succession the loop reads first, so that a computer that is always late does not
   /// postpone everything forever.
   private static let readingsLimit = 100
