@@ -32,7 +32,9 @@ import Testing
   }
 
   @Test(arguments: [(1, Int32(0)), (.max, 13)])
-  func `a test run asks again if its first request is not answered`(missing: Int, status: Int32) async throws {
+  func `a test run asks again if its first request is not answered`(
+    missing: Int, status: Int32
+  ) async throws {
     let answers = Mutex(0)
     // A notification is no answer.
     let change: @Sendable ([UInt8]) -> [UInt8] = { pdu in
