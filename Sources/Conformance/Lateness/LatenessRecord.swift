@@ -39,7 +39,7 @@ struct LatenessRecord: Equatable {
   }
 
   /// The longest wait of one thread between two samples. A new thread has waited since it started.
-  private static func longestWait(from earlier: [Int32: UInt64], to later: [Int32: UInt64]) -> Duration {
+  static func longestWait(from earlier: [Int32: UInt64], to later: [Int32: UInt64]) -> Duration {
     let waits = later.lazy.map { thread, total in
       let before = earlier[thread] ?? 0
       // An id that was reused for another thread starts again.

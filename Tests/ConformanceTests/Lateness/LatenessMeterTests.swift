@@ -87,6 +87,18 @@ import Testing
     #expect(recent.waits(of: 40, isNow: false) == [40: 2])
   }
 
+  @Test func `the waits since the last call are those of the thread that waited longest`() throws {
+    let machine = try Accounts()
+    try machine.write("0 1000 1\n", process: 40, thread: "40")
+    var waits = ProcessorWaits(SchedulingDelays(root: machine.root), of: 40)
+    try machine.write("0 3000 1\n", process: 40, thread: "40")
+    try machine.write("0 500 1\n", process: 40, thread: "41")
+    #expect(waits.next() == .nanoseconds(2000))
+    #expect(waits.next() == .zero)
+    try machine.write("0 5000 1\n", process: 40, thread: "41")
+    #expect(waits.next() == .nanoseconds(4500))
+  }
+
   @Test func `this kernel keeps statistics of this process`() {
     #expect(SchedulingDelays().waits(of: getpid())[getpid()] != nil)
   }
