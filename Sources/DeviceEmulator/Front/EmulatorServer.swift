@@ -383,7 +383,7 @@ package actor EmulatorServer {
   }
 
   private func expired() {
-    guard timer.fires(on: loop, again: { self.assumeIsolated { $0.expired() } }) else { return }
+    guard timer.fires(on: loop) else { return }
     wired.handleTimeout(now: Self.now)
     drain()
   }

@@ -202,7 +202,7 @@ extension Device {
   }
 
   private func fire() {
-    guard timer.fires(on: eventLoop, again: { self.assumeIsolated { $0.fire() } }) else { return }
+    guard timer.fires(on: eventLoop) else { return }
     machine.handleTimeout(now: now)
     obey()
   }

@@ -261,7 +261,7 @@ extension Forwarder {
   }
 
   private func fire() {
-    guard timer.fires(on: eventLoop, again: { self.assumeIsolated { $0.fire() } }) else { return }
+    guard timer.fires(on: eventLoop) else { return }
     if case .ended = state { return }
     machine.handleTimeout(now: tick())
     obey()

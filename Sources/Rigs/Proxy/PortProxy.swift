@@ -390,7 +390,7 @@ package actor PortProxy {
   }
 
   private func expired() {
-    guard timer.fires(on: loop, again: { self.assumeIsolated { $0.expired() } }) else { return }
+    guard timer.fires(on: loop) else { return }
     drain()
   }
 }

@@ -15,8 +15,8 @@ package struct DriverTimer {
 
   /// A timer that fires later than this is late.
   private static let tolerance = TimeAmount.milliseconds(20)
-  /// The loop reads in this time. It is longer than `tolerance`, so that a turn of the loop that
-  /// lasts as long makes the timer late once more.
+  /// The loop reads in this time. If a turn of the loop takes longer than this and `tolerance`, the
+  /// timer is late once more.
   private static let readingTime = TimeAmount.milliseconds(25)
   /// How often in succession the loop reads first, so that a computer that is always late does not
   /// postpone everything forever.
@@ -24,11 +24,13 @@ package struct DriverTimer {
 
   private var state = State.idle
   private var readings = 0
+  /// What `arm` was last given.
+  private var fire: @Sendable () -> Void = {}
 
   package init() {}
 
-  /// Calls `fire` at `deadline` or earlier; `fires(on:again:)` is then the first thing to do. A
-  /// timer that is set for an earlier time stays.
+  /// Calls `fire` at `deadline` or earlier; `fires(on:)` is then the first thing to do. A timer
+  /// that is set for an earlier time stays.
   package mutating func arm(
     for deadline: NIODeadline, on loop: any EventLoop, fire: @escaping @Sendable () -> Void
   ) {
@@ -40,12 +42,13 @@ package struct DriverTimer {
     case .armed(let scheduled, _): scheduled.cancel()
     case .idle: break
     }
+    self.fire = fire
     state = .armed(loop.scheduleTask(deadline: deadline, fire), deadline: deadline)
   }
 
   /// Whether the driver can do now what is due. It cannot if the timer is late, also for a deadline
-  /// that had passed when it was armed: then `again` is called after the loop has read.
-  package mutating func fires(on loop: any EventLoop, again: @escaping @Sendable () -> Void) -> Bool {
+  /// that had passed when it was armed: then the timer fires again after the loop has read.
+  package mutating func fires(on loop: any EventLoop) -> Bool {
     let deadline: NIODeadline
     switch state {
     case .idle: return true
@@ -59,7 +62,7 @@ package struct DriverTimer {
     }
     readings += 1
     let until = now + Self.readingTime
-    state = .reading(loop.scheduleTask(deadline: until, again), until: until)
+    state = .reading(loop.scheduleTask(deadline: until, fire), until: until)
     return false
   }
 
@@ -68,6 +71,6 @@ package struct DriverTimer {
     case .armed(let scheduled, _), .reading(let scheduled, _): scheduled.cancel()
     case .idle: break
     }
-    (state, readings) = (.idle, 0)
+    (state, readings, fire) = (.idle, 0, {})
   }
 }

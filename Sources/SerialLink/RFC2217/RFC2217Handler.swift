@@ -189,9 +189,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
   }
 
   private func expired() {
-    guard let context else { return }
-    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-    guard timer.fires(on: context.eventLoop, again: { bound.value.expired() }) else { return }
+    guard let context, timer.fires(on: context.eventLoop) else { return }
     machine.handleTimeout(now: Self.now)
     obey(context)
   }

@@ -71,7 +71,7 @@ struct MonitorSession {
     case .saveFailed(let failure): ending = .failure(reason: "save", match: nil, failure)
     case .timeout: ending = timedOut()
     case .tick:
-      if timer.fires(on: loop, again: { [emit] in emit(.tick) }) { machine.handleTimeout(now: now) }
+      if timer.fires(on: loop) { machine.handleTimeout(now: now) }
     }
     let decided = show()
     arm()

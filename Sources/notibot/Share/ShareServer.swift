@@ -230,7 +230,7 @@ actor ShareServer {
   }
 
   private func fire() {
-    guard timer.fires(on: loop, again: { self.assumeIsolated { $0.fire() } }) else { return }
+    guard timer.fires(on: loop) else { return }
     machine.handleTimeout(now: now)
     for id in clients.keys { clients[id]?.line?.handleTimeout(now: now) }
     obey()
