@@ -150,7 +150,7 @@ import Testing
     let (reads, sink) = AsyncStream<Void>.makeStream()
     let terminal = try ControlledTerminal { _, _ in sink.yield() }
     let soak = try Program(["soak", "-p", terminal.path, "--duration", "1h", "--timeout", "4"])
-    // From the third SYN on the soak surely measures how late it is.
+    // By the third SYN the soak measures how late it is.
     var synCount = 0
     for await _ in reads {
       synCount += 1

@@ -33,6 +33,7 @@ final class SoakPatience: Sendable {
     var waits = ProcessorWaits()
     while !Task.isCancelled {
       let start = clock.now
+      // The step of a cancelled task is measured as well, and is its last.
       try? await clock.sleep(for: Self.step, tolerance: .zero)
       let elapsed = clock.now - start
       let late = max(elapsed - Self.step, min(waits.next(), elapsed))

@@ -71,11 +71,11 @@ struct SoakReport: Encodable, Sendable {
   /// Recovery of a device that did not answer; `nil` if it always answered, or without `--recover`.
   var recovery: RecoveryAccount?
 
-  var isFlawless: Bool { lost == 0 && doubled == 0 && differences == 0 && undelivered == 0 }
+  var isFlawless: Bool { isExact && undelivered == 0 }
   /// Whether the only fault is one that a late host could have caused.
-  var isUndecided: Bool {
-    undelivered > 0 && lateness != nil && lost == 0 && doubled == 0 && differences == 0
-  }
+  var isUndecided: Bool { isExact && undelivered > 0 && lateness != nil }
+  /// Whether nothing was found that is wrong however late the host was.
+  private var isExact: Bool { lost == 0 && doubled == 0 && differences == 0 }
 
   /// As text: one line per figure.
   var text: String {

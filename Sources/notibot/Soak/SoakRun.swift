@@ -93,7 +93,7 @@ struct SoakRun: Sendable {
     if !Task.isCancelled, record.counts.sessions > 0 { try await check(place, record, &report) }
     report.residentBytesEnd = ProcessUsage.residentBytes()
     fill(&report, from: record)
-    report.lateness = patience.reasonAgainstVerdict
+    report.lateness = report.lateness ?? patience.reasonAgainstVerdict
     return report
   }
 
@@ -223,7 +223,7 @@ struct SoakRun: Sendable {
   /// The failure of a run that the computer was too slow for.
   static func tooLate(_ finding: String, _ lateness: String) -> CommandFailure {
     CommandFailure(
-      .unfitEnvironment, "\(finding); but \(lateness), so that this says nothing about the device",
+      .unfitEnvironment, "\(finding); but \(lateness), so this proves nothing about the device",
       remedy: "run fewer programs at once, or use a faster computer")
   }
 
@@ -316,7 +316,8 @@ struct SoakRun: Sendable {
         }
       } else if record.counts.sessions > sessions {
         // A comparison that does not end in agreement.
-        if patience.reasonAgainstVerdict == nil {
+        report.lateness = patience.reasonAgainstVerdict
+        if report.lateness == nil {
           report.differences += 1
         } else {
           report.trouble = "host and device did not finish comparing the display"
