@@ -99,6 +99,19 @@ built_notibot() {
   printf '%s/notibot\n' "$("${build[@]}" --show-bin-path)"
 }
 
+# Calls a command for each group of tests, with the group's name and its options for `swift test` as
+# last arguments. CPU-bound tests would delay tests that wait for processes and ports in real time,
+# and those each other: one group runs at a time. An emulated CPU needs a CPU of its own, and its
+# programs would inherit descriptors of other tests.
+each_test_group() {
+  local virtual='PlainBoardTests|ChipSuiteTests|SimulationTests|FirmwareTests|MutantTests|EmulatorSuiteTests|ThroughFaultsTests|FrameDamageTests|RandomTests|LyingDeviceTests'
+  local processes='CLITests|PTYSuiteTests|RFC2217SuiteTests|BLESuiteTests'
+  "$@" rest --skip "$virtual|$processes|QEMU"
+  "$@" processes --filter "$processes" --skip "$virtual|QEMU"
+  "$@" virtual --filter "$virtual" --skip QEMU
+  "$@" QEMU --filter QEMU
+}
+
 # A separate Python environment with the given packages; prints the interpreter's path.
 # PYTHON_ENVIRONMENT names another one, for packages that conflict with the rest.
 python_with() {
