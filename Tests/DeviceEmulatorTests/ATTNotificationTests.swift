@@ -30,6 +30,20 @@ struct ATTNotificationTests {
     #expect(rig.notifications().isEmpty)
   }
 
+  @Test func `subscribing again, and another subscription, discard nothing`() {
+    var rig = ATTRig()
+    _ = rig.ask("12 0400 0100")
+    _ = rig.ask("12 0700 0100")
+    _ = rig.write(sampleJSON.utf8)
+    rig.server.notify([1])
+    _ = rig.ask("12 0400 0100")
+    _ = rig.ask("12 0700 0100")
+    #expect(rig.notifications() == ["1b03000100", "1b060001"])
+    rig.server.notify([2])
+    _ = rig.ask("12 0400 0000")
+    #expect(rig.notifications() == ["1b060002"])
+  }
+
   @Test func `SYNC queues the gone notifications of its source again and leaves other sources alone`() {
     var rig = ATTRig()
     rig.server.open(.serial, features: [.optionalKeys, .sync], source: 5)
@@ -42,6 +56,39 @@ struct ATTNotificationTests {
       #"{"ev":"dismissed","item":2,"id":1,"src":77}"#, #"{"ev":"dismissed","item":1,"id":1,"src":5}"#,
     ]
     #expect(rig.notifications().prefix(2) == events.map { "1b0600" + hex(Array($0.utf8)).lowercased() }[...])
+  }
+
+  @Test(arguments: [(UInt16(45), true), (44, false)])
+  func `an event of exactly MTU minus 3 bytes about a gone notification is sent`(mtu: UInt16, fits: Bool) {
+    var rig = ATTRig(mtu: nil)
+    rig.server.open(.serial, features: [.optionalKeys, .sync], source: 5)
+    _ = rig.ask([0x02] + mtu.littleEndianBytes)
+    _ = rig.ask("12 0700 0100")
+    rig.server.open(BearerID(rawValue: 1), features: [.optionalKeys, .sync], source: 5)
+    _ = rig.ask("02 0502", on: BearerID(rawValue: 1))
+    _ = rig.ask([0x12, 0x06, 0x00] + identified(id: 1), on: BearerID(rawValue: 1))
+    rig.server.changeStore { _ = $0.dismiss(item: 1) }
+    let event = Array(#"{"ev":"dismissed","item":1,"id":1,"src":5}"#.utf8)
+    #expect(rig.notifications().contains("1b0600" + hex(event).lowercased()) == fits)
+  }
+
+  @Test func `an attribute fits into an answer at the least MTU, and so do those of its type`() {
+    for attribute in AttributeTable.attributes {
+      if case .fixed(let value) = attribute.content {
+        #expect(value.count <= AttributeTable.valueLimitBytes)
+      }
+      let same = AttributeTable.attributes.count { $0.type == attribute.type }
+      #expect(same <= AttributeTable.sameTypeLimit)
+    }
+  }
+
+  @Test func `a bearer that has ended waits for no SYNCED`() {
+    var rig = ATTRig()
+    rig.server.open(.serial, features: [.optionalKeys, .sync], source: 5)
+    _ = rig.server.receiveMessage(syncMessage(5), on: .serial)
+    #expect(rig.server.hasPendingSync(on: .serial))
+    rig.server.close(.serial)
+    #expect(!rig.server.hasPendingSync(on: .serial))
   }
 
   @Test func `pending counts are merged into the latest value`() {
@@ -114,6 +161,14 @@ struct ATTNotificationTests {
     #expect(rig.ask("18 01") == "19")
     #expect(rig.ask("0a 0300") == "0b0100")
     #expect(rig.notifications().isEmpty)
+  }
+
+  @Test func `a notification that came back takes only its own notice`() {
+    var bearer = ATTBearer(id: .serial, features: [.sync])
+    bearer.setCCCD(of: .data, to: 1)
+    for id in UInt32(1)...3 { _ = bearer.queue(.dismissed(id)) }
+    bearer.settle(NotificationKey(source: 5, id: 2))
+    #expect(bearer.notices.map(\.key.id) == [1, 3])
   }
 
   @Test func `notices beyond the limit are dropped, and the host is asked for a SYNC`() {

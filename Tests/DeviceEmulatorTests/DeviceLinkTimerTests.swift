@@ -74,6 +74,13 @@ struct DeviceLinkTimerTests {
     #expect(timer.wait == .milliseconds(wait))
   }
 
+  @Test func `while nothing is unacknowledged no resend timer runs`() {
+    var link = DeviceLink.make(.open)
+    _ = link.sendData(1)
+    link.receive(.host(.ack, ack: 1), now: .ms(10))
+    #expect(link.nextDeadline == .ms(10) + DeviceLink.pingInterval)
+  }
+
   @Test func `no sample is taken from a frame that was sent twice`() {
     var link = DeviceLink.make(.open)
     _ = link.sendData(1)

@@ -287,8 +287,9 @@ struct IdentifiedStoreTests {
     writer.knownID = 2
     for id in 1...3 { _ = store.write(identified(id: id), by: writer) }
     _ = store.write(identified(id: 1, tail: #","src":77"#), by: writer)
-    #expect(store.items.map(\.isPreExisting) == [true, true, false, false])
-    #expect(store.takeDisplayChanges().map(\.isAnnounced) == [false, false, true, true])
+    _ = store.write(Array(sampleJSON.utf8), by: writer)
+    #expect(store.items.map(\.isPreExisting) == [true, true, false, false, false])
+    #expect(store.takeDisplayChanges().map(\.isAnnounced) == [false, false, true, true, true])
   }
 
   @Test func `the display's changes are complete, in order, once each`() {

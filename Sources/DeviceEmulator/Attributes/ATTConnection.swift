@@ -90,8 +90,7 @@ struct ATTConnection: Equatable, Sendable {
 
   /// The next request, if there is room for its answer.
   mutating func takeRequest() -> [UInt8]? {
-    guard state == .open, answers.count < Self.answersLimit else { return nil }
-    return decoder.nextPDU()
+    hasRequest ? decoder.nextPDU() : nil
   }
 
   mutating func takeAnswer() -> [UInt8]? { answers.popFirst() }

@@ -1,6 +1,7 @@
 import NotibotProtocol
 
-/// Discovery and reads. Source: PROTOCOL.md ATT-9 to ATT-11.
+/// Discovery and reads. Source: PROTOCOL.md ATT-9 to ATT-11. `AttributeTable` limits values and
+/// types, so that at the least MTU no answer has to cut one value, or the handles of one type.
 extension ATTServer {
   func findInformation(_ range: HandleRange, mtu: UInt16) throws(Refusal) -> ATTPDU {
     let found = try attributes(in: range)
@@ -17,9 +18,8 @@ extension ATTServer {
       $0.type == type && $0.isReadable && self.value(of: $0, on: bearer) == value
     }
     guard !found.isEmpty else { throw Refusal(.attributeNotFound, handle: range.start) }
-    let room = (Int(bearer.mtu) - 1) / 4
     return .findByTypeValueResponse(
-      found.prefix(room).map { HandleRange(start: $0.handle, end: AttributeTable.groupEnd(of: $0)) })
+      found.map { HandleRange(start: $0.handle, end: AttributeTable.groupEnd(of: $0)) })
   }
 
   func readByType(_ range: HandleRange, type: BluetoothUUID, on bearer: ATTBearer) throws(Refusal) -> ATTPDU {
@@ -27,10 +27,7 @@ extension ATTServer {
     guard let first = found.first else { throw Refusal(.attributeNotFound, handle: range.start) }
     guard first.isReadable else { throw Refusal(.readNotPermitted, handle: first.handle) }
     let readable = found.prefix { $0.isReadable }
-    let entries = readable.map {
-      ATTPDU.AttributeValue(
-        handle: $0.handle, value: cut(value(of: $0, on: bearer), to: bearer.mtu, entry: 2))
-    }
+    let entries = readable.map { ATTPDU.AttributeValue(handle: $0.handle, value: value(of: $0, on: bearer)) }
     return .readByTypeResponse(uniform(entries, mtu: bearer.mtu, entryBytes: 2) { $0.value.count })
   }
 
@@ -44,12 +41,12 @@ extension ATTServer {
     let entries = found.map {
       ATTPDU.AttributeGroup(
         handles: HandleRange(start: $0.handle, end: AttributeTable.groupEnd(of: $0)),
-        value: cut(value(of: $0, on: bearer), to: bearer.mtu, entry: 4))
+        value: value(of: $0, on: bearer))
     }
     return .readByGroupTypeResponse(uniform(entries, mtu: bearer.mtu, entryBytes: 4) { $0.value.count })
   }
 
-  /// The bytes of a value from an offset, at most MTU − 1.
+  /// The bytes of a value from an offset.
   func read(_ handle: UInt16, offset: Int, on bearer: ATTBearer) throws(Refusal) -> [UInt8] {
     guard let attribute = AttributeTable.attribute(handle) else {
       throw Refusal(.invalidHandle, handle: handle)
@@ -57,7 +54,7 @@ extension ATTServer {
     guard attribute.isReadable else { throw Refusal(.readNotPermitted, handle: handle) }
     let value = value(of: attribute, on: bearer)
     guard offset <= value.count else { throw Refusal(.invalidOffset, handle: handle) }
-    return Array(value.dropFirst(offset).prefix(Int(bearer.mtu) - 1))
+    return Array(value.dropFirst(offset))
   }
 
   private func attributes(in range: HandleRange) throws(Refusal) -> ArraySlice<AttributeTable.Attribute> {
@@ -65,12 +62,6 @@ extension ATTServer {
       throw Refusal(.invalidHandle, handle: range.start)
     }
     return AttributeTable.attributes(in: range)
-  }
-
-  /// A value cut so that one entry fits: two bytes of the answer and the entry's handles precede
-  /// it.
-  private func cut(_ value: [UInt8], to mtu: UInt16, entry handleBytes: Int) -> [UInt8] {
-    Array(value.prefix(min(Int(mtu) - 2, 255) - handleBytes))
   }
 
   /// As many entries of the first one's size as fit. Source: PROTOCOL.md ATT-9.

@@ -3,6 +3,12 @@ import NotibotProtocol
 /// The attributes of the device and their permissions. Source: PROTOCOL.md section 3, table of
 /// handles.
 enum AttributeTable {
+  /// The longest value that fits into the answer to Read By Type at the least MTU, 23, after four
+  /// other bytes. Read By Group Type has two more, and only the service's 16.
+  static let valueLimitBytes = 19
+  /// The handles that fit into the answer to Find By Type Value at the least MTU.
+  static let sameTypeLimit = 5
+
   /// The source of an attribute's value.
   enum Content: Equatable, Sendable {
     /// Always the same bytes.
@@ -34,7 +40,8 @@ enum AttributeTable {
     }
   }
 
-  /// In handle order, from 1, without gaps.
+  /// In handle order, from 1, without gaps. A value has at most `valueLimitBytes`, and a type at
+  /// most `sameTypeLimit` attributes.
   static let attributes: [Attribute] = [
     declared(0),
     declared(1),

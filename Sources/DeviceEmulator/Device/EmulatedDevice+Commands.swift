@@ -175,20 +175,18 @@ extension EmulatedDevice {
     }
   }
 
-  /// Sends the queued text: in frames if the session wants that, otherwise raw, between frames.
-  mutating func appendConsole(to wire: inout [UInt8]) {
-    guard link.framesLog, let session = link.sessionID else {
-      wire += console
-      console = []
-      return
-    }
+  /// Takes the queued text for the line: in frames if the session wants that, otherwise raw.
+  mutating func takeConsole() -> [UInt8] {
+    defer { console = [] }
+    guard link.framesLog, let session = link.sessionID else { return console }
     let header = FrameHeader(type: .udata, direction: .fromDevice, channel: .log, session: session)
+    var wire: [UInt8] = []
     var rest = console[...]
     while !rest.isEmpty {
       Frame.encode(header, payload: Array(rest.prefix(WireLimits.payloadLimitBytes)), into: &wire)
       rest = rest.dropFirst(WireLimits.payloadLimitBytes)
     }
-    console = []
+    return wire
   }
 }
 

@@ -169,8 +169,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   package mutating func nextTransmit() -> [UInt8]? {
     if case .erasing = flash { return nil }
     if let output = nextLoaderOutput() { return output }
-    var wire: [UInt8] = []
-    if !console.isEmpty { appendConsole(to: &wire) }
+    var wire = takeConsole()
     while wire.count < transmitLimitBytes, let frame = link.nextFrame() { frame.encode(into: &wire) }
     guard !wire.isEmpty else { return nil }
     bytesSent += UInt64(wire.count)

@@ -23,7 +23,7 @@ struct ResendTimer: Equatable, Sendable {
     case .unmeasured:
       estimate = .measured(srtt: sample, variation: sample / 2)
     case .measured(let srtt, let variation):
-      let error = srtt > sample ? srtt - sample : sample - srtt
+      let error = max(srtt, sample) - min(srtt, sample)
       estimate = .measured(srtt: (srtt * 7 + sample) / 8, variation: (variation * 3 + error) / 4)
     }
   }

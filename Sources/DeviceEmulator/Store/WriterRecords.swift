@@ -78,7 +78,7 @@ package struct WriterRecords: Equatable, Sendable {
       if records.count < limit { records.append(WriterRecord(source: source)) }
       return
     }
-    if index < records.count - 1 { records.append(records.remove(at: index)) }
+    records.append(records.remove(at: index))
   }
 
   mutating func forget(_ source: UInt32) {
