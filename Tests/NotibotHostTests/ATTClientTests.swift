@@ -132,6 +132,15 @@ struct ATTClientTests {
     #expect(device.takeSent().map(\.header.type) == [.fin])
   }
 
+  @Test func `an Error Response that names no request breaks the bearer`() {
+    var device = ScriptedDevice.makeReady()
+    let id = device.submit(.readCount)
+    _ = device.takeSent()
+    device.receive(ScriptedDevice.pdu([0x01], sequence: 1, ack: 2))
+    let end = SessionEnd.bearerBroken(.answersAnotherRequest(expected: 0x0A, seen: 0))
+    #expect(device.takeActions() == [.completed(id, .failed(.outcomeUnknown(end))), .ended(end)])
+  }
+
   @Test(arguments: [[UInt8(0x0B), 1], [0x0B, 1, 0, 0], [0x01, 0x0A, 3]])
   func `an answer that does not parse breaks the bearer`(answer: [UInt8]) {
     var device = ScriptedDevice.makeReady()

@@ -140,6 +140,21 @@ struct HostMachineSyncTests {
     #expect(!isSent)
   }
 
+  @Test func `no TAKEN is lost while the device grants no credit`() {
+    var device = ScriptedDevice.makeReady(features: Self.all.union(.keptActions), credit: 1)
+    for press in 1...100 as ClosedRange<UInt32> {
+      device.machine.sendTaken(source: 5, press: press, now: device.now)
+    }
+    device.drain()
+    var (presses, ack): ([[UInt8]], UInt8) = ([], 1)
+    while case let sent = device.takeSent().filter({ $0.header.type == .data }), !sent.isEmpty {
+      presses += sent.map(\.payload)
+      ack += UInt8(sent.count)
+      device.receive(ScriptedDevice.frame(.ack, ack: ack, credit: 8))
+    }
+    #expect(presses == (1...100).map { SyncMessage.taken(source: 5, press: $0).encoded() })
+  }
+
   @Test func `a closing session accepts no SYNC`() {
     var device = ScriptedDevice.makeReady(features: Self.all)
     device.close()

@@ -65,6 +65,21 @@ struct HostMachineTests {
     #expect(info.bootID == 2)
   }
 
+  @Test func `connecting does nothing while a session is opening, open or closing`() {
+    var opening = ScriptedDevice.makeOpening()
+    let open = ScriptedDevice.makeReady()
+    var closing = open
+    closing.close()
+    for var device in [opening, open, closing] {
+      _ = device.takeSent()
+      #expect(!device.machine.isClosed)
+      device.connect()
+      #expect(device.takeSent().isEmpty)
+    }
+    opening.pass(.seconds(2))
+    #expect(opening.machine.isClosed)
+  }
+
   @Test func `a silent port ends the attempt after two seconds`() {
     var device = ScriptedDevice.makeOpening()
     device.pass(.milliseconds(1999))

@@ -41,4 +41,48 @@ struct OutboxDeliveryTests {
     world.run()
     #expect(world.takeReports().contains(.delivered(OutboxWorld.number(3))))
   }
+
+  @Test func `a refused notification counts as not delivered, also one that was delivered before`() {
+    var world = OutboxWorld.makeLive("a")
+    world.disconnect()
+    world.display.restart()
+    world.display.nextError = .notANotification
+    world.connect()
+    world.run()
+    #expect(world.machine.entry(OutboxWorld.number(1))?.state == .refused(.notANotification))
+    #expect(world.machine.entry(OutboxWorld.number(1))?.isReported == false)
+  }
+
+  // MARK: Removed to be sent under another id
+
+  /// A journal in which the first notification is to be removed, and then sent under another id.
+  private static func makeMoving() -> OutboxWorld {
+    var header = JournalHeader(source: OutboxWorld.source)
+    header.lastNumber = OutboxWorld.number(1)
+    header.lastID = 1
+    let entry = OutboxEntry(
+      number: OutboxWorld.number(1), content: OutboxWorld.note("a"), state: .removing(id: 1),
+      hasNewerContent: true, isReported: true)
+    return OutboxWorld(journal: JournalContents(header: header, entries: [entry]))
+  }
+
+  @Test func `one that is changed before it is sent is announced, and reported as delivered`() {
+    var world = Self.makeMoving()
+    world.submit(.update(OutboxWorld.number(1), OutboxWorld.note("b")))
+    world.connect()
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["b"])
+    #expect(world.takeReports().contains(.delivered(OutboxWorld.number(1))))
+    #expect(world.takeWritten().last?.hasSuffix(#""id":2}"#) == true)
+  }
+
+  @Test func `one that is taken back before it is sent is only removed`() {
+    var world = Self.makeMoving()
+    world.submit(.remove(OutboxWorld.number(1)))
+    world.connect()
+    world.run()
+    #expect(world.display.shown.isEmpty)
+    #expect(world.takeReports().contains(.removed(OutboxWorld.number(1))))
+    #expect(world.machine.entriesCount == 0)
+  }
 }

@@ -150,6 +150,8 @@ struct OutboxLeavingTests {
       world.run()
       #expect(world.display.shown.map(\.text) == ["b"])
       #expect(world.takeReports().filter { $0 == .delivered(Self.number(1)) }.count == 1)
+      // What has arrived was announced then.
+      #expect(world.takeWritten().last?.hasSuffix(#""ev":"m"}"#) == arrives)
     }
   }
 

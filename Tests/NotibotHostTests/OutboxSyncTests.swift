@@ -348,7 +348,7 @@ struct OutboxSyncTests {
     world.connect()
     for id in 1...UInt32(OutboxSession.confirmationsLimit + 1) {
       let key = NotificationKey(source: OutboxWorld.source, id: id)
-      guard world.machine.putAside(.dismissed, key) else {
+      guard let session = world.machine.session, world.machine.putAside(.dismissed, key, in: session) else {
         Issue.record("\(id) was not put aside")
         return
       }

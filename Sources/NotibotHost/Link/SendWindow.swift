@@ -111,17 +111,14 @@ struct SendWindow: Equatable, Sendable {
     let frames = Int(ack &- UInt8(truncatingIfNeeded: oldest))
     guard frames <= unacknowledged.count else { return nil }
     var sampleNs: Int64?
-    if frames > 0 {
-      let wasAmbiguous = resentUnacknowledged > 0
-      for _ in 0..<frames {
-        let item = unacknowledged.removeFirst()
-        if !item.isHeld { underWayBytes -= item.decodedSizeBytes }
-        sampleNs = now.nanoseconds - item.sentAt.nanoseconds
-        if item.wasResent { resentUnacknowledged -= 1 }
-      }
-      if wasAmbiguous { sampleNs = nil }
-      oldest += frames
+    let isAmbiguous = resentUnacknowledged > 0
+    for _ in 0..<frames {
+      let item = unacknowledged.removeFirst()
+      if !item.isHeld { underWayBytes -= item.decodedSizeBytes }
+      sampleNs = isAmbiguous ? nil : now.nanoseconds - item.sentAt.nanoseconds
+      if item.wasResent { resentUnacknowledged -= 1 }
     }
+    oldest += frames
     let hasGrown = raiseLimit(to: oldest + min(Int(credit), Self.creditLimitFrames))
     return Advance(frames: frames, sampleNs: sampleNs, hasMoved: frames > 0 || hasGrown)
   }

@@ -15,11 +15,11 @@ extension OutboxMachine {
     session?.releasablePress = nil
     let highestID = session?.highestID ?? 0
     var leaving = OutboxSession.Leaving(trials: [])
-    for (id, number) in shelf.numbers.sorted(by: { $0.key < $1.key }) where id <= highestID {
-      switch shelf[number]?.state {
+    for (id, entry) in shelf.identified where id <= highestID {
+      switch entry.state {
       case .written(let write), .held(let write), .updating(let write, _):
         leaving.trials.append(OutboxSession.Leaving.Trial(id: id, revision: write.revision))
-      case .queued, .removing, .refused, nil: break
+      case .queued, .removing, .refused: break
       }
     }
     session?.stage = .proving(leaving)
@@ -56,8 +56,7 @@ extension OutboxMachine {
   ///
   /// In a boot without an agreement with the device, a notification reported as gone may never have
   /// been ours.
-  mutating func putAside(_ reason: GoneReason, _ key: NotificationKey) -> Bool {
-    guard let session else { return false }
+  mutating func putAside(_ reason: GoneReason, _ key: NotificationKey, in session: OutboxSession) -> Bool {
     switch session.stage {
     case .proving, .counting:
       guard header.bootID != session.info.bootID else { return false }
@@ -82,8 +81,7 @@ extension OutboxMachine {
     let isOurBoot = header.writtenBootID == session?.info.bootID
     session?.removals.removeAll()
     session?.stage = .retiring
-    for (id, number) in shelf.numbers.sorted(by: { $0.key < $1.key }) {
-      guard let entry = shelf[number] else { continue }
+    for (id, entry) in shelf.identified {
       switch entry.state {
       case .written, .held, .updating:
         guard let revision = leaving.proven[id] else {
@@ -91,10 +89,10 @@ extension OutboxMachine {
           continue
         }
         retire(entry, revision: revision)
-      case .removing where leaving.proven[id] != nil: session?.removals.append(number)
+      case .removing where leaving.proven[id] != nil: session?.removals.append(entry.number)
       // It can no longer be known whether it was removed from the display.
-      case .removing where !entry.hasNewerContent: drop(number, then: .outcomeUnknown(number))
-      case .removing: if isOurBoot { session?.removals.append(number) } else { requeue(entry) }
+      case .removing where !entry.hasNewerContent: drop(entry.number, then: .outcomeUnknown(entry.number))
+      case .removing: if isOurBoot { session?.removals.append(entry.number) } else { requeue(entry) }
       case .queued, .refused: break
       }
     }

@@ -263,20 +263,17 @@ extension OutboxMachine {
   ) {
     var entry = entry
     entry.state = .held(held)
-    if error == .insufficientResources {
+    let isFull = error == .insufficientResources
+    if isFull {
       if pace.noteRefused(level: entry.content.details.level, now: now) { report(.storeFull) }
       if retract(entry) { return }
       // It is sent again when there can be room: `tryAgain` finds it.
       entry.hasNewerContent = true
-      entry.isReported = true
-      put(entry)
-    } else if entry.hasNewerContent {
-      entry.isReported = true
-      put(entry)
+    }
+    entry.isReported = true
+    put(entry, then: entry.hasNewerContent ? nil : .refused(entry.number, error))
+    if entry.hasNewerContent, !isFull {
       session?.updates.insert(entry.number, level: entry.content.details.level)
-    } else {
-      entry.isReported = true
-      put(entry, then: .refused(entry.number, error))
     }
   }
 

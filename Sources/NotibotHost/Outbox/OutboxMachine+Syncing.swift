@@ -170,8 +170,8 @@ extension OutboxMachine {
     session?.stage = .live
     collectUpdates()
     session?.removals.removeAll()
-    for (_, number) in shelf.numbers.sorted(by: { $0.key < $1.key }) {
-      if case .removing = shelf[number]?.state { session?.removals.append(number) }
+    for (_, entry) in shelf.identified {
+      if case .removing = entry.state { session?.removals.append(entry.number) }
     }
     self.report(report)
     takePresses()
@@ -189,7 +189,7 @@ extension OutboxMachine {
   }
 
   private func uncertainIDs() -> [UInt32] {
-    shelf.numbers.filter { _, number in shelf[number].map(shelf.isUncertain) ?? false }.keys.sorted()
+    shelf.identified.filter { shelf.isUncertain($0.entry) }.map(\.id)
   }
 
   /// All ids that the device holds or may hold, in ascending order, at most `capacity` that need
@@ -198,8 +198,7 @@ extension OutboxMachine {
   private mutating func liveIDs(capacity: Int, above highestID: UInt32) -> [UInt32] {
     var contents: [OutboxEntry] = []
     var ids: [UInt32] = []
-    for number in shelf.numbers.values {
-      guard let entry = shelf[number], let id = entry.wireID else { continue }
+    for (id, entry) in shelf.identified {
       if case .removing = entry.state { ids.append(id) } else { contents.append(entry) }
     }
     if capacity > 0, contents.count > capacity {
@@ -235,7 +234,7 @@ extension OutboxMachine {
   mutating func receiveGone(_ reason: GoneReason, _ key: NotificationKey) {
     // An id that was never assigned belongs to another journal, and so does the event.
     guard let session, key.source == header.source, key.id > 0, key.id <= header.lastID,
-      !putAside(reason, key)
+      !putAside(reason, key, in: session)
     else { return }
     var number: OutboxNumber?
     var remains = reason == .expired ? OutboxSession.Confirmation.Remains.unknown : .nothing

@@ -30,6 +30,11 @@ struct OutboxShelf: Equatable, Sendable {
 
   subscript(number: OutboxNumber) -> OutboxEntry? { entries[number]?.value }
 
+  /// The entries that have an id on the wire, in the order of their ids.
+  var identified: [(id: UInt32, entry: OutboxEntry)] {
+    numbers.keys.sorted().compactMap { id in numbers[id].flatMap { self[$0] }.map { (id, $0) } }
+  }
+
   /// All entries, in the order of their numbers.
   var sorted: [OutboxEntry] { entries.values.map(\.value).sorted { $0.number < $1.number } }
 

@@ -95,14 +95,13 @@ package struct HostMachine: Equatable, Sendable {
   }
 
   /// Queues TAKEN: the host has the presses of `source` up to `press`. Source: PROTOCOL.md NTF-41.
-  /// - Returns: whether it is queued; if not, the device reports the presses again.
-  @discardableResult
-  package mutating func sendTaken(source: UInt32, press: UInt32, now: Instant) -> Bool {
+  /// Without a session that keeps presses, or if too much is queued, it is not sent: the device
+  /// reports the presses again.
+  package mutating func sendTaken(source: UInt32, press: UInt32, now: Instant) {
     guard features.contains(.keptActions),
       client.submitMessage(SyncMessage.taken(source: source, press: press).encoded())
-    else { return false }
+    else { return }
     settle(now: now)
-    return true
   }
 
   /// Sets the identity of the host for the sessions that `connect` opens from now on (SRC and RUN);

@@ -216,7 +216,7 @@ actor ShareServer {
         let id = machine.submit(request, now: now)
         tickets[id] = (ticket, clients[ticket.client]?.session ?? 0)
       case .sync(let request): _ = machine.sendSync(request, now: now)
-      case .taken(let source, let press): _ = machine.sendTaken(source: source, press: press, now: now)
+      case .taken(let source, let press): machine.sendTaken(source: source, press: press, now: now)
       }
     }
     return hasSubmitted
