@@ -56,7 +56,7 @@ COUNTING = re.compile(r"\b(statistics|counters|connectionCounters|tally|counts)\
 UNIT_TESTS = {
     "DeviceEmulator": (
         r"DeviceEmulatorTests.*(ATTServerTests|ATTNotification|BoardProfile|ConnectionTests|DeviceLink|EmulatedDevice|Expiry|"
-        r"FaultyDevice|IdentifiedStore|KeptAction|NotificationStore|RecordDecoder|ResetCircuit|SharedLine|StoreRandom|SyncTests|"
+        r"FaultyDevice|IdentifiedStore|KeptAction|LoaderBoot|NotificationStore|RecordDecoder|ResetCircuit|SharedLine|StoreRandom|SyncTests|"
         r"WiredDevice)"
     ),
     "NotibotHost": (
