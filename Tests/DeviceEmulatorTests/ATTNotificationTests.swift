@@ -79,6 +79,9 @@ struct ATTNotificationTests {
       }
       let same = AttributeTable.attributes.count { $0.type == attribute.type }
       #expect(same <= AttributeTable.sameTypeLimit)
+      let length = attribute.type.lengthBytes
+      let row = AttributeTable.attributes.drop { $0 != attribute }.prefix { $0.type.lengthBytes == length }
+      #expect(row.count * (2 + length) <= AttributeTable.typesLimitBytes)
     }
   }
 
@@ -167,6 +170,8 @@ struct ATTNotificationTests {
     var bearer = ATTBearer(id: .serial, features: [.sync])
     bearer.setCCCD(of: .data, to: 1)
     for id in UInt32(1)...3 { _ = bearer.queue(.dismissed(id)) }
+    let isQueuedAgain = bearer.queue(.dismissed(2))
+    #expect(isQueuedAgain && bearer.notices.count == 3)
     bearer.settle(NotificationKey(source: 5, id: 2))
     #expect(bearer.notices.map(\.key.id) == [1, 3])
   }

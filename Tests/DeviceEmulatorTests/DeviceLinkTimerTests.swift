@@ -109,6 +109,17 @@ struct DeviceLinkTimerTests {
     #expect(link.nextDeadline == .ms(525 + 250))
   }
 
+  @Test func `the line time of a retransmission is added`() {
+    var link = DeviceLink.make(.open)
+    link.lineBitsPerSecond = 9600
+    link.send([UInt8](repeating: 1, count: 488), on: .att)
+    _ = link.takeFrames()
+    #expect(link.frames(at: .ms(775)).types == [.data])
+    // It leaves from 775 to 1300 ms; then a wait of twice 250 ms begins.
+    #expect(!link.frames(at: .ms(1799)).types.contains(.data))
+    #expect(link.frames(at: .ms(1800)).types == [.data])
+  }
+
   @Test func `the line time of the frames queued ahead is not part of the round trip`() {
     var link = DeviceLink.make(.open)
     link.lineBitsPerSecond = 9600

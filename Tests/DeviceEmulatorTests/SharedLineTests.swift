@@ -56,6 +56,7 @@ struct SharedLineTests {
 
   @Test func `a client is flooding when more than 512 events are queued`() throws {
     var (line, _) = try Self.makeOpen()
+    #expect(!line.isFlooded)
     Self.queueText(512, in: &line)
     #expect(!line.isFlooded)
     Self.queueText(513, in: &line)

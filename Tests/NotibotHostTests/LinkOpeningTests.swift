@@ -26,6 +26,18 @@ struct LinkOpeningTests {
     #expect(moments == Array(halfSeconds) + [12_250, 14_250])
   }
 
+  @Test func `a SYN that answers a HELLO after exactly 10 s is repeated after 2 s`() {
+    var device = ScriptedDevice.makeOpening(patient())
+    device.pass(.seconds(10))
+    _ = device.takeSent()
+    device.receive(ScriptedDevice.hello())
+    #expect(device.takeSent().count == 1)
+    device.pass(.milliseconds(1999))
+    #expect(device.takeSent().isEmpty)
+    device.pass(.milliseconds(1))
+    #expect(device.takeSent().count == 1)
+  }
+
   @Test func `a SYN has the host's identity and receive limits`() throws {
     var configuration = patient()
     configuration.source = 0xC0FF_EE01

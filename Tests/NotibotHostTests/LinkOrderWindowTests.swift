@@ -15,6 +15,7 @@ struct LinkOrderWindowTests {
     var delivered = 0
     #expect(window.receive(sequence: 0, item: item, now: .zero) { _ in delivered += 1 } == .delivered)
     #expect(delivered == 3)
+    #expect(!window.isHolding)
     let further = (UInt8(4)...6).map { window.receive(sequence: $0, item: item, now: .zero) { _ in } }
     #expect(further == [.held(needsNAK: true), .held(needsNAK: false), .outOfWindow])
   }
@@ -47,6 +48,13 @@ struct LinkOrderWindowTests {
       window.acknowledge(ack: $0, credit: 64, now: .zero + .milliseconds(10))?.sampleNs
     }
     #expect(samples == [nil, 7_000_000, 7_000_000])
+    for _ in 0..<3 { _ = window.enqueue(channel: .att, payload: [1]) }
+    for _ in 0..<3 { _ = window.sendNext(now: sentAt) }
+    _ = window.resendLost(held: 0b10)
+    let further = (UInt8(4)...6).map {
+      window.acknowledge(ack: $0, credit: 64, now: .zero + .milliseconds(10))?.sampleNs
+    }
+    #expect(further == [nil, nil, 7_000_000])
   }
 
   @Test func `more than 64 of credit counts as 64`() {

@@ -17,6 +17,17 @@ struct OutboxDeliveryTests {
     }
   }
 
+  @Test func `a notification has expired from the second of its time on`() {
+    var world = OutboxWorld()
+    world.machine.setClock(seconds: 1000, now: world.now)
+    let verdicts = [999, 1000, 1001].map { (expires: UInt32) in
+      var note = OutboxWorld.note("a")
+      note.details.expires = expires
+      return world.machine.isExpired(OutboxEntry(number: OutboxWorld.number(1), content: note), at: world.now)
+    }
+    #expect(verdicts == [true, true, false])
+  }
+
   @Test func `a refused notification with a new text is reported as delivered`() {
     var world = OutboxWorld.makeLive()
     world.display.nextError = .notANotification
@@ -51,6 +62,18 @@ struct OutboxDeliveryTests {
     world.run()
     #expect(world.machine.entry(OutboxWorld.number(1))?.state == .refused(.notANotification))
     #expect(world.machine.entry(OutboxWorld.number(1))?.isReported == false)
+  }
+
+  @Test func `a new text that a full device refuses is sent when there is room`() {
+    var world = OutboxWorld.makeLive("a", "b")
+    world.display.nextError = .insufficientResources
+    world.submit(.update(OutboxWorld.number(1), OutboxWorld.note("new")))
+    world.run()
+    #expect(world.display.shown.map(\.text).sorted() == ["a", "b"])
+    #expect(!world.takeReports().contains(.refused(OutboxWorld.number(1), .insufficientResources)))
+    world.dismiss(2)
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["new"])
   }
 
   // MARK: Removed to be sent under another id

@@ -227,6 +227,11 @@ import Testing
 
   // MARK: Expiry
 
+  @Test func `the digest of a submission is that of earlier versions, which journals contain`() {
+    #expect(OutboxSubmission.remove(Self.number(1)).digest == -713_542_869_171_583_289)
+    #expect(OutboxSubmission.add(OutboxWorld.note("a")).digest == 6_241_683_821_339_325_919)
+  }
+
   @Test func `a queued notification expires at its time, without a board`() {
     var desk = Desk()
     desk.submit("one", key: nil, expires: UInt32(Self.morning + 10))

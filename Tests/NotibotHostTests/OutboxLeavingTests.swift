@@ -48,6 +48,17 @@ struct OutboxLeavingTests {
     #expect(world.machine.isFinished)
   }
 
+  @Test func `a source whose ids are all used leads to a new one`() {
+    var world = OutboxWorld(
+      journal: JournalContents(header: JournalHeader(source: OutboxWorld.source, lastID: .max)))
+    world.submit(.add(Self.note("a")))
+    world.connect()
+    world.run()
+    let source = world.machine.header.source
+    #expect(source != OutboxWorld.source)
+    #expect(world.display.sources[source]?.items.mapValues(\.notification.text) == [1: "a"])
+  }
+
   @Test func `moved notifications are not announced again, new ones are`() {
     var world = OutboxWorld.makeLive("a")
     let old = world.journal

@@ -98,6 +98,18 @@ struct OutboxPlainTests {
     }
   }
 
+  @Test func `a host that starts does not send delivered entries again`() {
+    var options = OutboxOptions()
+    options.replaysPlain = true
+    var world = Self.makePlain(options)
+    world.submit(.add(Self.note("a")))
+    world.run()
+    world.crash(seed: 2)
+    world.connect()
+    world.run()
+    #expect(world.display.plain.count == 1)
+  }
+
   @Test func `entries kept for a replay are at most the device's capacity`() {
     var options = OutboxOptions()
     options.replaysPlain = true

@@ -45,7 +45,8 @@ struct SupervisorBehaviourTests {
     #expect(pauses == [100, 200, 400, 800, 1600, 2000].map { .milliseconds($0) })
   }
 
-  @Test func `a session of a second resets the failures`() {
+  @Test(arguments: [Duration.seconds(1), .seconds(2)])
+  func `a session of a second or more resets the failures`(length: Duration) {
     var port = SupervisedPort.make(.waiting)
     for _ in 0..<5 {
       _ = port.passToDeadline()
@@ -55,7 +56,7 @@ struct SupervisorBehaviourTests {
     port.machine.portsFound(["/p"], now: port.now)
     port.machine.portOpened(now: port.now)
     port.machine.sessionOpened(SupervisedPort.info(), now: port.now)
-    port.pass(.seconds(1))
+    port.pass(length)
     port.machine.portGone(now: port.now)
     #expect(port.name == .finding)
     port.machine.portsFound([], now: port.now)

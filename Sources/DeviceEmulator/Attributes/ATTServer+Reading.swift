@@ -1,13 +1,13 @@
 import NotibotProtocol
 
 /// Discovery and reads. Source: PROTOCOL.md ATT-9 to ATT-11. `AttributeTable` limits values and
-/// types, so that at the least MTU no answer has to cut one value, or the handles of one type.
+/// types, so that at the least MTU no answer has to cut one value, the handles of one type, or the
+/// types of one length that follow each other.
 extension ATTServer {
-  func findInformation(_ range: HandleRange, mtu: UInt16) throws(Refusal) -> ATTPDU {
+  func findInformation(_ range: HandleRange) throws(Refusal) -> ATTPDU {
     let found = try attributes(in: range)
     guard let first = found.first else { throw Refusal(.attributeNotFound, handle: range.start) }
-    let room = (Int(mtu) - 2) / (2 + first.type.lengthBytes)
-    let entries = found.prefix { $0.type.lengthBytes == first.type.lengthBytes }.prefix(room)
+    let entries = found.prefix { $0.type.lengthBytes == first.type.lengthBytes }
     return .findInformationResponse(entries.map { .init(handle: $0.handle, type: $0.type) })
   }
 

@@ -155,7 +155,7 @@ struct ATTServer: Equatable, Sendable {
       bearer.exchangeMTU(client: client, server: mtu)
       return .exchangeMTUResponse(mtu: mtu)
     case .findInformationRequest(let range):
-      return try findInformation(range, mtu: bearer.mtu)
+      return try findInformation(range)
     case .findByTypeValueRequest(let range, let type, let value):
       return try findByTypeValue(range, type: .short(type), value: value, on: bearer)
     case .readByTypeRequest(let range, let type):

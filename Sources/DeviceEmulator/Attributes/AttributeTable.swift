@@ -8,6 +8,8 @@ enum AttributeTable {
   static let valueLimitBytes = 19
   /// The handles that fit into the answer to Find By Type Value at the least MTU.
   static let sameTypeLimit = 5
+  /// The handles and types that fit into the answer to Find Information at the least MTU.
+  static let typesLimitBytes = 21
 
   /// The source of an attribute's value.
   enum Content: Equatable, Sendable {
@@ -40,8 +42,8 @@ enum AttributeTable {
     }
   }
 
-  /// In handle order, from 1, without gaps. A value has at most `valueLimitBytes`, and a type at
-  /// most `sameTypeLimit` attributes.
+  /// In handle order, from 1, without gaps. A value has at most `valueLimitBytes`, a type at most
+  /// `sameTypeLimit` attributes, and types of one length in a row at most `typesLimitBytes`.
   static let attributes: [Attribute] = [
     declared(0),
     declared(1),
