@@ -27,6 +27,9 @@ def options(description, limit, short=100):
     parser.set_defaults(short_count=short)
     parser.add_argument("--only", metavar="WORD", help="only mutants whose FILE:FUNCTION contains the word")
     parser.add_argument("--again", metavar="FILE", help="only the survivors that an earlier --json FILE lists")
+    parser.add_argument(
+        "--unseen", metavar="FILE", action="append", default=[], help="none that an earlier --json FILE lists"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="parallel runs")
     parser.add_argument(
         "--limit", type=float, default=limit, metavar="PERCENT", help=f"must be killed; default: {limit:g}"
@@ -45,12 +48,19 @@ def drawn(mutants, count, seed):
     return [mutant for mutant in mutants if mutant.name in chosen]
 
 
+def listed(path):
+    """The verdicts of an earlier run, by name."""
+    rows = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["mutants"]
+    return {tuple(row["name"]): row["verdict"] for row in rows}
+
+
 def selected(chosen, mutants):
     """The mutants that the options select."""
     if chosen.again:
-        rows = json.loads(pathlib.Path(chosen.again).read_text(encoding="utf-8"))["mutants"]
-        survivors = {tuple(row["name"]) for row in rows if row["verdict"] == "survives"}
-        return [mutant for mutant in mutants if tuple(mutant.name) in survivors]
+        verdicts = listed(chosen.again)
+        return [mutant for mutant in mutants if verdicts.get(tuple(mutant.name)) == "survives"]
+    seen = {name for path in chosen.unseen for name in listed(path)}
+    mutants = [mutant for mutant in mutants if tuple(mutant.name) not in seen]
     if chosen.only:
         return [mutant for mutant in mutants if chosen.only in f"{mutant.path}:{mutant.function}"]
     if chosen.short:
