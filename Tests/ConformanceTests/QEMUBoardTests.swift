@@ -93,8 +93,8 @@ struct QEMUBoardTests {
       let counted = try await statistics(rig)
       #expect(counted["lost_bytes"] == 20_000 - 16_384)
       #expect(counted["text_bytes"] == 16_384)
-      // The line works as before.
-      _ = try await bench.probe.fence()
+      // The line works as before. On a busy computer the session has ended meanwhile (LNK-53).
+      try await bench.probe.open()
     }
   }
 

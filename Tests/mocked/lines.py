@@ -216,8 +216,9 @@ def add():
     global PORT
     if options.rename:
         PORT = make_port("ttyUSB1" + PORT.name.removeprefix("ttyUSB"))
-        assert testbed.add_from_string(PORT.holder_block() + PORT.tty_block(*NUMBER))
+        # umockdev ends a program that opens the node while its handler is being attached.
         testbed.attach_ioctl(f"/dev/{PORT.name}", tty_handler)
+        assert testbed.add_from_string(PORT.holder_block() + PORT.tty_block(*NUMBER))
         testbed.uevent(f"/sys{PORT.tty}", "add")
         serve_first()
         return False
