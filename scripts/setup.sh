@@ -51,10 +51,25 @@ require_chromium() {
   echo /usr/bin/python3
 }
 
+# Runs a command in a process group of its own, which ends with this script, even if that is killed.
+worker=
+grouped() {
+  local status=0
+  set -m
+  "$@" </dev/null &
+  worker=$!
+  set +m
+  wait "$worker" || status=$?
+  worker=
+  return "$status"
+}
+end_worker() { [ -z "$worker" ] || kill -- "-$worker" 2>/dev/null || true; }
+trap end_worker EXIT
+
 # Runs a command below a line that says when it began, in seconds of the script.
 step() {
   printf '== %s s: %s\n' "$SECONDS" "$*"
-  "$@"
+  grouped "$@"
 }
 
 # Swift 6.2.3 is the oldest version with @nonexhaustive, Span and the settings of Package.swift.
