@@ -26,7 +26,7 @@ from tools.gateway import (
     trust,
     wire,
 )
-from tools.gateway.world import Failure, NotRun
+from tools.gateway.world import Failure, NotRun, last_reports
 
 STORIES = (
     wire.STORIES
@@ -78,6 +78,7 @@ def main():
     failed, left_out = [], []
     for story in chosen:
         began = time.monotonic()
+        last_reports.lines.clear()
         try:
             story((options.notibot, options.gateway))
             verdict = "ok  "
@@ -92,7 +93,8 @@ def main():
             failed.append(f"{story.__name__}: {failure}")
         except Exception:
             verdict = "FAIL"
-            failed.append(f"{story.__name__}: {traceback.format_exc()}")
+            reports = "".join(f"  reported before: {line}\n" for line in last_reports.lines)
+            failed.append(f"{story.__name__}: {traceback.format_exc()}{reports}")
         print(f"{verdict} {time.monotonic() - began:6.1f} s  {story.__doc__}", flush=True)
     for line in left_out + failed:
         print(line)

@@ -1,6 +1,7 @@
 """An emulator, a gateway in a new folder, and senders that it trusts, for the stories."""
 
 import asyncio
+import collections
 import json
 import logging
 import os
@@ -20,9 +21,23 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tools.emulator import Emulator
 
-# They report each lost connection, of which stories have many.
-for name in ("aioapns", "asyncio"):
-    logging.getLogger(name).setLevel(logging.CRITICAL)
+
+class LastReports(logging.Handler):
+    """Keeps the last reports of the clients for a story that fails. They report each lost
+    connection, of which stories have many."""
+
+    def __init__(self, *names):
+        super().__init__(logging.WARNING)
+        self.lines = collections.deque(maxlen=5)
+        for name in names:
+            logging.getLogger(name).addHandler(self)
+            logging.getLogger(name).propagate = False
+
+    def emit(self, record):
+        self.lines.append(self.format(record))
+
+
+last_reports = LastReports("aioapns", "asyncio")
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TEAM, KEY_ID = "TEAMID1234", "ABC123DEFG"
