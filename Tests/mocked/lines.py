@@ -55,6 +55,7 @@ parser.add_argument("--cause", default="POWERON", help="the ROM's name for the c
 parser.add_argument("--silent", action="store_true", help="prints nothing")
 parser.add_argument("--vanish", action="store_true", help="the port disappears with a reset, and returns")
 parser.add_argument("--vanish-after", type=int, default=0, help="with --vanish: how long after the reset, ms")
+parser.add_argument("--vanish-error", action="store_true", help="with --vanish: the reset itself reports EIO")
 parser.add_argument("--rename", action="store_true", help="with --vanish: it returns under another name")
 parser.add_argument("--stay-away", action="store_true", help="the port disappears with a reset")
 parser.add_argument("--usb-reset", default="0", help="what USBDEVFS_RESET returns: 0 or an errno's name")
@@ -130,7 +131,10 @@ def handle_tty(_, client):
         def change():
             record(call, dtr=bool(word & DTR), rts=bool(word & RTS))
             board.set_lines(after)
-            client.complete(0, 0)
+            if board.is_away and options.vanish_error:
+                answer(client, 0, errno.EIO)
+            else:
+                answer(client, 0)
 
         if options.slow_first and board.sets == 1:
             GLib.timeout_add(options.slow_first, change)

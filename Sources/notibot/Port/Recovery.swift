@@ -4,6 +4,7 @@ import Foundation
 import NIOPosix
 import NotibotHost
 import SerialLink
+import Synchronization
 
 extension RecoveryLadder.Step: ExpressibleByArgument {}
 
@@ -180,7 +181,11 @@ actor Recovery {
   }
 
   private func playLines() async throws {
-    try await LinePlay.startApp(address(), bitsPerSecond: bitsPerSecond, way: .defaultReset)
+    do {
+      try await LinePlay.startApp(address(), bitsPerSecond: bitsPerSecond, way: .defaultReset)
+    } catch let error as PortError where error.code == .deviceGone && info?.usb != nil {
+      // The board takes its port with it: that returns when the board has started.
+    }
     try await awaitReturn()
   }
 
@@ -188,11 +193,16 @@ actor Recovery {
     guard let usb = info?.usb else { return }
     let ports = PortList()
     let loop = MultiThreadedEventLoopGroup.singleton.next()
-    let isBack = try await PortWait.until(upTo: Self.absenceLimit, on: loop) {
+    let found = Mutex<PortInfo?>(nil)
+    _ = try await PortWait.until(upTo: Self.absenceLimit, on: loop) {
       // Its node in /dev can appear after its folder in /sys.
-      ports.port(at: usb.location, interface: usb.interface).map { access($0.path, F_OK) == 0 } ?? false
+      guard let port = ports.port(at: usb.location, interface: usb.interface), access(port.path, F_OK) == 0
+      else { return false }
+      found.withLock { $0 = port }
+      return true
     }
-    guard isBack, let back = ports.port(at: usb.location, interface: usb.interface) else {
+    // It can leave again meanwhile: the next probe notices that.
+    guard let back = found.withLock({ $0 }) else {
       throw PortError(.deviceGone, port: port.description, operation: "find")
     }
     if back.path != info?.path { port = .address(back.address) }
