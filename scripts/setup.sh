@@ -51,7 +51,7 @@ require_chromium() {
   echo /usr/bin/python3
 }
 
-# Runs a command in a process group of its own, which ends with this script, even if that is killed.
+# Runs a command in a process group of its own, which ends with this script, even if SIGTERM ends that.
 worker=
 grouped() {
   local status=0

@@ -131,10 +131,7 @@ def handle_tty(_, client):
         def change():
             record(call, dtr=bool(word & DTR), rts=bool(word & RTS))
             board.set_lines(after)
-            if board.is_away and options.vanish_error:
-                answer(client, 0, errno.EIO)
-            else:
-                answer(client, 0)
+            answer(client, 0, errno.EIO if board.is_away and options.vanish_error else 0)
 
         if options.slow_first and board.sets == 1:
             GLib.timeout_add(options.slow_first, change)

@@ -90,11 +90,10 @@ def main():
                 failed.append(f"{story.__name__}: NOTIBOT_RIG_REQUIRE lists {reason.name}")
         except Failure as failure:
             verdict = "FAIL"
-            failed.append(f"{story.__name__}: {failure}")
+            failed.append(f"{story.__name__}: {failure}{last_reports}")
         except Exception:
             verdict = "FAIL"
-            reports = "".join(f"  reported before: {line}\n" for line in last_reports.lines)
-            failed.append(f"{story.__name__}: {traceback.format_exc()}{reports}")
+            failed.append(f"{story.__name__}: {traceback.format_exc()}{last_reports}")
         print(f"{verdict} {time.monotonic() - began:6.1f} s  {story.__doc__}", flush=True)
     for line in left_out + failed:
         print(line)

@@ -36,6 +36,9 @@ class LastReports(logging.Handler):
     def emit(self, record):
         self.lines.append(self.format(record))
 
+    def __str__(self):
+        return "".join(f"\n  reported before: {line}" for line in self.lines)
+
 
 last_reports = LastReports("aioapns", "asyncio")
 

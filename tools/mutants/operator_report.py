@@ -26,9 +26,16 @@ def options(description, limit, short=100):
     parser.add_argument("--short", action="store_true", help=f"the same {short} each time")
     parser.set_defaults(short_count=short)
     parser.add_argument("--only", metavar="WORD", help="only mutants whose FILE:FUNCTION contains the word")
-    parser.add_argument("--again", metavar="FILE", help="only the survivors that an earlier --json FILE lists")
     parser.add_argument(
-        "--unseen", metavar="FILE", action="append", default=[], help="none that an earlier --json FILE lists"
+        "--again", metavar="FILE", type=listed, help="only the survivors that an earlier --json FILE lists"
+    )
+    parser.add_argument(
+        "--unseen",
+        metavar="FILE",
+        type=listed,
+        action="append",
+        default=[],
+        help="only mutants that an earlier --json FILE does not list; can be repeated",
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="parallel runs")
     parser.add_argument(
@@ -50,17 +57,18 @@ def drawn(mutants, count, seed):
 
 def listed(path):
     """The verdicts of an earlier run, by name."""
-    rows = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["mutants"]
-    return {tuple(row["name"]): row["verdict"] for row in rows}
+    try:
+        rows = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["mutants"]
+        return {tuple(row["name"]): row["verdict"] for row in rows}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise argparse.ArgumentTypeError(f"{path} is not the --json file of an earlier run: {error}") from error
 
 
 def selected(chosen, mutants):
     """The mutants that the options select."""
-    if chosen.again:
-        verdicts = listed(chosen.again)
-        return [mutant for mutant in mutants if verdicts.get(tuple(mutant.name)) == "survives"]
-    seen = {name for path in chosen.unseen for name in listed(path)}
-    mutants = [mutant for mutant in mutants if tuple(mutant.name) not in seen]
+    if chosen.again is not None:
+        return [mutant for mutant in mutants if chosen.again.get(tuple(mutant.name)) == "survives"]
+    mutants = [mutant for mutant in mutants if not any(tuple(mutant.name) in seen for seen in chosen.unseen)]
     if chosen.only:
         return [mutant for mutant in mutants if chosen.only in f"{mutant.path}:{mutant.function}"]
     if chosen.short:

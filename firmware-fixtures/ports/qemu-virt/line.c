@@ -27,8 +27,8 @@ void line_init_uart(uart_t *uart, uintptr_t base)
   uart->base = base;
   volatile uint8_t *registers = registers_of(uart);
   registers[UART_IER] = 0;
-  /* QEMU passes on at most as many bytes at once as the trigger says, which counts on a busy computer. It models the
-     time-out of a FIFO that is not that full at the line's rate: so that has the lowest divisor. */
+  /* QEMU delivers at most as many bytes at a time as the trigger level, and each delivery costs a task switch. Fewer
+     bytes wait for the receive time-out, which follows the bit rate: hence the lowest divisor. */
   registers[UART_LCR] = LCR_DIVISOR;
   registers[0] = 1;
   registers[1] = 0;
