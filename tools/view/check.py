@@ -126,9 +126,17 @@ class Check:
                     pass
         crowd = [socket.create_connection(("127.0.0.1", parts.port), timeout=5) for _ in range(24)]
         try:
-            self.expect(any(not one.recv(1) for one in crowd[16:]), "the 24th connection is kept")
+            self.expect(not any(one.recv(1) for one in crowd[:8]), "the server sent something unasked")
         except (TimeoutError, ConnectionError) as error:
-            self.expect(isinstance(error, ConnectionError), "the 17th connection is kept")
+            self.expect(isinstance(error, ConnectionError), "17 connections are kept")
+        connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=5)
+        try:
+            connection.request("GET", parts.path, headers=own)
+            status = connection.getresponse().status
+        except ConnectionError as error:
+            status = error
+        self.expect(status == 200, f"connections without the token keep others out: {status}")
+        connection.close()
         for one in crowd:
             one.close()
 

@@ -73,6 +73,8 @@ final class ViewHandler: ChannelInboundHandler {
       do throws(ViewGate.Refusal) {
         let gate = server.gate
         let route = try gate.route(method: head.method.rawValue, path: head.uri) { head.headers[$0] }
+        let channel = context.channel
+        server.assumeIsolated { $0.admitted(channel) }
         state = .receiving(route, body: [])
       } catch {
         respond(error.status, "text/plain", Array("\(error.reason)\n".utf8), context)

@@ -24,6 +24,8 @@ actor ViewServer {
   private let perform: Performer
   private let listener: any NIOCore.Channel
   private var connections: [ObjectIdentifier: any NIOCore.Channel] = [:]
+  /// The connections that have not sent a permitted request, oldest first.
+  private var strangers: [ObjectIdentifier] = []
   /// The clients of `events`; whether each has the latest snapshot.
   private var readers: [ObjectIdentifier: Bool] = [:]
   private var latest: [UInt8]?
@@ -111,14 +113,28 @@ actor ViewServer {
 
   /// Returns false if the connection must be closed at once.
   func connected(_ channel: any NIOCore.Channel) -> Bool {
-    guard !hasStopped, connections.count < Self.connectionsLimit else { return false }
+    guard !hasStopped else { return false }
+    if connections.count >= Self.connectionsLimit {
+      // A client that does not know the token cannot keep others out.
+      guard let oldest = strangers.first, let stranger = connections[oldest] else { return false }
+      disconnected(stranger)
+      stranger.close(promise: nil)
+    }
     connections[ObjectIdentifier(channel)] = channel
+    strangers.append(ObjectIdentifier(channel))
     return true
   }
 
+  /// The connection has sent a permitted request.
+  func admitted(_ channel: any NIOCore.Channel) {
+    strangers.removeAll { $0 == ObjectIdentifier(channel) }
+  }
+
   func disconnected(_ channel: any NIOCore.Channel) {
-    connections[ObjectIdentifier(channel)] = nil
-    readers[ObjectIdentifier(channel)] = nil
+    let key = ObjectIdentifier(channel)
+    connections[key] = nil
+    readers[key] = nil
+    strangers.removeAll { $0 == key }
   }
 
   /// A client reads snapshots from now on.
