@@ -72,7 +72,8 @@ extension RuleWords {
       #"""
       A write to a CCCD is 2 bytes, else 0x0D; bit 0 turns notifications on; any other bit set
       is 0xFD, and nothing changes. It reads back as written. Writing 1 to a CCCD that is 1 changes
-      nothing: the subscription goes on, and its waiting notifications are still sent.
+      nothing: the subscription goes on, and its waiting notifications are still sent. Writing 0 drops
+      them.
       """#,
     "ATT-13":
       #"""
@@ -105,8 +106,8 @@ extension RuleWords {
       #"""
       A request shorter than its format, or longer where the format is fixed, is error 0x04,
       with handle 0; so are an Execute Write flag other than 0 and 1, and a UUID that is not 2 or 16 bytes
-      long. A PDU longer than MTU is error 0x04 as well. Such an Execute Write empties the prepare queue,
-      too (ATT-14).
+      long. A PDU longer than MTU is error 0x04 as well. An Execute Write that is answered by 0x04 for any
+      of these reasons empties the prepare queue, too (ATT-14).
       """#,
     "ATT-17":
       #"""
@@ -121,8 +122,9 @@ extension RuleWords {
     "ATT-19":
       #"""
       Waiting notifications of Count become one, with the latest value. Of Data, at least 8
-      wait in order; beyond that the newest is dropped and counted. A notification of Count stands behind
-      the responses to all writes whose effect its value has (ATT-18); its place among waiting
+      wait in order; beyond that the newest is dropped and counted; what a SYNC makes the device report
+      again (NTF-31) takes none of these places, and none of it is dropped. A notification of Count stands
+      behind the responses to all writes whose effect its value has (ATT-18); its place among waiting
       notifications of Data is free. What a device cannot queue it counts; NTF-33 says what it sends
       instead.
       """#,

@@ -11,8 +11,8 @@ extension RuleWords {
     "LNK-2":
       #"""
       HELLO, SYN, RST and UDATA carry seq = ack = credit = 0, and a receiver ignores those
-      fields in them. SYNACK carries ack 0 and the device's first credit. All other frames carry the
-      sender's present ack and credit.
+      fields in them, as a device ignores the session field of a SYN. SYNACK carries ack 0 and the
+      device's first credit. All other frames carry the sender's present ack and credit.
       """#,
     "LNK-3":
       #"""
@@ -26,7 +26,7 @@ extension RuleWords {
       DATA on a channel that the receiver does not serve is received in order, acknowledged, and
       its payload dropped and counted. UDATA on such a channel is dropped and counted. Log text in UDATA
       may be cut anywhere; the end of a frame is no end of a line. Without an open session a device prints
-      its log as console text.
+      its log as console text; in a session that LNK-16 keeps silent it may do so, too.
       """#,
     "LNK-5":
       #"""
@@ -147,11 +147,12 @@ extension RuleWords {
       To close, a side that has nothing unacknowledged, or gives up, sends FIN: once, it is not
       resent. A side that ends a live session for any other reason than LNK-14, LNK-22, a FIN received, or
       silence (LNK-53) sends FIN too, so that the peer does not depend on its own timeout; it need not
-      wait for the answer. The peer answers FIN with ACK and ends the session. The closer ends when an
-      ACK, FIN or RST of the session comes, or after 200 ms. A FIN of a session that is over already gets
-      no answer. A device that has sent FIN takes no DATA any more and sends no new DATA; PING may stay
-      unanswered, and so may a FIN, which ends the session all the same. Until then the session is the
-      live one: a SYN with its nonce gets the same SYNACK (LNK-13), and its frames get no RST.
+      wait for the answer. The peer answers FIN with ACK and ends the session. The closer ends when an ACK
+      or FIN of the session comes, at a host also an RST (LNK-18), or after 200 ms. A FIN of a session
+      that is over already gets no answer. A device that has sent FIN takes no DATA any more and sends no
+      new DATA; PING may stay unanswered, and so may a FIN, which ends the session all the same. Until
+      then the session is the live one: a SYN with its nonce gets the same SYNACK (LNK-13), and its frames
+      get no RST.
       """#,
     "LNK-30":
       #"""
@@ -170,11 +171,11 @@ extension RuleWords {
       − 1 above it is *out of order*: a host keeps the frame until the hole is filled; a device keeps such
       frames or drops them, all of a session alike. A kept frame counts as received when the holes before
       it are filled, not sooner, but its bytes count as granted and used. All other numbers are *out of
-      window*: dropped, and answered by an ACK, at most one in 20 ms; so is a frame beyond the credit or
-      the bytes that were granted, whatever its number. Any frame that carries ack and credit may stand
-      for that ACK. What counts as granted is what the receiver has handled when the frame arrives
-      (LNK-40), whether or not a frame has announced it yet. A receiver that drops out-of-order frames
-      counts no bytes for those that it dropped.
+      window*: dropped, and answered by an ACK, at most one in 20 ms, a sooner one needs none; so is a
+      frame beyond the credit or the bytes that were granted, whatever its number. Any frame that carries
+      ack and credit may stand for that ACK. What counts as granted is what the receiver has handled when
+      the frame arrives (LNK-40), whether or not a frame has announced it yet. A receiver that drops
+      out-of-order frames counts no bytes for those that it dropped.
       """#,
     "LNK-33":
       #"""
@@ -225,14 +226,15 @@ extension RuleWords {
       """#,
     "LNK-43":
       #"""
-      A device also keeps at most as many unacknowledged DATA frames as it announced
-      `requests`, or 8 if that is more.
+      A device also keeps at most as many unacknowledged DATA frames as the larger of 8 and the
+      `requests` that it announced.
       """#,
     "LNK-44":
       #"""
       A side neither stops reading nor holds back credit because its own sending waits. A
-      device takes a request only when it has room for the response. It needs room for one response, the
-      one to that request; waiting notifications never take that room.
+      device takes a request only when it has room for the response. Until then that request waits, and
+      with it what is behind it and the credit for both; a SYNC may wait in the same way. It needs room
+      for one response, the one to that request; waiting notifications never take that room.
       """#,
     "LNK-55":
       #"""
@@ -254,10 +256,11 @@ extension RuleWords {
       within 100–500 ms. A sample is taken only from a frame sent once, and only when no resent frame is
       unacknowledged. On expiry all unacknowledged frames within the limit are sent again, but for those
       that a bitmap named as held, unless it is the oldest one; if no frame was received since the timer
-      was started it doubles, up to 2 s, else it stays. A resend for a NAK restarts the timer. At low
-      rates the line time of the bytes queued ahead of a frame is added. Whether a sample is taken is
-      decided before the ack that arrives is applied: a frame sent more than once prevents it also when
-      this ack covers that frame. Of the frames that one ack covers, the newest gives the sample.
+      was started it doubles, up to 2 s, else it stays; the doubling ends when `ack` advances, or only
+      with the next sample. A resend for a NAK restarts the timer. At low rates the line time of the bytes
+      queued ahead of a frame is added. Whether a sample is taken is decided before the ack that arrives
+      is applied: a frame sent more than once prevents it also when this ack covers that frame. Of the
+      frames that one ack covers, the newest gives the sample.
       """#,
     "LNK-52":
       #"""

@@ -23,10 +23,10 @@ extension RuleWords {
       #"""
       Refused with 0x80: what is not JSON; no object at the top; anything but white space after
       it; a byte order mark; invalid UTF-8; an escape for half a surrogate pair; U+0000; a control
-      character that is not escaped; a key twice in the top object; arrays and objects nested more than 8
-      deep, the top one counted; a key of the four missing, of another type or out of its limits. A number
-      out of range is out of its limits. These hold for the whole document, ignored keys and their values
-      included; U+0000 is refused raw and escaped.
+      character that is not escaped; a key twice in the top object, escapes decoded; arrays and objects
+      nested more than 8 deep, the top one counted; a key of the four missing, of another type or out of
+      its limits. A number out of range is out of its limits. These hold for the whole document, ignored
+      keys and their values included; U+0000 is refused raw and escaped.
       """#,
     "NTF-5":
       #"""
