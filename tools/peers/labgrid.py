@@ -92,12 +92,12 @@ class Lab:
     def client(self, *words, user=None):
         environment = {**self.environment, **({"LG_USERNAME": user} if user else {})}
         return subprocess.run(
-            [f"{self.tools}/labgrid-client", *words], capture_output=True, text=True, env=environment, timeout=60
+            [f"{self.tools}/labgrid-client", *words], capture_output=True, text=True, env=environment, timeout=600
         )
 
     def run(self, *words, expecting=0, environment=None):
         done = subprocess.run(
-            [self.notibot, *words], capture_output=True, text=True, timeout=300, env=environment or self.environment
+            [self.notibot, *words], capture_output=True, text=True, timeout=600, env=environment or self.environment
         )
         assert done.returncode == expecting, (
             f"notibot {words}: exit {done.returncode}: {done.stdout[-600:]}{done.stderr[-600:]}"

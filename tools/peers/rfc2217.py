@@ -21,6 +21,8 @@ from tools.emulator import Emulator
 from tools.vectors import wire
 
 WAIT_SECONDS = 20
+# Against hangs: nothing here depends on how fast this computer is.
+LIMIT_S = 600
 CHECKS = []
 
 
@@ -150,7 +152,7 @@ class Ser2net:
 
 
 def run(*arguments, expecting=0):
-    done = subprocess.run([PROGRAMS["notibot"], *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([PROGRAMS["notibot"], *arguments], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == expecting, f"notibot {arguments}: exit {done.returncode}: {done.stdout}{done.stderr}"
     return done.stdout if expecting == 0 else done.stderr
 
@@ -232,7 +234,7 @@ def esptool_brings_our_board_into_its_loader():
             ],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=LIMIT_S,
         )
         # There is a chip in download mode, but no ROM code that implements the loader's protocol.
         stats = emulator.control.stats()
