@@ -10,6 +10,8 @@ package struct Footprint: Sendable {
   private(set) package var identities: [UInt32: Set<UInt32>] = [:]
   /// Whether a SYN contained a CLOCK.
   private(set) package var hasSetClock = false
+  /// Whether notifications without an identity were written that can expire.
+  package var hasPassing = false
   private var splitter = FrameSplitter(from: .host)
   /// Of the latest SYN or SYNC.
   private var source: UInt32?

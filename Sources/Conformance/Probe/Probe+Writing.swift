@@ -90,10 +90,12 @@ extension Probe {
   package func requireStoreRoom(_ count: Int) async throws {
     needsStoreRoom = true
     guard let capacity = session.announced.number(of: 0x13) else { return }
-    let stored = try await readCount()
-    guard stored + count <= Int(capacity) else {
+    guard count <= Int(capacity) else {
+      throw CaseSkipped("the store holds \(capacity), the case needs \(count)")
+    }
+    guard try await readCount() + count <= Int(capacity) else {
       throw CaseSkipped(
-        "the store has room for \(max(0, Int(capacity) - stored)) more, the case needs \(count)")
+        "the store is too full: restart the board before the run, or dismiss its notifications")
     }
   }
 

@@ -4,7 +4,8 @@ import NotibotProtocol
 /// The limits of the attribute server, and queued notifications when a subscription ends.
 extension Suite {
   static let attLimits: [Case] = [
-    longFormOfType, overlappingParts, queueBytes, eightWait, waitsAtTheEnd, subscribedAgain, eventJustFits,
+    longFormOfType, overlappingParts, queueBytes, eightWait, waitsAtTheEnd, subscribedAgain, changeWaits,
+    countBehindWrites, eventJustFits,
     itemsOnce,
   ]
 
@@ -117,6 +118,61 @@ extension Suite {
     let later = try await probe.listen()
     probe.expect("notifications after writing 1 once more", later.items, is: [])
     try await control.perform(.fill(0))
+  }
+
+  static let changeWaits = Case(
+    "ATT-12/change-waits", "A queued change of Count is sent also after 1 is written to its CCCD again", .att,
+    also: ["ATT-17", "ATT-19"], needs: [.session, .strict]
+  ) { bench in
+    let probe = bench.probe
+    let write = try await openSubscribedAndShut(probe, room: 1)
+    try await probe.sendData(write)
+    try await probe.sendData(Wire.literal("12 0400 0100"))
+    _ = try await probe.fence()
+    try await probe.grant(64)
+    let unsolicited = try await probe.listen(for: .milliseconds(600))
+    let count = try await probe.readCount()
+    probe.expect("values of Count", unsolicited.counts, is: [UInt16(clamping: count)])
+  }
+
+  static let countBehindWrites = Case(
+    "ATT-19/count-behind-its-writes",
+    "A queued change of Count is sent behind the responses to all writes that it counts", .att,
+    also: ["ATT-18"], needs: [.session, .strict]
+  ) { bench in
+    let probe = bench.probe
+    let write = try await openSubscribedAndShut(probe, room: 2)
+    for _ in 0..<2 { try await probe.sendData(write) }
+    _ = try await probe.fence()
+    try await probe.grant(64)
+    let items = try await probe.listen(for: .milliseconds(600)).items
+    let before = try await probe.readCount() - 2
+    var answers = 0
+    for item in items {
+      if item == .other([0x13]) { answers += 1 }
+      guard case .count(let value) = item else { continue }
+      probe.expect(
+        Int(value) <= before + answers, "Count is \(value) after \(answers) responses, it was \(before)")
+    }
+    probe.expect("answers to two writes", answers, is: 2)
+    probe.expect("the last item", items.last, is: .count(UInt16(clamping: before + 2)))
+  }
+
+  /// Subscribes to Count in a session in which the device is not allowed to send any more; returns
+  /// a write of Data.
+  private static func openSubscribedAndShut(_ probe: Probe, room: Int) async throws -> [UInt8] {
+    try await probe.openForPassing()
+    let write = Wire.literal("12 0600") + probe.passing(Sample.json("waits"))
+    try probe.requireMTU(write.count)
+    try await probe.requireStoreRoom(room)
+    try await probe.openShut(features: 0b0011)
+    guard probe.session.features & 1 == 1, probe.session.peerRequests > 1 else {
+      throw CaseSkipped("the device takes one request at a time")
+    }
+    try await probe.grant(2)
+    try await probe.request(Wire.literal("02 0502"))
+    try await probe.request(Wire.literal("12 0400 0100"))
+    return write
   }
 
   /// Queues a change of Count and two events, without credit to send them, then writes both CCCDs

@@ -6,7 +6,7 @@ extension Suite {
   static let deliveryGone: [Case] = [
     goneAtOnce, goneAtEachSync, goneAtAWrite, goneUntilRemoved, goneMeanwhile, goneOfOwnSource,
     goneUnsubscribed,
-    goneRemembered, goneBeyondMTU, goneWithoutSync, actionOfIdentity,
+    goneRemembered, goneBeyondMTU, reportJustFits, goneWithoutSync, actionOfIdentity,
   ]
 
   static let goneAtOnce = Case(
@@ -226,6 +226,30 @@ extension Suite {
       try await probe.sync(Sync(source), unsolicited: &unsolicited)
       probe.expect("the messages before SYNCED \(round)", unsolicited.messages, is: [gone])
       probe.expect("the events before SYNCED \(round)", unsolicited.events, is: [])
+    }
+  }
+
+  static let reportJustFits = Case(
+    "NTF-11/report-that-just-fits", "A report of MTU − 3 bytes is an event, a longer one is GONE", .delivery,
+    also: ["NTF-26", "NTF-30"]
+  ) { bench in
+    let probe = bench.probe
+    let source = try await probe.beginDelivery(room: 1)
+    try await probe.sync(Sync(source))
+    try await probe.expectWritten(Sample.json(id: 2))
+    // Not above hwm and not stored: a write to it is reported, each time alike.
+    var wide = Unsolicited()
+    try await probe.writeData(Sample.json(id: 1), unsolicited: &wide)
+    try probe.requireEventRoom()
+    let event = try probe.require(wide.events.first, "no report for an id that is not above hwm")
+    for (spare, item) in [(3, .event(event)), (2, .message([4, 1] + Wire.u32(source) + Wire.u32(1)))]
+      as [(Int, Unsolicited.Item)]
+    {
+      try await probe.openNarrow(source: source)
+      try await probe.request([0x02] + Wire.u16(UInt16(event.utf8.count + spare)))
+      var narrow = Unsolicited()
+      try await probe.writeData(Sample.json(id: 1), unsolicited: &narrow)
+      probe.expect("the report if the event has \(spare) bytes less than the MTU", narrow.items, is: [item])
     }
   }
 

@@ -276,7 +276,8 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open(isAcknowledged: false)
-    let wait = bench.hasVirtualTime ? Duration.seconds(20) : .milliseconds(1400)
+    // Longer than the silence that ends a confirmed session.
+    let wait = bench.hasVirtualTime ? Duration.seconds(20) : .milliseconds(5600)
     let frames = try await probe.frames(for: wait)
     probe.expect("frames before the first ACK", frames, is: [])
     let isLive = try await probe.isSessionLive()

@@ -148,17 +148,16 @@ extension Suite {
   }
 
   static let downAfterFiveSeconds = Case(
-    "LNK-53/down", "With nothing received for 5 s the session is over", .link, also: ["LNK-20"]
+    "LNK-53/down", "With nothing received for 5 s the session is over", .link, also: ["LNK-20"],
+    needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     _ = try await probe.fence()
-    if bench.hasVirtualTime {
-      // Alive at 4.4 s, by a frame that restarts the timer.
-      _ = try await probe.frames(for: .milliseconds(4400))
-      let isEarlyLive = try await probe.isSessionLive()
-      probe.expect(isEarlyLive, "the session was over after 4.4 s")
-    }
+    // Alive at 4.4 s, by a frame that restarts the timer.
+    _ = try await probe.frames(for: .milliseconds(4400))
+    let isEarlyLive = try await probe.isSessionLive()
+    probe.expect(isEarlyLive, "the session was over after 4.4 s")
     _ = try await probe.frames(for: .milliseconds(5600))
     let isLive = try await probe.isSessionLive()
     probe.expect(!isLive, "the session is served after 5.6 s of silence")
@@ -179,8 +178,9 @@ extension Suite {
   }
 
   static let sendingKeepsNothingAlive = Case(
-    "LNK-53/foreign-frames", "Frames of other sessions, broken frames and text keep no session open", .link,
-    needs: [.virtualTime]
+    "LNK-53/foreign-frames",
+    "Frames of other sessions, malformed and broken ones, and text keep no session open", .link,
+    also: ["LNK-3"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -191,7 +191,8 @@ extension Suite {
       stray.session = probe.session.id &+ 1000
       var broken = probe.frame(.pong, payload: [0]).bytes
       broken[8] ^= 1
-      try await probe.write(stray.bytes + broken + Array("hello\r\n".utf8))
+      let malformed = [probe.frame(.nak, payload: [0, 0, 0]), probe.data([], channel: 2, seq: 0)]
+      try await probe.write(stray.bytes + malformed.flatMap(\.bytes) + broken + Array("hello\r\n".utf8))
     }
     let isLive = try await probe.isSessionLive()
     probe.expect(!isLive, "the session is served after 5.6 s without a frame of its own")

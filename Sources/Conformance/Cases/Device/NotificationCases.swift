@@ -15,11 +15,11 @@ extension Suite {
     also: ["NTF-10"]
   ) { bench in
     let probe = bench.probe
-    try await probe.openWide()
+    try await probe.openForPassing()
     try await probe.requireStoreRoom(3)
     let before = try await probe.readCount()
     for index in 1...3 {
-      let reply = try await probe.writeData(Sample.json("number \(index)"))
+      let reply = try await probe.writeData(probe.passing(Sample.json("number \(index)")))
       probe.expect("the answer to write \(index)", reply, is: [0x13])
       let count = try await probe.readCount()
       probe.expect("Count after write \(index)", count, is: before + index)
@@ -80,7 +80,7 @@ extension Suite {
         "{\"x\":null,\(base),\"y\":[true,false,-1.5e+3,{\"app\":7}],\"z\":{}}",
         "{\"id\":5,\"rev\":1,\"ev\":\"a\",\(base)}",
         "{\"fl\":\"?\",\(base),\"exp\":-1}", "{\"\":0,\(base)}",
-      ])
+      ], withOptionalKeys: false)
   }
 
   static let timestamps = Case(
@@ -221,13 +221,16 @@ extension Suite {
   }
 
   /// Writes each text and notes a finding unless it was stored.
-  private static func expectStored(_ bench: Bench, _ inputs: [String]) async throws {
+  private static func expectStored(
+    _ bench: Bench, _ inputs: [String], withOptionalKeys: Bool = true
+  ) async throws {
     let probe = bench.probe
-    try await probe.openWide()
+    if withOptionalKeys { try await probe.openForPassing() } else { try await probe.openWide() }
     try await probe.requireStoreRoom(inputs.count)
     let before = try await probe.readCount()
     for input in inputs {
-      let reply = try await probe.writeData(Array(input.utf8))
+      let value = Array(input.utf8)
+      let reply = try await probe.writeData(withOptionalKeys ? probe.passing(value) : value)
       probe.expect("the answer to \(input)", reply, is: [0x13])
     }
     let after = try await probe.readCount()

@@ -40,17 +40,18 @@ extension Suite {
     also: ["ATT-6", "ATT-18", "NTF-10"]
   ) { bench in
     let probe = bench.probe
-    try await probe.openWide()
+    try await probe.openForPassing()
     guard probe.session.features & 1 == 1 else { throw CaseSkipped("the device takes one request at a time") }
+    let json = { (index: Int) in probe.passing(Sample.json("burst \(index)")) }
     // A long write is a barrier.
-    try probe.requireMTU(3 + Sample.json("burst 0").count)
+    try probe.requireMTU(3 + json(0).count)
     let window = min(probe.session.peerRequests, 8)
     try await probe.requireStoreRoom(window)
     try await probe.request(Wire.literal("12 0400 0100"))
     let before = try await probe.readCount()
     var burst: [UInt8] = []
     for index in 0..<window {
-      burst += probe.data([0x12, 6, 0] + Sample.json("burst \(index)"), seq: probe.session.nextSeq).bytes
+      burst += probe.data([0x12, 6, 0] + json(index), seq: probe.session.nextSeq).bytes
       probe.session.nextSeq &+= 1
     }
     try await probe.write(burst)
