@@ -84,10 +84,10 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   /// parts.
   private static let narrow: Skips = [
     "the MTU is 23, the case needs": [
-      "ATT-9/whole-values", "ATT-14/queue-of-1024-bytes", "ATT-14/order-of-checks", "FRM-2/block-of-254",
-      "ATT-13/513-bytes",
+      "ATT-9/whole-values", "ATT-14/queue-of-1024-bytes", "ATT-14/order-of-checks", "ATT-13/513-bytes",
+      "ATT-12/change-waits", "ATT-19/count-behind-its-writes",
     ],
-    "the MTU is 23, the case needs 128": ["NTF-11/numbers-go-on"],
+    "the MTU is 23, the case needs 128": ["NTF-11/numbers-go-on", "NTF-11/report-that-just-fits"],
     "the device's MTU": ["ATT-8/smaller-of-both", "FRM-2/full-block-sent", "LNK-42/byte-limit"],
   ]
   /// A long write is a barrier (ATT-6), so that writes in parallel need Write Requests.
@@ -108,7 +108,10 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   ]
   /// Feature bit 0 is missing too.
   private static let withoutPipelines: Skips = [
-    "the device takes one request": ["ATT-5/writes-in-order", "LNK-43/unacknowledged-limit"]
+    "the device takes one request": [
+      "ATT-5/writes-in-order", "LNK-43/unacknowledged-limit", "ATT-12/change-waits",
+      "ATT-19/count-behind-its-writes",
+    ]
   ]
   /// Everything about identities and SYNC, except that they are not in use.
   private static let withoutKeys: Skips = [
@@ -117,7 +120,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   ]
   /// Limits with an MTU of 185 and two requests.
   private static let small: Skips = [
-    "the MTU is 185, the case needs": ["ATT-14/order-of-checks", "FRM-2/block-of-254", "ATT-13/513-bytes"],
+    "the MTU is 185, the case needs": ["ATT-14/order-of-checks", "ATT-13/513-bytes"],
     "the device's MTU": ["FRM-2/full-block-sent", "LNK-42/byte-limit"],
     "the device takes fewer than 3 requests": bitmaps.union(["LNK-51/no-sample"]),
     "the device takes fewer than 4 requests": ["LNK-32/nothing-twice", "LNK-34/lost-again"],
