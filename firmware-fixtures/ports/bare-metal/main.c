@@ -240,9 +240,11 @@ static void perform_line(app_t *app)
     return;
   }
   if (length == 4 && memcmp(app->line, "busy", 4) == 0) {
+    /* Bytes can arrive as soon as the answer is on its way. */
+    uint32_t total = uart_received(board_link_uart()) + BUSY_BYTES;
     answer("ok");
     uart_drain(board_control_uart(), DRAIN_LIMIT_MS);
-    uart_await_received(board_link_uart(), BUSY_BYTES, BUSY_LIMIT_MS);
+    uart_await_received(board_link_uart(), total, BUSY_LIMIT_MS);
     return;
   }
   if (board_is_command(app->line, length)) {

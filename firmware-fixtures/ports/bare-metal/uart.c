@@ -62,11 +62,15 @@ void uart_drain(uart_t *uart, uint32_t limit_ms)
   }
 }
 
-void uart_await_received(const uart_t *uart, uint32_t count, uint32_t limit_ms)
+uint32_t uart_received(const uart_t *uart)
+{
+  return uart->rx_head + uart->rx_overruns;
+}
+
+void uart_await_received(const uart_t *uart, uint32_t total, uint32_t limit_ms)
 {
   uint32_t start = board_now_ms();
-  uint32_t first = uart->rx_head + uart->rx_overruns;
-  while (uart->rx_head + uart->rx_overruns - first < count && (uint32_t)(board_now_ms() - start) < limit_ms) {
+  while ((int32_t)(uart_received(uart) - total) < 0 && (uint32_t)(board_now_ms() - start) < limit_ms) {
     board_serve_watchdog();
   }
 }

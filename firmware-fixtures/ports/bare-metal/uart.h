@@ -42,8 +42,11 @@ size_t uart_room(const uart_t *uart);
 /* Waits until everything is sent, at most `limit_ms`. */
 void uart_drain(uart_t *uart, uint32_t limit_ms);
 
-/* Waits until `count` bytes were received, at most `limit_ms`, without taking them. */
-void uart_await_received(const uart_t *uart, uint32_t count, uint32_t limit_ms);
+/* Bytes received since boot, lost ones included; modulo 2^32. */
+uint32_t uart_received(const uart_t *uart);
+
+/* Waits until `uart_received` is `total`, at most `limit_ms`, without taking bytes. */
+void uart_await_received(const uart_t *uart, uint32_t total, uint32_t limit_ms);
 
 /* Writes past the ring, with interrupts off; for a panic only. Gives up on a blocked line. */
 void uart_write_now(uart_t *uart, const uint8_t *bytes, size_t length_bytes);
