@@ -47,7 +47,8 @@ package struct CaseVerdict: Equatable {
     guard let last = runs.last else { return nil }
     guard let lateness = last.lateness else { return decision(last) }
     switch last.outcome {
-    case .skipped: return decision(last)
+    // What has failed before is no skip: the failed runs have filled the store, for instance.
+    case .skipped: return failures.isEmpty ? decision(last) : undecided
     case .errored where lateness.isCalm: return decision(last)
     case .passed where passes > calmFailures.count: return decision(last)
     case .failed where calmFailures.count >= Self.failuresToConfirm: return decision(last)
@@ -57,13 +58,17 @@ package struct CaseVerdict: Equatable {
 
   /// The outcome if the case cannot run again.
   package var undecided: Decision {
-    guard let bad = calmFailures.last ?? runs.last(where: { $0.outcome != .passed }) else {
+    guard let bad = calmFailures.last ?? failures.last ?? runs.last(where: { $0.outcome != .passed }) else {
       return Decision(outcome: .errored("not run"), notes: [], transcript: [])
     }
     let reason =
-      worst == Lateness()
-      ? "interrupted before it was repeated"
-      : "\(worst.summary) (limit: \(Int(Lateness.limit.inMilliseconds)) ms); run it on a machine with less load"
+      if case .skipped = runs.last?.outcome {
+        "it could not be repeated, because \(runs.last?.outcome.details.first ?? "it was skipped")"
+      } else if worst == Lateness() {
+        "interrupted before it was repeated"
+      } else {
+        "\(worst.summary) (limit: \(Int(Lateness.limit.inMilliseconds)) ms); run it on a machine with less load"
+      }
     let message =
       "not decided in \(Self.count(runs.count)): \(reason); last finding: "
       + (bad.outcome.details.first ?? "none")
@@ -72,12 +77,11 @@ package struct CaseVerdict: Equatable {
 
   private var passes: Int { runs.count { $0.outcome == .passed } }
 
-  private var calmFailures: [CaseRun] {
-    runs.filter { run in
-      guard case .failed = run.outcome else { return false }
-      return run.lateness?.isCalm ?? true
-    }
+  private var failures: [CaseRun] {
+    runs.filter { if case .failed = $0.outcome { true } else { false } }
   }
+
+  private var calmFailures: [CaseRun] { failures.filter { $0.lateness?.isCalm ?? true } }
 
   /// The runs that did not count because of it.
   private var worst: Lateness {
