@@ -96,6 +96,12 @@ extension Suite {
     try await probe.request(Wire.literal("12 0700 0100"))
     try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
     probe.expect("events once subscribed", unsolicited.count("expired", source, 1), is: 1)
+    // Neither where the event does not fit.
+    try await probe.openNarrow(source: source)
+    try await probe.request(Wire.literal("12 0700 0000"))
+    var narrow = Unsolicited()
+    try await probe.sync(Sync(source), unsolicited: &narrow)
+    probe.expect("reports at SYNC without a subscription", narrow.items, is: [])
     try await probe.expectWritten(Sample.removal(id: 1), "the removal")
   }
 
