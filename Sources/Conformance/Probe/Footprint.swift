@@ -11,7 +11,7 @@ package struct Footprint: Sendable {
   /// Whether a SYN contained a CLOCK.
   private(set) package var hasSetClock = false
   /// Whether notifications without an identity were written that can expire.
-  package var hasPassing = false
+  package var hasExpiring = false
   private var splitter = FrameSplitter(from: .host)
   /// Of the latest SYN or SYNC.
   private var source: UInt32?

@@ -6,23 +6,23 @@ import NotibotProtocol
 extension Probe {
   /// The number of writers that are tried before a device counts as one that forgets none.
   private static let writersLimit = 1024
-  /// When `passing` notifications expire, in seconds since 1970-01-01 UTC.
-  private static let passingEnd = Sample.noon + 1000
+  /// When `expiring` notifications expire, in seconds since 1970-01-01 UTC.
+  private static let expiringEnd = Sample.noon + 1000
 
-  /// Opens a bearer as `openWide`, on a board so that `passing` notifications can expire: with the
+  /// Opens a bearer as `openWide`, on a board so that `expiring` notifications can expire: with the
   /// keys of NTF-20 in use, if the device has them, and with a time.
-  package func openForPassing() async throws {
+  package func openForExpiring() async throws {
     guard footprint != nil, case .session = bearer else { return try await openWide() }
     try await openWide(Self.synTLVs(nonce: makeNonce(), features: 0b0011) + [.clock(Sample.noon)])
   }
 
   /// A notification without an identity, which a host cannot remove: if possible it expires when
   /// the case is over (NTF-27), and leaves its place in the store to the next case.
-  package func passing(_ json: [UInt8]) -> [UInt8] {
+  package func expiring(_ json: [UInt8]) -> [UInt8] {
     guard footprint != nil, session.features & 0b0010 != 0, let brace = json.firstIndex(of: UInt8(ascii: "{"))
     else { return json }
-    footprint?.hasPassing = true
-    return json[...brace] + Array("\"exp\":\(Self.passingEnd),".utf8) + json[(brace + 1)...]
+    footprint?.hasExpiring = true
+    return json[...brace] + Array("\"exp\":\(Self.expiringEnd),".utf8) + json[(brace + 1)...]
   }
 
   /// Opens a bearer on which identities can be written; returns false if the device has none.
@@ -43,7 +43,7 @@ extension Probe {
   /// Removes notifications with an identity, and the pending reports about them (NTF-24); lets
   /// those without one expire; corrects the time that a case has set.
   package func remove(_ footprint: Footprint, now: UInt64) async throws {
-    if footprint.hasPassing, try await openForIdentities(clock: Self.passingEnd) {
+    if footprint.hasExpiring, try await openForIdentities(clock: Self.expiringEnd) {
       // Time for a device that looks at its clock when it is asked.
       _ = try await readCount()
     }

@@ -161,8 +161,8 @@ extension Suite {
   /// Subscribes to Count in a session in which the device is not allowed to send any more; returns
   /// a write of Data.
   private static func openSubscribedAndShut(_ probe: Probe, room: Int) async throws -> [UInt8] {
-    try await probe.openForPassing()
-    let write = Wire.literal("12 0600") + probe.passing(Sample.json("waits"))
+    try await probe.openForExpiring()
+    let write = Wire.literal("12 0600") + probe.expiring(Sample.json("waits"))
     try probe.requireMTU(write.count)
     try await probe.requireStoreRoom(room)
     try await probe.openShut(features: 0b0011)

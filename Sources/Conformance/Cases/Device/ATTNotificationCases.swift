@@ -100,19 +100,19 @@ extension Suite {
     .att, also: ["NTF-10"]
   ) { bench in
     let probe = bench.probe
-    try await probe.openForPassing()
+    try await probe.openForExpiring()
     try await probe.requireStoreRoom(3)
     var unsolicited = Unsolicited()
-    try await probe.writeData(probe.passing(Sample.json("before")), unsolicited: &unsolicited)
+    try await probe.writeData(probe.expiring(Sample.json("before")), unsolicited: &unsolicited)
     try await probe.request(Wire.literal("12 0400 0100"))
     try await probe.listen(into: &unsolicited)
     probe.expect("notifications from before", unsolicited.items, is: [])
-    try await probe.writeData(probe.passing(Sample.json("meanwhile")), unsolicited: &unsolicited)
+    try await probe.writeData(probe.expiring(Sample.json("meanwhile")), unsolicited: &unsolicited)
     let count = try await probe.readCount()
     probe.expect("notifications while subscribed", unsolicited.items, is: [.count(UInt16(clamping: count))])
     unsolicited = Unsolicited()
     try await probe.request(Wire.literal("12 0400 0000"))
-    try await probe.writeData(probe.passing(Sample.json("after")), unsolicited: &unsolicited)
+    try await probe.writeData(probe.expiring(Sample.json("after")), unsolicited: &unsolicited)
     probe.expect("notifications after it", unsolicited.items, is: [])
   }
 

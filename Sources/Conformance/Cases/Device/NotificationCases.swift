@@ -15,11 +15,11 @@ extension Suite {
     also: ["NTF-10"]
   ) { bench in
     let probe = bench.probe
-    try await probe.openForPassing()
+    try await probe.openForExpiring()
     try await probe.requireStoreRoom(3)
     let before = try await probe.readCount()
     for index in 1...3 {
-      let reply = try await probe.writeData(probe.passing(Sample.json("number \(index)")))
+      let reply = try await probe.writeData(probe.expiring(Sample.json("number \(index)")))
       probe.expect("the answer to write \(index)", reply, is: [0x13])
       let count = try await probe.readCount()
       probe.expect("Count after write \(index)", count, is: before + index)
@@ -225,12 +225,12 @@ extension Suite {
     _ bench: Bench, _ inputs: [String], withOptionalKeys: Bool = true
   ) async throws {
     let probe = bench.probe
-    if withOptionalKeys { try await probe.openForPassing() } else { try await probe.openWide() }
+    if withOptionalKeys { try await probe.openForExpiring() } else { try await probe.openWide() }
     try await probe.requireStoreRoom(inputs.count)
     let before = try await probe.readCount()
     for input in inputs {
       let value = Array(input.utf8)
-      let reply = try await probe.writeData(withOptionalKeys ? probe.passing(value) : value)
+      let reply = try await probe.writeData(withOptionalKeys ? probe.expiring(value) : value)
       probe.expect("the answer to \(input)", reply, is: [0x13])
     }
     let after = try await probe.readCount()

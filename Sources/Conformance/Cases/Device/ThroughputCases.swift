@@ -40,9 +40,9 @@ extension Suite {
     also: ["ATT-6", "ATT-18", "NTF-10"]
   ) { bench in
     let probe = bench.probe
-    try await probe.openForPassing()
+    try await probe.openForExpiring()
     guard probe.session.features & 1 == 1 else { throw CaseSkipped("the device takes one request at a time") }
-    let json = { (index: Int) in probe.passing(Sample.json("burst \(index)")) }
+    let json = { (index: Int) in probe.expiring(Sample.json("burst \(index)")) }
     // A long write is a barrier.
     try probe.requireMTU(3 + json(0).count)
     let window = min(probe.session.peerRequests, 8)

@@ -171,11 +171,12 @@ extension RuleWords {
       − 1 above it is *out of order*: a host keeps the frame until the hole is filled; a device keeps such
       frames or drops them, all of a session alike. A kept frame counts as received when the holes before
       it are filled, not sooner, but its bytes count as granted and used. All other numbers are *out of
-      window*: dropped, and answered by an ACK, at most one in 20 ms, a sooner one needs none; so is a
-      frame beyond the credit or the bytes that were granted, whatever its number. Any frame that carries
-      ack and credit may stand for that ACK. What counts as granted is what the receiver has handled when
-      the frame arrives (LNK-40), whether or not a frame has announced it yet. A receiver that drops
-      out-of-order frames counts no bytes for those that it dropped.
+      window*: dropped, and answered by an ACK, at most one in 20 ms; so is a frame beyond the credit or
+      the bytes that were granted, whatever its number. A frame that comes within 20 ms of such an ACK
+      need not be answered. Any frame that carries ack and credit may stand for that ACK. What counts as
+      granted is what the receiver has handled when the frame arrives (LNK-40), whether or not a frame has
+      announced it yet. A receiver that drops out-of-order frames counts no bytes for those that it
+      dropped.
       """#,
     "LNK-33":
       #"""
@@ -256,11 +257,11 @@ extension RuleWords {
       within 100–500 ms. A sample is taken only from a frame sent once, and only when no resent frame is
       unacknowledged. On expiry all unacknowledged frames within the limit are sent again, but for those
       that a bitmap named as held, unless it is the oldest one; if no frame was received since the timer
-      was started it doubles, up to 2 s, else it stays; the doubling ends when `ack` advances, or only
-      with the next sample. A resend for a NAK restarts the timer. At low rates the line time of the bytes
-      queued ahead of a frame is added. Whether a sample is taken is decided before the ack that arrives
-      is applied: a frame sent more than once prevents it also when this ack covers that frame. Of the
-      frames that one ack covers, the newest gives the sample.
+      was started it doubles, up to 2 s, else it stays; the doubling ends when `ack` advances, or at the
+      latest with the next sample. A resend for a NAK restarts the timer. At low rates the line time of
+      the bytes queued ahead of a frame is added. Whether a sample is taken is decided before the ack that
+      arrives is applied: a frame sent more than once prevents it also when this ack covers that frame. Of
+      the frames that one ack covers, the newest gives the sample.
       """#,
     "LNK-52":
       #"""
