@@ -43,3 +43,16 @@ package enum ProcessorWait {
     return total
   }
 }
+
+/// Whether the threads of this process wait for a disk.
+package enum DiskWait {
+  /// Whether one of them does now, or for something else that cannot be interrupted.
+  /// Source: proc_pid_stat(5), state D.
+  package static func isNow() -> Bool {
+    FileSystem.names(in: "/proc/self/task").contains { thread in
+      let line = FileSystem.line(at: "/proc/self/task/\(thread)/stat") ?? ""
+      // The name of the thread is in parentheses and can contain some.
+      return line[(line.lastIndex(of: ")") ?? line.startIndex)...].dropFirst(2).first == "D"
+    }
+  }
+}

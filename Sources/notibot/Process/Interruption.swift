@@ -13,7 +13,7 @@ enum Interruption {
   /// Interval of the checks whether a cancelled command has ended.
   static let tickMs: Int32 = 100
   /// Ticks that a command has to end after a signal. A tick in which its threads waited for a
-  /// processor for half of the time is not counted.
+  /// processor for half of the time is not counted, nor one at whose end a thread waits for a disk.
   static let graceTicks = 12
   /// All ticks, counted or not.
   static let ticksLimit = 60
@@ -29,7 +29,7 @@ enum Interruption {
     /// Counts a tick. Returns whether it was the last one.
     mutating func tick() -> Bool {
       let waited = ProcessorWait.nanoseconds()
-      let isFair = waited < waitedNanoseconds + UInt64(tickMs) * 500_000
+      let isFair = waited < waitedNanoseconds + UInt64(tickMs) * 500_000 && !DiskWait.isNow()
       waitedNanoseconds = waited
       ticks += 1
       if isFair { countedTicks += 1 }
