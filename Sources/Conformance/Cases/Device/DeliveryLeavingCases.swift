@@ -4,7 +4,7 @@ import NotibotProtocol
 /// Notifications that leave the display without their writer, and dropped events.
 extension Suite {
   static let deliveryLeaving: [Case] = [
-    eviction, expiry, expiredAtOnce, expiredPlain, resyncOnce, resyncForWriter,
+    eviction, evictedByAge, expiry, expiredAtOnce, expiredPlain, resyncOnce, resyncForWriter,
   ]
 
   static let eviction = Case(
@@ -177,24 +177,79 @@ extension Suite {
   }
 
   static let resyncForWriter = Case(
-    "NTF-33/forgotten-src", "A device that forgets the src of the session sends RESYNC", .delivery,
-    also: ["NTF-22", "NTF-31"]
+    "NTF-33/forgotten-src", "A device that forgets the src of the session sends RESYNC, after each SYNC",
+    .delivery, also: ["NTF-22", "NTF-31"]
   ) { bench in
     let probe = bench.probe
     let source = probe.makeSource()
     try await probe.openDelivery()
-    try await probe.requireStoreRoom(5)
-    try await probe.sync(Sync(source))
-    let json = Sample.json(id: 1)
-    try await probe.expectWritten(json)
-    var unsolicited = Unsolicited()
-    for _ in 1...4 {
-      try await probe.writeData(
-        Sample.json(id: 1, more: ",\"src\":\(probe.makeSource())"), unsolicited: &unsolicited)
+    try await probe.requireStoreRoom(2)
+    for round in 1...2 {
+      try await probe.sync(Sync(source))
+      let json = Sample.json(id: 1)
+      try await probe.expectWritten(json)
+      var unsolicited = Unsolicited()
+      var others = 0
+      while unsolicited.messages.isEmpty, others < 64 {
+        let more = ",\"src\":\(probe.makeSource())"
+        for json in [Sample.json(id: 1, more: more), Sample.removal(id: 1, more: more)] {
+          let pdu = try await probe.writePDU(json, unsolicited: &unsolicited)
+          _ = try await probe.request(pdu, unsolicited: &unsolicited, file: #fileID, line: #line)
+        }
+        others += 1
+      }
+      try await probe.listen(into: &unsolicited)
+      let synced = try await probe.sync(
+        Sync(source, known: 1, held: [Holding(1, json)]), unsolicited: &unsolicited)
+      let isForgotten = synced.highest == 0
+      let what = "after \(others) other writers, with hwm \(synced.highest), in round \(round)"
+      probe.expect("messages \(what)", unsolicited.messages, is: isForgotten ? [[3]] : [])
+      probe.expect("n \(what)", Int(synced.count), is: isForgotten ? 0 : 1)
+      guard isForgotten else { break }
     }
-    let synced = try await probe.sync(Sync(source, known: 1, held: [Holding(1, json)]))
-    let isForgotten = synced.highest == 0
-    probe.expect("messages, with hwm \(synced.highest)", unsolicited.messages, is: isForgotten ? [[3]] : [])
-    probe.expect("n", Int(synced.count), is: isForgotten ? 0 : 1)
+  }
+
+  static let evictedByAge = Case(
+    "NTF-25/replaced-keeps-its-age",
+    "A full store evicts the oldest of the lowest level, even if it was replaced, and remembers the reason",
+    .delivery, also: ["NTF-23", "NTF-26"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    // A board takes some milliseconds for each.
+    let fillLimit = 2000
+    let source = try await probe.beginDelivery(room: 3)
+    let stored = try await probe.readCount()
+    guard let capacity = probe.session.announced.number(of: 0x13), Int(capacity) - stored <= fillLimit else {
+      throw CaseSkipped("the store has room for more than \(fillLimit), too many to fill")
+    }
+    let room = Int(capacity) - stored
+    // The one with the lowest level goes, and there is none below 0. Expired ones take room without
+    // being counted.
+    var held = 0
+    var reply: [UInt8] = []
+    repeat {
+      reply = try await probe.writeData(Sample.json(id: UInt32(held + 1), more: ",\"lvl\":0"))
+      if reply == [0x13] { held += 1 }
+    } while reply == [0x13] && held <= room
+    probe.expect("the answer after \(held) for \(room) places", reply, is: Wire.literal("01 12 0600 11"))
+    guard held >= 2 else { throw CaseSkipped("the store takes \(held) more, the case needs 2") }
+    try await probe.expectWritten(Sample.json(id: 1, more: ",\"lvl\":0,\"rev\":1"), "a change of the oldest")
+    // Those of other writers can be older.
+    var unsolicited = Unsolicited()
+    var id = UInt32(held + 2)
+    repeat {
+      let json = Sample.json(id: id, more: ",\"lvl\":1")
+      reply = try await probe.writeData(json, unsolicited: &unsolicited)
+      id += 1
+    } while reply == [0x13] && unsolicited.goneIDs(source).isEmpty && id <= UInt32(held + 2 + stored)
+    if reply != [0x13], unsolicited.items.isEmpty { throw CaseSkipped("the device does not evict") }
+    probe.expect("ids evicted", unsolicited.goneIDs(source), is: [1])
+    probe.expect("reports of it", unsolicited.count("evicted", source, 1), is: 1)
+    var again = Unsolicited()
+    let late = Sample.json(id: 1, more: ",\"lvl\":0,\"rev\":2")
+    reply = try await probe.writeData(late, unsolicited: &again)
+    probe.expect("the answer to a write to it", reply, is: [0x13])
+    probe.expect("ids reported because of it", again.goneIDs(source), is: [1])
+    probe.expect("reports that it was evicted", again.count("evicted", source, 1), is: 1)
   }
 }

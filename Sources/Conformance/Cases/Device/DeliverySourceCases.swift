@@ -4,7 +4,7 @@ import NotibotProtocol
 extension Suite {
   static let deliverySources: [Case] = [
     sourceOfSYN, sourceOfSYNC, sourceOfKey, sourceMissing, sourceEndsWithSession, fourSources, fifthSource,
-    highestPerSource, removalTakesNoPlace,
+    highestPerSource, removalTakesNoPlace, synIsNoWrite,
   ]
 
   static let sourceOfSYN = Case(
@@ -192,5 +192,45 @@ extension Suite {
     }
     try await probe.expectHeld([Holding(7, json)], of: sources[0], highest: 7)
     try await probe.expectWritten(Sample.removal(id: 7))
+  }
+
+  static let synIsNoWrite = Case(
+    "NTF-22/syn-is-no-write", "The SRC of a SYN does not make its src the latest one", .delivery,
+    also: ["LNK-5"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(1)
+    // The least number of further writers that makes the device forget one is between these.
+    var (tooFew, enough) = (3, 64)
+    guard try await probe.isForgotten(after: enough) else {
+      throw CaseSkipped("the device keeps more than \(enough) writers")
+    }
+    while enough - tooFew > 1 {
+      let middle = (tooFew + enough) / 2
+      if try await probe.isForgotten(after: middle) { enough = middle } else { tooFew = middle }
+    }
+    // With the SYN as a write the writer of that SYNC would be forgotten instead.
+    let isForgotten = try await probe.isForgotten(after: enough - 1) { source in
+      try await probe.sync(Sync(probe.makeSource()))
+      try await probe.openDelivery(source: source)
+    }
+    probe.expect(isForgotten, "a src in a SYN is kept, although \(enough) others were synced after its write")
+  }
+}
+
+extension Probe {
+  /// Whether a new writer is forgotten once so many others have synced.
+  ///
+  /// - Parameter meanwhile: runs after it has written, with its `src`.
+  fileprivate func isForgotten(
+    after others: Int, meanwhile: (UInt32) async throws -> Void = { _ in }
+  ) async throws -> Bool {
+    let source = makeSource()
+    try await expectWritten(Sample.json(id: 1, more: ",\"src\":\(source)"))
+    try await expectWritten(Sample.removal(id: 1, more: ",\"src\":\(source)"))
+    try await meanwhile(source)
+    for _ in 0..<others { try await sync(Sync(makeSource())) }
+    return try await sync(Sync(source)).highest == 0
   }
 }
