@@ -18,7 +18,10 @@ struct BoardOptions: ParsableArguments {
     name: .shortAndLong,
     help: ArgumentHelp(
       "Boards to test in parallel, 1-\(BoardsRun.boardsLimit) (default: all).",
-      valueName: "number")
+      discussion: """
+        With --rig pty, rfc2217, ble or qemu: devices to start, each for a part of the cases (default: \
+        \(TestRun.usualDevices)).
+        """, valueName: "number")
   )
   var jobs: Int?
 

@@ -153,8 +153,10 @@ struct TestCommand: AsyncParsableCommand {
     }
     let start = Instant(nanoseconds: Int64(clockStart ?? 0) * 1_000_000)
     let showsProgress = options.quiet || (Output.hasTerminal && isatty(STDOUT_FILENO) == 0)
+    let rig = try chosenRig()
+    let devices = rig.startsProcesses ? min(boardOptions.jobs ?? TestRun.usualDevices, cases.count) : 1
     let run = TestRun(
-      cases: cases, seed: seed, rig: try chosenRig(), options: options, clockStart: start,
+      cases: cases, seed: seed, rig: rig, options: options, devices: devices, clockStart: start,
       showsProgress: showsProgress)
     let reports = try TestReports(junit: junit, json: json, html: html)
     let remove = Interruption.addLastWords { reports.writeFiles(run.unfinished()) }

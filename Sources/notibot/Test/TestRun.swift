@@ -27,12 +27,26 @@ struct TestRun: Sendable {
     /// An image on a model of the ESP32-C3; nil: the reference firmware's.
     case chip(image: String?, PortName.ChipLine)
     case port(PortName, SerialOptions, control: String?, timeout: Duration, PortCare)
+
+    /// Whether the rig starts its device in another process, and can start several.
+    var startsProcesses: Bool {
+      switch self {
+      case .pty, .rfc2217, .ble, .qemu: true
+      case .emulator, .ownHost, .firmware, .symmetric, .att, .chip, .port: false
+      }
+    }
   }
+
+  /// Devices that a rig starts unless a number is given. They wait most of the time
+  /// (docs/DECISIONS.md).
+  static let usualDevices = 4
 
   let cases: [Case]
   let seed: UInt64
   var rig: ChosenRig
   var options: TestOptions
+  /// Devices that the rig starts, which share the cases; at least 1.
+  var devices = 1
   /// Initial time of the clock of a device in this process.
   var clockStart = Instant.zero
   /// Whether stderr shows the progress, as a bar or as a line per 10 %.
@@ -40,10 +54,10 @@ struct TestRun: Sendable {
   private let progress = TestProgress()
 
   init(
-    cases: [Case], seed: UInt64, rig: ChosenRig, options: TestOptions, clockStart: Instant = .zero,
-    showsProgress: Bool = false
+    cases: [Case], seed: UInt64, rig: ChosenRig, options: TestOptions, devices: Int = 1,
+    clockStart: Instant = .zero, showsProgress: Bool = false
   ) {
-    (self.cases, self.seed, self.rig) = (cases, seed, rig)
+    (self.cases, self.seed, self.rig, self.devices) = (cases, seed, rig, devices)
     (self.options, self.clockStart, self.showsProgress) = (options, clockStart, showsProgress)
   }
 
@@ -56,7 +70,7 @@ struct TestRun: Sendable {
 
   /// Runs the cases, with the labgrid place of the port acquired, and passes each line of text on
   /// immediately.
-  func perform(print: @Sendable (String) -> Void) async -> Outcome {
+  func perform(print: @escaping @Sendable (String) -> Void) async -> Outcome {
     guard case .port(let name, let options, let control, let timeout, let care) = rig else {
       return await performHere(print: print)
     }
@@ -74,7 +88,7 @@ struct TestRun: Sendable {
     }
   }
 
-  private func performHere(print: @Sendable (String) -> Void) async -> Outcome {
+  private func performHere(print: @escaping @Sendable (String) -> Void) async -> Outcome {
     let startedAt = Date()
     let start = ContinuousClock.now
     let device: any Rig
@@ -111,16 +125,34 @@ struct TestRun: Sendable {
     return Outcome(report: report, failure: Self.judgement(of: report) ?? trouble)
   }
 
-  private func runCases(on device: any Rig, print: @Sendable (String) -> Void) async -> [CaseResult] {
-    var text = TextReport(cases: cases, usesColor: Output.usesColor())
-    var bar = Progress("test", total: showsProgress ? cases.count : 0, unit: "cases")
-    var done = 0
-    return await Runner.run(cases, on: device, seed: seed, policy: options.policy) { result in
+  private func runCases(
+    on device: any Rig, print: @escaping @Sendable (String) -> Void
+  ) async -> [CaseResult] {
+    let output = Mutex(
+      (
+        text: TextReport(cases: cases, usesColor: Output.usesColor()), done: 0,
+        bar: Progress("test", total: showsProgress ? cases.count : 0, unit: "cases")
+      ))
+    let queue = CaseQueue(cases, policy: options.policy) { result in
       progress.add(result)
-      if !options.quiet || result.outcome.isBad { text.lines(for: result).forEach(print) }
-      done += 1
-      bar.update(done)
+      output.withLock { output in
+        if !options.quiet || result.outcome.isBad { output.text.lines(for: result).forEach(print) }
+        output.done += 1
+        output.bar.update(output.done)
+      }
     }
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 1..<max(1, min(devices, cases.count)) {
+        group.addTask {
+          // The cases of a device that does not start are run by the others.
+          guard let another = try? await makeRig(nil) else { return }
+          await queue.run(on: another, seed: seed)
+          await another.close()
+        }
+      }
+      await queue.run(on: device, seed: seed)
+    }
+    return await queue.results
   }
 
   /// The report of a run that ends early.
@@ -227,14 +259,16 @@ struct TestRun: Sendable {
         ("rfc2217", "emulator '\(profile)' in a process of its own, over TCP")
       case .firmware(let path): ("firmware", path ?? "the reference firmware in this process")
       case .symmetric(let mutant): ("emulator", "emu: with the fault '\(mutant.name)' on both sides")
-      case .ble(let profile): ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
+      case .ble(let profile):
+        ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
       case .att(let path, _): ("ble", "unix:\(path)")
       case .qemu(let image): ("qemu", PortName.standIn(.qemu(image: image)).description)
       case .chip(let path, let port): ("chip", "\(path ?? "the reference firmware") on \(port.place)")
       case .port(let name, _, _, _, _): ("port", name.description)
       }
     return Report(
-      rig: name, port: port, seed: seed, startedAt: startedAt, duration: ContinuousClock.now - start,
+      rig: name, port: devices == 1 ? port : "\(port), \(devices) at once", seed: seed, startedAt: startedAt,
+      duration: ContinuousClock.now - start,
       results: results)
   }
 
