@@ -87,7 +87,9 @@ struct PlainBoard: Sendable, CustomStringConvertible {
       "ATT-9/whole-values", "ATT-14/queue-of-1024-bytes", "ATT-14/order-of-checks", "ATT-13/513-bytes",
       "ATT-12/change-waits", "ATT-19/count-behind-its-writes",
     ],
-    "the MTU is 23, the case needs 128": ["NTF-11/numbers-go-on", "NTF-11/report-that-just-fits"],
+    "the MTU is 23, the case needs 128": [
+      "NTF-11/numbers-go-on", "NTF-11/report-that-just-fits", "ATT-19/eight-expire",
+    ],
     "the device's MTU": ["ATT-8/smaller-of-both", "FRM-2/full-block-sent", "LNK-42/byte-limit"],
   ]
   /// A long write is a barrier (ATT-6), so that writes in parallel need Write Requests.

@@ -106,18 +106,23 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let source = probe.makeSource()
-    let noon = 1_800_000_000 as UInt64
-    try await probe.openDelivery(source: source, clock: noon)
-    try await probe.requireStoreRoom(1)
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try await probe.requireStoreRoom(2)
+    try await probe.request(Wire.literal("12 0400 0100"))
     let before = try await probe.readCount()
-    let json = Sample.json(id: 1, more: ",\"exp\":\(noon - 10)")
-    var unsolicited = Unsolicited()
-    let reply = try await probe.writeData(json, unsolicited: &unsolicited)
-    probe.expect("the answer", reply, is: [0x13])
-    probe.expect("events of the expired one", unsolicited.count("expired", source, 1), is: 1)
+    var held: [Holding] = []
+    for (id, exp) in [(1, Sample.noon - 10), (2, Sample.noon)] as [(UInt32, UInt64)] {
+      let json = Sample.json(id: id, more: ",\"exp\":\(exp)")
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(json, unsolicited: &unsolicited)
+      probe.expect("the answer", reply, is: [0x13])
+      probe.expect("events of the expired one", unsolicited.count("expired", source, id), is: 1)
+      probe.expect("notifications of Count", unsolicited.counts, is: [])
+      held.append(Holding(id, json))
+    }
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
-    try await probe.expectHeld([Holding(1, json)], of: source, highest: 1)
+    try await probe.expectHeld(held, of: source, highest: 2)
   }
 
   static let expiredPlain = Case(
@@ -211,45 +216,65 @@ extension Suite {
 
   static let evictedByAge = Case(
     "NTF-25/replaced-keeps-its-age",
-    "A full store evicts the oldest of the lowest level, even if it was replaced, and remembers the reason",
-    .delivery, also: ["NTF-23", "NTF-26"], needs: [.strict]
+    "A full store evicts the oldest of the lowest level, even if it was replaced or expired; that is its reason",
+    .delivery, also: ["NTF-23", "NTF-26", "NTF-27"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
-    // A board takes some milliseconds for each.
-    let fillLimit = 2000
-    let source = try await probe.beginDelivery(room: 3)
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try await probe.requireStoreRoom(3)
     let stored = try await probe.readCount()
-    guard let capacity = probe.session.announced.number(of: 0x13), Int(capacity) - stored <= fillLimit else {
-      throw CaseSkipped("the store has room for more than \(fillLimit), too many to fill")
+    let held = try await probe.fillStore(as: source)
+    try await probe.expectWritten(Sample.json(id: 1, more: ",\"lvl\":0,\"rev\":1"), "a change of the oldest")
+    let expired = Sample.json(id: 2, more: ",\"lvl\":0,\"rev\":1,\"exp\":\(Sample.noon - 10)")
+    var atOnce = Unsolicited()
+    let reply = try await probe.writeData(expired, unsolicited: &atOnce)
+    probe.expect("the answer to a change of the next one, which expires", reply, is: [0x13])
+    probe.expect("reports that it expired", atOnce.count("expired", source, 2), is: 1)
+    var id = UInt32(held + 1)
+    for victim in [1, 2] as [UInt32] {
+      var unsolicited = Unsolicited()
+      var reply: [UInt8] = []
+      // Those of other writers can be older.
+      for _ in 0...stored where unsolicited.goneIDs(source).isEmpty {
+        id += 1
+        reply = try await probe.writeData(Sample.json(id: id, more: ",\"lvl\":1"), unsolicited: &unsolicited)
+      }
+      if reply != [0x13], unsolicited.items.isEmpty { throw CaseSkipped("the device does not evict") }
+      probe.expect("ids evicted", unsolicited.goneIDs(source), is: [victim])
+      probe.expect("reports that \(victim) was evicted", unsolicited.count("evicted", source, victim), is: 1)
+      var again = Unsolicited()
+      let late = Sample.json(id: victim, more: ",\"lvl\":0,\"rev\":2")
+      let answer = try await probe.writeData(late, unsolicited: &again)
+      probe.expect("the answer to a write to \(victim)", answer, is: [0x13])
+      probe.expect("ids reported because of it", again.goneIDs(source), is: [victim])
+      probe.expect("reports that it was evicted", again.count("evicted", source, victim), is: 1)
+    }
+  }
+}
+
+extension Probe {
+  /// Fills the store with notifications of level 0, which evict nothing, with ids from 1. Returns
+  /// how many; expired ones of others take room without being counted.
+  ///
+  /// - Throws: `CaseSkipped` if there are fewer than 2 or too many.
+  func fillStore(as source: UInt32) async throws -> Int {
+    // A board takes some milliseconds for each.
+    let limit = 2000
+    let stored = try await readCount()
+    guard let capacity = session.announced.number(of: 0x13), Int(capacity) - stored <= limit else {
+      throw CaseSkipped("the store has room for more than \(limit), too many to fill")
     }
     let room = Int(capacity) - stored
-    // The one with the lowest level goes, and there is none below 0. Expired ones take room without
-    // being counted.
     var held = 0
     var reply: [UInt8] = []
     repeat {
-      reply = try await probe.writeData(Sample.json(id: UInt32(held + 1), more: ",\"lvl\":0"))
+      let more = ",\"lvl\":0,\"src\":\(source)"
+      reply = try await writeData(Sample.json(id: UInt32(held + 1), more: more))
       if reply == [0x13] { held += 1 }
     } while reply == [0x13] && held <= room
-    probe.expect("the answer after \(held) for \(room) places", reply, is: Wire.literal("01 12 0600 11"))
+    expect("the answer after \(held) for \(room) places", reply, is: Wire.literal("01 12 0600 11"))
     guard held >= 2 else { throw CaseSkipped("the store takes \(held) more, the case needs 2") }
-    try await probe.expectWritten(Sample.json(id: 1, more: ",\"lvl\":0,\"rev\":1"), "a change of the oldest")
-    // Those of other writers can be older.
-    var unsolicited = Unsolicited()
-    var id = UInt32(held + 2)
-    repeat {
-      let json = Sample.json(id: id, more: ",\"lvl\":1")
-      reply = try await probe.writeData(json, unsolicited: &unsolicited)
-      id += 1
-    } while reply == [0x13] && unsolicited.goneIDs(source).isEmpty && id <= UInt32(held + 2 + stored)
-    if reply != [0x13], unsolicited.items.isEmpty { throw CaseSkipped("the device does not evict") }
-    probe.expect("ids evicted", unsolicited.goneIDs(source), is: [1])
-    probe.expect("reports of it", unsolicited.count("evicted", source, 1), is: 1)
-    var again = Unsolicited()
-    let late = Sample.json(id: 1, more: ",\"lvl\":0,\"rev\":2")
-    reply = try await probe.writeData(late, unsolicited: &again)
-    probe.expect("the answer to a write to it", reply, is: [0x13])
-    probe.expect("ids reported because of it", again.goneIDs(source), is: [1])
-    probe.expect("reports that it was evicted", again.count("evicted", source, 1), is: 1)
+    return held
   }
 }

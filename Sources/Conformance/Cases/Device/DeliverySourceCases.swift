@@ -4,7 +4,7 @@ import NotibotProtocol
 extension Suite {
   static let deliverySources: [Case] = [
     sourceOfSYN, sourceOfSYNC, sourceOfKey, sourceMissing, sourceEndsWithSession, fourSources, fifthSource,
-    highestPerSource, removalTakesNoPlace, synIsNoWrite,
+    highestPerSource, removalTakesNoPlace, synIsNoWrite, forgottenFreesRoom,
   ]
 
   static let sourceOfSYN = Case(
@@ -201,25 +201,53 @@ extension Suite {
     let probe = bench.probe
     try await probe.openDelivery()
     try await probe.requireStoreRoom(1)
-    // The least number of further writers that makes the device forget one is between these.
-    var (tooFew, enough) = (3, 64)
-    guard try await probe.isForgotten(after: enough) else {
-      throw CaseSkipped("the device keeps more than \(enough) writers")
-    }
-    while enough - tooFew > 1 {
-      let middle = (tooFew + enough) / 2
-      if try await probe.isForgotten(after: middle) { enough = middle } else { tooFew = middle }
-    }
+    let others = try await probe.writersUntilForgotten()
     // With the SYN as a write the writer of that SYNC would be forgotten instead.
-    let isForgotten = try await probe.isForgotten(after: enough - 1) { source in
+    let isForgotten = try await probe.isForgotten(after: others - 1) { source in
       try await probe.sync(Sync(probe.makeSource()))
       try await probe.openDelivery(source: source)
     }
-    probe.expect(isForgotten, "a src in a SYN is kept, although \(enough) others were synced after its write")
+    probe.expect(isForgotten, "a src in a SYN is kept, although \(others) others were synced after its write")
+  }
+
+  static let forgottenFreesRoom = Case(
+    "NTF-22/forgotten-frees-room",
+    "A further writer in a full store takes the room of the one that is forgotten, and evicts nothing",
+    .delivery, also: ["NTF-8", "NTF-25"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(2)
+    let others = try await probe.writersUntilForgotten()
+    let held = try await probe.fillStore(as: probe.makeSource())
+    for _ in 1..<others { try await probe.sync(Sync(probe.makeSource())) }
+    let before = try await probe.readCount()
+    var unsolicited = Unsolicited()
+    let json = Sample.json(id: 1, more: ",\"lvl\":3,\"src\":\(probe.makeSource())")
+    let reply = try await probe.writeData(json, unsolicited: &unsolicited)
+    probe.expect("the answer to the further writer", reply, is: [0x13])
+    probe.expect("reports", unsolicited.items, is: [])
+    let after = try await probe.readCount()
+    probe.expect("Count without the forgotten \(held)", after, is: before - held + 1)
   }
 }
 
 extension Probe {
+  /// The least number of further writers that makes the device forget one.
+  ///
+  /// - Throws: `CaseSkipped` if it keeps more than 64.
+  fileprivate func writersUntilForgotten() async throws -> Int {
+    var (tooFew, enough) = (3, 64)
+    guard try await isForgotten(after: enough) else {
+      throw CaseSkipped("the device keeps more than \(enough) writers")
+    }
+    while enough - tooFew > 1 {
+      let middle = (tooFew + enough) / 2
+      if try await isForgotten(after: middle) { enough = middle } else { tooFew = middle }
+    }
+    return enough
+  }
+
   /// Whether a new writer is forgotten once so many others have synced.
   ///
   /// - Parameter meanwhile: runs after it has written, with its `src`.

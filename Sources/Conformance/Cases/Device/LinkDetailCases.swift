@@ -21,8 +21,9 @@ extension Suite {
   }
 
   static let confirmation = Case(
-    "LNK-16/what-confirms", "UDATA confirms a session, a malformed frame and one of session 0 do not", .link,
-    also: ["LNK-3", "LNK-52"], needs: [.virtualTime]
+    "LNK-16/what-confirms",
+    "UDATA confirms a session; a malformed frame, one of session 0 and an impossible type do not", .link,
+    also: ["LNK-3", "LNK-52", "FRM-7"]
   ) { bench in
     let probe = bench.probe
     try await probe.open(isAcknowledged: false)
@@ -34,7 +35,11 @@ extension Suite {
     try await probe.write(probe.data([], seq: 0))
     try await probe.write(probe.frame(.pong))
     try await probe.write(zero)
-    let unconfirmed = try await probe.frames(for: .seconds(4))
+    for type in [12, 13, 14, 15] as [UInt8] {
+      try await probe.write(Wire.sealed([type << 4] + probe.frame(.ping).decoded.dropFirst()))
+    }
+    // A confirmed session gets a PING after 1 s.
+    let unconfirmed = try await probe.frames(for: bench.hasVirtualTime ? .seconds(4) : .milliseconds(1600))
     probe.expect("frames of an unconfirmed session", unconfirmed, is: [])
     try await probe.write(udata)
     _ = try await probe.awaitFrame("PING once UDATA has confirmed the session", within: .seconds(3)) {

@@ -222,7 +222,8 @@ extension Suite {
   }
 
   static let sameSynAgain = Case(
-    "LNK-13/same-syn-again", "The same SYN again gets the same SYNACK and changes nothing", .link
+    "LNK-13/same-syn-again", "The same SYN again gets the same SYNACK and changes nothing", .link,
+    also: ["LNK-2"]
   ) { bench in
     let probe = bench.probe
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
@@ -231,6 +232,8 @@ extension Suite {
     try await probe.write(probe.syn(tlvs))
     let again = try await probe.awaitFrame(.synAck)
     probe.expect("the session id", again.session, is: first.session)
+    probe.expect(
+      "seq, ack and credit", [again.seq, again.ack, again.credit], is: [0, 0, first.credit])
     // UPTIME is allowed to change.
     let steady = { (frame: WireFrame) in (TLV.parse(frame.payload) ?? []).filter { $0.type != 0x0D } }
     probe.expect(steady(again) == steady(first), "the second SYNACK differs from the first")

@@ -111,7 +111,7 @@ extension Suite {
   static let refusalsDoNotCount = Case(
     "LNK-20/refusals-do-not-count",
     "Each refused SYN is answered, and none of them counts among the ten RSTs", .link,
-    also: ["LNK-19"], needs: [.virtualTime]
+    also: ["LNK-19"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
