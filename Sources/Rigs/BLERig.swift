@@ -60,7 +60,7 @@ package final class BLERig: Rig {
     let line = try await ChannelLine { try await connect(to: path) }
     do {
       let socket = control.map { SocketControl(client: ControlClient(path: $0), line: line) }
-      let (serverMTU, isStrict) = try await learn(line, path)
+      let (serverMTU, isStrict) = try await learn(line, path, attempts: emulator == nil ? 1 : 6)
       var offers: Set<Need> = [.connection]
       switch socket {
       case .some: offers.formUnion([.control, .strict, .firmwareMode])
@@ -117,6 +117,18 @@ package final class BLERig: Rig {
   }
 
   /// The server's MTU, and whether it refuses an invalid notification.
+  ///
+  /// - Parameter attempts: more than one if the device is an emulator of this rig: if that does not
+  ///   answer in time, this computer is too busy.
+  private static func learn(
+    _ line: ChannelLine, _ path: String, attempts: Int
+  ) async throws -> (Int, Bool) {
+    for _ in 1..<attempts {
+      do { return try await learn(line, path) } catch is PortRig.NoAnswer {}
+    }
+    return try await learn(line, path)
+  }
+
   private static func learn(_ line: ChannelLine, _ path: String) async throws -> (Int, Bool) {
     let probe = Probe(line: line, role: .host, record: Record(), seed: 0)
     probe.bearer = bearer(over: line, serverMTU: 23)

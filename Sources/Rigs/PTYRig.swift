@@ -4,6 +4,9 @@ import SerialLink
 /// An emulator in a separate process, on a pseudo-terminal that is opened like any serial port, or
 /// behind RFC 2217.
 package final class PTYRig: OwnedDeviceRig {
+  /// Timeout of the first answer. The emulator is there: if it is late, so is this computer.
+  private static let answerTimeout = Duration.seconds(20)
+
   package let name: String
   private let emulator: EmulatorProcess
   package let port: PortRig
@@ -28,7 +31,7 @@ package final class PTYRig: OwnedDeviceRig {
       let port = try await PortRig.open(
         try PortName(parsing: emulator.port), name: front.rawValue,
         control: isPlain ? nil : emulator.control,
-        wrapLine: wrapLine)
+        answerTimeout: answerTimeout, wrapLine: wrapLine)
       return PTYRig(name: front.rawValue, emulator: emulator, port: port)
     } catch {
       await emulator.stop()

@@ -3,8 +3,8 @@ import Foundation
 import Rigs
 import Testing
 
-/// The suite on emulators in separate processes, over real terminal pairs, in real time. They share
-/// the cases; each is a separate test.
+/// The suite on an emulator in a separate process, over a real terminal pair, in real time. The
+/// cases run in sequence on one emulator; each is a separate test.
 @Suite struct PTYSuiteTests {
   /// Needs that a port in real time cannot meet.
   static let absent: Set<Need> = [.virtualTime, .connection]
@@ -27,12 +27,11 @@ import Testing
   }
 }
 
-/// The same without the control socket and on one device, in sequence: a board on a desk offers
-/// only its port, and keeps what a case leaves.
+/// The same without the control socket: a board on a desk offers only its port.
 @Suite struct PlainPTYSuiteTests {
   private static let absent = PTYSuiteTests.absent.union([.control, .firmwareMode])
 
-  private static let run = SuiteRun(Suite.cases, devices: 1) {
+  private static let run = SuiteRun(Suite.cases) {
     try await PTYRig.start(program: PTYSuiteTests.program, isPlain: true)
   }
 
