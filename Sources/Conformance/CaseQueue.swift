@@ -1,5 +1,5 @@
-/// The cases of a run, of which each of its devices takes one at a time. Passes the results on in
-/// the order of the cases, whichever ends first.
+/// The cases of a run, shared by its devices: each takes the next one when it has finished the one
+/// before. Passes the results on in the order of the cases.
 package actor CaseQueue {
   private let cases: [Case]
   private let policy: RunPolicy
@@ -20,9 +20,9 @@ package actor CaseQueue {
     (self.cases, self.policy, self.onResult) = (cases, policy, onResult)
   }
 
-  /// Runs cases on a rig, with the others that do, until none is left, the task is cancelled or the
-  /// policy ends the run. Each case runs as often as the policy demands, with another seed each
-  /// time.
+  /// Runs cases on a rig until none is left, the task is cancelled or the policy ends the run;
+  /// several rigs can do so at once. Each case runs as often as the policy demands, with another
+  /// seed each time.
   package nonisolated func run(on rig: any Rig, seed: UInt64) async {
     while !Task.isCancelled, let (index, testCase) = await take() {
       let runner = Runner(rig: rig, seed: seed)

@@ -4,7 +4,7 @@ import SerialLink
 /// An emulator in a separate process, on a pseudo-terminal that is opened like any serial port, or
 /// behind RFC 2217.
 package final class PTYRig: OwnedDeviceRig {
-  /// Timeout of the first answer. The emulator is there: if it is late, so is this computer.
+  /// Timeout of the first answer. If the emulator is late, this computer is too busy.
   private static let answerTimeout = Duration.seconds(20)
 
   package let name: String

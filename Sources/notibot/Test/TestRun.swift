@@ -142,12 +142,17 @@ struct TestRun: Sendable {
       }
     }
     await withTaskGroup(of: Void.self) { group in
-      for _ in 1..<max(1, min(devices, cases.count)) {
+      for _ in 1..<devices {
         group.addTask {
-          // The cases of a device that does not start are run by the others.
-          guard let another = try? await makeRig(nil) else { return }
-          await queue.run(on: another, seed: seed)
-          await another.close()
+          do {
+            let another = try await makeRig(nil)
+            await queue.run(on: another, seed: seed)
+            await another.close()
+          } catch {
+            guard !Task.isCancelled else { return }
+            Output.note(
+              "notibot: a device did not start, the others run its cases: \(Self.failure(of: error))")
+          }
         }
       }
       await queue.run(on: device, seed: seed)

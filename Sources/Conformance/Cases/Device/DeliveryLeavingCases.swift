@@ -216,7 +216,7 @@ extension Suite {
 
   static let evictedByAge = Case(
     "NTF-25/replaced-keeps-its-age",
-    "A full store evicts the oldest of the lowest level, even if it was replaced or expired; that is its reason",
+    "A full store evicts the oldest of the lowest level, even a replaced or expired one, and reports it as evicted",
     .delivery, also: ["NTF-23", "NTF-26", "NTF-27"], needs: [.strict]
   ) { bench in
     let probe = bench.probe

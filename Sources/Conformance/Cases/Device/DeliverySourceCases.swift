@@ -201,13 +201,20 @@ extension Suite {
     let probe = bench.probe
     try await probe.openDelivery()
     try await probe.requireStoreRoom(1)
-    let others = try await probe.writersUntilForgotten()
-    // With the SYN as a write the writer of that SYNC would be forgotten instead.
-    let isForgotten = try await probe.isForgotten(after: others - 1) { source in
-      try await probe.sync(Sync(probe.makeSource()))
-      try await probe.openDelivery(source: source)
+    try await probe.sync(Sync(probe.makeSource()))
+    let others = try await probe.pushOutSource()
+    let source = probe.makeSource()
+    for json in [
+      Sample.json(id: 1, more: ",\"src\":\(source)"), Sample.removal(id: 1, more: ",\"src\":\(source)"),
+    ] {
+      try await probe.expectWritten(json)
     }
-    probe.expect(isForgotten, "a src in a SYN is kept, although \(others) others were synced after its write")
+    // With the SYN as a write the writer of this SYNC would be forgotten instead.
+    try await probe.sync(Sync(probe.makeSource()))
+    try await probe.openDelivery(source: source)
+    for _ in 1..<others { try await probe.sync(Sync(probe.makeSource())) }
+    let synced = try await probe.sync(Sync(source))
+    probe.expect("hwm of a src in a SYN, after SYNCs of \(others) others", synced.highest, is: 0)
   }
 
   static let forgottenFreesRoom = Case(
@@ -218,7 +225,8 @@ extension Suite {
     let probe = bench.probe
     try await probe.openDelivery()
     try await probe.requireStoreRoom(2)
-    let others = try await probe.writersUntilForgotten()
+    try await probe.sync(Sync(probe.makeSource()))
+    let others = try await probe.pushOutSource()
     let held = try await probe.fillStore(as: probe.makeSource())
     for _ in 1..<others { try await probe.sync(Sync(probe.makeSource())) }
     let before = try await probe.readCount()
@@ -229,36 +237,5 @@ extension Suite {
     probe.expect("reports", unsolicited.items, is: [])
     let after = try await probe.readCount()
     probe.expect("Count without the forgotten \(held)", after, is: before - held + 1)
-  }
-}
-
-extension Probe {
-  /// The least number of further writers that makes the device forget one.
-  ///
-  /// - Throws: `CaseSkipped` if it keeps more than 64.
-  fileprivate func writersUntilForgotten() async throws -> Int {
-    var (tooFew, enough) = (3, 64)
-    guard try await isForgotten(after: enough) else {
-      throw CaseSkipped("the device keeps more than \(enough) writers")
-    }
-    while enough - tooFew > 1 {
-      let middle = (tooFew + enough) / 2
-      if try await isForgotten(after: middle) { enough = middle } else { tooFew = middle }
-    }
-    return enough
-  }
-
-  /// Whether a new writer is forgotten once so many others have synced.
-  ///
-  /// - Parameter meanwhile: runs after it has written, with its `src`.
-  fileprivate func isForgotten(
-    after others: Int, meanwhile: (UInt32) async throws -> Void = { _ in }
-  ) async throws -> Bool {
-    let source = makeSource()
-    try await expectWritten(Sample.json(id: 1, more: ",\"src\":\(source)"))
-    try await expectWritten(Sample.removal(id: 1, more: ",\"src\":\(source)"))
-    try await meanwhile(source)
-    for _ in 0..<others { try await sync(Sync(makeSource())) }
-    return try await sync(Sync(source)).highest == 0
   }
 }

@@ -44,7 +44,7 @@ extension Suite {
   }
 
   static let eightExpire = Case(
-    "ATT-19/eight-expire", "Eight reports of expired notifications wait until they are granted",
+    "ATT-19/eight-expire", "Eight reports of expired notifications wait for credit, and none is dropped",
     .delivery, also: ["NTF-27", "NTF-33", "LNK-41"]
   ) { bench in
     let probe = bench.probe

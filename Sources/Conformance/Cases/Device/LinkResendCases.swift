@@ -44,7 +44,8 @@ extension Suite {
   }
 
   static let staysWhenReceiving = Case(
-    "LNK-51/stays-when-heard", "While frames are received the resend timer does not double, nor give up",
+    "LNK-51/stays-when-heard",
+    "While frames are received the resend timer does not double, and the session stays",
     .link,
     also: ["LNK-53"]
   ) { bench in
