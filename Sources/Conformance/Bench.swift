@@ -18,6 +18,8 @@ package final class Bench {
   package var wrapHostLine: (any Line) -> any Line = { $0 }
   /// The fault of a host under test that has an outbox.
   package var hostFlaw: HostFlaw?
+  /// Whether the case may wait for many seconds, many times: in virtual time, or with `--slow`.
+  package var waitsLong = false
 
   package init(
     line: any Line, control: (any DeviceControl)?, clock: BenchClock, seed: UInt64

@@ -19,6 +19,8 @@ package enum Need: String, CaseIterable, Comparable, Sendable {
   case control
   /// A clock that a case can advance by minutes, and that shows microseconds exactly.
   case virtualTime
+  /// Waits of many seconds: in virtual time, or in a run that was asked for them (`--slow`).
+  case longWaits
   /// The device refuses invalid values (NTF-1).
   case strict
   /// The device answers success to every write (NTF-9).
@@ -31,6 +33,9 @@ package enum Need: String, CaseIterable, Comparable, Sendable {
   case session
   /// A connection as over BLE, without a session.
   case connection
+
+  /// As a reader of results sees it.
+  package var summary: String { self == .longWaits ? "long waits (--slow)" : rawValue }
 
   package static func < (left: Need, right: Need) -> Bool { left.rawValue < right.rawValue }
 }

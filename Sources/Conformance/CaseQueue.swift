@@ -25,11 +25,12 @@ package actor CaseQueue {
   /// seed each time.
   package nonisolated func run(on rig: any Rig, seed: UInt64) async {
     while !Task.isCancelled, let (index, testCase) = await take() {
-      let runner = Runner(rig: rig, seed: seed)
+      let runner = Runner(rig: rig, seed: seed, waitsLong: policy.waitsLong)
       var result = await runner.run(testCase)
       for round in 1..<max(1, policy.repetitions) {
         guard result.outcome == .passed, !Task.isCancelled else { break }
-        let next = await Runner(rig: rig, seed: seed &+ UInt64(round)).run(testCase)
+        let again = Runner(rig: rig, seed: seed &+ UInt64(round), waitsLong: policy.waitsLong)
+        let next = await again.run(testCase)
         result = CaseResult(
           testCase: testCase, outcome: next.outcome, duration: result.duration + next.duration,
           transcript: next.transcript, runs: result.runs + next.runs, notes: result.notes + next.notes)

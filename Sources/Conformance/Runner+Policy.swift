@@ -4,10 +4,13 @@ package struct RunPolicy: Equatable, Sendable {
   package var repetitions = 1
   /// Whether the run ends with the first case that does not pass.
   package var endsAtFailure = false
+  /// Whether cases with waits of many seconds run in real time, too.
+  package var waitsLong = false
 
-  package init(repetitions: Int = 1, endsAtFailure: Bool = false) {
+  package init(repetitions: Int = 1, endsAtFailure: Bool = false, waitsLong: Bool = false) {
     self.repetitions = repetitions
     self.endsAtFailure = endsAtFailure
+    self.waitsLong = waitsLong
   }
 }
 

@@ -42,33 +42,41 @@ package struct Runner {
   private let seed: UInt64
   private let gauge: (any LatenessGauge)?
   private let turns: BenchTurns
+  private let waitsLong: Bool
 
-  /// - Parameter seed: decides the nonces, noise and faults of every case.
-  package init(rig: any Rig, seed: UInt64) {
+  /// - Parameters:
+  ///   - seed: decides the nonces, noise and faults of every case.
+  ///   - waitsLong: whether cases with waits of many seconds run in real time, too.
+  package init(rig: any Rig, seed: UInt64, waitsLong: Bool = false) {
     let isRealTime = !rig.offers.contains(.virtualTime)
-    self.init(rig: rig, seed: seed, gauge: isRealTime ? LatenessMeter(peers: rig.peerProcesses) : nil)
+    self.init(
+      rig: rig, seed: seed, gauge: isRealTime ? LatenessMeter(peers: rig.peerProcesses) : nil,
+      waitsLong: waitsLong)
   }
 
   /// - Parameter gauge: measures how late the rig is; nil if there is no clock that can be late.
   package init(
-    rig: any Rig, seed: UInt64, gauge: (any LatenessGauge)?, turns: BenchTurns = .ofProcess
+    rig: any Rig, seed: UInt64, gauge: (any LatenessGauge)?, turns: BenchTurns = .ofProcess,
+    waitsLong: Bool = false
   ) {
     self.rig = rig
     self.seed = seed
     self.gauge = gauge
     self.turns = turns
+    self.waitsLong = waitsLong || rig.offers.contains(.virtualTime)
   }
 
-  /// Why a case cannot run on a rig; nil if it can.
-  package static func reasonToSkip(_ testCase: Case, on rig: any Rig) -> String? {
-    let missing = testCase.needs.subtracting(rig.offers).sorted()
+  /// Why a case cannot run; nil if it can.
+  private func reasonToSkip(_ testCase: Case) -> String? {
+    let offers = waitsLong ? rig.offers.union([.longWaits]) : rig.offers
+    let missing = testCase.needs.subtracting(offers).sorted()
     guard !missing.isEmpty else { return nil }
-    return "needs \(missing.map(\.rawValue).joined(separator: ", "))"
+    return "needs \(missing.map(\.summary).joined(separator: ", "))"
   }
 
   /// Runs one case, as often as necessary to decide it.
   package func run(_ testCase: Case) async -> CaseResult {
-    if let reason = Self.reasonToSkip(testCase, on: rig) {
+    if let reason = reasonToSkip(testCase) {
       return CaseResult(testCase: testCase, outcome: .skipped(reason), duration: .zero, transcript: [])
     }
     // A host under test is on a virtual line, on any rig.
@@ -107,6 +115,7 @@ package struct Runner {
     } catch {
       return CaseRun(.errored("\(error)"), lateness: await gauge?.endWindow())
     }
+    bench.waitsLong = waitsLong
     var outcome = Outcome.passed
     do {
       try await testCase.run(bench)

@@ -11,7 +11,7 @@ package enum Suite {
     notifications, connections,
     jsonGrammar, jsonStrings,
     delivery, deliverySources, deliveryApplied, deliveryRemovals, deliveryGone, deliveryLeaving,
-    expiries, storeOrder, storeRare, storeWalks, events, actions, actionRecords, actionScopes,
+    deliveryQueues, expiries, storeOrder, storeRare, storeWalks, events, actions, actionRecords, actionScopes,
     deliverySynced,
     deliverySessions, hostDelivery, hostDeliverySynced, hostDeliverySources,
     hostActions,

@@ -50,7 +50,8 @@ import Testing
     for testCase in Suite.cases
     where chapters.contains(testCase.chapter) && !Self.cases.contains(where: { $0.id == testCase.id }) {
       #expect(
-        !testCase.needs.isDisjoint(with: [.session, .host, .virtualTime, .reopen]), "\(testCase.id)")
+        !testCase.needs.isDisjoint(with: [.session, .host, .virtualTime, .longWaits, .reopen]),
+        "\(testCase.id)")
     }
     let rules = Set(Self.cases.flatMap(\.rules).filter { $0.hasPrefix("ATT-") })
     // PROFILE_HASH is in a SYNACK, the 30 s apply to the host, and so does the choice of a long

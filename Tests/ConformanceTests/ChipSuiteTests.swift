@@ -11,10 +11,7 @@ import Testing
   /// Chips start from power-on in each case, so that nothing else is skipped.
   private static let skips: [String: Set<String>] = [
     "needs connection": ["NTF-21/src-key-required", "NTF-23/over-ble", "NTF-26/over-ble"],
-    "the line takes time": [
-      "LNK-20/across-sessions", "LNK-20/sliding-second", "LNK-20/sliding-second-at-wrap",
-      "LNK-32/granted-when-handled", "LNK-51/anew-after-nak",
-    ],
+    "the line takes time": ["LNK-32/granted-when-handled", "LNK-51/anew-after-nak"],
   ]
 
   /// The core's clock is the same on both lines: months pass on one of them.

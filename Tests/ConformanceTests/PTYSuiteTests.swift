@@ -7,7 +7,7 @@ import Testing
 /// cases run in sequence on one emulator; each is a separate test.
 @Suite struct PTYSuiteTests {
   /// Needs that a port in real time cannot meet.
-  static let absent: Set<Need> = [.virtualTime, .connection]
+  static let absent: Set<Need> = [.virtualTime, .longWaits, .connection]
 
   private static let run = SuiteRun(Suite.cases) { try await PTYRig.start(program: program) }
 

@@ -85,10 +85,11 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   private static let narrow: Skips = [
     "the MTU is 23, the case needs": [
       "ATT-9/whole-values", "ATT-14/queue-of-1024-bytes", "ATT-14/order-of-checks", "ATT-13/513-bytes",
-      "ATT-12/change-waits", "ATT-19/count-behind-its-writes",
+      "ATT-12/change-waits", "ATT-19/count-behind-its-writes", "LNK-35/resent-count",
     ],
     "the MTU is 23, the case needs 128": [
       "NTF-11/numbers-go-on", "NTF-11/report-that-just-fits", "ATT-19/eight-expire",
+      "ATT-12/unsubscribing-drops",
     ],
     "the device's MTU": ["ATT-8/smaller-of-both", "FRM-2/full-block-sent", "LNK-42/byte-limit"],
   ]
@@ -118,7 +119,9 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   /// Everything about identities and SYNC, except that they are not in use.
   private static let withoutKeys: Skips = [
     "the device announces features": Set(Suite.cases.filter { $0.chapter == .delivery }.map(\.id))
-      .union(["LNK-23/fresh-sync"]).subtracting(["NTF-20/not-in-use", "NTF-30/not-in-use"])
+      .union(["LNK-23/fresh-sync", "LNK-35/resent-count"]).subtracting([
+        "NTF-20/not-in-use", "NTF-30/not-in-use",
+      ])
   ]
   /// Limits with an MTU of 185 and two requests.
   private static let small: Skips = [

@@ -24,7 +24,8 @@ import Testing
   /// Cases that were skipped and are not in the board's table, or vice versa. Needs that the rig
   /// does not meet are not listed.
   private func unexplained(_ skipped: [String: String], _ board: PlainBoard, _ rig: any Rig) -> [String] {
-    let offered = Set(Suite.cases.filter { $0.needs.isSubset(of: rig.offers) }.map(\.id))
+    let offers = rig.offers.union([.longWaits])
+    let offered = Set(Suite.cases.filter { $0.needs.isSubset(of: offers) }.map(\.id))
     // Notifications without identity stay, so the remaining room depends on the previous cases.
     let withoutRoom = skipped.filter { board.hasSmallStore && $0.value.hasPrefix("the store ") }
     var expected = Set(withoutRoom.keys)

@@ -259,7 +259,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   }
 
   private mutating func sendUnsolicited() {
-    while link.hasRoom, let outgoing = attributes.nextUnsolicited(for: .serial) {
+    while link.sendsAtOnce, let outgoing = attributes.nextUnsolicited(for: .serial) {
       link.send(outgoing.payload, on: outgoing.channel)
     }
   }

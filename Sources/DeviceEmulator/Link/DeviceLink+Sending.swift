@@ -152,6 +152,11 @@ extension DeviceSession {
     return index
   }
 
+  /// Whether the peer allows a frame after those that are queued.
+  var allowsMore: Bool {
+    acknowledged + UInt64(outbound.count) < sendLimit && (dueCount == 0 || nextDueIndex != nil)
+  }
+
   private mutating func sendData(
     at index: Int, lineFreeAt: Instant, bitsPerSecond: UInt32?, counters: inout LinkCounters
   ) -> Frame {

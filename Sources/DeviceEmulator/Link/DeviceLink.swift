@@ -162,6 +162,15 @@ struct DeviceLink: Equatable, Sendable {
     }
   }
 
+  /// Whether there is room, and the peer allows a further frame: what is numbered can no longer be
+  /// dropped (ATT-12). Source: PROTOCOL.md LNK-41 to LNK-43.
+  var sendsAtOnce: Bool {
+    switch state {
+    case .idle: false
+    case .live(let session): hasRoom && session.allowsMore
+    }
+  }
+
   /// How many payloads the layer above is allowed to send.
   var room: Int {
     switch state {

@@ -29,6 +29,9 @@ struct TestOptions: ParsableArguments {
       valueName: "number"))
   var repetitions = 1
 
+  @Flag(help: "Also run the cases that wait for a long time; about 10 minutes longer on a board.")
+  var slow = false
+
   @Flag(help: "Stop after the first case that does not pass.")
   var failFast = false
 
@@ -41,7 +44,7 @@ struct TestOptions: ParsableArguments {
     }
   }
 
-  var policy: RunPolicy { RunPolicy(repetitions: repetitions, endsAtFailure: failFast) }
+  var policy: RunPolicy { RunPolicy(repetitions: repetitions, endsAtFailure: failFast, waitsLong: slow) }
 
   /// The selected cases of a suite. Throws `CommandFailure` when no case is selected.
   func cases(of suite: [Case]) throws -> [Case] {

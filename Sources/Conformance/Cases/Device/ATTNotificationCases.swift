@@ -117,23 +117,28 @@ extension Suite {
   }
 
   static let notificationAfterResponse = Case(
-    "ATT-18/after-the-response", "The notification that a write causes comes after the write's response",
-    .att,
-    also: ["NTF-10"]
+    "ATT-18/after-the-response",
+    "The notification that a write or a long write causes comes after its response", .att,
+    also: ["NTF-10", "ATT-14"]
   ) { bench in
     let probe = bench.probe
-    try await probe.openWide()
-    try await probe.requireStoreRoom(1)
+    try await probe.openForExpiring()
+    try await probe.requireStoreRoom(2)
     try await probe.request(Wire.literal("12 0400 0100"))
     let before = try await probe.readCount()
-    let write = try await probe.writePDU(Sample.json("order"))
-    try await probe.awaitRoom()
-    try await probe.sendData(write)
-    let deadline = probe.now + Probe.patience
-    let first = try await probe.nextPDU(until: deadline)
-    let second = try await probe.nextPDU(until: deadline)
-    probe.expect("the first PDU", first, is: [write[0] + 1])
-    probe.expect("the second PDU", second, is: [0x1B, 3, 0] + Wire.u16(UInt16(clamping: before + 1)))
+    let json = probe.expiring(Sample.json("order"))
+    for index in 1...2 {
+      var write = Wire.literal("18 01")
+      if index == 1 { write = try await probe.writePDU(json) } else { try await probe.prepare(json) }
+      try await probe.awaitRoom()
+      try await probe.sendData(write)
+      let deadline = probe.now + Probe.patience
+      let first = try await probe.nextPDU(until: deadline)
+      let second = try await probe.nextPDU(until: deadline)
+      probe.expect("the first PDU after write \(index)", first, is: [write[0] + 1])
+      let count = Wire.u16(UInt16(clamping: before + index))
+      probe.expect("the second PDU after write \(index)", second, is: [0x1B, 3, 0] + count)
+    }
   }
 
   static let countsBecomeOne = Case(

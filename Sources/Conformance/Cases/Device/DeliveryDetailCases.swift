@@ -130,7 +130,7 @@ extension Suite {
   static let clockStays = Case(
     "NTF-27/clock-outlives-session",
     "The clock advances without the session that set it, and is clamped to the range of exp", .delivery,
-    needs: [.virtualTime]
+    needs: [.longWaits]
   ) { bench in
     let probe = bench.probe
     // Below the range: it begins at 0. Above it: everything has expired.

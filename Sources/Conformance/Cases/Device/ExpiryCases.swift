@@ -79,7 +79,7 @@ extension Suite {
 
   static let expiryOutOfOrder = Case(
     "NTF-27/out-of-order", "Each notification expires at its own time, in whatever order they were written",
-    .delivery, also: ["NTF-26", "NTF-10"], needs: [.virtualTime]
+    .delivery, also: ["NTF-26", "NTF-10"], needs: [.longWaits]
   ) { bench in
     let probe = bench.probe
     let source = probe.makeSource()
@@ -88,18 +88,21 @@ extension Suite {
     let start = probe.now
     try await probe.requireStoreRoom(6)
     let before = try await probe.readCount()
-    for (id, seconds) in [(1, 300), (2, 100), (3, 200), (4, 40)] as [(UInt32, UInt64)] {
-      try await probe.expectWritten(Sample.json(id: id, more: ",\"exp\":\(noon + seconds)"))
+    // In virtual time five times as long.
+    let unit = bench.hasVirtualTime ? 5 : 1 as UInt64
+    for (id, seconds) in [(1, 60), (2, 20), (3, 40), (4, 8)] as [(UInt32, UInt64)] {
+      try await probe.expectWritten(Sample.json(id: id, more: ",\"exp\":\(noon + seconds * unit)"))
     }
-    try await probe.expectWritten(Sample.plain(expires: noon + 150))
+    try await probe.expectWritten(Sample.plain(expires: noon + 30 * unit))
     // The soonest is removed before its time, and the next one is changed to a later time.
     try await probe.expectWritten(Sample.removal(id: 4))
-    try await probe.expectWritten(Sample.json(id: 3, more: ",\"rev\":1,\"exp\":\(noon + 250)"))
+    try await probe.expectWritten(Sample.json(id: 3, more: ",\"rev\":1,\"exp\":\(noon + 50 * unit)"))
     var count = before + 4
     // The ids that expire at each second; the plain one is not reported.
-    for (seconds, id) in [(100, 2), (120, 5), (150, nil), (250, 3), (300, 1)] as [(Int64, UInt32?)] {
-      if seconds == 120 {
-        try await probe.expectWritten(Sample.json(id: 5, more: ",\"exp\":\(noon + 120)"))
+    for (units, id) in [(20, 2), (24, 5), (30, nil), (50, 3), (60, 1)] as [(UInt64, UInt32?)] {
+      let seconds = Int64(units * unit)
+      if id == 5 {
+        try await probe.expectWritten(Sample.json(id: 5, more: ",\"exp\":\(noon + units * unit)"))
         count += 1
       }
       let early = try await probe.listen(for: start + .milliseconds(seconds * 1000 - 1500) - probe.now)
@@ -286,7 +289,7 @@ extension Suite {
   static let expiryWithoutSession = Case(
     "NTF-27/after-its-session",
     "A notification of an ended session expires on time: in a session without CLOCK, and in none",
-    .delivery, also: ["NTF-26", "NTF-10"], needs: [.virtualTime]
+    .delivery, also: ["NTF-26", "NTF-10"], needs: [.longWaits]
   ) { bench in
     let probe = bench.probe
     let source = probe.makeSource()

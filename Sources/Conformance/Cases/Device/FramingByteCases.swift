@@ -190,13 +190,13 @@ extension Suite {
   static let textAfterSilence = Case(
     "FRM-10/text-after-silence", "Bytes after half a frame and silence are text up to the next zero",
     .framing,
-    also: ["FRM-9"], needs: [.virtualTime]
+    also: ["FRM-9"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     let ping = probe.frame(.ping).bytes
     try await probe.write(Array(ping[..<8]))
-    _ = try await probe.frames(for: .milliseconds(2300))
+    _ = try await probe.frames(for: .milliseconds(bench.hasVirtualTime ? 2300 : 2600))
     try await probe.write(Array(ping.dropFirst()))
     let answers = try await probe.requestFence()
     probe.expect(
@@ -208,12 +208,13 @@ extension Suite {
   static let silenceAfterEachByte = Case(
     "FRM-9/silence-after-each-byte",
     "No part of a frame that stops after any byte and continues 2 s later is accepted",
-    .framing, also: ["FRM-10"], needs: [.virtualTime]
+    .framing, also: ["FRM-10"], needs: [.longWaits]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     // Short blocks and a long one at the beginning.
-    for payload in [[], [0, 1, 0, 0, 2], [UInt8](repeating: 0x5A, count: 300)] as [[UInt8]] {
+    let payloads = [[0, 1, 0, 0, 2], [], [UInt8](repeating: 0x5A, count: 300)] as [[UInt8]]
+    for payload in payloads.prefix(bench.hasVirtualTime ? 3 : 1) {
       let ping = probe.frame(.ping, payload: payload).bytes
       for length in [Int](1..<ping.count) where length < 40 || length % 40 == 0 || length > ping.count - 3 {
         try await probe.write(Array(ping.prefix(length)))

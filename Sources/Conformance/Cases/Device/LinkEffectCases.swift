@@ -233,7 +233,7 @@ extension Suite {
   static let rstIsNoFrame = Case(
     "LNK-18/from-the-host",
     "An RST from the host is not a frame of the session: it does not confirm, end or keep it open",
-    .link, also: ["LNK-16", "LNK-53"], needs: [.virtualTime]
+    .link, also: ["LNK-16", "LNK-53"], needs: [.longWaits]
   ) { bench in
     let probe = bench.probe
     let payloads = [[], [TLV.magic, .versions(1, 1), .reason(1)].payload] as [[UInt8]]

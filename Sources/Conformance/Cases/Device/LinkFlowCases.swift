@@ -99,6 +99,75 @@ extension Suite {
     probe.expect("ack", again?.ack, is: probe.session.nextSeq)
   }
 
+  static let resentCount = Case(
+    "LNK-35/resent-count", "A notification of Count that is sent again has the value that it had", .link,
+    also: ["NTF-10"]
+  ) { bench in
+    let probe = bench.probe
+    _ = try await probe.beginDelivery(room: 2)
+    try await probe.request(Wire.literal("12 0400 0100"))
+    let first = probe.session.expectedSeq
+    let writes = [1, 2].map { [0x12, 6, 0] + Sample.json(id: $0) }
+    try probe.requireMTU(writes.map(\.count).max() ?? 0)
+    // The payload of each number; nothing is acknowledged.
+    var sent: [UInt8: [UInt8]] = [:]
+    let collect = {
+      let data = try await probe.fence().filter { $0.kind == .data }
+      for frame in data {
+        probe.expect("number \(frame.seq) again", frame.payload, is: sent[frame.seq, default: frame.payload])
+        sent[frame.seq] = frame.payload
+      }
+      return Set(data.map(\.seq))
+    }
+    for write in writes {
+      try await probe.sendData(write)
+      _ = try await collect()
+    }
+    let counts = sent.values.filter { $0.starts(with: [0x1B, 3, 0]) }
+    probe.expect("notifications of Count", counts.count, is: 2)
+    try await probe.write(probe.frame(.nak))
+    let again = try await collect()
+    probe.expect("numbers sent again", again, is: Set(sent.keys))
+    probe.session.expectedSeq = first &+ UInt8(sent.count)
+    try await probe.write(probe.frame(.ack))
+    for id in [1, 2] as [UInt32] { try await probe.expectWritten(Sample.removal(id: id), "the removal") }
+  }
+
+  static let creditOfWhatWaits = Case(
+    "LNK-40/credit-of-what-waits", "Requests that wait for room have been received, and take credit", .link,
+    also: ["LNK-44", "LNK-52"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openShut()
+    let frames = UInt8(probe.session.peerFrames)
+    // More than a client sends that keeps ATT-6; LNK-44 says what becomes of them.
+    var (sent, credit) = (0 as UInt8, frames)
+    while sent < 100, credit > 0 {
+      try await probe.sendData([0x0A, 3, 0])
+      sent += 1
+      var pong: WireFrame
+      var attempts = 3
+      repeat {
+        // A request can be handled between the payload of a PONG and its header.
+        pong = try await probe.ask(probe.frame(.ping), "PONG") { $0.kind == .pong }
+        attempts -= 1
+      } while pong.ack &+ pong.credit != (pong.payload.first ?? 0) &+ frames && attempts > 0
+      let handled = pong.payload.first ?? 0
+      probe.expect("ack after \(sent) requests", pong.ack, is: sent)
+      probe.expect(
+        "ack + credit with \(handled) of \(sent) requests handled", pong.ack &+ pong.credit,
+        is: handled &+ frames)
+      credit = pong.credit
+    }
+    probe.session.credit = 64
+    try await probe.write(probe.frame(.ack))
+    let deadline = probe.now + Probe.patience
+    for index in 0..<sent {
+      let reply = try await probe.nextPDU(until: deadline)
+      probe.expect("answer \(index) of \(sent)", reply?.first, is: 0x0B)
+    }
+  }
+
   static let creditWhenHandled = Case(
     "LNK-40/credit-when-handled", "ack moves when a frame was received, credit only when it was handled",
     .link,

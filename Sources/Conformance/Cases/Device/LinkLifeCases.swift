@@ -29,7 +29,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     // Each takes 5.6 s.
-    for sign in signsOfLife.prefix(bench.hasVirtualTime ? .max : 1) {
+    for sign in signsOfLife.prefix(bench.waitsLong ? .max : 1) {
       try await probe.open()
       try await probe.sendUnserved(1)
       let isLive = try await probe.isLive(receiving: sign.frame)
@@ -40,7 +40,7 @@ extension Suite {
   static let keepsNothingOpen = Case(
     "LNK-53/what-keeps-nothing-open",
     "Malformed frames, frames of session 0 or another one, SYNs and echoes keep no session open", .link,
-    also: ["LNK-3", "LNK-13", "LNK-14", "LNK-19", "FRM-11"], needs: [.virtualTime]
+    also: ["LNK-3", "LNK-13", "LNK-14", "LNK-19", "FRM-11"], needs: [.longWaits]
   ) { bench in
     let probe = bench.probe
     for kind in [.data, .ack, .nak, .ping, .pong, .fin, .udata] as [WireFrame.Kind] {
@@ -177,7 +177,7 @@ extension WireFrame {
   }
 
   /// The same frame in the other direction.
-  fileprivate var echoed: WireFrame {
+  var echoed: WireFrame {
     var frame = self
     frame.sender = sender.other
     return frame

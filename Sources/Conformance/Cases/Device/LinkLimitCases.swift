@@ -49,7 +49,7 @@ extension Suite {
 
   static let anySecond = Case(
     "LNK-20/any-second", "There are ten RSTs in any second, not only in each one that a clock begins", .link,
-    needs: [.virtualTime]
+    needs: [.longWaits]
   ) { bench in
     let probe = bench.probe
     try await probe.open()

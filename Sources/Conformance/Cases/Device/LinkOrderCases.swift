@@ -6,7 +6,7 @@ extension Suite {
     unknownSession, noRSTForThese, finIsAnswered, numbersWrap, ackOutside, outOfOrder, duplicateData,
     outOfWindow, oneNAKPerRound, secondHole, rounds, sameNumberLater, nothingTwice, bytesWithHole, nakResends,
     nakBitmap, lostAgain,
-    heldSpared, repeatedACK, resentFrame, creditWhenHandled,
+    heldSpared, repeatedACK, resentFrame, resentCount, creditWhenHandled, creditOfWhatWaits,
     beyondTheLimit,
     handledIsReported, shutWindow, creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut, rstRate,
   ]
@@ -191,5 +191,12 @@ extension Suite {
       Double(acks.count) <= passed / 20 + 1, "\(acks.count) ACKs within \(passed) ms, at most one in 20 ms")
     probe.expect("ack", acks.last?.ack, is: 3)
     probe.expect("other answers", answers.filter { $0.kind != .ack }, is: [])
+    // A frame that needs no answer does not postpone the next ACK.
+    var later: [WireFrame] = []
+    for _ in 0..<20 {
+      try await probe.write(probe.data([0x0A, 3, 0], seq: 0))
+      later += try await probe.frames(for: .milliseconds(10)).filter { $0.kind == .ack }
+    }
+    probe.expect(later.count >= 3, "\(later.count) ACKs for a frame each 10 ms outside the window in 200 ms")
   }
 }

@@ -63,7 +63,7 @@ extension Suite {
 
   static let resendAtMost = Case(
     "LNK-51/resend-at-most-2s", "The resend timer doubles up to 2 s and no further", .link,
-    needs: [.virtualTime]
+    needs: [.longWaits]
   ) { bench in
     let probe = bench.probe
     try await probe.open()

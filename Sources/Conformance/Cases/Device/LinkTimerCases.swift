@@ -123,10 +123,11 @@ extension Suite {
       passed >= 480 && passed <= (bench.hasExactTime ? 2000 : 2900),
       "the first PING came after \(passed) ms")
     probe.expect("session of the PING", ping.session, is: probe.session.id)
-    guard bench.hasExactTime else { return }
-    _ = try await probe.awaitFrame(.ping)
+    _ = try await probe.awaitFrame(.ping, within: .seconds(3))
     let second = (probe.now - start).inMilliseconds - passed
-    probe.expect((495...2005).contains(second), "the second PING came \(second) ms after the first")
+    probe.expect(
+      second >= 480 && second <= (bench.hasExactTime ? 2005 : 2900),
+      "the second PING came \(second) ms after the first")
   }
 
   static let pongAtOnce = Case(
@@ -148,8 +149,8 @@ extension Suite {
   }
 
   static let downAfterFiveSeconds = Case(
-    "LNK-53/down", "With nothing received for 5 s the session is over", .link, also: ["LNK-20"],
-    needs: [.virtualTime]
+    "LNK-53/down", "With nothing received for 5 s the session is over, and not before", .link,
+    also: ["LNK-20"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -158,18 +159,20 @@ extension Suite {
     _ = try await probe.frames(for: .milliseconds(4400))
     let isEarlyLive = try await probe.isSessionLive()
     probe.expect(isEarlyLive, "the session was over after 4.4 s")
+    // In real time `sendingKeepsNothingAlive` tests this part.
+    guard bench.waitsLong else { return }
     _ = try await probe.frames(for: .milliseconds(5600))
     let isLive = try await probe.isSessionLive()
     probe.expect(!isLive, "the session is served after 5.6 s of silence")
   }
 
   static let aliveByAnyFrame = Case(
-    "LNK-53/alive-by-frames", "A frame every 2 s keeps a session open for a minute", .link,
-    needs: [.virtualTime]
+    "LNK-53/alive-by-frames", "A frame every 2 s keeps a session open", .link,
+    needs: [.longWaits]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    for _ in 0..<30 {
+    for _ in 0..<(bench.hasVirtualTime ? 30 : 6) {
       _ = try await probe.frames(for: .seconds(2))
       try await probe.write(probe.frame(.pong, payload: [0]))
     }
@@ -179,8 +182,9 @@ extension Suite {
 
   static let sendingKeepsNothingAlive = Case(
     "LNK-53/foreign-frames",
-    "Frames of other sessions, malformed and broken ones, and text keep no session open", .link,
-    also: ["LNK-3"]
+    "Frames of other sessions, malformed and broken ones, SYNs, RSTs, echoes and text keep no session open",
+    .link,
+    also: ["LNK-3", "LNK-13", "LNK-18", "LNK-19", "FRM-11"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -191,8 +195,15 @@ extension Suite {
       stray.session = probe.session.id &+ 1000
       var broken = probe.frame(.pong, payload: [0]).bytes
       broken[8] ^= 1
-      let malformed = [probe.frame(.nak, payload: [0, 0, 0]), probe.data([], channel: 2, seq: 0)]
-      try await probe.write(stray.bytes + malformed.flatMap(\.bytes) + broken + Array("hello\r\n".utf8))
+      let others = [
+        stray, probe.frame(.nak, payload: [0, 0, 0]), probe.data([], channel: 2, seq: 0),
+        probe.frame(.ping).echoed, probe.frame(.pong, payload: [0]).echoed,
+        probe.frame(.udata, channel: 1, payload: [0x41]).with(ack: 0, credit: 0, session: 0),
+        probe.frame(.rst, payload: [TLV.magic, .versions(1, 1), .reason(1)].payload).with(ack: 0, credit: 0),
+        probe.syn(Probe.synTLVs(nonce: probe.session.nonce)),
+        probe.syn(Probe.synTLVs(nonce: probe.session.nonce &+ 1) + [TLV(0xC0, [])]),
+      ]
+      try await probe.write(others.flatMap(\.bytes) + broken + Array("hello\r\n".utf8))
     }
     let isLive = try await probe.isSessionLive()
     probe.expect(!isLive, "the session is served after 5.6 s without a frame of its own")

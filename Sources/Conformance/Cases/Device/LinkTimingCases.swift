@@ -49,7 +49,7 @@ extension Suite {
 
   static let noSampleDuringResend = Case(
     "LNK-51/no-sample", "While a retransmission is unacknowledged no round trip is measured", .link,
-    also: ["LNK-34", "LNK-55"], needs: [.virtualTime]
+    also: ["LNK-34", "LNK-55"]
   ) { bench in
     let probe = bench.probe
     for (bits, count) in [(1, 2), (2, 3), (3, 3)] as [(UInt64, Int)] {

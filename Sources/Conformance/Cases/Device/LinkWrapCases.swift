@@ -35,7 +35,7 @@ extension Suite {
 
   static let windowAcrossWrap = Case(
     "LNK-32/window-across-the-wrap", "The window has the same boundaries on both sides of 255 and 0", .link,
-    also: ["LNK-33"], needs: [.virtualTime]
+    also: ["LNK-33"], needs: [.longWaits]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
@@ -145,8 +145,7 @@ extension Suite {
 
   static let idCarries = Case(
     "LNK-12/id-carries", "The session id has 16 bits: after one that ends in FF the high byte is incremented",
-    .link,
-    needs: [.virtualTime]
+    .link
   ) { bench in
     let probe = bench.probe
     try await probe.openSession()

@@ -269,7 +269,7 @@ extension Suite {
 
 extension Probe {
   /// The maximum number of sources of a device; a device with more is not tested.
-  private static var sourcesLimit: Int { 300 }
+  static var sourcesLimit: Int { 300 }
 
   /// Writes under new sources, each with one notification that is removed again, until the device
   /// has forgotten the session's. Returns how many were necessary.

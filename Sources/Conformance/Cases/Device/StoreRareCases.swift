@@ -4,7 +4,8 @@ import NotibotProtocol
 /// The order of refusals, writes that need no room, and the remaining bytes after a change.
 extension Suite {
   static let storeRare: [Case] = [
-    fullStoreAndBadJSON, refusedForgetsNoSource, expiredTakesNoRoom, zoneOffset, shorterChange,
+    fullStoreAndBadJSON, refusedForgetsNoSource, refusedKeepsOldest, forgottenBySync, expiredTakesNoRoom,
+    zoneOffset, shorterChange,
     resyncDuringSync,
   ]
 
@@ -71,6 +72,60 @@ extension Suite {
     probe.expect("the reports", unsolicited.items, is: [])
     try await probe.expectHeld([], of: source, highest: 7)
     try await bench.requireControl().perform(.clear)
+  }
+
+  static let refusedKeepsOldest = Case(
+    "NTF-22/refused-keeps-the-oldest",
+    "A write of a further src that a full store refuses does not forget the src of longest ago", .delivery,
+    also: ["NTF-8", "NTF-25"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let (source, filler) = (probe.makeSource(), probe.makeSource())
+    try await probe.openDelivery()
+    try await probe.requireStoreRoom(2)
+    try await probe.sync(Sync(probe.makeSource()))
+    let places = try await probe.pushOutSource()
+    // Of a source that has nothing stored, and is the next one to be forgotten.
+    try await probe.sync(Sync(source))
+    try await probe.expectWritten(Sample.json(id: 7))
+    try await probe.expectWritten(Sample.removal(id: 7))
+    _ = try await probe.pushOutSource(limit: places - 2)
+    let of = { (source: UInt32) in ",\"src\":\(source)" }
+    let held = try await probe.fillStore(as: filler)
+    for _ in 0..<8 {
+      let further = Sample.json(id: 1, more: ",\"lvl\":0" + of(probe.makeSource()))
+      let reply = try await probe.writeData(further)
+      probe.expect("the answer of a full store", reply, is: Wire.literal("01 12 0600 11"))
+    }
+    try await probe.expectHeld([], of: source, highest: 7)
+    for id in 1...UInt32(held) { try await probe.expectWritten(Sample.removal(id: id, more: of(filler))) }
+  }
+
+  static let forgottenBySync = Case(
+    "NTF-10/forgotten-by-sync",
+    "Count is notified when a SYNC of a further src makes the device forget another's notifications",
+    .delivery, also: ["NTF-22"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openDelivery(source: probe.makeSource())
+    try await probe.requireStoreRoom(1)
+    try await probe.request(Wire.literal("12 0400 0100"))
+    try await probe.expectWritten(Sample.json(id: 1))
+    let before = try await probe.readCount()
+    var count = before
+    var unsolicited = Unsolicited()
+    for _ in 0..<Probe.sourcesLimit where count == before {
+      unsolicited = try await probe.listen()
+      try await probe.sync(Sync(probe.makeSource()), unsolicited: &unsolicited)
+      let value = try await probe.request(
+        [0x0A, 3, 0], unsolicited: &unsolicited, file: #fileID, line: #line)
+      count = Int(Wire.number(Array(value.dropFirst())))
+    }
+    guard count != before else {
+      throw CaseSkipped("the device keeps more than \(Probe.sourcesLimit) writers")
+    }
+    try await probe.listen(into: &unsolicited)
+    probe.expect("the last notification of Count", unsolicited.counts.last.map { Int($0) }, is: count)
   }
 
   static let expiredTakesNoRoom = Case(

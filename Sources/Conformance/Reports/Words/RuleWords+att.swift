@@ -56,7 +56,8 @@ extension RuleWords {
       holds entries of one size only, as many as fit in MTU. Read By Type of a value that may not be read
       is error 0x02 with its handle when it is the first one found. Find By Type Value finds only values
       that are equal as a whole, none that begin alike. The group end in its answer is 7 for the service,
-      and the attribute's own handle for any other.
+      and the attribute's own handle for any other. Read By Type and Read By Group Type find a type of 2
+      bytes also by its 16-byte form, with the Bluetooth base UUID.
       """#,
     "ATT-10":
       #"""
@@ -82,16 +83,17 @@ extension RuleWords {
     "ATT-14":
       #"""
       Prepare Write `16` is checked for handle and permission, queued and echoed by `17`. The
-      queue takes 8 entries and 1024 bytes at least; when full it is 0x09. Execute `18 00` empties the
-      queue; `18 01` writes it: the parts in order, each beginning where the last ended, else 0x07; more
-      than 512 bytes together 0x0D; then as one write of the whole (NTF-1). Whatever the answer, the queue
-      is empty afterwards. The first part of each handle begins at 0. Parts for different handles make one
-      write for each: the CCCDs are checked, then Data is written, then the CCCDs; so after an error
-      nothing is written. `18 01` with an empty queue succeeds. A part may be empty. Parts of several
-      handles may come in any order: each continues the last part of its own handle. Execute checks the
-      offsets of all parts first, in the order in which they were queued, then the CCCDs in the order of
-      their handles, then Data. An error names the handle of the part, or of the attribute, that caused
-      it. A Write Request in between leaves the queue as it is.
+      queue takes 8 entries and 1024 bytes at least; a part for which it is full is 0x09, and the queue
+      stays as it is. Execute `18 00` empties the queue; `18 01` writes it: the parts in order, each
+      beginning where the last ended, else 0x07; more than 512 bytes together 0x0D; then as one write of
+      the whole (NTF-1). Whatever the answer, the queue is empty afterwards. The first part of each handle
+      begins at 0. Parts for different handles make one write for each: the CCCDs are checked, then Data
+      is written, then the CCCDs; so after an error nothing is written, a subscription does not report the
+      write before it, and the end of one drops that (ATT-12). `18 01` with an empty queue succeeds. A
+      part may be empty. Parts of several handles may come in any order: each continues the last part of
+      its own handle. Execute checks the offsets of all parts first, in the order in which they were
+      queued, then the CCCDs in the order of their handles, then Data. An error names the handle of the
+      part, or of the attribute, that caused it. A Write Request in between leaves the queue as it is.
       """#,
     "ATT-15":
       #"""

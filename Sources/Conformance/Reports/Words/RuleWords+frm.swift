@@ -52,7 +52,7 @@ extension RuleWords {
       #"""
       The bytes between two zeros are a *candidate*. A candidate that is not a valid frame is
       console text: all of its bytes as received, in order, each once. A zero is never text. Two zeros in
-      a row have nothing between them. The start of a stream counts as a zero.
+      a row have nothing between them. The start of a stream, as each side sees it, counts as a zero.
       """#,
     "FRM-7":
       #"""

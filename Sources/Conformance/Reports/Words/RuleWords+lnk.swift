@@ -24,9 +24,10 @@ extension RuleWords {
     "LNK-4":
       #"""
       DATA on a channel that the receiver does not serve is received in order, acknowledged, and
-      its payload dropped and counted. UDATA on such a channel is dropped and counted. Log text in UDATA
-      may be cut anywhere; the end of a frame is no end of a line. Without an open session a device prints
-      its log as console text; in a session that LNK-16 keeps silent it may do so, too.
+      its payload dropped and counted. UDATA on such a channel is dropped and counted: in version 1 a
+      device serves no channel for UDATA, and a host channel 1 alone. Log text in UDATA may be cut
+      anywhere; the end of a frame is no end of a line. Without an open session a device prints its log as
+      console text; in a session that LNK-16 keeps silent it may do so, too.
       """#,
     "LNK-5":
       #"""
@@ -64,8 +65,8 @@ extension RuleWords {
       Limits, each about what the announcer *receives*: `frames` 2–64, DATA frames beyond the
       last handled one; `bytes` 1080 or more, their decoded sizes (payload + 12) together; `mtu` 23–528,
       the largest ATT PDU; `requests` 1–32, ATT requests not yet answered, at most half of `frames`. A
-      value out of range is brought to the nearest one in it. Usual are 16 frames, 8 requests, 4096 bytes
-      for a device and 64 frames, 8 requests, 65536 bytes for a host.
+      side announces values in range; one out of range is brought to the nearest one in it. Usual are 16
+      frames, 8 requests, 4096 bytes for a device and 64 frames, 8 requests, 65536 bytes for a host.
       """#,
     "LNK-10":
       #"""
@@ -74,9 +75,9 @@ extension RuleWords {
       """#,
     "LNK-11":
       #"""
-      To open a session the host draws a random nonce and sends SYN; unanswered, it sends the
-      same SYN again after 250 ms, then every 500 ms, from 10 s after the first one every 2 s. When to
-      give up is the program's choice.
+      To open a session the host draws a random nonce (0 is one, too) and sends SYN;
+      unanswered, it sends the same SYN again after 250 ms, then every 500 ms, from 10 s after the first
+      one every 2 s. When to give up is the program's choice.
       """#,
     "LNK-12":
       #"""
@@ -235,7 +236,8 @@ extension RuleWords {
       A side neither stops reading nor holds back credit because its own sending waits. A
       device takes a request only when it has room for the response. Until then that request waits, and
       with it what is behind it and the credit for both; a SYNC may wait in the same way. It needs room
-      for one response, the one to that request; waiting notifications never take that room.
+      for one response, the one to that request; waiting notifications never take that room. This holds
+      for more requests than ATT-6 allows, too.
       """#,
     "LNK-55":
       #"""
@@ -274,7 +276,8 @@ extension RuleWords {
       #"""
       With nothing received the session is *suspect* after 3 s and down after 5 s, however many
       tries that were. Only received valid frames of the live session count; sending does not. UDATA of
-      the session counts as well; a malformed frame (LNK-3) and a frame of session 0 do not.
+      the session counts as well; a SYN, also its own (LNK-13), a malformed frame (LNK-3) and a frame of
+      session 0 do not.
       """#,
     "LNK-17":
       #"""

@@ -22,11 +22,11 @@ extension RuleWords {
     "NTF-4":
       #"""
       Refused with 0x80: what is not JSON; no object at the top; anything but white space after
-      it; a byte order mark; invalid UTF-8; an escape for half a surrogate pair; U+0000; a control
-      character that is not escaped; a key twice in the top object, escapes decoded; arrays and objects
-      nested more than 8 deep, the top one counted; a key of the four missing, of another type or out of
-      its limits. A number out of range is out of its limits. These hold for the whole document, ignored
-      keys and their values included; U+0000 is refused raw and escaped.
+      it; a byte order mark; invalid UTF-8; an escape for half a surrogate pair; U+0000; a character from
+      U+0001 to U+001F that is not escaped; a key twice in the top object, escapes decoded; arrays and
+      objects nested more than 8 deep, the top one counted; a key of the four missing, of another type or
+      out of its limits. A number out of range is out of its limits. These hold for the whole document,
+      ignored keys and their values included; U+0000 is refused raw and escaped.
       """#,
     "NTF-5":
       #"""
@@ -124,8 +124,9 @@ extension RuleWords {
       its writer must know. The device reports it by a notification of Data with `ev` `"dismissed"`,
       `"evicted"` or `"expired"`, `id` and `src`, and `item` (NTF-11) if it still knows it: when it
       happens, again before the answer to each SYNC of its `src` (NTF-31), and for each write to it
-      (NTF-23), until the host writes `ev` `"r"` for it. It remembers at least 64 of them, and forgets the
-      one first that has been gone the longest; one that it no longer remembers it calls `"dismissed"`. An
+      (NTF-23), also where it has expired and is still stored, until the host writes `ev` `"r"` for it. It
+      remembers at least 64 of them, and forgets the one first that has been gone the longest (of one gone
+      in two ways either moment may count); one that it no longer remembers it calls `"dismissed"`. An
       `id` that was reported because of a write alone may be reported again before SYNCED, or not. A write
       that is answered by an error need not report it. Where such an event does not fit (NTF-11) and
       feature bit 2 is in use, GONE (NTF-30) reports it instead. Such a notification of Data goes to every
@@ -185,7 +186,8 @@ extension RuleWords {
       #"""
       A device that had to drop a notification of Data (ATT-19), or to forget what is gone of
       the session's `src`, or that whole `src` (NTF-22), sends RESYNC, once until the next SYNC. What was
-      forgotten of another `src` causes none. The host then sends SYNC when no write is outstanding.
+      forgotten of another `src` causes none, also where the SYNC of a new `src` made the device forget
+      the one before. The host then sends SYNC when no write is outstanding.
       """#,
     "NTF-39":
       #"""
