@@ -19,7 +19,7 @@ package enum Need: String, CaseIterable, Comparable, Sendable {
   case control
   /// A clock that a case can advance by minutes, and that shows microseconds exactly.
   case virtualTime
-  /// Waits of many seconds: in virtual time, or in a run that was asked for them (`--slow`).
+  /// Waits of many seconds: in virtual time, or in a run that requests them (`--slow`).
   case longWaits
   /// The device refuses invalid values (NTF-1).
   case strict
@@ -34,7 +34,7 @@ package enum Need: String, CaseIterable, Comparable, Sendable {
   /// A connection as over BLE, without a session.
   case connection
 
-  /// As a reader of results sees it.
+  /// Its name in results and reports of skipped cases.
   package var summary: String { self == .longWaits ? "long waits (--slow)" : rawValue }
 
   package static func < (left: Need, right: Need) -> Bool { left.rawValue < right.rawValue }

@@ -162,8 +162,9 @@ struct DeviceLink: Equatable, Sendable {
     }
   }
 
-  /// Whether there is room, and the peer allows a further frame: what is numbered can no longer be
-  /// dropped (ATT-12). Source: PROTOCOL.md LNK-41 to LNK-43.
+  /// Whether there is room, and the peer allows another frame. Notifications are queued above the
+  /// link until then, because a numbered frame can no longer be dropped (ATT-12). Source:
+  /// PROTOCOL.md LNK-41 to LNK-43.
   var sendsAtOnce: Bool {
     switch state {
     case .idle: false

@@ -5,11 +5,12 @@ extension Suite {
   static let deliveryQueues: [Case] = [unsubscribingDrops, manyReports]
 
   static let unsubscribingDrops = Case(
-    "ATT-12/unsubscribing-drops", "Writing 0 to a CCCD drops what waits, also if 1 is written to it next",
+    "ATT-12/unsubscribing-drops",
+    "Writing 0 to a CCCD drops its queued notifications, even if 1 is written next",
     .delivery, also: ["ATT-17", "LNK-44"]
   ) { bench in
     let probe = bench.probe
-    // A change of Count; an event, because it has expired when it is written.
+    // Queues a change of Count, then an event: the second notification has expired when it arrives.
     for (handle, more) in [(4, ""), (7, ",\"exp\":\(Sample.noon - 10)")] as [(UInt8, String)] {
       let tlvs = Probe.synTLVs(nonce: probe.makeNonce(), features: Probe.deliveryFeatures, frames: 2)
       try await probe.openWide(tlvs + [.source(probe.makeSource()), .clock(Sample.noon)])

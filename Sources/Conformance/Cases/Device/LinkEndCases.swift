@@ -232,8 +232,9 @@ extension Suite {
 }
 
 extension Probe {
-  /// Sends a frame of another session repeatedly, each time when the one before has been handled: a
-  /// device need not queue many answers. Returns when RSTs were received.
+  /// Sends a frame of another session repeatedly, each time after the device has handled the
+  /// previous one, because it need not queue many answers. Returns the times at which RSTs were
+  /// received.
   func timesOfRSTs(to stray: WireFrame, _ count: Int) async throws -> [Instant] {
     var times: [Instant] = []
     for _ in 0..<count {
@@ -248,10 +249,10 @@ extension Probe {
     return times + (try await fence().filter { $0.kind == .rst }.map { _ in now })
   }
 
-  /// Notes a finding if 11 RSTs were sent in a second, as far as the times of their reception show.
+  /// Notes a finding if 11 RSTs were received within a second.
   func expectTenASecond(_ times: [Instant], file: String = #fileID, line: Int = #line) {
     for (first, eleventh) in zip(times, times.dropFirst(10)) {
-      // How late they were received can differ by some milliseconds.
+      // Either time can be late: by some milliseconds, or by 25 ms in a case that reads so often.
       let passed = (eleventh - first).inMilliseconds
       expect(passed > 970, "11 RSTs within \(passed) ms", file: file, line: line)
     }

@@ -133,14 +133,15 @@ extension Suite {
     for id in [1, 2] as [UInt32] { try await probe.expectWritten(Sample.removal(id: id), "the removal") }
   }
 
-  static let creditOfWhatWaits = Case(
-    "LNK-40/credit-of-what-waits", "Requests that wait for room have been received, and take credit", .link,
+  static let creditOfWaitingRequests = Case(
+    "LNK-40/credit-of-waiting-requests", "Requests that wait for room have been received, and take credit",
+    .link,
     also: ["LNK-44", "LNK-52"]
   ) { bench in
     let probe = bench.probe
     try await probe.openShut()
     let frames = UInt8(probe.session.peerFrames)
-    // More than a client sends that keeps ATT-6; LNK-44 says what becomes of them.
+    // More requests than ATT-6 allows: LNK-44 applies to them, too.
     var (sent, credit) = (0 as UInt8, frames)
     while sent < 100, credit > 0 {
       try await probe.sendData([0x0A, 3, 0])

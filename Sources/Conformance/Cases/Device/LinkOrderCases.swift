@@ -6,7 +6,7 @@ extension Suite {
     unknownSession, noRSTForThese, finIsAnswered, numbersWrap, ackOutside, outOfOrder, duplicateData,
     outOfWindow, oneNAKPerRound, secondHole, rounds, sameNumberLater, nothingTwice, bytesWithHole, nakResends,
     nakBitmap, lostAgain,
-    heldSpared, repeatedACK, resentFrame, resentCount, creditWhenHandled, creditOfWhatWaits,
+    heldSpared, repeatedACK, resentFrame, resentCount, creditWhenHandled, creditOfWaitingRequests,
     beyondTheLimit,
     handledIsReported, shutWindow, creditBackwards, hugeCredit, unacknowledgedLimit, readsWhileShut, rstRate,
   ]

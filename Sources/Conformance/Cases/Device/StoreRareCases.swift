@@ -85,7 +85,7 @@ extension Suite {
     try await probe.requireStoreRoom(2)
     try await probe.sync(Sync(probe.makeSource()))
     let places = try await probe.pushOutSource()
-    // Of a source that has nothing stored, and is the next one to be forgotten.
+    // The session's source has nothing stored, and is the next one that the device forgets.
     try await probe.sync(Sync(source))
     try await probe.expectWritten(Sample.json(id: 7))
     try await probe.expectWritten(Sample.removal(id: 7))

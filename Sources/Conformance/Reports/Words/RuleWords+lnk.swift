@@ -75,7 +75,7 @@ extension RuleWords {
       """#,
     "LNK-11":
       #"""
-      To open a session the host draws a random nonce (0 is one, too) and sends SYN;
+      To open a session the host draws a random nonce, which can be 0, and sends SYN;
       unanswered, it sends the same SYN again after 250 ms, then every 500 ms, from 10 s after the first
       one every 2 s. When to give up is the program's choice.
       """#,

@@ -125,8 +125,8 @@ extension RuleWords {
       `"evicted"` or `"expired"`, `id` and `src`, and `item` (NTF-11) if it still knows it: when it
       happens, again before the answer to each SYNC of its `src` (NTF-31), and for each write to it
       (NTF-23), also where it has expired and is still stored, until the host writes `ev` `"r"` for it. It
-      remembers at least 64 of them, and forgets the one first that has been gone the longest (of one gone
-      in two ways either moment may count); one that it no longer remembers it calls `"dismissed"`. An
+      remembers at least 64 of them, and forgets the one first that has been gone the longest (for one
+      gone in two ways, from either moment); one that it no longer remembers it calls `"dismissed"`. An
       `id` that was reported because of a write alone may be reported again before SYNCED, or not. A write
       that is answered by an error need not report it. Where such an event does not fit (NTF-11) and
       feature bit 2 is in use, GONE (NTF-30) reports it instead. Such a notification of Data goes to every
