@@ -89,7 +89,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
     ],
     "the MTU is 23, the case needs 128": [
       "NTF-11/numbers-go-on", "NTF-11/report-that-just-fits", "ATT-19/eight-expire",
-      "ATT-12/unsubscribing-drops",
+      "ATT-12/unsubscribing-drops", "NTF-11/numbers-of-accepted",
     ],
     "the device's MTU": ["ATT-8/smaller-of-both", "FRM-2/full-block-sent", "LNK-42/byte-limit"],
   ]

@@ -87,16 +87,22 @@ extension Probe {
   }
 
   /// Skips the case unless the device's store is known to have room for `count` more notifications.
-  package func requireStoreRoom(_ count: Int) async throws {
+  package func requireStoreRoom(_ count: Int) async throws { _ = try await storeRoom(count...count) }
+
+  /// Room of the device's store for more notifications, or the end of `range` if there is more;
+  /// skips the case if there is less than its beginning.
+  package func storeRoom(_ range: ClosedRange<Int>) async throws -> Int {
     needsStoreRoom = true
-    guard let capacity = session.announced.number(of: 0x13) else { return }
-    guard count <= Int(capacity) else {
-      throw CaseSkipped("the store holds \(capacity), the case needs \(count)")
+    guard let capacity = session.announced.number(of: 0x13) else { return range.upperBound }
+    guard range.lowerBound <= Int(capacity) else {
+      throw CaseSkipped("the store holds \(capacity), the case needs \(range.lowerBound)")
     }
-    guard try await readCount() + count <= Int(capacity) else {
+    let room = Int(capacity) - (try await readCount())
+    guard room >= range.lowerBound else {
       throw CaseSkipped(
         "the store is too full: restart the board before the run, or dismiss its notifications")
     }
+    return min(room, range.upperBound)
   }
 
   /// Skips the case if a PDU of `length` bytes is longer than the MTU.

@@ -6,6 +6,7 @@ import NotibotProtocol
 extension Suite {
   static let events: [Case] = [
     allDismissed, actionNumbers, onlyGoneInGONE, goneReasons, syncComesFirst, queuedEventsOutliveSource,
+    numbersOfAccepted,
   ]
 
   static let allDismissed = Case(
@@ -190,5 +191,56 @@ extension Suite {
       throw CaseSkipped("the device handled no SYNC while its events were waiting")
     }
     probe.expect("ids of the events", unsolicited.goneIDs(source), is: Array(1...8))
+  }
+
+  static let numbersOfAccepted = Case(
+    "NTF-11/numbers-of-accepted",
+    "Each accepted notification takes the next number; what is refused, repeated, changed or removed takes none",
+    .delivery, also: ["NTF-8", "NTF-23", "NTF-24", "NTF-27"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let (source, other, filler) = (probe.makeSource(), probe.makeSource(), probe.makeSource())
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try probe.requireEventRoom()
+    try await probe.requireStoreRoom(2)
+    // What is expired when it is written is accepted, and reported with its number at once.
+    let expired = ",\"exp\":\(Sample.noon - 10)"
+    var id = 0 as UInt32
+    func nextNumber() async throws -> UInt32 {
+      id += 1
+      var unsolicited = Unsolicited()
+      let reply = try await probe.writeData(Sample.json(id: id, more: expired), unsolicited: &unsolicited)
+      probe.expect("the answer to notification \(id)", reply, is: [0x13])
+      try await probe.listen(into: &unsolicited)
+      try await probe.expectWritten(Sample.removal(id: id), "the removal")
+      guard let number = unsolicited.items(source, id).first else {
+        throw CaseSkipped("the device does not report the number of what has expired")
+      }
+      return number
+    }
+    var last = try await nextNumber()
+    let inputs: [(what: String, json: [UInt8], taken: UInt32)] = [
+      ("an accepted one without identity", Sample.plain(expires: Sample.noon - 10), 1),
+      ("no JSON", Array("{".utf8), 0), ("a missing key", Array("{\"app\":\"Rig\"}".utf8), 0),
+      ("one that was removed", Sample.json(id: 1), 0), ("a removal", Sample.removal(id: 9), 0),
+      ("an accepted one of another src", Sample.json(id: 1, more: ",\"src\":\(other)"), 1),
+      ("the same again", Sample.json(id: 1, more: ",\"src\":\(other)"), 0),
+      ("a change", Sample.json(id: 1, more: ",\"rev\":2,\"src\":\(other)"), 0),
+      ("a lower rev", Sample.json(id: 1, more: ",\"rev\":1,\"src\":\(other)"), 0),
+      ("a removal of another src", Sample.removal(id: 1, more: ",\"src\":\(other)"), 0),
+    ]
+    for (what, json, taken) in inputs {
+      _ = try await probe.writeData(json)
+      let number = try await nextNumber()
+      probe.expect("the number after \(what)", number, is: last + taken + 1)
+      last = number
+    }
+    // The last write is refused.
+    let held = try await probe.fillStore(as: filler)
+    let removals = (1...UInt32(held)).map { Sample.removal(id: $0, more: ",\"src\":\(filler)") }
+    try await probe.expectWritten(removals[0], "a removal from the full store")
+    let number = try await nextNumber()
+    probe.expect("the number after a full store", number, is: last + UInt32(held) + 1)
+    for removal in removals.dropFirst() { try await probe.expectWritten(removal, "the removal") }
   }
 }

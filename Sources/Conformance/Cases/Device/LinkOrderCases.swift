@@ -90,14 +90,20 @@ extension Suite {
 
   static let numbersWrap = Case(
     "LNK-30/numbers-wrap",
-    "600 requests in one session: numbers and acks wrap modulo 256 in both directions",
+    "600 requests in one session: numbers, acks and the count of PONG wrap modulo 256",
     .link,
-    also: ["LNK-40"]
+    also: ["LNK-40", "LNK-52"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     let frames = probe.session.peerFrames
+    func expectHandled(_ count: Int) async throws {
+      try await probe.write(probe.frame(.ping))
+      let pong = try await probe.awaitFrame(.pong)
+      probe.expect("handled after \(count) requests", pong.payload.first, is: UInt8(count % 256))
+    }
     for index in 0..<600 {
+      if index.isMultiple(of: 256) { try await expectHandled(index) }
       try await probe.awaitRoom()
       try await probe.sendData([0x0A, 3, 0])
       let deadline = probe.now + Probe.patience
@@ -111,6 +117,7 @@ extension Suite {
         "ack and credit of answer \(index)", [Int(reply.ack), Int(reply.credit)],
         is: [(index + 1) % 256, frames])
     }
+    try await expectHandled(600)
     probe.expect("the next number", probe.session.nextSeq, is: UInt8(600 % 256))
     probe.expect("the next expected number", probe.session.expectedSeq, is: UInt8(600 % 256))
   }
