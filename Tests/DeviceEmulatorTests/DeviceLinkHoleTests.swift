@@ -50,6 +50,11 @@ struct DeviceLinkHoleTests {
     #expect(link.counters.dataReceived == 1)
   }
 
+  @Test func `without a hole a device that drops acknowledges by ACK`() {
+    var link = DeviceLink.make(.open, outOfOrder: .dropped)
+    #expect((0...1).flatMap { link.reply(to: .data($0)) }.types == [.ack])
+  }
+
   // MARK: A device that keeps
 
   @Test func `kept frames are delivered in order when the hole is filled, each once`() {

@@ -112,6 +112,16 @@ struct DeviceLinkOrderTests {
     #expect(link.reply(to: .host(.ack, ack: 1, credit: 3)).sequences == [3])
   }
 
+  @Test
+  func `notifications wait above the link while as many frames, or more, are queued as the peer allows`() {
+    for (answers, sendsAtOnce) in [(0, true), (1, false), (2, false)] {
+      var link = DeviceLink.make(.open, credit: 1)
+      for _ in 0..<answers { link.send([0x0B], on: .att) }
+      #expect(link.sendsAtOnce == sendsAtOnce, "\(answers) answers")
+    }
+    #expect(!DeviceLink.make(.idle).sendsAtOnce)
+  }
+
   @Test func `the limit never decreases`() {
     var link = DeviceLink.make(.open, credit: 4)
     link.receive(.host(.ack, ack: 0, credit: 1), now: .zero)

@@ -177,6 +177,7 @@ struct SyncTests {
     _ = rig.write(identified(id: 1))
     #expect(rig.perform(.dismiss(1)) == [])
     #expect(rig.sync() == ["SYNCED n=0 hwm=1"])
+    #expect(rig.device.statistics.attributes.eventsDropped == 0)
   }
 
   @Test func `an action names the identity`() {
