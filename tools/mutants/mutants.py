@@ -101,6 +101,8 @@ def judge(name, target, what, rules, expected, failed, known):
     by_rule = [case["id"] for case in detecting if set(case["rules"]) & set(rules)]
     if not detecting:
         verdict = "survives"
+    elif expected == mutant_files.ANY_CASE:
+        verdict = "killed"
     elif not by_rule:
         verdict = "dies by other rules"
     elif expected not in by_rule:
@@ -266,7 +268,8 @@ def main():
     seconds = time.monotonic() - start
     bad = [row for row in rows if row["verdict"] != "killed"]
     known = sorted(set().union(*run.known.values()))
-    print(f"{len(rows) - len(bad)} of {len(rows)} killed by a case of their rule, in {seconds:.1f} s")
+    by = "any case" if {row["case"] for row in rows} == {mutant_files.ANY_CASE} else "a case of their rule"
+    print(f"{len(rows) - len(bad)} of {len(rows)} killed by {by}, in {seconds:.1f} s")
     if chosen.json:
         report = {"mutants": rows, "failsWithoutFault": known, "seconds": round(seconds, 3)}
         pathlib.Path(chosen.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
