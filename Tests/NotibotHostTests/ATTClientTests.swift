@@ -309,6 +309,13 @@ struct ATTClientTests {
     #expect(pdus(&device) == [[0x0A, 3, 0]])
   }
 
+  @Test func `a value that fills the MTU is written by one request`() {
+    var device = ScriptedDevice.makeReady(mtu: 23)
+    let value = [UInt8](repeating: 0x41, count: 20)
+    device.submit(.sendEncoded(value))
+    #expect(pdus(&device) == [[0x12, 6, 0] + value])
+  }
+
   @Test func `a refused part empties the queue and refuses the whole write`() {
     var device = ScriptedDevice.makeReady(mtu: 23)
     let id = device.submit(.sendEncoded([UInt8](repeating: 0x41, count: 30)))

@@ -194,8 +194,8 @@ struct LinkOrderTests {
     return device
   }
 
-  private func nak(_ held: UInt8, ack: UInt8 = 1) -> Frame {
-    ScriptedDevice.frame(.nak, ack: ack, payload: [held, 0, 0, 0, 0, 0, 0, 0])
+  private func nak(_ held: UInt8, ack: UInt8 = 1, behind: [UInt8] = []) -> Frame {
+    ScriptedDevice.frame(.nak, ack: ack, payload: [held, 0, 0, 0, 0, 0, 0, 0] + behind)
   }
 
   @Test func `a NAK with a bitmap resends the missing frames below the highest held one, and no more`() {
@@ -204,6 +204,12 @@ struct LinkOrderTests {
     device.receive(nak(0b1010))
     #expect(device.takeSent().map(\.header.sequence) == [1, 2, 4])
     #expect(device.machine.statistics.link.resent == 3)
+  }
+
+  @Test func `bytes behind a bitmap are ignored`() {
+    var device = makeLoaded()
+    device.receive(nak(0b1010, behind: [0xFF]))
+    #expect(device.takeSent().map(\.header.sequence) == [1, 2, 4])
   }
 
   @Test func `a resent frame is not resent again for the same loss`() {
