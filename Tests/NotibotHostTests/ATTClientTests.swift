@@ -162,7 +162,10 @@ struct ATTClientTests {
 
   // MARK: Time
 
-  @Test func `a request without an answer for 30 s ends the session`() {
+  @Test(arguments: [Duration.zero, .milliseconds(3)])
+  func `a request without an answer for 30 s ends the session, also if the timer fires late`(
+    late: Duration
+  ) {
     var device = ScriptedDevice.makeReady()
     let id = device.submit(.readCount)
     for second in 1...29 {
@@ -171,7 +174,9 @@ struct ATTClientTests {
       device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [UInt8(second)]))
     }
     #expect(device.takeActions().isEmpty)
-    device.pass(.seconds(1))
+    device.now = device.now + .seconds(1) + late
+    device.machine.handleTimeout(now: device.now)
+    device.drain()
     #expect(
       device.takeActions() == [
         .completed(id, .failed(.outcomeUnknown(.transactionTimedOut))), .ended(.transactionTimedOut),

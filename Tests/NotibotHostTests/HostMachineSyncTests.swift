@@ -125,7 +125,8 @@ struct HostMachineSyncTests {
     #expect(device.machine.statistics.link.unknownChannel == 1)
   }
 
-  @Test func `a SYNC without an answer for 30 s ends the session, and the next one starts clean`() {
+  @Test(arguments: [Duration.zero, .milliseconds(3)])
+  func `a SYNC without an answer for 30 s ends the session, and the next one starts clean`(late: Duration) {
     var device = ScriptedDevice.makeReady(features: Self.all)
     device.machine.sendSync(Self.request, now: device.now)
     device.drain()
@@ -134,7 +135,9 @@ struct HostMachineSyncTests {
       device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [second]))
     }
     #expect(device.takeActions().isEmpty)
-    device.pass(.seconds(1))
+    device.now = device.now + .seconds(1) + late
+    device.machine.handleTimeout(now: device.now)
+    device.drain()
     #expect(device.takeActions() == [.ended(.transactionTimedOut)])
     let isSent = device.machine.sendSync(Self.request, now: device.now)
     #expect(!isSent)

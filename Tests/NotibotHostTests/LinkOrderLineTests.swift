@@ -61,6 +61,17 @@ struct LinkOrderLineTests {
     #expect(device.takeSent().map(\.header.ack) == [2])
   }
 
+  @Test func `a frame is resent even if the timer fires late`() throws {
+    var device = ScriptedDevice.makeReady()
+    device.submit(.readCount)
+    let first = device.takeSent()
+    let deadline = try #require(device.machine.nextDeadline)
+    device.machine.handleTimeout(now: deadline + .milliseconds(7))
+    device.drain()
+    #expect(device.takeSent().map(\.header.sequence) == first.map(\.header.sequence))
+    #expect(device.machine.statistics.link.resent == 1)
+  }
+
   @Test func `a frame outside the window is answered again after more than 20 ms`() {
     var device = ScriptedDevice.makeReady()
     device.receive(notification(0))

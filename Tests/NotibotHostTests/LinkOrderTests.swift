@@ -348,9 +348,12 @@ struct LinkOrderTests {
     #expect(device.takeSent().filter { $0.header.type == .data }.count == 1)
   }
 
-  @Test func `a device that sends PINGs and does not read leaves the host's output bounded`() {
+  /// With the request the output passes the limit without being equal to it.
+  @Test(arguments: [0, 1])
+  func `a device that sends PINGs and does not read leaves the host's output bounded`(requests: Int) {
     var device = ScriptedDevice.makeReady()
     device.machine.handleWritability(false, now: device.now)
+    for _ in 0..<requests { device.submit(.readCount) }
     let ping = ScriptedDevice.frame(.ping, ack: 1).encoded()
     for _ in 0..<20_000 { device.machine.receive(ping, now: device.now) }
     device.machine.handleWritability(true, now: device.now)

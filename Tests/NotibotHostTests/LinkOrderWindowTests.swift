@@ -70,4 +70,50 @@ struct LinkOrderWindowTests {
     #expect(moves == [false, false, true])
     #expect(window.limit == 11)
   }
+
+  // MARK: To the byte
+
+  private static let frameBytes = 3 + 12
+
+  private func makeWindow(frames: Int) -> SendWindow {
+    var window = SendWindow(peerFrames: 16, peerBytes: 3 * Self.frameBytes, credit: 16)
+    for _ in 0..<frames { _ = window.enqueue(channel: .att, payload: [0x0A, 3, 0]) }
+    return window
+  }
+
+  @Test func `frames that fill the peer's bytes exactly are sent, and no more`() {
+    var window = makeWindow(frames: 4)
+    for number in 0..<3 { #expect(window.sendNext(now: .zero)?.number == number) }
+    #expect(window.sendNext(now: .zero) == nil)
+    #expect(window.underWayBytes == 3 * Self.frameBytes)
+  }
+
+  @Test func `acknowledged frames are no longer under way, held ones are not subtracted twice`() {
+    var window = makeWindow(frames: 3)
+    for _ in 0..<3 { _ = window.sendNext(now: .zero) }
+    _ = window.resendLost(held: 0b01)
+    #expect(window.underWayBytes == 2 * Self.frameBytes)
+    _ = window.acknowledge(ack: 2, credit: 16, now: .zero)
+    #expect(window.underWayBytes == Self.frameBytes)
+    _ = window.acknowledge(ack: 3, credit: 16, now: .zero)
+    #expect(window.underWayBytes == 0)
+  }
+
+  @Test func `held frames count with header and CRC`() {
+    var window = ReceiveWindow(frames: 16, bytes: 2 * Self.frameBytes)
+    let item = ReceiveWindow.Item(channel: .att, payload: [0x0A, 3, 0])
+    let verdicts = (1...3).map { window.receive(sequence: $0, item: item, now: .zero) { _ in } }
+    #expect(verdicts == [.held(needsNAK: true), .held(needsNAK: false), .outOfWindow])
+  }
+
+  @Test func `two frames or more are acknowledged at once`() {
+    for count in 1...4 {
+      var window = ReceiveWindow(frames: 16, bytes: 4096)
+      let item = ReceiveWindow.Item(channel: .att, payload: [0x0A, 3, 0])
+      for number in 0..<count {
+        _ = window.receive(sequence: UInt8(number), item: item, now: .zero) { _ in }
+      }
+      #expect(window.owesAck(now: .zero) == (count >= 2), "\(count) frames")
+    }
+  }
 }
