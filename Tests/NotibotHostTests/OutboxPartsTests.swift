@@ -82,7 +82,8 @@ struct OutboxPartsTests {
     var pace = OutboxPace()
     let changesOpen = pace.tryAgain()
     #expect(!changesOpen)
-    _ = pace.noteRefused(level: .active, now: .zero)
+    let refusals = (0..<2).map { _ in pace.noteRefused(level: .active, now: .zero) }
+    #expect(refusals == [true, false])
     let windows = NotificationDetails.Level.allCases.map { pace.window(for: $0) }
     #expect(windows == NotificationDetails.Level.allCases.map { $0 > .active ? 1 : 0 })
     let changes = (0..<2).map { _ in pace.tryAgain() }
@@ -231,5 +232,20 @@ struct OutboxPartsTests {
         .deletePresses(1), .deletePresses(2), .deletePresses(3),
         .putPresses(TakenPresses(bootID: 19, press: 1)),
       ])
+  }
+
+  @Test func `presses that no commit has yet keep the changes of all`() {
+    var pending = PendingPresses()
+    for number in 1...2 as ClosedRange<UInt32> {
+      let press = KeptPress(
+        act: 0, key: NotificationKey(source: 7, id: number), revision: 0, number: number)
+      pending.append(
+        PendingPress(press: press, bootID: 3, number: nil, isStale: false),
+        [.putPresses(TakenPresses(bootID: 3, press: number))])
+    }
+    let taken = pending.take()
+    #expect(taken.changes == [1, 2].map { .putPresses(TakenPresses(bootID: 3, press: $0)) })
+    #expect(taken.presses.map(\.press.number) == [1, 2])
+    #expect(pending.isEmpty)
   }
 }
