@@ -7,7 +7,8 @@ import Testing
 
 /// The suite on devices that only their line reaches, and whose state stays from case to case.
 @Suite struct PlainBoardTests {
-  /// The suite's order on each board; another one behind it on every second board, to save time.
+  /// Each board runs the cases in the suite's order; every second one then runs them again,
+  /// shuffled. All boards would take CI too long.
   @Test(arguments: PlainBoard.all.indices)
   func `a correct board fails no case, in any order`(index: Int) async throws {
     let board = PlainBoard.all[index]

@@ -174,9 +174,7 @@ struct ATTClientTests {
       device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [UInt8(second)]))
     }
     #expect(device.takeActions().isEmpty)
-    device.now = device.now + .seconds(1) + late
-    device.machine.handleTimeout(now: device.now)
-    device.drain()
+    device.wake(after: .seconds(1) + late)
     #expect(
       device.takeActions() == [
         .completed(id, .failed(.outcomeUnknown(.transactionTimedOut))), .ended(.transactionTimedOut),

@@ -135,9 +135,7 @@ struct HostMachineSyncTests {
       device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [second]))
     }
     #expect(device.takeActions().isEmpty)
-    device.now = device.now + .seconds(1) + late
-    device.machine.handleTimeout(now: device.now)
-    device.drain()
+    device.wake(after: .seconds(1) + late)
     #expect(device.takeActions() == [.ended(.transactionTimedOut)])
     let isSent = device.machine.sendSync(Self.request, now: device.now)
     #expect(!isSent)

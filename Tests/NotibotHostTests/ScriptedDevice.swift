@@ -73,6 +73,13 @@ struct ScriptedDevice {
     now = end
   }
 
+  /// Moves the clock by `duration` at once, as if the timer fired late.
+  mutating func wake(after duration: Duration) {
+    now = now + duration
+    machine.handleTimeout(now: now)
+    drain()
+  }
+
   /// Takes what the host has sent.
   mutating func takeSent() -> [Frame] {
     defer { sent = [] }

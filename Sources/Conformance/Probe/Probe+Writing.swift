@@ -89,8 +89,8 @@ extension Probe {
   /// Skips the case unless the device's store is known to have room for `count` more notifications.
   package func requireStoreRoom(_ count: Int) async throws { _ = try await storeRoom(count...count) }
 
-  /// Room of the device's store for more notifications, or the end of `range` if there is more;
-  /// skips the case if there is less than its beginning.
+  /// How many more notifications the device's store has room for, at most `range.upperBound`. Skips
+  /// the case if there is room for fewer than `range.lowerBound`.
   package func storeRoom(_ range: ClosedRange<Int>) async throws -> Int {
     needsStoreRoom = true
     guard let capacity = session.announced.number(of: 0x13) else { return range.upperBound }

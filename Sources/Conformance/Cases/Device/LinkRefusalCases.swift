@@ -3,8 +3,7 @@ import NotibotProtocol
 /// Nonces, refused SYNs, their RSTs, and the limit of RSTs.
 extension Suite {
   static let linkRefusals: [Case] = [
-    everyByteOfNonce, ninthNonce, oldNonceAfterEachEnd, fieldsOfRST, refusalsDoNotCount,
-    slidingSecond,
+    everyByteOfNonce, ninthNonce, oldNonceAfterEachEnd, fieldsOfRST, refusalsDoNotCount, slidingSecond,
     rangesOfVersions, whichNonce, otherSessions,
   ]
 

@@ -5,8 +5,7 @@ import NotibotProtocol
 extension Suite {
   static let storeRare: [Case] = [
     fullStoreAndBadJSON, refusedForgetsNoSource, refusedKeepsOldest, forgottenBySync, expiredTakesNoRoom,
-    zoneOffset, shorterChange,
-    resyncDuringSync,
+    zoneOffset, shorterChange, resyncDuringSync,
   ]
 
   static let fullStoreAndBadJSON = Case(
