@@ -63,8 +63,45 @@ grouped() {
   worker=
   return "$status"
 }
-end_worker() { [ -z "$worker" ] || kill -- "-$worker" 2>/dev/null || true; }
 trap end_worker EXIT
+
+# Ends the command of `grouped` and all that it started: `swift test` runs the tests in another group,
+# and they outlive it. All are stopped first, so that none starts another one meanwhile. A process that
+# has not ended 2 s later is killed.
+end_worker() {
+  local found='' all=$worker
+  [ -n "$worker" ] || return 0
+  while [ "$all" != "$found" ]; do
+    found=$all
+    # shellcheck disable=SC2086
+    kill -STOP $found 2>/dev/null || true
+    all=$(descendants "$worker")
+  done
+  # shellcheck disable=SC2086
+  kill -TERM $all 2>/dev/null || true
+  # shellcheck disable=SC2086
+  kill -CONT $all 2>/dev/null || true
+  for _ in $(seq 20); do
+    # shellcheck disable=SC2086
+    kill -0 $all 2>/dev/null || return 0
+    sleep 0.1
+  done
+  # shellcheck disable=SC2086
+  kill -KILL $all 2>/dev/null || true
+}
+
+# Prints the id of a process, and those of its children and theirs.
+descendants() {
+  cat /proc/[0-9]*/status 2>/dev/null | awk -v root="$1" '
+    /^Pid:/ { pid = $2 }
+    /^PPid:/ { parent[pid] = $2 }
+    END {
+      for (pid in parent) {
+        for (up = pid; up in parent && up != root; up = parent[up]);
+        if (up == root) print pid
+      }
+    }' | sort -n
+}
 
 # Runs a command below a line that says when it began, in seconds of the script.
 step() {

@@ -33,54 +33,15 @@ struct PortHolderTests {
     }
   }
 
-  /// A program that a thread of this process is just starting: it stays between clone and exec,
-  /// because it opens a FIFO without a writer. Until then it is a copy of this process, with all
-  /// descriptors.
-  private struct Starting {
-    let fifo: String
-
-    init(in directory: TemporaryDirectory) throws {
-      fifo = directory.file("fifo")
-      #expect(mkfifo(fifo, 0o600) == 0)
-      Thread.detachNewThread { [fifo] in
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, fifo, O_RDONLY, 0)
-        var pid: pid_t = 0
-        var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
-        defer { free(arguments[0]) }
-        guard posix_spawn(&pid, "/bin/true", &actions, nil, &arguments, environ) == 0 else { return }
-        var status: Int32 = 0
-        waitpid(pid, &status, 0)
-      }
-    }
-
-    /// Lets it continue.
-    func release() {
-      close(open(fifo, O_WRONLY))
-    }
-
-    /// Whether a process other than this one has a descriptor for `path`.
-    static func hasCopy(of path: String) -> Bool {
-      FileSystem.names(in: "/proc").contains { name in
-        guard let pid = Int32(name), pid != getpid() else { return false }
-        return FileSystem.names(in: "/proc/\(name)/fd").contains {
-          FileSystem.target(ofLink: "/proc/\(name)/fd/\($0)") == path
-        }
-      }
-    }
-  }
-
   @Test func `a program that this process is just starting holds no port`() async throws {
     let directory = try TemporaryDirectory()
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
-    let starting = try Starting(in: directory)
-    try await waitUntil { Starting.hasCopy(of: path) }
+    let starting = try StartingProgram(in: directory, opening: path)
+    defer { starting.release() }
+    try await waitUntil { StartingProgram.hasOpen(path) }
     #expect(PortHolder.ofOpenDescriptor(on: path) == nil)
     #expect(PortHolder.holders(of: [path], lockDirectory: directory.path) == [:])
-    starting.release()
     _ = consume terminal
   }
 

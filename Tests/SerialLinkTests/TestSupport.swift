@@ -128,3 +128,46 @@ struct Heir {
     waitpid(pid, nil, 0)
   }
 }
+
+/// A program that a thread of this process is just starting: it stays between clone and exec,
+/// because it opens a FIFO without a writer. Until then it counts as this process.
+///
+/// It closes the descriptors of this process first: other tests wait until their ports are closed.
+struct StartingProgram {
+  private let fifo: String
+
+  /// With `path`, it has that open, too.
+  init(in directory: TemporaryDirectory, opening path: String? = nil) throws {
+    fifo = directory.file("fifo")
+    guard mkfifo(fifo, 0o600) == 0 else { throw POSIXError(.EEXIST) }
+    Thread.detachNewThread { [fifo] in
+      var actions = posix_spawn_file_actions_t()
+      posix_spawn_file_actions_init(&actions)
+      defer { posix_spawn_file_actions_destroy(&actions) }
+      for number in 3..<Int32(1024) { posix_spawn_file_actions_addclose(&actions, number) }
+      if let path { posix_spawn_file_actions_addopen(&actions, 3, path, O_RDWR | O_NOCTTY, 0) }
+      posix_spawn_file_actions_addopen(&actions, 0, fifo, O_RDONLY, 0)
+      var pid: pid_t = 0
+      var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
+      defer { free(arguments[0]) }
+      guard posix_spawn(&pid, "/bin/true", &actions, nil, &arguments, environ) == 0 else { return }
+      var status: Int32 = 0
+      waitpid(pid, &status, 0)
+    }
+  }
+
+  /// Lets it continue.
+  func release() {
+    close(open(fifo, O_WRONLY | O_CLOEXEC))
+  }
+
+  /// Whether a process other than this one has a descriptor for `path`.
+  static func hasOpen(_ path: String) -> Bool {
+    FileSystem.names(in: "/proc").contains { name in
+      guard let pid = Int32(name), pid != getpid() else { return false }
+      return FileSystem.names(in: "/proc/\(name)/fd").contains {
+        FileSystem.target(ofLink: "/proc/\(name)/fd/\($0)") == path
+      }
+    }
+  }
+}
