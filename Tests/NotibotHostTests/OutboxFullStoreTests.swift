@@ -103,4 +103,22 @@ struct OutboxFullStoreTests {
     #expect(windows == [1, 2, 4, 8, 16, 32, 64])
     #expect(pace.state == .open)
   }
+
+  @Test func `a notification whose change was refused is not announced again when the device has lost it`() {
+    var world = OutboxWorld.makeLive("a", "b")
+    world.display.nextError = .notANotification
+    world.submit(.update(Self.number(2), OutboxWorld.note("c")))
+    world.run()
+    #expect(world.takeReports().last == .refused(Self.number(2), .notANotification))
+    world.disconnect()
+    world.display.restart()
+    world.display.capacity = 1
+    world.connect()
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["a"])
+    _ = world.takeWritten()
+    world.dismiss(1)
+    world.run()
+    #expect(world.takeWritten().last?.hasSuffix(#""ev":"m"}"#) == true)
+  }
 }

@@ -286,6 +286,14 @@ import Testing
     #expect(desk.journal.entries.count == 1)
   }
 
+  @Test func `a timer that fires late asks for the time of day once, not without end`() throws {
+    var desk = Desk()
+    desk.submit("one", key: nil, expires: UInt32(Self.morning + 1_000_000))
+    desk.pass(1000)
+    let deadline = try #require(desk.machine.nextDeadline)
+    #expect(deadline == desk.now + OutboxMachine.clockInterval)
+  }
+
   @Test func `an update decides when the notification expires`() {
     var desk = Desk()
     desk.submit("one", key: nil, expires: UInt32(Self.morning + 10))

@@ -244,4 +244,36 @@ struct OutboxLeavingTests {
     #expect(world.takeReports().filter { $0 == .delivered(Self.number(2)) }.count == 1)
     #expect(world.takeWritten().last?.hasSuffix(#""id":2,"ev":"m"}"#) == true)
   }
+
+  @Test(arguments: [true, false])
+  func `what leaves during the removals stays gone in a boot with an agreement only`(isAgreed: Bool) throws {
+    var world = OutboxWorld.makeLive("a", "b")
+    world.disconnect()
+    world.display.sources[OutboxWorld.source]?.highestID = 7
+    if !isAgreed { world.display.bootID += 1 }
+    world.connect()
+    while world.machine.session?.stage != .retiring {
+      let isIdle = world.commit == nil && world.toDevice.isEmpty && world.toHost.isEmpty
+      try #require(!isIdle, "the removals never begin")
+      world.run(steps: 1)
+    }
+    world.dismiss(2)
+    world.run()
+    #expect(world.display.shown.map(\.text).sorted() == (isAgreed ? ["a"] : ["a", "b"]))
+    #expect(world.takeReports().contains(.gone(Self.number(2), .dismissed)) == isAgreed)
+  }
+
+  @Test func `4096 events of a boot without our writes wait for SYNCED at most`() {
+    var world = OutboxWorld.makeLive("a")
+    let limit = OutboxSession.confirmationsLimit
+    world.machine.header.lastID = UInt32(limit) + 2
+    world.disconnect()
+    world.display.restart()
+    world.connect()
+    for id in 1...UInt32(limit) + 2 {
+      world.machine.receive(
+        .gone(.dismissed, NotificationKey(source: OutboxWorld.source, id: id)), now: world.now)
+    }
+    #expect(world.machine.session?.unplacedGone.count == limit)
+  }
 }

@@ -197,4 +197,18 @@ struct OutboxPlainTests {
     world.run()
     #expect(world.display.plain.map(\.text) == (1...8).map(String.init))
   }
+
+  @Test func `a change of one that is kept for a replay is another notification, and reported as delivered`()
+  {
+    var options = OutboxOptions()
+    options.replaysPlain = true
+    var world = Self.makePlain(options)
+    world.submit(.add(Self.note("a")))
+    world.run()
+    _ = world.takeReports()
+    world.submit(.update(Self.number(1), Self.note("b")))
+    world.run()
+    #expect(world.display.plain.map(\.text) == ["a", "b"])
+    #expect(world.takeReports().last == .delivered(Self.number(1)))
+  }
 }

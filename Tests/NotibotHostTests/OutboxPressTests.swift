@@ -182,4 +182,16 @@ struct OutboxPressTests {
     #expect(world.machine.session?.waitingPresses.last?.press.number == limit)
     #expect(world.machine.session?.receivedPress == .max)
   }
+
+  @Test func `a press is stale while the store has no room for the newer text`() {
+    var world = makeLive()
+    world.display.nextError = .insufficientResources
+    world.submit(.update(OutboxNumber(rawValue: 1), OutboxWorld.note("y")))
+    world.run()
+    _ = world.takeReports()
+    world.machine.receive(press(1), now: world.now)
+    world.drain()
+    world.run()
+    #expect(world.takeReports() == [action(1, isStale: true)])
+  }
 }

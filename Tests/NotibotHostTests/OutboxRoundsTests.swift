@@ -166,4 +166,19 @@ struct OutboxRoundsTests {
     #expect(world.machine.header.knownID == 3)
     #expect(world.journal.header.knownID == 3)
   }
+
+  @Test func `a repeated write without room is removed first, and its newer text is reported when delivered`()
+  {
+    var world = Self.makeInterrupted(["a"], unanswered: ["b"])
+    world.submit(.update(Self.number(2), OutboxWorld.note("c")))
+    world.display.capacity = 1
+    world.connect()
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["a"])
+    #expect(world.takeWritten().contains { $0.contains(#""ev":"r""#) })
+    world.dismiss(1)
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["c"])
+    #expect(world.takeReports().count { $0 == .delivered(Self.number(2)) } == 1)
+  }
 }

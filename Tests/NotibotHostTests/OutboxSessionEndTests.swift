@@ -63,4 +63,18 @@ struct OutboxSessionEndTests {
     #expect(world.toDevice.count == 2)
     #expect(world.machine.session?.stage == .draining(then: .leaving))
   }
+
+  @Test func `the request of a session that has ended is not made, its commit is`() {
+    let journal = JournalContents(header: JournalHeader(source: 7))
+    var machine = OutboxMachine(options: OutboxOptions(), journal: journal, seed: 1)
+    machine.submit(.add(Self.notification), token: 1, now: .zero)
+    let features: Features = [.optionalKeys, .sync]
+    machine.sessionOpened(DeviceInfo(SynAck(nonce: 1, bootID: 9), mtu: 517, features: features), now: .zero)
+    machine.sessionEnded(now: .zero)
+    var commits = 0
+    while let action = machine.nextAction() {
+      if case .commit = action { commits += 1 } else { Issue.record("unexpected: \(action)") }
+    }
+    #expect(commits == 1)
+  }
 }

@@ -96,4 +96,19 @@ struct SupervisorAttemptsTests {
     port.machine.portsChanged(now: port.now)
     #expect(port.actions() == [.findPorts])
   }
+
+  @Test func `while no session opens, each new reason is reported once`() {
+    var port = SupervisedPort.make(.up)
+    port.machine.portGone(now: port.now)
+    for end in [SessionEnd.noAnswer, .profileMissing, .noAnswer, .profileMissing] {
+      if port.name == .resting || port.name == .waiting { _ = port.passToDeadline() }
+      if port.name == .finding { port.machine.portsFound(["/p"], now: port.now) }
+      if port.name == .opening { port.machine.portOpened(now: port.now) }
+      #expect(port.name == .connecting)
+      port.machine.sessionEnded(end, now: port.now)
+      _ = port.actions()
+    }
+    let downs = port.changes.filter { $0.state == .down }.map(\.reason)
+    #expect(downs == [.portGone, .noAnswer, ConnectionReason(.profileMissing)])
+  }
 }
