@@ -59,6 +59,21 @@ struct OutboxRoundsTests {
     #expect(world.machine.entry(Self.number(3))?.state == .queued)
   }
 
+  @Test func `a device that knows no id gets the highest level of what was not answered`() {
+    var world = OutboxWorld()
+    world.connect()
+    world.run()
+    for level in [NotificationDetails.Level.passive, .critical] {
+      world.submit(.add(OutboxWorld.note("\(level)", level: level)))
+    }
+    while world.commit != nil { world.writeJournal() }
+    world.disconnect()
+    world.display.capacity = 1
+    world.connect()
+    world.run()
+    #expect(world.display.shown.map(\.text) == ["critical"])
+  }
+
   @Test func `of those without certain room, the highest level is written, then the oldest`() {
     var world = OutboxWorld()
     let levels: [NotificationDetails.Level] = [.passive, .critical, .active, .critical, .active]
