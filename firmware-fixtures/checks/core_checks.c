@@ -42,6 +42,7 @@ static void check_configuration(void) {
   FAILS(config->mtu = 529);
   FAILS(config->features = 0xD);
   STARTS(config->features = 0xB);
+  FAILS(config->features = 0x1B); /* presses without SYNC */
   FAILS(config->is_firmware_mode = true);
   STARTS(config->is_firmware_mode = true; config->features = 9);
   FAILS(config->rx_queue = NULL);

@@ -14,6 +14,19 @@ extension Probe {
     expect(false, "\(what): not acknowledged", file: file, line: line)
   }
 
+  /// Whether the device handles everything that was sent; its PONGs count that.
+  package func handlesAll(within limit: Duration = patience) async throws -> Bool {
+    let deadline = now + limit
+    repeat {
+      try await write(frame(.ping))
+      let pong = try await awaitFrame(.pong)
+      session.observe(pong)
+      if pong.payload.first == session.nextSeq { return true }
+      _ = try await frames(for: .milliseconds(20))
+    } while now < deadline
+    return false
+  }
+
   /// Notes a finding if a frame that `matches` is received within a short time.
   package func expectNone(
     _ what: String, within interval: Duration = .milliseconds(30), file: String = #fileID, line: Int = #line,

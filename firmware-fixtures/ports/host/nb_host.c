@@ -126,10 +126,9 @@ void nb_host_destroy(nb_host_t *host) {
 }
 
 void nb_host_receive(nb_host_t *host, const uint8_t *bytes, size_t length, uint32_t now_ms) {
-  for (size_t at = 0; at < length; at++) {
-    nb_device_receive(&host->device, bytes[at], now_ms);
-    if (bytes[at] == 0) run(host, now_ms);
-  }
+  /* Like the ports of boards: what arrives together is answered together. */
+  for (size_t at = 0; at < length; at++) nb_device_receive(&host->device, bytes[at], now_ms);
+  run(host, now_ms);
 }
 
 void nb_host_poll(nb_host_t *host, uint32_t now_ms) {

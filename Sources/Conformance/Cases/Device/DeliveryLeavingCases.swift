@@ -4,7 +4,8 @@ import NotibotProtocol
 /// Notifications that leave the display without their writer, and dropped events.
 extension Suite {
   static let deliveryLeaving: [Case] = [
-    eviction, evictedByAge, expiry, expiredAtOnce, expiredPlain, resyncOnce, resyncForWriter,
+    eviction, evictedByAge, evictedRemembered, expiry, expiredAtOnce, expiredPlain, resyncOnce,
+    resyncForWriter,
   ]
 
   static let eviction = Case(
@@ -256,6 +257,38 @@ extension Suite {
       probe.expect("ids reported because of it", again.goneIDs(source), is: [victim])
       probe.expect("reports that it was evicted", again.count("evicted", source, victim), is: 1)
     }
+  }
+
+  static let evictedRemembered = Case(
+    "NTF-26/evicted-64", "64 evicted notifications are reported at SYNC", .delivery,
+    also: ["NTF-25", "NTF-31"],
+    needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source)
+    try await probe.requireStoreRoom(3)
+    let stored = try await probe.readCount()
+    let held = try await probe.fillStore(as: source)
+    var id = UInt32(held)
+    var ids: [UInt32] = []
+    // Each level evicts those below it, those of other writers among them.
+    for level in 1...3 {
+      var reply: [UInt8] = [0x13]
+      for _ in 0...(stored + held) where reply == [0x13] && ids.count < 64 {
+        id += 1
+        var unsolicited = Unsolicited()
+        reply = try await probe.writeData(
+          Sample.json(id: id, more: ",\"lvl\":\(level)"), unsolicited: &unsolicited)
+        ids += unsolicited.goneIDs(source)
+      }
+    }
+    if ids.isEmpty { throw CaseSkipped("the device does not evict") }
+    var again = Unsolicited()
+    try await probe.sync(Sync(source), unsolicited: &again)
+    probe.expect("ids reported at SYNC", again.goneIDs(source).sorted(), is: ids.sorted())
+    let other = ids.first { again.count("evicted", source, $0) != 1 }
+    probe.expect("an id without its reason", other, is: nil)
   }
 }
 

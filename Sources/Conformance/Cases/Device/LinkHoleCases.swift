@@ -140,6 +140,33 @@ extension Suite {
     _ = try await probe.readCount()
   }
 
+  static let bytesHeld = Case(
+    "LNK-32/bytes-held", "Frames that are kept after a hole use up the granted bytes", .link,
+    also: ["LNK-42"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let bytes = probe.session.peerBytes
+    // They leave 13 bytes for the missing frame, and none for another long one.
+    var lengths = [Int](repeating: 528, count: bytes / 540)
+    if bytes % 540 < 13 { lengths[0] -= 13 }
+    let beyond = UInt8(lengths.count + 1)
+    guard beyond < probe.session.peerFrames else {
+      throw CaseSkipped("frames of any length fit: \(probe.session.peerFrames) in \(bytes) bytes")
+    }
+    let frame = { (seq: UInt8, length: Int) in
+      probe.data([UInt8](repeating: 0x55, count: length), channel: 2, seq: seq)
+    }
+    try await probe.write(frame(1, lengths[0]))
+    let kind = try await probe.awaitNAK(missing: 0, held: [1])
+    for seq in 2..<beyond { try await probe.write(frame(seq, lengths[Int(seq) - 1])) }
+    try await probe.write(frame(beyond, 528))
+    try await probe.write(frame(0, 1))
+    if kind == .drops { for seq in 1..<beyond { try await probe.write(frame(seq, lengths[Int(seq) - 1])) } }
+    probe.session.nextSeq = beyond
+    try await probe.expectTaken("all but the frame beyond the \(bytes) bytes")
+  }
+
   static let rounds = Case(
     "LNK-33/rounds",
     "A round begins only with a number not above the last one, whether or not that was requested",

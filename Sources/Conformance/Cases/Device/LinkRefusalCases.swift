@@ -3,7 +3,8 @@ import NotibotProtocol
 /// Nonces, refused SYNs, their RSTs, and the limit of RSTs.
 extension Suite {
   static let linkRefusals: [Case] = [
-    everyByteOfNonce, ninthNonce, oldNonceAfterEachEnd, fieldsOfRST, refusalsDoNotCount, slidingSecond,
+    everyByteOfNonce, ninthNonce, unconfirmedNonce, oldNonceAfterEachEnd, fieldsOfRST, refusalsDoNotCount,
+    slidingSecond,
     rangesOfVersions, whichNonce, otherSessions,
   ]
 
@@ -33,6 +34,17 @@ extension Suite {
     for _ in 0..<7 { try await probe.openSession() }
     try await probe.expectUnanswered("the SYN with the eighth last nonce", probe.syn(eighth).bytes)
     try await probe.openSession(ninth, attempts: 2)
+  }
+
+  static let unconfirmedNonce = Case(
+    "LNK-14/unconfirmed-nonce", "The nonce of a session that no frame has confirmed opens nothing again",
+    .link, also: ["LNK-16"]
+  ) { bench in
+    let probe = bench.probe
+    let first = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.openSession(first, isAcknowledged: false)
+    try await probe.openSession(isAcknowledged: false)
+    try await probe.expectUnanswered("the SYN of the session before", probe.syn(first).bytes)
   }
 
   static let oldNonceAfterEachEnd = Case(

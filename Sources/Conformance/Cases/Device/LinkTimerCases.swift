@@ -5,7 +5,8 @@ import NotibotProtocol
 /// checked.
 extension Suite {
   static let linkTimers: [Case] = [
-    delayedACK, logIsNoACK, secondFrameACK, firstResend, resendDoubles, resendStops, pingAfterSilence,
+    delayedACK, logIsNoACK, secondFrameACK, takenLater, firstResend, resendDoubles, resendStops,
+    pingAfterSilence,
     pongAtOnce,
     downAfterFiveSeconds, aliveByAnyFrame, sendingKeepsNothingAlive,
   ]
@@ -55,6 +56,34 @@ extension Suite {
     _ = try await probe.awaitFrame("acknowledgement of both") { $0.ack == 2 }
     let passed = (probe.now - start).inMilliseconds
     probe.expect(passed <= (bench.hasExactTime ? 0 : 500), "acknowledged after \(passed) ms")
+  }
+
+  static let takenLater = Case(
+    "LNK-50/taken-later",
+    "A request that waited until there was room for its answer is reported when it is handled", .link,
+    also: ["LNK-40", "LNK-44"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openShut()
+    repeat {
+      guard probe.session.nextSeq < 100 else {
+        throw CaseSkipped("the device has room for the answers to \(probe.session.nextSeq) requests")
+      }
+      try await probe.sendData([0x0A, 3, 0])
+    } while try await probe.handlesAll(within: .milliseconds(100))
+    // The first answer makes room for one. Its acknowledgement is followed by nothing else.
+    try await probe.grant(1)
+    var report = try await probe.awaitFrame("the first answer") { $0.kind == .data }
+    probe.session.expectedSeq = report.seq &+ 1
+    probe.session.credit = 0
+    try await probe.write(probe.frame(.ack))
+    let granted = probe.session.nextSeq &+ UInt8(probe.session.peerFrames)
+    let start = probe.now
+    while report.ack &+ report.credit != granted {
+      report = try await probe.awaitFrame("report of the request that waited") { $0.kind != .udata }
+    }
+    let passed = (probe.now - start).inMilliseconds
+    probe.expect(passed <= (bench.hasExactTime ? 10 : 500), "reported after \(passed) ms")
   }
 
   static let firstResend = Case(

@@ -235,9 +235,10 @@ extension RuleWords {
       #"""
       A side neither stops reading nor holds back credit because its own sending waits. A
       device takes a request only when it has room for the response. Until then that request waits, and
-      with it what is behind it and the credit for both; a SYNC may wait in the same way. It needs room
-      for one response, the one to that request; waiting notifications never take that room. This holds
-      for more requests than ATT-6 allows, too.
+      with it what is behind it and the credit for both; a SYNC may wait in the same way, and what is
+      behind a SYNC may wait until its SYNCED is sent. It needs room for one response, the one to that
+      request; waiting notifications never take that room. This holds for more requests than ATT-6 allows,
+      too.
       """#,
     "LNK-55":
       #"""
