@@ -152,7 +152,8 @@ extension Suite {
     if bytes % 540 < 13 { lengths[0] -= 13 }
     let beyond = UInt8(lengths.count + 1)
     guard beyond < probe.session.peerFrames else {
-      throw CaseSkipped("frames of any length fit: \(probe.session.peerFrames) in \(bytes) bytes")
+      throw CaseSkipped(
+        "the window ends before the bytes: \(probe.session.peerFrames) frames, \(bytes) bytes")
     }
     let frame = { (seq: UInt8, length: Int) in
       probe.data([UInt8](repeating: 0x55, count: length), channel: 2, seq: seq)
