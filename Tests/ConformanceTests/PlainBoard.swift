@@ -140,7 +140,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
     _ change: (inout DeviceProfile) -> Void
   ) -> PlainBoard {
     var profile = DeviceProfile.standard
-    profile.capacity = 512
+    profile.capacity = 200
     // In 60 days of silence, a line every 10 s would take hours.
     profile.console.logInterval = nil
     change(&profile)
@@ -156,7 +156,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
     isUsed: Bool = false, _ change: (inout FirmwareProfile) -> Void = { _ in }
   ) -> PlainBoard {
     var profile = profile
-    profile.capacity = 512
+    profile.capacity = 200
     change(&profile)
     return PlainBoard(name, skips, hasSmallStore) { [profile] in
       let device = try FirmwareDevice(profile: profile, seed: 5, now: .zero)
