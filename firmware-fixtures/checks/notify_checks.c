@@ -183,6 +183,22 @@ static void check_presses(void) {
   rig_free(rig);
 }
 
+/* A press that ACTION reports on one bearer is an event on another one, and only that has `rev`. */
+static void check_press_elsewhere(void) {
+  rig_t *rig = rig_start();
+  rig->config.features |= NB_FEATURE_ACTIONS;
+  nb_bearer_t *bearer = open_bearer(rig, 185);
+  rig_open(rig, 7, 0x1F);
+  rig_data(rig, NB_CHANNEL_ATT, subscribe_data, sizeof subscribe_data);
+  send_sync(rig, 1, 5, 0);
+  CHECK(rig_write(rig, ",\"id\":1,\"src\":5") == 0);
+  CHECK(nb_device_act(rig->device, 1, 2) == 0 && nb_device_dismiss(rig->device, 1) == 0);
+  CHECK(is_next(rig, bearer, "{\"ev\":\"action\",\"item\":1,\"act\":2,\"id\":1,\"src\":5,\"rev\":0}"));
+  CHECK(is_next(rig, bearer, "{\"ev\":\"dismissed\",\"item\":1,\"id\":1,\"src\":5}"));
+  close_bearer(rig, bearer);
+  rig_free(rig);
+}
+
 void check_notify(void) {
   check_members();
   check_unfit();
@@ -191,4 +207,5 @@ void check_notify(void) {
   check_gone_of_sync();
   check_known();
   check_presses();
+  check_press_elsewhere();
 }
