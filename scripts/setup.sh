@@ -78,16 +78,16 @@ end_worker() {
     all=$(descendants "$worker")
   done
   # shellcheck disable=SC2086
-  kill -TERM $all 2>/dev/null || true
+  kill -TERM -- "-$worker" $all 2>/dev/null || true
   # shellcheck disable=SC2086
-  kill -CONT $all 2>/dev/null || true
+  kill -CONT -- "-$worker" $all 2>/dev/null || true
   for _ in $(seq 20); do
     # shellcheck disable=SC2086
     kill -0 $all 2>/dev/null || return 0
     sleep 0.1
   done
   # shellcheck disable=SC2086
-  kill -KILL $all 2>/dev/null || true
+  kill -KILL -- "-$worker" $all 2>/dev/null || true
 }
 
 # Prints the id of a process, and those of its children and theirs.
