@@ -268,14 +268,14 @@ extension Suite {
     let source = probe.makeSource()
     try await probe.openDelivery(source: source)
     try await probe.requireStoreRoom(3)
-    let stored = try await probe.readCount()
     let held = try await probe.fillStore(as: source)
     var id = UInt32(held)
     var ids: [UInt32] = []
-    // Each level evicts those below it, those of other writers among them.
+    // Each level evicts those below it, those of other writers among them: the memory of 64 is for
+    // all of them.
     for level in 1...3 {
       var reply: [UInt8] = [0x13]
-      for _ in 0...(stored + held) where reply == [0x13] && ids.count < 64 {
+      while reply == [0x13], id < UInt32(held) + 64 {
         id += 1
         var unsolicited = Unsolicited()
         reply = try await probe.writeData(
