@@ -12,6 +12,7 @@ package enum Suite {
     attTable, attRequests, attLimits, attRare, hostATT,
     notifications, connections,
     jsonGrammar, jsonStrings,
+    deliveryWaiting, deliveryEvents, deliveryMemory, expiryTimers,
     delivery, deliverySources, deliveryApplied, deliveryRemovals, deliveryGone, deliveryLeaving,
     expiries, storeOrder, storeRare, storeWalks, events, actions, actionRecords, actionScopes,
     deliverySynced,

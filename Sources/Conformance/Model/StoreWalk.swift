@@ -318,6 +318,6 @@ struct StoreWalk {
     let early = unsolicited
     try await judge(
       unsolicited, reports, optional: optional, count: before.shown.count,
-      resyncs: before.source == source ? 0...0 : 0...1, isOver: isSubscribedToData ? early.items.count : nil)
+      resyncs: 0...0, isOver: isSubscribedToData ? early.items.count : nil)
   }
 }

@@ -4,7 +4,7 @@ import NotibotProtocol
 extension Suite {
   static let attTable: [Case] = [
     discoversService, discoversCharacteristics, discoversDescriptors, profileHash, findByTypeValue,
-    discoveryErrors,
+    discoveryErrors, lastHandle,
     readByTypeOfValues, exchangeMTU, smallMTU, readAndBlob, permissions, cccds, bearerState,
   ]
 
@@ -92,6 +92,29 @@ extension Suite {
     probe.expect("another UUID", other, is: Wire.literal("01 06 0100 0a"))
   }
 
+  static let lastHandle = Case(
+    "ATT-9/last-handle", "A search finds nothing beyond its last handle", .att
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openWide()
+    let vectors: [(String, String)] = [
+      ("06 0100 0400 0229 0000", "07 0400 0400"), ("06 0100 0600 0229 0000", "07 0400 0400"),
+      ("08 0100 0400 0229", "09 04 0400 0000"), ("08 0500 0700 0229", "09 04 0700 0000"),
+      ("08 0200 0200 0328", "09 15 0200 12 0300"), ("08 0100 0400 0328", "09 15 0200 12 0300"),
+      ("10 0100 0100 0028", "11 14 0100 0700"), ("10 0100 0300 0028", "11 14 0100 0700"),
+    ]
+    for (request, answer) in vectors {
+      let found = try await probe.request(Wire.literal(request))
+      // The length of an entry, if there is one, is that of the only entry.
+      let answer = Wire.literal(answer)
+      probe.expect("the answer to [\(request)]", Array(found.prefix(answer.count)), is: answer)
+      let length = answer[0] == 0x07 ? answer.count : 2 + Int(answer[1])
+      probe.expect("the length of the answer to [\(request)]", found.count, is: length)
+    }
+    let characteristic = try await probe.request(Wire.literal("10 0100 ffff") + count)
+    probe.expect("groups of another long type", characteristic, is: Wire.literal("01 10 0100 10"))
+  }
+
   static let discoveryErrors = Case(
     "ATT-9/discovery-errors", "Start 0, start above end, no match and another group type are errors",
     .att,
@@ -103,7 +126,9 @@ extension Suite {
       ("04 0000 ffff", "01 04 0000 01"), ("04 0500 0400", "01 04 0500 01"), ("04 0800 ffff", "01 04 0800 0a"),
       ("06 0000 ffff 0028 00", "01 06 0000 01"), ("06 0300 0200 0028 00", "01 06 0300 01"),
       ("08 0000 ffff 0328", "01 08 0000 01"), ("08 0700 0100 0328", "01 08 0700 01"),
-      ("08 0100 ffff 0128", "01 08 0100 0a"), ("10 0000 ffff 0028", "01 10 0000 01"),
+      ("08 0100 ffff 0128", "01 08 0100 0a"), ("08 0300 0400 0328", "01 08 0300 0a"),
+      ("10 0200 0700 0028", "01 10 0200 0a"), ("06 0500 0600 0229 0000", "01 06 0500 0a"),
+      ("10 0000 ffff 0028", "01 10 0000 01"),
       ("10 0200 0100 0028", "01 10 0200 01"), ("10 0000 ffff 0328", "01 10 0000 01"),
       ("10 0200 0100 0328", "01 10 0200 01"), ("10 0100 ffff 0328", "01 10 0100 10"),
       ("10 0100 ffff 0128", "01 10 0100 10"),

@@ -18,7 +18,8 @@ extension Suite {
     try await probe.openDelivery(source: source)
     let letters = { (count: Int) in String(repeating: "x", count: count) }
     let members = [
-      ",\"rev\":0", ",\"rev\":65535", ",\"ev\":\"a\"", ",\"ev\":\"m\"", ",\"lvl\":0", ",\"lvl\":3",
+      ",\"rev\":0", ",\"rev\":65535", ",\"ev\":\"a\"", ",\"ev\":\"m\"", ",\"ev\":\"\\u0061\"",
+      ",\"ev\":\"\\u006d\"", ",\"lvl\":0", ",\"lvl\":3",
       ",\"cat\":0",
       ",\"cat\":255", ",\"grp\":\"\"", ",\"grp\":\"\(letters(16))\"", ",\"grp\":\"\\u00e9\(letters(14))\"",
       ",\"act\":[]", ",\"act\":[\"\(letters(24))\",\"\",\"\\\"\\ud83d\\ude00\",\"d\"]",
@@ -38,6 +39,8 @@ extension Suite {
         .utf8)
     try await probe.expectWritten(last, "the last id, before the four keys")
     held.append(Holding(.max, last))
+    try await probe.expectWritten(Sample.json(id: 1, more: ",\"ev\":\"\\u0072\""), "a removal with an escape")
+    held.removeFirst()
     try await probe.expectHeld(held, of: source, highest: .max)
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before + held.count)
@@ -69,7 +72,8 @@ extension Suite {
     }
     for value in numbers { inputs.append(Array("\(Sample.text("x").dropLast()),\"id\":\(value)}".utf8)) }
     let others = [
-      "\"ev\":1", "\"ev\":\"\"", "\"ev\":\"A\"", "\"ev\":\"x\"", "\"ev\":\"added\"", "\"ev\":null",
+      "\"ev\":1", "\"ev\":\"\"", "\"ev\":\"A\"", "\"ev\":\"x\"", "\"ev\":\"\\u0041\"", "\"ev\":\"\\u0072x\"",
+      "\"ev\":\"added\"", "\"ev\":null",
       "\"grp\":1",
       "\"grp\":null", "\"grp\":\"seventeen letters\"", "\"act\":\"a\"", "\"act\":{}", "\"act\":[1]",
       "\"act\":[null]",

@@ -5,7 +5,7 @@ import NotibotProtocol
 extension Suite {
   static let expiries: [Case] = [
     withoutExpiry, expiryOutOfOrder, clockOf64Bits, changedExpiry, noClock, hiddenFromTheUser,
-    anyOfSeveral, expiryWithoutSession, eightExpire,
+    anyOfSeveral, expiryWithoutSession,
   ]
 
   static let withoutExpiry = Case(
@@ -41,40 +41,6 @@ extension Suite {
     for id in 1...4 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
     let last = try await probe.readCount()
     probe.expect("Count when all are removed", last, is: before)
-  }
-
-  static let eightExpire = Case(
-    "ATT-19/eight-expire", "Eight reports of expired notifications wait for credit, and none is dropped",
-    .delivery, also: ["NTF-27", "NTF-33", "LNK-41"]
-  ) { bench in
-    let probe = bench.probe
-    let source = probe.makeSource()
-    let start = probe.now
-    let tlvs = Probe.synTLVs(nonce: probe.makeNonce(), features: Probe.deliveryFeatures, frames: 2)
-    try await probe.openWide(tlvs + [.source(source), .clock(Sample.noon)])
-    try probe.requireFeatures(Probe.deliveryFeatures)
-    try probe.requireEventRoom()
-    try await probe.requireStoreRoom(8)
-    // One frame at a time, and none after the last answer.
-    probe.session.credit = 1
-    try await probe.request(Wire.literal("12 0700 0100"))
-    var unsolicited = Unsolicited()
-    for id in 1...8 as ClosedRange<UInt32> {
-      if id == 8 { probe.session.credit = 0 }
-      let pdu = try await probe.writePDU(
-        Sample.json(id: id, more: ",\"exp\":\(Sample.noon + 2)"), unsolicited: &unsolicited)
-      let reply = try await probe.request(pdu, unsolicited: &unsolicited, file: #fileID, line: #line)
-      probe.expect("the answer to notification \(id)", reply, is: [0x13])
-    }
-    try await probe.listen(for: start + .milliseconds(3400) - probe.now, into: &unsolicited)
-    probe.session.credit = 2
-    try await probe.write(probe.frame(.ack))
-    try await probe.listen(into: &unsolicited)
-    let again = try await probe.listenUntilQuiet(for: .milliseconds(300))
-    probe.expect(
-      "ids that are reported gone", (unsolicited.goneIDs(source) + again.goneIDs(source)).sorted(),
-      is: Array(1...8))
-    probe.expect("messages", unsolicited.messages + again.messages, is: [])
   }
 
   static let expiryOutOfOrder = Case(

@@ -129,18 +129,23 @@ extension Suite {
   }
 
   static let checkedCCCDs = Case(
-    "ATT-14/cccds-by-handle", "Of two CCCDs that cannot be written, Execute names the lower handle", .att,
+    "ATT-14/cccds-by-handle", "Of two errors Execute names the gap queued first, else the lower CCCD", .att,
     also: ["ATT-12"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    for part in ["0700 0000 0200", "0400 0000 0100 00"] {
-      try await probe.request(Wire.literal("16" + part))
+    let rows: [(parts: [String], error: String)] = [
+      (["0700 0000 0200", "0400 0000 0100 00"], "0400 0d"), (["0700 0500 00", "0400 0500 00"], "0700 07"),
+      (["0600 0100 7d", "0400 0100 00"], "0600 07"),
+      (["0400 0000 0200", "0700 0100 00", "0600 0100 7d"], "0700 07"),
+    ]
+    for row in rows {
+      for part in row.parts { try await probe.request(Wire.literal("16" + part)) }
+      let reply = try await probe.request(Wire.literal("18 01"))
+      probe.expect("the answer to Execute of \(row.parts)", reply, is: Wire.literal("01 18" + row.error))
+      let value = try await probe.request(Wire.literal("0a 0400"))
+      probe.expect("the CCCD of Count", value, is: Wire.literal("0b 0000"))
     }
-    let reply = try await probe.request(Wire.literal("18 01"))
-    probe.expect("the answer to Execute", reply, is: Wire.literal("01 18 0400 0d"))
-    let value = try await probe.request(Wire.literal("0a 0400"))
-    probe.expect("the CCCD of Count", value, is: Wire.literal("0b 0000"))
   }
 
   static let unsupportedFirst = Case(
@@ -164,7 +169,8 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    for execute in ["18 02", "18", "18 01 00"] {
+    // The last one is longer than the MTU.
+    for execute in ["18 02", "18", "18 01 00", "18 01" + String(repeating: "00", count: 22)] {
       try await probe.request(Wire.literal("16 0400 0000 0100"))
       let refused = try await probe.request(Wire.literal(execute))
       probe.expect("the answer to [\(execute)]", refused, is: Wire.literal("01 18 0000 04"))

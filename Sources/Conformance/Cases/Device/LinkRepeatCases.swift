@@ -68,19 +68,20 @@ extension Suite {
   }
 
   static let sameNonceOtherLimits = Case(
-    "LNK-13/other-limits", "A SYN with the nonce of the live session changes no limits, whatever its TLVs",
+    "LNK-13/other-limits", "A SYN that opens no session changes no limits: repeated, remembered or refused",
     .link,
-    also: ["LNK-8", "LNK-41", "LNK-42"]
+    also: ["LNK-8", "LNK-14", "LNK-19", "LNK-41", "LNK-42"]
   ) { bench in
     let probe = bench.probe
-    // 37 answers of 29 bytes fit in 1080 bytes, the 64 of the credit in 65536.
-    for (bytes, others, count) in [(1080, 65536, 37), (65536, 1080, 64)] as [(UInt32, UInt32, Int)] {
-      let nonce = probe.makeNonce()
-      let first = try await probe.openSession(Probe.synTLVs(nonce: nonce, bytes: bytes))
-      try await probe.write(probe.syn(Probe.synTLVs(nonce: nonce, features: 0, frames: 2, bytes: others)))
-      let again = try await probe.awaitFrame(.synAck)
-      probe.expect("the session id", again.session, is: first.session)
-      try await probe.expectReads(count, "in \(bytes) bytes, with a second SYN of \(others) bytes")
+    for other in OpeningNone.allCases {
+      // 37 answers of 29 bytes fit in 1080 bytes, the 64 of the credit in 65536.
+      for (bytes, others, count) in [(1080, 65536, 37), (65536, 1080, 64)] as [(UInt32, UInt32, Int)] {
+        let previous = probe.session.nonce
+        try await probe.openSession(Probe.synTLVs(nonce: probe.makeNonce(), bytes: bytes))
+        let limits: [TLV] = [.features(0), .limits(frames: 2, requests: 8, mtu: 517, bytes: others)]
+        try await probe.expectOpensNone(other, previous: previous, with: limits)
+        try await probe.expectReads(count, "in \(bytes) bytes, after \(other.name) SYN of \(others) bytes")
+      }
     }
     // The given credit applies: the first answer needs no more of it.
     let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
@@ -94,45 +95,60 @@ extension Suite {
 
   static let sameNonceOtherSource = Case(
     "LNK-13/other-source",
-    "A repeated or changed SYN with the nonce of the live session sets no clock, source or feature",
+    "A SYN that opens no session sets no clock, source or feature, and takes no part or subscription",
     .delivery,
-    also: ["NTF-20", "NTF-21", "NTF-27"]
+    also: ["ATT-3", "LNK-14", "LNK-19", "NTF-20", "NTF-21", "NTF-27"]
   ) { bench in
     let probe = bench.probe
-    let (source, other) = (probe.makeSource(), probe.makeSource())
     let noon = Sample.noon
-    let nonce = probe.makeNonce()
-    let tlvs = { (source: UInt32, features: UInt32, clock: UInt64) -> [TLV] in
-      Probe.synTLVs(nonce: nonce, features: features) + [.source(source), .clock(clock)]
-    }
-    let first = tlvs(source, Probe.deliveryFeatures, noon)
-    try await probe.openWide(first)
-    try probe.requireFeatures(Probe.deliveryFeatures)
-    try await probe.request(Wire.literal("12 0700 0100"))
-    try await probe.requireStoreRoom(1)
-    let before = try await probe.readCount()
-    let json = Sample.json(id: 1, more: ",\"exp\":\(noon + 500)")
-    try await probe.expectWritten(json)
-    try await probe.write(probe.syn(tlvs(other, 0, noon + 1000)))
-    _ = try await probe.awaitFrame(.synAck)
-    let shown = try await probe.readCount()
-    probe.expect("Count after a SYN with a CLOCK beyond exp", shown, is: before + 1)
-    // Under its own source it is already there.
-    try await probe.expectWritten(json, "the same notification")
-    let same = try await probe.readCount()
-    probe.expect("Count after a SYN with another SRC", same, is: before + 1)
-    if bench.hasVirtualTime {
-      for _ in 0..<2 {
-        try await probe.stayOpen(for: .seconds(251))
-        // The time of its CLOCK is long past.
-        try await probe.write(probe.syn(first))
-        _ = try await probe.awaitFrame(.synAck)
+    for kind in OpeningNone.allCases {
+      let (source, other) = (probe.makeSource(), probe.makeSource())
+      let previous = probe.session.nonce
+      let first =
+        Probe.synTLVs(nonce: probe.makeNonce(), features: Probe.deliveryFeatures) + [
+          .source(source), .clock(noon),
+        ]
+      try await probe.openWide(first)
+      try probe.requireFeatures(Probe.deliveryFeatures)
+      try await probe.request(Wire.literal("12 0700 0100"))
+      try await probe.request(Wire.literal("12 0400 0100"))
+      try await probe.requireStoreRoom(1)
+      let before = try await probe.readCount()
+      let json = Sample.json(id: 1, more: ",\"exp\":\(noon + 500)")
+      try await probe.expectWritten(json)
+      try await probe.request(Wire.literal("16 0700 0000 0100"))
+      try await probe.expectOpensNone(
+        kind, previous: previous, with: [.features(0), .source(other), .clock(noon + 1000)])
+      let shown = try await probe.readCount()
+      let what = "after \(kind.name) SYN"
+      probe.expect("Count \(what) with a CLOCK beyond exp", shown, is: before + 1)
+      for (request, answer) in Suite.bearerAsBefore {
+        let reply = try await probe.request(request)
+        probe.expect("the answer to \(Wire.hex(request)) \(what)", reply, is: answer)
       }
-      let expired = try await probe.readCount()
-      probe.expect("Count at exp, after the first SYN again", expired, is: before)
+      // Under its own source it is already there.
+      try await probe.expectWritten(json, "the same notification \(what)")
+      let same = try await probe.readCount()
+      probe.expect("Count \(what) with another SRC", same, is: before + 1)
+      if bench.hasVirtualTime, kind == .repeated {
+        for _ in 0..<2 {
+          try await probe.stayOpen(for: .seconds(251))
+          // The time of its CLOCK is long past.
+          try await probe.write(probe.syn(first))
+          _ = try await probe.awaitFrame(.synAck)
+        }
+        let expired = try await probe.readCount()
+        probe.expect("Count at exp, after the first SYN again", expired, is: before)
+      }
+      try await probe.expectWritten(Sample.removal(id: 1, more: ",\"src\":\(source)"), "the removal")
     }
-    try await probe.expectWritten(Sample.removal(id: 1, more: ",\"src\":\(source)"), "the removal")
   }
+
+  /// The CCCDs are 1, and the last part ends at 2.
+  private static let bearerAsBefore: [([UInt8], [UInt8])] = [
+    ([0x0A, 4, 0], [0x0B, 1, 0]), ([0x0A, 7, 0], [0x0B, 1, 0]),
+    ([0x16, 7, 0, 2, 0], [0x17, 7, 0, 2, 0]), ([0x18, 1], [0x19]),
+  ]
 
   static let ignoredSyns = Case(
     "LNK-14/ignored-syns", "A SYN that opens no session moves no nonce: ignored, refused or repeated", .link,
@@ -197,7 +213,51 @@ extension Suite {
   }
 }
 
+/// Why a SYN opens no session, so that its TLVs have no effect.
+enum OpeningNone: CaseIterable {
+  case repeated, remembered, ofAnotherVersion, critical, malformed
+
+  var name: String {
+    switch self {
+    case .repeated: "a repeated"
+    case .remembered: "an old"
+    case .ofAnotherVersion: "a refused (2)"
+    case .critical: "a refused (3)"
+    case .malformed: "a refused (4)"
+    }
+  }
+}
+
 extension Probe {
+  /// Sends a SYN that opens no session, with these TLVs behind the required ones, and expects what
+  /// it is answered by.
+  ///
+  /// - Parameter previous: the nonce of the session before the live one.
+  func expectOpensNone(
+    _ kind: OpeningNone, previous: UInt64, with tlvs: [TLV]
+  ) async throws {
+    let fresh = makeNonce()
+    switch kind {
+    case .repeated:
+      let id = session.id
+      try await write(syn([.magic, .nonce(session.nonce), .versions(1, 1)] + tlvs))
+      expect("the session of the SYNACK", try await awaitFrame(.synAck).session, is: id)
+    case .remembered:
+      try await expectUnanswered("an old SYN", syn([.magic, .nonce(previous), .versions(1, 1)] + tlvs).bytes)
+    case .ofAnotherVersion:
+      try await expectRefused(
+        ([.magic, .nonce(fresh), .versions(2, 3)] + tlvs).payload, reason: 2, kind.name)
+    case .critical:
+      let critical = tlvs + [TLV(0xC0, [])]
+      try await expectRefused(
+        ([.magic, .nonce(fresh), .versions(1, 1)] + critical).payload, reason: 3, kind.name)
+    case .malformed:
+      let malformed = tlvs + [.versions(1, 1)]
+      try await expectRefused(
+        ([.magic, .nonce(fresh), .versions(1, 1)] + malformed).payload, reason: 4, kind.name)
+    }
+  }
+
   /// Lets time pass, with a PING each second.
   fileprivate func stayOpen(for time: Duration) async throws {
     let end = now + time

@@ -97,12 +97,12 @@ extension RuleWords {
       """#,
     "ATT-15":
       #"""
-      Write Command `52` to Data is not permitted and is ignored, without an answer; so is
-      every unknown opcode with bit 6 set. An unknown opcode without it, and a request the server does not
-      support, is error 0x06: also an odd opcode that the Core specification assigns to no response, such
-      as 0x15 and 0x25. Responses, notifications, indications and confirmations that a server
-      receives are ignored. A server sends no indications; a client ignores and counts one. 0x06 comes
-      before 0x04: an unsupported request is answered by 0x06 whatever its length.
+      Write Command `52`, to whatever handle, is not permitted and is ignored, without an
+      answer; so is every unknown opcode with bit 6 set. An unknown opcode without it, and a request the
+      server does not support, is error 0x06: also an odd opcode that the Core specification assigns to no
+      response, such as 0x15 and 0x25. Responses, notifications, indications and confirmations that a
+      server receives are ignored. A server sends no indications; a client ignores and counts one. 0x06
+      comes before 0x04: an unsupported request is answered by 0x06 whatever its length.
       """#,
     "ATT-16":
       #"""

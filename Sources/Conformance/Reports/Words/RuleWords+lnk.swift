@@ -18,8 +18,9 @@ extension RuleWords {
       #"""
       A payload longer than its format is read up to the format's end; a shorter one makes the
       frame *malformed*: it is counted and dropped, without an answer, except where LNK-19 says otherwise.
-      DATA with an empty payload is malformed. The channel of other frames than DATA and UDATA is 0 and is
-      not looked at. A NAK of 1 to 7 bytes is malformed; one of 8 bytes or more is read as a bitmap.
+      DATA with an empty payload is malformed; UDATA may be empty. The channel of other frames than DATA
+      and UDATA is 0 and is not looked at. A NAK of 1 to 7 bytes is malformed; one of 8 bytes or more is
+      read as a bitmap.
       """#,
     "LNK-4":
       #"""

@@ -109,14 +109,16 @@ extension RuleWords {
       #"""
       A write with `ev` `"r"` removes (`src`, `id`) if it is stored, is answered by success
       whether or not it is, leaves hwm as it is, and ends the reports of NTF-26. `rev` is not looked at.
-      The other strings may be empty; a host sends `""` and 0.
+      An event of it that waits to be sent may still be sent. The other strings may be empty; a host sends
+      `""` and 0.
       """#,
     "NTF-25":
       #"""
-      Instead of 0x11 a full device may *evict*: the oldest of the notifications with the
-      lowest `lvl`, if that is lower than the new one's, goes. One without `lvl` has level 1; one without
-      identity is not evicted. The oldest is the one accepted first, whatever changed since. An expired
-      one that is still stored may be evicted like any other; from then on the reason is `"evicted"`.
+      Instead of 0x11 a full device may *evict*: of the notifications with an identity the
+      oldest of those with the lowest `lvl`, if that is lower than the new one's, goes. One without `lvl`
+      has level 1; one without identity is not evicted. The oldest is the one accepted first, whatever
+      changed since. An expired one that is still stored may be evicted like any other; from then on the
+      reason is `"evicted"`.
       """#,
     "NTF-26":
       #"""
@@ -139,13 +141,13 @@ extension RuleWords {
       #"""
       A device that knows the time (CLOCK) hides a notification when its `exp` has come, and no
       longer counts it (NTF-10), but keeps it in n and digest (NTF-32) until the host removes it; it stays
-      hidden when it is changed. One without identity it forgets. The time is the latest CLOCK of any
-      session, brought into the range of `exp`, and goes on by the device's own clock, also after that
-      session. A notification whose `exp` has come when it is written is answered by success and gets its
-      `item`, but it is never shown, and Count does not change for it, not even for a moment. Where the
-      device does not know the time, nothing expires until it does. The zone offset of CLOCK changes
-      nothing. One that has expired when it is written needs room in the store like any other (NTF-8,
-      NTF-25).
+      hidden when it is changed, and when the time is set back. One without identity it forgets. The time
+      is the latest CLOCK of any session, brought into the range of `exp`, and goes on by the device's own
+      clock, also after that session. A notification whose `exp` has come when it is written is answered
+      by success and gets its `item`, but it is never shown, and Count does not change for it, not even
+      for a moment. Where the device does not know the time, nothing expires until it does. The zone
+      offset of CLOCK changes nothing. One that has expired when it is written needs room in the store
+      like any other (NTF-8, NTF-25).
       """#,
     "NTF-28":
       #"""
@@ -187,7 +189,8 @@ extension RuleWords {
       A device that had to drop a notification of Data (ATT-19), or to forget what is gone of
       the session's `src`, or that whole `src` (NTF-22), sends RESYNC, once until the next SYNC. What was
       forgotten of another `src` causes none, also where the SYNC of a new `src` made the device forget
-      the one before. The host then sends SYNC when no write is outstanding.
+      the one before. A RESYNC that waits when a SYNC is handled need not be sent. The host then sends
+      SYNC when no write is outstanding.
       """#,
     "NTF-39":
       #"""

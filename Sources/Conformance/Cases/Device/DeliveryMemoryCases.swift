@@ -1,0 +1,145 @@
+import NotibotProtocol
+
+/// What a device forgets because its memory is full, and what it sends then.
+extension Suite {
+  static let deliveryMemory: [Case] = [forgottenGone, forgottenByNewSync, secondResync, answersWhenFull]
+
+  static let forgottenGone = Case(
+    "NTF-33/forgotten-gone",
+    "Beyond 64 that are gone the oldest are forgotten, with one RESYNC if they are of the session's src",
+    .delivery, also: ["NTF-26", "NTF-31"]
+  ) { bench in
+    let probe = bench.probe
+    let (session, source) = (probe.makeSource(), probe.makeSource())
+    try await probe.openDelivery(source: session, clock: Sample.noon)
+    let count = UInt32(try await probe.storeRoom(67...80))
+    try await probe.sync(Sync(session))
+    let more = ",\"exp\":\(Sample.noon - 10),\"src\":\(source)"
+    var id: UInt32 = 0
+    let write = { (last: UInt32, unsolicited: inout Unsolicited) in
+      while id < last, !unsolicited.messages.contains([3]) {
+        id += 1
+        let pdu = try await probe.writePDU(Sample.json(id: id, more: more), unsolicited: &unsolicited)
+        let reply = try await probe.request(pdu, unsolicited: &unsolicited, file: #fileID, line: #line)
+        probe.expect(
+          reply == [0x13] || reply == [0x19], "expired notification \(id) is answered by \(Wire.hex(reply))")
+      }
+    }
+    var others = Unsolicited()
+    try await write(count - 3, &others)
+    try await probe.listen(into: &others)
+    probe.expect("RESYNCs for another src", others.messages.filter { $0 == [3] }, is: [])
+    var isFull = false
+    for round in 1...2 {
+      var reports = Unsolicited()
+      try await probe.sync(Sync(source, known: id), unsolicited: &reports)
+      let ids = reports.goneIDs(source)
+      let what = "at SYNC \(round)"
+      // At least 64, and the latest ones.
+      let remembered = UInt32(max(min(ids.count, Int(id)), min(64, Int(id))))
+      probe.expect("ids reported \(what)", ids.sorted(), is: Array((id - remembered + 1)...id))
+      probe.expect("RESYNCs \(what)", reports.messages.filter { $0 == [3] }, is: [])
+      guard round == 1 else { break }
+      isFull = remembered < id
+      var further = Unsolicited()
+      // Up to the first RESYNC, and one more.
+      try await write(count - 1, &further)
+      var last = Unsolicited()
+      try await write(id + 1, &last)
+      try await probe.listen(into: &last)
+      let resyncs = (further.messages + last.messages).filter { $0 == [3] }
+      probe.expect(
+        "RESYNCs when \(remembered) of \(count - 3) are remembered", resyncs.count,
+        is: isFull ? 1 : resyncs.count)
+      probe.expect(resyncs.count <= 1, "\(resyncs.count) RESYNCs without a SYNC in between")
+    }
+    for id in 1...id { try await probe.expectWritten(Sample.removal(id: id, more: ",\"src\":\(source)")) }
+  }
+
+  static let forgottenByNewSync = Case(
+    "NTF-33/forgotten-by-new-sync", "A SYNC of a new src causes no RESYNC for the src that it pushes out",
+    .delivery, also: ["NTF-22"]
+  ) { bench in
+    let probe = bench.probe
+    let source = try await probe.beginDelivery(room: 2)
+    try await probe.sync(Sync(source))
+    let places = try await probe.pushOutSource()
+    guard places > 1 else { throw CaseSkipped("the device keeps one writer") }
+    try await probe.sync(Sync(source))
+    try await probe.expectWritten(Sample.json(id: 1))
+    _ = try await probe.pushOutSource(limit: places - 1)
+    var unsolicited = Unsolicited()
+    try await probe.sync(Sync(probe.makeSource()), unsolicited: &unsolicited)
+    try await probe.listen(into: &unsolicited)
+    probe.expect("messages around SYNCED", unsolicited.messages, is: [])
+    let synced = try await probe.sync(Sync(source))
+    // Or the places are not those of the first time, and nothing was seen.
+    probe.expect("hwm of the src that was pushed out", synced.highest, is: 0)
+  }
+
+  static let secondResync = Case(
+    "NTF-33/second-time",
+    "A src that is forgotten a second time before the next SYNC causes no second RESYNC",
+    .delivery, also: ["NTF-22", "NTF-31"]
+  ) { bench in
+    let probe = bench.probe
+    let source = try await probe.beginDelivery(room: 2)
+    try await probe.sync(Sync(source))
+    let places = try await probe.pushOutSource()
+    for isSynced in [false, true] {
+      if isSynced { try await probe.sync(Sync(source)) }
+      // Known again.
+      try await probe.expectWritten(Sample.json(id: isSynced ? 2 : 1))
+      var unsolicited = Unsolicited()
+      for _ in 1...places {
+        let more = ",\"src\":\(probe.makeSource())"
+        try await probe.writeData(Sample.json(id: 1, more: more), unsolicited: &unsolicited)
+        try await probe.writeData(Sample.removal(id: 1, more: more), unsolicited: &unsolicited)
+      }
+      probe.expect(
+        "messages \(isSynced ? "after" : "before") the next SYNC", unsolicited.messages,
+        is: isSynced ? [[3]] : [])
+    }
+  }
+
+  static let answersWhenFull = Case(
+    "NTF-8/answers-when-full",
+    "A full store answers what is wrong as an empty one does; a notification in the place of another keeps Count",
+    .delivery, also: ["NTF-10", "NTF-23", "NTF-25"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try await probe.requireStoreRoom(4)
+    let others = try await probe.readCount()
+    // The oldest of level 0, but it has no identity.
+    try await probe.expectWritten(probe.expiring(Array("\(Sample.text("plain").dropLast()),\"lvl\":0}".utf8)))
+    let held = UInt32(try await probe.fillStore(as: source))
+    let full = try await probe.readCount()
+    try await probe.request(Wire.literal("12 0400 0100"))
+    let next = held + 1
+    let answers: [(what: String, json: [UInt8], code: UInt8)] = [
+      ("no JSON", [0x7B], 0x80),
+      ("no title", Array("{\"app\":\"\",\"text\":\"\",\"timestamp\":1}".utf8), 0x80),
+      ("level 4", Sample.json(id: next, more: ",\"lvl\":4"), 0x80),
+      ("513 bytes", Sample.json(length: 513), 0x0D),
+      ("the same rev with other bytes", Sample.json(id: 1, "other"), 0x81),
+      ("one more of level 0", Sample.json(id: next, more: ",\"lvl\":0"), 0x11),
+    ]
+    var unsolicited = Unsolicited()
+    for row in answers {
+      let reply = try await probe.writeData(row.json, unsolicited: &unsolicited)
+      probe.expect("the answer to \(row.what)", reply, is: [0x01, 0x12, 6, 0, row.code])
+    }
+    probe.expect("notifications after what was refused", unsolicited.items, is: [])
+    // Without lvl it has level 1.
+    let reply = try await probe.writeData(Sample.json(id: next), unsolicited: &unsolicited)
+    let isEvicting = reply == [0x13]
+    if !isEvicting { probe.expect("the answer to one of level 1", reply, is: [0x01, 0x12, 6, 0, 0x11]) }
+    // Those of other writers can be older.
+    if others == 0 { probe.expect("ids evicted", unsolicited.goneIDs(source), is: isEvicting ? [1] : []) }
+    probe.expect("values of Count", unsolicited.counts, is: [])
+    let count = try await probe.readCount()
+    probe.expect("Count", count, is: full)
+  }
+}

@@ -1,0 +1,279 @@
+import NotibotProtocol
+
+/// Notifications and messages that wait for credit, and what happens to them in the meantime.
+extension Suite {
+  static let deliveryWaiting: [Case] = [
+    othersStay, waitingEnds, waitingBehindSync, unsubscribedDuringSync, eventsOverflow,
+  ]
+
+  static let othersStay = Case(
+    "ATT-12/others-stay",
+    "A write to a CCCD drops no notification of the other one; 1 again drops none of its own", .delivery,
+    also: ["ATT-17", "NTF-10", "NTF-26"]
+  ) { bench in
+    let probe = bench.probe
+    // The CCCD that is written, the value, and whether an event waits or a change of Count.
+    let rows: [(handle: UInt8, value: UInt8, isEvent: Bool)] = [
+      (7, 0, false), (4, 0, true), (7, 1, true), (7, 1, false), (4, 1, true), (4, 1, false),
+    ]
+    for row in rows {
+      let source = probe.makeSource()
+      let before = try await probe.roomyCount(1)
+      try await probe.openShut(as: source)
+      let json = Sample.json(id: 1, more: row.isEvent ? ",\"exp\":\(Sample.noon - 10)" : "")
+      let reply = try await probe.requestAlone([0x12, 6, 0] + json)
+      probe.expect("the answer to the write", reply, is: [0x13])
+      try await probe.sendData([0x12, row.handle, 0, row.value, 0])
+      try await probe.awaitHandled("the write to the CCCD")
+      let items = try await probe.collect(answers: 1).items
+      let what = "with \(row.value) in the CCCD of handle \(row.handle)"
+      probe.expect("answers \(what)", items.filter { $0 == .other([0x13]) }.count, is: 1)
+      let notifications = items.filter { $0 != .other([0x13]) }
+      probe.expect("notifications \(what)", notifications.count, is: 1)
+      if row.isEvent {
+        var unsolicited = Unsolicited()
+        unsolicited.items = notifications
+        probe.expect("events \(what)", unsolicited.count("expired", source, 1), is: 1)
+      } else {
+        probe.expect("the notification \(what)", notifications, is: [.count(UInt16(clamping: before + 1))])
+      }
+      try await probe.expectWritten(Sample.removal(id: 1, more: ",\"src\":\(source)"), "the removal")
+    }
+  }
+
+  static let waitingEnds = Case(
+    "ATT-3/waiting-ends", "What waits for credit when a session ends is not sent in the next one", .delivery,
+    also: ["ATT-17", "LNK-23", "NTF-26"]
+  ) { bench in
+    let probe = bench.probe
+    for ending in SessionEnding.allCases where ending != .reset && ending.isPossible(on: bench) {
+      let source = probe.makeSource()
+      _ = try await probe.roomyCount(1, as: source)
+      try await probe.expectWritten(Sample.json(id: 1))
+      try await probe.openShut(as: source)
+      // It changes Count, and is an event.
+      let json = Sample.json(id: 1, more: ",\"rev\":1,\"exp\":\(Sample.noon - 10)")
+      let reply = try await probe.requestAlone([0x12, 6, 0] + json)
+      probe.expect("the answer to the change", reply, is: [0x13])
+      try await ending.end(bench)
+      try await probe.openDelivery(source: source, clock: Sample.noon)
+      try await probe.request(Wire.literal("12 0400 0100"))
+      let unsolicited = try await probe.listen()
+      probe.expect("notifications after \(ending.rawValue)", unsolicited.items, is: [])
+      var reports = Unsolicited()
+      try await probe.sync(Sync(source, known: 1), unsolicited: &reports)
+      probe.expect("reports at SYNC", reports.count("expired", source, 1), is: 1)
+      try await probe.expectWritten(Sample.removal(id: 1), "the removal")
+    }
+  }
+
+  static let waitingBehindSync = Case(
+    "NTF-31/behind-waiting",
+    "Waiting events precede SYNCED; of several SYNCs each gets its reports, whatever SYNs come between",
+    .delivery, also: ["ATT-19", "LNK-13", "LNK-14", "LNK-19", "NTF-26", "NTF-30"]
+  ) { bench in
+    let probe = bench.probe
+    var (first, second, before) = (0 as UInt32, 0 as UInt32, 0)
+    var previous: UInt64 = 0
+    try await probe.openShutAtNoon { noon in
+      (first, second) = (probe.makeSource(), probe.makeSource())
+      before = try await probe.roomyCount(3, as: first, at: noon - 1000)
+      for (id, source, seconds) in [(1, first, 1), (2, first, 2), (1, second, 2)]
+        as [(UInt32, UInt32, UInt64)]
+      {
+        let more = ",\"exp\":\(noon + seconds),\"src\":\(source)"
+        try await probe.expectWritten(Sample.json(id: id, more: more))
+      }
+      previous = probe.session.nonce
+      return first
+    }
+    // PINGs are answered, and nothing is sent.
+    let early = try await probe.listen(for: .milliseconds(3400))
+    probe.expect("notifications without credit", early.items, is: [])
+    for kind in OpeningNone.allCases where kind != .remembered {
+      try await probe.expectOpensNone(kind, previous: previous, with: [.source(second)])
+    }
+    try await probe.write(probe.syn(Probe.synTLVs(nonce: previous)))
+    let sources = Array([first, second, first].prefix(probe.session.peerFrames))
+    for source in sources {
+      try await probe.awaitRoom()
+      try await probe.sendData(Sync(source).bytes, channel: 0)
+    }
+    _ = try await probe.fence()
+    try await probe.grantAll()
+    var counts: [UInt16] = []
+    for (index, source) in sources.enumerated() {
+      var unsolicited = Unsolicited()
+      let synced = try await probe.awaitSynced(unsolicited: &unsolicited)
+      let what = "before SYNCED \(index + 1)"
+      probe.expect("the src of SYNCED \(index + 1)", synced.source, is: source)
+      probe.expect("messages \(what)", unsolicited.messages, is: [])
+      counts += unsolicited.counts
+      let waiting = index == 0
+      for (id, writer) in [(1, first), (2, first), (1, second)] as [(UInt32, UInt32)] {
+        let reports = unsolicited.count("expired", writer, id)
+        // The waiting event, and the report at SYNC, which may be one.
+        let range = (waiting || writer == source ? 1 : 0)...((waiting ? 1 : 0) + (writer == source ? 1 : 0))
+        probe.expect(
+          range.contains(reports),
+          "\(reports) reports of id \(id) of src \(writer) \(what), expected \(range)")
+      }
+    }
+    let behind = try await probe.listen()
+    probe.expect(
+      "events and messages behind the last SYNCED", behind.items.count - behind.counts.count, is: 0)
+    // Waiting changes of Count become one.
+    probe.expect("values of Count", counts + behind.counts, is: [UInt16(clamping: before)])
+    for (id, source) in [(1, first), (2, first), (1, second)] as [(UInt32, UInt32)] {
+      try await probe.expectWritten(Sample.removal(id: id, more: ",\"src\":\(source)"), "the removal")
+    }
+  }
+
+  static let unsubscribedDuringSync = Case(
+    "ATT-12/unsubscribed-during-sync",
+    "A SYNC that waits is answered although its subscription ends; its reports are not sent after that",
+    .delivery, also: ["NTF-26", "NTF-31"]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    _ = try await probe.roomyCount(2, as: source)
+    for id in 1...2 as ClosedRange<UInt32> {
+      try await probe.expectWritten(Sample.json(id: id, more: ",\"exp\":\(Sample.noon - 10)"))
+    }
+    _ = try await probe.listen()
+    try await probe.openShut(as: source)
+    try await probe.sendData(Sync(source, known: 2).bytes, channel: 0)
+    _ = try await probe.fence()
+    try await probe.awaitRoom()
+    try await probe.sendData(Wire.literal("12 0700 0000"))
+    _ = try await probe.fence()
+    let items = try await probe.collect(answers: 2, isSynced: true).items
+    probe.expect("answers to SYNC", items.filter { $0.isSynced }.count, is: 1)
+    let ended = items.firstIndex(of: .other([0x13])) ?? items.endIndex
+    probe.expect(
+      "frames behind the end of the subscription", items[ended...].filter { !$0.isSynced }.count, is: 1)
+    try await probe.request(Wire.literal("12 0700 0100"))
+    let later = try await probe.listen()
+    probe.expect("reports to the next subscription", later.items, is: [])
+    var reports = Unsolicited()
+    try await probe.sync(Sync(source, known: 2), unsolicited: &reports)
+    probe.expect("ids reported at the next SYNC", reports.goneIDs(source).sorted(), is: [1, 2])
+    for id in 1...2 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
+  }
+
+  static let eventsOverflow = Case(
+    "ATT-19/eight-expire",
+    "Of reports that wait at least 8 are sent; if any was dropped, one RESYNC is, and SYNC reports all",
+    .delivery, also: ["NTF-26", "NTF-27", "NTF-33", "LNK-41"]
+  ) { bench in
+    let probe = bench.probe
+    var (source, ids): (UInt32, [UInt32]) = (0, [])
+    try await probe.openShutAtNoon { noon in
+      source = probe.makeSource()
+      _ = try await probe.roomyCount(8, as: source, at: noon - 1000)
+      ids = Array(1...UInt32(try await probe.storeRoom(8...40)))
+      for id in ids {
+        let more = ",\"exp\":\(noon + (id <= 8 ? 1 : 2))"
+        try await probe.expectWritten(Sample.json(id: id, more: more))
+      }
+      return source
+    }
+    let early = try await probe.listen(for: .milliseconds(3400))
+    probe.expect("notifications without credit", early.items, is: [])
+    try await probe.grantAll()
+    let sent = try await probe.listenUntilQuiet(for: .milliseconds(300))
+    let reported = sent.goneIDs(source)
+    probe.expect("reports of each of the first 8", reported.filter { $0 <= 8 }.sorted(), is: Array(1...8))
+    probe.expect(Set(reported).count == reported.count, "an id is reported twice: \(reported)")
+    probe.expect(
+      "messages with \(reported.count) of \(ids.count) reports", sent.messages,
+      is: reported.count < ids.count ? [[3]] : [])
+    var reports = Unsolicited()
+    try await probe.sync(Sync(source, known: ids.last ?? 0), unsolicited: &reports)
+    try await probe.listen(into: &reports)
+    probe.expect("ids reported at SYNC", reports.goneIDs(source).sorted(), is: ids)
+    probe.expect("messages at SYNC", reports.messages, is: [])
+    for id in ids { try await probe.expectWritten(Sample.removal(id: id)) }
+  }
+}
+
+extension Unsolicited.Item {
+  fileprivate var isSynced: Bool {
+    if case .message(let bytes) = self { bytes.first == 2 } else { false }
+  }
+}
+
+extension Probe {
+  /// The present Count of a device with features and room for the case.
+  fileprivate func roomyCount(
+    _ room: Int, as source: UInt32? = nil, at clock: UInt64 = Sample.noon
+  ) async throws -> Int {
+    try await openDelivery(source: source, clock: clock)
+    try requireEventRoom()
+    try await requireStoreRoom(room)
+    return try await readCount()
+  }
+
+  /// Opens a session with both subscriptions in which the device sends only what `grant` and
+  /// `requestAlone` allow.
+  func openShut(as source: UInt32) async throws {
+    let tlvs = Self.synTLVs(nonce: makeNonce(), features: Self.deliveryFeatures)
+    try await openSession(tlvs + [.source(source), .clock(Sample.noon)], isAcknowledged: false)
+    session.credit = 0
+    try await write(frame(.ack))
+    for request in ["02 0502", "12 0400 0100", "12 0700 0100"] {
+      _ = try await requestAlone(Wire.literal(request))
+    }
+  }
+
+  /// Opens such a session at noon, when `prepare` has written what expires from a second later on.
+  /// The subscriptions have to be there by then: if the machine is too slow, it is done again.
+  ///
+  /// - Parameter prepare: writes notifications and returns the `src` of the session.
+  fileprivate func openShutAtNoon(prepare: (UInt64) async throws -> UInt32) async throws {
+    for _ in 0..<5 {
+      let source = try await prepare(Sample.noon)
+      let start = now
+      try await openShut(as: source)
+      if now - start < .milliseconds(900) { break }
+    }
+  }
+
+  /// Sends a request, and grants credit for its answer alone: what else it causes waits.
+  func requestAlone(_ pdu: [UInt8]) async throws -> [UInt8] {
+    try await awaitRoom()
+    try await grant(1)
+    return try await request(pdu)
+  }
+
+  /// Returns when the device has handled all that was sent (LNK-52).
+  func awaitHandled(_ what: String, file: String = #fileID, line: Int = #line) async throws {
+    let sent = session.nextSeq
+    _ = try await ask(frame(.ping), "PONG that counts \(what) as handled", file: file, line: line) {
+      $0.kind == .pong && $0.payload.first == sent
+    }
+  }
+
+  /// Grants all credit and returns everything that the device sends until it has sent so many
+  /// answers, and shortly after that.
+  ///
+  /// - Parameter isSynced: whether SYNCED counts as an answer.
+  func collect(
+    answers: Int, isSynced: Bool = false, file: String = #fileID, line: Int = #line
+  ) async throws -> Unsolicited {
+    try await grantAll()
+    var unsolicited = Unsolicited()
+    var count = 0
+    let deadline = now + Self.patience
+    while count < answers {
+      guard let frame = try await nextData(until: deadline) else {
+        throw Finding("\(count) of \(answers) answers when there is credit", file: file, line: line)
+      }
+      unsolicited.add(frame, isNarrow: isNarrow)
+      let isAnswer = frame.channel == 4 ? frame.payload.first != 0x1B : isSynced && frame.payload.first == 2
+      count += isAnswer ? 1 : 0
+    }
+    try await listen(into: &unsolicited, file: file, line: line)
+    return unsolicited
+  }
+}

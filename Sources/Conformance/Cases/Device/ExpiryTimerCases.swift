@@ -1,0 +1,75 @@
+import NotibotProtocol
+
+/// When a device looks at `exp`, in seconds that pass: nothing is asked of it meanwhile.
+extension Suite {
+  static let expiryTimers: [Case] = [laterClock]
+
+  static let laterClock = Case(
+    "NTF-27/later-clock",
+    "A later CLOCK or exp applies to the waiting time as well: sooner, later, and of one changed", .delivery,
+    also: ["NTF-10", "NTF-23", "NTF-26"]
+  ) { bench in
+    let probe = bench.probe
+    let noon = Sample.noon
+    var source: UInt32 = 0
+    var start = probe.now
+    // A second SYN in the first seconds, before anything expires; on a slow machine not at once.
+    for _ in 0..<5 {
+      source = probe.makeSource()
+      try await probe.openDelivery(source: source, clock: noon)
+      try await probe.requireStoreRoom(4)
+      // Sooner by the second CLOCK, and by a change: from another exp, and from none.
+      for (id, seconds) in [(1, 1000), (2, 5000), (3, nil)] as [(UInt32, UInt64?)] {
+        let more = seconds.map { ",\"exp\":\(noon + $0)" } ?? ""
+        try await probe.expectWritten(Sample.json(id: id, more: more))
+      }
+      try await probe.openDelivery(source: source, clock: noon + 1000 - 2)
+      start = probe.now
+      for id in [2, 3] as [UInt32] {
+        try await probe.expectWritten(Sample.json(id: id, more: ",\"rev\":1,\"exp\":\(noon + 1000)"))
+      }
+      try await probe.request(Wire.literal("12 0400 0100"))
+      if probe.now - start < .milliseconds(500) { break }
+      for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
+    }
+    try await probe.expectWritten(Sample.plain(expires: noon + 1000))
+    _ = try await probe.listen()
+    let count = try await probe.readCount()
+    let early = try await probe.listen(for: start + .milliseconds(900) - probe.now)
+    probe.expect("notifications a second before exp", early.items, is: [])
+    var unsolicited = Unsolicited()
+    try await probe.listen(for: start + .milliseconds(3900) - probe.now, into: &unsolicited)
+    probe.expect(
+      "ids that are gone until 2 s after exp", unsolicited.goneIDs(source).sorted(), is: [1, 2, 3])
+    probe.expect("the last Count", unsolicited.counts.last, is: UInt16(clamping: count - 4))
+    for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
+    try await expectNotSooner(probe)
+  }
+
+  /// A CLOCK that is earlier than the one before: what would have expired by that one stays.
+  private static func expectNotSooner(_ probe: Probe) async throws {
+    let noon = Sample.noon
+    var (source, before): (UInt32, Int) = (0, 0)
+    for _ in 0..<5 {
+      source = probe.makeSource()
+      try await probe.openDelivery(source: source, clock: noon)
+      before = try await probe.readCount()
+      try await probe.expectWritten(Sample.json(id: 1, more: ",\"exp\":\(noon - 10)"))
+      let start = probe.now
+      try await probe.expectWritten(Sample.json(id: 2, more: ",\"exp\":\(noon + 1)"))
+      try await probe.openDelivery(source: source, clock: noon - 1000)
+      if probe.now - start < .milliseconds(500) { break }
+    }
+    // One has expired, and stays hidden.
+    let count = try await probe.readCount()
+    probe.expect("Count when the time is set back", count, is: before + 1)
+    var reports = Unsolicited()
+    try await probe.sync(Sync(source, known: 2), unsolicited: &reports)
+    probe.expect("ids reported at SYNC", reports.goneIDs(source), is: [1])
+    let unsolicited = try await probe.listen(for: .milliseconds(2100))
+    probe.expect("events after an earlier CLOCK", unsolicited.goneIDs(source), is: [])
+    let after = try await probe.readCount()
+    probe.expect("Count at the exp by the previous CLOCK", after, is: count)
+    for id in 1...2 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
+  }
+}
