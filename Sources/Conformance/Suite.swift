@@ -8,7 +8,7 @@ package enum Suite {
     // Early: they need more room in the store than other cases.
     deliveryQueues,
     linkWraps, linkFresh, linkLife, linkFields, linkRefusals, linkRepeats, linkTLVs, linkBytes,
-    linkEnds, linkEffects, linkTiming,
+    linkEnds, linkEffects, linkTiming, linkLatencies, linkLeftovers,
     attTable, attRequests, attLimits, attRare, hostATT,
     notifications, connections,
     jsonGrammar, jsonStrings,

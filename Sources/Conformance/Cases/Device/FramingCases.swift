@@ -6,7 +6,8 @@ extension Suite {
   static let framing: [Case] = [
     zerosAround, literalSyn, longBlocks, wrongChecksum, longestFrame, tooLongFrame, lengthDisagrees,
     tooShortFrame,
-    textAround, impossibleHeaders, overrun, slowFrame, silence, textUntilZero, echo, logLinesBetweenFrames,
+    textAround, impossibleHeaders, overrun, slowFrame, shortPause, silence, textUntilZero, echo,
+    logLinesBetweenFrames,
     abandonedFrame,
   ]
 
@@ -209,6 +210,29 @@ extension Suite {
       try await probe.write(Array(piece))
     }
     _ = try await probe.awaitFrame(.pong)
+  }
+
+  static let shortPause = Case(
+    "FRM-9/short-pause", "A pause of 0.4 s in a frame is not the silence that ends it", .framing,
+    also: ["LNK-55"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let ping = probe.frame(.ping).bytes
+    let attempts = 3
+    var lost = 0
+    for _ in 0..<attempts {
+      let start = probe.now
+      try await probe.write(Array(ping[..<8]))
+      _ = try await probe.frames(for: .milliseconds(430))
+      try await probe.write(Array(ping[8...]))
+      // A busy computer can make the pause longer.
+      let isShort = (probe.now - start).inMilliseconds < 480
+      let answers = try await probe.requestFence() + probe.frames(for: probe.settleTime)
+      if answers.contains(where: { $0.kind == .pong }) { return }
+      if isShort { lost += 1 }
+    }
+    probe.expect(lost < attempts, "a PING with a pause of 430 ms in it is not answered, \(attempts) times")
   }
 
   static let silence = Case(

@@ -275,13 +275,20 @@ extension Suite {
   static let silentUntilFirstFrame = Case(
     "LNK-16/silent-after-synack",
     "After SYNACK the device waits for the session's first frame, and does not time out",
-    .link
+    .link, also: ["LNK-13", "LNK-18", "FRM-11"]
   ) { bench in
     let probe = bench.probe
     try await probe.open(isAcknowledged: false)
+    // None of these is a frame of the session.
+    let tlvs = Probe.synTLVs(nonce: probe.session.nonce)
+    _ = try await probe.ask(probe.syn(tlvs), "SYNACK again") { $0.kind == .synAck }
+    _ = try await probe.ask(probe.syn(tlvs + [TLV(0xC0, [])]), "RST of a SYN") { $0.kind == .rst }
+    let stray = probe.frame(.ping).with(session: probe.session.id &+ 1000)
+    _ = try await probe.ask(stray, "RST of a PING") { $0.kind == .rst && $0.session == stray.session }
+    try await probe.write(probe.frame(.ping).echoed)
     // Longer than the silence that ends a confirmed session.
     let wait = bench.hasVirtualTime ? Duration.seconds(20) : .milliseconds(5600)
-    let frames = try await probe.frames(for: wait)
+    let frames = try await probe.frames(for: wait).filter { $0.kind != .synAck && $0.kind != .rst }
     probe.expect("frames before the first ACK", frames, is: [])
     let isLive = try await probe.isSessionLive()
     probe.expect(isLive, "the session timed out before its first frame")

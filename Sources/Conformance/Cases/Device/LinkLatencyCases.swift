@@ -1,0 +1,222 @@
+import NotibotProtocol
+
+/// Times of answers and retransmissions that are correct even in real time: a computer that is busy
+/// delays some of several measurements, not each of them.
+extension Suite {
+  static let linkLatencies: [Case] = [
+    promptAnswers, resendInTime, anewAfterEachNAK, timerFromSending, doublingEnds, pingInTime,
+  ]
+
+  static let promptAnswers = Case(
+    "LNK-50/prompt-answers",
+    "PONG and the ACK of two frames come at once, an ACK of one frame and a NAK within 10 ms", .link,
+    also: ["LNK-33", "LNK-52", "LNK-55"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let answers: [(what: String, limit: Double, measure: () async throws -> Double)] = [
+      ("PONG", 0, { try await probe.timeToAnswer(probe.frame(.ping).bytes) { $0.kind == .pong } }),
+      ("the ACK of two frames", 0, { try await probe.timeToACK(of: 2) }),
+      ("the ACK of one frame", 10, { try await probe.timeToACK(of: 1) }),
+      ("the NAK of an early frame", 10, { try await probe.timeToNAK() }),
+    ]
+    var least: [Double] = []
+    for (_, _, measure) in answers {
+      // The first question meets a device that waits on a clock of its own at any time, each later
+      // one directly after an answer.
+      _ = try await measure()
+      var times: [Double] = []
+      for _ in 0..<20 { times.append(try await measure()) }
+      least.append(times.min() ?? 0)
+    }
+    // On the line, and in an adapter that waits for more bytes.
+    let way = least.min() ?? 0
+    let tolerance = bench.hasExactTime ? 0 : 20.0
+    for (answer, time) in zip(answers, least) {
+      probe.expect(
+        time <= way + answer.limit + tolerance,
+        "\(answer.what) came after \(time) ms or more each time, the fastest answer after \(way) ms")
+    }
+  }
+
+  static let resendInTime = Case(
+    "LNK-51/resend-in-time", "The first and the measured resend time are at most 500 ms", .link,
+    also: ["LNK-55"]
+  ) { bench in
+    let probe = bench.probe
+    for reads in [0, 20] {
+      try await probe.expectTime(
+        "the time to the retransmission after \(reads) answers", in: 0...(bench.hasExactTime ? 505 : 600)
+      ) {
+        try await probe.open()
+        for _ in 0..<reads { _ = try await probe.readCount() }
+        return try await probe.timeBetweenCopies()
+      }
+    }
+  }
+
+  static let anewAfterEachNAK = Case(
+    "LNK-51/anew-after-each-nak",
+    "After a retransmission for a NAK the next one by the timer is a whole resend time later", .link,
+    also: ["LNK-34"]
+  ) { bench in
+    let probe = bench.probe
+    for payload in [[], Wire.u64(0b01)] {
+      // A timer that goes on expires 50 to 100 ms after the NAK, if its time is the default.
+      try await probe.expectTime("the time from a NAK of \(payload.count) bytes", in: 150...1000) {
+        try await probe.open()
+        _ = try await probe.unacknowledgedAnswers(2)
+        let early = try await probe.frames(for: .milliseconds(150))
+        guard !early.contains(where: { $0.kind == .data }) else { return nil }
+        try await probe.write(probe.frame(.nak, payload: payload))
+        return try await probe.timeBetweenCopies(number: 0)
+      }
+    }
+  }
+
+  static let timerFromSending = Case(
+    "LNK-51/from-sending",
+    "The resend timer starts when a frame is sent, not when it was queued or the frame before was acknowledged",
+    .link, also: ["LNK-41"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.expectTime("the time to the retransmission of an answer that waited", in: 150...1000) {
+      try await probe.openShut()
+      try await probe.sendData([0x0A, 3, 0])
+      _ = try await probe.frames(for: .milliseconds(400))
+      try await probe.grant(1)
+      return try await probe.timeBetweenCopies(number: 0)
+    }
+    try await probe.expectTime("the time to the retransmission after a pause", in: 80...1000) {
+      try await probe.open()
+      _ = try await probe.readCount()
+      _ = try await probe.frames(for: .milliseconds(430))
+      return try await probe.timeBetweenCopies()
+    }
+  }
+
+  static let doublingEnds = Case(
+    "LNK-51/doubling-ends",
+    "When answers are acknowledged again, the resend timer no longer has the time that it had doubled to",
+    .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.expectTime("the time to the retransmission after the doubling", in: 0...700) {
+      try await probe.open()
+      _ = try await probe.unacknowledgedAnswers(1)
+      for _ in 0..<2 { _ = try await probe.awaitFrame("the answer again") { $0.kind == .data } }
+      probe.session.expectedSeq = 1
+      try await probe.write(probe.frame(.ack))
+      for _ in 0..<3 { _ = try await probe.readCount() }
+      return try await probe.timeBetweenCopies()
+    }
+  }
+
+  static let pingInTime = Case(
+    "LNK-52/ping-in-time",
+    "A device's PING comes 2 s after the last frame at the latest, with the present ack and credit", .link,
+    also: ["LNK-2", "LNK-40", "LNK-55"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.expectTime("the time to the PING", in: 0...(bench.hasExactTime ? 2000 : 2150)) {
+      try await probe.open()
+      for _ in 0..<4 { _ = try await probe.readCount() }
+      let start = probe.now
+      let ping = try await probe.awaitFrame(.ping)
+      let time = (probe.now - start).inMilliseconds
+      probe.expect("the flaws of PING", ping.flaws(in: probe.session), is: [])
+      probe.expect("ack of PING", ping.ack, is: probe.session.nextSeq)
+      probe.expect("credit of PING", ping.credit, is: UInt8(probe.session.peerFrames))
+      return time
+    }
+  }
+}
+
+extension Probe {
+  /// Measures a time in milliseconds, up to three times. Notes a finding if none of them is in
+  /// `range`.
+  ///
+  /// - Parameter measure: returns nil if the computer was too busy for a measurement.
+  fileprivate func expectTime(
+    _ what: String, in range: ClosedRange<Double>, file: String = #fileID, line: Int = #line,
+    measure: () async throws -> Double?
+  ) async throws {
+    let attempts = 3
+    var times: [Double] = []
+    for _ in 0..<attempts {
+      guard let time = try await measure() else { continue }
+      if range.contains(time) { return }
+      times.append(time)
+    }
+    expect(
+      times.count < attempts, "\(what) is \(times) ms, never in \(range)", file: file, line: line)
+  }
+
+  /// The time between two transmissions of a frame, in milliseconds.
+  ///
+  /// - Parameter number: that of a frame under way; nil: a request is sent and its answer measured.
+  fileprivate func timeBetweenCopies(
+    number: UInt8? = nil, file: String = #fileID, line: Int = #line
+  ) async throws -> Double {
+    if number == nil {
+      try await awaitRoom(file: file, line: line)
+      try await sendData([0x0A, 3, 0])
+    }
+    let number = number ?? session.expectedSeq
+    let isCopy = { (frame: WireFrame) in frame.kind == .data && frame.seq == number }
+    _ = try await awaitFrame("DATA \(number)", file: file, line: line, where: isCopy)
+    let start = now
+    _ = try await awaitFrame("DATA \(number) again", file: file, line: line, where: isCopy)
+    return (now - start).inMilliseconds
+  }
+
+  /// The time from writing `bytes` to the first frame that `matches`, in milliseconds.
+  fileprivate func timeToAnswer(_ bytes: [UInt8], where matches: (WireFrame) -> Bool) async throws -> Double {
+    let start = now
+    try await write(bytes)
+    let answer = try await awaitFrame("answer", where: matches)
+    session.observe(answer)
+    return (now - start).inMilliseconds
+  }
+
+  /// The time from DATA that is not answered, in one piece, to its acknowledgement.
+  fileprivate func timeToACK(of count: UInt8) async throws -> Double {
+    try await awaitRoomForTwo()
+    let first = session.nextSeq
+    // Wrap-around is the rule: numbers are modulo 256.
+    let frames = (0..<count).map { data([0x55], channel: 2, seq: first &+ $0) }
+    session.nextSeq = first &+ count
+    session.room -= Int(count)
+    let next = session.nextSeq
+    return try await timeToAnswer(frames.flatMap(\.bytes)) {
+      $0.session == session.id && $0.ack == next && $0.kind != .udata
+    }
+  }
+
+  /// The time from a frame with the number after the next one to its NAK. The hole is filled then.
+  fileprivate func timeToNAK() async throws -> Double {
+    try await awaitRoomForTwo()
+    let missing = session.nextSeq
+    var isKept = false
+    let time = try await timeToAnswer(data([0x55], channel: 2, seq: missing &+ 1).bytes) {
+      isKept = $0.kind == .nak && !$0.payload.isEmpty
+      return $0.kind == .nak
+    }
+    try await write(data([0x55], channel: 2, seq: missing))
+    session.nextSeq = missing &+ (isKept ? 2 : 1)
+    session.room -= isKept ? 2 : 1
+    try await expectTaken("the missing frame")
+    return time
+  }
+
+  /// Waits until two more DATA frames are granted: any device takes two.
+  private func awaitRoomForTwo() async throws {
+    let deadline = now + Self.patience
+    while session.room < 2 {
+      guard let frame = try await nextFrame(until: deadline) else {
+        throw Finding("the device grants no credit for two frames", file: #fileID, line: #line)
+      }
+      session.observe(frame)
+    }
+  }
+}

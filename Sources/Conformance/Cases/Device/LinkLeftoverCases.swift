@@ -1,0 +1,135 @@
+import NotibotProtocol
+
+/// What is still due when something else happens: at the end of a session, at a SYN, before a
+/// retransmission.
+extension Suite {
+  static let linkLeftovers: [Case] = [
+    noResendsAfterEnd, ackStaysDue, nothingDueInNext, presentNumbers,
+  ]
+
+  static let noResendsAfterEnd = Case(
+    "LNK-24/no-resends", "Unacknowledged frames are not sent again after their session has ended", .link,
+    also: ["LNK-23", "LNK-51", "LNK-53"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.unacknowledgedAnswers(2)
+    try await probe.write(probe.frame(.fin))
+    _ = try await probe.awaitFrame("ACK of FIN") { $0.kind == .ack && $0.session == probe.session.id }
+    // Frames under way.
+    _ = try await probe.frames(for: .milliseconds(50))
+    try await probe.expectNone("frame after FIN", within: .milliseconds(600)) {
+      $0.session == probe.session.id && $0.kind != .udata
+    }
+    guard bench.waitsLong else { return }
+    try await probe.open()
+    _ = try await probe.unacknowledgedAnswers(2)
+    _ = try await probe.frames(for: .milliseconds(5600))
+    try await probe.expectNone("frame after 5.6 s of silence", within: .milliseconds(2500)) {
+      $0.session == probe.session.id && $0.kind != .udata
+    }
+  }
+
+  static let ackStaysDue = Case(
+    "LNK-50/answers-without-ack", "SYNACK and RST do not stand for an acknowledgement that is due", .link,
+    also: ["LNK-2", "LNK-13", "LNK-19", "LNK-20"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let nonce = probe.session.nonce
+    let questions: [(String, WireFrame)] = [
+      ("SYNACK", probe.syn(Probe.synTLVs(nonce: nonce))),
+      ("RST of a SYN", probe.syn(Probe.synTLVs(nonce: nonce &+ 1) + [TLV(0xC0, [])])),
+      ("RST of a PING", probe.frame(.ping).with(session: probe.session.id &+ 1000)),
+    ]
+    for (what, question) in questions {
+      var isAcknowledged = false
+      for _ in 0..<3 where !isAcknowledged {
+        // Nothing else is unacknowledged, and the device has RSTs left.
+        _ = try await probe.fence()
+        _ = try await probe.ask(question, what) { $0.kind == .synAck || $0.kind == .rst }
+        try await probe.awaitRoom()
+        let data = probe.data([0x55], channel: 2, seq: probe.session.nextSeq)
+        probe.session.nextSeq &+= 1
+        probe.session.room -= 1
+        try await probe.write(data.bytes + question.bytes)
+        // Before the device's next PING.
+        let deadline = probe.now + .milliseconds(450)
+        while !isAcknowledged, let frame = try await probe.nextFrame(until: deadline) {
+          probe.session.observe(frame)
+          isAcknowledged =
+            frame.session == probe.session.id && frame.ack == probe.session.nextSeq
+            && ![.synAck, .rst, .udata].contains(frame.kind)
+        }
+      }
+      probe.expect(isAcknowledged, "DATA before \(what) is not acknowledged within 450 ms, three times")
+    }
+  }
+
+  static let nothingDueInNext = Case(
+    "LNK-16/nothing-due",
+    "What a device still had to send in a session, ACKs, NAKs and PONGs too, is not sent in the next one",
+    .link,
+    also: ["LNK-14", "LNK-23", "LNK-50", "LNK-52"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.unacknowledgedAnswers(1)
+    let next = probe.session.nextSeq
+    let due =
+      probe.data([0x55], channel: 2, seq: next).bytes + probe.data([0x55], channel: 2, seq: next &+ 2).bytes
+      + probe.frame(.ping).bytes + probe.frame(.ping).bytes
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.write(due + probe.syn(tlvs).bytes)
+    // Sends the same SYN again.
+    try await probe.openSession(tlvs, isAcknowledged: false)
+    try await probe.expectNone("frame of a session that is not confirmed", within: .milliseconds(300)) {
+      $0.session == probe.session.id && ![.synAck, .udata].contains($0.kind)
+    }
+    try await probe.write(probe.frame(.ping))
+    let pong = try await probe.awaitFrame("PONG") { $0.kind == .pong && $0.session == probe.session.id }
+    probe.expect(
+      "ack, credit and handled of a new session", [pong.ack, pong.credit, pong.payload.first ?? 255],
+      is: [0, UInt8(probe.session.peerFrames), 0])
+  }
+
+  static let presentNumbers = Case(
+    "LNK-35/present-numbers",
+    "A frame that is sent again, by the timer or for a NAK, has the present ack and credit", .link,
+    also: ["LNK-40", "LNK-44", "LNK-51"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    // The credit is less than that of the first sending as soon as a request waits.
+    repeat {
+      guard probe.session.nextSeq < 100 else {
+        throw CaseSkipped("the device has room for the answers to \(probe.session.nextSeq) requests")
+      }
+      try await probe.sendData([0x0A, 3, 0])
+    } while try await probe.handlesAll(within: .milliseconds(100))
+    let handled = try await probe.handled()
+    for what in ["by the timer", "for a NAK"] {
+      if what == "for a NAK" { try await probe.write(probe.frame(.nak)) }
+      let first = try await probe.awaitFrame("DATA again \(what)") { $0.kind == .data }
+      let again = try await [first] + probe.fence().filter { $0.kind == .data }
+      // Nothing is acknowledged, so that no room appears; otherwise the credit is not known.
+      guard try await probe.handled() == handled else { return }
+      let limit = handled &+ UInt8(probe.session.peerFrames)
+      for frame in again {
+        probe.expect("ack of \(frame.seq) sent again \(what)", frame.ack, is: probe.session.nextSeq)
+        probe.expect(
+          "ack + credit of \(frame.seq) sent again \(what)", frame.ack &+ frame.credit, is: limit)
+      }
+    }
+  }
+}
+
+extension Probe {
+  /// The DATA frames that the device has handled, modulo 256.
+  fileprivate func handled() async throws -> UInt8 {
+    try await write(frame(.ping))
+    let pong = try await awaitFrame(.pong)
+    session.observe(pong)
+    return try require(pong.payload.first, "PONG without payload")
+  }
+}
