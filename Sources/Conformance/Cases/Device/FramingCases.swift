@@ -23,6 +23,14 @@ extension Suite {
     let ping = probe.frame(.ping).bytes
     try await probe.write(ping + ping + ping)
     _ = try await probe.fence()
+    // Frames of every kind together, two of DATA by a NAK.
+    _ = try await probe.unacknowledgedAnswers(2)
+    let early = probe.data([0x55], channel: 2, seq: probe.session.nextSeq &+ 1)
+    let stray = probe.frame(.ping).with(session: probe.session.id &+ 1000)
+    let syn = probe.syn(Probe.synTLVs(nonce: probe.session.nonce))
+    let burst = [probe.frame(.nak), stray, syn, probe.frame(.ping), early, stray, syn]
+    try await probe.write(burst.flatMap(\.bytes))
+    _ = try await probe.fence()
     let bytes = probe.captured ?? []
     // A frame is at least 13 bytes; a single zero between two long candidates would be shared.
     let runs = bytes.split(separator: 0, omittingEmptySubsequences: false)

@@ -4,7 +4,7 @@ import NotibotProtocol
 /// Long frames and long text from the device, and the limits of what it accepts.
 extension Suite {
   static let framingLengths: [Case] = [
-    longFramesSent, everyBlockLength, allValues, noEcho, afterOverrun, longLog, framedLog,
+    longFramesSent, longestPDU, everyBlockLength, allValues, noEcho, afterOverrun, longLog, framedLog,
   ]
 
   static let longFramesSent = Case(
@@ -21,6 +21,22 @@ extension Suite {
       let part = Wire.literal("0600 0000") + [UInt8](repeating: 0x5A, count: length)
       let echo = try await probe.request([0x16] + part)
       probe.expect("the echo of a part of \(length) bytes", echo == [0x17] + part, is: true)
+      try await probe.request(Wire.literal("18 00"))
+    }
+  }
+
+  static let longestPDU = Case(
+    "FRM-4/longest-pdu", "PDUs as long as the device's MTU pass in both directions", .framing,
+    also: ["ATT-8", "ATT-14", "LNK-8"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), mtu: 528))
+    let reply = try await probe.request([0x02] + Wire.u16(528))
+    probe.expect("the answer to Exchange MTU", reply, is: [0x03] + Wire.u16(UInt16(probe.session.peerMTU)))
+    for value in [0x5A, 0] as [UInt8] {
+      let part = Wire.literal("0600 0000") + [UInt8](repeating: value, count: probe.session.peerMTU - 5)
+      let echo = try await probe.request([0x16] + part)
+      probe.expect("whether the echo of \(part.count + 1) bytes is whole", echo == [0x17] + part, is: true)
       try await probe.request(Wire.literal("18 00"))
     }
   }

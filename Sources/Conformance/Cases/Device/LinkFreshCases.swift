@@ -362,7 +362,7 @@ enum SessionEnding: String, CaseIterable {
 extension Probe {
   /// Notes a finding unless the open session behaves as if nothing had been sent in it yet, in
   /// either direction.
-  fileprivate func expectUnused() async throws {
+  func expectUnused() async throws {
     try await write(frame(.ping))
     var sent: [WireFrame] = []
     let pong = try await awaitFrame("PONG") {

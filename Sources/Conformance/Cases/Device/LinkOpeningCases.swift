@@ -74,7 +74,7 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    for channel in [2, 3, 5, 6, 7] as [UInt8] {
+    for channel in [1, 2, 3, 5, 6, 7] as [UInt8] {
       try await probe.sendData([0x0A, 3, 0], channel: channel)
       try await probe.expectTaken("DATA on channel \(channel)")
     }

@@ -213,13 +213,14 @@ extension Suite {
     "LNK-53/foreign-frames",
     "Frames of other sessions, malformed and broken ones, SYNs, RSTs, echoes and text keep no session open",
     .link,
-    also: ["LNK-3", "LNK-13", "LNK-18", "LNK-19", "FRM-11"]
+    also: ["LNK-3", "LNK-13", "LNK-18", "LNK-19", "LNK-52", "FRM-11"]
   ) { bench in
     let probe = bench.probe
     try await probe.open()
     _ = try await probe.fence()
+    var seen: [WireFrame] = []
     for _ in 0..<14 {
-      _ = try await probe.frames(for: .milliseconds(400))
+      seen += try await probe.frames(for: .milliseconds(400))
       var stray = probe.frame(.pong, payload: [0])
       stray.session = probe.session.id &+ 1000
       var broken = probe.frame(.pong, payload: [0]).bytes
@@ -234,6 +235,9 @@ extension Suite {
       ]
       try await probe.write(others.flatMap(\.bytes) + broken + Array("hello\r\n".utf8))
     }
+    probe.expect(
+      seen.contains { $0.kind == .ping && $0.session == probe.session.id },
+      "no PING in 5.6 s without a frame of the session")
     let isLive = try await probe.isSessionLive()
     probe.expect(!isLive, "the session is served after 5.6 s without a frame of its own")
   }

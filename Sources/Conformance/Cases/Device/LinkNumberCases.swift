@@ -1,0 +1,173 @@
+import NotibotProtocol
+
+/// ack, credit and bitmaps: in which frames they count, and from which number they are counted.
+extension Suite {
+  static let linkNumbers: [Case] = [numbersOfDropped, bitmapFromAck, impossibleAcks, holeStays]
+
+  static let numbersOfDropped = Case(
+    "LNK-31/numbers-of-dropped",
+    "ack and credit of DATA that is dropped count, those of a malformed frame do not",
+    .link, also: ["LNK-3", "LNK-32", "LNK-41"]
+  ) { bench in
+    let probe = bench.probe
+    for kind in CarrierKind.allCases {
+      try await probe.bestOfThree {
+        try await probe.openShut()
+        try await probe.sendData([0x0A, 3, 0])
+        let early = try await probe.fence()
+        probe.expect("DATA without credit", early.filter { $0.kind == .data }, is: [])
+        let carrier = kind.frame(probe)
+        try await probe.write(carrier.with(ack: 0, credit: 1))
+        if kind.isMalformed {
+          let sent = try await probe.fence() + probe.frames(for: probe.settleTime)
+          probe.expect("DATA granted by \(kind.rawValue)", sent.filter { $0.kind == .data }, is: [])
+          try await probe.grant(1)
+        }
+        _ = try await probe.awaitFrame("the answer after a credit of 1 by \(kind.rawValue)") {
+          $0.kind == .data && $0.seq == 0
+        }
+        try await probe.write(carrier.with(ack: 1, credit: 0))
+        _ = try await probe.fence()
+        // Its ack is possible only while the answer is unacknowledged.
+        try await probe.write(probe.frame(.nak).with(ack: 0, credit: 0))
+        if kind.isMalformed {
+          _ = try await probe.awaitFrame("the answer again, after an ack in \(kind.rawValue)") {
+            $0.kind == .data && $0.seq == 0
+          }
+          return nil
+        }
+        let sent = try await probe.fence().filter { $0.kind == .data }
+        return sent.isEmpty ? nil : "the answer is sent again, although \(kind.rawValue) has acknowledged it"
+      }
+    }
+  }
+
+  static let bitmapFromAck = Case(
+    "LNK-33/bitmap-from-ack", "The bits of a NAK are counted from its own ack, modulo 256", .link,
+    also: ["LNK-30", "LNK-31", "LNK-34"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.bestOfThree {
+      try await probe.open()
+      let isSerial = probe.session.features & 1 == 0 || probe.session.peerRequests < 4
+      let first: UInt8 = isSerial ? 255 : 254
+      while probe.session.expectedSeq != first { _ = try await probe.readCount() }
+      // The numbers of the unacknowledged answers, the ack, the held one, and those to be sent again.
+      // The ack of the second NAK acknowledges one more.
+      let rows: [(count: Int, ack: UInt8, held: UInt8, again: [UInt8])] =
+        isSerial
+        ? [(2, 255, 0, [255]), (2, 1, 2, [1])]
+        : [(4, 254, 0, [254, 255]), (4, 3, 5, [3, 4])]
+      for row in rows {
+        let sent = try await probe.unacknowledgedAnswers(row.count).map(\.seq)
+        let bitmap = 1 << UInt64(row.held &- row.ack &- 1) as UInt64
+        try await probe.write(probe.frame(.nak, payload: Wire.u64(bitmap)).with(ack: row.ack))
+        let again = try await probe.dataAgain(row.again.count).map(\.seq)
+        guard again == row.again else {
+          return "numbers of \(sent) sent again with \(row.held) held and ack \(row.ack): \(again)"
+        }
+        probe.session.expectedSeq &+= UInt8(row.count)
+        try await probe.write(probe.frame(.ack))
+        _ = try await probe.fence()
+      }
+      return nil
+    }
+  }
+
+  static let impossibleAcks = Case(
+    "LNK-31/impossible-acks", "PING with an impossible ack is answered by PONG, a bitmap with one is ignored",
+    .link,
+    also: ["LNK-34", "LNK-52"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.readCount()
+    for ack in [0, 2, 100, 129, 255] as [UInt8] {
+      try await probe.write(probe.frame(.ping).with(ack: ack))
+      _ = try await probe.awaitFrame("PONG to PING with ack \(ack)") { $0.kind == .pong }
+      // Bits of frames that were never sent.
+      try await probe.write(probe.frame(.nak, payload: Wire.u64(.max)).with(ack: ack))
+      _ = try await probe.fence()
+    }
+    _ = try await probe.readCount()
+  }
+
+  static let holeStays = Case(
+    "LNK-13/hole-stays", "A SYN that is repeated, ignored or refused does not affect the frames after a hole",
+    .link, also: ["LNK-14", "LNK-19", "LNK-32"]
+  ) { bench in
+    let probe = bench.probe
+    let old = Probe.synTLVs(nonce: probe.makeNonce())
+    try await probe.open(old)
+    let usual = Probe.synTLVs(nonce: probe.makeNonce())
+    let critical = Probe.synTLVs(nonce: probe.makeNonce()) + [TLV(0xC0, [])]
+    for (what, tlvs) in [("repeated", usual), ("ignored", old), ("refused", critical)] {
+      try await probe.open(what == "repeated" ? usual : Probe.synTLVs(nonce: probe.makeNonce()))
+      try await probe.write(probe.data([0x0A, 3, 0], seq: 1))
+      let kind = try await probe.awaitNAK(missing: 0, held: [1])
+      try await probe.write(probe.syn(tlvs))
+      let answers = try await probe.fence() + probe.frames(for: probe.settleTime)
+      probe.expect("DATA after a SYN that is \(what)", answers.filter { $0.kind == .data }, is: [])
+      try await probe.write(probe.data([0x55], channel: 2, seq: 0))
+      if kind == .drops { try await probe.write(probe.data([0x0A, 3, 0], seq: 1)) }
+      probe.session.nextSeq = 2
+      let deadline = probe.now + Probe.patience
+      let answer = try await probe.nextPDU(until: deadline)
+      probe.expect("the answer after a SYN that is \(what)", answer?.first, is: 0x0B)
+    }
+  }
+}
+
+/// Frames that do not take effect, by what is wrong with them.
+private enum CarrierKind: String, CaseIterable {
+  case old = "DATA that was received already"
+  case early = "DATA out of order"
+  case far = "DATA beyond the window"
+  case halfBitmap = "a NAK of 3 bytes"
+  case emptyPong = "PONG without payload"
+  case emptyData = "DATA without payload"
+
+  var isMalformed: Bool {
+    switch self {
+    case .old, .early, .far: false
+    case .halfBitmap, .emptyPong, .emptyData: true
+    }
+  }
+
+  /// The frame after one request.
+  func frame(_ probe: Probe) -> WireFrame {
+    switch self {
+    case .old: probe.data([0x0A, 3, 0], seq: 0)
+    case .early: probe.data([0x55], channel: 2, seq: 2)
+    case .far: probe.data([0x55], channel: 2, seq: UInt8(1 + probe.session.peerFrames))
+    case .halfBitmap: probe.frame(.nak, payload: [0, 0, 0])
+    case .emptyPong: probe.frame(.pong)
+    case .emptyData: probe.data([], seq: 1)
+    }
+  }
+}
+
+extension Probe {
+  /// The DATA that is sent again by now; waits for `count` frames of it if PONG has overtaken them.
+  fileprivate func dataAgain(_ count: Int) async throws -> [WireFrame] {
+    var again = try await fence().filter { $0.kind == .data }
+    let deadline = now + .milliseconds(100)
+    while again.count < count, let frame = try await nextFrame(until: deadline) {
+      if frame.kind == .data { again.append(frame) }
+    }
+    return again
+  }
+
+  /// Makes up to three attempts, and notes the flaw of the last one if each has one: a timer of the
+  /// device, or a computer that is busy, can interfere with an attempt.
+  func bestOfThree(
+    file: String = #fileID, line: Int = #line, _ attempt: () async throws -> String?
+  ) async throws {
+    var flaw: String?
+    for _ in 0..<3 {
+      flaw = try await attempt()
+      guard flaw != nil else { return }
+    }
+    expect(false, flaw ?? "", file: file, line: line)
+  }
+}

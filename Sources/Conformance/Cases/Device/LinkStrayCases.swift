@@ -1,0 +1,126 @@
+import NotibotProtocol
+
+/// FIN in unusual states, what follows it, and frames of sessions that are not live.
+extension Suite {
+  static let linkStrays: [Case] = [
+    finInEachState, quietAfterFIN, quietAfterSilence, malformedStrays, straysWhileOffered,
+  ]
+
+  static let finInEachState = Case(
+    "LNK-24/fin-in-each-state",
+    "FIN is answered by ACK and ends the session also with a payload, a wrong ack, or in a hole", .link,
+    also: ["LNK-3", "LNK-31", "LNK-33"]
+  ) { bench in
+    let probe = bench.probe
+    for (what, payload, ack, hasHole) in [
+      ("with a payload", [1, 2, 3], 1, false),
+      ("with a long payload", [UInt8](repeating: 0, count: 528), 1, false),
+      ("with ack 2 of 1", [], 2, false), ("with ack 200 of 1", [], 200, false),
+      ("while a frame is missing", [], 1, true),
+    ] as [(String, [UInt8], UInt8, Bool)] {
+      try await probe.open()
+      _ = try await probe.readCount()
+      if hasHole {
+        try await probe.write(probe.data([0x55], channel: 2, seq: 2))
+        _ = try await probe.awaitNAK(missing: 1, held: [2])
+      }
+      // Earlier frames have been answered.
+      _ = try await probe.fence() + probe.frames(for: .milliseconds(20))
+      let id = probe.session.id
+      try await probe.write(probe.frame(.fin, payload: payload).with(ack: ack))
+      let answer = try await probe.awaitFrame("ACK of FIN \(what)") { $0.kind == .ack && $0.session == id }
+      probe.expect("ack of the answer to FIN \(what)", answer.ack, is: 1)
+      let isLive = try await probe.isSessionLive()
+      probe.expect(!isLive, "the session is served after FIN \(what)")
+    }
+  }
+
+  static let quietAfterFIN = Case(
+    "LNK-24/quiet-after-fin", "After FIN nothing of the session is sent again, also what was unacknowledged",
+    .link,
+    also: ["LNK-23", "LNK-51"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.unacknowledgedAnswers(2)
+    try await probe.write(probe.frame(.fin))
+    _ = try await probe.awaitFrame("ACK of FIN") { $0.kind == .ack && $0.session == probe.session.id }
+    // ACK can overtake DATA that was sent before FIN.
+    _ = try await probe.frames(for: .milliseconds(100))
+    try await probe.expectQuiet(for: .milliseconds(bench.hasVirtualTime ? 4000 : 700), "FIN")
+  }
+
+  static let quietAfterSilence = Case(
+    "LNK-53/quiet-after-silence", "When the session is down nothing of it is sent again", .link,
+    also: ["LNK-23", "LNK-51"], needs: [.longWaits]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.unacknowledgedAnswers(2)
+    _ = try await probe.frames(for: .seconds(6))
+    try await probe.expectQuiet(for: .milliseconds(2500), "silence")
+  }
+
+  static let malformedStrays = Case(
+    "LNK-3/malformed-strays", "A malformed frame is dropped without an RST, whatever its session is", .link,
+    also: ["LNK-20"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    _ = try await probe.readCount()
+    for isEnded in [false, true] {
+      if isEnded { try await SessionEnding.fin.end(bench) }
+      let id = probe.session.id
+      // Earlier cases have not used up the ten RSTs of this second.
+      for _ in 0..<2 {
+        _ = try await probe.ask(probe.frame(.ping).with(session: id &+ 2000), "RST") { $0.kind == .rst }
+      }
+      _ = try await probe.frames(for: .milliseconds(20))
+      let malformed = [1, 3, 7].map { probe.frame(.nak, payload: [UInt8](repeating: 0, count: $0)) }
+      let frames = malformed + [probe.data([], channel: 2, seq: 1)]
+      for session in [id &+ 1000, 0] + (isEnded ? [id] : []) {
+        try await probe.write(frames.flatMap { $0.with(session: session).bytes })
+        let answers =
+          isEnded ? [] : try await probe.fence() + probe.frames(for: probe.settleTime)
+        let later = isEnded ? try await probe.frames(for: .milliseconds(40)) : []
+        probe.expect(
+          "RSTs to malformed frames of session \(session) \(isEnded ? "after" : "during") session \(id)",
+          (answers + later).filter { $0.kind == .rst && $0.session == session }, is: [])
+      }
+    }
+  }
+
+  static let straysWhileOffered = Case(
+    "LNK-20/while-offered", "Frames of other sessions are refused while the session is only offered", .link,
+    also: ["LNK-16", "LNK-18"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openSession(isAcknowledged: false)
+    for session in [probe.session.id &+ 1000, 0] {
+      for kind in [.ping, .data] as [WireFrame.Kind] {
+        let stray = probe.frame(kind, payload: kind == .data ? [1] : []).with(session: session)
+        let rst = try await probe.ask(stray, "RST to \(kind) of session \(session)") {
+          $0.kind == .rst && $0.session == session
+        }
+        probe.expect("REASON for \(kind)", TLV.parse(rst.payload)?.number(of: 0x14), is: 1)
+      }
+    }
+    // It is neither confirmed nor ended by them.
+    try await probe.expectQuiet(for: .milliseconds(20), "SYNACK")
+    try await probe.write(probe.frame(.ack))
+    _ = try await probe.readCount()
+  }
+}
+
+extension Probe {
+  /// Notes a finding if a frame of the session is received.
+  fileprivate func expectQuiet(
+    for interval: Duration, _ what: String, file: String = #fileID, line: Int = #line
+  ) async throws {
+    let sent = try await frames(for: interval)
+    expect(
+      "frames of the session after \(what)",
+      sent.filter { $0.session == session.id && $0.kind != .udata && $0.kind != .synAck }, is: [],
+      file: file, line: line)
+  }
+}
