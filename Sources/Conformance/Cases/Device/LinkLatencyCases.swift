@@ -80,7 +80,7 @@ extension Suite {
 
   static let timerFromSending = Case(
     "LNK-51/from-sending",
-    "The resend timer starts when a frame is sent, not when it was queued or the frame before was acknowledged",
+    "The resend timer starts when a frame is sent, not with its queuing or with an earlier ack",
     .link, also: ["LNK-41"]
   ) { bench in
     let probe = bench.probe
@@ -101,7 +101,7 @@ extension Suite {
 
   static let doublingEnds = Case(
     "LNK-51/doubling-ends",
-    "When answers are acknowledged again, the resend timer no longer has the time that it had doubled to",
+    "When answers are acknowledged again, the doubling of the resend timer is over",
     .link
   ) { bench in
     let probe = bench.probe

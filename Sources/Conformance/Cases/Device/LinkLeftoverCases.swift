@@ -68,7 +68,7 @@ extension Suite {
 
   static let nothingDueInNext = Case(
     "LNK-16/nothing-due",
-    "What a device still had to send in a session, ACKs, NAKs and PONGs too, is not sent in the next one",
+    "DATA, ACKs, NAKs and PONGs that were due in a session are not sent in the next one",
     .link,
     also: ["LNK-14", "LNK-23", "LNK-50", "LNK-52"]
   ) { bench in
