@@ -1,7 +1,7 @@
 import NotibotProtocol
 
-/// A device that cannot handle what it receives, because a request waits for room for its answer; and
-/// a window that is full of frames after a hole.
+/// A device that cannot handle what it receives, because a request waits for room for its answer;
+/// and a window that is full of frames after a hole.
 extension Suite {
   static let linkFull: [Case] = [beyondTheGranted, freshAfterWaiting, windowWithHole]
 
