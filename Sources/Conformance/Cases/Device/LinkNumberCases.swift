@@ -73,7 +73,7 @@ extension Suite {
           if frame.kind == .data { again.append(frame) }
         }
         guard again.map(\.seq) == row.again else {
-          let what = "numbers of \(sent) sent again with \(row.held) held and ack \(row.ack)"
+          let what = "numbers of \(sent.map(\.seq)) sent again with \(row.held) held and ack \(row.ack)"
           // The resend timer can have expired.
           guard passed >= 95 else { return "\(what): \(again.map(\.seq)), expected \(row.again)" }
           guard attempts < 3 else { throw CaseSkipped("the resend timer is faster than the line") }
@@ -161,8 +161,8 @@ private enum CarrierKind: String, CaseIterable {
 }
 
 extension Probe {
-  /// Sends requests at once and acknowledges none of the answers. Returns their numbers.
-  fileprivate func answersTogether(_ count: Int) async throws -> [UInt8] {
+  /// Sends requests at once and acknowledges none of the answers, which it returns.
+  func answersTogether(_ count: Int) async throws -> [WireFrame] {
     var requests: [UInt8] = []
     for index in 0..<count {
       // Wrap-around is the rule: numbers are modulo 256.
@@ -171,11 +171,12 @@ extension Probe {
     session.nextSeq &+= UInt8(count)
     session.room -= count
     try await write(requests)
-    let numbers = (0..<count).map { session.expectedSeq &+ UInt8($0) }
-    for number in numbers {
-      _ = try await awaitFrame("answer \(number)") { $0.kind == .data && $0.seq == number }
+    var answers: [WireFrame] = []
+    for index in 0..<count {
+      let number = session.expectedSeq &+ UInt8(index)
+      answers.append(try await awaitFrame("answer \(number)") { $0.kind == .data && $0.seq == number })
     }
-    return numbers
+    return answers
   }
 
   /// Makes up to three attempts, and notes the flaw of the last one if each has one: a timer of the
