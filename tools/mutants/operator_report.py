@@ -16,7 +16,7 @@ import time
 from tools.mutants import argued
 
 
-def options(description, limit, short=60):
+def options(description, limit, short=45):
     """The options of every such run; `short`: the number of mutants with --short."""
     lines = description.splitlines()
     parser = argparse.ArgumentParser(prog="scripts/mutants", description=lines[0])

@@ -105,12 +105,14 @@ extension Suite {
   static let answersWhenFull = Case(
     "NTF-8/answers-when-full",
     "A full store answers what is wrong as an empty one does; a notification in the place of another keeps Count",
-    .delivery, also: ["NTF-10", "NTF-23", "NTF-25"], needs: [.strict]
+    .delivery, also: ["NTF-10", "NTF-22", "NTF-23", "NTF-25", "NTF-26"], needs: [.strict]
   ) { bench in
     let probe = bench.probe
     let source = probe.makeSource()
     try await probe.openDelivery(source: source, clock: Sample.noon)
     try await probe.requireStoreRoom(4)
+    try await probe.sync(Sync(source))
+    let places = try await probe.pushOutSource()
     let others = try await probe.readCount()
     // The oldest of level 0, but it has no identity.
     try await probe.expectWritten(probe.expiring(Array("\(Sample.text("plain").dropLast()),\"lvl\":0}".utf8)))
@@ -141,5 +143,11 @@ extension Suite {
     probe.expect("values of Count", unsolicited.counts, is: [])
     let count = try await probe.readCount()
     probe.expect("Count", count, is: full)
+    // What is gone and not stored any more is forgotten with its src, too.
+    for _ in 0..<places { try await probe.sync(Sync(probe.makeSource())) }
+    var reports = Unsolicited()
+    let synced = try await probe.sync(Sync(source), unsolicited: &reports)
+    probe.expect("hwm of the src that was pushed out", synced.highest, is: 0)
+    probe.expect("ids reported of it", reports.goneIDs(source), is: [])
   }
 }

@@ -28,6 +28,8 @@ extension Suite {
       for id in [2, 3] as [UInt32] {
         try await probe.expectWritten(Sample.json(id: id, more: ",\"rev\":1,\"exp\":\(noon + 1000)"))
       }
+      // The time goes on after its session.
+      try await probe.openDelivery(source: source)
       try await probe.request(Wire.literal("12 0400 0100"))
       if probe.now - start < .milliseconds(500) { break }
       for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }

@@ -226,19 +226,32 @@ extension Suite {
     also: ["LNK-2"]
   ) { bench in
     let probe = bench.probe
-    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
-    let first = try await probe.openSession(tlvs)
-    for _ in 0..<3 { _ = try await probe.readCount() }
-    try await probe.write(probe.syn(tlvs))
-    let again = try await probe.awaitFrame(.synAck)
-    probe.expect("the session id", again.session, is: first.session)
-    probe.expect(
-      "seq, ack and credit", [again.seq, again.ack, again.credit], is: [0, 0, first.credit])
     // UPTIME is allowed to change.
     let steady = { (frame: WireFrame) in (TLV.parse(frame.payload) ?? []).filter { $0.type != 0x0D } }
-    probe.expect(steady(again) == steady(first), "the second SYNACK differs from the first")
-    // Numbers continue.
-    _ = try await probe.readCount()
+    for isShut in [false, true] {
+      let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+      let first = try await probe.openSession(tlvs, isAcknowledged: !isShut)
+      if isShut {
+        // Requests wait, so that the present credit is not that of the beginning.
+        probe.session.credit = 0
+        try await probe.write(probe.frame(.ack))
+        for _ in 0..<min(probe.session.peerFrames, 4) { try await probe.sendData([0x0A, 3, 0]) }
+        _ = try await probe.fence()
+      } else {
+        for _ in 0..<3 { _ = try await probe.readCount() }
+      }
+      try await probe.write(probe.syn(tlvs))
+      let again = try await probe.awaitFrame(.synAck)
+      probe.expect("the session id", again.session, is: first.session)
+      probe.expect(
+        "seq, ack and credit\(isShut ? " while requests wait" : "")", [again.seq, again.ack, again.credit],
+        is: [0, 0, first.credit])
+      probe.expect(steady(again) == steady(first), "the second SYNACK differs from the first")
+      if !isShut {
+        // Numbers continue.
+        _ = try await probe.readCount()
+      }
+    }
   }
 
   static let newNonce = Case(
