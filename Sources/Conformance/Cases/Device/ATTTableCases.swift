@@ -111,8 +111,10 @@ extension Suite {
       let length = answer[0] == 0x07 ? answer.count : 2 + Int(answer[1])
       probe.expect("the length of the answer to [\(request)]", found.count, is: length)
     }
-    let characteristic = try await probe.request(Wire.literal("10 0100 ffff") + count)
-    probe.expect("groups of another long type", characteristic, is: Wire.literal("01 10 0100 10"))
+    for (range, error) in [("0100 ffff", "0100 10"), ("0000 ffff", "0000 01"), ("0300 0200", "0300 01")] {
+      let groups = try await probe.request(Wire.literal("10" + range) + count)
+      probe.expect("groups of another long type", groups, is: Wire.literal("01 10" + error))
+    }
   }
 
   static let discoveryErrors = Case(
@@ -131,7 +133,7 @@ extension Suite {
       ("10 0000 ffff 0028", "01 10 0000 01"),
       ("10 0200 0100 0028", "01 10 0200 01"), ("10 0000 ffff 0328", "01 10 0000 01"),
       ("10 0200 0100 0328", "01 10 0200 01"), ("10 0100 ffff 0328", "01 10 0100 10"),
-      ("10 0100 ffff 0128", "01 10 0100 10"),
+      ("10 0100 ffff 0128", "01 10 0100 10"), ("10 0300 ffff 0328", "01 10 0300 10"),
     ]
     for (pdu, expected) in vectors {
       let reply = try await probe.request(Wire.literal(pdu))

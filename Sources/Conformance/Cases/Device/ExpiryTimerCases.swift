@@ -23,27 +23,31 @@ extension Suite {
         let more = seconds.map { ",\"exp\":\(noon + $0)" } ?? ""
         try await probe.expectWritten(Sample.json(id: id, more: more))
       }
-      try await probe.openDelivery(source: source, clock: noon + 1000 - 2)
+      try await probe.openDelivery(source: source, clock: noon + 1000 - 4)
       start = probe.now
-      for id in [2, 3] as [UInt32] {
-        try await probe.expectWritten(Sample.json(id: id, more: ",\"rev\":1,\"exp\":\(noon + 1000)"))
-      }
       // The time goes on after its session.
       try await probe.openDelivery(source: source)
       try await probe.request(Wire.literal("12 0400 0100"))
+      try await probe.expectWritten(Sample.json(id: 3, more: ",\"rev\":1,\"exp\":\(noon + 1000)"))
       if probe.now - start < .milliseconds(500) { break }
       for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
     }
     try await probe.expectWritten(Sample.plain(expires: noon + 1000))
+    // The last write is the one that expires first.
+    try await probe.expectWritten(Sample.json(id: 2, more: ",\"rev\":1,\"exp\":\(noon + 1000 - 2)"))
     _ = try await probe.listen()
     let count = try await probe.readCount()
-    let early = try await probe.listen(for: start + .milliseconds(900) - probe.now)
-    probe.expect("notifications a second before exp", early.items, is: [])
-    var unsolicited = Unsolicited()
-    try await probe.listen(for: start + .milliseconds(3900) - probe.now, into: &unsolicited)
-    probe.expect(
-      "ids that are gone until 2 s after exp", unsolicited.goneIDs(source).sorted(), is: [1, 2, 3])
-    probe.expect("the last Count", unsolicited.counts.last, is: UInt16(clamping: count - 4))
+    let gone: [(seconds: String, until: Int64, ids: [UInt32], count: Int)] = [
+      ("1 s before the first exp", 900, [], 0), ("at the first exp", 3400, [2], 1),
+      ("at the second one", 5900, [1, 3], 4),
+    ]
+    for row in gone {
+      let unsolicited = try await probe.listen(for: start + .milliseconds(row.until) - probe.now)
+      probe.expect("ids that are gone \(row.seconds)", unsolicited.goneIDs(source).sorted(), is: row.ids)
+      probe.expect(
+        "the last Count \(row.seconds)", unsolicited.counts.last,
+        is: row.count == 0 ? nil : UInt16(clamping: count - row.count))
+    }
     for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
     try await expectNotSooner(probe)
   }
@@ -68,10 +72,12 @@ extension Suite {
     var reports = Unsolicited()
     try await probe.sync(Sync(source, known: 2), unsolicited: &reports)
     probe.expect("ids reported at SYNC", reports.goneIDs(source), is: [1])
-    let unsolicited = try await probe.listen(for: .milliseconds(2100))
-    probe.expect("events after an earlier CLOCK", unsolicited.goneIDs(source), is: [])
+    // Sooner than the one that is waited for.
+    try await probe.expectWritten(Sample.json(id: 3, more: ",\"exp\":\(noon - 1000 + 2)"))
+    let unsolicited = try await probe.listen(for: .milliseconds(3900))
+    probe.expect("ids that are gone after an earlier CLOCK", unsolicited.goneIDs(source), is: [3])
     let after = try await probe.readCount()
     probe.expect("Count at the exp by the previous CLOCK", after, is: count)
-    for id in 1...2 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
+    for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
   }
 }

@@ -157,7 +157,8 @@ extension Probe {
   ///
   /// - Returns: false if the credit ends before the bytes.
   fileprivate func fill(_ limit: ReceiveLimit, behind waiting: WaitingRequests) async throws -> Bool {
-    let unhandled = Int(waiting.sent - waiting.handled)
+    // Whatever number a device announces.
+    let unhandled = Int(waiting.sent &- waiting.handled)
     let count = session.peerFrames - unhandled
     guard count > 0 else { return limit == .credit }
     var sizes: [Int]
