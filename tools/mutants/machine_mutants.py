@@ -26,7 +26,7 @@ TABLE = ROOT / "firmware-fixtures/mutants/equivalent-swift.tsv"
 # Lines that the compiler refuses when mutated: file and text. To find out takes a build for each.
 REFUSED = ROOT / "firmware-fixtures/mutants/refused-swift.tsv"
 SAMPLE = 600
-SHORT_COUNT = 20
+SHORT_COUNT = 15
 # Machines that decide what is sent and what is stored. The rest of scripts/machines.txt models
 # boards, faults and monitors, and has its own tests.
 MACHINES = {
