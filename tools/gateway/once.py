@@ -152,6 +152,26 @@ def t17_burst(programs):
         equal(len({item["text"] for item in items}), 500, "different texts")
 
 
+def t17_unread(programs):
+    """T17: 500 requests of a client that has not read the settings yet: each is accepted."""
+    with World(programs) as world:
+        world.start()
+        with RawClient(world) as client:
+            streams = []
+            for number in range(500):
+                stream = client.open(list(world.headers().items()))
+                client.connection.send_data(
+                    stream, json.dumps({"aps": {"alert": f"{number}"}}).encode(), end_stream=True
+                )
+                streams.append(stream)
+            # Its acknowledgement of the settings comes behind all of them.
+            answers = [client.reply(stream) for stream in streams]
+            equal(client.goaway, None, "the GOAWAY")
+            equal({answer.status for answer in answers}, {"200"}, "the answers")
+            # The connection is used on.
+            equal(client.request(list(world.headers().items()), [json.dumps(DAYLY_PUSH).encode()]).status, "200", "later")
+
+
 def read_end(connection):
     """What comes before the end of a connection."""
     with connection:
@@ -212,4 +232,4 @@ def t16_resets(programs):
         equal(texts, list(range(2 * count)), "the display")
 
 
-STORIES = [second, t25_again, t21_kills, t20_end, t18_limits, t16_resets, t17_burst]
+STORIES = [second, t25_again, t21_kills, t20_end, t18_limits, t16_resets, t17_burst, t17_unread]

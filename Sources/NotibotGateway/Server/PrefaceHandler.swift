@@ -10,7 +10,7 @@ final class PrefaceHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   /// Time for the handshake and the preface.
   static let timeLimit = TimeAmount.seconds(10)
-  private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+  static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
   private static let refusal = """
     HTTP/1.1 505 HTTP Version Not Supported\r\ncontent-type: text/plain\r\nconnection: close\r\n\
     content-length: 30\r\n\r\nThis port speaks HTTP/2 only.\n

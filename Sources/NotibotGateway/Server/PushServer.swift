@@ -88,6 +88,7 @@ final class PushServer: Sendable {
       eventLoop: channel.eventLoop,
       configuration: .init(maxIdleTime: idleLimit, maxAge: nil, maxGraceTime: graceLimit, keepalive: nil))
     let pipeline = channel.pipeline.syncOperations
+    try pipeline.addHandler(EarlySettingsHandler())
     _ = try pipeline.configureHTTP2Pipeline(
       mode: .server, connectionConfiguration: configuration, streamConfiguration: .init(),
       streamDelegate: management.http2StreamDelegate
