@@ -190,9 +190,8 @@ import Testing
   @Test func `a debugger that prints without end is killed, with its children`() async throws {
     let directory = try TemporaryDirectory()
     let built = try Self.buildBacktrace(in: directory)
-    let debugger = try directory.write(
+    let debugger = try await directory.writeProgram(
       "#!/bin/sh\nsleep 1000 &\necho $! >'\(directory.file("child"))'\nyes\n", to: "gdb-multiarch")
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: debugger)
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     let ending = try await monitor(
       built.elf, built.panic, environment: ["PATH": directory.path + ":" + path])

@@ -181,12 +181,12 @@ import Testing
     let missing = try await Umockdev.run(
       ["--path", directory.path], "reset", "-p", "PORT", "--power")
     expect(missing, 18, with: ["uhubctl is not installed", "apt-get install uhubctl"])
-    let fake = try directory.write("#!/bin/sh\necho 'Permission problems?' >&2\nexit 1\n", to: "uhubctl")
-    chmod(fake, 0o755)
+    let failure = "#!/bin/sh\necho 'Permission problems?' >&2\nexit 1\n"
+    _ = try await directory.writeProgram(failure, to: "uhubctl")
     let failing = try await Umockdev.run(
       ["--path", "\(directory.path):/usr/bin:/bin"], "reset", "-p", "PORT", "--power")
     expect(failing, 18, with: ["uhubctl failed: Permission problems?"])
-    _ = try directory.write("#!/bin/sh\nexit 0\n", to: "uhubctl")
+    _ = try await directory.writeProgram("#!/bin/sh\nexit 0\n", to: "uhubctl")
     let lying = try await Umockdev.run(
       ["--path", "\(directory.path):/usr/bin:/bin"], "reset", "-p", "PORT", "--power")
     expect(lying, 18, with: ["the board never lost its supply"])
