@@ -50,7 +50,7 @@ class System:
 
     def fewer(self, separator):
         """An argument of `notibot test` in this system: all cases take a board half a minute."""
-        return "" if self.root else f"{separator}--filter=^ATT-"
+        return "" if self.root else f"{separator}--filter=^ATT-[1-9]/"
 
     def outside(self, path):
         """A path of the system, as this program sees it."""
