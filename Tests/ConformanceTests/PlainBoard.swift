@@ -95,7 +95,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
       "NTF-11/numbers-go-on", "NTF-11/report-that-just-fits", "ATT-19/eight-expire",
       "ATT-12/unsubscribing-drops", "NTF-11/numbers-of-accepted", "ATT-12/others-stay",
       "ATT-12/unsubscribed-during-sync", "ATT-3/waiting-ends", "NTF-31/behind-waiting",
-      "NTF-26/largest-numbers",
+      "NTF-26/largest-numbers", "NTF-30/overflow-without-bit",
     ],
     "the device's MTU": ["ATT-8/smaller-of-both", "FRM-2/full-block-sent", "LNK-42/byte-limit"],
   ]

@@ -45,6 +45,27 @@ extension Probe {
     let answers = try await requestFence(file: file, line: line)
     expect("answers to \(what)", answers, is: [], file: file, line: line)
   }
+
+  /// Returns when the device has handled all that was sent (LNK-52).
+  func awaitHandled(_ what: String, file: String = #fileID, line: Int = #line) async throws {
+    let sent = session.nextSeq
+    _ = try await ask(frame(.ping), "PONG that counts \(what) as handled", file: file, line: line) {
+      $0.kind == .pong && $0.payload.first == sent
+    }
+  }
+
+  /// Makes up to three attempts, and notes the flaw of the last one if each has one: a timer of the
+  /// device, or a computer that is busy, can interfere with an attempt.
+  func bestOfThree(
+    file: String = #fileID, line: Int = #line, _ attempt: () async throws -> String?
+  ) async throws {
+    var flaw: String?
+    for _ in 0..<3 {
+      flaw = try await attempt()
+      guard flaw != nil else { return }
+    }
+    expect(false, flaw ?? "", file: file, line: line)
+  }
 }
 
 extension Duration {

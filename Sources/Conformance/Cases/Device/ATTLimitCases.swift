@@ -247,12 +247,3 @@ extension Suite {
       events.count == 1 && Sample.isEvent(events[0], "dismissed", item: 4), "the events are \(events)")
   }
 }
-
-extension Probe {
-  /// Grants the device credit for `frames` more DATA frames, and none after that.
-  func grant(_ frames: UInt8) async throws {
-    session.credit = frames
-    try await write(frame(.ack))
-    session.credit = 0
-  }
-}

@@ -2,7 +2,10 @@ import NotibotProtocol
 
 /// What a device forgets because its memory is full, and what it sends then.
 extension Suite {
-  static let deliveryMemory: [Case] = [forgottenGone, forgottenByNewSync, secondResync, answersWhenFull]
+  static let deliveryMemory: [Case] = [
+    forgottenGone, forgottenOfOther, overflowWithoutDelivery, forgottenByNewSync, secondResync,
+    answersWhenFull,
+  ]
 
   static let forgottenGone = Case(
     "NTF-33/forgotten-gone",
@@ -61,6 +64,65 @@ extension Suite {
       probe.expect(resyncs.count <= 1, "\(resyncs.count) RESYNCs without a SYNC in between")
     }
     for id in 1...id { try await probe.expectWritten(Sample.removal(id: id, more: ",\"src\":\(source)")) }
+  }
+
+  static let forgottenOfOther = Case(
+    "NTF-33/oldest-of-other",
+    "RESYNC comes when something of the session's src is forgotten, not with the older one of another src",
+    .delivery, also: ["NTF-26", "NTF-31"]
+  ) { bench in
+    let probe = bench.probe
+    let (source, other) = (probe.makeSource(), probe.makeSource())
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    let count = UInt32(try await probe.storeRoom(67...80)) - 1
+    try await probe.sync(Sync(source))
+    let more = ",\"exp\":\(Sample.noon - 10)"
+    let otherSource = ",\"src\":\(other)"
+    var unsolicited = Unsolicited()
+    try await probe.writeData(Sample.json(id: 1, more: otherSource + more), unsolicited: &unsolicited)
+    var id: UInt32 = 0
+    while id < count, !unsolicited.messages.contains([3]) {
+      id += 1
+      try await probe.writeData(Sample.json(id: id, more: more), unsolicited: &unsolicited)
+    }
+    try await probe.listen(into: &unsolicited)
+    var reports = Unsolicited()
+    try await probe.sync(Sync(source, known: id), unsolicited: &reports)
+    // One that is forgotten, but still stored, can be reported as dismissed.
+    let isComplete = (1...id).allSatisfy { reports.count("expired", source, $0) > 0 }
+    probe.expect(
+      "whether RESYNC came before a SYNC that \(isComplete ? "reports all" : "lacks something")",
+      unsolicited.messages.contains([3]), is: !isComplete)
+    for id in 1...id { try await probe.expectWritten(Sample.removal(id: id)) }
+    try await probe.expectWritten(Sample.removal(id: 1, more: otherSource))
+  }
+
+  static let overflowWithoutDelivery = Case(
+    "NTF-30/overflow-without-bit", "Without feature bit 2 dropped reports cause no message on channel 0",
+    .delivery, also: ["ATT-19", "NTF-26", "NTF-33"]
+  ) { bench in
+    let probe = bench.probe
+    var (source, count): (UInt32, UInt32) = (0, 0)
+    try await probe.openShutAtNoon(features: 0b0011) { noon in
+      source = probe.makeSource()
+      try await probe.openDelivery(source: source, clock: noon - 1000)
+      try probe.requireEventRoom()
+      count = UInt32(try await probe.storeRoom(1...40))
+      for id in 1...count {
+        try await probe.expectWritten(Sample.json(id: id, more: ",\"exp\":\(noon + 1)"))
+      }
+      return source
+    }
+    let early = try await probe.listen(for: .milliseconds(2300))
+    probe.expect("notifications without credit", early.items, is: [])
+    try await probe.grantAll()
+    let sent = try await probe.listenUntilQuiet(for: .milliseconds(100))
+    probe.expect("messages", sent.messages, is: [])
+    let reported = sent.goneIDs(source)
+    probe.expect("ids reported", reported, is: Array(1...count).filter(Set(reported).contains))
+    probe.expect(reported.count >= min(8, Int(count)), "\(reported.count) of \(count) reports are sent")
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    for id in 1...count { try await probe.expectWritten(Sample.removal(id: id)) }
   }
 
   static let forgottenByNewSync = Case(

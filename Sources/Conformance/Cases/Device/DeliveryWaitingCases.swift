@@ -19,7 +19,7 @@ extension Suite {
     for row in rows {
       let source = probe.makeSource()
       let before = try await probe.roomyCount(1)
-      try await probe.openShut(as: source)
+      try await probe.openShutSubscribed(as: source)
       let json = Sample.json(id: 1, more: row.isEvent ? ",\"exp\":\(Sample.noon - 10)" : "")
       let reply = try await probe.requestAlone([0x12, 6, 0] + json)
       probe.expect("the answer to the write", reply, is: [0x13])
@@ -50,7 +50,7 @@ extension Suite {
       let source = probe.makeSource()
       _ = try await probe.roomyCount(1, as: source)
       try await probe.expectWritten(Sample.json(id: 1))
-      try await probe.openShut(as: source)
+      try await probe.openShutSubscribed(as: source)
       // It changes Count, and is an event.
       let json = Sample.json(id: 1, more: ",\"rev\":1,\"exp\":\(Sample.noon - 10)")
       let reply = try await probe.requestAlone([0x12, 6, 0] + json)
@@ -144,7 +144,7 @@ extension Suite {
       try await probe.expectWritten(Sample.json(id: id, more: ",\"exp\":\(Sample.noon - 10)"))
     }
     _ = try await probe.listen()
-    try await probe.openShut(as: source)
+    try await probe.openShutSubscribed(as: source)
     try await probe.sendData(Sync(source, known: 2).bytes, channel: 0)
     _ = try await probe.fence()
     try await probe.awaitRoom()
@@ -224,52 +224,12 @@ extension Probe {
     return try await readCount()
   }
 
-  /// Opens a session with both subscriptions in which the device sends only what `grant` and
-  /// `requestAlone` allow.
-  func openShut(as source: UInt32) async throws {
-    let tlvs = Self.synTLVs(nonce: makeNonce(), features: Self.deliveryFeatures)
-    try await openSession(tlvs + [.source(source), .clock(Sample.noon)], isAcknowledged: false)
-    session.credit = 0
-    try await write(frame(.ack))
-    for request in ["02 0502", "12 0400 0100", "12 0700 0100"] {
-      _ = try await requestAlone(Wire.literal(request))
-    }
-  }
-
-  /// Opens such a session at noon, when `prepare` has written what expires from a second later on.
-  /// The subscriptions have to be there by then: if the machine is too slow, it is done again.
-  ///
-  /// - Parameter prepare: writes notifications and returns the `src` of the session.
-  fileprivate func openShutAtNoon(prepare: (UInt64) async throws -> UInt32) async throws {
-    for _ in 0..<5 {
-      let source = try await prepare(Sample.noon)
-      let start = now
-      try await openShut(as: source)
-      if now - start < .milliseconds(900) { break }
-    }
-  }
-
   /// Repeats the SYN of the session, and sends others that are refused or ignored.
   fileprivate func expectOpensNothing(previous: UInt64, with tlvs: [TLV]) async throws {
     for kind in OpeningNone.allCases where kind != .remembered {
       try await expectOpensNone(kind, previous: previous, with: tlvs)
     }
     try await write(syn(Self.synTLVs(nonce: previous)))
-  }
-
-  /// Sends a request, and grants credit for its answer alone: what else it causes waits.
-  func requestAlone(_ pdu: [UInt8]) async throws -> [UInt8] {
-    try await awaitRoom()
-    try await grant(1)
-    return try await request(pdu)
-  }
-
-  /// Returns when the device has handled all that was sent (LNK-52).
-  func awaitHandled(_ what: String, file: String = #fileID, line: Int = #line) async throws {
-    let sent = session.nextSeq
-    _ = try await ask(frame(.ping), "PONG that counts \(what) as handled", file: file, line: line) {
-      $0.kind == .pong && $0.payload.first == sent
-    }
   }
 
   /// Grants all credit and returns everything that the device sends until it has sent so many

@@ -239,17 +239,4 @@ extension Probe {
       try await write(frame(.ack))
     }
   }
-
-  /// Opens a session with these features in which the device is not allowed to send any DATA yet.
-  func openShut(features: UInt32) async throws {
-    try await openSession(Self.synTLVs(nonce: makeNonce(), features: features), isAcknowledged: false)
-    session.credit = 0
-    try await write(frame(.ack))
-  }
-
-  /// Grants the device the maximum credit.
-  func grantAll() async throws {
-    session.credit = 64
-    try await write(frame(.ack))
-  }
 }

@@ -341,24 +341,3 @@ extension Suite {
     probe.expect("the pending answer", reply?.first, is: 0x0B)
   }
 }
-
-extension Probe {
-  /// Sends requests, each after the previous one's answer, and acknowledges none of the answers.
-  func unacknowledgedAnswers(_ count: Int) async throws -> [WireFrame] {
-    var answers: [WireFrame] = []
-    for index in 0..<count {
-      // Wrap-around is the rule: numbers are modulo 256.
-      let number = session.expectedSeq &+ UInt8(index)
-      try await sendData([0x0A, 3, 0])
-      answers.append(try await awaitFrame("answer \(index)") { $0.kind == .data && $0.seq == number })
-    }
-    return answers
-  }
-
-  /// Opens a session in which the device is not allowed to send any DATA yet.
-  func openShut() async throws {
-    try await open(isAcknowledged: false)
-    session.credit = 0
-    try await write(frame(.ack))
-  }
-}

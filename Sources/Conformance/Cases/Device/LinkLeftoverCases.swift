@@ -4,31 +4,8 @@ import NotibotProtocol
 /// retransmission.
 extension Suite {
   static let linkLeftovers: [Case] = [
-    noResendsAfterEnd, ackStaysDue, nothingDueInNext, presentNumbers,
+    ackStaysDue, nothingDueInNext, presentNumbers,
   ]
-
-  static let noResendsAfterEnd = Case(
-    "LNK-24/no-resends", "Unacknowledged frames are not sent again after their session has ended", .link,
-    also: ["LNK-23", "LNK-51", "LNK-53"]
-  ) { bench in
-    let probe = bench.probe
-    try await probe.open()
-    _ = try await probe.unacknowledgedAnswers(2)
-    try await probe.write(probe.frame(.fin))
-    _ = try await probe.awaitFrame("ACK of FIN") { $0.kind == .ack && $0.session == probe.session.id }
-    // Frames under way.
-    _ = try await probe.frames(for: .milliseconds(50))
-    try await probe.expectNone("frame after FIN", within: .milliseconds(600)) {
-      $0.session == probe.session.id && $0.kind != .udata
-    }
-    guard bench.waitsLong else { return }
-    try await probe.open()
-    _ = try await probe.unacknowledgedAnswers(2)
-    _ = try await probe.frames(for: .milliseconds(5600))
-    try await probe.expectNone("frame after 5.6 s of silence", within: .milliseconds(2500)) {
-      $0.session == probe.session.id && $0.kind != .udata
-    }
-  }
 
   static let ackStaysDue = Case(
     "LNK-50/answers-without-ack", "SYNACK and RST do not stand for an acknowledgement that is due", .link,

@@ -159,36 +159,3 @@ private enum CarrierKind: String, CaseIterable {
     }
   }
 }
-
-extension Probe {
-  /// Sends requests at once and acknowledges none of the answers, which it returns.
-  func answersTogether(_ count: Int) async throws -> [WireFrame] {
-    var requests: [UInt8] = []
-    for index in 0..<count {
-      // Wrap-around is the rule: numbers are modulo 256.
-      requests += data([0x0A, 3, 0], seq: session.nextSeq &+ UInt8(index)).bytes
-    }
-    session.nextSeq &+= UInt8(count)
-    session.room -= count
-    try await write(requests)
-    var answers: [WireFrame] = []
-    for index in 0..<count {
-      let number = session.expectedSeq &+ UInt8(index)
-      answers.append(try await awaitFrame("answer \(number)") { $0.kind == .data && $0.seq == number })
-    }
-    return answers
-  }
-
-  /// Makes up to three attempts, and notes the flaw of the last one if each has one: a timer of the
-  /// device, or a computer that is busy, can interfere with an attempt.
-  func bestOfThree(
-    file: String = #fileID, line: Int = #line, _ attempt: () async throws -> String?
-  ) async throws {
-    var flaw: String?
-    for _ in 0..<3 {
-      flaw = try await attempt()
-      guard flaw != nil else { return }
-    }
-    expect(false, flaw ?? "", file: file, line: line)
-  }
-}

@@ -1,0 +1,93 @@
+import NotibotProtocol
+
+/// What a device sends only as far as the probe grants credit, and what stays unacknowledged.
+extension Probe {
+  /// Opens a session in which the device is not allowed to send any DATA yet.
+  ///
+  /// - Parameter tlvs: those of the SYN; default: usual ones.
+  func openShut(_ tlvs: [TLV]? = nil) async throws {
+    try await open(tlvs, isAcknowledged: false)
+    session.credit = 0
+    try await write(frame(.ack))
+  }
+
+  /// The same with these features.
+  func openShut(features: UInt32) async throws {
+    try await openShut(Self.synTLVs(nonce: makeNonce(), features: features))
+  }
+
+  /// Opens a session with both subscriptions in which the device sends only what `grant`
+  /// and `requestAlone` allow.
+  func openShutSubscribed(as source: UInt32, features: UInt32 = deliveryFeatures) async throws {
+    let tlvs = Self.synTLVs(nonce: makeNonce(), features: features)
+    try await openShut(tlvs + [.source(source), .clock(Sample.noon)])
+    for request in ["02 0502", "12 0400 0100", "12 0700 0100"] {
+      _ = try await requestAlone(Wire.literal(request))
+    }
+  }
+
+  /// Opens a session as `openShutSubscribed` does, at noon, when `prepare` has written what expires from a second later on.
+  /// The subscriptions have to be there by then: if the machine is too slow, it is done again.
+  ///
+  /// - Parameter prepare: writes notifications and returns the `src` of the session.
+  func openShutAtNoon(
+    features: UInt32 = deliveryFeatures, prepare: (UInt64) async throws -> UInt32
+  ) async throws {
+    for _ in 0..<5 {
+      let source = try await prepare(Sample.noon)
+      let start = now
+      try await openShutSubscribed(as: source, features: features)
+      if now - start < .milliseconds(900) { break }
+    }
+  }
+
+  /// Grants the device the maximum credit.
+  func grantAll() async throws {
+    session.credit = 64
+    try await write(frame(.ack))
+  }
+
+  /// Grants the device credit for `frames` more DATA frames, and none after that.
+  func grant(_ frames: UInt8) async throws {
+    session.credit = frames
+    try await write(frame(.ack))
+    session.credit = 0
+  }
+
+  /// Sends a request, and grants credit for its answer alone: what else it causes waits.
+  func requestAlone(_ pdu: [UInt8]) async throws -> [UInt8] {
+    try await awaitRoom()
+    try await grant(1)
+    return try await request(pdu)
+  }
+
+  /// Sends requests, each after the previous one's answer, and acknowledges none of the answers.
+  func unacknowledgedAnswers(_ count: Int) async throws -> [WireFrame] {
+    var answers: [WireFrame] = []
+    for index in 0..<count {
+      // Wrap-around is the rule: numbers are modulo 256.
+      let number = session.expectedSeq &+ UInt8(index)
+      try await sendData([0x0A, 3, 0])
+      answers.append(try await awaitFrame("answer \(index)") { $0.kind == .data && $0.seq == number })
+    }
+    return answers
+  }
+
+  /// Sends requests at once and acknowledges none of the answers, which it returns.
+  func answersTogether(_ count: Int) async throws -> [WireFrame] {
+    var requests: [UInt8] = []
+    for index in 0..<count {
+      // Wrap-around is the rule: numbers are modulo 256.
+      requests += data([0x0A, 3, 0], seq: session.nextSeq &+ UInt8(index)).bytes
+    }
+    session.nextSeq &+= UInt8(count)
+    session.room -= count
+    try await write(requests)
+    var answers: [WireFrame] = []
+    for index in 0..<count {
+      let number = session.expectedSeq &+ UInt8(index)
+      answers.append(try await awaitFrame("answer \(number)") { $0.kind == .data && $0.seq == number })
+    }
+    return answers
+  }
+}
