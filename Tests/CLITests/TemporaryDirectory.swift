@@ -26,8 +26,8 @@ final class TemporaryDirectory: Sendable {
 
   /// Writes a script that can be run at once, and returns its path.
   ///
-  /// Another process writes it: programs that other tests start meanwhile would inherit a descriptor
-  /// of this one, and a file that is open for writing cannot be run.
+  /// Another process writes it: programs that other tests start meanwhile would inherit a
+  /// descriptor of this one, and a file that is open for writing cannot be run.
   func writeProgram(_ text: String, to name: String) async throws -> String {
     let write = ["-c", "printf %s \"$1\" >\"$2\" && chmod 755 \"$2\"", "sh", text, file(name)]
     guard try await Program(write, program: "/bin/sh").ending().status == .exited(0) else {

@@ -169,7 +169,9 @@ def t17_unread(programs):
             equal(client.goaway, None, "the GOAWAY")
             equal({answer.status for answer in answers}, {"200"}, "the answers")
             # The connection is used on.
-            equal(client.request(list(world.headers().items()), [json.dumps(DAYLY_PUSH).encode()]).status, "200", "later")
+            equal(
+                client.request(list(world.headers().items()), [json.dumps(DAYLY_PUSH).encode()]).status, "200", "later"
+            )
 
 
 def read_end(connection):
