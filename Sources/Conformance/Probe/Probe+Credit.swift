@@ -27,8 +27,8 @@ extension Probe {
   }
 
   /// Opens a session as `openShutSubscribed` does, at noon, when `prepare` has written what expires
-  /// from a second later on. The subscriptions have to be there by then: if the machine is too slow,
-  /// it is done again.
+  /// from a second later on. The subscriptions have to be there by then: if the machine is too slow
+  /// for that, it is done again.
   ///
   /// - Parameter prepare: writes notifications and returns the `src` of the session.
   func openShutAtNoon(

@@ -39,6 +39,11 @@ extension Suite {
       probe.expect("whether the echo of \(part.count + 1) bytes is whole", echo == [0x17] + part, is: true)
       try await probe.request(Wire.literal("18 00"))
     }
+    let length = probe.session.peerMTU - 3
+    guard length <= 512 else { return }
+    let answer = try await probe.request([0x12, 6, 0] + [UInt8](repeating: 0x20, count: length))
+    probe.expect(
+      "the answer to a write of \(length) bytes without JSON", answer, is: [0x01, 0x12, 6, 0, 0x80])
   }
 
   static let everyBlockLength = Case(

@@ -5,6 +5,7 @@ import NotibotProtocol
 extension Suite {
   static let linkLatencies: [Case] = [
     promptAnswers, resendInTime, anewAfterEachNAK, timerFromSending, doublingEnds, pingInTime,
+    pingWhileWaiting,
   ]
 
   static let promptAnswers = Case(
@@ -44,13 +45,14 @@ extension Suite {
     also: ["LNK-55"]
   ) { bench in
     let probe = bench.probe
-    for reads in [0, 20] {
-      try await probe.expectTime(
-        "the time to the retransmission after \(reads) answers", in: 0...(bench.hasExactTime ? 505 : 600)
-      ) {
-        try await probe.open()
+    for (reads, isLong) in [(0, false), (20, false), (0, true)] {
+      let what = "the time to the retransmission of a \(isLong ? "long" : "short") one after \(reads) answers"
+      try await probe.expectTime(what, in: 0...(bench.hasExactTime ? 505 : 600)) {
+        if isLong { try await probe.openWide() } else { try await probe.open() }
         for _ in 0..<reads { _ = try await probe.readCount() }
-        return try await probe.timeBetweenCopies()
+        let part = [UInt8](repeating: 0x5A, count: probe.session.peerMTU - 5)
+        return try await probe.timeBetweenCopies(
+          of: isLong ? Wire.literal("16 0600 0000") + part : [0x0A, 3, 0])
       }
     }
   }
@@ -134,6 +136,21 @@ extension Suite {
       return time
     }
   }
+
+  static let pingWhileWaiting = Case(
+    "LNK-52/ping-while-waiting",
+    "A device sends PING also while requests wait for credit, and grants no more than it has room for",
+    .link, also: ["LNK-40", "LNK-44"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openShut()
+    let handled = try await probe.fillRequests()
+    let ping = try await probe.awaitFrame(.ping)
+    probe.expect("ack of PING", ping.ack, is: probe.session.nextSeq)
+    guard try await probe.handled() == handled else { return }
+    probe.expect(
+      "ack + credit of PING", ping.ack &+ ping.credit, is: handled &+ UInt8(probe.session.peerFrames))
+  }
 }
 
 extension Probe {
@@ -158,13 +175,15 @@ extension Probe {
 
   /// The time between two transmissions of a frame, in milliseconds.
   ///
-  /// - Parameter number: that of a frame under way; nil: a request is sent and its answer measured.
+  /// - Parameters:
+  ///   - request: sent if `number` is nil; its answer is measured.
+  ///   - number: that of a frame under way.
   fileprivate func timeBetweenCopies(
-    number: UInt8? = nil, file: String = #fileID, line: Int = #line
+    of request: [UInt8] = [0x0A, 3, 0], number: UInt8? = nil, file: String = #fileID, line: Int = #line
   ) async throws -> Double {
     if number == nil {
       try await awaitRoom(file: file, line: line)
-      try await sendData([0x0A, 3, 0])
+      try await sendData(request)
     }
     let number = number ?? session.expectedSeq
     let isCopy = { [session] (frame: WireFrame) in

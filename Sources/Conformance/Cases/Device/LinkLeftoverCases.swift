@@ -78,15 +78,16 @@ extension Suite {
     let probe = bench.probe
     try await probe.open()
     // The credit is less than that of the first sending as soon as a request waits.
-    repeat {
-      guard probe.session.nextSeq < 100 else {
-        throw CaseSkipped("the device has room for the answers to \(probe.session.nextSeq) requests")
-      }
-      try await probe.sendData([0x0A, 3, 0])
-    } while try await probe.handlesAll(within: .milliseconds(100))
-    let handled = try await probe.handled()
-    for what in ["by the timer", "for a NAK"] {
+    let handled = try await probe.fillRequests()
+    for what in ["by the timer", "by the timer once more", "for a NAK", "for a bitmap"] {
+      if probe.session.room > 0 { try await probe.sendData([0x0A, 3, 0]) }
+      // The frames behind PONG are sent when the device has that request.
+      _ = try await probe.handled()
       if what == "for a NAK" { try await probe.write(probe.frame(.nak)) }
+      if what == "for a bitmap" {
+        guard handled > 2 else { break }
+        try await probe.write(probe.frame(.nak, payload: Wire.u64(0b01)))
+      }
       let first = try await probe.awaitFrame("DATA again \(what)") { $0.kind == .data }
       let again = try await [first] + probe.fence().filter { $0.kind == .data }
       // Nothing is acknowledged, so that no room appears; otherwise the credit is not known.
@@ -103,10 +104,22 @@ extension Suite {
 
 extension Probe {
   /// The DATA frames that the device has handled, modulo 256.
-  fileprivate func handled() async throws -> UInt8 {
+  func handled() async throws -> UInt8 {
     try await write(frame(.ping))
     let pong = try await awaitFrame(.pong)
     session.observe(pong)
     return try require(pong.payload.first, "PONG without payload")
+  }
+
+  /// Sends requests until the device handles no more of them, because nothing is acknowledged or
+  /// there is no credit for the answers. Returns how many it has handled.
+  func fillRequests() async throws -> UInt8 {
+    repeat {
+      guard session.nextSeq < 100 else {
+        throw CaseSkipped("the device has room for the answers to \(session.nextSeq) requests")
+      }
+      try await sendData([0x0A, 3, 0])
+    } while try await handlesAll(within: .milliseconds(100))
+    return try await handled()
   }
 }

@@ -75,12 +75,16 @@ extension Suite {
     let probe = bench.probe
     for other in OpeningNone.allCases {
       // 37 answers of 29 bytes fit in 1080 bytes, the 64 of the credit in 65536.
-      for (bytes, others, count) in [(1080, 65536, 37), (65536, 1080, 64)] as [(UInt32, UInt32, Int)] {
+      for (bytes, others, count) in [(1080, 65536, 37), (65536, 1080, 64), (1080, nil, 37)]
+        as [(UInt32, UInt32?, Int)]
+      {
         let previous = probe.session.nonce
         try await probe.openSession(Probe.synTLVs(nonce: probe.makeNonce(), bytes: bytes))
-        let limits: [TLV] = [.features(0), .limits(frames: 2, requests: 8, mtu: 517, bytes: others)]
-        try await probe.expectOpensNone(other, previous: previous, with: limits)
-        try await probe.expectReads(count, "in \(bytes) bytes, after \(other.name) SYN of \(others) bytes")
+        let limits = others.map { TLV.limits(frames: 2, requests: 8, mtu: 517, bytes: $0) }
+        try await probe.expectOpensNone(
+          other, previous: previous, with: [.features(0)] + [limits].compactMap(\.self))
+        let what = others.map { "of \($0) bytes" } ?? "without LIMITS"
+        try await probe.expectReads(count, "in \(bytes) bytes, after \(other.name) SYN \(what)")
       }
     }
     // The given credit applies: the first answer needs no more of it.
