@@ -148,9 +148,17 @@ class World:
             **dict(configuration),
         }
         self.topics = topics
-        self.process = None
+        self.process = self.emulator = None
 
     def __enter__(self):
+        try:
+            self.prepare()
+        except BaseException as failure:
+            self.__exit__(type(failure))
+            raise
+        return self
+
+    def prepare(self):
         self.temporary = tempfile.TemporaryDirectory(prefix="notibot-gateway-")
         self.path = self.temporary.name
         self.folder = os.path.join(self.path, "gateway")
@@ -177,12 +185,12 @@ class World:
             self.key_path,
         )
         self.tokens = {topic: self.new_token(topic) for topic in self.topics}
-        return self
 
     def __exit__(self, kind, *_):
         if self.process:
             self.kill()
-        self.emulator.stop()
+        if self.emulator:
+            self.emulator.stop()
         self.log.close()
         if kind:
             with open(self.log.name, errors="replace") as log:
