@@ -45,11 +45,17 @@ extension Suite {
     also: ["LNK-55"]
   ) { bench in
     let probe = bench.probe
-    for (reads, isLong) in [(0, false), (20, false), (0, true)] {
-      let what = "the time to the retransmission of a \(isLong ? "long" : "short") one after \(reads) answers"
-      try await probe.expectTime(what, in: 0...(bench.hasExactTime ? 505 : 600)) {
+    let rows: [(what: String, reads: Int, pause: Duration)] = [
+      ("the first answer", 0, .zero), ("an answer after 20", 20, .zero), ("a long answer", 0, .zero),
+      ("an answer after a pause", 1, .milliseconds(1050)),
+    ]
+    for (what, reads, pause) in rows {
+      let isLong = what == "a long answer"
+      let limit = bench.hasExactTime ? 505.0 : 600
+      try await probe.expectTime("the time to the retransmission of \(what)", in: 0...limit) {
         if isLong { try await probe.openWide() } else { try await probe.open() }
         for _ in 0..<reads { _ = try await probe.readCount() }
+        _ = try await probe.frames(for: pause)
         let part = [UInt8](repeating: 0x5A, count: probe.session.peerMTU - 5)
         return try await probe.timeBetweenCopies(
           of: isLong ? Wire.literal("16 0600 0000") + part : [0x0A, 3, 0])
@@ -63,20 +69,42 @@ extension Suite {
     also: ["LNK-34"]
   ) { bench in
     let probe = bench.probe
-    for payload in [[], Wire.u64(0b01)] {
+    let rows: [(what: String, payload: [UInt8], naks: Int)] = [
+      ("a NAK", [], 1), ("a bitmap", Wire.u64(0b01), 1), ("an empty bitmap", Wire.u64(0), 1),
+      ("a second NAK", [], 2),
+    ]
+    for (what, payload, naks) in rows {
       // A timer that goes on expires 50 to 100 ms after the NAK, if its time is the default.
-      try await probe.expectTime("the time from a NAK of \(payload.count) bytes", in: 150...1000) {
+      try await probe.expectTime("the time from \(what)", in: 150...1000) {
         try await probe.open()
-        let start = probe.now
-        _ = try await probe.unacknowledgedAnswers(payload.isEmpty ? 1 : 2)
+        var start = probe.now
+        _ = try await probe.unacknowledgedAnswers(payload == Wire.u64(0b01) ? 2 : 1)
         let way = probe.now - start
-        let early = try await probe.frames(for: max(.zero, .milliseconds(150) - way))
-        try await probe.write(probe.frame(.nak, payload: payload))
-        // The timer, of 200 ms or more, does not expire before the NAK has arrived.
-        guard probe.now - start + way < .milliseconds(195), !early.contains(where: { $0.kind == .data })
-        else { return nil }
+        for round in 1...naks {
+          let early = try await probe.frames(for: max(.zero, .milliseconds(150) - way))
+          try await probe.write(probe.frame(.nak, payload: payload))
+          // The timer, of 200 ms or more, does not expire before the NAK has arrived.
+          guard probe.now - start + way < .milliseconds(195), !early.contains(where: { $0.kind == .data })
+          else { return nil }
+          guard round < naks else { break }
+          _ = try await probe.awaitFrame("the answer again") { $0.kind == .data }
+          start = probe.now
+        }
         return try await probe.timeBetweenCopies(number: 0)
       }
+    }
+    try await probe.expectTime("the time from a NAK after a retransmission by the timer", in: 150...2100) {
+      try await probe.open()
+      _ = try await probe.unacknowledgedAnswers(1)
+      let sent = probe.now
+      _ = try await probe.awaitFrame("the answer again") { $0.kind == .data }
+      let (start, time) = (probe.now, (probe.now - sent).inMilliseconds)
+      // The resend time has doubled.
+      let early = try await probe.frames(for: .milliseconds(2 * time - 90))
+      try await probe.write(probe.frame(.nak))
+      guard (probe.now - start).inMilliseconds < 2 * time - 40, !early.contains(where: { $0.kind == .data })
+      else { return nil }
+      return try await probe.timeBetweenCopies(number: 0)
     }
   }
 
@@ -92,6 +120,15 @@ extension Suite {
       _ = try await probe.frames(for: .milliseconds(400))
       try await probe.grant(1)
       return try await probe.timeBetweenCopies(number: 0)
+    }
+    if probe.session.features & 0b0111 == 0b0111 {
+      try await probe.expectTime("the time to the retransmission of SYNCED that waited", in: 150...1000) {
+        try await probe.openShut(features: Probe.deliveryFeatures)
+        try await probe.sendData(Sync(probe.makeSource()).bytes, channel: 0)
+        _ = try await probe.frames(for: .milliseconds(400))
+        try await probe.grant(1)
+        return try await probe.timeBetweenCopies(number: 0)
+      }
     }
     try await probe.expectTime("the time to the retransmission after a pause", in: 80...1000) {
       try await probe.open()
@@ -109,12 +146,24 @@ extension Suite {
     let probe = bench.probe
     try await probe.expectTime("the time to the retransmission after the doubling", in: 0...700) {
       try await probe.open()
-      _ = try await probe.unacknowledgedAnswers(1)
-      for _ in 0..<2 { _ = try await probe.awaitFrame("the answer again") { $0.kind == .data } }
-      probe.session.expectedSeq = 1
-      try await probe.write(probe.frame(.ack))
-      for _ in 0..<3 { _ = try await probe.readCount() }
-      return try await probe.timeBetweenCopies()
+      var times: [Double] = []
+      for _ in 0..<2 {
+        try await probe.awaitRoom()
+        let number = probe.session.expectedSeq
+        _ = try await probe.unacknowledgedAnswers(1)
+        for _ in 0..<2 {
+          _ = try await probe.awaitFrame("the answer again") { $0.kind == .data && $0.seq == number }
+        }
+        // Wrap-around is the rule: numbers are modulo 256.
+        probe.session.expectedSeq &+= 1
+        try await probe.write(probe.frame(.ack))
+        // The next sample.
+        _ = try await probe.readCount()
+        times.append(try await probe.timeBetweenCopies())
+        probe.session.expectedSeq &+= 1
+        try await probe.write(probe.frame(.ack))
+      }
+      return times.max()
     }
   }
 

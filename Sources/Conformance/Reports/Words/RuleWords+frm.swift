@@ -57,8 +57,8 @@ extension RuleWords {
     "FRM-7":
       #"""
       A candidate is text as soon as its decoded header is impossible: type 0, 12, 13, 14 or 15;
-      a type that its direction never sends (HELLO or SYNACK from the host, SYN from the device); or a
-      payload length above 528. It need not be complete for that.
+      a type that its direction never sends (HELLO or SYNACK from the host, SYN from the device, but not
+      an RST from the host, LNK-18); or a payload length above 528. It need not be complete for that.
       """#,
     "FRM-8":
       #"""

@@ -128,14 +128,14 @@ extension RuleWords {
       happens, again before the answer to each SYNC of its `src` (NTF-31), and for each write to it
       (NTF-23), also where it has expired and is still stored, until the host writes `ev` `"r"` for it. It
       remembers at least 64 of them, and forgets the one first that has been gone the longest (for one
-      gone in two ways, from either moment); one that it no longer remembers it calls `"dismissed"`. An
-      `id` that was reported because of a write alone may be reported again before SYNCED, or not. A write
-      that is answered by an error need not report it. Where such an event does not fit (NTF-11) and
-      feature bit 2 is in use, GONE (NTF-30) reports it instead. Such a notification of Data goes to every
-      subscribed bearer; a host ignores those of another `src`. An action's event carries `id` and `src`
-      as well. Without a subscription to Data neither the event nor GONE is sent. GONE is sent for nothing
-      else: not for an action, and not for what has no identity. Of what is gone in two ways the later
-      reason is reported.
+      gone in two ways, from either moment); one that it no longer remembers it calls `"dismissed"`; at a
+      write to one that is still stored, `"expired"` is right, too. An `id` that was reported because of a
+      write alone may be reported again before SYNCED, or not. A write that is answered by an error need
+      not report it. Where such an event does not fit (NTF-11) and feature bit 2 is in use, GONE (NTF-30)
+      reports it instead. Such a notification of Data goes to every subscribed bearer; a host ignores
+      those of another `src`. An action's event carries `id` and `src` as well. Without a subscription to
+      Data neither the event nor GONE is sent. GONE is sent for nothing else: not for an action, and not
+      for what has no identity. Of what is gone in two ways the later reason is reported.
       """#,
     "NTF-27":
       #"""
@@ -145,9 +145,9 @@ extension RuleWords {
       is the latest CLOCK of any session, brought into the range of `exp`, and goes on by the device's own
       clock, also after that session. A notification whose `exp` has come when it is written is answered
       by success and gets its `item`, but it is never shown, and Count does not change for it, not even
-      for a moment. Where the device does not know the time, nothing expires until it does. The zone
-      offset of CLOCK changes nothing. One that has expired when it is written needs room in the store
-      like any other (NTF-8, NTF-25).
+      for a moment. One that replaces a visible one hides it, and Count falls. Where the device does not
+      know the time, nothing expires until it does. The zone offset of CLOCK changes nothing. One that has
+      expired when it is written needs room in the store like any other (NTF-8, NTF-25).
       """#,
     "NTF-28":
       #"""
@@ -189,8 +189,9 @@ extension RuleWords {
       A device that had to drop a notification of Data (ATT-19), or to forget what is gone of
       the session's `src`, or that whole `src` (NTF-22), sends RESYNC, once until the next SYNC. What was
       forgotten of another `src` causes none, also where the SYNC of a new `src` made the device forget
-      the one before. A RESYNC that waits when a SYNC is handled need not be sent. The host then sends
-      SYNC when no write is outstanding.
+      the one before. Before the first SYNC of a session its `src` is the SRC of its SYN (NTF-21), and
+      RESYNC may be left out. A RESYNC that waits when a SYNC is handled need not be sent. The host then
+      sends SYNC when no write is outstanding.
       """#,
     "NTF-39":
       #"""
