@@ -96,8 +96,11 @@ extension Suite {
     let probe = bench.probe
     try await probe.open()
     let last = probe.session.id
-    try await probe.open()
-    for session in [0xBEEF, probe.session.id, last, .max] as [UInt16] {
+    for field in SessionField.allCases {
+      try await probe.open()
+      let live = probe.session.id
+      if field == .ended { try await SessionEnding.fin.end(bench) }
+      let session = field.number(live: live, last: last)
       let nonce = probe.makeNonce()
       let syn = probe.syn(Probe.synTLVs(nonce: nonce)).with(session: session)
       var ids: [UInt16] = []
@@ -109,13 +112,20 @@ extension Suite {
         ids.append(reply.session)
       }
       probe.expect("the session of the same SYN", ids[1], is: ids[0])
+      probe.expect(ids[0] != live, "a SYN with a new nonce and session \(session) opens none")
       let refused = probe.syn(Probe.synTLVs(nonce: ~nonce) + [TLV(0xC0, [])]).with(session: session)
       let rst = try await probe.ask(refused, "RST to a SYN with session \(session)") {
         $0.kind == .rst && TLV.parse($0.payload)?.number(of: 0x82) == ~nonce
       }
       probe.expect("the session of the RST to a SYN with session \(session)", rst.session, is: 0)
     }
-    try await probe.open()
+    let offered = try await probe.openSession(isAcknowledged: false)
+    let again = probe.syn(Probe.synTLVs(nonce: probe.session.nonce)).with(session: offered.session)
+    _ = try await probe.ask(again, "SYNACK") { $0.kind == .synAck && $0.session == offered.session }
+    try await probe.expectNone(
+      "frame of a session that only its SYN names", within: .milliseconds(bench.hasVirtualTime ? 2100 : 1200)
+    ) { $0.session == offered.session && ![.synAck, .udata].contains($0.kind) }
+    try await probe.write(probe.frame(.ack))
     _ = try await probe.readCount()
   }
 
@@ -140,6 +150,20 @@ extension Suite {
         probe.expect("NONCE with \(what)", fields.number(of: 0x82), is: nonce)
       }
       if isLive { _ = try await probe.readCount() }
+    }
+  }
+}
+
+/// A number in the session field of a SYN.
+private enum SessionField: CaseIterable {
+  case other, live, last, ended, highest
+
+  func number(live: UInt16, last: UInt16) -> UInt16 {
+    switch self {
+    case .other: 0xBEEF
+    case .live, .ended: live
+    case .last: last
+    case .highest: .max
     }
   }
 }

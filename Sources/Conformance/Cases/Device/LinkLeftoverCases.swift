@@ -47,27 +47,36 @@ extension Suite {
     "LNK-16/nothing-due",
     "DATA, ACKs, NAKs and PONGs that were due in a session are not sent in the next one",
     .link,
-    also: ["LNK-14", "LNK-23", "LNK-50", "LNK-52"]
+    also: ["LNK-14", "LNK-23", "LNK-24", "LNK-50", "LNK-52"]
   ) { bench in
     let probe = bench.probe
-    try await probe.open()
-    _ = try await probe.unacknowledgedAnswers(1)
-    let next = probe.session.nextSeq
-    let due =
-      probe.data([0x55], channel: 2, seq: next).bytes + probe.data([0x55], channel: 2, seq: next &+ 2).bytes
-      + probe.frame(.ping).bytes + probe.frame(.ping).bytes
-    let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
-    try await probe.write(due + probe.syn(tlvs).bytes)
-    // Sends the same SYN again.
-    try await probe.openSession(tlvs, isAcknowledged: false)
-    try await probe.expectNone("frame of a session that is not confirmed", within: .milliseconds(300)) {
-      $0.session == probe.session.id && ![.synAck, .udata].contains($0.kind)
+    for (due, isClosed) in Due.allCases.flatMap({ [($0, false), ($0, true)] }) {
+      try await probe.openShut()
+      try await probe.grant(1)
+      _ = try await probe.unacknowledgedAnswers(1)
+      let fin = isClosed ? probe.frame(.fin).bytes : []
+      let tlvs = Probe.synTLVs(nonce: probe.makeNonce())
+      try await probe.write(due.frames(probe).flatMap(\.bytes) + fin + probe.syn(tlvs).bytes)
+      // Sends the same SYN again.
+      try await probe.openSession(tlvs, isAcknowledged: false)
+      let silent = try await probe.frames(for: .milliseconds(due == .response ? 300 : 30))
+      // An ACK has no answer that could stand for what is due.
+      try await probe.write(probe.frame(.ack))
+      var sent = try await probe.frames(for: .milliseconds(20))
+      sent += try await probe.fence() + probe.frames(for: .milliseconds(10))
+      let what = "\(due.rawValue) of the last one being due\(isClosed ? " at FIN" : "")"
+      let isUnasked = { (frame: WireFrame) in
+        frame.session == probe.session.id && ![.synAck, .udata].contains(frame.kind)
+      }
+      probe.expect("frames of an offered session, \(what)", silent.filter(isUnasked), is: [])
+      probe.expect(
+        "unasked frames of a session, \(what)", sent.filter { isUnasked($0) && $0.kind != .ping }, is: [])
+      try await probe.write(probe.frame(.ping))
+      let pong = try await probe.awaitFrame("PONG") { $0.kind == .pong && $0.session == probe.session.id }
+      probe.expect(
+        "ack, credit and handled of a new session", [pong.ack, pong.credit, pong.payload.first ?? 255],
+        is: [0, UInt8(probe.session.peerFrames), 0])
     }
-    try await probe.write(probe.frame(.ping))
-    let pong = try await probe.awaitFrame("PONG") { $0.kind == .pong && $0.session == probe.session.id }
-    probe.expect(
-      "ack, credit and handled of a new session", [pong.ack, pong.credit, pong.payload.first ?? 255],
-      is: [0, UInt8(probe.session.peerFrames), 0])
   }
 
   static let presentNumbers = Case(
@@ -98,6 +107,24 @@ extension Suite {
         probe.expect(
           "ack + credit of \(frame.seq) sent again \(what)", frame.ack &+ frame.credit, is: limit)
       }
+    }
+  }
+}
+
+/// What is due in a session when it ends.
+private enum Due: String, CaseIterable {
+  case ack = "an ACK"
+  case nakAndPongs = "a NAK and PONGs"
+  case response = "a response"
+
+  /// The frames that cause it, if the device has sent all that it has credit for.
+  func frames(_ probe: Probe) -> [WireFrame] {
+    let next = probe.session.nextSeq
+    return switch self {
+    case .ack: [probe.data([0x55], channel: 2, seq: next)]
+    case .nakAndPongs:
+      [probe.data([0x55], channel: 2, seq: next &+ 1), probe.frame(.ping), probe.frame(.ping)]
+    case .response: [probe.data([0x0A, 3, 0], seq: next)]
     }
   }
 }

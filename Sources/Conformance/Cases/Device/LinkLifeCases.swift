@@ -67,7 +67,7 @@ extension Suite {
       $0.syn(Probe.synTLVs(nonce: $0.session.nonce))
     }
     try await probe.expectDead(receiving: "a SYN that is refused") {
-      $0.syn(Probe.synTLVs(nonce: $0.session.nonce &+ 1) + [TLV(0xC0, [])])
+      $0.syn(Probe.synTLVs(nonce: $0.session.nonce &+ 1) + [TLV(0xC0, [])]).with(session: $0.session.id)
     }
     let old = probe.session.nonce
     try await probe.expectDead(receiving: "a SYN with an old nonce") { $0.syn(Probe.synTLVs(nonce: old)) }

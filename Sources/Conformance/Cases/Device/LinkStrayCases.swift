@@ -41,24 +41,38 @@ extension Suite {
     also: ["LNK-23", "LNK-51"]
   ) { bench in
     let probe = bench.probe
-    try await probe.open()
-    _ = try await probe.unacknowledgedAnswers(2)
-    try await probe.write(probe.frame(.fin))
-    _ = try await probe.awaitFrame("ACK of FIN") { $0.kind == .ack && $0.session == probe.session.id }
-    // ACK can overtake DATA that was sent before FIN.
-    _ = try await probe.frames(for: .milliseconds(100))
+    try await probe.openUnfinished()
+    let last = probe.data([0x55], channel: 2, seq: probe.session.nextSeq)
+    try await probe.write(last.bytes + probe.frame(.fin).bytes)
+    // The RST of a PING shows that FIN was read, and all before it.
+    var before: [WireFrame] = []
+    let rst = try await probe.ask(probe.frame(.ping), "RST after FIN") {
+      if $0.session == probe.session.id { before.append($0) }
+      return $0.kind == .rst && $0.session == probe.session.id
+    }
+    let after = try await probe.frames(for: .milliseconds(100)).filter { $0.session == rst.session }
+    let acks = [before, after].map { $0.filter { $0.kind == .ack } }
+    probe.expect(!acks[0].isEmpty || !acks[1].isEmpty, "FIN is not answered by ACK")
+    if !acks[0].isEmpty { probe.expect("ACKs after the one of FIN", acks[1], is: []) }
+    // DATA that was sent before FIN can be overtaken.
+    probe.expect(
+      "DATA without credit, after FIN", (before + after).filter { $0.kind == .data && $0.seq > 1 }, is: [])
     try await probe.expectQuiet(for: .milliseconds(bench.hasVirtualTime ? 4000 : 700), "FIN")
+    try await probe.write(probe.frame(.nak))
+    try await probe.expectQuiet(for: .milliseconds(30), "FIN and a NAK")
   }
 
   static let quietAfterSilence = Case(
     "LNK-53/quiet-after-silence", "When the session is down nothing of it is sent again", .link,
-    also: ["LNK-23", "LNK-51"], needs: [.longWaits]
+    also: ["LNK-16", "LNK-23", "LNK-51"], needs: [.longWaits]
   ) { bench in
     let probe = bench.probe
-    try await probe.open()
-    _ = try await probe.unacknowledgedAnswers(2)
+    try await probe.openUnfinished()
     _ = try await probe.frames(for: .seconds(6))
     try await probe.expectQuiet(for: .milliseconds(2500), "silence")
+    try await probe.open()
+    let sent = try await probe.fence() + probe.frames(for: .milliseconds(30))
+    probe.expect("DATA of the next session", sent.filter { $0.kind == .data }, is: [])
   }
 
   static let malformedStrays = Case(
@@ -113,14 +127,23 @@ extension Suite {
 }
 
 extension Probe {
-  /// Notes a finding if a frame of the session is received.
+  /// Opens a session in which two answers are not acknowledged, and a third one has no credit.
+  fileprivate func openUnfinished() async throws {
+    try await openShut()
+    try await grant(2)
+    _ = try await unacknowledgedAnswers(2)
+    try await sendData([0x0A, 3, 0])
+    _ = try await fence()
+  }
+
+  /// Notes a finding if a frame of the session is received, other than an RST.
   fileprivate func expectQuiet(
     for interval: Duration, _ what: String, file: String = #fileID, line: Int = #line
   ) async throws {
     let sent = try await frames(for: interval)
     expect(
       "frames of the session after \(what)",
-      sent.filter { $0.session == session.id && $0.kind != .udata && $0.kind != .synAck }, is: [],
+      sent.filter { $0.session == session.id && ![.udata, .synAck, .rst].contains($0.kind) }, is: [],
       file: file, line: line)
   }
 }
