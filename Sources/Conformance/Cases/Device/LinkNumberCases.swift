@@ -144,7 +144,7 @@ extension Suite {
       let early = probe.data([0x0A, 3, 0], seq: 1)
       try await probe.write(early)
       let kind = try await probe.awaitNAK(missing: 0, held: [1])
-      // 2 is above 1, the last one: a device that drops requests nothing. Then 1 begins a new round.
+      // 2 is above 1, the last one: a device that drops requests nothing. 1 begins a new round.
       let ahead = (probe.session.peerFrames > 2 ? [2] : []) + [1] as [UInt8]
       for seq in ahead {
         try await probe.write(probe.syn(tlvs))
