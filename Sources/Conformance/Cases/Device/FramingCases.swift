@@ -225,15 +225,22 @@ extension Suite {
     also: ["LNK-55"]
   ) { bench in
     let probe = bench.probe
-    // Without a session, and with pauses between three parts.
-    for (what, cuts) in [("SYN", [8]), ("PING", [8, 12])] {
+    let ping = probe.frame(.ping).bytes.count
+    let states: [(what: String, length: Int, cuts: [Int])] = [
+      ("SYN without a session", 0, [8]), ("PING", 0, [2, 10]), ("PING of 540 bytes", 528, [320]),
+      ("PING behind an unacknowledged answer", 0, [ping - 1]),
+    ]
+    for (what, length, cuts) in states {
       try await probe.open()
-      if what == "SYN" { try await SessionEnding.fin.end(bench) }
+      if what.hasPrefix("SYN") { try await SessionEnding.fin.end(bench) }
+      if what.hasSuffix("answer") { _ = try await probe.unacknowledgedAnswers(1) }
       let attempts = 3
       var lost = 0
       for _ in 0..<attempts {
         let frame =
-          what == "PING" ? probe.frame(.ping) : probe.syn(Probe.synTLVs(nonce: probe.makeNonce()))
+          what.hasPrefix("SYN")
+          ? probe.syn(Probe.synTLVs(nonce: probe.makeNonce()))
+          : probe.frame(.ping, payload: [UInt8](repeating: 0x55, count: length))
         var (rest, isShort) = (frame.bytes[...], true)
         for cut in cuts {
           let start = probe.now

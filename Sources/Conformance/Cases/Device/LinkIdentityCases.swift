@@ -12,37 +12,43 @@ extension Suite {
     also: ["LNK-12"]
   ) { bench in
     let probe = bench.probe
-    var last: (from: Instant, to: Instant, tlvs: [TLV])?
-    for index in 0..<3 {
-      var hasRestarted = false
-      if index == 1 {
-        hasRestarted = try await probe.frames(for: .milliseconds(600)).contains { $0.kind == .hello }
-      }
-      let start = probe.now
-      try await probe.openSession()
-      let (from, to, tlvs) = (start, probe.now, probe.session.announced)
-      if let last {
-        let uptimes = [last.tlvs, tlvs].map { $0.number(of: 0x0D).map { Double($0) } }
-        if let first = uptimes[0], let second = uptimes[1] { hasRestarted = hasRestarted || second < first }
-        if hasRestarted { throw CaseSkipped("the device has restarted during the case") }
-        // BOOT_ID to RESET_REASON, DEVICE_ID to PROFILE_HASH.
-        for type in [0x0A, 0x0B, 0x0C, 0x0E, 0x0F, 0x10, 0x11, 0x12] as [UInt8] {
-          probe.expect(
-            "TLV \(Wire.hex([type])) in the next session", tlvs.value(of: type), is: last.tlvs.value(of: type)
-          )
+    var flaw: String?
+    // A busy computer can keep a device from counting.
+    for attempt in 0..<3 where attempt == 0 || flaw != nil {
+      flaw = nil
+      var last: (from: Instant, to: Instant, tlvs: [TLV])?
+      for ending in [nil, .fin, .syn, .silence] as [SessionEnding?] {
+        if let ending {
+          guard ending.isPossible(on: bench) else { continue }
+          try await ending.end(bench)
         }
-        if let first = uptimes[0], let second = uptimes[1] {
-          let least = (from - last.to).inMilliseconds * 0.98 - 50
-          let most = (to - last.from).inMilliseconds * 1.02 + 50
-          probe.expect(
-            (least...max(least, most)).contains(second - first),
-            "UPTIME rose by \(second - first) ms in \(least) to \(most) ms")
+        var hasRestarted = false
+        if ending == .fin {
+          hasRestarted = try await probe.frames(for: .milliseconds(1800)).contains { $0.kind == .hello }
         }
+        let start = probe.now
+        try await probe.openSession()
+        let (from, to, tlvs) = (start, probe.now, probe.session.announced)
+        if let last {
+          let uptimes = [last.tlvs, tlvs].map { $0.number(of: 0x0D).map { Double($0) } }
+          if let first = uptimes[0], let second = uptimes[1] {
+            hasRestarted = hasRestarted || second < first
+          }
+          if hasRestarted { throw CaseSkipped("the device has restarted during the case") }
+          probe.expectSameDevice(last.tlvs, tlvs)
+          if let first = uptimes[0], let second = uptimes[1] {
+            // A clock can count in steps of 10 ms.
+            let least = (from - last.to).inMilliseconds * 0.985 - 11
+            let most = (to - last.from).inMilliseconds * 1.015 + 11
+            if !(least...max(least, most)).contains(second - first) {
+              flaw = "UPTIME rose by \(second - first) ms in \(least) to \(most) ms"
+            }
+          }
+        }
+        last = (from, to, tlvs)
       }
-      last = (from, to, tlvs)
-      // By FIN, and by the next SYN.
-      if index == 0 { try await SessionEnding.fin.end(bench) }
     }
+    probe.expect(flaw == nil, flaw ?? "")
   }
 
   static let textsAnnounced = Case(
@@ -72,20 +78,32 @@ extension Suite {
     let known: UInt32 = 0b1_1111
     try await probe.openSession(Probe.synTLVs(nonce: probe.makeNonce(), features: known))
     let usual = UInt32(truncatingIfNeeded: probe.session.features)
+    let isLogging = try await probe.isLogSent()
+    var logs = 0
     for unknown in [0xFFFF_FFE0, 0xAAAA_AAA0, 0x5555_5540] as [UInt32] {
       try await probe.openSession(Probe.synTLVs(nonce: probe.makeNonce(), features: known | unknown))
       let announced = UInt32(truncatingIfNeeded: probe.session.features)
       probe.expect("bits 0 to 4 of FEATURES", announced & known, is: usual & known)
+      // A device of a later version may announce some.
       probe.expect(announced & ~known != unknown, "FEATURES repeats unknown bits: \(announced)")
+      if isLogging, try await probe.isLogSent() { logs += 1 }
     }
-    guard usual & 0b0110 == 0b0110 else { return }
-    try await probe.sendData(Sync(probe.makeSource()).bytes, channel: 0)
-    let deadline = probe.now + Probe.patience
-    var synced: WireFrame?
-    while synced == nil, let frame = try await probe.nextData(until: deadline) {
-      if frame.channel == 0, frame.payload.first == 2 { synced = frame }
+    if usual & 0b0110 == 0b0110 {
+      try await probe.sendData(Sync(probe.makeSource()).bytes, channel: 0)
+      let deadline = probe.now + Probe.patience
+      var synced: WireFrame?
+      while synced == nil, let frame = try await probe.nextData(until: deadline) {
+        if frame.channel == 0, frame.payload.first == 2 { synced = frame }
+      }
+      probe.expect(synced != nil, "SYNC is not answered when the SYN sets unknown features")
     }
-    probe.expect(synced != nil, "SYNC is not answered when the SYN sets unknown features")
+    guard isLogging, logs == 0 else { return }
+    // What a device logs is its own choice, and can have changed.
+    for _ in 0..<3 {
+      try await probe.openSession(Probe.synTLVs(nonce: probe.makeNonce(), features: known))
+      guard try await probe.isLogSent() else { return }
+    }
+    probe.expect(false, "the log is framed only when the SYN sets no unknown features")
   }
 
   static let sessionOfSyn = Case(
@@ -135,19 +153,22 @@ extension Suite {
     also: ["LNK-14", "LNK-18"]
   ) { bench in
     let probe = bench.probe
-    let nonce = probe.makeNonce()
-    try await probe.open(Probe.synTLVs(nonce: nonce))
-    try await probe.open()
-    let flaws: [(UInt64, [TLV])] = [
-      (2, [.magic, .nonce(nonce), .versions(2, 3)]), (3, Probe.synTLVs(nonce: nonce) + [TLV(0xC0, [])]),
-      (4, Probe.synTLVs(nonce: nonce) + [.features(1)]),
-    ]
+    let nonces = (0..<8).map { _ in probe.makeNonce() }
+    for nonce in nonces { try await probe.open(Probe.synTLVs(nonce: nonce)) }
     for isLive in [true, false] {
       if !isLive { try await SessionEnding.fin.end(bench) }
-      for (reason, tlvs) in flaws {
-        let what = "reason \(reason) for a remembered nonce \(isLive ? "in" : "after") another session"
-        let fields = try await probe.expectRefused(tlvs.payload, reason: reason, what)
-        probe.expect("NONCE with \(what)", fields.number(of: 0x82), is: nonce)
+      for (index, which) in [(0, "oldest"), (1, "second oldest"), (6, "latest but one")] {
+        let nonce = nonces[index]
+        let flaws: [(UInt64, [TLV])] = [
+          (2, [.magic, .nonce(nonce), .versions(2, 3)]), (2, [.magic, .nonce(nonce), .versions(2, 2)]),
+          (3, Probe.synTLVs(nonce: nonce) + [TLV(0xC0, [])]),
+          (4, Probe.synTLVs(nonce: nonce) + [.features(1)]),
+        ]
+        for (reason, tlvs) in flaws {
+          let what = "reason \(reason) for the \(which) nonce \(isLive ? "in" : "after") another session"
+          let fields = try await probe.expectRefused(tlvs.payload, reason: reason, what)
+          probe.expect("NONCE with \(what)", fields.number(of: 0x82), is: nonce)
+        }
       }
       if isLive { _ = try await probe.readCount() }
     }
@@ -165,5 +186,28 @@ private enum SessionField: CaseIterable {
     case .last: last
     case .highest: .max
     }
+  }
+}
+
+extension Probe {
+  /// Notes a finding for each TLV of a boot or of a firmware that differs in two SYNACKs.
+  fileprivate func expectSameDevice(
+    _ earlier: [TLV], _ later: [TLV], file: String = #fileID, line: Int = #line
+  ) {
+    // BOOT_ID to RESET_REASON, DEVICE_ID to PROFILE_HASH.
+    for type in [0x0A, 0x0B, 0x0C, 0x0E, 0x0F, 0x10, 0x11, 0x12] as [UInt8] {
+      expect(
+        "TLV \(Wire.hex([type])) in the next session", later.value(of: type), is: earlier.value(of: type),
+        file: file, line: line)
+    }
+  }
+
+  /// Whether a line of the log comes as UDATA of the session within a short time.
+  fileprivate func isLogSent() async throws -> Bool {
+    let deadline = now + .milliseconds(200)
+    while let frame = try await nextFrame(until: deadline) {
+      if frame.kind == .udata, frame.channel == 1, frame.session == session.id { return true }
+    }
+    return false
   }
 }

@@ -36,9 +36,10 @@ extension Suite {
   }
 
   static let quietAfterFIN = Case(
-    "LNK-24/quiet-after-fin", "After FIN nothing of the session is sent again, also what was unacknowledged",
+    "LNK-24/quiet-after-fin",
+    "After FIN or a new SYN nothing of the session is sent again, also what was unacknowledged",
     .link,
-    also: ["LNK-23", "LNK-51"]
+    also: ["LNK-14", "LNK-23", "LNK-51"]
   ) { bench in
     let probe = bench.probe
     try await probe.openUnfinished()
@@ -60,6 +61,13 @@ extension Suite {
     try await probe.expectQuiet(for: .milliseconds(bench.hasVirtualTime ? 4000 : 700), "FIN")
     try await probe.write(probe.frame(.nak))
     try await probe.expectQuiet(for: .milliseconds(30), "FIN and a NAK")
+    try await probe.open()
+    _ = try await probe.unacknowledgedAnswers(2)
+    let replaced = probe.session.id
+    try await probe.open()
+    _ = try await probe.frames(for: .milliseconds(100))
+    try await probe.expectQuiet(
+      for: .milliseconds(bench.hasVirtualTime ? 4000 : 1850), "a new SYN", session: replaced)
   }
 
   static let quietAfterSilence = Case(
@@ -91,7 +99,7 @@ extension Suite {
       }
       _ = try await probe.frames(for: .milliseconds(20))
       let malformed = [1, 3, 7].map { probe.frame(.nak, payload: [UInt8](repeating: 0, count: $0)) }
-      let frames = malformed + [probe.data([], channel: 2, seq: 1)]
+      let frames = malformed + [probe.data([], channel: 2, seq: 1), probe.frame(.pong)]
       for session in [id &+ 1000, 0] + (isEnded ? [id] : []) {
         try await probe.write(frames.flatMap { $0.with(session: session).bytes })
         let answers =
@@ -101,6 +109,18 @@ extension Suite {
           "RSTs to malformed frames of session \(session) \(isEnded ? "after" : "during") session \(id)",
           (answers + later).filter { $0.kind == .rst && $0.session == session }, is: [])
       }
+      // They use up none of the ten RSTs, as often as this is tried.
+      let stray = id &+ 1000
+      let many = [WireFrame](repeating: frames[3], count: 12).flatMap { $0.with(session: stray).bytes }
+      var isRefused = false
+      for _ in 0..<6 where !isRefused {
+        try await probe.write(many + probe.frame(.ping).with(session: stray).bytes)
+        let deadline = probe.now + .milliseconds(300)
+        while !isRefused, let frame = try await probe.nextFrame(until: deadline) {
+          isRefused = frame.kind == .rst && frame.session == stray
+        }
+      }
+      probe.expect(isRefused, "a PING behind 12 malformed frames of session \(stray) gets no RST")
     }
   }
 
@@ -109,9 +129,12 @@ extension Suite {
     also: ["LNK-16", "LNK-18"]
   ) { bench in
     let probe = bench.probe
+    try await probe.openSession()
+    let replaced = probe.session.id
     try await probe.openSession(isAcknowledged: false)
-    for session in [probe.session.id &+ 1000, 0] {
-      for kind in [.ping, .data] as [WireFrame.Kind] {
+    // At most ten in all: a device sends that many RSTs in a second.
+    for session in [probe.session.id &+ 1000, replaced, 0] {
+      for kind in [.ping, .data, .nak] as [WireFrame.Kind] {
         let stray = probe.frame(kind, payload: kind == .data ? [1] : []).with(session: session)
         let rst = try await probe.ask(stray, "RST to \(kind) of session \(session)") {
           $0.kind == .rst && $0.session == session
@@ -136,14 +159,16 @@ extension Probe {
     _ = try await fence()
   }
 
-  /// Notes a finding if a frame of the session is received, other than an RST.
+  /// Notes a finding if a frame of a session, by default the latest one, is received, other
+  /// than an RST.
   fileprivate func expectQuiet(
-    for interval: Duration, _ what: String, file: String = #fileID, line: Int = #line
+    for interval: Duration, _ what: String, session id: UInt16? = nil, file: String = #fileID,
+    line: Int = #line
   ) async throws {
     let sent = try await frames(for: interval)
     expect(
       "frames of the session after \(what)",
-      sent.filter { $0.session == session.id && ![.udata, .synAck, .rst].contains($0.kind) }, is: [],
+      sent.filter { $0.session == (id ?? session.id) && ![.udata, .synAck, .rst].contains($0.kind) }, is: [],
       file: file, line: line)
   }
 }
