@@ -289,6 +289,10 @@ extension Suite {
     probe.expect("ids reported at SYNC", again.goneIDs(source).sorted(), is: ids.sorted())
     let other = ids.first { again.count("evicted", source, $0) != 1 }
     probe.expect("an id without its reason", other, is: nil)
+    for id in ids { try await probe.expectWritten(Sample.removal(id: id), "the removal") }
+    var removed = Unsolicited()
+    try await probe.sync(Sync(source), unsolicited: &removed)
+    probe.expect("ids reported at SYNC after their removals", removed.goneIDs(source), is: [])
   }
 }
 

@@ -15,7 +15,7 @@ extension Suite {
     let probe = bench.probe
     let (session, source) = (probe.makeSource(), probe.makeSource())
     try await probe.openDelivery(source: session, clock: Sample.noon)
-    let count = UInt32(try await probe.storeRoom(67...80))
+    let count = UInt32(try await probe.storeRoom(67...150))
     try await probe.sync(Sync(session))
     let more = ",\"exp\":\(Sample.noon - 10),\"src\":\(source)"
     var id: UInt32 = 0

@@ -116,6 +116,8 @@ extension Suite {
     for oldest in [1, 2] as [UInt8] {
       probe.session.expectedSeq = oldest
       try await probe.write(probe.frame(.ack))
+      // The timer can expire while the ack is on its way.
+      _ = try await probe.fence()
       var timed: [WireFrame] = []
       for _ in 0..<6 {
         timed += try await probe.frames(for: .milliseconds(150)).filter { $0.kind == .data }
