@@ -7,7 +7,7 @@ import Testing
 
 /// The suite on devices that only their line reaches, and whose state stays from case to case.
 @Suite struct PlainBoardTests {
-  /// Each board runs the cases in the suite's order; every third one then runs them again,
+  /// Each board runs the cases in the suite's order; every sixth one then runs them again,
   /// shuffled. All boards would take CI too long.
   @Test(arguments: PlainBoard.all.indices)
   func `a correct board fails no case, in any order`(index: Int) async throws {
@@ -16,7 +16,7 @@ import Testing
     var cases = Suite.cases
     var generator = SeededGenerator(seed: SuiteRun.seed)
     var skipped: [String: String] = [:]
-    for round in 1...(index.isMultiple(of: 3) ? 2 : 1) {
+    for round in 1...(index.isMultiple(of: 6) ? 2 : 1) {
       let results = await Runner(rig: rig, seed: SuiteRun.seed).run(cases) { _ in }
       skipped.merge(reasonsOfSkipped(among: results, "round \(round)")) { $1 }
       if round == 1 { #expect(unexplained(skipped, board, rig) == []) }
