@@ -91,4 +91,25 @@ extension Probe {
     }
     return answers
   }
+
+  /// The DATA frames that the device has handled, modulo 256.
+  func handled() async throws -> UInt8 {
+    try await write(frame(.ping))
+    let pong = try await awaitFrame(.pong)
+    session.observe(pong)
+    return try require(pong.payload.first, "PONG without payload")
+  }
+
+  /// Sends reads until one of them waits, because nothing is acknowledged or there is no credit for
+  /// the answers. Returns how many DATA frames the device has handled.
+  func fillRequests() async throws -> UInt8 {
+    while session.nextSeq < 100 {
+      try await awaitRoom()
+      try await sendData([0x0A, 3, 0])
+      guard try await !handlesAll(within: .milliseconds(100)) else { continue }
+      let count = try await handled()
+      if count != session.nextSeq { return count }
+    }
+    throw CaseSkipped("the device has room for the answers to \(session.nextSeq) requests")
+  }
 }

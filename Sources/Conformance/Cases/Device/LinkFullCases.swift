@@ -147,21 +147,8 @@ private struct WaitingRequests {
 extension Probe {
   /// Sends reads until one of them waits, in a session in which no answer can be sent.
   fileprivate func sendUntilOneWaits() async throws -> WaitingRequests {
-    while session.nextSeq < 100 {
-      try await awaitRoom()
-      try await sendData([0x0A, 3, 0])
-      let deadline = now + .milliseconds(60)
-      var handled: UInt8
-      repeat {
-        try await write(frame(.ping))
-        let pong = try await awaitFrame(.pong)
-        session.observe(pong)
-        handled = pong.payload.first ?? 0
-        if handled != session.nextSeq { _ = try await frames(for: .milliseconds(15)) }
-      } while handled != session.nextSeq && now < deadline
-      if handled != session.nextSeq { return WaitingRequests(sent: session.nextSeq, handled: handled) }
-    }
-    throw CaseSkipped("the device has room for the answers to \(session.nextSeq) requests")
+    let handled = try await fillRequests()
+    return WaitingRequests(sent: session.nextSeq, handled: handled)
   }
 
   /// Sends frames behind waiting requests until a limit is reached exactly; each must be taken.

@@ -128,25 +128,3 @@ private enum Due: String, CaseIterable {
     }
   }
 }
-
-extension Probe {
-  /// The DATA frames that the device has handled, modulo 256.
-  func handled() async throws -> UInt8 {
-    try await write(frame(.ping))
-    let pong = try await awaitFrame(.pong)
-    session.observe(pong)
-    return try require(pong.payload.first, "PONG without payload")
-  }
-
-  /// Sends requests until the device handles no more of them, because nothing is acknowledged or
-  /// there is no credit for the answers. Returns how many it has handled.
-  func fillRequests() async throws -> UInt8 {
-    repeat {
-      guard session.nextSeq < 100 else {
-        throw CaseSkipped("the device has room for the answers to \(session.nextSeq) requests")
-      }
-      try await sendData([0x0A, 3, 0])
-    } while try await handlesAll(within: .milliseconds(100))
-    return try await handled()
-  }
-}
