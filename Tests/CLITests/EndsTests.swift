@@ -221,7 +221,8 @@ import Testing
     async throws
   {
     try await withEmulator("--profile", "quiet") { emulator in
-      try await withFlood("session", ["--port", emulator.port]) { port in
+      // The first sessions are those of the program, before the first case.
+      try await withFlood("session", ["--port", emulator.port, "--from", "4"]) { port in
         let directory = try TemporaryDirectory()
         let program = try Program([
           "test", "-p", port, "--timeout", "600", "--filter", "^LNK-[23]/", "--junit",

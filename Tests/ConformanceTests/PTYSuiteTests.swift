@@ -3,13 +3,15 @@ import Foundation
 import Rigs
 import Testing
 
-/// The suite on an emulator in a separate process, over a real terminal pair, in real time. The
-/// cases run in sequence on one emulator; each is a separate test.
+/// The suite on emulators in separate processes, over real terminal pairs, in real time. Four share
+/// the cases; each is a separate test.
 @Suite struct PTYSuiteTests {
   /// Needs that a port in real time cannot meet.
   static let absent: Set<Need> = [.virtualTime, .longWaits, .connection]
 
-  private static let run = SuiteRun(Suite.cases) { try await PTYRig.start(program: program) }
+  private static let run = SuiteRun(Suite.cases, rigs: 4) {
+    try await PTYRig.start(program: program)
+  }
 
   /// The `notibot` that was built next to this test.
   static var program: String {
@@ -31,7 +33,7 @@ import Testing
 @Suite struct PlainPTYSuiteTests {
   private static let absent = PTYSuiteTests.absent.union([.control, .firmwareMode])
 
-  private static let run = SuiteRun(Suite.cases) {
+  private static let run = SuiteRun(Suite.cases, rigs: 4) {
     try await PTYRig.start(program: PTYSuiteTests.program, isPlain: true)
   }
 

@@ -3,10 +3,10 @@ import Foundation
 import Rigs
 import Testing
 
-/// The suite on an emulator in a separate process, over RFC 2217, in real time. The cases run in
-/// sequence on one emulator; each is a separate test.
+/// The suite on emulators in separate processes, over RFC 2217, in real time. Four share the cases;
+/// each is a separate test.
 @Suite struct RFC2217SuiteTests {
-  private static let run = SuiteRun(Suite.cases) {
+  private static let run = SuiteRun(Suite.cases, rigs: 4) {
     try await PTYRig.start(program: PTYSuiteTests.program, front: .rfc2217)
   }
 

@@ -1,18 +1,27 @@
 import Conformance
 import Testing
 
-/// A list of cases on one rig, in sequence, run once for all the tests that use a result.
+/// A list of cases, run once for all the tests that use a result: on one rig in sequence, or shared
+/// by several.
 struct SuiteRun: Sendable {
   static let seed: UInt64 = 2026
 
   private let results: Task<[CaseResult], any Error>
 
-  init(_ cases: [Case], on makeRig: @escaping @Sendable () async throws -> any Rig) {
+  init(_ cases: [Case], rigs: Int = 1, on makeRig: @escaping @Sendable () async throws -> any Rig) {
     results = Task {
-      let rig = try await makeRig()
-      let results = await Runner(rig: rig, seed: Self.seed).run(cases) { _ in }
-      await rig.close()
-      return results
+      let queue = CaseQueue(cases, policy: RunPolicy()) { _ in }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<rigs {
+          group.addTask {
+            let rig = try await makeRig()
+            await queue.run(on: rig, seed: Self.seed)
+            await rig.close()
+          }
+        }
+        try await group.waitForAll()
+      }
+      return await queue.results
     }
   }
 

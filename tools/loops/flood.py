@@ -5,8 +5,8 @@ pseudo-terminal, then floods it with KIND.
 text     console text without an end of line
 lines    lines of console text
 frames   PINGs of no session
-session  a device that opens sessions like the emulator behind --port, and then sends PINGs without
-a pause
+session  a device that opens sessions like the emulator behind --port, and sends PINGs without a
+pause from the session with the number of --from on
 crawl    the same, but the device's list of attributes goes on and on, one handle in each answer
 silent   nothing at all"""
 
@@ -58,8 +58,10 @@ def frame(kind, payload, channel=0, session=0, sequence=0, ack=0, credit=0):
 class Device:
     """What passes from the emulator to the host, watched and changed."""
 
-    def __init__(self, crawls):
+    def __init__(self, crawls, first_flooded):
         self.crawls = crawls
+        self.first_flooded = first_flooded
+        self.sessions = 0
         self.flood = b""
         self.pending = b""
 
@@ -81,7 +83,9 @@ class Device:
                 kind == DATA and channel == ATT and payload[:1] == b"\x11"
             ):
                 payload = self.group(payload[2:4])
-        elif kind == SYNACK or session:
+            return frame(kind, payload, channel, session, body[5], body[6], body[7])
+        self.sessions += kind == SYNACK
+        if self.sessions >= self.first_flooded:
             # The numbers of a PING are those of the last frame that the device sent.
             self.flood = frame(PING, b"", session=session, ack=body[6], credit=body[7]) * 50
         return frame(kind, payload, channel, session, body[5], body[6], body[7])
@@ -110,10 +114,10 @@ def open_pair():
     return master, slave
 
 
-def serve(master, port, crawls):
+def serve(master, port, device):
     board = os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     tty.setraw(board, termios.TCSANOW)
-    device, to_host, to_board = Device(crawls), b"", b""
+    to_host, to_board = b"", b""
     while True:
         if len(to_host) < HELD_LIMIT_BYTES and device.flood:
             to_host += device.flood
@@ -134,11 +138,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=["text", "lines", "frames", "session", "crawl", "silent"])
     parser.add_argument("--port", help="of the emulator behind 'session' and 'crawl'")
+    parser.add_argument("--from", type=int, default=1, dest="first", metavar="N", help="the first flooded session")
     options = parser.parse_args()
     master, slave = open_pair()
     print(os.ttyname(slave), flush=True)
     if options.kind in ("session", "crawl"):
-        return serve(master, options.port, options.kind == "crawl")
+        return serve(master, options.port, Device(options.kind == "crawl", options.first))
     data = {"text": b"a" * 4096, "lines": b"a" * 60 + b"\n", "silent": b"", "frames": frame(PING, b"") * 50}[
         options.kind
     ]
