@@ -109,6 +109,20 @@ step() {
   grouped "$@"
 }
 
+# Runs two or more functions at the same time, of steps that use one CPU each: `step lanes NAME...`.
+# Each line of output begins with the name; all run to their end, also if one fails.
+lanes() {
+  local lane pid pids=() status=0
+  for lane in "$@"; do
+    "$lane" 2>&1 | sed -u "s/^/[$lane] /" &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do
+    wait "$pid" || status=$?
+  done
+  return "$status"
+}
+
 # Swift 6.2.3 is the oldest version with @nonexhaustive, Span and the settings of Package.swift.
 require_swift() {
   local version
@@ -135,7 +149,7 @@ require_packages() {
   fi
   printf 'Installing %s\n' "${missing[*]}" >&2
   "${prefix[@]}" apt-get update -qq >&2 || true
-  "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null \
+  "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=600 --no-install-recommends "${missing[@]}" >/dev/null \
     || unfit "apt-get could not install '${missing[*]}': run it by hand to see why."
 }
 
@@ -172,7 +186,8 @@ python_with() {
     unfit "Python packages are missing: run this again without --no-install, which installs '$*' in $environment."
   fi
   [ -x "$environment/bin/python3" ] || python3 -m venv "$environment" >&2 || unfit "python3 -m venv failed: install python3-venv."
-  "$environment/bin/python3" -m pip install --quiet --disable-pip-version-check "$@" >&2 \
+  # Two at a time would leave each other's packages half installed.
+  flock "$environment" "$environment/bin/python3" -m pip install --quiet --disable-pip-version-check "$@" >&2 \
     || unfit "pip could not install '$*': check the network."
   printf '%s\n' "$environment/bin/python3"
 }
