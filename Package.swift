@@ -10,6 +10,12 @@ let settings: [SwiftSetting] = [
 // A folder with changed copies of targets: scripts/mutants --machines. All flags stay the same, so
 // that only the copies are compiled.
 let mutated = Context.environment["NOTIBOT_MUTATED"]
+// A debug build whose machines are optimised, with all assertions: .ci/run. Unoptimised, the suite
+// takes fifteen times as long.
+let optimized = Context.environment["NOTIBOT_OPTIMIZED"] != nil
+let hotSettings =
+  settings
+  + (optimized ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : [])
 // What runs once per case or report is compiled for size: with -O the suite alone is 7 MB.
 let sizeSettings: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 func sources(of target: String) -> String { "\(mutated ?? "Sources")/\(target)" }
@@ -81,7 +87,7 @@ let package = Package(
     // The wire as values: imports nothing, not even Foundation.
     .target(
       name: "NotibotProtocol",
-      swiftSettings: settings
+      swiftSettings: hotSettings
     ),
     // SHA-256 and MD5, to name and to compare. Imports nothing.
     .target(name: "Digests", swiftSettings: settings),
@@ -102,7 +108,7 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       path: sources(of: "NotibotHost"),
-      swiftSettings: settings
+      swiftSettings: hotSettings
     ),
     .target(
       name: "DeviceEmulator",
@@ -111,13 +117,13 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: sources(of: "DeviceEmulator"),
-      swiftSettings: settings
+      swiftSettings: hotSettings
     ),
     // The suite as values: cases, a case's end of the line, reports. Knows no rig.
     .target(
       name: "Conformance",
       dependencies: ["NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", nioCore, nioPosix],
-      swiftSettings: settings + sizeSettings
+      swiftSettings: hotSettings + sizeSettings
     ),
     // Reports for people from the JSON of the commands, and comparisons of runs. Knows no rig.
     .target(name: "Reports", dependencies: ["SerialLink"], swiftSettings: settings + sizeSettings),
@@ -134,7 +140,7 @@ let package = Package(
     .target(
       name: "Simulation",
       dependencies: ["NotibotProtocol", "NotibotHost", "DeviceEmulator", "Conformance", "CSimulatedDisk"],
-      swiftSettings: settings
+      swiftSettings: hotSettings
     ),
     .executableTarget(
       name: "notibot",
